@@ -1,11 +1,15 @@
 //! A model of the data manager (`docs/coherence.md`) in virtual time, for more ranks than we have.
 //!
-//! What is real: which copies there are, where a new one is filled from, who waits for a place that has it ([`placement::directory`]), and which rank a task
-//! goes to ([`placement::online`]). What is modelled: time. Rank 0 creates the tasks (head mode) in their order, at most so many are under way at a time, and
-//! each rank runs one after the other. The data of tasks come to a rank one task after the other, as under the library's lock, and a task finds what tasks that
-//! use it have brought. A rank sends one datum at a time and receives one at a time, as over a link of its own in a network that is wide enough.
+//! What is real: which copies there are, where a new one is filled from, who waits for a place that
+//! has it ([`placement::directory`]), and which rank a task goes to ([`placement::online`]). What
+//! is modelled: time. Rank 0 creates the tasks (head mode) in their order, at most so many are
+//! under way at a time, and each rank runs one after the other. The data of tasks come to a rank
+//! one task after the other, as under the library's lock, and a task finds what tasks that
+//! use it have brought. A rank sends one datum at a time and receives one at a time, as over a link
+//! of its own in a network that is wide enough.
 //!
-//! What is left out: the time that the head takes for placing a task, messages without data, memory limits.
+//! What is left out: the time that the head takes for placing a task, messages without data, memory
+//! limits.
 
 use core::ops::Range;
 use placement::directory::{Directory, From, Number, Ways};
@@ -30,7 +34,8 @@ const CREATE: Time = 10_000;
 const LIMITS: (usize, usize) = (512, 20_000);
 /// Nanoseconds that a task takes, before any has ended: the library's guess.
 const UNKNOWN: Time = 1_000_000;
-/// With more ranks the policy is shown so many of them, and those that have some of the task's data: the library's is shown all, which takes too long here.
+/// With more ranks the policy is shown so many of them, and those that have some of the task's
+/// data: the library's is shown all, which takes too long here.
 const SHOWN: usize = 64;
 
 /// What a task does to a datum.
@@ -71,7 +76,8 @@ pub enum Manner {
     Host,
     /// From the place that sends least; nobody waits for one.
     Places,
-    /// The library's: the same, and who comes when all places send the datum already waits for the next one.
+    /// The library's: the same, and who comes when all places send the datum already waits for the
+    /// next one.
     Turns,
 }
 
@@ -174,7 +180,10 @@ pub fn simulate(program: &Program, ranks: usize, manner: Manner) -> Outcome {
         world.now = now;
         world.handle(event);
     }
-    assert!(world.waiting.is_empty() && world.under_way == 0 && world.created == program.tasks.len(), "every task ends");
+    assert!(
+        world.waiting.is_empty() && world.under_way == 0 && world.created == program.tasks.len(),
+        "every task ends"
+    );
     world.end()
 }
 
@@ -304,7 +313,9 @@ impl<'a> World<'a> {
     fn wait_or_enter(&mut self, task: usize) {
         let (rank, takes_turns) = (self.states[task].rank, self.links.manner == Manner::Turns);
         let read: Vec<Range<usize>> = self.read(task);
-        if takes_turns && self.with(|d, links| read.iter().any(|range| d.should_wait(rank as Number, range, links))) {
+        if takes_turns
+            && self.with(|d, links| read.iter().any(|range| d.should_wait(rank as Number, range, links)))
+        {
             self.waiting.push_back(task);
         } else if self.ranks[rank].locked {
             self.ranks[rank].enters.push_back(task);
@@ -315,7 +326,12 @@ impl<'a> World<'a> {
 
     /// What the task reads.
     fn read(&self, task: usize) -> Vec<Range<usize>> {
-        self.program.tasks[task].uses.iter().filter(|used| used.reads).map(|used| self.range(used.datum)).collect()
+        self.program.tasks[task]
+            .uses
+            .iter()
+            .filter(|used| used.reads)
+            .map(|used| self.range(used.datum))
+            .collect()
     }
 
     /// The ranks that the policy is shown.
@@ -339,11 +355,23 @@ impl<'a> World<'a> {
         let candidates = self.candidates(task);
         let (read, (count, sum)) = (self.read(task), self.computed);
         let usual = sum.checked_div(count).unwrap_or(UNKNOWN);
-        let missing = |rank: usize| read.iter().filter(|range| !self.directory.has(rank as Number, range)).map(|range| range.len() as u64).sum::<u64>();
+        let missing = |rank: usize| {
+            read.iter()
+                .filter(|range| !self.directory.has(rank as Number, range))
+                .map(|range| range.len() as u64)
+                .sum::<u64>()
+        };
         let view = |&rank: &usize| {
             let running = self.ranks[rank].tasks;
             let bring = missing(rank) / BANDWIDTH;
-            View { room: u64::MAX, running, wait: usual * u64::from(running), bring, moves: bring, ..View::default() }
+            View {
+                room: u64::MAX,
+                running,
+                wait: usual * u64::from(running),
+                bring,
+                moves: bring,
+                ..View::default()
+            }
         };
         let views: Vec<View> = candidates.iter().map(view).collect();
         let chosen = self.policy.choose(Request { task: Some(task) }, &views);
@@ -446,7 +474,8 @@ impl<'a> World<'a> {
                 table.remove(&used.datum);
             }
             if self.links.manner == Manner::Off {
-                there = if used.writes { there.max(self.send(rank, self.host(), range.len())) } else { there };
+                there =
+                    if used.writes { there.max(self.send(rank, self.host(), range.len())) } else { there };
             } else if is_last {
                 let gone = self.with(|d, _| d.give(rank as Number, &range, used.writes));
                 self.free(&gone, range.len());

@@ -1,4 +1,5 @@
-//! Benchmarks of the runtime's building blocks, and models of its scheduler, of stealing between ranks, of copies of data, and of objects that move.
+//! Benchmarks of the runtime's building blocks, and models of its scheduler, of stealing between
+//! ranks, of copies of data, and of objects that move.
 pub mod data;
 pub mod gpu;
 pub mod mesh;

@@ -1,18 +1,24 @@
-//! A model of mobile objects on nodes with many cores in virtual time: a mesh in patches that is refined along a front (Figure 16 of the paper on PREMA).
+//! A model of mobile objects on nodes with many cores in virtual time: a mesh in patches that is
+//! refined along a front (Figure 16 of the paper on PREMA).
 //!
-//! What is real: when a rank asks for objects ([`placement::steal::Thief`]) and whom ([`ult::victim::Selector`]), and the rules of `libomp-shim/src/omp/remote/object/balance.rs`: how many are given and which, and
-//! who is told of them. What is modelled: time, messages, cores, the order in which these take handlers and tasks. A node is a rank. `docs/objects.md` has the table.
+//! What is real: when a rank asks for objects ([`placement::steal::Thief`]) and whom
+//! ([`ult::victim::Selector`]), and the rules of `libomp-shim/src/omp/remote/object/balance.rs`:
+//! how many are given and which, and who is told of them. What is modelled: time, messages, cores,
+//! the order in which these take handlers and tasks. A node is a rank. `docs/objects.md` has the
+//! table.
 //!
 //! | file | what lives there |
 //! |---|---|
 //! | `front` | the mesh: which handler takes how long, in which pieces |
 //! | `node` | cores, and what they take next |
 //!
-//! What is left out: the time of invoking, packing and unpacking; what patches tell each other (a step ends a message after its last handler, and the next begins with one more);
-//! contention of the network and of memory.
+//! What is left out: the time of invoking, packing and unpacking; what patches tell each other (a
+//! step ends a message after its last handler, and the next begins with one more); contention of
+//! the network and of memory.
 //!
-//! Rejected: random weights of patches (they would have to be chosen, and the ratio of the longest to the mean is all that decides; here a front decides it), and a pool of
-//! handlers for each core (cores of a node share all, as in the paper's first setting).
+//! Rejected: random weights of patches (they would have to be chosen, and the ratio of the longest
+//! to the mean is all that decides; here a front decides it), and a pool of handlers for each core
+//! (cores of a node share all, as in the paper's first setting).
 
 mod front;
 mod node;
@@ -242,7 +248,7 @@ impl<'a> World<'a> {
         self.wake(node);
     }
 
-    // ---- cores ----------------------------------------------------------------------------------------------------------
+    // ---- cores --------------------------------------------------------------
 
     fn wake(&mut self, node: usize) {
         while let Some(core) = self.nodes[node].wake() {
@@ -302,11 +308,12 @@ impl<'a> World<'a> {
         self.step += 1;
         if self.step < self.load.steps {
             self.left = self.load.patches;
-            (0..self.setting.nodes).for_each(|other| self.at(self.now + 2 * message + self.setting.pause, other, Event::Step));
+            (0..self.setting.nodes)
+                .for_each(|other| self.at(self.now + 2 * message + self.setting.pause, other, Event::Step));
         }
     }
 
-    // ---- balance, as the library's ----------------------------------------------------------------------------------------
+    // ---- balance, as the library's ------------------------------------------
 
     /// If there is more here than cores have time for, one of those is told that have nothing.
     fn tell(&mut self, node: usize) {

@@ -1,8 +1,9 @@
 //! A model of the scheduler in virtual time: ranks of virtual workers factor a matrix of tiles.
 //!
-//! What is real: victim selection ([`ult::victim::Selector`]), the queue of gang ULTs ([`ult::gang::deque::GangDeque`]), which
-//! workers a gang gets ([`ult::gang::reserve`]) and who may take what ([`ult::gang::eligible`]). What is modelled: time,
-//! kernels, messages, and task deques (newest for the owner, oldest for thieves). `docs/models/victim.md` describes it.
+//! What is real: victim selection ([`ult::victim::Selector`]), the queue of gang ULTs
+//! ([`ult::gang::deque::GangDeque`]), which workers a gang gets ([`ult::gang::reserve`]) and who
+//! may take what ([`ult::gang::eligible`]). What is modelled: time, kernels, messages, and task
+//! deques (newest for the owner, oldest for thieves). `docs/models/victim.md` describes it.
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -14,9 +15,10 @@
 //! | `account` | where the time went |
 //! | `report` | tables and plots |
 //!
-//! Rejected: timing real threads (two processors show two workers; victims begin to matter with eight), and idle workers
-//! that poll in virtual time while there is nothing to take (nearly all events, and none changes anything: such a worker
-//! is woken by the next push, and its history then has forgotten what so many failures make it forget).
+//! Rejected: timing real threads (two processors show two workers; victims begin to matter with
+//! eight), and idle workers that poll in virtual time while there is nothing to take (nearly all
+//! events, and none changes anything: such a worker is woken by the next push, and its history then
+//! has forgotten what so many failures make it forget).
 
 pub mod account;
 pub mod cost;
@@ -81,8 +83,9 @@ pub struct Config {
     pub panel_threads: usize,
     /// Whether those threads are a gang, or wait on the forking worker's task deque.
     pub gangs: bool,
-    /// In which order an ended task pushes those that become ready with it. Youngest first means that its worker goes on with
-    /// the oldest, and that thieves find the youngest: libomp's order.
+    /// In which order an ended task pushes those that become ready with it. Youngest first means
+    /// that its worker goes on with the oldest, and that thieves find the youngest: libomp's
+    /// order.
     pub youngest_first: bool,
     /// Factor on the time of messages; 0 for none.
     pub messages: f64,
@@ -91,14 +94,11 @@ pub struct Config {
 }
 
 impl Config {
-    /// The paper's shape: two ranks; 20 workers for Cholesky, 10 for the others with half of them in a panel; hybrid.
+    /// The paper's shape: two ranks; 20 workers for Cholesky, 10 for the others with half of them
+    /// in a panel; hybrid.
     #[must_use]
     pub fn new(what: Factorization) -> Self {
-        let workers = if what == Factorization::Cholesky {
-            20
-        } else {
-            10
-        };
+        let workers = if what == Factorization::Cholesky { 20 } else { 10 };
         Self {
             what,
             tiles: 40,
@@ -127,7 +127,8 @@ pub struct Outcome {
     pub shares: Shares,
     /// Attempts to steal, of all workers.
     pub steals: Totals,
-    /// Of the time in which a worker of a rank was blocked in a message: the mean share of its other workers that computed.
+    /// Of the time in which a worker of a rank was blocked in a message: the mean share of its
+    /// other workers that computed.
     pub overlap: f64,
     /// When each panel was begun by its owner.
     pub panel_start: Vec<Time>,
@@ -138,8 +139,8 @@ pub struct Outcome {
 /// Runs it. The same configuration gives the same outcome.
 ///
 /// # Panics
-/// If the configuration is out of range, or if the run comes to a stop before its end: a deadlock of the modelled program, or
-/// workers that look for ever for something that none of them may take.
+/// If the configuration is out of range, or if the run comes to a stop before its end: a deadlock
+/// of the modelled program, or workers that look for ever for something that none of them may take.
 #[must_use]
 pub fn run(config: &Config) -> Outcome {
     assert!(config.tiles >= 3 && config.workers >= 2 && config.ranks >= 1);

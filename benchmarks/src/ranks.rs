@@ -1,10 +1,13 @@
 //! A model of stealing between ranks in virtual time, for more ranks than we have.
 //!
-//! What is real: which regions wait and what a thief gets ([`placement::steal::Queue`]), when a thief asks ([`placement::steal::Thief`]), whom it
-//! asks ([`ult::victim::Selector`]), whom it tells of work ([`placement::steal::Tip`]). What is modelled: time, messages, workers. Each rank runs `main` (spmd mode) and creates regions that are placed
-//! on itself, as their data lie there; some ranks create more than others. `docs/distributed.md` has the table.
+//! What is real: which regions wait and what a thief gets ([`placement::steal::Queue`]), when a
+//! thief asks ([`placement::steal::Thief`]), whom it asks ([`ult::victim::Selector`]), whom it
+//! tells of work ([`placement::steal::Tip`]). What is modelled: time, messages, workers. Each rank
+//! runs `main` (spmd mode) and creates regions that are placed on itself, as their data lie there;
+//! some ranks create more than others. `docs/distributed.md` has the table.
 //!
-//! What is left out: the copies that a stolen region's maps need (its message is longer instead), contention of the network, and nodes.
+//! What is left out: the copies that a stolen region's maps need (its message is longer instead),
+//! contention of the network, and nodes.
 
 use placement::steal::{Amount, Place, Queue, TIPS, Thief, Tip};
 use std::cmp::Reverse;
@@ -121,7 +124,11 @@ pub fn simulate(setting: Setting) -> Outcome {
 impl World {
     fn new(setting: Setting) -> Self {
         let rank = |i: usize| Rank {
-            left: if i.is_multiple_of(setting.loaded) { setting.regions * setting.workers * setting.loaded } else { setting.rest },
+            left: if i.is_multiple_of(setting.loaded) {
+                setting.regions * setting.workers * setting.loaded
+            } else {
+                setting.rest
+            },
             queue: Queue::default(),
             thief: Thief::with_limits(setting.patience, TIPS),
             victims: Selector::new(Kind::Hybrid, setting.seed.wrapping_mul(1_000_003) + i as u64),
@@ -131,8 +138,15 @@ impl World {
             messages: 0,
         };
         let ranks: Vec<Rank> = (0..setting.ranks).map(rank).collect();
-        let mut world =
-            Self { setting, ranks, events: BinaryHeap::new(), serial: 0, random: setting.seed | 1, now: 0, outcome: Outcome::default() };
+        let mut world = Self {
+            setting,
+            ranks,
+            events: BinaryHeap::new(),
+            serial: 0,
+            random: setting.seed | 1,
+            now: 0,
+            outcome: Outcome::default(),
+        };
         let main = |world: &Self| (0..setting.ranks).filter(|&i| world.ranks[i].left > 0).collect::<Vec<_>>();
         main(&world).into_iter().for_each(|i| world.at(0, i, Event::Create));
         world
@@ -319,8 +333,16 @@ mod tests {
     use super::*;
     use placement::steal::PATIENCE;
 
-    const SMALL: Setting =
-        Setting { ranks: 16, workers: 2, loaded: 4, rest: 2, regions: 20, amount: Amount::Half, patience: PATIENCE, seed: 3 };
+    const SMALL: Setting = Setting {
+        ranks: 16,
+        workers: 2,
+        loaded: 4,
+        rest: 2,
+        regions: 20,
+        amount: Amount::Half,
+        patience: PATIENCE,
+        seed: 3,
+    };
 
     #[test]
     fn every_region_runs_once_with_any_amount() {

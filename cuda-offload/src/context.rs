@@ -1,6 +1,8 @@
-//! A device's primary context: the one that CUDA's own runtime uses, so that memory and streams of the program's libraries are the same.
+//! A device's primary context: the one that CUDA's own runtime uses, so that memory and streams of
+//! the program's libraries are the same.
 //!
-//! Contexts are current per kernel thread, and OpenMP threads move between those. So nothing is kept: whoever calls the driver makes the context current, and puts back what was there.
+//! Contexts are current per kernel thread, and OpenMP threads move between those. So nothing is
+//! kept: whoever calls the driver makes the context current, and puts back what was there.
 
 use crate::driver::{Context, CuDevice, Driver, Error};
 
@@ -28,7 +30,8 @@ impl Primary {
         self.context
     }
 
-    /// Makes it current until what is returned is dropped, on the same kernel thread: nobody may wait meanwhile.
+    /// Makes it current until what is returned is dropped, on the same kernel thread: nobody may
+    /// wait meanwhile.
     ///
     /// # Errors
     /// The driver's.

@@ -1,9 +1,12 @@
 //! The CUDA driver: its library, opened on first use, and its functions by name.
 //!
-//! Names are those of the driver API with the versions that CUDA 11 and later have. Without one of the first list there are no devices; each of the second may be
-//! missing in an old driver, and then something is slower or declined. What may not live here: anything about devices, streams or images.
+//! Names are those of the driver API with the versions that CUDA 11 and later have. Without one of
+//! the first list there are no devices; each of the second may be missing in an old driver, and
+//! then something is slower or declined. What may not live here: anything about devices, streams or
+//! images.
 //!
-//! Rejected: `cust` (its build needs a CUDA toolkit), `cudarc` (it binds all functions of one release at once and panics when the driver lacks one).
+//! Rejected: `cust` (its build needs a CUDA toolkit), `cudarc` (it binds all functions of one
+//! release at once and panics when the driver lacks one).
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::fmt;
@@ -117,7 +120,8 @@ functions! {
 }
 
 /// # Safety
-/// The library has a function of this type under this name, or none of the name. `F` is a pointer to a function.
+/// The library has a function of this type under this name, or none of the name. `F` is a pointer
+/// to a function.
 unsafe fn find<F>(library: *mut c_void, name: &CStr) -> Option<F> {
     const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
     // SAFETY: an open library and a string.
@@ -141,7 +145,9 @@ impl fmt::Display for Absent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Library(why) => write!(f, "no CUDA driver: {why}"),
-            Self::Function(name) => write!(f, "the CUDA driver has no function {}: it is too old", name.to_string_lossy()),
+            Self::Function(name) => {
+                write!(f, "the CUDA driver has no function {}: it is too old", name.to_string_lossy())
+            }
             Self::Start(why) => write!(f, "the CUDA driver does not start: {why}"),
         }
     }
@@ -179,7 +185,8 @@ impl fmt::Display for Error {
 }
 
 impl Driver {
-    /// Opens the driver at `path` ([`crate::DRIVER`] for the system's) and starts it. It stays open.
+    /// Opens the driver at `path` ([`crate::DRIVER`] for the system's) and starts it. It stays
+    /// open.
     ///
     /// # Errors
     /// Why there is none.
@@ -207,12 +214,14 @@ impl Driver {
     fn name_of(&self, code: Code) -> Option<&'static CStr> {
         let mut name = core::ptr::null();
         // SAFETY: a valid out pointer.
-        let found = self.error_name.is_some_and(|name_of| unsafe { name_of(code, &raw mut name) } == code::SUCCESS);
+        let found =
+            self.error_name.is_some_and(|name_of| unsafe { name_of(code, &raw mut name) } == code::SUCCESS);
         // SAFETY: the driver's names are constants.
         (found && !name.is_null()).then(|| unsafe { CStr::from_ptr(name) })
     }
 
-    /// The version of CUDA that the driver is for: 1000 times the major number and 10 times the minor one.
+    /// The version of CUDA that the driver is for: 1000 times the major number and 10 times the
+    /// minor one.
     ///
     /// # Errors
     /// The driver's.
@@ -239,5 +248,9 @@ fn why_not_opened() -> String {
     // SAFETY: the text is this thread's until its next call of `dlopen` and the like.
     let text = unsafe { libc::dlerror() };
     // SAFETY: a string, if not null.
-    if text.is_null() { "it cannot be opened".into() } else { unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned() }
+    if text.is_null() {
+        "it cannot be opened".into()
+    } else {
+        unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    }
 }

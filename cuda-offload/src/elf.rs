@@ -1,7 +1,8 @@
 //! Names of variables in an image: what the driver does not tell.
 //!
-//! ELF for 64 bits, little endian, as far as symbols go. What does not fit is as if it were not there: the driver has looked at the image before.
-//! May not live here: what the names mean ([`crate::images`]).
+//! ELF for 64 bits, little endian, as far as symbols go. What does not fit is as if it were not
+//! there: the driver has looked at the image before. May not live here: what the names mean
+//! ([`crate::images`]).
 
 /// Offsets and sizes of the format.
 const SECTIONS: usize = 40;
@@ -29,7 +30,8 @@ fn long(bytes: &[u8], from: usize) -> Option<usize> {
     at(bytes, from).and_then(|b| usize::try_from(u64::from_le_bytes(b)).ok())
 }
 
-/// Where section `number` begins in the table of sections; all of what is said about it is in the image.
+/// Where section `number` begins in the table of sections; all of what is said about it is in the
+/// image.
 fn section(image: &[u8], number: usize) -> Option<usize> {
     let begin = long(image, SECTIONS)?.checked_add(number.checked_mul(half(image, SECTION_SIZE)?)?)?;
     (begin.checked_add(SECTION)? <= image.len()).then_some(begin)
@@ -49,8 +51,11 @@ pub fn variables<'a>(image: &'a [u8], prefix: &str) -> Vec<&'a str> {
         let names = word(image, table + 40).and_then(|names| content(image, section(image, names as usize)?));
         let (Some(names), Some(symbols)) = (names, content(image, table)) else { continue };
         for symbol in symbols.chunks_exact(SYMBOL).filter(|symbol| symbol[4] & 15 == OBJECT) {
-            let name = word(symbol, 0).and_then(|from| names.get(from as usize..)?.split(|&byte| byte == 0).next());
-            found.extend(name.and_then(|name| core::str::from_utf8(name).ok()).filter(|name| name.starts_with(prefix)));
+            let name =
+                word(symbol, 0).and_then(|from| names.get(from as usize..)?.split(|&byte| byte == 0).next());
+            found.extend(
+                name.and_then(|name| core::str::from_utf8(name).ok()).filter(|name| name.starts_with(prefix)),
+            );
         }
     }
     found

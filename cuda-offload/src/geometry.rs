@@ -1,7 +1,9 @@
-//! How many teams and threads a kernel gets (OpenMP 5.2 §10.2, §10.1.1), from what its region says, what its compiler found out, and what the device can.
+//! How many teams and threads a kernel gets (OpenMP 5.2 §10.2, §10.1.1), from what its region says,
+//! what its compiler found out, and what the device can.
 //!
-//! Numbers only. The rules follow what LLVM documents for its own runtime (openmp.llvm.org, *Design of the device plugins*), since clang's device code is made for them: a warp more for the main thread of a region in generic mode;
-//! as many teams as a loop's iterations fill.
+//! Numbers only. The rules follow what LLVM documents for its own runtime (openmp.llvm.org, *Design
+//! of the device plugins*), since clang's device code is made for them: a warp more for the main
+//! thread of a region in generic mode; as many teams as a loop's iterations fill.
 
 /// How a kernel begins (`ExecMode` of its environment).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +68,8 @@ const MOST_TEAMS: u64 = (1 << 31) - 1;
 pub fn choose(kernel: &Kernel, wish: Wish, limits: &Limits) -> (u32, u32) {
     // The main thread has a warp of its own, beside the threads that the region can have.
     let main = if kernel.mode == Mode::Generic { limits.warp } else { 0 };
-    let known_most = if kernel.threads.1 > 0 { kernel.threads.1.saturating_add(main) } else { limits.threads };
+    let known_most =
+        if kernel.threads.1 > 0 { kernel.threads.1.saturating_add(main) } else { limits.threads };
     let wanted = if wish.threads > 0 { wish.threads } else { USUAL_THREADS.max(kernel.threads.0) };
     let threads = wanted.saturating_add(main).min(known_most).min(limits.threads).max(1);
     let free = || {

@@ -7,12 +7,15 @@
 //! | `gpu/launch` | kernels: what is known of them, what they get, how they begin |
 //! | `gpu/global_objects` | constructors and destructors of an image's objects |
 //!
-//! A call makes the device's context current, takes the lock of what is under way for some calls of the
-//! driver, and never waits for the GPU, but for [`Gpu::new`], loading and unloading an image, and `synchronise`.
+//! A call makes the device's context current, takes the lock of what is under way for some calls of
+//! the driver, and never waits for the GPU, but for [`Gpu::new`], loading and unloading an image,
+//! and `synchronise`.
 //!
-//! A kernel counts as touching the blocks that its arguments point into. What it reaches by pointers inside of them is put in order by whoever waits for operations, as the core does.
+//! A kernel counts as touching the blocks that its arguments point into. What it reaches by
+//! pointers inside of them is put in order by whoever waits for operations, as the core does.
 //!
-//! Errors of the driver that are the device's own (a kernel that failed) come with every later call. They are told as they come, in the words of the driver.
+//! Errors of the driver that are the device's own (a kernel that failed) come with every later
+//! call. They are told as they come, in the words of the driver.
 
 use core::ffi::CStr;
 use std::ffi::CString;
@@ -53,7 +56,8 @@ pub struct Gpu {
     shared: Arc<Shared>,
     family: Family,
     images: Mutex<Images>,
-    /// Apart, since the driver takes its time for a new block. No two locks of a device are held together.
+    /// Apart, since the driver takes its time for a new block. No two locks of a device are held
+    /// together.
     memory: Mutex<Memory>,
 }
 
@@ -82,14 +86,17 @@ impl Gpu {
         let of = |which: i32| {
             let mut value = 0;
             // SAFETY: a valid out pointer.
-            driver.check(unsafe { (driver.device_attribute)(&raw mut value, which, device) }).map(|()| value.max(0) as u32)
+            driver
+                .check(unsafe { (driver.device_attribute)(&raw mut value, which, device) })
+                .map(|()| value.max(0) as u32)
         };
         let limits = Limits {
             warp: of(attribute::WARP).map_err(words)?.max(1),
             threads: of(attribute::MOST_THREADS).map_err(words)?.max(1),
             processors: of(attribute::PROCESSORS).map_err(words)?.max(1),
         };
-        let together = u64::from(limits.processors) * u64::from(of(attribute::THREADS_OF_PROCESSOR).map_err(words)?);
+        let together =
+            u64::from(limits.processors) * u64::from(of(attribute::THREADS_OF_PROCESSOR).map_err(words)?);
         let count = driver.count().map_err(words)?;
         let context = Primary::new(driver, device).map_err(words)?;
         let inside = context.enter().map_err(words)?;
@@ -98,12 +105,22 @@ impl Gpu {
         let place = Place { devices: count as u32, number: ordinal as u32, parallelism: together };
         let shared = Arc::new(Shared::new(driver, device, context, streams));
         let (family, name) = (Family::alone(driver, shared.clone()), name(driver, device, ordinal));
-        let gpu = Self { driver, name, limits, place, shared, family, images: Mutex::default(), memory: Mutex::default() };
+        let gpu = Self {
+            driver,
+            name,
+            limits,
+            place,
+            shared,
+            family,
+            images: Mutex::default(),
+            memory: Mutex::default(),
+        };
         gpu.make_nothing().map_err(|why| why.to_string())?;
         Ok(gpu)
     }
 
-    /// Operations whose end nobody has been told, and those of other devices that read here: 0 when everybody has asked for what they began.
+    /// Operations whose end nobody has been told, and those of other devices that read here: 0 when
+    /// everybody has asked for what they began.
     pub fn known(&self) -> usize {
         self.shared.staging.known() + self.streams().known()
     }
@@ -138,9 +155,17 @@ impl Gpu {
     }
 
     /// Puts something on a stream.
-    fn begin(&self, lane: Lane, uses: Vec<Use>, put: impl FnOnce(driver::Stream) -> driver::Code) -> Result<Operation, Failure> {
+    fn begin(
+        &self,
+        lane: Lane,
+        uses: Vec<Use>,
+        put: impl FnOnce(driver::Stream) -> driver::Code,
+    ) -> Result<Operation, Failure> {
         let _inside = self.enter()?;
-        self.shared.begin(lane, Work { uses, ..Work::default() }, put).map(Operation).map_err(|(why, _)| failed(&why))
+        self.shared
+            .begin(lane, Work { uses, ..Work::default() }, put)
+            .map(Operation)
+            .map_err(|(why, _)| failed(&why))
     }
 
     /// Copies between the device and the host.
@@ -189,7 +214,8 @@ impl Gpu {
 
     fn free_by_driver(&self) -> impl Fn(Address) {
         let driver = self.driver;
-        // SAFETY: a block of this context that nobody uses. What the driver says changes nothing any more.
+        // SAFETY: a block of this context that nobody uses. What the driver says changes nothing
+        // any more.
         move |block| unsafe {
             (driver.memory_free)(block);
         }
@@ -210,7 +236,10 @@ fn name(driver: &Driver, device: CuDevice, ordinal: i32) -> CString {
     let mut text = [0_u8; 200];
     // SAFETY: as many bytes, of which the driver makes a string.
     let found = unsafe { (driver.device_name)(text.as_mut_ptr().cast(), text.len() as i32, device) };
-    let name = CStr::from_bytes_until_nul(&text).ok().filter(|_| found == code::SUCCESS).map_or("GPU".into(), CStr::to_string_lossy);
+    let name = CStr::from_bytes_until_nul(&text)
+        .ok()
+        .filter(|_| found == code::SUCCESS)
+        .map_or("GPU".into(), CStr::to_string_lossy);
     CString::new(format!("CUDA_{ordinal}_{}", name.replace(' ', "_"))).unwrap_or_default()
 }
 

@@ -1,7 +1,9 @@
-//! Images for GPUs: ELF files that clang has put into the program, their functions and variables, and what LLVM's device code wants to be told.
+//! Images for GPUs: ELF files that clang has put into the program, their functions and variables,
+//! and what LLVM's device code wants to be told.
 //!
-//! The structures are LLVM 19's. They have no version of their own; an image whose structures have other sizes is of a release that nobody has tried, and is refused.
-//! What may not live here: launching, memory.
+//! The structures are LLVM 19's. They have no version of their own; an image whose structures have
+//! other sizes is of a release that nobody has tried, and is refused. What may not live here:
+//! launching, memory.
 
 use core::ffi::CStr;
 use std::ffi::CString;
@@ -20,7 +22,8 @@ pub fn is_ours(bytes: &[u8]) -> bool {
 
 /// The variable of the device code that says on which device it runs, and its size.
 const DEVICE_ENVIRONMENT: (&CStr, usize) = (c"__omp_rtl_device_environment", 48);
-/// What is behind a kernel's name in the name of the variable with what the compiler knows of it, and that variable's size.
+/// What is behind a kernel's name in the name of the variable with what the compiler knows of it,
+/// and that variable's size.
 const KERNEL_ENVIRONMENT: (&str, usize) = ("_kernel_environment", 48);
 
 /// What a device tells its code.
@@ -35,7 +38,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// As LLVM's device code reads it: no debugging, no memory that is asked for at the launch, a clock of 1 GHz, no table of functions.
+    /// As LLVM's device code reads it: no debugging, no memory that is asked for at the launch, a
+    /// clock of 1 GHz, no table of functions.
     fn words(&self) -> [u64; 6] {
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         [pair(0, self.devices), pair(self.number, 0), 1_000_000_000, 0, 0, self.parallelism]
@@ -69,7 +73,8 @@ impl Loaded {
         Ok(Self { driver, module })
     }
 
-    /// Takes it out of the current context. What the driver says changes nothing any more; one that has no such function keeps the image.
+    /// Takes it out of the current context. What the driver says changes nothing any more; one that
+    /// has no such function keeps the image.
     pub fn unload(self) {
         if let Some(unload) = self.driver.module_unload {
             // SAFETY: a module that is loaded, of which nobody uses anything any more.
@@ -91,7 +96,9 @@ impl Loaded {
     pub fn variable(&self, name: &CStr) -> Option<Variable> {
         let (mut address, mut size) = (0, 0);
         // SAFETY: valid out pointers, a string, a module that stays loaded.
-        let found = unsafe { (self.driver.module_global)(&raw mut address, &raw mut size, self.module, name.as_ptr()) };
+        let found = unsafe {
+            (self.driver.module_global)(&raw mut address, &raw mut size, self.module, name.as_ptr())
+        };
         (found == code::SUCCESS).then_some(Variable { address, size })
     }
 
@@ -104,7 +111,10 @@ impl Loaded {
         match self.variable(name) {
             None => Ok(None),
             Some(found) if found.size == size => Ok(Some((found.address, place.words()))),
-            Some(found) => Err(format!("its device code is of an LLVM release that is not known ({} bytes of environment, where LLVM 19 has {size})", found.size)),
+            Some(found) => Err(format!(
+                "its device code is of an LLVM release that is not known ({} bytes of environment, where LLVM 19 has {size})",
+                found.size
+            )),
         }
     }
 
@@ -118,7 +128,10 @@ impl Loaded {
         match self.variable(&name) {
             None => Ok(None),
             Some(found) if found.size == size => Ok(Some(found.address)),
-            Some(found) => Err(format!("its kernels are of an LLVM release that is not known ({} bytes of environment, where LLVM 19 has {size})", found.size)),
+            Some(found) => Err(format!(
+                "its kernels are of an LLVM release that is not known ({} bytes of environment, where LLVM 19 has {size})",
+                found.size
+            )),
         }
     }
 }
@@ -140,7 +153,12 @@ pub fn kernel(bytes: &[u8; KERNEL_BYTES]) -> Result<Kernel, String> {
     let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     // They are signed there; less than 0 stands for nothing known.
     let known = |at: usize| if number(at) > i32::MAX as u32 { 0 } else { number(at) };
-    Ok(Kernel { mode, threads: (known(4), known(8)), teams: (known(12), known(16)), reduction: (known(20), known(24)) })
+    Ok(Kernel {
+        mode,
+        threads: (known(4), known(8)),
+        teams: (known(12), known(16)),
+        reduction: (known(20), known(24)),
+    })
 }
 
 #[cfg(test)]
@@ -163,7 +181,10 @@ mod tests {
         for (at, value) in [(4, 1), (8, 128), (12, -1), (16, 1), (20, 8), (24, 1024)] {
             bytes[at..at + 4].copy_from_slice(&i32::to_le_bytes(value));
         }
-        assert_eq!(kernel(&bytes), Ok(Kernel { mode: Mode::Generic, threads: (1, 128), teams: (0, 1), reduction: (8, 1024) }));
+        assert_eq!(
+            kernel(&bytes),
+            Ok(Kernel { mode: Mode::Generic, threads: (1, 128), teams: (0, 1), reduction: (8, 1024) })
+        );
         bytes[2] = 0;
         assert!(kernel(&bytes).is_err_and(|why| why.contains("(0)")));
     }

@@ -14,7 +14,8 @@
 //! | [`geometry`] | how many teams and threads a kernel gets |
 //! | [`gpu`] | [`Gpu`], which is a [`Device`](device_trait::Device) |
 //!
-//! May not live here: a link-time dependency on CUDA, mapping, which device runs what. A machine without a driver has zero devices.
+//! May not live here: a link-time dependency on CUDA, mapping, which device runs what. A machine
+//! without a driver has zero devices.
 //!
 //! Why functions of our own making and no crate for the driver: `docs/dependencies.md`.
 
@@ -41,7 +42,8 @@ pub const DRIVER: &CStr = c"libcuda.so.1";
 /// The GPUs of a driver, in its order; see [`Driver::open`].
 ///
 /// # Errors
-/// A line that says why there are none. Those that cannot be used are left out, and said so with the others.
+/// A line that says why there are none. Those that cannot be used are left out, and said so with
+/// the others.
 pub fn gpus(driver: &'static Driver) -> Result<(Vec<Gpu>, Vec<String>), String> {
     let count = driver.count().map_err(|why| format!("the CUDA driver counts no devices: {why}"))?;
     let (mut found, mut lines) = (Vec::new(), Vec::new());
@@ -53,5 +55,9 @@ pub fn gpus(driver: &'static Driver) -> Result<(Vec<Gpu>, Vec<String>), String> 
     }
     let all: Vec<_> = found.iter().map(Gpu::shared).collect();
     found.iter_mut().for_each(|gpu| gpu.meet(&all));
-    if found.is_empty() { Err(lines.pop().unwrap_or_else(|| "the CUDA driver has no devices".into())) } else { Ok((found, lines)) }
+    if found.is_empty() {
+        Err(lines.pop().unwrap_or_else(|| "the CUDA driver has no devices".into()))
+    } else {
+        Ok((found, lines))
+    }
 }

@@ -1,7 +1,10 @@
-//! Memory of a device. What is given back is kept for the next one of the same size: the driver's own calls take a hundred microseconds, and freeing waits for everything that runs.
+//! Memory of a device. What is given back is kept for the next one of the same size: the driver's
+//! own calls take a hundred microseconds, and freeing waits for everything that runs.
 //!
-//! Sizes are rounded up, small ones to 512 bytes, those from a MiB on to 2 MiB, so that blocks fit again. When the device has no memory left, all that is kept is freed, and it is asked once more.
-//! Lives here: which blocks there are. May not live here: calls of the driver (they come as functions), contexts, locks.
+//! Sizes are rounded up, small ones to 512 bytes, those from a MiB on to 2 MiB, so that blocks fit
+//! again. When the device has no memory left, all that is kept is freed, and it is asked once more.
+//! Lives here: which blocks there are. May not live here: calls of the driver (they come as
+//! functions), contexts, locks.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -28,7 +31,8 @@ fn rounded(size: usize) -> Option<usize> {
 }
 
 impl Memory {
-    /// `size` bytes at a multiple of `align`, which is a power of two. `allocate` asks the driver, `free` gives back to it.
+    /// `size` bytes at a multiple of `align`, which is a power of two. `allocate` asks the driver,
+    /// `free` gives back to it.
     ///
     /// # Errors
     /// What `allocate` says when nothing is kept any more; `None`: nobody has so much.
@@ -125,7 +129,12 @@ mod tests {
         }
     }
 
-    fn get(memory: &mut Memory, room: &Room, size: usize, align: usize) -> Result<usize, Option<&'static str>> {
+    fn get(
+        memory: &mut Memory,
+        room: &Room,
+        size: usize,
+        align: usize,
+    ) -> Result<usize, Option<&'static str>> {
         memory.allocate(size, align, |n| room.allocate(n), |at| room.free(at))
     }
 
@@ -162,7 +171,10 @@ mod tests {
                 assert_eq!(address % align, 0);
                 let (block, bytes) = memory.used[&address];
                 assert!(address + size <= block + bytes);
-                assert_eq!((memory.block_at(address + size - 1), memory.block_at(block + bytes)), (Some(block..block + bytes), None));
+                assert_eq!(
+                    (memory.block_at(address + size - 1), memory.block_at(block + bytes)),
+                    (Some(block..block + bytes), None)
+                );
             }
         }
     }

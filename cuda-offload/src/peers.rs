@@ -1,13 +1,17 @@
 //! Copies between GPUs, from memory to memory, where the hardware has a way for them.
 //!
-//! The devices of a driver know each other ([`Family`]). Who copies is the device that gets the bytes. The copy comes behind what writes to its source on the other device, and is known there until it
-//! is over, so that what writes to the source later comes behind it: by events, which streams of other devices can wait for. Whether there is a way is asked, and the way opened, when the first copy is
-//! about to take it. Without one, or with a driver that has no such functions, the core copies by way of the host.
+//! The devices of a driver know each other ([`Family`]). Who copies is the device that gets the
+//! bytes. The copy comes behind what writes to its source on the other device, and is known there
+//! until it is over, so that what writes to the source later comes behind it: by events, which
+//! streams of other devices can wait for. Whether there is a way is asked, and the way opened, when
+//! the first copy is about to take it. Without one, or with a driver that has no such functions,
+//! the core copies by way of the host.
 //!
 //! Two devices are locked at a time, the one that comes first in the driver's order first.
 //!
-//! Rejected: opening all ways at the start (each takes the driver a while, and memory on both devices; a program that uses one GPU needs none); `cuMemcpyPeerAsync` where the driver says that there is
-//! no way (it goes through the host then, too, and may hold the caller up).
+//! Rejected: opening all ways at the start (each takes the driver a while, and memory on both
+//! devices; a program that uses one GPU needs none); `cuMemcpyPeerAsync` where the driver says that
+//! there is no way (it goes through the host then, too, and may hold the caller up).
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -37,11 +41,17 @@ impl Shared {
         Self { device, context, staging: Staging::new(driver), streams: Mutex::new(streams) }
     }
 
-    /// Begins an operation ([`Streams::begin`]), also behind copies in pieces of which some have not been put yet.
+    /// Begins an operation ([`Streams::begin`]), also behind copies in pieces of which some have
+    /// not been put yet.
     ///
     /// # Errors
     /// The driver's; nothing was begun then, or the device is lost.
-    pub fn begin(&self, lane: Lane, work: Work<'_>, put: impl FnOnce(Stream) -> Code) -> Result<u64, (Error, Option<Held>)> {
+    pub fn begin(
+        &self,
+        lane: Lane,
+        work: Work<'_>,
+        put: impl FnOnce(Stream) -> Code,
+    ) -> Result<u64, (Error, Option<Held>)> {
         self.staging.make_way(self, &work.uses);
         let after = self.staging.pieces_of(self, work.after);
         self.streams().begin(lane, Work { after: &after, ..work }, put)
@@ -97,13 +107,18 @@ impl Family {
     }
 
     fn open(&self, other: &Shared) -> bool {
-        let (Some(can), Some(enable), Some(_)) = (self.driver.peer_can, self.driver.peer_enable, self.driver.peer_copy) else { return false };
+        let (Some(can), Some(enable), Some(_)) =
+            (self.driver.peer_can, self.driver.peer_enable, self.driver.peer_copy)
+        else {
+            return false;
+        };
         let mut is_there = 0;
         // SAFETY: a valid out pointer and two devices.
         let asked = unsafe { can(&raw mut is_there, self.own().device, other.device) };
         let Ok(_inside) = self.own().context.enter() else { return false };
         // SAFETY: a context that is retained; 0 is the only value there is.
-        let open = || matches!(unsafe { enable(other.context.handle(), 0) }, code::SUCCESS | code::PEER_ALREADY);
+        let open =
+            || matches!(unsafe { enable(other.context.handle(), 0) }, code::SUCCESS | code::PEER_ALREADY);
         asked == code::SUCCESS && is_there != 0 && open()
     }
 
@@ -124,7 +139,13 @@ impl Family {
     /// The copy could not be begun.
     /// # Safety
     /// As for the trait's `copy_across`; the own context is current.
-    pub unsafe fn copy(&self, to: Address, peer: u64, from: Address, size: usize) -> Result<Operation, Failure> {
+    pub unsafe fn copy(
+        &self,
+        to: Address,
+        peer: u64,
+        from: Address,
+        size: usize,
+    ) -> Result<Operation, Failure> {
         let none = || Failure("it has no way to the other device".into());
         let at = self.find(peer).filter(|_| self.reaches(peer)).ok_or_else(none)?;
         let copy = self.driver.peer_copy.ok_or_else(none)?;
@@ -136,7 +157,9 @@ impl Family {
         let behind = there.events_before(&source());
         let work = Work { uses: vec![Use::writes(to, size)], behind: &behind, ..Work::default() };
         // SAFETY: as the caller says; both contexts are retained.
-        let begun = own.begin(Lane::Within, work, |stream| unsafe { copy(to, own_context, from, its_context, size, stream) });
+        let begun = own.begin(Lane::Within, work, |stream| unsafe {
+            copy(to, own_context, from, its_context, size, stream)
+        });
         let number = begun.map_err(|(why, _)| Failure(why.to_string().into()))?;
         own.reads(number, |event| (at, there.enter_guest(event, source())));
         Ok(Operation(number))

@@ -1,9 +1,12 @@
 //! Priorities of streams: OpenMP's on the driver's range.
 //!
-//! A task's priority (OpenMP 5.2 §12.4) is 0 or more, 0 without the clause, and there is no greatest one as a rule. The driver has a few, of which the greatest is the least number (0 to -5, say).
-//! So each step of a program's takes one of the driver's, up to the greatest; what is above that has the greatest. An old driver, and a device that knows none, has one level for all.
+//! A task's priority (OpenMP 5.2 §12.4) is 0 or more, 0 without the clause, and there is no
+//! greatest one as a rule. The driver has a few, of which the greatest is the least number (0 to
+//! -5, say). So each step of a program's takes one of the driver's, up to the greatest; what is
+//! above that has the greatest. An old driver, and a device that knows none, has one level for all.
 //!
-//! Rejected: stretching 0 to `OMP_MAX_TASK_PRIORITY` over the driver's range (nobody sets it, and without it all that programs use would be one level).
+//! Rejected: stretching 0 to `OMP_MAX_TASK_PRIORITY` over the driver's range (nobody sets it, and
+//! without it all that programs use would be one level).
 
 use core::ffi::c_int;
 
@@ -12,7 +15,8 @@ use crate::driver::{Driver, Error, Stream, code};
 /// `CU_STREAM_NON_BLOCKING`: nothing waits for the program's own default stream.
 const NON_BLOCKING: u32 = 1;
 
-/// Levels above the usual one that are made use of, whatever a driver says that it has: each has streams of its own.
+/// Levels above the usual one that are made use of, whatever a driver says that it has: each has
+/// streams of its own.
 const MOST: u32 = 15;
 
 /// The priorities of one device, by levels: 0 is the usual and least one.
@@ -29,7 +33,9 @@ impl Priorities {
 
     /// Those of the current context.
     pub fn of(driver: &Driver) -> Self {
-        let (Some(range), Some(_)) = (driver.priority_range, driver.stream_create_with_priority) else { return Self::NONE };
+        let (Some(range), Some(_)) = (driver.priority_range, driver.stream_create_with_priority) else {
+            return Self::NONE;
+        };
         let (mut least, mut greatest) = (0, 0);
         // SAFETY: valid out pointers.
         let found = unsafe { range(&raw mut least, &raw mut greatest) };

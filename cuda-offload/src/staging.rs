@@ -1,15 +1,24 @@
-//! Copies between the GPU and the host's ordinary memory, which the system may move: by way of memory that it may not.
+//! Copies between the GPU and the host's ordinary memory, which the system may move: by way of
+//! memory that it may not.
 //!
-//! The driver copies such memory while its caller waits. To the host it waits for all that is before the copy in its stream, a kernel perhaps; so a worker would be blocked, and with it all who
-//! want to know something of the device. Therefore a copy goes in *pieces* through buffers of pinned memory: the driver copies between device and buffer, whoever asks for the copy between buffer
-//! and program. Not so where the driver keeps nobody waiting: memory that is pinned already, few bytes to the device (it takes them along at once); nor where there is no pinned memory.
+//! The driver copies such memory while its caller waits. To the host it waits for all that is
+//! before the copy in its stream, a kernel perhaps; so a worker would be blocked, and with it all
+//! who want to know something of the device. Therefore a copy goes in *pieces* through buffers of
+//! pinned memory: the driver copies between device and buffer, whoever asks for the copy between
+//! buffer and program. Not so where the driver keeps nobody waiting: memory that is pinned already,
+//! few bytes to the device (it takes them along at once); nor where there is no pinned memory.
 //!
-//! A copy always has a piece under way, with a buffer of its own if the others have all; so no copy waits for another one. As long as some of its pieces have not been put on a stream, what is begun
-//! later and touches the same bytes would overtake them. Then all of them are put, with as many buffers as that takes: the host's part of a copy is waited for, the GPU's never. The core
+//! A copy always has a piece under way, with a buffer of its own if the others have all; so no copy
+//! waits for another one. As long as some of its pieces have not been put on a stream, what is
+//! begun later and touches the same bytes would overtake them. Then all of them are put, with as
+//! many buffers as that takes: the host's part of a copy is waited for, the GPU's never. The core
 //! waits for its copies before it runs what uses them, so that this is rare. Buffers are kept.
 //!
-//! Rejected: pinning the program's memory for the time of the copy (slow by the page, and two arrays may share one); a thread that waits in the driver (one more for each direction and device, and
-//! whatever comes behind its copies would have to be handed to it, too); later operations that wait for the pieces in a queue of ours (a second scheduler, and streams of the program cannot wait in it).
+//! Rejected: pinning the program's memory for the time of the copy (slow by the page, and two
+//! arrays may share one); a thread that waits in the driver (one more for each direction and
+//! device, and whatever comes behind its copies would have to be handed to it, too); later
+//! operations that wait for the pieces in a queue of ours (a second scheduler, and streams of the
+//! program cannot wait in it).
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,7 +31,8 @@ use crate::driver::{Address, Driver, Error, code};
 use crate::peers::Shared;
 use crate::streams::{Lane, State, Use, Work};
 
-/// Bytes of a piece: long enough that the driver's part is not noticed, short enough that the host's holds nobody up.
+/// Bytes of a piece: long enough that the driver's part is not noticed, short enough that the
+/// host's holds nobody up.
 const PIECE: usize = 2 << 20;
 /// Buffers of that size before a copy has to wait for its own.
 const LARGE: usize = 8;
@@ -142,16 +152,19 @@ impl Staging {
         found == code::SUCCESS && kind == MEMORY_TYPE.1
     }
 
-    // ---- buffers ---------------------------------------------------------------------------------------------------------------
+    // ---- buffers ------------------------------------------------------------
 
-    /// A buffer for so many bytes, at most [`PIECE`]; a new one beyond what is usual only for who `must` have one.
+    /// A buffer for so many bytes, at most [`PIECE`]; a new one beyond what is usual only for who
+    /// `must` have one.
     fn take(&self, size: usize, must: bool) -> Option<Buffer> {
         let mut pool = lock(&self.pool);
         if size <= SMALL {
             if pool.small.is_empty() {
                 let block = self.allocate(&mut pool, SMALL * SMALL_ONES)?;
                 // SAFETY: inside of the block.
-                pool.small.extend((0..SMALL_ONES).map(|i| Buffer { at: unsafe { block.add(i * SMALL) }, is_large: false }));
+                pool.small.extend(
+                    (0..SMALL_ONES).map(|i| Buffer { at: unsafe { block.add(i * SMALL) }, is_large: false }),
+                );
             }
             return pool.small.pop();
         }
@@ -181,7 +194,7 @@ impl Staging {
         if buffer.is_large { pool.large.push(buffer) } else { pool.small.push(buffer) }
     }
 
-    // ---- copies ----------------------------------------------------------------------------------------------------------------
+    // ---- copies -------------------------------------------------------------
 
     /// Begins a copy; `None` if there is no pinned memory. Gives its number.
     ///
@@ -189,11 +202,26 @@ impl Staging {
     /// The driver's; nothing was begun then.
     /// # Safety
     /// Both sides are that large, and the host's stays until the copy is over.
-    pub unsafe fn begin(&self, shared: &Shared, way: Way, device: Address, host: usize, size: usize) -> Option<Result<u64, Error>> {
-        let going = Arc::new(Going { way, device, host, size, pieces: Mutex::default(), is_put: AtomicBool::new(false) });
+    pub unsafe fn begin(
+        &self,
+        shared: &Shared,
+        way: Way,
+        device: Address,
+        host: usize,
+        size: usize,
+    ) -> Option<Result<u64, Error>> {
+        let going = Arc::new(Going {
+            way,
+            device,
+            host,
+            size,
+            pieces: Mutex::default(),
+            is_put: AtomicBool::new(false),
+        });
         // ORDERING: Relaxed; numbers that differ.
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
-        // Known before its first piece is put: who comes now and touches these bytes waits for this lock.
+        // Known before its first piece is put: who comes now and touches these bytes waits for this
+        // lock.
         let mut pieces = going.pieces();
         lock(&self.going).insert(number, going.clone());
         self.advance(shared, &going, &mut pieces, AT_A_TIME);
@@ -204,7 +232,8 @@ impl Staging {
         pieces.failed.take().map(Err)
     }
 
-    /// Goes on with a copy as far as that is possible now; the host copies about `most` bytes. Says whether it is over.
+    /// Goes on with a copy as far as that is possible now; the host copies about `most` bytes. Says
+    /// whether it is over.
     fn advance(&self, shared: &Shared, going: &Going, pieces: &mut Pieces, most: usize) -> bool {
         let mut copied = 0;
         while copied < most && self.finish_first(shared, going, pieces, &mut copied) {}
@@ -228,8 +257,11 @@ impl Staging {
         let Some(piece) = pieces.under_way.pop_front() else { return false };
         match (result, &piece.buffer) {
             (Ok(()), Some(buffer)) if going.way == Way::Out => {
-                // SAFETY: the caller of `begin` promises the host's side; the buffer is the piece's, and as large.
-                unsafe { core::ptr::copy_nonoverlapping(buffer.at, (going.host + piece.at) as *mut u8, piece.size) };
+                // SAFETY: the caller of `begin` promises the host's side; the buffer is the
+                // piece's, and as large.
+                unsafe {
+                    core::ptr::copy_nonoverlapping(buffer.at, (going.host + piece.at) as *mut u8, piece.size)
+                };
                 *copied += piece.size;
             }
             (Ok(()), _) => {}
@@ -246,8 +278,11 @@ impl Staging {
         let size = PIECE.min(going.size - pieces.put);
         let Some(buffer) = self.take(size, must) else { return false };
         if going.way == Way::In {
-            // SAFETY: the caller of `begin` promises the host's side; the buffer is the piece's, and as large.
-            unsafe { core::ptr::copy_nonoverlapping((going.host + pieces.put) as *const u8, buffer.at, size) };
+            // SAFETY: the caller of `begin` promises the host's side; the buffer is the piece's,
+            // and as large.
+            unsafe {
+                core::ptr::copy_nonoverlapping((going.host + pieces.put) as *const u8, buffer.at, size)
+            };
         }
         self.put(shared, going, pieces, Some(buffer), size);
         true
@@ -256,13 +291,19 @@ impl Staging {
     /// Puts a piece on its stream.
     fn put(&self, shared: &Shared, going: &Going, pieces: &mut Pieces, buffer: Option<Buffer>, size: usize) {
         let (driver, at) = (self.driver, pieces.put);
-        let (device, host) = (going.device + at, buffer.as_ref().map_or((going.host + at) as *mut u8, |buffer| buffer.at));
+        let (device, host) =
+            (going.device + at, buffer.as_ref().map_or((going.host + at) as *mut u8, |buffer| buffer.at));
         let work = Work { uses: vec![going.touches(at, size)], ..Work::default() };
-        // SAFETY: the caller of `begin` promises both sides; the buffer is the piece's, as large, and stays until the piece is over.
+        // SAFETY: the caller of `begin` promises both sides; the buffer is the piece's, as large,
+        // and stays until the piece is over.
         let begun = unsafe {
             match going.way {
-                Way::In => shared.streams().begin(Lane::In, work, |stream| (driver.copy_in)(device, host, size, stream)),
-                Way::Out => shared.streams().begin(Lane::Out, work, |stream| (driver.copy_out)(host, device, size, stream)),
+                Way::In => shared
+                    .streams()
+                    .begin(Lane::In, work, |stream| (driver.copy_in)(device, host, size, stream)),
+                Way::Out => shared
+                    .streams()
+                    .begin(Lane::Out, work, |stream| (driver.copy_out)(host, device, size, stream)),
             }
         };
         match begun {
@@ -296,7 +337,7 @@ impl Staging {
         })
     }
 
-    // ---- what comes behind copies --------------------------------------------------------------------------------------------------
+    // ---- what comes behind copies -------------------------------------------
 
     /// What touches these bytes is about to be begun: it comes behind the copies that do.
     pub fn make_way(&self, shared: &Shared, uses: &[Use]) {
@@ -314,7 +355,8 @@ impl Staging {
         let mut pieces = going.pieces();
         self.advance(shared, going, &mut pieces, usize::MAX);
         if pieces.put < going.size && pieces.failed.is_none() {
-            // There is no more pinned memory: the driver copies what is left, and keeps the caller waiting.
+            // There is no more pinned memory: the driver copies what is left, and keeps the caller
+            // waiting.
             let left = going.size - pieces.put;
             self.put(shared, going, &mut pieces, None, left);
             self.advance(shared, going, &mut pieces, usize::MAX);
@@ -340,7 +382,8 @@ impl Staging {
     /// Goes on with all copies. Says whether none is under way any more.
     pub fn advance_all(&self, shared: &Shared) -> bool {
         let all: Vec<_> = lock(&self.going).values().cloned().collect();
-        let under_way = all.iter().filter(|going| !self.advance(shared, going, &mut going.pieces(), AT_A_TIME));
+        let under_way =
+            all.iter().filter(|going| !self.advance(shared, going, &mut going.pieces(), AT_A_TIME));
         under_way.count() == 0
     }
 

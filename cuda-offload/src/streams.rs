@@ -1,20 +1,27 @@
 //! What was begun on a device, in which stream, and what has to wait for what.
 //!
-//! A stream for each direction of copies, one for copies inside the device's memory, and some for kernels, so that copies and kernels overlap. What touches the same bytes in
-//! different streams is put in order on the device: the later one's stream waits for the event of the earlier one, not the host. Only what is not known to be over
-//! can be waited for, so the list to look through is short.
+//! A stream for each direction of copies, one for copies inside the device's memory, and some for
+//! kernels, so that copies and kernels overlap. What touches the same bytes in different streams is
+//! put in order on the device: the later one's stream waits for the event of the earlier one, not
+//! the host. Only what is not known to be over can be waited for, so the list to look through is
+//! short.
 //!
-//! A kernel that comes behind the last one of a stream goes there, and nothing waits for an event; of several that come behind the same one the first does. The others go where nothing is under way, as far as is known,
-//! else where it is their turn: they are not to wait for each other.
+//! A kernel that comes behind the last one of a stream goes there, and nothing waits for an event;
+//! of several that come behind the same one the first does. The others go where nothing is under
+//! way, as far as is known, else where it is their turn: they are not to wait for each other.
 //!
-//! Kernels of each level of priority ([`Priorities`]) have streams of their own, made when the first one comes. If the driver makes none they go with those of the least priority: it is a hint.
-//! What a kernel waits for keeps its own priority.
+//! Kernels of each level of priority ([`Priorities`]) have streams of their own, made when the
+//! first one comes. If the driver makes none they go with those of the least priority: it is a
+//! hint. What a kernel waits for keeps its own priority.
 //!
-//! Streams that the program has for its own work are nobody else's. What it puts there is not known; an event behind it makes an operation of it ([`Streams::mark`]).
+//! Streams that the program has for its own work are nobody else's. What it puts there is not
+//! known; an event behind it makes an operation of it ([`Streams::mark`]).
 //!
-//! A copy from another device's memory is an operation here, and a *guest* there: it comes behind what writes to its source, and what writes there later comes behind it, by the same event.
+//! A copy from another device's memory is an operation here, and a *guest* there: it comes behind
+//! what writes to its source, and what writes there later comes behind it, by the same event.
 //!
-//! Each operation has an event behind it; events go back to a pool when somebody has been told that the operation is over. May not live here: memory, images, contexts (whoever calls has
+//! Each operation has an event behind it; events go back to a pool when somebody has been told that
+//! the operation is over. May not live here: memory, images, contexts (whoever calls has
 //! made the device's current).
 
 use core::ops::Range;
@@ -66,7 +73,9 @@ impl Use {
 
     /// Has one of them to come behind the other?
     pub fn conflicts(&self, other: &Self) -> bool {
-        (self.writes || other.writes) && self.range.start < other.range.end && other.range.start < self.range.end
+        (self.writes || other.writes)
+            && self.range.start < other.range.end
+            && other.range.start < self.range.end
     }
 }
 
@@ -126,7 +135,9 @@ impl Row {
 
     /// The place of the stream where this goes.
     fn place(&mut self, begun: &HashMap<u64, Begun>, what: &Work<'_>) -> usize {
-        let is_before = |tail: u64, begun: &Begun| what.after.iter().any(|before| before.0 == tail) || begun.touches(&what.uses);
+        let is_before = |tail: u64, begun: &Begun| {
+            what.after.iter().any(|before| before.0 == tail) || begun.touches(&what.uses)
+        };
         let follows = |&tail: &u64| begun.get(&tail).is_some_and(|begun| is_before(tail, begun));
         if let Some(place) = self.tails.iter().position(follows) {
             return place;
@@ -138,7 +149,8 @@ impl Row {
     }
 }
 
-/// An operation; or another device's that reads here, which this one has to know of and nobody asks it for.
+/// An operation; or another device's that reads here, which this one has to know of and nobody asks
+/// it for.
 struct Begun {
     event: Event,
     stream: Stream,
@@ -195,9 +207,19 @@ impl Streams {
         let priorities = Priorities::of(driver);
         let copies = make(driver, priorities, 0, 3)?;
         let usual = Row::new(driver, priorities, 0).inspect_err(|_| destroy(driver, &copies))?;
-        let compute = core::iter::once(usual).chain((1..priorities.levels()).map(|_| Row::default())).collect();
+        let compute =
+            core::iter::once(usual).chain((1..priorities.levels()).map(|_| Row::default())).collect();
         let copies = [copies[0], copies[1], copies[2]];
-        Ok(Self { driver, own: Own::default(), priorities, copies, compute, begun: HashMap::new(), last: 0, spare: Vec::new() })
+        Ok(Self {
+            driver,
+            own: Own::default(),
+            priorities,
+            copies,
+            compute,
+            begun: HashMap::new(),
+            last: 0,
+            spare: Vec::new(),
+        })
     }
 
     /// The level, and the place there, of the stream for kernels where this goes.
@@ -223,11 +245,17 @@ impl Streams {
         Ok(event)
     }
 
-    /// Begins an operation, which `put` puts on a stream, behind all that it has to wait for: what touches the same bytes, and `after`. Gives its number.
+    /// Begins an operation, which `put` puts on a stream, behind all that it has to wait for: what
+    /// touches the same bytes, and `after`. Gives its number.
     ///
     /// # Errors
     /// The driver's; nothing was begun then, or the device is lost.
-    pub fn begin(&mut self, lane: Lane, what: Work<'_>, put: impl FnOnce(Stream) -> Code) -> Result<u64, (Error, Option<Held>)> {
+    pub fn begin(
+        &mut self,
+        lane: Lane,
+        what: Work<'_>,
+        put: impl FnOnce(Stream) -> Code,
+    ) -> Result<u64, (Error, Option<Held>)> {
         let (stream, place) = match lane {
             Lane::In => (self.copies[0], None),
             Lane::Out => (self.copies[1], None),
@@ -239,7 +267,8 @@ impl Streams {
         };
         match self.put(stream, &what, put) {
             Ok(event) => {
-                let number = self.enter(Begun { event, stream, uses: what.uses, held: what.held, reads: None });
+                let number =
+                    self.enter(Begun { event, stream, uses: what.uses, held: what.held, reads: None });
                 if let Some((level, place)) = place {
                     self.compute[level].tails[place] = number;
                 }
@@ -255,7 +284,12 @@ impl Streams {
         self.last
     }
 
-    fn put(&mut self, stream: Stream, what: &Work<'_>, put: impl FnOnce(Stream) -> Code) -> Result<Event, Error> {
+    fn put(
+        &mut self,
+        stream: Stream,
+        what: &Work<'_>,
+        put: impl FnOnce(Stream) -> Code,
+    ) -> Result<Event, Error> {
         for before in self.before(&what.uses) {
             self.wait(stream, before)?;
         }
@@ -275,15 +309,20 @@ impl Streams {
         if before.stream == stream { Ok(()) } else { self.wait_for(stream, before.event) }
     }
 
-    /// What comes later on the stream begins when the event has happened, which may be another device's.
+    /// What comes later on the stream begins when the event has happened, which may be another
+    /// device's.
     fn wait_for(&self, stream: Stream, event: Event) -> Result<(), Error> {
-        // SAFETY: a stream of this device and an event that was recorded: it is of an operation that is known, or its owner is locked.
+        // SAFETY: a stream of this device and an event that was recorded: it is of an operation
+        // that is known, or its owner is locked.
         self.driver.check(unsafe { (self.driver.stream_wait)(stream, event, 0) })
     }
 
     /// As [`Streams::wait`], for operations; one that is not known any more is over.
     fn put_behind(&self, stream: Stream, after: &[Operation]) -> Result<(), Error> {
-        after.iter().filter_map(|operation| self.begun.get(&operation.0)).try_for_each(|before| self.wait(stream, before))
+        after
+            .iter()
+            .filter_map(|operation| self.begun.get(&operation.0))
+            .try_for_each(|before| self.wait(stream, before))
     }
 
     /// An event behind what is on the stream.
@@ -294,7 +333,7 @@ impl Streams {
         recorded.map(|()| event).inspect_err(|_| self.spare.push(event))
     }
 
-    // ---- streams of the program ----------------------------------------------------------------------------------------------
+    // ---- streams of the program ---------------------------------------------
 
     /// A stream that is nobody's but the program's, for what has this priority.
     ///
@@ -312,36 +351,41 @@ impl Streams {
         Ok((self.own.last, lent.stream))
     }
 
-    /// It is kept for the next one of its priority. The one that was closed first is used first: it is the likeliest to be empty.
+    /// It is kept for the next one of its priority. The one that was closed first is used first: it
+    /// is the likeliest to be empty.
     pub fn give_back(&mut self, id: u64) {
         self.own.spare.extend(self.own.open.remove(&id));
     }
 
-    /// What comes later on the program's stream begins when these are over; `None`: there is no such stream.
+    /// What comes later on the program's stream begins when these are over; `None`: there is no
+    /// such stream.
     pub fn put_own_behind(&self, id: u64, after: &[Operation]) -> Option<Result<(), Error>> {
         self.own.open.get(&id).map(|lent| self.put_behind(lent.stream, after))
     }
 
-    /// An operation that is over when what is on the program's stream is; `None`: there is no such stream.
+    /// An operation that is over when what is on the program's stream is; `None`: there is no such
+    /// stream.
     pub fn mark(&mut self, id: u64, uses: Vec<Use>) -> Option<Result<u64, Error>> {
         let stream = self.own.open.get(&id)?.stream;
         let recorded = self.record(stream);
         Some(recorded.map(|event| self.enter(Begun { event, stream, uses, held: None, reads: None })))
     }
 
-    // ---- other devices ---------------------------------------------------------------------------------------------------------
+    // ---- other devices ------------------------------------------------------
 
     /// The events of what was begun and touches these bytes, for another device that reads them.
     pub fn events_before(&self, uses: &[Use]) -> Vec<Event> {
         self.before(uses).map(|begun| begun.event).collect()
     }
 
-    /// Another device's operation, which reads here: what comes later comes behind it. The number is for [`Streams::leave`].
+    /// Another device's operation, which reads here: what comes later comes behind it. The number
+    /// is for [`Streams::leave`].
     pub fn enter_guest(&mut self, (stream, event): (Stream, Event), uses: Vec<Use>) -> u64 {
         self.enter(Begun { event, stream, uses, held: None, reads: None })
     }
 
-    /// The operation reads from another device, by its place, where it has this number. Its stream and its event are told there.
+    /// The operation reads from another device, by its place, where it has this number. Its stream
+    /// and its event are told there.
     pub fn reads(&mut self, number: u64, guest: impl FnOnce((Stream, Event)) -> (usize, u64)) {
         if let Some(begun) = self.begun.get_mut(&number) {
             begun.reads = Some(guest((begun.stream, begun.event)));
@@ -353,7 +397,7 @@ impl Streams {
         self.begun.remove(&guest);
     }
 
-    // ---- what is over ----------------------------------------------------------------------------------------------------------
+    // ---- what is over -------------------------------------------------------
 
     /// How far it is.
     pub fn poll(&mut self, number: u64) -> State {
@@ -382,7 +426,8 @@ impl Streams {
         self.copies.iter().chain(kernels).chain(lent).copied().collect()
     }
 
-    /// Gives streams and events back. Nothing is under way, and no other device knows of anything here: what read from one is returned.
+    /// Gives streams and events back. Nothing is under way, and no other device knows of anything
+    /// here: what read from one is returned.
     pub fn close(&mut self) -> Vec<(usize, u64)> {
         let streams = self.all();
         let mut reads = Vec::new();

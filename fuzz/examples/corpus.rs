@@ -1,9 +1,11 @@
-//! Between the corpora that are kept, one text each (`corpus/NAME.txt`), and the folders that a search works on (`corpus/NAME/`).
+//! Between the corpora that are kept, one text each (`corpus/NAME.txt`), and the folders that a
+//! search works on (`corpus/NAME/`).
 //!
 //!     cargo run --example corpus -- unpack NAME
 //!     cargo run --example corpus -- pack NAME
 //!
-//! An example, not a program beside the targets: cargo-fuzz builds those with marks that only its own `main` understands.
+//! An example, not a program beside the targets: cargo-fuzz builds those with marks that only its
+//! own `main` understands.
 
 use std::fs;
 use std::io;
@@ -52,6 +54,9 @@ fn pack(name: &str) -> io::Result<usize> {
     }
     lines.sort();
     lines.dedup();
-    fs::write(here.join(format!("{name}.txt")), format!("# kept by cargo fuzz, minimised\n{}\n", lines.join("\n")))?;
+    fs::write(
+        here.join(format!("{name}.txt")),
+        format!("# kept by cargo fuzz, minimised\n{}\n", lines.join("\n")),
+    )?;
     Ok(lines.len())
 }

@@ -1,5 +1,5 @@
-//! What the targets share. The judges are in the library, under its feature `fuzz` (`libomp-shim/src/omp/fuzz.rs`), where its tests show them
-//! what the search has kept.
+//! What the targets share. The judges are in the library, under its feature `fuzz`
+//! (`libomp-shim/src/omp/fuzz.rs`), where its tests show them what the search has kept.
 
 use gangway::omp::fuzz::{JUDGES, Judge};
 

@@ -1,4 +1,5 @@
-//! The commands with their options: everything that can be said, and what `--help`, the manual and the completions say of it.
+//! The commands with their options: everything that can be said, and what `--help`, the manual and
+//! the completions say of it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -73,7 +74,11 @@ fn doctor() -> Command {
 fn info() -> Command {
     Command::new("info")
         .about("Says what Gangway sees here: machine, workers, settings, devices, files, MPI")
-        .args([links(), flag("json", "Prints a JSON object"), flag("settings", "Prints all settings, also those that are not set")])
+        .args([
+            links(),
+            flag("json", "Prints a JSON object"),
+            flag("settings", "Prints all settings, also those that are not set"),
+        ])
 }
 
 fn report() -> Command {
@@ -89,7 +94,9 @@ fn mpirun() -> Command {
     Command::new("mpirun")
         .about("Runs a program on MPI ranks that are devices of each other, with the MPI launcher that fits")
         .override_usage("gangway mpirun [OPTIONS] [LAUNCHER'S OPTIONS] -- PROGRAM [ARGUMENTS]...")
-        .after_help("Options that are not in this list go to the launcher; then -- has to stand before the program.")
+        .after_help(
+            "Options that are not in this list go to the launcher; then -- has to stand before the program.",
+        )
         .args(common())
         .args([mode()])
         .args(launching())
@@ -102,9 +109,11 @@ fn autotune() -> Command {
         .after_help("Options that are not in this list go to the launcher.")
         .args(launching())
         .args([
-            valued("mpi", "WHICH", "Which MPI, where several are installed").value_parser(PossibleValuesParser::new(["openmpi", "mpich"])),
+            valued("mpi", "WHICH", "Which MPI, where several are installed")
+                .value_parser(PossibleValuesParser::new(["openmpi", "mpich"])),
             links(),
-            valued("out", "FILE", "Where the rates are written; without it where the policies look").value_parser(value_parser!(PathBuf)),
+            valued("out", "FILE", "Where the rates are written; without it where the policies look")
+                .value_parser(value_parser!(PathBuf)),
         ])
 }
 
@@ -124,13 +133,20 @@ fn man() -> Command {
 
 fn probe() -> Command {
     Command::new(crate::probe::COMMAND).hide(true).about("A rank of autotune").args([
-        valued("bridge", "FILE", "The library of its MPI").required(true).value_parser(value_parser!(PathBuf)),
-        valued("out", "FILE", "Where the rates are written").required(true).value_parser(value_parser!(PathBuf)),
+        valued("bridge", "FILE", "The library of its MPI")
+            .required(true)
+            .value_parser(value_parser!(PathBuf)),
+        valued("out", "FILE", "Where the rates are written")
+            .required(true)
+            .value_parser(value_parser!(PathBuf)),
     ])
 }
 
 fn ask() -> Command {
-    Command::new(ASK).hide(true).about("Asks the library for info").arg(valued("library", "FILE", "The library").required(true).value_parser(value_parser!(PathBuf)))
+    Command::new(ASK)
+        .hide(true)
+        .about("Asks the library for info")
+        .arg(valued("library", "FILE", "The library").required(true).value_parser(value_parser!(PathBuf)))
 }
 
 fn valued(name: &'static str, value: &'static str, help: &'static str) -> Arg {
@@ -142,8 +158,12 @@ fn flag(name: &'static str, help: &'static str) -> Arg {
 }
 
 fn links() -> Arg {
-    valued("links", "DIR", "The directory of links to the library; made if it is not there. Without it one in the user's cache")
-        .value_parser(value_parser!(PathBuf))
+    valued(
+        "links",
+        "DIR",
+        "The directory of links to the library; made if it is not there. Without it one in the user's cache",
+    )
+    .value_parser(value_parser!(PathBuf))
 }
 
 fn mode() -> Arg {
@@ -154,16 +174,27 @@ fn mode() -> Arg {
 
 fn program() -> Arg {
     let help = "The program, by its path or from PATH, and its arguments";
-    Arg::new("program").value_name("PROGRAM").help(help).num_args(1..).trailing_var_arg(true).value_parser(value_parser!(OsString))
+    Arg::new("program")
+        .value_name("PROGRAM")
+        .help(help)
+        .num_args(1..)
+        .trailing_var_arg(true)
+        .value_parser(value_parser!(OsString))
 }
 
 /// What a program gets when it is put on Gangway.
 fn under() -> Vec<Arg> {
     vec![
-        valued("threads", "N", "Sets OMP_NUM_THREADS; a list (8,2) is for nested regions").value_parser(threads),
-        valued("env", "NAME=VALUE", "Sets a variable for the program").action(ArgAction::Append).value_parser(variable),
+        valued("threads", "N", "Sets OMP_NUM_THREADS; a list (8,2) is for nested regions")
+            .value_parser(threads),
+        valued("env", "NAME=VALUE", "Sets a variable for the program")
+            .action(ArgAction::Append)
+            .value_parser(variable),
         links(),
-        flag("anyway", "Runs a program that Gangway cannot be put under; those that it starts may be on Gangway"),
+        flag(
+            "anyway",
+            "Runs a program that Gangway cannot be put under; those that it starts may be on Gangway",
+        ),
     ]
 }
 
@@ -187,10 +218,19 @@ fn common() -> Vec<Arg> {
 /// Options of those that use a launcher.
 fn launching() -> Vec<Arg> {
     vec![
-        Arg::new("ranks").short('n').long("np").value_name("N").help("How many ranks (also -np)").value_parser(count),
+        Arg::new("ranks")
+            .short('n')
+            .long("np")
+            .value_name("N")
+            .help("How many ranks (also -np)")
+            .value_parser(count),
         valued("launcher", "PATH", "The launcher to use").value_parser(value_parser!(OsString)),
         flag("dry-run", "Prints the launcher's command instead of running it"),
-        Arg::new(LAUNCHERS).long(LAUNCHERS).hide(true).action(ArgAction::Append).value_parser(value_parser!(OsString)),
+        Arg::new(LAUNCHERS)
+            .long(LAUNCHERS)
+            .hide(true)
+            .action(ArgAction::Append)
+            .value_parser(value_parser!(OsString)),
     ]
 }
 

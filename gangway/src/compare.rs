@@ -1,7 +1,10 @@
-//! `gangway compare`: a program under its own runtime, LLVM's and Gangway, in turns, and what came of it side by side.
+//! `gangway compare`: a program under its own runtime, LLVM's and Gangway, in turns, and what came
+//! of it side by side.
 //!
-//! Runs are interleaved, so that a machine that is slower for a while is slower for all; minima and medians are of whole runs, started and ended by the kernel's clocks
-//! ([`child`]). What the runs print is compared with the first one under the program's own runtime ([`agree`]). What may not live here: an opinion on times.
+//! Runs are interleaved, so that a machine that is slower for a while is slower for all; minima and
+//! medians are of whole runs, started and ended by the kernel's clocks ([`child`]). What the runs
+//! print is compared with the first one under the program's own runtime ([`agree`]). What may not
+//! live here: an opinion on times.
 
 mod agree;
 mod child;
@@ -60,7 +63,8 @@ pub fn run(options: &ArgMatches) -> Result<u8, Failure> {
     let request = Request { options, program, links, tolerance, limit };
     measure(&request, &mut sides)?;
     table::print(&request, &sides);
-    let alike = sides.iter().all(|side| side.difference.is_none()) && sides.iter().flat_map(|side| &side.runs).all(|run| run.ending == sides[0].runs[0].ending);
+    let alike = sides.iter().all(|side| side.difference.is_none())
+        && sides.iter().flat_map(|side| &side.runs).all(|run| run.ending == sides[0].runs[0].ending);
     Ok(if alike { 0 } else { DIFFERENT })
 }
 
@@ -75,7 +79,9 @@ fn sides(options: &ArgMatches, program: &Program) -> Result<Vec<Side>, Failure> 
         return Err(Failure::own(format!("{} is not there", file.display())));
     }
     match given.cloned().or_else(libomp::newest) {
-        Some(file) if given.is_some() || own != Some(Runtime::Libomp) => all.push(side("libomp".into(), Some(file))),
+        Some(file) if given.is_some() || own != Some(Runtime::Libomp) => {
+            all.push(side("libomp".into(), Some(file)))
+        }
         None => eprintln!("gangway: LLVM's libomp is not installed here, so there is no row for it"),
         Some(_) => {}
     }
@@ -98,7 +104,10 @@ fn measure(request: &Request<'_>, sides: &mut [Side]) -> Result<(), Failure> {
             let (run, output) = child::run(&mut command(request, side)?, request.limit)?;
             match &first {
                 None => first = Some(output),
-                Some(wanted) if side.difference.is_none() => side.difference = agree::difference_of(wanted, &output, request.tolerance).map_err(unreadable)?,
+                Some(wanted) if side.difference.is_none() => {
+                    side.difference =
+                        agree::difference_of(wanted, &output, request.tolerance).map_err(unreadable)?
+                }
                 Some(_) => {}
             }
             side.runs.push(run);
@@ -115,18 +124,25 @@ fn command(request: &Request<'_>, side: &Side) -> Result<Command, Failure> {
     let (_, arguments) = words::program(request.options);
     let variables = words::variables(request.options);
     let mut command = match &side.preloaded {
-        Some(library) if library.as_os_str().is_empty() => run::under(&request.links, None, &request.program, &arguments, variables),
+        Some(library) if library.as_os_str().is_empty() => {
+            run::under(&request.links, None, &request.program, &arguments, variables)
+        }
         other => {
             let mut command = Command::new(&request.program.file);
             command.arg0(&request.program.word).args(arguments).envs(variables);
             if let Some(library) = other {
-                command.env("LD_PRELOAD", home::in_front(&[library.as_os_str()], env::var_os("LD_PRELOAD"), b": "));
+                command.env(
+                    "LD_PRELOAD",
+                    home::in_front(&[library.as_os_str()], env::var_os("LD_PRELOAD"), b": "),
+                );
             }
             command
         }
     };
     let input = match request.options.get_one::<PathBuf>("stdin") {
-        Some(file) => File::open(file).map_err(|why| Failure::own(format!("{}: {why}", file.display())))?.into(),
+        Some(file) => {
+            File::open(file).map_err(|why| Failure::own(format!("{}: {why}", file.display())))?.into()
+        }
         None => Stdio::null(),
     };
     command.stdin(input);

@@ -1,10 +1,13 @@
-//! `gangway doctor`: which OpenMP runtimes a program loads, whether they conflict, and what puts one in their place.
+//! `gangway doctor`: which OpenMP runtimes a program loads, whether they conflict, and what puts
+//! one in their place.
 //!
-//! Three sources, each of which sees what the others do not: the files ([`files`]), which name what is loaded before `main`; the packages of a Python
-//! ([`python`]), which bring copies with names of their own; and a run ([`crate::watch`]), which shows what was opened and called.
+//! Three sources, each of which sees what the others do not: the files ([`files`]), which name what
+//! is loaded before `main`; the packages of a Python ([`python`]), which bring copies with names of
+//! their own; and a run ([`crate::watch`]), which shows what was opened and called.
 //!
-//! Several runtimes in one process are a conflict: each has threads of its own for the same processors, knows nothing of the other's regions, and LLVM's and Intel's end the program.
-//! Copies that are loaded and never called do no harm, which is what Gangway leaves of them.
+//! Several runtimes in one process are a conflict: each has threads of its own for the same
+//! processors, knows nothing of the other's regions, and LLVM's and Intel's end the program. Copies
+//! that are loaded and never called do no harm, which is what Gangway leaves of them.
 
 mod files;
 mod python;
@@ -75,7 +78,9 @@ fn patient(options: &ArgMatches, is_python: bool) -> Result<Patient, Failure> {
     let (mut word, arguments) = words::program(options);
     match (word.is_empty(), is_python) {
         (true, true) => word = "python3".into(),
-        (true, false) => return Err(Failure::own("there is no program; gangway doctor --help says how it is named")),
+        (true, false) => {
+            return Err(Failure::own("there is no program; gangway doctor --help says how it is named"));
+        }
         (false, _) => {}
     }
     let program = program::find(&word, env::var_os("PATH").as_deref())?;
@@ -83,7 +88,8 @@ fn patient(options: &ArgMatches, is_python: bool) -> Result<Patient, Failure> {
     Ok(Patient { program, arguments, variables: Vec::new(), shown })
 }
 
-/// Looks through the packages, and gives the runtimes in them. Without a script it is their modules that will be run.
+/// Looks through the packages, and gives the runtimes in them. Without a script it is their modules
+/// that will be run.
 fn packages(patient: &mut Patient) -> Result<BTreeSet<PathBuf>, Failure> {
     let packages = python::look(&patient.program)?;
     packages.print();
@@ -103,7 +109,8 @@ fn said(line: &str, look: Look) {
     println!("  {}", terminal::dressed(line, look, terminal::has_colour()));
 }
 
-/// Runs it as it is, prints what was loaded and called, and gives the status, by whether that is a conflict, and the runtimes.
+/// Runs it as it is, prints what was loaded and called, and gives the status, by whether that is a
+/// conflict, and the runtimes.
 fn watched(patient: &Patient) -> Result<(u8, BTreeSet<PathBuf>), Failure> {
     let mut command = Command::new(&patient.program.file);
     command.args(&patient.arguments).envs(patient.variables.iter().cloned());
@@ -147,7 +154,11 @@ fn print(image: &Image) {
             Some(functions) => {
                 let callers: BTreeSet<&String> = functions.values().flatten().collect();
                 let first = callers.first().map_or("", |name| name.rsplit('/').next().unwrap_or(name));
-                let more = if callers.len() > 1 { format!(" and {} more", callers.len() - 1) } else { String::new() };
+                let more = if callers.len() > 1 {
+                    format!(" and {} more", callers.len() - 1)
+                } else {
+                    String::new()
+                };
                 format!("{} functions bound, by {first}{more}", functions.len())
             }
         };
@@ -162,17 +173,28 @@ fn is_conflict(image: &Image) -> bool {
 
 fn conflict(image: &Image) -> String {
     let files = image.runtimes();
-    let names: BTreeSet<&str> = files.iter().filter_map(|file| Runtime::of(file)).map(Runtime::title).collect();
+    let names: BTreeSet<&str> =
+        files.iter().filter_map(|file| Runtime::of(file)).map(Runtime::title).collect();
     let list = names.iter().copied().collect::<Vec<_>>().join(" and ");
-    let consequence = if names.contains("libomp") && names.contains("libiomp5") { ", and each of these two ends a program in which it finds the other" } else { "" };
-    format!("conflict: {} OpenMP runtimes in one process ({list}): each starts threads of its own for the same processors{consequence}", files.len())
+    let consequence = if names.contains("libomp") && names.contains("libiomp5") {
+        ", and each of these two ends a program in which it finds the other"
+    } else {
+        ""
+    };
+    format!(
+        "conflict: {} OpenMP runtimes in one process ({list}): each starts threads of its own for the same processors{consequence}",
+        files.len()
+    )
 }
 
-/// The lines that put Gangway in their place, each a command that can be run where this one was: this tool is named as its user has named it.
+/// The lines that put Gangway in their place, each a command that can be run where this one was:
+/// this tool is named as its user has named it.
 fn advise(options: &ArgMatches, patient: &Patient, status: u8) {
     let why = if status == CONFLICT { "fix: one runtime in place of all" } else { "on Gangway" };
     let tool = env::args_os().next().map_or_else(|| "gangway".into(), |word| words::quoted(&word));
-    let given = options.get_one::<PathBuf>("links").map_or_else(String::new, |place| format!("--links {} ", words::quoted(place.as_os_str())));
+    let given = options
+        .get_one::<PathBuf>("links")
+        .map_or_else(String::new, |place| format!("--links {} ", words::quoted(place.as_os_str())));
     said(&format!("{why}: {tool} run {given}-- {}", patient.shown), Look::Good);
     if let Ok(links) = links(options) {
         said(&format!("or: LD_PRELOAD={} {}", links.join(names::FILE).display(), patient.shown), Look::Plain);
@@ -186,7 +208,8 @@ fn links(options: &ArgMatches) -> Result<PathBuf, Failure> {
 /// Runs it on Gangway, and says whether only Gangway was called.
 fn fix_is_good(options: &ArgMatches, patient: &Patient) -> Result<bool, Failure> {
     let links = links(options)?;
-    let mut command = run::under(&links, None, &patient.program, &patient.arguments, patient.variables.clone());
+    let mut command =
+        run::under(&links, None, &patient.program, &patient.arguments, patient.variables.clone());
     let images = observed(&mut command, patient)?;
     let (line, is_good) = run::said_of(&images);
     said(&format!("fix check: {line}"), if is_good { Look::Good } else { Look::Bad });
@@ -204,7 +227,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn image(calls: &[&str], idle: &[&str]) -> Image {
-        let functions = || BTreeMap::from([("GOMP_parallel".to_string(), BTreeSet::from(["./p".to_string()]))]);
+        let functions =
+            || BTreeMap::from([("GOMP_parallel".to_string(), BTreeSet::from(["./p".to_string()]))]);
         Image {
             name: "./p".into(),
             loaded: calls.iter().chain(idle).map(PathBuf::from).collect(),

@@ -1,11 +1,13 @@
 //! Where the library is, and the directory of links to it that programs are told of.
 //!
-//! The library lies beside this tool (as cargo leaves both), or in a directory of links: `../lib/gangway/compat`, as packages have it, or `../lib/gangway`, where
-//! `cargo xtask install-links` makes one; `GANGWAY_LIB` names another place, a file or a directory. A directory of links is used as it is. For a library alone (a wheel has no links)
-//! one is made in the user's cache, for each state of the library, if the cache is the user's alone ([`trust`]).
+//! The library lies beside this tool (as cargo leaves both), or in a directory of links:
+//! `../lib/gangway/compat`, as packages have it, or `../lib/gangway`, where `cargo xtask
+//! install-links` makes one; `GANGWAY_LIB` names another place, a file or a directory. A directory
+//! of links is used as it is. For a library alone (a wheel has no links) one is made in the user's
+//! cache, for each state of the library, if the cache is the user's alone ([`trust`]).
 //!
-//! Rejected: preloading the library where it is built. Programs that look for their runtime by its file's name do not know it there, and
-//! those that load one later find another.
+//! Rejected: preloading the library where it is built. Programs that look for their runtime by its
+//! file's name do not know it there, and those that load one later find another.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -55,10 +57,13 @@ fn find(get: Get<'_>, tool: &Path) -> Result<Found, Failure> {
         let shown = given.display();
         let found = match (given.is_dir(), given.file_name()) {
             (true, _) => in_directory(&given),
-            (false, Some(name)) if given.is_file() && name == names::FILE => given.parent().and_then(in_directory),
+            (false, Some(name)) if given.is_file() && name == names::FILE => {
+                given.parent().and_then(in_directory)
+            }
             (false, _) => given.is_file().then(|| Found::Library(given.clone())),
         };
-        return found.ok_or_else(|| Failure::own(format!("GANGWAY_LIB={shown}: {} is not there", names::LIBRARY)));
+        return found
+            .ok_or_else(|| Failure::own(format!("GANGWAY_LIB={shown}: {} is not there", names::LIBRARY)));
     }
     let beside = tool.parent().unwrap_or(Path::new("/"));
     let (package, installed) = (beside.join("../lib/gangway/compat"), beside.join("../lib/gangway"));
@@ -72,23 +77,33 @@ fn find(get: Get<'_>, tool: &Path) -> Result<Found, Failure> {
 fn cache(get: Get<'_>) -> Result<PathBuf, Failure> {
     let absolute = |name: &str| get(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-    base.map(|base| base.join("gangway")).ok_or_else(|| Failure::own("neither XDG_CACHE_HOME nor HOME says where to put links to the library; --links DIR does"))
+    base.map(|base| base.join("gangway")).ok_or_else(|| {
+        Failure::own(
+            "neither XDG_CACHE_HOME nor HOME says where to put links to the library; --links DIR does",
+        )
+    })
 }
 
-/// The directory in the cache for this state of the library. The cache is the user's alone, or is not used.
+/// The directory in the cache for this state of the library. The cache is the user's alone, or is
+/// not used.
 fn cached(get: Get<'_>, library: &Path) -> Result<PathBuf, Failure> {
     let cache = cache(get)?;
     let failed = |why| Failure::own(format!("{}: {why}", cache.display()));
     trust::create_private(&cache).map_err(failed)?;
     let checked = trust::check(&cache).map_err(failed)?;
     if let Some(problem) = checked.problem {
-        return Err(Failure::own(format!("{problem}, so nothing from {} is loaded; --links DIR names another place for links to the library", cache.display())));
+        return Err(Failure::own(format!(
+            "{problem}, so nothing from {} is loaded; --links DIR names another place for links to the library",
+            cache.display()
+        )));
     }
     let links = install::in_cache(library, &checked.real).map_err(failed)?;
     // A directory that another user made there while its parent was open to all.
     let Checked { real, problem } = trust::check(&links).map_err(failed)?;
     match problem {
-        Some(problem) => Err(Failure::own(format!("{problem}, so it is not loaded: remove {}", links.display()))),
+        Some(problem) => {
+            Err(Failure::own(format!("{problem}, so it is not loaded: remove {}", links.display())))
+        }
         None => Ok(real),
     }
 }
@@ -97,14 +112,19 @@ fn cached(get: Get<'_>, library: &Path) -> Result<PathBuf, Failure> {
 fn can_be_listed(directory: PathBuf) -> Result<PathBuf, Failure> {
     match directory.to_str() {
         Some(text) if !text.contains([' ', ':', ';', '\n', '\t']) => Ok(directory),
-        _ => Err(Failure::own(format!("{}: the loader takes no directory with blanks, colons or semicolons in its name; --links DIR names another", directory.display()))),
+        _ => Err(Failure::own(format!(
+            "{}: the loader takes no directory with blanks, colons or semicolons in its name; --links DIR names another",
+            directory.display()
+        ))),
     }
 }
 
 fn links_by(get: Get<'_>, tool: &Path, given: Option<&Path>) -> Result<PathBuf, Failure> {
     let made = |library: &Path, directory: PathBuf| -> Result<PathBuf, Failure> {
-        let library = library.canonicalize().map_err(|e| Failure::own(format!("{}: {e}", library.display())))?;
-        install::refresh(&library, &directory).map_err(|e| Failure::own(format!("{}: {e}", directory.display())))?;
+        let library =
+            library.canonicalize().map_err(|e| Failure::own(format!("{}: {e}", library.display())))?;
+        install::refresh(&library, &directory)
+            .map_err(|e| Failure::own(format!("{}: {e}", directory.display())))?;
         Ok(directory)
     };
     let directory = match (given, find(get, tool)) {
@@ -118,22 +138,32 @@ fn links_by(get: Get<'_>, tool: &Path, given: Option<&Path>) -> Result<PathBuf, 
             cached(get, &library)?
         }
     };
-    can_be_listed(directory.canonicalize().map_err(|e| Failure::own(format!("{}: {e}", directory.display())))?)
+    can_be_listed(
+        directory.canonicalize().map_err(|e| Failure::own(format!("{}: {e}", directory.display())))?,
+    )
 }
 
-/// A directory of links to the library, which is made where it has to be: the given one, that of an installation, or one in the user's cache.
+/// A directory of links to the library, which is made where it has to be: the given one, that of an
+/// installation, or one in the user's cache.
 pub fn links(given: Option<&Path>) -> Result<PathBuf, Failure> {
-    let tool = env::current_exe().map_err(|e| Failure::own(format!("this program does not know where it is: {e}")))?;
+    let tool = env::current_exe()
+        .map_err(|e| Failure::own(format!("this program does not know where it is: {e}")))?;
     links_by(&|name| env::var_os(name).filter(|v| !v.is_empty()), &tool, given)
 }
 
-/// The variables of the loader that put the library of `links` under a program, and these before it; what was said before stays, behind.
-pub fn loader(links: &Path, preloaded: &[&OsStr], before: &dyn Fn(&str) -> Option<OsString>) -> [(&'static str, OsString); 2] {
+/// The variables of the loader that put the library of `links` under a program, and these before
+/// it; what was said before stays, behind.
+pub fn loader(
+    links: &Path,
+    preloaded: &[&OsStr],
+    before: &dyn Fn(&str) -> Option<OsString>,
+) -> [(&'static str, OsString); 2] {
     let join = |own: &[&OsStr], name: &'static str, ends: &[u8]| (name, in_front(own, before(name), ends));
     [join(&[links.as_os_str()], "LD_LIBRARY_PATH", b":;"), join(preloaded, "LD_PRELOAD", b": ")]
 }
 
-/// A list of the loader's with these in front of what was in it, each once; what ends a word of it is given.
+/// A list of the loader's with these in front of what was in it, each once; what ends a word of it
+/// is given.
 pub fn in_front(own: &[&OsStr], old: Option<OsString>, ends: &[u8]) -> OsString {
     let old = old.unwrap_or_default();
     let old = old.as_bytes().split(|b| ends.contains(b)).map(OsStr::from_bytes);
@@ -187,20 +217,33 @@ mod tests {
         let cache = |name: &str| (name == "XDG_CACHE_HOME").then(|| at.join("cache").into_os_string());
         fs::write(&library, "library").unwrap();
         let made = links_by(&cache, &tool, None).unwrap();
-        assert!(made.starts_with(at.canonicalize().unwrap().join("cache/gangway")) && install::is_ready(&made), "{made:?}");
+        assert!(
+            made.starts_with(at.canonicalize().unwrap().join("cache/gangway")) && install::is_ready(&made),
+            "{made:?}"
+        );
         assert_eq!(links_by(&cache, &tool, None), Ok(made));
         let asked = links_by(&|_| None, &tool, Some(&at.join("here"))).unwrap();
         assert!(install::is_ready(&asked) && asked.ends_with("here"));
         assert!(links_by(&|_| None, &tool, None).is_err_and(|f| f.line.contains("--links")));
         assert!(links_by(&|_| None, &tool, Some(&at.join("a b"))).is_err_and(|f| f.line.contains("blanks")));
         fs::remove_file(&library).unwrap();
-        assert_eq!(links_by(&|_| None, &tool, Some(&asked)), Ok(asked.clone()), "somebody's directory needs no library");
+        assert_eq!(
+            links_by(&|_| None, &tool, Some(&asked)),
+            Ok(asked.clone()),
+            "somebody's directory needs no library"
+        );
         fs::remove_dir_all(at).unwrap();
     }
 
     #[test]
     fn what_was_preloaded_before_stays() {
-        let before = |name: &str| Some(OsString::from(if name == "LD_PRELOAD" { "libx.so /l/libomp-libgangway.so:liby.so" } else { "/a:/l" }));
+        let before = |name: &str| {
+            Some(OsString::from(if name == "LD_PRELOAD" {
+                "libx.so /l/libomp-libgangway.so:liby.so"
+            } else {
+                "/a:/l"
+            }))
+        };
         let own = [OsStr::new("/l/libomp-libgangway.so")];
         let [path, preload] = loader(Path::new("/l"), &own, &before);
         assert_eq!(path, ("LD_LIBRARY_PATH", "/l:/a".into()));

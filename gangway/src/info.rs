@@ -1,5 +1,6 @@
-//! `gangway info`: what the library sees here. The library itself is asked, in a child ([`ask`]), as a program would be that this command runs: with the same
-//! variables, and without a trace of it in this process.
+//! `gangway info`: what the library sees here. The library itself is asked, in a child ([`ask`]),
+//! as a program would be that this command runs: with the same variables, and without a trace of it
+//! in this process.
 
 pub mod ask;
 
@@ -22,7 +23,12 @@ struct Answer(Vec<(String, String)>);
 
 impl Answer {
     fn of(text: &str) -> Answer {
-        Answer(text.lines().filter_map(|line| line.split_once('=')).map(|(name, value)| (name.into(), value.into())).collect())
+        Answer(
+            text.lines()
+                .filter_map(|line| line.split_once('='))
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+        )
     }
 
     fn one(&self, name: &str) -> &str {
@@ -35,7 +41,8 @@ impl Answer {
 
     /// Settings with their values; without `all` those that a variable sets.
     fn settings(&self, all: bool) -> impl Iterator<Item = (&str, &str)> {
-        let settings = self.0.iter().filter_map(|(name, value)| Some((name.strip_prefix("setting.")?, value.as_str())));
+        let settings =
+            self.0.iter().filter_map(|(name, value)| Some((name.strip_prefix("setting.")?, value.as_str())));
         settings.filter(move |(name, _)| all || env::var_os(name).is_some_and(|v| !v.is_empty()))
     }
 }
@@ -54,10 +61,17 @@ pub fn run(options: &ArgMatches) -> Result<(), Failure> {
 
 /// Asks the library of `links`. What it has to complain of comes out on standard error.
 fn asked(links: &Path) -> Result<Answer, Failure> {
-    let tool = env::current_exe().map_err(|e| Failure::own(format!("this program does not know where it is: {e}")))?;
+    let tool = env::current_exe()
+        .map_err(|e| Failure::own(format!("this program does not know where it is: {e}")))?;
     let library = links.join(names::FILE);
     let mut command = Command::new(tool);
-    command.arg(ASK).arg("--library").arg(&library).env_remove("LD_PRELOAD").stdin(Stdio::null()).stderr(Stdio::inherit());
+    command
+        .arg(ASK)
+        .arg("--library")
+        .arg(&library)
+        .env_remove("LD_PRELOAD")
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit());
     let output = command.output().map_err(|why| Failure::own(why.to_string()))?;
     if !output.status.success() {
         return Err(Failure::own(format!("{} does not answer", library.display())));
@@ -72,12 +86,39 @@ fn mpis(links: &Path, library: impl Fn(Mpi) -> String) -> Vec<&'static str> {
 
 fn people(links: &Path, answer: &Answer, all: bool) {
     let colour = terminal::has_colour();
-    let line = |name: &str, value: String| println!("{} {value}", dressed(&format!("{name:<18}"), Look::Bold, colour));
+    let line = |name: &str, value: String| {
+        println!("{} {value}", dressed(&format!("{name:<18}"), Look::Bold, colour))
+    };
     let list = |all: Vec<&str>| if all.is_empty() { "none".to_string() } else { all.join(", ") };
-    line("gangway", format!("{} (library {}, OpenMP {})", env!("CARGO_PKG_VERSION"), answer.one("version"), answer.one("openmp")));
-    line("library", links.join(names::FILE).canonicalize().unwrap_or_else(|_| links.join(names::FILE)).display().to_string());
+    line(
+        "gangway",
+        format!(
+            "{} (library {}, OpenMP {})",
+            env!("CARGO_PKG_VERSION"),
+            answer.one("version"),
+            answer.one("openmp")
+        ),
+    );
+    line(
+        "library",
+        links
+            .join(names::FILE)
+            .canonicalize()
+            .unwrap_or_else(|_| links.join(names::FILE))
+            .display()
+            .to_string(),
+    );
     line("links", links.display().to_string());
-    line("processors", format!("{} (cores {}, sockets {}, memory nodes {})", answer.one("processors"), answer.one("cores"), answer.one("sockets"), answer.one("numa_nodes")));
+    line(
+        "processors",
+        format!(
+            "{} (cores {}, sockets {}, memory nodes {})",
+            answer.one("processors"),
+            answer.one("cores"),
+            answer.one("sockets"),
+            answer.one("numa_nodes")
+        ),
+    );
     line("last-level caches", list(answer.all("last_level_cache")));
     if let Some(quota) = answer.all("quota").first() {
         line("CPU quota", format!("{quota} processors"));

@@ -1,7 +1,9 @@
-//! SIGINT, SIGTERM, SIGHUP and SIGQUIT while a program runs for this tool: the program gets them, and the tool goes on until the program has ended, to remove its files.
+//! SIGINT, SIGTERM, SIGHUP and SIGQUIT while a program runs for this tool: the program gets them,
+//! and the tool goes on until the program has ended, to remove its files.
 //!
-//! The terminal sends an interrupt to the program, too. A signal that another process has sent to this tool alone is passed on, and so is a hangup of the terminal, which the
-//! kernel sends to the leader of the session. A signal that was ignored when the tool was started stays so (nohup(1)).
+//! The terminal sends an interrupt to the program, too. A signal that another process has sent to
+//! this tool alone is passed on, and so is a hangup of the terminal, which the kernel sends to the
+//! leader of the session. A signal that was ignored when the tool was started stays so (nohup(1)).
 
 use core::sync::atomic::{AtomicI32, Ordering};
 use std::io;
@@ -35,14 +37,16 @@ extern "C" fn catch(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut lib
 
 /// Passes a signal on, if there are one and a program.
 fn forward_pending() {
-    // ORDERING: SeqCst, both. `catch` stores the signal and `run` stores the process number; then each calls this function. At least one call sees both stores, and
-    // the swap lets only one of them send the signal.
+    // ORDERING: SeqCst, both. `catch` stores the signal and `run` stores the process number; then
+    // each calls this function. At least one call sees both stores, and the swap lets only one of
+    // them send the signal.
     let child = CHILD.load(Ordering::SeqCst);
     if child != 0 {
         // ORDERING: as above.
         let signal = PENDING_FORWARD.swap(0, Ordering::SeqCst);
         if signal != 0 {
-            // SAFETY: only sends a signal, to a child that keeps its number until `run` has set `CHILD` to 0.
+            // SAFETY: only sends a signal, to a child that keeps its number until `run` has set
+            // `CHILD` to 0.
             unsafe { libc::kill(child, signal) };
         }
     }
@@ -69,7 +73,8 @@ impl Handlers {
             let mut new: libc::sigaction = unsafe { core::mem::zeroed() };
             new.sa_sigaction = catch as *const () as usize;
             new.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-            // SAFETY: the handler stores to atomics and calls kill(2), which signal-safety(7) allows.
+            // SAFETY: the handler stores to atomics and calls kill(2), which signal-safety(7)
+            // allows.
             unsafe { libc::sigaction(signal, &raw const new, ptr::null_mut()) };
             Some(old)
         }))
@@ -85,7 +90,8 @@ impl Handlers {
         CHILD.store(libc::pid_t::try_from(child.id()).expect("the kernel's own number"), Ordering::SeqCst);
         forward_pending();
         await_end(child.id());
-        // ORDERING: SeqCst; from here on the number is not used, and the kernel may give it to another process.
+        // ORDERING: SeqCst; from here on the number is not used, and the kernel may give it to
+        // another process.
         CHILD.store(0, Ordering::SeqCst);
         child.wait()
     }
@@ -109,7 +115,8 @@ impl Drop for Handlers {
     }
 }
 
-/// Waits until a child has ended, and leaves it to be waited for: until then no other process gets its number.
+/// Waits until a child has ended, and leaves it to be waited for: until then no other process gets
+/// its number.
 pub fn await_end(pid: u32) {
     loop {
         // SAFETY: all zero is a value of this C structure.
@@ -122,7 +129,8 @@ pub fn await_end(pid: u32) {
     }
 }
 
-/// Ends this process by the signal's default action. The kernel does not do this to process 1, which exits with the status that a shell gives such a program: 128 and the signal.
+/// Ends this process by the signal's default action. The kernel does not do this to process 1,
+/// which exits with the status that a shell gives such a program: 128 and the signal.
 pub fn end_by(signal: libc::c_int) -> ! {
     // SAFETY: the default action, which ends the process.
     unsafe {

@@ -1,4 +1,5 @@
-//! JSON, as far as it is written here: objects in the order in which they were made, strings, numbers, lists.
+//! JSON, as far as it is written here: objects in the order in which they were made, strings,
+//! numbers, lists.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
@@ -45,7 +46,13 @@ impl Display for Json {
     }
 }
 
-fn joined<T>(f: &mut Formatter<'_>, open: char, all: impl Iterator<Item = T>, close: char, one: impl Fn(&mut Formatter<'_>, T) -> fmt::Result) -> fmt::Result {
+fn joined<T>(
+    f: &mut Formatter<'_>,
+    open: char,
+    all: impl Iterator<Item = T>,
+    close: char,
+    one: impl Fn(&mut Formatter<'_>, T) -> fmt::Result,
+) -> fmt::Result {
     f.write_char(open)?;
     for (index, value) in all.enumerate() {
         f.write_str(if index == 0 { "" } else { ", " })?;

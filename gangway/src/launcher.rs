@@ -1,6 +1,8 @@
-//! Which MPI launcher starts the ranks: that of the MPI that the program is linked with, else one that is installed and has a bridge.
+//! Which MPI launcher starts the ranks: that of the MPI that the program is linked with, else one
+//! that is installed and has a bridge.
 //!
-//! Names such as `mpirun.mpich` tell whose they are. `mpirun` and `mpiexec` are asked, by `--version`.
+//! Names such as `mpirun.mpich` tell whose they are. `mpirun` and `mpiexec` are asked, by
+//! `--version`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -36,7 +38,12 @@ impl Machine for Here {
 
     fn owner(&self, word: &OsStr) -> Option<Mpi> {
         by_name(word).or_else(|| {
-            let said = Command::new(word).arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+            let said = Command::new(word)
+                .arg("--version")
+                .stdin(Stdio::null())
+                .stderr(Stdio::null())
+                .output()
+                .ok()?;
             by_version(&String::from_utf8_lossy(&said.stdout))
         })
     }
@@ -50,7 +57,8 @@ fn by_name(word: &OsStr) -> Option<Mpi> {
     all.next().filter(|_| all.next().is_none())
 }
 
-/// By what `--version` says. Those that speak of Hydra (Intel's, MVAPICH's) start ranks of MPICH's binary interface.
+/// By what `--version` says. Those that speak of Hydra (Intel's, MVAPICH's) start ranks of MPICH's
+/// binary interface.
 fn by_version(text: &str) -> Option<Mpi> {
     let says = |words: &[&str]| words.iter().any(|w| text.contains(w));
     if says(&["Open MPI", "OpenRTE", "PRRTE"]) {
@@ -76,7 +84,8 @@ pub fn choose(wish: &Wish<'_>, machine: &dyn Machine) -> Result<Launcher, Failur
         return given(word, wish, machine);
     }
     let of = |mpi: Mpi| {
-        let fits = |word: &&&str| machine.has(OsStr::new(word)) && machine.owner(OsStr::new(word)) == Some(mpi);
+        let fits =
+            |word: &&&str| machine.has(OsStr::new(word)) && machine.owner(OsStr::new(word)) == Some(mpi);
         mpi.launchers().iter().find(fits).map(|word| Launcher { word: word.into(), mpi })
     };
     if let Some(mpi) = wish.program {
@@ -86,12 +95,18 @@ pub fn choose(wish: &Wish<'_>, machine: &dyn Machine) -> Result<Launcher, Failur
         });
     }
     // What the machine's owner made the plain name mean comes first.
-    let usual = ["mpirun", "mpiexec"].into_iter().map(OsStr::new).find(|w| machine.has(w)).and_then(|w| machine.owner(w));
+    let usual = ["mpirun", "mpiexec"]
+        .into_iter()
+        .map(OsStr::new)
+        .find(|w| machine.has(w))
+        .and_then(|w| machine.owner(w));
     let others = Mpi::ALL.into_iter().filter(|mpi| Some(*mpi) != usual);
     let mut found: Vec<Launcher> = usual.into_iter().chain(others).filter_map(of).collect();
     let served = found.iter().position(|l| (wish.is_served)(l.mpi)).unwrap_or(0);
     if found.is_empty() {
-        return Err(Failure::not_found("no MPI launcher is on PATH (mpirun of Open MPI or MPICH); --launcher names one"));
+        return Err(Failure::not_found(
+            "no MPI launcher is on PATH (mpirun of Open MPI or MPICH); --launcher names one",
+        ));
     }
     Ok(found.swap_remove(served))
 }
@@ -104,15 +119,19 @@ fn given(word: &OsStr, wish: &Wish<'_>, machine: &dyn Machine) -> Result<Launche
     }
     let launcher = |mpi| Launcher { word: word.to_os_string(), mpi };
     match (machine.owner(word), wish.program) {
-        (Some(owner), Some(mpi)) if owner != mpi => {
-            Err(Failure::own(format!("the program's MPI is {}, and {shown} starts ranks of {}", mpi.title(), owner.title())))
-        }
+        (Some(owner), Some(mpi)) if owner != mpi => Err(Failure::own(format!(
+            "the program's MPI is {}, and {shown} starts ranks of {}",
+            mpi.title(),
+            owner.title()
+        ))),
         (Some(owner), _) => Ok(launcher(owner)),
         // A launcher of every MPI (srun): what the program has, or the only one that can be meant.
         (None, Some(mpi)) => Ok(launcher(mpi)),
         (None, None) => match Mpi::ALL.into_iter().filter(|m| (wish.is_served)(*m)).collect::<Vec<_>>()[..] {
             [only] => Ok(launcher(only)),
-            _ => Err(Failure::own(format!("{shown} does not say whose ranks it starts; --mpi=openmpi or --mpi=mpich does"))),
+            _ => Err(Failure::own(format!(
+                "{shown} does not say whose ranks it starts; --mpi=openmpi or --mpi=mpich does"
+            ))),
         },
     }
 }
@@ -135,9 +154,15 @@ mod tests {
 
     const OPEN: Option<Mpi> = Some(Mpi::OpenMpi);
     const MPICH: Option<Mpi> = Some(Mpi::Mpich);
-    const DEBIAN: Described = Described(&[("mpirun", OPEN), ("mpirun.openmpi", OPEN), ("mpirun.mpich", MPICH), ("srun", None)]);
+    const DEBIAN: Described =
+        Described(&[("mpirun", OPEN), ("mpirun.openmpi", OPEN), ("mpirun.mpich", MPICH), ("srun", None)]);
 
-    fn chosen(given: Option<&str>, program: Option<Mpi>, served: &[Mpi], machine: &Described) -> Result<(String, Mpi), Failure> {
+    fn chosen(
+        given: Option<&str>,
+        program: Option<Mpi>,
+        served: &[Mpi],
+        machine: &Described,
+    ) -> Result<(String, Mpi), Failure> {
         let wish = Wish { given: given.map(OsStr::new), program, is_served: &|mpi| served.contains(&mpi) };
         choose(&wish, machine).map(|l| (l.word.display().to_string(), l.mpi))
     }
@@ -148,7 +173,11 @@ mod tests {
         assert_eq!(chosen(None, MPICH, &both, &DEBIAN), Ok(("mpirun.mpich".into(), Mpi::Mpich)));
         assert_eq!(chosen(None, None, &both, &DEBIAN), Ok(("mpirun.openmpi".into(), Mpi::OpenMpi)));
         assert_eq!(chosen(None, None, &[Mpi::Mpich], &DEBIAN), Ok(("mpirun.mpich".into(), Mpi::Mpich)));
-        assert_eq!(chosen(None, None, &[], &DEBIAN).unwrap().1, Mpi::OpenMpi, "whoever asks says that nothing serves it");
+        assert_eq!(
+            chosen(None, None, &[], &DEBIAN).unwrap().1,
+            Mpi::OpenMpi,
+            "whoever asks says that nothing serves it"
+        );
         let plain = Described(&[("mpirun", MPICH)]);
         assert_eq!(chosen(None, None, &both, &plain), Ok(("mpirun".into(), Mpi::Mpich)));
         assert_eq!(chosen(None, OPEN, &both, &plain).unwrap_err().status, 127);
@@ -160,7 +189,10 @@ mod tests {
     fn the_user_s_launcher_is_taken_if_it_fits() {
         let both = Mpi::ALL;
         assert_eq!(chosen(Some("mpirun"), None, &both, &DEBIAN), Ok(("mpirun".into(), Mpi::OpenMpi)));
-        assert!(chosen(Some("mpirun"), MPICH, &both, &DEBIAN).is_err_and(|f| f.line.contains("MPICH, and mpirun starts ranks of Open MPI")));
+        assert!(
+            chosen(Some("mpirun"), MPICH, &both, &DEBIAN)
+                .is_err_and(|f| f.line.contains("MPICH, and mpirun starts ranks of Open MPI"))
+        );
         assert_eq!(chosen(Some("srun"), MPICH, &both, &DEBIAN), Ok(("srun".into(), Mpi::Mpich)));
         assert_eq!(chosen(Some("srun"), None, &[Mpi::OpenMpi], &DEBIAN), Ok(("srun".into(), Mpi::OpenMpi)));
         assert!(chosen(Some("srun"), None, &both, &DEBIAN).is_err_and(|f| f.line.contains("--mpi=")));
@@ -169,9 +201,18 @@ mod tests {
 
     #[test]
     fn launchers_are_known_by_name_or_by_what_they_say() {
-        assert_eq!([by_name(OsStr::new("/opt/bin/mpirun.openmpi")), by_name(OsStr::new("mpiexec.hydra"))], [OPEN, MPICH]);
+        assert_eq!(
+            [by_name(OsStr::new("/opt/bin/mpirun.openmpi")), by_name(OsStr::new("mpiexec.hydra"))],
+            [OPEN, MPICH]
+        );
         assert_eq!([by_name(OsStr::new("mpirun")), by_name(OsStr::new("srun"))], [None, None]);
-        assert_eq!([by_version("mpirun (Open MPI) 4.1.4\n"), by_version("HYDRA build details:\n    Version: 4.0.2\n")], [OPEN, MPICH]);
+        assert_eq!(
+            [
+                by_version("mpirun (Open MPI) 4.1.4\n"),
+                by_version("HYDRA build details:\n    Version: 4.0.2\n")
+            ],
+            [OPEN, MPICH]
+        );
         assert_eq!([by_version("prterun (PRRTE) 3.0.2"), by_version("slurm 22.05.8")], [OPEN, None]);
     }
 }

@@ -18,9 +18,9 @@
 //! | [`trust`], [`interrupt`] | directories that the user alone can change; signals while a program runs for this tool |
 //! | [`json`], [`terminal`] | output for programs; colour and progress |
 //!
-//! Exit statuses are those of `env` and `timeout`: 127 the program is not there, 126 it cannot be run (on Gangway), 125 anything else of
-//! ours, otherwise the program's own. What may not live here: names of files and what is read from ELF files (`links`), which
-//! `cargo xtask` shares.
+//! Exit statuses are those of `env` and `timeout`: 127 the program is not there, 126 it cannot be
+//! run (on Gangway), 125 anything else of ours, otherwise the program's own. What may not live
+//! here: names of files and what is read from ELF files (`links`), which `cargo xtask` shares.
 
 mod autotune;
 mod commands;
@@ -60,13 +60,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// Where nobody reads on (`gangway doctor ./program | head`) this tool ends, as others do. The standard library ignores the signal, and printing then panics.
+/// Where nobody reads on (`gangway doctor ./program | head`) this tool ends, as others do. The
+/// standard library ignores the signal, and printing then panics.
 fn end_with_the_reader() {
     // SAFETY: the default action; no other thread is there yet.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }
 
-/// Does what the words say, and gives the exit status. Where a program takes this process's place, it does not return.
+/// Does what the words say, and gives the exit status. Where a program takes this process's place,
+/// it does not return.
 fn act(given: Vec<OsString>) -> Result<u8, Failure> {
     let command = commands::command();
     let given = words::ours_first(&command, given)?;

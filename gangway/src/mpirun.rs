@@ -1,7 +1,9 @@
-//! `gangway mpirun`: builds the launcher's command (docs/mpi.md) and runs it in this process's place.
+//! `gangway mpirun`: builds the launcher's command (docs/mpi.md) and runs it in this process's
+//! place.
 //!
-//! The libraries are given by name, with the directory of links on `LD_LIBRARY_PATH`; variables are set by `env` behind the launcher, so that
-//! they reach the ranks wherever those are, and neither the launcher nor its daemons run on the library.
+//! The libraries are given by name, with the directory of links on `LD_LIBRARY_PATH`; variables are
+//! set by `env` behind the launcher, so that they reach the ranks wherever those are, and neither
+//! the launcher nor its daemons run on the library.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -18,7 +20,8 @@ use crate::launcher::{self, Launcher, Wish};
 use crate::program::{self, Program};
 use crate::{commands, home, run, words};
 
-/// What the ranks are for each other; only the library for threads that wait, or nothing, is needed where they are nothing.
+/// What the ranks are for each other; only the library for threads that wait, or nothing, is needed
+/// where they are nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mode<'a>(&'a str);
 
@@ -32,7 +35,9 @@ impl Mode<'_> {
 pub fn run(options: &ArgMatches) -> Result<(), Failure> {
     let (word, arguments) = words::program(options);
     if word == ":" || arguments.iter().any(|w| w == ":") {
-        return Err(Failure::own("several programs in one run (:) cannot be started this way; docs/mpi.md has the variables to set by hand"));
+        return Err(Failure::own(
+            "several programs in one run (:) cannot be started this way; docs/mpi.md has the variables to set by hand",
+        ));
     }
     let program = found(&word)?;
     program::check(&program, options.get_flag("anyway"))?;
@@ -46,7 +51,16 @@ pub fn run(options: &ArgMatches) -> Result<(), Failure> {
     }
     warn_of_own_mpi(&program, linked, mode);
     let aware = run::aware(options, &links, || Some(launcher.mpi), &program)?;
-    let command = Plan { launcher: &launcher, options, links: &links, mode, aware, program: &program.word, arguments: &arguments }.words();
+    let command = Plan {
+        launcher: &launcher,
+        options,
+        links: &links,
+        mode,
+        aware,
+        program: &program.word,
+        arguments: &arguments,
+    }
+    .words();
     start(options, &command)
 }
 
@@ -70,12 +84,19 @@ fn found(word: &OsStr) -> Result<Program, Failure> {
 fn warn_of_own_mpi(program: &Program, linked: Option<Mpi>, mode: Mode<'_>) {
     if let Some(mpi) = linked.filter(|_| !mode.is_off()) {
         let (word, title) = (program.word.display(), mpi.title());
-        eprintln!("gangway: {word} is linked with {title}: an MPI_Init of its own fails in mode {}; --mode off --mpi is for programs that call MPI", mode.0);
+        eprintln!(
+            "gangway: {word} is linked with {title}: an MPI_Init of its own fails in mode {}; --mode off --mpi is for programs that call MPI",
+            mode.0
+        );
     }
 }
 
 /// The launcher for a program that is linked with this MPI, or with none.
-pub fn launcher(options: &ArgMatches, linked: Option<Mpi>, is_served: &dyn Fn(Mpi) -> bool) -> Result<Launcher, Failure> {
+pub fn launcher(
+    options: &ArgMatches,
+    linked: Option<Mpi>,
+    is_served: &dyn Fn(Mpi) -> bool,
+) -> Result<Launcher, Failure> {
     let named = options.get_one::<String>("mpi").and_then(|which| Mpi::named(which));
     let given = options.get_one::<OsString>("launcher").map(OsString::as_os_str);
     launcher::choose(&Wish { given, program: named.or(linked), is_served }, &launcher::Here)
@@ -117,11 +138,13 @@ impl Plan<'_> {
         let set = words::variables(self.options);
         let aware = self.aware.map(Mpi::aware);
         let start = (!self.mode.is_off()).then_some(names::START);
-        let preloaded: Vec<&OsStr> = aware.as_deref().into_iter().chain(start).chain([names::PRELOADED]).map(OsStr::new).collect();
+        let preloaded: Vec<&OsStr> =
+            aware.as_deref().into_iter().chain(start).chain([names::PRELOADED]).map(OsStr::new).collect();
         let loader = home::loader(self.links, &preloaded, &run::before(&set));
         let ours = loader.into_iter().chain([("OMPX_CLUSTER", self.mode.0.into())]);
         let is_ours = |name: &str| ["LD_LIBRARY_PATH", "LD_PRELOAD"].contains(&name);
-        let more = set.iter().filter(|(name, _)| !is_ours(name)).map(|(name, value)| (name.as_str(), value.into()));
+        let more =
+            set.iter().filter(|(name, _)| !is_ours(name)).map(|(name, value)| (name.as_str(), value.into()));
         let assignment = |(name, value): (&str, OsString)| {
             let mut word = OsString::from(format!("{name}="));
             word.push(value);
@@ -147,19 +170,36 @@ mod tests {
         let options = matches.subcommand_matches("mpirun").unwrap();
         let launcher = Launcher { word: "mpirun".into(), mpi: Mpi::OpenMpi };
         let (program, arguments) = words::program(options);
-        shown(&Plan { launcher: &launcher, options, links: Path::new("/l"), mode: Mode(mode), aware, program: &program, arguments: &arguments }.words())
+        shown(
+            &Plan {
+                launcher: &launcher,
+                options,
+                links: Path::new("/l"),
+                mode: Mode(mode),
+                aware,
+                program: &program,
+                arguments: &arguments,
+            }
+            .words(),
+        )
     }
 
     /// Tests may run with variables of the loader's set, which are kept.
     fn without_old(text: &str) -> String {
         let old = |name: &str| env::var(name).ok().filter(|v| !v.is_empty());
-        [old("LD_LIBRARY_PATH"), old("LD_PRELOAD")].into_iter().flatten().fold(text.to_string(), |text, old| text.replace(&format!(":{old}"), ""))
+        [old("LD_LIBRARY_PATH"), old("LD_PRELOAD")]
+            .into_iter()
+            .flatten()
+            .fold(text.to_string(), |text, old| text.replace(&format!(":{old}"), ""))
     }
 
     #[test]
     fn the_command_is_that_of_the_page() {
         let head = command("gangway mpirun -n 4 ./a.out", "head", None);
-        assert_eq!(without_old(&head), "mpirun -n 4 env LD_LIBRARY_PATH=/l LD_PRELOAD=libgangway_start.so:libomp.so.5 OMPX_CLUSTER=head ./a.out");
+        assert_eq!(
+            without_old(&head),
+            "mpirun -n 4 env LD_LIBRARY_PATH=/l LD_PRELOAD=libgangway_start.so:libomp.so.5 OMPX_CLUSTER=head ./a.out"
+        );
         let more = command("gangway mpirun --bind-to none --threads 2 --env A=b -- p -n 3", "spmd", None);
         let wanted = "mpirun --bind-to none env LD_LIBRARY_PATH=/l LD_PRELOAD=libgangway_start.so:libomp.so.5 OMPX_CLUSTER=spmd OMP_NUM_THREADS=2 A=b p -n 3";
         assert_eq!(without_old(&more), wanted);

@@ -1,4 +1,5 @@
-//! `gangway completions` and `gangway man`: what the commands' own descriptions give, in a shell's or `man`'s form. Hidden commands are left out.
+//! `gangway completions` and `gangway man`: what the commands' own descriptions give, in a shell's
+//! or `man`'s form. Hidden commands are left out.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -15,7 +16,10 @@ use crate::failure::Failure;
 fn shown() -> Command {
     let all = commands::command();
     let visible: Vec<Command> = all.get_subcommands().filter(|c| !c.is_hide_set()).cloned().collect();
-    let bare = Command::new("gangway").version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true).subcommand_required(true);
+    let bare = Command::new("gangway")
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_subcommand(true)
+        .subcommand_required(true);
     let about = all.get_about().cloned().unwrap_or_default();
     let after = all.get_after_help().cloned().unwrap_or_default();
     bare.about(about).after_help(after).subcommands(visible)
@@ -48,19 +52,27 @@ pub fn man(options: &ArgMatches) -> Result<(), Failure> {
 fn page(of: Command) -> Result<Vec<u8>, Failure> {
     let mut text = Vec::new();
     // Into memory, which does not fail.
-    Man::new(of).source(concat!("gangway ", env!("CARGO_PKG_VERSION"))).manual("Gangway").render(&mut text).map_err(|e| Failure::own(e.to_string()))?;
+    Man::new(of)
+        .source(concat!("gangway ", env!("CARGO_PKG_VERSION")))
+        .manual("Gangway")
+        .render(&mut text)
+        .map_err(|e| Failure::own(e.to_string()))?;
     Ok(text)
 }
 
 fn save(directory: &Path, name: &str, text: &[u8]) -> Result<(), Failure> {
     let file = directory.join(format!("{name}.1"));
-    fs::create_dir_all(directory).and_then(|()| fs::write(&file, text)).map_err(|e| Failure::own(format!("{}: {e}", file.display())))
+    fs::create_dir_all(directory)
+        .and_then(|()| fs::write(&file, text))
+        .map_err(|e| Failure::own(format!("{}: {e}", file.display())))
 }
 
 /// On standard output; a reader that has gone away has read enough.
 fn write(text: &[u8]) -> Result<(), Failure> {
     match io::stdout().write_all(text) {
-        Err(why) if why.kind() != io::ErrorKind::BrokenPipe => Err(Failure::own(format!("standard output: {why}"))),
+        Err(why) if why.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::own(format!("standard output: {why}")))
+        }
         _ => Ok(()),
     }
 }
@@ -74,7 +86,10 @@ mod tests {
         let mut all = shown();
         all.build();
         let text = String::from_utf8(page(all).unwrap()).unwrap();
-        assert!(text.contains("doctor") && text.contains("compare") && !text.contains(commands::ASK), "{text}");
+        assert!(
+            text.contains("doctor") && text.contains("compare") && !text.contains(commands::ASK),
+            "{text}"
+        );
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut shown(), "gangway", &mut text);

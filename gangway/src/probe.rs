@@ -1,11 +1,15 @@
-//! A rank of `gangway autotune`: all compute at once, then rank 0 copies to one after the other, over the bridge that regions use, then other pairs do, each alone, and
-//! rank 0 writes what was measured.
+//! A rank of `gangway autotune`: all compute at once, then rank 0 copies to one after the other,
+//! over the bridge that regions use, then other pairs do, each alone, and rank 0 writes what was
+//! measured.
 //!
-//! The latency is the median of small copies, each awaited before the next; the bandwidth is that of the median of large ones, without the latency. The ranks
-//! that are copied to do nothing else meanwhile, as a rank does whose workers wait, or that has a core for its bridge's thread. Speed is that of multiplications and
-//! additions in the nearest cache, with a thread for each processor that the rank may use.
+//! The latency is the median of small copies, each awaited before the next; the bandwidth is that
+//! of the median of large ones, without the latency. The ranks that are copied to do nothing else
+//! meanwhile, as a rank does whose workers wait, or that has a core for its bridge's thread. Speed
+//! is that of multiplications and additions in the nearest cache, with a thread for each processor
+//! that the rank may use.
 //!
-//! Rejected: plain MPI calls (this program would need an MPI to build), and an OpenMP program (a compiler to run).
+//! Rejected: plain MPI calls (this program would need an MPI to build), and an OpenMP program (a
+//! compiler to run).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, c_int, c_void};
@@ -85,8 +89,14 @@ fn reports() -> MutexGuard<'static, BTreeMap<u32, Report>> {
 }
 
 unsafe extern "C" fn reported(_: *mut c_void, message: *const Message) {
-    // SAFETY: the bridge's message, which is valid during this call (its header), and so are as many bytes as it has.
-    let (bytes, source) = unsafe { (std::slice::from_raw_parts((*message).bytes.cast::<u8>(), (*message).length as usize), (*message).source) };
+    // SAFETY: the bridge's message, which is valid during this call (its header), and so are as
+    // many bytes as it has.
+    let (bytes, source) = unsafe {
+        (
+            std::slice::from_raw_parts((*message).bytes.cast::<u8>(), (*message).length as usize),
+            (*message).source,
+        )
+    };
     reports().extend(Report::of(bytes).map(|report| (source, report)));
 }
 
@@ -100,8 +110,10 @@ fn pair([a, b]: [u64; 2]) -> Vec<u8> {
 /// # Safety
 /// The bridge's message.
 unsafe fn paired(message: *const Message) -> Option<[u64; 2]> {
-    // SAFETY: as the caller says: the header is valid during this call, and so are as many bytes as it has.
-    let bytes = unsafe { std::slice::from_raw_parts((*message).bytes.cast::<u8>(), (*message).length as usize) };
+    // SAFETY: as the caller says: the header is valid during this call, and so are as many bytes as
+    // it has.
+    let bytes =
+        unsafe { std::slice::from_raw_parts((*message).bytes.cast::<u8>(), (*message).length as usize) };
     let (a, rest) = bytes.split_first_chunk()?;
     Some([u64::from_le_bytes(*a), u64::from_le_bytes(*rest.first_chunk()?)])
 }
@@ -128,11 +140,13 @@ const UNDER_WAY: i32 = i32::MAX;
 unsafe extern "C" fn done(context: *mut c_void, status: c_int) {
     // SAFETY: the word of `Probe::put`, which waits for this call.
     let word = unsafe { &*context.cast::<AtomicI32>() };
-    // ORDERING: Relaxed; the bridge has no thread of its own here, so `put` reads it in the thread that has called us.
+    // ORDERING: Relaxed; the bridge has no thread of its own here, so `put` reads it in the thread
+    // that has called us.
     word.store(status, Ordering::Relaxed);
 }
 
-/// This rank. One thread makes all calls of the bridge, which is open from `start` to `end`; every `unsafe` here rests on that.
+/// This rank. One thread makes all calls of the bridge, which is open from `start` to `end`; every
+/// `unsafe` here rests on that.
 struct Probe {
     table: &'static Table,
     bridge: *const Bridge,
@@ -207,7 +221,9 @@ impl Probe {
     fn send(&self, to: u32, number: u32, bytes: &[u8]) -> Result<(), Failure> {
         let piece = Piece { bytes: bytes.as_ptr().cast(), length: bytes.len() as u64 };
         // SAFETY: the bridge is open, and copies the piece.
-        self.insist(|| unsafe { (self.table.send)(self.bridge, to, number, &raw const piece, 1, ptr::null(), 0, 0) })
+        self.insist(|| unsafe {
+            (self.table.send)(self.bridge, to, number, &raw const piece, 1, ptr::null(), 0, 0)
+        })
     }
 
     /// Nanoseconds until a copy is there.
@@ -215,9 +231,20 @@ impl Probe {
         let status = AtomicI32::new(UNDER_WAY);
         let context = ptr::from_ref(&status).cast_mut().cast();
         let begin = Instant::now();
-        // SAFETY: the bytes stay; the address is that of a report, with room for `LARGE` bytes. An error of `until` leaves the word behind, but then this process
-        // ends without calling the bridge again, and only its calls write the word.
-        self.insist(|| unsafe { (self.table.put)(self.bridge, to, bytes.as_ptr().cast(), address, bytes.len() as u64, Some(done), context) })?;
+        // SAFETY: the bytes stay; the address is that of a report, with room for `LARGE` bytes. An
+        // error of `until` leaves the word behind, but then this process ends without calling the
+        // bridge again, and only its calls write the word.
+        self.insist(|| unsafe {
+            (self.table.put)(
+                self.bridge,
+                to,
+                bytes.as_ptr().cast(),
+                address,
+                bytes.len() as u64,
+                Some(done),
+                context,
+            )
+        })?;
         // ORDERING: Relaxed, both; see `done`.
         self.until(|| status.load(Ordering::Relaxed) != UNDER_WAY)?;
         let taken = begin.elapsed().as_nanos() as f64;
@@ -227,7 +254,8 @@ impl Probe {
 
     /// The median of so many copies.
     fn usual(&self, to: u32, bytes: &[u8], address: u64, rounds: usize) -> Result<f64, Failure> {
-        let mut times = (0..rounds).map(|_| self.put(to, bytes, address)).collect::<Result<Vec<f64>, Failure>>()?;
+        let mut times =
+            (0..rounds).map(|_| self.put(to, bytes, address)).collect::<Result<Vec<f64>, Failure>>()?;
         times.sort_by(f64::total_cmp);
         Ok(times[rounds / 2])
     }
@@ -315,7 +343,8 @@ fn pairs(reports: &BTreeMap<u32, Report>) -> Vec<(u32, u32)> {
     let others = || reports.iter().filter(|(rank, _)| **rank != 0);
     let all = others().flat_map(|a| others().filter(move |b| a.0 < b.0).map(move |b| (a, b)));
     let mut seen = BTreeSet::new();
-    let hosts = |a: &Report, b: &Report| (a.host.clone().min(b.host.clone()), a.host.clone().max(b.host.clone()));
+    let hosts =
+        |a: &Report, b: &Report| (a.host.clone().min(b.host.clone()), a.host.clone().max(b.host.clone()));
     let mut is_wanted = |a: &Report, b: &Report| reports.len() <= ALL_PAIRS || seen.insert(hosts(a, b));
     all.filter(|(a, b)| is_wanted(a.1, b.1)).map(|(a, b)| (*a.0, *b.0)).collect()
 }
@@ -324,7 +353,12 @@ fn pairs(reports: &BTreeMap<u32, Report>) -> Vec<(u32, u32)> {
 fn keep(rates: &Rates, file: &Path) -> Result<(), Failure> {
     println!("rank   us to it      GB/s   GFlop/s  host");
     for (rank, Rank { rate, host }) in rates.ranks() {
-        println!("{rank:>4} {:>10.2} {:>9.2} {:>9.2}  {host}", rate.latency / 1000.0, rate.bandwidth, rate.compute);
+        println!(
+            "{rank:>4} {:>10.2} {:>9.2} {:>9.2}  {host}",
+            rate.latency / 1000.0,
+            rate.bandwidth,
+            rate.compute
+        );
     }
     if !rates.ways().is_empty() {
         println!("ranks    us from one to the other      GB/s");
@@ -347,7 +381,11 @@ pub fn run(options: &ArgMatches) -> Result<(), Failure> {
     // One to copy from, and one to copy to, which nobody but the bridge writes from here on.
     let (from, mut to) = (vec![1_u8; LARGE], vec![2_u8; LARGE]);
     probe.barrier()?;
-    let report = Report { address: to.as_mut_ptr().expose_provenance() as u64, compute: compute(), host: rates::host() };
+    let report = Report {
+        address: to.as_mut_ptr().expose_provenance() as u64,
+        compute: compute(),
+        host: rates::host(),
+    };
     probe.send(0, REPORT, &report.bytes())?;
     let kept = if rank == 0 {
         probe.until(|| reports().len() == ranks)?;
@@ -378,7 +416,8 @@ mod tests {
         let on = |host: &str| Report { address: 0, compute: 1.0, host: host.into() };
         let few: BTreeMap<u32, Report> = (0..4).map(|rank| (rank, on("a"))).collect();
         assert_eq!(pairs(&few), [(1, 2), (1, 3), (2, 3)]);
-        let many: BTreeMap<u32, Report> = (0..64).map(|rank| (rank, on(["a", "b", "c"][rank as usize / 22]))).collect();
+        let many: BTreeMap<u32, Report> =
+            (0..64).map(|rank| (rank, on(["a", "b", "c"][rank as usize / 22]))).collect();
         assert_eq!(pairs(&many), [(1, 2), (1, 22), (1, 44), (22, 23), (22, 44), (44, 45)]);
         let lonely: BTreeMap<u32, Report> = (0..2).map(|rank| (rank, on("a"))).collect();
         assert_eq!(pairs(&lonely), []);

@@ -1,11 +1,14 @@
 //! The program: where it is, and whether the runtime can be put under it.
 //!
-//! The kernel and the loader decide that by what is in the file, so it can be told before: a program that is linked statically loads nothing; one
-//! with another loader than glibc's (musl's) cannot load a library for glibc; for one that gains rights when it starts (setuid) the
-//! loader ignores what the environment says. Those are refused, because they would run on their own runtime without a word. A program
-//! with a copy of a runtime linked in does load the library, and goes on using its copy: that is a warning.
+//! The kernel and the loader decide that by what is in the file, so it can be told before: a
+//! program that is linked statically loads nothing; one with another loader than glibc's (musl's)
+//! cannot load a library for glibc; for one that gains rights when it starts (setuid) the
+//! loader ignores what the environment says. Those are refused, because they would run on their own
+//! runtime without a word. A program with a copy of a runtime linked in does load the library, and
+//! goes on using its copy: that is a warning.
 //!
-//! Of a script it is the interpreter that is looked at, and of that only the first: what a shell starts is not known.
+//! Of a script it is the interpreter that is looked at, and of that only the first: what a shell
+//! starts is not known.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io::{self, Read as _};
@@ -36,7 +39,8 @@ fn is_executable(file: &Path) -> bool {
     fs::metadata(file).is_ok_and(|m| m.is_file() && m.mode() & 0o111 != 0)
 }
 
-/// Finds the program as a shell would: a name with a slash is a path, other names are looked for on `path`.
+/// Finds the program as a shell would: a name with a slash is a path, other names are looked for on
+/// `path`.
 pub fn find(word: &OsStr, path: Option<&OsStr>) -> Result<Program, Failure> {
     let shown = word.display();
     let program = |file: PathBuf| Program { word: word.to_os_string(), file };
@@ -45,7 +49,9 @@ pub fn find(word: &OsStr, path: Option<&OsStr>) -> Result<Program, Failure> {
         return match fs::metadata(&file) {
             Err(why) => Err(Failure::of_exec(&shown.to_string(), &why)),
             Ok(what) if what.is_dir() => Err(Failure::not_runnable(format!("{shown} is a directory"))),
-            Ok(_) if !is_executable(&file) => Err(Failure::not_runnable(format!("{shown} is not executable"))),
+            Ok(_) if !is_executable(&file) => {
+                Err(Failure::not_runnable(format!("{shown} is not executable")))
+            }
             Ok(_) => Ok(program(file)),
         };
     }
@@ -125,19 +131,32 @@ pub fn judge(program: &Program) -> Result<Verdict, Failure> {
             }
             Kind::Script(interpreter) if interpreter.exists() => file = interpreter,
             Kind::Script(interpreter) => {
-                return Err(Failure::not_found(format!("{}: its interpreter {} is not there", file.display(), interpreter.display())));
+                return Err(Failure::not_found(format!(
+                    "{}: its interpreter {} is not there",
+                    file.display(),
+                    interpreter.display()
+                )));
             }
             Kind::Other => {
-                let obstacle = Some(format!("{} is neither an ELF program nor a script that begins with #!", file.display()));
+                let obstacle = Some(format!(
+                    "{} is neither an ELF program nor a script that begins with #!",
+                    file.display()
+                ));
                 return Ok(Verdict { obstacle, warning: None });
             }
             Kind::Unreadable => {
-                let warning = Some(format!("{} cannot be read, so nobody knows whether it runs on Gangway", file.display()));
+                let warning = Some(format!(
+                    "{} cannot be read, so nobody knows whether it runs on Gangway",
+                    file.display()
+                ));
                 return Ok(Verdict { obstacle: None, warning });
             }
         }
     }
-    Err(Failure::not_runnable(format!("{}: interpreters of interpreters, without an end", program.file.display())))
+    Err(Failure::not_runnable(format!(
+        "{}: interpreters of interpreters, without an end",
+        program.file.display()
+    )))
 }
 
 /// What the file itself says against it.
@@ -160,13 +179,15 @@ fn obstacle(file: &Path, object: &Object, machine: u16) -> Option<String> {
     }
 }
 
-/// Does the program gain rights when it starts? Then the loader takes no library from the environment.
+/// Does the program gain rights when it starts? Then the loader takes no library from the
+/// environment.
 fn rights(file: &Path) -> Option<String> {
     let what = fs::metadata(file).ok()?;
     // SAFETY: both only return a number.
     let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };
     let gains_user = what.mode() & libc::S_ISUID != 0 && what.uid() != user;
-    let gains_group = what.mode() & libc::S_ISGID != 0 && what.mode() & libc::S_IXGRP != 0 && what.gid() != group;
+    let gains_group =
+        what.mode() & libc::S_ISGID != 0 && what.mode() & libc::S_IXGRP != 0 && what.gid() != group;
     let why = if gains_user {
         "setuid"
     } else if gains_group {
@@ -189,7 +210,9 @@ fn has_capabilities(file: &Path) -> bool {
 pub fn check(program: &Program, anyway: bool) -> Result<(), Failure> {
     let verdict = judge(program)?;
     match (verdict.obstacle, verdict.warning) {
-        (Some(obstacle), _) if !anyway => Err(Failure::not_runnable(format!("{obstacle} (--anyway runs it without Gangway)"))),
+        (Some(obstacle), _) if !anyway => {
+            Err(Failure::not_runnable(format!("{obstacle} (--anyway runs it without Gangway)")))
+        }
         (Some(line), _) | (None, Some(line)) => {
             eprintln!("gangway: {line}");
             Ok(())
@@ -209,7 +232,10 @@ mod tests {
         let found = |word: &str| find(OsStr::new(word), path);
         assert!(found("sh").is_ok_and(|p| p.file == Path::new("/bin/sh") && p.word == "sh"));
         assert!(found("/bin/sh").is_ok_and(|p| p.file == Path::new("/bin/sh")));
-        assert_eq!(found("there-is-no-such-program").unwrap_err(), Failure::not_found("there-is-no-such-program is not on PATH"));
+        assert_eq!(
+            found("there-is-no-such-program").unwrap_err(),
+            Failure::not_found("there-is-no-such-program is not on PATH")
+        );
         assert_eq!(found("./there-is-no-such-program").unwrap_err().status, 127);
         assert_eq!(found("/bin").unwrap_err(), Failure::not_runnable("/bin is a directory"));
         assert_eq!(found("/etc/passwd").unwrap_err(), Failure::not_runnable("/etc/passwd is not executable"));
@@ -227,7 +253,12 @@ mod tests {
 
     #[test]
     fn files_speak_for_themselves() {
-        let good = Object { machine: 62, is_wide: true, loader: Some("/lib64/ld-linux-x86-64.so.2".into()), ..Object::default() };
+        let good = Object {
+            machine: 62,
+            is_wide: true,
+            loader: Some("/lib64/ld-linux-x86-64.so.2".into()),
+            ..Object::default()
+        };
         let said = |object: &Object| obstacle(Path::new("/p"), object, 62);
         assert_eq!(said(&good), None);
         for (object, part) in [
@@ -252,8 +283,13 @@ mod tests {
             judge(&find(at.as_os_str(), None).unwrap())
         };
         assert_eq!(judged("#!/bin/sh\n"), Ok(Verdict::default()));
-        assert!(judged("echo\n").is_ok_and(|v| v.obstacle.is_some_and(|o| o.contains("neither an ELF program"))));
-        assert!(judged("#!/nonexistent/sh\n").is_err_and(|f| f.status == 127 && f.line.contains("/nonexistent/sh is not there")));
+        assert!(
+            judged("echo\n").is_ok_and(|v| v.obstacle.is_some_and(|o| o.contains("neither an ELF program")))
+        );
+        assert!(
+            judged("#!/nonexistent/sh\n")
+                .is_err_and(|f| f.status == 127 && f.line.contains("/nonexistent/sh is not there"))
+        );
         let itself = format!("#!{}\n", at.display());
         assert!(judged(&itself).is_err_and(|f| f.status == 126));
         fs::remove_file(at).unwrap();

@@ -1,4 +1,5 @@
-//! `gangway report`: a trace, or those of several ranks, as a page (the crate [`report`]). What lives here: the files.
+//! `gangway report`: a trace, or those of several ranks, as a page (the crate [`report`]). What
+//! lives here: the files.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -14,7 +15,8 @@ use crate::terminal::plain;
 
 /// Does what the options say.
 pub fn run(options: &ArgMatches) -> Result<(), Failure> {
-    let files: Vec<&Path> = options.get_many::<PathBuf>("trace").into_iter().flatten().map(PathBuf::as_path).collect();
+    let files: Vec<&Path> =
+        options.get_many::<PathBuf>("trace").into_iter().flatten().map(PathBuf::as_path).collect();
     let files = report::in_order(&files);
     let Some(&file) = files.first() else { return Err(Failure::own("no trace is given")) };
     let traces = files.iter().map(|file| read(file)).collect::<Result<Vec<Trace>, Failure>>()?;
@@ -27,15 +29,19 @@ pub fn run(options: &ArgMatches) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the page goes: where the option says, else beside the first trace, under another name than any of the traces has.
+/// Where the page goes: where the option says, else beside the first trace, under another name than
+/// any of the traces has.
 fn out(given: Option<&PathBuf>, first: &Path, traces: &[&Path]) -> Result<PathBuf, Failure> {
     // By number, for a file may have several names.
     let file = |path: &Path| fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
-    let is_trace = |out: &Path| file(out).is_some_and(|out| traces.iter().any(|trace| file(trace) == Some(out)));
+    let is_trace =
+        |out: &Path| file(out).is_some_and(|out| traces.iter().any(|trace| file(trace) == Some(out)));
     let beside = ["html", "report.html"].map(|extension| first.with_extension(extension));
     let wanted = given.map_or(&beside[..], std::slice::from_ref);
     let free = wanted.iter().find(|out| !is_trace(out));
-    free.cloned().ok_or_else(|| failure(&wanted[0], "is a trace, which the page would be written over; --out FILE names another"))
+    free.cloned().ok_or_else(|| {
+        failure(&wanted[0], "is a trace, which the page would be written over; --out FILE names another")
+    })
 }
 
 fn read(file: &Path) -> Result<Trace, Failure> {

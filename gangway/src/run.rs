@@ -1,5 +1,5 @@
-//! `gangway run`: the environment that puts the runtime under a program, and the program in this process's place; with `--verify` as a child, to see
-//! where its calls went.
+//! `gangway run`: the environment that puts the runtime under a program, and the program in this
+//! process's place; with `--verify` as a child, to see where its calls went.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -31,7 +31,13 @@ pub fn run(options: &ArgMatches) -> Result<(), Failure> {
 }
 
 /// The command that runs a program on the library of `links`.
-pub fn under(links: &Path, aware: Option<Mpi>, program: &Program, arguments: &[OsString], variables: Vec<(String, String)>) -> Command {
+pub fn under(
+    links: &Path,
+    aware: Option<Mpi>,
+    program: &Program,
+    arguments: &[OsString],
+    variables: Vec<(String, String)>,
+) -> Command {
     let library = links.join(names::FILE).into_os_string();
     let aware = aware.map(|mpi| links.join(mpi.aware()).into_os_string());
     let preloaded: Vec<&OsStr> = aware.iter().chain([&library]).map(OsString::as_os_str).collect();
@@ -41,7 +47,8 @@ pub fn under(links: &Path, aware: Option<Mpi>, program: &Program, arguments: &[O
     command
 }
 
-/// Runs it as a child, says to whom OpenMP functions were bound, and ends as it does; with 126 if it ended well, but on something else.
+/// Runs it as a child, says to whom OpenMP functions were bound, and ends as it does; with 126 if
+/// it ended well, but on something else.
 fn verified(program: &Program, command: &mut Command) -> Result<(), Failure> {
     let Watched { status, images, .. } = watch::run(command)?;
     let (line, is_fine) = said_of(&images);
@@ -60,8 +67,13 @@ fn verified(program: &Program, command: &mut Command) -> Result<(), Failure> {
 /// What has been seen, in a line, and whether it is as it should be.
 pub fn said_of(images: &[Image]) -> (String, bool) {
     let reached: usize = images.iter().map(Image::of_gangway).sum();
-    let elsewhere: Vec<String> = images.iter().flat_map(Image::elsewhere).map(|file| file.display().to_string()).collect();
-    let own = images.iter().filter(|image| image.of_gangway() == 0).flat_map(|image| &image.loaded).find_map(|file| linked_in(file));
+    let elsewhere: Vec<String> =
+        images.iter().flat_map(Image::elsewhere).map(|file| file.display().to_string()).collect();
+    let own = images
+        .iter()
+        .filter(|image| image.of_gangway() == 0)
+        .flat_map(|image| &image.loaded)
+        .find_map(|file| linked_in(file));
     match (elsewhere.first(), own, reached) {
         (Some(first), _, _) => (format!("OpenMP functions were bound to {first}, not to Gangway"), false),
         (None, Some(line), 0) => (line, false),
@@ -84,7 +96,8 @@ pub fn status_of(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(125)
 }
 
-/// A variable as the program would have it without us: what the options set, else the environment's.
+/// A variable as the program would have it without us: what the options set, else the
+/// environment's.
 pub fn before<'a>(variables: &'a [(String, String)]) -> impl Fn(&str) -> Option<OsString> + 'a {
     move |name| {
         let given = variables.iter().rev().find(|(n, _)| n == name).map(|(_, value)| value.into());
@@ -93,7 +106,12 @@ pub fn before<'a>(variables: &'a [(String, String)]) -> impl Fn(&str) -> Option<
 }
 
 /// The MPI whose library for waiting threads is to be preloaded, by `--mpi`; that library is there.
-pub fn aware(options: &ArgMatches, links: &Path, linked: impl FnOnce() -> Option<Mpi>, program: &Program) -> Result<Option<Mpi>, Failure> {
+pub fn aware(
+    options: &ArgMatches,
+    links: &Path,
+    linked: impl FnOnce() -> Option<Mpi>,
+    program: &Program,
+) -> Result<Option<Mpi>, Failure> {
     let Some(which) = options.get_one::<String>("mpi") else { return Ok(None) };
     let found = Mpi::named(which).or_else(linked);
     let mpi = found.ok_or_else(|| {
@@ -110,5 +128,8 @@ pub fn is_there(links: &Path, name: &str, mpi: Mpi) -> Result<(), Failure> {
         return Ok(());
     }
     let (directory, title) = (links.display(), mpi.title());
-    Err(Failure::own(format!("{name} is not in {directory}: cargo xtask bridge builds it beside {} where {title}'s mpicc is installed", names::LIBRARY)))
+    Err(Failure::own(format!(
+        "{name} is not in {directory}: cargo xtask bridge builds it beside {} where {title}'s mpicc is installed",
+        names::LIBRARY
+    )))
 }

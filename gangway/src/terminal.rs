@@ -1,5 +1,6 @@
-//! What a terminal gets and a file does not: colour, unless `NO_COLOR` is set (no-color.org), and a line that says how far long work is. And what it must not get: names
-//! from files may have characters in them that a terminal obeys.
+//! What a terminal gets and a file does not: colour, unless `NO_COLOR` is set (no-color.org), and a
+//! line that says how far long work is. And what it must not get: names from files may have
+//! characters in them that a terminal obeys.
 
 use std::borrow::Cow;
 use std::env;
@@ -7,7 +8,9 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 /// Whether standard output may have colours.
 pub fn has_colour() -> bool {
-    io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) && env::var_os("TERM").is_none_or(|t| t != "dumb")
+    io::stdout().is_terminal()
+        && env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+        && env::var_os("TERM").is_none_or(|t| t != "dumb")
 }
 
 /// How a text is to look.
@@ -19,9 +22,13 @@ pub enum Look {
     Bad,
 }
 
-/// The text without characters that a terminal obeys: control characters, and those that change the direction of writing.
+/// The text without characters that a terminal obeys: control characters, and those that change the
+/// direction of writing.
 pub fn plain(text: &str) -> Cow<'_, str> {
-    let is_obeyed = |letter: char| letter.is_control() || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_obeyed = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
     if !text.contains(is_obeyed) {
         return Cow::Borrowed(text);
     }
@@ -44,7 +51,8 @@ pub fn dressed(text: &str, look: Look, colour: bool) -> String {
     if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into_owned() }
 }
 
-/// A line on standard error that each step replaces, and that goes with this value. Nothing where that is no terminal.
+/// A line on standard error that each step replaces, and that goes with this value. Nothing where
+/// that is no terminal.
 pub struct Progress(bool);
 
 impl Progress {

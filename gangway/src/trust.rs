@@ -1,7 +1,9 @@
 //! Checks that no other user can change a directory, because programs load libraries from it.
 //!
-//! The check includes all directories above: the owner of one can replace what lies in it. Symbolic links are followed first, and the caller goes on with the path that was
-//! checked ([`Checked`]), for a link may be changed later. OpenSSH checks a user's keys so (`StrictModes`, sshd_config(5)).
+//! The check includes all directories above: the owner of one can replace what lies in it. Symbolic
+//! links are followed first, and the caller goes on with the path that was checked ([`Checked`]),
+//! for a link may be changed later. OpenSSH checks a user's keys so (`StrictModes`,
+//! sshd_config(5)).
 //!
 //! What may not live here: what becomes of a directory that others can change.
 
@@ -14,7 +16,8 @@ use std::{io, iter};
 struct AllowedOwners {
     user: u32,
     group: u32,
-    /// What the kernel says of owners that the user namespace does not know, if there are such: user_namespaces(7).
+    /// What the kernel says of owners that the user namespace does not know, if there are such:
+    /// user_namespaces(7).
     unmapped: Option<u32>,
 }
 
@@ -22,7 +25,8 @@ impl AllowedOwners {
     fn of_process() -> Self {
         // SAFETY: these two have no arguments and cannot fail.
         let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
-        let maps_all = fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| map.split_whitespace().eq(["0", "0", "4294967295"]));
+        let maps_all = fs::read_to_string("/proc/self/uid_map")
+            .is_ok_and(|map| map.split_whitespace().eq(["0", "0", "4294967295"]));
         let unmapped = || fs::read_to_string("/proc/sys/kernel/overflowuid").ok()?.trim().parse().ok();
         Self { user, group, unmapped: if maps_all { None } else { unmapped() } }
     }
@@ -34,9 +38,12 @@ impl AllowedOwners {
         if !may_own {
             return Some(format!("belongs to user {owner}"));
         }
-        // In a sticky directory only the owner of the directory or of a file can rename the file. A group whose number is the user's is taken for private to the user, as
-        // distributions make them.
-        let is_safe = (is_above && of.mode() & 0o1000 != 0) || (of.mode() & 0o002 == 0 && (of.mode() & 0o020 == 0 || (of.gid() == self.group && of.gid() == self.user)));
+        // In a sticky directory only the owner of the directory or of a file can rename the file. A
+        // group whose number is the user's is taken for private to the user, as distributions make
+        // them.
+        let is_safe = (is_above && of.mode() & 0o1000 != 0)
+            || (of.mode() & 0o002 == 0
+                && (of.mode() & 0o020 == 0 || (of.gid() == self.group && of.gid() == self.user)));
         (!is_safe).then(|| "can be written to by other users".into())
     }
 }
@@ -45,7 +52,8 @@ impl AllowedOwners {
 pub struct Checked {
     /// The directory, without symbolic links.
     pub real: PathBuf,
-    /// Why other users than the superuser could change what lies in it, as a sentence about it or a directory above; nothing if they cannot.
+    /// Why other users than the superuser could change what lies in it, as a sentence about it or a
+    /// directory above; nothing if they cannot.
     pub problem: Option<String>,
 }
 
@@ -70,7 +78,8 @@ pub fn check(directory: &Path) -> io::Result<Checked> {
 /// # Errors
 /// Those of `mkdir(2)`; that it is there already is none.
 pub fn create_private(directory: &Path) -> io::Result<()> {
-    let missing: Vec<&Path> = iter::successors(Some(directory), |at| at.parent()).take_while(|at| !at.exists()).collect();
+    let missing: Vec<&Path> =
+        iter::successors(Some(directory), |at| at.parent()).take_while(|at| !at.exists()).collect();
     for at in missing.into_iter().rev() {
         match DirBuilder::new().mode(0o700).create(at) {
             Err(why) if why.kind() != io::ErrorKind::AlreadyExists => return Err(why),
@@ -132,10 +141,13 @@ mod tests {
     fn owners_are_the_user_and_above_the_superuser() {
         let at = UniqueDirectory::new(&std::env::temp_dir(), "gangway-trust-").unwrap();
         if chown(at.path(), Some(65534), Some(65534)).is_err() {
-            return eprintln!("owners_are_the_user_and_above_the_superuser is left out: this user cannot give a directory away");
+            return eprintln!(
+                "owners_are_the_user_and_above_the_superuser is left out: this user cannot give a directory away"
+            );
         }
         let data = fs::metadata(at.path()).unwrap();
-        let problem = |user, unmapped, is_above| AllowedOwners { user, group: user, unmapped }.problem(&data, is_above);
+        let problem =
+            |user, unmapped, is_above| AllowedOwners { user, group: user, unmapped }.problem(&data, is_above);
         assert_eq!(problem(0, None, true), Some("belongs to user 65534".into()));
         assert_eq!(problem(65534, None, false), None);
         assert_eq!(problem(0, Some(65534), true), None);

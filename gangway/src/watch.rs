@@ -1,12 +1,18 @@
-//! Runs a program under the eyes of the loader: which OpenMP runtimes each of its processes loaded, and whose functions were bound for whom.
+//! Runs a program under the eyes of the loader: which OpenMP runtimes each of its processes loaded,
+//! and whose functions were bound for whom.
 //!
-//! glibc's loader says so itself (`LD_DEBUG=files,bindings`, ld.so(8)), into a file for each process; also of libraries that are opened later, of those with
-//! changed names, and of functions that are asked for by name. The program runs as always, only starts slower: every symbol that is bound is a line.
+//! glibc's loader says so itself (`LD_DEBUG=files,bindings`, ld.so(8)), into a file for each
+//! process; also of libraries that are opened later, of those with changed names, and of functions
+//! that are asked for by name. The program runs as always, only starts slower: every symbol that is
+//! bound is a line.
 //!
-//! One process may be several programs in turn (`sh -c 'exec ...'`), whose lines follow each other in one file. A new one begins, after control was given to the one before,
-//! where something is needed by an object that nobody loaded: the kernel did. A child that goes on without another program belongs to its parent.
+//! One process may be several programs in turn (`sh -c 'exec ...'`), whose lines follow each other
+//! in one file. A new one begins, after control was given to the one before, where something is
+//! needed by an object that nobody loaded: the kernel did. A child that goes on without another
+//! program belongs to its parent.
 //!
-//! Rejected: `/proc/PID/maps`. It shows that a runtime is mapped, not that it is called, and a process that ends quickly is missed; `ptrace`, which containers forbid.
+//! Rejected: `/proc/PID/maps`. It shows that a runtime is mapped, not that it is called, and a
+//! process that ends quickly is missed; `ptrace`, which containers forbid.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, File};
@@ -28,7 +34,8 @@ pub struct Image {
     pub name: String,
     /// Objects that were loaded, by their paths.
     pub loaded: BTreeSet<PathBuf>,
-    /// Functions of OpenMP by where they were found, then by who wanted them; calls of a runtime's own parts among themselves are left out.
+    /// Functions of OpenMP by where they were found, then by who wanted them; calls of a runtime's
+    /// own parts among themselves are left out.
     pub calls: BTreeMap<PathBuf, BTreeMap<String, BTreeSet<String>>>,
 }
 
@@ -45,7 +52,11 @@ impl Image {
 
     /// How many functions of Gangway's were bound.
     pub fn of_gangway(&self) -> usize {
-        self.calls.iter().filter(|(file, _)| Runtime::of(file) == Some(Runtime::Gangway)).map(|(_, functions)| functions.len()).sum()
+        self.calls
+            .iter()
+            .filter(|(file, _)| Runtime::of(file) == Some(Runtime::Gangway))
+            .map(|(_, functions)| functions.len())
+            .sum()
     }
 }
 
@@ -61,9 +72,12 @@ pub struct Watched {
 pub fn run(command: &mut Command) -> Result<Watched, Failure> {
     let handlers = Handlers::install();
     let parent = env::temp_dir();
-    let directory = UniqueDirectory::new(&parent, "gangway-watch-").map_err(|why| Failure::own(format!("{}: {why}", parent.display())))?;
+    let directory = UniqueDirectory::new(&parent, "gangway-watch-")
+        .map_err(|why| Failure::own(format!("{}: {why}", parent.display())))?;
     command.env("LD_DEBUG", "files,bindings").env("LD_DEBUG_OUTPUT", directory.path().join("of"));
-    let status = handlers.run(command).map_err(|why| Failure::of_exec(&command.get_program().display().to_string(), &why))?;
+    let status = handlers
+        .run(command)
+        .map_err(|why| Failure::of_exec(&command.get_program().display().to_string(), &why))?;
     let mut images = Vec::new();
     for entry in fs::read_dir(directory.path()).into_iter().flatten().flatten() {
         images.extend(read(&entry.path()));
@@ -192,6 +206,10 @@ mod tests {
         assert!(status.success());
         let names: Vec<&str> = images.iter().map(|i| i.name.as_str()).collect();
         assert_eq!(names, ["sh", "true"], "{images:?}");
-        assert!(images.iter().all(|i| i.loaded.iter().any(|f| f.ends_with("libc.so.6")) && i.runtimes().is_empty()));
+        assert!(
+            images
+                .iter()
+                .all(|i| i.loaded.iter().any(|f| f.ends_with("libc.so.6")) && i.runtimes().is_empty())
+        );
     }
 }

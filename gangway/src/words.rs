@@ -1,8 +1,11 @@
-//! The words of a command line: whose the words between `mpirun` and the program are, and what the common options ask for.
+//! The words of a command line: whose the words between `mpirun` and the program are, and what the
+//! common options ask for.
 //!
-//! Options of a launcher are its own business, so `gangway mpirun` takes any. What is before `--` and is no option of ours is the launcher's.
-//! Without `--` the first word that is no option of ours is the program; if that word begins with a dash, it is the launcher's, and nobody can say where
-//! its options end: then `--` is asked for. `gangway autotune` has no program, and gives the launcher whatever is not ours.
+//! Options of a launcher are its own business, so `gangway mpirun` takes any. What is before `--`
+//! and is no option of ours is the launcher's. Without `--` the first word that is no option of
+//! ours is the program; if that word begins with a dash, it is the launcher's, and nobody can say
+//! where its options end: then `--` is asked for. `gangway autotune` has no program, and gives the
+//! launcher whatever is not ours.
 
 use std::ffi::{OsStr, OsString};
 
@@ -24,11 +27,14 @@ pub fn in_one_line(said: &clap::Error) -> Failure {
     Failure::own(format!("{} (gangway --help)", line.strip_prefix("error: ").unwrap_or(&line)))
 }
 
-/// Puts the words behind a command that uses a launcher into an order that clap understands: our options, the launcher's as values of
-/// [`LAUNCHERS`], `--` and the program.
+/// Puts the words behind a command that uses a launcher into an order that clap understands: our
+/// options, the launcher's as values of [`LAUNCHERS`], `--` and the program.
 /// Other commands are left as they are.
 pub fn ours_first(command: &Command, given: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
-    let named = given.get(1).and_then(|word| command.find_subcommand(word)).filter(|c| c.get_arguments().any(|a| a.get_id() == LAUNCHERS));
+    let named = given
+        .get(1)
+        .and_then(|word| command.find_subcommand(word))
+        .filter(|c| c.get_arguments().any(|a| a.get_id() == LAUNCHERS));
     let Some(mut own) = named.cloned() else { return Ok(given) };
     own.build();
     let has_program = own.get_arguments().any(|a| a.get_id() == "program");
@@ -77,7 +83,9 @@ fn split(own: &Command, has_program: bool, words: &[OsString]) -> Result<Split, 
     match &split.launchers[..] {
         [first, _, ..] if is_open => {
             let first = first.display();
-            Err(Failure::own(format!("{first} is the launcher's, and nobody knows where its options end: write -- before the program")))
+            Err(Failure::own(format!(
+                "{first} is the launcher's, and nobody knows where its options end: write -- before the program"
+            )))
         }
         _ => Ok(split),
     }
@@ -122,13 +130,18 @@ pub fn program(options: &ArgMatches) -> (OsString, Vec<OsString>) {
 pub fn quoted(word: &OsStr) -> String {
     let text = word.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }
 
 /// Whom a worker may steal from; other policies are for devices.
 const VICTIMS: [&str; 3] = ["hybrid", "history", "random"];
 
-/// What `--threads`, `--policy`, `--trace` and `--env` set; those of `--env` last, so that they win.
+/// What `--threads`, `--policy`, `--trace` and `--env` set; those of `--env` last, so that they
+/// win.
 pub fn variables(options: &ArgMatches) -> Vec<(String, String)> {
     let text = |name: &str| options.try_get_one::<String>(name).ok().flatten().cloned();
     let threads = text("threads").map(|n| ("OMP_NUM_THREADS".to_string(), n));
@@ -170,8 +183,13 @@ mod tests {
         let options = all.subcommand_matches("mpirun").unwrap();
         let launchers = options.get_many::<OsString>(LAUNCHERS).into_iter().flatten();
         let (program, arguments) = program(options);
-        let arguments: Vec<String> = [program].into_iter().chain(arguments).map(|w| w.display().to_string()).collect();
-        (options.get_one::<u32>("ranks").copied(), launchers.map(|w| w.display().to_string()).collect(), arguments.join(" "))
+        let arguments: Vec<String> =
+            [program].into_iter().chain(arguments).map(|w| w.display().to_string()).collect();
+        (
+            options.get_one::<u32>("ranks").copied(),
+            launchers.map(|w| w.display().to_string()).collect(),
+            arguments.join(" "),
+        )
     }
 
     #[test]
@@ -181,17 +199,26 @@ mod tests {
 
     #[test]
     fn the_program_ends_our_options() {
-        for text in ["gangway run --threads 4,2 --env A=b=c ./a.out --threads 9 -- x", "gangway run --env A=b=c --threads=4,2 -- ./a.out --threads 9 -- x"] {
+        for text in [
+            "gangway run --threads 4,2 --env A=b=c ./a.out --threads 9 -- x",
+            "gangway run --env A=b=c --threads=4,2 -- ./a.out --threads 9 -- x",
+        ] {
             let all = matches(text).unwrap();
             let options = all.subcommand_matches("run").unwrap();
-            assert_eq!(variables(options), [("OMP_NUM_THREADS".into(), "4,2".into()), ("A".into(), "b=c".into())]);
+            assert_eq!(
+                variables(options),
+                [("OMP_NUM_THREADS".into(), "4,2".into()), ("A".into(), "b=c".into())]
+            );
             assert_eq!(program(options), ("./a.out".into(), words("--threads 9 -- x")), "{text}");
             assert!(options.get_one::<String>("mpi").is_none());
         }
         for (text, which) in [("gangway run --mpi a", "linked"), ("gangway run --mpi=mpich a", "mpich")] {
             let all = matches(text).unwrap();
             let options = all.subcommand_matches("run").unwrap();
-            assert_eq!((options.get_one::<String>("mpi").unwrap().as_str(), program(options).0), (which, "a".into()));
+            assert_eq!(
+                (options.get_one::<String>("mpi").unwrap().as_str(), program(options).0),
+                (which, "a".into())
+            );
         }
     }
 
@@ -199,10 +226,20 @@ mod tests {
     fn policies_and_traces_are_variables_and_env_wins() {
         let of = |text: &str| {
             let all = matches(text).unwrap();
-            variables(all.subcommand_matches("run").unwrap()).into_iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>().join(" ")
+            variables(all.subcommand_matches("run").unwrap())
+                .into_iter()
+                .map(|(n, v)| format!("{n}={v}"))
+                .collect::<Vec<_>>()
+                .join(" ")
         };
-        assert_eq!(of("gangway run --policy history --trace t.json a"), "GANGWAY_VICTIM=history GANGWAY_TRACE=t.json");
-        assert_eq!(of("gangway run --env OMPX_SCHED=least --policy heftmc:lambda=0.5 a"), "OMPX_SCHED=heftmc:lambda=0.5 OMPX_SCHED=least");
+        assert_eq!(
+            of("gangway run --policy history --trace t.json a"),
+            "GANGWAY_VICTIM=history GANGWAY_TRACE=t.json"
+        );
+        assert_eq!(
+            of("gangway run --env OMPX_SCHED=least --policy heftmc:lambda=0.5 a"),
+            "OMPX_SCHED=heftmc:lambda=0.5 OMPX_SCHED=least"
+        );
     }
 
     #[test]
@@ -212,16 +249,24 @@ mod tests {
         assert_eq!(of_mpirun("-np 4 -- ./a.out"), (Some(4), nothing(), "./a.out".into()));
         assert_eq!(of_mpirun("-n4 --mode spmd ./a.out -- x"), (Some(4), nothing(), "./a.out -- x".into()));
         assert_eq!(of_mpirun("./a.out"), (None, nothing(), "./a.out".into()));
-        let (ranks, launchers, program) = of_mpirun("--bind-to none -n 2 --host a,b --dry-run --mpi -- ./a.out 1 -- 2");
-        assert_eq!((ranks, launchers.join(" "), program.as_str()), (Some(2), "--bind-to none --host a,b".into(), "./a.out 1 -- 2"));
+        let (ranks, launchers, program) =
+            of_mpirun("--bind-to none -n 2 --host a,b --dry-run --mpi -- ./a.out 1 -- 2");
+        assert_eq!(
+            (ranks, launchers.join(" "), program.as_str()),
+            (Some(2), "--bind-to none --host a,b".into(), "./a.out 1 -- 2")
+        );
     }
 
     #[test]
     fn measuring_takes_a_launcher_s_options_too() {
         let all = matches("gangway autotune --bind-to none -np 2 --host a,b --out f").unwrap();
         let options = all.subcommand_matches("autotune").unwrap();
-        let launchers: Vec<_> = options.get_many::<OsString>(LAUNCHERS).into_iter().flatten().cloned().collect();
-        assert_eq!((options.get_one::<u32>("ranks"), launchers), (Some(&2), words("--bind-to none --host a,b")));
+        let launchers: Vec<_> =
+            options.get_many::<OsString>(LAUNCHERS).into_iter().flatten().cloned().collect();
+        assert_eq!(
+            (options.get_one::<u32>("ranks"), launchers),
+            (Some(&2), words("--bind-to none --host a,b"))
+        );
         assert_eq!(options.get_one::<PathBuf>("out"), Some(&PathBuf::from("f")));
         assert!(matches("gangway autotune -n 2 -- a").is_err());
     }
@@ -253,7 +298,10 @@ mod tests {
             ("gangway mpirun --host", "PROGRAM"),
         ] {
             let why = matches(text).unwrap_err();
-            assert!(why.status == 125 && why.line.contains(part) && !why.line.contains('\n'), "{text}: {why:?}");
+            assert!(
+                why.status == 125 && why.line.contains(part) && !why.line.contains('\n'),
+                "{text}: {why:?}"
+            );
         }
     }
 }

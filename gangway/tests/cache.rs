@@ -1,4 +1,5 @@
-//! The cache of links where others share it: processes of equal numbers in containers, and users who may write there.
+//! The cache of links where others share it: processes of equal numbers in containers, and users
+//! who may write there.
 
 mod common;
 
@@ -12,7 +13,13 @@ use common::{copy_environment, directory, gangway, library, outcome};
 /// The command as process 1 of a container, or why a test is left out.
 fn in_container(test: &str, library: &Path, cache: &Path) -> Option<Command> {
     const WORDS: [&str; 3] = ["-Urpf", "--kill-child", "--"];
-    if !Command::new("unshare").args(WORDS).arg("true").stderr(Stdio::null()).status().is_ok_and(|status| status.success()) {
+    if !Command::new("unshare")
+        .args(WORDS)
+        .arg("true")
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+    {
         eprintln!("{test} is left out: containers cannot be made here (unshare -Urpf)");
         return None;
     }
@@ -30,12 +37,20 @@ fn process_1_of_a_container_runs_programs() {
     let at = directory("process-1");
     for _ in 0..2 {
         let Some(mut command) = in_container(test, &library, &at) else { return };
-        let (status, said, complaints) = outcome(command.args(["run", "sh", "-c", "echo $$; grep -c libomp-libgangway /proc/$$/maps >&2; exit 5"]));
+        let (status, said, complaints) = outcome(command.args([
+            "run",
+            "sh",
+            "-c",
+            "echo $$; grep -c libomp-libgangway /proc/$$/maps >&2; exit 5",
+        ]));
         assert_eq!((status, said.as_str()), (Some(5), "1\n"), "{complaints}");
     }
     let Some(mut command) = in_container(test, &library, &at) else { return };
     let own = at.join("own");
-    assert_eq!(outcome(command.args(["run", "--links"]).arg(&own).arg("true")), (Some(0), String::new(), String::new()));
+    assert_eq!(
+        outcome(command.args(["run", "--links"]).arg(&own).arg("true")),
+        (Some(0), String::new(), String::new())
+    );
     assert!(own.join("libgomp.so.1").is_symlink());
 }
 
@@ -62,7 +77,12 @@ fn containers_that_share_a_home_do_not_disturb_each_other() {
         for start in starts {
             let Some(start) = start else { return };
             let ended = start.wait_with_output().unwrap();
-            assert!(ended.status.success() && ended.stderr.is_empty(), "{:?}, {}", ended.status, String::from_utf8_lossy(&ended.stderr));
+            assert!(
+                ended.status.success() && ended.stderr.is_empty(),
+                "{:?}, {}",
+                ended.status,
+                String::from_utf8_lossy(&ended.stderr)
+            );
         }
     }
 }
@@ -86,7 +106,9 @@ fn directories_of_the_cache_are_their_users_alone() {
     let refused = |shared: &Path| {
         fs::set_permissions(shared, Permissions::from_mode(0o777)).unwrap();
         let (status, _, complaints) = run();
-        let fine = status == Some(125) && complaints.lines().count() == 1 && complaints.contains(&format!("{} can be written to by other users", shared.display()));
+        let fine = status == Some(125)
+            && complaints.lines().count() == 1
+            && complaints.contains(&format!("{} can be written to by other users", shared.display()));
         assert!(fine, "{status:?}, {complaints}");
         fs::set_permissions(shared, Permissions::from_mode(0o700)).unwrap();
     };
@@ -109,7 +131,10 @@ fn links_of_another_user_are_not_loaded() {
             return eprintln!("{test} is left out: only root may give a directory away");
         }
         let (status, _, complaints) = run();
-        assert!(status == Some(125) && complaints.contains("belongs to user 65534"), "{status:?}, {complaints}");
+        assert!(
+            status == Some(125) && complaints.contains("belongs to user 65534"),
+            "{status:?}, {complaints}"
+        );
         chown(owned, Some(0), Some(0)).unwrap();
     }
     assert_eq!(run().0, Some(0));

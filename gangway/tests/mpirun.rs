@@ -34,13 +34,25 @@ fn mpirun(at: &Path, words: &str) -> Command {
 
 #[test]
 fn the_command_is_printed_or_run() {
-    let at = machine("command", &["libgangway_mpi_mpich.so", "libgangway_aware_mpich.so"], &["mpirun.openmpi", "mpirun.mpich"]);
+    let at = machine(
+        "command",
+        &["libgangway_mpi_mpich.so", "libgangway_aware_mpich.so"],
+        &["mpirun.openmpi", "mpirun.mpich"],
+    );
     let links = at.join("links").display().to_string();
     let said = outcome(&mut mpirun(&at, "-n 4 --dry-run /bin/true x"));
-    let wanted = format!("-n 4 env LD_LIBRARY_PATH={links} LD_PRELOAD=libgangway_start.so:libomp.so.5 OMPX_CLUSTER=head /bin/true x\n");
+    let wanted = format!(
+        "-n 4 env LD_LIBRARY_PATH={links} LD_PRELOAD=libgangway_start.so:libomp.so.5 OMPX_CLUSTER=head /bin/true x\n"
+    );
     assert_eq!(said, (Some(0), format!("mpirun.mpich {wanted}"), String::new()), "the one that has a bridge");
-    assert_eq!(outcome(&mut mpirun(&at, "-n 4 /bin/true x")), (Some(0), format!("launched: {wanted}"), String::new()));
-    let said = outcome(&mut mpirun(&at, "--host a,b -n 2 --dry-run --mode off --mpi=mpich --threads 3 --env X=y -- /bin/true"));
+    assert_eq!(
+        outcome(&mut mpirun(&at, "-n 4 /bin/true x")),
+        (Some(0), format!("launched: {wanted}"), String::new())
+    );
+    let said = outcome(&mut mpirun(
+        &at,
+        "--host a,b -n 2 --dry-run --mode off --mpi=mpich --threads 3 --env X=y -- /bin/true",
+    ));
     let wanted = format!(
         "mpirun.mpich -n 2 --host a,b env LD_LIBRARY_PATH={links} LD_PRELOAD=libgangway_aware_mpich.so:libomp.so.5 OMPX_CLUSTER=off OMP_NUM_THREADS=3 X=y /bin/true\n"
     );
@@ -65,7 +77,10 @@ fn what_is_missing_is_said_in_a_line() {
         ("-n 0 /bin/true", 125, "not a number above zero"),
     ] {
         let (code, _, said) = outcome(&mut mpirun(&at, words));
-        assert!(code == Some(status) && said.lines().count() == 1 && said.contains(part), "{words}: {code:?}, {said}");
+        assert!(
+            code == Some(status) && said.lines().count() == 1 && said.contains(part),
+            "{words}: {code:?}, {said}"
+        );
     }
     let nothing = machine("nothing", &[], &[]);
     let (code, _, said) = outcome(&mut mpirun(&nothing, "-n 2 /bin/true"));

@@ -1,8 +1,11 @@
-//! `gangway doctor` on Pythons whose packages bring runtimes of their own: the copies that it names, the conflict, and whether the lines that it prints as the fix, run as
-//! they stand, put one runtime under the script and leave its results alone.
+//! `gangway doctor` on Pythons whose packages bring runtimes of their own: the copies that it
+//! names, the conflict, and whether the lines that it prints as the fix, run as they stand, put one
+//! runtime under the script and leave its results alone.
 //!
-//! Wheels are made here: an extension of gcc's and one of clang's, each with a copy of its runtime under another name, as PyTorch's and others' have. scikit-learn and numpy come from
-//! the environment for checks (`cargo xtask setup`), or from PyPI into a fresh one; PyTorch itself, where it is asked for, from Debian:
+//! Wheels are made here: an extension of gcc's and one of clang's, each with a copy of its runtime
+//! under another name, as PyTorch's and others' have. scikit-learn and numpy come from
+//! the environment for checks (`cargo xtask setup`), or from PyPI into a fresh one; PyTorch itself,
+//! where it is asked for, from Debian:
 //!
 //! ```text
 //! apt install python3-torch && cargo test -p gangway --test python -- --ignored
@@ -29,9 +32,23 @@ struct Wheel {
 
 /// A wheel of each compiler whose runtime is here.
 fn wheels() -> Vec<Wheel> {
-    let libgomp = Command::new("gcc").arg("-print-file-name=libgomp.so.1").output().map(|o| String::from_utf8_lossy(&o.stdout).trim().to_string()).unwrap_or_default();
-    let llvm = Wheel { name: "tensors", compiler: "clang-19", runtime: "/usr/lib/llvm-19/lib/libomp.so.5".into(), names: ["libomp.so.5", "libomp-1.so"] };
-    let gcc = Wheel { name: "gradients", compiler: "gcc", runtime: libgomp.into(), names: ["libgomp.so.1", "libgomp-7.so"] };
+    let libgomp = Command::new("gcc")
+        .arg("-print-file-name=libgomp.so.1")
+        .output()
+        .map(|o| String::from_utf8_lossy(&o.stdout).trim().to_string())
+        .unwrap_or_default();
+    let llvm = Wheel {
+        name: "tensors",
+        compiler: "clang-19",
+        runtime: "/usr/lib/llvm-19/lib/libomp.so.5".into(),
+        names: ["libomp.so.5", "libomp-1.so"],
+    };
+    let gcc = Wheel {
+        name: "gradients",
+        compiler: "gcc",
+        runtime: libgomp.into(),
+        names: ["libgomp.so.1", "libgomp-7.so"],
+    };
     vec![llvm, gcc]
 }
 
@@ -45,21 +62,33 @@ impl Wheel {
     /// Packs it below `at`, by `python`; or says why that cannot be.
     fn packed(&self, at: &Path, python: &Path) -> Result<PathBuf, String> {
         let [old, new] = self.names;
-        let runtime = self.runtime.canonicalize().map_err(|_| format!("{} has no {old} here", self.compiler))?;
+        let runtime =
+            self.runtime.canonicalize().map_err(|_| format!("{} has no {old} here", self.compiler))?;
         let rooms = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/doctor");
         let (root, name) = (at.join(self.name), self.name);
         let (package, libraries) = (root.join(name), root.join(format!("{name}.libs")));
         [&package, &libraries].iter().for_each(|d| fs::create_dir_all(d).expect("a directory"));
         fs::write(package.join("__init__.py"), "").expect("a file");
         let (object, path) = (at.join("built.so"), format!("-Wl,-rpath,$ORIGIN/../{name}.libs"));
-        if !built(self.compiler, &rooms.join("extension.c"), &object, &["-shared", "-fPIC", "-fopenmp", &path]) {
+        if !built(
+            self.compiler,
+            &rooms.join("extension.c"),
+            &object,
+            &["-shared", "-fPIC", "-fopenmp", &path],
+        ) {
             return Err(format!("{} builds no OpenMP library here", self.compiler));
         }
         renamed(&object, &package.join("_sum.abi3.so"), old, new);
         renamed(&runtime, &libraries.join(new), old, new);
         done(Command::new(python).arg(rooms.join("wheel.py")).arg(&root).arg(name).arg(at))?;
-        let begins = |p: &PathBuf| p.file_name().is_some_and(|n| n.to_string_lossy().starts_with(&format!("{name}-")));
-        fs::read_dir(at).expect("it is there").flatten().map(|e| e.path()).find(|p| begins(p) && p.extension().is_some_and(|e| e == "whl")).ok_or_else(|| "no wheel".into())
+        let begins =
+            |p: &PathBuf| p.file_name().is_some_and(|n| n.to_string_lossy().starts_with(&format!("{name}-")));
+        fs::read_dir(at)
+            .expect("it is there")
+            .flatten()
+            .map(|e| e.path())
+            .find(|p| begins(p) && p.extension().is_some_and(|e| e == "whl"))
+            .ok_or_else(|| "no wheel".into())
     }
 
     /// How doctor names the copy.
@@ -96,8 +125,12 @@ fn environment(at: &Path, from: &Packages) -> Result<Vec<Wheel>, String> {
     match from {
         Packages::Other(other) => {
             done(make.arg("--without-pip"))?;
-            let (_, packages, _) = outcome(Command::new(other).args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]));
-            let (_, own, _) = outcome(Command::new(&python).args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]));
+            let (_, packages, _) = outcome(
+                Command::new(other).args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]),
+            );
+            let (_, own, _) = outcome(
+                Command::new(&python).args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]),
+            );
             fs::write(Path::new(own.trim()).join("more.pth"), packages).map_err(|e| format!("{own}: {e}"))?;
         }
         Packages::Pypi(names) => {
@@ -109,7 +142,13 @@ fn environment(at: &Path, from: &Packages) -> Result<Vec<Wheel>, String> {
     let wheels = wheels();
     for wheel in &wheels {
         let file = wheel.packed(at, &python)?;
-        done(Command::new(&installer).args(["-m", "pip", "--python"]).arg(&python).args(["install", "-q", "--no-index", "--no-deps"]).arg(file))?;
+        done(
+            Command::new(&installer)
+                .args(["-m", "pip", "--python"])
+                .arg(&python)
+                .args(["install", "-q", "--no-index", "--no-deps"])
+                .arg(file),
+        )?;
     }
     Ok(wheels)
 }
@@ -120,13 +159,17 @@ fn fixes(said: &str) -> Vec<&str> {
     ["fix: one runtime in place of all: ", "or: "].into_iter().filter_map(fix).collect()
 }
 
-/// Doctor looks at the script; then each fix is run as it stands, by a shell where doctor was: it prints what the script prints alone, and functions are bound to Gangway only.
+/// Doctor looks at the script; then each fix is run as it stands, by a shell where doctor was: it
+/// prints what the script prints alone, and functions are bound to Gangway only.
 fn doctor_and_fixes(library: &Path, at: &Path, script: &str, named: &[String]) {
     fs::write(at.join("script.py"), script).expect("a file");
-    let here = |command: &mut Command| outcome(command.current_dir(at).env("GANGWAY_LIB", library).env("XDG_CACHE_HOME", at));
+    let here = |command: &mut Command| {
+        outcome(command.current_dir(at).env("GANGWAY_LIB", library).env("XDG_CACHE_HOME", at))
+    };
     let (status, alone, complaints) = here(Command::new("venv/bin/python").arg("script.py"));
     assert_eq!(status, Some(0), "{complaints}");
-    let (status, said, complaints) = here(gangway(library, at).args(["doctor", "--python", "--", "venv/bin/python", "script.py"]));
+    let (status, said, complaints) =
+        here(gangway(library, at).args(["doctor", "--python", "--", "venv/bin/python", "script.py"]));
     assert_eq!(status, Some(1), "{said}{complaints}");
     for name in named {
         assert!(said.contains(name.as_str()), "{name} is not in\n{said}");
@@ -139,7 +182,11 @@ fn doctor_and_fixes(library: &Path, at: &Path, script: &str, named: &[String]) {
     }
     let verified = fixes[0].replacen(" run ", " run --verify ", 1);
     let (status, _, complaints) = here(Command::new("sh").args(["-c", &verified]));
-    assert!(status == Some(0) && complaints.contains("OpenMP functions were bound to it, none to another runtime"), "{verified}: {complaints}");
+    assert!(
+        status == Some(0)
+            && complaints.contains("OpenMP functions were bound to it, none to another runtime"),
+        "{verified}: {complaints}"
+    );
 }
 
 /// Regions of scikit-learn, and answers that do not depend on the order of sums.
@@ -162,11 +209,21 @@ fn a_fresh_environment_with_three_copies_is_put_on_one_runtime() {
         Err(why) => return eprintln!("{NAME} is left out: {why}"),
     };
     let mut named: Vec<String> = wheels.iter().map(Wheel::copy).collect();
-    named.extend(["scikit_learn.libs/libgomp-".into(), "conflict: 3 OpenMP runtimes in one process (libgomp and libomp)".into()]);
-    let (status, said, complaints) = outcome(gangway(&library, &at).args(["doctor", "--python", "--fix-check", "venv/bin/python"]).current_dir(&at));
+    named.extend([
+        "scikit_learn.libs/libgomp-".into(),
+        "conflict: 3 OpenMP runtimes in one process (libgomp and libomp)".into(),
+    ]);
+    let (status, said, complaints) = outcome(
+        gangway(&library, &at)
+            .args(["doctor", "--python", "--fix-check", "venv/bin/python"])
+            .current_dir(&at),
+    );
     assert_eq!((status, complaints.as_str()), (Some(0), ""), "{said}");
     assert!(named.iter().all(|name| said.contains(name)), "{said}");
-    assert!(said.contains("fix: one runtime in place of all: ") && said.contains("fix check: on Gangway"), "{said}");
+    assert!(
+        said.contains("fix: one runtime in place of all: ") && said.contains("fix check: on Gangway"),
+        "{said}"
+    );
     doctor_and_fixes(&library, &at, &format!("import tensors._sum, gradients._sum\n{SKLEARN}"), &named);
 }
 
@@ -183,8 +240,21 @@ fn scikit_learn_numpy_and_pytorch_are_put_on_one_runtime() {
     const NAME: &str = "scikit_learn_numpy_and_pytorch_are_put_on_one_runtime";
     let library = library(NAME).expect("asked for");
     let at = directory("pytorch");
-    let wheels = environment(&at, &Packages::Pypi(&["numpy==1.26.4", "scikit-learn==1.5.2"])).expect("asked for");
+    let wheels =
+        environment(&at, &Packages::Pypi(&["numpy==1.26.4", "scikit-learn==1.5.2"])).expect("asked for");
     let mut named: Vec<String> = wheels.iter().map(Wheel::copy).collect();
-    named.extend(["scikit_learn.libs/libgomp-", "/libgomp.so.1.0.0: ", "conflict: 4 OpenMP runtimes in one process (libgomp and libomp)"].map(String::from));
-    doctor_and_fixes(&library, &at, &format!("import tensors._sum, gradients._sum\n{SKLEARN}{TORCH}"), &named);
+    named.extend(
+        [
+            "scikit_learn.libs/libgomp-",
+            "/libgomp.so.1.0.0: ",
+            "conflict: 4 OpenMP runtimes in one process (libgomp and libomp)",
+        ]
+        .map(String::from),
+    );
+    doctor_and_fixes(
+        &library,
+        &at,
+        &format!("import tensors._sum, gradients._sum\n{SKLEARN}{TORCH}"),
+        &named,
+    );
 }

@@ -1,4 +1,5 @@
-//! A program that gains rights when it is started, linked with the library: what its environment may have it do.
+//! A program that gains rights when it is started, linked with the library: what its environment
+//! may have it do.
 
 mod common;
 
@@ -47,12 +48,17 @@ fn setuid_program(test: &str, library: &Path) -> Option<UniqueDirectory> {
     fs::set_permissions(at.path(), Permissions::from_mode(0o755)).unwrap();
     // The loader takes libraries of such programs only from places that their users cannot choose.
     let links = at.path().join("links");
-    assert_eq!(outcome(gangway(library, at.path()).args(["run", "--links"]).arg(&links).arg("true")).0, Some(0));
+    assert_eq!(
+        outcome(gangway(library, at.path()).args(["run", "--links"]).arg(&links).arg("true")).0,
+        Some(0)
+    );
     let (source, program) = (at.path().join("program.c"), at.path().join("program"));
     fs::write(&source, PROGRAM).unwrap();
     fs::write(at.path().join("tool.c"), TOOL).unwrap();
     let rpath = format!("-Wl,-rpath,{}", links.display());
-    if !built("gcc", &source, &program, &["-fopenmp", &rpath]) || !built("gcc", &at.path().join("tool.c"), &at.path().join("tool.so"), &["-shared", "-fPIC"]) {
+    if !built("gcc", &source, &program, &["-fopenmp", &rpath])
+        || !built("gcc", &at.path().join("tool.c"), &at.path().join("tool.so"), &["-shared", "-fPIC"])
+    {
         left_out("gcc is not here");
         return None;
     }
@@ -63,7 +69,9 @@ fn setuid_program(test: &str, library: &Path) -> Option<UniqueDirectory> {
     fs::set_permissions(&program, Permissions::from_mode(0o4755)).unwrap();
     fs::create_dir(at.path().join("open")).unwrap();
     fs::set_permissions(at.path().join("open"), Permissions::from_mode(0o777)).unwrap();
-    if outcome(Command::new(&program).uid(USER).gid(USER).env("OMP_NUM_THREADS", "2")).1 != format!("{USER} 0 2\n") {
+    if outcome(Command::new(&program).uid(USER).gid(USER).env("OMP_NUM_THREADS", "2")).1
+        != format!("{USER} 0 2\n")
+    {
         left_out("the file system does not let programs gain rights (nosuid)");
         return None;
     }
@@ -90,13 +98,20 @@ fn no_variable_of_its_user_has_it_write_files_or_run_code() {
     ];
     let run = |program: &Path| {
         let mut command = Command::new(program);
-        outcome(command.uid(USER).gid(USER).env("OMP_NUM_THREADS", "3").envs(variables.iter().map(|(n, v)| (*n, v.as_str()))))
+        outcome(
+            command
+                .uid(USER)
+                .gid(USER)
+                .env("OMP_NUM_THREADS", "3")
+                .envs(variables.iter().map(|(n, v)| (*n, v.as_str()))),
+        )
     };
     let (status, said, complaints) = run(&at.join("program"));
     assert!(status == Some(0) && said == format!("{USER} 0 3\n"), "{said}{complaints}");
     assert_eq!(fs::read_dir(at.join("open")).unwrap().count(), 0);
     for (variable, _) in &variables {
-        let line = complaints.lines().find(|line| line.contains(&format!("{variable}: names a file or a library")));
+        let line =
+            complaints.lines().find(|line| line.contains(&format!("{variable}: names a file or a library")));
         assert!(line.is_some_and(|line| line.ends_with("not read")), "{variable}: {complaints}");
     }
     // The second run shows what three of them do to an ordinary program.

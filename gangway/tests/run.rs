@@ -1,4 +1,5 @@
-//! `gangway run` as its users see it: the program on the library, its status, and one line for what cannot be.
+//! `gangway run` as its users see it: the program on the library, its status, and one line for what
+//! cannot be.
 
 mod common;
 
@@ -12,7 +13,13 @@ use common::{directory, executable, gangway, library, outcome};
 /// One line of ours, with this status, that says this.
 fn refused(command: &mut Command, status: i32, part: &str) {
     let (code, _, said) = outcome(command);
-    assert!(code == Some(status) && said.lines().count() == 1 && said.starts_with("gangway: ") && said.contains(part), "{part}: {code:?}, {said}");
+    assert!(
+        code == Some(status)
+            && said.lines().count() == 1
+            && said.starts_with("gangway: ")
+            && said.contains(part),
+        "{part}: {code:?}, {said}"
+    );
 }
 
 #[test]
@@ -22,9 +29,20 @@ fn a_program_runs_on_the_library_and_its_status_comes_out() {
     let run = |words: &[&str]| outcome(gangway(&library, &at).arg("run").args(words));
     assert_eq!(run(&["/bin/true"]), (Some(0), String::new(), String::new()));
     assert_eq!(run(&["--", "sh", "-c", "exit 7"]), (Some(7), String::new(), String::new()));
-    let (status, said, complaints) = run(&["--threads", "3", "--env", "A=b c", "sh", "-c", "echo $OMP_NUM_THREADS $A; grep -c libomp-libgangway /proc/self/maps"]);
+    let (status, said, complaints) = run(&[
+        "--threads",
+        "3",
+        "--env",
+        "A=b c",
+        "sh",
+        "-c",
+        "echo $OMP_NUM_THREADS $A; grep -c libomp-libgangway /proc/self/maps",
+    ]);
     let lines: Vec<&str> = said.lines().collect();
-    assert!(status == Some(0) && lines[0] == "3 b c" && lines[1].parse::<u32>().is_ok_and(|n| n > 0), "{said}{complaints}");
+    assert!(
+        status == Some(0) && lines[0] == "3 b c" && lines[1].parse::<u32>().is_ok_and(|n| n > 0),
+        "{said}{complaints}"
+    );
     executable(&at.join("script"), b"#!/bin/sh\necho \"$1\"\n");
     assert_eq!(run(&[&at.join("script").display().to_string(), "--threads"]).1, "--threads\n");
 }
@@ -35,7 +53,8 @@ fn links_are_made_once() {
     let at = directory("once");
     let made = || {
         outcome(gangway(&library, &at).args(["run", "true"]));
-        let directories: Vec<PathBuf> = fs::read_dir(at.join("gangway")).unwrap().map(|e| e.unwrap().path()).collect();
+        let directories: Vec<PathBuf> =
+            fs::read_dir(at.join("gangway")).unwrap().map(|e| e.unwrap().path()).collect();
         assert_eq!(directories.len(), 1, "{directories:?}");
         fs::metadata(directories[0].join("libomp-libgangway.so")).unwrap().modified().unwrap()
     };
@@ -65,9 +84,20 @@ fn an_openmp_program_of_gcc_binds_to_the_library() {
     let at = directory("gcc");
     let (source, program) = (at.join("program.c"), at.join("program"));
     fs::write(&source, PROGRAM).unwrap();
-    let compile = |options: &[&str]| Command::new("gcc").arg(&source).arg("-fopenmp").args(options).arg("-o").arg(&program).output().is_ok_and(|o| o.status.success());
+    let compile = |options: &[&str]| {
+        Command::new("gcc")
+            .arg(&source)
+            .arg("-fopenmp")
+            .args(options)
+            .arg("-o")
+            .arg(&program)
+            .output()
+            .is_ok_and(|o| o.status.success())
+    };
     if !compile(&[]) {
-        return eprintln!("an_openmp_program_of_gcc_binds_to_the_library is left out: gcc builds no OpenMP program here");
+        return eprintln!(
+            "an_openmp_program_of_gcc_binds_to_the_library is left out: gcc builds no OpenMP program here"
+        );
     }
     let run = |options: &[&str]| outcome(gangway(&library, &at).arg("run").args(options).arg(&program));
     assert_eq!(run(&["--threads", "4"]), (Some(0), "16 gangway\n".into(), String::new()));
@@ -76,12 +106,18 @@ fn an_openmp_program_of_gcc_binds_to_the_library() {
     // A copy of libgomp that is linked in, and a program that is static altogether.
     if compile(&["-Wl,-Bstatic", "-lgomp", "-Wl,-Bdynamic"]) {
         let (status, said, complaint) = run(&["--threads", "2"]);
-        assert!(status == Some(0) && said.starts_with("4 ") && complaint.contains("an OpenMP runtime linked in"), "{said}{complaint}");
+        assert!(
+            status == Some(0) && said.starts_with("4 ") && complaint.contains("an OpenMP runtime linked in"),
+            "{said}{complaint}"
+        );
     }
     if compile(&["-static"]) {
         refused(gangway(&library, &at).arg("run").arg(&program), 126, "linked statically");
         let (status, said, complaint) = run(&["--anyway", "--threads", "2"]);
-        assert!(status == Some(0) && said == "4 another runtime\n" && complaint.contains("linked statically"), "{said}{complaint}");
+        assert!(
+            status == Some(0) && said == "4 another runtime\n" && complaint.contains("linked statically"),
+            "{said}{complaint}"
+        );
     }
 }
 
@@ -129,7 +165,9 @@ fn programs_that_gain_rights_are_refused() {
     let file = at.join("program");
     executable(&file, &fs::read("/bin/true").unwrap());
     if chown(&file, Some(65534), None).is_err() {
-        return eprintln!("programs_that_gain_rights_are_refused is left out: only root may give a file away");
+        return eprintln!(
+            "programs_that_gain_rights_are_refused is left out: only root may give a file away"
+        );
     }
     fs::set_permissions(&file, fs::Permissions::from_mode(0o4755)).unwrap();
     refused(gangway(&at, &at).arg("run").arg(&file), 126, "is setuid");

@@ -1,4 +1,5 @@
-//! Where a trace goes. The program's exit status does not depend on the trace file, and an existing trace stays until the new one is complete.
+//! Where a trace goes. The program's exit status does not depend on the trace file, and an existing
+//! trace stays until the new one is complete.
 
 mod common;
 
@@ -71,17 +72,26 @@ fn made(test: &str, at: &Path) -> Option<(PathBuf, PathBuf)> {
 /// The program traces to this file; where it has children, their status is not looked at.
 fn traced(library: &Path, program: &Path, at: &Path, file: &str, words: &[&str]) -> String {
     let mut command = gangway(library, at);
-    let ended = outcome(command.current_dir(at).arg("run").args(["--env", &format!("GANGWAY_TRACE={file}")]).arg(program).args(words));
+    let ended = outcome(
+        command
+            .current_dir(at)
+            .arg("run")
+            .args(["--env", &format!("GANGWAY_TRACE={file}")])
+            .arg(program)
+            .args(words),
+    );
     assert!(ended.0 == Some(7) && ended.1.ends_with("done\n"), "{words:?}: {ended:?}");
     ended.2
 }
 
 fn is_trace(file: &Path) -> bool {
-    fs::read_to_string(file).is_ok_and(|text| text.starts_with("{\"displayTimeUnit\"") && text.ends_with("}}\n"))
+    fs::read_to_string(file)
+        .is_ok_and(|text| text.starts_with("{\"displayTimeUnit\"") && text.ends_with("}}\n"))
 }
 
 fn names(at: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(at).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<_> =
+        fs::read_dir(at).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -89,11 +99,20 @@ fn names(at: &Path) -> Vec<String> {
 #[test]
 fn a_trace_lies_where_its_name_led_when_the_program_began() {
     let at = directory("trace-moves");
-    let Some((library, program)) = made("a_trace_lies_where_its_name_led_when_the_program_began", &at) else { return };
+    let Some((library, program)) = made("a_trace_lies_where_its_name_led_when_the_program_began", &at) else {
+        return;
+    };
     let (one, two) = (at.join("100%p"), at.join("two"));
     fs::create_dir(&one).and_then(|()| fs::create_dir(&two)).unwrap();
     let mut command = gangway(&library, &at);
-    let ended = outcome(command.current_dir(&one).args(["run", "--env", "GANGWAY_TRACE=t.json"]).arg(&program).arg("moves").arg(&two));
+    let ended = outcome(
+        command
+            .current_dir(&one)
+            .args(["run", "--env", "GANGWAY_TRACE=t.json"])
+            .arg(&program)
+            .arg("moves")
+            .arg(&two),
+    );
     assert_eq!((ended.0, ended.2.as_str()), (Some(7), ""));
     assert!(is_trace(&one.join("t.json")) && names(&two).is_empty());
 }
@@ -105,7 +124,10 @@ fn what_is_no_file_costs_the_trace_alone() {
     assert!(Command::new("mkfifo").arg(at.join("pipe")).status().unwrap().success());
     for (file, why) in [("pipe", "is a pipe"), (".", "is a directory"), ("none/t.json", "No such file")] {
         let said = traced(&library, &program, &at, file, &[]);
-        assert!(said.lines().count() == 1 && said.contains(why) && said.contains("there is no trace"), "{file}: {said}");
+        assert!(
+            said.lines().count() == 1 && said.contains(why) && said.contains("there is no trace"),
+            "{file}: {said}"
+        );
     }
     assert_eq!(traced(&library, &program, &at, "/dev/null", &[]), "");
     assert!(fs::metadata("/dev/null").unwrap().len() == 0 && !fs::metadata("/dev/null").unwrap().is_file());
@@ -114,17 +136,28 @@ fn what_is_no_file_costs_the_trace_alone() {
 #[test]
 fn a_full_disk_or_a_limit_leaves_the_trace_of_before() {
     let at = directory("trace-full");
-    let Some((library, program)) = made("a_full_disk_or_a_limit_leaves_the_trace_of_before", &at) else { return };
+    let Some((library, program)) = made("a_full_disk_or_a_limit_leaves_the_trace_of_before", &at) else {
+        return;
+    };
     let said = traced(&library, &program, &at, "t.json", &[]);
     assert!(said.is_empty() && is_trace(&at.join("t.json")));
     let before = fs::read(at.join("t.json")).unwrap();
     // 4 blocks of 512 or 1024 bytes, as the shell counts them.
     let tool = gangway(&library, &at);
     let mut limited = Command::new("sh");
-    limited.current_dir(&at).args(["-c", "ulimit -f 4; exec \"$@\"", "sh"]).arg(tool.get_program()).args(["run", "--env", "GANGWAY_TRACE=t.json"]).arg(&program).arg("much");
+    limited
+        .current_dir(&at)
+        .args(["-c", "ulimit -f 4; exec \"$@\"", "sh"])
+        .arg(tool.get_program())
+        .args(["run", "--env", "GANGWAY_TRACE=t.json"])
+        .arg(&program)
+        .arg("much");
     copy_environment(&tool, &mut limited);
     let (status, _, said) = outcome(&mut limited);
-    assert!(status == Some(7) && said.contains("ulimit -f") && said.contains("there is no trace"), "{status:?}, {said}");
+    assert!(
+        status == Some(7) && said.contains("ulimit -f") && said.contains("there is no trace"),
+        "{status:?}, {said}"
+    );
     assert_eq!(fs::read(at.join("t.json")).unwrap(), before);
     assert!(!names(&at).iter().any(|name| name.starts_with(".gangway-")), "{:?}", names(&at));
     full_disk(&library, &program, &at);
@@ -141,8 +174,15 @@ fn full_disk(library: &Path, program: &Path, at: &Path) {
     command.args(["run", "--env", "GANGWAY_TRACE=disk/t.json"]).arg(program).arg("much");
     copy_environment(&tool, &mut command);
     match outcome(&mut command) {
-        (Some(0), printed, said) => assert!(printed == "done\n7 old t.json\n" && said.contains("No space left") && said.contains("there is no trace"), "{printed}{said}"),
-        (status, _, said) => eprintln!("a full disk is left out: a small one cannot be mounted here ({status:?}, {said})"),
+        (Some(0), printed, said) => assert!(
+            printed == "done\n7 old t.json\n"
+                && said.contains("No space left")
+                && said.contains("there is no trace"),
+            "{printed}{said}"
+        ),
+        (status, _, said) => {
+            eprintln!("a full disk is left out: a small one cannot be mounted here ({status:?}, {said})")
+        }
     }
 }
 
@@ -160,17 +200,30 @@ fn a_link_stays_and_what_it_leads_to_is_written() {
 #[test]
 fn programs_that_are_started_have_traces_of_their_own() {
     let at = directory("trace-child");
-    let Some((library, program)) = made("programs_that_are_started_have_traces_of_their_own", &at) else { return };
+    let Some((library, program)) = made("programs_that_are_started_have_traces_of_their_own", &at) else {
+        return;
+    };
     for (what, file) in [("starts", "a.json"), ("stays", "b.json")] {
         let mut command = gangway(&library, &at);
-        command.current_dir(&at).args(["run", "--env", &format!("GANGWAY_TRACE={file}")]).arg(&program).arg(what);
+        command
+            .current_dir(&at)
+            .args(["run", "--env", &format!("GANGWAY_TRACE={file}")])
+            .arg(&program)
+            .arg(what);
         // The child keeps the pipe of standard error, so this waits for it, too.
         let said = outcome(&mut command).2;
         let mut traces: Vec<_> = names(&at).into_iter().filter(|name| name.starts_with(&file[..2])).collect();
         traces.retain(|name| is_trace(&at.join(name)));
         assert!(traces.len() == 2 && traces.contains(&file.to_owned()), "{traces:?}");
         let child = traces.iter().find(|name| *name != file).unwrap();
-        assert!(said.contains(&format!("{file} is the trace of another process")) && said.contains(child.as_str()), "{said}");
-        assert!(fs::metadata(at.join(file)).unwrap().len() > fs::metadata(at.join(child)).unwrap().len(), "the parent's has the name");
+        assert!(
+            said.contains(&format!("{file} is the trace of another process"))
+                && said.contains(child.as_str()),
+            "{said}"
+        );
+        assert!(
+            fs::metadata(at.join(file)).unwrap().len() > fs::metadata(at.join(child)).unwrap().len(),
+            "the parent's has the name"
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! Gangway's OpenMP runtime library.
 //!
-//! Two storeys: [`omp`] is OpenMP's meaning, [`abi`] translates what each compiler calls into it. Dependencies point
-//! one way: `abi` → `omp` → the `ult` crate. [`memory`] is whence all of them have theirs.
+//! Two storeys: [`omp`] is OpenMP's meaning, [`abi`] translates what each compiler calls into it.
+//! Dependencies point one way: `abi` → `omp` → the `ult` crate. [`memory`] is whence all of them
+//! have theirs.
 pub mod abi;
 pub mod omp;
 
@@ -12,8 +13,8 @@ mod memory;
 #[link(name = "gcc_eh", kind = "static", modifiers = "-bundle")]
 unsafe extern "C" {}
 
-// Arithmetic of 128-bit and of complex numbers (`abi::kmpc::atomic`), from the same directory. Where there is no static library
-// the shared one that the unwinder then comes from has it.
+// Arithmetic of 128-bit and of complex numbers (`abi::kmpc::atomic`), from the same directory.
+// Where there is no static library the shared one that the unwinder then comes from has it.
 #[cfg(static_unwinder)]
 #[link(name = "gcc", kind = "static", modifiers = "-bundle")]
 unsafe extern "C" {}

@@ -1,7 +1,8 @@
 //! The library's allocator: the C library's, of whose calls ThreadSanitizer takes no notice.
 //!
-//! It would take the end of a block by one of our threads, after its use by another, for a race: it does not see what orders them.
-//! What is the program's own memory (`omp_alloc`, `kmp_malloc`) does not come from here.
+//! It would take the end of a block by one of our threads, after its use by another, for a race: it
+//! does not see what orders them. What is the program's own memory (`omp_alloc`, `kmp_malloc`) does
+//! not come from here.
 
 use core::cell::UnsafeCell;
 use core::ptr;
@@ -22,10 +23,15 @@ struct Arena {
 // SAFETY: each byte is handed out once.
 unsafe impl Sync for Arena {}
 
-static ARENA: Arena = Arena { bytes: UnsafeCell::new([0; Arena::SIZE]), taken: AtomicUsize::new(0), owner: AtomicUsize::new(0) };
+static ARENA: Arena = Arena {
+    bytes: UnsafeCell::new([0; Arena::SIZE]),
+    taken: AtomicUsize::new(0),
+    owner: AtomicUsize::new(0),
+};
 
 impl Arena {
-    /// Bytes (chosen: some hundred times what an ordinary environment needs). Unused pages cost nothing.
+    /// Bytes (chosen: some hundred times what an ordinary environment needs). Unused pages cost
+    /// nothing.
     const SIZE: usize = 1 << 20;
 
     /// Zeroed memory; `None` if the calling thread does not allocate here, or no more is left.
@@ -42,7 +48,8 @@ impl Arena {
     #[cold]
     fn take(&self, layout: Layout) -> Option<*mut u8> {
         let base = self.bytes.get().addr();
-        // ORDERING: Relaxed; one thread at a time allocates here, and publishes what it has made of the memory itself.
+        // ORDERING: Relaxed; one thread at a time allocates here, and publishes what it has made of
+        // the memory itself.
         let start = (base + self.taken.load(Ordering::Relaxed)).next_multiple_of(layout.align()) - base;
         let end = start.checked_add(layout.size()).filter(|&end| end <= Self::SIZE)?;
         // ORDERING: as above.
@@ -57,8 +64,9 @@ impl Arena {
     }
 }
 
-/// Calls `read` and gives it memory from the arena: `read` must not call the program's allocator, because that may be the caller. One thread at a time.
-/// Once the arena is full, memory comes from the C library again.
+/// Calls `read` and gives it memory from the arena: `read` must not call the program's allocator,
+/// because that may be the caller. One thread at a time. Once the arena is full, memory comes from
+/// the C library again.
 pub fn from_arena<T>(read: impl FnOnce() -> T) -> T {
     // ORDERING: Relaxed, both; only this thread's stores matter to it.
     ARENA.owner.store(ult::arch::thread_pointer(), Ordering::Relaxed);
@@ -67,7 +75,8 @@ pub fn from_arena<T>(read: impl FnOnce() -> T) -> T {
     result
 }
 
-/// In the child of a fork, if the thread that allocated from the arena was another one of the parent's.
+/// In the child of a fork, if the thread that allocated from the arena was another one of the
+/// parent's.
 pub fn forget_owner_after_fork() {
     // ORDERING: Relaxed; the child has one thread.
     ARENA.owner.store(0, Ordering::Relaxed);

@@ -1,9 +1,11 @@
 //! One end of the bridge: what callers touch, from any thread.
 //!
-//! Split by who may touch what: outboxes (a lock each; senders and the engine), orders and transfers (a lock each; callers and
-//! the engine), counters (atomic), and the engine itself, which only the thread inside the [`Gate`] touches. Callers never wait for
-//! the engine: they leave what they bring and make sure that somebody who is inside will look (`docs/protocols/bridge.md`).
-//! `bridge/operations.rs` has what callers can ask for. What may not live here: what the engine does.
+//! Split by who may touch what: outboxes (a lock each; senders and the engine), orders and
+//! transfers (a lock each; callers and the engine), counters (atomic), and the engine itself, which
+//! only the thread inside the [`Gate`] touches. Callers never wait for the engine: they leave what
+//! they bring and make sure that somebody who is inside will look (`docs/protocols/bridge.md`).
+//! `bridge/operations.rs` has what callers can ask for. What may not live here: what the engine
+//! does.
 
 mod operations;
 
@@ -30,8 +32,9 @@ pub const HANDLERS: usize = 1024;
 pub const INLINE: u64 = 2048;
 /// Transfers under way before callers are refused.
 const MOST_TRANSFERS: usize = 4096;
-/// How long the last line of a rank that aborts has for its way through the launcher: one that hears of the end first may
-/// drop what it has not passed on (MPICH's does, once in some hundred runs).
+/// How long the last line of a rank that aborts has for its way through the launcher: one that
+/// hears of the end first may drop what it has not passed on (MPICH's does, once in some hundred
+/// runs).
 pub(crate) const FORWARDING: Duration = Duration::from_millis(100);
 
 /// Numbers that tests make small.
@@ -62,7 +65,8 @@ pub(crate) struct Handler {
     pub(crate) context: *mut c_void,
 }
 
-// SAFETY: whoever registers a handler agrees that any thread which makes progress calls it, one at a time.
+// SAFETY: whoever registers a handler agrees that any thread which makes progress calls it, one at
+// a time.
 unsafe impl Send for Handler {}
 // SAFETY: as above.
 unsafe impl Sync for Handler {}
@@ -109,13 +113,15 @@ pub struct Bridge {
     pub(crate) reach: Reach,
 }
 
-// SAFETY: `engine` is only touched by the thread inside `gate` (invariant "one inside"); everything else is locked, atomic
-// or written before the bridge is shared. `config` is Sync by its own argument.
+// SAFETY: `engine` is only touched by the thread inside `gate` (invariant "one inside"); everything
+// else is locked, atomic or written before the bridge is shared. `config` is Sync by its own
+// argument.
 unsafe impl Sync for Bridge {}
 // SAFETY: nothing in it belongs to a thread.
 unsafe impl Send for Bridge {}
 
-/// What has happened so far. Only sums; nothing is published through them except where `engine::collective` says so.
+/// What has happened so far. Only sums; nothing is published through them except where
+/// `engine::collective` says so.
 #[derive(Default)]
 pub(crate) struct Counts {
     /// Messages that were left in an outbox.
@@ -155,8 +161,9 @@ pub(crate) fn count_inside(counter: &AtomicU64, by: u64) {
 
 /// Takes a flag down, and says whether it was up. Only the thread inside the gate does.
 fn take_flag(flag: &AtomicBool) -> bool {
-    // ORDERING: Relaxed, as where it is set, in `push` and `order`: the gate and the list's lock publish. Taking it down before the
-    // list is taken loses nothing: who sets it later has listed later. The load alone is the usual case, and free.
+    // ORDERING: Relaxed, as where it is set, in `push` and `order`: the gate and the list's lock
+    // publish. Taking it down before the list is taken loses nothing: who sets it later has listed
+    // later. The load alone is the usual case, and free.
     flag.load(Relaxed) && flag.swap(false, Relaxed)
 }
 
@@ -228,14 +235,15 @@ impl Bridge {
         Ok(())
     }
 
-    /// Begins to receive, and starts the thread for progress if there is to be one. The bridge must outlive that thread, which
-    /// [`Bridge::stop`] ends.
+    /// Begins to receive, and starts the thread for progress if there is to be one. The bridge must
+    /// outlive that thread, which [`Bridge::stop`] ends.
     pub fn open(&self) -> Answer {
         let handlers = core::mem::take(&mut *lock(&self.preparing)).into();
         self.handlers.set(handlers).map_err(|_| code::STATE)?;
         let opened = self.inside(|engine| engine.open(self));
         opened.map_err(|why| self.fail(code::MPI, &why.0))?;
-        // ORDERING: Release pairs with the Acquire in `check_open`: whoever sees OPEN sees the handlers.
+        // ORDERING: Release pairs with the Acquire in `check_open`: whoever sees OPEN sees the
+        // handlers.
         let was = self.state.compare_exchange(SET_UP, OPEN, Ordering::Release, Relaxed);
         was.map_err(|_| code::STATE)?;
         if self.config.progress == crate::table::DEDICATED {
@@ -275,9 +283,15 @@ impl Bridge {
         }
     }
 
-    /// Puts a frame into the outbox of `to`. `counter` counts it before anybody can see it. Says whether a packet that takes no
-    /// more waits there.
-    pub(crate) fn push(&self, to: u32, frame: &Frame<'_>, must: bool, counter: Option<&AtomicU64>) -> Result<bool, i32> {
+    /// Puts a frame into the outbox of `to`. `counter` counts it before anybody can see it. Says
+    /// whether a packet that takes no more waits there.
+    pub(crate) fn push(
+        &self,
+        to: u32,
+        frame: &Frame<'_>,
+        must: bool,
+        counter: Option<&AtomicU64>,
+    ) -> Result<bool, i32> {
         let Waiting { outbox, any } = &self.outboxes[to as usize].0;
         let mut outbox = lock(outbox);
         let Ok(full) = outbox.push(frame, &self.settings.limits, must, || self.fresh()) else {
@@ -293,20 +307,23 @@ impl Bridge {
         drop(outbox);
         if newly {
             lock(&self.listed).push(to);
-            // ORDERING: Relaxed; the list's lock and the gate publish. A look that comes too early is repeated: `request`.
+            // ORDERING: Relaxed; the list's lock and the gate publish. A look that comes too early
+            // is repeated: `request`.
             self.any_listed.store(true, Relaxed);
         }
         Ok(full)
     }
 
-    /// Does nothing wait for `to`? What the calling thread has left there does, and what others have before it heard of them.
+    /// Does nothing wait for `to`? What the calling thread has left there does, and what others
+    /// have before it heard of them.
     pub(crate) fn has_nothing_for(&self, to: u32) -> bool {
-        // ORDERING: Relaxed; who has left a message, or has heard of one by whoever left it, reads what was stored for it, or something newer. Nothing is read
-        // through it.
+        // ORDERING: Relaxed; who has left a message, or has heard of one by whoever left it, reads
+        // what was stored for it, or something newer. Nothing is read through it.
         !self.outboxes[to as usize].0.any.load(Relaxed)
     }
 
-    /// Takes the next packet for `to` out, and says whether more wait; with none left the outbox is unlisted.
+    /// Takes the next packet for `to` out, and says whether more wait; with none left the outbox is
+    /// unlisted.
     pub(crate) fn pop(&self, to: u32) -> (Option<Packet>, bool) {
         let Waiting { outbox, any } = &self.outboxes[to as usize].0;
         let mut outbox = lock(outbox);
@@ -344,10 +361,12 @@ impl Bridge {
         if self.gate.request() { self.work(Engine::hurry).map(|_| ()) } else { Ok(()) }
     }
 
-    /// Runs `work` inside the gate, which the caller has entered, and leaves; what is brought meanwhile is taken up.
+    /// Runs `work` inside the gate, which the caller has entered, and leaves; what is brought
+    /// meanwhile is taken up.
     fn work(&self, work: impl FnOnce(&mut Engine, &Self) -> Result<usize, Broken>) -> Result<usize, i32> {
         INSIDE.set(true);
-        // SAFETY: this thread is inside the gate (invariant "one inside"), and callbacks get no reference to the engine.
+        // SAFETY: this thread is inside the gate (invariant "one inside"), and callbacks get no
+        // reference to the engine.
         let engine = unsafe { &mut *self.engine.get() };
         let mut outcome = work(engine, self);
         while outcome.is_ok() && !self.gate.leave() {
@@ -393,7 +412,8 @@ impl Bridge {
         }
     }
 
-    /// Something went wrong that no call can return: tells the user's function, or ends all ranks. Gives `code`.
+    /// Something went wrong that no call can return: tells the user's function, or ends all ranks.
+    /// Gives `code`.
     pub(crate) fn fail(&self, code: i32, why: &str) -> i32 {
         // ORDERING: Relaxed; the state alone matters.
         if self.state.swap(DEAD, Relaxed) == DEAD {
@@ -402,7 +422,8 @@ impl Bridge {
         match self.config.failed {
             Some(failed) => {
                 let text = CString::new(why.replace('\0', " ")).unwrap_or_default();
-                // SAFETY: the function and its argument come from the configuration; the text outlives the call.
+                // SAFETY: the function and its argument come from the configuration; the text
+                // outlives the call.
                 unsafe { failed(self.config.context, code, text.as_ptr()) };
             }
             None => self.abort(why),

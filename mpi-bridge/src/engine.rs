@@ -1,10 +1,12 @@
 //! One look at everything: packets out, completions in, handlers, collective operations.
 //!
-//! Only the thread inside the bridge's gate is here, so that this is sequential code. A look first sends what waits, then
-//! takes what has completed and calls handlers, then sends what they left. `engine/frames.rs` says what each frame does,
-//! `engine/blocks.rs` moves large blocks, `engine/collective.rs` drives the waves.
+//! Only the thread inside the bridge's gate is here, so that this is sequential code. A look first
+//! sends what waits, then takes what has completed and calls handlers, then sends what they left.
+//! `engine/frames.rs` says what each frame does, `engine/blocks.rs` moves large blocks,
+//! `engine/collective.rs` drives the waves.
 //!
-//! Rejected: MPI calls from every thread under MPI_THREAD_MULTIPLE (slower for all by MPI's own locks, and no batches).
+//! Rejected: MPI calls from every thread under MPI_THREAD_MULTIPLE (slower for all by MPI's own
+//! locks, and no batches).
 
 mod blocks;
 mod collective;
@@ -40,7 +42,8 @@ pub enum Order {
     Collective(Pending),
 }
 
-// SAFETY: pointers in orders are the caller's, who has promised that any thread may use them until `done`.
+// SAFETY: pointers in orders are the caller's, who has promised that any thread may use them until
+// `done`.
 unsafe impl Send for Order {}
 
 impl Order {
@@ -135,13 +138,14 @@ impl Engine {
     fn post(&mut self, at: u32) -> Result<(), Broken> {
         let packet = &mut self.ring[at as usize];
         let (into, size) = (packet.as_mut_ptr(), packet.capacity());
-        // SAFETY: the packet stays in the ring, untouched, until this reception completes; its buffer is on the heap, so that
-        // moving the `Packet` value would not matter.
+        // SAFETY: the packet stays in the ring, untouched, until this reception completes; its
+        // buffer is on the heap, so that moving the `Packet` value would not matter.
         unsafe { self.fabric.receive(Lane::Packets, None, 0, into, size, Token::Ring(at).pack()) }
     }
 
-    /// Takes up what callers have brought. It calls nobody back, as callers of `send` may hold locks that callbacks take: where
-    /// packets wait for credits it looks for those, and leaves the rest of what comes to the next look.
+    /// Takes up what callers have brought. It calls nobody back, as callers of `send` may hold
+    /// locks that callbacks take: where packets wait for credits it looks for those, and leaves
+    /// the rest of what comes to the next look.
     pub fn hurry(&mut self, bridge: &Bridge) -> Result<usize, Broken> {
         self.events = 0;
         self.orders(bridge)?;
@@ -161,8 +165,13 @@ impl Engine {
         self.orders(bridge)?;
         self.send_waiting(bridge)?;
         self.take_in(bridge)?;
-        // The usual look of somebody who waits finds nothing. What `hurry` has left is in the lists.
-        if self.events == 0 && self.ripe.is_empty() && self.late.is_empty() && (self.pending.is_empty() || self.waves.wants().is_none()) {
+        // The usual look of somebody who waits finds nothing. What `hurry` has left is in the
+        // lists.
+        if self.events == 0
+            && self.ripe.is_empty()
+            && self.late.is_empty()
+            && (self.pending.is_empty() || self.waves.wants().is_none())
+        {
             return Ok(0);
         }
         self.handle_ripe(bridge)?;
@@ -224,7 +233,8 @@ impl Engine {
         Ok(true)
     }
 
-    /// Sends a message that is not in an outbox, if nothing is before it and it may leave now. It fits into a packet.
+    /// Sends a message that is not in an outbox, if nothing is before it and it may leave now. It
+    /// fits into a packet.
     pub fn send_at_once(&mut self, bridge: &Bridge, to: u32, frame: &Frame<'_>) -> Result<bool, Broken> {
         if !self.channels[to as usize].may_send() || !bridge.has_nothing_for(to) {
             return Ok(false);
@@ -248,7 +258,8 @@ impl Engine {
         let at = self.sending.put(packet);
         let Some(packet) = self.sending.get(at) else { return Ok(()) };
         let (from, length, token) = (packet.bytes().as_ptr(), packet.length(), Token::Sent(at).pack());
-        // SAFETY: the packet's buffer is on the heap and stays on the shelf, unchanged, until the sending completes.
+        // SAFETY: the packet's buffer is on the heap and stays on the shelf, unchanged, until the
+        // sending completes.
         let done = unsafe { self.fabric.send(Lane::Packets, to, 0, from, length, token)? };
         if done {
             self.sent(bridge, at);
@@ -294,7 +305,8 @@ impl Engine {
     }
 
     fn complete(&mut self, bridge: &Bridge, completion: Completion) -> Result<(), Broken> {
-        let token = Token::unpack(completion.token).ok_or_else(|| Broken("a completion of nothing".into()))?;
+        let token =
+            Token::unpack(completion.token).ok_or_else(|| Broken("a completion of nothing".into()))?;
         match token {
             Token::Ring(_) if completion.outcome == Outcome::Cancelled => {
                 self.cancelled += 1;
@@ -319,8 +331,8 @@ impl Engine {
         }
     }
 
-    /// Completions that call somebody back. The end of one transfer may start another that completes at once, so the list
-    /// may grow meanwhile.
+    /// Completions that call somebody back. The end of one transfer may start another that
+    /// completes at once, so the list may grow meanwhile.
     fn complete_late(&mut self, bridge: &Bridge) -> Result<(), Broken> {
         while let Some(token) = self.late.pop_front() {
             self.events += 1;
@@ -333,7 +345,8 @@ impl Engine {
         Ok(())
     }
 
-    /// The packet that was received at a place of the ring, which is filled again when what hurries is done.
+    /// The packet that was received at a place of the ring, which is filled again when what hurries
+    /// is done.
     fn taken_from_ring(&mut self, bridge: &Bridge, at: u32, length: usize) -> Packet {
         let spare = self.spare.pop().unwrap_or_else(|| bridge.fresh());
         let mut packet = core::mem::replace(&mut self.ring[at as usize], spare);
@@ -380,8 +393,9 @@ impl Engine {
         self.waiting.is_empty() && self.sending.is_empty() && self.incoming.is_empty() && self.serving == 0
     }
 
-    /// Waits for the last packets and closes the fabric. After the quiescence that all ranks have reached, only
-    /// packets of the bridge itself can be under way; ranks tell each other how many.
+    /// Waits for the last packets and closes the fabric. After the quiescence that all ranks have
+    /// reached, only packets of the bridge itself can be under way; ranks tell each other how
+    /// many.
     pub fn close(&mut self, bridge: &Bridge, opened: bool) -> Result<(), Broken> {
         if opened {
             self.closing = true;

@@ -1,7 +1,9 @@
-//! What the engine asks of whatever carries bytes between ranks: MPI (`fabric/mpi.rs`), or a stand-in inside one process
-//! (`fabric/loopback.rs`) for tests; before either the ranks' shared memory ([`crate::near`]).
+//! What the engine asks of whatever carries bytes between ranks: MPI (`fabric/mpi.rs`), or a
+//! stand-in inside one process (`fabric/loopback.rs`) for tests; before either the ranks' shared
+//! memory ([`crate::near`]).
 //!
-//! Operations are begun with a token and complete in [`Fabric::poll`]. Only the engine calls a fabric, one thread at a time.
+//! Operations are begun with a token and complete in [`Fabric::poll`]. Only the engine calls a
+//! fabric, one thread at a time.
 
 use crate::packet::Packet;
 
@@ -43,7 +45,8 @@ pub struct Completion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken(pub String);
 
-/// A carrier of bytes between ranks. Messages of one rank to another on one lane with one tag arrive in the order of sending.
+/// A carrier of bytes between ranks. Messages of one rank to another on one lane with one tag
+/// arrive in the order of sending.
 pub trait Fabric: Send {
     /// This rank.
     fn rank(&self) -> u32;
@@ -58,12 +61,21 @@ pub trait Fabric: Send {
     ///
     /// # Safety
     /// `length` bytes at `from` are readable and do not change until the operation completes.
-    unsafe fn send(&mut self, lane: Lane, to: u32, tag: u32, from: *const u8, length: usize, token: u64) -> Result<bool, Broken>;
+    unsafe fn send(
+        &mut self,
+        lane: Lane,
+        to: u32,
+        tag: u32,
+        from: *const u8,
+        length: usize,
+        token: u64,
+    ) -> Result<bool, Broken>;
 
     /// Begins to receive at most `length` bytes, from `source` or from anybody.
     ///
     /// # Safety
-    /// `length` bytes at `into` are writable, and nobody else touches them until the operation completes.
+    /// `length` bytes at `into` are writable, and nobody else touches them until the operation
+    /// completes.
     unsafe fn receive(
         &mut self,
         lane: Lane,
@@ -77,8 +89,13 @@ pub trait Fabric: Send {
     /// Adds what has completed to `into`.
     fn poll(&mut self, into: &mut Vec<Completion>) -> Result<(), Broken>;
 
-    /// Adds the packets that have come, and who sent each, where they come without a reception; `room` gives an empty one. After it [`Fabric::poll`] has the others.
-    fn arrivals(&mut self, room: &mut dyn FnMut() -> Packet, into: &mut Vec<(u32, Packet)>) -> Result<(), Broken> {
+    /// Adds the packets that have come, and who sent each, where they come without a reception;
+    /// `room` gives an empty one. After it [`Fabric::poll`] has the others.
+    fn arrivals(
+        &mut self,
+        room: &mut dyn FnMut() -> Packet,
+        into: &mut Vec<(u32, Packet)>,
+    ) -> Result<(), Broken> {
         let _ = (room, into);
         Ok(())
     }

@@ -1,10 +1,13 @@
-//! Who drives the engine: at most one thread at a time, nobody waits for it, and no request is lost.
+//! Who drives the engine: at most one thread at a time, nobody waits for it, and no request is
+//! lost.
 //!
-//! Whoever brings something for the engine calls [`Gate::request`]. If nobody is inside, it enters and does the work; otherwise
-//! it leaves a note, and whoever is inside does the work before it leaves. So messages that several threads send at once are
-//! sent by one of them, several to a packet, and a sender never blocks. `tests/loom_gate.rs` explores it.
+//! Whoever brings something for the engine calls [`Gate::request`]. If nobody is inside, it enters
+//! and does the work; otherwise it leaves a note, and whoever is inside does the work before it
+//! leaves. So messages that several threads send at once are sent by one of them, several to a
+//! packet, and a sender never blocks. `tests/loom_gate.rs` explores it.
 //!
-//! Rejected: a mutex with `try_lock` and a flag beside it (the same protocol in two words, with a fence on each side).
+//! Rejected: a mutex with `try_lock` and a flag beside it (the same protocol in two words, with a
+//! fence on each side).
 
 use crate::sync::{AtomicU32, Ordering};
 
@@ -26,37 +29,40 @@ impl Gate {
     /// Enters if nobody is inside. For those who bring nothing.
     #[must_use]
     pub fn try_enter(&self) -> bool {
-        // ORDERING: Relaxed; only a hint that spares idle workers the write to a shared line. Whoever must not miss goes on by the
-        // exchanges in `request`.
+        // ORDERING: Relaxed; only a hint that spares idle workers the write to a shared line.
+        // Whoever must not miss goes on by the exchanges in `request`.
         if self.0.load(Ordering::Relaxed) != OPEN {
             return false;
         }
-        // ORDERING: Acquire pairs with the Release in `leave`: what the last one inside did is visible.
+        // ORDERING: Acquire pairs with the Release in `leave`: what the last one inside did is
+        // visible.
         self.0.compare_exchange(OPEN, INSIDE, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Enters, or makes whoever is inside go round once more; what was written before the call is visible to that round.
-    /// Says whether the caller is inside now.
+    /// Enters, or makes whoever is inside go round once more; what was written before the call is
+    /// visible to that round. Says whether the caller is inside now.
     #[must_use]
     pub fn request(&self) -> bool {
         loop {
             if self.try_enter() {
                 return true;
             }
-            // ORDERING: Release publishes what the caller brings to the `leave` that finds AGAIN. On failure the state is looked
-            // at again by `try_enter`, so nothing needs to be read here.
+            // ORDERING: Release publishes what the caller brings to the `leave` that finds AGAIN.
+            // On failure the state is looked at again by `try_enter`, so nothing needs to be read
+            // here.
             if self.0.compare_exchange(INSIDE, AGAIN, Ordering::Release, Ordering::Relaxed).is_ok() {
                 return false;
             }
-            // ORDERING: a read-modify-write that keeps the value, so that the Release is in the release sequence which `leave`
-            // reads; a plain load of AGAIN would publish nothing.
+            // ORDERING: a read-modify-write that keeps the value, so that the Release is in the
+            // release sequence which `leave` reads; a plain load of AGAIN would publish nothing.
             if self.0.compare_exchange(AGAIN, AGAIN, Ordering::Release, Ordering::Relaxed).is_ok() {
                 return false;
             }
         }
     }
 
-    /// Leaves, or says `false`: something was brought meanwhile, the caller is still inside and goes round once more.
+    /// Leaves, or says `false`: something was brought meanwhile, the caller is still inside and
+    /// goes round once more.
     #[must_use]
     pub fn leave(&self) -> bool {
         // ORDERING: Release pairs with the Acquire in `try_enter`.

@@ -1,4 +1,5 @@
-//! Opening the library of one MPI, for users in Rust. What may not live here: which MPI, and where its library is.
+//! Opening the library of one MPI, for users in Rust. What may not live here: which MPI, and where
+//! its library is.
 
 use crate::table::{ABI, Table};
 use std::ffi::{CStr, CString, c_void};
@@ -11,12 +12,15 @@ use std::path::Path;
 /// It cannot be loaded, is something else, or is of another version; as a line.
 pub fn table(library: &Path) -> Result<&'static Table, String> {
     let name = library.file_name().unwrap_or_default().to_string_lossy();
-    let path = CString::new(library.as_os_str().as_bytes()).map_err(|_| format!("{name} has a zero byte in its path"))?;
+    let path = CString::new(library.as_os_str().as_bytes())
+        .map_err(|_| format!("{name} has a zero byte in its path"))?;
     // SAFETY: a path; the library's constructors are MPI's.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if handle.is_null() {
-        // SAFETY: the loader's string, or null, which nobody else changes before it is copied: errors are kept by thread.
-        let why = unsafe { libc::dlerror().as_ref().map(|s| CStr::from_ptr(s).to_string_lossy().into_owned()) };
+        // SAFETY: the loader's string, or null, which nobody else changes before it is copied:
+        // errors are kept by thread.
+        let why =
+            unsafe { libc::dlerror().as_ref().map(|s| CStr::from_ptr(s).to_string_lossy().into_owned()) };
         return Err(format!("{name} cannot be loaded: {}", why.unwrap_or_default()));
     }
     // SAFETY: an open library and a name.
@@ -24,7 +28,8 @@ pub fn table(library: &Path) -> Result<&'static Table, String> {
     if get.is_null() {
         return Err(format!("{name} is no bridge"));
     }
-    // SAFETY: the header's function has this type; what it returns is null or lives as long as the library, which is never closed.
+    // SAFETY: the header's function has this type; what it returns is null or lives as long as the
+    // library, which is never closed.
     unsafe {
         let get = core::mem::transmute::<*mut c_void, unsafe extern "C" fn(u32) -> *const Table>(get);
         get(ABI).as_ref().ok_or_else(|| format!("{name} is of another version"))
@@ -38,7 +43,10 @@ mod tests {
 
     #[test]
     fn what_is_no_bridge_is_told() {
-        assert!(table(Path::new("/nonexistent/libgangway_mpi_none.so")).is_err_and(|line| line.starts_with("libgangway_mpi_none.so cannot be loaded: ")));
+        assert!(
+            table(Path::new("/nonexistent/libgangway_mpi_none.so"))
+                .is_err_and(|line| line.starts_with("libgangway_mpi_none.so cannot be loaded: "))
+        );
         assert!(table(Path::new("libc.so.6")).is_err_and(|line| line == "libc.so.6 is no bridge"));
     }
 }

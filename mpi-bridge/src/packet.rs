@@ -1,11 +1,13 @@
 //! Packets and frames: what the bytes between two ranks mean.
 //!
-//! A *packet* is one MPI message: a header, then *frames*. A frame is one active message or one word of the bridge's own
-//! protocol. All headers are 16 bytes and all frames start at multiples of 16, so that a handler may read structures in place.
-//! Numbers are little-endian: ranks are like machines, which the start-up checks assure.
-//! What may not live here: when a packet is sent (`pair`) and what a frame does (`engine`).
+//! A *packet* is one MPI message: a header, then *frames*. A frame is one active message or one
+//! word of the bridge's own protocol. All headers are 16 bytes and all frames start at multiples of
+//! 16, so that a handler may read structures in place. Numbers are little-endian: ranks are like
+//! machines, which the start-up checks assure. What may not live here: when a packet is sent
+//! (`pair`) and what a frame does (`engine`).
 
-/// Bytes of a packet's header, of a frame's header and of each block listed in a frame; also the alignment of everything.
+/// Bytes of a packet's header, of a frame's header and of each block listed in a frame; also the
+/// alignment of everything.
 pub const UNIT: usize = 16;
 /// The most blocks one message can announce.
 pub const MOST_BLOCKS: usize = 255;
@@ -15,7 +17,8 @@ pub const FORMAT: u32 = 2;
 /// The first half of a packet's header: the same in each, so shared memory does without it.
 pub const PREFIX: [u8; UNIT / 2] = *b"GWpacket";
 
-/// Where the kind of a packet begins in the last four bytes of its header; what lies below are credits.
+/// Where the kind of a packet begins in the last four bytes of its header; what lies below are
+/// credits.
 const KIND: u32 = 24;
 /// The credits that one packet gives back are fewer.
 pub const MOST_CREDITS: u32 = 1 << KIND;
@@ -34,7 +37,8 @@ pub enum Kind {
 pub struct Header {
     /// What it is for.
     pub kind: Kind,
-    /// Number of the packet among those of frames from this sender to this receiver; wraps. 0 where it only returns credits.
+    /// Number of the packet among those of frames from this sender to this receiver; wraps. 0 where
+    /// it only returns credits.
     pub sequence: u32,
     /// Credits given back to the receiver of this packet.
     pub credits: u32,
@@ -74,7 +78,8 @@ impl Packet {
         self.length = UNIT;
     }
 
-    /// Says that `length` bytes were written through [`Packet::as_mut_ptr`]. More than fits counts as what fits.
+    /// Says that `length` bytes were written through [`Packet::as_mut_ptr`]. More than fits counts
+    /// as what fits.
     pub fn set_length(&mut self, length: usize) {
         self.length = length.min(self.capacity());
     }
@@ -94,7 +99,8 @@ impl Packet {
     /// The bytes in use.
     pub fn bytes(&self) -> &[u8] {
         let start = self.words.as_ptr().cast::<u8>();
-        // SAFETY: `length` is at most the buffer's size (`set_length`, `append`), and every u128 is initialised.
+        // SAFETY: `length` is at most the buffer's size (`set_length`, `append`), and every u128 is
+        // initialised.
         unsafe { core::slice::from_raw_parts(start, self.length) }
     }
 
@@ -122,7 +128,11 @@ impl Packet {
             2 => Kind::Credits,
             _ => return None,
         };
-        bytes.starts_with(&PREFIX).then(|| Header { kind, sequence: word(bytes, 8), credits: last % MOST_CREDITS })
+        bytes.starts_with(&PREFIX).then(|| Header {
+            kind,
+            sequence: word(bytes, 8),
+            credits: last % MOST_CREDITS,
+        })
     }
 
     /// Adds a frame; `false`, and nothing done, if it would grow beyond `most` bytes.
@@ -137,7 +147,8 @@ impl Packet {
         true
     }
 
-    /// The frames in it, in order. An item `None` is a frame that makes no sense; nothing follows it.
+    /// The frames in it, in order. An item `None` is a frame that makes no sense; nothing follows
+    /// it.
     pub fn frames(&self) -> Frames<'_> {
         Frames { rest: self.bytes().get(UNIT..).unwrap_or_default() }
     }
@@ -149,7 +160,8 @@ impl Packet {
 pub enum Verb {
     /// An active message; `number` is the handler.
     Message = 1,
-    /// Write the one announced block, or the payload, at address `word`; the block's ticket is the sender's transfer.
+    /// Write the one announced block, or the payload, at address `word`; the block's ticket is the
+    /// sender's transfer.
     Put,
     /// Send me what lies at `word`; the one block has the size and my ticket.
     Get,
@@ -311,7 +323,13 @@ mod tests {
     fn what_is_written_is_read() {
         let mut packet = Packet::new(256);
         let blocks = [Announced { bytes: 1 << 40, ticket: 7 }];
-        let one = Frame { verb: Verb::Message, number: 3, word: u64::MAX, blocks: &blocks, pieces: &[b"ab", b"", b"cde"] };
+        let one = Frame {
+            verb: Verb::Message,
+            number: 3,
+            word: u64::MAX,
+            blocks: &blocks,
+            pieces: &[b"ab", b"", b"cde"],
+        };
         assert!(packet.append(&one, 256));
         assert!(packet.append(&Frame::plain(Verb::Ended, 1, 9), 256));
         let header = Header { kind: Kind::Frames, sequence: u32::MAX, credits: 5 };
@@ -335,7 +353,10 @@ mod tests {
         assert_eq!(frame.size(), 64);
         assert!(!packet.append(&frame, 64), "16 + 64 bytes in 64");
         assert!(packet.is_empty());
-        assert!(packet.append(&Frame::plain(Verb::Got, 0, 0), 32) && !packet.append(&Frame::plain(Verb::Got, 0, 0), 32));
+        assert!(
+            packet.append(&Frame::plain(Verb::Got, 0, 0), 32)
+                && !packet.append(&Frame::plain(Verb::Got, 0, 0), 32)
+        );
     }
 
     #[test]

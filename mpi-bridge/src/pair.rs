@@ -1,16 +1,19 @@
 //! Batches and credits between two ranks: the state machine without any I/O.
 //!
-//! For each destination a rank has an [`Outbox`], in which messages are packed as they are sent (senders and the engine touch it,
-//! under its lock), and a [`Channel`] with the numbers of both directions (the engine alone touches it). A packet of frames
-//! costs its sender a credit; the receiver gives it back once the handlers have run, along with whatever it sends next or, when
-//! half a window is owed, in a packet of its own that costs nothing. So at most a window of packets is under way from one rank to
-//! another, whatever MPI does with them, and packets that only return credits never wait for credits.
-//! Packets of frames are numbered, so that MPI may complete receptions in any order. Packets that only return credits need no number
-//! and are not kept: credits are a sum.
-//! `tests/model_credit.rs` explores all orders of events, and shows what goes wrong without each of these rules.
+//! For each destination a rank has an [`Outbox`], in which messages are packed as they are sent
+//! (senders and the engine touch it, under its lock), and a [`Channel`] with the numbers of both
+//! directions (the engine alone touches it). A packet of frames costs its sender a credit; the
+//! receiver gives it back once the handlers have run, along with whatever it sends next or, when
+//! half a window is owed, in a packet of its own that costs nothing. So at most a window of packets
+//! is under way from one rank to another, whatever MPI does with them, and packets that only return
+//! credits never wait for credits. Packets of frames are numbered, so that MPI may complete
+//! receptions in any order. Packets that only return credits need no number and are not kept:
+//! credits are a sum. `tests/model_credit.rs` explores all orders of events, and shows what goes
+//! wrong without each of these rules.
 //!
-//! Rejected: credits counted in bytes (a packet needs a receive buffer whatever it holds); a receiver that withholds credits while
-//! its own outboxes are full (two such receivers wait for each other).
+//! Rejected: credits counted in bytes (a packet needs a receive buffer whatever it holds); a
+//! receiver that withholds credits while its own outboxes are full (two such receivers wait for
+//! each other).
 
 use crate::packet::{Frame, Header, Kind, Packet};
 use std::collections::VecDeque;
@@ -20,7 +23,8 @@ use std::collections::VecDeque;
 pub struct Limits {
     /// The largest packet.
     pub packet: usize,
-    /// No message is added to a packet that would grow beyond this; a larger message has a packet to itself.
+    /// No message is added to a packet that would grow beyond this; a larger message has a packet
+    /// to itself.
     pub batch: usize,
     /// What may wait for one destination before senders are refused.
     pub queue: usize,
@@ -29,11 +33,16 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The sizes of a program of `ranks` ranks. A packet holds 8 KiB of map data and its arguments; a batch fits what Open MPI and
-    /// MPICH copy through shared memory at once (4 KiB). `window`: 0 for 32 packets, fewer beyond 1000 ranks, so that what
-    /// all ranks together can send to one stays near 512 MiB.
+    /// The sizes of a program of `ranks` ranks. A packet holds 8 KiB of map data and its arguments;
+    /// a batch fits what Open MPI and MPICH copy through shared memory at once (4 KiB).
+    /// `window`: 0 for 32 packets, fewer beyond 1000 ranks, so that what all ranks together can
+    /// send to one stays near 512 MiB.
     pub fn new(ranks: u32, window: u32, queue: usize) -> Self {
-        let window = if window == 0 { (32_000 / ranks.max(1)).clamp(4, 32) } else { window.clamp(2, crate::packet::MOST_CREDITS - 1) };
+        let window = if window == 0 {
+            (32_000 / ranks.max(1)).clamp(4, 32)
+        } else {
+            window.clamp(2, crate::packet::MOST_CREDITS - 1)
+        };
         Self { packet: 16 * 1024, batch: 4000, queue: if queue == 0 { 1 << 20 } else { queue }, window }
     }
 }
@@ -52,9 +61,16 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Adds a message. `must`: even if more waits than senders may queue (answers given by handlers, the bridge's own frames).
-    /// `fresh` makes an empty packet. The frame must fit into one. Says whether a packet that takes no more waits.
-    pub fn push(&mut self, frame: &Frame<'_>, limits: &Limits, must: bool, fresh: impl FnOnce() -> Packet) -> Result<bool, Full> {
+    /// Adds a message. `must`: even if more waits than senders may queue (answers given by
+    /// handlers, the bridge's own frames). `fresh` makes an empty packet. The frame must fit
+    /// into one. Says whether a packet that takes no more waits.
+    pub fn push(
+        &mut self,
+        frame: &Frame<'_>,
+        limits: &Limits,
+        must: bool,
+        fresh: impl FnOnce() -> Packet,
+    ) -> Result<bool, Full> {
         if !must && self.bytes >= limits.queue {
             return Err(Full);
         }
@@ -146,7 +162,11 @@ impl Channel {
     /// Readies a packet of frames for sending. The caller has asked [`Channel::may_send`].
     pub fn seal(&mut self, packet: &mut Packet) {
         self.credits -= 1;
-        packet.seal(Header { kind: Kind::Frames, sequence: self.next_out, credits: core::mem::take(&mut self.owed) });
+        packet.seal(Header {
+            kind: Kind::Frames,
+            sequence: self.next_out,
+            credits: core::mem::take(&mut self.owed),
+        });
         self.next_out = self.next_out.wrapping_add(1);
     }
 
@@ -165,8 +185,8 @@ impl Channel {
         packet.seal(Header { kind: Kind::Credits, sequence: 0, credits: core::mem::take(&mut self.owed) });
     }
 
-    /// Takes in a packet as MPI delivers it: counts the credits it brings, and keeps it for [`Channel::take_next`] if it
-    /// carries frames. Gives it back if it does not.
+    /// Takes in a packet as MPI delivers it: counts the credits it brings, and keeps it for
+    /// [`Channel::take_next`] if it carries frames. Gives it back if it does not.
     pub fn arrive(&mut self, packet: Packet, limits: &Limits) -> Result<Option<Packet>, Violation> {
         let header = packet.header().ok_or(Violation::Nonsense)?;
         self.credits += header.credits;
@@ -177,7 +197,9 @@ impl Channel {
             return Ok(Some(packet));
         }
         let ahead = header.sequence.wrapping_sub(self.next_in);
-        if ahead > u32::MAX / 2 || self.early.iter().any(|p| p.header().is_some_and(|h| h.sequence == header.sequence)) {
+        if ahead > u32::MAX / 2
+            || self.early.iter().any(|p| p.header().is_some_and(|h| h.sequence == header.sequence))
+        {
             return Err(Violation::Repeated);
         }
         if self.early.len() as u32 >= limits.window {
@@ -187,7 +209,8 @@ impl Channel {
         Ok(None)
     }
 
-    /// The next packet whose turn it is. Its sender is owed a credit as soon as [`Channel::handled`] is called.
+    /// The next packet whose turn it is. Its sender is owed a credit as soon as
+    /// [`Channel::handled`] is called.
     pub fn take_next(&mut self) -> Option<Packet> {
         let turn = |p: &Packet| p.header().is_some_and(|h| h.sequence == self.next_in);
         let at = self.early.iter().position(turn)?;
@@ -215,7 +238,8 @@ mod tests {
     #[test]
     fn messages_share_packets_up_to_the_batch() {
         let mut outbox = Outbox::default();
-        let full: Vec<bool> = (0..4).map(|i| message(&mut outbox, i, false).expect("there is room")).collect();
+        let full: Vec<bool> =
+            (0..4).map(|i| message(&mut outbox, i, false).expect("there is room")).collect();
         assert_eq!(full, [false, false, false, true]);
         assert_eq!(outbox.packets(), 2, "three 16-byte frames and a header make 64");
         let large = Frame { verb: Verb::Message, number: 0, word: 4, blocks: &[], pieces: &[&[0; 96]] };

@@ -1,15 +1,19 @@
-//! A thread that makes progress while all others compute, and how long whoever waits looks before it gives way.
+//! A thread that makes progress while all others compute, and how long whoever waits looks before
+//! it gives way.
 //!
-//! MPI offers nothing to sleep on, so the thread looks, naps and looks again. It begins with looks in a row and naps longer the
-//! longer nothing happens, about as long as nothing has happened, up to `nap_us`. Each nap ends with a timer's interrupt and two switches, some 8 us of
-//! the core on which workers compute, and 40 on virtual machines: 100 us at most took a tenth to a fifth of a core there. While workers
-//! look themselves it does not look in a row, and its naps grow as if nothing happened. It never holds up
-//! senders: they send themselves, unless the thread is inside the gate, and then it sends for them.
+//! MPI offers nothing to sleep on, so the thread looks, naps and looks again. It begins with looks
+//! in a row and naps longer the longer nothing happens, about as long as nothing has happened, up
+//! to `nap_us`. Each nap ends with a timer's interrupt and two switches, some 8 us of the core on
+//! which workers compute, and 40 on virtual machines: 100 us at most took a tenth to a fifth of a
+//! core there. While workers look themselves it does not look in a row, and its naps grow as if
+//! nothing happened. It never holds up senders: they send themselves, unless the thread is inside
+//! the gate, and then it sends for them.
 //!
-//! Rejected: looks that yield the core in between (since Linux 6.18 who yields to a thread that computes comes back at the end of its time slice:
-//! a rank bound to one core, or with a neighbour, then answered after 4 to 8 ms; who sleeps is woken at once);
-//! a thread that spins (it takes a core from the workers, and with fewer cores than threads it delays everybody by
-//! time slices); waking it from senders (nothing would be gained: they send themselves).
+//! Rejected: looks that yield the core in between (since Linux 6.18 who yields to a thread that
+//! computes comes back at the end of its time slice: a rank bound to one core, or with a neighbour,
+//! then answered after 4 to 8 ms; who sleeps is woken at once); a thread that spins (it takes a
+//! core from the workers, and with fewer cores than threads it delays everybody by time slices);
+//! waking it from senders (nothing would be gained: they send themselves).
 
 use crate::bridge::Bridge;
 use crate::table::code;
@@ -18,13 +22,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Looks without result before the first nap: some 3 us where all ranks share a machine, and 30 where MPI is looked at.
+/// Looks without result before the first nap: some 3 us where all ranks share a machine, and 30
+/// where MPI is looked at.
 const LOOKS: u32 = 64;
 const SHORTEST: Duration = Duration::from_micros(20);
-/// Looks of other threads between two of the thread's own by which it knows that they look after messages: those who compute send at times, and look
-/// then; those who wait look at least as often as the thread does.
+/// Looks of other threads between two of the thread's own by which it knows that they look after
+/// messages: those who compute send at times, and look then; those who wait look at least as often
+/// as the thread does.
 const OTHERS: u64 = 4;
-/// The longest nap of the thread for progress, microseconds: a rank whose workers all compute answers within a millisecond.
+/// The longest nap of the thread for progress, microseconds: a rank whose workers all compute
+/// answers within a millisecond.
 const LONGEST_US: u32 = 500;
 
 /// How somebody waits who has nothing else to do.
@@ -92,7 +99,8 @@ impl Napping {
             // SAFETY: see `Shared`.
             run(unsafe { &*shared.0 }, &flag, longest);
         };
-        let thread = std::thread::Builder::new().name("gangway-bridge".into()).stack_size(1 << 20).spawn(body);
+        let thread =
+            std::thread::Builder::new().name("gangway-bridge".into()).stack_size(1 << 20).spawn(body);
         let thread = thread.map_err(|e| bridge.fail(code::STATE, &format!("no thread for progress: {e}")))?;
         Ok(Self { stop, thread })
     }
@@ -123,12 +131,21 @@ fn run(bridge: &Bridge, stop: &AtomicBool, longest: u32) {
 
 /// Leaves the program's signals to the program's threads, and makes naps end when they should.
 fn prepare() {
-    // SAFETY: the set is initialised by sigfillset before it is read; blocking signals and setting the timer slack concern this
-    // thread alone. Signals that an instruction raises stay open, as everywhere in the runtime.
+    // SAFETY: the set is initialised by sigfillset before it is read; blocking signals and setting
+    // the timer slack concern this thread alone. Signals that an instruction raises stay open, as
+    // everywhere in the runtime.
     unsafe {
         let mut signals = core::mem::zeroed();
         libc::sigfillset(&raw mut signals);
-        for open in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, libc::SIGPROF] {
+        for open in [
+            libc::SIGSEGV,
+            libc::SIGBUS,
+            libc::SIGFPE,
+            libc::SIGILL,
+            libc::SIGTRAP,
+            libc::SIGSYS,
+            libc::SIGPROF,
+        ] {
             libc::sigdelset(&raw mut signals, open);
         }
         libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, core::ptr::null_mut());

@@ -1,6 +1,7 @@
 //! Transfers that this rank has begun: blocks, puts and gets, numbered by tickets.
 //!
-//! A ticket is also the tag of the block's MPI messages, so that no two transfers of one rank that are under way share a tag.
+//! A ticket is also the tag of the block's MPI messages, so that no two transfers of one rank that
+//! are under way share a tag.
 
 use crate::table::Done;
 
@@ -9,7 +10,8 @@ use crate::table::Done;
 pub enum Way {
     /// Memory of this rank goes to another.
     Out,
-    /// As `Out`, and the bytes went along in the frame: never started, and over as soon as the other rank says so, which may be at once.
+    /// As `Out`, and the bytes went along in the frame: never started, and over as soon as the
+    /// other rank says so, which may be at once.
     OutInline,
     /// Memory of another rank comes here.
     In,
@@ -36,8 +38,8 @@ pub struct Transfer {
     pub verdict: Option<i32>,
 }
 
-// SAFETY: the memory is the caller's, who has promised that it may be used until `done` is called, by whatever thread
-// makes progress; the same holds for what `done` points to.
+// SAFETY: the memory is the caller's, who has promised that it may be used until `done` is called,
+// by whatever thread makes progress; the same holds for what `done` points to.
 unsafe impl Send for Transfer {}
 
 /// All transfers of this rank.

@@ -1,7 +1,8 @@
-//! Starting: does the bridge fit the launcher, is the thread level granted, do all ranks run the same program?
+//! Starting: does the bridge fit the launcher, is the thread level granted, do all ranks run the
+//! same program?
 //!
-//! Every failure is one line, printed by one rank, and an error on all of them. What cannot be known before MPI runs (which rank
-//! this is) is taken from the launcher's environment.
+//! Every failure is one line, printed by one rank, and an error on all of them. What cannot be
+//! known before MPI runs (which rank this is) is taken from the launcher's environment.
 
 use crate::bridge::{Bridge, FORWARDING, Settings};
 use crate::fabric::Fabric;
@@ -25,14 +26,15 @@ pub struct Launched {
     pub ranks: u32,
 }
 
-/// Reads the launcher's variables with `get`; `None` when the process was started without one that is known. Slurm's `srun` speaks
-/// PMI as MPICH's launcher does, whatever MPI the program has.
+/// Reads the launcher's variables with `get`; `None` when the process was started without one that
+/// is known. Slurm's `srun` speaks PMI as MPICH's launcher does, whatever MPI the program has.
 pub fn launched(get: impl Fn(&str) -> Option<String>) -> Option<Launched> {
     let by = |mpi, rank: &str, ranks: &str| {
         Some(Launched { mpi, rank: get(rank)?.parse().ok()?, ranks: get(ranks)?.parse().ok()? })
     };
     let pmi = if get("SLURM_PROCID").is_some() { None } else { Some("mpich") };
-    by(Some("openmpi"), "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE").or_else(|| by(pmi, "PMI_RANK", "PMI_SIZE"))
+    by(Some("openmpi"), "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")
+        .or_else(|| by(pmi, "PMI_RANK", "PMI_SIZE"))
 }
 
 /// Whether the bridge for `name` belongs to the launcher; otherwise the line to print.
@@ -45,7 +47,8 @@ pub fn fits(name: &str, by: Option<&Launched>) -> Result<(), String> {
     }
 }
 
-/// A hash of bytes (FNV-1a on words of 8 bytes): equal programs have equal hashes; it is no protection against intent.
+/// A hash of bytes (FNV-1a on words of 8 bytes): equal programs have equal hashes; it is no
+/// protection against intent.
 pub fn hash(seed: u64, bytes: &[u8]) -> u64 {
     let step = |h: u64, w: u64| (h ^ w).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
     let (words, rest) = bytes.as_chunks::<8>();
@@ -86,8 +89,8 @@ pub fn difference(first: &[u64], mine: &[u64]) -> Option<usize> {
     Some(common.unwrap_or(first.len().min(mine.len())))
 }
 
-/// Compares this rank's list with the first rank's. Collective. The lowest rank that differs gets the place; on all others that is
-/// `None`, and `fine` says whether there was none.
+/// Compares this rank's list with the first rank's. Collective. The lowest rank that differs gets
+/// the place; on all others that is `None`, and `fine` says whether there was none.
 fn compare(calls: &Calls, mine: &[u64]) -> Result<(bool, Option<usize>), String> {
     // Not u64::MAX: MPICH 4.0.2 takes the least of MPI_UINT64_T as if it were signed.
     const NOBODY: u64 = u32::MAX as u64;
@@ -162,13 +165,20 @@ fn same(calls: &Calls, config: &Config) -> Result<Settings, Failure> {
     if let Some(l) = by
         && l.ranks != ranks
     {
-        let line = format!("the launcher started {} processes, but MPI sees {ranks}: is this another MPI's bridge?", l.ranks);
+        let line = format!(
+            "the launcher started {} processes, but MPI sees {ranks}: is this another MPI's bridge?",
+            l.ranks
+        );
         return Err(spoken(code::LAUNCHER, l.rank == 0, line));
     }
     let settings = Settings::new(ranks, config);
-    // A rank that cannot read its program takes part in the comparison all the same: nobody may be left waiting.
+    // A rank that cannot read its program takes part in the comparison all the same: nobody may be
+    // left waiting.
     let (mine, names) = match identities(config, &settings) {
-        Ok(list) => list.into_iter().map(|(name, hash)| (hash, format!("rank {rank} runs {name} than rank 0"))).unzip(),
+        Ok(list) => list
+            .into_iter()
+            .map(|(name, hash)| (hash, format!("rank {rank} runs {name} than rank 0")))
+            .unzip(),
         Err(line) => (vec![u64::MAX], vec![format!("rank {rank}: {line}")]),
     };
     let (fine, place) = compare(calls, &mine).map_err(|why| spoken(code::MPI, rank == 0, why))?;
@@ -181,7 +191,10 @@ fn same(calls: &Calls, config: &Config) -> Result<Settings, Failure> {
 
 fn start(calls: &Calls, config: &Config) -> Result<Box<Bridge>, Failure> {
     static STARTED: AtomicBool = AtomicBool::new(false);
-    if config.size as usize != size_of::<Config>() || !(2..=3).contains(&config.thread_level) || config.progress > 1 {
+    if config.size as usize != size_of::<Config>()
+        || !(2..=3).contains(&config.thread_level)
+        || config.progress > 1
+    {
         return Err((code::ABI, None));
     }
     // ORDERING: Relaxed; only who is first matters.
@@ -196,7 +209,8 @@ fn start(calls: &Calls, config: &Config) -> Result<Box<Bridge>, Failure> {
     calls.check(joined).map_err(|b| stopped(calls, ours, (code::MPI, Some(b.0))))?;
     let settings = same(calls, config).map_err(|f| stopped(calls, ours, f))?;
     let mpi = Mpi::new(*calls, ours);
-    let inbox = segment::join(calls, config.mpi_only == 0).map_err(|why| stopped(calls, ours, (code::MPI, Some(why))))?;
+    let inbox = segment::join(calls, config.mpi_only == 0)
+        .map_err(|why| stopped(calls, ours, (code::MPI, Some(why))))?;
     let (fabric, reach): (Box<dyn Fabric>, _) = match inbox {
         Some(mut inbox) => {
             let reach = core::mem::take(&mut inbox.reach);
@@ -229,7 +243,8 @@ impl Ranks for Calls {
     }
 }
 
-/// Prints `gangway: <line>; all ranks stop` by one call of the system: launchers put their own lines between the pieces of one that comes in several.
+/// Prints `gangway: <line>; all ranks stop` by one call of the system: launchers put their own
+/// lines between the pieces of one that comes in several.
 pub(crate) fn say(line: &str) {
     use std::io::Write;
     let text = format!("gangway: {line}; all ranks stop\n");
@@ -237,8 +252,9 @@ pub(crate) fn say(line: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Starts the bridge over `calls`; on failure prints the line, if it is this rank's, and gives it time to get through the launcher: a rank that ends at once would
-/// have the others killed, perhaps before the line is out.
+/// Starts the bridge over `calls`; on failure prints the line, if it is this rank's, and gives it
+/// time to get through the launcher: a rank that ends at once would have the others killed, perhaps
+/// before the line is out.
 pub fn run(calls: &Calls, config: &Config) -> Result<Box<Bridge>, i32> {
     start(calls, config).map_err(|(code, line)| {
         if let Some(line) = line {
@@ -261,7 +277,12 @@ mod tests {
 
     #[test]
     fn launchers_are_told_apart() {
-        let open = with(&[("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "4"), ("PMI_RANK", "9"), ("PMI_SIZE", "9")]);
+        let open = with(&[
+            ("OMPI_COMM_WORLD_RANK", "1"),
+            ("OMPI_COMM_WORLD_SIZE", "4"),
+            ("PMI_RANK", "9"),
+            ("PMI_SIZE", "9"),
+        ]);
         assert_eq!(open, Some(Launched { mpi: Some("openmpi"), rank: 1, ranks: 4 }));
         let mpich = with(&[("PMI_RANK", "2"), ("PMI_SIZE", "3")]);
         assert_eq!(mpich, Some(Launched { mpi: Some("mpich"), rank: 2, ranks: 3 }));

@@ -1,4 +1,5 @@
-//! The one façade through which the models replace atomics and cells: `loom` under `--cfg loom`, `core` otherwise.
+//! The one façade through which the models replace atomics and cells: `loom` under `--cfg loom`,
+//! `core` otherwise.
 
 #[cfg(not(loom))]
 pub use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};

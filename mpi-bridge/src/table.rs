@@ -1,7 +1,7 @@
 //! The types of `include/gangway_bridge.h`, and the table of functions with them.
 //!
-//! Lives here: layouts and conversions, nothing else; `bridge` has the meaning. A user in Rust may take the types from here
-//! and the table from the shared library.
+//! Lives here: layouts and conversions, nothing else; `bridge` has the meaning. A user in Rust may
+//! take the types from here and the table from the shared library.
 
 mod calls;
 
@@ -57,7 +57,8 @@ pub type IdleFn = unsafe extern "C" fn(context: *mut c_void) -> c_int;
 /// Told of failures that no call can return.
 pub type FailedFn = unsafe extern "C" fn(context: *mut c_void, code: c_int, text: *const c_char);
 /// Asked before memory is touched in another rank's name.
-pub type AllowFn = unsafe extern "C" fn(context: *mut c_void, rank: u32, address: u64, bytes: u64, write: c_int) -> c_int;
+pub type AllowFn =
+    unsafe extern "C" fn(context: *mut c_void, rank: u32, address: u64, bytes: u64, write: c_int) -> c_int;
 
 /// Whom to tell that an operation has ended.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +69,8 @@ pub struct Done {
     pub context: *mut c_void,
 }
 
-// SAFETY: whoever passes a `Done` agrees that any thread which makes progress calls it (the header's rule on callbacks).
+// SAFETY: whoever passes a `Done` agrees that any thread which makes progress calls it (the
+// header's rule on callbacks).
 unsafe impl Send for Done {}
 
 impl Done {
@@ -78,7 +80,8 @@ impl Done {
     /// Tells.
     pub fn tell(self, status: i32) {
         if let Some(call) = self.call {
-            // SAFETY: the caller of the operation gave the function with its argument; each is called once.
+            // SAFETY: the caller of the operation gave the function with its argument; each is
+            // called once.
             unsafe { call(self.context, status) };
         }
     }
@@ -114,8 +117,8 @@ pub struct Config {
     pub allow: Option<AllowFn>,
 }
 
-// SAFETY: the bridge copies the configuration; what its pointers mean is used in callbacks only, which may come from any
-// thread by the header's rule. The identities are read during `init` only.
+// SAFETY: the bridge copies the configuration; what its pointers mean is used in callbacks only,
+// which may come from any thread by the header's rule. The identities are read during `init` only.
 unsafe impl Send for Config {}
 // SAFETY: as above.
 unsafe impl Sync for Config {}
@@ -227,10 +230,13 @@ pub struct Table {
     pub handle: unsafe extern "C" fn(*const End, u32, Option<HandlerFn>, *mut c_void) -> c_int,
     pub open: unsafe extern "C" fn(*const End) -> c_int,
     pub send: unsafe extern "C" fn(*const End, u32, u32, *const Piece, u32, *const Block, u32, u32) -> c_int,
-    pub accept: unsafe extern "C" fn(*const End, *const Arrival, *mut c_void, Option<DoneFn>, *mut c_void) -> c_int,
+    pub accept:
+        unsafe extern "C" fn(*const End, *const Arrival, *mut c_void, Option<DoneFn>, *mut c_void) -> c_int,
     pub refuse: unsafe extern "C" fn(*const End, *const Arrival) -> c_int,
-    pub put: unsafe extern "C" fn(*const End, u32, *const c_void, u64, u64, Option<DoneFn>, *mut c_void) -> c_int,
-    pub get: unsafe extern "C" fn(*const End, u32, *mut c_void, u64, u64, Option<DoneFn>, *mut c_void) -> c_int,
+    pub put:
+        unsafe extern "C" fn(*const End, u32, *const c_void, u64, u64, Option<DoneFn>, *mut c_void) -> c_int,
+    pub get:
+        unsafe extern "C" fn(*const End, u32, *mut c_void, u64, u64, Option<DoneFn>, *mut c_void) -> c_int,
     pub copy: unsafe extern "C" fn(*const End, u32, *mut c_void, u64, u64, c_int) -> c_int,
     pub flush: unsafe extern "C" fn(*const End) -> c_int,
     pub progress: unsafe extern "C" fn(*const End) -> c_int,

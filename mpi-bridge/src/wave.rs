@@ -1,14 +1,15 @@
 //! Barrier and quiescence: waves over a tree of ranks, as a state machine without any I/O.
 //!
-//! A wave runs up the tree (each rank adds its sums once its children have and it is ready itself) and down again with a verdict.
-//! A barrier is one wave; ready means: begun here. Quiescence is as many waves as it takes; ready means: begun, and idle. It is
-//! reached when two waves one after the other find the same sums and as much handled as sent (Mattern's four counters): a
-//! message that crossed the first wave has been counted by the second, and would have changed its sums.
+//! A wave runs up the tree (each rank adds its sums once its children have and it is ready itself)
+//! and down again with a verdict. A barrier is one wave; ready means: begun here. Quiescence is as
+//! many waves as it takes; ready means: begun, and idle. It is reached when two waves one after the
+//! other find the same sums and as much handled as sent (Mattern's four counters): a message that
+//! crossed the first wave has been counted by the second, and would have changed its sums.
 //! The memory of a rank is its list of pending operations; a wave costs two messages per rank.
 //! `tests/model_quiet.rs` explores it, and shows that a single wave is not enough.
 //!
-//! Rejected: MPI's non-blocking collectives (another progress engine, and nothing to explore without MPI); credit recovery
-//! (a word of bookkeeping in every message).
+//! Rejected: MPI's non-blocking collectives (another progress engine, and nothing to explore
+//! without MPI); credit recovery (a word of bookkeeping in every message).
 
 use std::collections::VecDeque;
 
@@ -91,7 +92,8 @@ impl Waves {
         self.begun.push_back(operation);
     }
 
-    /// The operation whose wave would rise if this rank is ready; nothing while there is nothing to do.
+    /// The operation whose wave would rise if this rank is ready; nothing while there is nothing to
+    /// do.
     pub fn wants(&self) -> Option<Operation> {
         let complete = !self.risen && self.heard == self.children().count() as u32;
         self.begun.front().copied().filter(|_| complete)
@@ -121,8 +123,8 @@ impl Waves {
         Some(Step::Down(ends))
     }
 
-    /// Takes the verdict, the root its own as well: passes to the next wave. The caller has sent it to the children.
-    /// Gives the operation that has ended.
+    /// Takes the verdict, the root its own as well: passes to the next wave. The caller has sent it
+    /// to the children. Gives the operation that has ended.
     pub fn down(&mut self, ends: bool) -> Option<Operation> {
         (self.heard, self.below, self.risen) = (0, Sums::default(), false);
         if ends { self.begun.pop_front() } else { None }

@@ -1,5 +1,5 @@
-//! Model of the gate: whatever is brought is taken up by somebody, and only one is inside. How to run:
-//! `docs/protocols/bridge.md`.
+//! Model of the gate: whatever is brought is taken up by somebody, and only one is inside. How to
+//! run: `docs/protocols/bridge.md`.
 #![cfg(loom)]
 
 use loom::cell::UnsafeCell;
@@ -51,7 +51,8 @@ fn model(senders: usize, blindly: bool) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound.get_or_insert(4);
     builder.check(move || {
-        let world = Arc::new(World { gate: Gate::default(), outbox: Mutex::new(0), sent: UnsafeCell::new(0) });
+        let world =
+            Arc::new(World { gate: Gate::default(), outbox: Mutex::new(0), sent: UnsafeCell::new(0) });
         let others: Vec<_> = (1..senders)
             .map(|_| {
                 let world = world.clone();

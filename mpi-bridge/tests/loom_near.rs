@@ -1,5 +1,5 @@
-//! Model of the ring through shared memory: what is taken is what was left, whole and in order, and nobody touches a cell that is the other's. How to run:
-//! `docs/protocols/bridge.md`.
+//! Model of the ring through shared memory: what is taken is what was left, whole and in order, and
+//! nobody touches a cell that is the other's. How to run: `docs/protocols/bridge.md`.
 #![cfg(loom)]
 
 use loom::sync::Arc;
@@ -16,7 +16,8 @@ fn model(lengths: &'static [usize]) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound.get_or_insert(4);
     builder.check(move || {
-        let memory = Arc::new(Memory { cells: (0..4).map(|_| Cell::default()).collect(), taken: Taken::default() });
+        let memory =
+            Arc::new(Memory { cells: (0..4).map(|_| Cell::default()).collect(), taken: Taken::default() });
         // SAFETY: both threads hold the memory as long as they use their end.
         let mut sender = unsafe { Sender::new(&raw const *memory.cells, &raw const memory.taken) };
         // SAFETY: as above.

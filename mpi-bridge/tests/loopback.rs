@@ -1,7 +1,8 @@
-//! Several ranks in one process, over a carrier that delays messages and reports completions in any order.
+//! Several ranks in one process, over a carrier that delays messages and reports completions in any
+//! order.
 //!
-//! Everything goes through the C table's types, one thread drives all ranks unless a test says otherwise, and every number below comes
-//! from a seed, so that a failure repeats.
+//! Everything goes through the C table's types, one thread drives all ranks unless a test says
+//! otherwise, and every number below comes from a seed, so that a failure repeats.
 #![cfg(not(loom))]
 #![allow(clippy::vec_box, reason = "an open bridge does not move: its thread and its messages point to it")]
 
@@ -32,8 +33,8 @@ fn behaviour(seed: u64) -> Behaviour {
     Behaviour { most_delay: 20, shuffle: true, most_eager: 600, seed, most_tag: 32767 }
 }
 
-/// Two of three seeds have ranks that share memory: all of them, or those with odd numbers and those with even ones, with rings that are full soon and
-/// too small for some packets.
+/// Two of three seeds have ranks that share memory: all of them, or those with odd numbers and
+/// those with even ones, with rings that are full soon and too small for some packets.
 fn bridges(ranks: u32, seed: u64, config: Config) -> Vec<Box<Bridge>> {
     let machines: Vec<Vec<u32>> = match seed % 3 {
         0 => Vec::new(),
@@ -80,7 +81,8 @@ fn context<T>(value: &T) -> *mut c_void {
     (&raw const *value).cast_mut().cast()
 }
 
-/// SAFETY for all uses: contexts are made by `context` from values that outlive the bridges' use of them.
+/// SAFETY for all uses: contexts are made by `context` from values that outlive the bridges' use of
+/// them.
 unsafe fn known<'a, T>(context: *mut c_void) -> &'a T {
     // SAFETY: as above.
     unsafe { &*context.cast::<T>() }
@@ -106,7 +108,8 @@ unsafe extern "C" fn log(context: *mut c_void, message: *const Message) {
     unsafe {
         let message = &*message;
         let number = message.bytes.cast::<u64>().read();
-        let rest = core::slice::from_raw_parts(message.bytes.cast::<u8>().add(8), message.length as usize - 8);
+        let rest =
+            core::slice::from_raw_parts(message.bytes.cast::<u8>().add(8), message.length as usize - 8);
         assert!(rest.iter().all(|b| *b == number as u8), "message {number} arrives as it was sent");
         known::<Log>(context).0.lock().expect("no panic").push((message.source, number));
     }
@@ -138,7 +141,8 @@ fn messages_of_a_pair_arrive_once_and_in_order() {
                 }
                 let (from, to) = (i as u32 / ranks, i as u32 % ranks);
                 let size = if n.is_multiple_of(5) { *n * 37 % 900 } else { *n % 40 } as usize;
-                match numbered(&all[from as usize], to, *n, size, if n.is_multiple_of(3) { MORE } else { 0 }) {
+                match numbered(&all[from as usize], to, *n, size, if n.is_multiple_of(3) { MORE } else { 0 })
+                {
                     Ok(()) => *n += 1,
                     Err(code) => {
                         assert_eq!(code, code::BUSY);
@@ -206,7 +210,11 @@ impl Taker {
         let into = memory.as_mut_ptr();
         self.memory.borrow_mut().push(memory);
         // SAFETY: the box is not touched before everything has arrived.
-        unsafe { bridge.accept(arrival, into, Done { call: Some(took), context: context(self) }).expect("it is open") };
+        unsafe {
+            bridge
+                .accept(arrival, into, Done { call: Some(took), context: context(self) })
+                .expect("it is open")
+        };
     }
 }
 
@@ -256,7 +264,8 @@ fn many_small_blocks_wait_for_each_other() {
         let data = [7u8; 64];
         let ends: Vec<AtomicI32> = (0..100).map(|_| AtomicI32::new(NOT_YET)).collect();
         for end in &ends {
-            let block = Block { from: data.as_ptr().cast(), bytes: 64, done: Some(store), context: context(end) };
+            let block =
+                Block { from: data.as_ptr().cast(), bytes: 64, done: Some(store), context: context(end) };
             // SAFETY: `data` outlives the transfers.
             while unsafe { all[0].send(1, 2, &[b"head"], &[block], 0) }.is_err() {
                 turn(&all);
@@ -274,7 +283,8 @@ fn put_and_get_of_every_size_under_way_at_once() {
         let all = bridges(3, seed, Config::default());
         all.iter().for_each(|b| b.open().expect("once"));
         let sizes = [0usize, 1, 2047, 2048, 2049, 3000, 17_001];
-        let source: Vec<Vec<u8>> = sizes.iter().map(|s| (0..*s).map(|i| (i * 31 + s) as u8).collect()).collect();
+        let source: Vec<Vec<u8>> =
+            sizes.iter().map(|s| (0..*s).map(|i| (i * 31 + s) as u8).collect()).collect();
         let mut written: Vec<Vec<u8>> = sizes.iter().map(|s| vec![0; *s]).collect();
         let mut read = written.clone();
         let ends: Vec<AtomicI32> = (0..2 * sizes.len()).map(|_| AtomicI32::new(NOT_YET)).collect();
@@ -282,8 +292,18 @@ fn put_and_get_of_every_size_under_way_at_once() {
             let (from, to) = (source[i].as_ptr(), written[i].as_mut_ptr());
             // SAFETY: the vectors outlive the transfers and are not touched before they end.
             unsafe {
-                all[0].put(1 + i as u32 % 2, from, to as u64, sizes[i] as u64, tell(&ends[2 * i])).expect("there is room");
-                all[2].get(i as u32 % 3, read[i].as_mut_ptr(), from as u64, sizes[i] as u64, tell(&ends[2 * i + 1])).expect("room");
+                all[0]
+                    .put(1 + i as u32 % 2, from, to as u64, sizes[i] as u64, tell(&ends[2 * i]))
+                    .expect("there is room");
+                all[2]
+                    .get(
+                        i as u32 % 3,
+                        read[i].as_mut_ptr(),
+                        from as u64,
+                        sizes[i] as u64,
+                        tell(&ends[2 * i + 1]),
+                    )
+                    .expect("room");
             }
         }
         drive(&all, "puts and gets", || ends.iter().all(|e| e.load(SeqCst) == code::OK));
@@ -292,7 +312,13 @@ fn put_and_get_of_every_size_under_way_at_once() {
     }
 }
 
-unsafe extern "C" fn below(limit: *mut c_void, _rank: u32, _address: u64, bytes: u64, _write: c_int) -> c_int {
+unsafe extern "C" fn below(
+    limit: *mut c_void,
+    _rank: u32,
+    _address: u64,
+    bytes: u64,
+    _write: c_int,
+) -> c_int {
     // SAFETY: see `known`.
     c_int::from(bytes < unsafe { known::<AtomicU64>(limit) }.load(SeqCst))
 }
@@ -309,7 +335,9 @@ fn what_is_not_allowed_is_refused_and_touches_nothing() {
         // SAFETY: the vectors outlive the transfers.
         unsafe {
             all[0].put(1, from.as_ptr(), to.as_mut_ptr() as u64, size as u64, tell(&ends[0])).expect("room");
-            all[0].get(1, back.as_mut_ptr(), from.as_ptr() as u64, size as u64, tell(&ends[1])).expect("room");
+            all[0]
+                .get(1, back.as_mut_ptr(), from.as_ptr() as u64, size as u64, tell(&ends[1]))
+                .expect("room");
         }
         drive(&all, "both", || ends.iter().all(|e| e.load(SeqCst) != NOT_YET));
         assert!(ends.iter().all(|e| e.load(SeqCst) == expected), "{size} bytes");
@@ -333,7 +361,8 @@ fn a_barrier_holds_everybody_until_all_are_there() {
     finish(&all);
 }
 
-/// A tree of tasks over ranks: a message with depth d makes two of depth d - 1 on other ranks, from outside the handler.
+/// A tree of tasks over ranks: a message with depth d makes two of depth d - 1 on other ranks, from
+/// outside the handler.
 struct Worker {
     todo: RefCell<Vec<u64>>,
     ran: AtomicU32,
@@ -510,5 +539,5 @@ fn a_message_without_a_handler_is_reported_with_its_sender() {
     assert_eq!(code, code::PROTOCOL);
     assert!(text.contains("rank 0") && text.contains("handler 1,"), "{text}");
     assert_eq!(all[1].progress(), Err(code::STATE), "dead from here on");
-    assert!(all[0].progress().is_ok(), "the other end is not"); 
+    assert!(all[0].progress().is_ok(), "the other end is not");
 }

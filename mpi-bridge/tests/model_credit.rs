@@ -1,9 +1,12 @@
-//! Model of batches and credits: every order of events between two ranks, over the shipped state machine.
+//! Model of batches and credits: every order of events between two ranks, over the shipped state
+//! machine.
 //!
-//! Two ranks send each other requests, and each request is answered from its handler. At every moment any of these may happen: a
-//! rank queues its next request, sends a packet, returns credits, takes in *any* packet that is under way to it (MPI may
-//! complete receptions in any order), or handles the next packet that it has taken in. In every state that can be reached the window holds and no credit is lost or made up;
-//! messages come in order; and where nothing more can happen, everything has arrived.
+//! Two ranks send each other requests, and each request is answered from its handler. At every
+//! moment any of these may happen: a rank queues its next request, sends a packet, returns credits,
+//! takes in *any* packet that is under way to it (MPI may complete receptions in any order), or
+//! handles the next packet that it has taken in. In every state that can be reached the window
+//! holds and no credit is lost or made up; messages come in order; and where nothing more can
+//! happen, everything has arrived.
 //!
 //! The `broken` tests change one rule each and must find what that rule prevents.
 #![cfg(not(loom))]
@@ -161,7 +164,9 @@ impl Model {
     /// What must hold in every state, seen from the sender `i`.
     fn invariant(&self, state: &State, i: usize) -> Result<(), String> {
         let (from, to) = (&state.0[i], &state.0[1 - i]);
-        let of = |list: &[Packet], kind| list.iter().filter(|p| p.header().is_some_and(|h| h.kind == kind)).count() as u32;
+        let of = |list: &[Packet], kind| {
+            list.iter().filter(|p| p.header().is_some_and(|h| h.kind == kind)).count() as u32
+        };
         let frames = of(&to.coming, Kind::Frames) + of(to.channel.early(), Kind::Frames);
         let returning: u32 = from.coming.iter().flat_map(Packet::header).map(|h| h.credits).sum();
         let all = from.channel.credits() + frames + to.channel.owed() + returning;
@@ -189,7 +194,8 @@ impl Model {
             let next = self.next(&state)?;
             if next.is_empty() {
                 let total = u64::from(self.requests[0] + self.requests[1]);
-                let arrived = state.0.iter().all(|r| r.next_in == total && r.requests == 0 && r.outbox.is_empty());
+                let arrived =
+                    state.0.iter().all(|r| r.next_in == total && r.requests == 0 && r.outbox.is_empty());
                 if !arrived {
                     return Err("a dead end".into());
                 }
@@ -209,7 +215,8 @@ impl Model {
     }
 }
 
-/// Two messages share a packet, two packets may be under way, and more than two messages may not wait.
+/// Two messages share a packet, two packets may be under way, and more than two messages may not
+/// wait.
 const LIMITS: Limits = Limits { packet: 64, batch: 48, queue: 32, window: 2 };
 
 fn explore(limits: Limits, requests: [u32; 2], rules: Rules) -> Result<usize, String> {

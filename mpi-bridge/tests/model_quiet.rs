@@ -1,8 +1,10 @@
-//! Model of quiescence: every order of events between ranks that make each other work, over the shipped waves.
+//! Model of quiescence: every order of events between ranks that make each other work, over the
+//! shipped waves.
 //!
-//! A rank that is active may send a message (while it has some left) or become idle; a message that arrives makes its receiver active.
-//! Waves run meanwhile, their messages taking any time. Quiescence may be reported only when every rank is idle and
-//! no message is under way, and it must be reported in the end. The `broken` test ends after a single wave.
+//! A rank that is active may send a message (while it has some left) or become idle; a message that
+//! arrives makes its receiver active. Waves run meanwhile, their messages taking any time.
+//! Quiescence may be reported only when every rank is idle and no message is under way, and it must
+//! be reported in the end. The `broken` test ends after a single wave.
 #![cfg(not(loom))]
 
 use mpi_bridge::wave::{Operation, Step, Sums, Waves};
@@ -42,7 +44,17 @@ impl Model {
             let left = self.messages[usize::from(i > 0)];
             // The last rank is the one that works at first.
             let active = i + 1 == self.ranks;
-            Rank { waves, active, left, sent: 0, handled: 0, coming: 0, up: Vec::new(), down: Vec::new(), ended: false }
+            Rank {
+                waves,
+                active,
+                left,
+                sent: 0,
+                handled: 0,
+                coming: 0,
+                up: Vec::new(),
+                down: Vec::new(),
+                ended: false,
+            }
         };
         (0..self.ranks).map(rank).collect()
     }

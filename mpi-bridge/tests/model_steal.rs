@@ -1,8 +1,12 @@
-//! Model of stealing between ranks: every order of events, over the shipped queue, thief and waves (`docs/protocols/rank-steal.md`).
+//! Model of stealing between ranks: every order of events, over the shipped queue, thief and waves
+//! (`docs/protocols/rank-steal.md`).
 //!
-//! Rank 0 creates regions, which may create regions where they run and wait for them. Each is placed on any rank, as no policy is known
-//! here, or all on rank 0, where more of them are looked at, but not all orders of events; each rank may ask any other, and word of work goes round. Messages overtake each other. Every region has to run once, every order of events has to come to
-//! its end, and the end may be told only when all regions have ended and no message is under way. Each `broken` test changes one rule.
+//! Rank 0 creates regions, which may create regions where they run and wait for them. Each is
+//! placed on any rank, as no policy is known here, or all on rank 0, where more of them are looked
+//! at, but not all orders of events; each rank may ask any other, and word of work goes round.
+//! Messages overtake each other. Every region has to run once, every order of events has to come to
+//! its end, and the end may be told only when all regions have ended and no message is under way.
+//! Each `broken` test changes one rule.
 #![cfg(not(loom))]
 
 use mpi_bridge::wave::{Operation, Step, Sums, Waves};
@@ -72,7 +76,8 @@ struct Model {
     /// Regions that the first of them creates, and that the first of those creates.
     inner: [usize; 2],
     amount: Amount,
-    /// All regions are placed on rank 0, before anything else happens, and ranks ask whenever they have none.
+    /// All regions are placed on rank 0, before anything else happens, and ranks ask whenever they
+    /// have none.
     at_home: bool,
     /// There are no waves: the end is where nothing is left to do.
     no_waves: bool,
@@ -128,7 +133,11 @@ impl State {
             Some(by) => region.parent == by && at != by,
             None => region.parent == at,
         };
-        self.regions.iter().enumerate().filter(move |(at, region)| is_of(*at, region)).map(|(_, region)| region)
+        self.regions
+            .iter()
+            .enumerate()
+            .filter(move |(at, region)| is_of(*at, region))
+            .map(|(_, region)| region)
     }
 
     fn launch(&mut self, region: usize) {
@@ -202,7 +211,9 @@ impl Model {
     fn children(&self, state: &State, region: usize) -> usize {
         match state.regions[region] {
             Region { depth: 0, .. } if region == 0 => self.inner[0],
-            Region { depth: 1, parent, .. } if state.regions.iter().position(|r| r.depth == 1 && r.parent == parent) == Some(region) => {
+            Region { depth: 1, parent, .. }
+                if state.regions.iter().position(|r| r.depth == 1 && r.parent == parent) == Some(region) =>
+            {
                 self.inner[1]
             }
             _ => 0,
@@ -229,7 +240,11 @@ impl Model {
             }
             if self.gossips && state.whims == 0 {
                 let mut next = State { whims: 1, ..state.clone() };
-                next.send(rank, (rank + 1) % self.ranks, Message::Work(rank, Tip { origin: rank, waiting: 1 }));
+                next.send(
+                    rank,
+                    (rank + 1) % self.ranks,
+                    Message::Work(rank, Tip { origin: rank, waiting: 1 }),
+                );
                 all.push(next);
             }
         }
@@ -240,7 +255,9 @@ impl Model {
         }
         if self.no_waves {
             // Nobody looks at the sums.
-            all.iter_mut().flat_map(|next| &mut next.ranks).for_each(|rank| (rank.sent, rank.handled) = (0, 0));
+            all.iter_mut()
+                .flat_map(|next| &mut next.ranks)
+                .for_each(|rank| (rank.sent, rank.handled) = (0, 0));
         }
         all.iter().try_for_each(check)?;
         Ok(all)
@@ -252,7 +269,14 @@ impl Model {
             let mut next = state.clone();
             let this = next.regions.len();
             let depth = by.map_or(0, |by| state.regions[by].depth + 1);
-            next.regions.push(Region { parent: by.unwrap_or(this), depth, origin: rank, device, begun: 0, has_ended: false });
+            next.regions.push(Region {
+                parent: by.unwrap_or(this),
+                depth,
+                origin: rank,
+                device,
+                begun: 0,
+                has_ended: false,
+            });
             let depth = self.depth(&next, this);
             match next.ranks[rank].queue.admit(device, depth, WINDOW, this) {
                 Some(region) => next.launch(region),
@@ -277,7 +301,8 @@ impl Model {
         }
     }
 
-    /// The rank has reason to ask, and does or does not: it may have enough. It takes what waits with itself first.
+    /// The rank has reason to ask, and does or does not: it may have enough. It takes what waits
+    /// with itself first.
     fn may_ask(&self, state: State, rank: usize, all: &mut Vec<State>) {
         let is_idle = state.ranks[rank].runs.is_empty();
         if !self.at_home || is_idle {
@@ -311,7 +336,9 @@ impl Model {
     fn ask(&self, state: &State, rank: usize, all: &mut Vec<State>) {
         let mut asking = state.clone();
         let known = asking.ranks[rank].thief.asks();
-        for victim in (0..self.ranks).filter(|&victim| victim != rank && known.is_none_or(|known| known == victim)) {
+        for victim in
+            (0..self.ranks).filter(|&victim| victim != rank && known.is_none_or(|known| known == victim))
+        {
             let mut next = asking.clone();
             next.send(rank, victim, Message::Steal(rank));
             all.push(next);
@@ -340,7 +367,9 @@ impl Model {
                 next.regions[region].has_ended = true;
                 let (device, depth) = (next.regions[region].device, self.depth(&next, region));
                 next.ranks[to].queue.ended(device, depth);
-                while let Some(follows) = next.ranks[to].queue.next(device, depth, WINDOW).filter(|_| !self.forgets) {
+                while let Some(follows) =
+                    next.ranks[to].queue.next(device, depth, WINDOW).filter(|_| !self.forgets)
+                {
                     next.launch(follows);
                     next.announce(to);
                 }
@@ -378,10 +407,18 @@ impl Model {
 
     /// An idle rank adds its counters to the wave.
     fn rise(&self, state: &State, rank: usize, all: &mut Vec<State>) {
-        let main = rank > 0 || state.created(None).count() == self.outer && state.created(None).all(|region| region.has_ended);
+        let main = rank > 0
+            || state.created(None).count() == self.outer
+                && state.created(None).all(|region| region.has_ended);
         let Rank { waves, runs, hopes, .. } = &state.ranks[rank];
         let awaits = state.regions.iter().any(|region| region.origin == rank && !region.has_ended);
-        if self.no_waves || !main || awaits || *hopes && self.waits || !runs.is_empty() || waves.wants().is_none() {
+        if self.no_waves
+            || !main
+            || awaits
+            || *hopes && self.waits
+            || !runs.is_empty()
+            || waves.wants().is_none()
+        {
             return;
         }
         let mut next = state.clone();
@@ -394,7 +431,8 @@ impl Model {
         all.push(next);
     }
 
-    /// All states, or some `at_home`: how many, and in how many of them word of work is under way that somebody passes on.
+    /// All states, or some `at_home`: how many, and in how many of them word of work is under way
+    /// that somebody passes on.
     fn explore(&self) -> Result<(usize, usize), String> {
         let mut seen = HashSet::from([self.start()]);
         let mut todo = vec![self.start()];
@@ -412,8 +450,12 @@ impl Model {
             if next.is_empty() && !(state.ranks.iter().all(|rank| rank.told) || self.no_waves && is_over) {
                 return Err("a dead end".into());
             }
-            passed_on +=
-                usize::from(state.coming.iter().any(|(_, message)| matches!(message, Message::Work(by, tip) if *by != tip.origin)));
+            passed_on += usize::from(
+                state
+                    .coming
+                    .iter()
+                    .any(|(_, message)| matches!(message, Message::Work(by, tip) if *by != tip.origin)),
+            );
             for state in next {
                 if seen.insert(state.clone()) {
                     todo.push(state);
@@ -438,7 +480,8 @@ fn verdict(state: &mut State, rank: usize, ends: bool) {
     state.ranks[rank].told |= ended;
 }
 
-/// No region runs twice; where one rank has been told that all is over, every region has run and only that word is under way.
+/// No region runs twice; where one rank has been told that all is over, every region has run and
+/// only that word is under way.
 fn check(state: &State) -> Result<(), String> {
     if state.regions.iter().any(|region| region.begun > 1) {
         return Err("a region runs twice".into());
@@ -464,7 +507,10 @@ fn every_region_runs_once_and_the_end_is_found() {
     ];
     for model in models {
         let (states, _) = model.explore().expect("no order of events is wrong");
-        println!("{} ranks, {} regions of main, {:?} below: {states} states", model.ranks, model.outer, model.inner);
+        println!(
+            "{} ranks, {} regions of main, {:?} below: {states} states",
+            model.ranks, model.outer, model.inner
+        );
         assert!(states > 100, "the model has something to explore");
     }
 }
@@ -473,7 +519,9 @@ fn every_region_runs_once_and_the_end_is_found() {
 fn word_of_work_goes_round_and_ranks_fall_silent() {
     let word = Model { ranks: 3, outer: 4, at_home: true, no_waves: true, ..PLAIN };
     let (states, passed_on) = word.explore().expect("no order of events is wrong");
-    println!("3 ranks, 4 regions of rank 0: some {states} states without waves, {passed_on} with word that is passed on");
+    println!(
+        "3 ranks, 4 regions of rank 0: some {states} states without waves, {passed_on} with word that is passed on"
+    );
     assert!(passed_on > 0, "word is passed on");
 }
 

@@ -10,10 +10,7 @@ const LINE: f64 = 18.0;
 
 /// Text inside an element or an attribute.
 pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// A chart in the making. `body` is what has been drawn so far.
@@ -25,15 +22,12 @@ pub(super) struct Frame<'a> {
     top: f64,
 }
 
-/// A distance between grid lines that reads well: 1, 2 or 5 times a power of ten, for at most about eight lines.
+/// A distance between grid lines that reads well: 1, 2 or 5 times a power of ten, for at most about
+/// eight lines.
 pub(super) fn step_of(span: f64) -> f64 {
     let rough = span / 6.0;
     let power = 10_f64.powf(rough.log10().floor());
-    [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .map(|one| one * power)
-        .find(|&step| step >= rough)
-        .unwrap_or(rough)
+    [1.0, 2.0, 5.0, 10.0].into_iter().map(|one| one * power).find(|&step| step >= rough).unwrap_or(rough)
 }
 
 /// A grid line's number without digits that say nothing.
@@ -48,18 +42,9 @@ impl<'a> Frame<'a> {
         let high = if high > low { high } else { low + 1.0 };
         let step = step_of(high - low);
         let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
-        let mut frame = Self {
-            chart,
-            body: String::new(),
-            low,
-            high,
-            top: 0.0,
-        };
+        let mut frame = Self { chart, body: String::new(), low, high, top: 0.0 };
         let (width, height) = (chart.width, chart.height);
-        let _ = writeln!(
-            frame.body,
-            r#"<rect width="{width}" height="{height}" fill="white"/>"#
-        );
+        let _ = writeln!(frame.body, r#"<rect width="{width}" height="{height}" fill="white"/>"#);
         frame.text(
             f64::from(width) / 2.0,
             22.0,
@@ -95,29 +80,17 @@ impl<'a> Frame<'a> {
         for at in 0..=lines {
             let value = self.low + step * at as f64;
             let (y, left) = (self.height_of(value), self.left());
-            let stroke = if value.abs() < step / 2.0 {
-                "#333"
-            } else {
-                "#ddd"
-            };
+            let stroke = if value.abs() < step / 2.0 { "#333" } else { "#ddd" };
             let _ = writeln!(
                 self.body,
                 r#"<line x1="{left:.1}" y1="{y:.1}" x2="{right:.1}" y2="{y:.1}" stroke="{stroke}"/>"#
             );
-            self.text(
-                left - 6.0,
-                y + 4.0,
-                &self.label_of(value, step),
-                r#"text-anchor="end""#,
-            );
+            self.text(left - 6.0, y + 4.0, &self.label_of(value, step), r#"text-anchor="end""#);
         }
         let middle = (self.top + self.bottom()) / 2.0;
         let turned = format!(r#"text-anchor="middle" transform="rotate(-90 16 {middle:.1})""#);
         self.text(16.0, middle, self.chart.y, &turned);
-        let (x, y) = (
-            self.left() + self.plot_width() / 2.0,
-            f64::from(self.chart.height) - 8.0,
-        );
+        let (x, y) = (self.left() + self.plot_width() / 2.0, f64::from(self.chart.height) - 8.0);
         self.text(x, y, self.chart.x, r#"text-anchor="middle""#);
     }
 
@@ -133,10 +106,7 @@ impl<'a> Frame<'a> {
 
     fn text(&mut self, x: f64, y: f64, text: &str, attributes: &str) {
         let text = escape(text);
-        let _ = writeln!(
-            self.body,
-            r#"<text x="{x:.1}" y="{y:.1}" {attributes}>{text}</text>"#
-        );
+        let _ = writeln!(self.body, r#"<text x="{x:.1}" y="{y:.1}" {attributes}>{text}</text>"#);
     }
 
     /// Where the plot begins.
@@ -185,11 +155,7 @@ impl<'a> Frame<'a> {
     /// A word below the plot, in the first row or the second.
     pub fn label_below(&mut self, x: f64, text: &str, row: usize) {
         let y = self.bottom() + LINE + LINE * row as f64;
-        let weight = if row == 0 {
-            ""
-        } else {
-            r#" font-weight="bold""#
-        };
+        let weight = if row == 0 { "" } else { r#" font-weight="bold""# };
         self.text(x, y, text, &format!(r#"text-anchor="middle"{weight}"#));
     }
 

@@ -83,7 +83,8 @@ fn panel(body: &mut String, panel: &Panel, top: f64, scale: f64, end: f64) {
     for (at, name) in panel.rows.iter().enumerate() {
         let (y, right) = (top + ROW * at as f64, LEFT + end * scale);
         text(body, LEFT - 6.0, y + 13.0, name, r#"text-anchor="end" font-size="11""#);
-        let _ = writeln!(body, r##"<line x1="{LEFT}" y1="{y:.1}" x2="{right:.1}" y2="{y:.1}" stroke="#ddd"/>"##);
+        let _ =
+            writeln!(body, r##"<line x1="{LEFT}" y1="{y:.1}" x2="{right:.1}" y2="{y:.1}" stroke="#ddd"/>"##);
     }
     for one in &panel.stretches {
         stretch(body, one, top + ROW * one.row as f64, scale);
@@ -100,7 +101,13 @@ fn stretch(body: &mut String, one: &Stretch, y: f64, scale: f64) {
         r##"<rect x="{x:.2}" y="{y:.1}" width="{width:.2}" height="{height}" fill="{colour}" stroke="white" stroke-width="0.4"><title>{tip}: {begin:.3} to {end:.3}</title></rect>"##
     );
     if !one.thin && width > 6.5 * one.label.chars().count() as f64 {
-        text(body, x + width / 2.0, y + 11.5, &one.label, r#"text-anchor="middle" font-size="10" fill="white""#);
+        text(
+            body,
+            x + width / 2.0,
+            y + 11.5,
+            &one.label,
+            r#"text-anchor="middle" font-size="10" fill="white""#,
+        );
     }
 }
 
@@ -110,8 +117,13 @@ mod tests {
 
     #[test]
     fn stretches_are_as_long_as_their_time_and_lie_in_their_row() {
-        let one = |row, begin, end| Stretch { row, begin, end, label: "a<b".into(), kind: row, thin: row == 1 };
-        let panel = Panel { title: "p".into(), rows: vec!["r".into(), "s".into()], stretches: vec![one(0, 0.0, 1.0), one(1, 1.0, 4.0)] };
+        let one =
+            |row, begin, end| Stretch { row, begin, end, label: "a<b".into(), kind: row, thin: row == 1 };
+        let panel = Panel {
+            title: "p".into(),
+            rows: vec!["r".into(), "s".into()],
+            stretches: vec![one(0, 0.0, 1.0), one(1, 1.0, 4.0)],
+        };
         let svg = gantt("t", "ms", &["k", "l"], &[panel.clone(), panel]);
         let number = |line: &str, name: &str| -> f64 {
             let from = line.find(&format!(" {name}=\"")).unwrap() + name.len() + 3;

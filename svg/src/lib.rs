@@ -1,8 +1,8 @@
 //! Charts as SVG text: grouped bars, stacked bars, lines, Gantt charts. No dependencies.
 //!
-//! A chart takes labelled numbers and returns a complete document with a white background, so that it can be read wherever it
-//! is shown. Axes begin at zero (or at the lowest value, if that is negative). What may not live here: where numbers come
-//! from, and files.
+//! A chart takes labelled numbers and returns a complete document with a white background, so that
+//! it can be read wherever it is shown. Axes begin at zero (or at the lowest value, if that is
+//! negative). What may not live here: where numbers come from, and files.
 
 mod frame;
 mod gantt;
@@ -24,7 +24,8 @@ pub struct Chart<'a> {
     pub width: u32,
     /// Height of the whole picture.
     pub height: u32,
-    /// Whether the vertical axis of grouped bars is logarithmic. Bars then begin at 1, upwards or downwards.
+    /// Whether the vertical axis of grouped bars is logarithmic. Bars then begin at 1, upwards or
+    /// downwards.
     pub logarithmic: bool,
 }
 
@@ -32,14 +33,7 @@ impl<'a> Chart<'a> {
     /// A chart of a usual size.
     #[must_use]
     pub const fn new(title: &'a str, x: &'a str, y: &'a str) -> Self {
-        Self {
-            title,
-            x,
-            y,
-            width: 860,
-            height: 420,
-            logarithmic: false,
-        }
+        Self { title, x, y, width: 860, height: 420, logarithmic: false }
     }
 }
 
@@ -71,9 +65,8 @@ pub struct Bar {
 }
 
 /// Colours that people with any kind of colour vision tell apart (Okabe and Ito).
-const COLOURS: [&str; 8] = [
-    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999",
-];
+const COLOURS: [&str; 8] =
+    ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999"];
 
 fn colour(index: usize) -> &'static str {
     COLOURS[index % COLOURS.len()]
@@ -83,23 +76,14 @@ fn colour(index: usize) -> &'static str {
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values
         .filter(|value| value.is_finite())
-        .fold((0.0, 0.0), |(low, high): (f64, f64), value| {
-            (low.min(value), high.max(value))
-        })
+        .fold((0.0, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)))
 }
 
 fn names<T>(all: &[T], name: impl Fn(&T) -> &str) -> Vec<String> {
     all.iter().map(|one| name(one).to_string()).collect()
 }
 
-fn rectangle(
-    out: &mut String,
-    x: f64,
-    width: f64,
-    (top, bottom): (f64, f64),
-    colour: &str,
-    tip: &str,
-) {
+fn rectangle(out: &mut String, x: f64, width: f64, (top, bottom): (f64, f64), colour: &str, tip: &str) {
     let (height, tip) = (bottom - top, escape(tip));
     let _ = writeln!(
         out,
@@ -107,8 +91,9 @@ fn rectangle(
     );
 }
 
-/// Bars side by side: for each of `groups` one bar of each series. Missing or infinite values leave a gap. A name of two lines stands
-/// below its bars with the second one; the first is written once below neighbours that share it.
+/// Bars side by side: for each of `groups` one bar of each series. Missing or infinite values leave
+/// a gap. A name of two lines stands below its bars with the second one; the first is written once
+/// below neighbours that share it.
 #[must_use]
 pub fn grouped_bars(chart: &Chart, groups: &[&str], series: &[Series]) -> String {
     let height = |value: f64| if chart.logarithmic { value.log10() } else { value };
@@ -119,11 +104,7 @@ pub fn grouped_bars(chart: &Chart, groups: &[&str], series: &[Series]) -> String
     for (at, group) in groups.iter().enumerate() {
         let left = frame.left() + slot * at as f64;
         for (index, one) in series.iter().enumerate() {
-            let value = one
-                .values
-                .get(at)
-                .copied()
-                .filter(|value| height(*value).is_finite());
+            let value = one.values.get(at).copied().filter(|value| height(*value).is_finite());
             if let Some(value) = value {
                 let x = left + 0.1 * slot + bar * index as f64;
                 let span = frame.span(0.0, height(value));
@@ -143,16 +124,14 @@ pub fn grouped_bars(chart: &Chart, groups: &[&str], series: &[Series]) -> String
     frame.finish()
 }
 
-/// One bar for each of `bars`, made of one piece of each layer, the first at the bottom. Values are not negative.
+/// One bar for each of `bars`, made of one piece of each layer, the first at the bottom. Values are
+/// not negative.
 #[must_use]
 pub fn stacked_bars(chart: &Chart, bars: &[Bar], layers: &[Series]) -> String {
     let value = |layer: &Series, at: usize| layer.values.get(at).copied().unwrap_or(0.0).max(0.0);
     let sums = (0..bars.len()).map(|at| layers.iter().map(|layer| value(layer, at)).sum());
     let mut frame = Frame::new(chart, range(sums), &names(layers, |one| &one.name));
-    let changes = bars
-        .windows(2)
-        .filter(|pair| pair[0].group != pair[1].group)
-        .count();
+    let changes = bars.windows(2).filter(|pair| pair[0].group != pair[1].group).count();
     let slot = frame.plot_width() / (bars.len() as f64 + changes as f64 * 0.6).max(1.0);
     let mut left = frame.left();
     let mut group_began = left;
@@ -162,14 +141,7 @@ pub fn stacked_bars(chart: &Chart, bars: &[Bar], layers: &[Series]) -> String {
             let piece = value(layer, at);
             let span = frame.span(below, below + piece);
             let tip = format!("{} {}, {}: {piece:.3}", bar.group, bar.label, layer.name);
-            rectangle(
-                &mut frame.body,
-                left + 0.1 * slot,
-                0.8 * slot,
-                span,
-                colour(index),
-                &tip,
-            );
+            rectangle(&mut frame.body, left + 0.1 * slot, 0.8 * slot, span, colour(index), &tip);
             below += piece;
         }
         frame.label_below(left + slot / 2.0, &bar.label, 0);
@@ -187,27 +159,15 @@ pub fn stacked_bars(chart: &Chart, bars: &[Bar], layers: &[Series]) -> String {
 #[must_use]
 pub fn lines(chart: &Chart, lines: &[Line]) -> String {
     let points = || lines.iter().flat_map(|line| line.points.iter());
-    let mut frame = Frame::new(
-        chart,
-        range(points().map(|point| point.1)),
-        &names(lines, |one| &one.name),
-    );
-    let (low, high) = points().fold((f64::MAX, f64::MIN), |(low, high), point| {
-        (low.min(point.0), high.max(point.0))
-    });
-    let (low, high) = if low < high {
-        (low, high)
-    } else {
-        (low.min(0.0), high.max(0.0) + 1.0)
-    };
+    let mut frame = Frame::new(chart, range(points().map(|point| point.1)), &names(lines, |one| &one.name));
+    let (low, high) =
+        points().fold((f64::MAX, f64::MIN), |(low, high), point| (low.min(point.0), high.max(point.0)));
+    let (low, high) = if low < high { (low, high) } else { (low.min(0.0), high.max(0.0) + 1.0) };
     frame.numbers_below(low, high);
     for (index, line) in lines.iter().enumerate() {
         let place = |&(x, y): &(f64, f64)| (frame.across(x, low, high), frame.height_of(y));
         let places: Vec<(f64, f64)> = line.points.iter().map(place).collect();
-        let joined: Vec<String> = places
-            .iter()
-            .map(|(x, y)| format!("{x:.1},{y:.1}"))
-            .collect();
+        let joined: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let (colour, joined) = (colour(index), joined.join(" "));
         let _ = writeln!(
             frame.body,
@@ -231,17 +191,12 @@ mod tests {
     const CHART: Chart = Chart::new("a < b & c", "x", "y");
 
     fn series(name: &str, values: &[f64]) -> Series {
-        Series {
-            name: name.to_string(),
-            values: values.to_vec(),
-        }
+        Series { name: name.to_string(), values: values.to_vec() }
     }
 
     /// The numbers of an attribute, in the order of the elements that begin with `element`.
     fn attribute(svg: &str, element: &str, name: &str) -> Vec<f64> {
-        let own = svg
-            .lines()
-            .filter(|line| line.starts_with(element) && line.contains("<title>"));
+        let own = svg.lines().filter(|line| line.starts_with(element) && line.contains("<title>"));
         own.map(|line| {
             let from = line.find(&format!(" {name}=\"")).unwrap() + name.len() + 3;
             line[from..].split('"').next().unwrap().parse().unwrap()
@@ -258,11 +213,8 @@ mod tests {
 
     #[test]
     fn bars_are_as_high_as_their_values() {
-        let svg = grouped_bars(
-            &CHART,
-            &["g", "h"],
-            &[series("s", &[1.0, 3.0]), series("t", &[2.0, f64::NAN])],
-        );
+        let svg =
+            grouped_bars(&CHART, &["g", "h"], &[series("s", &[1.0, 3.0]), series("t", &[2.0, f64::NAN])]);
         let heights = attribute(&svg, "<rect", "height");
         assert_eq!(heights.len(), 3, "no bar for what is no number");
         assert!((heights[1] / heights[0] - 2.0).abs() < 0.01, "{heights:?}");
@@ -291,51 +243,30 @@ mod tests {
 
     #[test]
     fn pieces_stand_on_each_other() {
-        let bar = |group: &str| Bar {
-            group: group.to_string(),
-            label: "b".to_string(),
-        };
+        let bar = |group: &str| Bar { group: group.to_string(), label: "b".to_string() };
         let svg = stacked_bars(
             &CHART,
             &[bar("g"), bar("h")],
             &[series("s", &[1.0, 1.0]), series("t", &[2.0, 0.5])],
         );
-        let (top, height) = (
-            attribute(&svg, "<rect", "y"),
-            attribute(&svg, "<rect", "height"),
-        );
+        let (top, height) = (attribute(&svg, "<rect", "y"), attribute(&svg, "<rect", "height"));
         assert!((top[1] + height[1] - top[0]).abs() < 0.2);
         assert!((height[1] / height[0] - 2.0).abs() < 0.01);
     }
 
     #[test]
     fn points_lie_where_they_should() {
-        let line = Line {
-            name: "l".to_string(),
-            points: vec![(8.0, 0.0), (24.0, -1.0), (40.0, 1.0)],
-        };
+        let line = Line { name: "l".to_string(), points: vec![(8.0, 0.0), (24.0, -1.0), (40.0, 1.0)] };
         let svg = lines(&CHART, &[line]);
-        let (x, y) = (
-            attribute(&svg, "<circle", "cx"),
-            attribute(&svg, "<circle", "cy"),
-        );
+        let (x, y) = (attribute(&svg, "<circle", "cx"), attribute(&svg, "<circle", "cy"));
         assert!(((x[0] + x[2]) / 2.0 - x[1]).abs() < 0.2);
-        assert!(
-            ((y[1] + y[2]) / 2.0 - y[0]).abs() < 0.2,
-            "negative values have their place"
-        );
+        assert!(((y[1] + y[2]) / 2.0 - y[0]).abs() < 0.2, "negative values have their place");
     }
 
     #[test]
     fn empty_charts_are_charts() {
-        for svg in [
-            grouped_bars(&CHART, &[], &[]),
-            stacked_bars(&CHART, &[], &[]),
-            lines(&CHART, &[]),
-        ] {
-            assert!(
-                svg.trim_end().ends_with("</svg>") && !svg.contains("NaN") && !svg.contains("inf")
-            );
+        for svg in [grouped_bars(&CHART, &[], &[]), stacked_bars(&CHART, &[], &[]), lines(&CHART, &[])] {
+            assert!(svg.trim_end().ends_with("</svg>") && !svg.contains("NaN") && !svg.contains("inf"));
         }
     }
 }

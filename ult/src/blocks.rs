@@ -1,17 +1,21 @@
 //! Small memory blocks that come and go with tasks, recycled by the worker that frees them.
 //!
-//! A task is often created on one worker and freed on another. The C library then takes the lock of the creator's arena at each
-//! free, and both sides pay for lines that travel. Here a worker keeps what it frees and hands it out again; only when it
-//! has two magazines full does it give one of them, as one list, to the depot, where workers that have run out get it (J. Bonwick,
-//! J. Adams, *Magazines and Vmem*, USENIX 2001). So a lock is taken once in [`MAGAZINE`] blocks.
+//! A task is often created on one worker and freed on another. The C library then takes the lock of
+//! the creator's arena at each free, and both sides pay for lines that travel. Here a worker keeps
+//! what it frees and hands it out again; only when it has two magazines full does it give one of
+//! them, as one list, to the depot, where workers that have run out get it (J. Bonwick, J. Adams,
+//! *Magazines and Vmem*, USENIX 2001). So a lock is taken once in [`MAGAZINE`] blocks.
 //!
-//! Blocks are cut from slabs (`slabs`), a magazine at a time, and go back into them when the depot is full. So memory is bounded by what was alive at
-//! once, two magazines a worker and size, and the depot; what is not alive any more is any size's, and beyond 64 MiB the kernel's.
-//! Larger ones are rare and have a room of their own (`large`). Where a sanitizer watches
-//! the program all of them come from the global allocator, one by one (`plain`), so that it sees what is used after it was freed.
+//! Blocks are cut from slabs (`slabs`), a magazine at a time, and go back into them when the depot
+//! is full. So memory is bounded by what was alive at once, two magazines a worker and size, and
+//! the depot; what is not alive any more is any size's, and beyond 64 MiB the kernel's. Larger ones
+//! are rare and have a room of their own (`large`). Where a sanitizer watches the program all of
+//! them come from the global allocator, one by one (`plain`), so that it sees what is used after it
+//! was freed.
 //!
-//! What may not live here: what the blocks are used for. Tried and rejected: lists of blocks that go back to the worker that made
-//! them (a shared line per free, and blocks strand on workers that create nothing any more).
+//! What may not live here: what the blocks are used for. Tried and rejected: lists of blocks that
+//! go back to the worker that made them (a shared line per free, and blocks strand on workers that
+//! create nothing any more).
 
 mod large;
 mod plain;
@@ -71,7 +75,8 @@ impl Magazine {
     }
 }
 
-/// A worker's free blocks of one size. Two lists, so that a worker at the edge does not go to the depot at each block.
+/// A worker's free blocks of one size. Two lists, so that a worker at the edge does not go to the
+/// depot at each block.
 struct Pair {
     loaded: Magazine,
     spare: Magazine,
@@ -109,8 +114,8 @@ fn class_of(size: usize) -> Option<usize> {
     (class < CLASSES).then_some(class)
 }
 
-/// A block of at least `size` bytes, aligned to [`GRAIN`]; null when there is no memory. Any thread. To be given back by
-/// [`release`] with the same size.
+/// A block of at least `size` bytes, aligned to [`GRAIN`]; null when there is no memory. Any
+/// thread. To be given back by [`release`] with the same size.
 #[inline]
 pub fn allocate(size: usize) -> *mut u8 {
     if let (Some(class), Some(worker)) = (class_of(size), worker::current()) {
@@ -217,7 +222,8 @@ unsafe fn release_without_worker(block: NonNull<u8>, size: usize) {
     }
 }
 
-/// In the child of a fork: what was in the depot, and in slabs, is leaked, because a thread that is gone may have been in the middle of it.
+/// In the child of a fork: what was in the depot, and in slabs, is leaked, because a thread that is
+/// gone may have been in the middle of it.
 ///
 /// # Safety
 /// Only in the child of a `fork`, while it has one thread.
@@ -249,7 +255,10 @@ mod tests {
 
     #[test]
     fn sizes_fall_into_classes_and_large_ones_into_none() {
-        assert_eq!([0, 1, 64, 65, 1024, 1025].map(class_of), [Some(0), Some(0), Some(0), Some(1), Some(15), None]);
+        assert_eq!(
+            [0, 1, 64, 65, 1024, 1025].map(class_of),
+            [Some(0), Some(0), Some(0), Some(1), Some(15), None]
+        );
     }
 
     #[test]
@@ -264,7 +273,10 @@ mod tests {
             }
             for &(i, b) in &blocks {
                 // SAFETY: the block has `size` bytes.
-                assert!(unsafe { (b.read(), b.add(size - 1).read()) } == (i, i), "blocks of {size} bytes overlap");
+                assert!(
+                    unsafe { (b.read(), b.add(size - 1).read()) } == (i, i),
+                    "blocks of {size} bytes overlap"
+                );
                 // SAFETY: made above with this size.
                 unsafe { release(b, size) };
             }

@@ -1,14 +1,17 @@
-//! Where a debugger finds what the scheduler knows: offsets of fields, by name, and the addresses of tables.
+//! Where a debugger finds what the scheduler knows: offsets of fields, by name, and the addresses
+//! of tables.
 //!
-//! A suspended user-level thread is no kernel thread, so a debugger does not list it. What lives here: the entries from which
-//! its script finds the workers and the contexts suspended on them, in a stopped process or a core, without debug information. What may not:
-//! anything that runs. The layer above exports the table; the script is `gangway/gdb/gangway.py`.
+//! A suspended user-level thread is no kernel thread, so a debugger does not list it. What lives
+//! here: the entries from which its script finds the workers and the contexts suspended on them, in
+//! a stopped process or a core, without debug information. What may not: anything that runs. The
+//! layer above exports the table; the script is `gangway/gdb/gangway.py`.
 //!
-//! Entries have names, so the script says which one it misses instead of reading the wrong place. Each module
-//! declares those of its own private fields.
+//! Entries have names, so the script says which one it misses instead of reading the wrong place.
+//! Each module declares those of its own private fields.
 //!
-//! Rejected: `DW_TAG` information of the release build (ten times the library's size), and functions for the debugger to call (there is nobody to
-//! call them in a core, and in a stopped process they could wait for a lock).
+//! Rejected: `DW_TAG` information of the release build (ten times the library's size), and
+//! functions for the debugger to call (there is nobody to call them in a core, and in a stopped
+//! process they could wait for a lock).
 
 use core::ptr;
 use core::sync::atomic::AtomicIsize;
@@ -44,12 +47,17 @@ impl Entry {
     }
 }
 
-/// Distance from the thread pointer to the kernel thread's block ([`crate::arch::thread_block`]), which is the same in all threads; 0 before
-/// the first worker is registered.
+/// Distance from the thread pointer to the kernel thread's block ([`crate::arch::thread_block`]),
+/// which is the same in all threads; 0 before the first worker is registered.
 pub(crate) static BLOCK: AtomicIsize = AtomicIsize::new(0);
 
 const BLOCK_ENTRY: [Entry; 1] = [Entry::address("block", (&raw const BLOCK).cast())];
 
 /// Everything there is to know about this crate's part.
-pub const ENTRIES: [&[Entry]; 5] =
-    [&BLOCK_ENTRY, &crate::worker::REGISTRY_ENTRIES, &crate::worker::ENTRIES, &crate::sched::BENCH_ENTRIES, &crate::ult::ENTRIES];
+pub const ENTRIES: [&[Entry]; 5] = [
+    &BLOCK_ENTRY,
+    &crate::worker::REGISTRY_ENTRIES,
+    &crate::worker::ENTRIES,
+    &crate::sched::BENCH_ENTRIES,
+    &crate::ult::ENTRIES,
+];

@@ -1,29 +1,36 @@
 //! The C++ exception state that belongs to a suspended stack.
 //!
-//! A C++ runtime keeps per kernel thread the stack of exceptions being handled and the count of those in flight: 16
-//! bytes behind `__cxa_get_globals()`. A user-level thread that switches inside a `catch` leaves its exceptions there
-//! for whoever runs next, which would rethrow the wrong one. So the 16 bytes are taken along when a stack is suspended
-//! and put back when it is resumed: [`save_and_clear`], [`restore`].
+//! A C++ runtime keeps per kernel thread the stack of exceptions being handled and the count of
+//! those in flight: 16 bytes behind `__cxa_get_globals()`. A user-level thread that switches inside
+//! a `catch` leaves its exceptions there for whoever runs next, which would rethrow the wrong one.
+//! So the 16 bytes are taken along when a stack is suspended and put back when it is resumed:
+//! [`save_and_clear`], [`restore`].
 //!
-//! *Every loaded copy counts*: libstdc++ and libc++abi, and copies that were loaded privately (`RTLD_LOCAL`, the rule
-//! under Python), which no global look-up finds. [`refresh`] therefore walks the loaded objects and their dynamic symbol
-//! tables. Between scans it costs one call of `dl_iterate_phdr` that stops at the first object, because the dynamic
-//! linker counts loads and unloads.
+//! *Every loaded copy counts*: libstdc++ and libc++abi, and copies that were loaded privately
+//! (`RTLD_LOCAL`, the rule under Python), which no global look-up finds. [`refresh`] therefore
+//! walks the loaded objects and their dynamic symbol tables. Between scans it costs one call of
+//! `dl_iterate_phdr` that stops at the first object, because the dynamic linker counts loads and
+//! unloads.
 //!
-//! Up to [`COPIES`] copies. A copy's number is never used again once its object is unloaded, so a pointer that a thread
-//! cached for it is never mistaken for another's. Words 4 to 7 of the thread's block hold these pointers; zero is "not
-//! asked yet". A pointer is valid only on the thread that asked for it.
+//! Up to [`COPIES`] copies. A copy's number is never used again once its object is unloaded, so a
+//! pointer that a thread cached for it is never mistaken for another's. Words 4 to 7 of the
+//! thread's block hold these pointers; zero is "not asked yet". A pointer is valid only on the
+//! thread that asked for it.
 //!
-//! Not seen: a runtime linked statically with hidden symbols. Such code must not switch inside a `catch`.
+//! Not seen: a runtime linked statically with hidden symbols. Such code must not switch inside a
+//! `catch`.
 //!
-//! Tried and rejected: `dlsym(RTLD_DEFAULT, ..)` (finds nothing under Python); keeping found objects loaded with
-//! `dlopen(RTLD_NOLOAD | RTLD_NODELETE)` (takes the loader's lock, which another thread may hold for as long as a
-//! constructor runs, and that may be waiting for this very region).
+//! Tried and rejected: `dlsym(RTLD_DEFAULT, ..)` (finds nothing under Python); keeping found
+//! objects loaded with `dlopen(RTLD_NOLOAD | RTLD_NODELETE)` (takes the loader's lock, which
+//! another thread may hold for as long as a constructor runs, and that may be waiting for this very
+//! region).
 use crate::arch::thread_block;
 use crate::objects;
 use core::cell::Cell;
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use core::sync::atomic::{
+    AtomicBool, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
 
 /// Copies of the C++ runtime whose state is kept.
 pub const COPIES: usize = 4;
@@ -51,13 +58,15 @@ pub struct Saved {
     state: [[usize; 2]; COPIES],
 }
 
-/// Takes this kernel thread's exception state into `saved` and leaves the state of a thread that handles none.
+/// Takes this kernel thread's exception state into `saved` and leaves the state of a thread that
+/// handles none.
 ///
-/// One load when no C++ runtime is loaded; else two loads and two stores per copy. The first call on a kernel thread
-/// asks each copy for the thread's pointer, which may allocate: see [`warm`].
+/// One load when no C++ runtime is loaded; else two loads and two stores per copy. The first call
+/// on a kernel thread asks each copy for the thread's pointer, which may allocate: see [`warm`].
 ///
 /// # Safety
-/// On the kernel thread whose stack is being suspended, with no switch between this and leaving the stack.
+/// On the kernel thread whose stack is being suspended, with no switch between this and leaving the
+/// stack.
 #[inline]
 pub unsafe fn save_and_clear(saved: &mut Saved) {
     // ORDERING: Acquire pairs with the Release in `add`: a live bit comes with its function.
@@ -81,7 +90,8 @@ pub unsafe fn restore(saved: &Saved) {
     }
 }
 
-/// Asks every known copy for this kernel thread's pointer, so that later switches on it neither call nor allocate.
+/// Asks every known copy for this kernel thread's pointer, so that later switches on it neither
+/// call nor allocate.
 ///
 /// For kernel threads that may switch where allocating is not allowed (in a signal handler).
 pub fn warm() {
@@ -92,9 +102,11 @@ pub fn warm() {
     }
 }
 
-/// Looks for copies of the C++ runtime among the objects loaded since the last call. Any thread, no lock of ours.
+/// Looks for copies of the C++ runtime among the objects loaded since the last call. Any thread, no
+/// lock of ours.
 ///
-/// Cheap when nothing was loaded or unloaded (tens of nanoseconds): the loader is asked for its two counters only.
+/// Cheap when nothing was loaded or unloaded (tens of nanoseconds): the loader is asked for its two
+/// counters only.
 pub fn refresh() {
     // ORDERING: a stale value only means another scan, which finds the same.
     let before = SCANNED.load(Relaxed);
@@ -138,7 +150,8 @@ fn bury(found: &Found) {
         // ORDERING: only compared; `GONE` is reached by one thread's exchange below.
         let address = function.load(Relaxed);
         let gone = address > GONE && found.count <= COPIES && !found.addresses.contains(&address);
-        // ORDERING: publishes nothing: who still has the live bit uses a pointer that was valid when it was read.
+        // ORDERING: publishes nothing: who still has the live bit uses a pointer that was valid
+        // when it was read.
         if gone && function.compare_exchange(address, GONE, Relaxed, Relaxed).is_ok() {
             // ORDERING: publishes nothing.
             LIVE.fetch_and(!(1 << copy), Relaxed);
@@ -181,7 +194,8 @@ unsafe fn save_live(saved: &mut Saved, mut live: usize) {
         let copy = live.trailing_zeros() as usize % COPIES;
         live &= live - 1;
         let globals = globals(copy);
-        // SAFETY: this thread's own 16 bytes, as its C++ runtime reported them; nobody else touches them.
+        // SAFETY: this thread's own 16 bytes, as its C++ runtime reported them; nobody else touches
+        // them.
         unsafe {
             saved.state[copy] = *globals;
             *globals = [0, 0];
@@ -189,7 +203,8 @@ unsafe fn save_live(saved: &mut Saved, mut live: usize) {
     }
 }
 
-/// In descending order: should two objects have bound their tables to the same bytes, the first to save had the value.
+/// In descending order: should two objects have bound their tables to the same bytes, the first to
+/// save had the value.
 ///
 /// # Safety
 /// As [`restore`].
@@ -220,7 +235,8 @@ fn globals(copy: usize) -> *mut [usize; 2] {
 fn ask(copy: usize, word: &Cell<usize>) -> *mut [usize; 2] {
     // ORDERING: ordered behind the live bit, which the caller read with Acquire.
     let address = FUNCTIONS[copy].load(Relaxed);
-    // SAFETY: a live copy's `__cxa_get_globals`, which takes nothing, never fails and returns this thread's pointer.
+    // SAFETY: a live copy's `__cxa_get_globals`, which takes nothing, never fails and returns this
+    // thread's pointer.
     let pointer = unsafe { core::mem::transmute::<usize, GetGlobals>(address)() };
     word.set(pointer as usize);
     pointer

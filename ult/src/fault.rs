@@ -1,22 +1,27 @@
-//! Turns the overflow of one of our stacks into a message; every other fault goes to whoever handled it before.
+//! Turns the overflow of one of our stacks into a message; every other fault goes to whoever
+//! handled it before.
 //!
-//! The handler acts only when the faulting address lies in a guard area of ours (`stack::guards`). It writes one line
-//! with `write`, restores the default action and returns: the access faults again and the process dies by the signal,
-//! with a core file that shows the overflow. Everything else is passed on as the kernel would have delivered it: same
-//! arguments, same signal mask, `SA_RESETHAND` and `SA_NODEFER` honoured, `SIG_IGN` and `SIG_DFL` with their effect.
-//! One difference remains: a handler that did not ask for an alternate stack may run on ours (256 KiB).
+//! The handler acts only when the faulting address lies in a guard area of ours (`stack::guards`).
+//! It writes one line with `write`, restores the default action and returns: the access faults
+//! again and the process dies by the signal, with a core file that shows the overflow. Everything
+//! else is passed on as the kernel would have delivered it: same arguments, same signal mask,
+//! `SA_RESETHAND` and `SA_NODEFER` honoured, `SIG_IGN` and `SIG_DFL` with their effect.
+//! One difference remains: a handler that did not ask for an alternate stack may run on ours (256
+//! KiB).
 //!
-//! A program that installs its own handler after us replaces ours, and loses the message: that is its right.
+//! A program that installs its own handler after us replaces ours, and loses the message: that is
+//! its right.
 //!
-//! Each kernel thread that runs our stacks needs an alternate signal stack, because the overflowed one has no room
-//! left. A thread that already has one keeps it.
+//! Each kernel thread that runs our stacks needs an alternate signal stack, because the overflowed
+//! one has no room left. A thread that already has one keeps it.
 //!
-//! What may not live here: the words of any layer above. The hint that names an environment variable is supplied by
-//! [`set_overflow_hint`].
+//! What may not live here: the words of any layer above. The hint that names an environment
+//! variable is supplied by [`set_overflow_hint`].
 //!
-//! Tried and rejected: asking which stack the interrupted stack pointer is in (an overflowing function may fault with
-//! the stack pointer already far below the guard); blocking nothing but restoring the previous handler and returning
-//! (a handler that repairs the fault and continues would leave us uninstalled).
+//! Tried and rejected: asking which stack the interrupted stack pointer is in (an overflowing
+//! function may fault with the stack pointer already far below the guard); blocking nothing but
+//! restoring the previous handler and returning (a handler that repairs the fault and continues
+//! would leave us uninstalled).
 use crate::stack::guards;
 use core::cell::UnsafeCell;
 use core::mem::{self, MaybeUninit};
@@ -24,7 +29,8 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
 
-/// Bytes of an alternate signal stack of ours: room for a handler of the program that was meant for a normal stack.
+/// Bytes of an alternate signal stack of ours: room for a handler of the program that was meant for
+/// a normal stack.
 const ALTERNATE: usize = 256 << 10;
 /// Bytes in front of the alternate stack that mark it as ours.
 const HEADER: usize = 64;
@@ -34,31 +40,34 @@ const ALTERNATE_GUARD: usize = 64 << 10;
 
 const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
-/// What handled a signal before us. Written once by [`install`] before our handler can run, read-only afterwards.
+/// What handled a signal before us. Written once by [`install`] before our handler can run,
+/// read-only afterwards.
 struct Previous {
     action: UnsafeCell<MaybeUninit<libc::sigaction>>,
     /// `SA_RESETHAND` has had its effect: the default action is in force.
     spent: AtomicBool,
 }
 
-// SAFETY: `action` is written by the one thread that wins `INSTALLED`, before sigaction() makes our handler, its only
-// reader, reachable.
+// SAFETY: `action` is written by the one thread that wins `INSTALLED`, before sigaction() makes our
+// handler, its only reader, reachable.
 unsafe impl Sync for Previous {}
 
-static PREVIOUS: [Previous; 2] = [const {
-    Previous { action: UnsafeCell::new(MaybeUninit::zeroed()), spent: AtomicBool::new(false) }
-}; 2];
+static PREVIOUS: [Previous; 2] =
+    [const { Previous { action: UnsafeCell::new(MaybeUninit::zeroed()), spent: AtomicBool::new(false) } }; 2];
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 static HINT: AtomicPtr<&'static str> = AtomicPtr::new(ptr::null_mut());
 
-/// Installs the handler for SIGSEGV and SIGBUS, once per process; later calls do nothing. Any thread.
+/// Installs the handler for SIGSEGV and SIGBUS, once per process; later calls do nothing. Any
+/// thread.
 pub fn install() {
-    // ORDERING: only the winner goes on; it publishes nothing through this flag (the kernel orders sigaction).
+    // ORDERING: only the winner goes on; it publishes nothing through this flag (the kernel orders
+    // sigaction).
     if INSTALLED.swap(true, Relaxed) {
         return;
     }
     for (signal, previous) in SIGNALS.into_iter().zip(&PREVIOUS) {
-        // SAFETY: `previous.action` is ours to write (see `Previous`); the new action is fully initialised.
+        // SAFETY: `previous.action` is ours to write (see `Previous`); the new action is fully
+        // initialised.
         unsafe {
             let old = previous.action.get().cast::<libc::sigaction>();
             libc::sigaction(signal, ptr::null(), old);
@@ -72,15 +81,18 @@ pub fn install() {
     }
 }
 
-/// What to tell the user after "gangway: stack overflow of a user-level thread; ". One line, without a full stop.
+/// What to tell the user after "gangway: stack overflow of a user-level thread; ". One line,
+/// without a full stop.
 ///
-/// Any thread; the last call counts. Each call keeps 16 bytes for good, so that the handler never reads a freed text.
+/// Any thread; the last call counts. Each call keeps 16 bytes for good, so that the handler never
+/// reads a freed text.
 pub fn set_overflow_hint(hint: &'static str) {
     // ORDERING: Release pairs with the Acquire load in `report`.
     HINT.store(Box::leak(Box::new(hint)), Release);
 }
 
-/// Gives this kernel thread an alternate signal stack if it has none; otherwise returns the one that it has. Cheap when it has one (one system call).
+/// Gives this kernel thread an alternate signal stack if it has none; otherwise returns the one
+/// that it has. Cheap when it has one (one system call).
 ///
 /// Without memory for it the thread goes on without: an overflow then ends without the message.
 pub fn enter_kernel_thread() -> Option<libc::stack_t> {
@@ -94,21 +106,25 @@ pub fn enter_kernel_thread() -> Option<libc::stack_t> {
     None
 }
 
-/// A new alternate stack, which stays until `leave_kernel_thread` of the thread that has it; `None` without memory.
+/// A new alternate stack, which stays until `leave_kernel_thread` of the thread that has it; `None`
+/// without memory.
 pub(crate) fn new_alternate() -> Option<libc::stack_t> {
     map_alternate().map(|base| libc::stack_t { ss_sp: base.cast(), ss_flags: 0, ss_size: ALTERNATE })
 }
 
-/// `sigaltstack(2)` past the C library, whose function answers for the OpenMP thread. An error number, or zero. Async-signal-safe.
+/// `sigaltstack(2)` past the C library, whose function answers for the OpenMP thread. An error
+/// number, or zero. Async-signal-safe.
 ///
 /// # Safety
 /// As the system call.
 pub(crate) unsafe fn ask_alternate(new: *const libc::stack_t, old: *mut libc::stack_t) -> i32 {
     // SAFETY: passed on.
-    -unsafe { crate::arch::system_call(libc::SYS_sigaltstack as usize, [new as usize, old as usize, 0, 0]) } as i32
+    -unsafe { crate::arch::system_call(libc::SYS_sigaltstack as usize, [new as usize, old as usize, 0, 0]) }
+        as i32
 }
 
-/// Sets the kernel thread's alternate stack, which is mapped as long as it has it. An error number, or zero.
+/// Sets the kernel thread's alternate stack, which is mapped as long as it has it. An error number,
+/// or zero.
 pub(crate) fn set_alternate(stack: &libc::stack_t) -> i32 {
     // SAFETY: a valid description.
     unsafe { ask_alternate(stack, ptr::null_mut()) }
@@ -117,13 +133,16 @@ pub(crate) fn set_alternate(stack: &libc::stack_t) -> i32 {
 /// Did [`new_alternate`] make it?
 pub(crate) fn is_ours(stack: &libc::stack_t) -> bool {
     let base = stack.ss_sp.cast::<u8>();
-    // Ours starts HEADER bytes into a page. Should somebody else's have the same size and start there too, the header is
-    // in the same page as their first byte, so that reading it is safe.
+    // Ours starts HEADER bytes into a page. Should somebody else's have the same size and start
+    // there too, the header is in the same page as their first byte, so that reading it is safe.
     // SAFETY: same page as the first byte of the stack.
-    stack.ss_size == ALTERNATE && base as usize % 4096 == HEADER && unsafe { base.wrapping_sub(HEADER).cast::<usize>().read() == MARK }
+    stack.ss_size == ALTERNATE
+        && base as usize % 4096 == HEADER
+        && unsafe { base.wrapping_sub(HEADER).cast::<usize>().read() == MARK }
 }
 
-/// Frees this kernel thread's alternate signal stack if [`enter_kernel_thread`] made it. Not from a signal handler.
+/// Frees this kernel thread's alternate signal stack if [`enter_kernel_thread`] made it. Not from a
+/// signal handler.
 pub fn leave_kernel_thread() {
     let current = current_alternate();
     let base = current.ss_sp.cast::<u8>();
@@ -184,7 +203,9 @@ fn report() {
     // SAFETY: null or a leaked, never changed text.
     let hint = unsafe { hint.as_ref() }.map_or("the program ends here", |hint| *hint);
     let mut end = 0;
-    for &byte in b"gangway: stack overflow of a user-level thread; ".iter().chain(hint.as_bytes()).take(line.len() - 1) {
+    for &byte in
+        b"gangway: stack overflow of a user-level thread; ".iter().chain(hint.as_bytes()).take(line.len() - 1)
+    {
         line[end] = byte;
         end += 1;
     }
@@ -211,8 +232,10 @@ unsafe fn chain(signal: c_int, by_kernel: bool, info: *mut siginfo_t, context: *
     // SAFETY: written before our handler was reachable, never again (see `Previous`).
     let action = unsafe { (*previous.action.get()).assume_init_ref() };
     let reset = action.sa_flags & libc::SA_RESETHAND != 0;
-    // ORDERING: only who swaps first matters, and the kernel has serialised nothing more for the program either.
-    let handler = if reset && previous.spent.swap(true, Relaxed) { libc::SIG_DFL } else { action.sa_sigaction };
+    // ORDERING: only who swaps first matters, and the kernel has serialised nothing more for the
+    // program either.
+    let handler =
+        if reset && previous.spent.swap(true, Relaxed) { libc::SIG_DFL } else { action.sa_sigaction };
     match handler {
         // A signal sent by `kill` is ignored; a fault cannot be.
         libc::SIG_IGN if !by_kernel => {}
@@ -224,8 +247,8 @@ unsafe fn chain(signal: c_int, by_kernel: bool, info: *mut siginfo_t, context: *
                 unsafe { libc::raise(signal) };
             }
         }
-        // SAFETY: a handler that the program installed for this signal, called with the kernel's arguments and with the
-        // mask that the kernel would have set.
+        // SAFETY: a handler that the program installed for this signal, called with the kernel's
+        // arguments and with the mask that the kernel would have set.
         _ => unsafe { call(handler, action, signal, info, context) },
     }
 }
@@ -239,13 +262,15 @@ unsafe fn call(
     info: *mut siginfo_t,
     context: *mut c_void,
 ) {
-    // SAFETY: the caller passes the program's handler, whose type its own flags tell; the interrupted context is
-    // valid for as long as this handler runs. Returning from our handler restores the interrupted mask.
+    // SAFETY: the caller passes the program's handler, whose type its own flags tell; the
+    // interrupted context is valid for as long as this handler runs. Returning from our handler
+    // restores the interrupted mask.
     unsafe {
         let mut mask = handler_mask(&*context.cast::<ucontext_t>(), action, signal);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw mut mask, ptr::null_mut());
         if action.sa_flags & libc::SA_SIGINFO != 0 {
-            let handler: unsafe extern "C-unwind" fn(c_int, *mut siginfo_t, *mut c_void) = mem::transmute(handler);
+            let handler: unsafe extern "C-unwind" fn(c_int, *mut siginfo_t, *mut c_void) =
+                mem::transmute(handler);
             handler(signal, info, context);
         } else {
             let handler: unsafe extern "C-unwind" fn(c_int) = mem::transmute(handler);
@@ -254,10 +279,11 @@ unsafe fn call(
     }
 }
 
-/// The mask in force before the fault, plus the handler's own, plus the signal itself unless `SA_NODEFER`.
+/// The mask in force before the fault, plus the handler's own, plus the signal itself unless
+/// `SA_NODEFER`.
 fn handler_mask(context: &ucontext_t, action: &libc::sigaction, signal: c_int) -> libc::sigset_t {
-    // SAFETY: plain set arithmetic on local copies. The kernel writes 64 bits of the interrupted mask, so the rest of
-    // the C library's larger type is not looked at.
+    // SAFETY: plain set arithmetic on local copies. The kernel writes 64 bits of the interrupted
+    // mask, so the rest of the C library's larger type is not looked at.
     unsafe {
         let mut mask: libc::sigset_t = mem::zeroed();
         for number in 1..=64 {

@@ -1,19 +1,23 @@
 //! ULTs that have not started, and where a forking context puts them (ICS '21, Algorithm 1).
 //!
-//! A [`Seed`] lies in the forker's memory; a fork hands out pointers. Stacks are taken when a ULT first runs.
+//! A [`Seed`] lies in the forker's memory; a fork hands out pointers. Stacks are taken when a ULT
+//! first runs.
 //!
-//! *Gang* ([`gang()`]): one lock is held while the next id is taken and all ULTs of the gang are pushed, as in the paper.
-//! The model shows that it must be so: with ids taken first and pushes interleaved two gangs of one level can each find
-//! a place behind the other's spinning thread (`docs/models/gang.md`). What is not under the lock: reading the loads,
-//! choosing workers, waking them. A team that stays on workers of its own takes its id without the lock as long as no gang has
-//! ever been queued in the process.
+//! *Gang* ([`gang()`]): one lock is held while the next id is taken and all ULTs of the gang are
+//! pushed, as in the paper. The model shows that it must be so: with ids taken first and pushes
+//! interleaved two gangs of one level can each find a place behind the other's spinning thread
+//! (`docs/models/gang.md`). What is not under the lock: reading the loads, choosing workers, waking
+//! them. A team that stays on workers of its own takes its id without the lock as long as no gang
+//! has ever been queued in the process.
 //!
-//! *Without a gang* ([`plain`]): onto the forking worker's own deque, newest first for itself, oldest first for thieves.
+//! *Without a gang* ([`plain`]): onto the forking worker's own deque, newest first for itself,
+//! oldest first for thieves.
 //!
 //! *For whoever is idle* ([`offers`]): on a list of the process.
 //!
-//! Rejected: a ticket by which gangs become visible in the order of their ids (correct in the model too, but a forker that
-//! loses its core between ticket and push stops all forks, as a lock does, without being one that waiters can sleep on).
+//! Rejected: a ticket by which gangs become visible in the order of their ids (correct in the model
+//! too, but a forker that loses its core between ticket and push stops all forks, as a lock does,
+//! without being one that waiters can sleep on).
 
 pub mod offers;
 
@@ -34,18 +38,22 @@ pub(crate) const PLACED: u32 = 1 << 31;
 
 /// What ULTs that are forked together, a *crew*, have in common: written once for all of them.
 ///
-/// It is not moved or changed between a fork and the last call of `settle`. Where several of a crew end on a worker one after the other, they
-/// are settled together: what they all have to tell one place costs one write there.
+/// It is not moved or changed between a fork and the last call of `settle`. Where several of a crew
+/// end on a worker one after the other, they are settled together: what they all have to tell one
+/// place costs one write there.
 #[derive(Clone, Copy, Debug)]
 pub struct Crew {
     /// The first function of each.
     pub run: unsafe fn(*mut ()),
-    /// Called with the ULT's argument when it has ended and wears its identity no more. Must not wait.
+    /// Called with the ULT's argument when it has ended and wears its identity no more. Must not
+    /// wait.
     pub end: unsafe fn(*mut ()),
-    /// Called with `data` when so many ULTs of the crew have ended on the calling worker and were not counted before: their last use of the
-    /// crew. On a worker in its scheduler, before it looks for anything but another one of the crew. Must not wait.
+    /// Called with `data` when so many ULTs of the crew have ended on the calling worker and were
+    /// not counted before: their last use of the crew. On a worker in its scheduler, before it
+    /// looks for anything but another one of the crew. Must not wait.
     pub settle: unsafe fn(*mut (), u32),
-    /// The argument of `settle`. Crews with the same one are settled together, and have the same `settle`.
+    /// The argument of `settle`. Crews with the same one are settled together, and have the same
+    /// `settle`.
     pub data: *mut (),
     /// The gang of the context that forked them, which a ULT without a gang of its own runs for.
     pub tag: GangTag,
@@ -62,7 +70,8 @@ impl PartialEq for Crew {
     }
 }
 
-/// A ULT that has not started. It is not moved or changed between a fork and the call of [`Crew::end`].
+/// A ULT that has not started. It is not moved or changed between a fork and the call of
+/// [`Crew::end`].
 #[derive(Clone, Copy, Debug)]
 pub struct Seed {
     /// What it has in common with the others.
@@ -80,7 +89,8 @@ impl PartialEq for Seed {
     }
 }
 
-// SAFETY: a seed is read by the forker before the fork and by the one worker that takes it afterwards.
+// SAFETY: a seed is read by the forker before the fork and by the one worker that takes it
+// afterwards.
 unsafe impl Sync for Seed {}
 // SAFETY: as above.
 unsafe impl Send for Seed {}
@@ -111,7 +121,9 @@ impl Seed {
                 identity.claim(worker);
                 Dress::Kept(identity)
             }
-            None if worker::uses_identities() => worker::borrow_identity(worker).map_or(Dress::Shared, Dress::Borrowed),
+            None if worker::uses_identities() => {
+                worker::borrow_identity(worker).map_or(Dress::Shared, Dress::Borrowed)
+            }
             None => Dress::Shared,
         }
     }
@@ -135,7 +147,8 @@ impl Dress {
         }
     }
 
-    /// The identity of a ULT that follows the one that wears this. The same if it is a borrowed one and borrowed is what the next needs.
+    /// The identity of a ULT that follows the one that wears this. The same if it is a borrowed one
+    /// and borrowed is what the next needs.
     pub(crate) fn pass_on(self, next: &Seed, worker: &'static Worker) -> Self {
         match (self, next.identity) {
             (Self::Borrowed(_), None) => self,
@@ -166,15 +179,17 @@ static EVER_QUEUED: AtomicBool = AtomicBool::new(false);
 
 /// A gang id for a team that stays on workers of its own; `publish` starts the team.
 pub fn resident_gang(level: i32, publish: impl FnOnce(GangTag)) {
-    // ORDERING: Relaxed; who queued the first gang and who comes here are ordered by nothing, and need not be: see the
-    // module.
+    // ORDERING: Relaxed; who queued the first gang and who comes here are ordered by nothing, and
+    // need not be: see the module.
     let _lock = EVER_QUEUED.load(Ordering::Relaxed).then(|| FORK.lock());
     publish(GangTag { id: gang::next_id(), level });
 }
 
-/// Forks a gang: takes its id, `publish`es the tag to whoever needs it before the first ULT runs, and queues the seeds, which
-/// are called for by number, at the least loaded workers that may run them, nearest first. `place` names the worker for a
-/// ULT that must run there, `near` processors where a ULT should rather run than elsewhere. The calling context runs for the gang afterwards at the caller's hands.
+/// Forks a gang: takes its id, `publish`es the tag to whoever needs it before the first ULT runs,
+/// and queues the seeds, which are called for by number, at the least loaded workers that may run
+/// them, nearest first. `place` names the worker for a ULT that must run there, `near` processors
+/// where a ULT should rather run than elsewhere. The calling context runs for the gang afterwards
+/// at the caller's hands.
 ///
 /// The seeds are of one crew. `home` is the program's kernel thread at their root.
 pub fn gang<'a>(
@@ -234,7 +249,13 @@ pub(crate) struct Targets {
 }
 
 impl Targets {
-    fn choose(&mut self, me: &'static Worker, count: usize, group: u32, near: Option<&dyn Fn(usize) -> &'static [usize]>) {
+    fn choose(
+        &mut self,
+        me: &'static Worker,
+        count: usize,
+        group: u32,
+        near: Option<&dyn Fn(usize) -> &'static [usize]>,
+    ) {
         self.workers.clear();
         let all = (0..worker::table_len()).filter_map(worker::at);
         self.workers.extend(all.filter(|w| w.accepts(group) && !w.is_standing_in()));
@@ -256,7 +277,9 @@ impl Targets {
         if let Some(near) = near {
             let at_processor = by_processor(workers);
             let wanted = |i: usize, free: &dyn Fn(usize) -> bool| {
-                near(i).iter().find_map(|&cpu| at_processor.get(cpu).copied().flatten().filter(|&worker| free(worker)))
+                near(i)
+                    .iter()
+                    .find_map(|&cpu| at_processor.get(cpu).copied().flatten().filter(|&worker| free(worker)))
             };
             prefer(at, loads, in_flight, wanted, &mut self.chosen);
         }
@@ -285,7 +308,9 @@ impl Targets {
     fn shares(&self) -> impl Iterator<Item = (&'static Worker, &[usize])> {
         let begins = core::iter::once(0).chain(self.ends.iter().copied());
         let parts = self.workers.iter().zip(begins.zip(&self.ends));
-        parts.map(|(worker, (begin, &end))| (*worker, &self.order[begin..end])).filter(|(_, part)| !part.is_empty())
+        parts
+            .map(|(worker, (begin, &end))| (*worker, &self.order[begin..end]))
+            .filter(|(_, part)| !part.is_empty())
     }
 
     /// Under the fork lock: the lines that are written soon come from those workers all at once.
@@ -308,7 +333,8 @@ impl Targets {
 
     /// Wakes those that have something to start; where one is busy, others who may steal from it.
     fn wake(&self, group: u32) {
-        // ORDERING: SeqCst, one for all looks below: pairs with the fences in `park_unless` and `recount`. What was queued, or who sleeps, is seen.
+        // ORDERING: SeqCst, one for all looks below: pairs with the fences in `park_unless` and
+        // `recount`. What was queued, or who sleeps, is seen.
         fence(Ordering::SeqCst);
         for (target, part) in self.shares() {
             target.publish_crowd_behind_fence();
@@ -355,8 +381,8 @@ impl Targets {
     }
 }
 
-/// Leaves as many workers as have a processor beside the program's other kernel threads in regions: the least loaded. `me`, the
-/// index of the forking one, stays. Returns its index.
+/// Leaves as many workers as have a processor beside the program's other kernel threads in regions:
+/// the least loaded. `me`, the index of the forking one, stays. Returns its index.
 fn share_out(workers: &mut Vec<&'static Worker>, me: usize) -> usize {
     let share = pool::share();
     if workers.len() <= share {
@@ -376,14 +402,18 @@ fn by_processor(workers: &[&Worker]) -> Vec<Option<usize>> {
     found
 }
 
-/// How near the workers are to the forking one, in the words of `reserve`; empty where all are alike.
+/// How near the workers are to the forking one, in the words of `reserve`; empty where all are
+/// alike.
 fn seats(me: &Worker, workers: &[&Worker]) -> Vec<u8> {
     if workers.len() <= 2 {
         return Vec::new(); // one other
     }
     let Some(distances) = distance::distances() else { return Vec::new() };
     let Some(here) = me.site.note() else { return Vec::new() };
-    workers.iter().map(|worker| worker.site.get().map_or(u8::MAX, |there| distances.seat(here, there))).collect()
+    workers
+        .iter()
+        .map(|worker| worker.site.get().map_or(u8::MAX, |there| distances.seat(here, there)))
+        .collect()
 }
 
 /// Queues `count` seeds of one crew at the calling worker and wakes workers that may take them.
@@ -404,8 +434,9 @@ pub fn plain<'a>(count: usize, seed: impl Fn(usize) -> &'a Seed) {
     while thieves.next().is_some() && wake_idle_behind_fence(group) {}
 }
 
-/// The switch point at a fork, after the queueing: older gangs' ULTs in the forking worker's own deque run before the
-/// forking context goes on. Without it two gangs can each wait behind the other's thread 0.
+/// The switch point at a fork, after the queueing: older gangs' ULTs in the forking worker's own
+/// deque run before the forking context goes on. Without it two gangs can each wait behind the
+/// other's thread 0.
 pub fn give_way_to_older() {
     crate::sched::give_way();
 }

@@ -1,15 +1,18 @@
-//! The gang a worker or a ULT runs for: the pair the gang scheduler orders by, and the rule of the order.
+//! The gang a worker or a ULT runs for: the pair the gang scheduler orders by, and the rule of the
+//! order.
 //!
-//! What lives here: the tag `(gang id, nest level)` that workers and ULTs carry, the source of ids, and [`eligible`], the
-//! one place where the order is decided. `docs/protocols/gang.md` has the proof sketch; the exhaustive models drive these
-//! very functions. [`deque`] is where ULTs of a gang wait to be started, [`reserve`] says at which workers.
+//! What lives here: the tag `(gang id, nest level)` that workers and ULTs carry, the source of ids,
+//! and [`eligible`], the one place where the order is decided. `docs/protocols/gang.md` has the
+//! proof sketch; the exhaustive models drive these very functions. [`deque`] is where ULTs of a
+//! gang wait to be started, [`reserve`] says at which workers.
 
 pub mod deque;
 pub mod reserve;
 
 use core::sync::atomic::{AtomicI64, Ordering};
 
-/// What a worker runs for: the id of the gang (process-wide, growing) and its nest level; both −1 when idle.
+/// What a worker runs for: the id of the gang (process-wide, growing) and its nest level; both −1
+/// when idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GangTag {
     /// Monotonic id of the gang, −1 for none.
@@ -22,32 +25,37 @@ impl GangTag {
     /// The tag of a worker that runs for no gang.
     pub const NONE: Self = Self { id: -1, level: -1 };
 
-    /// The stricter of two tags: the one that lets fewer gangs in. A worker with several suspended contexts is bound by
-    /// the strictest of them.
+    /// The stricter of two tags: the one that lets fewer gangs in. A worker with several suspended
+    /// contexts is bound by the strictest of them.
     #[must_use]
     pub fn strictest(self, other: Self) -> Self {
         if eligible(self, other) { self } else { other }
     }
 }
 
-/// May a worker that runs for `worker` take a ULT of gang `ult`? (ICS '21, Algorithm 2, lines 21–27.)
+/// May a worker that runs for `worker` take a ULT of gang `ult`? (ICS '21, Algorithm 2, lines
+/// 21–27.)
 ///
-/// True for a deeper gang, for an older one of the same level, and for the worker's own: a gang may have more ULTs than
-/// there are workers, and its later ones are taken where the earlier ones wait. The paper, whose gangs always fit, asks for
-/// a smaller id only.
+/// True for a deeper gang, for an older one of the same level, and for the worker's own: a gang may
+/// have more ULTs than there are workers, and its later ones are taken where the earlier ones wait.
+/// The paper, whose gangs always fit, asks for a smaller id only.
 ///
-/// Why nothing deadlocks at one level: order the gangs by id. Gangs are pushed whole and in the order of their ids, so every
-/// ULT of the oldest unfinished gang runs, has ended, or is the first in a deque; and a worker that reaches a switch point
-/// takes it before anything younger. A worker that does not reach a switch point spins for mates of its own gang, whose id
-/// is not smaller than that of what it left in its deque only if it started before; by induction over the ids nobody
+/// Why nothing deadlocks at one level: order the gangs by id. Gangs are pushed whole and in the
+/// order of their ids, so every ULT of the oldest unfinished gang runs, has ended, or is the first
+/// in a deque; and a worker that reaches a switch point takes it before anything younger. A worker
+/// that does not reach a switch point spins for mates of its own gang, whose id is not smaller than
+/// that of what it left in its deque only if it started before; by induction over the ids nobody
 /// waits for a gang younger than the own one.
 ///
-/// The function alone is not the order. It holds with what goes with it: forks under one lock, thread 0 giving way at the
-/// fork, ready contexts held back behind an unfinished older gang, mates not stolen (`docs/protocols/gang.md`; each of these
-/// left out is a circle that `docs/models/gang.md` shows).
+/// The function alone is not the order. It holds with what goes with it: forks under one lock,
+/// thread 0 giving way at the fork, ready contexts held back behind an unfinished older gang, mates
+/// not stolen (`docs/protocols/gang.md`; each of these left out is a circle that
+/// `docs/models/gang.md` shows).
 #[must_use]
 pub fn eligible(ult: GangTag, worker: GangTag) -> bool {
-    if crate::mutant!(eligible_inverted) && ult.level == worker.level { return ult.id >= worker.id }
+    if crate::mutant!(eligible_inverted) && ult.level == worker.level {
+        return ult.id >= worker.id;
+    }
     ult.level > worker.level || (ult.level == worker.level && ult.id <= worker.id)
 }
 

@@ -1,27 +1,35 @@
 //! Identities: the thread-local storage that a context runs with.
 //!
-//! The ELF ABI gives thread-local storage to kernel threads: `errno`, `thread_local`, the caches of `malloc`,
-//! `pthread_self()` and the owners of mutexes are found through one register, the thread pointer. When several
-//! threads of a program share a kernel thread, each needs storage of its own. It borrows that of a *donor*: an ordinary
-//! pthread, made once, that sleeps until the program relinquishes its resources ([`borrow`], [`give_back`], [`end_unused`]). A context *wears* an
+//! The ELF ABI gives thread-local storage to kernel threads: `errno`, `thread_local`, the caches of
+//! `malloc`, `pthread_self()` and the owners of mutexes are found through one register, the thread
+//! pointer. When several threads of a program share a kernel thread, each needs storage of its own.
+//! It borrows that of a *donor*: an ordinary pthread, made once, that sleeps until the program
+//! relinquishes its resources ([`borrow`], [`give_back`], [`end_unused`]). A context *wears* an
 //! identity while the thread pointer is the identity's ([`wear`]).
 //!
-//! What lives here: the records, the pool of donors, and wearing. In `identity/`: making a donor (`donor`), finding
-//! out whether it can work in this process (`support`), and the C library's broadcasts to all threads (`setxid`). What may not: who wears what when, and carrying the
-//! scheduler's words of the thread block over; that is the scheduler's, by the rules of `docs/protocols/identity.md`.
+//! What lives here: the records, the pool of donors, and wearing. In `identity/`: making a donor
+//! (`donor`), finding out whether it can work in this process (`support`), and the C library's
+//! broadcasts to all threads (`setxid`). What may not: who wears what when, and carrying the
+//! scheduler's words of the thread block over; that is the scheduler's, by the rules of
+//! `docs/protocols/identity.md`.
 //!
-//! Cost (AMD EPYC of the Zen 5 generation, virtual machine with 2 processors, kernel 6.18, glibc 2.36; test `measure`):
-//! wearing takes 12 ns by the instruction and 145 ns by the system call; making a donor 26 us of the maker's time and 8 KiB of
-//! resident memory besides the kernel's own; borrowing and returning a pooled one 9 ns.
+//! Cost (AMD EPYC of the Zen 5 generation, virtual machine with 2 processors, kernel 6.18, glibc
+//! 2.36; test `measure`): wearing takes 12 ns by the instruction and 145 ns by the system call;
+//! making a donor 26 us of the maker's time and 8 KiB of resident memory besides the kernel's own;
+//! borrowing and returning a pooled one 9 ns.
 //!
 //! Tried and rejected:
-//! * copying the static thread-local storage at each change (addresses stay those of the kernel thread, so what a
-//!   compiler kept goes wrong when a context moves; the dynamic blocks and glibc's own fields cannot be copied);
-//! * making thread blocks without a pthread (`_dl_allocate_tls` is private, and the layout around it changes);
-//! * donors on stacks that the C library allocates: in the child of a fork it takes the stacks of all other threads
-//!   back, thread blocks included, and gives them to the next thread that is made;
-//! * going back to the kernel thread's own identity to make a donor: `pthread_create` works under any identity, and the
-//!   records of the kernel threads would have to be found from under a donor first.
+//! * copying the static thread-local storage at each change (addresses stay those of the kernel
+//!   thread, so what a compiler kept goes wrong when a context moves; the dynamic blocks and
+//!   glibc's own fields cannot be copied);
+//! * making thread blocks without a pthread (`_dl_allocate_tls` is private, and the layout around
+//!   it changes);
+//! * donors on stacks that the C library allocates: in the child of a fork it takes the stacks of
+//!   all other threads back, thread blocks included, and gives them to the next thread that is
+//!   made;
+//! * going back to the kernel thread's own identity to make a donor: `pthread_create` works under
+//!   any identity, and the records of the kernel threads would have to be found from under a donor
+//!   first.
 
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -42,7 +50,8 @@ mod tests;
 
 pub use support::{Support, support};
 
-/// The thread-local storage a context runs with: a thread pointer, and what is behind it. Never freed.
+/// The thread-local storage a context runs with: a thread pointer, and what is behind it. Never
+/// freed.
 ///
 /// At most one kernel thread wears it at a time; it may be another one each time.
 #[derive(Debug)]
@@ -51,13 +60,15 @@ pub struct Identity {
     fs: AtomicUsize,
     /// The number of the donor's kernel thread; zero for storage of a thread that runs by itself.
     donor: AtomicI32,
-    /// The worker that the thread with this storage is on, running or suspended; null: no thread runs with it; [`DONOR_HANDLES`].
+    /// The worker that the thread with this storage is on, running or suspended; null: no thread
+    /// runs with it; [`DONOR_HANDLES`].
     host: AtomicPtr<Worker>,
     /// The next one in the [`directory`].
     next_donor: AtomicPtr<Identity>,
     /// The signal mask that the thread runs with, see `sched::note_mask`.
     mask: AtomicU64,
-    /// The signals that the donor's kernel thread blocks: those that its maker blocked, without those that its thread has opened since.
+    /// The signals that the donor's kernel thread blocks: those that its maker blocked, without
+    /// those that its thread has opened since.
     donor_mask: AtomicU64,
     /// Signals that the donor's kernel thread lets through although its thread may block them.
     timer_signals: AtomicU64,
@@ -67,15 +78,18 @@ pub struct Identity {
     pub(crate) signals: Queue,
     /// What the kernel keeps for the thread.
     pub(crate) state: State,
-    /// The worker whose kernel thread is dedicated to this thread; null if none, or if a team has taken it. See `sched::dedicated`.
+    /// The worker whose kernel thread is dedicated to this thread; null if none, or if a team has
+    /// taken it. See `sched::dedicated`.
     dedicated_worker: AtomicPtr<Worker>,
-    /// [`crate::pool::generation`] in which the record was made: a donor's kernel thread exists in that process only.
+    /// [`crate::pool::generation`] in which the record was made: a donor's kernel thread exists in
+    /// that process only.
     generation: u32,
     /// The storage of a donor, not of a thread that runs by itself.
     donated: bool,
     /// The donor's `pthread_t`. Written by it once, before anybody has the record.
     donor_thread: AtomicUsize,
-    /// False: the donor is about to end, or has ended, and the [`directory`] does not find it any more.
+    /// False: the donor is about to end, or has ended, and the [`directory`] does not find it any
+    /// more.
     listed: AtomicBool,
     /// Not zero: the donor is to end. The futex it sleeps on.
     end_requested: AtomicU32,
@@ -107,9 +121,11 @@ impl Identity {
         }
     }
 
-    /// From here on the record stands for the storage of the calling kernel thread, which has taken the place of another one of the pool ([`crate::pool::renew`]).
+    /// From here on the record stands for the storage of the calling kernel thread, which has taken
+    /// the place of another one of the pool ([`crate::pool::renew`]).
     pub(crate) fn set_to_calling_thread(&self) {
-        // ORDERING: Relaxed; other kernel threads get the record from this one, by way of a queue or a lock.
+        // ORDERING: Relaxed; other kernel threads get the record from this one, by way of a queue
+        // or a lock.
         self.fs.store(arch::thread_pointer(), Ordering::Relaxed);
     }
 
@@ -120,19 +136,22 @@ impl Identity {
         self.fs.load(Ordering::Relaxed)
     }
 
-    /// Is this the storage of the donor whose kernel thread has the number `tid`? In a signal handler, too.
+    /// Is this the storage of the donor whose kernel thread has the number `tid`? In a signal
+    /// handler, too.
     pub(crate) fn is_donor(&self, tid: i32) -> bool {
         // ORDERING: Relaxed; written before anybody has the record.
         tid != 0 && self.donor.load(Ordering::Relaxed) == tid && self.is_of_this_process()
     }
 
-    /// The number of the kernel thread whose storage this is, if that is a donor's: what the thread with this storage takes for its own.
+    /// The number of the kernel thread whose storage this is, if that is a donor's: what the thread
+    /// with this storage takes for its own.
     pub fn donor_number(&self) -> Option<i32> {
         // ORDERING: Relaxed; as above.
         Some(self.donor.load(Ordering::Relaxed)).filter(|&tid| tid != 0 && self.is_of_this_process())
     }
 
-    /// The worker that a thread with this storage is on. A recent answer; any thread, in a signal handler too.
+    /// The worker that a thread with this storage is on. A recent answer; any thread, in a signal
+    /// handler too.
     pub(crate) fn host(&self) -> Option<&'static Worker> {
         // ORDERING: Acquire, pairs with the Release in `set_host`.
         let host = self.host.load(Ordering::Acquire);
@@ -140,14 +159,16 @@ impl Identity {
         if host == DONOR_HANDLES { None } else { unsafe { host.as_ref() } }
     }
 
-    /// The thread with this TLS block is on `worker` from here on. The caller has [claimed](Self::claim) the block, or moves its thread.
+    /// The thread with this TLS block is on `worker` from here on. The caller has
+    /// [claimed](Self::claim) the block, or moves its thread.
     #[inline]
     pub(crate) fn set_host(&self, worker: &'static Worker) {
         // ORDERING: Release, pairs with the Acquire in `host`.
         self.host.store(ptr::from_ref(worker).cast_mut(), Ordering::Release);
     }
 
-    /// Claims the TLS block for a thread that is about to start on `worker`. Waits until the donor has returned from a handler of the program.
+    /// Claims the TLS block for a thread that is about to start on `worker`. Waits until the donor
+    /// has returned from a handler of the program.
     #[inline]
     pub(crate) fn claim(&self, worker: &'static Worker) {
         if self.donated && !self.take(ptr::from_ref(worker).cast_mut()) {
@@ -157,8 +178,8 @@ impl Identity {
 
     #[cold]
     fn claim_contended(&self, worker: &'static Worker) {
-        // Only DONOR_HANDLES makes the caller wait. A donor of a parent process handles nothing, and any other user is the caller itself.
-        // ORDERING: Relaxed; `take` acquires.
+        // Only DONOR_HANDLES makes the caller wait. A donor of a parent process handles nothing,
+        // and any other user is the caller itself. ORDERING: Relaxed; `take` acquires.
         while self.is_of_this_process() && self.host.load(Ordering::Relaxed) == DONOR_HANDLES {
             crate::park::give_core();
             if self.take(ptr::from_ref(worker).cast_mut()) {
@@ -167,27 +188,33 @@ impl Identity {
         }
     }
 
-    /// Takes the TLS block for `user`: a worker, or [`DONOR_HANDLES`]. False if another user has it.
+    /// Takes the TLS block for `user`: a worker, or [`DONOR_HANDLES`]. False if another user has
+    /// it.
     fn take(&self, user: *mut Worker) -> bool {
-        // ORDERING: Acquire, pairs with the Release in `release` and `end_handling`: the storage is as its last user has left it.
+        // ORDERING: Acquire, pairs with the Release in `release` and `end_handling`: the storage is
+        // as its last user has left it.
         self.host.compare_exchange(ptr::null_mut(), user, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// The thread with this TLS block has ended, and no worker runs with the block. The donor handles the signals that are left in the queue. No effect if no worker has the block.
+    /// The thread with this TLS block has ended, and no worker runs with the block. The donor
+    /// handles the signals that are left in the queue. No effect if no worker has the block.
     pub(crate) fn release(&'static self) {
-        // ORDERING: Relaxed; the caller has stored the worker, or has received the block from the worker that did.
+        // ORDERING: Relaxed; the caller has stored the worker, or has received the block from the
+        // worker that did.
         if matches!(self.host.load(Ordering::Relaxed), at if at.is_null() || at == DONOR_HANDLES) {
             return;
         }
         // ORDERING: Release, pairs with the Acquire in `take`.
         self.host.store(ptr::null_mut(), Ordering::Release);
-        // A sender whose signal this load misses has read the old host. It interrupts this kernel thread, whose handler checks again (`signals::on_kick`).
+        // A sender whose signal this load misses has read the old host. It interrupts this kernel
+        // thread, whose handler checks again (`signals::on_kick`).
         if self.signals.has_news() {
             crate::signals::notify_host(self);
         }
     }
 
-    /// The donor starts to handle signals of its thread. False if the thread is in a region, or the donor handles a signal already.
+    /// The donor starts to handle signals of its thread. False if the thread is in a region, or the
+    /// donor handles a signal already.
     pub(crate) fn begin_handling(&self) -> bool {
         self.take(DONOR_HANDLES)
     }
@@ -236,11 +263,13 @@ impl Identity {
 
     /// The kernel thread of `worker` is dedicated to the thread with this identity.
     pub(crate) fn set_dedicated_worker(&self, worker: &'static Worker) {
-        // ORDERING: Release, pairs with the Acquire in `take_dedicated_worker`: the worker is dedicated.
+        // ORDERING: Release, pairs with the Acquire in `take_dedicated_worker`: the worker is
+        // dedicated.
         self.dedicated_worker.store(ptr::from_ref(worker).cast_mut(), Ordering::Release);
     }
 
-    /// Takes the worker whose kernel thread is dedicated to the thread with this identity, for a team that houses the thread. Any thread.
+    /// Takes the worker whose kernel thread is dedicated to the thread with this identity, for a
+    /// team that houses the thread. Any thread.
     pub fn take_dedicated_worker(&self) -> Option<&'static Worker> {
         // ORDERING: Acquire, pairs with the Release in `set_dedicated_worker`.
         // SAFETY: null or a record, and records are never freed.
@@ -267,7 +296,8 @@ impl Identity {
         self.handled.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Was the record made in this process, and not before a fork? A donor's kernel thread exists only where it was.
+    /// Was the record made in this process, and not before a fork? A donor's kernel thread exists
+    /// only where it was.
     #[inline]
     pub(crate) fn is_of_this_process(&self) -> bool {
         self.generation == crate::pool::generation()
@@ -287,8 +317,8 @@ const DONOR_HANDLES: *mut Worker = ptr::without_provenance_mut(1);
 struct Pool {
     /// Last returned first: its storage is the likeliest to be in a cache.
     free: Vec<&'static Identity>,
-    /// One record per thread pointer that was ever asked for. A thread that is made where an ended one was gets the
-    /// ended one's.
+    /// One record per thread pointer that was ever asked for. A thread that is made where an ended
+    /// one was gets the ended one's.
     records: BTreeMap<usize, &'static Identity>,
 }
 
@@ -302,7 +332,8 @@ impl Pool {
         self.records.entry(fs).or_insert_with(|| Identity::new(fs, false))
     }
 
-    /// The record of a new donor. Replaces that of a thread that ended and had its storage in the same place.
+    /// The record of a new donor. Replaces that of a thread that ended and had its storage in the
+    /// same place.
     fn enter_donor(&mut self, identity: &'static Identity) {
         self.records.insert(identity.thread_pointer(), identity);
     }
@@ -311,14 +342,15 @@ impl Pool {
 static POOL: ForkMutex<Pool> = ForkMutex::new(Pool::new());
 static DONORS: AtomicUsize = AtomicUsize::new(0);
 
-/// An identity that nobody wears: a returned one, else a new donor's. `None` when identities cannot be borrowed here
-/// ([`support`]) or the system refuses another thread or its memory.
+/// An identity that nobody wears: a returned one, else a new donor's. `None` when identities cannot
+/// be borrowed here ([`support`]) or the system refuses another thread or its memory.
 ///
-/// Any thread, under any identity, not in a signal handler. Takes a lock for a few instructions; making a donor takes
-/// some ten microseconds, without the lock.
+/// Any thread, under any identity, not in a signal handler. Takes a lock for a few instructions;
+/// making a donor takes some ten microseconds, without the lock.
 ///
-/// The storage is as its last wearer left it: thread-local variables keep their values, `errno` and the locale too. The
-/// words of its [`arch::ThreadBlock`] are stale as well; the caller writes the scheduler's after wearing it.
+/// The storage is as its last wearer left it: thread-local variables keep their values, `errno` and
+/// the locale too. The words of its [`arch::ThreadBlock`] are stale as well; the caller writes the
+/// scheduler's after wearing it.
 pub fn borrow() -> Option<&'static Identity> {
     if let Support::None(_) = support() {
         return None;
@@ -349,10 +381,12 @@ fn make_donor() -> Option<&'static Identity> {
     Some(identity)
 }
 
-/// Returns what [`borrow`] lent, for the next borrower. Nobody wears it, and nobody will through the caller's reference.
+/// Returns what [`borrow`] lent, for the next borrower. Nobody wears it, and nobody will through
+/// the caller's reference.
 ///
-/// An identity that was borrowed before a fork is not lent again in the child: its kernel thread, and with it the claim to
-/// its number, is in the parent. Any thread, not in a signal handler. An identity that was not borrowed ends the process.
+/// An identity that was borrowed before a fork is not lent again in the child: its kernel thread,
+/// and with it the claim to its number, is in the parent. Any thread, not in a signal handler. An
+/// identity that was not borrowed ends the process.
 pub fn give_back(identity: &'static Identity) {
     if !identity.donated {
         crate::fatal("a kernel thread's own storage was given to the pool of donors");
@@ -364,8 +398,8 @@ pub fn give_back(identity: &'static Identity) {
     }
 }
 
-/// Ends all donors that are not borrowed, and waits until the destructors of their thread-local variables have run. Any thread, under its own identity, not in a
-/// signal handler.
+/// Ends all donors that are not borrowed, and waits until the destructors of their thread-local
+/// variables have run. Any thread, under its own identity, not in a signal handler.
 pub fn end_unused() {
     let mut unused = core::mem::take(&mut POOL.lock().free);
     unused.retain(|identity| identity.is_of_this_process());
@@ -379,7 +413,8 @@ pub fn end_unused() {
     unused.into_iter().for_each(donor::join);
 }
 
-/// The donor of this number, lent or not. Any thread, in a signal handler too; looks at all of them.
+/// The donor of this number, lent or not. Any thread, in a signal handler too; looks at all of
+/// them.
 pub fn of_donor(tid: i32) -> Option<&'static Identity> {
     directory::with_number(tid)
 }
@@ -391,31 +426,37 @@ pub fn of_donors_thread_pointer(fs: usize) -> Option<&'static Identity> {
 
 /// The identity in force on the calling kernel thread: its own storage's, unless it wears another.
 ///
-/// Called once per kernel thread, when it is registered; takes a lock and, the first time, makes the record. Not in a signal
-/// handler.
+/// Called once per kernel thread, when it is registered; takes a lock and, the first time, makes
+/// the record. Not in a signal handler.
 pub fn of_current_thread() -> &'static Identity {
     POOL.lock().record(arch::thread_pointer())
 }
 
-/// The identity of the calling kernel thread, one of the pool, which wears its own storage and leaves its record to another one before it ends ([`crate::pool::renew`]): so no other thread's is found behind the same thread
-/// pointer, and the record need not be. Takes no lock and allocates nothing.
+/// The identity of the calling kernel thread, one of the pool, which wears its own storage and
+/// leaves its record to another one before it ends ([`crate::pool::renew`]): so no other thread's
+/// is found behind the same thread pointer, and the record need not be. Takes no lock and allocates
+/// nothing.
 pub(crate) fn of_pool_thread() -> Identity {
     Identity::of(arch::thread_pointer(), false)
 }
 
-/// Makes the calling kernel thread run with the storage of `identity` from here on. Changes the thread pointer and nothing
-/// else: one load, one comparison and one instruction where the processor has it, else a system call.
+/// Makes the calling kernel thread run with the storage of `identity` from here on. Changes the
+/// thread pointer and nothing else: one load, one comparison and one instruction where the
+/// processor has it, else a system call.
 ///
 /// # Safety
-/// * Nobody else wears `identity`, and it was obtained in this process or a parent (see the page on forks).
-/// * No address of thread-local storage, `errno`'s included, is live across the call: the compiler may keep one over
-///   any inlined code, so callers are not inlined into code that has some.
-/// * The scheduler's words of the thread block are carried over before anybody reads them, a signal handler included.
+/// * Nobody else wears `identity`, and it was obtained in this process or a parent (see the page on
+///   forks).
+/// * No address of thread-local storage, `errno`'s included, is live across the call: the compiler
+///   may keep one over any inlined code, so callers are not inlined into code that has some.
+/// * The scheduler's words of the thread block are carried over before anybody reads them, a signal
+///   handler included.
 /// * [`support`] is not `None`, unless `identity` is in force already.
 #[inline]
 pub unsafe fn wear(identity: &Identity) {
     if support::is_direct() {
-        // SAFETY: `is_direct` says that the kernel allows the instruction; the rest is the caller's word.
+        // SAFETY: `is_direct` says that the kernel allows the instruction; the rest is the caller's
+        // word.
         unsafe { arch::set_thread_pointer(identity.thread_pointer()) };
     } else {
         // SAFETY: passed on.
@@ -451,8 +492,9 @@ pub fn count() -> usize {
     DONORS.load(Ordering::Relaxed)
 }
 
-/// In the child of a fork: the donors' kernel threads do not exist. The pool and the records are leaked, the lock is new.
-/// What is worn or held by suspended contexts stays valid storage (see the page).
+/// In the child of a fork: the donors' kernel threads do not exist. The pool and the records are
+/// leaked, the lock is new. What is worn or held by suspended contexts stays valid storage (see the
+/// page).
 ///
 /// # Safety
 /// Only in the child of a fork, before it has a second thread. Neither allocates nor locks.

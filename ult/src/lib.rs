@@ -1,7 +1,8 @@
 //! User-level threads on kernel-thread workers.
 //!
-//! `ult` knows stacks, context switches, workers, parking, deques and machine topology. It knows nothing
-//! about OpenMP and has no C interface; the `libomp-shim` crate gives OpenMP's meaning to what is here.
+//! `ult` knows stacks, context switches, workers, parking, deques and machine topology. It knows
+//! nothing about OpenMP and has no C interface; the `libomp-shim` crate gives OpenMP's meaning to
+//! what is here.
 //!
 //! | room | what lives there |
 //! |---|---|

@@ -1,15 +1,18 @@
 //! The loader's list of objects and `fork`.
 //!
-//! The C library's `dl_iterate_phdr` holds a lock of the loader that a child of `fork` inherits as it is (glibc 2.36): where another
-//! thread was in it, the child's first region waited for ever. So who walks the list here shares a lock that a fork takes for itself.
-//! Walks of others (the program's own) are not covered.
+//! The C library's `dl_iterate_phdr` holds a lock of the loader that a child of `fork` inherits as
+//! it is (glibc 2.36): where another thread was in it, the child's first region waited for ever. So
+//! who walks the list here shares a lock that a fork takes for itself. Walks of others (the
+//! program's own) are not covered.
 //!
-//! Tried and rejected: not asking the loader in a child (it would miss the copies of the C++ runtime in what it loads itself).
+//! Tried and rejected: not asking the loader in a child (it would miss the copies of the C++
+//! runtime in what it loads itself).
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_int, c_void};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// A lock of the standard library: a futex and nothing else, so that it means the same in a child as in its parent.
+/// A lock of the standard library: a futex and nothing else, so that it means the same in a child
+/// as in its parent.
 static WALKS: RwLock<()> = RwLock::new(());
 
 /// The fork's hold on [`WALKS`], from before it until after it, in the parent and in the child.
@@ -23,7 +26,8 @@ static HELD: Held = Held(UnsafeCell::new(None));
 /// What [`walk`] calls for each object, as `dl_iterate_phdr` has it: not zero ends the walk.
 pub type Callback = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
 
-/// The C library's `dl_iterate_phdr`, not during a fork. Any thread, but not from within `callback`.
+/// The C library's `dl_iterate_phdr`, not during a fork. Any thread, but not from within
+/// `callback`.
 ///
 /// # Safety
 /// `callback` may be called with `data`, and does not unwind.
@@ -33,7 +37,8 @@ pub unsafe fn walk(callback: Callback, data: *mut c_void) {
     unsafe { libc::dl_iterate_phdr(Some(callback), data) };
 }
 
-/// The function `name` of the first loaded object that defines it and not `mark`. Takes no lock that a thread in `dlopen` holds while it runs constructors.
+/// The function `name` of the first loaded object that defines it and not `mark`. Takes no lock
+/// that a thread in `dlopen` holds while it runs constructors.
 pub fn function_of_others(name: &CStr, mark: &CStr) -> Option<usize> {
     let mut found = None;
     crate::objects::for_each_since(u64::MAX, |object| {

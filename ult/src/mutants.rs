@@ -1,13 +1,16 @@
-//! Deliberate mistakes ("mutants"), to find out whether the tests would notice them. `docs/mutants.md` says how to use them.
+//! Deliberate mistakes ("mutants"), to find out whether the tests would notice them.
+//! `docs/mutants.md` says how to use them.
 //!
-//! Lives here: the macro [`mutant!`](crate::mutant), and which mutant this process runs as. The mistakes stand where they are
-//! made, one condition each; `cargo xtask mutants` has the list.
+//! Lives here: the macro [`mutant!`](crate::mutant), and which mutant this process runs as. The
+//! mistakes stand where they are made, one condition each; `cargo xtask mutants` has the list.
 //!
-//! Without the cargo feature `mutants`, which no ordinary build has, the macro is the constant `false` and nothing of this is
-//! left in the library. With it a process is the mutant that `GANGWAY_MUTANT` names, or none: one build carries them all.
+//! Without the cargo feature `mutants`, which no ordinary build has, the macro is the constant
+//! `false` and nothing of this is left in the library. With it a process is the mutant that
+//! `GANGWAY_MUTANT` names, or none: one build carries them all.
 //!
-//! Tried and rejected: a source patch per mutant (a build each, half a minute times fifty), and a tool that changes operators
-//! at random (most of what it makes does not differ, or does not start).
+//! Tried and rejected: a source patch per mutant (a build each, half a minute times fifty), and a
+//! tool that changes operators at random (most of what it makes does not differ, or does not
+//! start).
 
 /// Is this process the mutant of that name? A constant `false` without the feature `mutants`.
 #[cfg(not(feature = "mutants"))]

@@ -1,8 +1,10 @@
-//! The loaded objects: the functions that they define, the symbols that they refer to, where their code is.
+//! The loaded objects: the functions that they define, the symbols that they refer to, where their
+//! code is.
 //!
-//! Only what `exceptions` and `stall` need of ELF: one name, looked up in one object by its GNU hash table or, failing
-//! that, its System V one (indirect functions do not count); and the names that an object leaves to others, found by way
-//! of its relocations, because no table tells the number of symbols in an object that defines none.
+//! Only what `exceptions` and `stall` need of ELF: one name, looked up in one object by its GNU
+//! hash table or, failing that, its System V one (indirect functions do not count); and the names
+//! that an object leaves to others, found by way of its relocations, because no table tells the
+//! number of symbols in an object that defines none.
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::{mem, ptr};
@@ -65,15 +67,18 @@ struct Walk<F> {
 /// The latest of the loader's counts that anybody has been told.
 static LATEST: AtomicU64 = AtomicU64::new(0);
 
-/// Calls `visit` for every object if loads or unloads have happened since `before`, a value that this returned.
+/// Calls `visit` for every object if loads or unloads have happened since `before`, a value that
+/// this returned.
 ///
-/// Returns the present value if it did, `None` if nothing changed. Takes the loader's lock, which threads that ask often wait for.
+/// Returns the present value if it did, `None` if nothing changed. Takes the loader's lock, which
+/// threads that ask often wait for.
 pub(crate) fn for_each_since(before: u64, visit: impl FnMut(&Object)) -> Option<u64> {
     let mut walk = Walk { before, now: None, visit };
     // SAFETY: the callback gets our `walk` back, which outlives the call.
     unsafe { crate::loader::walk(callback_of(&walk), (&raw mut walk).cast()) };
     if let Some(now) = walk.now {
-        // ORDERING: Relaxed; a number, and whoever acts on it asks the loader. Both counts only grow.
+        // ORDERING: Relaxed; a number, and whoever acts on it asks the loader. Both counts only
+        // grow.
         LATEST.fetch_max(now, Relaxed);
     }
     walk.now
@@ -140,7 +145,8 @@ impl Object {
         (!object.strings.is_null() && !object.symbols.is_null()).then_some(object)
     }
 
-    /// The C library turns these offsets into addresses when it loads an object, but not in the kernel's own one.
+    /// The C library turns these offsets into addresses when it loads an object, but not in the
+    /// kernel's own one.
     fn set(&mut self, tag: i64, value: usize) {
         let address = if value < self.base { self.base.wrapping_add(value) } else { value };
         match tag {
@@ -174,13 +180,17 @@ impl Object {
     pub(crate) fn code(&self) -> impl Iterator<Item = (usize, usize)> {
         // SAFETY: the loader's own description of the object, mapped as long as the object.
         let headers = unsafe { core::slice::from_raw_parts(self.headers, self.header_count) };
-        headers.iter().filter(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0).map(|header| {
-            let start = self.base.wrapping_add(header.p_vaddr as usize);
-            (start, start.wrapping_add(header.p_memsz as usize))
-        })
+        headers
+            .iter()
+            .filter(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0)
+            .map(|header| {
+                let start = self.base.wrapping_add(header.p_vaddr as usize);
+                (start, start.wrapping_add(header.p_memsz as usize))
+            })
     }
 
-    /// Where the sorted table of this object's call frame information is (`.eh_frame_hdr`), if it has one.
+    /// Where the sorted table of this object's call frame information is (`.eh_frame_hdr`), if it
+    /// has one.
     pub(crate) fn frames(&self) -> Option<usize> {
         // SAFETY: as in `code`.
         let headers = unsafe { core::slice::from_raw_parts(self.headers, self.header_count) };
@@ -188,7 +198,8 @@ impl Object {
         Some(self.base.wrapping_add(header.p_vaddr as usize))
     }
 
-    /// Does this object use a symbol that it does not define, whose name begins with one of `prefixes`?
+    /// Does this object use a symbol that it does not define, whose name begins with one of
+    /// `prefixes`?
     pub(crate) fn refers_to(&self, prefixes: &[&[u8]]) -> bool {
         // SAFETY: tables of an object that the loader has accepted.
         [self.calls, self.data].iter().any(|table| unsafe { self.refers_in(table, prefixes) })
@@ -200,12 +211,15 @@ impl Object {
         if table.first.is_null() {
             return false;
         }
-        // SAFETY: the caller's word; the upper half of `info` is an index into the object's symbols, zero for none.
+        // SAFETY: the caller's word; the upper half of `info` is an index into the object's
+        // symbols, zero for none.
         unsafe {
             let entries = core::slice::from_raw_parts(table.first, table.bytes / size_of::<Rela>());
-            entries.iter().map(|entry| (entry.info >> 32) as usize).any(|index| index != 0 && {
-                let symbol = &*self.symbols.add(index);
-                symbol.st_shndx == 0 && self.name_begins(symbol, prefixes)
+            entries.iter().map(|entry| (entry.info >> 32) as usize).any(|index| {
+                index != 0 && {
+                    let symbol = &*self.symbols.add(index);
+                    symbol.st_shndx == 0 && self.name_begins(symbol, prefixes)
+                }
             })
         }
     }
@@ -222,15 +236,21 @@ impl Object {
     /// `gnu_hash` is a valid table of this object.
     unsafe fn find_gnu(&self, name: &CStr) -> Option<usize> {
         let wanted = name.to_bytes().iter().fold(5381_u32, |h, &c| h.wrapping_mul(33).wrapping_add(c.into()));
-        // SAFETY: layout of the table: four words, the filter (address-sized words), the buckets, the chains.
+        // SAFETY: layout of the table: four words, the filter (address-sized words), the buckets,
+        // the chains.
         unsafe {
-            let [buckets, first, filter_words, shift] = [0, 1, 2, 3].map(|word| *self.gnu_hash.add(word) as usize);
+            let [buckets, first, filter_words, shift] =
+                [0, 1, 2, 3].map(|word| *self.gnu_hash.add(word) as usize);
             if buckets == 0 || filter_words == 0 {
                 return None;
             }
             // Two bits of one word for each name that is there: nearly all others end here.
-            let word = *self.gnu_hash.add(4).cast::<usize>().add((wanted / usize::BITS) as usize % filter_words);
-            if [wanted, wanted.unbounded_shr(shift as u32)].into_iter().any(|bit| word >> (bit % usize::BITS) & 1 == 0) {
+            let word =
+                *self.gnu_hash.add(4).cast::<usize>().add((wanted / usize::BITS) as usize % filter_words);
+            if [wanted, wanted.unbounded_shr(shift as u32)]
+                .into_iter()
+                .any(|bit| word >> (bit % usize::BITS) & 1 == 0)
+            {
                 return None;
             }
             let bucket = self.gnu_hash.add(4 + filter_words * (mem::size_of::<usize>() / 4));
@@ -238,7 +258,9 @@ impl Object {
             let mut index = *bucket.add(wanted as usize % buckets) as usize;
             while index >= first {
                 let hash = *chain.add(index - first);
-                if hash | 1 == wanted | 1 && let Some(address) = self.defined(index, name) {
+                if hash | 1 == wanted | 1
+                    && let Some(address) = self.defined(index, name)
+                {
                     return Some(address);
                 }
                 if hash & 1 != 0 {
@@ -253,8 +275,9 @@ impl Object {
     /// # Safety
     /// `sysv_hash` is a valid table of this object.
     unsafe fn find_sysv(&self, name: &CStr) -> Option<usize> {
-        // SAFETY: layout of the table: number of buckets, number of symbols, buckets, chains. Every symbol is looked
-        // at: this is the rare table, and then the number of symbols is what it is good for.
+        // SAFETY: layout of the table: number of buckets, number of symbols, buckets, chains. Every
+        // symbol is looked at: this is the rare table, and then the number of symbols is what it is
+        // good for.
         unsafe {
             let symbols = *self.sysv_hash.add(1) as usize;
             (1..symbols).find_map(|index| self.defined(index, name))
@@ -267,7 +290,8 @@ impl Object {
         // SAFETY: the caller's index; a symbol's name is an offset into the string table.
         unsafe {
             let symbol = &*self.symbols.add(index);
-            let is_function = symbol.st_info & 0xf == STT_FUNC && symbol.st_shndx != 0 && symbol.st_value != 0;
+            let is_function =
+                symbol.st_info & 0xf == STT_FUNC && symbol.st_shndx != 0 && symbol.st_value != 0;
             let same = || CStr::from_ptr(self.strings.add(symbol.st_name as usize)) == name;
             (is_function && same()).then(|| self.base.wrapping_add(symbol.st_value as usize))
         }

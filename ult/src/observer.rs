@@ -1,14 +1,15 @@
 //! Who is told what the scheduler does: one observer for the process, the layer above's recorder.
 //!
-//! What lives here: the events, and the one word that says whether anybody listens. What may not: what becomes of them, and anything
-//! of OpenMP's.
+//! What lives here: the events, and the one word that says whether anybody listens. What may not:
+//! what becomes of them, and anything of OpenMP's.
 //!
-//! Off, each place costs one relaxed load and a branch that is not taken. On, the observer is called in the middle of the scheduler: it must not
-//! wait, lock, allocate by the C library, or call back. [`Event::Preempted`] and the [`Event::Switches`] behind it come in a signal handler, which has
-//! interrupted program code, never the observer itself.
+//! Off, each place costs one relaxed load and a branch that is not taken. On, the observer is
+//! called in the middle of the scheduler: it must not wait, lock, allocate by the C library, or
+//! call back. [`Event::Preempted`] and the [`Event::Switches`] behind it come in a signal handler,
+//! which has interrupted program code, never the observer itself.
 //!
-//! Rejected: a hook for each event (a dozen words to set and to test), and counters alone ([`crate::stall::counters`] has them: they do not say when,
-//! where and of whom).
+//! Rejected: a hook for each event (a dozen words to set and to test), and counters alone
+//! ([`crate::stall::counters`] has them: they do not say when, where and of whom).
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -50,7 +51,8 @@ pub enum Event {
     },
     /// The ULT has ended.
     UltEnds,
-    /// The monitor has found another worker that reaches no switch point while others wait behind it. On the monitor's thread, or on that worker.
+    /// The monitor has found another worker that reaches no switch point while others wait behind
+    /// it. On the monitor's thread, or on that worker.
     Stalls {
         /// Where that worker's record is: [`crate::worker::Worker::is_watched_at`].
         watched: usize,
@@ -60,14 +62,16 @@ pub enum Event {
         /// As above.
         watched: usize,
     },
-    /// In the handler of the monitor's signal: the context that ran is about to be left, if there is another one to go to.
+    /// In the handler of the monitor's signal: the context that ran is about to be left, if there
+    /// is another one to go to.
     Preempted,
     /// The monitor has the contexts behind a worker taken over. On the monitor's thread.
     HandsOff {
         /// As above.
         watched: usize,
     },
-    /// The process is the child of a fork, whose only thread this is. In the C library's handler: nothing is allocated.
+    /// The process is the child of a fork, whose only thread this is. In the C library's handler:
+    /// nothing is allocated.
     Forked,
 }
 
@@ -79,7 +83,8 @@ pub struct Observer {
 
 static OBSERVER: AtomicPtr<Observer> = AtomicPtr::new(ptr::null_mut());
 
-/// Has `observer` told of what happens from here on; `None`: nobody. Who is in the middle of an event may still tell the last one.
+/// Has `observer` told of what happens from here on; `None`: nobody. Who is in the middle of an
+/// event may still tell the last one.
 pub fn set(observer: Option<&'static Observer>) {
     let observer = observer.map_or(ptr::null_mut(), |observer| ptr::from_ref(observer).cast_mut());
     // ORDERING: Release, pairs with the Acquire in `tell_it`.

@@ -1,16 +1,18 @@
 //! How a kernel thread sleeps and is woken.
 //!
-//! A [`Parker`] belongs to one kernel thread and is never freed while anyone may wake it. It is one futex word with
-//! three states; a [`Sleepers`] count lets whoever publishes work skip the search for a sleeper when nobody
-//! sleeps. The protocol, its proof sketch and what was rejected are in `docs/protocols/park.md`; the model is
-//! `tests/loom_park.rs`.
+//! A [`Parker`] belongs to one kernel thread and is never freed while anyone may wake it. It is one
+//! futex word with three states; a [`Sleepers`] count lets whoever publishes work skip the search
+//! for a sleeper when nobody sleeps. The protocol, its proof sketch and what was rejected are in
+//! `docs/protocols/park.md`; the model is `tests/loom_park.rs`.
 //!
-//! What may not live here: how long to spin before sleeping, whom to wake, what there is to wait for.
+//! What may not live here: how long to spin before sleeping, whom to wake, what there is to wait
+//! for.
 //!
-//! The pattern both types serve (Dekker's): each side publishes, fences, then looks. The sleeper publishes that it
-//! sleeps and looks for work; the waker publishes work and looks for sleepers. With a full fence on both sides at least
-//! one of them sees the other. Rejected: a token that `unpark` always leaves (an atomic read-modify-write on a
-//! shared line per published task, although nearly always nobody sleeps), and a mutex with a condition variable (a lock
+//! The pattern both types serve (Dekker's): each side publishes, fences, then looks. The sleeper
+//! publishes that it sleeps and looks for work; the waker publishes work and looks for sleepers.
+//! With a full fence on both sides at least one of them sees the other. Rejected: a token that
+//! `unpark` always leaves (an atomic read-modify-write on a shared line per published task,
+//! although nearly always nobody sleeps), and a mutex with a condition variable (a lock
 //! word to repair after `fork`, and two cache lines instead of four bytes).
 
 use crate::const_fn_unless_loom;
@@ -26,20 +28,29 @@ const NOTIFIED: u32 = 2;
 
 /// Lets other kernel threads have the core for a moment. Any thread; keeps `errno`.
 ///
-/// The kernel is asked directly: `libc::sched_yield` and `std::thread::yield_now` call the symbol `sched_yield`, which the
-/// layer above may define for the program, to switch between ULTs.
+/// The kernel is asked directly: `libc::sched_yield` and `std::thread::yield_now` call the symbol
+/// `sched_yield`, which the layer above may define for the program, to switch between ULTs.
 #[inline]
 pub fn give_core() {
     // SAFETY: no arguments, no memory.
     unsafe { libc::syscall(libc::SYS_sched_yield) };
 }
 
-/// Lets other kernel threads have the core for some 20 to 100 us. Any thread; keeps `errno`. Since Linux 6.18 a yield costs who
-/// shares the core with a thread that spins the rest of a time slice, milliseconds; who sleeps and is woken runs at once.
+/// Lets other kernel threads have the core for some 20 to 100 us. Any thread; keeps `errno`. Since
+/// Linux 6.18 a yield costs who shares the core with a thread that spins the rest of a time slice,
+/// milliseconds; who sleeps and is woken runs at once.
 pub(crate) fn nap() {
     let time = libc::timespec { tv_sec: 0, tv_nsec: 20_000 };
     // SAFETY: a valid time; the rest that a signal leaves is not asked for.
-    unsafe { libc::syscall(libc::SYS_clock_nanosleep, libc::CLOCK_MONOTONIC, 0, &raw const time, core::ptr::null_mut::<libc::timespec>()) };
+    unsafe {
+        libc::syscall(
+            libc::SYS_clock_nanosleep,
+            libc::CLOCK_MONOTONIC,
+            0,
+            &raw const time,
+            core::ptr::null_mut::<libc::timespec>(),
+        )
+    };
 }
 
 /// The bed of one kernel thread.
@@ -71,38 +82,44 @@ impl Parker {
         }
     }
 
-    /// Announces sleep, then evaluates `stay_awake` after a full fence. If that says true, cancels and returns false.
-    /// Otherwise sleeps until an [`unpark`](Self::unpark), the timeout, a signal or nothing in particular, and returns true.
+    /// Announces sleep, then evaluates `stay_awake` after a full fence. If that says true, cancels
+    /// and returns false. Otherwise sleeps until an [`unpark`](Self::unpark), the timeout, a
+    /// signal or nothing in particular, and returns true.
     ///
-    /// `stay_awake` must look at everything the caller waits for; relaxed loads are enough there. It is called once. The
-    /// caller loops: returning says nothing about the condition. Only the owning thread may call this.
+    /// `stay_awake` must look at everything the caller waits for; relaxed loads are enough there.
+    /// It is called once. The caller loops: returning says nothing about the condition. Only
+    /// the owning thread may call this.
     pub fn park_unless(&self, stay_awake: impl FnMut() -> bool, timeout: Option<Duration>) -> bool {
         self.rest_unless(stay_awake, timeout).slept
     }
 
-    /// As [`park_unless`](Self::park_unless), and tells also whether an [`unpark`](Self::unpark) returned true meanwhile.
+    /// As [`park_unless`](Self::park_unless), and tells also whether an [`unpark`](Self::unpark)
+    /// returned true meanwhile.
     pub fn rest_unless(&self, mut stay_awake: impl FnMut() -> bool, timeout: Option<Duration>) -> Rest {
         let state = self.state.word();
-        // ORDERING: Release, pairs with the CAS in `notify`: what the owner noted about this sleep is seen by its waker. The
-        // fence below orders it before the look.
+        // ORDERING: Release, pairs with the CAS in `notify`: what the owner noted about this sleep
+        // is seen by its waker. The fence below orders it before the look.
         state.store(PARKED, Ordering::Release);
-        // ORDERING: SeqCst pairs with the fence in `unpark` and `Sleepers::any`: we see the work or the waker sees us.
+        // ORDERING: SeqCst pairs with the fence in `unpark` and `Sleepers::any`: we see the work or
+        // the waker sees us.
         fence(Ordering::SeqCst);
         let sleep = !stay_awake();
         if sleep {
             self.state.wait(PARKED, timeout);
         }
         // A swap, not a store: it must not miss the release of a waker that got in first.
-        // ORDERING: Acquire pairs with the Release of the CAS in `unpark`: the waker's writes are visible to us.
+        // ORDERING: Acquire pairs with the Release of the CAS in `unpark`: the waker's writes are
+        // visible to us.
         let notified = state.swap(RUNNING, Ordering::Acquire) == NOTIFIED;
         Rest { slept: sleep, notified }
     }
 
-    /// Wakes the owner if it sleeps. Call it after publishing what the owner waits for. Returns whether this call is the
-    /// one that woke it.
+    /// Wakes the owner if it sleeps. Call it after publishing what the owner waits for. Returns
+    /// whether this call is the one that woke it.
     ///
-    /// An owner that is awake costs one fence and one load. False means that the owner is awake or being woken
-    /// by another thread: either way its next `stay_awake` sees what was published. Any thread may call this.
+    /// An owner that is awake costs one fence and one load. False means that the owner is awake or
+    /// being woken by another thread: either way its next `stay_awake` sees what was published.
+    /// Any thread may call this.
     #[inline]
     pub fn unpark(&self) -> bool {
         self.unpark_and(|| ())
@@ -116,21 +133,24 @@ impl Parker {
         self.unpark_behind_fence(first)
     }
 
-    /// As [`unpark_and`](Self::unpark_and), by who has passed a full fence since it published what the owner may wait for: one for many owners.
+    /// As [`unpark_and`](Self::unpark_and), by who has passed a full fence since it published what
+    /// the owner may wait for: one for many owners.
     #[inline]
     pub fn unpark_behind_fence(&self, first: impl FnOnce()) -> bool {
         // ORDERING: Relaxed, after the caller's fence.
         self.state.word().load(Ordering::Relaxed) == PARKED && self.notify(first)
     }
 
-    /// Whether the owner is announced as asleep and nobody has woken it yet; stale by the time the caller looks at it.
+    /// Whether the owner is announced as asleep and nobody has woken it yet; stale by the time the
+    /// caller looks at it.
     #[inline]
     pub fn is_parked(&self) -> bool {
         // ORDERING: Relaxed: a hint.
         self.state.word().load(Ordering::Relaxed) == PARKED
     }
 
-    /// Makes a parker inherited through `fork` usable by a new owner. The sleeper it described does not exist here.
+    /// Makes a parker inherited through `fork` usable by a new owner. The sleeper it described does
+    /// not exist here.
     ///
     /// # Safety
     /// Only in the child of a `fork`, while it has one thread.
@@ -141,15 +161,11 @@ impl Parker {
 
     #[cold]
     fn notify(&self, first: impl FnOnce()) -> bool {
-        // ORDERING: Release pairs with the Acquire swap in `park_unless`. The fence in `unpark` releases as much already; this
-        // says so to readers and to race detectors that do not understand fences. Acquire pairs with the store in
-        // `park_unless`. A failure publishes nothing.
-        let taken = self.state.word().compare_exchange(
-            PARKED,
-            NOTIFIED,
-            Ordering::AcqRel,
-            Ordering::Relaxed,
-        );
+        // ORDERING: Release pairs with the Acquire swap in `park_unless`. The fence in `unpark`
+        // releases as much already; this says so to readers and to race detectors that do not
+        // understand fences. Acquire pairs with the store in `park_unless`. A failure publishes
+        // nothing.
+        let taken = self.state.word().compare_exchange(PARKED, NOTIFIED, Ordering::AcqRel, Ordering::Relaxed);
         if taken.is_ok() {
             first();
             self.state.wake(1);
@@ -164,10 +180,12 @@ impl Default for Parker {
     }
 }
 
-/// How many threads are about to sleep or asleep, so that publishing work with everyone awake costs a fence and a load.
+/// How many threads are about to sleep or asleep, so that publishing work with everyone awake costs
+/// a fence and a load.
 ///
-/// A sleeper calls [`enter`](Self::enter), then [`Parker::park_unless`], then [`leave`](Self::leave). A publisher calls
-/// [`any`](Self::any) after publishing and only then looks for somebody to unpark.
+/// A sleeper calls [`enter`](Self::enter), then [`Parker::park_unless`], then
+/// [`leave`](Self::leave). A publisher calls [`any`](Self::any) after publishing and only then
+/// looks for somebody to unpark.
 #[derive(Debug)]
 pub struct Sleepers {
     count: AtomicUsize,
@@ -195,7 +213,8 @@ impl Sleepers {
         self.count.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether anybody needs waking, for a caller that has just published work. Has a full fence of its own.
+    /// Whether anybody needs waking, for a caller that has just published work. Has a full fence of
+    /// its own.
     #[inline]
     pub fn any(&self) -> bool {
         // ORDERING: SeqCst pairs with the fence in `park_unless`.

@@ -1,11 +1,13 @@
-//! The pool of our own kernel threads: started on demand, kept when idle, rebuilt in the child of a fork.
+//! The pool of our own kernel threads: started on demand, kept when idle, rebuilt in the child of a
+//! fork.
 //!
-//! What lives here: starting, lending, taking back, and counting workers; the process-wide hooks (fork, end of a
-//! program's thread). What may not: scheduling ([`crate::sched`]) and meaning (the layer above decides how many
-//! workers a team gets).
+//! What lives here: starting, lending, taking back, and counting workers; the process-wide hooks
+//! (fork, end of a program's thread). What may not: scheduling ([`crate::sched`]) and meaning (the
+//! layer above decides how many workers a team gets).
 //!
-//! The pool never shrinks and is never torn down: at exit the operating system takes the threads, because program
-//! code may still enter regions from `atexit` handlers and destructors. Its kernel threads may be replaced ([`renew`]). Tried and rejected: joining the workers in a
+//! The pool never shrinks and is never torn down: at exit the operating system takes the threads,
+//! because program code may still enter regions from `atexit` handlers and destructors. Its kernel
+//! threads may be replaced ([`renew`]). Tried and rejected: joining the workers in a
 //! library destructor (deadlocks when `exit` is called from inside a region).
 
 use core::cell::UnsafeCell;
@@ -26,7 +28,8 @@ pub mod renew;
 /// A mutex that the child of a fork may forget: the thread that held it may not exist there.
 pub(crate) struct ForkMutex<T>(UnsafeCell<Mutex<T>>);
 
-// SAFETY: a Mutex is Sync; the cell is only written by `forget` in a child that has a single thread.
+// SAFETY: a Mutex is Sync; the cell is only written by `forget` in a child that has a single
+// thread.
 unsafe impl<T: Send> Sync for ForkMutex<T> {}
 
 impl<T> ForkMutex<T> {
@@ -61,12 +64,14 @@ impl<T> ForkMutex<T> {
     /// # Safety
     /// Only in the child of a fork, before it has a second thread.
     pub(crate) unsafe fn forget(&self, value: T) {
-        // SAFETY: single-threaded by the caller's word; `write` drops nothing, so no allocator is called.
+        // SAFETY: single-threaded by the caller's word; `write` drops nothing, so no allocator is
+        // called.
         unsafe { self.0.get().write(Mutex::new(value)) };
     }
 }
 
-/// What a lent worker is to do: run `entry(argument)` as a ULT of `stack_size` bytes, then come back.
+/// What a lent worker is to do: run `entry(argument)` as a ULT of `stack_size` bytes, then come
+/// back.
 pub struct Assignment {
     /// First function of the ULT. When it returns, the ULT ends and the worker is idle again.
     pub entry: unsafe fn(*mut ()),
@@ -76,8 +81,9 @@ pub struct Assignment {
     pub stack_size: usize,
 }
 
-/// An assignment on its way, and the descriptor of its ULT. The sender makes it: a worker's first allocation would have the C library set up
-/// a heap for it, which takes longer than all else that it does before its first region.
+/// An assignment on its way, and the descriptor of its ULT. The sender makes it: a worker's first
+/// allocation would have the C library set up a heap for it, which takes longer than all else that
+/// it does before its first region.
 pub(crate) struct Letter {
     assignment: Assignment,
     ult: Option<Box<Ult>>,
@@ -111,11 +117,12 @@ unsafe impl Sync for Signals {}
 
 static INITIALISE: Once = Once::new();
 
-/// How often this process has been born of a fork since the library was loaded. Structures made under another
-/// generation belong to threads that do not exist any more.
+/// How often this process has been born of a fork since the library was loaded. Structures made
+/// under another generation belong to threads that do not exist any more.
 #[inline]
 pub fn generation() -> u32 {
-    // ORDERING: Relaxed; written only in a child that has a single thread, which sees its own write.
+    // ORDERING: Relaxed; written only in a child that has a single thread, which sees its own
+    // write.
     GENERATION.load(Ordering::Relaxed)
 }
 
@@ -125,7 +132,8 @@ pub fn started() -> usize {
     STARTED.load(Ordering::Relaxed)
 }
 
-/// Sets how many shared workers the pool may have: what the machine is good for, less the program's own thread.
+/// Sets how many shared workers the pool may have: what the machine is good for, less the program's
+/// own thread.
 pub fn set_limit(workers: usize) {
     // ORDERING: Relaxed; a setting.
     LIMIT.store(workers, Ordering::Relaxed);
@@ -161,9 +169,10 @@ pub fn prepare(count: usize) -> usize {
     SHARED.load(Ordering::Relaxed)
 }
 
-/// A region begins whose `count` further threads share workers: starts workers until all such threads of the process could
-/// have one each, beside those that are lent, at most [`limit`]. Returns what [`unseat`] has to be told when it ends: 0 once
-/// the pool is full, so that regions of a process that runs at its limit share no counter.
+/// A region begins whose `count` further threads share workers: starts workers until all such
+/// threads of the process could have one each, beside those that are lent, at most [`limit`].
+/// Returns what [`unseat`] has to be told when it ends: 0 once the pool is full, so that regions of
+/// a process that runs at its limit share no counter.
 pub fn seat(count: usize) -> usize {
     // ORDERING: Relaxed; as in `prepare`.
     if SHARED.load(Ordering::Relaxed) >= limit() {
@@ -175,8 +184,9 @@ pub fn seat(count: usize) -> usize {
     count
 }
 
-/// A kernel thread of a program that has several forks an outermost region. Until [`leave_region`] it has a processor to itself, as
-/// far as the workers are concerned: they are counted on for the others.
+/// A kernel thread of a program that has several forks an outermost region. Until [`leave_region`]
+/// it has a processor to itself, as far as the workers are concerned: they are counted on for the
+/// others.
 pub fn enter_region() {
     // ORDERING: Relaxed; a count by itself.
     FORKERS.fetch_add(1, Ordering::Relaxed);
@@ -190,7 +200,8 @@ pub fn leave_region() {
     let _ = FORKERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
 }
 
-/// How many kernel threads, the forking one included, have a processor while the other forkers have one each. At least 1.
+/// How many kernel threads, the forking one included, have a processor while the other forkers have
+/// one each. At least 1.
 pub(crate) fn share() -> usize {
     // ORDERING: Relaxed; a recent number will do.
     share_of(limit() + 1, FORKERS.load(Ordering::Relaxed))
@@ -226,11 +237,13 @@ fn lent() -> usize {
 pub fn shared_worker(n: usize) -> Option<&'static Worker> {
     // ORDERING: Relaxed; as in `prepare`.
     let count = SHARED.load(Ordering::Relaxed);
-    let mut shared = (0..worker::table_len()).filter_map(worker::at).filter(|w| w.is_shared() && !w.is_standing_in());
+    let mut shared =
+        (0..worker::table_len()).filter_map(worker::at).filter(|w| w.is_shared() && !w.is_standing_in());
     shared.nth(n % count.max(1))
 }
 
-/// Takes `count` idle shared workers for threads that stay on them, starting some within the [`limit`]; all or none.
+/// Takes `count` idle shared workers for threads that stay on them, starting some within the
+/// [`limit`]; all or none.
 pub fn lease(count: usize, into: &mut Vec<&'static Worker>) -> bool {
     if count > limit() {
         return false;
@@ -254,7 +267,8 @@ pub fn lease(count: usize, into: &mut Vec<&'static Worker>) -> bool {
     true
 }
 
-/// Makes a worker that [`lease`] returned one that nobody else runs on, if nobody does now; the pool may start another one in its place.
+/// Makes a worker that [`lease`] returned one that nobody else runs on, if nobody does now; the
+/// pool may start another one in its place.
 pub fn isolate(worker: &'static Worker) {
     if worker.is_shared() && worker.is_unused() {
         worker.share(false);
@@ -263,7 +277,8 @@ pub fn isolate(worker: &'static Worker) {
     }
 }
 
-/// Takes `count` kernel threads that nobody else runs on, beyond the limit; fewer when the system refuses more threads.
+/// Takes `count` kernel threads that nobody else runs on, beyond the limit; fewer when the system
+/// refuses more threads.
 pub fn acquire(count: usize, into: &mut Vec<&'static Worker>) {
     {
         let mut idle = IDLE.lock();
@@ -287,17 +302,19 @@ pub fn acquire(count: usize, into: &mut Vec<&'static Worker>) {
 pub fn assign(worker: &'static Worker, assignment: Assignment) {
     let boxed = Box::into_raw(Box::new(Letter { assignment, ult: Some(Box::new(Ult::native())) }));
     worker.note_assigned();
-    // ORDERING: Release, pairs with the Acquire in `await_assignment`: the assignment is complete before it is seen.
+    // ORDERING: Release, pairs with the Acquire in `await_assignment`: the assignment is complete
+    // before it is seen.
     worker.mailbox.store(boxed, Ordering::Release);
     worker.wake();
 }
 
-/// A shared worker in place of `dedicated`, for the threads that leave that: a new one beyond the limit, or an old one if there has been a new one before. `None` if the
-/// system refuses.
+/// A shared worker in place of `dedicated`, for the threads that leave that: a new one beyond the
+/// limit, or an old one if there has been a new one before. `None` if the system refuses.
 pub(crate) fn replacement_of(dedicated: &Worker) -> Option<&'static Worker> {
     // ORDERING: Relaxed; a count by itself.
     if SHARED.load(Ordering::Relaxed) > limit() {
-        let mut others = (0..worker::table_len()).filter_map(worker::at).filter(|&w| !core::ptr::eq(w, dedicated));
+        let mut others =
+            (0..worker::table_len()).filter_map(worker::at).filter(|&w| !core::ptr::eq(w, dedicated));
         return others.find(|w| w.is_shared() && !w.is_standing_in() && !w.is_dedicated());
     }
     // ORDERING: as above.
@@ -315,7 +332,8 @@ pub(crate) fn replacement_of(dedicated: &Worker) -> Option<&'static Worker> {
     }
 }
 
-/// The worker's assignment has ended. A dedicated worker does not return to the pool, because its kernel thread was changed for good.
+/// The worker's assignment has ended. A dedicated worker does not return to the pool, because its
+/// kernel thread was changed for good.
 fn give_back(worker: &'static Worker) {
     if worker.is_dedicated() {
         return worker.note_returned();
@@ -337,13 +355,17 @@ pub(crate) fn initialise() {
     });
 }
 
-/// Registers the pool's fork handlers, once. Prepare handlers that are registered later run earlier, and may use the pool. Any thread.
+/// Registers the pool's fork handlers, once. Prepare handlers that are registered later run
+/// earlier, and may use the pool. Any thread.
 pub fn register_fork_handlers() {
     static REGISTERED: AtomicBool = AtomicBool::new(false);
-    // ORDERING: Relaxed; a flag by itself. It is set first, because the function that registers may call this one.
+    // ORDERING: Relaxed; a flag by itself. It is set first, because the function that registers may
+    // call this one.
     if !REGISTERED.load(Ordering::Relaxed) && !REGISTERED.swap(true, Ordering::Relaxed) {
         // SAFETY: the handler is async-signal-safe as `after_fork_in_child` documents.
-        unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child)) };
+        unsafe {
+            libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child))
+        };
     }
 }
 
@@ -361,10 +383,12 @@ fn start_worker(shared: bool) -> std::io::Result<&'static Worker> {
     Ok(record)
 }
 
-/// Kernel stack of a worker: its home loop, user code runs on ULT stacks; but see [`Worker::runs_on_kernel_stack`].
+/// Kernel stack of a worker: its home loop, user code runs on ULT stacks; but see
+/// [`Worker::runs_on_kernel_stack`].
 const HOME_STACK: usize = 256 << 10;
 
-/// Starts a kernel thread for `record`, which opens its signal mask when it is registered. `mask` is a function of the mask of the calling thread.
+/// Starts a kernel thread for `record`, which opens its signal mask when it is registered. `mask`
+/// is a function of the mask of the calling thread.
 fn spawn_kernel_thread(record: &'static Worker, mask: impl FnOnce(u64) -> u64) -> std::io::Result<()> {
     let program = if record.runs_on_kernel_stack() { sched::runner_stack_size() } else { 0 };
     // SAFETY: plain POSIX calls on a local, initialised object.
@@ -381,18 +405,19 @@ fn spawn_kernel_thread(record: &'static Worker, mask: impl FnOnce(u64) -> u64) -
     })
 }
 
-/// The signal mask of a new kernel thread: that of the thread that makes the team. The monitor blocks everything; who stands in for a thread has what the first thread
-/// in the runtime had.
+/// The signal mask of a new kernel thread: that of the thread that makes the team. The monitor
+/// blocks everything; who stands in for a thread has what the first thread in the runtime had.
 fn first_mask(makers: u64) -> u64 {
     // The kernel lets nobody block two signals, and says so.
     let blocks_all = (makers | !signals::EVERYTHING | signals::never_blocked()) == !0;
-    // SAFETY: written before any kernel thread of the pool is started; the first word is the kernel's mask.
+    // SAFETY: written before any kernel thread of the pool is started; the first word is the
+    // kernel's mask.
     let inherited = if blocks_all { unsafe { SIGNALS.0.get().cast::<u64>().read() } } else { makers };
     inherited & signals::EVERYTHING & !signals::faults()
 }
 
-/// The least stack this process's threads need for their static thread-local storage, in bytes; constant after start-up.
-/// The first call takes the loader's lock.
+/// The least stack this process's threads need for their static thread-local storage, in bytes;
+/// constant after start-up. The first call takes the loader's lock.
 pub(crate) fn minimal_stack(attributes: &libc::pthread_attr_t) -> usize {
     static KNOWN: AtomicUsize = AtomicUsize::new(0);
     // ORDERING: Relaxed; the number is complete in itself, and everybody finds the same.
@@ -425,8 +450,8 @@ extern "C" fn kernel_thread_main(argument: *mut libc::c_void) -> *mut libc::c_vo
     core::ptr::null_mut()
 }
 
-/// The calling kernel thread adopts the record of a worker of the pool, and goes back to program code. A kernel thread that had the record before has left it in the
-/// scheduler ([`renew`]).
+/// The calling kernel thread adopts the record of a worker of the pool, and goes back to program
+/// code. A kernel thread that had the record before has left it in the scheduler ([`renew`]).
 fn become_worker(worker: &'static Worker) {
     if !worker.is_in_scheduler() {
         worker.enter_scheduler();
@@ -460,7 +485,8 @@ fn name_thread(index: u32) {
     }
 }
 
-/// The loop of a pool worker on its kernel stack: wait for an assignment, run it, be idle again. Returns when the kernel thread has left the worker to another one.
+/// The loop of a pool worker on its kernel stack: wait for an assignment, run it, be idle again.
+/// Returns when the kernel thread has left the worker to another one.
 fn home(worker: &'static Worker) {
     loop {
         match await_assignment(worker) {
@@ -492,10 +518,12 @@ fn idle_spin() -> sched::Spin {
     sched::Spin::between(IDLE_SPIN[0].load(Ordering::Relaxed), IDLE_SPIN[1].load(Ordering::Relaxed))
 }
 
-/// Microseconds. A worker that belongs to no team sleeps in the end, whatever the program wants of its threads.
+/// Microseconds. A worker that belongs to no team sleeps in the end, whatever the program wants of
+/// its threads.
 const MOST_IDLE_SPIN: u32 = 10_000;
 
-/// Waits on the native stack. A shared worker runs ULTs meanwhile. `None`: the kernel thread is asked to end.
+/// Waits on the native stack. A shared worker runs ULTs meanwhile. `None`: the kernel thread is
+/// asked to end.
 fn await_assignment(worker: &'static Worker) -> Option<Box<Letter>> {
     loop {
         // ORDERING: Acquire, pairs with the Release in `assign`.
@@ -531,10 +559,14 @@ fn run_assignment(worker: &'static Worker, Letter { assignment, ult }: &mut Lett
     }
     let mut ult = ult.take().unwrap_or_else(|| Box::new(Ult::native()));
     if let Err(error) = ult.furnish(assignment.stack_size, ult_main) {
-        crate::fatal(&format!("cannot map a stack of {} KiB for a thread: {error}", assignment.stack_size >> 10));
+        crate::fatal(&format!(
+            "cannot map a stack of {} KiB for a thread: {error}",
+            assignment.stack_size >> 10
+        ));
     }
     let ult = Box::into_raw(ult);
-    // SAFETY: this is the worker's own kernel thread, standing on its native stack; the new ULT is ours.
+    // SAFETY: this is the worker's own kernel thread, standing on its native stack; the new ULT is
+    // ours.
     unsafe {
         let own = worker.own();
         (*own).assigned = Some(sched::Job { run: assignment.entry, data: assignment.argument });
@@ -570,7 +602,7 @@ unsafe extern "C" fn ult_main(_: usize) -> ! {
     crate::fatal("an ended ULT was resumed")
 }
 
-// ---- the end of a program's thread -------------------------------------------------------------------------
+// ---- the end of a program's thread ------------------------------------------
 
 static EXIT_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
@@ -596,10 +628,11 @@ unsafe extern "C" fn exit_destructor(_: *mut libc::c_void) {
     worker::program_thread_ends();
 }
 
-// ---- fork ---------------------------------------------------------------------------------------------------
+// ---- fork -------------------------------------------------------------------
 
-/// During a fork the forking kernel thread counts as one that is in its scheduler: nobody moves its contexts meanwhile (the child would inherit half of
-/// the move), and the monitor does not interrupt it.
+/// During a fork the forking kernel thread counts as one that is in its scheduler: nobody moves its
+/// contexts meanwhile (the child would inherit half of the move), and the monitor does not
+/// interrupt it.
 unsafe extern "C" fn before_fork() {
     if let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler()) {
         worker.enter_scheduler();
@@ -618,8 +651,8 @@ unsafe extern "C" fn after_fork_in_parent() {
     }
 }
 
-/// In the child of a fork only the forking thread exists. Everything shared is forgotten, not freed; nothing here
-/// allocates or locks.
+/// In the child of a fork only the forking thread exists. Everything shared is forgotten, not
+/// freed; nothing here allocates or locks.
 unsafe extern "C" fn after_fork_in_child() {
     crate::loader::after_fork();
     // SAFETY: the child has one thread, this one, until user code makes another.

@@ -1,24 +1,30 @@
 //! Sanitizers that the program was built with, and what they have to be told.
 //!
-//! This library is not instrumented: a sanitizer sees neither its atomics nor its switches. It is told
+//! This library is not instrumented: a sanitizer sees neither its atomics nor its switches. It is
+//! told
 //!
-//! * which of the program's actions comes before which ([`before`], [`after`]), for ThreadSanitizer;
-//! * on which stack a kernel thread goes on ([`switch`]), for both: ThreadSanitizer keeps the calls of a *fiber*, AddressSanitizer the
-//!   bounds of the stack and the frames that it has moved to the heap;
+//! * which of the program's actions comes before which ([`before`], [`after`]), for
+//!   ThreadSanitizer;
+//! * on which stack a kernel thread goes on ([`switch`]), for both: ThreadSanitizer keeps the calls
+//!   of a *fiber*, AddressSanitizer the bounds of the stack and the frames that it has moved to the
+//!   heap;
 //! * which memory is recycled: [`unnoticed`], [`keeps_blocks`];
 //! * where pointers may lie, for LeakSanitizer ([`Stack marks`](StackMark)).
 //!
-//! A fiber belongs to a *stack*, not to what runs there: whatever uses the stack's memory, one after the other and on whichever worker, is one
-//! fiber, so that its frames never seem to be shared. A switch orders what the two contexts do, since one kernel thread does both; tasks that
+//! A fiber belongs to a *stack*, not to what runs there: whatever uses the stack's memory, one
+//! after the other and on whichever worker, is one fiber, so that its frames never seem to be
+//! shared. A switch orders what the two contexts do, since one kernel thread does both; tasks that
 //! one thread runs are in order therefore. The argument is in `docs/protocols/sanitize.md`.
 //!
-//! What may not live here: what the program's constructs order (the layer above). The functions are the sanitizer's, looked for once,
-//! in the objects that are loaded; without one everything here is one test of a word that hardly ever changes ([`crate::watch`]).
+//! What may not live here: what the program's constructs order (the layer above). The functions are
+//! the sanitizer's, looked for once, in the objects that are loaded; without one everything here is
+//! one test of a word that hardly ever changes ([`crate::watch`]).
 //!
-//! Rejected: weak references to the functions (a library that names them does not load where they are missing without the linker's
-//! help, and `dlsym` leaves a message for the program's next `dlerror`); a fiber per use of a stack (its memory would have to be
-//! forgotten at each use, for which there is no call); no ordering by switches (counters by thread number, which tasks of one thread share, would be
-//! races).
+//! Rejected: weak references to the functions (a library that names them does not load where they
+//! are missing without the linker's help, and `dlsym` leaves a message for the program's next
+//! `dlerror`); a fiber per use of a stack (its memory would have to be forgotten at each use, for
+//! which there is no call); no ordering by switches (counters by thread number, which tasks of one
+//! thread share, would be races).
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
@@ -72,17 +78,18 @@ fn sees_races_cold() -> bool {
     decide() & RACES != 0
 }
 
-/// Should each block of memory that the program may touch come from the allocator and go back to it, because a sanitizer knows of blocks by
-/// that?
+/// Should each block of memory that the program may touch come from the allocator and go back to
+/// it, because a sanitizer knows of blocks by that?
 #[inline(always)]
 pub(crate) fn keeps_blocks() -> bool {
     may_watch() && decide() & (RACES | ADDRESSES | LEAKS) != 0
 }
 
-// ---- what comes before what --------------------------------------------------------------------------------------
+// ---- what comes before what -------------------------------------------------
 
-/// What the calling thread of the program has done comes before what others do after their next [`after`] of the same address. The address
-/// is one of ours, and stands for nothing else that is told.
+/// What the calling thread of the program has done comes before what others do after their next
+/// [`after`] of the same address. The address is one of ours, and stands for nothing else that is
+/// told.
 #[inline(always)]
 pub fn before<T>(event: *const T) {
     if may_watch() {
@@ -90,7 +97,8 @@ pub fn before<T>(event: *const T) {
     }
 }
 
-/// What others have done up to their last [`before`] of this address comes before what the calling thread does from here on.
+/// What others have done up to their last [`before`] of this address comes before what the calling
+/// thread does from here on.
 #[inline(always)]
 pub fn after<T>(event: *const T) {
     if may_watch() {
@@ -109,7 +117,8 @@ fn tell(function: &Function, event: *const c_void) {
     }
 }
 
-/// Calls `f`, whose accesses by functions that ThreadSanitizer replaces (of the C library's allocator, above all) are ours and not the program's.
+/// Calls `f`, whose accesses by functions that ThreadSanitizer replaces (of the C library's
+/// allocator, above all) are ours and not the program's.
 #[inline(always)]
 pub fn unnoticed<R>(f: impl FnOnce() -> R) -> R {
     // Not decided: then no thread of ours exists.
@@ -124,7 +133,8 @@ fn unnoticed_cold<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// As [`unnoticed`], until it is dropped: for what is done under a lock of ours, on data that the lock's holders move about. Nothing switches meanwhile.
+/// As [`unnoticed`], until it is dropped: for what is done under a lock of ours, on data that the
+/// lock's holders move about. Nothing switches meanwhile.
 #[must_use]
 pub struct LookingAway(bool);
 
@@ -158,7 +168,7 @@ fn ignore(functions: [&Function; 2]) {
     }
 }
 
-// ---- stacks and switches -----------------------------------------------------------------------------------------
+// ---- stacks and switches ----------------------------------------------------
 
 /// What sanitizers know a stack by. Made when it is mapped, ended before it is unmapped.
 #[derive(Default)]
@@ -179,11 +189,15 @@ impl StackMark {
     fn told(bottom: *mut u8, size: usize) -> Self {
         let mode = decide();
         let mut mark = Self { fiber: 0, bottom: bottom as usize, size };
-        if mode & LEAKS != 0 && let Some(look_here) = found::ADD_ROOT.get::<unsafe extern "C" fn(*const c_void, usize)>() {
+        if mode & LEAKS != 0
+            && let Some(look_here) = found::ADD_ROOT.get::<unsafe extern "C" fn(*const c_void, usize)>()
+        {
             // SAFETY: mapped memory, taken back in `end`.
             unsafe { look_here(bottom.cast(), size) };
         }
-        if mode & RACES != 0 && let Some(create) = found::CREATE_FIBER.get::<unsafe extern "C" fn(c_uint) -> *mut c_void>() {
+        if mode & RACES != 0
+            && let Some(create) = found::CREATE_FIBER.get::<unsafe extern "C" fn(c_uint) -> *mut c_void>()
+        {
             // SAFETY: no preconditions.
             mark.fiber = unsafe { create(0) } as usize;
         }
@@ -200,11 +214,15 @@ impl StackMark {
 
     #[cold]
     fn end_told(&self) {
-        if mode() & LEAKS != 0 && let Some(leave) = found::REMOVE_ROOT.get::<unsafe extern "C" fn(*const c_void, usize)>() {
+        if mode() & LEAKS != 0
+            && let Some(leave) = found::REMOVE_ROOT.get::<unsafe extern "C" fn(*const c_void, usize)>()
+        {
             // SAFETY: as registered.
             unsafe { leave(self.bottom as *const c_void, self.size) };
         }
-        if self.fiber != 0 && let Some(destroy) = found::DESTROY_FIBER.get::<unsafe extern "C" fn(*mut c_void)>() {
+        if self.fiber != 0
+            && let Some(destroy) = found::DESTROY_FIBER.get::<unsafe extern "C" fn(*mut c_void)>()
+        {
             // SAFETY: made by `told`, and not the running one: the stack is free.
             unsafe { destroy(self.fiber as *mut c_void) };
         }
@@ -225,7 +243,8 @@ pub(crate) struct Trail {
 }
 
 impl Trail {
-    /// Of the calling kernel thread's own stack. LeakSanitizer looks for pointers where it takes a thread to be, and that is elsewhere from now on.
+    /// Of the calling kernel thread's own stack. LeakSanitizer looks for pointers where it takes a
+    /// thread to be, and that is elsewhere from now on.
     fn know_own_stack(&mut self) {
         (self.bottom, self.size) = own_stack();
         self.tell_root(&found::ADD_ROOT);
@@ -241,7 +260,9 @@ impl Trail {
 
     #[cold]
     fn tell_root(&self, function: &Function) {
-        if mode() & LEAKS != 0 && let Some(function) = function.get::<unsafe extern "C" fn(*const c_void, usize)>() {
+        if mode() & LEAKS != 0
+            && let Some(function) = function.get::<unsafe extern "C" fn(*const c_void, usize)>()
+        {
             // SAFETY: parts that are not mapped are passed over.
             unsafe { function(self.bottom as *const c_void, self.size) };
         }
@@ -253,8 +274,8 @@ impl Trail {
     }
 }
 
-/// `trail` is that of the running context, which is left with nothing of the program on its stack, until it is given something new to do. Before
-/// [`switch`].
+/// `trail` is that of the running context, which is left with nothing of the program on its stack,
+/// until it is given something new to do. Before [`switch`].
 #[inline]
 pub(crate) fn leaves_nothing(trail: &mut Trail) {
     if may_watch() {
@@ -262,7 +283,8 @@ pub(crate) fn leaves_nothing(trail: &mut Trail) {
     }
 }
 
-/// A context begins, on a stack that somebody has just switched to for the first time. The first thing it does.
+/// A context begins, on a stack that somebody has just switched to for the first time. The first
+/// thing it does.
 #[inline]
 pub(crate) fn begin() {
     if may_watch() && decide() & ADDRESSES != 0 {
@@ -293,14 +315,17 @@ pub(crate) unsafe fn switch(from: *mut Ult, to: *mut Ult) {
     }
 }
 
-/// The running code is that of `to` from here on, which comes after what the kernel thread has done in `from`.
+/// The running code is that of `to` from here on, which comes after what the kernel thread has done
+/// in `from`.
 ///
 /// # Safety
 /// The next thing is the switch.
 unsafe fn leave_fiber(from: &mut Trail, to: &Trail) {
     let current = found::CURRENT_FIBER.get::<unsafe extern "C" fn() -> *mut c_void>();
     let go = found::SWITCH_FIBER.get::<unsafe extern "C" fn(*mut c_void, c_uint)>();
-    if let (Some(current), Some(go)) = (current, go) && to.fiber != 0 {
+    if let (Some(current), Some(go)) = (current, go)
+        && to.fiber != 0
+    {
         // SAFETY: `to` is suspended, or has not begun: nobody is in its fiber.
         unsafe {
             from.fiber = current() as usize;
@@ -315,16 +340,24 @@ unsafe fn leave_stack(from: &mut Trail, to: &mut Trail) {
     if from.size == 0 {
         from.know_own_stack();
     }
-    let Some(start) = found::LEAVE_STACK.get::<unsafe extern "C" fn(*mut *mut c_void, *const c_void, usize)>() else { return };
+    let Some(start) =
+        found::LEAVE_STACK.get::<unsafe extern "C" fn(*mut *mut c_void, *const c_void, usize)>()
+    else {
+        return;
+    };
     from.frames = 0;
-    let frames: *mut *mut c_void = if core::mem::take(&mut from.is_bare) { ptr::null_mut() } else { (&raw mut from.frames).cast() };
+    let frames: *mut *mut c_void =
+        if core::mem::take(&mut from.is_bare) { ptr::null_mut() } else { (&raw mut from.frames).cast() };
     // SAFETY: null where the frames on this stack are not needed any more, else where to keep them.
     unsafe { start(frames, to.bottom as *const c_void, to.size) };
 }
 
 fn arrive(frames: usize) {
-    if let Some(finish) = found::ENTER_STACK.get::<unsafe extern "C" fn(*mut c_void, *mut *const c_void, *mut usize)>() {
-        // SAFETY: what `leave_stack` kept of this context, zero for a new one; nobody wants to know where we come from.
+    if let Some(finish) =
+        found::ENTER_STACK.get::<unsafe extern "C" fn(*mut c_void, *mut *const c_void, *mut usize)>()
+    {
+        // SAFETY: what `leave_stack` kept of this context, zero for a new one; nobody wants to know
+        // where we come from.
         unsafe { finish(frames as *mut c_void, ptr::null_mut(), ptr::null_mut()) };
     }
 }

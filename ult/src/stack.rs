@@ -5,21 +5,25 @@
 //!   | guard (1 MiB)     | usable, grows downwards  <---          | header |
 //! ```
 //!
-//! * A stack is mapped when nobody has one to spare and costs 10 to 20 us then; a pooled one costs tens of nanoseconds.
-//! * The pool is a handful of lists, chosen by kernel thread so that workers rarely meet; the links lie in the free
-//!   stacks' own headers, so neither [`take`] nor [`give`] allocates. The head of a list is its lock too: whoever
-//!   swaps it out owns the list until the new head is stored, and everybody else goes to the next list.
-//! * Touched memory: a stack that was used deeper than [`KEEP_TOUCHED`] gives the deeper pages back when it is pooled.
-//!   More than [`POOLED_MAX`] free stacks are really unmapped.
-//! * The guard is 1 MiB because Fortran's automatic arrays jump over a page. Where the kernel has light guards
-//!   (Linux 6.13) neighbouring stacks share one memory area and their number is not bounded by `vm.max_map_count`;
-//!   elsewhere each stack is two areas, about 32,000 stacks at the usual limit.
+//! * A stack is mapped when nobody has one to spare and costs 10 to 20 us then; a pooled one costs
+//!   tens of nanoseconds.
+//! * The pool is a handful of lists, chosen by kernel thread so that workers rarely meet; the links
+//!   lie in the free stacks' own headers, so neither [`take`] nor [`give`] allocates. The head of a
+//!   list is its lock too: whoever swaps it out owns the list until the new head is stored, and
+//!   everybody else goes to the next list.
+//! * Touched memory: a stack that was used deeper than [`KEEP_TOUCHED`] gives the deeper pages back
+//!   when it is pooled. More than [`POOLED_MAX`] free stacks are really unmapped.
+//! * The guard is 1 MiB because Fortran's automatic arrays jump over a page. Where the kernel has
+//!   light guards (Linux 6.13) neighbouring stacks share one memory area and their number is not
+//!   bounded by `vm.max_map_count`; elsewhere each stack is two areas, about 32,000 stacks at the
+//!   usual limit.
 //!
-//! What may not live here: who runs on a stack, and when; messages about overflow ([`crate::fault`]).
+//! What may not live here: who runs on a stack, and when; messages about overflow
+//! ([`crate::fault`]).
 //!
-//! Tried and rejected: a lock-free list (free stacks are unmapped, so a popping thread could read a link in memory that
-//! is gone); one global list under a lock (every worker's task switch meets there); `mincore` to learn how deep a stack
-//! was used (microseconds per give).
+//! Tried and rejected: a lock-free list (free stacks are unmapped, so a popping thread could read a
+//! link in memory that is gone); one global list under a lock (every worker's task switch meets
+//! there); `mincore` to learn how deep a stack was used (microseconds per give).
 use core::mem::ManuallyDrop;
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
@@ -40,7 +44,8 @@ pub const GUARD: usize = 1 << 20;
 pub const MIN_SIZE: usize = 64 << 10;
 /// A pooled stack keeps at most this many touched bytes.
 pub const KEEP_TOUCHED: usize = 64 << 10;
-/// The same in a pool of more than [`LARGE_POOL`] stacks: a team of thousands is rare, and its stacks stay.
+/// The same in a pool of more than [`LARGE_POOL`] stacks: a team of thousands is rare, and its
+/// stacks stay.
 const KEEP_TOUCHED_IN_LARGE_POOL: usize = 16 << 10;
 /// Chosen: 64 MiB of stacks that are kept.
 const LARGE_POOL: usize = 1024;
@@ -68,7 +73,8 @@ struct List {
     length: AtomicUsize,
 }
 
-static POOL: [List; LISTS] = [const { List { head: AtomicUsize::new(0), length: AtomicUsize::new(0) } }; LISTS];
+static POOL: [List; LISTS] =
+    [const { List { head: AtomicUsize::new(0), length: AtomicUsize::new(0) } }; LISTS];
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 
 /// Where a stack lies.
@@ -93,7 +99,8 @@ impl Bounds {
 /// A mapped stack, owned. Dropping it unmaps it; [`give`] keeps it for the next [`take`]. One word.
 pub struct Stack(ptr::NonNull<Header>);
 
-/// What is known about a stack, in its own topmost bytes: moving a `Stack` or linking a free one copies one word.
+/// What is known about a stack, in its own topmost bytes: moving a `Stack` or linking a free one
+/// copies one word.
 #[repr(align(64))]
 struct Header {
     /// The next free stack, while this one is in a list.
@@ -141,7 +148,8 @@ impl Stack {
     }
 
     fn header(&self) -> &Header {
-        // SAFETY: written by `map`; changed only through `&mut self` and, for `next`, by the list that owns the stack.
+        // SAFETY: written by `map`; changed only through `&mut self` and, for `next`, by the list
+        // that owns the stack.
         unsafe { self.0.as_ref() }
     }
 
@@ -154,13 +162,25 @@ impl Stack {
         };
         let valgrind = valgrind::register_stack(bottom as usize, bottom as usize + size - 1);
         let header = bottom.wrapping_add(size).cast::<Header>();
-        // SAFETY: `map_guarded` left room for a header at the end of the mapping, aligned like the mapping's end.
-        unsafe { header.write(Header { next: 0, bottom, size, slot, valgrind, mark: StackMark::new(bottom, size), gives: 0 }) };
+        // SAFETY: `map_guarded` left room for a header at the end of the mapping, aligned like the
+        // mapping's end.
+        unsafe {
+            header.write(Header {
+                next: 0,
+                bottom,
+                size,
+                slot,
+                valgrind,
+                mark: StackMark::new(bottom, size),
+                gives: 0,
+            })
+        };
         promised::count_mapped(size);
         ptr::NonNull::new(header).map(Stack).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
-    /// Gives the pages below the topmost `keep` bytes, which are worth keeping, back to the kernel, if they seem to have been used.
+    /// Gives the pages below the topmost `keep` bytes, which are worth keeping, back to the kernel,
+    /// if they seem to have been used.
     fn trim(&mut self, keep: usize) {
         // SAFETY: the stack is ours alone.
         let header = unsafe { self.0.as_mut() };
@@ -174,15 +194,15 @@ impl Stack {
         }
     }
 
-    /// Looks at the cache line just below the part to keep: fresh memory is zero, and few call chains pass it without
-    /// a trace. Those that do are caught by the regular trim.
+    /// Looks at the cache line just below the part to keep: fresh memory is zero, and few call
+    /// chains pass it without a trace. Those that do are caught by the regular trim.
     fn was_deep(&self, keep: usize) -> bool {
         if self.header().valgrind != 0 {
             return true; // Memory below the stack pointer must not be looked at there.
         }
         let line = self.top().wrapping_sub(keep + 64).cast::<u64>();
-        // SAFETY: the caller checked that the stack is larger than `keep` by at least a page, so the line lies in
-        // it; nobody runs on a free stack.
+        // SAFETY: the caller checked that the stack is larger than `keep` by at least a page, so
+        // the line lies in it; nobody runs on a free stack.
         (0..8).any(|word| unsafe { line.add(word).read_volatile() } != 0)
     }
 }
@@ -194,17 +214,21 @@ impl Drop for Stack {
         valgrind::deregister_stack(valgrind);
         guards::remove(slot);
         promised::count_unmapped(size);
-        // SAFETY: the mapping is ours, made by `map_guarded` with this length; the owner says that nobody runs on it.
+        // SAFETY: the mapping is ours, made by `map_guarded` with this length; the owner says that
+        // nobody runs on it.
         unsafe { libc::munmap(bottom.sub(GUARD).cast(), mapping(size)) };
     }
 }
 
-/// A stack of at least `size` usable bytes (rounded up to whole pages and [`MIN_SIZE`]) over a guard area of [`GUARD`].
+/// A stack of at least `size` usable bytes (rounded up to whole pages and [`MIN_SIZE`]) over a
+/// guard area of [`GUARD`].
 ///
-/// Pooled if one of that size is free, else freshly mapped. Any thread; no lock is waited for, nothing is allocated.
+/// Pooled if one of that size is free, else freshly mapped. Any thread; no lock is waited for,
+/// nothing is allocated.
 ///
 /// # Errors
-/// The kernel's, when it refuses the memory (`RLIMIT_AS`, `vm.max_map_count`), or more than 262,144 stacks in use.
+/// The kernel's, when it refuses the memory (`RLIMIT_AS`, `vm.max_map_count`), or more than 262,144
+/// stacks in use.
 pub fn take(size: usize) -> io::Result<Stack> {
     let size = round(size).ok_or(io::ErrorKind::InvalidInput)?;
     match take_pooled(size) {
@@ -213,7 +237,8 @@ pub fn take(size: usize) -> io::Result<Stack> {
     }
 }
 
-/// Back to the pool, or to the kernel above [`POOLED_MAX`]. Nobody runs on the stack any more, the caller included.
+/// Back to the pool, or to the kernel above [`POOLED_MAX`]. Nobody runs on the stack any more, the
+/// caller included.
 ///
 /// Any thread. Waits for no lock and allocates nothing; about 10 ns.
 pub fn give(mut stack: Stack) {
@@ -238,10 +263,11 @@ pub fn give(mut stack: Stack) {
     }
 }
 
-/// Forgets the pool, in the child of a `fork`: other threads may have been at work on it. Async-signal-safe.
+/// Forgets the pool, in the child of a `fork`: other threads may have been at work on it.
+/// Async-signal-safe.
 ///
-/// The forgotten stacks stay mapped (they share the parent's pages until written to); the table of guard areas stays
-/// right because it has no lock.
+/// The forgotten stacks stay mapped (they share the parent's pages until written to); the table of
+/// guard areas stays right because it has no lock.
 ///
 /// # Safety
 /// Called in the child, before any other thread exists there.
@@ -275,11 +301,13 @@ enum Push {
 
 impl List {
     fn push(&self, stack: Stack) -> Push {
-        // ORDERING: a look before taking the line; the length changes only while the head is swapped out.
+        // ORDERING: a look before taking the line; the length changes only while the head is
+        // swapped out.
         if self.length.load(Relaxed) >= LIST_MAX {
             return Push::Full(stack);
         }
-        // ORDERING: Acquire pairs with the Release store that ended the last turn at this list (here or in `pop`).
+        // ORDERING: Acquire pairs with the Release store that ended the last turn at this list
+        // (here or in `pop`).
         let head = self.head.swap(BUSY, Acquire);
         if head == BUSY {
             return Push::Busy(stack);
@@ -314,7 +342,8 @@ impl List {
     }
 }
 
-/// Removes the first node of exactly `size` bytes among the first few behind `link`, which the caller owns.
+/// Removes the first node of exactly `size` bytes among the first few behind `link`, which the
+/// caller owns.
 fn unlink(mut link: &mut usize, size: usize) -> Option<Stack> {
     for _ in 0..LOOK_AT {
         let mut node = ptr::NonNull::new(*link as *mut Header)?;
@@ -331,13 +360,14 @@ fn unlink(mut link: &mut usize, size: usize) -> Option<Stack> {
 
 /// The list this kernel thread looks at first.
 fn home() -> usize {
-    // Thread blocks are at least a thread's stack apart or neighbours in one arena: fold the middle bits.
+    // Thread blocks are at least a thread's stack apart or neighbours in one arena: fold the middle
+    // bits.
     let address = crate::arch::thread_block() as usize;
     (address >> 6 ^ address >> 12 ^ address >> 20 ^ address >> 23) % LISTS
 }
 
-/// The least number of usable bytes from `size` on that fills whole pages together with the header; at least
-/// [`MIN_SIZE`]. `None` if no address space could hold it.
+/// The least number of usable bytes from `size` on that fills whole pages together with the header;
+/// at least [`MIN_SIZE`]. `None` if no address space could hold it.
 fn round(size: usize) -> Option<usize> {
     let page = page_size();
     let whole = size.max(MIN_SIZE).checked_add(HEADER + page - 1)? & !(page - 1);
@@ -364,8 +394,8 @@ pub fn page_size() -> usize {
     }
 }
 
-/// Makes fresh pages inaccessible. After `mlockall(MCL_FUTURE)` the kernel has filled and locked them when they were mapped: they are unlocked and freed. False if the
-/// kernel refuses.
+/// Makes fresh pages inaccessible. After `mlockall(MCL_FUTURE)` the kernel has filled and locked
+/// them when they were mapped: they are unlocked and freed. False if the kernel refuses.
 ///
 /// # Safety
 /// Whole pages of a private mapping that nobody uses.
@@ -374,7 +404,10 @@ pub(crate) unsafe fn make_inaccessible(base: *mut libc::c_void, length: usize) -
     unsafe {
         let is_inaccessible = libc::mprotect(base, length, libc::PROT_NONE) == 0;
         // Refused for locked pages.
-        if is_inaccessible && libc::madvise(base, length, libc::MADV_DONTNEED) != 0 && libc::munlock(base, length) == 0 {
+        if is_inaccessible
+            && libc::madvise(base, length, libc::MADV_DONTNEED) != 0
+            && libc::munlock(base, length) == 0
+        {
             libc::madvise(base, length, libc::MADV_DONTNEED);
         }
         is_inaccessible
@@ -390,8 +423,9 @@ fn map_guarded(size: usize) -> io::Result<*mut u8> {
     if base == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: all three calls change the mapping made above, which nobody uses yet. Huge pages would make every stack
-    // cost 2 MiB of memory; a kernel without them answers with an error that does not matter.
+    // SAFETY: all three calls change the mapping made above, which nobody uses yet. Huge pages
+    // would make every stack cost 2 MiB of memory; a kernel without them answers with an error that
+    // does not matter.
     let guarded = unsafe {
         libc::madvise(base, mapping(size), libc::MADV_NOHUGEPAGE);
         libc::madvise(base, GUARD, MADV_GUARD_INSTALL) == 0 || make_inaccessible(base, GUARD)

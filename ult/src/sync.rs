@@ -1,16 +1,19 @@
-//! The one façade through which models replace atomics: `loom` under `--cfg loom`, `core` otherwise.
+//! The one façade through which models replace atomics: `loom` under `--cfg loom`, `core`
+//! otherwise.
 //!
-//! Code whose interleavings are model-checked takes atomics, fences, spin hints and the futex from here
-//! and nowhere else. Two things differ between the two worlds and are kept in mind by every user:
+//! Code whose interleavings are model-checked takes atomics, fences, spin hints and the futex from
+//! here and nowhere else. Two things differ between the two worlds and are kept in mind by every
+//! user:
 //!
 //! * loom's constructors are not `const`. What is built by a `const fn` or lives in a `static` is
-//!   declared with [`const_fn_unless_loom!`](crate::const_fn_unless_loom), or, when no model reaches it, uses `core` directly.
-//! * loom treats `SeqCst` *accesses* as acquire/release, but checks `SeqCst` *fences* in full. Protocols
-//!   that need a total order therefore say so with [`fence`].
+//!   declared with [`const_fn_unless_loom!`](crate::const_fn_unless_loom), or, when no model
+//!   reaches it, uses `core` directly.
+//! * loom treats `SeqCst` *accesses* as acquire/release, but checks `SeqCst` *fences* in full.
+//!   Protocols that need a total order therefore say so with [`fence`].
 //!
-//! Rejected: a model-only copy of each algorithm (copies drift), and `#[cfg(loom)]` inside algorithms.
-//! A model proves that it can fail by running the shipped code with fences left out: see
-//! `model::ignore_fences`, which exists only under `--cfg loom`.
+//! Rejected: a model-only copy of each algorithm (copies drift), and `#[cfg(loom)]` inside
+//! algorithms. A model proves that it can fail by running the shipped code with fences left out:
+//! see `model::ignore_fences`, which exists only under `--cfg loom`.
 
 #[cfg(not(loom))]
 pub use core::{
@@ -27,7 +30,8 @@ pub use model::{Futex, fence};
 #[cfg(not(loom))]
 pub use os::Futex;
 
-/// Declares a constructor that is `const` except under loom, whose atomics cannot be built in a constant.
+/// Declares a constructor that is `const` except under loom, whose atomics cannot be built in a
+/// constant.
 #[macro_export]
 macro_rules! const_fn_unless_loom {
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident : $ty:ty),*) -> $ret:ty $body:block) => {
@@ -42,7 +46,8 @@ macro_rules! const_fn_unless_loom {
 
 /// A value alone on its cache lines.
 ///
-/// 128 bytes, not 64: x86 prefetches lines in pairs and several aarch64 processors have 128-byte lines.
+/// 128 bytes, not 64: x86 prefetches lines in pairs and several aarch64 processors have 128-byte
+/// lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct CachePadded<T>(pub T);
@@ -61,8 +66,9 @@ mod os {
 
     /// A 32-bit word that kernel threads of this process can sleep on.
     ///
-    /// `wait` and `wake` are the kernel's: the comparison in `wait` and the queueing are one step with
-    /// respect to `wake`. They leave `errno` as it was, because user code may look at it afterwards.
+    /// `wait` and `wake` are the kernel's: the comparison in `wait` and the queueing are one step
+    /// with respect to `wake`. They leave `errno` as it was, because user code may look at it
+    /// afterwards.
     #[derive(Debug)]
     pub struct Futex {
         word: AtomicU32,
@@ -71,9 +77,7 @@ mod os {
     impl Futex {
         /// A word that holds `value`, with nobody asleep on it.
         pub const fn new(value: u32) -> Self {
-            Self {
-                word: AtomicU32::new(value),
-            }
+            Self { word: AtomicU32::new(value) }
         }
 
         /// The word itself, for the protocol's own atomic operations.
@@ -82,14 +86,15 @@ mod os {
             &self.word
         }
 
-        /// Sleeps while the word holds `expected`, until a wake, the timeout (relative, monotonic clock), a signal
-        /// or nothing in particular. Does not order memory: read the word again, with `Acquire`, before using
-        /// what the waker published.
+        /// Sleeps while the word holds `expected`, until a wake, the timeout (relative, monotonic
+        /// clock), a signal or nothing in particular. Does not order memory: read the word
+        /// again, with `Acquire`, before using what the waker published.
         pub fn wait(&self, expected: u32, timeout: Option<Duration>) {
             let limit = timeout.map(timespec_of);
             let limit = limit.as_ref().map_or(ptr::null(), ptr::from_ref);
             keep_errno(|| {
-                // SAFETY: the word lives as long as `self`; `limit` is null or points to a timespec on this frame.
+                // SAFETY: the word lives as long as `self`; `limit` is null or points to a timespec
+                // on this frame.
                 unsafe {
                     libc::syscall(
                         libc::SYS_futex,
@@ -153,13 +158,15 @@ pub mod model {
         static IGNORED: Cell<Option<Ordering>> = Cell::new(None);
     }
 
-    /// From here on the calling model thread skips every [`fence`] of the given ordering. A model that still
-    /// passes with a fence ignored has not shown that the fence is needed, nor that it would notice a bug.
+    /// From here on the calling model thread skips every [`fence`] of the given ordering. A model
+    /// that still passes with a fence ignored has not shown that the fence is needed, nor that
+    /// it would notice a bug.
     pub fn ignore_fences(order: Ordering) {
         IGNORED.with(|ignored| ignored.set(Some(order)));
     }
 
-    /// `core::sync::atomic::fence`, checked by loom unless the calling thread has asked to ignore it.
+    /// `core::sync::atomic::fence`, checked by loom unless the calling thread has asked to ignore
+    /// it.
     pub fn fence(order: Ordering) {
         if IGNORED.with(Cell::get) != Some(order) {
             loom::sync::atomic::fence(order);
@@ -168,9 +175,10 @@ pub mod model {
 
     /// The futex as the kernel promises it: compare-and-queue is one step with respect to wake.
     ///
-    /// No timeout means forever, so that a lost wake-up shows as loom's deadlock report; any timeout is taken
-    /// to have run out at once (loom's interleavings move that moment about). Not a condition variable: its guard
-    /// would be dropped while the deadlock report unwinds, which ends the process instead of the test.
+    /// No timeout means forever, so that a lost wake-up shows as loom's deadlock report; any
+    /// timeout is taken to have run out at once (loom's interleavings move that moment about).
+    /// Not a condition variable: its guard would be dropped while the deadlock report unwinds,
+    /// which ends the process instead of the test.
     #[derive(Debug)]
     pub struct Futex {
         word: AtomicU32,
@@ -180,10 +188,7 @@ pub mod model {
     impl Futex {
         /// A word that holds `value`, with nobody asleep on it.
         pub fn new(value: u32) -> Self {
-            Self {
-                word: AtomicU32::new(value),
-                queue: Mutex::new(Vec::new()),
-            }
+            Self { word: AtomicU32::new(value), queue: Mutex::new(Vec::new()) }
         }
 
         /// The word itself.
@@ -214,7 +219,8 @@ pub mod model {
 
         fn enqueue(&self, expected: u32) -> bool {
             let mut queue = self.queue.lock().unwrap();
-            // ORDERING: the lock orders this with `wake`, as the kernel's does; callers may not rely on it.
+            // ORDERING: the lock orders this with `wake`, as the kernel's does; callers may not
+            // rely on it.
             let same = self.word.load(Ordering::Relaxed) == expected;
             if same {
                 queue.push(thread::current());
@@ -224,11 +230,7 @@ pub mod model {
 
         fn is_queued(&self) -> bool {
             let me = thread::current().id();
-            self.queue
-                .lock()
-                .unwrap()
-                .iter()
-                .any(|sleeper| sleeper.id() == me)
+            self.queue.lock().unwrap().iter().any(|sleeper| sleeper.id() == me)
         }
     }
 }

@@ -3,8 +3,9 @@
 //! What lives here: the descriptor and the switch between two descriptors of one worker.
 //! What may not: any decision about *which* ULT runs next (that is [`crate::sched`]).
 //!
-//! A ULT is owned by the worker that runs it or on whose waiting list it stands; nobody else touches it. That
-//! is the invariant named **owned by its worker** below, and it makes the whole file free of atomics.
+//! A ULT is owned by the worker that runs it or on whose waiting list it stands; nobody else
+//! touches it. That is the invariant named **owned by its worker** below, and it makes the whole
+//! file free of atomics.
 
 use core::mem::offset_of;
 
@@ -31,17 +32,21 @@ pub struct Ult {
     pub(crate) bounds: StackBounds,
     /// C++ exception globals while suspended.
     cxx: exceptions::Saved,
-    /// Where the frame of the program's signal handler lies that it runs; zero: it runs none. See `signals::handler`.
+    /// Where the frame of the program's signal handler lies that it runs; zero: it runs none. See
+    /// `signals::handler`.
     pub(crate) handler: usize,
-    /// It was resumed to handle a signal or to run `job`, not because what it waits for has happened.
+    /// It was resumed to handle a signal or to run `job`, not because what it waits for has
+    /// happened.
     pub(crate) resumed_early: bool,
     /// For a runner: its stack is reserved for jobs, see [`stack::promised`].
     pub(crate) has_job_stack: bool,
-    /// The job that this context runs on its own stack when it is resumed. Then it continues to wait.
+    /// The job that this context runs on its own stack when it is resumed. Then it continues to
+    /// wait.
     pub(crate) job: Option<(Job, Role)>,
     /// What sanitizers keep of it.
     pub(crate) trail: Trail,
-    /// Without a stack of its own: the bounds of the kernel thread's, which go along when the context is handed to another worker.
+    /// Without a stack of its own: the bounds of the kernel thread's, which go along when the
+    /// context is handed to another worker.
     pub(crate) native_stack: stack::Bounds,
 }
 
@@ -67,15 +72,21 @@ impl Ult {
         }
     }
 
-    /// A ULT that starts in `entry` on a stack of `size` bytes, with its descriptor at the stack's top, so that only the stack is mapped: a suspended thread may hold
-    /// the lock of the program's allocator, so the scheduler must not allocate here. Given back by [`Ult::retire_runner`].
+    /// A ULT that starts in `entry` on a stack of `size` bytes, with its descriptor at the stack's
+    /// top, so that only the stack is mapped: a suspended thread may hold the lock of the
+    /// program's allocator, so the scheduler must not allocate here. Given back by
+    /// [`Ult::retire_runner`].
     ///
     /// # Errors
     /// The operating system's, when no stack can be mapped.
-    pub(crate) fn on_own_stack(size: usize, entry: unsafe extern "C" fn(usize) -> !) -> std::io::Result<*mut Self> {
+    pub(crate) fn on_own_stack(
+        size: usize,
+        entry: unsafe extern "C" fn(usize) -> !,
+    ) -> std::io::Result<*mut Self> {
         const DESCRIPTOR_BYTES: usize = size_of::<Ult>().next_multiple_of(64);
         let stack = stack::take(size)?;
-        // SAFETY: the stack is fresh, mapped, ours alone, and larger than the descriptor; its end is 64-byte aligned.
+        // SAFETY: the stack is fresh, mapped, ours alone, and larger than the descriptor; its end
+        // is 64-byte aligned.
         unsafe {
             let ult = stack.top().sub(DESCRIPTOR_BYTES).cast::<Self>();
             ult.write(Self::native());
@@ -84,11 +95,16 @@ impl Ult {
         }
     }
 
-    /// Gives an unused descriptor a stack of `size` bytes, on which it starts in `entry`. Allocates nothing but the stack.
+    /// Gives an unused descriptor a stack of `size` bytes, on which it starts in `entry`. Allocates
+    /// nothing but the stack.
     ///
     /// # Errors
     /// As [`Ult::on_own_stack`].
-    pub(crate) fn furnish(&mut self, size: usize, entry: unsafe extern "C" fn(usize) -> !) -> std::io::Result<()> {
+    pub(crate) fn furnish(
+        &mut self,
+        size: usize,
+        entry: unsafe extern "C" fn(usize) -> !,
+    ) -> std::io::Result<()> {
         let stack = stack::take(size)?;
         let top = stack.top();
         // SAFETY: the stack is fresh, mapped, and used by nobody else.
@@ -137,17 +153,24 @@ impl Ult {
     }
 }
 
-/// Suspends `from`, which is running, and continues `to` in `identity` (`None`: in the one that is worn). Returns when
-/// somebody switches back to `from`, in the identity in which it left; possibly on another kernel thread.
+/// Suspends `from`, which is running, and continues `to` in `identity` (`None`: in the one that is
+/// worn). Returns when somebody switches back to `from`, in the identity in which it left; possibly
+/// on another kernel thread.
 ///
 /// # Safety
-/// `from` is the running ULT of this kernel thread, whose worker is `worker`; `to` a suspended one of that worker, whose
-/// code runs in `identity`, which no other kernel thread wears.
+/// `from` is the running ULT of this kernel thread, whose worker is `worker`; `to` a suspended one
+/// of that worker, whose code runs in `identity`, which no other kernel thread wears.
 #[inline(never)]
-pub(crate) unsafe fn switch(from: *mut Ult, to: *mut Ult, worker: &'static Worker, identity: Option<&'static Identity>) {
-    // SAFETY: the caller guarantees that both descriptors are owned by this worker; `from` stays in place
-    // until it is switched back to, so the saved state is written to and read from live memory. Thread-local storage is
-    // asked for anew after the identity has changed: all accesses are behind assembly or calls.
+pub(crate) unsafe fn switch(
+    from: *mut Ult,
+    to: *mut Ult,
+    worker: &'static Worker,
+    identity: Option<&'static Identity>,
+) {
+    // SAFETY: the caller guarantees that both descriptors are owned by this worker; `from` stays in
+    // place until it is switched back to, so the saved state is written to and read from live
+    // memory. Thread-local storage is asked for anew after the identity has changed: all accesses
+    // are behind assembly or calls.
     unsafe {
         (*from).locals = worker::locals();
         exceptions::save_and_clear(&mut (*from).cxx);

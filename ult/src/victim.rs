@@ -1,8 +1,9 @@
 //! Which worker an idle worker tries to steal from.
 //!
-//! What lives here: the policies behind one trait, the [`Selector`] that a worker owns, the process-wide default, and the
-//! counters of a worker's attempts. What may not: queues, and whether a steal is allowed. Nothing here is shared, so nothing
-//! here is atomic, except the default and the counters.
+//! What lives here: the policies behind one trait, the [`Selector`] that a worker owns, the
+//! process-wide default, and the counters of a worker's attempts. What may not: queues, and whether
+//! a steal is allowed. Nothing here is shared, so nothing here is atomic, except the default and
+//! the counters.
 //!
 //! | policy | after a success | after a failure |
 //! |---|---|---|
@@ -10,17 +11,18 @@
 //! | [`History`] | the same victim | a random victim |
 //! | [`Random`] | a random victim | a random victim |
 //!
-//! `History` is what libomp does: one victim is remembered until it fails. On task graphs whose tasks send messages it keeps
-//! all workers at the producer that has most to give, and the task that would send the next message stands untouched in
-//! the deque of another. `Hybrid` is Algorithm 3 of *Task-Graph Scheduling Extensions for Efficient Synchronization and
-//! Communication* (ICS '21), which looks elsewhere after every success, at the price of at most one failed attempt when
+//! `History` is what libomp does: one victim is remembered until it fails. On task graphs whose
+//! tasks send messages it keeps all workers at the producer that has most to give, and the task
+//! that would send the next message stands untouched in the deque of another. `Hybrid` is Algorithm
+//! 3 of *Task-Graph Scheduling Extensions for Efficient Synchronization and Communication* (ICS
+//! '21), which looks elsewhere after every success, at the price of at most one failed attempt when
 //! there is nothing elsewhere. `docs/models/victim.md` shows the difference.
 //!
 //! Random victims are drawn by distance where the machine has any ([`draw`]).
 //!
-//! Rejected: an unbounded history, as the paper has it (a worker that always succeeds would push for ever; the newest
-//! sixteen entries are what a failing worker ever works through before it is better off at random), and a history shared
-//! by workers (its line would travel with every steal).
+//! Rejected: an unbounded history, as the paper has it (a worker that always succeeds would push
+//! for ever; the newest sixteen entries are what a failing worker ever works through before it is
+//! better off at random), and a history shared by workers (its line would travel with every steal).
 
 pub mod draw;
 mod kind;
@@ -46,8 +48,8 @@ pub enum Selector {
 }
 
 impl Selector {
-    /// A selector of the given kind without history. Workers with different `seed`s draw different victims; equal seeds
-    /// give equal sequences. Allocates nothing.
+    /// A selector of the given kind without history. Workers with different `seed`s draw different
+    /// victims; equal seeds give equal sequences. Allocates nothing.
     #[must_use]
     pub const fn new(kind: Kind, seed: u64) -> Self {
         let draw = Draw::new(seed);
@@ -58,9 +60,10 @@ impl Selector {
         }
     }
 
-    /// Says how far each worker is from this one, which has the index `me`: by worker index, in the steps of
-    /// [`distance`](crate::topology::distance). Nearer victims are drawn more often ([`draw`]); workers past the end of
-    /// `distances` count as far. An empty slice, and the state after `new`, mean that all victims are drawn alike.
+    /// Says how far each worker is from this one, which has the index `me`: by worker index, in the
+    /// steps of [`distance`](crate::topology::distance). Nearer victims are drawn more often
+    /// ([`draw`]); workers past the end of `distances` count as far. An empty slice, and the
+    /// state after `new`, mean that all victims are drawn alike.
     ///
     /// What is drawn is a random victim; the history of a policy does not depend on distances.
     pub fn set_distances(&mut self, me: usize, distances: &[u8]) {
@@ -77,7 +80,13 @@ impl Selector {
 
     /// See [`Draw::keep_up`].
     #[inline]
-    pub fn keep_up(&mut self, site: &Site, me: usize, count: usize, site_of: impl Fn(usize) -> Option<usize>) {
+    pub fn keep_up(
+        &mut self,
+        site: &Site,
+        me: usize,
+        count: usize,
+        site_of: impl Fn(usize) -> Option<usize>,
+    ) {
         self.draw_mut().keep_up(site, me, count, site_of);
     }
 }
@@ -134,11 +143,7 @@ impl Counters {
     /// All zero.
     #[must_use]
     pub const fn new() -> Self {
-        Self {
-            attempts: AtomicU64::new(0),
-            successes: AtomicU64::new(0),
-            aborted: AtomicU64::new(0),
-        }
+        Self { attempts: AtomicU64::new(0), successes: AtomicU64::new(0), aborted: AtomicU64::new(0) }
     }
 
     /// Counts one more victim looked at. Owner only: two writers would lose counts, nothing worse.
@@ -172,7 +177,8 @@ impl Counters {
     }
 }
 
-/// A load and a store instead of a read-modify-write: there is one writer, and a locked instruction costs more than a look.
+/// A load and a store instead of a read-modify-write: there is one writer, and a locked instruction
+/// costs more than a look.
 #[inline]
 fn add_one(count: &AtomicU64) {
     // ORDERING: Relaxed: one writer; a count publishes nothing.
@@ -197,7 +203,8 @@ mod tests {
 
     #[test]
     fn a_selector_behaves_as_its_kind() {
-        // After a success at 5 of 8: history goes back at once, hybrid after one failure, random whenever it likes.
+        // After a success at 5 of 8: history goes back at once, hybrid after one failure, random
+        // whenever it likes.
         let after_success = |kind| {
             let mut selector = Selector::new(kind, 1);
             (0..400)
@@ -237,11 +244,7 @@ mod tests {
         workers[1].add_attempt();
         workers[1].add_aborted();
         let sum: Totals = workers.iter().map(Counters::read).sum();
-        let expected = Totals {
-            attempts: 4,
-            successes: 1,
-            aborted: 1,
-        };
+        let expected = Totals { attempts: 4, successes: 1, aborted: 1 };
         assert_eq!(sum, expected);
     }
 }

@@ -1,17 +1,22 @@
-//! Whether anybody watches what the program does: a sanitizer, a tool, the trace, the checks of misuse.
+//! Whether anybody watches what the program does: a sanitizer, a tool, the trace, the checks of
+//! misuse.
 //!
-//! What lives here: one word, a bit for each who may watch. What may not: what they are told, and by whom ([`crate::sanitize`], and the layer above for
-//! the bits that are not ours).
+//! What lives here: one word, a bit for each who may watch. What may not: what they are told, and
+//! by whom ([`crate::sanitize`], and the layer above for the bits that are not ours).
 //!
-//! An operation that all of them want to hear of asks once, [`anybody`], and has a second form, out of line, in which each is asked for by itself; the form that
-//! runs where nobody watches asks nothing. So an operation costs one load of a word that hardly ever changes, however many kinds of watchers there are.
+//! An operation that all of them want to hear of asks once, [`anybody`], and has a second form, out
+//! of line, in which each is asked for by itself; the form that runs where nobody watches asks
+//! nothing. So an operation costs one load of a word that hardly ever changes, however many kinds
+//! of watchers there are.
 //!
-//! Rejected: a word for each kind (three loads and branches per operation: a pair of lock calls took 34 instructions, 19 without any); the addresses of one form or the other
-//! in a table (an indirect call where nobody watches, and nothing is inlined).
+//! Rejected: a word for each kind (three loads and branches per operation: a pair of lock calls
+//! took 34 instructions, 19 without any); the addresses of one form or the other in a table (an
+//! indirect call where nobody watches, and nothing is inlined).
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// A word that all threads read and hardly anybody writes, on a cache line of its own: beside a lock it would be fetched anew for each operation.
+/// A word that all threads read and hardly anybody writes, on a cache line of its own: beside a
+/// lock it would be fetched anew for each operation.
 #[repr(align(128))]
 struct Apart(AtomicU32);
 
@@ -36,7 +41,8 @@ pub const FREE: u32 = 1 << 8;
 /// Who watches.
 #[inline(always)]
 pub fn watchers() -> u32 {
-    // ORDERING: Relaxed; who begins to watch a moment later has missed what was under way, and what a watcher is told by has an ordering of its own.
+    // ORDERING: Relaxed; who begins to watch a moment later has missed what was under way, and what
+    // a watcher is told by has an ordering of its own.
     WATCHERS.0.load(Ordering::Relaxed)
 }
 
@@ -48,7 +54,8 @@ pub fn anybody() -> bool {
 
 /// Those with these bits watch from here on.
 pub fn begin(bits: u32) {
-    // ORDERING: Release, pairs with nothing that is read here; the bits follow what the watchers are told by.
+    // ORDERING: Release, pairs with nothing that is read here; the bits follow what the watchers
+    // are told by.
     WATCHERS.0.fetch_or(bits, Ordering::Release);
 }
 

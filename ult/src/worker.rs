@@ -1,8 +1,9 @@
 //! Workers: one record per kernel thread, the runtime's own and the program's alike.
 //!
-//! What lives here: the record, in three parts: what anybody may touch ([`Worker`]), what only its kernel thread touches
-//! (`Own`), and what the running context runs for (`Role`). Fields are declared here alone; each file below works on some of
-//! them. What may not: choosing what to run ([`crate::sched`]), starting and stopping our threads ([`crate::pool`]).
+//! What lives here: the record, in three parts: what anybody may touch ([`Worker`]), what only its
+//! kernel thread touches (`Own`), and what the running context runs for (`Role`). Fields are
+//! declared here alone; each file below works on some of them. What may not: choosing what to run
+//! ([`crate::sched`]), starting and stopping our threads ([`crate::pool`]).
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -14,8 +15,9 @@
 //! | `crowd` | whose ULTs run on a worker, and who waits behind it |
 //! | `registry` | all records: the table, kernel threads that are not ours, the child of a fork |
 //!
-//! A record is never freed: whoever publishes work may wake a worker through a pointer read earlier, at any time
-//! later, and at worst wakes it for nothing. Records of program threads that ended are used again.
+//! A record is never freed: whoever publishes work may wake a worker through a pointer read
+//! earlier, at any time later, and at worst wakes it for nothing. Records of program threads that
+//! ended are used again.
 
 use core::cell::UnsafeCell;
 use core::mem::offset_of;
@@ -50,12 +52,21 @@ pub use set::WorkerSet;
 pub(crate) use wake::SIGNALS;
 
 pub(crate) use registry::REGISTRY_ENTRIES;
-pub use registry::{TABLE, on_thread_exit, register_current, somebody_runs, totals, use_identities, uses_identities};
-pub(crate) use registry::{
-    adopt_for_pool, at, forget_after_fork, leave_to_successor, main_thread, program_threads, of_kernel_thread, own_thread_pointer, program_thread_ends, put_back_record, table_len, take_record,
+pub use registry::{
+    TABLE, on_thread_exit, register_current, somebody_runs, totals, use_identities, uses_identities,
 };
-pub use running::{Locals, current, duty, identity_in_force, kernel_thread, locals, locals_of_program, move_to_place, replace_locals, set_duty, set_locals, stack_of_thread, wears_own_storage};
-pub(crate) use running::{borrow_identity, clear_runtime_words, forget_worker, give_identity_back, give_spare_identity_back, note_identity, note_stack, play, wear};
+pub(crate) use registry::{
+    adopt_for_pool, at, forget_after_fork, leave_to_successor, main_thread, of_kernel_thread,
+    own_thread_pointer, program_thread_ends, program_threads, put_back_record, table_len, take_record,
+};
+pub use running::{
+    Locals, current, duty, identity_in_force, kernel_thread, locals, locals_of_program, move_to_place,
+    replace_locals, set_duty, set_locals, stack_of_thread, wears_own_storage,
+};
+pub(crate) use running::{
+    borrow_identity, clear_runtime_words, forget_worker, give_identity_back, give_spare_identity_back,
+    note_identity, note_stack, play, wear,
+};
 
 use crowd::NOBODY;
 use gate::PROGRAM;
@@ -69,7 +80,8 @@ pub struct Worker {
     index: AtomicU32,
     /// Work for a pool worker that is idle: set by the thread that took it from the pool.
     pub(crate) mailbox: AtomicPtr<crate::pool::Letter>,
-    /// Which jobs it looks for while it sleeps: those announced to the waiters counted here; null for none.
+    /// Which jobs it looks for while it sleeps: those announced to the waiters counted here; null
+    /// for none.
     sought: [AtomicPtr<AtomicU32>; SOUGHT],
     /// While it sleeps: no thread of a region is suspended on it.
     vacant: AtomicBool,
@@ -91,11 +103,13 @@ pub struct Worker {
     summoned: AtomicBool,
     /// What changes at switch points.
     pub(crate) restless: CachePadded<Restless>,
-    /// Stands in for this worker, which was blocked: takes what others queued, and is given nothing itself. Null: for nobody.
+    /// Stands in for this worker, which was blocked: takes what others queued, and is given nothing
+    /// itself. Null: for nobody.
     stands_for: AtomicPtr<Worker>,
     /// Another one stands in for this worker, and has not been told that it has moved again.
     handed_off: AtomicBool,
-    /// Contexts that come to this worker from those that stood in for it; in the lowest bit whether a thread here has a signal to handle.
+    /// Contexts that come to this worker from those that stood in for it; in the lowest bit whether
+    /// a thread here has a signal to handle.
     pub(crate) returning: AtomicPtr<Parcel>,
     /// What the stall monitor knows.
     pub(crate) watched: Watched,
@@ -107,7 +121,8 @@ pub struct Worker {
     thread_pointer: AtomicUsize,
     /// Of a kernel thread of the pool: the identity of its own storage.
     storage: OnceLock<Identity>,
-    /// The `pthread_t` of the kernel thread that has left the worker to another one, see `pool::renew`.
+    /// The `pthread_t` of the kernel thread that has left the worker to another one, see
+    /// `pool::renew`.
     pub(crate) departed_thread: AtomicUsize,
     /// Is it asked to end, and what came of it; see `pool::renew`.
     pub(crate) renewal: AtomicU32,
@@ -117,8 +132,8 @@ pub struct Worker {
     own: UnsafeCell<Own>,
 }
 
-/// What the owner writes whenever it comes from one piece of code to the next, on lines of its own: those who fork, wake and steal look at the
-/// other fields all the time.
+/// What the owner writes whenever it comes from one piece of code to the next, on lines of its own:
+/// those who fork, wake and steal look at the other fields all the time.
 pub(crate) struct Restless {
     /// Who may touch the owner's part: `PROGRAM`, `SCHEDULER` or `THIEF`, see `gate`.
     gate: AtomicU32,
@@ -186,11 +201,13 @@ pub(crate) struct Own {
     pub(crate) assigned: Option<crate::sched::Job>,
     /// The identity of the kernel thread's own storage; `None` where identities are not used.
     pub(crate) native_identity: Option<&'static Identity>,
-    /// The kernel thread's own identity while adopted contexts wear it elsewhere; the one above is a substitute then.
+    /// The kernel thread's own identity while adopted contexts wear it elsewhere; the one above is
+    /// a substitute then.
     pub(crate) lent: Option<&'static Identity>,
     /// Some thread that is suspended here may have a signal to handle.
     pub(crate) signalled: bool,
-    /// The running thread is in a system call of `signals::under_mask`, which a [`crate::stall::kick`] has to end.
+    /// The running thread is in a system call of `signals::under_mask`, which a
+    /// [`crate::stall::kick`] has to end.
     pub(crate) in_interruptible_call: bool,
     /// The signal that the running thread is sending to itself; zero: none.
     pub(crate) sends_itself: i32,
@@ -204,7 +221,8 @@ pub(crate) struct Own {
     spare: Option<&'static Identity>,
     /// The turn in which the worker was blocked that this one stands in for.
     pub(crate) stands_since: u32,
-    /// Of the code that the kernel thread runs for itself, or for the OpenMP thread that it is: its strand.
+    /// Of the code that the kernel thread runs for itself, or for the OpenMP thread that it is: its
+    /// strand.
     mode: ThreadMode,
     /// Whose floating-point mode is in force, see `mode`; null: that of a ULT that has ended.
     mode_in_force: *const ThreadMode,
@@ -220,13 +238,15 @@ pub(crate) struct Own {
     pub(crate) turns: u32,
     /// Counts jobs that might follow one by a call.
     pub(crate) in_place: u32,
-    /// The meeting that all those wait at who are suspended here beside the running thread, as of the last switch: see `sched::bench`.
+    /// The meeting that all those wait at who are suspended here beside the running thread, as of
+    /// the last switch: see `sched::bench`.
     pub(crate) meeting: *const AtomicU32,
     /// What somebody here has waited for has happened: the next look is at everything.
     pub(crate) released: bool,
     /// `Bench::changes` when it was last told who is suspended here.
     pub(crate) published: u32,
-    /// Where a thread that waits for its next region is counted while other code runs, see `sched::look`.
+    /// Where a thread that waits for its next region is counted while other code runs, see
+    /// `sched::look`.
     pub(crate) rested: *const AtomicU32,
     /// Calls of `sched::yielding::poll` with others waiting.
     pub(crate) polls: u32,
@@ -245,14 +265,15 @@ pub(crate) struct Own {
 }
 
 impl Own {
-    /// The TLS block that the kernel thread was made with, even while another worker's context runs with it.
+    /// The TLS block that the kernel thread was made with, even while another worker's context runs
+    /// with it.
     pub(crate) fn native_tls_block(&self) -> Option<&'static Identity> {
         self.lent.or(self.native_identity)
     }
 }
 
-// SAFETY: everything in `Own` is touched by the worker's own kernel thread alone (`Worker::own`); the rest is
-// atomic.
+// SAFETY: everything in `Own` is touched by the worker's own kernel thread alone (`Worker::own`);
+// the rest is atomic.
 unsafe impl Sync for Worker {}
 // SAFETY: as above; a record is handed to its kernel thread before that thread uses it.
 unsafe impl Send for Worker {}
@@ -305,7 +326,13 @@ impl Worker {
             own: UnsafeCell::new(Own {
                 current: ptr::null_mut(),
                 native: Ult::native(),
-                role: Role { tag: GangTag::NONE, region: 0, strand: ptr::null(), identity: None, away: false },
+                role: Role {
+                    tag: GangTag::NONE,
+                    region: 0,
+                    strand: ptr::null(),
+                    identity: None,
+                    away: false,
+                },
                 bench: Bench::new(),
                 idle_runners: Vec::with_capacity(16),
                 has_reserved_stack: false,
@@ -346,7 +373,8 @@ impl Worker {
         }
     }
 
-    /// Small number of this worker, unique among live workers and used again when its kernel thread has ended.
+    /// Small number of this worker, unique among live workers and used again when its kernel thread
+    /// has ended.
     pub fn index(&self) -> u32 {
         // ORDERING: Relaxed; written before the record is handed to its kernel thread.
         self.index.load(Ordering::Relaxed)
@@ -368,7 +396,8 @@ impl Worker {
         ptr::from_ref(&self.watched) as usize == address
     }
 
-    /// The word that the observer keeps for this worker, see [`crate::observer`]. Stays with the record when another kernel thread gets it.
+    /// The word that the observer keeps for this worker, see [`crate::observer`]. Stays with the
+    /// record when another kernel thread gets it.
     #[inline]
     pub fn observers_word(&self) -> &AtomicPtr<()> {
         &self.observers

@@ -1,4 +1,5 @@
-//! What gdb shows from inside a user-level thread: the frames of its stack, and an end that it takes for one.
+//! What gdb shows from inside a user-level thread: the frames of its stack, and an end that it
+//! takes for one.
 use std::process::Command;
 use ult::stack;
 
@@ -9,7 +10,19 @@ use common::{Pair, child, role, skip};
 fn a_backtrace_ends_at_the_base() {
     let program = child("stop");
     let output = Command::new("timeout")
-        .args(["120", "gdb", "-batch", "-nx", "-ex", "set debuginfod enabled off", "-ex", "run", "-ex", "bt", "--args"])
+        .args([
+            "120",
+            "gdb",
+            "-batch",
+            "-nx",
+            "-ex",
+            "set debuginfod enabled off",
+            "-ex",
+            "run",
+            "-ex",
+            "bt",
+            "--args",
+        ])
         .arg(program.get_program())
         .args(program.get_args())
         .envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))))

@@ -1,4 +1,5 @@
-//! The deque on real threads, as a ladder: the first rung that breaks says most about what is wrong.
+//! The deque on real threads, as a ladder: the first rung that breaks says most about what is
+//! wrong.
 #![cfg(not(loom))]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -9,7 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU8, AtomicUsize, Ordering
 use std::thread;
 use ult::deque::{Deque, Steal};
 
-/// Counts the bytes in use by threads that ask for it: the last rung measures what a deque holds and gives back.
+/// Counts the bytes in use by threads that ask for it: the last rung measures what a deque holds
+/// and gives back.
 struct Counting;
 static BYTES: AtomicIsize = AtomicIsize::new(0);
 thread_local! {
@@ -79,10 +81,7 @@ const MANY: usize = if cfg!(miri) {
 #[test]
 fn smoke() {
     let deque = Deque::new(2);
-    assert_eq!(
-        (pop(&deque), steal(&deque), deque.len(), deque.is_empty()),
-        (None, None, 0, true)
-    );
+    assert_eq!((pop(&deque), steal(&deque), deque.len(), deque.is_empty()), (None, None, 0, true));
     (1..=4).for_each(|number| push(&deque, number));
     assert_eq!((deque.len(), deque.is_empty()), (4, false));
     assert_eq!(
@@ -90,10 +89,7 @@ fn smoke() {
         (Some(4), Some(1)),
         "youngest to the owner, oldest to the thief"
     );
-    assert_eq!(
-        (pop(&deque), pop(&deque), pop(&deque)),
-        (Some(3), Some(2), None)
-    );
+    assert_eq!((pop(&deque), pop(&deque), pop(&deque)), (Some(3), Some(2), None));
     assert_eq!((steal(&deque), deque.len()), (None, 0));
     push(&deque, 5);
     assert_eq!((steal(&deque), pop(&deque)), (Some(5), None));
@@ -107,7 +103,8 @@ fn smoke_capacity() {
 
 #[test]
 fn smoke_against_a_list() {
-    // Every mixture of operations, driven by a small generator, compared with the obvious implementation.
+    // Every mixture of operations, driven by a small generator, compared with the obvious
+    // implementation.
     let (deque, mut list, mut random) = (Deque::new(1), VecDeque::new(), 0x9E37_79B9_u32);
     for number in 1..if cfg!(miri) { 500 } else { 100_000 } {
         random ^= random << 13;
@@ -155,20 +152,11 @@ impl Ledger {
     }
     fn took(&self, number: usize) {
         // ORDERING: Relaxed: read after the threads are joined.
-        assert_eq!(
-            self.0[number].fetch_add(1, Ordering::Relaxed),
-            0,
-            "element {number} was taken twice"
-        );
+        assert_eq!(self.0[number].fetch_add(1, Ordering::Relaxed), 0, "element {number} was taken twice");
     }
     fn complete(&self) {
         // ORDERING: Relaxed: the threads are joined.
-        let missing = self
-            .0
-            .iter()
-            .skip(1)
-            .filter(|count| count.load(Ordering::Relaxed) != 1)
-            .count();
+        let missing = self.0.iter().skip(1).filter(|count| count.load(Ordering::Relaxed) != 1).count();
         assert_eq!(missing, 0, "elements lost");
     }
 }
@@ -176,11 +164,8 @@ impl Ledger {
 #[test]
 fn stampede() {
     // Everything is there from the start; everybody, the owner included, takes.
-    let (deque, ledger, start) = (
-        &Deque::new(MANY.next_power_of_two()),
-        &Ledger::new(MANY),
-        &Barrier::new(4),
-    );
+    let (deque, ledger, start) =
+        (&Deque::new(MANY.next_power_of_two()), &Ledger::new(MANY), &Barrier::new(4));
     (1..=MANY).for_each(|number| push(deque, number));
     thread::scope(|scope| {
         for _ in 0..3 {
@@ -207,8 +192,8 @@ fn stampede() {
 
 #[test]
 fn stress() {
-    // The owner pushes and pops in bursts of every small size, so that it keeps meeting the thieves at the last element,
-    // and now and then lets the deque grow from one slot.
+    // The owner pushes and pops in bursts of every small size, so that it keeps meeting the thieves
+    // at the last element, and now and then lets the deque grow from one slot.
     let (deque, ledger, done) = (&Deque::new(1), &Ledger::new(MANY), &AtomicBool::new(false));
     let stolen = &AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -216,7 +201,8 @@ fn stress() {
             scope.spawn(move || {
                 let mut mine = 0;
                 loop {
-                    // ORDERING: Acquire pairs with the Release store below: what was left then is visible to the steal.
+                    // ORDERING: Acquire pairs with the Release store below: what was left then is
+                    // visible to the steal.
                     let last_round = done.load(Ordering::Acquire);
                     match steal(deque) {
                         Some(number) => {
@@ -232,19 +218,11 @@ fn stress() {
             });
         }
         let mut next = 1;
-        for burst in (1..).map(|turn: usize| {
-            if turn.is_multiple_of(1000) {
-                500
-            } else {
-                turn % 7
-            }
-        }) {
+        for burst in (1..).map(|turn: usize| if turn.is_multiple_of(1000) { 500 } else { turn % 7 }) {
             let end = (next + burst).min(MANY + 1);
             (next..end).for_each(|number| push(deque, number));
             next = end;
-            (0..burst / 2 + 1)
-                .filter_map(|_| pop(deque))
-                .for_each(|number| ledger.took(number));
+            (0..burst / 2 + 1).filter_map(|_| pop(deque)).for_each(|number| ledger.took(number));
             if burst == 500 {
                 thread::yield_now();
             }
@@ -260,21 +238,15 @@ fn stress() {
     });
     ledger.complete();
     // ORDERING: Relaxed: the threads are joined.
-    println!(
-        "{} of {MANY} elements were stolen",
-        stolen.load(Ordering::Relaxed)
-    );
+    println!("{} of {MANY} elements were stolen", stolen.load(Ordering::Relaxed));
 }
 
 #[test]
 fn last_element() {
-    // One element at a time, wanted by the owner and three thieves: the narrowest race, as often as possible.
+    // One element at a time, wanted by the owner and three thieves: the narrowest race, as often as
+    // possible.
     let rounds = MANY / 4;
-    let (deque, ledger, done) = (
-        &Deque::new(1),
-        &Ledger::new(rounds),
-        &AtomicBool::new(false),
-    );
+    let (deque, ledger, done) = (&Deque::new(1), &Ledger::new(rounds), &AtomicBool::new(false));
     thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(move || {
@@ -328,10 +300,6 @@ fn destruction_frees_every_buffer_and_no_element() {
         );
     }
     assert_eq!(BYTES.load(Ordering::Relaxed), before, "a buffer leaked");
-    assert_eq!(
-        dropped.load(Ordering::Relaxed),
-        0,
-        "elements belong to the caller"
-    );
+    assert_eq!(dropped.load(Ordering::Relaxed), 0, "elements belong to the caller");
     COUNTED.set(false);
 }

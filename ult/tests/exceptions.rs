@@ -1,7 +1,8 @@
-//! C++ exceptions on stacks that switch inside `catch`, with the runtime loaded in every way that programs load it.
+//! C++ exceptions on stacks that switch inside `catch`, with the runtime loaded in every way that
+//! programs load it.
 //!
-//! Each case is a process of its own, because loading cannot be undone. The C++ code is compiled by the system's `c++`
-//! while the test runs; without one the tests are skipped and say so.
+//! Each case is a process of its own, because loading cannot be undone. The C++ code is compiled by
+//! the system's `c++` while the test runs; without one the tests are skipped and say so.
 use std::cell::{Cell, RefCell};
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -206,7 +207,9 @@ unsafe extern "C" fn enter(arg: usize) -> ! {
 fn mixed_catches(objects: &[*mut c_void], careful: bool) {
     let mut all = Vec::new();
     for (index, &object) in objects.iter().enumerate() {
-        for (part, name) in ["catch_and_rethrow", "catch_and_rethrow", "yield_in_flight"].into_iter().enumerate() {
+        for (part, name) in
+            ["catch_and_rethrow", "catch_and_rethrow", "yield_in_flight"].into_iter().enumerate()
+        {
             let number = (index * 10 + part) as c_int + 1;
             let expected = if part == 2 { 11 } else { number };
             let (function, stack) = (catcher(object, name), stack::take(1 << 20).unwrap());

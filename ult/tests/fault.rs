@@ -1,4 +1,5 @@
-//! Overflow, chaining to the program's handlers, alternate stacks; each case in a process of its own.
+//! Overflow, chaining to the program's handlers, alternate stacks; each case in a process of its
+//! own.
 use std::ffi::c_void;
 use std::hint::black_box;
 use std::os::unix::process::ExitStatusExt;
@@ -211,7 +212,8 @@ extern "C" fn complain(_: i32, _: *mut libc::siginfo_t, _: *mut c_void) {
     }
 }
 
-/// Makes the page accessible and lets the access continue, after a look at the arguments and the mask.
+/// Makes the page accessible and lets the access continue, after a look at the arguments and the
+/// mask.
 extern "C" fn repair(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the arguments of a signal handler; async-signal-safe calls.
     unsafe {
@@ -244,7 +246,14 @@ extern "C" fn repair_simple(signal: i32) {
 fn touch_protected() {
     // SAFETY: a mapping of our own; the handler under test makes it writable, or the process dies.
     unsafe {
-        let page = libc::mmap(ptr::null_mut(), 4096, libc::PROT_NONE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0);
+        let page = libc::mmap(
+            ptr::null_mut(),
+            4096,
+            libc::PROT_NONE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        );
         PROTECTED.store(page as usize, SeqCst);
         page.cast::<u8>().write_volatile(1);
     }
@@ -286,7 +295,9 @@ fn one_mask(kind: &str) {
     touch_protected();
     assert_eq!(HANDLED.load(SeqCst), 1);
     match kind {
-        "plain" => assert_eq!(MASK.load(SeqCst), bit(libc::SIGUSR1) | bit(libc::SIGUSR2) | bit(libc::SIGSEGV)),
+        "plain" => {
+            assert_eq!(MASK.load(SeqCst), bit(libc::SIGUSR1) | bit(libc::SIGUSR2) | bit(libc::SIGSEGV))
+        }
         "nodefer" => assert_eq!(MASK.load(SeqCst), bit(libc::SIGUSR1) | bit(libc::SIGUSR2)),
         _ => {}
     }

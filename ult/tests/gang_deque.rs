@@ -1,4 +1,5 @@
-//! The gang deque on real threads: every element once, gangs in order, nothing refused that stands at a head.
+//! The gang deque on real threads: every element once, gangs in order, nothing refused that stands
+//! at a head.
 #![cfg(not(loom))]
 
 use std::ptr::NonNull;
@@ -10,10 +11,7 @@ use ult::gang::deque::GangDeque;
 /// Element `number`, as a pointer that is never dereferenced (numbers start at 1: 0 is no pointer).
 fn push(deque: &GangDeque<u8>, number: usize, level: i32) {
     let item = NonNull::new(std::ptr::without_provenance_mut(number)).unwrap();
-    let tag = GangTag {
-        id: number as i64,
-        level,
-    };
+    let tag = GangTag { id: number as i64, level };
     // SAFETY: each test pushes from one thread only; the pointee is nothing.
     unsafe { deque.push(item, tag, !(number as u32)) }
 }
@@ -72,8 +70,8 @@ fn every_element_once_and_each_level_in_order() {
 
 #[test]
 fn a_full_ring_never_looks_refusing() {
-    // The ring always holds something, and everything in it fits: a taker that is refused has believed in a mixture of two
-    // elements in a slot that was reused while it looked.
+    // The ring always holds something, and everything in it fits: a taker that is refused has
+    // believed in a mixture of two elements in a slot that was reused while it looked.
     const ROUNDS: usize = if cfg!(miri) { 300 } else { 100_000 };
     let deque = GangDeque::new();
     let (pushed, got) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -85,15 +83,14 @@ fn a_full_ring_never_looks_refusing() {
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                // ORDERING: Relaxed: a counter of permits; each of the two takes at most one beyond the rounds.
+                // ORDERING: Relaxed: a counter of permits; each of the two takes at most one beyond
+                // the rounds.
                 while got.load(Ordering::Relaxed) < ROUNDS {
                     assert!(deque.take_if(fits).is_some(), "four or more were there");
                     // ORDERING: as above.
                     let now = got.fetch_add(1, Ordering::Relaxed) + 1;
                     // ORDERING: as above; wait for the producer to be ahead again.
-                    while pushed.load(Ordering::Relaxed) < now + 4
-                        && got.load(Ordering::Relaxed) < ROUNDS
-                    {
+                    while pushed.load(Ordering::Relaxed) < now + 4 && got.load(Ordering::Relaxed) < ROUNDS {
                         thread::yield_now();
                     }
                 }
@@ -116,13 +113,7 @@ fn elements_survive_the_deque() {
     let owned = Box::into_raw(Box::new(7_u8));
     let deque = GangDeque::new();
     // SAFETY: one thread; the pointee is alive.
-    unsafe {
-        deque.push(
-            NonNull::new_unchecked(owned),
-            GangTag { id: 0, level: 0 },
-            0,
-        )
-    };
+    unsafe { deque.push(NonNull::new_unchecked(owned), GangTag { id: 0, level: 0 }, 0) };
     drop(deque);
     // SAFETY: the deque owns nothing, so the box is still ours.
     assert_eq!(*unsafe { Box::from_raw(owned) }, 7);

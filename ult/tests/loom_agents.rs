@@ -1,5 +1,7 @@
-//! Model of the calls of free agents: who puts a task where agents find it calls one unless as many as there may be are out, and who has ended calls another one if
-//! there is a task. A task must not be left with nobody out, and nobody called into a region that is over. It restates `docs/protocols/task.md` with the same orderings.
+//! Model of the calls of free agents: who puts a task where agents find it calls one unless as many
+//! as there may be are out, and who has ended calls another one if there is a task. A task must not
+//! be left with nobody out, and nobody called into a region that is over. It restates
+//! `docs/protocols/task.md` with the same orderings.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
@@ -17,7 +19,8 @@ enum Without {
     FenceOfTask,
     /// The fence of who has ended.
     FenceOfEnd,
-    /// The one step in which an agent is counted: it is counted first, and taken back where there are too many.
+    /// The one step in which an agent is counted: it is counted first, and taken back where there
+    /// are too many.
     OneStep,
 }
 
@@ -60,7 +63,8 @@ impl Agents {
         }
     }
 
-    /// An agent: takes a task if it sees one, ends, and is followed if it has left one. The last one may be out when the model ends.
+    /// An agent: takes a task if it sees one, ends, and is followed if it has left one. The last
+    /// one may be out when the model ends.
     fn live(&self) {
         let seen = self.ready.load(Ordering::Relaxed);
         if seen != 0 {
@@ -112,9 +116,10 @@ fn broken_if_counted_in_two_steps() {
     two(Without::OneStep);
 }
 
-// ---- a call and the end of the region ---------------------------------------------------------------------------
+// ---- a call and the end of the region ---------------------------------------
 
-/// Who publishes a task and calls an agent for it, perhaps after others have run that task and come to the end of the region.
+/// Who publishes a task and calls an agent for it, perhaps after others have run that task and come
+/// to the end of the region.
 struct Region {
     counted_late: bool,
     /// A task stands in the deque.
@@ -138,7 +143,8 @@ impl Region {
         self.present.fetch_sub(1, Ordering::Release);
     }
 
-    /// Thread 0, which runs the task, the last one of the region, if it sees it. Instead of waiting for who is present the model ends.
+    /// Thread 0, which runs the task, the last one of the region, if it sees it. Instead of waiting
+    /// for who is present the model ends.
     fn end(&self) {
         if self.task.load(Ordering::Acquire) == 1 && self.present.load(Ordering::Acquire) == 0 {
             self.over.store(1, Ordering::Relaxed);
@@ -148,7 +154,12 @@ impl Region {
 
 fn late_call(counted_late: bool) {
     explore(2, move || {
-        let region = Region { counted_late, task: AtomicUsize::new(0), present: AtomicUsize::new(0), over: AtomicUsize::new(0) };
+        let region = Region {
+            counted_late,
+            task: AtomicUsize::new(0),
+            present: AtomicUsize::new(0),
+            over: AtomicUsize::new(0),
+        };
         with_shared(region, |region| {
             let member = thread::spawn(move || region.publish());
             region.end();

@@ -1,7 +1,8 @@
 //! Model of the deque: all interleavings of small programs, up to a bound on preemptions.
 //!
-//! The models whose names begin with `broken` run the shipped code with one kind of fence left out in one thread and must
-//! fail: they show that the model notices what that fence is for. How to run: `docs/protocols/deque.md`.
+//! The models whose names begin with `broken` run the shipped code with one kind of fence left out
+//! in one thread and must fail: they show that the model notices what that fence is for. How to
+//! run: `docs/protocols/deque.md`.
 #![cfg(loom)]
 
 mod models;
@@ -24,7 +25,8 @@ fn push(deque: &Deque<Payload>, number: usize) {
     unsafe { deque.push(NonNull::from(Box::leak(payload))) };
 }
 
-/// Takes the element apart. If two threads get the same one, loom or the allocator notices before `check` does.
+/// Takes the element apart. If two threads get the same one, loom or the allocator notices before
+/// `check` does.
 fn open(item: NonNull<Payload>) -> usize {
     // SAFETY: it was leaked by `push`, and whoever takes it out of the deque owns it.
     let payload = unsafe { item.as_ref() };
@@ -60,20 +62,8 @@ const PUSH: bool = true;
 const POP: bool = false;
 
 impl Program {
-    const fn new(
-        capacity: usize,
-        before: usize,
-        owner: &'static [bool],
-        thieves: &'static [usize],
-    ) -> Self {
-        Self {
-            capacity,
-            before,
-            owner,
-            thieves,
-            owner_ignores: None,
-            thieves_ignore: None,
-        }
+    const fn new(capacity: usize, before: usize, owner: &'static [bool], thieves: &'static [usize]) -> Self {
+        Self { capacity, before, owner, thieves, owner_ignores: None, thieves_ignore: None }
     }
 
     /// Explores it; every element must be taken exactly once.
@@ -84,11 +74,7 @@ impl Program {
     fn once(&'static self) {
         let deque = Arc::new(Deque::new(self.capacity));
         (1..=self.before).for_each(|number| push(&deque, number));
-        let thieves: Vec<_> = self
-            .thieves
-            .iter()
-            .map(|&tries| self.thief(&deque, tries))
-            .collect();
+        let thieves: Vec<_> = self.thieves.iter().map(|&tries| self.thief(&deque, tries)).collect();
         let (mut pushed, mut taken) = (self.before, Vec::new());
         if let Some(order) = self.owner_ignores {
             ignore_fences(order);
@@ -108,10 +94,7 @@ impl Program {
             taken.push(number);
         }
         taken.sort_unstable();
-        assert!(
-            taken.into_iter().eq(1..=pushed),
-            "each element exactly once"
-        );
+        assert!(taken.into_iter().eq(1..=pushed), "each element exactly once");
     }
 
     fn thief(&self, deque: &Arc<Deque<Payload>>, tries: usize) -> thread::JoinHandle<Vec<usize>> {
@@ -134,10 +117,8 @@ fn a_stolen_element_is_visible() {
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn broken_publication() {
-    static PROGRAM: Program = Program {
-        owner_ignores: Some(Ordering::Release),
-        ..Program::new(2, 0, &[PUSH, PUSH], &[2])
-    };
+    static PROGRAM: Program =
+        Program { owner_ignores: Some(Ordering::Release), ..Program::new(2, 0, &[PUSH, PUSH], &[2]) };
     PROGRAM.explore(3);
 }
 
@@ -162,36 +143,31 @@ fn the_last_two_elements_with_two_thieves() {
 #[test]
 #[should_panic(expected = "each element exactly once")]
 fn broken_pop() {
-    static PROGRAM: Program = Program {
-        owner_ignores: Some(Ordering::SeqCst),
-        ..Program::new(2, 2, &[POP, POP], &[2])
-    };
+    static PROGRAM: Program =
+        Program { owner_ignores: Some(Ordering::SeqCst), ..Program::new(2, 2, &[POP, POP], &[2]) };
     PROGRAM.explore(4);
 }
 
 #[test]
 #[should_panic(expected = "each element exactly once")]
 fn broken_steal() {
-    static PROGRAM: Program = Program {
-        thieves_ignore: Some(Ordering::SeqCst),
-        ..Program::new(2, 2, &[POP, POP], &[2])
-    };
+    static PROGRAM: Program =
+        Program { thieves_ignore: Some(Ordering::SeqCst), ..Program::new(2, 2, &[POP, POP], &[2]) };
     PROGRAM.explore(4);
 }
 
 #[test]
 #[should_panic(expected = "each element exactly once")]
 fn broken_steal_by_two_thieves() {
-    static PROGRAM: Program = Program {
-        thieves_ignore: Some(Ordering::SeqCst),
-        ..Program::new(2, 2, &[POP], &[1, 1])
-    };
+    static PROGRAM: Program =
+        Program { thieves_ignore: Some(Ordering::SeqCst), ..Program::new(2, 2, &[POP], &[1, 1]) };
     PROGRAM.explore(3);
 }
 
 #[test]
 fn a_slot_is_reused_under_a_slow_thief() {
-    // One slot: the thief may read the second element from it and must then lose the race for the first.
+    // One slot: the thief may read the second element from it and must then lose the race for the
+    // first.
     static PROGRAM: Program = Program::new(1, 1, &[POP, PUSH, POP], &[2]);
     PROGRAM.explore(3);
 }
@@ -208,8 +184,8 @@ fn growth_under_two_thieves() {
     PROGRAM.explore(2);
 }
 
-/// The owner takes its first element back, raises a flag, and pushes another one. The thief takes nothing that was pushed under the flag, if it
-/// asks when it has seen the element.
+/// The owner takes its first element back, raises a flag, and pushes another one. The thief takes
+/// nothing that was pushed under the flag, if it asks when it has seen the element.
 fn refuse(early: bool) {
     models::explore(3, move || {
         let deque = Arc::new(Deque::<Payload>::new(2));
@@ -220,7 +196,11 @@ fn refuse(early: bool) {
             // ORDERING: Relaxed; what the model is about.
             thread::spawn(move || {
                 let may = || !flag.load(std::sync::atomic::Ordering::Relaxed);
-                let stolen = if early { if may() { deque.steal() } else { Steal::Empty } } else { deque.steal_if(may) };
+                let stolen = if early {
+                    if may() { deque.steal() } else { Steal::Empty }
+                } else {
+                    deque.steal_if(may)
+                };
                 match stolen {
                     Steal::Success(item) => Some(open(item)),
                     Steal::Empty | Steal::Retry => None,

@@ -1,6 +1,7 @@
-//! Model of a thread with a kernel thread of its own that wears what is kept for its number, and comes back under it to help with tasks, while thread 0
-//! closes the region and lets another team have it. It restates `Team::close`, `is_clear`, `dress_again` and `undress` of `docs/protocols/identity.md`
-//! with the same orderings, on the shipped parker.
+//! Model of a thread with a kernel thread of its own that wears what is kept for its number, and
+//! comes back under it to help with tasks, while thread 0 closes the region and lets another team
+//! have it. It restates `Team::close`, `is_clear`, `dress_again` and `undress` of
+//! `docs/protocols/identity.md` with the same orderings, on the shipped parker.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]

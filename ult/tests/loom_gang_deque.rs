@@ -1,7 +1,8 @@
 //! Model of the gang deque: all interleavings of small programs, up to a bound on preemptions.
 //!
-//! The models whose names begin with `broken` run the shipped code with one kind of fence left out in one thread and must
-//! fail: they show that the model notices what that fence is for. `docs/protocols/gang-deque.md` has the argument.
+//! The models whose names begin with `broken` run the shipped code with one kind of fence left out
+//! in one thread and must fail: they show that the model notices what that fence is for.
+//! `docs/protocols/gang-deque.md` has the argument.
 #![cfg(loom)]
 
 mod models;
@@ -25,18 +26,17 @@ fn push(deque: &GangDeque<Payload>, number: u32, level: i32) {
     let payload = Box::new(Payload(UnsafeCell::new(0)));
     // SAFETY: nobody else knows the payload yet.
     payload.0.with_mut(|value| unsafe { *value = number });
-    let tag = GangTag {
-        id: i64::from(number),
-        level,
-    };
+    let tag = GangTag { id: i64::from(number), level };
     // SAFETY: one thread of each program pushes at a time.
     unsafe { deque.push(NonNull::from(Box::leak(payload)), tag, number) };
 }
 
-/// Takes the oldest element whose tag and group belong together, as those of every element do; an empty slot's do not.
+/// Takes the oldest element whose tag and group belong together, as those of every element do; an
+/// empty slot's do not.
 fn take(deque: &GangDeque<Payload>) -> Option<u32> {
     let (item, tag) = deque.take_if(|tag, group| group != 0 && tag.id == i64::from(group))?;
-    // SAFETY: it was leaked by `push` and stays allocated: a second taker must be counted, not crash.
+    // SAFETY: it was leaked by `push` and stays allocated: a second taker must be counted, not
+    // crash.
     let payload = unsafe { item.as_ref() };
     // SAFETY: written once, before the push.
     let number = payload.0.with(|value| unsafe { *value });
@@ -58,14 +58,7 @@ struct Program {
 
 impl Program {
     const fn new(before: &'static [i32], during: &'static [i32], takers: &'static [usize]) -> Self {
-        Self {
-            before,
-            during,
-            takers,
-            must_succeed: false,
-            producer_ignores: None,
-            takers_ignore: None,
-        }
+        Self { before, during, takers, must_succeed: false, producer_ignores: None, takers_ignore: None }
     }
 
     /// Explores it; every element must be taken exactly once.
@@ -83,11 +76,7 @@ impl Program {
             }
         };
         push_all(self.before);
-        let takers: Vec<_> = self
-            .takers
-            .iter()
-            .map(|&tries| self.taker(&deque, tries))
-            .collect();
+        let takers: Vec<_> = self.takers.iter().map(|&tries| self.taker(&deque, tries)).collect();
         if let Some(order) = self.producer_ignores {
             ignore_fences(order);
         }
@@ -99,10 +88,7 @@ impl Program {
         taken.extend(std::iter::from_fn(|| take(&deque)));
         assert_eq!(deque.len(), 0, "what is gone is not counted");
         taken.sort_unstable();
-        assert!(
-            taken.into_iter().eq(1..=pushed),
-            "each element exactly once"
-        );
+        assert!(taken.into_iter().eq(1..=pushed), "each element exactly once");
     }
 
     fn taker(&'static self, deque: &Arc<GangDeque<Payload>>, tries: usize) -> JoinHandle<Vec<u32>> {
@@ -135,21 +121,16 @@ fn a_taken_element_is_visible() {
 #[test]
 #[should_panic(expected = "what is gone is not counted")]
 fn broken_publication() {
-    // One element before the start: the first push also makes the buffer, and a missing one would end the process.
-    // The second is taken before its slot can be seen, and so is lost.
-    static PROGRAM: Program = Program {
-        producer_ignores: Some(Ordering::Release),
-        ..Program::new(&[0], &[0], &[2])
-    };
+    // One element before the start: the first push also makes the buffer, and a missing one would
+    // end the process. The second is taken before its slot can be seen, and so is lost.
+    static PROGRAM: Program =
+        Program { producer_ignores: Some(Ordering::Release), ..Program::new(&[0], &[0], &[2]) };
     PROGRAM.explore(3);
 }
 
 #[test]
 fn two_takers_share_two_elements() {
-    static PROGRAM: Program = Program {
-        must_succeed: true,
-        ..Program::new(&[0, 0], &[], &[1, 1])
-    };
+    static PROGRAM: Program = Program { must_succeed: true, ..Program::new(&[0, 0], &[], &[1, 1]) };
     PROGRAM.explore(3);
 }
 
@@ -161,13 +142,10 @@ fn two_takers_want_the_only_element() {
 
 #[test]
 fn a_slot_is_reused_under_a_slow_taker() {
-    // The buffer is full; as soon as one is taken, the third may overwrite it under the other taker. Two elements were
-    // there from the beginning, so both takers must come away with one.
+    // The buffer is full; as soon as one is taken, the third may overwrite it under the other
+    // taker. Two elements were there from the beginning, so both takers must come away with one.
     assert_eq!(CAPACITY, 2);
-    static PROGRAM: Program = Program {
-        must_succeed: true,
-        ..Program::new(&[0, 0], &[0], &[1, 1])
-    };
+    static PROGRAM: Program = Program { must_succeed: true, ..Program::new(&[0, 0], &[0], &[1, 1]) };
     PROGRAM.explore(2);
 }
 
@@ -186,7 +164,8 @@ fn broken_look() {
 #[test]
 #[should_panic(expected = "something was there all the time")]
 fn broken_reuse() {
-    // The same from the other side; the third element is already published to the takers by their start.
+    // The same from the other side; the third element is already published to the takers by their
+    // start.
     static PROGRAM: Program = Program {
         must_succeed: true,
         producer_ignores: Some(Ordering::Release),
@@ -197,23 +176,18 @@ fn broken_reuse() {
 
 #[test]
 fn growth_under_a_taker() {
-    static PROGRAM: Program = Program {
-        must_succeed: true,
-        ..Program::new(&[0, 0], &[0, 0], &[2])
-    };
+    static PROGRAM: Program = Program { must_succeed: true, ..Program::new(&[0, 0], &[0, 0], &[2]) };
     PROGRAM.explore(2);
 }
 
 #[test]
 fn two_levels() {
-    static PROGRAM: Program = Program {
-        must_succeed: true,
-        ..Program::new(&[0, 1], &[1], &[1, 1])
-    };
+    static PROGRAM: Program = Program { must_succeed: true, ..Program::new(&[0, 1], &[1], &[1, 1]) };
     PROGRAM.explore(3);
 }
 
-/// Two elements of one gang are pushed at once, into a slot that is reused and a new one or into a larger buffer, while a taker takes.
+/// Two elements of one gang are pushed at once, into a slot that is reused and a new one or into a
+/// larger buffer, while a taker takes.
 fn several(producer_ignores: Option<Ordering>) {
     const GANG: i64 = 9;
     models::explore(2, move || {
@@ -233,7 +207,8 @@ fn several(producer_ignores: Option<Ordering>) {
         if let Some(order) = producer_ignores {
             ignore_fences(order);
         }
-        let payloads = [2, 3].map(|number| NonNull::from(Box::leak(Box::new(Payload(UnsafeCell::new(number))))));
+        let payloads =
+            [2, 3].map(|number| NonNull::from(Box::leak(Box::new(Payload(UnsafeCell::new(number))))));
         // SAFETY: this thread alone pushes.
         unsafe { deque.push_all(payloads.into_iter(), GangTag { id: GANG, level: 0 }, GANG as u32) };
         let mut taken = taker.join().unwrap();

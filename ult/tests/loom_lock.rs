@@ -1,9 +1,11 @@
-//! Model of the four-byte lock and its parking table: mutual exclusion, no lost wake-up, the hand-over to a waiter that
-//! keeps losing, and records that are not touched after their owner has returned. It restates the steps of
-//! `docs/protocols/lock.md` with the same orderings, on the shipped parker.
+//! Model of the four-byte lock and its parking table: mutual exclusion, no lost wake-up, the
+//! hand-over to a waiter that keeps losing, and records that are not touched after their owner has
+//! returned. It restates the steps of `docs/protocols/lock.md` with the same orderings, on the
+//! shipped parker.
 //!
-//! What is simpler than in `lock.rs`: a bucket's short lock is loom's mutex and its list a vector, nobody looks before
-//! queueing (the looks only make queueing rarer), and the 500 us of losing are over by the second release.
+//! What is simpler than in `lock.rs`: a bucket's short lock is loom's mutex and its list a vector,
+//! nobody looks before queueing (the looks only make queueing rarer), and the 500 us of losing are
+//! over by the second release.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
@@ -49,7 +51,8 @@ struct Record {
     parker: Parker,
     state: AtomicU32,
     nudged: UnsafeCell<bool>,
-    /// Stands for the record's memory: beginning and end of its life are writes, each use is a read.
+    /// Stands for the record's memory: beginning and end of its life are writes, each use is a
+    /// read.
     alive: UnsafeCell<bool>,
 }
 
@@ -282,7 +285,8 @@ impl Lock {
     }
 }
 
-/// Thread `i` takes the lock `rounds[i]` times. Returns how many hand-overs there were in all interleavings.
+/// Thread `i` takes the lock `rounds[i]` times. Returns how many hand-overs there were in all
+/// interleavings.
 fn contend<const N: usize>(preemptions: usize, rounds: [usize; N], without: Without) -> usize {
     let grants: &'static Untracked = Box::leak(Box::default());
     explore(preemptions, move || {

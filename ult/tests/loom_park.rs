@@ -1,8 +1,9 @@
-//! Model of parking: no interleaving loses a wake-up. A lost one leaves a thread asleep for ever, which loom reports as a
-//! deadlock.
+//! Model of parking: no interleaving loses a wake-up. A lost one leaves a thread asleep for ever,
+//! which loom reports as a deadlock.
 //!
-//! The models whose names begin with `broken` run the shipped code with the full fences of one side left out and must
-//! fail: they show that the model notices what those fences are for. How to run: `docs/protocols/park.md`.
+//! The models whose names begin with `broken` run the shipped code with the full fences of one side
+//! left out and must fail: they show that the model notices what those fences are for. How to run:
+//! `docs/protocols/park.md`.
 #![cfg(loom)]
 
 mod models;
@@ -40,10 +41,7 @@ struct Bed {
 
 impl Bed {
     fn new() -> Self {
-        Self {
-            parker: Parker::new(),
-            units: AtomicUsize::new(0),
-        }
+        Self { parker: Parker::new(), units: AtomicUsize::new(0) }
     }
 
     fn publish(&self) -> bool {
@@ -55,10 +53,7 @@ impl Bed {
     fn wait_for(&self, units: usize, mut timeout: Option<Duration>) {
         // ORDERING: Relaxed, both: `park_unless` has a full fence before the look.
         while self.units.load(Ordering::Relaxed) < units {
-            self.parker.park_unless(
-                || self.units.load(Ordering::Relaxed) >= units,
-                timeout.take(),
-            );
+            self.parker.park_unless(|| self.units.load(Ordering::Relaxed) >= units, timeout.take());
         }
     }
 }
@@ -160,12 +155,11 @@ impl Pool {
 
     /// The sleeper's side: takes one unit, however long it takes.
     fn take_one(&self, me: usize) {
-        // ORDERING: Relaxed, all: the units carry no data, and `park_unless` has a full fence before the look.
+        // ORDERING: Relaxed, all: the units carry no data, and `park_unless` has a full fence
+        // before the look.
         while self
             .units
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |units| {
-                units.checked_sub(1)
-            })
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |units| units.checked_sub(1))
             .is_err()
         {
             self.sleepers.enter();

@@ -1,5 +1,6 @@
-//! Model of tasks whose work is queued on a device (`docs/protocols/depend.md`, *Queued work*): a list of successors that is closed when the work is queued, one that is closed
-//! when the task is complete, and a successor of the first kind that is complete after both.
+//! Model of tasks whose work is queued on a device (`docs/protocols/depend.md`, *Queued work*): a
+//! list of successors that is closed when the work is queued, one that is closed when the task is
+//! complete, and a successor of the first kind that is complete after both.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
@@ -70,7 +71,8 @@ impl Chain {
         // ORDERING: Relaxed; a count.
         assert_eq!(self.ready[1].fetch_add(1, Ordering::Relaxed), 0, "ready twice");
         // SAFETY: as above.
-        self.wrote.with(|wrote| assert_eq!(unsafe { *wrote }, 1, "before the one that it waits for is complete"));
+        self.wrote
+            .with(|wrote| assert_eq!(unsafe { *wrote }, 1, "before the one that it waits for is complete"));
     }
 
     /// `close`, which gives the successor to another thread: the device's work goes on.
@@ -107,7 +109,8 @@ impl Chain {
     /// `Node::hang_edge`
     fn precede(list: &AtomicUsize) -> bool {
         // ORDERING: Acquire and Release, as shipped.
-        list.load(Ordering::Acquire) != CLOSED && list.compare_exchange(0, EDGE, Ordering::Release, Ordering::Acquire).is_ok()
+        list.load(Ordering::Acquire) != CLOSED
+            && list.compare_exchange(0, EDGE, Ordering::Release, Ordering::Acquire).is_ok()
     }
 }
 

@@ -1,8 +1,10 @@
-//! Model of the reserves of `nonmonotonic:dynamic` loops: every chunk of every loop is executed once, by a thread that is in that
-//! loop, whoever steals what. It restates `Reserve` and `Batch` of `docs/protocols/worksharing.md` with the same orderings.
+//! Model of the reserves of `nonmonotonic:dynamic` loops: every chunk of every loop is executed
+//! once, by a thread that is in that loop, whoever steals what. It restates `Reserve` and `Batch`
+//! of `docs/protocols/worksharing.md` with the same orderings.
 //!
-//! Two threads, two loops between which nobody waits (`nowait`): a thread may be in the second one while the other still looks for
-//! chunks of the first. Sizes of batches are fixed here; the number of a construct has one bit.
+//! Two threads, two loops between which nobody waits (`nowait`): a thread may be in the second one
+//! while the other still looks for chunks of the first. Sizes of batches are fixed here; the number
+//! of a construct has one bit.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
@@ -27,7 +29,8 @@ enum Without {
     Tag,
     /// A chunk is taken by a load and a store.
     Exchange,
-    /// A thread that is done with the counter leaves chunks to those who have reserved them: right, but it must be seen to matter.
+    /// A thread that is done with the counter leaves chunks to those who have reserved them: right,
+    /// but it must be seen to matter.
     Thieves,
 }
 
@@ -62,7 +65,9 @@ impl Team {
         let reserve = &self.reserves[from];
         // ORDERING: Relaxed, as shipped.
         let mut seen = reserve.load(Ordering::Relaxed);
-        while seen & 0xFF != 0 && (self.without == Without::Tag || construct.is_none_or(|k| seen >> 16 == k & 1)) {
+        while seen & 0xFF != 0
+            && (self.without == Without::Tag || construct.is_none_or(|k| seen >> 16 == k & 1))
+        {
             let rest = seen + 0xFF;
             if self.without == Without::Exchange {
                 reserve.store(rest, Ordering::Relaxed);
@@ -103,7 +108,10 @@ impl Team {
     fn region(&self, me: usize) {
         for k in 0..LOOPS {
             while let Some(chunk) = self.chunk(me, k) {
-                assert!(self.executed[k][chunk].fetch_add(1, Ordering::Relaxed) == 0, "a chunk was executed twice");
+                assert!(
+                    self.executed[k][chunk].fetch_add(1, Ordering::Relaxed) == 0,
+                    "a chunk was executed twice"
+                );
             }
         }
     }

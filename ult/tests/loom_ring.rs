@@ -1,9 +1,11 @@
-//! Model of the ring of worksharing constructs: every thread sees the shape that its construct's initialiser wrote, no
-//! entry is initialised again or its memory freed while a thread is inside, and nobody waits for ever. It restates
-//! `enter` and `leave` of `docs/protocols/worksharing.md` with the same orderings, on the shipped parker.
+//! Model of the ring of worksharing constructs: every thread sees the shape that its construct's
+//! initialiser wrote, no entry is initialised again or its memory freed while a thread is inside,
+//! and nobody waits for ever. It restates `enter` and `leave` of `docs/protocols/worksharing.md`
+//! with the same orderings, on the shipped parker.
 //!
-//! The ring has one entry here, so that the next construct already needs it again; the threads do not wait for each other
-//! after a construct (`nowait`). Cancelled regions, whose threads get the dead entry instead of waiting, are left out.
+//! The ring has one entry here, so that the next construct already needs it again; the threads do
+//! not wait for each other after a construct (`nowait`). Cancelled regions, whose threads get the
+//! dead entry instead of waiting, are left out.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
@@ -23,7 +25,8 @@ const LENGTH: usize = 1;
 #[derive(Clone, Copy, PartialEq)]
 enum Without {
     Nothing,
-    /// The look before a claim, which only saves an exchange: no fault, but far fewer interleavings.
+    /// The look before a claim, which only saves an exchange: no fault, but far fewer
+    /// interleavings.
     Hint,
     /// The Release of the turn `4k + 2`.
     OpeningRelease,
@@ -55,7 +58,8 @@ struct Team<const N: usize> {
     next: AtomicUsize,
     /// The number of the construct that is in the entry.
     shape: UnsafeCell<usize>,
-    /// Stands for the block of the construct: allocating and freeing are writes, each use is a read.
+    /// Stands for the block of the construct: allocating and freeing are writes, each use is a
+    /// read.
     memory: UnsafeCell<bool>,
     /// Sleeps in all interleavings, to show that they contain some.
     sleeps: &'static Untracked,
@@ -139,7 +143,8 @@ impl<const N: usize> Team<N> {
         self.shape.with_mut(|s| unsafe { *s = k });
         // SAFETY: as above.
         self.memory.with_mut(|m| assert!(!core::mem::replace(unsafe { &mut *m }, true), "never freed"));
-        let order = if self.without == Without::OpeningRelease { Ordering::Relaxed } else { Ordering::Release };
+        let order =
+            if self.without == Without::OpeningRelease { Ordering::Relaxed } else { Ordering::Release };
         self.turn.store(4 * k + 2, order);
         if self.without != Without::OpenersWake {
             self.wake_all();
@@ -157,7 +162,8 @@ impl<const N: usize> Team<N> {
     }
 
     fn leave(&self, k: usize) {
-        let order = if self.without == Without::LeaversAcquire { Ordering::Release } else { Ordering::AcqRel };
+        let order =
+            if self.without == Without::LeaversAcquire { Ordering::Release } else { Ordering::AcqRel };
         let all = if self.without == Without::LastToLeave { N - 1 } else { N };
         if self.left.fetch_add(1, order) + 1 == all {
             // SAFETY: all have left, or loom reports it.
@@ -172,7 +178,8 @@ impl<const N: usize> Team<N> {
         if self.without != Without::CountFirst {
             count();
         }
-        let order = if self.without == Without::FreeingRelease { Ordering::Relaxed } else { Ordering::Release };
+        let order =
+            if self.without == Without::FreeingRelease { Ordering::Relaxed } else { Ordering::Release };
         self.turn.store(4 * (k + LENGTH), order);
         if self.without == Without::CountFirst {
             count();
@@ -211,7 +218,8 @@ fn regions<const N: usize>(preemptions: usize, constructs: usize, without: Witho
     let sleeps: &'static Untracked = Box::leak(Box::default());
     explore(preemptions, move || {
         with_shared(Team::<N>::new(without, sleeps), |team| {
-            let others: Vec<_> = (1..N).map(|i| thread::spawn(move || team.region(i, 0..constructs))).collect();
+            let others: Vec<_> =
+                (1..N).map(|i| thread::spawn(move || team.region(i, 0..constructs))).collect();
             team.region(0, 0..constructs);
             for other in others {
                 other.join().unwrap();
@@ -222,8 +230,8 @@ fn regions<const N: usize>(preemptions: usize, constructs: usize, without: Witho
     sleeps.load(Ordering::Relaxed)
 }
 
-/// One thread meets the second construct only after the other has left it, so that the other can be woken by nobody but the
-/// last to leave the first.
+/// One thread meets the second construct only after the other has left it, so that the other can be
+/// woken by nobody but the last to leave the first.
 fn one_stays_behind(without: Without) {
     explore(3, move || {
         with_shared(Team::<2>::new(without, Box::leak(Box::default())), |team| {

@@ -1,8 +1,11 @@
-//! Model of a signal for a thread that ends its region, or begins the next one. The thread's worker or its donor handles the signal. The model restates `Identity::claim` and `release`,
-//! `signals::notify_host`, `on_kick` and `on_donor` of `docs/protocols/signals.md` with the same orderings. The queue is a flag.
+//! Model of a signal for a thread that ends its region, or begins the next one. The thread's worker
+//! or its donor handles the signal. The model restates `Identity::claim` and `release`,
+//! `signals::notify_host`, `on_kick` and `on_donor` of `docs/protocols/signals.md` with the same
+//! orderings. The queue is a flag.
 //!
-//! A kick is a flag, too. The kernel thread that it was sent to looks at it between any two steps, and once more at the end: an interrupt may come between any two steps, and its handler sees all earlier
-//! writes of that kernel thread.
+//! A kick is a flag, too. The kernel thread that it was sent to looks at it between any two steps,
+//! and once more at the end: an interrupt may come between any two steps, and its handler sees all
+//! earlier writes of that kernel thread.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
@@ -85,8 +88,10 @@ impl Thread {
 
     fn notify_host(&self) {
         // ORDERING: Acquire, as shipped.
-        let to = if self.host.load(Ordering::Acquire) == WORKER { &self.kicks_worker } else { &self.kicks_donor };
-        // ORDERING: Release; the kernel orders what precedes a signal before its handler. A read-modify-write, because loom may let a plain store be missed.
+        let to =
+            if self.host.load(Ordering::Acquire) == WORKER { &self.kicks_worker } else { &self.kicks_donor };
+        // ORDERING: Release; the kernel orders what precedes a signal before its handler. A
+        // read-modify-write, because loom may let a plain store be missed.
         to.fetch_or(1, Ordering::Release);
     }
 

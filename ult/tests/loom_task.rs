@@ -1,5 +1,6 @@
-//! Model of a task's end: the word of references and incomplete children, which wakes a waiting parent and frees it, and the
-//! lists of successors in the dependence graph, to which one task adds while predecessors complete. It restates `docs/protocols/task.md` and `depend.md` with the same
+//! Model of a task's end: the word of references and incomplete children, which wakes a waiting
+//! parent and frees it, and the lists of successors in the dependence graph, to which one task adds
+//! while predecessors complete. It restates `docs/protocols/task.md` and `depend.md` with the same
 //! orderings. What is freed is marked, so that a late touch or a second free is an error.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
@@ -41,7 +42,8 @@ enum Without {
     CountFirst,
 }
 
-/// A parent with two children, as its children see it. It has not added them to the word when they begin.
+/// A parent with two children, as its children see it. It has not added them to the word when they
+/// begin.
 struct Parent {
     without: Without,
     counts: AtomicUsize,
@@ -183,8 +185,8 @@ impl Parent {
     }
 }
 
-/// A task that runs a child at once, which makes one that completes elsewhere: the included task is not counted by its parent, but
-/// what it leaves behind walks through it.
+/// A task that runs a child at once, which makes one that completes elsewhere: the included task is
+/// not counted by its parent, but what it leaves behind walks through it.
 fn included(without: Without) {
     let task = || Parent {
         without,
@@ -238,7 +240,7 @@ fn broken_an_included_task_leaves_children_without_a_reference_on_its_parent() {
     explore(3, || included(Without::Reference));
 }
 
-// ---- the dependence graph ---------------------------------------------------------------------------------------
+// ---- the dependence graph ---------------------------------------------------
 
 /// The head of a list that takes no more edges.
 const CLOSED: usize = usize::MAX;
@@ -257,8 +259,8 @@ struct Node {
     memory: UnsafeCell<bool>,
 }
 
-/// Two predecessors that complete while the generating task enters two successors; the first waits for both, the second for the
-/// first one only, without a guard.
+/// Two predecessors that complete while the generating task enters two successors; the first waits
+/// for both, the second for the first one only, without a guard.
 struct Graph {
     without: Without,
     /// Number of a successor plus one, 0 for an empty list, or [`CLOSED`].
@@ -291,7 +293,8 @@ impl Graph {
     /// `Node::loses`
     fn release(&self, successor: usize, share: usize) {
         let predecessors = &self.after[successor].predecessors;
-        let order = if self.without == Without::TheLastAcquire { Ordering::Relaxed } else { Ordering::Acquire };
+        let order =
+            if self.without == Without::TheLastAcquire { Ordering::Relaxed } else { Ordering::Acquire };
         // ORDERING: Acquire and AcqRel, as shipped.
         if predecessors.load(order) == share || predecessors.fetch_sub(share, Ordering::AcqRel) == share {
             self.run(successor);
@@ -439,13 +442,16 @@ fn broken_a_lone_edge_hangs_before_it_is_counted() {
 /// A node that three threads refer to. Each uses it, and gives its reference back.
 fn references(without: Without) {
     let order = if without == Without::TheLastAcquire { Ordering::Relaxed } else { Ordering::Acquire };
-    let node = (AtomicUsize::new(3), Parent {
-        without,
-        counts: AtomicUsize::new(0),
-        parker: Parker::new(),
-        results: [UnsafeCell::new(0), UnsafeCell::new(0)],
-        memory: UnsafeCell::new(true),
-    });
+    let node = (
+        AtomicUsize::new(3),
+        Parent {
+            without,
+            counts: AtomicUsize::new(0),
+            parker: Parker::new(),
+            results: [UnsafeCell::new(0), UnsafeCell::new(0)],
+            memory: UnsafeCell::new(true),
+        },
+    );
     with_shared(node, |(references, node)| {
         let drop_reference = move || {
             node.used();

@@ -1,6 +1,7 @@
-//! Model of a team: the start of a region, its barrier and its end among threads that may sleep, and the detection that no
-//! task is incomplete. It restates the protocol of `docs/protocols/team.md` with the same orderings, on the shipped
-//! parker; the threads and plans around it are not needed to see a lost wake-up or a missing write.
+//! Model of a team: the start of a region, its barrier and its end among threads that may sleep,
+//! and the detection that no task is incomplete. It restates the protocol of
+//! `docs/protocols/team.md` with the same orderings, on the shipped parker; the threads and plans
+//! around it are not needed to see a lost wake-up or a missing write.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
@@ -96,7 +97,8 @@ impl Team {
     fn fork(&self, region: usize) {
         // SAFETY: between regions.
         self.plan.with_mut(|p| unsafe { *p = region });
-        let release = if self.without == Without::EpochsRelease { Ordering::Relaxed } else { Ordering::Release };
+        let release =
+            if self.without == Without::EpochsRelease { Ordering::Relaxed } else { Ordering::Release };
         self.epoch.store(region, release);
         self.wake(1);
     }

@@ -1,5 +1,5 @@
-//! The parker on real threads and the real futex. Every wait has a time limit: a lost wake-up fails the test instead of
-//! hanging it.
+//! The parker on real threads and the real futex. Every wait has a time limit: a lost wake-up fails
+//! the test instead of hanging it.
 #![cfg(not(loom))]
 
 use std::sync::Barrier;
@@ -89,7 +89,8 @@ fn a_forked_child_starts_awake() {
 
 #[test]
 fn ping_pong() {
-    // Two threads that sleep at every turn: every hop is a sleep and a wake-up, racing as closely as they come.
+    // Two threads that sleep at every turn: every hop is a sleep and a wake-up, racing as closely
+    // as they come.
     let rounds = 20_000;
     let (parkers, turn) = (&[Parker::new(), Parker::new()], &AtomicUsize::new(0));
     thread::scope(|scope| {
@@ -100,8 +101,7 @@ fn ping_pong() {
                     // ORDERING: Acquire pairs with the Release store below.
                     while turn.load(Ordering::Acquire) != round {
                         // ORDERING: Relaxed: after the fence in `park_unless`.
-                        parkers[me]
-                            .park_unless(|| turn.load(Ordering::Relaxed) == round, Some(LOST));
+                        parkers[me].park_unless(|| turn.load(Ordering::Relaxed) == round, Some(LOST));
                         assert!(start.elapsed() < LOST, "lost wake-up in round {round}");
                     }
                     // ORDERING: Release pairs with the Acquire load above.
@@ -115,22 +115,14 @@ fn ping_pong() {
 
 #[test]
 fn publishers_and_sleepers() {
-    // Three sleepers, one publisher that only looks at the count of sleepers. Each unit of work is taken once; nobody sleeps
-    // through one (a time limit says so).
+    // Three sleepers, one publisher that only looks at the count of sleepers. Each unit of work is
+    // taken once; nobody sleeps through one (a time limit says so).
     let units = 30_000;
     let (parkers, sleepers) = (&[const { Parker::new() }; 3], &Sleepers::new());
-    let (available, done, start) = (
-        &AtomicUsize::new(0),
-        &AtomicBool::new(false),
-        &Barrier::new(4),
-    );
+    let (available, done, start) = (&AtomicUsize::new(0), &AtomicBool::new(false), &Barrier::new(4));
     let take = move || {
         // ORDERING: Acquire/Relaxed: the units carry no data.
-        available
-            .fetch_update(Ordering::Acquire, Ordering::Relaxed, |units| {
-                units.checked_sub(1)
-            })
-            .is_ok()
+        available.fetch_update(Ordering::Acquire, Ordering::Relaxed, |units| units.checked_sub(1)).is_ok()
     };
     let wake_one = move || {
         if sleepers.any() {
@@ -152,9 +144,7 @@ fn publishers_and_sleepers() {
                         sleepers.enter();
                         let asleep = Instant::now();
                         // ORDERING: Relaxed, both: after the fence in `park_unless`.
-                        let work = || {
-                            available.load(Ordering::Relaxed) > 0 || done.load(Ordering::Relaxed)
-                        };
+                        let work = || available.load(Ordering::Relaxed) > 0 || done.load(Ordering::Relaxed);
                         parkers[me].park_unless(work, Some(LOST));
                         sleepers.leave();
                         assert!(asleep.elapsed() < LOST, "worker {me} slept through work");
@@ -179,10 +169,7 @@ fn publishers_and_sleepers() {
         for parker in parkers {
             parker.unpark();
         }
-        workers
-            .into_iter()
-            .map(|worker| worker.join().unwrap())
-            .sum()
+        workers.into_iter().map(|worker| worker.join().unwrap()).sum()
     });
     assert_eq!(taken, units);
     assert_eq!(sleepers.count(), 0);

@@ -105,7 +105,8 @@ fn threads_take_and_give_at_the_same_time() {
     });
 }
 
-/// More stacks than `vm.max_map_count` allows with two areas each, where the kernel has light guards.
+/// More stacks than `vm.max_map_count` allows with two areas each, where the kernel has light
+/// guards.
 #[test]
 fn tens_of_thousands_of_stacks() {
     let _turn = turn();

@@ -1,4 +1,5 @@
-//! Which loaded objects count as the program's: the map on objects made by the C compiler of this machine.
+//! Which loaded objects count as the program's: the map on objects made by the C compiler of this
+//! machine.
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +14,11 @@ fn build(name: &str, code: &str, options: &[&str]) -> Option<PathBuf> {
     std::fs::create_dir_all(&directory).unwrap();
     let (source, object) = (directory.join(format!("{name}.c")), directory.join(format!("{name}.so")));
     std::fs::write(&source, code).unwrap();
-    let output = Command::new("cc").args(options).args(["-O1", "-fPIC", "-shared", "-o"]).args([&object, &source]).output();
+    let output = Command::new("cc")
+        .args(options)
+        .args(["-O1", "-fPIC", "-shared", "-o"])
+        .args([&object, &source])
+        .output();
     match output {
         Err(error) => {
             skip(&format!("no `cc`: {error}"));
@@ -44,17 +49,38 @@ fn load(object: &Path, function: &CStr) -> usize {
 fn only_objects_that_use_a_runtime_are_the_programs() {
     let cases = [
         ("gcc", "void GOMP_parallel(void); void gcc_user(void) { GOMP_parallel(); }", c"gcc_user", true),
-        ("clang", "void __kmpc_fork_call(void); void clang_user(void) { __kmpc_fork_call(); }", c"clang_user", true),
-        ("api", "int omp_get_thread_num(void); int api_user(void) { return omp_get_thread_num(); }", c"api_user", true),
+        (
+            "clang",
+            "void __kmpc_fork_call(void); void clang_user(void) { __kmpc_fork_call(); }",
+            c"clang_user",
+            true,
+        ),
+        (
+            "api",
+            "int omp_get_thread_num(void); int api_user(void) { return omp_get_thread_num(); }",
+            c"api_user",
+            true,
+        ),
         ("plain", "int sched_yield(void); int plain(void) { return sched_yield(); }", c"plain", false),
-        ("runtime", "void omp_other(void); void GOMP_parallel(void) { omp_other(); }", c"GOMP_parallel", false),
-        ("private", "static void omp_own(void) {} void (*f)(void) = omp_own; void own(void) { f(); }", c"own", false),
+        (
+            "runtime",
+            "void omp_other(void); void GOMP_parallel(void) { omp_other(); }",
+            c"GOMP_parallel",
+            false,
+        ),
+        (
+            "private",
+            "static void omp_own(void) {} void (*f)(void) = omp_own; void own(void) { f(); }",
+            c"own",
+            false,
+        ),
     ];
-    // Both kinds of relocation: by way of the procedure linkage table; and of the global offset table, which is filled
-    // when the object is loaded, so that what is not there has to be weak.
+    // Both kinds of relocation: by way of the procedure linkage table; and of the global offset
+    // table, which is filled when the object is loaded, so that what is not there has to be weak.
     let names = ["GOMP_parallel", "__kmpc_fork_call", "omp_get_thread_num", "omp_other"];
     let weak: String = names.iter().map(|name| format!("#pragma weak {name}\n")).collect();
-    let kinds = [("plt", "", ["-fplt", "-Wl,-z,lazy"]), ("got", &weak, ["-fno-plt", "-Wl,--hash-style=sysv"])];
+    let kinds =
+        [("plt", "", ["-fplt", "-Wl,-z,lazy"]), ("got", &weak, ["-fno-plt", "-Wl,--hash-style=sysv"])];
     for (suffix, before, options) in kinds {
         for (name, code, function, expected) in &cases {
             let code = format!("{before}{code}");
@@ -66,6 +92,9 @@ fn only_objects_that_use_a_runtime_are_the_programs() {
             assert_eq!(yields_for(address), *expected);
         }
     }
-    assert!(!is_program_code(only_objects_that_use_a_runtime_are_the_programs as *const () as usize), "this test itself");
+    assert!(
+        !is_program_code(only_objects_that_use_a_runtime_are_the_programs as *const () as usize),
+        "this test itself"
+    );
     assert!(!is_program_code(libc::memcpy as *const () as usize));
 }

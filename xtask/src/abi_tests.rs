@@ -63,7 +63,8 @@ pub struct Options {
 pub enum Extent {
     /// Neither the long programs nor products.
     Short,
-    /// The long programs (`stress: yes`) too, and of all programs some runs: what `cargo xtask test` makes, see [`choose`].
+    /// The long programs (`stress: yes`) too, and of all programs some runs: what `cargo xtask
+    /// test` makes, see [`choose`].
     Gate,
     /// Every run of every program, with every compiler, mode and count.
     Long,
@@ -148,7 +149,12 @@ fn select<'a>(
 }
 
 /// A source with every compiler that takes it.
-fn takers<'a>(options: &Options, report: &Report, source: &'a Source, compilers: &'a [Compiler]) -> Vec<Program<'a>> {
+fn takers<'a>(
+    options: &Options,
+    report: &Report,
+    source: &'a Source,
+    compilers: &'a [Compiler],
+) -> Vec<Program<'a>> {
     let mut programs = Vec::new();
     for (index, compiler) in compilers.iter().enumerate().filter(|(_, c)| c.language == source.language) {
         let program = Program::new(source, compiler, index);

@@ -1,10 +1,15 @@
-//! `cargo xtask bridge`: builds the bridge for every MPI of this machine, and checks or measures it under that MPI's launcher.
+//! `cargo xtask bridge`: builds the bridge for every MPI of this machine, and checks or measures it
+//! under that MPI's launcher.
 //!
-//! Lives here: which MPIs there are and how a bridge is linked. `bridge/check.rs` has the list of checks, `bridge/ranks.rs` those of
-//! OpenMP programs whose devices are ranks, `bridge/gpus.rs` of one with the GPUs of ranks, `bridge/examples.rs` those of `examples/distributed`, `bridge/aware.rs` those of programs that call
-//! MPI from their threads, `bridge/tool.rs` those of the command `gangway`; `bridge/measure.rs` measures. A machine without MPI builds everything else and says here what it lacks.
+//! Lives here: which MPIs there are and how a bridge is linked. `bridge/check.rs` has the list of
+//! checks, `bridge/ranks.rs` those of OpenMP programs whose devices are ranks, `bridge/gpus.rs` of
+//! one with the GPUs of ranks, `bridge/examples.rs` those of `examples/distributed`,
+//! `bridge/aware.rs` those of programs that call MPI from their threads, `bridge/tool.rs` those of
+//! the command `gangway`; `bridge/measure.rs` measures. A machine without MPI builds everything
+//! else and says here what it lacks.
 //!
-//! Rejected: a build script of the crate (cargo would need an MPI to build the workspace, and could link one only).
+//! Rejected: a build script of the crate (cargo would need an MPI to build the workspace, and could
+//! link one only).
 
 mod aware;
 mod check;
@@ -28,21 +33,25 @@ pub struct Mpi {
     pub name: &'static str,
     /// Its compiler.
     compiler: String,
-    /// Its launcher with its options, to be followed by a number of ranks and a program; empty if it has none here.
+    /// Its launcher with its options, to be followed by a number of ranks and a program; empty if
+    /// it has none here.
     launch: Vec<String>,
 }
 
 /// The known ones, and the macro that tells them apart.
-const KNOWN: [(links::mpi::Mpi, &str); 2] = [(links::mpi::Mpi::OpenMpi, "OMPI_MAJOR_VERSION"), (links::mpi::Mpi::Mpich, "MPICH_VERSION")];
+const KNOWN: [(links::mpi::Mpi, &str); 2] =
+    [(links::mpi::Mpi::OpenMpi, "OMPI_MAJOR_VERSION"), (links::mpi::Mpi::Mpich, "MPICH_VERSION")];
 
 /// The MPIs of this machine.
 fn installed(places: &Places) -> Vec<Mpi> {
     let find = |&(kind, macro_name): &(links::mpi::Mpi, &str)| {
         let name = kind.name();
         let compilers = [format!("mpicc.{name}"), "mpicc".into()];
-        let compiler = compilers.into_iter().find(|c| exec::on_path(c) && has_macro(places, c, macro_name))?;
+        let compiler =
+            compilers.into_iter().find(|c| exec::on_path(c) && has_macro(places, c, macro_name))?;
         let launcher = kind.launchers().iter().find(|l| exec::on_path(l));
-        let options: &[&str] = if name == "openmpi" { &["--oversubscribe", "--bind-to", "none", "-np"] } else { &["-n"] };
+        let options: &[&str] =
+            if name == "openmpi" { &["--oversubscribe", "--bind-to", "none", "-np"] } else { &["-n"] };
         let words = launcher.map(|l| [&[*l], options].concat().iter().map(|w| (*w).to_string()).collect());
         Some(Mpi { name, compiler, launch: words.unwrap_or_default() })
     };
@@ -103,9 +112,14 @@ fn archive(places: &Places) -> Result<PathBuf, String> {
 /// Links the bridge of one MPI. Its only visible symbol is the entry.
 fn link(places: &Places, mpi: &Mpi, archive: &str) -> Result<(), String> {
     let library = mpi.library(places).display().to_string();
-    let mut line = words(&[&mpi.compiler, "-O2", "-g", "-Wall", "-Wextra", "-fPIC", "-fvisibility=hidden", "-shared"]);
+    let mut line =
+        words(&[&mpi.compiler, "-O2", "-g", "-Wall", "-Wextra", "-fPIC", "-fvisibility=hidden", "-shared"]);
     line.extend(words(&["mpi-bridge/shim/mpi.c", archive, "-o", &library]));
-    line.extend(words(&["-Wl,--version-script=mpi-bridge/shim/exports.map", "-Wl,--gc-sections", "-Wl,-z,defs"]));
+    line.extend(words(&[
+        "-Wl,--version-script=mpi-bridge/shim/exports.map",
+        "-Wl,--gc-sections",
+        "-Wl,-z,defs",
+    ]));
     line.extend(words(&["-lpthread", "-ldl", "-lm"]));
     built(mpi.name, &line, places)
 }
@@ -113,14 +127,37 @@ fn link(places: &Places, mpi: &Mpi, archive: &str) -> Result<(), String> {
 /// The library that diverts ranks before `main`; it needs no MPI.
 fn start_library(places: &Places) -> Result<(), String> {
     let library = places.target.join("release/libgangway_start.so").display().to_string();
-    let line = ["cc", "-O2", "-g", "-Wall", "-Wextra", "-fPIC", "-shared", "mpi-bridge/shim/start.c", "-o", &library, "-ldl"];
+    let line = [
+        "cc",
+        "-O2",
+        "-g",
+        "-Wall",
+        "-Wextra",
+        "-fPIC",
+        "-shared",
+        "mpi-bridge/shim/start.c",
+        "-o",
+        &library,
+        "-ldl",
+    ];
     built("start.c", &words(&line), places)
 }
 
-/// The library that lets threads give way in the program's own calls of one MPI; its Fortran names where that MPI's do not call C's.
+/// The library that lets threads give way in the program's own calls of one MPI; its Fortran names
+/// where that MPI's do not call C's.
 fn aware_library(places: &Places, mpi: &Mpi) -> Result<(), String> {
     let library = mpi.aware(places).display().to_string();
-    let mut line = words(&[&mpi.compiler, "-O2", "-g", "-Wall", "-Wextra", "-fPIC", "-shared", "-Iinclude", "mpi-bridge/shim/aware.c"]);
+    let mut line = words(&[
+        &mpi.compiler,
+        "-O2",
+        "-g",
+        "-Wall",
+        "-Wextra",
+        "-fPIC",
+        "-shared",
+        "-Iinclude",
+        "mpi-bridge/shim/aware.c",
+    ]);
     line.extend((mpi.name == "openmpi").then(|| "mpi-bridge/shim/aware_fortran.c".to_string()));
     line.extend(words(&["-o", &library]));
     built("aware.c", &line, places)
@@ -147,7 +184,10 @@ fn environment(more: &[(&str, &str)]) -> Vec<(String, String)> {
 fn build(places: &Places, report: &mut Report) -> Vec<Mpi> {
     let found = installed(places);
     for name in KNOWN.iter().map(|k| k.0.name()).filter(|name| !found.iter().any(|m| m.name == *name)) {
-        report.skip(&format!("bridge [{name}]"), &format!("no compiler wrapper of {name} is installed (mpicc.{name} or mpicc)"));
+        report.skip(
+            &format!("bridge [{name}]"),
+            &format!("no compiler wrapper of {name} is installed (mpicc.{name} or mpicc)"),
+        );
     }
     if found.is_empty() {
         return found;
@@ -173,7 +213,8 @@ fn build(places: &Places, report: &mut Report) -> Vec<Mpi> {
     found.into_iter().filter(works).collect()
 }
 
-/// Does the MPI run programs of its own on four ranks of this machine? It may lack shared memory, or name resolution.
+/// Does the MPI run programs of its own on four ranks of this machine? It may lack shared memory,
+/// or name resolution.
 fn runs_here(places: &Places, mpi: &Mpi, report: &mut Report) -> bool {
     if mpi.launch.is_empty() {
         return true; // said where its launcher is wanted
@@ -189,7 +230,11 @@ fn runs_here(places: &Places, mpi: &Mpi, report: &mut Report) -> bool {
     line.extend(words(&["4", &hello]));
     let ran = exec::run(&line, &environment(&[]), &places.root, 60);
     if let Some(problem) = &ran.problem {
-        let why = format!("{} does not run its own programs on this machine: {problem}: {}", mpi.name, exec::last_line(&ran.stderr));
+        let why = format!(
+            "{} does not run its own programs on this machine: {problem}: {}",
+            mpi.name,
+            exec::last_line(&ran.stderr)
+        );
         report.skip(&format!("bridge [{}]", mpi.name), &why);
     }
     ran.problem.is_none()
@@ -204,7 +249,8 @@ pub fn conformance(places: &Places, report: &mut Report) {
     }
 }
 
-/// Builds, and runs the checks whose name contains `filter`: programs with some of the MPIs and compilers each, or with `every` one.
+/// Builds, and runs the checks whose name contains `filter`: programs with some of the MPIs and
+/// compilers each, or with `every` one.
 pub fn check(places: &Places, filter: &str, every: bool, report: &mut Report) {
     let mut all = build(places, report);
     all.retain(|mpi| runs_here(places, mpi, report));

@@ -1,8 +1,9 @@
-//! `cargo xtask programs`: the real programs on Gangway, each answer compared with that under the program's own runtime.
+//! `cargo xtask programs`: the real programs on Gangway, each answer compared with that under the
+//! program's own runtime.
 //!
-//! Lives here: which runs are made and how their answers are judged. Every program runs with several numbers of threads, by
-//! LD_PRELOAD and through the directory of symlinks; each run counts, one row per program is printed. How long they
-//! take is judged in [`times`].
+//! Lives here: which runs are made and how their answers are judged. Every program runs with
+//! several numbers of threads, by LD_PRELOAD and through the directory of symlinks; each run
+//! counts, one row per program is printed. How long they take is judged in [`times`].
 
 mod times;
 
@@ -45,12 +46,7 @@ pub fn run(places: &Places, request: &Request, report: &mut Report) {
                 report.skip(program.name, "its own runtime is known to fail it")
             }
             Ok(command) => {
-                let runs = Runs {
-                    places,
-                    program,
-                    command,
-                    runtimes: &runtimes,
-                };
+                let runs = Runs { places, program, command, runtimes: &runtimes };
                 runs.all(request.quick).tell(&runs, report)
             }
             Err(why) => report.skip(program.name, why),
@@ -78,7 +74,8 @@ struct Outcome {
 }
 
 impl Runs<'_> {
-    /// All thread counts: one run each way, then as many rounds as a fair comparison of times needs.
+    /// All thread counts: one run each way, then as many rounds as a fair comparison of times
+    /// needs.
     fn all(&self, quick: bool) -> Outcome {
         let mut outcome = Outcome::default();
         let compare = self.program.is_timed() && self.runtimes != [Runtime::Own];
@@ -87,15 +84,12 @@ impl Runs<'_> {
             let mut times = Times::new(threads, reference.measured(), self.runtimes.len());
             self.round(threads, &reference, &mut times, &mut outcome);
             let fine = outcome.problems.is_empty();
-            while compare && fine && outcome.problems.is_empty() && times.wants_another_round(quick)
-            {
+            while compare && fine && outcome.problems.is_empty() && times.wants_another_round(quick) {
                 times.own(self.reference(threads).measured());
                 self.round(threads, &reference, &mut times, &mut outcome);
             }
             if compare && outcome.problems.is_empty() {
-                outcome
-                    .problems
-                    .extend(times.problem().map(|p| (p, "times are minima".into())));
+                outcome.problems.extend(times.problem().map(|p| (p, "times are minima".into())));
                 outcome.times.push(times);
             }
         }
@@ -109,12 +103,7 @@ impl Runs<'_> {
                 return;
             }
             let env = runtime.env(self.program, threads);
-            let ran = exec::run(
-                &sized(self.command, self.program),
-                &env,
-                &self.places.root,
-                LIMIT,
-            );
+            let ran = exec::run(&sized(self.command, self.program), &env, &self.places.root, LIMIT);
             outcome.seconds += ran.seconds;
             outcome.hangs += usize::from(ran.problem.as_deref() == Some("hangs"));
             times.ours(way, ran.measured());
@@ -131,11 +120,7 @@ impl Runs<'_> {
     /// The answer under the program's own runtime.
     fn reference(&self, threads: u32) -> Ran {
         let program = self.program;
-        let threads = if program.reference_is_serial {
-            1
-        } else {
-            threads
-        };
+        let threads = if program.reference_is_serial { 1 } else { threads };
         let command = program.reference.as_deref().unwrap_or(self.command);
         let env = Runtime::Own.env(program, threads);
         exec::run(&sized(command, program), &env, &self.places.root, LIMIT)
@@ -145,17 +130,10 @@ impl Runs<'_> {
 impl Outcome {
     fn tell(&self, runs: &Runs, report: &mut Report) {
         let failed = self.problems.len();
-        let mut note = format!(
-            "{} of {} runs right, {:.1} s",
-            self.passed,
-            self.passed + failed,
-            self.seconds
-        );
+        let mut note =
+            format!("{} of {} runs right, {:.1} s", self.passed, self.passed + failed, self.seconds);
         if !self.times.is_empty() {
-            note += &format!(
-                "; times its own: {}",
-                times::words(&self.times, runs.runtimes)
-            );
+            note += &format!("; times its own: {}", times::words(&self.times, runs.runtimes));
         }
         let outcome = if failed == 0 { "pass" } else { "FAIL" };
         report.row(outcome, runs.program.name, &note);
@@ -165,16 +143,17 @@ impl Outcome {
         if failed > SHOWN {
             println!("                 and {} more runs", failed - SHOWN);
         }
-        report.add(self.passed, self.problems.iter().map(|(problem, _)| format!("{}: {problem}", runs.program.name)), 0);
+        report.add(
+            self.passed,
+            self.problems.iter().map(|(problem, _)| format!("{}: {problem}", runs.program.name)),
+            0,
+        );
     }
 }
 
 fn judge(program: &Program, runtime: &Runtime, reference: &Ran, ran: &Ran) -> Option<String> {
     if let Some(problem) = &reference.problem {
-        return Some(format!(
-            "{problem} under its own runtime: {}",
-            exec::last_line(&reference.stderr)
-        ));
+        return Some(format!("{problem} under its own runtime: {}", exec::last_line(&reference.stderr)));
     }
     if let Some(problem) = &ran.problem {
         return Some(format!("{problem}: {}", exec::last_line(&ran.stderr)));
@@ -190,17 +169,11 @@ fn judge(program: &Program, runtime: &Runtime, reference: &Ran, ran: &Ran) -> Op
 }
 
 fn sized(command: &[String], program: &Program) -> Vec<String> {
-    command
-        .iter()
-        .cloned()
-        .chain([program.sizes[0].to_string()])
-        .collect()
+    command.iter().cloned().chain([program.sizes[0].to_string()]).collect()
 }
 
 /// The line to type to see a failure again.
 fn line(env: &[(String, String)], command: &[String], program: &Program) -> String {
     let env = env.iter().map(|(k, v)| format!("{k}={v}"));
-    env.chain(sized(command, program))
-        .collect::<Vec<_>>()
-        .join(" ")
+    env.chain(sized(command, program)).collect::<Vec<_>>().join(" ")
 }

@@ -1,8 +1,9 @@
-//! `cargo xtask conformance`: the test suites of LLVM's and GCC's runtimes, and our own ABI programs, on the library.
+//! `cargo xtask conformance`: the test suites of LLVM's and GCC's runtimes, and our own ABI
+//! programs, on the library.
 //!
-//! Lives here: which suites there are and how one is run. What a suite's driver prints is read in `driver`, the page
-//! docs/conformance.md is written in `page`. The drivers are Python programs in conformance/ that fetch the tests; their
-//! lists of known failures are in conformance/known.
+//! Lives here: which suites there are and how one is run. What a suite's driver prints is read in
+//! `driver`, the page docs/conformance.md is written in `page`. The drivers are Python programs in
+//! conformance/ that fetch the tests; their lists of known failures are in conformance/known.
 
 mod driver;
 mod page;
@@ -40,7 +41,8 @@ impl Suite {
     }
 }
 
-/// Devices with memory of their own, as the drivers call them: the host behind an address space, a rank of an MPI.
+/// Devices with memory of their own, as the drivers call them: the host behind an address space, a
+/// rank of an MPI.
 pub const DEVICES: [&str; 3] = ["host", "openmpi", "mpich"];
 
 /// What to run.
@@ -49,13 +51,17 @@ pub struct Request {
     pub library: PathBuf,
     /// The suites.
     pub suites: Vec<Suite>,
-    /// Only tests whose names match this (a regular expression in the drivers, a text in our own programs).
+    /// Only tests whose names match this (a regular expression in the drivers, a text in our own
+    /// programs).
     pub filter: Option<String>,
-    /// All tests instead of the bounded subset; rewrites the suite's section of docs/conformance.md.
+    /// All tests instead of the bounded subset; rewrites the suite's section of
+    /// docs/conformance.md.
     pub full: bool,
-    /// Tests of devices on one with memory of its own, as `--devices` of the drivers says; not our own.
+    /// Tests of devices on one with memory of its own, as `--devices` of the drivers says; not our
+    /// own.
     pub devices: Option<&'static str>,
-    /// GCC's most concurrent tests (conformance/gcc_concurrent.txt) instead of the subset; other suites have no such list.
+    /// GCC's most concurrent tests (conformance/gcc_concurrent.txt) instead of the subset; other
+    /// suites have no such list.
     pub concurrent: bool,
     /// `OMP_NUM_THREADS` of the tests; our own programs choose theirs themselves.
     pub threads: usize,
@@ -69,7 +75,16 @@ impl Request {
 
     /// The bounded subset of `suites`, as in `cargo xtask test`.
     pub fn subset(library: PathBuf, suites: Vec<Suite>) -> Request {
-        Request { library, suites, filter: None, full: false, devices: None, concurrent: false, threads: Request::THREADS, repeat: 1 }
+        Request {
+            library,
+            suites,
+            filter: None,
+            full: false,
+            devices: None,
+            concurrent: false,
+            threads: Request::THREADS,
+            repeat: 1,
+        }
     }
 
     /// The bounded subset of their tests of devices, on such a device ([`DEVICES`]).
@@ -86,7 +101,11 @@ impl Request {
 /// Runs the suites and counts their tests in `report`.
 pub fn run(places: &Places, request: &Request, report: &mut Report) {
     for &suite in &request.suites {
-        report.step(&format!("suite {}{}", suite.word(), request.devices.map(|kind| format!(" on devices: {kind}")).unwrap_or_default()));
+        report.step(&format!(
+            "suite {}{}",
+            suite.word(),
+            request.devices.map(|kind| format!(" on devices: {kind}")).unwrap_or_default()
+        ));
         let ran = if suite == Suite::Ours { ours(places, request) } else { theirs(places, request, suite) };
         match ran {
             Ok(outcome) => conclude(places, request, suite, &outcome, report),
@@ -99,7 +118,11 @@ fn conclude(places: &Places, request: &Request, suite: Suite, outcome: &Outcome,
     let counts = outcome.total;
     let words = format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped);
     report.row(if counts.failed == 0 { "pass" } else { "FAIL" }, suite.word(), &words);
-    report.add(counts.passed, outcome.failures.iter().map(|failure| format!("{}: {failure}", suite.word())), counts.skipped);
+    report.add(
+        counts.passed,
+        outcome.failures.iter().map(|failure| format!("{}: {failure}", suite.word())),
+        counts.skipped,
+    );
     if request.is_whole()
         && let Err(why) = page::refresh(&places.root, suite, request.threads, outcome)
     {
@@ -116,7 +139,12 @@ fn theirs(places: &Places, request: &Request, suite: Suite) -> Result<Outcome, S
     let text = |path: &Path| path.display().to_string();
     let mut argv = vec!["python3".into(), text(&script), text(&cache)];
     argv.extend(["--runtime".into(), text(&request.library), "-j".into(), jobs.to_string()]);
-    argv.extend(["--threads".into(), request.threads.to_string(), "--repeat".into(), request.repeat.to_string()]);
+    argv.extend([
+        "--threads".into(),
+        request.threads.to_string(),
+        "--repeat".into(),
+        request.repeat.to_string(),
+    ]);
     argv.extend(["--known".into(), text(&known(&places.root, suite))]);
     let of = request.devices.map(|kind| format!("-{kind}")).unwrap_or_default();
     argv.extend(["--json".into(), text(&cache.join(format!("verdicts{of}.json")))]);
@@ -144,7 +172,8 @@ fn ours(places: &Places, request: &Request) -> Result<Outcome, String> {
         list: false,
         record: None,
     })?;
-    let total = driver::Counts { passed: counts.passed, failed: counts.failures.len(), skipped: counts.skipped };
+    let total =
+        driver::Counts { passed: counts.passed, failed: counts.failures.len(), skipped: counts.skipped };
     Ok(Outcome { groups: vec![("abi-tests".into(), total)], total, failures: counts.failures })
 }
 

@@ -1,7 +1,8 @@
-//! `cargo xtask debugger`: what gdb's script shows of a program that stands still, alive and in a core.
+//! `cargo xtask debugger`: what gdb's script shows of a program that stands still, alive and in a
+//! core.
 //!
-//! Lives here: building `conformance/debugger/stands.c`, one session of gdb, and what its answers have to say. The script itself is
-//! `gangway/gdb/gangway.py`.
+//! Lives here: building `conformance/debugger/stands.c`, one session of gdb, and what its answers
+//! have to say. The script itself is `gangway/gdb/gangway.py`.
 
 use crate::exec;
 use crate::programs::Places;
@@ -66,7 +67,10 @@ impl Program {
     }
 
     fn check(&self, report: &mut Report, name: &str) {
-        let start = [format!("set environment LD_PRELOAD {}", self.library), "set environment GANGWAY_WORKERS 2".into()];
+        let start = [
+            format!("set environment LD_PRELOAD {}", self.library),
+            "set environment GANGWAY_WORKERS 2".into(),
+        ];
         let alive = self.session(&[&start[..], &["break stands_here".into(), "run".into()]].concat());
         if !alive.contains(RULE) {
             return report.skip(name, &format!("gdb cannot run programs here: {}", exec::last_line(&alive)));
@@ -84,18 +88,32 @@ impl Program {
 
     /// Has the program abort, and finds the kernel's core.
     fn core(&self) -> Result<PathBuf, String> {
-        let cores = || fs::read_dir(&self.directory).into_iter().flatten().flatten().map(|f| f.path()).find(|path| is_core(path));
+        let cores = || {
+            fs::read_dir(&self.directory)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|f| f.path())
+                .find(|path| is_core(path))
+        };
         while let Some(old) = cores() {
             fs::remove_file(old).map_err(|e| e.to_string())?;
         }
-        let command = format!("ulimit -c unlimited && GANGWAY_WORKERS=2 LD_PRELOAD='{}' exec '{}' aborts", self.library, self.file);
+        let command = format!(
+            "ulimit -c unlimited && GANGWAY_WORKERS=2 LD_PRELOAD='{}' exec '{}' aborts",
+            self.library, self.file
+        );
         exec::run(&["sh".into(), "-c".into(), command], &[], &self.directory, 60);
         cores().ok_or_else(|| "the kernel writes no core into the directory of the program here".into())
     }
 
     /// Everything gdb prints.
     fn session(&self, before: &[String]) -> String {
-        let mut commands = vec!["set debuginfod enabled off".to_owned(), "set pagination off".into(), format!("source {}", self.script)];
+        let mut commands = vec![
+            "set debuginfod enabled off".to_owned(),
+            "set pagination off".into(),
+            format!("source {}", self.script),
+        ];
         commands.extend_from_slice(before);
         commands.extend(questions());
         let mut words = vec!["gdb".to_owned(), "-batch".into(), "-nx".into()];
@@ -141,24 +159,42 @@ fn judge(text: &str) -> Vec<String> {
         demand(ults.contains(wanted), &format!("contexts without '{wanted}'"), ults);
     }
     let teams = answer("teams");
-    let inner = |line: &str| line.contains("level 2, 2 threads, inner_region") && line.contains("forked by thread 1");
+    let inner =
+        |line: &str| line.contains("level 2, 2 threads, inner_region") && line.contains("forked by thread 1");
     demand(teams.lines().any(inner), "no inner team", teams);
     demand(teams.contains("level 1, 3 threads, main"), "no outer team", teams);
     let tasks = answer("tasks");
-    demand(tasks.lines().any(|l| l.starts_with("ready") && l.contains("in the deque of thread 0")), "no ready task", tasks);
-    demand(tasks.lines().any(|l| !l.starts_with("ready") && l.contains("thread 2 of 3")), "no task that has begun", tasks);
+    demand(
+        tasks.lines().any(|l| l.starts_with("ready") && l.contains("in the deque of thread 0")),
+        "no ready task",
+        tasks,
+    );
+    demand(
+        tasks.lines().any(|l| !l.starts_with("ready") && l.contains("thread 2 of 3")),
+        "no task that has begun",
+        tasks,
+    );
     ends(answer("frames")).into_iter().for_each(|line| demand(false, "frames without an end", line));
     let selected = answer("selected");
-    demand(selected.contains("inner_region") && selected.contains("base"), "the selected context's frames", selected);
+    demand(
+        selected.contains("inner_region") && selected.contains("base"),
+        "the selected context's frames",
+        selected,
+    );
     for bad in ["corrupt", "Python Exception", "Error"] {
-        demand(!answer("frames").contains(bad) && !selected.contains(bad), &format!("gdb says '{bad}'"), selected);
+        demand(
+            !answer("frames").contains(bad) && !selected.contains(bad),
+            &format!("gdb says '{bad}'"),
+            selected,
+        );
     }
     problems
 }
 
 /// Last frames of suspended contexts that are no bottom of a stack.
 fn ends(frames: &str) -> Vec<&str> {
-    let is_bottom = |frame: &&str| ["::base", "clone3", "clone", " main", "_start"].iter().any(|end| frame.contains(end));
+    let is_bottom =
+        |frame: &&str| ["::base", "clone3", "clone", " main", "_start"].iter().any(|end| frame.contains(end));
     let mut wrong = Vec::new();
     let mut lines = frames.lines().peekable();
     while let Some(line) = lines.next() {

@@ -1,7 +1,8 @@
 //! `cargo xtask demo`: real programs under libgomp, libomp and Gangway side by side.
 //!
-//! Lives here: the table of programs; the quick table of the factorizations follows it. The runs of the three runtimes are interleaved and the shortest of several is shown, because
-//! a machine that does other things slows down whatever runs at that moment.
+//! Lives here: the table of programs; the quick table of the factorizations follows it. The runs of
+//! the three runtimes are interleaved and the shortest of several is shown, because a machine that
+//! does other things slows down whatever runs at that moment.
 
 use crate::answer;
 use crate::exec;
@@ -15,11 +16,12 @@ const ROUNDS: usize = 3;
 /// Seconds after which a run counts as hanging.
 const LIMIT: u32 = 30;
 
-/// The best time of one runtime, or what went wrong: one word for the table, then what the program said.
+/// The best time of one runtime, or what went wrong: one word for the table, then what the program
+/// said.
 type Cell = Result<f64, (String, String)>;
 
-/// Prints one row per program, then the factorizations. Returns whether Gangway gave the right answer everywhere.
-/// What is not installed is told, and is no wrong answer.
+/// Prints one row per program, then the factorizations. Returns whether Gangway gave the right
+/// answer everywhere. What is not installed is told, and is no wrong answer.
 pub fn run(places: &Places, library: &Path) -> bool {
     let right = programs(places, library);
     println!("\nNested regions whose threads wait for each other in loops of their own:");
@@ -53,11 +55,9 @@ fn programs(places: &Places, library: &Path) -> bool {
         "program", "libgomp", "libomp", "gangway", "gangway/libgomp"
     );
     let mut right = true;
-    // A program whose reference is another program's answer has no runtime of its own to be compared with.
-    for program in programs::all(places, true)
-        .iter()
-        .filter(|p| p.reference.is_none())
-    {
+    // A program whose reference is another program's answer has no runtime of its own to be
+    // compared with.
+    for program in programs::all(places, true).iter().filter(|p| p.reference.is_none()) {
         match &program.command {
             Ok(command) => right &= row(places, program, command, &runtimes, threads),
             Err(why) => println!("{:<34} {why}", program.name),
@@ -73,11 +73,7 @@ fn row(
     runtimes: &[(&str, Option<Runtime>)],
     threads: u32,
 ) -> bool {
-    let argv: Vec<String> = command
-        .iter()
-        .cloned()
-        .chain([program.sizes[1].to_string()])
-        .collect();
+    let argv: Vec<String> = command.iter().cloned().chain([program.sizes[1].to_string()]).collect();
     let reference = reference(places, program, &argv);
     let mut cells: Vec<Option<Cell>> = vec![None; runtimes.len()];
     for round in 1..=ROUNDS {
@@ -85,22 +81,12 @@ fn row(
         for (cell, (_, runtime)) in cells.iter_mut().zip(runtimes) {
             let Some(runtime) = runtime else { continue };
             if !matches!(cell, Some(Err(_))) {
-                merge(
-                    cell,
-                    measure(places, program, &argv, runtime, threads, &reference),
-                );
+                merge(cell, measure(places, program, &argv, runtime, threads, &reference));
             }
         }
     }
     let text: Vec<String> = cells.iter().map(shown).collect();
-    println!(
-        "{:<34} {:>15} {:>15} {:>15} {:>16}",
-        program.name,
-        text[0],
-        text[1],
-        text[2],
-        ratio(&cells)
-    );
+    println!("{:<34} {:>15} {:>15} {:>15} {:>16}", program.name, text[0], text[1], text[2], ratio(&cells));
     if let Some(Err((_, said))) = &cells[2] {
         println!("  gangway says: {said}");
     }

@@ -1,4 +1,5 @@
-//! `cargo xtask dist`: packages of the release build in target/dist, and whether they work where they are installed (docs/packages.md).
+//! `cargo xtask dist`: packages of the release build in target/dist, and whether they work where
+//! they are installed (docs/packages.md).
 //!
 //! | room | what lives there |
 //! |---|---|
@@ -9,7 +10,8 @@
 //!
 //! What they are made of beside what cargo builds is in packages/.
 //!
-//! Rejected: cargo-deb and maturin. Each knows one of three formats, and the tree is the same for all.
+//! Rejected: cargo-deb and maturin. Each knows one of three formats, and the tree is the same for
+//! all.
 
 mod check;
 mod pack;
@@ -52,7 +54,8 @@ pub fn run(places: &Places, checks: Checks, report: &mut Report) {
         Err(why) => report.fail("packages", &why),
         Ok(packages) => {
             let shown = |file: &Path| file.strip_prefix(&places.root).unwrap_or(file).display().to_string();
-            let size = |file: &Path| std::fs::metadata(file).map_or(0.0, |m| m.len() as f64 / f64::from(1 << 20));
+            let size =
+                |file: &Path| std::fs::metadata(file).map_or(0.0, |m| m.len() as f64 / f64::from(1 << 20));
             for file in [Ok(packages.tarball.clone()), packages.debian.clone(), packages.wheel.clone()] {
                 match file {
                     Ok(file) => report.row("made", &shown(&file), &format!("{:.1} MiB", size(&file))),
@@ -67,7 +70,12 @@ pub fn run(places: &Places, checks: Checks, report: &mut Report) {
 }
 
 fn made(places: &Places) -> Result<Packages, String> {
-    let built = exec::visible("cargo", &["build", "--quiet", "--release", "-p", "libomp-shim", "-p", "gangway"], &[], &places.root);
+    let built = exec::visible(
+        "cargo",
+        &["build", "--quiet", "--release", "-p", "libomp-shim", "-p", "gangway"],
+        &[],
+        &places.root,
+    );
     if !built {
         return Err("cargo build --release -p libomp-shim -p gangway failed".into());
     }

@@ -1,8 +1,10 @@
-//! `cargo xtask env-cases`: every environment variable with values of every kind, good and bad. The program must end as always, its answers must be
-//! right, and one line on standard error names the variable, the value and what is used instead, where and only where something is wrong.
+//! `cargo xtask env-cases`: every environment variable with values of every kind, good and bad. The
+//! program must end as always, its answers must be right, and one line on standard error names the
+//! variable, the value and what is used instead, where and only where something is wrong.
 //!
-//! Lives here: running the cases and judging them. What they are is data, read by `table` from `conformance/environment/`; nothing there was
-//! recorded from a run. Not by the programs of `abi-tests/`: a program per value would be thousands of files.
+//! Lives here: running the cases and judging them. What they are is data, read by `table` from
+//! `conformance/environment/`; nothing there was recorded from a run. Not by the programs of
+//! `abi-tests/`: a program per value would be thousands of files.
 
 mod table;
 
@@ -31,7 +33,9 @@ const BEGINNING: &str = "OMP: Warning #42: gangway: ";
 pub fn run(places: &Places, library: &Path, filter: &str, report: &mut Report) {
     report.step("environment variables");
     let cases = match table::read(&places.root.join("conformance/environment")) {
-        Ok(cases) if cases.len() < LEAST => return report.fail("environment", &format!("only {} cases were found", cases.len())),
+        Ok(cases) if cases.len() < LEAST => {
+            return report.fail("environment", &format!("only {} cases were found", cases.len()));
+        }
         Ok(cases) => cases,
         Err(why) => return report.fail("environment", &why),
     };
@@ -44,9 +48,14 @@ pub fn run(places: &Places, library: &Path, filter: &str, report: &mut Report) {
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, |n| n.get()) {
             // ORDERING: Relaxed; a ticket, the cases were there before the threads.
-            scope.spawn(|| while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if let Err(why) = program.check(case) {
-                    problems.lock().expect("nobody panics with it").push(format!("{}: {why}", case.title()));
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(why) = program.check(case) {
+                        problems
+                            .lock()
+                            .expect("nobody panics with it")
+                            .push(format!("{}: {why}", case.title()));
+                    }
                 }
             });
         }
@@ -79,7 +88,10 @@ impl Program {
 
     fn check(&self, case: &Case) -> Result<(), String> {
         let mut command = Command::new("timeout");
-        command.args(["--signal=KILL", LIMIT, &self.file]).env("LD_LIBRARY_PATH", &self.links).stdin(Stdio::null());
+        command
+            .args(["--signal=KILL", LIMIT, &self.file])
+            .env("LD_LIBRARY_PATH", &self.links)
+            .stdin(Stdio::null());
         command.current_dir(&self.directory); // some values name files
         for (name, value) in &case.settings {
             command.env(name, OsString::from_vec(value.clone()));
@@ -92,7 +104,10 @@ impl Program {
 fn judge(case: &Case, output: &Output) -> Result<(), String> {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if !output.status.success() {
-        let how = output.status.signal().map_or_else(|| output.status.to_string(), |signal| format!("signal {signal}"));
+        let how = output
+            .status
+            .signal()
+            .map_or_else(|| output.status.to_string(), |signal| format!("signal {signal}"));
         return Err(format!("ended by {how} ({})", exec::last_line(&err)));
     }
     let (about, other): (Vec<&str>, Vec<&str>) = err.lines().partition(|line| line.starts_with(BEGINNING));

@@ -1,9 +1,11 @@
 //! Runs programs with a time limit and collects what they say.
 //!
-//! Lives here: the one way xtask starts another program whose answer matters. `timeout` of coreutils ends the whole
-//! process group, so that children of a program that hangs do not outlive it.
+//! Lives here: the one way xtask starts another program whose answer matters. `timeout` of
+//! coreutils ends the whole process group, so that children of a program that hangs do not outlive
+//! it.
 //!
-//! Rejected: a watchdog thread and `kill`. It needs the same process-group care, and a dependency to make the call.
+//! Rejected: a watchdog thread and `kill`. It needs the same process-group care, and a dependency
+//! to make the call.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
@@ -30,9 +32,7 @@ pub fn run(argv: &[String], env: &[(String, String)], directory: &Path, limit: u
     let start = Instant::now();
     let mut command = Command::new("timeout");
     command.args(["--signal=KILL", &limit.to_string(), "env"]);
-    command
-        .args(env.iter().map(|(k, v)| format!("{k}={v}")))
-        .args(argv);
+    command.args(env.iter().map(|(k, v)| format!("{k}={v}"))).args(argv);
     let output = command.current_dir(directory).stdin(Stdio::null()).output();
     let seconds = start.elapsed().as_secs_f64();
     match output {
@@ -42,12 +42,7 @@ pub fn run(argv: &[String], env: &[(String, String)], directory: &Path, limit: u
             stderr: String::from_utf8_lossy(&o.stderr).into_owned(),
             seconds,
         },
-        Err(e) => Ran {
-            stdout: String::new(),
-            stderr: String::new(),
-            problem: Some(e.to_string()),
-            seconds,
-        },
+        Err(e) => Ran { stdout: String::new(), stderr: String::new(), problem: Some(e.to_string()), seconds },
     }
 }
 
@@ -57,11 +52,9 @@ fn problem(status: &std::process::ExitStatus, late: bool) -> Option<String> {
     } else if late {
         Some("hangs".into())
     } else {
-        // A shell reports a signal as 128 more than its number; `timeout` ends itself by the signal of its child.
-        let code = status
-            .code()
-            .or(status.signal().map(|s| 128 + s))
-            .unwrap_or_default();
+        // A shell reports a signal as 128 more than its number; `timeout` ends itself by the signal
+        // of its child.
+        let code = status.code().or(status.signal().map(|s| 128 + s)).unwrap_or_default();
         Some(match code {
             134 => "aborts".into(),
             136 => "arithmetic fault".into(),
@@ -71,31 +64,21 @@ fn problem(status: &std::process::ExitStatus, late: bool) -> Option<String> {
     }
 }
 
-/// Runs a command of the build or installation with its output on the terminal. Returns whether it succeeded.
+/// Runs a command of the build or installation with its output on the terminal. Returns whether it
+/// succeeded.
 pub fn visible(program: &str, arguments: &[&str], env: &[(&str, &str)], directory: &Path) -> bool {
     let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .envs(env.iter().copied())
-        .current_dir(directory)
-        .stdin(Stdio::null());
+    command.args(arguments).envs(env.iter().copied()).current_dir(directory).stdin(Stdio::null());
     command.status().is_ok_and(|s| s.success())
 }
 
 /// Whether `program` can be found on the search path.
 pub fn on_path(program: &str) -> bool {
-    std::env::var_os("PATH")
-        .is_some_and(|p| std::env::split_paths(&p).any(|d| d.join(program).is_file()))
+    std::env::var_os("PATH").is_some_and(|p| std::env::split_paths(&p).any(|d| d.join(program).is_file()))
 }
 
 /// The last line of a text that says anything, for a one-line report; at most 160 characters of it.
 pub fn last_line(text: &str) -> &str {
-    let line = text
-        .lines()
-        .rev()
-        .find(|l| !l.trim().is_empty())
-        .unwrap_or_default();
-    line.char_indices()
-        .nth(160)
-        .map_or(line, |(end, _)| &line[..end])
+    let line = text.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or_default();
+    line.char_indices().nth(160).map_or(line, |(end, _)| &line[..end])
 }

@@ -1,8 +1,9 @@
 //! `cargo xtask factorizations`: tiled Cholesky, LU and QR under libgomp, libomp and Gangway.
 //!
-//! Lives here: the order of the work. The configurations are in `plan`, one process in `run`, the rounds of a row in
-//! `measure`, the spin barriers in `spin`, what is shown and written in `show`, and the pass of `cargo xtask test` in
-//! `check`. The programs themselves are in benchmarks/factorizations; docs/factorizations.md explains the figures.
+//! Lives here: the order of the work. The configurations are in `plan`, one process in `run`, the
+//! rounds of a row in `measure`, the spin barriers in `spin`, what is shown and written in `show`,
+//! and the pass of `cargo xtask test` in `check`. The programs themselves are in
+//! benchmarks/factorizations; docs/factorizations.md explains the figures.
 
 mod build;
 mod check;
@@ -51,11 +52,7 @@ impl Request {
 
 /// Rounds of a row if nobody says otherwise.
 pub const fn usual_rounds(extent: Extent) -> usize {
-    if matches!(extent, Extent::Quick) {
-        3
-    } else {
-        5
-    }
+    if matches!(extent, Extent::Quick) { 3 } else { 5 }
 }
 
 /// Measures and shows everything. Returns whether no result was wrong and nothing of ours hung.
@@ -79,10 +76,7 @@ pub fn run(places: &Places, request: &Request) -> Result<bool, String> {
         write_all(out, &rows, &barriers, &lanes).map_err(|e| format!("{}: {e}", out.display()))?;
         println!("written to {}", out.display());
     }
-    let failed = rows
-        .iter()
-        .flat_map(|row| &row.samples)
-        .any(|s| s.failure().is_some());
+    let failed = rows.iter().flat_map(|row| &row.samples).any(|s| s.failure().is_some());
     Ok(!failed && !barriers.iter().any(spin::Row::has_failed) && builds.broken.is_empty())
 }
 
@@ -126,14 +120,8 @@ fn show_all(rows: &[Row], barriers: &[spin::Row], lanes: &[Lane]) {
 
 fn write_all(out: &Path, rows: &[Row], barriers: &[spin::Row], lanes: &[Lane]) -> io::Result<()> {
     fs::create_dir_all(out)?;
-    fs::write(
-        out.join("factorizations.tsv"),
-        show::samples_tsv(rows, lanes),
-    )?;
-    fs::write(
-        out.join("spin_barriers.tsv"),
-        show::barriers_tsv(barriers, lanes),
-    )?;
+    fs::write(out.join("factorizations.tsv"), show::samples_tsv(rows, lanes))?;
+    fs::write(out.join("spin_barriers.tsv"), show::barriers_tsv(barriers, lanes))?;
     for routine in Routine::ALL {
         if let Some(plot) = show::plot(routine, rows, lanes) {
             fs::write(out.join(routine.name()).with_extension("svg"), plot)?;

@@ -1,7 +1,10 @@
-//! `cargo xtask gpu-bench`: real programs on GPUs (benchmarks/gpu): launches, a pipelined product, graphs of tasks, factorizations.
+//! `cargo xtask gpu-bench`: real programs on GPUs (benchmarks/gpu): launches, a pipelined product,
+//! graphs of tasks, factorizations.
 //!
-//! Lives here: how they are built for a GPU or for the driver for tests, and what becomes of what they print. Which programs run with what stands in `benchmarks/gpu/run.sh`, which needs no xtask:
-//! a machine with a GPU may have neither compiler nor cargo. With `--check` only answers are judged: times on the driver for tests say nothing.
+//! Lives here: how they are built for a GPU or for the driver for tests, and what becomes of what
+//! they print. Which programs run with what stands in `benchmarks/gpu/run.sh`, which needs no
+//! xtask: a machine with a GPU may have neither compiler nor cargo. With `--check` only answers are
+//! judged: times on the driver for tests say nothing.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -21,10 +24,14 @@ const RUNS: [&str; 5] = ["launch", "gemm", "overlap", "graphs", "factor"];
 /// What is for the driver for tests alone.
 const CHECKED: [&str; 1] = ["coherence"];
 /// What is built from what.
-const PROGRAMS: [(&str, &[&str]); 4] = [("launch", &["launch.c"]), ("gemm", &["gemm.c"]), ("graphs", &GRAPHS), ("factor", &FACTOR)];
-const GRAPHS: [&str; 7] = ["graphs.c", "synthetic.c", "product.c", "cholesky.c", "jacobi.c", "nbody.c", "blr.c"];
-const FACTOR: [&str; 6] = ["factor.c", "factor_graph.c", "factor_lu.c", "factor_qr.c", "factor_chol.c", "factor_check.c"];
-/// Seconds for all that one word of `run.sh` runs; with `--check`, and without, where `factor` has two runtimes and several settings, each with a limit of its own.
+const PROGRAMS: [(&str, &[&str]); 4] =
+    [("launch", &["launch.c"]), ("gemm", &["gemm.c"]), ("graphs", &GRAPHS), ("factor", &FACTOR)];
+const GRAPHS: [&str; 7] =
+    ["graphs.c", "synthetic.c", "product.c", "cholesky.c", "jacobi.c", "nbody.c", "blr.c"];
+const FACTOR: [&str; 6] =
+    ["factor.c", "factor_graph.c", "factor_lu.c", "factor_qr.c", "factor_chol.c", "factor_check.c"];
+/// Seconds for all that one word of `run.sh` runs; with `--check`, and without, where `factor` has
+/// two runtimes and several settings, each with a limit of its own.
 const LIMITS: (u32, u32) = (300, 7200);
 
 /// What the programs' images are for.
@@ -70,7 +77,8 @@ pub fn check(places: &Places, library: &Path, report: &mut Report) {
     }
 }
 
-/// The figures, on this machine's GPUs: a page, written to `out`. With `gpu` it only builds, for GPUs of that kind, which need not be here.
+/// The figures, on this machine's GPUs: a page, written to `out`. With `gpu` it only builds, for
+/// GPUs of that kind, which need not be here.
 pub fn measure(places: &Places, library: &Path, gpu: Option<String>, out: &Path, report: &mut Report) {
     report.step("benchmarks of GPUs");
     let (here, only_builds) = (gpus(), gpu.is_some());
@@ -81,7 +89,12 @@ pub fn measure(places: &Places, library: &Path, gpu: Option<String>, out: &Path,
         Ok(compiler) => compiler,
         Err(why) => return report.skip("gpu-bench", &why),
     };
-    let build = Build { places, compiler: &compiler, images: Images::Gpu(kind.clone()), into: places.target.join("gpu-bench").join(&kind) };
+    let build = Build {
+        places,
+        compiler: &compiler,
+        images: Images::Gpu(kind.clone()),
+        into: places.target.join("gpu-bench").join(&kind),
+    };
     if let Err(why) = build.all(library) {
         return report.fail("gpu-bench: build", &why);
     }
@@ -115,7 +128,11 @@ pub fn kind_here() -> Option<String> {
 fn gpus() -> Vec<Gpu> {
     let words = ["--query-gpu=name,driver_version,compute_cap", "--format=csv,noheader"];
     let shown = Command::new("nvidia-smi").args(words).stdin(Stdio::null()).output();
-    let text = shown.ok().filter(|o| o.status.success()).map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
+    let text = shown
+        .ok()
+        .filter(|o| o.status.success())
+        .map(|o| String::from_utf8_lossy(&o.stdout).into_owned())
+        .unwrap_or_default();
     text.lines().filter_map(gpu).collect()
 }
 
@@ -124,13 +141,18 @@ fn gpu(line: &str) -> Option<Gpu> {
     let (_, capability) = line.rsplit_once(", ")?;
     let (major, minor) = capability.trim().split_once('.')?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    (is_number(major) && is_number(minor)).then(|| Gpu { line: line.trim().to_owned(), kind: format!("sm_{major}{minor}") })
+    (is_number(major) && is_number(minor))
+        .then(|| Gpu { line: line.trim().to_owned(), kind: format!("sm_{major}{minor}") })
 }
 
 fn heading(gpus: &[Gpu]) -> String {
-    let days = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs() / 86400);
+    let days =
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs() / 86400);
     let lines: Vec<&str> = gpus.iter().map(|gpu| gpu.line.as_str()).collect();
-    let date = Command::new("date").arg("+%F").output().map_or_else(|_| format!("day {days}"), |o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
+    let date = Command::new("date")
+        .arg("+%F")
+        .output()
+        .map_or_else(|_| format!("day {days}"), |o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
     format!("`cargo xtask gpu-bench`, {date}. GPUs (name, driver, compute capability): {}.", lines.join("; "))
 }
 
@@ -141,7 +163,8 @@ fn compiler(places: &Places) -> Result<Compiler, String> {
     let usable = compilers::probe(&headers).usable;
     // The layouts of release 19 are known; others are tried where there is none.
     let fits = usable.into_iter().filter(|c| c.language == Language::C && c.offloads);
-    fits.min_by_key(|c| c.version).ok_or_else(|| "there is no clang of release 19 or later that makes images of target regions".into())
+    fits.min_by_key(|c| c.version)
+        .ok_or_else(|| "there is no clang of release 19 or later that makes images of target regions".into())
 }
 
 impl Build<'_> {
@@ -171,32 +194,57 @@ impl Build<'_> {
         if self.is_for_tests() {
             return self.shared("kernels.so", &["kernels.c"], &[]);
         }
-        let target = ["--target=nvptx64-nvidia-cuda", "-march=sm_70", "-O2", "-nogpulib", "-S", "-o"].map(OsStr::new);
-        run(Command::new(&self.compiler.name).args(target).arg(self.into.join("kernels.ptx")).arg(self.sources().join("kernels.c")))
+        let target =
+            ["--target=nvptx64-nvidia-cuda", "-march=sm_70", "-O2", "-nogpulib", "-S", "-o"].map(OsStr::new);
+        run(Command::new(&self.compiler.name)
+            .args(target)
+            .arg(self.into.join("kernels.ptx"))
+            .arg(self.sources().join("kernels.c")))
     }
 
     /// The library under all names of runtimes; for another machine a copy of it.
     fn links(&self, library: &Path, lib: &Path) -> Result<(), String> {
         let copy = lib.join(links::names::LIBRARY);
         fs::copy(library, &copy).map_err(|e| format!("{}: {e}", library.display()))?;
-        for name in links::names::RUNTIMES.iter().chain(links::names::OFFLOAD.iter()).filter(|name| **name != links::names::LIBRARY) {
-            std::os::unix::fs::symlink(links::names::LIBRARY, lib.join(name)).map_err(|e| format!("{name}: {e}"))?;
+        for name in links::names::RUNTIMES
+            .iter()
+            .chain(links::names::OFFLOAD.iter())
+            .filter(|name| **name != links::names::LIBRARY)
+        {
+            std::os::unix::fs::symlink(links::names::LIBRARY, lib.join(name))
+                .map_err(|e| format!("{name}: {e}"))?;
         }
         Ok(())
     }
 
-    /// What runs `factor` under two runtimes, and where LLVM's is here: it is large, and stays there.
+    /// What runs `factor` under two runtimes, and where LLVM's is here: it is large, and stays
+    /// there.
     fn llvm(&self) -> Result<(), String> {
         let lib = format!("/usr/lib/llvm-{}/lib", self.compiler.version);
         std::os::unix::fs::symlink(&lib, self.into.join("llvm")).map_err(|e| format!("{lib}: {e}"))?;
-        fs::copy(self.sources().join("factor.sh"), self.into.join("factor.sh")).map(drop).map_err(|e| format!("factor.sh: {e}"))
+        fs::copy(self.sources().join("factor.sh"), self.into.join("factor.sh"))
+            .map(drop)
+            .map_err(|e| format!("factor.sh: {e}"))
     }
 
-    fn compile(&self, name: &str, sources: &[&str], more: &[&str], offload: &[String]) -> Result<PathBuf, String> {
+    fn compile(
+        &self,
+        name: &str,
+        sources: &[&str],
+        more: &[&str],
+        offload: &[String],
+    ) -> Result<PathBuf, String> {
         let output = self.into.join(name);
         let mut command = Command::new(&self.compiler.name);
-        command.args(&self.compiler.flags).args(["-O2", "-fno-math-errno", "-D_GNU_SOURCE"]).args(more).args(offload);
-        command.arg("-I").arg(self.places.root.join("include")).args(sources.iter().map(|s| self.sources().join(s)));
+        command
+            .args(&self.compiler.flags)
+            .args(["-O2", "-fno-math-errno", "-D_GNU_SOURCE"])
+            .args(more)
+            .args(offload);
+        command
+            .arg("-I")
+            .arg(self.places.root.join("include"))
+            .args(sources.iter().map(|s| self.sources().join(s)));
         run(command.arg("-o").arg(&output).args(["-lm", "-ldl"]))?;
         Ok(output)
     }
@@ -223,17 +271,22 @@ impl Build<'_> {
 
     fn shared(&self, name: &str, sources: &[&str], more: &[&OsStr]) -> Result<(), String> {
         let mut command = Command::new("cc");
-        command.args(["-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-D_GNU_SOURCE", "-I"]).arg(self.places.root.join("include"));
+        command
+            .args(["-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-D_GNU_SOURCE", "-I"])
+            .arg(self.places.root.join("include"));
         command.args(sources.iter().map(|s| self.sources().join(s))).args(more);
         run(command.arg("-o").arg(self.into.join(name)).args(["-lpthread", "-ldl"]))
     }
 
-    /// The recorder, which asks for `libcuda.so.1` by that name: of an empty library here, so that it can be linked where there is no driver. And the driver for tests.
+    /// The recorder, which asks for `libcuda.so.1` by that name: of an empty library here, so that
+    /// it can be linked where there is no driver. And the driver for tests.
     fn driver(&self) -> Result<(), String> {
         let stub = self.into.join("stub");
         fs::create_dir_all(&stub).map_err(|e| e.to_string())?;
         let empty = stub.join("libcuda.so.1");
-        run(Command::new("cc").args(["-shared", "-Wl,-soname,libcuda.so.1", "-x", "c", "/dev/null", "-o"]).arg(&empty))?;
+        run(Command::new("cc")
+            .args(["-shared", "-Wl,-soname,libcuda.so.1", "-x", "c", "/dev/null", "-o"])
+            .arg(&empty))?;
         self.shared("recorder.so", &["recorder.c"], &[OsStr::new("-Wl,--no-as-needed"), empty.as_os_str()])?;
         fs::remove_dir_all(&stub).map_err(|e| e.to_string())?;
         if !self.is_for_tests() {
@@ -253,7 +306,11 @@ impl Build<'_> {
 
 fn run(command: &mut Command) -> Result<(), String> {
     let done = command.stdin(Stdio::null()).output().map_err(|e| format!("{command:?}: {e}"))?;
-    if done.status.success() { Ok(()) } else { Err(format!("{command:?}\n{}", String::from_utf8_lossy(&done.stderr))) }
+    if done.status.success() {
+        Ok(())
+    } else {
+        Err(format!("{command:?}\n{}", String::from_utf8_lossy(&done.stderr)))
+    }
 }
 
 #[cfg(test)]
@@ -262,7 +319,10 @@ mod tests {
 
     #[test]
     fn the_kind_of_a_gpu_is_its_capability() {
-        assert_eq!(gpu("NVIDIA H100 80GB HBM3, 580.95.05, 9.0\n").map(|gpu| gpu.kind).as_deref(), Some("sm_90"));
+        assert_eq!(
+            gpu("NVIDIA H100 80GB HBM3, 580.95.05, 9.0\n").map(|gpu| gpu.kind).as_deref(),
+            Some("sm_90")
+        );
         assert!(gpu("No devices were found").is_none());
         assert!(gpu("a, b, [N/A]").is_none());
     }

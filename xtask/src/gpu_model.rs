@@ -1,6 +1,8 @@
-//! `cargo xtask gpu-model`: the model of GPUs, whose tables are part of docs/gpu-model.md, and the tests of all models in virtual time.
+//! `cargo xtask gpu-model`: the model of GPUs, whose tables are part of docs/gpu-model.md, and the
+//! tests of all models in virtual time.
 //!
-//! Lives here: starting them. Which tables there are stands in `benchmarks/src/gpu/report.rs`. The crate `benchmarks` compares with other crates, which xtask itself must not depend on; so its
+//! Lives here: starting them. Which tables there are stands in `benchmarks/src/gpu/report.rs`. The
+//! crate `benchmarks` compares with other crates, which xtask itself must not depend on; so its
 //! programs are started by cargo.
 
 use std::process::{Command, Stdio};

@@ -1,14 +1,17 @@
-//! `cargo xtask lab`: the deadlock laboratory, programs whose threads wait for one another in ways that no runtime sees.
+//! `cargo xtask lab`: the deadlock laboratory, programs whose threads wait for one another in ways
+//! that no runtime sees.
 //!
-//! Lives here: which cells there are (program, threads, cores), what is expected of each, and the table. The expectation is
-//! not ours: what libgomp finishes, with a kernel thread per OpenMP thread, must be finished here, with the same answer and
-//! within [`FACTOR`] times its time. The programs are in conformance/lab; their heads say from how many threads they are free
+//! Lives here: which cells there are (program, threads, cores), what is expected of each, and the
+//! table. The expectation is not ours: what libgomp finishes, with a kernel thread per OpenMP
+//! thread, must be finished here, with the same answer and within [`FACTOR`] times its time. The
+//! programs are in conformance/lab; their heads say from how many threads they are free
 //! of deadlock. May not live here: how a program is started (`exec`) and built (`build`).
 //!
-//! clang's builds are measured against libgomp's time for gcc's build: clang has no mode that puts regions on libgomp.
+//! clang's builds are measured against libgomp's time for gcc's build: clang has no mode that puts
+//! regions on libgomp.
 //!
-//! Rejected: medians. What another process takes away makes a run longer, never shorter, so the least of several is the time;
-//! a cell that is over the bound is tried again before it counts.
+//! Rejected: medians. What another process takes away makes a run longer, never shorter, so the
+//! least of several is the time; a cell that is over the bound is tried again before it counts.
 
 pub mod build;
 
@@ -23,20 +26,23 @@ use std::path::{Path, PathBuf};
 /// What a program may take here, in its times under libgomp.
 const FACTOR: f64 = 3.0;
 
-/// Added to that bound: start of the process and of the library, which a program of a few milliseconds would be judged by.
+/// Added to that bound: start of the process and of the library, which a program of a few
+/// milliseconds would be judged by.
 const START: f64 = 0.05;
 
-/// In a suite that runs other things, too, only what takes so many times the bound counts: a lost wake-up found by the monitor, say, not
-/// a processor that was elsewhere.
+/// In a suite that runs other things, too, only what takes so many times the bound counts: a lost
+/// wake-up found by the monitor, say, not a processor that was elsewhere.
 const CLEARLY: f64 = 4.0;
 
 /// Seconds after which a program is taken to hang; the slowest needs about one under libgomp.
 const LIMIT: u32 = 15;
 
-/// Further runs of a cell that is over the bound, on both runtimes in turns, before it counts; one where a cell has one run.
+/// Further runs of a cell that is over the bound, on both runtimes in turns, before it counts; one
+/// where a cell has one run.
 const AGAIN: usize = 3;
 
-/// After so many cells that do not end the rest of a program is left out, so that a library that hangs does not take hours.
+/// After so many cells that do not end the rest of a program is left out, so that a library that
+/// hangs does not take hours.
 const ENOUGH: usize = 3;
 
 /// What `cargo xtask lab` was asked for.
@@ -67,9 +73,13 @@ impl Cell<'_> {
     fn start(&self, file: &Path, library: Option<&Path>) -> Ran {
         let words = ["taskset", "-c", self.cores].map(String::from);
         let words: Vec<String> = words.into_iter().chain([file.display().to_string()]).collect();
-        let mut env = vec![("OMP_NUM_THREADS".into(), self.threads.to_string()), ("OMP_DYNAMIC".into(), "false".into())];
+        let mut env = vec![
+            ("OMP_NUM_THREADS".into(), self.threads.to_string()),
+            ("OMP_DYNAMIC".into(), "false".into()),
+        ];
         if let (Some(library), Some(links)) = (library, library.and_then(Path::parent)) {
-            // The links stand in for a libomp that clang's builds ask the loader for and that may not be installed.
+            // The links stand in for a libomp that clang's builds ask the loader for and that may
+            // not be installed.
             env.push(("LD_PRELOAD".into(), library.display().to_string()));
             env.push(("LD_LIBRARY_PATH".into(), links.display().to_string()));
         }
@@ -98,7 +108,8 @@ impl Best {
     /// A failure stays, whatever other runs do; of the times the least is kept.
     fn or(self, ran: Ran) -> Best {
         let other = Best::new(ran);
-        let (mut first, second) = if self.problem.is_some() || other.problem.is_none() { (self, other) } else { (other, self) };
+        let (mut first, second) =
+            if self.problem.is_some() || other.problem.is_none() { (self, other) } else { (other, self) };
         if first.problem.is_none() && first.stdout != second.stdout {
             first.problem = Some(format!("says {} and {}", first.stdout.trim(), second.stdout.trim()));
         }
@@ -153,7 +164,8 @@ pub fn run(places: &Places, request: &Request, report: &mut Report) {
     show(&rows);
 }
 
-/// Counts a row. A program of conformance/known/lab_slow.txt may be over the bound; it must end, and with the right answer.
+/// Counts a row. A program of conformance/known/lab_slow.txt may be over the bound; it must end,
+/// and with the right answer.
 fn verdict(row: &Row, known: bool, lenient: bool, report: &mut Report) {
     let name = format!("lab/{}", row.name);
     let mut problems = row.problems.clone();
@@ -163,7 +175,11 @@ fn verdict(row: &Row, known: bool, lenient: bool, report: &mut Report) {
     }
     if !row.slow.is_empty() && problems.is_empty() {
         let why = if known { "as conformance/known/lab_slow.txt says" } else { "but not clearly" };
-        report.row("note", &name, &format!("over the bound in {} cells, {why}: {}", row.slow.len(), row.slow[0]));
+        report.row(
+            "note",
+            &name,
+            &format!("over the bound in {} cells, {why}: {}", row.slow.len(), row.slow[0]),
+        );
     }
     report.check(&name, problems);
 }
@@ -204,7 +220,8 @@ fn cell(cell: &Cell, library: &Path, runs: usize, clang: bool, row: &mut Row) {
     let reference = &cell.built.gcc;
     let mut theirs = several(cell, reference, None, runs);
     row.unfinished += usize::from(theirs.problem.is_some());
-    let builds = [(Compiler::Gcc, Some(reference)), (Compiler::Clang, cell.built.clang.as_ref().filter(|_| clang))];
+    let builds =
+        [(Compiler::Gcc, Some(reference)), (Compiler::Clang, cell.built.clang.as_ref().filter(|_| clang))];
     for (compiler, file) in builds {
         let Some(file) = file else { continue };
         row.cells += 1;
@@ -240,8 +257,8 @@ fn bound(theirs: &Best) -> f64 {
     FACTOR * theirs.seconds + START
 }
 
-/// The verdict on a cell. Where libgomp does not finish there is no time to compare with, but the head of the program says
-/// that it is free of deadlock, so it must end here.
+/// The verdict on a cell. Where libgomp does not finish there is no time to compare with, but the
+/// head of the program says that it is free of deadlock, so it must end here.
 fn judge(row: &mut Row, place: &str, ours: &Best, theirs: &Best) {
     if let Some(problem) = &ours.problem {
         let reference = theirs.problem.as_ref().map_or("finishes".to_string(), Clone::clone);
@@ -256,7 +273,8 @@ fn judge(row: &mut Row, place: &str, ours: &Best, theirs: &Best) {
     let ratio = ours.seconds / (theirs.seconds + START / FACTOR);
     if ratio > row.worst {
         row.worst = ratio;
-        row.worst_at = format!("{place}: {:.0} ms, libgomp {:.0} ms", 1e3 * ours.seconds, 1e3 * theirs.seconds);
+        row.worst_at =
+            format!("{place}: {:.0} ms, libgomp {:.0} ms", 1e3 * ours.seconds, 1e3 * theirs.seconds);
     }
     let times = format!("{place}: {:.0} ms, libgomp {:.0} ms", 1e3 * ours.seconds, 1e3 * theirs.seconds);
     if ours.seconds > CLEARLY * bound(theirs) {
@@ -268,18 +286,27 @@ fn judge(row: &mut Row, place: &str, ours: &Best, theirs: &Best) {
 }
 
 fn show(rows: &[Row]) {
-    println!("\n| program | runs compared | not finished by libgomp | result | worst ratio | where |\n|---|---:|---:|---|---:|---|");
+    println!(
+        "\n| program | runs compared | not finished by libgomp | result | worst ratio | where |\n|---|---:|---:|---|---:|---|"
+    );
     for row in rows {
         let result = match (row.problems.is_empty(), row.slow.len()) {
             (false, _) => "**fails**".to_string(),
             (true, 0) => "well".to_string(),
             (true, slow) => format!("slow in {slow}"),
         };
-        println!("| {} | {} | {} | {result} | {:.2} | {} |", row.name, row.cells, row.unfinished, row.worst, row.worst_at);
+        println!(
+            "| {} | {} | {} | {result} | {:.2} | {} |",
+            row.name, row.cells, row.unfinished, row.worst, row.worst_at
+        );
     }
     let failed = rows.iter().filter(|r| !r.problems.is_empty()).count();
-    println!("\n{} programs, {} cells, {failed} programs with problems; a ratio is ours over libgomp's, {:.0} ms added to libgomp's for starting\n",
-        rows.len(), rows.iter().map(|r| r.cells).sum::<usize>(), 1e3 * START / FACTOR);
+    println!(
+        "\n{} programs, {} cells, {failed} programs with problems; a ratio is ours over libgomp's, {:.0} ms added to libgomp's for starting\n",
+        rows.len(),
+        rows.iter().map(|r| r.cells).sum::<usize>(),
+        1e3 * START / FACTOR
+    );
 }
 
 #[cfg(test)]
@@ -310,13 +337,22 @@ mod tests {
         let theirs = best(0.1, "a", None);
         assert_eq!(problems(&best(0.1, "b", None), &theirs), 1);
         assert_eq!(problems(&best(0.1, "a", Some("hangs")), &theirs), 1);
-        assert_eq!(problems(&best(0.1, "a", Some("hangs")), &best(9.0, "", Some("hangs"))), 1, "also where libgomp hangs");
+        assert_eq!(
+            problems(&best(0.1, "a", Some("hangs")), &best(9.0, "", Some("hangs"))),
+            1,
+            "also where libgomp hangs"
+        );
         assert_eq!(problems(&best(9.0, "a", None), &best(9.0, "", Some("hangs"))), 0);
     }
 
     #[test]
     fn a_failure_is_not_hidden_by_a_later_run() {
-        let ran = |seconds, stdout: &str, problem: Option<&str>| Ran { stdout: stdout.into(), stderr: String::new(), problem: problem.map(String::from), seconds };
+        let ran = |seconds, stdout: &str, problem: Option<&str>| Ran {
+            stdout: stdout.into(),
+            stderr: String::new(),
+            problem: problem.map(String::from),
+            seconds,
+        };
         assert!(best(0.1, "", Some("hangs")).or(ran(0.1, "a", None)).problem.is_some());
         assert!(best(0.1, "a", None).or(ran(0.1, "", Some("hangs"))).problem.is_some());
         assert!(best(0.1, "a", None).or(ran(0.1, "b", None)).problem.is_some());

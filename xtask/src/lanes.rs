@@ -1,15 +1,17 @@
 //! Lanes: the same program on several runtimes, measured in turns.
 //!
-//! Lives here: what every measuring command shares. A lane is a program of one compiler on one runtime; how programs are built is in
-//! `build`, how a process ends and what it prints in `process`, medians and intervals in `statistics`, tables in `show`.
-//! May not live here: what is measured.
+//! Lives here: what every measuring command shares. A lane is a program of one compiler on one
+//! runtime; how programs are built is in `build`, how a process ends and what it prints in
+//! `process`, medians and intervals in `statistics`, tables in `show`. May not live here: what is
+//! measured.
 //!
-//! Lanes take turns process by process, and each round begins with another lane: whatever the machine does meanwhile hits all of
-//! them. Rejected: all runs of a lane at once. On a machine with other work the ratio of two such blocks says more about the
-//! minute than about the runtime.
+//! Lanes take turns process by process, and each round begins with another lane: whatever the
+//! machine does meanwhile hits all of them. Rejected: all runs of a lane at once. On a machine with
+//! other work the ratio of two such blocks says more about the minute than about the runtime.
 //!
-//! The environment is cleaned of every variable that an OpenMP runtime or OpenBLAS reads, so that a figure does not depend on the
-//! shell. The same words, typed into a shell, repeat a run: they are what a failure shows.
+//! The environment is cleaned of every variable that an OpenMP runtime or OpenBLAS reads, so that a
+//! figure does not depend on the shell. The same words, typed into a shell, repeat a run: they are
+//! what a failure shows.
 
 pub mod build;
 pub mod process;
@@ -58,11 +60,7 @@ impl Lane {
 /// For each compiler its own runtime and Gangway, next to each other.
 pub fn lanes(builds: &[Built], library: &Path) -> Vec<Lane> {
     let pair = |built: &Built| {
-        let own = Lane {
-            name: built.runtime.into(),
-            built: built.clone(),
-            library: None,
-        };
+        let own = Lane { name: built.runtime.into(), built: built.clone(), library: None };
         let ours = Lane {
             name: format!("Gangway, {}", built.compiler),
             library: Some(library.to_path_buf()),
@@ -76,9 +74,7 @@ pub fn lanes(builds: &[Built], library: &Path) -> Vec<Lane> {
 /// `env` with what is taken away and what is set: `settings`, and the library of `lane`.
 pub fn environment(lane: &Lane, settings: &[(&str, &str)]) -> Vec<String> {
     let mut words = vec!["env".to_string()];
-    let foreign = std::env::vars()
-        .map(|(key, _)| key)
-        .filter(|k| is_foreign(k));
+    let foreign = std::env::vars().map(|(key, _)| key).filter(|k| is_foreign(k));
     words.extend(foreign.flat_map(|key| ["-u".to_string(), key]));
     words.extend(settings.iter().map(|(key, value)| format!("{key}={value}")));
     let preload = |library: &PathBuf| format!("LD_PRELOAD={}", library.display());

@@ -1,8 +1,10 @@
-//! `cargo xtask life`: what processes and threads do between their beginning and their end, under libgomp, libomp and Gangway.
+//! `cargo xtask life`: what processes and threads do between their beginning and their end, under
+//! libgomp, libomp and Gangway.
 //!
-//! Lives here: running the cases of conformance/life/cases.tsv and judging them by what that table says is right; the table of
-//! docs/robustness.md. A case fails where Gangway does not do what is right; what the others do is only shown. How programs are
-//! built is in `build`. No expectation was recorded from a run.
+//! Lives here: running the cases of conformance/life/cases.tsv and judging them by what that table
+//! says is right; the table of docs/robustness.md. A case fails where Gangway does not do what is
+//! right; what the others do is only shown. How programs are built is in `build`. No expectation
+//! was recorded from a run.
 
 mod build;
 
@@ -18,7 +20,8 @@ use std::process::Command;
 
 /// Seconds after which a case is taken to hang; the slowest right one needs about five.
 const LIMIT: u32 = 12;
-/// The cases that begin so are those in which the runtime has to say, in one line, that it does less than it was asked for.
+/// The cases that begin so are those in which the runtime has to say, in one line, that it does
+/// less than it was asked for.
 const LIMITED: &str = "address_space";
 /// What a case that cannot be tried on this machine ends with.
 const SKIPPED: &str = "exit 77";
@@ -89,7 +92,9 @@ pub fn run(places: &Places, request: &Request, report: &mut Report) {
         Ok(cases) => cases,
         Err(why) => return report.fail("life", &why),
     };
-    let is_chosen = |c: &&Case| format!("{}/{}", c.source, c.name).contains(&request.filter) && !(request.quick && c.open());
+    let is_chosen = |c: &&Case| {
+        format!("{}/{}", c.source, c.name).contains(&request.filter) && !(request.quick && c.open())
+    };
     let chosen: Vec<&Case> = cases.iter().filter(is_chosen).collect();
     if chosen.is_empty() {
         return report.fail("life", "no case goes by this name");
@@ -103,7 +108,12 @@ pub fn run(places: &Places, request: &Request, report: &mut Report) {
     for case in chosen {
         let one = |compiler, links: Option<&Path>| outcome(&programs, case, compiler, links);
         let theirs = |compiler| if request.quick { String::new() } else { one(compiler, None) };
-        let outcomes = [theirs(Compiler::Gcc), theirs(Compiler::Clang), one(Compiler::Gcc, Some(&links)), one(Compiler::Clang, Some(&links))];
+        let outcomes = [
+            theirs(Compiler::Gcc),
+            theirs(Compiler::Clang),
+            one(Compiler::Gcc, Some(&links)),
+            one(Compiler::Clang, Some(&links)),
+        ];
         verdict(case, &outcomes, report);
         rows.push((case, outcomes));
     }
@@ -111,7 +121,10 @@ pub fn run(places: &Places, request: &Request, report: &mut Report) {
         let text = table(&rows);
         println!("\n{text}");
         if request.table {
-            report.check("life: table", write(&places.root.join("docs/robustness.md"), &text).err().into_iter().collect());
+            report.check(
+                "life: table",
+                write(&places.root.join("docs/robustness.md"), &text).err().into_iter().collect(),
+            );
         }
     }
 }
@@ -124,12 +137,15 @@ fn verdict(case: &Case, outcomes: &[String; 4], report: &mut Report) {
     match (case.open(), gcc.strip_prefix("skipped: ")) {
         (true, _) => report.row("note", &name, &note),
         (_, Some(why)) => report.skip(&name, why),
-        _ if gcc == "right" && (clang == "right" || clang.is_empty() || clang.starts_with("skipped")) => report.pass(&name),
+        _ if gcc == "right" && (clang == "right" || clang.is_empty() || clang.starts_with("skipped")) => {
+            report.pass(&name)
+        }
         _ => report.fail(&name, &note),
     }
 }
 
-/// One run, nothing where there is no such program. `links` are those to the library; without them the compiler's runtime is used.
+/// One run, nothing where there is no such program. `links` are those to the library; without them
+/// the compiler's runtime is used.
 fn outcome(programs: &Programs, case: &Case, compiler: Compiler, links: Option<&Path>) -> String {
     let mut words = match programs.words(case, compiler) {
         Ok(words) => words,
@@ -141,10 +157,12 @@ fn outcome(programs: &Programs, case: &Case, compiler: Compiler, links: Option<&
     if case.source.ends_with(".py") {
         path.push(OPENBLAS.into());
     }
-    let mut env = vec![("OMP_NUM_THREADS".to_string(), "4".to_string()), ("OMP_DYNAMIC".into(), "false".into())];
+    let mut env =
+        vec![("OMP_NUM_THREADS".to_string(), "4".to_string()), ("OMP_DYNAMIC".into(), "false".into())];
     env.push(("LD_LIBRARY_PATH".into(), path.join(":")));
     if case.name.starts_with("processes") {
-        // OpenBLAS itself is gcc's build: under libomp, and where the links are not the first to be found, the runtime is put before it.
+        // OpenBLAS itself is gcc's build: under libomp, and where the links are not the first to be
+        // found, the runtime is put before it.
         let first = match (compiler, links) {
             (_, Some(links)) => Some(links.join(names::FILE)),
             (Compiler::Clang, None) => Some("/usr/lib/llvm-19/lib/libomp.so.5".into()),
@@ -159,7 +177,9 @@ fn outcome(programs: &Programs, case: &Case, compiler: Compiler, links: Option<&
     }
     match (outcome, ran.stderr.lines().filter(|line| line.contains("gangway")).count()) {
         (right, 2..) if right == "right" => "several lines of complaint".into(),
-        (right, 0) if right == "right" && links.is_some() && case.name.starts_with(LIMITED) => "silent".into(),
+        (right, 0) if right == "right" && links.is_some() && case.name.starts_with(LIMITED) => {
+            "silent".into()
+        }
         (outcome, _) => outcome,
     }
 }
@@ -177,9 +197,14 @@ fn parse(line: &str) -> Result<Case, String> {
 }
 
 fn table(rows: &[Row]) -> String {
-    let mut text = format!("{}\n\n| case | libgomp | libomp | Gangway, gcc's build | clang's |\n|---|---|---|---|---|\n", heading());
+    let mut text = format!(
+        "{}\n\n| case | libgomp | libomp | Gangway, gcc's build | clang's |\n|---|---|---|---|---|\n",
+        heading()
+    );
     for (case, outcomes) in rows {
-        let cells = outcomes.iter().map(|o| if o.is_empty() || o == "right" { o.clone() } else { format!("**{o}**") });
+        let cells = outcomes
+            .iter()
+            .map(|o| if o.is_empty() || o == "right" { o.clone() } else { format!("**{o}**") });
         text += &format!("| {} | {} |\n", case.what, cells.collect::<Vec<_>>().join(" | "));
     }
     text
@@ -189,9 +214,18 @@ fn table(rows: &[Row]) -> String {
 fn heading() -> String {
     let first = |program: &str, words: &[&str]| {
         let output = Command::new(program).args(words).output();
-        output.ok().and_then(|o| Some(String::from_utf8_lossy(&o.stdout).lines().next()?.trim().to_string())).unwrap_or_default()
+        output
+            .ok()
+            .and_then(|o| Some(String::from_utf8_lossy(&o.stdout).lines().next()?.trim().to_string()))
+            .unwrap_or_default()
     };
-    format!("{}; {}; {}; {} processors.", first("date", &["+%Y-%m-%d"]), first("gcc", &["--version"]), first("clang-19", &["--version"]), first("nproc", &[]))
+    format!(
+        "{}; {}; {}; {} processors.",
+        first("date", &["+%Y-%m-%d"]),
+        first("gcc", &["--version"]),
+        first("clang-19", &["--version"]),
+        first("nproc", &[])
+    )
 }
 
 fn write(page: &Path, table: &str) -> Result<(), String> {
@@ -206,7 +240,12 @@ mod tests {
     use super::*;
 
     fn outcome(end: &str, says: &str, stdout: &str, problem: Option<&str>) -> String {
-        let ran = Ran { stdout: stdout.into(), stderr: String::new(), problem: problem.map(String::from), seconds: 0.0 };
+        let ran = Ran {
+            stdout: stdout.into(),
+            stderr: String::new(),
+            problem: problem.map(String::from),
+            seconds: 0.0,
+        };
         parse(&format!("a.c\ta\t{end}\t{says}\twhat")).expect("five columns").outcome(&ran)
     }
 
@@ -227,7 +266,8 @@ mod tests {
 
     #[test]
     fn the_table_of_cases_is_read() {
-        let cases = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/life/cases.tsv")).expect("a table");
+        let cases = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/life/cases.tsv"))
+            .expect("a table");
         assert!(cases.len() >= 70 && cases.iter().filter(|c| c.open()).count() <= 1);
     }
 }

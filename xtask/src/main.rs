@@ -1,7 +1,7 @@
 //! Development commands: `cargo xtask <command>`.
 //!
-//! Lives here: the list of commands and their options. Each command is a module of its own. No dependencies: this
-//! program must build in seconds on a fresh machine.
+//! Lives here: the list of commands and their options. Each command is a module of its own. No
+//! dependencies: this program must build in seconds on a fresh machine.
 
 mod abi_tests;
 mod answer;
@@ -122,11 +122,7 @@ impl Options {
 
     /// Takes `--name VALUE`.
     fn value(&mut self, name: &str) -> Option<String> {
-        let at = self
-            .words
-            .iter()
-            .position(|w| w == name)
-            .filter(|i| i + 1 < self.words.len())?;
+        let at = self.words.iter().position(|w| w == name).filter(|i| i + 1 < self.words.len())?;
         self.words.remove(at);
         Some(self.words.remove(at))
     }
@@ -134,11 +130,7 @@ impl Options {
 
 fn main() -> ExitCode {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
-    let command = if words.is_empty() {
-        "help".into()
-    } else {
-        words.remove(0)
-    };
+    let command = if words.is_empty() { "help".into() } else { words.remove(0) };
     let mut options = Options { words };
     let (places, mut report) = (Places::find(), Report::default());
     let outcome = dispatch(&command, &mut options, &places, &mut report);
@@ -210,7 +202,11 @@ fn dispatch(
         "gpu-tests" => gpu_tests(options, places),
         "lab" => laboratory(options, places, report),
         "life" => {
-            let (quick, table, filter) = (options.flag("--quick"), options.flag("--table"), options.value("--filter").unwrap_or_default());
+            let (quick, table, filter) = (
+                options.flag("--quick"),
+                options.flag("--table"),
+                options.value("--filter").unwrap_or_default(),
+            );
             let library = library(options, places)?;
             life::run(places, &life::Request { library, quick, table, filter }, report);
             Ok(report.finish() == 0)
@@ -255,18 +251,15 @@ fn dispatch(
             println!("{HELP}");
             Ok(true)
         }
-        _ => Err(format!(
-            "there is no command {command}; `cargo xtask help` lists them"
-        )),
+        _ => Err(format!("there is no command {command}; `cargo xtask help` lists them")),
     }
 }
 
 fn nothing_left(options: &Options) -> Result<(), String> {
-    options.words.first().map_or(Ok(()), |w| {
-        Err(format!(
-            "{w} is not understood; `cargo xtask help` lists the options"
-        ))
-    })
+    options
+        .words
+        .first()
+        .map_or(Ok(()), |w| Err(format!("{w} is not understood; `cargo xtask help` lists the options")))
 }
 
 fn soak_programs(options: &mut Options, places: &Places) -> Result<bool, String> {
@@ -274,7 +267,8 @@ fn soak_programs(options: &mut Options, places: &Places) -> Result<bool, String>
         None => Ok(None),
         Some(text) => text.parse::<u64>().map(Some).map_err(|_| format!("{name}: {text} is not a number")),
     };
-    let (seed, first, programs, minutes) = (number("--seed")?, number("--first")?, number("--programs")?, number("--minutes")?);
+    let (seed, first, programs, minutes) =
+        (number("--seed")?, number("--first")?, number("--programs")?, number("--minutes")?);
     let compiler = options.value("--compiler");
     if compiler.as_ref().is_some_and(|c| c != "gcc" && c != "clang-19") {
         return Err("--compiler is gcc or clang-19".into());
@@ -311,45 +305,28 @@ fn library(options: &mut Options, places: &Places) -> Result<PathBuf, String> {
     let given = options.value("--library").map(PathBuf::from);
     nothing_left(options)?;
     if let Some(file) = given {
-        return file
-            .canonicalize()
-            .map_err(|e| format!("{}: {e}", file.display()));
+        return file.canonicalize().map_err(|e| format!("{}: {e}", file.display()));
     }
     println!("building the library (release)");
-    let built = exec::visible(
-        "cargo",
-        &["build", "--quiet", "--release", "-p", "libomp-shim"],
-        &[],
-        &places.root,
-    );
-    if built {
-        Ok(places.library())
-    } else {
-        Err("the library does not build".into())
-    }
+    let built =
+        exec::visible("cargo", &["build", "--quiet", "--release", "-p", "libomp-shim"], &[], &places.root);
+    if built { Ok(places.library()) } else { Err("the library does not build".into()) }
 }
 
 fn install_links(options: &mut Options, places: &Places) -> Result<bool, String> {
-    let at = options
-        .words
-        .iter()
-        .position(|w| !w.starts_with("--"))
-        .ok_or("install-links needs a directory")?;
+    let at =
+        options.words.iter().position(|w| !w.starts_with("--")).ok_or("install-links needs a directory")?;
     let directory = PathBuf::from(options.words.remove(at));
     let library = library(options, places)?;
-    links::install::install(&library, &directory)
-        .map_err(|e| format!("{}: {e}", directory.display()))?;
-    println!(
-        "LD_LIBRARY_PATH={} runs programs on {}",
-        directory.display(),
-        library.display()
-    );
+    links::install::install(&library, &directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    println!("LD_LIBRARY_PATH={} runs programs on {}", directory.display(), library.display());
     Ok(true)
 }
 
 fn gpu_benchmarks(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
     let (check, gpu) = (options.flag("--check"), options.value("--gpu"));
-    let out = options.value("--out").map_or_else(|| places.root.join("docs/gpu-benchmarks.md"), PathBuf::from);
+    let out =
+        options.value("--out").map_or_else(|| places.root.join("docs/gpu-benchmarks.md"), PathBuf::from);
     let library = library(options, places)?;
     if check {
         gpu_bench::check(places, &library, report);
@@ -359,17 +336,31 @@ fn gpu_benchmarks(options: &mut Options, places: &Places, report: &mut Report) -
     Ok(report.finish() == 0)
 }
 
-/// Without a directory: builds the programs, and runs them if a GPU is here. With one: runs what is in it.
+/// Without a directory: builds the programs, and runs them if a GPU is here. With one: runs what is
+/// in it.
 fn gpu_tests(options: &mut Options, places: &Places) -> Result<bool, String> {
-    let (kind, filter, run) = (options.value("--gpu"), options.value("--filter"), options.value("--run").map(PathBuf::from));
+    let (kind, filter, run) =
+        (options.value("--gpu"), options.value("--filter"), options.value("--run").map(PathBuf::from));
     let jobs = jobs(options)?;
     if let Some(directory) = run {
         return Ok(abi_tests::gpus::run(&directory, filter.as_deref(), jobs)?.failures.is_empty());
     }
     let here = gpu_bench::kind_here();
-    let kind = kind.or_else(|| here.clone()).ok_or("nvidia-smi shows no GPU here; --gpu sm_90 builds for another machine")?;
+    let kind = kind
+        .or_else(|| here.clone())
+        .ok_or("nvidia-smi shows no GPU here; --gpu sm_90 builds for another machine")?;
     let into = places.target.join("gpu-tests").join(&kind);
-    let request = abi_tests::Options { root: places.root.clone(), cache: places.target.join("abi-tests"), library: Some(library(options, places)?), filter, jobs, extent: abi_tests::Extent::Short, pins: Vec::new(), list: false, record: None };
+    let request = abi_tests::Options {
+        root: places.root.clone(),
+        cache: places.target.join("abi-tests"),
+        library: Some(library(options, places)?),
+        filter,
+        jobs,
+        extent: abi_tests::Extent::Short,
+        pins: Vec::new(),
+        list: false,
+        record: None,
+    };
     println!("{} programs in {}", abi_tests::gpus::build(&request, &kind, &into)?, into.display());
     if here.as_ref() != Some(&kind) {
         println!("on the machine with the GPU: xtask gpu-tests --run {}", into.display());
@@ -378,46 +369,22 @@ fn gpu_tests(options: &mut Options, places: &Places) -> Result<bool, String> {
     Ok(abi_tests::gpus::run(&into, None, jobs)?.failures.is_empty())
 }
 
-fn check_symbols(
-    options: &mut Options,
-    places: &Places,
-    report: &mut Report,
-) -> Result<bool, String> {
+fn check_symbols(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
     let reference = options.value("--reference").map(PathBuf::from);
     let check = options.flag("--check");
     if options.flag("--adopt") {
         println!("{} rows changed", symbols::adopt(places)?);
     }
     let library = library(options, places)?;
-    symbols::run(
-        &places.root,
-        &symbols::Request {
-            library,
-            reference,
-            check,
-        },
-        report,
-    );
+    symbols::run(&places.root, &symbols::Request { library, reference, check }, report);
     Ok(report.finish() == 0)
 }
 
-fn real_programs(
-    options: &mut Options,
-    places: &Places,
-    report: &mut Report,
-) -> Result<bool, String> {
+fn real_programs(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
     let filter = options.value("--filter").unwrap_or_default();
     let (own, quick) = (options.flag("--own"), options.flag("--quick"));
-    let library = if own {
-        None
-    } else {
-        Some(library(options, places)?)
-    };
-    let request = conform::Request {
-        library: library.as_deref(),
-        filter: &filter,
-        quick,
-    };
+    let library = if own { None } else { Some(library(options, places)?) };
+    let request = conform::Request { library: library.as_deref(), filter: &filter, quick };
     conform::run(places, &request, report);
     Ok(report.finish() == 0)
 }
@@ -433,11 +400,7 @@ fn abi(options: &mut Options, places: &Places) -> Result<bool, String> {
         (_, _, true) => abi_tests::Extent::Gate,
         _ => abi_tests::Extent::Short,
     };
-    let library = if own {
-        None
-    } else {
-        Some(library(options, places)?)
-    };
+    let library = if own { None } else { Some(library(options, places)?) };
     let root = places.root.clone();
     let cache = places.target.join("abi-tests");
     let outcome = abi_tests::run(&abi_tests::Options {
@@ -454,11 +417,7 @@ fn abi(options: &mut Options, places: &Places) -> Result<bool, String> {
     Ok(outcome.failures.is_empty())
 }
 
-fn conformance_suites(
-    options: &mut Options,
-    places: &Places,
-    report: &mut Report,
-) -> Result<bool, String> {
+fn conformance_suites(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
     let named: Vec<Suite> = Suite::ALL.into_iter().filter(|s| options.flag(s.word())).collect();
     let devices = options.value("--devices");
     let suites = match (named.is_empty(), &devices) {
@@ -466,19 +425,26 @@ fn conformance_suites(
         (true, None) => Suite::ALL.to_vec(),
         (true, Some(_)) => Suite::WITH_DEVICES.to_vec(),
     };
-    let (filter, full, concurrent) = (options.value("--filter"), options.flag("--full"), options.flag("--concurrent"));
+    let (filter, full, concurrent) =
+        (options.value("--filter"), options.flag("--full"), options.flag("--concurrent"));
     if concurrent && suites != [Suite::Gcc] {
         return Err("--concurrent goes with gcc alone".into());
     }
     let devices = match devices {
         None => None,
         Some(_) if suites.contains(&Suite::Ours) => return Err("--devices goes with llvm and gcc".into()),
-        Some(kind) => Some(*conformance::DEVICES.iter().find(|k| **k == kind).ok_or_else(|| format!("--devices: {}", conformance::DEVICES.join(", ")))?),
+        Some(kind) => Some(
+            *conformance::DEVICES
+                .iter()
+                .find(|k| **k == kind)
+                .ok_or_else(|| format!("--devices: {}", conformance::DEVICES.join(", ")))?,
+        ),
     };
     let threads = count(options, "--threads", conformance::Request::THREADS)?;
     let repeat = count(options, "--repeat", 1)?;
     let library = library(options, places)?;
-    let request = conformance::Request { library, suites, filter, full, devices, concurrent, threads, repeat };
+    let request =
+        conformance::Request { library, suites, filter, full, devices, concurrent, threads, repeat };
     conformance::run(places, &request, report);
     Ok(report.finish() == 0)
 }
@@ -526,11 +492,7 @@ fn count(options: &mut Options, name: &str, usual: usize) -> Result<usize, Strin
     text.parse().ok().filter(|&n| n > 0).ok_or(format!("{name} {text}: not a number above zero"))
 }
 
-fn factorize(
-    options: &mut Options,
-    places: &Places,
-    report: &mut Report,
-) -> Result<bool, String> {
+fn factorize(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
     if options.flag("--check") {
         factorizations::check(places, &library(options, places)?, report);
         return Ok(report.finish() == 0);
@@ -548,16 +510,7 @@ fn factorize(
     let out = options.value("--out").map(PathBuf::from);
     let out = out.or(whole.then(|| places.root.join("docs/plots")));
     let library = library(options, places)?;
-    factorizations::run(
-        places,
-        &factorizations::Request {
-            library,
-            extent,
-            rounds,
-            filter,
-            out,
-        },
-    )
+    factorizations::run(places, &factorizations::Request { library, extent, rounds, filter, out })
 }
 
 /// The number of `--runs`.
@@ -569,11 +522,7 @@ fn rounds(options: &mut Options) -> Result<Option<usize>, String> {
     }
 }
 
-fn benchmarks(
-    options: &mut Options,
-    places: &Places,
-    report: &mut Report,
-) -> Result<bool, String> {
+fn benchmarks(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
     if options.flag("--check") {
         bench::check(places, &library(options, places)?, report);
         return Ok(report.finish() == 0);

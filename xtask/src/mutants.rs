@@ -1,11 +1,13 @@
 //! `cargo xtask mutants`: would the ABI programs notice if the library were wrong?
 //!
-//! Lives here: running every mutant ([`table`]) and judging. One build of the library carries all of them (`docs/mutants.md`);
-//! it has a target folder of its own, so that it is never mistaken for the real one.
+//! Lives here: running every mutant ([`table`]) and judging. One build of the library carries all
+//! of them (`docs/mutants.md`); it has a target folder of its own, so that it is never mistaken for
+//! the real one.
 //!
-//! A mutant is caught when a program that passes without it fails with it: wrong answer, crash, or no end within several times
-//! what the program takes otherwise. Each program that is to catch something runs without a mutant, too, before and after.
-//! Mutants that work through a race get several attempts.
+//! A mutant is caught when a program that passes without it fails with it: wrong answer, crash, or
+//! no end within several times what the program takes otherwise. Each program that is to catch
+//! something runs without a mutant, too, before and after. Mutants that work through a race get
+//! several attempts.
 
 pub mod gate;
 mod table;
@@ -17,8 +19,8 @@ use std::{fs, io};
 
 use crate::abi_tests::choose::Pin;
 use crate::abi_tests::single::{Bench, Choice};
-use crate::{exec, parallel};
 use crate::programs::Places;
+use crate::{exec, parallel};
 use table::{MUTANTS, Mutant};
 
 /// How often the named programs are run against a mutant before others are tried.
@@ -46,12 +48,14 @@ struct Judged {
 ///
 /// # Errors
 ///
-/// When the library does not build, the table does not fit the sources, or a program fails without a mutant.
+/// When the library does not build, the table does not fit the sources, or a program fails without
+/// a mutant.
 pub fn run(places: &Places, filter: &str, jobs: usize) -> Result<bool, String> {
     compare_with_sources(&places.root)?;
     let target = places.target.join("mutants");
     build(places, &target)?;
-    let bench = Bench::new(&places.root, &places.target.join("abi-tests"), &target.join("release/libgangway.so"))?;
+    let bench =
+        Bench::new(&places.root, &places.target.join("abi-tests"), &target.join("release/libgangway.so"))?;
     let chosen: Vec<&Mutant> = MUTANTS.iter().filter(|m| m.name.contains(filter)).collect();
     let limits = limits(&bench, &chosen, jobs)?;
     let judged = parallel::map(&chosen, jobs, |mutant| {
@@ -67,14 +71,24 @@ pub fn run(places: &Places, filter: &str, jobs: usize) -> Result<bool, String> {
 /// The runs by which mutants are noticed.
 pub fn pins() -> Vec<Pin> {
     let programs = MUTANTS.iter().flat_map(|mutant| mutant.programs);
-    programs.map(|&(program, compiler, threads)| Pin { program: program.into(), compiler: compiler.into(), threads }).collect()
+    programs
+        .map(|&(program, compiler, threads)| Pin {
+            program: program.into(),
+            compiler: compiler.into(),
+            threads,
+        })
+        .collect()
 }
 
 fn build(places: &Places, target: &Path) -> Result<(), String> {
     println!("building the library with its mutants (release, without optimisation across crates)");
     let target = target.display().to_string();
     // In parallel, and in half of the time: what is slower is slower without a mutant, too.
-    let env = [("CARGO_TARGET_DIR", target.as_str()), ("CARGO_PROFILE_RELEASE_LTO", "off"), ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")];
+    let env = [
+        ("CARGO_TARGET_DIR", target.as_str()),
+        ("CARGO_PROFILE_RELEASE_LTO", "off"),
+        ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+    ];
     let words = ["build", "--quiet", "--release", "-p", "libomp-shim", "--features", "mutants"];
     let built = exec::visible("cargo", &words, &env, &places.root);
     built.then_some(()).ok_or("the library does not build with its mutants".into())
@@ -83,12 +97,15 @@ fn build(places: &Places, target: &Path) -> Result<(), String> {
 fn line(judged: &Judged) -> String {
     let name = judged.mutant.name;
     match &judged.caught {
-        Some((by, how)) => format!("caught  {name:32} {by}: {} ({:.1} s)", exec::last_line(how), judged.seconds),
+        Some((by, how)) => {
+            format!("caught  {name:32} {by}: {} ({:.1} s)", exec::last_line(how), judged.seconds)
+        }
         None => format!("SURVIVES {name:31} {}", judged.mutant.what),
     }
 }
 
-/// Every named program without a mutant: its limit in seconds, or why there is nothing to compare with.
+/// Every named program without a mutant: its limit in seconds, or why there is nothing to compare
+/// with.
 fn limits(bench: &Bench, chosen: &[&Mutant], jobs: usize) -> Result<BTreeMap<Probe, u32>, String> {
     let mut probes = BTreeSet::new();
     for mutant in chosen {
@@ -134,7 +151,12 @@ fn judge(places: &Places, bench: &Bench, mutant: &'static Mutant, limits: &BTree
 }
 
 /// The first of the named programs that notices, each tried up to `attempts` times.
-fn catch(bench: &Bench, mutant: &Mutant, limits: &BTreeMap<Probe, u32>, attempts: usize) -> Option<(String, String)> {
+fn catch(
+    bench: &Bench,
+    mutant: &Mutant,
+    limits: &BTreeMap<Probe, u32>,
+    attempts: usize,
+) -> Option<(String, String)> {
     let probes = named(bench, mutant).unwrap_or_default();
     (0..attempts).find_map(|_| {
         probes.iter().find_map(|&probe| {
@@ -150,7 +172,8 @@ fn catch(bench: &Bench, mutant: &Mutant, limits: &BTreeMap<Probe, u32>, attempts
 /// The unit tests of `ult`, where the mutant names some.
 fn catch_by_unit_tests(places: &Places, mutant: &Mutant) -> Option<(String, String)> {
     let tests = mutant.unit_tests?;
-    let words = ["cargo", "test", "--quiet", "-p", "ult", "--features", "mutants", "--lib", tests].map(str::to_owned);
+    let words =
+        ["cargo", "test", "--quiet", "-p", "ult", "--features", "mutants", "--lib", tests].map(str::to_owned);
     let target = ("CARGO_TARGET_DIR".to_owned(), places.target.join("mutants").display().to_string());
     let original = exec::run(&words, std::slice::from_ref(&target), &places.root, UNIT_TESTS_LIMIT);
     if original.problem.is_some() {
@@ -162,7 +185,8 @@ fn catch_by_unit_tests(places: &Places, mutant: &Mutant) -> Option<(String, Stri
     ran.problem.map(|_| (format!("unit tests {tests}"), failed))
 }
 
-/// Other programs of the directory of the first named one: what they catch should be added to the table.
+/// Other programs of the directory of the first named one: what they catch should be added to the
+/// table.
 fn catch_wider(bench: &Bench, mutant: &Mutant) -> Option<(String, String)> {
     let &(path, compiler, threads) = mutant.programs.first()?;
     let directory = &path[..=path.find('/')?];
@@ -180,7 +204,7 @@ fn fails_as(bench: &Bench, mutant: &Mutant, (choice, threads): Probe, limit: u32
     bench.run(choice, threads, &env, limit).err()
 }
 
-// ---- the table and the sources -----------------------------------------------------------------------------------
+// ---- the table and the sources ----------------------------------------------
 
 /// Every mutant of the table must stand in the sources, and the other way round.
 fn compare_with_sources(root: &Path) -> Result<(), String> {
@@ -207,7 +231,12 @@ fn collect(directory: &Path, into: &mut BTreeSet<String>) -> io::Result<()> {
             collect(&path, into)?;
         } else if path.extension().is_some_and(|e| e == "rs") {
             let text = fs::read_to_string(&path)?;
-            into.extend(text.split("mutant!(").skip(1).filter_map(|rest| rest.split_once(')')).map(|(name, _)| name.into()));
+            into.extend(
+                text.split("mutant!(")
+                    .skip(1)
+                    .filter_map(|rest| rest.split_once(')'))
+                    .map(|(name, _)| name.into()),
+            );
         }
     }
     Ok(())

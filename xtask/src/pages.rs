@@ -1,4 +1,5 @@
-//! `cargo xtask pages`: the documentation as a book, and its pages that are written from the sources.
+//! `cargo xtask pages`: the documentation as a book, and its pages that are written from the
+//! sources.
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -36,12 +37,19 @@ const ROOMS: [(&str, &str); 8] = [
 pub fn run(places: &Places, check: bool, report: &mut Report) {
     report.step("pages");
     let root = &places.root;
-    let environment = environment::page(root).map_or_else(|why| vec![why], |page| update(root, "docs/environment.md", &page, check));
+    let environment = environment::page(root)
+        .map_or_else(|why| vec![why], |page| update(root, "docs/environment.md", &page, check));
     report.check("docs/environment.md is what the table says", environment);
     report.check("libomp-shim/variables.tsv: others agree", environment::disagreements(root));
-    report.check("docs/messages.md is what the sources say", update(root, "docs/messages.md", &messages::page(root), check));
+    report.check(
+        "docs/messages.md is what the sources say",
+        update(root, "docs/messages.md", &messages::page(root), check),
+    );
     report.check("messages: reporters are called by their whole names", messages::unqualified(root));
-    report.check("docs/rejected.md is what the sources say", update(root, "docs/rejected.md", &rejected::page(root), check));
+    report.check(
+        "docs/rejected.md is what the sources say",
+        update(root, "docs/rejected.md", &rejected::page(root), check),
+    );
     report.check("docs/benchmarks.md is what the figures say", benchmarks(root, check));
     report.check("pages: links lead somewhere", links::broken(root));
     report.check("pages: the book has all of them", links::forgotten(root));
@@ -51,7 +59,14 @@ pub fn run(places: &Places, check: bool, report: &mut Report) {
 /// The page of benchmarks and its plots, from the figures of the last run.
 fn benchmarks(root: &Path, check: bool) -> Vec<String> {
     match bench::pages(&root.join("docs")) {
-        Ok(pages) => pages.iter().flat_map(|(name, text)| update(root, &format!("docs/{name}"), text, check).into_iter().map(move |why| format!("{name}: {why}"))).collect(),
+        Ok(pages) => pages
+            .iter()
+            .flat_map(|(name, text)| {
+                update(root, &format!("docs/{name}"), text, check)
+                    .into_iter()
+                    .map(move |why| format!("{name}: {why}"))
+            })
+            .collect(),
         Err(why) => vec![format!("docs/plots/benchmarks.tsv: {why}")],
     }
 }
@@ -76,7 +91,9 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if path.is_dir() && name != "tests" {
                 open.push(path);
-            } else if (name.ends_with(".rs") && name != "tests.rs" && name != "fuzz.rs") || name.ends_with(".c") {
+            } else if (name.ends_with(".rs") && name != "tests.rs" && name != "fuzz.rs")
+                || name.ends_with(".c")
+            {
                 found.push(path);
             }
         }

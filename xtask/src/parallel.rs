@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// `work` on each item, `jobs` at a time (at least 1), begun in the order of the items; results in that order, too.
+/// `work` on each item, `jobs` at a time (at least 1), begun in the order of the items; results in
+/// that order, too.
 pub fn map<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(BTreeMap::new());
@@ -12,7 +13,8 @@ pub fn map<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> R + 
         for _ in 0..jobs.max(1) {
             scope.spawn(|| {
                 loop {
-                    // ORDERING: Relaxed; the counter only hands out indices, the items were published by the spawn.
+                    // ORDERING: Relaxed; the counter only hands out indices, the items were
+                    // published by the spawn.
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(item) = items.get(at) else { break };
                     let result = work(item);
@@ -31,7 +33,10 @@ mod tests {
     #[test]
     fn results_come_in_order() {
         let items: Vec<usize> = (0..100).collect();
-        assert_eq!(map(&items, 3, |item| item * item), items.iter().map(|item| item * item).collect::<Vec<_>>());
+        assert_eq!(
+            map(&items, 3, |item| item * item),
+            items.iter().map(|item| item * item).collect::<Vec<_>>()
+        );
         assert!(map(&[] as &[usize], 2, |item| *item).is_empty());
     }
 }

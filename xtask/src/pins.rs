@@ -1,5 +1,5 @@
-//! Runs that the gate makes whatever its rule says: those by which mutants are noticed, and those that have found a fault
-//! (`abi-tests/faults.tsv`).
+//! Runs that the gate makes whatever its rule says: those by which mutants are noticed, and those
+//! that have found a fault (`abi-tests/faults.tsv`).
 
 use std::fs;
 
@@ -16,7 +16,8 @@ pub fn all(places: &Places) -> Result<Vec<Pin>, String> {
     let file = places.root.join("abi-tests/faults.tsv");
     let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
     let rows = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let faults: Result<Vec<Pin>, String> = rows.map(|line| pin(line).ok_or_else(|| format!("{}: `{line}` is no row", file.display()))).collect();
+    let faults: Result<Vec<Pin>, String> =
+        rows.map(|line| pin(line).ok_or_else(|| format!("{}: `{line}` is no row", file.display()))).collect();
     Ok([mutants::pins(), faults?].concat())
 }
 
@@ -34,10 +35,19 @@ mod tests {
 
     #[test]
     fn rows_are_read_and_name_programs() {
-        assert_eq!(pin("gang/a.c\tgcc\t3\thangs"), Some(Pin { program: "gang/a.c".into(), compiler: "gcc".into(), threads: 3 }));
+        assert_eq!(
+            pin("gang/a.c\tgcc\t3\thangs"),
+            Some(Pin { program: "gang/a.c".into(), compiler: "gcc".into(), threads: 3 })
+        );
         assert_eq!(pin("gang/a.c\tgcc\t3"), None);
         let places = Places::find();
         let pins = all(&places).unwrap();
-        assert!(pins.iter().all(|pin| places.root.join("abi-tests").join(pin.program.split(':').next().unwrap()).is_file()));
+        assert!(
+            pins.iter().all(|pin| places
+                .root
+                .join("abi-tests")
+                .join(pin.program.split(':').next().unwrap())
+                .is_file())
+        );
     }
 }

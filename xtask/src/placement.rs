@@ -1,7 +1,8 @@
 //! `cargo xtask placement`: the placement policies in virtual time, as charts and tables.
 //!
-//! Lives here: what is compared, and the page's generated part. Policies, graphs and the judge of schedules are the crate `placement`, which
-//! the runtime uses, too. The words of docs/placement.md are written by hand; what stands below [`MARK`] is generated.
+//! Lives here: what is compared, and the page's generated part. Policies, graphs and the judge of
+//! schedules are the crate `placement`, which the runtime uses, too. The words of docs/placement.md
+//! are written by hand; what stands below [`MARK`] is generated.
 
 use placement::choice::Choice;
 use placement::examples::{self, STRASSEN_BY_HAND};
@@ -22,7 +23,8 @@ use crate::report::Report;
 const MARK: &str = "<!-- from here on: cargo xtask placement -->\n";
 /// Random graphs.
 const GRAPHS: u64 = 1000;
-const POLICIES: [&str; 7] = ["rrmc", "least", "estmc", "heftmc", "heftmc:lambda=0.7", "ishmc", "ishmc:lambda=0.7"];
+const POLICIES: [&str; 7] =
+    ["rrmc", "least", "estmc", "heftmc", "heftmc:lambda=0.7", "ishmc", "ishmc:lambda=0.7"];
 
 fn policy(name: &str) -> Box<dyn Policy> {
     let made = name.parse::<Choice>().ok().and_then(|choice| choice.policy());
@@ -51,15 +53,33 @@ fn panel(title: String, graph: &Graph, machine: &Machine, schedule: &Schedule, k
     let ms = |time: u64| time as f64 / 1e6;
     let mut stretches = Vec::new();
     for (task, at) in schedule.0.iter().enumerate() {
-        let copies = graph.before(task).map(|e| machine.transfer(e.bytes, schedule.0[e.from].device, at.device)).max().unwrap_or(0);
+        let copies = graph
+            .before(task)
+            .map(|e| machine.transfer(e.bytes, schedule.0[e.from].device, at.device))
+            .max()
+            .unwrap_or(0);
         if copies > 0 {
             let label = format!("copies for {}", graph.tasks()[task].name);
             let begin = ms(at.start.saturating_sub(copies));
-            stretches.push(Stretch { row: at.device, begin, end: ms(at.start), label, kind: kinds.len(), thin: true });
+            stretches.push(Stretch {
+                row: at.device,
+                begin,
+                end: ms(at.start),
+                label,
+                kind: kinds.len(),
+                thin: true,
+            });
         }
         let name = &graph.tasks()[task].name;
         let (begin, end) = (ms(at.start), ms(at.finish));
-        stretches.push(Stretch { row: at.device, begin, end, label: name.clone(), kind: kind(name, kinds), thin: false });
+        stretches.push(Stretch {
+            row: at.device,
+            begin,
+            end,
+            label: name.clone(),
+            kind: kind(name, kinds),
+            thin: false,
+        });
     }
     Panel { title, rows: machine.devices.iter().map(|d| d.name.clone()).collect(), stretches }
 }
@@ -79,7 +99,10 @@ struct Comparison<'a> {
 impl Comparison<'_> {
     fn carry_out(&self, page: &mut String) -> Result<String, String> {
         let _ = writeln!(page, "\n## {}\n\n![Gantt charts](plots/{})\n", self.title, self.file);
-        let _ = writeln!(page, "| policy | makespan, ms | memory wasted | most memory in use on a device, MB | moved, MB |\n|---|---:|---:|---:|---:|");
+        let _ = writeln!(
+            page,
+            "| policy | makespan, ms | memory wasted | most memory in use on a device, MB | moved, MB |\n|---|---:|---:|---:|---:|"
+        );
         let mut panels = Vec::new();
         for (at, name) in self.policies.iter().enumerate() {
             let (schedule, outcome) = judged(&self.graph, &self.machine, name)?;
@@ -88,7 +111,13 @@ impl Comparison<'_> {
             let (waste, moved) = (100.0 * outcome.waste, outcome.moved as f64 / 1e6);
             let _ = writeln!(page, "| `{name}` | {ms:.1} | {waste:.1} % | {most:.0} | {moved:.0} |");
             if at < self.drawn {
-                panels.push(panel(format!("{name}: {ms:.1} ms"), &self.graph, &self.machine, &schedule, &self.kinds));
+                panels.push(panel(
+                    format!("{name}: {ms:.1} ms"),
+                    &self.graph,
+                    &self.machine,
+                    &schedule,
+                    &self.kinds,
+                ));
             }
         }
         let legend: Vec<&str> = self.kinds.iter().copied().chain(["copies before a task"]).collect();
@@ -122,7 +151,8 @@ fn cholesky() -> Comparison<'static> {
     }
 }
 
-/// The random graphs that every policy has room for: each policy's makespan relative to that of `heftmc`.
+/// The random graphs that every policy has room for: each policy's makespan relative to that of
+/// `heftmc`.
 fn random(page: &mut String) -> Result<(), String> {
     let mut ratios = vec![Vec::new(); POLICIES.len()];
     let (mut wastes, mut refused) = (vec![0.0; POLICIES.len()], vec![0; POLICIES.len()]);
@@ -131,7 +161,9 @@ fn random(page: &mut String) -> Result<(), String> {
         let mut all = Vec::new();
         for (at, name) in POLICIES.iter().enumerate() {
             match simulate::run(&graph, &machine, &mut *policy(name)) {
-                Ok(schedule) => all.push(replay(&graph, &machine, &schedule).map_err(|f| format!("seed {seed}, {name}: {f:?}"))?),
+                Ok(schedule) => all.push(
+                    replay(&graph, &machine, &schedule).map_err(|f| format!("seed {seed}, {name}: {f:?}"))?,
+                ),
                 Err(_) => refused[at] += 1,
             }
         }
@@ -144,12 +176,22 @@ fn random(page: &mut String) -> Result<(), String> {
         }
     }
     let count = ratios[0].len();
-    let _ = writeln!(page, "\n## {GRAPHS} random graphs, devices with room for one to three of the largest tasks\n");
-    let _ = writeln!(page, "No schedule exceeds a limit. Makespans are those of the {count} graphs that all policies found room for, relative to `heftmc`.\n");
-    let _ = writeln!(page, "| policy | median | worst tenth from | memory wasted | found no room |\n|---|---:|---:|---:|---:|");
+    let _ = writeln!(
+        page,
+        "\n## {GRAPHS} random graphs, devices with room for one to three of the largest tasks\n"
+    );
+    let _ = writeln!(
+        page,
+        "No schedule exceeds a limit. Makespans are those of the {count} graphs that all policies found room for, relative to `heftmc`.\n"
+    );
+    let _ = writeln!(
+        page,
+        "| policy | median | worst tenth from | memory wasted | found no room |\n|---|---:|---:|---:|---:|"
+    );
     for (at, name) in POLICIES.iter().enumerate() {
         ratios[at].sort_by(f64::total_cmp);
-        let (median, tenth, waste) = (ratios[at][count / 2], ratios[at][count * 9 / 10], 100.0 * wastes[at] / count as f64);
+        let (median, tenth, waste) =
+            (ratios[at][count / 2], ratios[at][count * 9 / 10], 100.0 * wastes[at] / count as f64);
         let _ = writeln!(page, "| `{name}` | {median:.2} | {tenth:.2} | {waste:.1} % | {} |", refused[at]);
     }
     Ok(())
@@ -162,7 +204,11 @@ type Drawing = (&'static str, String);
 fn generate() -> Result<(String, Vec<Drawing>), String> {
     let comparisons = [
         strassen("Strassen 2048, computing and copying alone", "placement_strassen.svg", 0.0),
-        strassen("Strassen 2048, with 100 ms of setup per task (GPUs 133 ms)", "placement_strassen_setup.svg", 2e9),
+        strassen(
+            "Strassen 2048, with 100 ms of setup per task (GPUs 133 ms)",
+            "placement_strassen_setup.svg",
+            2e9,
+        ),
         cholesky(),
     ];
     let (mut page, mut charts) = (String::new(), Vec::new());
@@ -181,11 +227,16 @@ pub fn run(places: &Places, check: bool, report: &mut Report) {
         let page = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
         let (words, now) = page.split_once(MARK).ok_or("docs/placement.md has lost its mark")?;
         if check {
-            return if now == generated { Ok(()) } else { Err("docs/placement.md is not up to date; cargo xtask placement writes it".into()) };
+            return if now == generated {
+                Ok(())
+            } else {
+                Err("docs/placement.md is not up to date; cargo xtask placement writes it".into())
+            };
         }
         print!("{generated}");
         for (name, chart) in charts {
-            fs::write(places.root.join("docs/plots").join(name), chart).map_err(|e| format!("{name}: {e}"))?;
+            fs::write(places.root.join("docs/plots").join(name), chart)
+                .map_err(|e| format!("{name}: {e}"))?;
         }
         fs::write(&file, format!("{words}{MARK}{generated}")).map_err(|e| e.to_string())
     });

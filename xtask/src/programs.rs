@@ -1,8 +1,9 @@
 //! The real programs: what they are, how they are built, what they need.
 //!
-//! Lives here: one `Program` per row of the gate's checks and of the demo; [`more`] has those that only the scheduled job
-//! runs, because what they need is large. May not live here: under which runtime they run
-//! (`runtime`) and how their answers are judged (`conform`, `demo`). The sources are in conformance/programs.
+//! Lives here: one `Program` per row of the gate's checks and of the demo; [`more`] has those that
+//! only the scheduled job runs, because what they need is large. May not live here: under which
+//! runtime they run (`runtime`) and how their answers are judged (`conform`, `demo`). The sources
+//! are in conformance/programs.
 
 mod more;
 
@@ -10,7 +11,8 @@ use crate::exec;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Debian's OpenBLAS built with OpenMP; the alternatives system may point elsewhere, so it is named by directory.
+/// Debian's OpenBLAS built with OpenMP; the alternatives system may point elsewhere, so it is named
+/// by directory.
 const OPENBLAS: &str = "/usr/lib/x86_64-linux-gnu/openblas-openmp";
 
 /// A program that exists already, or one of ours that uses a library that does.
@@ -27,11 +29,13 @@ pub struct Program {
     pub tolerance: f64,
     /// Whether its OpenMP runtime is a private copy that only LD_PRELOAD can replace.
     pub bundled: bool,
-    /// The name whose link is preloaded then. MKL chooses its threading layer by the runtime it finds loaded.
+    /// The name whose link is preloaded then. MKL chooses its threading layer by the runtime it
+    /// finds loaded.
     pub bundled_as: &'static str,
     /// Whether it hangs under its own runtime unless that runs a single thread.
     pub reference_is_serial: bool,
-    /// Another command whose answer is the reference, for a program whose own runtime is not reliable here.
+    /// Another command whose answer is the reference, for a program whose own runtime is not
+    /// reliable here.
     pub reference: Option<Vec<String>>,
     /// Values of `OMP_NUM_THREADS`; per rank, for programs that have ranks.
     pub threads: &'static [u32],
@@ -57,12 +61,8 @@ pub struct Places {
 impl Places {
     /// The workspace this xtask was built from, and the target directory cargo uses for it.
     pub fn find() -> Places {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .parent()
-            .expect("xtask is a member")
-            .to_path_buf();
-        let target =
-            env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |t| root.join(t));
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a member").to_path_buf();
+        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |t| root.join(t));
         Places { root, target }
     }
 
@@ -82,11 +82,7 @@ impl Places {
     }
 
     fn source(&self, name: &str) -> String {
-        self.root
-            .join("conformance/programs")
-            .join(name)
-            .display()
-            .to_string()
+        self.root.join("conformance/programs").join(name).display().to_string()
     }
 }
 
@@ -102,30 +98,17 @@ pub fn all(places: &Places, quick: bool) -> Vec<Program> {
 
 fn gate(places: &Places) -> Vec<Program> {
     let script = |n: &str| places.source(n);
-    let python = needs(&[
-        "/usr/bin/python3",
-        "/usr/lib/python3/dist-packages/numpy",
-        OPENBLAS,
-    ]);
+    let python = needs(&["/usr/bin/python3", "/usr/lib/python3/dist-packages/numpy", OPENBLAS]);
     let venv = places.venv().join("bin/python").display().to_string();
     let convert = "/usr/bin/convert-im6.q16";
-    let pthreads = build(
-        places,
-        "pthread_regions",
-        "pthread_regions-gcc",
-        "gcc",
-        &["-fopenmp"],
-        &[],
-    );
+    let pthreads = build(places, "pthread_regions", "pthread_regions-gcc", "gcc", &["-fopenmp"], &[]);
     vec![
         Program {
             libraries: Some(OPENBLAS.into()),
             tolerance: 1e-8,
             ..program(
                 "numpy on OpenBLAS (OpenMP)",
-                python
-                    .clone()
-                    .map(|()| vec!["/usr/bin/python3".into(), script("numpy_openblas.py")]),
+                python.clone().map(|()| vec!["/usr/bin/python3".into(), script("numpy_openblas.py")]),
                 [600, 1600],
             )
         },
@@ -135,10 +118,7 @@ fn gate(places: &Places) -> Vec<Program> {
             needs(&[convert]).map(|()| vec!["sh".into(), script("imagemagick.sh"), convert.into()]),
             [300, 800],
         ),
-        Program {
-            tolerance: 1e-8,
-            ..program("Fortran tasks on OpenBLAS", blas_tasks(places), [8, 24])
-        },
+        Program { tolerance: 1e-8, ..program("Fortran tasks on OpenBLAS", blas_tasks(places), [8, 24]) },
         Program {
             bundled: true,
             tolerance: 1e-6,
@@ -157,23 +137,12 @@ fn gate(places: &Places) -> Vec<Program> {
                 [2000, 20000],
             )
         },
-        program(
-            "own pthreads enter regions, gcc",
-            pthreads.clone(),
-            [40, 200],
-        ),
+        program("own pthreads enter regions, gcc", pthreads.clone(), [40, 200]),
         Program {
             reference: pthreads.ok(),
             ..program(
                 "own pthreads enter regions, clang",
-                build(
-                    places,
-                    "pthread_regions",
-                    "pthread_regions-clang",
-                    "clang-19",
-                    &["-fopenmp"],
-                    &[],
-                ),
+                build(places, "pthread_regions", "pthread_regions-clang", "clang-19", &["-fopenmp"], &[]),
                 [40, 200],
             )
         },
@@ -208,23 +177,14 @@ fn program(name: &'static str, command: Result<Vec<String>, String>, sizes: [u32
 
 fn fftw(places: &Places) -> Result<Vec<String>, String> {
     needs(&["/usr/include/fftw3.h"])?;
-    build(
-        places,
-        "fftw_omp",
-        "fftw_omp",
-        "gcc",
-        &["-fopenmp"],
-        &["-lfftw3_omp", "-lfftw3", "-lm"],
-    )
+    build(places, "fftw_omp", "fftw_omp", "gcc", &["-fopenmp"], &["-lfftw3_omp", "-lfftw3", "-lm"])
 }
 
-/// OpenBLAS is named by file: the development package of the OpenMP flavour is not needed, and no other is found.
+/// OpenBLAS is named by file: the development package of the OpenMP flavour is not needed, and no
+/// other is found.
 fn blas_tasks(places: &Places) -> Result<Vec<String>, String> {
     needs(&[OPENBLAS])?;
-    let (library, path) = (
-        format!("{OPENBLAS}/libopenblas.so.0"),
-        format!("-Wl,-rpath,{OPENBLAS}"),
-    );
+    let (library, path) = (format!("{OPENBLAS}/libopenblas.so.0"), format!("-Wl,-rpath,{OPENBLAS}"));
     build(
         places,
         "blas_tasks",
@@ -237,14 +197,13 @@ fn blas_tasks(places: &Places) -> Result<Vec<String>, String> {
 
 fn needs(files: &[&str]) -> Result<(), String> {
     match files.iter().find(|f| !Path::new(f).exists()) {
-        Some(file) => Err(format!(
-            "{file} is not there; `cargo xtask setup` installs it"
-        )),
+        Some(file) => Err(format!("{file} is not there; `cargo xtask setup` installs it")),
         None => Ok(()),
     }
 }
 
-/// Builds the source `name` as `to` unless a file newer than all sources is there. Returns its path.
+/// Builds the source `name` as `to` unless a file newer than all sources is there. Returns its
+/// path.
 fn build(
     places: &Places,
     name: &str,
@@ -254,9 +213,7 @@ fn build(
     rest: &[&str],
 ) -> Result<Vec<String>, String> {
     if !exec::on_path(compiler) {
-        return Err(format!(
-            "{compiler} is not there; `cargo xtask setup` installs it"
-        ));
+        return Err(format!("{compiler} is not there; `cargo xtask setup` installs it"));
     }
     let suffix = if compiler == "gfortran" { "f90" } else { "c" };
     let source = places.source(&format!("{name}.{suffix}"));
@@ -264,22 +221,11 @@ fn build(
     if !newer(&binary, &places.root.join("conformance/programs")) {
         fs::create_dir_all(places.target.join("programs")).map_err(|e| e.to_string())?;
         let to = binary.display().to_string();
-        let words = [
-            &[compiler, "-O2", "-Wall"],
-            flags,
-            &[&source],
-            rest,
-            &["-o", &to],
-        ]
-        .concat();
+        let words = [&[compiler, "-O2", "-Wall"], flags, &[&source], rest, &["-o", &to]].concat();
         let argv: Vec<String> = words.iter().map(|w| w.to_string()).collect();
         let ran = exec::run(&argv, &[], &places.root, 120);
-        ran.problem.map_or(Ok(()), |_| {
-            Err(format!(
-                "it does not build: {}",
-                exec::last_line(&ran.stderr)
-            ))
-        })?;
+        ran.problem
+            .map_or(Ok(()), |_| Err(format!("it does not build: {}", exec::last_line(&ran.stderr))))?;
     }
     Ok(vec![binary.display().to_string()])
 }
@@ -289,8 +235,5 @@ fn newer(binary: &Path, sources: &Path) -> bool {
     let Some(built) = time(binary) else {
         return false;
     };
-    fs::read_dir(sources).is_ok_and(|d| {
-        d.flatten()
-            .all(|f| time(&f.path()).is_some_and(|t| t < built))
-    })
+    fs::read_dir(sources).is_ok_and(|d| d.flatten().all(|f| time(&f.path()).is_some_and(|t| t < built)))
 }

@@ -1,9 +1,13 @@
-//! `cargo xtask readme`: whether what README.md and docs/start.md tell a newcomer to type works as it stands, and whether README.md shows what comes of it.
+//! `cargo xtask readme`: whether what README.md and docs/start.md tell a newcomer to type works as
+//! it stands, and whether README.md shows what comes of it.
 //!
-//! Lives here: finding the commands in the pages, and running them where a newcomer would. The first of them builds, in the workspace; the others run in a directory of their own that has
-//! the workspace's target/, a program, and examples/nested.c compiled. What is shown is compared in its form: words, columns and rows, not numbers.
+//! Lives here: finding the commands in the pages, and running them where a newcomer would. The
+//! first of them builds, in the workspace; the others run in a directory of their own that has
+//! the workspace's target/, a program, and examples/nested.c compiled. What is shown is compared in
+//! its form: words, columns and rows, not numbers.
 //!
-//! Rejected: a fresh clone each time. It would be built for minutes; `git clone . /tmp/x && cd /tmp/x && cargo xtask readme` does that by hand.
+//! Rejected: a fresh clone each time. It would be built for minutes; `git clone . /tmp/x && cd
+//! /tmp/x && cargo xtask readme` does that by hand.
 
 use crate::exec;
 use crate::programs::Places;
@@ -12,8 +16,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// A page, the beginning of the heading of the part that has the commands (nothing: its first block), and how many there are.
-const PAGES: [(&str, &str, usize); 2] = [("README.md", "## Use it with your own program", 3), ("docs/start.md", "# Start", 4)];
+/// A page, the beginning of the heading of the part that has the commands (nothing: its first
+/// block), and how many there are.
+const PAGES: [(&str, &str, usize); 2] =
+    [("README.md", "## Use it with your own program", 3), ("docs/start.md", "# Start", 4)];
 
 /// LLVM's runtime, whose row is shown where that is installed.
 const LIBOMP: &str = "/usr/lib/llvm-19/lib/libomp.so.5";
@@ -43,7 +49,10 @@ pub fn run(places: &Places, report: &mut Report) {
         let commands = blocks.first().map_or(&[][..], Vec::as_slice);
         let mut problems = Vec::new();
         if commands.len() != count {
-            problems.push(format!("{count} commands are expected below `{heading}`, and there are {}", commands.len()));
+            problems.push(format!(
+                "{count} commands are expected below `{heading}`, and there are {}",
+                commands.len()
+            ));
         }
         problems.extend(commands.iter().filter_map(|command| said(places, &work, command).err()));
         report.check(&format!("{page}: {count} commands"), problems);
@@ -61,9 +70,16 @@ fn prepared(places: &Places) -> Result<PathBuf, String> {
     fs::create_dir_all(&work).map_err(failed)?;
     symlink(&places.target, work.join("target")).map_err(failed)?;
     fs::write(work.join("program.c"), PROGRAM).map_err(failed)?;
-    for (source, program) in [(work.join("program.c"), "program"), (places.root.join("examples/nested.c"), "nested")] {
+    for (source, program) in
+        [(work.join("program.c"), "program"), (places.root.join("examples/nested.c"), "nested")]
+    {
         let (source, program) = (source.display().to_string(), work.join(program).display().to_string());
-        let ran = exec::run(&["gcc", "-O2", "-fopenmp", &source, "-o", &program].map(String::from), &[], &places.root, 60);
+        let ran = exec::run(
+            &["gcc", "-O2", "-fopenmp", &source, "-o", &program].map(String::from),
+            &[],
+            &places.root,
+            60,
+        );
         ran.problem.map_or(Ok(()), |why| Err(format!("gcc builds no program here: {why}")))?;
     }
     Ok(work)
@@ -74,7 +90,8 @@ fn said(places: &Places, work: &Path, command: &str) -> Result<String, String> {
     let directory = if command.starts_with("cargo ") { &places.root } else { work };
     let env = [("XDG_CACHE_HOME".to_string(), work.join("cache").display().to_string())];
     let ran = exec::run(&["sh", "-c", command].map(String::from), &env, directory, 600);
-    ran.problem.map_or(Ok(ran.stdout), |why| Err(format!("{command}: {why} ({})", exec::last_line(&ran.stderr))))
+    ran.problem
+        .map_or(Ok(ran.stdout), |why| Err(format!("{command}: {why} ({})", exec::last_line(&ran.stderr))))
 }
 
 /// Whether a command prints today what is shown below it.
@@ -86,14 +103,24 @@ fn differences(places: &Places, work: &Path, block: &[String]) -> Vec<String> {
         Err(why) => vec![why],
         Ok(now) => {
             let now: Vec<String> = now.lines().map(form).collect();
-            if now == shown { vec![] } else { vec![format!("`{command}` prints in this form: {}", now.join(" / ")), format!("shown is: {}", shown.join(" / "))] }
+            if now == shown {
+                vec![]
+            } else {
+                vec![
+                    format!("`{command}` prints in this form: {}", now.join(" / ")),
+                    format!("shown is: {}", shown.join(" / ")),
+                ]
+            }
         }
     }
 }
 
 /// A line without its numbers and units of time: each number is `#`.
 fn form(line: &str) -> String {
-    let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit()) && word.chars().all(|c| c.is_ascii_digit() || ".+".contains(c));
+    let is_number = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_digit())
+            && word.chars().all(|c| c.is_ascii_digit() || ".+".contains(c))
+    };
     let plain = |word| match word {
         "s" | "ms" | "µs" => "time".to_string(),
         word if is_number(word) => "#".into(),
@@ -114,7 +141,10 @@ fn blocks(text: &str) -> Vec<Vec<String>> {
     let mut blocks = vec![vec![]];
     for line in text.lines() {
         match line.strip_prefix("    ") {
-            Some(code) => blocks.last_mut().expect("one is there").push(code.split("  #").next().unwrap_or(code).trim_end().to_string()),
+            Some(code) => blocks
+                .last_mut()
+                .expect("one is there")
+                .push(code.split("  #").next().unwrap_or(code).trim_end().to_string()),
             None if blocks.last().is_some_and(|block| !block.is_empty()) => blocks.push(vec![]),
             None => {}
         }

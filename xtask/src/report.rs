@@ -1,8 +1,8 @@
 //! Progress and the final count of a run.
 //!
-//! Lives here: how outcomes are printed and counted. A row appears as soon as its outcome is known, with the time since
-//! the start, so that long work shows progress. The end repeats what failed, since it scrolled away an hour ago, and
-//! says what each step took.
+//! Lives here: how outcomes are printed and counted. A row appears as soon as its outcome is known,
+//! with the time since the start, so that long work shows progress. The end repeats what failed,
+//! since it scrolled away an hour ago, and says what each step took.
 
 mod steps;
 
@@ -43,10 +43,7 @@ impl Report {
         let Some(first) = problems.first() else { return self.pass(name) };
         self.row("FAIL", name, &format!("{} problem(s)", problems.len()));
         self.failures.push(format!("{name}: {first}"));
-        problems
-            .iter()
-            .take(SHOWN)
-            .for_each(|p| println!("                 {p}"));
+        problems.iter().take(SHOWN).for_each(|p| println!("                 {p}"));
         if problems.len() > SHOWN {
             println!("                 and {} more", problems.len() - SHOWN);
         }
@@ -80,13 +77,11 @@ impl Report {
     /// Prints one line without counting it.
     pub fn row(&self, outcome: &str, name: &str, note: &str) {
         let colon = if note.is_empty() { "" } else { ": " };
-        println!(
-            "[{:7.1} s] {outcome} {name}{colon}{note}",
-            self.start.elapsed().as_secs_f64()
-        );
+        println!("[{:7.1} s] {outcome} {name}{colon}{note}", self.start.elapsed().as_secs_f64());
     }
 
-    /// Prints what the steps took, what failed, and the final line. Returns the exit status of the process.
+    /// Prints what the steps took, what failed, and the final line. Returns the exit status of the
+    /// process.
     pub fn finish(&mut self) -> i32 {
         self.steps.print(self.checks());
         self.failures.iter().take(REPEATED).for_each(|failure| println!("failed: {failure}"));

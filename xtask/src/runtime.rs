@@ -1,6 +1,7 @@
 //! The OpenMP runtimes a program can be put on, and the environment that does it.
 //!
-//! Lives here: LD_PRELOAD, and where Debian keeps libomp. The directory of links is made by the crate `links`.
+//! Lives here: LD_PRELOAD, and where Debian keeps libomp. The directory of links is made by the
+//! crate `links`.
 
 use crate::programs::{Places, Program};
 use links::{install, names};
@@ -25,12 +26,11 @@ impl Runtime {
         let mut path: Vec<String> = program.libraries.iter().cloned().collect();
         match self {
             Runtime::Own => {}
-            Runtime::Preload(library) => {
-                env.push(("LD_PRELOAD".into(), library.display().to_string()))
-            }
+            Runtime::Preload(library) => env.push(("LD_PRELOAD".into(), library.display().to_string())),
             Runtime::Links(directory) => {
                 path.insert(0, directory.display().to_string());
-                // A private copy has a name of its own; preloading by name takes the link from the directory.
+                // A private copy has a name of its own; preloading by name takes the link from the
+                // directory.
                 if program.bundled {
                     env.push(("LD_PRELOAD".into(), program.bundled_as.into()));
                 }
@@ -52,24 +52,19 @@ impl Runtime {
     }
 }
 
-/// The two ways in which Gangway is put under a program, with the directory of links made. What is preloaded is the copy
-/// there, whose name programs know.
+/// The two ways in which Gangway is put under a program, with the directory of links made. What is
+/// preloaded is the copy there, whose name programs know.
 ///
 /// # Errors
 /// As [`install::install`].
 pub fn gangway(places: &Places, library: &Path) -> io::Result<[Runtime; 2]> {
     let links = places.target.join("programs/links");
     install::install(library, &links)?;
-    Ok([
-        Runtime::Preload(links.canonicalize()?.join(names::FILE)),
-        Runtime::Links(links),
-    ])
+    Ok([Runtime::Preload(links.canonicalize()?.join(names::FILE)), Runtime::Links(links)])
 }
 
 /// Debian's libomp, the newest one that is installed.
 pub fn libomp() -> Option<PathBuf> {
-    let versions = (14..30)
-        .rev()
-        .map(|v| PathBuf::from(format!("/usr/lib/llvm-{v}/lib/libomp.so.5")));
+    let versions = (14..30).rev().map(|v| PathBuf::from(format!("/usr/lib/llvm-{v}/lib/libomp.so.5")));
     versions.into_iter().find(|f| f.exists())
 }

@@ -1,9 +1,11 @@
-//! `cargo xtask sanitizers`: ThreadSanitizer, AddressSanitizer and valgrind look at OpenMP programs that run here.
+//! `cargo xtask sanitizers`: ThreadSanitizer, AddressSanitizer and valgrind look at OpenMP programs
+//! that run here.
 //!
-//! Lives here: building the programs of conformance/sanitizers with both compilers, and judging what the tools say. The head of a program
-//! names its tool (`// tool: thread`); what it prints for `list` are its cases: arguments, a tab, and the words that the tool's report has to have
-//! in it, `|` between them. Without words there must be no report, and the program ends well. The crate `ult` under the sanitizers of its
-//! own compiler is in `own`.
+//! Lives here: building the programs of conformance/sanitizers with both compilers, and judging
+//! what the tools say. The head of a program names its tool (`// tool: thread`); what it prints for
+//! `list` are its cases: arguments, a tab, and the words that the tool's report has to have
+//! in it, `|` between them. Without words there must be no report, and the program ends well. The
+//! crate `ult` under the sanitizers of its own compiler is in `own`.
 
 mod own;
 
@@ -14,15 +16,19 @@ use crate::report::Report;
 use links::{install, names};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Seconds until a run counts as hanging.
 const LIMIT: u32 = 120;
-/// What the tools are asked for. `addr2line` names functions where LLVM's own program for that is not installed.
+/// What the tools are asked for. `addr2line` names functions where LLVM's own program for that is
+/// not installed.
 pub const SETTINGS: [(&str, &str); 4] = [
     ("TSAN_OPTIONS", "atexit_sleep_ms=0 halt_on_error=1 external_symbolizer_path=/usr/bin/addr2line"),
-    ("ASAN_OPTIONS", "detect_stack_use_after_return=1 verify_asan_link_order=0 external_symbolizer_path=/usr/bin/addr2line"),
+    (
+        "ASAN_OPTIONS",
+        "detect_stack_use_after_return=1 verify_asan_link_order=0 external_symbolizer_path=/usr/bin/addr2line",
+    ),
     ("LC_ALL", "C"),
     ("OMP_DYNAMIC", "false"),
 ];
@@ -87,13 +93,20 @@ struct Case<'a> {
     program: &'a Program,
     arguments: String,
     wanted: Vec<String>,
-    /// The library comes before the compiler's own, which is loaded as well; otherwise in its place.
+    /// The library comes before the compiler's own, which is loaded as well; otherwise in its
+    /// place.
     preloaded: bool,
 }
 
 impl Case<'_> {
     fn name(&self) -> String {
-        format!("{} {}, {}{}", self.program.name, self.arguments, self.program.compiler.word(), if self.preloaded { ", preloaded" } else { "" })
+        format!(
+            "{} {}, {}{}",
+            self.program.name,
+            self.arguments,
+            self.program.compiler.word(),
+            if self.preloaded { ", preloaded" } else { "" }
+        )
     }
 }
 
@@ -115,7 +128,8 @@ pub fn run(places: &Places, request: &Request, report: &mut Report) {
     let work = || {
         // ORDERING: Relaxed; a counter. The scope's end orders the rest.
         while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-            // A race is seen where two accesses are near each other: a second and third try for a machine that is busy.
+            // A race is seen where two accesses are near each other: a second and third try for a
+            // machine that is busy.
             let tries = if case.wanted.is_empty() { 1 } else { 3 };
             if let Some(why) = (0..tries).map(|_| judge(case, &links)).reduce(Option::and).flatten() {
                 problems.lock().expect("no panic").push(why);
@@ -126,7 +140,10 @@ pub fn run(places: &Places, request: &Request, report: &mut Report) {
         scope.spawn(work);
         scope.spawn(work);
     });
-    report.check(&format!("sanitizers: {} runs of programs", cases.len()), problems.into_inner().expect("no panic"));
+    report.check(
+        &format!("sanitizers: {} runs of programs", cases.len()),
+        problems.into_inner().expect("no panic"),
+    );
     if request.filter.is_empty() || "ult".contains(&request.filter) {
         own::run(places, request.quick, report);
     }
@@ -135,12 +152,19 @@ pub fn run(places: &Places, request: &Request, report: &mut Report) {
 /// Builds every program with every compiler that is there, and says which are not.
 fn build(places: &Places, directory: &Path, report: &mut Report) -> Vec<Program> {
     let mut programs = vec![];
-    let mut sources: Vec<PathBuf> = fs::read_dir(places.root.join("conformance/sanitizers")).into_iter().flatten().flatten().map(|f| f.path()).collect();
+    let mut sources: Vec<PathBuf> = fs::read_dir(places.root.join("conformance/sanitizers"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|f| f.path())
+        .collect();
     sources.sort();
     for source in sources {
         let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let text = fs::read_to_string(&source).unwrap_or_default();
-        let Some(tool) = text.lines().next().and_then(|line| line.strip_prefix("// tool: ")).and_then(Tool::named) else {
+        let Some(tool) =
+            text.lines().next().and_then(|line| line.strip_prefix("// tool: ")).and_then(Tool::named)
+        else {
             report.fail(&name, "its first line names no tool");
             continue;
         };
@@ -179,10 +203,22 @@ fn cases<'a>(program: &'a Program, links: &Path, request: &Request) -> Vec<Case<
         let (arguments, words) = line.split_once('\t').unwrap_or((line, ""));
         let wanted: Vec<String> = words.split('|').filter(|w| !w.is_empty()).map(String::from).collect();
         let is_chosen = format!("{} {arguments}", program.name).contains(&request.filter);
-        let is_left_out = request.quick && program.tool == Tool::Thread && !wanted.is_empty() && number.is_multiple_of(2) != is_gcc;
+        let is_left_out = request.quick
+            && program.tool == Tool::Thread
+            && !wanted.is_empty()
+            && number.is_multiple_of(2) != is_gcc;
         if is_chosen && !is_left_out {
-            let ways: &[bool] = if request.quick { if number.is_multiple_of(4) { &[true] } else { &[false] } } else { &[false, true] };
-            cases.extend(ways.iter().map(|&preloaded| Case { program, arguments: arguments.into(), wanted: wanted.clone(), preloaded }));
+            let ways: &[bool] = if request.quick {
+                if number.is_multiple_of(4) { &[true] } else { &[false] }
+            } else {
+                &[false, true]
+            };
+            cases.extend(ways.iter().map(|&preloaded| Case {
+                program,
+                arguments: arguments.into(),
+                wanted: wanted.clone(),
+                preloaded,
+            }));
         }
     }
     cases
@@ -206,15 +242,27 @@ fn judge(case: &Case, links: &Path) -> Option<String> {
 }
 
 fn unwanted(ran: &Ran) -> Option<String> {
-    let said = ran.stderr.lines().find(|line| line.contains("Sanitizer") || line.contains("==")).or(ran.stderr.lines().next());
+    let said = ran
+        .stderr
+        .lines()
+        .find(|line| line.contains("Sanitizer") || line.contains("=="))
+        .or(ran.stderr.lines().next());
     match (&ran.problem, said) {
         (None, None) => None,
-        (problem, said) => Some(format!("{}: {}", problem.as_deref().unwrap_or("ends well"), said.unwrap_or("without a word"))),
+        (problem, said) => Some(format!(
+            "{}: {}",
+            problem.as_deref().unwrap_or("ends well"),
+            said.unwrap_or("without a word")
+        )),
     }
 }
 
 fn missing(case: &Case, ran: &Ran) -> Option<String> {
     let lost = case.wanted.iter().find(|word| !ran.stderr.contains(*word))?;
-    let said = ran.stderr.lines().find(|line| line.contains("ERROR") || line.contains("WARNING")).unwrap_or("nothing");
+    let said = ran
+        .stderr
+        .lines()
+        .find(|line| line.contains("ERROR") || line.contains("WARNING"))
+        .unwrap_or("nothing");
     Some(format!("\"{lost}\" is not in the report: {said}"))
 }

@@ -1,9 +1,15 @@
-//! `cargo xtask soak`: programs by chance, whose answers plain C knows, under Gangway at random numbers of threads.
+//! `cargo xtask soak`: programs by chance, whose answers plain C knows, under Gangway at random
+//! numbers of threads.
 //!
-//! Lives here: builds and runs programs, and says which seed repeats what went wrong. The programs are made in `soak/`. A program
-//! that fails also runs on its compiler's own runtime: what fails there, too, may be a fault of the generator, and the message says so.
+//! Lives here: builds and runs programs, and says which seed repeats what went wrong. The programs
+//! are made in `soak/`. A program that fails also runs on its compiler's own runtime: what fails
+//! there, too, may be a fault of the generator, and the message says so.
 //!
-//! Tried and rejected: scans over no iteration, or one (clang 19's code looks before the beginning of its buffer, or does not end, under every runtime); `unsigned char` as a loop variable (gcc computes the next chunk of a static schedule in it, and it wraps); every program on its compiler's own runtime (libomp 19 gives other values for `lastprivate` of dynamic loops now and then).
+//! Tried and rejected: scans over no iteration, or one (clang 19's code looks before the beginning
+//! of its buffer, or does not end, under every runtime); `unsigned char` as a loop variable (gcc
+//! computes the next chunk of a static schedule in it, and it wraps); every program on its
+//! compiler's own runtime (libomp 19 gives other values for `lastprivate` of dynamic loops now and
+//! then).
 
 mod blocks;
 mod chance;
@@ -19,8 +25,8 @@ use links::install;
 pub use program::Sabotage;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Seconds until a run counts as hanging: the longest take two on an idle machine.
@@ -53,11 +59,13 @@ pub fn run(places: &Places, request: &Request) -> Result<Outcome, String> {
     let links = directory.join("links");
     fs::create_dir_all(&links).map_err(|e| format!("{}: {e}", links.display()))?;
     install::install(&request.library, &links).map_err(|why| format!("links to the library: {why}"))?;
-    let (next, runs, done, stop) = (AtomicU64::new(request.first), AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
+    let (next, runs, done, stop) =
+        (AtomicU64::new(request.first), AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
     let problems = Mutex::new(Vec::new());
     let start = Instant::now();
     let work = || loop {
-        // ORDERING: Relaxed, here and below; counters and a wish to end; the scope's end orders the rest.
+        // ORDERING: Relaxed, here and below; counters and a wish to end; the scope's end orders the
+        // rest.
         let number = next.fetch_add(1, Ordering::Relaxed);
         let late = request.time.is_some_and(|t| start.elapsed() > t);
         if late || number >= request.first + request.programs || stop.load(Ordering::Relaxed) {
@@ -78,15 +86,29 @@ pub fn run(places: &Places, request: &Request) -> Result<Outcome, String> {
         scope.spawn(work);
         scope.spawn(work);
     });
-    Ok(Outcome { programs: done.into_inner(), runs: runs.into_inner(), problems: problems.into_inner().expect("no panic") })
+    Ok(Outcome {
+        programs: done.into_inner(),
+        runs: runs.into_inner(),
+        problems: problems.into_inner().expect("no panic"),
+    })
 }
 
-/// The short form in `cargo xtask test`: programs whose answers must be right, and some with a deliberate mistake that must be found.
+/// The short form in `cargo xtask test`: programs whose answers must be right, and some with a
+/// deliberate mistake that must be found.
 pub fn check(places: &Places, library: &Path, report: &mut Report) {
     report.step("soak");
     let request = |programs, sabotage| {
         let library = library.to_path_buf();
-        Request { library, seed: 1, first: 0, programs, time: None, compiler: None, sabotage, sanitizer: None }
+        Request {
+            library,
+            seed: 1,
+            first: 0,
+            programs,
+            time: None,
+            compiler: None,
+            sabotage,
+            sanitizer: None,
+        }
     };
     match run(places, &request(24, Sabotage::None)) {
         Ok(outcome) => report.check("soak: 24 programs by chance", outcome.problems),
@@ -109,9 +131,26 @@ fn one(directory: &Path, links: &Path, request: &Request, number: u64) -> Result
     let base = directory.join(format!("{}-{number}", request.seed));
     let (file, program) = (base.with_extension("c"), base.with_extension("out"));
     let with = request.sanitizer.as_ref().map_or(String::new(), |name| format!(" --sanitizer {name}"));
-    let repeat = format!("cargo xtask soak --seed {} --first {number} --programs 1 --compiler {compiler}{with}; {}", request.seed, file.display());
-    fs::write(&file, program::source(request.seed, number, clang, request.sabotage)).map_err(|e| format!("{}: {e}", file.display()))?;
-    let mut words = [compiler, level, "-w", "-fopenmp", "-pthread", &file.display().to_string(), "-o", &program.display().to_string(), "-lm"].map(String::from).to_vec();
+    let repeat = format!(
+        "cargo xtask soak --seed {} --first {number} --programs 1 --compiler {compiler}{with}; {}",
+        request.seed,
+        file.display()
+    );
+    fs::write(&file, program::source(request.seed, number, clang, request.sabotage))
+        .map_err(|e| format!("{}: {e}", file.display()))?;
+    let mut words = [
+        compiler,
+        level,
+        "-w",
+        "-fopenmp",
+        "-pthread",
+        &file.display().to_string(),
+        "-o",
+        &program.display().to_string(),
+        "-lm",
+    ]
+    .map(String::from)
+    .to_vec();
     if let Some(sanitizer) = &request.sanitizer {
         words.extend(["-g".into(), format!("-fsanitize={sanitizer}")]);
     }
@@ -132,8 +171,13 @@ fn one(directory: &Path, links: &Path, request: &Request, number: u64) -> Result
         env.push(("LD_LIBRARY_PATH".into(), links.display().to_string()));
         if let Some(why) = told(&exec::run(&argv, &env, directory, LIMIT)) {
             env.pop();
-            let own = told(&exec::run(&argv, &env, directory, LIMIT)).map_or("is right".into(), |why| format!("gives {why}"));
-            return Err(format!("{why}; the compiler's own runtime {own}; {} {}; {repeat}", shown.join(" "), program.display()));
+            let own = told(&exec::run(&argv, &env, directory, LIMIT))
+                .map_or("is right".into(), |why| format!("gives {why}"));
+            return Err(format!(
+                "{why}; the compiler's own runtime {own}; {} {}; {repeat}",
+                shown.join(" "),
+                program.display()
+            ));
         }
     }
     let _ = fs::remove_file(&file);

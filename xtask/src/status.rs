@@ -1,6 +1,7 @@
 //! docs/status.md: the known gaps in words, then what the symbol table says.
 //!
-//! Lives here: the layout of the generated page. The words are in docs/status.in.md, the facts in the table.
+//! Lives here: the layout of the generated page. The words are in docs/status.in.md, the facts in
+//! the table.
 
 use crate::table::Row;
 use std::fmt::Write as _;
@@ -18,7 +19,8 @@ const FAMILIES: [(&str, &str); 8] = [
     ("ours", "Gangway's own"),
 ];
 
-/// Writes docs/status.md, or with `check` compares it. Returns what is wrong, nothing when all is well.
+/// Writes docs/status.md, or with `check` compares it. Returns what is wrong, nothing when all is
+/// well.
 pub fn update(root: &Path, rows: &[Row], check: bool) -> Vec<String> {
     let (input, output) = (root.join("docs/status.in.md"), root.join("docs/status.md"));
     let page = match fs::read_to_string(&input) {
@@ -31,11 +33,7 @@ pub fn update(root: &Path, rows: &[Row], check: bool) -> Vec<String> {
     if check {
         return vec!["it differs; run `cargo xtask symbols` and commit the file".into()];
     }
-    fs::write(&output, page)
-        .err()
-        .map(|e| format!("{}: {e}", output.display()))
-        .into_iter()
-        .collect()
+    fs::write(&output, page).err().map(|e| format!("{}: {e}", output.display())).into_iter().collect()
 }
 
 fn render(words: &str, rows: &[Row]) -> String {
@@ -62,12 +60,8 @@ fn line(page: &mut String, words: &str, rows: &[&Row]) {
     let missing = rows.iter().filter(|r| !r.done);
     let emitted = missing.clone().filter(|r| r.emitted_by != "-").count();
     let (all, missing) = (rows.len(), missing.count());
-    writeln!(
-        page,
-        "| {words} | {all} | {} | {missing} | {emitted} |",
-        all - missing
-    )
-    .expect("a String takes all");
+    writeln!(page, "| {words} | {all} | {} | {missing} | {emitted} |", all - missing)
+        .expect("a String takes all");
 }
 
 fn missing(page: &mut String, rows: &[Row]) {
@@ -77,13 +71,7 @@ fn missing(page: &mut String, rows: &[Row]) {
         return page.push_str("None.\n");
     }
     page.push_str("| symbol | emitted by | what to do instead |\n|---|---|---|\n");
-    for Row {
-        symbol,
-        emitted_by,
-        hint,
-        ..
-    } in missing
-    {
+    for Row { symbol, emitted_by, hint, .. } in missing {
         let by = emitted_by.replace(',', ", ");
         writeln!(page, "| `{symbol}` | {by} | {hint} |").expect("a String takes all");
     }

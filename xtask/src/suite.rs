@@ -1,24 +1,25 @@
 //! `cargo xtask test`: everything that proves that the library works, in one command.
 //!
-//! Lives here: the order of the steps, cheap ones first, and how their outcomes are counted. The steps themselves are
-//! modules of their own or cargo's.
+//! Lives here: the order of the steps, cheap ones first, and how their outcomes are counted. The
+//! steps themselves are modules of their own or cargo's.
 
+use crate::conformance::{self, Suite};
 use crate::programs::Places;
 use crate::report::Report;
-use crate::conformance::{self, Suite};
-use crate::{abi_tests, bench, bridge, conform, debugger, dist, env_cases, examples, exec, factorizations, gpu_bench, gpu_model, lab, life, mutants, pages, parallel, pins, placement, readme, sanitizers, setup, soak, symbols, trace};
+use crate::{
+    abi_tests, bench, bridge, conform, debugger, dist, env_cases, examples, exec, factorizations, gpu_bench,
+    gpu_model, lab, life, mutants, pages, parallel, pins, placement, readme, sanitizers, setup, soak,
+    symbols, trace,
+};
 use std::process::{Command, Output, Stdio};
 use std::{fs, io};
 
-/// Runs everything. `quick` leaves out the long ABI programs, the models, the mutants and the other runtimes' suites.
+/// Runs everything. `quick` leaves out the long ABI programs, the models, the mutants and the other
+/// runtimes' suites.
 pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     report.step("what the checks use");
     if install && !setup::run(places) {
-        report.row(
-            "note",
-            "setup",
-            "not everything could be installed; what needs it is skipped below",
-        );
+        report.row("note", "setup", "not everything could be installed; what needs it is skipped below");
     }
     report.step("build");
     if !cargo(places, &["build", "--release", "-p", "libomp-shim"], &[]) {
@@ -26,11 +27,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     }
     report.pass("build");
     report.step("symbols");
-    let request = symbols::Request {
-        library: places.library(),
-        reference: None,
-        check: true,
-    };
+    let request = symbols::Request { library: places.library(), reference: None, check: true };
     symbols::run(&places.root, &request, report);
     loader(places, report);
     pages::run(places, true, report);
@@ -41,7 +38,13 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     placement::run(places, true, report);
     if !quick {
         report.step("models in virtual time");
-        tests(places, "models in virtual time", &["test", "--no-fail-fast", "--release", "-p", "benchmarks", "--lib"], &[], report);
+        tests(
+            places,
+            "models in virtual time",
+            &["test", "--no-fail-fast", "--release", "-p", "benchmarks", "--lib"],
+            &[],
+            report,
+        );
         gpu_model::run(places, true, report);
         gpu_bench::check(places, &places.library(), report);
         report.step("models");
@@ -52,12 +55,24 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     report.step("MPI bridge");
     bridge::check(places, "", false, report);
     env_cases::run(places, &places.library(), "", report);
-    lab::run(places, &lab::Request { library: places.library(), quick: true, lenient: true, filter: String::new() }, report);
-    life::run(places, &life::Request { library: places.library(), quick: true, table: false, filter: String::new() }, report);
+    lab::run(
+        places,
+        &lab::Request { library: places.library(), quick: true, lenient: true, filter: String::new() },
+        report,
+    );
+    life::run(
+        places,
+        &life::Request { library: places.library(), quick: true, table: false, filter: String::new() },
+        report,
+    );
     soak::check(places, &places.library(), report);
     debugger::run(places, &places.library(), report);
     examples::run(places, &places.library(), report);
-    sanitizers::run(places, &sanitizers::Request { library: places.library(), quick: true, filter: String::new() }, report);
+    sanitizers::run(
+        places,
+        &sanitizers::Request { library: places.library(), quick: true, filter: String::new() },
+        report,
+    );
     report.step("ABI programs");
     abi(places, if quick { abi_tests::Extent::Short } else { abi_tests::Extent::Gate }, report);
     if quick {
@@ -76,11 +91,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     report.step("benchmarks");
     bench::check(places, &places.library(), report);
     report.step("real programs");
-    let request = conform::Request {
-        library: Some(&places.library()),
-        filter: "",
-        quick: true,
-    };
+    let request = conform::Request { library: Some(&places.library()), filter: "", quick: true };
     conform::run(places, &request, report);
 }
 
@@ -90,17 +101,8 @@ fn cargo(places: &Places, arguments: &[&str], env: &[(&str, &str)]) -> bool {
 
 /// The loader finds everything the library needs.
 fn loader(places: &Places, report: &mut Report) {
-    let ran = exec::run(
-        &["ldd".into(), places.library().display().to_string()],
-        &[],
-        &places.root,
-        30,
-    );
-    let lost = ran
-        .stdout
-        .lines()
-        .filter(|l| l.contains("not found"))
-        .map(|l| l.trim().to_string());
+    let ran = exec::run(&["ldd".into(), places.library().display().to_string()], &[], &places.root, 30);
+    let lost = ran.stdout.lines().filter(|l| l.contains("not found")).map(|l| l.trim().to_string());
     let mut problems: Vec<String> = lost.collect();
     problems.extend(ran.problem);
     report.check("library: ldd resolves", problems);
@@ -110,29 +112,12 @@ fn lints(places: &Places, report: &mut Report) {
     if !exec::on_path("cargo-clippy") {
         return report.skip("clippy", "not installed with this toolchain");
     }
-    let fine = cargo(
-        places,
-        &["clippy", "--quiet", "--all-targets", "--", "-D", "warnings"],
-        &[],
-    );
-    report.check(
-        "clippy",
-        if fine {
-            vec![]
-        } else {
-            vec!["see its messages above".into()]
-        },
-    );
+    let fine = cargo(places, &["clippy", "--quiet", "--all-targets", "--", "-D", "warnings"], &[]);
+    report.check("clippy", if fine { vec![] } else { vec!["see its messages above".into()] });
 }
 
 /// Runs a `cargo test` command and counts the tests it reports.
-fn tests(
-    places: &Places,
-    name: &str,
-    arguments: &[&str],
-    env: &[(&str, &str)],
-    report: &mut Report,
-) {
+fn tests(places: &Places, name: &str, arguments: &[&str], env: &[(&str, &str)], report: &mut Report) {
     count(name, cargo_output(places, arguments, env), report);
 }
 
@@ -150,25 +135,18 @@ fn count(name: &str, output: io::Result<Output>, report: &mut Report) {
     };
     let text = String::from_utf8_lossy(&output.stdout);
     let results: Vec<[usize; 3]> = text.lines().filter_map(counts).collect();
-    let [passed, failed, ignored] = results
-        .iter()
-        .fold([0; 3], |a, b| [a[0] + b[0], a[1] + b[1], a[2] + b[2]]);
+    let [passed, failed, ignored] =
+        results.iter().fold([0; 3], |a, b| [a[0] + b[0], a[1] + b[1], a[2] + b[2]]);
     // A test program that dies reports no count; its failure must not be lost.
     let died = usize::from(!output.status.success() && failed == 0);
-    let mut failures: Vec<String> = text.lines().filter_map(failed_test).map(|test| format!("{name}: {test}")).collect();
+    let mut failures: Vec<String> =
+        text.lines().filter_map(failed_test).map(|test| format!("{name}: {test}")).collect();
     failures.resize_with(failed + died, || format!("{name}: a test program died ({})", output.status));
     if failed + died > 0 {
         println!("{text}");
     }
     let outcome = if failed + died > 0 { "FAIL" } else { "pass" };
-    report.row(
-        outcome,
-        name,
-        &format!(
-            "{passed} tests passed, {} failed, {ignored} ignored",
-            failed + died
-        ),
-    );
+    report.row(outcome, name, &format!("{passed} tests passed, {} failed, {ignored} ignored", failed + died));
     report.add(passed, failures, ignored);
 }
 
@@ -180,10 +158,7 @@ fn failed_test(line: &str) -> Option<&str> {
 /// The counts in a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; ...`.
 fn counts(line: &str) -> Option<[usize; 3]> {
     let rest = line.strip_prefix("test result: ")?.split_once(". ")?.1;
-    let number = |word: &str| {
-        rest.split("; ")
-            .find_map(|p| p.strip_suffix(word)?.trim().parse().ok())
-    };
+    let number = |word: &str| rest.split("; ").find_map(|p| p.strip_suffix(word)?.trim().parse().ok());
     Some([number("passed")?, number("failed")?, number("ignored")?])
 }
 
@@ -193,19 +168,11 @@ fn models(places: &Places, report: &mut Report) {
     models_of(places, "mpi-bridge", report);
 }
 
-/// The loom models of a crate, one test target each; they need the whole crate compiled against loom, hence a target
-/// directory of their own.
+/// The loom models of a crate, one test target each; they need the whole crate compiled against
+/// loom, hence a target directory of their own.
 fn models_of(places: &Places, package: &str, report: &mut Report) {
-    let files = fs::read_dir(places.root.join(package).join("tests"))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let names = files.filter_map(|f| {
-        f.file_name()
-            .to_str()?
-            .strip_suffix(".rs")
-            .map(str::to_string)
-    });
+    let files = fs::read_dir(places.root.join(package).join("tests")).into_iter().flatten().flatten();
+    let names = files.filter_map(|f| f.file_name().to_str()?.strip_suffix(".rs").map(str::to_string));
     let mut models: Vec<String> = names.filter(|n| n.starts_with("loom_")).collect();
     models.sort();
     if models.is_empty() {
@@ -214,12 +181,15 @@ fn models_of(places: &Places, package: &str, report: &mut Report) {
     let target = places.target.join("loom").display().to_string();
     let env = [("RUSTFLAGS", "--cfg loom"), ("CARGO_TARGET_DIR", target.as_str())];
     let named = models.iter().flat_map(|model| ["--test", model]);
-    let build: Vec<&str> = ["test", "--quiet", "--no-run", "-p", package, "--release"].into_iter().chain(named).collect();
+    let build: Vec<&str> =
+        ["test", "--quiet", "--no-run", "-p", package, "--release"].into_iter().chain(named).collect();
     if !cargo(places, &build, &env) {
         return report.fail("models", "they do not build");
     }
     // A model is one thread for most of its time.
-    let outputs = parallel::map(&models, jobs(), |model| cargo_output(places, &["test", "-p", package, "--release", "--test", model], &env));
+    let outputs = parallel::map(&models, jobs(), |model| {
+        cargo_output(places, &["test", "-p", package, "--release", "--test", model], &env)
+    });
     models.iter().zip(outputs).for_each(|(model, output)| count(model, output, report));
 }
 

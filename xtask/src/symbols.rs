@@ -1,23 +1,19 @@
-//! `cargo xtask symbols`: the one symbol table against the built library and against what binaries ask for.
+//! `cargo xtask symbols`: the one symbol table against the built library and against what binaries
+//! ask for.
 //!
-//! Lives here: the comparison of three lists (table, library, reference) and the check of what the library needs.
-//! May not live here: how the lists are read (`table`, the crate `links`) or how the gaps are written down (`status`).
+//! Lives here: the comparison of three lists (table, library, reference) and the check of what the
+//! library needs. May not live here: how the lists are read (`table`, the crate `links`) or how the
+//! gaps are written down (`status`).
 
 use crate::{exec, programs::Places, report::Report, status, table};
 use links::interface;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Libraries of the C library's own family: present on every machine a program of these runtimes runs on.
-const LIBC_FAMILY: [&str; 7] = [
-    "libc.so.6",
-    "libm.so.6",
-    "libgcc_s.so.1",
-    "libdl.so.2",
-    "libpthread.so.0",
-    "librt.so.1",
-    "ld-linux",
-];
+/// Libraries of the C library's own family: present on every machine a program of these runtimes
+/// runs on.
+const LIBC_FAMILY: [&str; 7] =
+    ["libc.so.6", "libm.so.6", "libgcc_s.so.1", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux"];
 
 /// What `cargo xtask symbols` was asked for.
 pub struct Request {
@@ -39,56 +35,27 @@ pub fn run(root: &Path, request: &Request, report: &mut Report) {
     let in_table: BTreeSet<String> = rows.iter().map(|r| r.symbol.clone()).collect();
     let exported: BTreeSet<String> = library.exports.iter().cloned().collect();
     report.check("symbols: the table names each symbol once", twice(&rows));
-    report.check(
-        "symbols: every row of the table is exported",
-        lacking(&in_table, &exported),
-    );
-    report.check(
-        "symbols: nothing outside the table is exported",
-        lacking(&exported, &in_table),
-    );
+    report.check("symbols: every row of the table is exported", lacking(&in_table, &exported));
+    report.check("symbols: nothing outside the table is exported", lacking(&exported, &in_table));
     let committed = root.join("conformance/abi");
-    for directory in [Some(&committed), request.reference.as_ref()]
-        .into_iter()
-        .flatten()
-    {
-        let problems =
-            table::demanded(directory).map_or_else(|e| vec![e], |d| lacking(&d, &in_table));
-        report.check(
-            &format!(
-                "symbols: the table has all that {} lists",
-                shown(root, directory)
-            ),
-            problems,
-        );
+    for directory in [Some(&committed), request.reference.as_ref()].into_iter().flatten() {
+        let problems = table::demanded(directory).map_or_else(|e| vec![e], |d| lacking(&d, &in_table));
+        report.check(&format!("symbols: the table has all that {} lists", shown(root, directory)), problems);
     }
-    report.check(
-        "library: needs only the C library's family",
-        foreign(&library.needed),
-    );
+    report.check("library: needs only the C library's family", foreign(&library.needed));
     report.check("library: soname is libomp.so.5", mismatch(&library.soname));
-    report.check(
-        "docs/status.md is what the table says",
-        status::update(root, &rows, request.check),
-    );
+    report.check("docs/status.md is what the table says", status::update(root, &rows, request.check));
 }
 
-/// Builds the library without the functions that stand in for missing symbols, and makes the table say what it exports.
+/// Builds the library without the functions that stand in for missing symbols, and makes the table
+/// say what it exports.
 ///
 /// # Errors
 /// A library that does not build or a table that cannot be written, as one line of text.
 pub fn adopt(places: &Places) -> Result<usize, String> {
     let target = places.target.join("adopt").display().to_string();
-    let env = [
-        ("GANGWAY_NO_STUBS", "1"),
-        ("CARGO_TARGET_DIR", target.as_str()),
-    ];
-    if !exec::visible(
-        "cargo",
-        &["build", "--quiet", "-p", "libomp-shim"],
-        &env,
-        &places.root,
-    ) {
+    let env = [("GANGWAY_NO_STUBS", "1"), ("CARGO_TARGET_DIR", target.as_str())];
+    if !exec::visible("cargo", &["build", "--quiet", "-p", "libomp-shim"], &env, &places.root) {
         return Err("the library does not build".into());
     }
     let library = interface::read(&Path::new(&target).join("debug/libgangway.so"))?;
@@ -97,10 +64,7 @@ pub fn adopt(places: &Places) -> Result<usize, String> {
 
 fn twice(rows: &[table::Row]) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    rows.iter()
-        .filter(|r| !seen.insert(&r.symbol))
-        .map(|r| r.symbol.clone())
-        .collect()
+    rows.iter().filter(|r| !seen.insert(&r.symbol)).map(|r| r.symbol.clone()).collect()
 }
 
 fn lacking(wanted: &BTreeSet<String>, there: &BTreeSet<String>) -> Vec<String> {
@@ -108,25 +72,13 @@ fn lacking(wanted: &BTreeSet<String>, there: &BTreeSet<String>) -> Vec<String> {
 }
 
 fn foreign(needed: &[String]) -> Vec<String> {
-    needed
-        .iter()
-        .filter(|n| !LIBC_FAMILY.iter().any(|l| n.starts_with(l)))
-        .cloned()
-        .collect()
+    needed.iter().filter(|n| !LIBC_FAMILY.iter().any(|l| n.starts_with(l))).cloned().collect()
 }
 
 fn mismatch(soname: &str) -> Vec<String> {
-    if soname == "libomp.so.5" {
-        vec![]
-    } else {
-        vec![format!("it is {soname:?}")]
-    }
+    if soname == "libomp.so.5" { vec![] } else { vec![format!("it is {soname:?}")] }
 }
 
 fn shown(root: &Path, directory: &Path) -> String {
-    directory
-        .strip_prefix(root)
-        .unwrap_or(directory)
-        .display()
-        .to_string()
+    directory.strip_prefix(root).unwrap_or(directory).display().to_string()
 }

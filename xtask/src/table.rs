@@ -1,6 +1,7 @@
 //! The symbol table `libomp-shim/symbols.tsv` and the reference lists it is compared with.
 //!
-//! Lives here: reading tab-separated files into rows. May not live here: checks and reports (`symbols`, `status`).
+//! Lives here: reading tab-separated files into rows. May not live here: checks and reports
+//! (`symbols`, `status`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::{fs, path::Path};
@@ -44,27 +45,22 @@ fn row(record: &BTreeMap<String, String>) -> Option<Row> {
     })
 }
 
-/// The records of a tab-separated file with a header line, keyed by column; `#` starts a comment line.
+/// The records of a tab-separated file with a header line, keyed by column; `#` starts a comment
+/// line.
 ///
 /// # Errors
 /// A file that cannot be read.
 pub fn records(file: &Path) -> Result<Vec<BTreeMap<String, String>>, String> {
     let text = fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
-    let mut lines = text
-        .lines()
-        .filter(|l| !l.starts_with('#') && !l.is_empty());
+    let mut lines = text.lines().filter(|l| !l.starts_with('#') && !l.is_empty());
     let header: Vec<&str> = lines.next().unwrap_or_default().split('\t').collect();
-    let record = |l: &str| {
-        header
-            .iter()
-            .map(|h| h.to_string())
-            .zip(l.split('\t').map(str::to_string))
-            .collect()
-    };
+    let record =
+        |l: &str| header.iter().map(|h| h.to_string()).zip(l.split('\t').map(str::to_string)).collect();
     Ok(lines.map(record).collect())
 }
 
-/// Rewrites the status of every function row: done when `exported` has it, else missing. Returns how many changed.
+/// Rewrites the status of every function row: done when `exported` has it, else missing. Returns
+/// how many changed.
 ///
 /// # Errors
 /// A table that cannot be read or written.
@@ -73,27 +69,19 @@ pub fn adopt(root: &Path, exported: &BTreeSet<String>) -> std::io::Result<usize>
     let text = fs::read_to_string(&file)?;
     let lines: Vec<String> = text.lines().map(|l| adopted(l, exported)).collect();
     fs::write(&file, lines.join("\n") + "\n")?;
-    Ok(text
-        .lines()
-        .zip(&lines)
-        .filter(|(old, new)| old != new)
-        .count())
+    Ok(text.lines().zip(&lines).filter(|(old, new)| old != new).count())
 }
 
 fn adopted(line: &str, exported: &BTreeSet<String>) -> String {
     let mut columns: Vec<&str> = line.split('\t').collect();
     if let [symbol, _, "func", _, _, status, _] = columns[..].as_mut() {
-        *status = if exported.contains(*symbol) {
-            "done"
-        } else {
-            "missing"
-        };
+        *status = if exported.contains(*symbol) { "done" } else { "missing" };
     }
     columns.join("\t")
 }
 
-/// The symbols that the table must have: those of the reference lists in `directory` (files that are not there are
-/// passed over) without the families that are left out on purpose.
+/// The symbols that the table must have: those of the reference lists in `directory` (files that
+/// are not there are passed over) without the families that are left out on purpose.
 ///
 /// # Errors
 /// A directory without any of the lists.
@@ -106,19 +94,9 @@ pub fn demanded(directory: &Path) -> Result<BTreeSet<String>, String> {
         "gcc_later_symbols.tsv",
     ];
     let mut symbols = BTreeSet::new();
-    for file in lists
-        .map(|l| directory.join(l))
-        .iter()
-        .filter(|f| f.exists())
-    {
-        let global = records(file)?
-            .into_iter()
-            .filter(|r| r.get("bind").is_none_or(|b| b != "local"));
-        symbols.extend(
-            global
-                .filter_map(|mut r| r.remove("symbol"))
-                .filter(|s| !left_out(s)),
-        );
+    for file in lists.map(|l| directory.join(l)).iter().filter(|f| f.exists()) {
+        let global = records(file)?.into_iter().filter(|r| r.get("bind").is_none_or(|b| b != "local"));
+        symbols.extend(global.filter_map(|mut r| r.remove("symbol")).filter(|s| !left_out(s)));
     }
     if symbols.is_empty() {
         return Err(format!(
@@ -132,16 +110,8 @@ pub fn demanded(directory: &Path) -> Result<BTreeSet<String>, String> {
 
 /// Families that are left out on purpose; docs/status.in.md says why.
 fn left_out(symbol: &str) -> bool {
-    let families = [
-        "__atomic_",
-        "acc_",
-        "GOACC_",
-        "GOMP_PLUGIN_",
-        "__kmp_",
-        "___kmp",
-        "__kmpthread_",
-        "ompt_",
-    ];
+    let families =
+        ["__atomic_", "acc_", "GOACC_", "GOMP_PLUGIN_", "__kmp_", "___kmp", "__kmpthread_", "ompt_"];
     let debugger = ["kmp_diag", "kmp_max_mem_alloc", "kmp_mutex_impl_info"];
     families.iter().any(|f| symbol.starts_with(f))
         || debugger.contains(&symbol)

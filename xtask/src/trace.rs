@@ -1,8 +1,10 @@
-//! `cargo xtask trace`: traces of programs whose history is known, and the page that `gangway report` makes of traces, in a browser.
+//! `cargo xtask trace`: traces of programs whose history is known, and the page that `gangway
+//! report` makes of traces, in a browser.
 //!
-//! Lives here: which traces are made and what must be in them. The page says what it has drawn in attributes of its root element, which a headless browser
-//! prints. Whether a file is one that Perfetto and `chrome://tracing` draw rightly is decided by the strict reader of `gangway report`; Perfetto's own
-//! checker is a program that is fetched from the network.
+//! Lives here: which traces are made and what must be in them. The page says what it has drawn in
+//! attributes of its root element, which a headless browser prints. Whether a file is one that
+//! Perfetto and `chrome://tracing` draw rightly is decided by the strict reader of `gangway
+//! report`; Perfetto's own checker is a program that is fetched from the network.
 
 mod browser;
 mod short;
@@ -18,7 +20,8 @@ use std::path::{Path, PathBuf};
 
 /// Slices of the trace that is made, not recorded.
 const MANY: usize = 1_000_000;
-/// Milliseconds that a page of so many may take to load and to redraw, on two cores with nothing else to do and some room.
+/// Milliseconds that a page of so many may take to load and to redraw, on two cores with nothing
+/// else to do and some room.
 const LOADS: f64 = 10_000.0;
 const REDRAWS: f64 = 500.0;
 
@@ -59,7 +62,8 @@ impl Bench<'_> {
 
     /// Runs `words` with the library and these variables.
     fn trace(&self, words: &[String], variables: &[(&str, String)]) -> Ran {
-        let mut environment: Vec<(String, String)> = variables.iter().map(|(name, value)| ((*name).into(), value.clone())).collect();
+        let mut environment: Vec<(String, String)> =
+            variables.iter().map(|(name, value)| ((*name).into(), value.clone())).collect();
         environment.push(("LD_PRELOAD".into(), self.library.display().to_string()));
         exec::run(words, &environment, &self.directory, 60)
     }
@@ -72,7 +76,10 @@ impl Bench<'_> {
     /// The same on several; the page is named after the first one.
     fn report_of(&self, traces: &[&Path]) -> Result<String, String> {
         let tool = self.places.target.join("release/gangway").display().to_string();
-        let words: Vec<String> = [tool, "report".into()].into_iter().chain(traces.iter().map(|trace| trace.display().to_string())).collect();
+        let words: Vec<String> = [tool, "report".into()]
+            .into_iter()
+            .chain(traces.iter().map(|trace| trace.display().to_string()))
+            .collect();
         let ran = exec::run(&words, &[], &self.directory, 120);
         match ran.problem {
             None => Ok(ran.stdout),
@@ -91,7 +98,8 @@ impl Bench<'_> {
         report.check(&name, problems);
     }
 
-    /// The program `conformance/trace/<source>.c`; if there is none, the test `name` has been skipped or has failed.
+    /// The program `conformance/trace/<source>.c`; if there is none, the test `name` has been
+    /// skipped or has failed.
     fn built(&self, source: &str, compiler: &str, name: &str, report: &mut Report) -> Option<String> {
         if !exec::on_path(compiler) {
             report.skip(name, &format!("{compiler} is not there; `cargo xtask setup` installs it"));
@@ -114,18 +122,25 @@ impl Bench<'_> {
             Ok(text) => text,
             Err(why) => return vec![why],
         };
-        let count = |parts: &[&str]| text.lines().filter(|line| parts.iter().all(|part| line.contains(part))).count();
+        let count =
+            |parts: &[&str]| text.lines().filter(|line| parts.iter().all(|part| line.contains(part))).count();
         let expected = [
             ("tasks that are made", count(&["\"cat\":\"task\"", "\"created\""]), 50),
             ("tasks that end", count(&["\"cat\":\"task\"", "\"end\":1"]), 50),
             ("regions", count(&["\"cat\":\"region\"", "\"end\":1"]), 4),
             ("implicit tasks that end", count(&["\"cat\":\"implicit\"", "\"end\":1", "\"thread\":1"]), 4),
-            ("arrows", count(&["\"ph\":\"f\"", "\"dependence\""]), count(&["\"ph\":\"s\"", "\"dependence\""])),
+            (
+                "arrows",
+                count(&["\"ph\":\"f\"", "\"dependence\""]),
+                count(&["\"ph\":\"s\"", "\"dependence\""]),
+            ),
             ("names of functions", usize::from(count(&["\"cat\":\"region\"", "\"name\":\"main"]) > 0), 1),
         ];
         let wrong = expected.iter().filter(|(_, found, wanted)| found != wanted);
-        let mut problems: Vec<String> = wrong.map(|(what, found, wanted)| format!("{what}: {found}, not {wanted}")).collect();
-        // A task that had ended when its successor was made is no dependence any more, so the number of arrows is not fixed.
+        let mut problems: Vec<String> =
+            wrong.map(|(what, found, wanted)| format!("{what}: {found}, not {wanted}")).collect();
+        // A task that had ended when its successor was made is no dependence any more, so the
+        // number of arrows is not fixed.
         if count(&["\"ph\":\"s\"", "\"dependence\""]) == 0 {
             problems.push("there are no dependences".into());
         }
@@ -165,19 +180,29 @@ impl Bench<'_> {
         let files: Vec<PathBuf> = fs::read_dir(&each).ok()?.flatten().map(|entry| entry.path()).collect();
         // One that waits may be several slices; the last one is marked.
         let ends = |line: &&str| line.contains("\"cat\":\"region\"") && line.contains("\"end\":1");
-        let regions = |file: &PathBuf| fs::read_to_string(file).unwrap_or_default().lines().filter(ends).count();
+        let regions =
+            |file: &PathBuf| fs::read_to_string(file).unwrap_or_default().lines().filter(ends).count();
         let mut counts: Vec<usize> = files.iter().map(regions).collect();
         counts.sort_unstable();
-        (counts != [1, 4]).then(|| format!("with %p parent and child have files with {counts:?} regions, not 4 and 1"))
+        (counts != [1, 4])
+            .then(|| format!("with %p parent and child have files with {counts:?} regions, not 4 and 1"))
             .or_else(|| files.iter().find_map(|file| self.report(file).err()))
     }
 
-    /// What there is no room for is said in one line, and the rest is a trace, whose report says so.
+    /// What there is no room for is said in one line, and the rest is a trace, whose report says
+    /// so.
     fn without_room(&self, program: &str) -> Option<String> {
         let file = self.file("small.json");
-        let small = [("GANGWAY_TRACE", file.display().to_string()), ("GANGWAY_TRACE_BUFFER", "1".into()), ("GANGWAY_TRACE_SHARE", "100".into())];
+        let small = [
+            ("GANGWAY_TRACE", file.display().to_string()),
+            ("GANGWAY_TRACE_BUFFER", "1".into()),
+            ("GANGWAY_TRACE_SHARE", "100".into()),
+        ];
         let ran = self.trace(&[program.into(), "many".into(), "tasks".into()], &small);
-        if ran.problem.is_some() || ran.stderr.lines().count() != 1 || !ran.stderr.contains("events had no room and are not in") {
+        if ran.problem.is_some()
+            || ran.stderr.lines().count() != 1
+            || !ran.stderr.contains("events had no room and are not in")
+        {
             return Some(format!("with the least buffer: {:?}, {:?}", ran.problem, ran.stderr));
         }
         // Most of these tasks are run at once, on another way than those of the history.
@@ -186,52 +211,103 @@ impl Bench<'_> {
             return Some(format!("{nameless} slices have no name"));
         }
         match self.report(&file) {
-            Ok(said) if said.starts_with(|c: char| c.is_ascii_digit()) && said.contains("events had no room") => None,
-            Ok(said) => Some(format!("with the least buffer the report does not begin with what is lost: {said}")),
+            Ok(said)
+                if said.starts_with(|c: char| c.is_ascii_digit()) && said.contains("events had no room") =>
+            {
+                None
+            }
+            Ok(said) => {
+                Some(format!("with the least buffer the report does not begin with what is lost: {said}"))
+            }
             Err(why) => Some(format!("with the least buffer: {why}")),
         }
     }
 
-    /// The page of several files: lanes grouped by rank, no critical path, and a word on times that are not of one run.
+    /// The page of several files: lanes grouped by rank, no critical path, and a word on times that
+    /// are not of one run.
     fn ranks(&self, report: &mut Report) {
         let name = "report of two ranks";
         let Some(program) = self.built("history", "gcc", name, report) else { return };
         let files = [self.file("ranks.0.json"), self.file("ranks.1.json")];
-        let lanes = |text: String| text.lines().filter_map(slice).map(|slice| slice.0).collect::<BTreeSet<u64>>().len();
-        let recorded: Result<Vec<usize>, String> = files.iter().map(|file| self.recorded(core::slice::from_ref(&program), file, &[]).map(lanes)).collect();
-        let said = recorded.and_then(|lanes| Ok((lanes.iter().sum::<usize>(), self.report_of(&files.each_ref().map(PathBuf::as_path))?)));
+        let lanes = |text: String| {
+            text.lines().filter_map(slice).map(|slice| slice.0).collect::<BTreeSet<u64>>().len()
+        };
+        let recorded: Result<Vec<usize>, String> = files
+            .iter()
+            .map(|file| self.recorded(core::slice::from_ref(&program), file, &[]).map(lanes))
+            .collect();
+        let said = recorded.and_then(|lanes| {
+            Ok((lanes.iter().sum::<usize>(), self.report_of(&files.each_ref().map(PathBuf::as_path))?))
+        });
         let lanes = match said {
             Err(why) => return report.fail(name, &why),
-            Ok((_, said)) if !said.contains("no time in common") => return report.fail(name, &format!("of two runs one after the other it says: {said}")),
+            Ok((_, said)) if !said.contains("no time in common") => {
+                return report.fail(name, &format!("of two runs one after the other it says: {said}"));
+            }
             Ok((lanes, _)) => lanes,
         };
         match browser::open(&self.directory, &files[0].with_extension("html"), 60) {
             Err(browser::Failure::Absent(why)) => report.skip(name, &why),
             Err(browser::Failure::Wrong(why)) => report.fail(name, &why),
             Ok(page) => {
-                let fine = page.number("lanes") == lanes as f64 && page.number("links") == 0.0 && page.has("rank 1: worker 1") && page.has("<b>not known</b><span>critical path</span>");
-                report.check(name, (!fine).then(|| format!("{} lanes, not {lanes}, {} links of a critical path", page.text("lanes"), page.text("links"))).into_iter().collect());
+                let fine = page.number("lanes") == lanes as f64
+                    && page.number("links") == 0.0
+                    && page.has("rank 1: worker 1")
+                    && page.has("<b>not known</b><span>critical path</span>");
+                report.check(
+                    name,
+                    (!fine)
+                        .then(|| {
+                            format!(
+                                "{} lanes, not {lanes}, {} links of a critical path",
+                                page.text("lanes"),
+                                page.text("links")
+                            )
+                        })
+                        .into_iter()
+                        .collect(),
+                );
             }
         }
     }
 
     fn without_file(&self, program: &str) -> Option<String> {
         let ran = self.trace(&[program.into()], &[("GANGWAY_TRACE", "/nowhere/at/all.json".into())]);
-        let fine = ran.problem.is_none() && ran.stderr.lines().count() == 1 && ran.stderr.contains("GANGWAY_TRACE: /nowhere/at/all.json: No such file");
+        let fine = ran.problem.is_none()
+            && ran.stderr.lines().count() == 1
+            && ran.stderr.contains("GANGWAY_TRACE: /nowhere/at/all.json: No such file");
         (!fine).then(|| format!("a file that cannot be made: {:?}, {:?}", ran.problem, ran.stderr))
     }
 
     /// The report of a Cholesky factorization's trace, in a browser.
     fn cholesky(&self, report: &mut Report) {
         let name = "report of a Cholesky factorization";
-        let Some(program) = factorizations::any_build(self.places) else { return report.skip(name, "the factorizations cannot be built here") };
-        let words = ["--routine", "potrf", "--n", "512", "--nb", "64", "--threads", "2", "--runs", "1", "--warmup", "0"].map(str::to_string);
+        let Some(program) = factorizations::any_build(self.places) else {
+            return report.skip(name, "the factorizations cannot be built here");
+        };
+        let words = [
+            "--routine",
+            "potrf",
+            "--n",
+            "512",
+            "--nb",
+            "64",
+            "--threads",
+            "2",
+            "--runs",
+            "1",
+            "--warmup",
+            "0",
+        ]
+        .map(str::to_string);
         let words: Vec<String> = [program.display().to_string()].into_iter().chain(words).collect();
         let file = self.file("cholesky.json");
         let page = self.recorded(&words, &file, &[]).and_then(|text| self.report(&file).map(|_| text));
         match page {
             Err(why) => report.fail(name, &why),
-            Ok(text) if !text.contains("\"tasks_left_out\":0,") => report.fail(name, "tasks of a factorization were left out"),
+            Ok(text) if !text.contains("\"tasks_left_out\":0,") => {
+                report.fail(name, "tasks of a factorization were left out")
+            }
             Ok(text) => match browser::open(&self.directory, &file.with_extension("html"), 60) {
                 Err(browser::Failure::Absent(why)) => report.skip(name, &why),
                 Err(browser::Failure::Wrong(why)) => report.fail(name, &why),
@@ -244,7 +320,9 @@ impl Bench<'_> {
     fn many(&self, report: &mut Report) {
         let name = format!("report of {MANY} slices");
         let file = self.file("many.json");
-        let made = fs::write(&file, synthetic::trace(MANY)).map_err(|e| e.to_string()).and_then(|()| self.report(&file));
+        let made = fs::write(&file, synthetic::trace(MANY))
+            .map_err(|e| e.to_string())
+            .and_then(|()| self.report(&file));
         if let Err(why) = made {
             return report.fail(&name, &why);
         }
@@ -254,8 +332,22 @@ impl Bench<'_> {
             Ok(page) => {
                 let (load, redraw) = (page.number("load-ms"), page.number("redraw-ms"));
                 let slow = load > LOADS || redraw > REDRAWS;
-                report.check(&name, slow.then(|| format!("loads in {load} ms, redraws in {redraw} ms: more than {LOADS} and {REDRAWS}")).into_iter().collect());
-                report.row("note", &name, &format!("{} stretches, loaded in {load} ms, redrawn in at most {redraw} ms", page.number("stretches")));
+                report.check(
+                    &name,
+                    slow.then(|| {
+                        format!("loads in {load} ms, redraws in {redraw} ms: more than {LOADS} and {REDRAWS}")
+                    })
+                    .into_iter()
+                    .collect(),
+                );
+                report.row(
+                    "note",
+                    &name,
+                    &format!(
+                        "{} stretches, loaded in {load} ms, redrawn in at most {redraw} ms",
+                        page.number("stretches")
+                    ),
+                );
             }
         }
         for file in [&file, &file.with_extension("html")] {
@@ -276,12 +368,24 @@ fn drawn_rightly(page: &browser::Page, trace: &str) -> Vec<String> {
     let sum: f64 = page.text("totals").split(' ').filter_map(|word| word.parse::<f64>().ok()).sum();
     let tasks = trace.matches("\"created\"").count();
     let checks = [
-        (page.number("lanes") == lanes.len() as f64, format!("{} lanes, not {}", page.number("lanes"), lanes.len())),
+        (
+            page.number("lanes") == lanes.len() as f64,
+            format!("{} lanes, not {}", page.number("lanes"), lanes.len()),
+        ),
         (page.number("drawn") == lanes.len() as f64, format!("{} lanes are drawn", page.number("drawn"))),
-        (page.number("rectangles") >= page.number("lanes"), format!("{} rectangles", page.number("rectangles"))),
+        (
+            page.number("rectangles") >= page.number("lanes"),
+            format!("{} rectangles", page.number("rectangles")),
+        ),
         (page.number("links") > 0.0, "no critical path is drawn".into()),
-        ((sum - expected).abs() < 0.001 * expected, format!("the lanes' times are {sum:.1} us, not {expected:.1}")),
-        (page.has(&format!("<b>{tasks}</b><span>tasks</span>")), format!("the page does not say {tasks} tasks")),
+        (
+            (sum - expected).abs() < 0.001 * expected,
+            format!("the lanes' times are {sum:.1} us, not {expected:.1}"),
+        ),
+        (
+            page.has(&format!("<b>{tasks}</b><span>tasks</span>")),
+            format!("the page does not say {tasks} tasks"),
+        ),
     ];
     checks.into_iter().filter(|(fine, _)| !fine).map(|(_, why)| why).collect()
 }
@@ -301,7 +405,8 @@ mod tests {
 
     #[test]
     fn a_slice_is_read() {
-        let line = r#"{"ph":"X","pid":7,"tid":1,"name":"f","cat":"task","ts":1.500,"dur":2,"args":{"task":3}},"#;
+        let line =
+            r#"{"ph":"X","pid":7,"tid":1,"name":"f","cat":"task","ts":1.500,"dur":2,"args":{"task":3}},"#;
         assert_eq!(slice(line), Some((1, 1.5, 2.0)));
         assert_eq!(slice(&line.replace("\"X\"", "\"i\"")), None);
     }

@@ -1,14 +1,17 @@
 //! Runs the model of the data manager and prints the table of `docs/distributed.md`.
 //!
-//! `cargo run --release -p benchmarks --bin data [most ranks]`: with 10 ranks and more, each ten times as many, up to 10,000.
+//! `cargo run --release -p benchmarks --bin data [most ranks]`: with 10 ranks and more, each ten
+//! times as many, up to 10,000.
 
 use benchmarks::data::{self, Manner, Outcome, Program, programs, simulate};
 use std::env;
 
-const MANNERS: [(&str, Manner); 4] = [("off", Manner::Off), ("host", Manner::Host), ("places", Manner::Places), ("turns", Manner::Turns)];
+const MANNERS: [(&str, Manner); 4] =
+    [("off", Manner::Off), ("host", Manner::Host), ("places", Manner::Places), ("turns", Manner::Turns)];
 
 fn row(ranks: usize, name: &str, program: &Program, manner: (&str, Manner)) {
-    let Outcome { span, sent, received, between, fills, most, directory } = simulate(program, ranks, manner.1);
+    let Outcome { span, sent, received, between, fills, most, directory } =
+        simulate(program, ranks, manner.1);
     let times = |bytes: u64| bytes as f64 / data::bytes(program) as f64;
     println!(
         "| {ranks} | {name}; {} | {:.2} | {:.2} | {:.2} | {:.2} | {fills} | {} | {:.1} |",
@@ -32,7 +35,11 @@ fn main() {
     while ranks <= most {
         // Tasks grow with the third power of tiles: some 15 to 40 for each rank.
         let tiles = [10, 20, 40, 90][(ranks.ilog10() as usize - 1).min(3)];
-        let work = [("one block", programs::one_block(ranks)), ("chains", programs::chains(ranks)), ("cholesky", programs::cholesky(tiles))];
+        let work = [
+            ("one block", programs::one_block(ranks)),
+            ("chains", programs::chains(ranks)),
+            ("cholesky", programs::cholesky(tiles)),
+        ];
         for (name, program) in &work {
             MANNERS.into_iter().for_each(|manner| row(ranks, name, program, manner));
         }

@@ -1,7 +1,8 @@
 //! Runs the model of GPUs and prints the tables of `docs/gpu-model.md`.
 //!
-//! `cargo run --release -p benchmarks --bin gpu -- [--write | --check | --costs]`: `--write` puts them into the page, `--check` compares them with it, `--costs` prints what placing a
-//! task costs on this machine.
+//! `cargo run --release -p benchmarks --bin gpu -- [--write | --check | --costs]`: `--write` puts
+//! them into the page, `--check` compares them with it, `--costs` prints what placing a task costs
+//! on this machine.
 
 use benchmarks::gpu::report::{MARK, costs, generate};
 use std::path::Path;
@@ -16,7 +17,11 @@ fn page(check: bool) -> Result<(), String> {
     if !check {
         return fs::write(&file, format!("{words}{MARK}{generated}")).map_err(|e| e.to_string());
     }
-    if now == generated { Ok(()) } else { Err("docs/gpu-model.md is not up to date; cargo run --release -p benchmarks --bin gpu -- --write does it".into()) }
+    if now == generated {
+        Ok(())
+    } else {
+        Err("docs/gpu-model.md is not up to date; cargo run --release -p benchmarks --bin gpu -- --write does it".into())
+    }
 }
 
 fn main() -> Result<(), String> {

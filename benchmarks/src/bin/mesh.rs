@@ -1,12 +1,16 @@
-//! Runs the model of a mesh in patches that are mobile objects and prints the tables of `docs/objects.md`.
+//! Runs the model of a mesh in patches that are mobile objects and prints the tables of
+//! `docs/objects.md`.
 //!
-//! `cargo run --release -p benchmarks --bin mesh [nodes [cores of each]]`: 25 nodes with 40 cores if nothing is said.
+//! `cargo run --release -p benchmarks --bin mesh [nodes [cores of each]]`: 25 nodes with 40 cores
+//! if nothing is said.
 
 use benchmarks::mesh::{Deal, KEPT, Load, Mesh, Outcome, Setting, Time, least, simulate};
 use std::env;
 
-/// As `examples/distributed/mesh.c` has it, but for the number of patches: there are 16 first cells for each of 10,000.
-const MESH: Mesh = Mesh { cells: 400, side: 100, deepest: 5, piece: 64, steps: 12, has_front: true, cell: 100_000 };
+/// As `examples/distributed/mesh.c` has it, but for the number of patches: there are 16 first cells
+/// for each of 10,000.
+const MESH: Mesh =
+    Mesh { cells: 400, side: 100, deepest: 5, piece: 64, steps: 12, has_front: true, cell: 100_000 };
 /// Patches on a side.
 const SIDES: [u32; 4] = [50, 100, 200, 400];
 /// What the program does between steps.
@@ -14,7 +18,8 @@ const PAUSE: Time = 100_000;
 /// Victims are drawn: of so many runs the one in the middle counts.
 const RUNS: u64 = 5;
 
-/// Whether patches move, how many handlers a node keeps per core, and whether handlers are made of tasks.
+/// Whether patches move, how many handlers a node keeps per core, and whether handlers are made of
+/// tasks.
 const SETTINGS: [(&str, bool, usize, bool); 5] = [
     ("a: stay", false, KEPT, false),
     ("b: move", true, KEPT, false),
@@ -49,7 +54,8 @@ fn row(case: &str, setting: &str, outcome: &Outcome, compared: Time) {
     );
 }
 
-/// The line of a case in the second table; those of the first are printed if there is a name for it.
+/// The line of a case in the second table; those of the first are printed if there is a name for
+/// it.
 fn case(name: &str, table: Option<&str>, mesh: Mesh, machine: Setting) -> String {
     let load = Load::new(mesh);
     let cores = machine.nodes * machine.cores;
@@ -60,18 +66,36 @@ fn case(name: &str, table: Option<&str>, mesh: Mesh, machine: Setting) -> String
         named.for_each(|(outcome, (setting, ..))| row(name, setting, outcome, compared));
     }
     let share = |time: Time| format!("{:.2}", time as f64 / outcomes[0].ideal as f64);
-    let bounds = [least(&load, cores, |step| step.longest), least(&load, cores, |step| step.longest_piece)].map(share);
+    let bounds =
+        [least(&load, cores, |step| step.longest), least(&load, cores, |step| step.longest_piece)].map(share);
     let spans = outcomes.each_ref().map(|outcome| share(outcome.span));
-    format!("| {name} | {} | {} | {:.2} |", bounds.join(" / "), spans.join(" | "), outcomes[2].span as f64 / compared as f64)
+    format!(
+        "| {name} | {} | {} | {:.2} |",
+        bounds.join(" / "),
+        spans.join(" | "),
+        outcomes[2].span as f64 / compared as f64
+    )
 }
 
 fn main() {
-    let number = |at: usize, default: usize| env::args().nth(at).and_then(|text| text.parse().ok()).unwrap_or(default);
+    let number =
+        |at: usize, default: usize| env::args().nth(at).and_then(|text| text.parse().ok()).unwrap_or(default);
     let (nodes, cores) = (number(1, 25), number(2, 40));
-    let rows = Setting { nodes, cores, deal: Deal::Rows, moves: false, keeps: KEPT, pause: PAUSE, tasks: false, seed: 1 };
+    let rows = Setting {
+        nodes,
+        cores,
+        deal: Deal::Rows,
+        moves: false,
+        keeps: KEPT,
+        pause: PAUSE,
+        tasks: false,
+        seed: 1,
+    };
     let shuffled = Setting { deal: Deal::Shuffled, ..rows };
     let per_core = |side: u32| (f64::from(side * side) / (nodes * cores) as f64).to_string();
-    println!("| patches per core | setting | time / even share | time / b | a core computes: least / median / most | moved | messages |");
+    println!(
+        "| patches per core | setting | time / even share | time / b | a core computes: least / median / most | moved | messages |"
+    );
     println!("|---:|---|---:|---:|---:|---:|---:|");
     let mut lines = Vec::new();
     for side in SIDES {
@@ -79,7 +103,12 @@ fn main() {
         lines.push(case(&format!("{name} patches per core"), Some(&name), Mesh { side, ..MESH }, rows));
     }
     for side in SIDES {
-        lines.push(case(&format!("{} per core, shuffled", per_core(side)), None, Mesh { side, ..MESH }, shuffled));
+        lines.push(case(
+            &format!("{} per core, shuffled", per_core(side)),
+            None,
+            Mesh { side, ..MESH },
+            shuffled,
+        ));
     }
     let name = per_core(MESH.side);
     for (what, mesh) in [
@@ -92,7 +121,12 @@ fn main() {
     }
     let even = Mesh { has_front: false, ..MESH };
     lines.push(case(&format!("{name} per core, no front"), None, even, rows));
-    lines.push(case(&format!("{name} per core, no front, no pause"), None, even, Setting { pause: 0, ..rows }));
+    lines.push(case(
+        &format!("{name} per core, no front, no pause"),
+        None,
+        even,
+        Setting { pause: 0, ..rows },
+    ));
     println!("\n| | least: handlers / tasks whole | a | b | c | d | e | c / b |");
     println!("|---|---:|---:|---:|---:|---:|---:|---:|");
     lines.iter().for_each(|line| println!("{line}"));

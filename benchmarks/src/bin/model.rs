@@ -1,7 +1,8 @@
 //! Runs the model of the scheduler and writes its tables and plots.
 //!
-//! `cargo run --release -p benchmarks --bin model [seeds [folder]]`: every figure is the median over so many seeds (5), the
-//! plots go to the folder (`docs/plots`), the tables to standard output. `docs/models/victim.md` explains both.
+//! `cargo run --release -p benchmarks --bin model [seeds [folder]]`: every figure is the median
+//! over so many seeds (5), the plots go to the folder (`docs/plots`), the tables to standard
+//! output. `docs/models/victim.md` explains both.
 
 use benchmarks::model::report;
 use std::path::PathBuf;

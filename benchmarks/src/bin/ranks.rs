@@ -1,6 +1,7 @@
 //! Runs the model of stealing between ranks and prints the table of `docs/distributed.md`.
 //!
-//! `cargo run --release -p benchmarks --bin ranks [most ranks]`: with 10 ranks and more, each ten times as many, up to 10,000.
+//! `cargo run --release -p benchmarks --bin ranks [most ranks]`: with 10 ranks and more, each ten
+//! times as many, up to 10,000.
 
 use benchmarks::ranks::{Outcome, Setting, simulate};
 use placement::steal::{Amount, PATIENCE};
@@ -17,13 +18,18 @@ const STEALS: [(&str, Amount, u32); 4] = [
 ];
 
 /// The name, one rank in how many has most of the work, and the regions of each other rank.
-const WORK: [(&str, usize, usize); 4] =
-    [("even", 1, 0), ("on one rank in 10", 10, 4), ("all on one in 10", 10, 0), ("all on one in 100", 100, 0)];
+const WORK: [(&str, usize, usize); 4] = [
+    ("even", 1, 0),
+    ("on one rank in 10", 10, 4),
+    ("all on one in 10", 10, 0),
+    ("all on one in 100", 100, 0),
+];
 
 fn row(name: &str, setting: Setting) {
     let Outcome { span, ideal, regions, moved, messages, busiest, successes, aborted } = simulate(setting);
     let per_region = messages as f64 / regions as f64;
-    let per_success = if successes == 0 { String::from("-") } else { format!("{:.2}", aborted as f64 / successes as f64) };
+    let per_success =
+        if successes == 0 { String::from("-") } else { format!("{:.2}", aborted as f64 / successes as f64) };
     println!(
         "| {} | {name} | {:.2} | {:.1} % | {per_region:.2} | {busiest} | {successes} | {per_success} |",
         setting.ranks,
@@ -47,7 +53,8 @@ fn main() {
                 _ => &STEALS[1..3],
             };
             for &(steals, amount, patience) in steals {
-                let setting = Setting { ranks, workers: 4, loaded, rest, regions: REGIONS, amount, patience, seed: 1 };
+                let setting =
+                    Setting { ranks, workers: 4, loaded, rest, regions: REGIONS, amount, patience, seed: 1 };
                 row(&format!("{work}; {steals}"), setting);
             }
         }

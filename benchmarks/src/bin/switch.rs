@@ -1,11 +1,14 @@
-//! The context switch of `ult` beside the crates `context` and `corosensei`, interleaved in one run.
+//! The context switch of `ult` beside the crates `context` and `corosensei`, interleaved in one
+//! run.
 //!
-//! Three questions: what does it cost to go from one user-level thread directly to another, to continue one on another
-//! kernel thread, and to create, run and finish one on a pooled stack. All candidates use the stack pool of `ult`, so
-//! that only switching and creating differ. corosensei has no direct switch between two coroutines: its first figure is
-//! a suspension to the common parent and a resumption from there.
+//! Three questions: what does it cost to go from one user-level thread directly to another, to
+//! continue one on another kernel thread, and to create, run and finish one on a pooled stack. All
+//! candidates use the stack pool of `ult`, so that only switching and creating differ. corosensei
+//! has no direct switch between two coroutines: its first figure is a suspension to the common
+//! parent and a resumption from there.
 //!
-//! `cargo run --release -p benchmarks --bin switch [rounds]`; the numbers of one machine are in `docs/dependencies.md`.
+//! `cargo run --release -p benchmarks --bin switch [rounds]`; the numbers of one machine are in
+//! `docs/dependencies.md`.
 use std::arch::naked_asm;
 use std::cell::Cell;
 use std::hint::black_box;
@@ -89,7 +92,8 @@ fn exception_state(n: usize) -> Duration {
 
 fn processor() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = text.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown processor");
+    let model =
+        text.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown processor");
     model.trim_start_matches([' ', '\t', ':']).to_owned()
 }
 
@@ -191,17 +195,41 @@ mod own {
     #[unsafe(naked)]
     unsafe extern "C" fn compared(save: *mut *mut u8, to: *mut u8, arg: usize) -> usize {
         naked_asm!(
-            "push rbp", "push rbx", "push r12", "push r13", "push r14", "push r15", "sub rsp, 8",
-            "stmxcsr [rsp]", "fnstcw [rsp + 4]",
-            "mov r8d, [rsp]", "movzx r9d, word ptr [rsp + 4]",
-            "mov [rdi], rsp", "mov rsp, rsi", "mov rax, rdx",
-            "cmp r8d, [rsp]", "jne 2f",
+            "push rbp",
+            "push rbx",
+            "push r12",
+            "push r13",
+            "push r14",
+            "push r15",
+            "sub rsp, 8",
+            "stmxcsr [rsp]",
+            "fnstcw [rsp + 4]",
+            "mov r8d, [rsp]",
+            "movzx r9d, word ptr [rsp + 4]",
+            "mov [rdi], rsp",
+            "mov rsp, rsi",
+            "mov rax, rdx",
+            "cmp r8d, [rsp]",
+            "jne 2f",
             "3:",
-            "cmp r9w, [rsp + 4]", "jne 4f",
+            "cmp r9w, [rsp + 4]",
+            "jne 4f",
             "5:",
-            "add rsp, 8", "pop r15", "pop r14", "pop r13", "pop r12", "pop rbx", "pop rbp", "pop rcx", "jmp rcx",
-            "2:", "ldmxcsr [rsp]", "jmp 3b",
-            "4:", "fldcw [rsp + 4]", "jmp 5b",
+            "add rsp, 8",
+            "pop r15",
+            "pop r14",
+            "pop r13",
+            "pop r12",
+            "pop rbx",
+            "pop rbp",
+            "pop rcx",
+            "jmp rcx",
+            "2:",
+            "ldmxcsr [rsp]",
+            "jmp 3b",
+            "4:",
+            "fldcw [rsp + 4]",
+            "jmp 5b",
         )
     }
 
@@ -209,9 +237,25 @@ mod own {
     #[unsafe(naked)]
     unsafe extern "C" fn bare(save: *mut *mut u8, to: *mut u8, arg: usize) -> usize {
         naked_asm!(
-            "push rbp", "push rbx", "push r12", "push r13", "push r14", "push r15", "sub rsp, 8",
-            "mov [rdi], rsp", "mov rsp, rsi", "mov rax, rdx",
-            "add rsp, 8", "pop r15", "pop r14", "pop r13", "pop r12", "pop rbx", "pop rbp", "pop rcx", "jmp rcx",
+            "push rbp",
+            "push rbx",
+            "push r12",
+            "push r13",
+            "push r14",
+            "push r15",
+            "sub rsp, 8",
+            "mov [rdi], rsp",
+            "mov rsp, rsi",
+            "mov rax, rdx",
+            "add rsp, 8",
+            "pop r15",
+            "pop r14",
+            "pop r13",
+            "pop r12",
+            "pop rbx",
+            "pop rbp",
+            "pop rcx",
+            "jmp rcx",
         )
     }
 
@@ -404,7 +448,8 @@ mod by_corosensei {
 
     pub fn create(n: usize) -> Duration {
         timed(n, || {
-            let mut coroutine: Coroutine<(), (), (), Pooled> = Coroutine::with_stack(Pooled(new_stack()), |_, ()| ());
+            let mut coroutine: Coroutine<(), (), (), Pooled> =
+                Coroutine::with_stack(Pooled(new_stack()), |_, ()| ());
             let done = matches!(coroutine.resume(()), CoroutineResult::Return(()));
             assert!(done);
             stack::give(coroutine.into_stack().0);

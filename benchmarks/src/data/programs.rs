@@ -16,7 +16,8 @@ fn makes(datum: usize) -> Use {
     Use { datum, reads: false, writes: true }
 }
 
-/// All tasks read one block of 64 MiB and make a result of 256 KiB of their own: 4 tasks of 100 ms for each rank.
+/// All tasks read one block of 64 MiB and make a result of 256 KiB of their own: 4 tasks of 100 ms
+/// for each rank.
 #[must_use]
 pub fn one_block(ranks: usize) -> Program {
     let mut program = Program { sizes: vec![64 * MIB], tasks: Vec::new() };
@@ -35,7 +36,8 @@ pub fn chains(ranks: usize) -> Program {
     Program { tasks: tasks.collect(), sizes: vec![8 * MIB; ranks] }
 }
 
-/// A Cholesky factorization of so many tiles of 2 MiB squared, by columns; a product of two tiles takes 25 ms.
+/// A Cholesky factorization of so many tiles of 2 MiB squared, by columns; a product of two tiles
+/// takes 25 ms.
 #[must_use]
 pub fn cholesky(tiles: usize) -> Program {
     const PRODUCT: Time = 25_000_000;
@@ -54,7 +56,9 @@ pub fn cholesky(tiles: usize) -> Program {
             program.tasks.push(Task { uses: vec![reads(left), changes(on)], work: PRODUCT / 2 });
             for row in column + 1..tiles {
                 let (above, under) = (tile(&mut program, row, k), tile(&mut program, row, column));
-                program.tasks.push(Task { uses: vec![reads(left), reads(above), changes(under)], work: PRODUCT });
+                program
+                    .tasks
+                    .push(Task { uses: vec![reads(left), reads(above), changes(under)], work: PRODUCT });
             }
         }
     }

@@ -4,7 +4,8 @@ use super::*;
 fn one_block_doubles_its_places_instead_of_leaving_the_host_one_after_the_other() {
     let (ranks, block) = (64, 64 << 20);
     let program = programs::one_block(ranks);
-    let [host, places, turns] = [Manner::Host, Manner::Places, Manner::Turns].map(|manner| simulate(&program, ranks, manner));
+    let [host, places, turns] =
+        [Manner::Host, Manner::Places, Manner::Turns].map(|manner| simulate(&program, ranks, manner));
     assert_eq!(host.sent, ranks as u64 * block, "each rank once");
     assert_eq!(turns.sent + turns.between, ranks as u64 * block);
     assert!(turns.sent <= 7 * block, "{turns:?}");
@@ -27,6 +28,9 @@ fn tiles_go_from_rank_to_rank() {
     let tasks = 12 + 2 * 66 + 220;
     assert_eq!(program.tasks.len(), tasks);
     let (off, turns) = (simulate(&program, 4, Manner::Off), simulate(&program, 4, Manner::Turns));
-    assert!(turns.between > 0 && turns.sent <= bytes(&program) * 2 && turns.sent * 3 < off.sent, "{turns:?} {off:?}");
+    assert!(
+        turns.between > 0 && turns.sent <= bytes(&program) * 2 && turns.sent * 3 < off.sent,
+        "{turns:?} {off:?}"
+    );
     assert!(turns.span >= ideal(&program, 4) && turns.span <= off.span * 11 / 10, "{turns:?} {off:?}");
 }

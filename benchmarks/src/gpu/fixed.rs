@@ -1,6 +1,7 @@
 //! Mappings that do not change: the GPU of each task, said beforehand.
 //!
-//! By hand means what somebody would write who knows the program: whoever owns a block computes it. Of these, the best one counts, for each program and number of GPUs by itself.
+//! By hand means what somebody would write who knows the program: whoever owns a block computes it.
+//! Of these, the best one counts, for each program and number of GPUs by itself.
 
 use placement::examples::Random;
 
@@ -44,7 +45,9 @@ pub fn by_hand(program: &Program, gpus: usize) -> Vec<Fixed> {
     program.tasks.iter().for_each(|task| work[task.place.0] += task.time);
     let (even, greedy) = (balanced(&work, gpus), longest_first(&work, gpus));
     let across = if gpus == 4 { 2 } else { 1 };
-    let by = |name, owner: &dyn Fn((usize, usize)) -> usize| (name, program.tasks.iter().map(|task| owner(task.place)).collect());
+    let by = |name, owner: &dyn Fn((usize, usize)) -> usize| {
+        (name, program.tasks.iter().map(|task| owner(task.place)).collect())
+    };
     let mut all = vec![by("one GPU", &|_| 0)];
     if gpus > 1 {
         all.extend([
@@ -80,10 +83,15 @@ pub fn best(program: &Program, machine: Machine, setting: Setting) -> (Fixed, Ou
         let outcome = simulate(program, machine, setting, Mapping::Fixed(&fixed.1));
         (fixed, outcome)
     };
-    by_hand(program, machine.gpus).into_iter().map(run).min_by_key(|(_, outcome)| outcome.span).expect("there is one")
+    by_hand(program, machine.gpus)
+        .into_iter()
+        .map(run)
+        .min_by_key(|(_, outcome)| outcome.span)
+        .expect("there is one")
 }
 
-/// Looks for a better mapping: so many times a block's tasks, or one task, go to a GPU by chance; whatever is not worse stays.
+/// Looks for a better mapping: so many times a block's tasks, or one task, go to a GPU by chance;
+/// whatever is not worse stays.
 #[must_use]
 pub fn searched(program: &Program, machine: Machine, setting: Setting, from: &[usize], tries: u64) -> Time {
     let (random, mut now) = (&mut Random::new(1), from.to_vec());
@@ -94,7 +102,10 @@ pub fn searched(program: &Program, machine: Machine, setting: Setting, from: &[u
         let gpu = random.between(0, machine.gpus as u64 - 1) as usize;
         if random.between(0, 1) == 0 {
             let place = program.tasks[one].place;
-            next.iter_mut().zip(&program.tasks).filter(|(_, task)| task.place == place).for_each(|(at, _)| *at = gpu);
+            next.iter_mut()
+                .zip(&program.tasks)
+                .filter(|(_, task)| task.place == place)
+                .for_each(|(at, _)| *at = gpu);
         } else {
             next[one] = gpu;
         }

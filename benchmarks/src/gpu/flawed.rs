@@ -2,8 +2,9 @@
 
 use placement::policy::{Policy, Request, View};
 
-/// Parla's: data that are there, data that are not, the number of tasks, a bonus where a dependence ran (thesis, listing 2). Its weights are not given; here a task counts as
-/// much as 50 MB, of which the synthetic graphs' data are, and so does the bonus.
+/// Parla's: data that are there, data that are not, the number of tasks, a bonus where a dependence
+/// ran (thesis, listing 2). Its weights are not given; here a task counts as much as 50 MB, of
+/// which the synthetic graphs' data are, and so does the bonus.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counting;
 
@@ -18,12 +19,14 @@ impl Policy for Counting {
     fn choose(&mut self, _: Request, devices: &[View]) -> Option<usize> {
         let bonus = |view: &View| if view.near > 0 { TASK } else { 0 };
         // What is not there is what is missing to the most that anybody has.
-        let value = |view: &View| 2 * i128::from(view.present) - i128::from(view.running) * TASK + bonus(view);
+        let value =
+            |view: &View| 2 * i128::from(view.present) - i128::from(view.running) * TASK + bonus(view);
         (0..devices.len()).rev().max_by_key(|&device| value(&devices[device]))
     }
 }
 
-/// The library's without data, and without what tasks wait for: when the device has run what it has, in turns where that is the same.
+/// The library's without data, and without what tasks wait for: when the device has run what it
+/// has, in turns where that is the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LoadAlone {
     turn: usize,
@@ -36,7 +39,9 @@ impl Policy for LoadAlone {
 
     fn choose(&mut self, _: Request, devices: &[View]) -> Option<usize> {
         let count = devices.len();
-        let found = (0..count).map(|at| (self.turn + at) % count).min_by_key(|&device| devices[device].wait.saturating_sub(devices[device].bring))?;
+        let found = (0..count)
+            .map(|at| (self.turn + at) % count)
+            .min_by_key(|&device| devices[device].wait.saturating_sub(devices[device].bring))?;
         self.turn = found + 1;
         Some(found)
     }

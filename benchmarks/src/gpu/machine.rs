@@ -1,7 +1,9 @@
-//! Two machines. A GPU has a compute engine, which several kernels share that do not fill it, and a copy engine for each direction, each with one copy at a time.
+//! Two machines. A GPU has a compute engine, which several kernels share that do not fill it, and a
+//! copy engine for each direction, each with one copy at a time.
 //!
-//! Figures are those of data sheets; copies and kernels reach the share of them that is given here. [`RTX`] is the machine of Parla's thesis; [`A100`] computes fifty times as fast
-//! and copies twice as fast, so that what is moved matters.
+//! Figures are those of data sheets; copies and kernels reach the share of them that is given here.
+//! [`RTX`] is the machine of Parla's thesis; [`A100`] computes fifty times as fast and copies twice
+//! as fast, so that what is moved matters.
 
 use placement::directory::{Number, Ways};
 
@@ -37,12 +39,33 @@ pub const LAUNCH: Time = 4_000;
 /// Kernels that run at a time, one in each stream.
 pub const STREAMS: usize = 4;
 
-/// Quadro RTX 5000 (data sheet: 16 GB, 448 GB/s, 11.2 TFlop/s single precision, of which double precision is 1/32; NVLink 25 GB/s each way between the two of a
-/// socket), PCIe 3.0 x16.
-pub const RTX: Machine = Machine { name: "RTX 5000", gpus: 4, memory: 16 << 30, product: 330.0, flops: 250.0, stream: 400.0, host: 12.0, peer: 23.0, linked: 2 };
+/// Quadro RTX 5000 (data sheet: 16 GB, 448 GB/s, 11.2 TFlop/s single precision, of which double
+/// precision is 1/32; NVLink 25 GB/s each way between the two of a socket), PCIe 3.0 x16.
+pub const RTX: Machine = Machine {
+    name: "RTX 5000",
+    gpus: 4,
+    memory: 16 << 30,
+    product: 330.0,
+    flops: 250.0,
+    stream: 400.0,
+    host: 12.0,
+    peer: 23.0,
+    linked: 2,
+};
 
-/// A100 SXM4 (data sheet: 40 GB, 1555 GB/s, double precision 9.7 TFlop/s, 19.5 by tensor cores; NVLink 300 GB/s each way, to all by NVSwitch), PCIe 4.0 x16.
-pub const A100: Machine = Machine { name: "A100", gpus: 4, memory: 40 << 30, product: 17_500.0, flops: 6_000.0, stream: 1_350.0, host: 24.0, peer: 250.0, linked: 4 };
+/// A100 SXM4 (data sheet: 40 GB, 1555 GB/s, double precision 9.7 TFlop/s, 19.5 by tensor cores;
+/// NVLink 300 GB/s each way, to all by NVSwitch), PCIe 4.0 x16.
+pub const A100: Machine = Machine {
+    name: "A100",
+    gpus: 4,
+    memory: 40 << 30,
+    product: 17_500.0,
+    flops: 6_000.0,
+    stream: 1_350.0,
+    host: 24.0,
+    peer: 250.0,
+    linked: 4,
+};
 
 impl Machine {
     /// As many of them.
@@ -57,7 +80,9 @@ impl Machine {
         a / self.linked == b / self.linked
     }
 
-    /// How long a copy keeps its engines busy, between two GPUs or a GPU and the host (`None`). Without a link it goes by way of the host, in pieces, so that both halves run at the same time.
+    /// How long a copy keeps its engines busy, between two GPUs or a GPU and the host (`None`).
+    /// Without a link it goes by way of the host, in pieces, so that both halves run at the same
+    /// time.
     #[must_use]
     pub fn copy(&self, from: Option<usize>, to: Option<usize>, bytes: u64) -> Time {
         let (rate, latency) = match (from, to) {

@@ -1,4 +1,5 @@
-//! The task graphs. Sizes are those of Parla's thesis, chapter 4; where it says none, the header of the function says what is taken.
+//! The task graphs. Sizes are those of Parla's thesis, chapter 4; where it says none, the header of
+//! the function says what is taken.
 
 use super::Time;
 use super::machine::Machine;
@@ -38,7 +39,8 @@ pub struct Program {
     pub tasks: Vec<Task>,
     /// Bytes of each datum.
     pub sizes: Vec<u64>,
-    /// Where each one lies in the beginning: the host, or the GPU with this number, modulo their number.
+    /// Where each one lies in the beginning: the host, or the GPU with this number, modulo their
+    /// number.
     pub lies: Vec<Option<usize>>,
     /// Rows and columns.
     pub grid: (usize, usize),
@@ -100,7 +102,8 @@ pub fn gemm(machine: &Machine) -> Program {
     program
 }
 
-/// A stencil of four points on 30,000 by 30,000, so many times (500 in the thesis), 16 blocks of rows. A block's edge rows are data of their own.
+/// A stencil of four points on 30,000 by 30,000, so many times (500 in the thesis), 16 blocks of
+/// rows. A block's edge rows are data of their own.
 #[must_use]
 pub fn jacobi(machine: &Machine, times: usize) -> Program {
     let (blocks, side) = (16, 30_000_u64);
@@ -121,7 +124,8 @@ pub fn jacobi(machine: &Machine, times: usize) -> Program {
     program
 }
 
-/// A = L Lᵀ, 28,000 by 28,000 in blocks of 2000, right-looking. The factorization of a block fills half of a GPU, at a tenth of its speed.
+/// A = L Lᵀ, 28,000 by 28,000 in blocks of 2000, right-looking. The factorization of a block fills
+/// half of a GPU, at a tenth of its speed.
 #[must_use]
 pub fn cholesky(machine: &Machine) -> Program {
     let (tiles, side) = (14, 2000.0_f64);
@@ -132,25 +136,42 @@ pub fn cholesky(machine: &Machine) -> Program {
     for k in 0..tiles {
         program.small_task(0, (k, k), time(cube / 3.0, machine.product / 10.0), 0.5, &[changes(tile(k, k))]);
         for i in k + 1..tiles {
-            program.task(1, (i, k), time(cube, machine.product * 0.6), &[reads(tile(k, k)), changes(tile(i, k))]);
+            program.task(
+                1,
+                (i, k),
+                time(cube, machine.product * 0.6),
+                &[reads(tile(k, k)), changes(tile(i, k))],
+            );
         }
         for i in k + 1..tiles {
-            program.task(2, (i, i), time(cube, machine.product * 0.8), &[reads(tile(i, k)), changes(tile(i, i))]);
+            program.task(
+                2,
+                (i, i),
+                time(cube, machine.product * 0.8),
+                &[reads(tile(i, k)), changes(tile(i, i))],
+            );
             for j in k + 1..i {
-                program.task(3, (i, j), time(2.0 * cube, machine.product), &[reads(tile(i, k)), reads(tile(j, k)), changes(tile(i, j))]);
+                program.task(
+                    3,
+                    (i, j),
+                    time(2.0 * cube, machine.product),
+                    &[reads(tile(i, k)), reads(tile(j, k)), changes(tile(i, j))],
+                );
             }
         }
     }
     program
 }
 
-/// Ten million bodies in the plane, in 32 strips, denser in the middle, ten steps: the strip's cells are summed up, each body feels those nearby (of its strip and the two beside it) and all
+/// Ten million bodies in the plane, in 32 strips, denser in the middle, ten steps: the strip's
+/// cells are summed up, each body feels those nearby (of its strip and the two beside it) and all
 /// cells, 5000 interactions of 20 flops on average, and moves.
 #[must_use]
 pub fn nbody(machine: &Machine) -> Program {
     let (strips, bodies, steps) = (32, 1e7, 10);
     let mut program = Program::new("N-body", (strips, 1));
-    let density: Vec<f64> = (0..strips).map(|at| 1.0 + 3.0 * (-((at as f64 - 15.5) / 6.0).powi(2)).exp()).collect();
+    let density: Vec<f64> =
+        (0..strips).map(|at| 1.0 + 3.0 * (-((at as f64 - 15.5) / 6.0).powi(2)).exp()).collect();
     let sum: f64 = density.iter().sum();
     let count: Vec<f64> = density.iter().map(|d| bodies * d / sum).collect();
     let of: Vec<usize> = count.iter().map(|n| program.data(1, (n * 40.0) as u64)).collect();
@@ -158,23 +179,37 @@ pub fn nbody(machine: &Machine) -> Program {
     let cells = program.data(strips, 256 << 10);
     for _ in 0..steps {
         for at in 0..strips {
-            program.task(0, (at, 0), time(count[at] * 80.0, machine.stream), &[reads(of[at]), writes(cells + at)]);
+            program.task(
+                0,
+                (at, 0),
+                time(count[at] * 80.0, machine.stream),
+                &[reads(of[at]), writes(cells + at)],
+            );
         }
         for at in 0..strips {
             let beside = [at.checked_sub(1), (at + 1 < strips).then_some(at + 1)];
             let near = beside.into_iter().flatten().chain([at]).map(|strip| reads(of[strip]));
-            let uses: Vec<Use> = near.chain((0..strips).map(|strip| reads(cells + strip))).chain([writes(force[at])]).collect();
+            let uses: Vec<Use> = near
+                .chain((0..strips).map(|strip| reads(cells + strip)))
+                .chain([writes(force[at])])
+                .collect();
             let interactions = count[at] * 5000.0 * (density[at] * strips as f64 / sum).sqrt();
             program.task(1, (at, 0), time(interactions * 20.0, machine.flops), &uses);
         }
         for at in 0..strips {
-            program.task(2, (at, 0), time(count[at] * 100.0, machine.stream), &[reads(force[at]), changes(of[at])]);
+            program.task(
+                2,
+                (at, 0),
+                time(count[at] * 100.0, machine.stream),
+                &[reads(force[at]), changes(of[at])],
+            );
         }
     }
     program
 }
 
-/// 10,000 by 10,000 in blocks of 2500, each compressed to rank 100 (20 n³ flops at a tenth of the GPU's speed, of which it fills half), then 20 products with a vector.
+/// 10,000 by 10,000 in blocks of 2500, each compressed to rank 100 (20 n³ flops at a tenth of the
+/// GPU's speed, of which it fills half), then 20 products with a vector.
 #[must_use]
 pub fn low_rank(machine: &Machine) -> Program {
     let (blocks, side, rank, products) = (4, 2500_u64, 100_u64, 20);
@@ -195,11 +230,18 @@ pub fn low_rank(machine: &Machine) -> Program {
         for i in 0..blocks {
             for j in 0..blocks {
                 let at = i * blocks + j;
-                program.small_task(1, (i, j), multiply, 0.25, &[reads(factors + at), reads(vector + j), writes(parts + at)]);
+                program.small_task(
+                    1,
+                    (i, j),
+                    multiply,
+                    0.25,
+                    &[reads(factors + at), reads(vector + j), writes(parts + at)],
+                );
             }
         }
         for i in 0..blocks {
-            let uses: Vec<Use> = (0..blocks).map(|j| reads(parts + i * blocks + j)).chain([writes(vector + i)]).collect();
+            let uses: Vec<Use> =
+                (0..blocks).map(|j| reads(parts + i * blocks + j)).chain([writes(vector + i)]).collect();
             program.small_task(2, (i, 0), 2_000, 0.1, &uses);
         }
     }
@@ -235,7 +277,8 @@ pub fn serial() -> Program {
     program
 }
 
-/// A binary tree of nine levels: a task changes the datum of its left parent and reads that of its right one; those of the first level change one of their own.
+/// A binary tree of nine levels: a task changes the datum of its left parent and reads that of its
+/// right one; those of the first level change one of their own.
 #[must_use]
 pub fn reduction() -> Program {
     let leaves = 256;
@@ -244,7 +287,9 @@ pub fn reduction() -> Program {
     (0..leaves).for_each(|at| program.task(0, (at, 0), SYNTHETIC.0, &[changes(at)]));
     let mut step = 1;
     while step < leaves {
-        (0..leaves).step_by(2 * step).for_each(|at| program.task(1, (at, 0), SYNTHETIC.0, &[changes(at), reads(at + step)]));
+        (0..leaves)
+            .step_by(2 * step)
+            .for_each(|at| program.task(1, (at, 0), SYNTHETIC.0, &[changes(at), reads(at + step)]));
         step *= 2;
     }
     program

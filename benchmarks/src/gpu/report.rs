@@ -1,4 +1,5 @@
-//! The tables of `docs/gpu-model.md`: what is compared, and the generated part of the page. It is the same on every machine.
+//! The tables of `docs/gpu-model.md`: what is compared, and the generated part of the page. It is
+//! the same on every machine.
 
 use placement::online::{EarliestStart, LeastLoaded};
 use placement::policy::Policy;
@@ -33,7 +34,9 @@ pub fn automatic(program: &Program, machine: Machine, setting: Setting) -> Outco
 }
 
 fn by_chance(program: &Program, machine: Machine) -> u64 {
-    let span = |seed| simulate(program, machine, USUAL, Mapping::Fixed(&fixed::by_chance(program, machine.gpus, seed))).span;
+    let span = |seed| {
+        simulate(program, machine, USUAL, Mapping::Fixed(&fixed::by_chance(program, machine.gpus, seed))).span
+    };
     let mut spans: Vec<u64> = (1..=SEEDS).map(span).collect();
     spans.sort_unstable();
     spans[spans.len() / 2]
@@ -55,7 +58,11 @@ fn compared(program: &Program, machine: Machine) -> String {
     let (auto, ahead) = (automatic(program, machine, USUAL), automatic(program, machine, AHEAD));
     let parla = run(program, machine, EAGER, &mut Counting);
     let is_searched = machine.gpus > 1 && program.tasks.len() <= SEARCHED;
-    let searched = if is_searched { format!("{:.3}", ratio(fixed::searched(program, machine, USUAL, &gpus, TRIES))) } else { "-".into() };
+    let searched = if is_searched {
+        format!("{:.3}", ratio(fixed::searched(program, machine, USUAL, &gpus, TRIES)))
+    } else {
+        "-".into()
+    };
     format!(
         "| {} | {} | {name} | {:.1} | **{:.3}** | {:.3} | {:.2} | {:.2} | {:.2} | {searched} | {:.1} / {:.1} |",
         program.name,
@@ -87,8 +94,15 @@ fn comparison(page: &mut String, machine: Machine) {
 
 /// Something left out, each.
 fn parts(page: &mut String, machine: Machine) {
-    let _ = writeln!(page, "\n## {}, 4 GPUs: with something left out (the stencil applied 100 times)\n", machine.name);
-    let _ = writeln!(page, "| program | automatic | no prefetch | in the order of creation | nothing taken from others | `estmc` | load alone |\n|---|---:|---:|---:|---:|---:|---:|");
+    let _ = writeln!(
+        page,
+        "\n## {}, 4 GPUs: with something left out (the stencil applied 100 times)\n",
+        machine.name
+    );
+    let _ = writeln!(
+        page,
+        "| program | automatic | no prefetch | in the order of creation | nothing taken from others | `estmc` | load alone |\n|---|---:|---:|---:|---:|---:|---:|"
+    );
     for program in programs::all(&machine, TIMES / 5) {
         let (_, best) = fixed::best(&program, machine, USUAL);
         let ratio = |outcome: Outcome| format!("{:.3}", outcome.span as f64 / best.span as f64);
@@ -106,14 +120,19 @@ fn parts(page: &mut String, machine: Machine) {
 
 /// Little memory.
 fn pressure(page: &mut String) {
-    let _ = writeln!(page, "\n## Little memory, 4 GPUs: automatic (placed ahead) against the best fixed mapping, copies evicted\n");
-    let _ = writeln!(page, "| program | machine | a quarter of the memory | an eighth |\n|---|---|---:|---:|");
+    let _ = writeln!(
+        page,
+        "\n## Little memory, 4 GPUs: automatic (placed ahead) against the best fixed mapping, copies evicted\n"
+    );
+    let _ =
+        writeln!(page, "| program | machine | a quarter of the memory | an eighth |\n|---|---|---:|---:|");
     for machine in [RTX, A100] {
         for program in programs::all(&machine, TIMES / 5).into_iter().filter(is_large) {
             let cell = |part: u64| {
                 let machine = Machine { memory: machine.memory / part, ..machine };
                 let (_, best) = fixed::best(&program, machine, USUAL);
-                let (auto, ahead) = (automatic(&program, machine, USUAL), automatic(&program, machine, AHEAD));
+                let (auto, ahead) =
+                    (automatic(&program, machine, USUAL), automatic(&program, machine, AHEAD));
                 let ratio = |outcome: &Outcome| outcome.span as f64 / best.span as f64;
                 format!("{:.2} ({:.2}); {} / {}", ratio(&auto), ratio(&ahead), auto.evicted, best.evicted)
             };
@@ -144,7 +163,13 @@ pub fn costs() -> String {
     for program in programs::all(&A100, TIMES) {
         let outcome = automatic(&program, A100, USUAL);
         let each = |time: std::time::Duration| time.as_nanos() / program.tasks.len() as u128;
-        let _ = writeln!(lines, "{}: {} ns for the order of tasks, {} ns for placing one", program.name, each(outcome.order), each(outcome.mapping));
+        let _ = writeln!(
+            lines,
+            "{}: {} ns for the order of tasks, {} ns for placing one",
+            program.name,
+            each(outcome.order),
+            each(outcome.mapping)
+        );
     }
     lines
 }

@@ -20,7 +20,11 @@ fn automatic_is_within_a_twentieth_of_the_best_fixed_mapping() {
             for gpus in [1, 2, 4] {
                 let (auto, best) = against_fixed(&program, machine.with(gpus));
                 let name = format!("{} on {gpus} {}", program.name, machine.name);
-                assert!(auto * 20 <= best * 21, "{name}: {:.3} of the best fixed mapping", auto as f64 / best as f64);
+                assert!(
+                    auto * 20 <= best * 21,
+                    "{name}: {:.3} of the best fixed mapping",
+                    auto as f64 / best as f64
+                );
             }
         }
     }
@@ -56,7 +60,8 @@ fn a_chain_stays_where_it_is() {
     }
 }
 
-/// Every datum goes to where it is read, no GPU computes two tasks at a time that fill it, and the time is never less than the work.
+/// Every datum goes to where it is read, no GPU computes two tasks at a time that fill it, and the
+/// time is never less than the work.
 #[test]
 fn the_model_keeps_its_own_rules() {
     for program in programs::all(&A100, 4) {
@@ -68,7 +73,10 @@ fn the_model_keeps_its_own_rules() {
         }
         let alone = automatic(&program, A100.with(1), USUAL);
         assert_eq!(alone.moved[2], 0, "{}: nobody else is there", program.name);
-        let read: u64 = (0..program.sizes.len()).filter(|&datum| program.lies[datum].is_none() && reads_first(&program, datum)).map(|datum| program.sizes[datum]).sum();
+        let read: u64 = (0..program.sizes.len())
+            .filter(|&datum| program.lies[datum].is_none() && reads_first(&program, datum))
+            .map(|datum| program.sizes[datum])
+            .sum();
         assert_eq!(alone.moved[0], read, "{}: what is read first comes once", program.name);
     }
 }
@@ -78,7 +86,8 @@ fn reads_first(program: &Program, datum: usize) -> bool {
     uses.next().is_some_and(|used| used.reads)
 }
 
-/// Room for three tiles more than a task needs: nothing hangs, and what is dirty goes to the host first.
+/// Room for three tiles more than a task needs: nothing hangs, and what is dirty goes to the host
+/// first.
 #[test]
 fn it_ends_with_hardly_any_memory() {
     for setting in [USUAL, AHEAD, Setting { prefetch: false, ..USUAL }] {
@@ -105,10 +114,19 @@ fn copies_hide_behind_kernels() {
 #[test]
 fn copies_set_out_before_the_task_they_are_for_is_ready() {
     let (time, bytes) = programs::SYNTHETIC;
-    let uses = |at: usize| vec![Use { datum: 0, reads: true, writes: true }, Use { datum: at, reads: true, writes: false }];
+    let uses = |at: usize| {
+        vec![Use { datum: 0, reads: true, writes: true }, Use { datum: at, reads: true, writes: false }]
+    };
     let task = |at| Task { function: 0, uses: uses(at), time, share: 1.0, place: (0, 0) };
-    let program = Program { name: "chain", tasks: (1..=10).map(task).collect(), sizes: vec![bytes; 11], lies: vec![None; 11], grid: (1, 1) };
-    let span = |prefetch| simulate(&program, RTX, Setting { prefetch, ..USUAL }, Mapping::Fixed(&[0; 10])).span;
+    let program = Program {
+        name: "chain",
+        tasks: (1..=10).map(task).collect(),
+        sizes: vec![bytes; 11],
+        lies: vec![None; 11],
+        grid: (1, 1),
+    };
+    let span =
+        |prefetch| simulate(&program, RTX, Setting { prefetch, ..USUAL }, Mapping::Fixed(&[0; 10])).span;
     let copy = RTX.copy(None, Some(0), bytes);
     assert!(span(true) <= 10 * (time + 10_000) + 2 * copy, "{}", span(true));
     assert!(span(false) >= 10 * (time + copy), "{}", span(false));
@@ -117,7 +135,8 @@ fn copies_set_out_before_the_task_they_are_for_is_ready() {
 #[test]
 fn longer_paths_first_shortens_the_factorization() {
     let program = programs::cholesky(&A100);
-    let [path, creation] = [true, false].map(|by_path| automatic(&program, A100, Setting { by_path, ..USUAL }).span);
+    let [path, creation] =
+        [true, false].map(|by_path| automatic(&program, A100, Setting { by_path, ..USUAL }).span);
     assert!(path < creation, "{path} {creation}");
 }
 
@@ -134,7 +153,14 @@ fn an_idle_gpu_takes_tasks_that_were_placed_on_others() {
     }
     let program = programs::independent();
     let setting = Setting { placed: 100, ..USUAL };
-    let [alone, helped] = [false, true].map(|steals| run(&program, RTX, Setting { steals, ..setting }, &mut First));
+    let [alone, helped] =
+        [false, true].map(|steals| run(&program, RTX, Setting { steals, ..setting }, &mut First));
     assert_eq!(alone.stolen, 0);
-    assert!(helped.stolen > 100 && helped.span * 2 < alone.span, "{} {} {}", helped.stolen, helped.span, alone.span);
+    assert!(
+        helped.stolen > 100 && helped.span * 2 < alone.span,
+        "{} {} {}",
+        helped.stolen,
+        helped.span,
+        alone.span
+    );
 }

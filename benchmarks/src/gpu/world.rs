@@ -1,7 +1,10 @@
 //! The simulator: events, the life of a task, and where it goes.
 //!
-//! A task is *made*; it is *placed* on a GPU ([`placing`]). It is *admitted* when all that it waits for is admitted: then it has its room on the GPU, for which others' copies may have to go, and each of its copies sets out as soon as the task has ended
-//! that writes it. Room is only given to tasks whose predecessors have theirs, so that the first of those that have it can always run: no deadlock, however little room there is.
+//! A task is *made*; it is *placed* on a GPU ([`placing`]). It is *admitted* when all that it waits
+//! for is admitted: then it has its room on the GPU, for which others' copies may have to go, and
+//! each of its copies sets out as soon as the task has ended that writes it. Room is only given to
+//! tasks whose predecessors have theirs, so that the first of those that have it can always run: no
+//! deadlock, however little room there is.
 
 use core::ops::Range;
 use std::cmp::Reverse;
@@ -26,10 +29,12 @@ mod placing;
 
 /// Nanoseconds between the creation of two tasks.
 const CREATE: Time = 2_000;
-/// Tasks of a GPU that have room there, or wait for copies: beyond those in streams some whose copies come meanwhile.
+/// Tasks of a GPU that have room there, or wait for copies: beyond those in streams some whose
+/// copies come meanwhile.
 const ADMITTED: usize = 2 * STREAMS;
 
-/// Nanoseconds from the end of a task to the launch of one that was placed only then: the host has to see the one and to begin the other.
+/// Nanoseconds from the end of a task to the launch of one that was placed only then: the host has
+/// to see the one and to begin the other.
 const HOST: Time = 10_000;
 
 /// What may differ between runs.
@@ -39,9 +44,11 @@ pub struct Setting {
     pub prefetch: bool,
     /// Tasks for each GPU that are placed, wait for no other task, and have not ended.
     pub placed: usize,
-    /// Tasks for each GPU that are placed and wait for others; 0: none, and what a task's end is followed by is known [`HOST`] later.
+    /// Tasks for each GPU that are placed and wait for others; 0: none, and what a task's end is
+    /// followed by is known [`HOST`] later.
     pub ahead: usize,
-    /// A task that would leave its data waits until it is ready, and few are placed of which nobody knows how long they take.
+    /// A task that would leave its data waits until it is ready, and few are placed of which nobody
+    /// knows how long they take.
     pub patient: bool,
     /// A GPU that has nothing to do takes tasks from others.
     pub steals: bool,
@@ -50,11 +57,19 @@ pub struct Setting {
 }
 
 /// The library's: tasks are placed when they are ready.
-pub const USUAL: Setting = Setting { prefetch: true, placed: 2 * STREAMS, ahead: 0, patient: true, steals: true, by_path: true };
+pub const USUAL: Setting =
+    Setting { prefetch: true, placed: 2 * STREAMS, ahead: 0, patient: true, steals: true, by_path: true };
 /// The same, some of them before.
 pub const AHEAD: Setting = Setting { ahead: STREAMS, ..USUAL };
 /// As Parla's mapper: every task as soon as it is made, in that order, once and for all.
-pub const EAGER: Setting = Setting { prefetch: true, placed: usize::MAX, ahead: usize::MAX, patient: false, steals: false, by_path: false };
+pub const EAGER: Setting = Setting {
+    prefetch: true,
+    placed: usize::MAX,
+    ahead: usize::MAX,
+    patient: false,
+    steals: false,
+    by_path: false,
+};
 
 /// Who says where tasks go.
 pub enum Mapping<'a> {
@@ -172,7 +187,12 @@ struct World<'a> {
 /// # Panics
 /// If the program cannot run on: a mistake of the model.
 #[must_use]
-pub fn simulate<'a>(program: &'a Program, machine: Machine, setting: Setting, mapping: Mapping<'a>) -> Outcome {
+pub fn simulate<'a>(
+    program: &'a Program,
+    machine: Machine,
+    setting: Setting,
+    mapping: Mapping<'a>,
+) -> Outcome {
     let mut world = World::new(program, machine, setting, mapping);
     world.at(0, Event::Make);
     while let Some(Reverse((now, _, event))) = world.events.pop() {
@@ -201,14 +221,26 @@ fn jobs(program: &Program) -> Vec<Job> {
                 readers.push(at);
             }
             let bytes = program.sizes[used.datum];
-            jobs[at].uses.push(ahead::Use { datum: used.datum, bytes, reads: used.reads, writes: used.writes });
+            jobs[at].uses.push(ahead::Use {
+                datum: used.datum,
+                bytes,
+                reads: used.reads,
+                writes: used.writes,
+            });
             jobs[at].kind.bytes += bytes;
         }
         before.sort_unstable();
         before.dedup();
         before.iter().for_each(|&one| jobs[one].after.push(at));
         let count = before.len();
-        jobs[at] = Job { before, unended: count, unplaced: count, unadmitted: count, entered: vec![false; task.uses.len()], ..core::mem::take(&mut jobs[at]) };
+        jobs[at] = Job {
+            before,
+            unended: count,
+            unplaced: count,
+            unadmitted: count,
+            entered: vec![false; task.uses.len()],
+            ..core::mem::take(&mut jobs[at])
+        };
         jobs[at].kind.function = task.function;
     }
     jobs
@@ -280,7 +312,11 @@ impl<'a> World<'a> {
         let task = self.made;
         self.made += 1;
         let expected = self.times.expected(self.jobs[task].kind);
-        let before: Vec<Id> = self.jobs[task].before.iter().filter_map(|&b| self.jobs[b].id.filter(|_| self.setting.by_path)).collect();
+        let before: Vec<Id> = self.jobs[task]
+            .before
+            .iter()
+            .filter_map(|&b| self.jobs[b].id.filter(|_| self.setting.by_path))
+            .collect();
         let begin = Instant::now();
         let id = self.order.add(0, if self.setting.by_path { expected } else { 0 }, &before);
         self.outcome.order += begin.elapsed();

@@ -1,7 +1,9 @@
-//! What there is to do: a square mesh that is cut into patches, and refined along a front that moves through it.
+//! What there is to do: a square mesh that is cut into patches, and refined along a front that
+//! moves through it.
 //!
-//! The shape is that of `examples/distributed/mesh.c`: a circle that grows around a corner; what it crosses is cut into four, some times, and
-//! stays cut; cells that it crosses are ten times the work of others. How fine the patches are changes neither cells nor work, only who has them.
+//! The shape is that of `examples/distributed/mesh.c`: a circle that grows around a corner; what it
+//! crosses is cut into four, some times, and stays cut; cells that it crosses are ten times the
+//! work of others. How fine the patches are changes neither cells nor work, only who has them.
 
 use super::Time;
 use std::ops::Range;
@@ -85,7 +87,11 @@ impl Load {
         let (across, of_patch) = (mesh.cells * size, mesh.cells / mesh.side);
         let first = |patch: u32| {
             let at = move |i: u32, n: u32| (n * of_patch + i) * size;
-            let cell = move |i: u32| Cell { x: at(i % of_patch, patch % mesh.side), y: at(i / of_patch, patch / mesh.side), size };
+            let cell = move |i: u32| Cell {
+                x: at(i % of_patch, patch % mesh.side),
+                y: at(i / of_patch, patch / mesh.side),
+                size,
+            };
             (0..of_patch * of_patch).map(cell).collect::<Vec<_>>()
         };
         let mut all: Vec<Vec<Cell>> = (0..mesh.side * mesh.side).map(first).collect();

@@ -1,7 +1,8 @@
 //! A node: its cores, what waits for them, and which of it a core takes next.
 //!
-//! A core takes the newest piece of a handler that it has begun, else the oldest handler that waits, else the oldest piece of another core: the order of the library's deques.
-//! A handler that waits for its pieces does not keep its core.
+//! A core takes the newest piece of a handler that it has begun, else the oldest handler that
+//! waits, else the oldest piece of another core: the order of the library's deques. A handler that
+//! waits for its pieces does not keep its core.
 
 use super::{Setting, Time};
 use placement::steal::Thief;

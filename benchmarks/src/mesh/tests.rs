@@ -3,14 +3,25 @@
 use super::*;
 
 const CELL: Time = 10_000;
-const SMALL: Mesh = Mesh { cells: 60, side: 20, deepest: 5, piece: 64, steps: 4, has_front: true, cell: CELL };
+const SMALL: Mesh =
+    Mesh { cells: 60, side: 20, deepest: 5, piece: 64, steps: 4, has_front: true, cell: CELL };
 /// Questions in vain have been answered by then.
 const PAUSE: Time = 10 * MESSAGE;
-const FEW: Setting = Setting { nodes: 5, cores: 4, deal: Deal::Rows, moves: false, keeps: KEPT, pause: PAUSE, tasks: false, seed: 1 };
+const FEW: Setting = Setting {
+    nodes: 5,
+    cores: 4,
+    deal: Deal::Rows,
+    moves: false,
+    keeps: KEPT,
+    pause: PAUSE,
+    tasks: false,
+    seed: 1,
+};
 
 /// Each of the four, in the order (stay, move) without tasks, then with.
 fn all(setting: Setting, load: &Load) -> [Outcome; 4] {
-    [(false, false), (true, false), (false, true), (true, true)].map(|(moves, tasks)| simulate(Setting { moves, tasks, ..setting }, load))
+    [(false, false), (true, false), (false, true), (true, true)]
+        .map(|(moves, tasks)| simulate(Setting { moves, tasks, ..setting }, load))
 }
 
 #[test]

@@ -8,7 +8,8 @@ use super::graph::{Kind, Task};
 pub enum Activity {
     /// Runs a kernel.
     Compute,
-    /// Waits in a barrier for threads of its gang that have not come, or waits for their slower work.
+    /// Waits in a barrier for threads of its gang that have not come, or waits for their slower
+    /// work.
     Spin,
     /// Blocked in a receive.
     Receive,
@@ -22,14 +23,8 @@ pub enum Activity {
 
 impl Activity {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 6] = [
-        Self::Compute,
-        Self::Spin,
-        Self::Receive,
-        Self::Send,
-        Self::Overhead,
-        Self::Idle,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Compute, Self::Spin, Self::Receive, Self::Send, Self::Overhead, Self::Idle];
 
     /// Its name in tables and plots.
     #[must_use]
@@ -60,11 +55,7 @@ impl Clock {
     /// Idle from time zero on.
     #[must_use]
     pub const fn new() -> Self {
-        Self {
-            activity: Activity::Idle,
-            since: 0,
-            shares: [0; 6],
-        }
+        Self { activity: Activity::Idle, since: 0, shares: [0; 6] }
     }
 
     /// What the worker does now.
@@ -128,16 +119,11 @@ pub struct Path {
     pub queued: Time,
 }
 
-/// Walks back from the task that ended last: to the task that made it ready or, from a receive that had to wait, to the panel
-/// whose message it waited for.
+/// Walks back from the task that ended last: to the task that made it ready or, from a receive that
+/// had to wait, to the panel whose message it waited for.
 #[must_use]
-pub fn critical_path(
-    graphs: &[Vec<Task>],
-    times: &[Vec<Times>],
-    owner: impl Fn(usize) -> usize,
-) -> Path {
-    let all =
-        (0..graphs.len()).flat_map(|rank| (0..graphs[rank].len()).map(move |task| (rank, task)));
+pub fn critical_path(graphs: &[Vec<Task>], times: &[Vec<Times>], owner: impl Fn(usize) -> usize) -> Path {
+    let all = (0..graphs.len()).flat_map(|rank| (0..graphs[rank].len()).map(move |task| (rank, task)));
     let Some(mut here) = all.max_by_key(|&(rank, task)| times[rank][task].end) else {
         return Path::default();
     };
@@ -149,11 +135,7 @@ pub fn critical_path(
         let owned = owner(task.step) == rank;
         match task.kind {
             Kind::Panel if owned => {
-                let computed = if at.send > 0 {
-                    at.send.min(until)
-                } else {
-                    until
-                };
+                let computed = if at.send > 0 { at.send.min(until) } else { until };
                 path.messages += until - computed;
                 path.panel += computed - at.start;
             }

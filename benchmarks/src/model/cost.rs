@@ -1,22 +1,26 @@
-//! What things cost in the model. All parameters are here, each with where it comes from; times are in microseconds.
+//! What things cost in the model. All parameters are here, each with where it comes from; times are
+//! in microseconds.
 //!
-//! The orders of magnitude are those of the paper's machine (two 20-core Skylake 6148, double precision, one-threaded BLAS)
-//! and of this runtime on the machine it is developed on. None was fitted to a result; `docs/models/victim.md` says what
-//! happens when the ones that matter most are changed.
+//! The orders of magnitude are those of the paper's machine (two 20-core Skylake 6148, double
+//! precision, one-threaded BLAS) and of this runtime on the machine it is developed on. None was
+//! fitted to a result; `docs/models/victim.md` says what happens when the ones that matter most are
+//! changed.
 
 use super::Factorization;
 
-/// Rows and columns of a tile, unless a run says otherwise: what the paper's library takes by default on processors.
+/// Rows and columns of a tile, unless a run says otherwise: what the paper's library takes by
+/// default on processors.
 pub const TILE: f64 = 256.0;
 
-/// Floating-point operations per microsecond of one core in large matrix products: 40 Gflop/s, two thirds of the peak at
-/// AVX-512 base clock.
+/// Floating-point operations per microsecond of one core in large matrix products: 40 Gflop/s, two
+/// thirds of the peak at AVX-512 base clock.
 const PRODUCT_RATE: f64 = 40e3;
 /// The same in triangular solves and symmetric updates of one tile.
 const SOLVE_RATE: f64 = 30e3;
 /// In the factorization of one diagonal tile.
 const DIAGONAL_RATE: f64 = 15e3;
-/// In a panel of LU or QR, whose columns are factored one by one by matrix-vector operations that miss the cache.
+/// In a panel of LU or QR, whose columns are factored one by one by matrix-vector operations that
+/// miss the cache.
 const PANEL_RATE: f64 = 8e3;
 
 /// Between the ranks: bytes per microsecond of one pair of ranks (6 GB/s).
@@ -40,9 +44,11 @@ pub const FORK: f64 = 2.0;
 pub const BARRIER: f64 = 1.0;
 /// Blocks of columns of a panel, with a barrier after each: 256 columns in blocks of 16.
 pub const PANEL_STEPS: f64 = 16.0;
-/// Ready tasks in a deque from which on its owner runs a new task at once: what libomp and this runtime do.
+/// Ready tasks in a deque from which on its owner runs a new task at once: what libomp and this
+/// runtime do.
 pub const DEQUE_LIMIT: usize = 256;
-/// Every compute time is multiplied by a random factor within this distance of one: caches, clocks, interrupts.
+/// Every compute time is multiplied by a random factor within this distance of one: caches, clocks,
+/// interrupts.
 pub const NOISE: f64 = 0.1;
 
 /// Cholesky's diagonal tile of `n` rows: n³/3.

@@ -1,7 +1,8 @@
 //! The threads of a panel: fork, and an end that all of them reach together.
 //!
-//! The threads meet in barriers that the scheduler does not see: whoever has come spins. So nothing is decided between the
-//! start of the last thread and the end, and one calculation stands for all barriers.
+//! The threads meet in barriers that the scheduler does not see: whoever has come spins. So nothing
+//! is decided between the start of the last thread and the end, and one calculation stands for all
+//! barriers.
 
 use super::account::Activity;
 use super::worker::{Frame, Item};
@@ -30,24 +31,15 @@ fn ult_item(gang: usize, number: usize) -> NonNull<u8> {
 }
 
 impl World {
-    /// The worker forks a region of `threads` threads that share `tiles` tiles, and becomes its thread 0.
+    /// The worker forks a region of `threads` threads that share `tiles` tiles, and becomes its
+    /// thread 0.
     pub fn fork(&mut self, worker: usize, threads: usize, tiles: usize, tile: f64) {
         let level = self.workers[worker].tag.level + 1;
-        let tag = GangTag {
-            id: next_id(),
-            level,
-        };
+        let tag = GangTag { id: next_id(), level };
         let share = |number: usize| (tiles - number).div_ceil(threads);
-        let steps = (0..threads)
-            .map(|number| share(number) as f64 * tile / cost::PANEL_STEPS)
-            .collect();
+        let steps = (0..threads).map(|number| share(number) as f64 * tile / cost::PANEL_STEPS).collect();
         let gang = self.gangs.len();
-        self.gangs.push(Gang {
-            tag,
-            steps,
-            begun: vec![None; threads],
-            spins: Vec::new(),
-        });
+        self.gangs.push(Gang { tag, steps, begun: vec![None; threads], spins: Vec::new() });
         if self.config.gangs {
             self.push_gang(worker, gang, threads);
         } else {
@@ -60,19 +52,10 @@ impl World {
     fn push_gang(&mut self, worker: usize, gang: usize, threads: usize) {
         let (rank, count) = (self.rank_of(worker), self.config.workers);
         let first = rank * count;
-        let loads: Vec<u32> = (first..first + count)
-            .map(|w| self.workers[w].gang.len() as u32)
-            .collect();
+        let loads: Vec<u32> = (first..first + count).map(|w| self.workers[w].gang.len() as u32).collect();
         let mut places = Vec::new();
         let in_flight = self.ranks[rank].in_flight;
-        reserve(
-            threads - 1,
-            worker - first,
-            &loads,
-            in_flight,
-            &[],
-            &mut places,
-        );
+        reserve(threads - 1, worker - first, &loads, in_flight, &[], &mut places);
         for (number, place) in (1..threads).zip(places) {
             let queue = &self.workers[first + place].gang;
             // SAFETY: one thread runs the model; the pointee is nothing and is never touched.
@@ -85,7 +68,8 @@ impl World {
         self.wake_rank(rank, true);
     }
 
-    /// Begins a thread that was taken out of a gang deque; the worker runs for its gang from now on.
+    /// Begins a thread that was taken out of a gang deque; the worker runs for its gang from now
+    /// on.
     pub fn start_gang_ult(&mut self, worker: usize, item: NonNull<u8>, taking: f64) {
         let rank = self.rank_of(worker);
         self.ranks[rank].items -= 1;
@@ -98,11 +82,7 @@ impl World {
     pub fn start_ult(&mut self, worker: usize, gang: usize, number: usize, taking: f64) {
         self.vain = 0;
         let before = self.workers[worker].tag;
-        self.workers[worker].frames.push(Frame::Ult {
-            gang,
-            number,
-            before,
-        });
+        self.workers[worker].frames.push(Frame::Ult { gang, number, before });
         if self.config.gangs {
             self.workers[worker].tag = self.gangs[gang].tag;
         }
@@ -116,25 +96,20 @@ impl World {
         }
     }
 
-    /// All threads have begun. The first barrier waits for the last to come, the others for the one with most work.
+    /// All threads have begun. The first barrier waits for the last to come, the others for the one
+    /// with most work.
     fn run_together(&mut self, gang: usize) {
         let state = &mut self.gangs[gang];
         let begun: Vec<(usize, Time)> = state.begun.iter().copied().flatten().collect();
-        let at_barrier = begun
-            .iter()
-            .zip(&state.steps)
-            .map(|(&(_, from), &step)| from + nanoseconds(step));
+        let at_barrier = begun.iter().zip(&state.steps).map(|(&(_, from), &step)| from + nanoseconds(step));
         let first = at_barrier.max().unwrap_or(self.now);
         let longest = state.steps.iter().copied().fold(0.0, f64::max);
         let rest = (cost::PANEL_STEPS - 1.0) * (longest + cost::BARRIER) + cost::BARRIER;
         let end = first + nanoseconds(rest);
         let work = |step: f64| nanoseconds(step * cost::PANEL_STEPS);
-        let spin =
-            |(&(_, from), &step): (&(usize, Time), &f64)| (end - from).saturating_sub(work(step));
+        let spin = |(&(_, from), &step): (&(usize, Time), &f64)| (end - from).saturating_sub(work(step));
         state.spins = begun.iter().zip(&state.steps).map(spin).collect();
-        begun
-            .iter()
-            .for_each(|&(worker, _)| self.at(end, Event::Worker(worker)));
+        begun.iter().for_each(|&(worker, _)| self.at(end, Event::Worker(worker)));
     }
 
     /// A thread has ended; the worker goes back to what it ran for before.

@@ -1,8 +1,9 @@
 //! The task graph of a factorization as SLATE writes it, seen by one rank.
 //!
-//! Step k has three outer tasks on columns of tiles: *panel* k (`inout c[k]`), *lookahead* (`in c[k]`, `inout c[k+1]`)
-//! and *trailing* (`in c[k]`, `inout c[k+2]`, `inout c[nt-1]`). So panel k+1 waits for the lookahead of step k only, and
-//! may run beside the trailing update of step k. Columns belong to the ranks in turn; a rank updates its own.
+//! Step k has three outer tasks on columns of tiles: *panel* k (`inout c[k]`), *lookahead* (`in
+//! c[k]`, `inout c[k+1]`) and *trailing* (`in c[k]`, `inout c[k+2]`, `inout c[nt-1]`). So panel k+1
+//! waits for the lookahead of step k only, and may run beside the trailing update of step k.
+//! Columns belong to the ranks in turn; a rank updates its own.
 
 use super::cost;
 use super::{Config, Factorization};
@@ -27,7 +28,8 @@ pub enum Phase {
     Spawn(usize, f64),
     /// Waits for all children: the end of a taskgroup.
     Join,
-    /// Forks a region of this many threads that share so many tiles of this panel time, with barriers, and joins it.
+    /// Forks a region of this many threads that share so many tiles of this panel time, with
+    /// barriers, and joins it.
     Fork(usize, usize, f64),
     /// Sends this many tiles of the step's panel to the other ranks.
     Send(usize),
@@ -78,11 +80,7 @@ pub fn owner(config: &Config, column: usize) -> usize {
 fn panel(config: &Config, rank: usize, step: usize) -> Vec<Phase> {
     let tiles = config.tiles - step;
     if owner(config, step) != rank {
-        return if tiles > 1 {
-            vec![Phase::Receive]
-        } else {
-            Vec::new()
-        };
+        return if tiles > 1 { vec![Phase::Receive] } else { Vec::new() };
     }
     let mut program = match config.what {
         Factorization::Cholesky => vec![
@@ -113,15 +111,8 @@ fn trailing(config: &Config, rank: usize, step: usize) -> Vec<Phase> {
 }
 
 /// The update of those of `columns` that the rank holds.
-fn update(
-    config: &Config,
-    rank: usize,
-    step: usize,
-    columns: std::ops::Range<usize>,
-) -> Vec<Phase> {
-    let mine: Vec<usize> = columns
-        .filter(|&column| owner(config, column) == rank)
-        .collect();
+fn update(config: &Config, rank: usize, step: usize, columns: std::ops::Range<usize>) -> Vec<Phase> {
+    let mine: Vec<usize> = columns.filter(|&column| owner(config, column) == rank).collect();
     if mine.is_empty() {
         return Vec::new();
     }
@@ -155,21 +146,10 @@ struct Builder {
 
 impl Builder {
     fn new(columns: usize) -> Self {
-        Self {
-            tasks: Vec::new(),
-            writer: vec![None; columns],
-            readers: vec![Vec::new(); columns],
-        }
+        Self { tasks: Vec::new(), writer: vec![None; columns], readers: vec![Vec::new(); columns] }
     }
 
-    fn add(
-        &mut self,
-        kind: Kind,
-        step: usize,
-        program: Vec<Phase>,
-        ins: &[usize],
-        inouts: &[usize],
-    ) {
+    fn add(&mut self, kind: Kind, step: usize, program: Vec<Phase>, ins: &[usize], inouts: &[usize]) {
         let me = self.tasks.len();
         let mut before: Vec<usize> = Vec::new();
         for &column in ins {
@@ -184,18 +164,10 @@ impl Builder {
         before.retain(|&one| one != me);
         before.sort_unstable();
         before.dedup();
-        before
-            .iter()
-            .for_each(|&one| self.tasks[one].successors.push(me));
+        before.iter().for_each(|&one| self.tasks[one].successors.push(me));
         let waits_for = before.len();
         let successors = Vec::new();
-        self.tasks.push(Task {
-            kind,
-            step,
-            program,
-            waits_for,
-            successors,
-        });
+        self.tasks.push(Task { kind, step, program, waits_for, successors });
     }
 }
 
@@ -204,19 +176,13 @@ mod tests {
     use super::*;
 
     fn tasks_of(what: Factorization, rank: usize) -> (Config, Vec<Task>) {
-        let config = Config {
-            tiles: 6,
-            ..Config::new(what)
-        };
+        let config = Config { tiles: 6, ..Config::new(what) };
         let tasks = build(&config, rank);
         (config, tasks)
     }
 
     fn find(tasks: &[Task], kind: Kind, step: usize) -> usize {
-        tasks
-            .iter()
-            .position(|task| task.kind == kind && task.step == step)
-            .unwrap()
+        tasks.iter().position(|task| task.kind == kind && task.step == step).unwrap()
     }
 
     #[test]
@@ -225,53 +191,29 @@ mod tests {
         let panel = find(&tasks, Kind::Panel, 1);
         assert_eq!(tasks[panel].waits_for, 1);
         assert_eq!(tasks[find(&tasks, Kind::Lookahead, 0)].successors, [panel]);
-        assert!(
-            !tasks[find(&tasks, Kind::Trailing, 0)]
-                .successors
-                .contains(&panel)
-        );
+        assert!(!tasks[find(&tasks, Kind::Trailing, 0)].successors.contains(&panel));
     }
 
     #[test]
     fn trailing_updates_follow_each_other_and_feed_the_lookahead_after_next() {
         let (_, tasks) = tasks_of(Factorization::Lu, 0);
         let trailing = &tasks[find(&tasks, Kind::Trailing, 0)];
-        assert!(
-            trailing
-                .successors
-                .contains(&find(&tasks, Kind::Trailing, 1))
-        );
-        assert!(
-            trailing
-                .successors
-                .contains(&find(&tasks, Kind::Lookahead, 1))
-        );
+        assert!(trailing.successors.contains(&find(&tasks, Kind::Trailing, 1)));
+        assert!(trailing.successors.contains(&find(&tasks, Kind::Lookahead, 1)));
     }
 
     #[test]
     fn all_tiles_below_the_diagonal_are_updated_once_per_step() {
         let children = |tasks: &[Task], step: usize| -> usize {
-            let of_step = tasks
-                .iter()
-                .filter(|t| t.step == step && t.kind != Kind::Panel);
+            let of_step = tasks.iter().filter(|t| t.step == step && t.kind != Kind::Panel);
             of_step
                 .flat_map(|task| &task.program)
-                .map(|phase| {
-                    if let Phase::Spawn(count, _) = phase {
-                        *count
-                    } else {
-                        0
-                    }
-                })
+                .map(|phase| if let Phase::Spawn(count, _) = phase { *count } else { 0 })
                 .sum()
         };
         for step in 0..5 {
             let left = 5 - step;
-            let both = |what| {
-                (0..2)
-                    .map(|rank| children(&tasks_of(what, rank).1, step))
-                    .sum::<usize>()
-            };
+            let both = |what| (0..2).map(|rank| children(&tasks_of(what, rank).1, step)).sum::<usize>();
             assert_eq!(both(Factorization::Cholesky), left * (left + 1) / 2);
             assert_eq!(both(Factorization::Lu), left * (left + 1));
             assert_eq!(both(Factorization::Qr), left * (left + 1));

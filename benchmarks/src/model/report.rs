@@ -39,9 +39,7 @@ pub fn all(seeds: u64) -> Vec<Report> {
 
 /// The run with the median time.
 fn median(config: Config, seeds: u64) -> Outcome {
-    let mut outcomes: Vec<Outcome> = (1..=seeds)
-        .map(|seed| run(&Config { seed, ..config }))
-        .collect();
+    let mut outcomes: Vec<Outcome> = (1..=seeds).map(|seed| run(&Config { seed, ..config })).collect();
     outcomes.sort_by_key(|outcome| outcome.time);
     outcomes.swap_remove(outcomes.len() / 2)
 }
@@ -71,30 +69,20 @@ fn shapes(what: Factorization) -> Vec<Config> {
     match what {
         Factorization::Cholesky => vec![config],
         _ => vec![
-            Config {
-                panel_threads: 1,
-                gangs: false,
-                ..config
-            },
-            Config {
-                gangs: false,
-                ..config
-            },
+            Config { panel_threads: 1, gangs: false, ..config },
+            Config { gangs: false, ..config },
             config,
         ],
     }
 }
 
-/// Figure 7: all policies with all kinds of panel, relative to history with threads that are no gang.
+/// Figure 7: all policies with all kinds of panel, relative to history with threads that are no
+/// gang.
 fn policies(seeds: u64) -> Report {
     let (mut groups, mut rows) = (Vec::new(), Vec::new());
     let mut series: Vec<Series> = POLICIES.iter().map(|kind| named(kind.name())).collect();
     for what in Factorization::ALL {
-        let plain = Config {
-            policy: Kind::History,
-            gangs: false,
-            ..Config::new(what)
-        };
+        let plain = Config { policy: Kind::History, gangs: false, ..Config::new(what) };
         let base = median(plain, seeds).time as f64;
         for config in shapes(what) {
             groups.push(format!("{}, {}", what.name(), shape(&config)));
@@ -115,16 +103,7 @@ fn policies(seeds: u64) -> Report {
             }
         }
     }
-    let heads = [
-        "factorization",
-        "panel",
-        "policy",
-        "ms",
-        "relative",
-        "overlap",
-        "attempts",
-        "successes",
-    ];
+    let heads = ["factorization", "panel", "policy", "ms", "relative", "overlap", "attempts", "successes"];
     let chart = Chart::new(
         "Time by victim policy and kind of panel",
         "",
@@ -139,81 +118,40 @@ fn policies(seeds: u64) -> Report {
 }
 
 fn named(name: &str) -> Series {
-    Series {
-        name: name.to_string(),
-        values: Vec::new(),
-    }
+    Series { name: name.to_string(), values: Vec::new() }
 }
 
 /// Figure 9: the critical path by cause.
 fn critical_path(seeds: u64) -> Report {
-    let mut layers = [
-        "panel",
-        "messages",
-        "lookahead and trailing",
-        "ready, not begun",
-    ]
-    .map(named);
+    let mut layers = ["panel", "messages", "lookahead and trailing", "ready, not begun"].map(named);
     let (mut bars, mut rows) = (Vec::new(), Vec::new());
-    for config in Factorization::ALL
-        .into_iter()
-        .flat_map(shapes)
-        .filter(|config| shape(config) != "sequential")
+    for config in
+        Factorization::ALL.into_iter().flat_map(shapes).filter(|config| shape(config) != "sequential")
     {
-        let base = median(
-            Config {
-                policy: Kind::History,
-                gangs: false,
-                ..config
-            },
-            seeds,
-        )
-        .time as f64;
+        let base = median(Config { policy: Kind::History, gangs: false, ..config }, seeds).time as f64;
         for policy in POLICIES {
             let path = median(Config { policy, ..config }, seeds).path;
             let parts = [path.panel, path.messages, path.other, path.queued];
             let group = format!("{}, {}", config.what.name(), shape(&config));
             rows.push(row(&[&group, policy.name()], &parts.map(milliseconds)));
-            bars.push(Bar {
-                group,
-                label: policy.name().into(),
-            });
-            layers
-                .iter_mut()
-                .zip(parts)
-                .for_each(|(layer, part)| layer.values.push(part as f64 / base));
+            bars.push(Bar { group, label: policy.name().into() });
+            layers.iter_mut().zip(parts).for_each(|(layer, part)| layer.values.push(part as f64 / base));
         }
     }
     let chart = Chart {
         width: 1000,
-        ..Chart::new(
-            "The critical path by cause",
-            "",
-            "time, relative to history with plain threads",
-        )
+        ..Chart::new("The critical path by cause", "", "time, relative to history with plain threads")
     };
     Report {
         name: "model_critical_path",
-        table: table(
-            &[
-                "run",
-                "policy",
-                "panel ms",
-                "messages ms",
-                "updates ms",
-                "not begun ms",
-            ],
-            &rows,
-        ),
+        table: table(&["run", "policy", "panel ms", "messages ms", "updates ms", "not begun ms"], &rows),
         plot: svg::stacked_bars(&chart, &bars, &layers),
     }
 }
 
 fn row(words: &[&str], numbers: &[f64]) -> Vec<String> {
     let words = words.iter().map(|word| (*word).to_string());
-    words
-        .chain(numbers.iter().map(|number| format!("{number:.1}")))
-        .collect()
+    words.chain(numbers.iter().map(|number| format!("{number:.1}"))).collect()
 }
 
 /// Figure 11 (d): what the workers do in Cholesky, for a small and a large matrix.
@@ -221,40 +159,19 @@ fn workers(seeds: u64) -> Report {
     let mut layers = Activity::ALL.map(|activity| named(activity.name()));
     let (mut bars, mut rows) = (Vec::new(), Vec::new());
     for tiles in [24, 40, 56] {
-        let config = Config {
-            tiles,
-            ..Config::new(Factorization::Cholesky)
-        };
-        let base = median(
-            Config {
-                policy: Kind::History,
-                ..config
-            },
-            seeds,
-        )
-        .time as f64;
+        let config = Config { tiles, ..Config::new(Factorization::Cholesky) };
+        let base = median(Config { policy: Kind::History, ..config }, seeds).time as f64;
         for policy in POLICIES {
             let shares = median(Config { policy, ..config }, seeds).shares;
             let group = format!("{tiles} x {tiles} tiles");
             rows.push(row(&[&group, policy.name()], &shares.map(milliseconds)));
-            bars.push(Bar {
-                group,
-                label: policy.name().into(),
-            });
-            layers
-                .iter_mut()
-                .zip(shares)
-                .for_each(|(layer, share)| layer.values.push(share as f64 / base));
+            bars.push(Bar { group, label: policy.name().into() });
+            layers.iter_mut().zip(shares).for_each(|(layer, share)| layer.values.push(share as f64 / base));
         }
     }
-    let heads = ["matrix", "policy"]
-        .into_iter()
-        .chain(Activity::ALL.map(Activity::name));
-    let chart = Chart::new(
-        "What the workers of a rank do in Cholesky, on average",
-        "",
-        "time, relative to history",
-    );
+    let heads = ["matrix", "policy"].into_iter().chain(Activity::ALL.map(Activity::name));
+    let chart =
+        Chart::new("What the workers of a rank do in Cholesky, on average", "", "time, relative to history");
     Report {
         name: "model_workers",
         table: table(&heads.collect::<Vec<_>>(), &rows),
@@ -267,14 +184,10 @@ fn panels() -> Report {
     let config = Config::new(Factorization::Cholesky);
     let outcomes = POLICIES.map(|policy| run(&Config { policy, ..config }));
     let at = |step: usize| [0, 1, 2].map(|index| milliseconds(outcomes[index].panel_start[step]));
-    let rows: Vec<_> = (0..config.tiles)
-        .map(|step| row(&[&step.to_string()], &at(step)))
-        .collect();
+    let rows: Vec<_> = (0..config.tiles).map(|step| row(&[&step.to_string()], &at(step))).collect();
     let line = |index: usize| Line {
         name: POLICIES[index].name().into(),
-        points: (0..config.tiles)
-            .map(|step| (step as f64, at(step)[index]))
-            .collect(),
+        points: (0..config.tiles).map(|step| (step as f64, at(step)[index])).collect(),
     };
     let chart = Chart::new("When the panels of Cholesky begin", "step", "ms");
     Report {

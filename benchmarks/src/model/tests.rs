@@ -7,10 +7,7 @@ use ult::victim::Kind;
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 
 fn small(what: Factorization) -> Config {
-    Config {
-        tiles: 24,
-        ..Config::new(what)
-    }
+    Config { tiles: 24, ..Config::new(what) }
 }
 
 fn runs(config: Config) -> Vec<Outcome> {
@@ -20,10 +17,7 @@ fn runs(config: Config) -> Vec<Outcome> {
 /// The longest and the shortest time over the seeds.
 fn extremes(config: Config) -> (f64, f64) {
     let times = || runs(config).into_iter().map(|outcome| outcome.time as f64);
-    (
-        times().fold(0.0, f64::max),
-        times().fold(f64::MAX, f64::min),
-    )
+    (times().fold(0.0, f64::max), times().fold(f64::MAX, f64::min))
 }
 
 fn median(config: Config) -> f64 {
@@ -42,10 +36,7 @@ fn gain(config: Config) -> f64 {
 fn the_same_seed_gives_the_same_run_and_another_seed_another() {
     let config = small(Factorization::Lu);
     let again = run(&config);
-    assert_eq!(
-        (run(&config).time, run(&config).steals),
-        (again.time, again.steals)
-    );
+    assert_eq!((run(&config).time, run(&config).steals), (again.time, again.steals));
     assert_ne!(run(&Config { seed: 2, ..config }).time, again.time);
 }
 
@@ -53,73 +44,46 @@ fn the_same_seed_gives_the_same_run_and_another_seed_another() {
 fn the_books_balance() {
     for what in Factorization::ALL {
         for policy in Kind::ALL {
-            let outcome = run(&Config {
-                policy,
-                ..small(what)
-            });
+            let outcome = run(&Config { policy, ..small(what) });
             let path = outcome.path;
-            assert_eq!(
-                path.panel + path.messages + path.other + path.queued,
-                outcome.time,
-                "{what:?}"
-            );
+            assert_eq!(path.panel + path.messages + path.other + path.queued, outcome.time, "{what:?}");
             let shares: Time = outcome.shares.iter().sum();
-            assert!(
-                outcome.time.abs_diff(shares) <= 6,
-                "rounding apart, all time is accounted for"
-            );
+            assert!(outcome.time.abs_diff(shares) <= 6, "rounding apart, all time is accounted for");
             assert!((0.0..=1.0).contains(&outcome.overlap));
         }
     }
 }
 
-/// Policies decide who does what and when, never how much there is to do; and nothing is quicker than its work.
+/// Policies decide who does what and when, never how much there is to do; and nothing is quicker
+/// than its work.
 #[test]
 fn the_work_does_not_depend_on_the_schedule() {
     for what in Factorization::ALL {
         let computed = |policy, gangs| {
-            let outcome = run(&Config {
-                policy,
-                gangs,
-                ..small(what)
-            });
+            let outcome = run(&Config { policy, gangs, ..small(what) });
             let compute = outcome.shares[Activity::Compute as usize] as f64;
             assert!(compute <= outcome.time as f64);
             compute
         };
         let one = computed(Kind::Hybrid, true);
-        for (policy, gangs) in [
-            (Kind::History, true),
-            (Kind::Random, true),
-            (Kind::Hybrid, false),
-        ] {
-            assert!(
-                (computed(policy, gangs) / one - 1.0).abs() < 0.02,
-                "{what:?} {policy:?} {gangs}"
-            );
+        for (policy, gangs) in [(Kind::History, true), (Kind::Random, true), (Kind::Hybrid, false)] {
+            assert!((computed(policy, gangs) / one - 1.0).abs() < 0.02, "{what:?} {policy:?} {gangs}");
         }
     }
 }
 
-/// Figure 2: history keeps the workers at the trailing update, and the next panel, which others wait for, starves.
+/// Figure 2: history keeps the workers at the trailing update, and the next panel, which others
+/// wait for, starves.
 #[test]
 fn history_delays_the_panels_and_hybrid_overlaps_them() {
     let config = small(Factorization::Cholesky);
     for seed in SEEDS {
-        let outcome = |policy| {
-            run(&Config {
-                policy,
-                seed,
-                ..config
-            })
-        };
+        let outcome = |policy| run(&Config { policy, seed, ..config });
         let (history, hybrid) = (outcome(Kind::History), outcome(Kind::Hybrid));
-        // The last steps are too small to be shared out in either case; the second third is where it matters.
+        // The last steps are too small to be shared out in either case; the second third is where
+        // it matters.
         for step in 8..16 {
-            assert!(
-                hybrid.panel_start[step] < history.panel_start[step],
-                "panel {step}, seed {seed}"
-            );
+            assert!(hybrid.panel_start[step] < history.panel_start[step], "panel {step}, seed {seed}");
         }
         assert!(hybrid.overlap > history.overlap, "seed {seed}");
     }
@@ -128,26 +92,15 @@ fn history_delays_the_panels_and_hybrid_overlaps_them() {
 #[test]
 fn hybrid_wins_on_cholesky_with_messages() {
     for messages in [1.0, 2.0] {
-        let config = Config {
-            messages,
-            ..Config::new(Factorization::Cholesky)
-        };
-        let (slowest, _) = extremes(Config {
-            policy: Kind::Hybrid,
-            ..config
-        });
-        let (_, quickest) = extremes(Config {
-            policy: Kind::History,
-            ..config
-        });
-        assert!(
-            slowest < quickest,
-            "messages {messages}: {slowest} {quickest}"
-        );
+        let config = Config { messages, ..Config::new(Factorization::Cholesky) };
+        let (slowest, _) = extremes(Config { policy: Kind::Hybrid, ..config });
+        let (_, quickest) = extremes(Config { policy: Kind::History, ..config });
+        assert!(slowest < quickest, "messages {messages}: {slowest} {quickest}");
     }
 }
 
-/// Figure 7: Cholesky gains most from the policy; LU and QR, once their panels are gangs, next to nothing.
+/// Figure 7: Cholesky gains most from the policy; LU and QR, once their panels are gangs, next to
+/// nothing.
 #[test]
 fn cholesky_gains_more_than_lu_and_qr() {
     let cholesky = gain(Config::new(Factorization::Cholesky));
@@ -161,34 +114,19 @@ fn cholesky_gains_more_than_lu_and_qr() {
 #[test]
 fn most_of_cholesky_s_gain_is_hidden_messages() {
     let config = Config::new(Factorization::Cholesky);
-    let (with, without) = (
-        gain(config),
-        gain(Config {
-            messages: 0.0,
-            ..config
-        }),
-    );
+    let (with, without) = (gain(config), gain(Config { messages: 0.0, ..config }));
     assert!(with > 2.0 * without, "{with} {without}");
 }
 
 #[test]
 fn gangs_are_no_slower_and_cure_history() {
     for what in [Factorization::Lu, Factorization::Qr] {
-        let time = |policy, gangs| {
-            median(Config {
-                policy,
-                gangs,
-                ..small(what)
-            })
-        };
+        let time = |policy, gangs| median(Config { policy, gangs, ..small(what) });
         for policy in Kind::ALL {
             let (on, off) = (time(policy, true), time(policy, false));
             assert!(on <= off * 1.005, "{what:?} {policy:?}: {on} {off}");
         }
-        assert!(
-            time(Kind::History, true) < 0.9 * time(Kind::History, false),
-            "{what:?}"
-        );
+        assert!(time(Kind::History, true) < 0.9 * time(Kind::History, false), "{what:?}");
     }
 }
 
@@ -196,16 +134,9 @@ fn gangs_are_no_slower_and_cure_history() {
 fn threads_of_a_gang_spin_less() {
     for policy in Kind::ALL {
         let spin = |gangs| {
-            let config = Config {
-                policy,
-                gangs,
-                ..small(Factorization::Lu)
-            };
+            let config = Config { policy, gangs, ..small(Factorization::Lu) };
             let outcomes = runs(config);
-            outcomes
-                .iter()
-                .map(|outcome| outcome.shares[Activity::Spin as usize])
-                .sum::<Time>()
+            outcomes.iter().map(|outcome| outcome.shares[Activity::Spin as usize]).sum::<Time>()
         };
         let (on, off) = (spin(true), spin(false));
         assert!(on as f64 <= 1.1 * off as f64, "{policy:?}: {on} {off}");
@@ -215,12 +146,7 @@ fn threads_of_a_gang_spin_less() {
 #[test]
 fn a_threaded_panel_beats_a_sequential_one() {
     for what in [Factorization::Lu, Factorization::Qr] {
-        let time = |panel_threads| {
-            median(Config {
-                panel_threads,
-                ..small(what)
-            })
-        };
+        let time = |panel_threads| median(Config { panel_threads, ..small(what) });
         assert!(time(5) < time(1));
     }
 }
@@ -229,24 +155,18 @@ fn a_threaded_panel_beats_a_sequential_one() {
 #[test]
 fn one_rank_works_too() {
     for what in Factorization::ALL {
-        let outcome = run(&Config {
-            ranks: 1,
-            ..small(what)
-        });
-        let blocked =
-            outcome.shares[Activity::Receive as usize] + outcome.shares[Activity::Send as usize];
+        let outcome = run(&Config { ranks: 1, ..small(what) });
+        let blocked = outcome.shares[Activity::Receive as usize] + outcome.shares[Activity::Send as usize];
         assert_eq!((outcome.path.messages, blocked), (0, 0));
     }
 }
 
-/// A region with more threads than workers whose barriers the scheduler does not see: whoever has come spins for ever. The
-/// remedy for that is not in the gang order, and the model says so instead of inventing a time.
+/// A region with more threads than workers whose barriers the scheduler does not see: whoever has
+/// come spins for ever. The remedy for that is not in the gang order, and the model says so instead
+/// of inventing a time.
 #[test]
 #[should_panic(expected = "nothing happens any more")]
 fn a_gang_larger_than_the_pool_deadlocks_with_the_gang_order_alone() {
     let config = small(Factorization::Lu);
-    let _ = run(&Config {
-        panel_threads: config.workers + 1,
-        ..config
-    });
+    let _ = run(&Config { panel_threads: config.workers + 1, ..config });
 }

@@ -1,4 +1,5 @@
-//! What a virtual worker does at an event: it goes on with the innermost thing it runs, or looks for something to run.
+//! What a virtual worker does at an event: it goes on with the innermost thing it runs, or looks
+//! for something to run.
 
 use super::account::{Activity, Clock};
 use super::graph::Phase;
@@ -25,19 +26,11 @@ pub(super) enum Item {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Frame {
     /// An outer task, the index of its phase, and children made in that phase.
-    Outer {
-        task: usize,
-        phase: usize,
-        made: usize,
-    },
+    Outer { task: usize, phase: usize, made: usize },
     /// A child of an outer task.
     Child { of: usize },
     /// A thread of a panel, and what the worker ran for before.
-    Ult {
-        gang: usize,
-        number: usize,
-        before: GangTag,
-    },
+    Ult { gang: usize, number: usize, before: GangTag },
 }
 
 #[derive(Debug)]
@@ -80,8 +73,8 @@ impl Worker {
     }
 }
 
-/// May a worker that waits for the children of `within` take this? The task scheduling constraint: tied tasks must descend
-/// from what they are put on top of; threads of a region may go anywhere.
+/// May a worker that waits for the children of `within` take this? The task scheduling constraint:
+/// tied tasks must descend from what they are put on top of; threads of a region may go anywhere.
 fn allowed(item: Item, within: Option<usize>) -> bool {
     match (item, within) {
         (_, None) | (Item::Ult { .. }, _) => true,
@@ -105,11 +98,7 @@ impl World {
                     self.workers[worker].frames.pop();
                     self.child_ended(worker, of);
                 }
-                Some(Frame::Ult {
-                    gang,
-                    number,
-                    before,
-                }) => {
+                Some(Frame::Ult { gang, number, before }) => {
                     self.workers[worker].frames.pop();
                     self.ult_ended(worker, gang, number, before);
                 }
@@ -154,9 +143,7 @@ impl World {
                 let blocked = self.send(rank, step, tiles);
                 self.busy(worker, Activity::Send, blocked);
             }
-            Phase::Receive => {
-                self.busy(worker, Activity::Receive, cost::COPY * self.config.messages)
-            }
+            Phase::Receive => self.busy(worker, Activity::Receive, cost::COPY * self.config.messages),
         }
         false
     }
@@ -191,15 +178,16 @@ impl World {
         let rank = self.rank_of(worker);
         self.ranks[rank].pending[of] -= 1;
         let host = self.ranks[rank].host[of];
-        let waits_for_it = matches!(self.workers[host].frames.last(), Some(Frame::Outer { task, .. }) if *task == of);
-        if self.ranks[rank].pending[of] == 0 && waits_for_it && self.workers[host].dormant.is_some()
-        {
+        let waits_for_it =
+            matches!(self.workers[host].frames.last(), Some(Frame::Outer { task, .. }) if *task == of);
+        if self.ranks[rank].pending[of] == 0 && waits_for_it && self.workers[host].dormant.is_some() {
             self.wake(host);
         }
     }
 
-    /// Looks once for something to run: own gang deque, own task deque, a victim's gang deque, its task deque. `within` is the
-    /// task whose children the worker waits for, none if it waits at the end of the region.
+    /// Looks once for something to run: own gang deque, own task deque, a victim's gang deque, its
+    /// task deque. `within` is the task whose children the worker waits for, none if it waits
+    /// at the end of the region.
     fn seek(&mut self, worker: usize, within: Option<usize>) {
         self.turn(worker, Activity::Idle);
         let rank = self.rank_of(worker);
@@ -212,11 +200,7 @@ impl World {
             return self.start(worker, item, cost::START);
         }
         let shared = &self.ranks[rank];
-        let there = if within.is_some() {
-            shared.ults
-        } else {
-            shared.items
-        };
+        let there = if within.is_some() { shared.ults } else { shared.items };
         if there == 0 {
             self.workers[worker].dormant = Some(self.now);
         } else {
@@ -235,9 +219,7 @@ impl World {
             self.stole(worker, victim);
             return self.start_gang_ult(worker, item, cost::STEAL);
         }
-        let oldest = self.workers[first + victim]
-            .tasks
-            .pop_front_if(|item| allowed(*item, within));
+        let oldest = self.workers[first + victim].tasks.pop_front_if(|item| allowed(*item, within));
         if let Some(item) = oldest {
             self.stole(worker, victim);
             self.count_taken(rank, item);
@@ -266,11 +248,7 @@ impl World {
                 let rank = self.rank_of(worker);
                 self.times[rank][task].start = self.now;
                 self.ranks[rank].host[task] = worker;
-                self.workers[worker].frames.push(Frame::Outer {
-                    task,
-                    phase: 0,
-                    made: 0,
-                });
+                self.workers[worker].frames.push(Frame::Outer { task, phase: 0, made: 0 });
                 self.busy(worker, Activity::Overhead, taking);
             }
             Item::Child { of, cost } => {
@@ -282,8 +260,8 @@ impl World {
         }
     }
 
-    /// A worker that has polled in vain goes on. All its failures in between have worked on its history; whether they were
-    /// more than it can hold is all that matters.
+    /// A worker that has polled in vain goes on. All its failures in between have worked on its
+    /// history; whether they were more than it can hold is all that matters.
     pub fn wake(&mut self, worker: usize) {
         let Some(since) = self.workers[worker].dormant.take() else {
             return;

@@ -1,4 +1,5 @@
-//! The world of a run: the queue of events, the ranks with what they share, and messages between them.
+//! The world of a run: the queue of events, the ranks with what they share, and messages between
+//! them.
 
 use super::account::{Activity, Times, critical_path};
 use super::gang::Gang;
@@ -18,7 +19,8 @@ pub(super) enum Event {
     Arrival { rank: usize, step: usize },
 }
 
-/// So many attempts in vain mean that a run will never end: a few seconds of virtual time in which nothing is begun.
+/// So many attempts in vain mean that a run will never end: a few seconds of virtual time in which
+/// nothing is begun.
 const ENDLESS: u64 = 10_000_000;
 
 /// Virtual time from microseconds.
@@ -34,7 +36,8 @@ pub(super) struct Rank {
     pub ults: usize,
     /// Gang ULTs that have not ended, for the average load.
     pub in_flight: u32,
-    /// By task: dependences that are not satisfied, children that have not ended, the worker that has begun it.
+    /// By task: dependences that are not satisfied, children that have not ended, the worker that
+    /// has begun it.
     pub waits: Vec<usize>,
     pub pending: Vec<usize>,
     pub host: Vec<usize>,
@@ -72,8 +75,7 @@ impl Rank {
         let elapsed = (now - self.since) as f64;
         if self.blocked > 0 && self.blocked < workers {
             self.blocked_time += elapsed;
-            self.overlapped_time +=
-                elapsed * self.computing as f64 / (workers - self.blocked) as f64;
+            self.overlapped_time += elapsed * self.computing as f64 / (workers - self.blocked) as f64;
         }
         self.since = now;
         let is_blocked = |what| matches!(what, Activity::Receive | Activity::Send);
@@ -104,23 +106,13 @@ pub(super) struct World {
 impl World {
     /// Time zero: the first task of each rank is in the deque of its first worker.
     pub fn new(config: &Config) -> Self {
-        let graphs: Vec<_> = (0..config.ranks)
-            .map(|rank| graph::build(config, rank))
-            .collect();
+        let graphs: Vec<_> = (0..config.ranks).map(|rank| graph::build(config, rank)).collect();
         let mut world = Self {
             config: *config,
             now: 0,
-            times: graphs
-                .iter()
-                .map(|tasks| vec![Times::default(); tasks.len()])
-                .collect(),
-            ranks: graphs
-                .iter()
-                .map(|tasks| Rank::new(tasks, config.tiles))
-                .collect(),
-            workers: (0..config.ranks * config.workers)
-                .map(|at| Worker::new(config, at))
-                .collect(),
+            times: graphs.iter().map(|tasks| vec![Times::default(); tasks.len()]).collect(),
+            ranks: graphs.iter().map(|tasks| Rank::new(tasks, config.tiles)).collect(),
+            workers: (0..config.ranks * config.workers).map(|at| Worker::new(config, at)).collect(),
             gangs: Vec::new(),
             events: BinaryHeap::new(),
             scheduled: 0,
@@ -143,18 +135,12 @@ impl World {
                 Event::Worker(worker) => self.resume(worker),
                 Event::Arrival { rank, step } => self.arrive(rank, step),
             }
-            assert!(
-                self.vain < ENDLESS,
-                "workers look for ever for what nobody may take"
-            );
+            assert!(self.vain < ENDLESS, "workers look for ever for what nobody may take");
             if self.unfinished == 0 {
                 return self.outcome();
             }
         }
-        panic!(
-            "nothing happens any more and {} tasks have not ended",
-            self.unfinished
-        );
+        panic!("nothing happens any more and {} tasks have not ended", self.unfinished);
     }
 
     /// Schedules an event.
@@ -204,8 +190,8 @@ impl World {
         self.wake_rank(rank, is_ult);
     }
 
-    /// Something has been pushed: whoever had nothing to look for looks again. `for_waiters` if those may take it, too, who
-    /// wait for children.
+    /// Something has been pushed: whoever had nothing to look for looks again. `for_waiters` if
+    /// those may take it, too, who wait for children.
     pub fn wake_rank(&mut self, rank: usize, for_waiters: bool) {
         let first = rank * self.config.workers;
         for worker in first..first + self.config.workers {
@@ -216,7 +202,8 @@ impl World {
         }
     }
 
-    /// The task has ended: what only it held up becomes ready, in the deque of the worker that ran it.
+    /// The task has ended: what only it held up becomes ready, in the deque of the worker that ran
+    /// it.
     pub fn release(&mut self, worker: usize, task: usize) {
         let rank = self.rank_of(worker);
         self.times[rank][task].end = self.now;
@@ -235,7 +222,8 @@ impl World {
         }
     }
 
-    /// Sends the step's panel to all other ranks; returns the microseconds for which the sender is blocked.
+    /// Sends the step's panel to all other ranks; returns the microseconds for which the sender is
+    /// blocked.
     pub fn send(&mut self, from: usize, step: usize, tiles: usize) -> f64 {
         let wire = cost::transfer(tiles, self.config.tile) * self.config.messages;
         let there = self.now + nanoseconds(wire + cost::LATENCY * self.config.messages);
@@ -258,24 +246,15 @@ impl World {
         let mut shares = [0; 6];
         for worker in &mut self.workers {
             let own = worker.clock.finish(time);
-            shares
-                .iter_mut()
-                .zip(own)
-                .for_each(|(sum, one)| *sum += one);
+            shares.iter_mut().zip(own).for_each(|(sum, one)| *sum += one);
         }
         let panel = |step: usize| {
             let rank = owner(step);
-            let index = self.graphs[rank]
-                .iter()
-                .position(|t| t.kind == Kind::Panel && t.step == step);
+            let index = self.graphs[rank].iter().position(|t| t.kind == Kind::Panel && t.step == step);
             self.times[rank][index.expect("each step has a panel")]
         };
         let computed = |times: Times| {
-            if times.send > 0 {
-                times.send
-            } else {
-                times.end
-            }
+            if times.send > 0 { times.send } else { times.end }
         };
         let blocked: f64 = self.ranks.iter().map(|rank| rank.blocked_time).sum();
         let overlapped: f64 = self.ranks.iter().map(|rank| rank.overlapped_time).sum();
@@ -283,20 +262,10 @@ impl World {
             time,
             path: critical_path(&self.graphs, &self.times, owner),
             shares: shares.map(|sum| sum / self.workers.len() as Time),
-            steals: self
-                .workers
-                .iter()
-                .map(|worker| Counters::read(&worker.counters))
-                .sum(),
-            overlap: if blocked > 0.0 {
-                overlapped / blocked
-            } else {
-                0.0
-            },
+            steals: self.workers.iter().map(|worker| Counters::read(&worker.counters)).sum(),
+            overlap: if blocked > 0.0 { overlapped / blocked } else { 0.0 },
             panel_start: (0..config.tiles).map(|step| panel(step).start).collect(),
-            panel_ready: (0..config.tiles)
-                .map(|step| computed(panel(step)))
-                .collect(),
+            panel_ready: (0..config.tiles).map(|step| computed(panel(step))).collect(),
         }
     }
 }

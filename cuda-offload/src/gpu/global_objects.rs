@@ -1,10 +1,13 @@
-//! Constructors and destructors of an image's global objects: clang leaves a kernel for each that calls them, in the order of a list that whoever loads the image has to write.
+//! Constructors and destructors of an image's global objects: clang leaves a kernel for each that
+//! calls them, in the order of a list that whoever loads the image has to write.
 //!
-//! As LLVM 19 does it: a variable for each function, whose name ends with its priority; the list's ends in two variables. The kernel for constructors goes through its list from the first to the
+//! As LLVM 19 does it: a variable for each function, whose name ends with its priority; the list's
+//! ends in two variables. The kernel for constructors goes through its list from the first to the
 //! last one, that for destructors from the last to the first one.
 //!
-//! Both lists are written when the image is loaded, so that what does not fit is known then, and the end of the process needs no memory. Destructors are called once: when the image is unloaded, or when
-//! the process ends ([`Device::unload`], [`Device::end`]).
+//! Both lists are written when the image is loaded, so that what does not fit is known then, and
+//! the end of the process needs no memory. Destructors are called once: when the image is unloaded,
+//! or when the process ends ([`Device::unload`], [`Device::end`]).
 
 use core::ffi::CStr;
 use std::ffi::CString;
@@ -51,11 +54,14 @@ pub(super) struct List {
 /// The names of the variables by the priorities of their functions: small ones first.
 fn in_order<'a>(image: &'a [u8], each: &str) -> Vec<&'a str> {
     let mut names = elf::variables(image, each);
-    names.sort_by_key(|name| name.rsplit('_').next().and_then(|priority| priority.parse::<u32>().ok()).unwrap_or(u32::MAX));
+    names.sort_by_key(|name| {
+        name.rsplit('_').next().and_then(|priority| priority.parse::<u32>().ok()).unwrap_or(u32::MAX)
+    });
     names
 }
 
-/// Where the list begins, as the kernel for destructors is told. LLVM 19's calls nothing if the last function is not behind that, so a single one would not be called: half a word before it is.
+/// Where the list begins, as the kernel for destructors is told. LLVM 19's calls nothing if the
+/// last function is not behind that, so a single one would not be called: half a word before it is.
 /// It goes down by words as long as it is not before the beginning, so it calls as many.
 fn told_begin(first: Address, count: usize) -> Address {
     if count == 1 { first - POINTER / 2 } else { first }
@@ -79,7 +85,13 @@ impl Gpu {
     }
 
     /// The list of the functions that are called so; `None` without any.
-    fn list(&self, loaded: &Loaded, image: &[u8], names: &Names, begin: fn(Address, usize) -> Address) -> Result<Option<List>, Failure> {
+    fn list(
+        &self,
+        loaded: &Loaded,
+        image: &[u8],
+        names: &Names,
+        begin: fn(Address, usize) -> Address,
+    ) -> Result<Option<List>, Failure> {
         let each = in_order(image, names.each);
         let kernel = {
             let _inside = self.enter()?;
@@ -88,7 +100,10 @@ impl Gpu {
         let Some(kernel) = kernel.filter(|_| !each.is_empty()) else { return Ok(None) };
         let variable = |name: &CStr| {
             let _inside = self.enter()?;
-            loaded.variable(name).map(|found| found.address).ok_or_else(|| Failure(format!("its {} are not where LLVM 19 has them", names.what).into()))
+            loaded
+                .variable(name)
+                .map(|found| found.address)
+                .ok_or_else(|| Failure(format!("its {} are not where LLVM 19 has them", names.what).into()))
         };
         let mut functions = Vec::with_capacity(1 + each.len());
         functions.push(0); // not in the list
@@ -108,7 +123,8 @@ impl Gpu {
     fn call(&self, list: List) -> Result<(), Failure> {
         let found = Found { function: list.kernel, kernel: Kernel::UNKNOWN };
         let one = Wish { teams: 1, threads: 1, iterations: 0 };
-        let called = self.launch(&found, one, 0, &[], Work::default()).and_then(|operation| self.settle(operation));
+        let called =
+            self.launch(&found, one, 0, &[], Work::default()).and_then(|operation| self.settle(operation));
         // SAFETY: `list` allocated it; the kernel is over.
         unsafe { self.free(list.block) };
         called
@@ -128,7 +144,8 @@ impl Gpu {
 mod tests {
     use super::*;
 
-    /// What LLVM 19's kernel for destructors calls, as its code says: from the last word to the first one.
+    /// What LLVM 19's kernel for destructors calls, as its code says: from the last word to the
+    /// first one.
     fn called(begin: Address, end: Address) -> Vec<Address> {
         let last = end - POINTER;
         if last <= begin {

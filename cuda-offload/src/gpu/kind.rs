@@ -2,7 +2,9 @@
 
 use core::ffi::CStr;
 
-use device_trait::{Address, Device, Failure, Handles, Image, Launch, Module, Operation, Progress, Release, Stream};
+use device_trait::{
+    Address, Device, Failure, Handles, Image, Launch, Module, Operation, Progress, Release, Stream,
+};
 
 use super::{Gpu, failed, launch, lock, no_stream};
 use crate::driver::{self, Context, Driver, Error, code};
@@ -57,7 +59,13 @@ impl Device for Gpu {
         self.family.reaches(peer)
     }
 
-    unsafe fn copy_across(&self, to: Address, peer: u64, from: Address, size: usize) -> Result<Operation, Failure> {
+    unsafe fn copy_across(
+        &self,
+        to: Address,
+        peer: u64,
+        from: Address,
+        size: usize,
+    ) -> Result<Operation, Failure> {
         let _inside = self.enter()?;
         // SAFETY: as the caller says; the context is current.
         unsafe { self.family.copy(to, peer, from, size) }
@@ -68,7 +76,9 @@ impl Device for Gpu {
             return Ok(None);
         }
         if image.release == Release::Later {
-            return Err(Failure("its device code is of LLVM 21 or later, which is not known (LLVM 19's is)".into()));
+            return Err(Failure(
+                "its device code is of LLVM 21 or later, which is not known (LLVM 19's is)".into(),
+            ));
         }
         let loaded = {
             let _inside = self.enter()?;
@@ -102,7 +112,13 @@ impl Device for Gpu {
     }
 
     fn end(&self) -> Result<(), Failure> {
-        let lists: Vec<_> = lock(&self.images).loaded.iter_mut().rev().flatten().filter_map(|module| module.destructors.take()).collect();
+        let lists: Vec<_> = lock(&self.images)
+            .loaded
+            .iter_mut()
+            .rev()
+            .flatten()
+            .filter_map(|module| module.destructors.take())
+            .collect();
         if lists.is_empty() || self.synchronise().is_err() {
             return Ok(());
         }
@@ -115,7 +131,10 @@ impl Device for Gpu {
         let _inside = self.enter().ok()?;
         let images = lock(&self.images);
         let image = images.get(module.0)?;
-        image.kernel(name).map(|kernel| kernel.0.addr()).or_else(|| image.variable(name).map(|variable| variable.address))
+        image
+            .kernel(name)
+            .map(|kernel| kernel.0.addr())
+            .or_else(|| image.variable(name).map(|variable| variable.address))
     }
 
     fn runs_host_functions(&self) -> bool {
@@ -188,7 +207,8 @@ impl Device for Gpu {
         // Not under the lock: others may ask for what is over meanwhile.
         let all = self.streams().all();
         loop {
-            let results: Vec<_> = all.iter().map(|&stream| self.driver.check(wait_for(self.driver, stream))).collect();
+            let results: Vec<_> =
+                all.iter().map(|&stream| self.driver.check(wait_for(self.driver, stream))).collect();
             let is_over = self.shared.staging.advance_all(&self.shared);
             results.into_iter().collect::<Result<(), _>>().map_err(|why| failed(&why))?;
             if is_over {

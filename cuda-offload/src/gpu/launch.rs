@@ -12,7 +12,8 @@ use crate::geometry::{self, Kernel, Wish};
 use crate::images::{self, KERNEL_BYTES, Loaded};
 use crate::streams::{Held, Lane, Left, Use, Work};
 
-/// What a kernel's first argument points to, in words: two counters, and the buffer of its reduction.
+/// What a kernel's first argument points to, in words: two counters, and the buffer of its
+/// reduction.
 pub(super) const LAUNCH_WORDS: usize = 2;
 
 /// A kernel that was found.
@@ -66,7 +67,9 @@ impl Gpu {
         let mut arguments = Vec::with_capacity(1 + launch.arguments.len());
         let mut held = None;
         match launch.convention {
-            Convention::Array => return Err(Failure("a GPU cannot run code that takes its arguments in an array".into())),
+            Convention::Array => {
+                return Err(Failure("a GPU cannot run code that takes its arguments in an array".into()));
+            }
             Convention::Separate => {}
             Convention::SeparateAfterEnvironment => {
                 let (environment, own) = self.environment(&found.kernel)?;
@@ -80,8 +83,15 @@ impl Gpu {
             let blocks = launch.arguments.iter().filter_map(|&argument| memory.block_at(argument));
             blocks.map(|range| Use { range, writes: true }).collect()
         };
-        let wish = Wish { teams: launch.teams[0], threads: launch.thread_limit[0], iterations: launch.iterations };
-        self.launch(&found, wish, launch.shared_bytes, &arguments, Work { uses, after: launch.after, held, priority: launch.priority, ..Work::default() })
+        let wish =
+            Wish { teams: launch.teams[0], threads: launch.thread_limit[0], iterations: launch.iterations };
+        self.launch(
+            &found,
+            wish,
+            launch.shared_bytes,
+            &arguments,
+            Work { uses, after: launch.after, held, priority: launch.priority, ..Work::default() },
+        )
     }
 
     /// What the compiler has left with a kernel.
@@ -92,7 +102,9 @@ impl Gpu {
         let (function, environment) = {
             let images = lock(&self.images);
             let image = images.get(module.0).ok_or_else(|| Failure("the image is not loaded".into()))?;
-            let function = image.kernel(name).ok_or_else(|| Failure(format!("the image has no kernel {}", name.to_string_lossy()).into()))?;
+            let function = image.kernel(name).ok_or_else(|| {
+                Failure(format!("the image has no kernel {}", name.to_string_lossy()).into())
+            })?;
             (function, image.kernel_environment(name).map_err(|why| Failure(why.into()))?)
         };
         let kernel = match environment {
@@ -110,7 +122,8 @@ impl Gpu {
         Ok(found)
     }
 
-    /// What a kernel's first argument points to: two zeros, unless its teams reduce something together. Then a block of its own.
+    /// What a kernel's first argument points to: two zeros, unless its teams reduce something
+    /// together. Then a block of its own.
     fn environment(&self, kernel: &Kernel) -> Result<(Address, Option<Held>), Failure> {
         let buffer = kernel.reduction.0 as usize * kernel.reduction.1 as usize;
         if buffer == 0 {
@@ -122,9 +135,17 @@ impl Gpu {
     }
 
     /// Begins a kernel in a stream, its environment before it if it has one of its own.
-    pub(super) fn launch(&self, found: &Found, wish: Wish, shared: u32, arguments: &[usize], work: Work<'_>) -> Result<Operation, Failure> {
+    pub(super) fn launch(
+        &self,
+        found: &Found,
+        wish: Wish,
+        shared: u32,
+        arguments: &[usize],
+        work: Work<'_>,
+    ) -> Result<Operation, Failure> {
         let (driver, (teams, threads)) = (self.driver, geometry::choose(&found.kernel, wish, &self.limits));
-        let environment = work.held.as_ref().map(|held| (held.block, held.words.as_ptr(), size_of_val(&*held.words)));
+        let environment =
+            work.held.as_ref().map(|held| (held.block, held.words.as_ptr(), size_of_val(&*held.words)));
         let bytes = size_of_val(arguments);
         let put = |stream| {
             if let Some((to, from, size)) = environment {
@@ -134,9 +155,25 @@ impl Gpu {
                     return copied;
                 }
             }
-            let extra = [BUFFER, arguments.as_ptr().cast::<c_void>(), BUFFER_SIZE, (&raw const bytes).cast(), END];
-            // SAFETY: arguments that the caller vouches for, which the driver copies; a grid within the device's limits.
-            unsafe { (driver.launch)(found.function, teams, 1, 1, threads, 1, 1, shared, stream, core::ptr::null(), extra.as_ptr()) }
+            let extra =
+                [BUFFER, arguments.as_ptr().cast::<c_void>(), BUFFER_SIZE, (&raw const bytes).cast(), END];
+            // SAFETY: arguments that the caller vouches for, which the driver copies; a grid within
+            // the device's limits.
+            unsafe {
+                (driver.launch)(
+                    found.function,
+                    teams,
+                    1,
+                    1,
+                    threads,
+                    1,
+                    1,
+                    shared,
+                    stream,
+                    core::ptr::null(),
+                    extra.as_ptr(),
+                )
+            }
         };
         let _inside = self.enter()?;
         let begun = self.shared.begin(Lane::Compute, work, put);

@@ -7,7 +7,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cuda_offload::driver::{Absent, Context, Function};
 use cuda_offload::{Driver, Gpu, gpus};
-use device_trait::{Code, Convention, Device, Failure, Image, Launch, Module, Operation, Progress, Release, Stream};
+use device_trait::{
+    Code, Convention, Device, Failure, Image, Launch, Module, Operation, Progress, Release, Stream,
+};
 
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -67,9 +69,11 @@ static STARTING: Mutex<u32> = Mutex::new(0);
 pub fn open_file(file: &Path, settings: &str) -> Result<&'static Driver, Absent> {
     let mut number = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
     *number += 1;
-    let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fake-{}-{number}.so", std::process::id()));
+    let copy =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fake-{}-{number}.so", std::process::id()));
     std::fs::copy(file, &copy).expect("a copy");
-    // SAFETY: Rust's own readers of the environment take its lock, and of those in C none runs but the driver that starts here, under ours.
+    // SAFETY: Rust's own readers of the environment take its lock, and of those in C none runs but
+    // the driver that starts here, under ours.
     unsafe { std::env::set_var("GANGWAY_FAKE_CUDA", settings) };
     let driver = Driver::open(&text(&copy));
     std::fs::remove_file(&copy).expect("there");
@@ -109,7 +113,8 @@ pub fn put(gpu: &Gpu, values: &[u32]) -> usize {
 pub fn get<const N: usize>(gpu: &Gpu, from: usize) -> [u32; N] {
     let mut values = [0; N];
     // SAFETY: as large, and waited for.
-    settle(gpu, unsafe { gpu.copy_out(values.as_mut_ptr().cast(), from, size_of_val(&values)) }).expect("copied");
+    settle(gpu, unsafe { gpu.copy_out(values.as_mut_ptr().cast(), from, size_of_val(&values)) })
+        .expect("copied");
     values
 }
 
@@ -117,7 +122,13 @@ pub fn load(gpu: &Gpu) -> Module {
     gpu.load(&image(kernels(), 1)).expect("it loads").expect("it is for GPUs")
 }
 
-pub fn launch<'a>(gpu: &Gpu, module: Module, name: &'a CStr, convention: Convention, arguments: &'a [usize]) -> Launch<'a> {
+pub fn launch<'a>(
+    gpu: &Gpu,
+    module: Module,
+    name: &'a CStr,
+    convention: Convention,
+    arguments: &'a [usize],
+) -> Launch<'a> {
     let address = gpu.find(module, name).expect("the kernel");
     Launch {
         device: 0,
@@ -148,13 +159,34 @@ pub fn on_stream(driver: &Driver, gpu: &Gpu, stream: Stream, function: usize, ar
     let mut before = Context::NULL;
     let context = Context(gpu.handles().expect("handles").context);
     let bytes = size_of_val(arguments);
-    let extra = [core::ptr::without_provenance::<c_void>(1), arguments.as_ptr().cast(), core::ptr::without_provenance(2), (&raw const bytes).cast(), core::ptr::null()];
-    // SAFETY: the device's own context and stream, a function of an image that is loaded, its arguments.
+    let extra = [
+        core::ptr::without_provenance::<c_void>(1),
+        arguments.as_ptr().cast(),
+        core::ptr::without_provenance(2),
+        (&raw const bytes).cast(),
+        core::ptr::null(),
+    ];
+    // SAFETY: the device's own context and stream, a function of an image that is loaded, its
+    // arguments.
     unsafe {
         driver.check((driver.context_current)(&raw mut before)).expect("fine");
         driver.check((driver.context_set)(context)).expect("fine");
         let stream = cuda_offload::driver::Stream(stream.handle);
-        driver.check((driver.launch)(Function(function as *mut c_void), 1, 1, 1, 1, 1, 1, 0, stream, core::ptr::null(), extra.as_ptr())).expect("put");
+        driver
+            .check((driver.launch)(
+                Function(function as *mut c_void),
+                1,
+                1,
+                1,
+                1,
+                1,
+                1,
+                0,
+                stream,
+                core::ptr::null(),
+                extra.as_ptr(),
+            ))
+            .expect("put");
         driver.check((driver.context_set)(before)).expect("fine");
     }
 }

@@ -10,7 +10,9 @@ use crate::common::{all, driver_file, driver_file_old, open, open_file, text};
 
 #[test]
 fn no_driver_and_a_library_that_is_none_are_told_apart() {
-    assert!(matches!(Driver::open(c"/nowhere/libcuda.so.1"), Err(Absent::Library(why)) if why.contains("/nowhere/")));
+    assert!(
+        matches!(Driver::open(c"/nowhere/libcuda.so.1"), Err(Absent::Library(why)) if why.contains("/nowhere/"))
+    );
     let none = Driver::open(c"libm.so.6").err().expect("no driver");
     assert_eq!(none, Absent::Function(c"cuInit"));
     assert!(none.to_string().contains("cuInit"));
@@ -48,5 +50,7 @@ fn devices_are_counted_and_named() {
     let gpus = all("devices=3");
     let names: Vec<_> = gpus.iter().map(|gpu| gpu.name().to_str().expect("text")).collect();
     assert_eq!(names, ["CUDA_0_Fake_GPU_0", "CUDA_1_Fake_GPU_1", "CUDA_2_Fake_GPU_2"]);
-    assert!(!gpus[0].runs_host_functions() && !gpus[0].reaches_host_memory() && !gpus[0].is_reached_by_host());
+    assert!(
+        !gpus[0].runs_host_functions() && !gpus[0].reaches_host_memory() && !gpus[0].is_reached_by_host()
+    );
 }

@@ -57,7 +57,8 @@ fn operations_that_were_under_way_come_to_an_end() {
         }
         // SAFETY: as large, and waited for.
         begun.extend(unsafe { gpu.copy_out(seen.as_mut_ptr(), large, seen.len()) });
-        let failed = begun.into_iter().rev().filter(|&operation| settle(&gpu, Ok(operation)).is_err()).count();
+        let failed =
+            begun.into_iter().rev().filter(|&operation| settle(&gpu, Ok(operation)).is_err()).count();
         assert!(failed > 0, "seed {seed}");
         assert_eq!(gpu.known(), 0);
     }

@@ -20,9 +20,15 @@ fn images_for_other_machines_are_declined_and_broken_ones_fail() {
 fn images_of_other_releases_are_refused_with_what_is_known_of_them() {
     let gpu = one("");
     let words = |image: &Image<'_>| gpu.load(image).expect_err("refused").to_string();
-    assert_eq!(words(&Image { release: Release::Later, ..image(kernels(), 1) }), "its device code is of LLVM 21 or later, which is not known (LLVM 19's is)");
+    assert_eq!(
+        words(&Image { release: Release::Later, ..image(kernels(), 1) }),
+        "its device code is of LLVM 21 or later, which is not known (LLVM 19's is)"
+    );
     let other = kernels_with("kernels-other.so", &["-DOTHER_RELEASE"]);
-    assert_eq!(words(&image(&other, 2)), "its device code is of an LLVM release that is not known (56 bytes of environment, where LLVM 19 has 48)");
+    assert_eq!(
+        words(&image(&other, 2)),
+        "its device code is of an LLVM release that is not known (56 bytes of environment, where LLVM 19 has 48)"
+    );
     load(&gpu);
 }
 
@@ -67,7 +73,8 @@ fn a_kernel_runs_behind_the_copies_of_what_it_touches_and_before_later_ones() {
         let begun = unsafe {
             let copied = gpu.copy_in(from, values.as_ptr().cast(), 16).expect("begun");
             let arguments = [from, to, 4, 5];
-            let run = gpu.run(&launch(&gpu, module, c"add", Convention::Separate, &arguments)).expect("begun");
+            let run =
+                gpu.run(&launch(&gpu, module, c"add", Convention::Separate, &arguments)).expect("begun");
             [copied, run, gpu.copy_out(seen.as_mut_ptr().cast(), to, 16).expect("begun")]
         };
         begun.into_iter().for_each(|operation| settle(&gpu, Ok(operation)).expect("fine"));
@@ -80,11 +87,17 @@ fn the_code_knows_its_device_and_gets_the_teams_that_were_asked_for() {
     for (number, gpu) in (0..).zip(all("devices=2")) {
         let (module, out) = (load(&gpu), put(&gpu, &[9; 5]));
         let arguments = [out];
-        let asked = Launch { teams: [5, 0, 0], thread_limit: [64, 0, 0], shared_bytes: 100, ..launch(&gpu, module, c"where", Convention::Separate, &arguments) };
+        let asked = Launch {
+            teams: [5, 0, 0],
+            thread_limit: [64, 0, 0],
+            shared_bytes: 100,
+            ..launch(&gpu, module, c"where", Convention::Separate, &arguments)
+        };
         // SAFETY: the kernel's arguments.
         settle(&gpu, unsafe { gpu.run(&asked) }).expect("it runs");
         assert_eq!(get(&gpu, out), [number, 2, 5, 64, 100]);
-        let free = Launch { iterations: 1000, ..launch(&gpu, module, c"where", Convention::Separate, &arguments) };
+        let free =
+            Launch { iterations: 1000, ..launch(&gpu, module, c"where", Convention::Separate, &arguments) };
         // SAFETY: as above.
         settle(&gpu, unsafe { gpu.run(&free) }).expect("it runs");
         assert_eq!(get(&gpu, out), [number, 2, 8, 128, 0], "1000 iterations, 128 to a team");
@@ -98,7 +111,10 @@ fn kernels_get_the_environment_that_clang_s_code_wants() {
     for (name, has_buffer) in [(c"plain", 0), (c"reduce", 1), (c"reduce", 1)] {
         let out = put(&gpu, &[9; 2]);
         // SAFETY: the kernel's arguments.
-        settle(&gpu, unsafe { gpu.run(&launch(&gpu, module, name, Convention::SeparateAfterEnvironment, &[out])) }).expect("it runs");
+        settle(&gpu, unsafe {
+            gpu.run(&launch(&gpu, module, name, Convention::SeparateAfterEnvironment, &[out]))
+        })
+        .expect("it runs");
         assert_eq!(get(&gpu, out), [0, has_buffer]);
     }
     let newer = launch(&gpu, module, c"newer", Convention::SeparateAfterEnvironment, &[]);
@@ -118,7 +134,12 @@ fn the_first_kernel_behind_another_goes_to_its_stream_and_others_to_idle_ones() 
         let after: Vec<Operation> = before.into_iter().map(|before: usize| begun[before]).collect();
         let arguments = [*block];
         // SAFETY: the kernel's arguments; all is waited for.
-        let run = unsafe { gpu.run(&Launch { after: &after, ..launch(&gpu, module, c"thread", Convention::Separate, &arguments) }) };
+        let run = unsafe {
+            gpu.run(&Launch {
+                after: &after,
+                ..launch(&gpu, module, c"thread", Convention::Separate, &arguments)
+            })
+        };
         begun.push(run.expect("begun"));
     }
     begun.into_iter().for_each(|operation| settle(&gpu, Ok(operation)).expect("over"));
@@ -132,7 +153,8 @@ fn the_first_kernel_behind_another_goes_to_its_stream_and_others_to_idle_ones() 
 fn functions_of_the_host_are_refused() {
     let gpu = one("");
     let module = load(&gpu);
-    let of_gcc = Launch { code: Code::HostFunction(64), ..launch(&gpu, module, c"add", Convention::Separate, &[]) };
+    let of_gcc =
+        Launch { code: Code::HostFunction(64), ..launch(&gpu, module, c"add", Convention::Separate, &[]) };
     // SAFETY: it is refused.
     assert!(unsafe { gpu.run(&of_gcc) }.is_err());
     let array = launch(&gpu, module, c"add", Convention::Array, &[]);
@@ -146,13 +168,21 @@ fn a_kernel_that_fails_says_so_and_only_its_device_is_lost() {
     let (module, other) = (load(&gpus[0]), load(&gpus[1]));
     let (block, fine) = (put(&gpus[0], &[1; 4]), put(&gpus[1], &[1; 4]));
     // SAFETY: the kernel's arguments.
-    let lost = settle(&gpus[0], unsafe { gpus[0].run(&launch(&gpus[0], module, c"add", Convention::Separate, &[block, block, 4, 1])) });
+    let lost = settle(&gpus[0], unsafe {
+        gpus[0].run(&launch(&gpus[0], module, c"add", Convention::Separate, &[block, block, 4, 1]))
+    });
     assert_eq!(lost.expect_err("it fails").to_string(), "CUDA_ERROR_LAUNCH_FAILED");
     // SAFETY: as large.
-    assert!(settle(&gpus[0], unsafe { gpus[0].copy_in(block, [0_u8; 4].as_ptr(), 4) }).is_err(), "the device is lost");
+    assert!(
+        settle(&gpus[0], unsafe { gpus[0].copy_in(block, [0_u8; 4].as_ptr(), 4) }).is_err(),
+        "the device is lost"
+    );
     assert!(gpus[0].synchronise().is_err());
     // SAFETY: as above.
-    settle(&gpus[1], unsafe { gpus[1].run(&launch(&gpus[1], other, c"add", Convention::Separate, &[fine, fine, 4, 1])) }).expect("it goes on");
+    settle(&gpus[1], unsafe {
+        gpus[1].run(&launch(&gpus[1], other, c"add", Convention::Separate, &[fine, fine, 4, 1]))
+    })
+    .expect("it goes on");
     assert_eq!(get(&gpus[1], fine), [2; 4]);
 }
 

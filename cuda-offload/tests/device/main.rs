@@ -1,4 +1,5 @@
-//! The device on the fake driver (`abi-tests/fake-cuda`): what the trait promises, in order, with delays, without memory, with failures.
+//! The device on the fake driver (`abi-tests/fake-cuda`): what the trait promises, in order, with
+//! delays, without memory, with failures.
 
 mod common;
 mod driver;

@@ -28,7 +28,8 @@ fn what_touches_the_same_bytes_happens_in_order_in_whatever_stream() {
     for seed in 1..20 {
         let gpu = one(&format!("delay=300,seed={seed}"));
         let (a, b) = (put(&gpu, &[0; 64]), put(&gpu, &[0; 64]));
-        let (values, mut seen) = ((0..8).map(|round| [round + 1; 64]).collect::<Vec<[u32; 64]>>(), [[0_u32; 64]; 8]);
+        let (values, mut seen) =
+            ((0..8).map(|round| [round + 1; 64]).collect::<Vec<[u32; 64]>>(), [[0_u32; 64]; 8]);
         let mut begun = Vec::new();
         for (values, seen) in values.iter().zip(&mut seen) {
             // SAFETY: as large; values and what is seen stay until all is over.

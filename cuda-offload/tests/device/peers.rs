@@ -65,7 +65,10 @@ fn a_copy_comes_behind_what_writes_to_its_source_and_before_what_writes_there_la
             let last = begun[begun.len() - 3];
             settle(&gpus[last.0], Ok(last.1)).expect("fine");
         }
-        begun.into_iter().rev().for_each(|(device, operation)| settle(&gpus[device], Ok(operation)).expect("fine"));
+        begun
+            .into_iter()
+            .rev()
+            .for_each(|(device, operation)| settle(&gpus[device], Ok(operation)).expect("fine"));
         assert_eq!(seen, [[13; 4], [23; 4], [33; 4], [43; 4], [53; 4]], "seed {seed}");
     }
 }
@@ -79,7 +82,10 @@ fn a_ring_of_devices_passes_bytes_on_without_the_host() {
         for step in 0..20 {
             let (at, next) = (step % 4, (step + 1) % 4);
             begun.push((at, add(&gpus[at], blocks[at], 1)));
-            begun.push((next, across((&gpus[next], blocks[next]), (&gpus[at], blocks[at]), 16).expect("begun")));
+            begun.push((
+                next,
+                across((&gpus[next], blocks[next]), (&gpus[at], blocks[at]), 16).expect("begun"),
+            ));
         }
         assert_eq!(get(&gpus[0], blocks[0]), [20; 4], "seed {seed}");
         begun.into_iter().for_each(|(device, operation)| settle(&gpus[device], Ok(operation)).expect("fine"));
@@ -100,7 +106,11 @@ fn what_was_copied_and_told_holds_nobody_up_any_more() {
 
 #[test]
 fn without_a_way_or_without_the_functions_it_says_so() {
-    for (settings, reached) in [("devices=4,peers=0", [false; 3]), ("devices=4,peers=2", [true, false, false]), ("devices=4,peers=3", [false; 3])] {
+    for (settings, reached) in [
+        ("devices=4,peers=0", [false; 3]),
+        ("devices=4,peers=2", [true, false, false]),
+        ("devices=4,peers=3", [false; 3]),
+    ] {
         let gpus = all(settings);
         for (other, reached) in gpus[1..].iter().zip(reached) {
             let (peer, block) = (other.peer().expect("a peer"), put(&gpus[0], &[5; 2]));
@@ -112,7 +122,8 @@ fn without_a_way_or_without_the_functions_it_says_so() {
             assert_eq!(get(&gpus[0], block), if reached { [8; 2] } else { [5; 2] });
         }
     }
-    let old = cuda_offload::gpus(open_file(driver_file_old(), "devices=2").expect("a driver")).expect("devices").0;
+    let old =
+        cuda_offload::gpus(open_file(driver_file_old(), "devices=2").expect("a driver")).expect("devices").0;
     assert!(old[0].peer().is_none() && !old[0].reaches(1 << 32 | 1));
     // SAFETY: it is refused.
     assert!(unsafe { old[0].copy_across(0, 1 << 32 | 1, 0, 8) }.is_err());

@@ -41,7 +41,8 @@ fn many_threads_allocate_and_free_at_the_limit_and_nothing_is_lost() {
                         let value = (thread << 16 | round) as u32;
                         for at in [block, block + size - 4] {
                             // SAFETY: inside of the block, and waited for.
-                            settle(&gpu, unsafe { gpu.copy_in(at, (&raw const value).cast(), 4) }).expect("copied");
+                            settle(&gpu, unsafe { gpu.copy_in(at, (&raw const value).cast(), 4) })
+                                .expect("copied");
                         }
                         mine.push((block, size, value));
                     }
@@ -52,7 +53,11 @@ fn many_threads_allocate_and_free_at_the_limit_and_nothing_is_lost() {
                 }
                 while mine.len() > 6 || !mine.is_empty() && chance.below(4) == 0 {
                     let (block, size, value) = mine.swap_remove(chance.below(mine.len()));
-                    assert_eq!((get(&gpu, block), get(&gpu, block + size - 4)), ([value], [value]), "nobody else has written there");
+                    assert_eq!(
+                        (get(&gpu, block), get(&gpu, block + size - 4)),
+                        ([value], [value]),
+                        "nobody else has written there"
+                    );
                     // SAFETY: nobody uses it.
                     unsafe { gpu.free(block) };
                 }
@@ -143,12 +148,16 @@ fn several_devices_work_for_many_threads_at_their_limits() {
                     let begun: [Operation; 3] = unsafe {
                         [
                             gpu.copy_in(block, values.as_ptr().cast(), 4 * count).expect("begun"),
-                            gpu.run(&launch(gpu, modules[at], c"add", Convention::Separate, &arguments)).expect("begun"),
+                            gpu.run(&launch(gpu, modules[at], c"add", Convention::Separate, &arguments))
+                                .expect("begun"),
                             gpu.copy_out(seen.as_mut_ptr().cast(), block, 4 * count).expect("begun"),
                         ]
                     };
                     begun.into_iter().for_each(|operation| settle(gpu, Ok(operation)).expect("fine"));
-                    assert!(seen.iter().all(|&value| value == round + thread as u32), "thread {thread}, round {round}");
+                    assert!(
+                        seen.iter().all(|&value| value == round + thread as u32),
+                        "thread {thread}, round {round}"
+                    );
                     // SAFETY: nobody uses it.
                     unsafe { gpu.free(block) };
                 }
@@ -238,10 +247,19 @@ fn whatever_is_begun_in_whatever_order_gives_what_the_order_says() {
                     let count = [40, 5000, 30_000, 1_400_000][(thread + seed) as usize % 4];
                     let blocks: Vec<_> = (0..3).map(|at| (at, put(&gpus[at], &vec![0; count]))).collect();
                     for _ in 0..3 {
-                        let mut mine = Mine { gpus, model: vec![vec![0; count]; 3], blocks: blocks.clone(), begun: Vec::new(), kept: Vec::new() };
+                        let mut mine = Mine {
+                            gpus,
+                            model: vec![vec![0; count]; 3],
+                            blocks: blocks.clone(),
+                            begun: Vec::new(),
+                            kept: Vec::new(),
+                        };
                         for (&(at, block), zeros) in blocks.iter().zip(&mine.model) {
                             // SAFETY: as large, and waited for.
-                            settle(&gpus[at], unsafe { gpus[at].copy_in(block, zeros.as_ptr().cast(), 4 * count) }).expect("copied");
+                            settle(&gpus[at], unsafe {
+                                gpus[at].copy_in(block, zeros.as_ptr().cast(), 4 * count)
+                            })
+                            .expect("copied");
                         }
                         (0..25).for_each(|_| mine.step(&mut chance, modules));
                         mine.end(&mut chance);

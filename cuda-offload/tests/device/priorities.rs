@@ -32,12 +32,18 @@ fn of_stream(driver: &Driver, gpu: &Gpu, module: Module, priority: u32) -> i32 {
 
 #[test]
 fn kernels_and_streams_have_their_tasks_priority_up_to_the_greatest() {
-    for (settings, expected) in [("", [0, -1, -3, -5, -5, -5]), ("priorities=2", [0, -1, -2, -2, -2, -2]), ("priorities=0", [0; 6])] {
+    for (settings, expected) in
+        [("", [0, -1, -3, -5, -5, -5]), ("priorities=2", [0, -1, -2, -2, -2, -2]), ("priorities=0", [0; 6])]
+    {
         let (driver, gpu) = opened(settings);
         let module = load(&gpu);
         let priorities = [0, 1, 3, 5, 6, i32::MAX as u32];
         assert_eq!(priorities.map(|priority| of_kernel(&gpu, module, priority)), expected, "{settings}");
-        assert_eq!(priorities.map(|priority| of_stream(driver, &gpu, module, priority)), expected, "{settings}: lent");
+        assert_eq!(
+            priorities.map(|priority| of_stream(driver, &gpu, module, priority)),
+            expected,
+            "{settings}: lent"
+        );
         assert_eq!(of_kernel(&gpu, module, 0), 0, "{settings}: and again");
     }
 }
@@ -71,7 +77,8 @@ fn where_no_stream_is_made_a_kernel_has_the_least_priority() {
     assert!(gpu.open_stream(3).is_err(), "a stream of a task's own is the program's affair");
 }
 
-/// What touches the same bytes, and what is said to come before, keeps its order whatever its priority.
+/// What touches the same bytes, and what is said to come before, keeps its order whatever its
+/// priority.
 #[test]
 fn priorities_change_no_order() {
     for seed in 1..30 {
@@ -79,7 +86,9 @@ fn priorities_change_no_order() {
         let module = load(&gpu);
         let blocks: Vec<usize> = (0..8).map(|_| put(&gpu, &[0; 4])).collect();
         let steps = blocks.windows(2).zip([0, 5, 1, 4, 0, 2, 9]);
-        let begun: Vec<_> = steps.map(|(pair, priority)| add(&gpu, module, priority, &[], &[pair[0], pair[1], 4, 1])).collect();
+        let begun: Vec<_> = steps
+            .map(|(pair, priority)| add(&gpu, module, priority, &[], &[pair[0], pair[1], 4, 1]))
+            .collect();
         assert_eq!(get(&gpu, blocks[7]), [7; 4], "seed {seed}");
         begun.into_iter().for_each(|operation| settle(&gpu, Ok(operation)).expect("fine"));
         // By a pointer that the device does not see.
@@ -88,7 +97,11 @@ fn priorities_change_no_order() {
         let first = add(&gpu, module, 1, &[], &[blocks[7], from, 4, 20]);
         let arguments = [cell, to, 4];
         let after = [first];
-        let behind = Launch { priority: 5, after: &after, ..launch(&gpu, module, c"follow", Convention::Separate, &arguments) };
+        let behind = Launch {
+            priority: 5,
+            after: &after,
+            ..launch(&gpu, module, c"follow", Convention::Separate, &arguments)
+        };
         // SAFETY: the kernel's arguments.
         settle(&gpu, unsafe { gpu.run(&behind) }).expect("it runs");
         assert_eq!(get(&gpu, to), [27; 4], "seed {seed}");

@@ -1,4 +1,5 @@
-//! Copies from and to memory that the system may move: in pieces, without anybody who waits in the driver.
+//! Copies from and to memory that the system may move: in pieces, without anybody who waits in the
+//! driver.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -29,7 +30,8 @@ fn at_once<T: Send>(what: &str, run: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// A device whose kernel waits for a word, and an operation that is over when that has ended and has all of `touches`.
+/// A device whose kernel waits for a word, and an operation that is over when that has ended and
+/// has all of `touches`.
 struct Held {
     driver: &'static Driver,
     gpu: Gpu,
@@ -48,7 +50,13 @@ impl Held {
 
     fn touching(&mut self, touches: &[(usize, usize)]) {
         let (module, stream) = (load(&self.gpu), self.gpu.open_stream(0).expect("one"));
-        on_stream(self.driver, &self.gpu, stream, self.gpu.find(module, c"hold").expect("the kernel"), &[self.gate]);
+        on_stream(
+            self.driver,
+            &self.gpu,
+            stream,
+            self.gpu.find(module, c"hold").expect("the kernel"),
+            &[self.gate],
+        );
         self.marked.push(self.gpu.mark(stream.id, touches).expect("marked"));
     }
 
@@ -78,7 +86,8 @@ fn copy_out(gpu: &Gpu, values: &mut [u32], from: usize) -> Operation {
 fn large_copies_arrive_whole() {
     for settings in ["", "pageable=1,delay=100", "pinned=0,pageable=1", "pinned=3", "pinned=1,delay=50"] {
         let (_, gpu) = opened(settings);
-        for bytes in [4, 16 << 10, (16 << 10) + 4, 64 << 10, (64 << 10) + 4, 2 << 20, (2 << 20) + 4, MUCH - 4] {
+        for bytes in [4, 16 << 10, (16 << 10) + 4, 64 << 10, (64 << 10) + 4, 2 << 20, (2 << 20) + 4, MUCH - 4]
+        {
             let (values, mut seen) = (numbers(bytes, bytes), vec![0; bytes / 4]);
             let block = gpu.allocate(bytes, 64).expect("room");
             settle(&gpu, Ok(copy_in(&gpu, block, &values))).expect("copied");
@@ -112,7 +121,8 @@ fn who_copies_to_the_host_does_not_wait_for_what_is_before_it() {
 #[test]
 fn who_copies_much_to_the_device_does_not_wait_for_what_is_before_it() {
     let mut held = Held::new("pageable=1");
-    let (block, values, mut seen) = (held.gpu.allocate(MUCH, 64).expect("room"), numbers(MUCH, 5), vec![0; MUCH / 4]);
+    let (block, values, mut seen) =
+        (held.gpu.allocate(MUCH, 64).expect("room"), numbers(MUCH, 5), vec![0; MUCH / 4]);
     held.touching(&[(block, MUCH)]);
     let begun = at_once("a copy to the device", || copy_in(&held.gpu, block, &values));
     assert_eq!(held.gpu.poll(begun), Progress::Pending);
@@ -129,7 +139,9 @@ fn more_copies_than_there_are_buffers_all_begin() {
     let touches: Vec<_> = blocks.iter().map(|&block| (block, 3 << 20)).collect();
     held.touching(&touches);
     let values = numbers(3 << 20, 7);
-    let begun: Vec<_> = at_once("one of many copies", || blocks.iter().map(|&block| copy_in(&held.gpu, block, &values)).collect());
+    let begun: Vec<_> = at_once("one of many copies", || {
+        blocks.iter().map(|&block| copy_in(&held.gpu, block, &values)).collect()
+    });
     held.go();
     begun.into_iter().rev().for_each(|operation| settle(&held.gpu, Ok(operation)).expect("copied"));
     for block in blocks {
@@ -156,14 +168,20 @@ fn what_is_begun_behind_a_large_copy_comes_behind_all_of_its_pieces() {
         begun.push(copy_in(&gpu, b, &second));
         let arguments = [b, a, count, 10];
         // SAFETY: the kernel's arguments.
-        begun.push(unsafe { gpu.run(&launch(&gpu, module, c"add", Convention::Separate, &arguments)) }.expect("begun"));
+        begun.push(
+            unsafe { gpu.run(&launch(&gpu, module, c"add", Convention::Separate, &arguments)) }
+                .expect("begun"),
+        );
         gpu.put_behind(stream.id, &begun).expect("put");
         on_stream(driver, &gpu, stream, gpu.find(module, c"add").expect("the kernel"), &[a, a, count, 100]);
         begun.push(gpu.mark(stream.id, &[(a, MUCH)]).expect("marked"));
         begun.push(copy_out(&gpu, &mut seen, a));
         begun.into_iter().rev().for_each(|operation| settle(&gpu, Ok(operation)).expect("fine"));
         assert!(between == first, "seed {seed}");
-        assert!(seen.iter().zip(&second).all(|(seen, value)| *seen == value.wrapping_add(110)), "seed {seed}");
+        assert!(
+            seen.iter().zip(&second).all(|(seen, value)| *seen == value.wrapping_add(110)),
+            "seed {seed}"
+        );
         assert_eq!(gpu.known(), 0);
     }
 }
@@ -171,11 +189,13 @@ fn what_is_begun_behind_a_large_copy_comes_behind_all_of_its_pieces() {
 #[test]
 fn a_kernel_that_is_told_to_comes_behind_all_pieces() {
     let (_, gpu) = opened("pageable=1,delay=100");
-    let (module, hidden, out) = (load(&gpu), gpu.allocate(MUCH, 64).expect("room"), gpu.allocate(MUCH, 64).expect("room"));
+    let (module, hidden, out) =
+        (load(&gpu), gpu.allocate(MUCH, 64).expect("room"), gpu.allocate(MUCH, 64).expect("room"));
     let (pointer, values) = (put(&gpu, &[hidden as u32, (hidden >> 32) as u32]), numbers(MUCH, 3));
     let copied = copy_in(&gpu, hidden, &values);
     let arguments = [pointer, out, MUCH / 4];
-    let behind = Launch { after: &[copied], ..launch(&gpu, module, c"follow", Convention::Separate, &arguments) };
+    let behind =
+        Launch { after: &[copied], ..launch(&gpu, module, c"follow", Convention::Separate, &arguments) };
     // SAFETY: the kernel's arguments.
     settle(&gpu, unsafe { gpu.run(&behind) }).expect("it runs");
     let mut seen = vec![0; MUCH / 4];
@@ -204,7 +224,8 @@ fn another_device_reads_behind_all_pieces() {
 #[test]
 fn synchronise_ends_copies_that_nobody_asks_for() {
     let (_, gpu) = opened("pageable=1,delay=100");
-    let (block, values, mut seen) = (gpu.allocate(MUCH, 64).expect("room"), numbers(MUCH, 11), vec![0; MUCH / 4]);
+    let (block, values, mut seen) =
+        (gpu.allocate(MUCH, 64).expect("room"), numbers(MUCH, 11), vec![0; MUCH / 4]);
     let begun = [copy_in(&gpu, block, &values), copy_out(&gpu, &mut seen, block)];
     gpu.synchronise().expect("fine");
     assert!(seen == values);
@@ -215,7 +236,8 @@ fn synchronise_ends_copies_that_nobody_asks_for() {
 fn a_large_copy_on_a_device_that_fails_ends_with_its_line() {
     for bytes in [1000, MUCH] {
         let (_, gpu) = opened("pageable=1,delay=300,launch=1");
-        let (module, block, mut seen) = (load(&gpu), gpu.allocate(bytes, 64).expect("room"), vec![0; bytes / 4]);
+        let (module, block, mut seen) =
+            (load(&gpu), gpu.allocate(bytes, 64).expect("room"), vec![0; bytes / 4]);
         let arguments = [block, block, 1, 1];
         // SAFETY: the kernel's arguments.
         let failing = unsafe { gpu.run(&launch(&gpu, module, c"add", Convention::Separate, &arguments)) };
@@ -244,7 +266,8 @@ fn memory_that_is_pinned_is_copied_as_it_is() {
     let marked = gpu.mark(stream.id, &[(block, 16)]).expect("marked");
     let to = pinned.addr();
     // SAFETY: as large, and waited for.
-    let begun = at_once("a copy to pinned memory", || unsafe { gpu.copy_out(to as *mut u8, block, 16) }).expect("begun");
+    let begun = at_once("a copy to pinned memory", || unsafe { gpu.copy_out(to as *mut u8, block, 16) })
+        .expect("begun");
     assert!(begun.0 < 1 << 63, "not in pieces");
     // SAFETY: as large, and waited for.
     settle(&gpu, unsafe { gpu.copy_within(gate, open, 4) }).expect("copied");

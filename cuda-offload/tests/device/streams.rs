@@ -22,7 +22,11 @@ fn a_stream_has_a_handle_of_its_own_and_is_used_again() {
     assert!(gpu.put_behind(again.id, &[]).is_ok());
     gpu.close_stream(a.id);
     gpu.close_stream(77);
-    assert_ne!(gpu.open_stream(0).expect("a third").handle, again.handle, "what was closed twice is not lent twice");
+    assert_ne!(
+        gpu.open_stream(0).expect("a third").handle,
+        again.handle,
+        "what was closed twice is not lent twice"
+    );
 }
 
 #[test]
@@ -73,7 +77,10 @@ fn copies_and_kernels_of_marked_bytes_wait_for_the_mark() {
             begun.push(gpu.mark(stream.id, &[(a, 16)]).expect("marked"));
             let arguments = [a, b, 4, 100];
             // SAFETY: the kernel's arguments; all is waited for.
-            begun.push(unsafe { gpu.run(&launch(&gpu, module, c"add", Convention::Separate, &arguments)) }.expect("begun"));
+            begun.push(
+                unsafe { gpu.run(&launch(&gpu, module, c"add", Convention::Separate, &arguments)) }
+                    .expect("begun"),
+            );
             gpu.put_behind(stream.id, &begun[begun.len() - 1..]).expect("put");
         }
         assert_eq!(get(&gpu, b), [111; 4], "seed {seed}");
@@ -113,7 +120,10 @@ fn a_kernel_begins_behind_the_operations_that_it_is_told() {
         add(driver, &gpu, stream, module, [hidden, hidden, 4, 1]);
         let marked = gpu.mark(stream.id, &[]).expect("marked");
         let arguments = [pointer, out, 4];
-        let behind = Launch { after: &[copied, marked, Operation::DONE], ..launch(&gpu, module, c"follow", Convention::Separate, &arguments) };
+        let behind = Launch {
+            after: &[copied, marked, Operation::DONE],
+            ..launch(&gpu, module, c"follow", Convention::Separate, &arguments)
+        };
         // SAFETY: the kernel's arguments.
         settle(&gpu, unsafe { gpu.run(&behind) }).expect("it runs");
         assert_eq!(get(&gpu, out), [8, 9, 10, 11], "seed {seed}");
@@ -162,7 +172,8 @@ fn what_is_on_a_closed_stream_takes_place_before_the_next_one_s_work() {
 #[test]
 fn synchronise_waits_for_the_program_s_streams_too() {
     let (driver, gpu) = opened("delay=2000");
-    let (module, open, closed, block) = (load(&gpu), gpu.open_stream(0).expect("one"), gpu.open_stream(0).expect("one"), put(&gpu, &[1; 8]));
+    let (module, open, closed, block) =
+        (load(&gpu), gpu.open_stream(0).expect("one"), gpu.open_stream(0).expect("one"), put(&gpu, &[1; 8]));
     for _ in 0..3 {
         add(driver, &gpu, open, module, [block, block, 4, 1]);
         add(driver, &gpu, closed, module, [block + 16, block + 16, 4, 2]);

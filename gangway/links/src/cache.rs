@@ -1,7 +1,10 @@
-//! The loader's list of libraries, `/etc/ld.so.cache`: a name, and where the library of this name is.
+//! The loader's list of libraries, `/etc/ld.so.cache`: a name, and where the library of this name
+//! is.
 //!
-//! Read in the form that glibc has written since 2.2: a header of 48 bytes, then 24 bytes an entry (flags, two places of strings, two words about the
-//! processor), behind the form of before where that is still in front of it. Of several entries with one name the first counts, as for a processor without extensions.
+//! Read in the form that glibc has written since 2.2: a header of 48 bytes, then 24 bytes an entry
+//! (flags, two places of strings, two words about the processor), behind the form of before where
+//! that is still in front of it. Of several entries with one name the first counts, as for a
+//! processor without extensions.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -1,12 +1,18 @@
-//! Which libraries the loader loads for a program before `main`, and from where, without loading any.
+//! Which libraries the loader loads for a program before `main`, and from where, without loading
+//! any.
 //!
-//! As `ld.so(8)` has it, breadth first: the program, what is preloaded, then what each of them needs. A name with a slash is a path; others are looked for in `DT_RPATH` of the object
-//! that needs it and of those that loaded this one (void where there is a `DT_RUNPATH`), in `LD_LIBRARY_PATH`, in `DT_RUNPATH` of the object alone, in the
-//! loader's cache and in the usual directories. A library whose name or `DT_SONAME` has been asked for before, or whose file is loaded already, is not loaded again.
+//! As `ld.so(8)` has it, breadth first: the program, what is preloaded, then what each of them
+//! needs. A name with a slash is a path; others are looked for in `DT_RPATH` of the object
+//! that needs it and of those that loaded this one (void where there is a `DT_RUNPATH`), in
+//! `LD_LIBRARY_PATH`, in `DT_RUNPATH` of the object alone, in the loader's cache and in the usual
+//! directories. A library whose name or `DT_SONAME` has been asked for before, or whose file is
+//! loaded already, is not loaded again.
 //!
-//! What is left out: subdirectories for newer processors (`glibc-hwcaps`), which hold the same libraries, and audit modules. What a program opens later is not in its file.
+//! What is left out: subdirectories for newer processors (`glibc-hwcaps`), which hold the same
+//! libraries, and audit modules. What a program opens later is not in its file.
 //!
-//! Rejected: `ld.so --list`. It maps the libraries, and says nothing of objects that are no programs.
+//! Rejected: `ld.so --list`. It maps the libraries, and says nothing of objects that are no
+//! programs.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -41,9 +47,16 @@ impl Surroundings {
     pub fn of(value: &dyn Fn(&str) -> Option<OsString>) -> Self {
         let words = |name: &str, ends: &[u8]| -> Vec<OsString> {
             let text = value(name).unwrap_or_default();
-            text.as_bytes().split(|b| ends.contains(b)).filter(|w| !w.is_empty()).map(|w| OsStr::from_bytes(w).to_os_string()).collect()
+            text.as_bytes()
+                .split(|b| ends.contains(b))
+                .filter(|w| !w.is_empty())
+                .map(|w| OsStr::from_bytes(w).to_os_string())
+                .collect()
         };
-        Self { directories: words("LD_LIBRARY_PATH", b":;").into_iter().map(PathBuf::from).collect(), preloaded: words("LD_PRELOAD", b": ") }
+        Self {
+            directories: words("LD_LIBRARY_PATH", b":;").into_iter().map(PathBuf::from).collect(),
+            preloaded: words("LD_PRELOAD", b": "),
+        }
     }
 }
 
@@ -70,7 +83,14 @@ pub struct Closure {
 /// What is loaded for `program`, which may be a library as well; nothing if it is no ELF file.
 #[must_use]
 pub fn of(program: &Path, surroundings: &Surroundings) -> Closure {
-    let mut search = Search { surroundings, cache: cache::read(), closure: Closure::default(), names: HashMap::new(), files: HashMap::new(), missing: HashSet::new() };
+    let mut search = Search {
+        surroundings,
+        cache: cache::read(),
+        closure: Closure::default(),
+        names: HashMap::new(),
+        files: HashMap::new(),
+        missing: HashSet::new(),
+    };
     let Some(object) = object::read(program).ok().flatten() else { return search.closure };
     search.add(program.to_path_buf(), object, None);
     let directories = search.directories(0);
@@ -117,7 +137,8 @@ impl Search<'_> {
         index
     }
 
-    /// Loads what `by` asks for under this name, unless it is there. `directories`: of `by`, before the cache.
+    /// Loads what `by` asks for under this name, unless it is there. `directories`: of `by`, before
+    /// the cache.
     fn want(&mut self, name: &str, by: usize, is_preloaded: bool, directories: &[PathBuf]) {
         if self.names.contains_key(name) || self.missing.contains(name) {
             return;
@@ -152,7 +173,12 @@ impl Search<'_> {
         }
         let in_directories = directories.iter().map(|d| d.join(name)).find_map(fits);
         let in_cache = || self.cache.get(name).cloned().and_then(fits);
-        let usual = || ["/lib64", "/usr/lib64", "/lib", "/usr/lib"].iter().map(|d| Path::new(d).join(name)).find_map(fits);
+        let usual = || {
+            ["/lib64", "/usr/lib64", "/lib", "/usr/lib"]
+                .iter()
+                .map(|d| Path::new(d).join(name))
+                .find_map(fits)
+        };
         in_directories.or_else(in_cache).or_else(usual)
     }
 
@@ -161,9 +187,17 @@ impl Search<'_> {
         let mut all = Vec::new();
         let runpath = &self.closure.loaded[by].object.runpath;
         if runpath.is_empty() {
-            let chain = std::iter::successors(Some(by), |&index| self.closure.loaded[index].by.or((index != 0).then_some(0)));
+            let chain = std::iter::successors(Some(by), |&index| {
+                self.closure.loaded[index].by.or((index != 0).then_some(0))
+            });
             for index in chain.filter(|&index| self.closure.loaded[index].object.runpath.is_empty()) {
-                all.extend(self.closure.loaded[index].object.rpath.iter().filter_map(|p| self.expanded(p, index).map(PathBuf::from)));
+                all.extend(
+                    self.closure.loaded[index]
+                        .object
+                        .rpath
+                        .iter()
+                        .filter_map(|p| self.expanded(p, index).map(PathBuf::from)),
+                );
             }
         }
         all.extend(self.surroundings.directories.iter().cloned());
@@ -221,12 +255,18 @@ mod tests {
     #[test]
     fn what_is_preloaded_comes_first_and_stands_for_its_name() {
         let program = env::current_exe().unwrap();
-        let library = of(&program, &Surroundings::default()).loaded.into_iter().find(|one| one.file.ends_with("libc.so.6")).unwrap();
+        let library = of(&program, &Surroundings::default())
+            .loaded
+            .into_iter()
+            .find(|one| one.file.ends_with("libc.so.6"))
+            .unwrap();
         let at = env::temp_dir().join(format!("gangway-closure-{}", std::process::id()));
         fs::create_dir_all(&at).unwrap();
         let copy = at.join("another-name.so");
         fs::copy(library.file, &copy).unwrap();
-        let value = |name: &str| (name == "LD_PRELOAD").then(|| OsString::from(format!("/nonexistent.so {}", copy.display())));
+        let value = |name: &str| {
+            (name == "LD_PRELOAD").then(|| OsString::from(format!("/nonexistent.so {}", copy.display())))
+        };
         let closure = of(&program, &Surroundings::of(&value));
         assert_eq!(closure.loaded[1].file, copy);
         assert!(!closure.loaded.iter().any(|one| one.file.ends_with("libc.so.6")), "{closure:?}");

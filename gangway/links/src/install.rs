@@ -1,11 +1,14 @@
-//! The directory of links: a copy of the library under a name that programs know, the names of all OpenMP runtimes as links to it, and the
-//! libraries for MPI.
+//! The directory of links: a copy of the library under a name that programs know, the names of all
+//! OpenMP runtimes as links to it, and the libraries for MPI.
 //!
-//! [`install`] makes one where the user asked for it. [`refresh`] does so only if the library has changed since, which a file in it ([`STAMP`]) tells.
-//! [`in_cache`] has a directory for each state of the library, which is made under another name, renamed as a whole, and never changed.
-//! Several processes may do all this at a time, in containers with equal process numbers, too: every file and link is whole at any moment.
+//! [`install`] makes one where the user asked for it. [`refresh`] does so only if the library has
+//! changed since, which a file in it ([`STAMP`]) tells. [`in_cache`] has a directory for each state
+//! of the library, which is made under another name, renamed as a whole, and never changed. Several
+//! processes may do all this at a time, in containers with equal process numbers, too: every file
+//! and link is whole at any moment.
 //!
-//! Rejected: names made of the process number. Process 1 of a second container took the first one's file for its own, and wrote over a library in use.
+//! Rejected: names made of the process number. Process 1 of a second container took the first one's
+//! file for its own, and wrote over a library in use.
 
 use std::hash::{DefaultHasher, Hasher as _};
 use std::os::unix::fs::{MetadataExt as _, symlink};
@@ -18,7 +21,8 @@ use crate::unique::UniqueDirectory;
 
 /// In a directory that [`refresh`] looks after: from what it was made.
 pub const STAMP: &str = "made-from";
-/// Directories for earlier states of a library stay in the cache for so long after their last use: a program may load its runtime late. Chosen; any value from a day on will do.
+/// Directories for earlier states of a library stay in the cache for so long after their last use:
+/// a program may load its runtime late. Chosen; any value from a day on will do.
 const CACHE_LIFETIME: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Puts a file or link there that `make` makes under another name, in one step.
@@ -31,7 +35,8 @@ fn put_in_place(directory: &Path, name: &str, make: impl FnOnce(&Path) -> io::Re
 fn copy(file: &Path, directory: &Path, name: &str) -> io::Result<()> {
     put_in_place(directory, name, |new| {
         fs::copy(file, new)?;
-        // Before the name leads to it: after a crash the name has the old file or all of the new one.
+        // Before the name leads to it: after a crash the name has the old file or all of the new
+        // one.
         fs::File::open(new)?.sync_data()
     })
 }
@@ -48,12 +53,13 @@ fn link(directory: &Path, name: &str) -> io::Result<()> {
     put_in_place(directory, name, |new| symlink(FILE, new))
 }
 
-/// Makes `directory` hold a copy of `library`, of the libraries for MPI that lie beside it, and the names of all OpenMP runtimes as links to it. Programs that run on an
-/// older copy keep it.
+/// Makes `directory` hold a copy of `library`, of the libraries for MPI that lie beside it, and the
+/// names of all OpenMP runtimes as links to it. Programs that run on an older copy keep it.
 ///
 /// # Errors
-/// A library that is not there, or a directory, a copy or a link that cannot be made. Links that exist are replaced; a file
-/// of such a name that is not a link is an error, for it may be a real runtime.
+/// A library that is not there, or a directory, a copy or a link that cannot be made. Links that
+/// exist are replaced; a file of such a name that is not a link is an error, for it may be a real
+/// runtime.
 pub fn install(library: &Path, directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory)?;
     copy(library, directory, FILE)?;
@@ -74,12 +80,16 @@ pub fn is_ready(directory: &Path) -> bool {
 
 /// What a directory is made from: each file with its size and time.
 fn stamp(library: &Path) -> io::Result<String> {
-    let line = |file: &Path| fs::metadata(file).map(|m| format!("{} {} {}.{:09}\n", file.display(), m.size(), m.mtime(), m.mtime_nsec()));
+    let line = |file: &Path| {
+        fs::metadata(file)
+            .map(|m| format!("{} {} {}.{:09}\n", file.display(), m.size(), m.mtime(), m.mtime_nsec()))
+    };
     let beside = BESIDE.iter().filter_map(|name| line(&library.with_file_name(name)).ok());
     Ok(beside.fold(line(library)?, |text, line| text + &line))
 }
 
-/// As [`install`], unless the directory is of this state of the library already. A directory that `install` alone made stays as it is.
+/// As [`install`], unless the directory is of this state of the library already. A directory that
+/// `install` alone made stays as it is.
 ///
 /// # Errors
 /// As `install`.
@@ -93,7 +103,8 @@ pub fn refresh(library: &Path, directory: &Path) -> io::Result<()> {
         return Ok(());
     }
     fs::create_dir_all(directory)?;
-    // An empty stamp comes first and matches no library: if this process is interrupted, the next call finds it and completes the directory.
+    // An empty stamp comes first and matches no library: if this process is interrupted, the next
+    // call finds it and completes the directory.
     if !file.exists() {
         fs::write(&file, "")?;
     }
@@ -105,7 +116,8 @@ pub fn refresh(library: &Path, directory: &Path) -> io::Result<()> {
     put_in_place(directory, STAMP, |new| fs::write(new, now))
 }
 
-/// The directory in `cache` that holds this state of the library, which is made if it is not there. `cache` is there.
+/// The directory in `cache` that holds this state of the library, which is made if it is not there.
+/// `cache` is there.
 ///
 /// # Errors
 /// As [`install`].
@@ -127,7 +139,8 @@ fn hash(what: &impl std::hash::Hash) -> u64 {
     hasher.finish()
 }
 
-/// Is the directory ready, and are its copies as long as the files? A machine that stopped may have lost the end of a copy, but none that [`copy`] has renamed.
+/// Is the directory ready, and are its copies as long as the files? A machine that stopped may have
+/// lost the end of a copy, but none that [`copy`] has renamed.
 fn is_complete(directory: &Path, library: &Path) -> bool {
     let size = |file: &Path| fs::metadata(file).map(|m| m.size()).ok();
     let is_copied = |name: &&str| size(&directory.join(name)) == size(&library.with_file_name(name));
@@ -141,7 +154,8 @@ fn build_and_rename(directory: &Path, library: &Path, cache: &Path) -> io::Resul
     if fs::rename(new.path(), directory).is_ok() || is_complete(directory, library) {
         return Ok(());
     }
-    // A directory that is there and damaged is renamed first, for the kernel renames onto empty ones only.
+    // A directory that is there and damaged is renamed first, for the kernel renames onto empty
+    // ones only.
     let aside = UniqueDirectory::new(cache, ".new-")?;
     match fs::rename(directory, aside.path()).and_then(|()| fs::rename(new.path(), directory)) {
         Err(_) if is_complete(directory, library) => Ok(()),
@@ -151,10 +165,15 @@ fn build_and_rename(directory: &Path, library: &Path, cache: &Path) -> io::Resul
 
 /// Removes directories for earlier states of this library, and unfinished ones.
 fn remove_old(cache: &Path, of_library: &str, now: &Path) {
-    let is_old = |at: &Path| fs::symlink_metadata(at).and_then(|m| m.modified()).is_ok_and(|made| SystemTime::now().duration_since(made).is_ok_and(|age| age > CACHE_LIFETIME));
+    let is_old = |at: &Path| {
+        fs::symlink_metadata(at)
+            .and_then(|m| m.modified())
+            .is_ok_and(|made| SystemTime::now().duration_since(made).is_ok_and(|age| age > CACHE_LIFETIME))
+    };
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
         let (at, name) = (entry.path(), entry.file_name());
-        let is_ours = name.to_str().is_some_and(|name| name.starts_with(of_library) || name.starts_with(".new-"));
+        let is_ours =
+            name.to_str().is_some_and(|name| name.starts_with(of_library) || name.starts_with(".new-"));
         if is_ours && at != now && is_old(&at) {
             // Another process may have removed it.
             let _ = fs::remove_dir_all(&at);
@@ -222,10 +241,17 @@ mod tests {
         fs::write(&library, "two, longer").unwrap();
         let two = in_cache(&library, &cache).unwrap();
         assert_ne!(one, two);
-        assert_eq!([&one, &two].map(|links| fs::read_to_string(links.join("libgomp.so.1")).unwrap()), ["one", "two, longer"]);
+        assert_eq!(
+            [&one, &two].map(|links| fs::read_to_string(links.join("libgomp.so.1")).unwrap()),
+            ["one", "two, longer"]
+        );
         fs::write(two.join(FILE), "tw").unwrap();
         assert_eq!(in_cache(&library, &cache).unwrap(), two);
-        assert_eq!(fs::read_to_string(two.join(FILE)).unwrap(), "two, longer", "a damaged copy is made again");
+        assert_eq!(
+            fs::read_to_string(two.join(FILE)).unwrap(),
+            "two, longer",
+            "a damaged copy is made again"
+        );
         assert_eq!(fs::read_dir(&cache).unwrap().count(), 2, "nothing else is left");
         let old = SystemTime::now() - 2 * CACHE_LIFETIME;
         fs::File::open(&one).unwrap().set_modified(old).unwrap();
@@ -243,8 +269,22 @@ mod tests {
         for round in 0..20_u8 {
             fs::write(&library, vec![round; 100_000 + usize::from(round)]).unwrap();
             let made: Vec<PathBuf> = std::thread::scope(|scope| {
-                let starts: Vec<_> = (0..4).map(|_| scope.spawn(|| in_cache(&library, &cache).map(|links| (fs::read(links.join("libomp.so.5")).unwrap(), links)))).collect();
-                starts.into_iter().map(|start| start.join().unwrap().unwrap()).map(|(read, links)| { assert!(read == fs::read(&library).unwrap()); links }).collect()
+                let starts: Vec<_> = (0..4)
+                    .map(|_| {
+                        scope.spawn(|| {
+                            in_cache(&library, &cache)
+                                .map(|links| (fs::read(links.join("libomp.so.5")).unwrap(), links))
+                        })
+                    })
+                    .collect();
+                starts
+                    .into_iter()
+                    .map(|start| start.join().unwrap().unwrap())
+                    .map(|(read, links)| {
+                        assert!(read == fs::read(&library).unwrap());
+                        links
+                    })
+                    .collect()
             });
             assert!(made.iter().all(|links| *links == made[0]));
         }
@@ -263,7 +303,10 @@ mod tests {
         assert_eq!(fs::read_to_string(links.join(FILE)).unwrap(), "one");
         fs::remove_file(links.join("libgomp.so.1")).unwrap();
         fs::write(links.join("libgomp.so.1"), "GCC's").unwrap();
-        assert!(install(&library, &links).is_err_and(|e| e.to_string().contains("libgomp.so.1 is there and is no link")));
+        assert!(
+            install(&library, &links)
+                .is_err_and(|e| e.to_string().contains("libgomp.so.1 is there and is no link"))
+        );
         assert_eq!(fs::read_to_string(links.join("libgomp.so.1")).unwrap(), "GCC's");
         assert!(install(&at.join("nowhere.so"), &links).is_err());
         fs::remove_dir_all(at).unwrap();

@@ -1,10 +1,11 @@
 //! Reads what a shared library exports and needs from its dynamic section.
 //!
-//! Lives here: the few structures of ELF64 (little endian) that the checks of the built library look at. May not live
-//! here: any opinion about what the library should export; that is `cargo xtask symbols`.
+//! Lives here: the few structures of ELF64 (little endian) that the checks of the built library
+//! look at. May not live here: any opinion about what the library should export; that is `cargo
+//! xtask symbols`.
 //!
-//! Rejected: calling `nm` and `readelf`. They belong to a package that a machine with Rust alone need not have, and
-//! their output is a format for people.
+//! Rejected: calling `nm` and `readelf`. They belong to a package that a machine with Rust alone
+//! need not have, and their output is a format for people.
 
 use std::{fs, path::Path};
 
@@ -63,14 +64,8 @@ fn parse(file: &[u8]) -> Option<Interface> {
 }
 
 fn sections(file: &[u8]) -> Option<Vec<Section>> {
-    let (start, size, count) = (
-        number(file, 0x28, 8)?,
-        number(file, 0x3a, 2)?,
-        number(file, 0x3c, 2)?,
-    );
-    (0..count)
-        .map(|i| section(file, (start + i * size) as usize))
-        .collect()
+    let (start, size, count) = (number(file, 0x28, 8)?, number(file, 0x3a, 2)?, number(file, 0x3c, 2)?);
+    (0..count).map(|i| section(file, (start + i * size) as usize)).collect()
 }
 
 fn section(file: &[u8], at: usize) -> Option<Section> {
@@ -114,11 +109,7 @@ mod tests {
     #[test]
     fn this_program_needs_the_c_library() {
         let program = read(&std::env::current_exe().unwrap()).unwrap();
-        assert!(
-            program.needed.iter().any(|n| n == "libc.so.6"),
-            "{:?}",
-            program.needed
-        );
+        assert!(program.needed.iter().any(|n| n == "libc.so.6"), "{:?}", program.needed);
     }
 
     #[test]

@@ -11,10 +11,11 @@
 //! | [`object`] | what the loader is told about a program, from its segments |
 //! | [`mpi`] | the MPIs that are known, and which of them a program is linked with |
 //!
-//! For the tool `gangway` and for `cargo xtask`, which build and check with the same names. What may not live here: running
-//! anything, and messages for people. No dependencies, and no `unsafe`.
+//! For the tool `gangway` and for `cargo xtask`, which build and check with the same names. What
+//! may not live here: running anything, and messages for people. No dependencies, and no `unsafe`.
 //!
-//! Rejected: the crates `object` and `goblin` for ELF files. What is asked of them here is three tables and a list of strings.
+//! Rejected: the crates `object` and `goblin` for ELF files. What is asked of them here is three
+//! tables and a list of strings.
 
 #![forbid(unsafe_code)]
 

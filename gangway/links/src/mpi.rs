@@ -65,14 +65,23 @@ impl Mpi {
     /// Whose library that is, by its name.
     #[must_use]
     pub fn of_library(name: &str) -> Option<Mpi> {
-        const OPEN: [&str; 7] = ["libmpi.so.20", "libmpi.so.40", "libmpi_mpifh.so", "libmpi_usempi", "libmpi_cxx.so", "libopen-rte.so", "libopen-pal.so"];
+        const OPEN: [&str; 7] = [
+            "libmpi.so.20",
+            "libmpi.so.40",
+            "libmpi_mpifh.so",
+            "libmpi_usempi",
+            "libmpi_cxx.so",
+            "libopen-rte.so",
+            "libopen-pal.so",
+        ];
         const MPICH: [&str; 5] = ["libmpich", "libmpi.so.12", "libmpi.so.0", "libmpifort.so", "libmpicxx.so"];
         let begins = |list: &[&str]| list.iter().any(|known| name.starts_with(known));
         if begins(&OPEN) { Some(Mpi::OpenMpi) } else { begins(&MPICH).then_some(Mpi::Mpich) }
     }
 }
 
-/// The MPI that a program is linked with, itself or by libraries that it needs, as far as the loader would find these.
+/// The MPI that a program is linked with, itself or by libraries that it needs, as far as the
+/// loader would find these.
 #[must_use]
 pub fn linked(program: &Path) -> Option<Mpi> {
     let closure = closure::of(program, &Surroundings::here());
@@ -98,7 +107,8 @@ mod tests {
         }
         assert_eq!((Mpi::named("mpich"), Mpi::named("other")), (Some(Mpi::Mpich), None));
         assert_eq!(Mpi::OpenMpi.bridge(), "libgangway_mpi_openmpi.so");
-        assert!(Mpi::ALL.iter().all(|mpi| crate::names::BESIDE.contains(&mpi.bridge().as_str()) && crate::names::BESIDE.contains(&mpi.aware().as_str())));
+        assert!(Mpi::ALL.iter().all(|mpi| crate::names::BESIDE.contains(&mpi.bridge().as_str())
+            && crate::names::BESIDE.contains(&mpi.aware().as_str())));
     }
 
     #[test]

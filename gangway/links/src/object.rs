@@ -1,8 +1,8 @@
-//! What the kernel and the loader are told about a program: for which machine it is, which loader it asks for, which libraries it
-//! needs, and where it wants them looked for.
+//! What the kernel and the loader are told about a program: for which machine it is, which loader
+//! it asks for, which libraries it needs, and where it wants them looked for.
 //!
-//! Read by segments, as the loader does, and in pieces: programs may be large. Symbols are looked at only to find a runtime that is
-//! linked in.
+//! Read by segments, as the loader does, and in pieces: programs may be large. Symbols are looked
+//! at only to find a runtime that is linked in.
 
 use std::fs::File;
 use std::io;
@@ -31,12 +31,14 @@ const SYMBOL_BYTES: usize = 24;
 const HEADER_BYTES: usize = 64;
 /// A table that is longer than this is not read.
 const MOST_BYTES: u64 = 256 << 20;
-/// Longest path that the kernel takes, in bytes (`PATH_MAX` without the zero at its end): longer names of libraries lead nowhere.
+/// Longest path that the kernel takes, in bytes (`PATH_MAX` without the zero at its end): longer
+/// names of libraries lead nowhere.
 pub const MAX_PATH_BYTES: usize = 4095;
 /// Longest list of directories: a few paths.
 const MAX_LIST_BYTES: usize = 16 * MAX_PATH_BYTES;
-/// Libraries, directories of a list, and tables of symbols that are looked at. Chosen: far more than any program has; a damaged file may ask for thousands, each with a name as
-/// long as the file.
+/// Libraries, directories of a list, and tables of symbols that are looked at. Chosen: far more
+/// than any program has; a damaged file may ask for thousands, each with a name as long as the
+/// file.
 const MAX_NEEDED: usize = 1024;
 const MAX_DIRECTORIES: usize = 256;
 const MAX_SYMBOL_TABLES: usize = 8;
@@ -112,7 +114,11 @@ fn parse(source: Source<'_>) -> Option<Object> {
         return None;
     }
     let little = ident[5] == 1;
-    let machine = if little { u16::from_le_bytes([ident[18], ident[19]]) } else { u16::from_be_bytes([ident[18], ident[19]]) };
+    let machine = if little {
+        u16::from_le_bytes([ident[18], ident[19]])
+    } else {
+        u16::from_be_bytes([ident[18], ident[19]])
+    };
     let is_wide = ident[4] == 2 && little;
     if !is_wide {
         return Some(Object { machine, ..Object::default() });
@@ -156,11 +162,14 @@ fn dynamic(source: Source<'_>, segments: &[Segment], segment: &Segment, object: 
     let entries: Vec<(u64, u64)> = entries.collect();
     let value = |tag| entries.iter().find(|e| e.0 == tag).map(|e| e.1);
     let (Some(address), Some(size)) = (value(DT_STRTAB), value(DT_STRSZ)) else { return Some(()) };
-    let holds = |s: &&Segment| s.kind == PT_LOAD && (s.address..s.address.saturating_add(s.size)).contains(&address);
+    let holds =
+        |s: &&Segment| s.kind == PT_LOAD && (s.address..s.address.saturating_add(s.size)).contains(&address);
     let within = segments.iter().find(holds)?;
     let strings = source(within.offset.checked_add(address - within.address)?, size)?;
     for &(tag, value) in &entries {
-        let word = |longest: usize| text(&strings, usize::try_from(value).ok()?).filter(|word| word.len() <= longest);
+        let word = |longest: usize| {
+            text(&strings, usize::try_from(value).ok()?).filter(|word| word.len() <= longest)
+        };
         match tag {
             DT_NEEDED if object.needed.len() == MAX_NEEDED => return None,
             DT_NEEDED => object.needed.push(word(MAX_PATH_BYTES)?),
@@ -182,17 +191,22 @@ fn own_runtime(source: Source<'_>, header: &[u8]) -> Option<&'static str> {
     let (start, size, count) = (number(header, 0x28, 8)?, number(header, 0x3a, 2)?, number(header, 0x3c, 2)?);
     let sections = source(start, size * count)?;
     let field = |index: u64, offset: usize, bytes| number(&sections, (index * size) as usize + offset, bytes);
-    (0..count).filter(|&i| matches!(field(i, 4, 4), Some(SHT_SYMTAB | SHT_DYNSYM))).take(MAX_SYMBOL_TABLES).find_map(|i| {
-        let table = source(field(i, 24, 8)?, field(i, 32, 8)?)?;
-        let strings = field(i, 40, 4)?;
-        let strings = source(field(strings, 24, 8)?, field(strings, 32, 8)?)?;
-        (0..table.len() / SYMBOL_BYTES).find_map(|s| {
-            let at = s * SYMBOL_BYTES;
-            let name = strings.get(usize::try_from(number(&table, at, 4)?).ok()?..)?;
-            let is_defined = number(&table, at + 6, 2)? != 0;
-            OF_RUNTIMES.into_iter().find(|known| is_defined && name.starts_with(known.as_bytes()) && name.get(known.len()) == Some(&0))
+    (0..count)
+        .filter(|&i| matches!(field(i, 4, 4), Some(SHT_SYMTAB | SHT_DYNSYM)))
+        .take(MAX_SYMBOL_TABLES)
+        .find_map(|i| {
+            let table = source(field(i, 24, 8)?, field(i, 32, 8)?)?;
+            let strings = field(i, 40, 4)?;
+            let strings = source(field(strings, 24, 8)?, field(strings, 32, 8)?)?;
+            (0..table.len() / SYMBOL_BYTES).find_map(|s| {
+                let at = s * SYMBOL_BYTES;
+                let name = strings.get(usize::try_from(number(&table, at, 4)?).ok()?..)?;
+                let is_defined = number(&table, at + 6, 2)? != 0;
+                OF_RUNTIMES.into_iter().find(|known| {
+                    is_defined && name.starts_with(known.as_bytes()) && name.get(known.len()) == Some(&0)
+                })
+            })
         })
-    })
 }
 
 /// The machine's name, for people.
@@ -220,12 +234,16 @@ mod tests {
     #[test]
     fn this_program_is_loaded_by_the_c_library_s_loader() {
         let program = read(&std::env::current_exe().unwrap()).unwrap().unwrap();
-        assert!(program.is_wide && program.loader.as_ref().is_some_and(|l| l.contains("ld-linux")), "{program:?}");
+        assert!(
+            program.is_wide && program.loader.as_ref().is_some_and(|l| l.contains("ld-linux")),
+            "{program:?}"
+        );
         assert!(program.needed.iter().any(|n| n == "libc.so.6"), "{program:?}");
         assert_eq!(program.own_runtime, None);
     }
 
-    /// A file with these segments (kind, bytes), each at an address of its own, and a loaded one over all.
+    /// A file with these segments (kind, bytes), each at an address of its own, and a loaded one
+    /// over all.
     fn made(machine: u16, pieces: &[(u32, &[u8])]) -> Vec<u8> {
         let count = pieces.len() + 1;
         let mut bytes = vec![0; HEADER_BYTES + 56 * count];
@@ -259,11 +277,23 @@ mod tests {
         let loader = b"/lib64/ld-linux-x86-64.so.2\0";
         // The strings come first, behind the header and four program headers.
         let address = 0x1000 + (HEADER_BYTES + 56 * 4) as u64;
-        let dynamic = entries(&[(DT_NEEDED, 1), (DT_RUNPATH, 14), (DT_SONAME, 38), (DT_RPATH, 48), (DT_STRTAB, address), (DT_STRSZ, strings.len() as u64), (0, 0), (DT_NEEDED, 1)]);
+        let dynamic = entries(&[
+            (DT_NEEDED, 1),
+            (DT_RUNPATH, 14),
+            (DT_SONAME, 38),
+            (DT_RPATH, 48),
+            (DT_STRTAB, address),
+            (DT_STRSZ, strings.len() as u64),
+            (0, 0),
+            (DT_NEEDED, 1),
+        ]);
         let file = made(X86_64, &[(99, strings), (PT_INTERP as u32, loader), (PT_DYNAMIC as u32, &dynamic)]);
         let object = of(&file).unwrap();
         assert_eq!(object.loader.as_deref(), Some("/lib64/ld-linux-x86-64.so.2"));
-        assert_eq!((object.needed, object.runpath), (vec!["libmpi.so.40".to_string()], vec!["$ORIGIN/../lib".into(), "/opt/mpi".into()]));
+        assert_eq!(
+            (object.needed, object.runpath),
+            (vec!["libmpi.so.40".to_string()], vec!["$ORIGIN/../lib".into(), "/opt/mpi".into()])
+        );
         assert_eq!((object.soname.as_deref(), object.rpath), (Some("libx.so.1"), vec!["/r".to_string()]));
         assert_eq!((object.machine, object.is_wide, object.own_runtime), (X86_64, true, None));
         assert_eq!(of(&file[..file.len() - 40]), None, "cut short");
@@ -300,8 +330,23 @@ mod tests {
     fn damaged_files_are_read_or_refused() {
         let address = 0x1000 + (HEADER_BYTES + 56 * 4) as u64;
         let strings = b"\0libmpi.so.40\0$ORIGIN/../lib:/opt/mpi\0libx.so.1\0/r\0";
-        let dynamic = entries(&[(DT_NEEDED, 1), (DT_RUNPATH, 14), (DT_SONAME, 38), (DT_RPATH, 48), (DT_STRTAB, address), (DT_STRSZ, strings.len() as u64), (0, 0)]);
-        let whole = made(X86_64, &[(99, strings), (PT_INTERP as u32, b"/lib64/ld-linux-x86-64.so.2\0"), (PT_DYNAMIC as u32, &dynamic)]);
+        let dynamic = entries(&[
+            (DT_NEEDED, 1),
+            (DT_RUNPATH, 14),
+            (DT_SONAME, 38),
+            (DT_RPATH, 48),
+            (DT_STRTAB, address),
+            (DT_STRSZ, strings.len() as u64),
+            (0, 0),
+        ]);
+        let whole = made(
+            X86_64,
+            &[
+                (99, strings),
+                (PT_INTERP as u32, b"/lib64/ld-linux-x86-64.so.2\0"),
+                (PT_DYNAMIC as u32, &dynamic),
+            ],
+        );
         let mut state = 32_u64;
         let mut below = |count: usize| {
             // Lehmer's generator.
@@ -319,7 +364,10 @@ mod tests {
             }
             let bytes = core::cell::Cell::new(0);
             let found = parse(&|at, count| {
-                bytes.set(bytes.get() + usize::try_from(count).ok().filter(|&count| count <= file.len()).unwrap_or(0));
+                bytes.set(
+                    bytes.get()
+                        + usize::try_from(count).ok().filter(|&count| count <= file.len()).unwrap_or(0),
+                );
                 let at = usize::try_from(at).ok()?;
                 Some(file.get(at..at.checked_add(usize::try_from(count).ok()?)?)?.to_vec())
             });
@@ -331,7 +379,12 @@ mod tests {
 
     #[test]
     fn a_runtime_that_is_linked_in_is_found() {
-        for (name, section, found) in [("GOMP_parallel", 7, true), ("GOMP_parallel", 0, false), ("GOMP_parallels", 7, false), ("__kmpc_fork_call", 1, true)] {
+        for (name, section, found) in [
+            ("GOMP_parallel", 7, true),
+            ("GOMP_parallel", 0, false),
+            ("GOMP_parallels", 7, false),
+            ("__kmpc_fork_call", 1, true),
+        ] {
             let mut file = made(X86_64, &[]);
             let strings = [b"\0", name.as_bytes(), b"\0"].concat();
             let mut symbols = vec![0; 2 * SYMBOL_BYTES];

@@ -1,5 +1,5 @@
-//! Which OpenMP runtimes there are, and how their files are called, also in Python's wheels, where names carry a piece of a hash
-//! (`libgomp-e985bcbb.so.1.0.0`).
+//! Which OpenMP runtimes there are, and how their files are called, also in Python's wheels, where
+//! names carry a piece of a hash (`libgomp-e985bcbb.so.1.0.0`).
 
 use std::path::Path;
 
@@ -39,7 +39,10 @@ impl Runtime {
 }
 
 fn named(name: &str) -> Option<Runtime> {
-    let begins = |stem: &str| name.strip_prefix(stem).is_some_and(|rest| rest.starts_with(".so") || rest.starts_with('-') && rest.contains(".so"));
+    let begins = |stem: &str| {
+        name.strip_prefix(stem)
+            .is_some_and(|rest| rest.starts_with(".so") || rest.starts_with('-') && rest.contains(".so"))
+    };
     if name == names::LIBRARY || name == names::FILE {
         return Some(Runtime::Gangway);
     }
@@ -47,7 +50,12 @@ fn named(name: &str) -> Option<Runtime> {
     if name.starts_with("libgomp-plugin") {
         return None;
     }
-    let known = [("libgomp", Runtime::Libgomp), ("libomp", Runtime::Libomp), ("libomp5", Runtime::Libomp), ("libiomp5", Runtime::Libiomp)];
+    let known = [
+        ("libgomp", Runtime::Libgomp),
+        ("libomp", Runtime::Libomp),
+        ("libomp5", Runtime::Libomp),
+        ("libiomp5", Runtime::Libiomp),
+    ];
     known.into_iter().find(|(stem, _)| begins(stem)).map(|(_, runtime)| runtime)
 }
 

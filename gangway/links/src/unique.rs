@@ -1,7 +1,8 @@
 //! Directories whose names no other process has, for their owner alone.
 //!
-//! A process number does not make a name unique: containers that share a directory number their processes alike, and a killed process leaves its
-//! names behind. So the kernel decides: a random name is taken only if its directory can be made.
+//! A process number does not make a name unique: containers that share a directory number their
+//! processes alike, and a killed process leaves its names behind. So the kernel decides: a random
+//! name is taken only if its directory can be made.
 
 use std::fs::DirBuilder;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -55,7 +56,8 @@ mod tests {
 
     #[test]
     fn names_differ_and_directories_go_with_their_values() {
-        let [one, two] = [(), ()].map(|()| UniqueDirectory::new(&std::env::temp_dir(), "gangway-unique-").unwrap());
+        let [one, two] =
+            [(), ()].map(|()| UniqueDirectory::new(&std::env::temp_dir(), "gangway-unique-").unwrap());
         assert_ne!(one.path(), two.path());
         assert_eq!(fs::metadata(one.path()).unwrap().mode() & 0o777, 0o700);
         fs::write(one.path().join("file"), "").unwrap();

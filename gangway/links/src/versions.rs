@@ -1,4 +1,5 @@
-//! Which versions of the C library an object needs, from its section `.gnu.version_r`: what a package has to say about the machines that it is for.
+//! Which versions of the C library an object needs, from its section `.gnu.version_r`: what a
+//! package has to say about the machines that it is for.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +30,9 @@ fn needed(file: &[u8]) -> Option<Vec<String>> {
         return None;
     }
     let (start, size, count) = (number(file, 0x28, 8)?, number(file, 0x3a, 2)?, number(file, 0x3c, 2)?);
-    let field = |index: u64, offset: u64, bytes| number(file, usize::try_from(start + index * size + offset).ok()?, bytes);
+    let field = |index: u64, offset: u64, bytes| {
+        number(file, usize::try_from(start + index * size + offset).ok()?, bytes)
+    };
     let mut names = Vec::new();
     for index in (0..count).filter(|&i| field(i, 4, 4) == Some(SHT_GNU_VERNEED)) {
         let strings = usize::try_from(field(field(index, 40, 4)?, 24, 8)?).ok()?;
@@ -67,7 +70,10 @@ mod tests {
 
     #[test]
     fn names_of_versions_are_numbers() {
-        assert_eq!((version("GLIBC_2.34"), version("GLIBC_2.2.5"), version("GCC_3.0")), (Some((2, 34)), Some((2, 2)), None));
+        assert_eq!(
+            (version("GLIBC_2.34"), version("GLIBC_2.2.5"), version("GCC_3.0")),
+            (Some((2, 34)), Some((2, 2)), None)
+        );
         assert_eq!(version("GLIBC_PRIVATE"), None);
     }
 }

@@ -1,7 +1,8 @@
 //! What a summary says about the program, in words: one rule, one sentence, the gravest first.
 //!
-//! A rule speaks only where there is something to gain: where it concerns a good part of the time of all workers, or most of many tasks. Its sentence
-//! says what was measured, what that means, and what to try.
+//! A rule speaks only where there is something to gain: where it concerns a good part of the time
+//! of all workers, or most of many tasks. Its sentence says what was measured, what that means, and
+//! what to try.
 
 use super::summary::{Row, Summary};
 use super::timeline::Kind;
@@ -15,8 +16,22 @@ pub struct Advice {
 
 /// All that there is to say.
 pub fn of(summary: &Summary) -> Vec<Advice> {
-    let rules: [fn(&Summary) -> Option<Advice>; 14] =
-        [lost, left_out, clocks, small_tasks, barriers, serial, chain, no_work, dependences, locks, messages, stalls, short_regions, one_producer];
+    let rules: [fn(&Summary) -> Option<Advice>; 14] = [
+        lost,
+        left_out,
+        clocks,
+        small_tasks,
+        barriers,
+        serial,
+        chain,
+        no_work,
+        dependences,
+        locks,
+        messages,
+        stalls,
+        short_regions,
+        one_producer,
+    ];
     let mut all: Vec<Advice> = rules.iter().filter_map(|rule| rule(summary)).collect();
     all.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     if all.is_empty() {
@@ -57,7 +72,9 @@ fn clocks(summary: &Summary) -> Option<Advice> {
 fn left_out(summary: &Summary) -> Option<Advice> {
     let text = format!(
         "{} of the {} tasks were left out of the trace, which would have slowed the program: numbers of tasks by function and length are estimates, and in \"short tasks\", {} of the time, tasks and waits are not told apart. GANGWAY_TRACE_SHARE=100 writes all.",
-        summary.left_out, summary.task_count, percent(summary.share(Kind::Short))
+        summary.left_out,
+        summary.task_count,
+        percent(summary.share(Kind::Short))
     );
     (summary.left_out > 0).then_some(Advice { weight: 1.9, text })
 }
@@ -67,9 +84,14 @@ fn small_tasks(summary: &Summary) -> Option<Advice> {
     let which = summary.tasks.iter().max_by_key(|row| row.count)?;
     let text = format!(
         "{} of the {} tasks are shorter than 1 us, most of them {}: use taskloop grainsize, or run small subproblems without making tasks (final, mergeable, a cut-off).",
-        percent(share), summary.task_count, which.name
+        percent(share),
+        summary.task_count,
+        which.name
     );
-    (summary.task_count >= 100 && share > 0.5).then_some(Advice { weight: share * (summary.share(Kind::Task) + summary.share(Kind::Short)).max(0.1), text })
+    (summary.task_count >= 100 && share > 0.5).then_some(Advice {
+        weight: share * (summary.share(Kind::Task) + summary.share(Kind::Short)).max(0.1),
+        text,
+    })
 }
 
 /// The region whose threads lose most in barriers.
@@ -79,7 +101,8 @@ fn barriers(summary: &Summary) -> Option<Advice> {
     let weight = worst.barriers / summary.all().max(1e-9);
     let text = format!(
         "Threads wait {} of their time in barriers of region {}: uneven work. Try schedule(dynamic) or smaller tasks, or nowait where nothing depends on the barrier.",
-        percent(share), worst.name
+        percent(share),
+        worst.name
     );
     (share > 0.2 && weight > 0.05).then_some(Advice { weight, text })
 }
@@ -89,9 +112,11 @@ fn serial(summary: &Summary) -> Option<Advice> {
     let idle = summary.share(Kind::NoWork);
     let text = format!(
         "The program runs {} of the time outside of parallel regions, on one worker: by Amdahl's law no more than {:.1} times the speed of one can come of it. Make that part parallel first.",
-        percent(alone), 1.0 / alone.max(1e-9)
+        percent(alone),
+        1.0 / alone.max(1e-9)
     );
-    (summary.lanes.len() > 1 && summary.ranks <= 1 && alone > 0.3 && idle > 0.1).then_some(Advice { weight: alone.min(idle), text })
+    (summary.lanes.len() > 1 && summary.ranks <= 1 && alone > 0.3 && idle > 0.1)
+        .then_some(Advice { weight: alone.min(idle), text })
 }
 
 fn chain(summary: &Summary) -> Option<Advice> {
@@ -100,7 +125,11 @@ fn chain(summary: &Summary) -> Option<Advice> {
     let (name, length) = summary.on_path.first()?;
     let text = format!(
         "The critical path is {} of work, {} of the run: however many workers there are, no more than {:.1} are busy on average. Most of it is {} ({}): split that, or give it a priority.",
-        time(summary.path), percent(summary.path / summary.length.max(1e-9)), summary.parallelism, name, time(*length)
+        time(summary.path),
+        percent(summary.path / summary.length.max(1e-9)),
+        summary.parallelism,
+        name,
+        time(*length)
     );
     let tight = summary.path > 0.7 * summary.length && summary.parallelism < lanes;
     (lanes > 1.0 && tight && idle > 0.15 && summary.has_path()).then_some(Advice { weight: idle * 0.9, text })
@@ -114,7 +143,10 @@ fn waiting(summary: &Summary) -> f64 {
 fn no_work(summary: &Summary) -> Option<Advice> {
     let share = summary.share(Kind::NoWork);
     let serial = summary.total(Kind::Serial) / summary.length.max(1e-9);
-    let text = format!("Workers have nothing to do {} of the time: there are fewer threads, or fewer tasks at a time, than workers.", percent(share));
+    let text = format!(
+        "Workers have nothing to do {} of the time: there are fewer threads, or fewer tasks at a time, than workers.",
+        percent(share)
+    );
     (share > 0.25 && serial < 0.3).then_some(Advice { weight: share, text })
 }
 
@@ -161,7 +193,9 @@ fn short_regions(summary: &Summary) -> Option<Advice> {
     let weight = worst.total / summary.length.max(1e-9);
     let text = format!(
         "Region {} is entered {} times for {} each: one region around the loop, with worksharing inside, spares the forks.",
-        worst.name, worst.count, time(worst.mean())
+        worst.name,
+        worst.count,
+        time(worst.mean())
     );
     (weight > 0.1).then_some(Advice { weight: 0.5 * weight, text })
 }
@@ -174,10 +208,12 @@ fn one_producer(summary: &Summary) -> Option<Advice> {
     let idle = waiting(summary);
     let text = format!(
         "{} of the tasks are stolen, {} of them from one worker, which makes nearly all: have several threads make tasks (taskloop, or tasks that make tasks).",
-        percent(share), percent(most as f64 / all.max(1) as f64)
+        percent(share),
+        percent(most as f64 / all.max(1) as f64)
     );
     let one = 5 * most > 4 * all && all >= 100;
-    (summary.lanes.len() > 2 && share > 0.5 && one && idle > 0.15).then_some(Advice { weight: 0.5 * idle, text })
+    (summary.lanes.len() > 2 && share > 0.5 && one && idle > 0.15)
+        .then_some(Advice { weight: 0.5 * idle, text })
 }
 
 #[cfg(test)]
@@ -189,7 +225,14 @@ mod tests {
         let mut lane = [0.0; Kind::ALL.len()];
         times.iter().for_each(|&(kind, time)| lane[kind as usize] += time);
         lane[Kind::Region as usize] += 1000.0 - lane.iter().sum::<f64>();
-        Summary { length: 1000.0, lanes: vec![lane; 2], path: 300.0, parallelism: 6.0, on_path: vec![("f".into(), 200.0)], ..Summary::default() }
+        Summary {
+            length: 1000.0,
+            lanes: vec![lane; 2],
+            path: 300.0,
+            parallelism: 6.0,
+            on_path: vec![("f".into(), 200.0)],
+            ..Summary::default()
+        }
     }
 
     fn row(name: &str, count: u64, total: f64) -> Row {
@@ -210,17 +253,32 @@ mod tests {
 
     #[test]
     fn small_tasks_are_noticed() {
-        let few = Summary { task_count: 99, short_tasks: 99, tasks: vec![row("f", 99, 40.0)], ..summary(&[]) };
+        let few =
+            Summary { task_count: 99, short_tasks: 99, tasks: vec![row("f", 99, 40.0)], ..summary(&[]) };
         says(&few, &["nothing stands out"]);
-        let many = Summary { task_count: 1000, short_tasks: 820, tasks: vec![row("g", 10, 900.0), row("f", 990, 40.0)], ..summary(&[]) };
-        says(&many, &["82 % of the 1000 tasks are shorter than 1 us", "most of them f", "taskloop grainsize"]);
+        let many = Summary {
+            task_count: 1000,
+            short_tasks: 820,
+            tasks: vec![row("g", 10, 900.0), row("f", 990, 40.0)],
+            ..summary(&[])
+        };
+        says(
+            &many,
+            &["82 % of the 1000 tasks are shorter than 1 us", "most of them f", "taskloop grainsize"],
+        );
     }
 
     #[test]
     fn barriers_of_a_region_are_noticed() {
         let region = |barriers| Row { threads: 2000.0, barriers, ..row("solve (a.c:7)", 10, 1000.0) };
-        says(&Summary { regions: vec![region(800.0)], ..summary(&[(Kind::Barrier, 400.0)]) }, &["wait 40 %", "region solve (a.c:7)", "schedule(dynamic)"]);
-        says(&Summary { regions: vec![region(100.0)], ..summary(&[(Kind::Barrier, 50.0)]) }, &["nothing stands out"]);
+        says(
+            &Summary { regions: vec![region(800.0)], ..summary(&[(Kind::Barrier, 400.0)]) },
+            &["wait 40 %", "region solve (a.c:7)", "schedule(dynamic)"],
+        );
+        says(
+            &Summary { regions: vec![region(100.0)], ..summary(&[(Kind::Barrier, 50.0)]) },
+            &["nothing stands out"],
+        );
     }
 
     #[test]
@@ -232,7 +290,10 @@ mod tests {
         one.lanes[1][Kind::Region as usize] = 500.0;
         let ranks = Summary { ranks: 2, lanes: one.lanes.clone(), ..summary(&[]) };
         let said: Vec<Advice> = of(&ranks);
-        assert!(said.iter().all(|a| !a.text.contains("Amdahl")), "each rank has a part of its own outside of regions");
+        assert!(
+            said.iter().all(|a| !a.text.contains("Amdahl")),
+            "each rank has a part of its own outside of regions"
+        );
         assert!(said[0].text.contains("no time in common"), "{}", said[0].text);
         says(&one, &["50 % of the time outside", "2.0 times"]);
     }
@@ -261,14 +322,23 @@ mod tests {
     #[test]
     fn short_regions_are_noticed() {
         says(&Summary { regions: vec![row("r", 100, 700.0)], ..summary(&[]) }, &["nothing stands out"]);
-        says(&Summary { regions: vec![row("r", 200, 700.0)], ..summary(&[]) }, &["Region r is entered 200 times for 3.5 us each"]);
+        says(
+            &Summary { regions: vec![row("r", 200, 700.0)], ..summary(&[]) },
+            &["Region r is entered 200 times for 3.5 us each"],
+        );
     }
 
     #[test]
     fn one_producer_is_noticed() {
         let mut s = summary(&[(Kind::Taskwait, 200.0)]);
         s.lanes.push(s.lanes[0]);
-        let s = Summary { task_count: 1000, stolen_tasks: 700, tasks: vec![row("f", 1000, 900.0)], steals: vec![(1, 0, 350), (2, 0, 350)], ..s };
+        let s = Summary {
+            task_count: 1000,
+            stolen_tasks: 700,
+            tasks: vec![row("f", 1000, 900.0)],
+            steals: vec![(1, 0, 350), (2, 0, 350)],
+            ..s
+        };
         says(&s, &["70 % of the tasks are stolen, 100 % of them from one worker"]);
         says(&Summary { steals: vec![(1, 0, 350), (0, 1, 350)], ..s }, &["nothing stands out"]);
     }
@@ -281,7 +351,14 @@ mod tests {
 
     #[test]
     fn what_was_left_out_is_said() {
-        let some = Summary { left_out: 900, task_count: 1000, short_tasks: 100, path: 990.0, parallelism: 1.0, ..summary(&[(Kind::Short, 300.0), (Kind::Taskwait, 300.0)]) };
+        let some = Summary {
+            left_out: 900,
+            task_count: 1000,
+            short_tasks: 100,
+            path: 990.0,
+            parallelism: 1.0,
+            ..summary(&[(Kind::Short, 300.0), (Kind::Taskwait, 300.0)])
+        };
         says(&some, &["900 of the 1000 tasks were left out", "30 % of the time", "GANGWAY_TRACE_SHARE"]);
     }
 

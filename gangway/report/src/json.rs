@@ -1,7 +1,9 @@
-//! Reading JSON (RFC 8259): the whole text into a tree, except for one long list, whose items are handed out one by one.
+//! Reading JSON (RFC 8259): the whole text into a tree, except for one long list, whose items are
+//! handed out one by one.
 //!
-//! Strict: what is not JSON is an error with the place where it was found. Text is borrowed where nothing in it is escaped. A crate was
-//! rejected: it would be four times as much to build as this command, for a page of code.
+//! Strict: what is not JSON is an error with the place where it was found. Text is borrowed where
+//! nothing in it is escaped. A crate was rejected: it would be four times as much to build as this
+//! command, for a page of code.
 
 use std::borrow::Cow;
 
@@ -166,10 +168,13 @@ impl<'a> Reader<'a> {
 
     fn number(&mut self) -> Result<Json<'a>> {
         let rest = &self.text[self.at..];
-        let length = rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')).unwrap_or(rest.len());
+        let length =
+            rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')).unwrap_or(rest.len());
         let word = &rest[..length];
         let digits = word.trim_start_matches('-');
-        let odd = digits.starts_with('.') || word.ends_with('.') || (digits.starts_with('0') && digits.as_bytes().get(1).is_some_and(u8::is_ascii_digit));
+        let odd = digits.starts_with('.')
+            || word.ends_with('.')
+            || (digits.starts_with('0') && digits.as_bytes().get(1).is_some_and(u8::is_ascii_digit));
         match word.parse::<f64>() {
             Ok(number) if !odd && number.is_finite() => {
                 self.at += length;
@@ -186,13 +191,17 @@ impl<'a> Reader<'a> {
         loop {
             let from = self.at;
             let rest = &self.text.as_bytes()[from..];
-            let Some(length) = rest.iter().position(|&b| b == b'"' || b == b'\\' || b < b' ') else { return self.wrong("text without an end") };
+            let Some(length) = rest.iter().position(|&b| b == b'"' || b == b'\\' || b < b' ') else {
+                return self.wrong("text without an end");
+            };
             self.at += length;
             let piece = &self.text[from..self.at];
             match rest[length] {
                 b'"' => {
                     self.at += 1;
-                    return Ok(own.map_or(Cow::Borrowed(&self.text[begin..self.at - 1]), |own| Cow::Owned(own + piece)));
+                    return Ok(own.map_or(Cow::Borrowed(&self.text[begin..self.at - 1]), |own| {
+                        Cow::Owned(own + piece)
+                    }));
                 }
                 b'\\' => {
                     let mut text = own.take().unwrap_or_default() + piece;
@@ -237,7 +246,9 @@ impl<'a> Reader<'a> {
 
     fn unit(&mut self) -> Result<u32> {
         let digits = self.text.get(self.at..self.at + 4).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
-        let Some(code) = digits.and_then(|d| u32::from_str_radix(d, 16).ok()) else { return self.wrong("not four hexadecimal digits") };
+        let Some(code) = digits.and_then(|d| u32::from_str_radix(d, 16).ok()) else {
+            return self.wrong("not four hexadecimal digits");
+        };
         self.at += 4;
         Ok(code)
     }
@@ -256,8 +267,12 @@ mod tests {
 
     #[test]
     fn values_are_read() {
-        let value = read(r#" {"a":[1,-2.5e3,true,null],"b":{"c":"x\"\u00e9\ud83d\ude00\n"},"d":[]} "#).unwrap();
-        assert_eq!(value.get("a"), Some(&Json::List(vec![Json::Number(1.0), Json::Number(-2500.0), Json::Bool(true), Json::Null])));
+        let value =
+            read(r#" {"a":[1,-2.5e3,true,null],"b":{"c":"x\"\u00e9\ud83d\ude00\n"},"d":[]} "#).unwrap();
+        assert_eq!(
+            value.get("a"),
+            Some(&Json::List(vec![Json::Number(1.0), Json::Number(-2500.0), Json::Bool(true), Json::Null]))
+        );
         assert_eq!(value.get("b").and_then(|b| b.get("c")?.text()), Some("x\"\u{e9}\u{1f600}\n"));
         assert_eq!(value.get("d"), Some(&Json::List(vec![])));
     }
@@ -265,8 +280,27 @@ mod tests {
     #[test]
     fn what_is_not_json_is_refused() {
         let wrong = [
-            "", "{", "[1,]", "{\"a\" 1}", "{a:1}", "[1 2]", "01", "1.", ".5", "-", "nul", "\"a", "\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "\"\\ud800\\u0041\"", "[1]]", "\"a\nb\"",
-            "1e999", "\"a\\", "\"\\é",
+            "",
+            "{",
+            "[1,]",
+            "{\"a\" 1}",
+            "{a:1}",
+            "[1 2]",
+            "01",
+            "1.",
+            ".5",
+            "-",
+            "nul",
+            "\"a",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\\ud800\"",
+            "\"\\ud800\\u0041\"",
+            "[1]]",
+            "\"a\nb\"",
+            "1e999",
+            "\"a\\",
+            "\"\\é",
         ];
         for text in wrong {
             assert!(read(text).is_err(), "{text}");

@@ -1,4 +1,5 @@
-//! A trace, or those of several ranks, as one page of HTML, which needs nothing else to be looked at.
+//! A trace, or those of several ranks, as one page of HTML, which needs nothing else to be looked
+//! at.
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -11,8 +12,9 @@
 //! | `page` | the page |
 //! | `chance` | tests by chance: damaged traces |
 //!
-//! All that is computed is computed here; the page draws. What may not live here: how traces are recorded (the library's `omp/trace`), files (the command's
-//! `report`). No dependencies, and no `unsafe`.
+//! All that is computed is computed here; the page draws. What may not live here: how traces are
+//! recorded (the library's `omp/trace`), files (the command's `report`). No dependencies, and no
+//! `unsafe`.
 
 #![forbid(unsafe_code)]
 
@@ -27,8 +29,8 @@ mod summary;
 mod timeline;
 mod trace;
 
-pub use ranks::{in_order, names};
 use ranks::Ranks;
+pub use ranks::{in_order, names};
 use summary::Summary;
 pub use trace::{Trace, read};
 
@@ -48,7 +50,10 @@ pub fn of(traces: Vec<(String, Trace)>) -> Report {
 }
 
 struct Computed {
-    #[cfg_attr(not(any(test, feature = "fuzz")), expect(dead_code, reason = "read by the judge of damaged traces"))]
+    #[cfg_attr(
+        not(any(test, feature = "fuzz")),
+        expect(dead_code, reason = "read by the judge of damaged traces")
+    )]
     summary: Summary,
     report: Report,
 }

@@ -1,7 +1,8 @@
 //! The page: tables and sentences as HTML, and what the chart draws as numbers, packed.
 //!
-//! One file, without anything from elsewhere: it can be sent by mail. The stretches of a lane are four words each (begin and length in ticks of the page,
-//! kind and name, task), in base64: a million of them are 21 MB, and are drawn without being unpacked into objects.
+//! One file, without anything from elsewhere: it can be sent by mail. The stretches of a lane are
+//! four words each (begin and length in ticks of the page, kind and name, task), in base64: a
+//! million of them are 21 MB, and are drawn without being unpacked into objects.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -67,7 +68,11 @@ fn percent(share: f64) -> String {
 fn figures(timeline: &Timeline, summary: &Summary) -> String {
     let busy: f64 = Kind::ALL.iter().filter(|k| k.is_work()).map(|&k| summary.share(k)).sum();
     let unknown = summary.share(Kind::Short);
-    let busy = if unknown < 0.001 { percent(busy) } else { format!("{} to {}", percent(busy - unknown), percent(busy)) };
+    let busy = if unknown < 0.001 {
+        percent(busy)
+    } else {
+        format!("{} to {}", percent(busy - unknown), percent(busy))
+    };
     let (path, parallelism) = match summary.has_path() {
         true => (time(summary.path), format!("{:.1}", summary.parallelism)),
         false => ("not known".into(), "not known".into()),
@@ -105,12 +110,23 @@ fn idle(trace: &Trace, summary: &Summary) -> String {
         }
         _ = write!(text, "<tr><td>{}<td class=bar><div class=stack>", escape(name));
         for kind in Kind::ALL {
-            _ = write!(text, "<i class=\"k{}\" style=\"width:{:.2}%\" title=\"{} {}\"></i>", kind as usize, 100.0 * times(kind) / all, kind.name(), time(times(kind)));
+            _ = write!(
+                text,
+                "<i class=\"k{}\" style=\"width:{:.2}%\" title=\"{} {}\"></i>",
+                kind as usize,
+                100.0 * times(kind) / all,
+                kind.name(),
+                time(times(kind))
+            );
         }
         text.push_str("</div>");
         for kind in Kind::ALL {
             let share = times(kind) / all;
-            _ = if share < 0.0005 { write!(text, "<td class=zero>·") } else { write!(text, "<td title=\"{}\">{}", time(times(kind)), percent(share)) };
+            _ = if share < 0.0005 {
+                write!(text, "<td class=zero>·")
+            } else {
+                write!(text, "<td title=\"{}\">{}", time(times(kind)), percent(share))
+            };
         }
         text.push('\n');
     };
@@ -120,7 +136,12 @@ fn idle(trace: &Trace, summary: &Summary) -> String {
     let totals = Kind::ALL.map(|kind| summary.total(kind));
     row("all", &|kind| totals[kind as usize]);
     if trace.lanes.len() > LANES {
-        _ = writeln!(text, "<tr><td colspan={}>and {} more, which the last row counts, too", Kind::ALL.len() + 2, trace.lanes.len() - LANES);
+        _ = writeln!(
+            text,
+            "<tr><td colspan={}>and {} more, which the last row counts, too",
+            Kind::ALL.len() + 2,
+            trace.lanes.len() - LANES
+        );
     }
     text + "</tbody></table>"
 }
@@ -132,9 +153,16 @@ fn on_path(summary: &Summary) -> String {
     if summary.ranks > 1 {
         return "<p class=none>Not known: what ranks wait for of each other is not in their traces. A page of one rank has its path.</p>".into();
     }
-    let mut text = String::from("<table><thead><tr><th>on the critical path<th>time<th>share</thead><tbody>\n");
+    let mut text =
+        String::from("<table><thead><tr><th>on the critical path<th>time<th>share</thead><tbody>\n");
     for (name, length) in summary.on_path.iter().take(10) {
-        _ = writeln!(text, "<tr><td>{}<td>{}<td>{}", escape(name), time(*length), percent(length / summary.path.max(1e-9)));
+        _ = writeln!(
+            text,
+            "<tr><td>{}<td>{}<td>{}",
+            escape(name),
+            time(*length),
+            percent(length / summary.path.max(1e-9))
+        );
     }
     text + "</tbody></table>"
 }
@@ -144,12 +172,23 @@ fn head(what: &str, more: &str) -> String {
 }
 
 fn line(row: &Row) -> String {
-    format!("<tr><td>{}<td>{}<td>{}<td>{}<td>{}", escape(&row.name), row.count, time(row.total), time(row.mean()), time(row.longest))
+    format!(
+        "<tr><td>{}<td>{}<td>{}<td>{}<td>{}",
+        escape(&row.name),
+        row.count,
+        time(row.total),
+        time(row.mean()),
+        time(row.longest)
+    )
 }
 
 fn rest(rows: &[Row], columns: usize) -> String {
     let more = rows.len().saturating_sub(ROWS);
-    if more == 0 { "</tbody></table>".into() } else { format!("<tr><td colspan={columns}>and {more} more</tbody></table>") }
+    if more == 0 {
+        "</tbody></table>".into()
+    } else {
+        format!("<tr><td colspan={columns}>and {more} more</tbody></table>")
+    }
 }
 
 fn table(what: &str, rows: &[Row]) -> String {
@@ -159,21 +198,30 @@ fn table(what: &str, rows: &[Row]) -> String {
 
 fn regions(rows: &[Row]) -> String {
     let share = |row: &Row| if row.threads > 0.0 { percent(row.barriers / row.threads) } else { "·".into() };
-    let lines: String = rows.iter().take(ROWS).map(|row| format!("{}<td>{}\n", line(row), share(row))).collect();
+    let lines: String =
+        rows.iter().take(ROWS).map(|row| format!("{}<td>{}\n", line(row), share(row))).collect();
     head("region", "<th>in barriers") + &lines + &rest(rows, 6)
 }
 
 /// Columns whose heights are the logarithms of counts.
 fn lengths(summary: &Summary) -> String {
     let used: Vec<usize> = (0..CLASSES).filter(|&c| summary.lengths[c] > 0).collect();
-    let (Some(&first), Some(&last)) = (used.first(), used.last()) else { return "<p class=none>There are no explicit tasks.</p>".into() };
+    let (Some(&first), Some(&last)) = (used.first(), used.last()) else {
+        return "<p class=none>There are no explicit tasks.</p>".into();
+    };
     let most = summary.lengths.iter().max().copied().unwrap_or(1) as f64;
     let mut text = String::from("<div class=columns>");
     for class in first..=last {
         let count = summary.lengths[class];
         let height = if count == 0 { 0.0 } else { 100.0 * (1.0 + count as f64).log2() / (1.0 + most).log2() };
         let from = if class == 0 { 0.0 } else { SHORTEST * f64::from(1_u32 << (class - 1).min(31)) };
-        _ = write!(text, "<div title=\"{count} tasks from {} on\"><b>{}</b><i style=\"height:{height:.1}%\"></i><span>{}</span></div>", time(from), if count == 0 { String::new() } else { count.to_string() }, short(from));
+        _ = write!(
+            text,
+            "<div title=\"{count} tasks from {} on\"><b>{}</b><i style=\"height:{height:.1}%\"></i><span>{}</span></div>",
+            time(from),
+            if count == 0 { String::new() } else { count.to_string() },
+            short(from)
+        );
     }
     text + "</div>"
 }
@@ -203,9 +251,12 @@ fn steals(trace: &Trace, summary: &Summary) -> String {
     let more = lanes.len().saturating_sub(THIEVES);
     let mut lanes: Vec<usize> = lanes.iter().take(THIEVES).map(|lane| lane.0).collect();
     lanes.sort_unstable();
-    let counts: HashMap<(usize, usize), u64> = summary.steals.iter().map(|&(thief, victim, count)| ((thief, victim), count)).collect();
+    let counts: HashMap<(usize, usize), u64> =
+        summary.steals.iter().map(|&(thief, victim, count)| ((thief, victim), count)).collect();
     let most = summary.steals.iter().map(|s| s.2).max().unwrap_or(1) as f64;
-    let short = |lane: usize| if summary.ranks > 1 { escape(&trace.lanes[lane].name) } else { trace.lanes[lane].number.to_string() };
+    let short = |lane: usize| {
+        if summary.ranks > 1 { escape(&trace.lanes[lane].name) } else { trace.lanes[lane].number.to_string() }
+    };
     let mut text = String::from("<table class=matrix><thead><tr><th>thief \\ victim");
     lanes.iter().for_each(|&lane| _ = write!(text, "<th>{}", short(lane)));
     text.push_str("</thead><tbody>\n");
@@ -231,12 +282,15 @@ fn gangs(summary: &Summary) -> String {
         0 => "<p class=none>No region was gang-scheduled.</p>".into(),
         count => {
             let waited: f64 = summary.gangs.iter().map(|g| g.begin - g.queued).sum::<f64>() / count as f64;
-            format!("<p>{count} gangs; from queue to the first thread {} on average. Each bar is a gang, from its start to the end of its last thread, by level.</p><canvas id=gangs></canvas>", time(waited))
+            format!(
+                "<p>{count} gangs; from queue to the first thread {} on average. Each bar is a gang, from its start to the end of its last thread, by level.</p><canvas id=gangs></canvas>",
+                time(waited)
+            )
         }
     }
 }
 
-// ---- what is drawn ---------------------------------------------------------------------------------------------
+// ---- what is drawn ----------------------------------------------------------
 
 /// Microseconds of a tick: a nanosecond, or more, so that the whole trace fits in 32 bits.
 fn tick(timeline: &Timeline) -> f64 {
@@ -245,25 +299,59 @@ fn tick(timeline: &Timeline) -> f64 {
 
 fn data(trace: &Trace, timeline: &Timeline, path: &Path, summary: &Summary) -> String {
     let tick = tick(timeline);
-    let mut text = format!("{{\"begin\":{},\"end\":{},\"tick\":{tick},\"names\":[", timeline.begin, timeline.end);
+    let mut text =
+        format!("{{\"begin\":{},\"end\":{},\"tick\":{tick},\"names\":[", timeline.begin, timeline.end);
     text.push_str(&trace.names.all().iter().map(|name| quoted(name)).collect::<Vec<_>>().join(","));
     let kinds: Vec<String> = Kind::ALL.iter().map(|kind| quoted(kind.name())).collect();
-    _ = write!(text, "],\"kinds\":[{}],\"works\":{},\"lanes\":[", kinds.join(","), Kind::ALL.iter().filter(|k| k.is_work()).count());
-    for (i, (lane, stretches)) in trace.lanes.iter().zip(&timeline.lanes).filter(|(_, s)| !s.is_empty()).enumerate() {
+    _ = write!(
+        text,
+        "],\"kinds\":[{}],\"works\":{},\"lanes\":[",
+        kinds.join(","),
+        Kind::ALL.iter().filter(|k| k.is_work()).count()
+    );
+    for (i, (lane, stretches)) in
+        trace.lanes.iter().zip(&timeline.lanes).filter(|(_, s)| !s.is_empty()).enumerate()
+    {
         let words = stretches.iter().flat_map(|s| packed(s, timeline.begin, tick));
-        _ = write!(text, "{}{{\"name\":{},\"count\":{},\"data\":\"{}\"}}", if i == 0 { "" } else { "," }, quoted(&lane.name), stretches.len(), base64(words));
+        _ = write!(
+            text,
+            "{}{{\"name\":{},\"count\":{},\"data\":\"{}\"}}",
+            if i == 0 { "" } else { "," },
+            quoted(&lane.name),
+            stretches.len(),
+            base64(words)
+        );
     }
     // Lanes without anything are not drawn, so the path's numbers are those among the rest.
-    let drawn: Vec<u32> = timeline.lanes.iter().scan(0, |next, lane| {
-        let number = *next;
-        *next += u32::from(!lane.is_empty());
-        Some(number)
-    }).collect();
+    let drawn: Vec<u32> = timeline
+        .lanes
+        .iter()
+        .scan(0, |next, lane| {
+            let number = *next;
+            *next += u32::from(!lane.is_empty());
+            Some(number)
+        })
+        .collect();
     let links = path.links.iter().rev().take(if summary.has_path() { DRAWN } else { 0 }).rev();
     let at = |t: f64| ((t - timeline.begin) / tick).round() as u32;
-    _ = write!(text, "],\"path\":\"{}\"", base64(links.flat_map(|l| [drawn[l.lane], at(l.begin), at(l.end)])));
+    _ = write!(
+        text,
+        "],\"path\":\"{}\"",
+        base64(links.flat_map(|l| [drawn[l.lane], at(l.begin), at(l.end)]))
+    );
     let gangs = summary.gangs.iter().take(DRAWN);
-    _ = write!(text, ",\"gangs\":\"{}\"}}", base64(gangs.flat_map(|g| [g.id as u32, g.level as u32, g.size, at(g.queued), at(g.begin), at(g.end)])));
+    _ = write!(
+        text,
+        ",\"gangs\":\"{}\"}}",
+        base64(gangs.flat_map(|g| [
+            g.id as u32,
+            g.level as u32,
+            g.size,
+            at(g.queued),
+            at(g.begin),
+            at(g.end)
+        ]))
+    );
     text
 }
 
@@ -284,7 +372,12 @@ fn quoted(text: &str) -> String {
 fn packed(stretch: &Stretch, begin: f64, tick: f64) -> [u32; 4] {
     let (from, to) = ((stretch.begin - begin) / tick, (stretch.end - begin) / tick);
     let name = stretch.name.map_or(0, |name| name + 1);
-    [from.round() as u32, (to.round() - from.round()).max(0.0) as u32, stretch.kind as u32 | name << 4, stretch.task as u32]
+    [
+        from.round() as u32,
+        (to.round() - from.round()).max(0.0) as u32,
+        stretch.kind as u32 | name << 4,
+        stretch.task as u32,
+    ]
 }
 
 /// Words, the lowest byte first.
@@ -293,7 +386,8 @@ fn base64(words: impl Iterator<Item = u32>) -> String {
     let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {
-        let word = three.iter().fold(0_u32, |word, &byte| word << 8 | u32::from(byte)) << (8 * (3 - three.len()));
+        let word =
+            three.iter().fold(0_u32, |word, &byte| word << 8 | u32::from(byte)) << (8 * (3 - three.len()));
         for place in 0..4 {
             let letter = LETTERS[(word >> (18 - 6 * place) & 63) as usize] as char;
             text.push(if place <= three.len() { letter } else { '=' });
@@ -312,7 +406,10 @@ mod tests {
     fn base64_is_that_of_everybody() {
         assert_eq!(base64([].into_iter()), "");
         assert_eq!(base64([u32::from_le_bytes(*b"Many")].into_iter()), "TWFueQ==");
-        assert_eq!(base64([*b"Many", *b" han", *b"ds m"].map(u32::from_le_bytes).into_iter()), "TWFueSBoYW5kcyBt");
+        assert_eq!(
+            base64([*b"Many", *b" han", *b"ds m"].map(u32::from_le_bytes).into_iter()),
+            "TWFueSBoYW5kcyBt"
+        );
     }
 
     #[test]
@@ -322,7 +419,11 @@ mod tests {
         let path = path::find(&trace, &timeline);
         let summary = Summary::of(&trace, &timeline, &path);
         let page = of(&trace, &timeline, &path, &summary, &advice::of(&summary));
-        assert!(!page.contains("</script><b>") && page.contains("&lt;/script&gt;") && page.contains("\\u003c/script>"));
+        assert!(
+            !page.contains("</script><b>")
+                && page.contains("&lt;/script&gt;")
+                && page.contains("\\u003c/script>")
+        );
         assert!(!page.contains("{{") && page.matches("<script").count() == page.matches("</script>").count());
     }
 

@@ -1,9 +1,11 @@
 //! The critical path: the longest chain of work in which each part had to wait for the one before.
 //!
-//! Tasks are walked through in the order of time. Each has the length of the longest chain up to what it does now; work makes it longer,
-//! and it takes over a longer one where it had to wait: a task that of its creation and of the ends of the tasks that it depends on, a wait
-//! for tasks those of the tasks, a barrier those of all who arrive, a region's end that of its threads. What the order of time happened to be, where nobody had
-//! to wait, makes no difference. Locks are not followed: who gets one first is by chance.
+//! Tasks are walked through in the order of time. Each has the length of the longest chain up to
+//! what it does now; work makes it longer, and it takes over a longer one where it had to wait: a
+//! task that of its creation and of the ends of the tasks that it depends on, a wait
+//! for tasks those of the tasks, a barrier those of all who arrive, a region's end that of its
+//! threads. What the order of time happened to be, where nobody had to wait, makes no difference.
+//! Locks are not followed: who gets one first is by chance.
 
 use std::collections::HashMap;
 
@@ -182,7 +184,8 @@ fn events(trace: &Trace, timeline: &Timeline) -> Vec<Event> {
     }
     let is_barrier = |name: Option<u32>| name.is_some_and(|n| trace.names.get(n) == "barrier");
     let is_taskgroup = |name: Option<u32>| name.is_some_and(|n| trace.names.get(n) == "taskgroup");
-    let is_taskwait = |name: Option<u32>| name.is_some_and(|n| matches!(trace.names.get(n), "taskwait" | "dependence"));
+    let is_taskwait =
+        |name: Option<u32>| name.is_some_and(|n| matches!(trace.names.get(n), "taskwait" | "dependence"));
     for event in events.iter_mut().filter(|e| matches!(e.what, What::Arrives | What::Leaves)) {
         event.other = match event.name {
             name if is_barrier(name) => BARRIER,
@@ -203,7 +206,15 @@ const OTHER: u64 = 3;
 impl Walk {
     fn strand(&mut self, task: u64) -> &mut Strand {
         let none = Chain::EMPTY;
-        self.strands.entry(task).or_insert(Strand { chain: none, works: None, parent: 0, region: 0, children: none, descendants: none, barriers: 0 })
+        self.strands.entry(task).or_insert(Strand {
+            chain: none,
+            works: None,
+            parent: 0,
+            region: 0,
+            children: none,
+            descendants: none,
+            barriers: 0,
+        })
     }
 
     fn take(&mut self, event: &Event) {
@@ -255,7 +266,8 @@ impl Walk {
     /// `region`: of an implicit task.
     fn begins(&mut self, task: u64, region: u64) {
         let before = self.before.remove(&task).unwrap_or_default();
-        let waited = before.iter().filter_map(|task| self.ended.get(task)).fold(Chain::EMPTY, |a, &b| a.longer(b));
+        let waited =
+            before.iter().filter_map(|task| self.ended.get(task)).fold(Chain::EMPTY, |a, &b| a.longer(b));
         let start = self.regions.get(&region).and_then(|r| r.start).unwrap_or(Chain::EMPTY);
         let strand = self.strand(task);
         strand.chain = strand.chain.longer(waited).longer(start);
@@ -294,7 +306,8 @@ impl Walk {
 
     fn leaves(&mut self, task: u64, wait: u64) {
         let strand = self.strand(task);
-        let (number, region, children, descendants) = (strand.barriers, strand.region, strand.children, strand.descendants);
+        let (number, region, children, descendants) =
+            (strand.barriers, strand.region, strand.children, strand.descendants);
         let waited = match wait {
             TASKWAIT => children,
             TASKGROUP => children.longer(descendants),
@@ -319,7 +332,11 @@ impl Walk {
         while at != NONE {
             let link = self.links[at];
             match path.last_mut() {
-                Some(next) if next.lane == link.lane && next.name == link.name && next.begin - link.end < 1e-3 => next.begin = link.begin,
+                Some(next)
+                    if next.lane == link.lane && next.name == link.name && next.begin - link.end < 1e-3 =>
+                {
+                    next.begin = link.begin
+                }
                 _ => path.push(link),
             }
             at = link.before;
@@ -347,13 +364,17 @@ mod tests {
     }
 
     fn task(lane: u32, id: u32, (begin, length): (u32, u32), (parent, created): (u32, u32)) -> String {
-        format!("'ph':'X','tid':{lane},'name':'t{id}','cat':'task','ts':{begin},'dur':{length},'args':{{'task':{id},'parent':{parent},'by':0,'created':{created},'end':1}}")
+        format!(
+            "'ph':'X','tid':{lane},'name':'t{id}','cat':'task','ts':{begin},'dur':{length},'args':{{'task':{id},'parent':{parent},'by':0,'created':{created},'end':1}}"
+        )
     }
 
     fn arrow(id: u32, (from, at): (u32, u32), (to, then): (u32, u32)) -> [String; 2] {
         [
             format!("'ph':'s','tid':0,'name':'d','cat':'dependence','ts':{at},'id':{id}"),
-            format!("'ph':'f','tid':0,'name':'d','cat':'dependence','ts':{then},'id':{id},'args':{{'from':{from},'to':{to}}}"),
+            format!(
+                "'ph':'f','tid':0,'name':'d','cat':'dependence','ts':{then},'id':{id},'args':{{'from':{from},'to':{to}}}"
+            ),
         ]
     }
 
@@ -370,33 +391,56 @@ mod tests {
         ]);
         let path = path(&all.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!((path.length, path.work), (50.0, 55.0));
-        assert_eq!(path.links.iter().map(|l| (l.begin, l.end)).collect::<Vec<_>>(), [(10.0, 30.0), (35.0, 65.0)]);
+        assert_eq!(
+            path.links.iter().map(|l| (l.begin, l.end)).collect::<Vec<_>>(),
+            [(10.0, 30.0), (35.0, 65.0)]
+        );
     }
 
     #[test]
     fn the_path_goes_through_creation_and_taskwait() {
-        // The producer works 10, makes a task that works 40 elsewhere, works 5 more, waits, and works 7.
-        let producer = "'ph':'X','tid':0,'name':'p','cat':'implicit','ts':0,'dur':67,'args':{'task':1,'region':0}";
-        let wait = "'ph':'X','tid':0,'name':'taskwait','cat':'wait','ts':15,'dur':45,'args':{'task':1,'end':1}";
+        // The producer works 10, makes a task that works 40 elsewhere, works 5 more, waits, and
+        // works 7.
+        let producer =
+            "'ph':'X','tid':0,'name':'p','cat':'implicit','ts':0,'dur':67,'args':{'task':1,'region':0}";
+        let wait =
+            "'ph':'X','tid':0,'name':'taskwait','cat':'wait','ts':15,'dur':45,'args':{'task':1,'end':1}";
         let child = task(1, 2, (20, 40), (1, 10));
         let path = path(&[producer, wait, &child]);
         assert_eq!(path.length, 10.0 + 40.0 + 7.0);
-        assert_eq!(path.links.iter().map(|l| (l.lane, l.end - l.begin)).collect::<Vec<_>>(), [(0, 10.0), (1, 40.0), (0, 7.0)]);
+        assert_eq!(
+            path.links.iter().map(|l| (l.lane, l.end - l.begin)).collect::<Vec<_>>(),
+            [(0, 10.0), (1, 40.0), (0, 7.0)]
+        );
         assert!((path.parallelism() - 62.0 / 57.0).abs() < 1e-9);
     }
 
     #[test]
     fn a_barrier_makes_all_wait_for_the_last() {
         let implicit = |lane: u32, task: u32, length: u32| {
-            format!("'ph':'X','tid':{lane},'name':'r','cat':'implicit','ts':10,'dur':{length},'args':{{'task':{task},'region':1,'end':1}}")
+            format!(
+                "'ph':'X','tid':{lane},'name':'r','cat':'implicit','ts':10,'dur':{length},'args':{{'task':{task},'region':1,'end':1}}"
+            )
         };
         let barrier = |lane: u32, task: u32, begin: u32, end: u32| {
-            format!("'ph':'X','tid':{lane},'name':'barrier','cat':'wait','ts':{begin},'dur':{},'args':{{'task':{task},'end':1}}", end - begin)
+            format!(
+                "'ph':'X','tid':{lane},'name':'barrier','cat':'wait','ts':{begin},'dur':{},'args':{{'task':{task},'end':1}}",
+                end - begin
+            )
         };
         let region = "'ph':'X','tid':0,'name':'r','cat':'region','ts':9,'dur':90,'args':{'task':7,'region':1,'size':2,'end':1}";
-        let initial = "'ph':'X','tid':0,'name':'i','cat':'implicit','ts':0,'dur':100,'args':{'task':7,'region':0}";
+        let initial =
+            "'ph':'X','tid':0,'name':'i','cat':'implicit','ts':0,'dur':100,'args':{'task':7,'region':0}";
         // Thread 0 works 10, then 30; thread 1 works 40, then 5: the longest way is 40 + 30.
-        let all = [initial.into(), region.into(), implicit(0, 1, 80), implicit(1, 2, 46), barrier(0, 1, 20, 50), barrier(1, 2, 50, 51), barrier(0, 1, 80, 90)];
+        let all = [
+            initial.into(),
+            region.into(),
+            implicit(0, 1, 80),
+            implicit(1, 2, 46),
+            barrier(0, 1, 20, 50),
+            barrier(1, 2, 50, 51),
+            barrier(0, 1, 80, 90),
+        ];
         let path = path(&all.iter().map(String::as_str).collect::<Vec<_>>());
         // Before the fork, through the region, and what the initial task does after it.
         assert_eq!(path.length, 9.0 + 40.0 + 30.0 + 1.0);

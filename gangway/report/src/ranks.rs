@@ -1,9 +1,12 @@
 //! Traces of several ranks, beside each other: one trace, whose lanes are grouped by rank.
 //!
-//! Each file counts its tasks, regions and lanes from the beginning: they get numbers of their own here. What lanes do is found in each file by itself, as one rank's
-//! ready tasks are none that another one's lanes wait for. What ranks wait for of each other is in no file: there is no critical path.
+//! Each file counts its tasks, regions and lanes from the beginning: they get numbers of their own
+//! here. What lanes do is found in each file by itself, as one rank's ready tasks are none that
+//! another one's lanes wait for. What ranks wait for of each other is in no file: there is no
+//! critical path.
 //!
-//! *Time.* Ranks of one machine have one clock. Files of several machines, and such whose times do not overlap, have not: then each begins at 0, which is said.
+//! *Time.* Ranks of one machine have one clock. Files of several machines, and such whose times do
+//! not overlap, have not: then each begins at 0, which is said.
 
 use std::path::Path;
 
@@ -44,13 +47,22 @@ impl Ranks {
         let timeline = Timeline::of(&trace);
         let into = &mut self.trace;
         let names: Vec<u32> = trace.names.all().iter().map(|name| into.names.number(name)).collect();
-        let base = Base { task: highest(into, |s| s.task), region: highest(into, |s| s.region), lane: number as i64 * LANES, later };
+        let base = Base {
+            task: highest(into, |s| s.task),
+            region: highest(into, |s| s.region),
+            lane: number as i64 * LANES,
+            later,
+        };
         trace.lanes.iter_mut().for_each(|lane| base.renumber(lane, name, &names));
         let gangs = into.gangs.iter().map(|gang| gang.id + 1).max().unwrap_or(0);
         for gang in trace.lanes.iter_mut().flat_map(|lane| &mut lane.slices).filter_map(|s| s.gang.as_mut()) {
             gang.0 += gangs;
         }
-        into.gangs.extend(trace.gangs.into_iter().map(|gang| super::trace::Gang { id: gang.id + gangs, at: gang.at + later, ..gang }));
+        into.gangs.extend(trace.gangs.into_iter().map(|gang| super::trace::Gang {
+            id: gang.id + gangs,
+            at: gang.at + later,
+            ..gang
+        }));
         into.lanes.extend(trace.lanes);
         if into.program.is_empty() {
             into.program = trace.program;
@@ -121,18 +133,34 @@ fn overlap(traces: &[(String, Trace)]) -> bool {
     if traces.iter().any(|(_, trace)| trace.machine != traces[0].1.machine) {
         return false;
     }
-    let end = |trace: &Trace| trace.lanes.iter().flat_map(|lane| &lane.slices).map(|s| s.end).fold(trace.start, |end, s| end.max(trace.start + s));
+    let end = |trace: &Trace| {
+        trace
+            .lanes
+            .iter()
+            .flat_map(|lane| &lane.slices)
+            .map(|s| s.end)
+            .fold(trace.start, |end, s| end.max(trace.start + s))
+    };
     let last_start = traces.iter().map(|(_, trace)| trace.start).fold(0.0, f64::max);
     let first_end = traces.iter().map(|(_, trace)| end(trace)).fold(f64::INFINITY, f64::min);
     last_start <= first_end
 }
 
-/// How the files' lanes are called: after their ranks, where the names differ by a number before the last dot, as ranks write them; else as the files are.
+/// How the files' lanes are called: after their ranks, where the names differ by a number before
+/// the last dot, as ranks write them; else as the files are.
 pub fn names(files: &[&Path]) -> Vec<String> {
-    let stems: Vec<String> = files.iter().map(|file| file.file_stem().unwrap_or_default().to_string_lossy().into_owned()).collect();
-    let parts: Option<Vec<(&str, u32)>> = stems.iter().map(|stem| stem.rsplit_once('.').and_then(|(name, rank)| Some((name, rank.parse().ok()?)))).collect();
+    let stems: Vec<String> = files
+        .iter()
+        .map(|file| file.file_stem().unwrap_or_default().to_string_lossy().into_owned())
+        .collect();
+    let parts: Option<Vec<(&str, u32)>> = stems
+        .iter()
+        .map(|stem| stem.rsplit_once('.').and_then(|(name, rank)| Some((name, rank.parse().ok()?))))
+        .collect();
     match parts {
-        Some(parts) if are_different(&stems) && parts.iter().all(|part| part.0 == parts[0].0) => parts.iter().map(|part| format!("rank {}", part.1)).collect(),
+        Some(parts) if are_different(&stems) && parts.iter().all(|part| part.0 == parts[0].0) => {
+            parts.iter().map(|part| format!("rank {}", part.1)).collect()
+        }
         _ if are_different(&stems) => stems,
         _ => files.iter().map(|file| file.display().to_string()).collect(),
     }
@@ -162,8 +190,14 @@ mod tests {
     /// Two workers, of which the second has stolen a task; begun at `start` nanoseconds.
     fn rank(start: u64, task: &str) -> Trace {
         let first = "'ph':'X','tid':0,'name':'r','cat':'implicit','ts':0,'dur':10,'args':{'task':1,'region':1,'end':1}";
-        let stolen = format!("'ph':'X','tid':1,'name':'{task}','cat':'task','ts':2,'dur':6,'args':{{'task':2,'parent':1,'by':0,'created':1,'victim':0,'end':1}}");
-        read(&file(&[first, &stolen]).replace("\"lost\":0", &format!("\"lost\":1,\"start\":{start},\"tasks\":1"))).unwrap()
+        let stolen = format!(
+            "'ph':'X','tid':1,'name':'{task}','cat':'task','ts':2,'dur':6,'args':{{'task':2,'parent':1,'by':0,'created':1,'victim':0,'end':1}}"
+        );
+        read(
+            &file(&[first, &stolen])
+                .replace("\"lost\":0", &format!("\"lost\":1,\"start\":{start},\"tasks\":1")),
+        )
+        .unwrap()
     }
 
     fn both(later: u64) -> Ranks {
@@ -178,7 +212,10 @@ mod tests {
         assert_eq!(lanes, ["a: thread 0", "a: thread 1", "b: thread 0", "b: thread 1"]);
         let slice = &trace.lanes[3].slices[0];
         let made = slice.made.unwrap();
-        assert_eq!((trace.names.get(slice.name), slice.begin, slice.end, slice.task, made.parent, made.at), ("g", 6.0, 12.0, 4, 3, 5.0));
+        assert_eq!(
+            (trace.names.get(slice.name), slice.begin, slice.end, slice.task, made.parent, made.at),
+            ("g", 6.0, 12.0, 4, 3, 5.0)
+        );
         assert_eq!(made.victim, Some(trace.lanes[2].number as usize));
         assert_eq!((trace.lanes[2].slices[0].region, trace.lost, trace.tasks, trace.events), (2, 2, 2, 4));
         assert_eq!((timeline.begin, timeline.end, timeline.lanes.len()), (0.0, 14.0, 4));
@@ -202,8 +239,12 @@ mod tests {
 
     #[test]
     fn ranks_stand_by_number() {
-        let order = |files: &[&'static str]| in_order(&files.iter().map(|file| Path::new(*file)).collect::<Vec<_>>());
-        assert_eq!(order(&["t.0.json", "t.10.json", "t.2.json"]), [Path::new("t.0.json"), Path::new("t.2.json"), Path::new("t.10.json")]);
+        let order =
+            |files: &[&'static str]| in_order(&files.iter().map(|file| Path::new(*file)).collect::<Vec<_>>());
+        assert_eq!(
+            order(&["t.0.json", "t.10.json", "t.2.json"]),
+            [Path::new("t.0.json"), Path::new("t.2.json"), Path::new("t.10.json")]
+        );
         assert_eq!(order(&["b.json", "a.1.json"]), [Path::new("b.json"), Path::new("a.1.json")]);
     }
 

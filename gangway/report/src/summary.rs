@@ -65,7 +65,8 @@ pub struct Summary {
     /// What is on the critical path, the longest first.
     pub on_path: Vec<(String, f64)>,
     pub lost: u64,
-    /// Tasks that were left out. Where there are any, counts of tasks by function and length are estimates, and the critical path is not known.
+    /// Tasks that were left out. Where there are any, counts of tasks by function and length are
+    /// estimates, and the critical path is not known.
     pub left_out: u64,
     /// Of how many ranks this is. Where there are several, the critical path is not known.
     pub ranks: usize,
@@ -75,7 +76,14 @@ pub struct Summary {
 
 impl Summary {
     pub fn of(trace: &Trace, timeline: &Timeline, path: &Path) -> Self {
-        let mut summary = Self { length: timeline.length(), lost: trace.lost, left_out: trace.left_out, path: path.length, parallelism: path.parallelism(), ..Self::default() };
+        let mut summary = Self {
+            length: timeline.length(),
+            lost: trace.lost,
+            left_out: trace.left_out,
+            path: path.length,
+            parallelism: path.parallelism(),
+            ..Self::default()
+        };
         summary.lanes = timeline.lanes.iter().map(|stretches| by_kind(stretches)).collect();
         summary.count_tasks(trace, timeline);
         summary.count_regions(trace, timeline);
@@ -88,10 +96,22 @@ impl Summary {
     /// Are all times numbers?
     #[cfg(any(test, feature = "fuzz"))]
     pub fn is_finite(&self) -> bool {
-        let rows = self.tasks.iter().chain(&self.regions).flat_map(|row| [row.total, row.longest, row.mean(), row.threads, row.barriers]);
+        let rows = self
+            .tasks
+            .iter()
+            .chain(&self.regions)
+            .flat_map(|row| [row.total, row.longest, row.mean(), row.threads, row.barriers]);
         let gangs = self.gangs.iter().flat_map(|gang| [gang.queued, gang.begin, gang.end]);
         let alone = [self.length, self.path, self.parallelism, self.all()];
-        let mut all = self.lanes.iter().flatten().copied().chain(rows).chain(gangs).chain(alone).chain(self.on_path.iter().map(|part| part.1));
+        let mut all = self
+            .lanes
+            .iter()
+            .flatten()
+            .copied()
+            .chain(rows)
+            .chain(gangs)
+            .chain(alone)
+            .chain(self.on_path.iter().map(|part| part.1));
         all.all(f64::is_finite)
     }
 
@@ -122,8 +142,18 @@ impl Summary {
             *work.entry(stretch.task).or_default() += stretch.length();
         }
         let mut rows: BTreeMap<u32, Row> = BTreeMap::new();
-        let first = trace.lanes.iter().flat_map(|lane| &lane.slices).filter(|s| s.category == Category::Task && s.made.is_some());
-        let unmeasured: HashSet<u64> = trace.lanes.iter().flat_map(|lane| &lane.slices).filter(|s| s.unmeasured).map(|s| s.task).collect();
+        let first = trace
+            .lanes
+            .iter()
+            .flat_map(|lane| &lane.slices)
+            .filter(|s| s.category == Category::Task && s.made.is_some());
+        let unmeasured: HashSet<u64> = trace
+            .lanes
+            .iter()
+            .flat_map(|lane| &lane.slices)
+            .filter(|s| s.unmeasured)
+            .map(|s| s.task)
+            .collect();
         for slice in first {
             let length = work.get(&slice.task).copied().unwrap_or(0.0);
             let stands = slice.made.map_or(1, |made| made.stands);
@@ -174,7 +204,9 @@ impl Summary {
             }
         }
         for (_, stretch) in timeline.all() {
-            let Some((_, name)) = begun.get(&region(stretch.task, &parents, &mut region_of)) else { continue };
+            let Some((_, name)) = begun.get(&region(stretch.task, &parents, &mut region_of)) else {
+                continue;
+            };
             let Some(row) = rows.get_mut(name) else { continue };
             row.threads += stretch.length();
             row.barriers += if stretch.kind == Kind::Barrier { stretch.length() } else { 0.0 };
@@ -183,10 +215,14 @@ impl Summary {
     }
 
     fn count_steals(&mut self, trace: &Trace) {
-        let index: HashMap<i64, usize> = trace.lanes.iter().enumerate().map(|(i, lane)| (lane.number, i)).collect();
+        let index: HashMap<i64, usize> =
+            trace.lanes.iter().enumerate().map(|(i, lane)| (lane.number, i)).collect();
         let mut steals: BTreeMap<(usize, usize), u64> = BTreeMap::new();
         for (thief, lane) in trace.lanes.iter().enumerate() {
-            let tasks = lane.slices.iter().filter_map(|s| s.made.and_then(|made| Some((made.victim? as i64, made.stands))));
+            let tasks = lane
+                .slices
+                .iter()
+                .filter_map(|s| s.made.and_then(|made| Some((made.victim? as i64, made.stands))));
             self.stolen_tasks += tasks.clone().map(|(_, stands)| stands).sum::<u64>();
             for (victim, count) in tasks.chain(lane.steals.iter().map(|s| (s.1, 1))) {
                 if let Some(victim) = index.get(&victim) {
@@ -230,7 +266,8 @@ fn add(rows: &mut BTreeMap<u32, Row>, name: u32, length: f64, stands: u64) {
 
 /// With their names, the largest first.
 fn named(rows: BTreeMap<u32, Row>, trace: &Trace) -> Vec<Row> {
-    let mut rows: Vec<Row> = rows.into_iter().map(|(name, row)| Row { name: trace.names.get(name).to_owned(), ..row }).collect();
+    let mut rows: Vec<Row> =
+        rows.into_iter().map(|(name, row)| Row { name: trace.names.get(name).to_owned(), ..row }).collect();
     rows.sort_by(|a, b| b.total.total_cmp(&a.total));
     rows
 }
@@ -241,14 +278,21 @@ pub fn class(length: f64) -> usize {
 }
 
 fn gangs(trace: &Trace) -> Vec<GangRun> {
-    let start = |g: &super::trace::Gang| (g.id, GangRun { id: g.id, level: g.level, size: g.size, queued: g.at, begin: f64::INFINITY, end: g.at });
+    let start = |g: &super::trace::Gang| {
+        (
+            g.id,
+            GangRun { id: g.id, level: g.level, size: g.size, queued: g.at, begin: f64::INFINITY, end: g.at },
+        )
+    };
     let mut runs: BTreeMap<i64, GangRun> = trace.gangs.iter().map(start).collect();
     for slice in trace.lanes.iter().flat_map(|lane| &lane.slices) {
         if let Some(run) = slice.gang.and_then(|(id, _)| runs.get_mut(&id)) {
             (run.begin, run.end) = (run.begin.min(slice.begin), run.end.max(slice.end));
         }
     }
-    runs.into_values().map(|run| GangRun { begin: if run.begin.is_finite() { run.begin } else { run.queued }, ..run }).collect()
+    runs.into_values()
+        .map(|run| GangRun { begin: if run.begin.is_finite() { run.begin } else { run.queued }, ..run })
+        .collect()
 }
 
 fn on_path(trace: &Trace, path: &Path) -> Vec<(String, f64)> {
@@ -316,6 +360,9 @@ mod tests {
         let row = &s.tasks[0];
         assert_eq!((s.task_count, s.short_tasks, s.stolen_tasks), (45, 30, 30));
         assert_eq!((row.count, row.total, row.longest, row.mean()), (45, 35.0, 2.0, 0.875));
-        assert_eq!((s.lengths[class(2.0)], s.lengths[class(0.5)], s.lengths.iter().sum::<u64>()), (10, 30, 40));
+        assert_eq!(
+            (s.lengths[class(2.0)], s.lengths[class(0.5)], s.lengths.iter().sum::<u64>()),
+            (10, 30, 40)
+        );
     }
 }

@@ -1,7 +1,10 @@
-//! What each lane does at each time: slices, which lie in each other, as stretches one behind the other, each of one kind.
+//! What each lane does at each time: slices, which lie in each other, as stretches one behind the
+//! other, each of one kind.
 //!
-//! A stretch belongs to the innermost slice. Where tasks were left out of a trace, what is no task and no sleep is "short tasks": those, the waits between them and the
-//! code that makes them are not told apart, nor what they depend on. Where nothing is open, or a thread sleeps outside of a wait, the lane has no work.
+//! A stretch belongs to the innermost slice. Where tasks were left out of a trace, what is no task
+//! and no sleep is "short tasks": those, the waits between them and the code that makes them are
+//! not told apart, nor what they depend on. Where nothing is open, or a thread sleeps outside of a
+//! wait, the lane has no work.
 
 use std::collections::HashMap;
 
@@ -93,7 +96,8 @@ impl Stretch {
     }
 }
 
-/// The stretches of each lane, without gaps from its first slice to the end of the trace, and the times of both.
+/// The stretches of each lane, without gaps from its first slice to the end of the trace, and the
+/// times of both.
 #[derive(Debug, Default)]
 pub struct Timeline {
     pub lanes: Vec<Vec<Stretch>>,
@@ -189,14 +193,24 @@ fn lives(trace: &Trace) -> Vec<(f64, f64, f64)> {
             *at = at.max(end);
         }
     }
-    tasks().filter_map(|s| s.made.map(|made| (made.at, ready.get(&s.task).copied().unwrap_or(0.0).clamp(made.at, s.begin), s.begin))).collect()
+    tasks()
+        .filter_map(|s| {
+            s.made.map(|made| {
+                (made.at, ready.get(&s.task).copied().unwrap_or(0.0).clamp(made.at, s.begin), s.begin)
+            })
+        })
+        .collect()
 }
 
 /// What a slice is, without what lies in it.
 fn kind(slice: &Slice, name: &str, is_initial: &impl Fn(&Slice) -> bool) -> Kind {
     match (slice.category, name) {
         (Category::Task, _) => Kind::Task,
-        (Category::Implicit | Category::Region | Category::Other, _) if is_initial(slice) || slice.task == 0 => Kind::Serial,
+        (Category::Implicit | Category::Region | Category::Other, _)
+            if is_initial(slice) || slice.task == 0 =>
+        {
+            Kind::Serial
+        }
         (Category::Implicit | Category::Region | Category::Other, _) => Kind::Region,
         (Category::Device, _) => Kind::Device,
         (Category::Short, _) => Kind::Short,
@@ -244,18 +258,28 @@ struct Open<'a> {
 
 impl<'a> Open<'a> {
     fn of(slice: &'a Slice, around: Option<&Open<'a>>) -> Self {
-        let awake = if slice.category == Category::Sleep { around.and_then(|around| around.awake) } else { Some(slice) };
+        let awake = if slice.category == Category::Sleep {
+            around.and_then(|around| around.awake)
+        } else {
+            Some(slice)
+        };
         // A region's own slice has the task that forked it.
         let task = if slice.task == 0 { around.map_or(0, |around| around.task) } else { slice.task };
         Self { slice, awake, task }
     }
 }
 
-fn stretch(open: Option<&Open<'_>>, (begin, end): (f64, f64), is_initial: &impl Fn(&Slice) -> bool) -> Stretch {
+fn stretch(
+    open: Option<&Open<'_>>,
+    (begin, end): (f64, f64),
+    is_initial: &impl Fn(&Slice) -> bool,
+) -> Stretch {
     let awake = open.and_then(|open| open.awake);
     let sleeps = open.is_some_and(|open| open.slice.category == Category::Sleep);
     let kind = match awake {
-        Some(slice) if !sleeps || slice.category == Category::Wait || slice.category == Category::Device => kind(slice, "", is_initial),
+        Some(slice) if !sleeps || slice.category == Category::Wait || slice.category == Category::Device => {
+            kind(slice, "", is_initial)
+        }
         _ => Kind::NoWork,
     };
     Stretch { begin, end, kind, name: awake.map(|s| s.name), task: open.map_or(0, |open| open.task) }
@@ -265,7 +289,9 @@ fn stretch(open: Option<&Open<'_>>, (begin, end): (f64, f64), is_initial: &impl 
 fn mark_stalls(stretches: &mut Vec<Stretch>, stalls: &[(f64, String)]) {
     for (at, _) in stalls {
         let index = stretches.partition_point(|s| s.end <= *at);
-        let Some(found) = stretches.get_mut(index).filter(|s| s.begin < *at && s.kind.is_work()) else { continue };
+        let Some(found) = stretches.get_mut(index).filter(|s| s.begin < *at && s.kind.is_work()) else {
+            continue;
+        };
         let rest = Stretch { begin: *at, kind: Kind::Stall, ..*found };
         found.end = *at;
         stretches.insert(index + 1, rest);
@@ -306,7 +332,8 @@ fn mark_many(stretches: Vec<Stretch>, times: &[(f64, f64)]) -> Vec<Stretch> {
     marked
 }
 
-/// What the names of waits say; and those for tasks, or for work, while all tasks that are there depend on others, are waits for dependences.
+/// What the names of waits say; and those for tasks, or for work, while all tasks that are there
+/// depend on others, are waits for dependences.
 fn split_waits(stretches: Vec<Stretch>, blocked: &Blocked, names: &super::trace::Names) -> Vec<Stretch> {
     let mut split = Vec::with_capacity(stretches.len());
     for mut stretch in stretches {
@@ -320,7 +347,11 @@ fn split_waits(stretches: Vec<Stretch>, blocked: &Blocked, names: &super::trace:
             };
         }
         let may_be = matches!(stretch.kind, Kind::Barrier | Kind::Taskwait | Kind::NoWork);
-        let length = if may_be { (blocked.until(stretch.end) - blocked.until(stretch.begin)).clamp(0.0, stretch.length()) } else { 0.0 };
+        let length = if may_be {
+            (blocked.until(stretch.end) - blocked.until(stretch.begin)).clamp(0.0, stretch.length())
+        } else {
+            0.0
+        };
         let rest = stretch.length() - length;
         if length > 0.0 {
             split.push(Stretch { end: stretch.begin + length, kind: Kind::Dependence, ..stretch });
@@ -357,27 +388,43 @@ mod tests {
             "'ph':'X','tid':0,'name':'asleep','cat':'sleep','ts':50,'dur':10",
             "'ph':'X','tid':1,'name':'f','cat':'task','ts':30,'dur':10,'args':{'task':4}",
         ]);
-        assert_eq!(lanes[0], [
-            (Kind::Serial, 10.0, 1),
-            (Kind::Serial, 2.0, 1),
-            (Kind::Region, 8.0, 2),
-            (Kind::Task, 5.0, 3),
-            (Kind::Region, 15.0, 2),
-            (Kind::Barrier, 10.0, 2),
-            (Kind::Barrier, 10.0, 2),
-            (Kind::Barrier, 2.0, 2),
-            (Kind::Serial, 8.0, 1),
-            (Kind::Serial, 30.0, 1),
-        ]);
+        assert_eq!(
+            lanes[0],
+            [
+                (Kind::Serial, 10.0, 1),
+                (Kind::Serial, 2.0, 1),
+                (Kind::Region, 8.0, 2),
+                (Kind::Task, 5.0, 3),
+                (Kind::Region, 15.0, 2),
+                (Kind::Barrier, 10.0, 2),
+                (Kind::Barrier, 10.0, 2),
+                (Kind::Barrier, 2.0, 2),
+                (Kind::Serial, 8.0, 1),
+                (Kind::Serial, 30.0, 1),
+            ]
+        );
         assert_eq!(lanes[1], [(Kind::Task, 10.0, 4), (Kind::NoWork, 60.0, 0)]);
     }
 
     #[test]
     fn waits_are_told_apart_by_what_for() {
-        let wait = |name: &str, ts: u32| format!("'ph':'X','tid':0,'name':'{name}','cat':'wait','ts':{ts},'dur':1,'args':{{'task':2}}");
-        let names = ["barrier", "taskwait", "taskgroup", "critical", "lock", "ordered", "MPI", "dependence", "reduction"];
+        let wait = |name: &str, ts: u32| {
+            format!("'ph':'X','tid':0,'name':'{name}','cat':'wait','ts':{ts},'dur':1,'args':{{'task':2}}")
+        };
+        let names = [
+            "barrier",
+            "taskwait",
+            "taskgroup",
+            "critical",
+            "lock",
+            "ordered",
+            "MPI",
+            "dependence",
+            "reduction",
+        ];
         let events: Vec<String> = names.iter().zip(0..).map(|(name, at)| wait(name, at)).collect();
-        let kinds: Vec<Kind> = timeline(&events.iter().map(String::as_str).collect::<Vec<_>>())[0].iter().map(|s| s.0).collect();
+        let kinds: Vec<Kind> =
+            timeline(&events.iter().map(String::as_str).collect::<Vec<_>>())[0].iter().map(|s| s.0).collect();
         use Kind::{Barrier, Dependence, Lock, Mpi, Taskwait};
         assert_eq!(kinds, [Barrier, Taskwait, Taskwait, Lock, Lock, Lock, Mpi, Dependence, Barrier]);
     }
@@ -402,7 +449,15 @@ mod tests {
             "'ph':'i','tid':0,'name':'interrupt','cat':'stall','ts':30,'s':'t'",
             "'ph':'X','tid':0,'name':'r','cat':'implicit','ts':110,'dur':10,'args':{'task':2,'region':1}",
         ]);
-        assert_eq!(lanes[0], [(Kind::Region, 30.0, 2), (Kind::Stall, 70.0, 2), (Kind::NoWork, 10.0, 0), (Kind::Region, 10.0, 2)]);
+        assert_eq!(
+            lanes[0],
+            [
+                (Kind::Region, 30.0, 2),
+                (Kind::Stall, 70.0, 2),
+                (Kind::NoWork, 10.0, 0),
+                (Kind::Region, 10.0, 2)
+            ]
+        );
     }
 
     #[test]
@@ -416,18 +471,21 @@ mod tests {
             "'ph':'X','tid':10000,'name':'short tasks','cat':'many','ts':10,'dur':15,'args':{'lane':0,'tasks':6}",
             "'ph':'X','tid':10000,'name':'short tasks','cat':'many','ts':25,'dur':55,'args':{'lane':0,'tasks':6}",
         ]);
-        assert_eq!(lanes[0], [
-            (Kind::Region, 10.0, 2),
-            (Kind::Short, 10.0, 2),
-            (Kind::Short, 5.0, 2),
-            (Kind::Short, 5.0, 2),
-            (Kind::Task, 2.0, 3),
-            (Kind::Short, 2.0, 3),
-            (Kind::Task, 6.0, 3),
-            (Kind::Short, 20.0, 2),
-            (Kind::Barrier, 10.0, 2),
-            (Kind::Short, 10.0, 2),
-            (Kind::Barrier, 20.0, 2),
-        ]);
+        assert_eq!(
+            lanes[0],
+            [
+                (Kind::Region, 10.0, 2),
+                (Kind::Short, 10.0, 2),
+                (Kind::Short, 5.0, 2),
+                (Kind::Short, 5.0, 2),
+                (Kind::Task, 2.0, 3),
+                (Kind::Short, 2.0, 3),
+                (Kind::Task, 6.0, 3),
+                (Kind::Short, 20.0, 2),
+                (Kind::Barrier, 10.0, 2),
+                (Kind::Short, 10.0, 2),
+                (Kind::Barrier, 20.0, 2),
+            ]
+        );
     }
 }

@@ -1,7 +1,9 @@
-//! The trace as it is in the file: what its events say, and whether the file is what Chrome's trace event format asks for.
+//! The trace as it is in the file: what its events say, and whether the file is what Chrome's trace
+//! event format asks for.
 //!
-//! Strict, so that a file that is read here is drawn by Perfetto and `chrome://tracing`, too: each event has the members that its phase needs, slices of a lane
-//! nest, arrows have both ends or the trace says that events were lost.
+//! Strict, so that a file that is read here is drawn by Perfetto and `chrome://tracing`, too: each
+//! event has the members that its phase needs, slices of a lane nest, arrows have both ends or the
+//! trace says that events were lost.
 
 use std::collections::HashMap;
 
@@ -135,7 +137,8 @@ pub struct Trace {
     pub(crate) events: usize,
     /// Its time 0, in microseconds of a clock that all processes of the machine have.
     pub(crate) start: f64,
-    /// What tells machines and their starts apart, whose clocks these times are of; empty if the file does not say.
+    /// What tells machines and their starts apart, whose clocks these times are of; empty if the
+    /// file does not say.
     pub(crate) machine: String,
 }
 
@@ -147,7 +150,8 @@ fn count(number: f64) -> u64 {
     (number as u64).min(1 << 40)
 }
 
-/// A number of a lane, task or region: bounded so that those of several files can be put behind each other.
+/// A number of a lane, task or region: bounded so that those of several files can be put behind
+/// each other.
 fn id(number: f64) -> u64 {
     (number as u64).min(1 << 53)
 }
@@ -172,11 +176,17 @@ struct Event<'a> {
 
 impl Event<'_> {
     fn number(&self, name: &str) -> Result<f64> {
-        self.json.get(name).and_then(Json::number).ok_or_else(|| format!("an event without the number \"{name}\": {}", self.short()))
+        self.json
+            .get(name)
+            .and_then(Json::number)
+            .ok_or_else(|| format!("an event without the number \"{name}\": {}", self.short()))
     }
 
     fn text(&self, name: &str) -> Result<&str> {
-        self.json.get(name).and_then(Json::text).ok_or_else(|| format!("an event without the text \"{name}\": {}", self.short()))
+        self.json
+            .get(name)
+            .and_then(Json::text)
+            .ok_or_else(|| format!("an event without the text \"{name}\": {}", self.short()))
     }
 
     fn argument(&self, name: &str) -> Option<f64> {
@@ -226,7 +236,8 @@ pub fn read(text: &str) -> Result<Trace> {
                 let count = |name| count(number(name));
                 builder.trace.start = (number("start") / 1000.0).clamp(0.0, LATEST);
                 builder.trace.machine = facts.get("machine").and_then(Json::text).unwrap_or_default().into();
-                (builder.trace.lost, builder.trace.tasks, builder.trace.left_out) = (count("lost"), count("tasks"), count("tasks_left_out"));
+                (builder.trace.lost, builder.trace.tasks, builder.trace.left_out) =
+                    (count("lost"), count("tasks"), count("tasks_left_out"));
                 Ok(())
             }
             _ => reader.value().map(drop),
@@ -331,7 +342,11 @@ impl Builder {
     }
 
     fn many(&mut self, event: &Event, begin: f64, length: f64) -> Result<()> {
-        let argument = |name| event.argument(name).ok_or_else(|| format!("tasks left out without the number \"{name}\": {}", event.short()));
+        let argument = |name| {
+            event
+                .argument(name)
+                .ok_or_else(|| format!("tasks left out without the number \"{name}\": {}", event.short()))
+        };
         let lane = (event.number("pid")? as i64, lane_number(argument("lane")?));
         self.many.push((lane, Many { begin, end: begin + length, tasks: count(argument("tasks")?) }));
         Ok(())
@@ -343,7 +358,12 @@ impl Builder {
         match event.category() {
             "stall" => self.trace.lanes[lane].stalls.push((at, name.to_owned())),
             "steal" => self.trace.lanes[lane].steals.push((at, lane_number(number("victim")))),
-            "gang" => self.trace.gangs.push(Gang { id: gang_id(number("gang")), level: number("level") as i64, size: number("size") as u32, at }),
+            "gang" => self.trace.gangs.push(Gang {
+                id: gang_id(number("gang")),
+                level: number("level") as i64,
+                size: number("size") as u32,
+                at,
+            }),
             _ => {}
         }
         Ok(())
@@ -352,16 +372,26 @@ impl Builder {
     fn arrow(&mut self, event: &Event, begins: bool) -> Result<()> {
         self.lane(event)?;
         let ends = self.arrows.entry((event.category().to_owned(), event.number("id")? as i64)).or_default();
-        if begins { ends.0 += 1 } else { ends.1 += 1 }
-        if let (false, "dependence", Some(from), Some(to)) = (begins, event.category(), event.argument("from"), event.argument("to")) {
+        if begins {
+            ends.0 += 1
+        } else {
+            ends.1 += 1
+        }
+        if let (false, "dependence", Some(from), Some(to)) =
+            (begins, event.category(), event.argument("from"), event.argument("to"))
+        {
             self.trace.dependences.push((id(from), id(to)));
         }
         Ok(())
     }
 
     fn counter(&mut self, event: &Event, at: f64, name: &str) -> Result<()> {
-        let Some(Json::Object(values)) = event.json.get("args") else { return Err(format!("a counter without values: {}", event.short())) };
-        let Some(value) = values.first().and_then(|(_, value)| value.number()) else { return Err(format!("a counter without a number: {}", event.short())) };
+        let Some(Json::Object(values)) = event.json.get("args") else {
+            return Err(format!("a counter without values: {}", event.short()));
+        };
+        let Some(value) = values.first().and_then(|(_, value)| value.number()) else {
+            return Err(format!("a counter without a number: {}", event.short()));
+        };
         let counters = &mut self.trace.counters;
         let index = *self.counters.entry(name.to_owned()).or_insert_with(|| {
             counters.push((name.to_owned(), Vec::new()));
@@ -373,7 +403,10 @@ impl Builder {
 
     fn finish(mut self) -> Result<Trace> {
         for (lane, many) in self.many {
-            let lane = self.lanes.get(&lane).ok_or_else(|| format!("tasks were left out of the lane {}, which is not there", lane.1))?;
+            let lane = self
+                .lanes
+                .get(&lane)
+                .ok_or_else(|| format!("tasks were left out of the lane {}, which is not there", lane.1))?;
             self.trace.lanes[*lane].many.push(many);
         }
         for lane in &mut self.trace.lanes {
@@ -386,7 +419,9 @@ impl Builder {
         }
         let twice = self.arrows.iter().find(|(_, ends)| ends.0 > 1 || ends.1 > 1 || ends.0 == 0);
         if let Some(((category, id), _)) = twice {
-            return Err(format!("the arrow {id} of \"{category}\" has not one beginning and at most one end"));
+            return Err(format!(
+                "the arrow {id} of \"{category}\" has not one beginning and at most one end"
+            ));
         }
         // An arrow to a task that had not begun at the end has no head.
         self.trace.lanes.sort_by_key(|lane| lane.number);
@@ -394,7 +429,8 @@ impl Builder {
     }
 }
 
-/// Times are read from three digits behind the point: what they differ by less than this is the same.
+/// Times are read from three digits behind the point: what they differ by less than this is the
+/// same.
 const SAME: f64 = 0.0006;
 
 /// Do the lane's slices lie in each other or behind each other?
@@ -418,7 +454,8 @@ pub mod tests {
 
     /// A file of these events, without the process and with `'` for `"`.
     pub fn file(events: &[&str]) -> String {
-        let events: Vec<String> = events.iter().map(|e| format!("{{\"pid\":1,{}}}", e.replace('\'', "\""))).collect();
+        let events: Vec<String> =
+            events.iter().map(|e| format!("{{\"pid\":1,{}}}", e.replace('\'', "\""))).collect();
         format!("{{\"traceEvents\":[{}],\"otherData\":{{\"lost\":0}}}}", events.join(","))
     }
 
@@ -435,12 +472,18 @@ pub mod tests {
             "'ph':'i','tid':0,'name':'stall','cat':'stall','ts':4,'s':'t'",
         ]);
         let trace = read(&text).unwrap();
-        assert_eq!((trace.program.as_str(), trace.lanes[0].name.as_str(), trace.events), ("prog", "worker 0", 8));
+        assert_eq!(
+            (trace.program.as_str(), trace.lanes[0].name.as_str(), trace.events),
+            ("prog", "worker 0", 8)
+        );
         let slice = &trace.lanes[0].slices[0];
         assert_eq!((slice.begin, slice.end, slice.task, slice.ends), (1.5, 3.5, 3, true));
         let made = slice.made.unwrap();
         assert_eq!((made.parent, made.at, made.victim), (1, 0.5, Some(1)));
-        assert_eq!((trace.dependences, trace.gangs[0].size, trace.lanes[0].stalls.len()), (vec![(3, 4)], 5, 1));
+        assert_eq!(
+            (trace.dependences, trace.gangs[0].size, trace.lanes[0].stalls.len()),
+            (vec![(3, 4)], 5, 1)
+        );
         assert_eq!(trace.counters[0].1, [(4.0, 7.0)]);
     }
 
@@ -449,17 +492,23 @@ pub mod tests {
         let many = "'ph':'X','tid':10000,'name':'short tasks','cat':'many','ts':1,'dur':4,'args':{'lane':0,'tasks':6}";
         let task = "'ph':'X','tid':0,'name':'f','cat':'task','ts':1.5,'dur':2,'args':{'task':3,'parent':1,'by':0,'created':0.5,'stands':8,'unmeasured':1,'end':1}";
         let name = "'ph':'M','tid':10000,'name':'thread_name','args':{'name':'worker 0: tasks left out'}";
-        let trace = read(&file(&[name, many, task]).replace("\"lost\":0", "\"lost\":0,\"tasks\":10,\"tasks_left_out\":9")).unwrap();
+        let trace = read(
+            &file(&[name, many, task]).replace("\"lost\":0", "\"lost\":0,\"tasks\":10,\"tasks_left_out\":9"),
+        )
+        .unwrap();
         assert_eq!((trace.lanes.len(), trace.tasks, trace.left_out), (1, 10, 9));
         assert_eq!(trace.lanes[0].many, [Many { begin: 1.0, end: 5.0, tasks: 6 }]);
         assert!(trace.lanes[0].slices[0].unmeasured && trace.lanes[0].slices[0].made.unwrap().stands == 8);
         assert!(read(&file(&[many])).unwrap_err().contains("not there"));
-        assert!(read(&file(&[many, &many.replace("'ts':1", "'ts':3"), task])).unwrap_err().contains("overlap"));
+        assert!(
+            read(&file(&[many, &many.replace("'ts':1", "'ts':3"), task])).unwrap_err().contains("overlap")
+        );
     }
 
     #[test]
     fn what_viewers_would_draw_wrongly_is_refused() {
-        let slice = |ts: f64, dur: f64| format!("'ph':'X','tid':0,'name':'f','cat':'task','ts':{ts},'dur':{dur}");
+        let slice =
+            |ts: f64, dur: f64| format!("'ph':'X','tid':0,'name':'f','cat':'task','ts':{ts},'dur':{dur}");
         let wrong = |events: &[&str], part: &str| {
             let said = read(&file(events)).unwrap_err();
             assert!(said.contains(part), "{said}");
@@ -472,7 +521,10 @@ pub mod tests {
         wrong(&["'ph':'X','name':'f','ts':1,'dur':1"], "tid");
         wrong(&["'ph':'C','tid':0,'name':'f','ts':1"], "counter");
         wrong(&["'ph':'f','tid':0,'name':'a','cat':'a','ts':1,'id':1"], "arrow");
-        assert!(read(&file(&[&slice(1.0, 5.0), &slice(2.0, 4.0), &slice(6.0, 1.0)])).is_ok(), "in each other and behind each other");
+        assert!(
+            read(&file(&[&slice(1.0, 5.0), &slice(2.0, 4.0), &slice(6.0, 1.0)])).is_ok(),
+            "in each other and behind each other"
+        );
         assert!(read("{}").unwrap_err().contains("traceEvents"));
         assert!(read("{\"traceEvents\":[").is_err());
     }

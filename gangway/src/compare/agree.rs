@@ -1,7 +1,8 @@
-//! Whether two runs printed the same: word by word, numbers within a tolerance, and where they first differ. One line of each output is in memory at a time.
+//! Whether two runs printed the same: word by word, numbers within a tolerance, and where they
+//! first differ. One line of each output is in memory at a time.
 
-use std::io::{self, BufRead, BufReader, Seek as _};
 use std::fs::File;
+use std::io::{self, BufRead, BufReader, Seek as _};
 
 /// As [`difference`], of two files from their beginnings.
 ///
@@ -16,7 +17,8 @@ pub fn difference_of(wanted: &File, got: &File, tolerance: f64) -> io::Result<Op
 
 /// The line where `got` first differs from `wanted`, in words; nothing when they agree.
 ///
-/// `tolerance` is relative to the larger magnitude, and holds for words that are numbers with a point or an exponent, with what punctuation is around them. Without one the texts are
+/// `tolerance` is relative to the larger magnitude, and holds for words that are numbers with a
+/// point or an exponent, with what punctuation is around them. Without one the texts are
 /// compared as they are, blanks included.
 fn difference(mut wanted: impl BufRead, mut got: impl BufRead, tolerance: f64) -> io::Result<Option<String>> {
     let mut number = 0_u64;
@@ -27,9 +29,16 @@ fn difference(mut wanted: impl BufRead, mut got: impl BufRead, tolerance: f64) -
             return Ok(None);
         }
         let [w, g] = [&left, &right].map(|line| line.as_deref().map(String::from_utf8_lossy));
-        let is_near = || tolerance != 0.0 && w.as_deref().zip(g.as_deref()).is_some_and(|(w, g)| is_same_line(w, g, tolerance));
+        let is_near = || {
+            tolerance != 0.0
+                && w.as_deref().zip(g.as_deref()).is_some_and(|(w, g)| is_same_line(w, g, tolerance))
+        };
         if left != right && !is_near() {
-            return Ok(Some(format!("line {number}: {} instead of {}", shown(g.as_deref()), shown(w.as_deref()))));
+            return Ok(Some(format!(
+                "line {number}: {} instead of {}",
+                shown(g.as_deref()),
+                shown(w.as_deref())
+            )));
         }
     }
 }
@@ -81,10 +90,13 @@ fn is_same_word(wanted: &str, got: &str, tolerance: f64) -> bool {
 
 /// A word at its commas, brackets and signs of equality: `[1.5,x=2.0]`.
 fn pieces(word: &str) -> Vec<&str> {
-    word.split_inclusive(|c: char| "[](){},;:=".contains(c)).flat_map(|piece| {
-        let end = piece.trim_end_matches(|c: char| "[](){},;:=".contains(c)).len();
-        [&piece[..end], &piece[end..]]
-    }).filter(|piece| !piece.is_empty()).collect()
+    word.split_inclusive(|c: char| "[](){},;:=".contains(c))
+        .flat_map(|piece| {
+            let end = piece.trim_end_matches(|c: char| "[](){},;:=".contains(c)).len();
+            [&piece[..end], &piece[end..]]
+        })
+        .filter(|piece| !piece.is_empty())
+        .collect()
 }
 
 fn real(word: &str) -> Option<f64> {

@@ -1,7 +1,8 @@
 //! A run of the program: its time, what the kernel says it used, how it ended and what it printed.
 //!
-//! What it prints goes to a file without a name: a pipe would have to be read meanwhile, and would stay open where a child of the program lives on. Its complaints go
-//! where ours do. The kernel's figures are of the program with the children that it waited for.
+//! What it prints goes to a file without a name: a pipe would have to be read meanwhile, and would
+//! stay open where a child of the program lives on. Its complaints go where ours do. The kernel's
+//! figures are of the program with the children that it waited for.
 
 use std::env;
 use std::fs::File;
@@ -23,7 +24,8 @@ pub struct Run {
     pub seconds: f64,
     /// Seconds of processors, user and system.
     pub busy: f64,
-    /// The largest set of pages in memory, of one process; at least what this tool has when it starts the program, some 3 MB.
+    /// The largest set of pages in memory, of one process; at least what this tool has when it
+    /// starts the program, some 3 MB.
     pub most_bytes: u64,
     /// Switches of context: it waited, it was made to wait.
     pub switches: [u64; 2],
@@ -41,7 +43,8 @@ pub enum Ending {
 /// Runs it, at most so long; also gives what it printed.
 pub fn run(command: &mut Command, limit: Option<Duration>) -> Result<(Run, File), Failure> {
     let output = unnamed_file()?;
-    command.stdout(output.try_clone().map_err(|why| Failure::own(format!("what the program prints: {why}")))?);
+    command
+        .stdout(output.try_clone().map_err(|why| Failure::own(format!("what the program prints: {why}")))?);
     own_process(command, limit.is_some());
     let name = command.get_program().display().to_string();
     let start = Instant::now();
@@ -61,36 +64,45 @@ pub fn run(command: &mut Command, limit: Option<Duration>) -> Result<(Run, File)
     Ok((run, output))
 }
 
-/// An empty file whose name is removed at once, so that nothing is left of it however this tool ends later.
+/// An empty file whose name is removed at once, so that nothing is left of it however this tool
+/// ends later.
 fn unnamed_file() -> Result<File, Failure> {
     let parent = env::temp_dir();
-    let made = UniqueDirectory::new(&parent, "gangway-output-").and_then(|at| File::options().read(true).write(true).create_new(true).open(at.path().join("stdout")));
+    let made = UniqueDirectory::new(&parent, "gangway-output-").and_then(|at| {
+        File::options().read(true).write(true).create_new(true).open(at.path().join("stdout"))
+    });
     made.map_err(|why| Failure::own(format!("{}: {why}", parent.display())))
 }
 
-/// The tool starts the program with fork, not vfork: after vfork the kernel would count this tool's peak memory as the program's. The program ends with this tool. With a limit
-/// it and the programs that it starts are a group of processes, to be ended at once; a terminal's interrupt does not reach that group.
+/// The tool starts the program with fork, not vfork: after vfork the kernel would count this tool's
+/// peak memory as the program's. The program ends with this tool. With a limit it and the programs
+/// that it starts are a group of processes, to be ended at once; a terminal's interrupt does not
+/// reach that group.
 fn own_process(command: &mut Command, with_limit: bool) {
     let end_with_us = || {
-        // SAFETY: sets an attribute of the calling process, the child that is about to be the program.
+        // SAFETY: sets an attribute of the calling process, the child that is about to be the
+        // program.
         let done = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     };
     if with_limit {
         command.process_group(0);
     }
-    // SAFETY: between fork and exec one system call is made. Such a function makes the standard library use fork.
+    // SAFETY: between fork and exec one system call is made. Such a function makes the standard
+    // library use fork.
     unsafe { command.pre_exec(end_with_us) };
 }
 
-/// Waits for the end without taking it, and ends the program when the time is over; says whether that was so. Until it is taken, its number is nobody else's.
+/// Waits for the end without taking it, and ends the program when the time is over; says whether
+/// that was so. Until it is taken, its number is nobody else's.
 fn watched(pid: libc::pid_t, limit: Option<Duration>) -> bool {
     let (ended, end) = mpsc::channel::<()>();
     let guard = limit.map(|limit| {
         thread::spawn(move || {
             let is_late = end.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
             if is_late {
-                // SAFETY: only sends a signal, to the group of a child that has not been taken: `watched` waits for this thread before that.
+                // SAFETY: only sends a signal, to the group of a child that has not been taken:
+                // `watched` waits for this thread before that.
                 unsafe { libc::kill(-pid, libc::SIGKILL) };
             }
             is_late
@@ -140,11 +152,21 @@ mod tests {
     #[test]
     fn a_run_that_takes_too_long_is_ended_with_what_it_started() {
         let start = Instant::now();
-        let (run, output) = run(Command::new("sh").args(["-c", "sleep 61 & echo $!; wait"]), Some(Duration::from_millis(500))).unwrap();
+        let (run, output) = run(
+            Command::new("sh").args(["-c", "sleep 61 & echo $!; wait"]),
+            Some(Duration::from_millis(500)),
+        )
+        .unwrap();
         assert!(run.ending == Ending::Late && start.elapsed() < Duration::from_secs(30), "{run:?}");
         let stat = format!("/proc/{}/stat", text(output).trim());
         let is_gone = || fs::read_to_string(&stat).map_or(true, |text| text.contains(") Z "));
-        assert!((0..1000).any(|_| is_gone() || { thread::sleep(Duration::from_millis(10)); false }), "{stat}");
+        assert!(
+            (0..1000).any(|_| is_gone() || {
+                thread::sleep(Duration::from_millis(10));
+                false
+            }),
+            "{stat}"
+        );
         let (quick, _) = super::run(&mut Command::new("true"), Some(Duration::from_secs(60))).unwrap();
         assert_eq!(quick.ending, Ending::Status(0));
     }

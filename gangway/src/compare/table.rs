@@ -24,7 +24,11 @@ impl Row {
         by_time.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
         let quickest = by_time[0];
         let middle = by_time.len() / 2;
-        let median = if by_time.len() % 2 == 1 { by_time[middle].seconds } else { (by_time[middle - 1].seconds + by_time[middle].seconds) / 2.0 };
+        let median = if by_time.len() % 2 == 1 {
+            by_time[middle].seconds
+        } else {
+            (by_time[middle - 1].seconds + by_time[middle].seconds) / 2.0
+        };
         Row {
             min: quickest.seconds,
             median,
@@ -45,11 +49,17 @@ pub fn print(request: &Request<'_>, sides: &[Side]) {
     let own = Row::of(&sides[0].runs);
     let mut rows = vec![HEADS.map(|head| (head.to_string(), Look::Bold))];
     rows.extend(sides.iter().enumerate().map(|(index, side)| cells(index, side, &own)));
-    let widths: Vec<usize> = (0..HEADS.len()).map(|column| rows.iter().map(|row| row[column].0.chars().count()).max().unwrap_or(0)).collect();
+    let widths: Vec<usize> = (0..HEADS.len())
+        .map(|column| rows.iter().map(|row| row[column].0.chars().count()).max().unwrap_or(0))
+        .collect();
     for row in &rows {
         let cells = row.iter().zip(&widths).enumerate().map(|(column, ((text, look), width))| {
             // Names and what follows the figures begin at one place; figures end at one.
-            let padded = if column == 0 || column + 2 >= HEADS.len() { format!("{text:<width$}") } else { format!("{text:>width$}") };
+            let padded = if column == 0 || column + 2 >= HEADS.len() {
+                format!("{text:<width$}")
+            } else {
+                format!("{text:>width$}")
+            };
             dressed(&padded, *look, colour)
         });
         println!("{}", cells.collect::<Vec<_>>().join("  ").trim_end());
@@ -68,7 +78,10 @@ fn shown(request: &Request<'_>) -> String {
 
 fn heading(request: &Request<'_>, sides: &[Side]) -> String {
     let runs = sides[0].runs.len();
-    let threads = request.options.get_one::<String>("threads").map_or(String::new(), |n| format!(", OMP_NUM_THREADS={n}"));
+    let threads = request
+        .options
+        .get_one::<String>("threads")
+        .map_or(String::new(), |n| format!(", OMP_NUM_THREADS={n}"));
     let processors = std::thread::available_parallelism().map_or(1, |n| n.get());
     let (some, turns) = if runs == 1 { ("run", "") } else { ("runs", " in turns") };
     format!("{}: {runs} {some} under each{turns}{threads}, {processors} processors", shown(request))
@@ -112,8 +125,11 @@ fn json(request: &Request<'_>, sides: &[Side]) -> Json {
     let own = Row::of(&sides[0].runs);
     let side = |side: &Side| {
         let row = Row::of(&side.runs);
-        let numbers = |each: &dyn Fn(&Run) -> f64| Json::List(side.runs.iter().map(|run| Json::Number(each(run))).collect());
-        let status = |run: &Run| if let Ending::Status(n) = run.ending { Json::Number(n.into()) } else { Json::Null };
+        let numbers = |each: &dyn Fn(&Run) -> f64| {
+            Json::List(side.runs.iter().map(|run| Json::Number(each(run))).collect())
+        };
+        let status =
+            |run: &Run| if let Ending::Status(n) = run.ending { Json::Number(n.into()) } else { Json::Null };
         Json::object([
             ("runtime", Json::text(&side.title)),
             ("seconds", numbers(&|run| run.seconds)),
@@ -128,5 +144,9 @@ fn json(request: &Request<'_>, sides: &[Side]) -> Json {
             ("difference", side.difference.as_ref().map_or(Json::Null, Json::text)),
         ])
     };
-    Json::object([("command", Json::text(shown(request))), ("tolerance", Json::Number(request.tolerance)), ("runtimes", Json::List(sides.iter().map(side).collect()))])
+    Json::object([
+        ("command", Json::text(shown(request))),
+        ("tolerance", Json::Number(request.tolerance)),
+        ("runtimes", Json::List(sides.iter().map(side).collect())),
+    ])
 }

@@ -1,4 +1,5 @@
-//! What the files say: the runtimes that the loader loads before `main`, who needs them, and libraries that have one linked in.
+//! What the files say: the runtimes that the loader loads before `main`, who needs them, and
+//! libraries that have one linked in.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,15 @@ pub fn look(program: &Path) -> BTreeSet<PathBuf> {
     for one in &closure.loaded {
         if let Some(runtime) = Runtime::of(&one.file) {
             let real = one.file.canonicalize().unwrap_or_else(|_| one.file.clone());
-            said(&format!("loads {}: {} for {}", one.file.display(), runtime.title(), users(&closure, &one.file)), Look::Plain);
+            said(
+                &format!(
+                    "loads {}: {} for {}",
+                    one.file.display(),
+                    runtime.title(),
+                    users(&closure, &one.file)
+                ),
+                Look::Plain,
+            );
             found.insert(real);
         } else if let Some(function) = one.object.own_runtime.filter(|_| one.by.is_some()) {
             let file = one.file.display();
@@ -37,7 +46,13 @@ fn users(closure: &Closure, file: &Path) -> String {
     let loaded = closure.loaded.iter().find(|one| one.file == file);
     let soname = loaded.and_then(|one| one.object.soname.as_deref());
     let name = file.file_name().and_then(|n| n.to_str());
-    let asks = |needed: &[String]| needed.iter().any(|n| Some(n.as_str()) == soname || n.rsplit('/').next() == name);
-    let users: Vec<String> = closure.loaded.iter().filter(|one| asks(&one.object.needed)).map(|one| one.file.display().to_string()).collect();
+    let asks =
+        |needed: &[String]| needed.iter().any(|n| Some(n.as_str()) == soname || n.rsplit('/').next() == name);
+    let users: Vec<String> = closure
+        .loaded
+        .iter()
+        .filter(|one| asks(&one.object.needed))
+        .map(|one| one.file.display().to_string())
+        .collect();
     if users.is_empty() { "LD_PRELOAD".into() } else { users.join(", ") }
 }

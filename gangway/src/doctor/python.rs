@@ -1,7 +1,9 @@
 //! The packages of a Python: copies of OpenMP runtimes in them, and which modules use them.
 //!
-//! Wheels bring their libraries along, renamed by a piece of a hash so that two packages' copies do not meet (`scikit_learn.libs/libgomp-a34b3233.so.1.0.0`), or under the
-//! usual names in a directory of their own (`torch/lib/libgomp-*.so.1`, `lib/libiomp5.so`). All files below the directories on the interpreter's path are looked at.
+//! Wheels bring their libraries along, renamed by a piece of a hash so that two packages' copies do
+//! not meet (`scikit_learn.libs/libgomp-a34b3233.so.1.0.0`), or under the usual names in a
+//! directory of their own (`torch/lib/libgomp-*.so.1`, `lib/libiomp5.so`). All files below the
+//! directories on the interpreter's path are looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -67,7 +69,10 @@ pub struct Packages {
 /// Looks through the packages of an interpreter.
 pub fn look(python: &Program) -> Result<Packages, Failure> {
     let word = python.word.display();
-    let output = Command::new(&python.file).args(["-c", PATHS]).output().map_err(|why| Failure::of_exec(&word.to_string(), &why))?;
+    let output = Command::new(&python.file)
+        .args(["-c", PATHS])
+        .output()
+        .map_err(|why| Failure::of_exec(&word.to_string(), &why))?;
     if !output.status.success() {
         return Err(Failure::own(format!("{word} is not a Python that tells where its packages are")));
     }
@@ -93,12 +98,16 @@ impl Packages {
         }
         for name in object.needed {
             if Runtime::of(Path::new(&name)).is_some() {
-                self.users.entry(name).or_default().push(Library { file: file.clone(), base: base.to_path_buf() });
+                self.users
+                    .entry(name)
+                    .or_default()
+                    .push(Library { file: file.clone(), base: base.to_path_buf() });
             }
         }
     }
 
-    /// The files of all runtimes; one of the machine's stands under its name. Gangway in a wheel is none: it is not loaded unless a program is started on it.
+    /// The files of all runtimes; one of the machine's stands under its name. Gangway in a wheel is
+    /// none: it is not loaded unless a program is started on it.
     pub fn runtimes(&self) -> BTreeSet<PathBuf> {
         let system = self.users.keys().filter(|name| self.copy(name).is_none()).map(PathBuf::from);
         let copies = self.copies.iter().filter(|(_, runtime)| **runtime != Runtime::Gangway);
@@ -116,17 +125,29 @@ impl Packages {
         }
         for (file, runtime) in &self.copies {
             if *runtime == Runtime::Gangway {
-                said(&format!("  {}: Gangway, for programs that are started on it", self.shown(file)), Look::Plain);
+                said(
+                    &format!("  {}: Gangway, for programs that are started on it", self.shown(file)),
+                    Look::Plain,
+                );
                 continue;
             }
             let name = file.file_name().map_or_else(String::new, |n| n.display().to_string());
-            said(&format!("  {}: a copy of {}, for {}", self.shown(file), runtime.title(), self.whose(&name)), Look::Plain);
+            said(
+                &format!("  {}: a copy of {}, for {}", self.shown(file), runtime.title(), self.whose(&name)),
+                Look::Plain,
+            );
         }
         for name in self.users.keys().filter(|name| self.copy(name).is_none()) {
             said(&format!("  {name} of this machine, for {}", self.whose(name)), Look::Plain);
         }
         for (file, function) in &self.linked_in {
-            said(&format!("  {} has an OpenMP runtime linked in ({function} is defined in it)", self.shown(file)), Look::Bad);
+            said(
+                &format!(
+                    "  {} has an OpenMP runtime linked in ({function} is defined in it)",
+                    self.shown(file)
+                ),
+                Look::Bad,
+            );
         }
         if self.copies.is_empty() && self.users.is_empty() {
             said("  no copy of an OpenMP runtime, and nobody needs one", Look::Plain);
@@ -134,7 +155,10 @@ impl Packages {
     }
 
     fn shown(&self, file: &Path) -> String {
-        self.bases.iter().find(|base| file.starts_with(base)).map_or_else(|| file.display().to_string(), |base| short(file, base))
+        self.bases
+            .iter()
+            .find(|base| file.starts_with(base))
+            .map_or_else(|| file.display().to_string(), |base| short(file, base))
     }
 
     fn whose(&self, name: &str) -> String {
@@ -148,9 +172,11 @@ impl Packages {
         }
     }
 
-    /// The arguments and variables of a run of the interpreter that imports a module for each runtime. All symbols are bound at once, so that what is called is seen without calling it.
+    /// The arguments and variables of a run of the interpreter that imports a module for each
+    /// runtime. All symbols are bound at once, so that what is called is seen without calling it.
     pub fn imports(&self) -> (Vec<OsString>, Vec<(String, String)>) {
-        let modules: BTreeSet<String> = self.users.values().filter_map(|users| users.iter().find_map(Library::module)).collect();
+        let modules: BTreeSet<String> =
+            self.users.values().filter_map(|users| users.iter().find_map(Library::module)).collect();
         let mut words: Vec<OsString> = vec!["-c".into(), IMPORTS.into()];
         words.extend(modules.into_iter().map(OsString::from));
         (words, vec![("LD_BIND_NOW".into(), "1".into())])
@@ -163,7 +189,10 @@ mod tests {
 
     #[test]
     fn gangway_s_own_wheel_is_no_other_runtime() {
-        let copies = [("/s/gangway/lib/gangway/libomp-libgangway.so", Runtime::Gangway), ("/s/a.libs/libgomp-1.so", Runtime::Libgomp)];
+        let copies = [
+            ("/s/gangway/lib/gangway/libomp-libgangway.so", Runtime::Gangway),
+            ("/s/a.libs/libgomp-1.so", Runtime::Libgomp),
+        ];
         let copies = copies.map(|(file, runtime)| (PathBuf::from(file), runtime)).into();
         let packages = Packages { copies, ..Packages::default() };
         assert_eq!(packages.runtimes(), BTreeSet::from(["/s/a.libs/libgomp-1.so".into()]));

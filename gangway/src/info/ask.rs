@@ -1,4 +1,5 @@
-//! Asks the library, which this process loads: prints its `ompx_describe`, and what only calls of OpenMP's tell, as lines `name=value`.
+//! Asks the library, which this process loads: prints its `ompx_describe`, and what only calls of
+//! OpenMP's tell, as lines `name=value`.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,21 +15,31 @@ struct Library(*mut c_void);
 impl Library {
     fn open(file: &Path) -> Result<Library, Failure> {
         let shown = file.display();
-        let path = CString::new(file.as_os_str().as_bytes()).map_err(|_| Failure::own(format!("{shown}: no such name")))?;
-        // SAFETY: a C string. The library's constructors run, which do nothing but what a program's start does.
+        let path = CString::new(file.as_os_str().as_bytes())
+            .map_err(|_| Failure::own(format!("{shown}: no such name")))?;
+        // SAFETY: a C string. The library's constructors run, which do nothing but what a program's
+        // start does.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
         if !handle.is_null() {
             return Ok(Library(handle));
         }
         // SAFETY: the loader's text, which stays until this thread's next call of it.
-        let why = unsafe { libc::dlerror().as_ref() }.map_or(String::new(), |text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
+        let why = unsafe { libc::dlerror().as_ref() }
+            .map_or(String::new(), |text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
         Err(Failure::own(format!("{shown} cannot be loaded: {why}")))
     }
 
     fn address(&self, name: &CStr) -> Result<*mut c_void, Failure> {
         // SAFETY: the handle is open, and a C string.
         let address = unsafe { libc::dlsym(self.0, name.as_ptr()) };
-        if address.is_null() { Err(Failure::own(format!("the library has no {}: it is older than this command", name.to_string_lossy()))) } else { Ok(address) }
+        if address.is_null() {
+            Err(Failure::own(format!(
+                "the library has no {}: it is older than this command",
+                name.to_string_lossy()
+            )))
+        } else {
+            Ok(address)
+        }
     }
 
     /// Calls a function that takes nothing and returns a number.

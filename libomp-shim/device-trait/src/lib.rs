@@ -1,19 +1,25 @@
 //! What a kind of device has to be able to do: [`Device`].
 //!
-//! Kinds of devices implement this trait in crates of their own (a GPU: `cuda-offload`) or in the core (the host, other ranks). So this crate depends on
-//! nothing: numbers, slices, addresses. The trait is object-safe, and a table of C functions can stand in for it. What
-//! may not live here: mapping (the core decides what is copied when), and anything about compilers.
+//! Kinds of devices implement this trait in crates of their own (a GPU: `cuda-offload`) or in the
+//! core (the host, other ranks). So this crate depends on nothing: numbers, slices, addresses. The
+//! trait is object-safe, and a table of C functions can stand in for it. What may not live here:
+//! mapping (the core decides what is copied when), and anything about compilers.
 //!
-//! **Operations.** A copy or a launch returns an [`Operation`]. It may be over by then ([`Operation::DONE`]), or the core asks
-//! for it with [`Device::poll`] while the OpenMP thread that waits is suspended and its worker runs something else. Operations
-//! that touch the same bytes take effect in the order in which they were begun. A source or a target on the host stays valid
-//! until its operation is over. Numbers of operations are not used again, so that one whose end somebody has been told still counts as over where it is waited for.
+//! **Operations.** A copy or a launch returns an [`Operation`]. It may be over by then
+//! ([`Operation::DONE`]), or the core asks for it with [`Device::poll`] while the OpenMP thread
+//! that waits is suspended and its worker runs something else. Operations that touch the same bytes
+//! take effect in the order in which they were begun. A source or a target on the host stays valid
+//! until its operation is over. Numbers of operations are not used again, so that one whose end
+//! somebody has been told still counts as over where it is waited for.
 //!
-//! **Streams.** A device that has queues of its own lends them to the program ([`Device::open_stream`]), which puts there what the core knows nothing of: kernels, calls of
-//! libraries. The core says what comes before ([`Device::put_behind`]) and makes an operation of it afterwards ([`Device::mark`]).
+//! **Streams.** A device that has queues of its own lends them to the program
+//! ([`Device::open_stream`]), which puts there what the core knows nothing of: kernels, calls of
+//! libraries. The core says what comes before ([`Device::put_behind`]) and makes an operation of it
+//! afterwards ([`Device::mark`]).
 //!
-//! Rejected: a method that blocks until an operation is over (it would hold a worker), and callbacks into the core (they run on
-//! whatever thread a driver likes, in the middle of its locks). A device that can call somebody does so through [`Wake`].
+//! Rejected: a method that blocks until an operation is over (it would hold a worker), and
+//! callbacks into the core (they run on whatever thread a driver likes, in the middle of its
+//! locks). A device that can call somebody does so through [`Wake`].
 
 use core::ffi::{CStr, c_void};
 use std::borrow::Cow;
@@ -21,7 +27,8 @@ use std::borrow::Cow;
 /// An address on a device. The host reads nothing through it.
 pub type Address = usize;
 
-/// Something a device has begun to do. The number means something to the device only, except for [`Operation::DONE`].
+/// Something a device has begun to do. The number means something to the device only, except for
+/// [`Operation::DONE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation(pub u64);
 
@@ -41,7 +48,8 @@ pub enum Progress {
     Failed(Failure),
 }
 
-/// Why a device could not do something: half a sentence for the user, such as `out of memory for 80 bytes`.
+/// Why a device could not do something: half a sentence for the user, such as `out of memory for 80
+/// bytes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure(pub Cow<'static, str>);
 
@@ -117,7 +125,8 @@ pub struct Module(pub u64);
 pub enum Code<'a> {
     /// A function of the host's own program, at this host address (gcc).
     HostFunction(usize),
-    /// A function of an image that was loaded ([`Device::load`]), and where the device has it ([`Device::find`]) (clang).
+    /// A function of an image that was loaded ([`Device::load`]), and where the device has it
+    /// ([`Device::find`]) (clang).
     Loaded(Module, &'a CStr, Address),
 }
 
@@ -128,7 +137,8 @@ pub enum Convention {
     Array,
     /// Each argument by itself (clang up to 16).
     Separate,
-    /// As [`Convention::Separate`], after one that stands for the launch's environment and may be null (clang from 17 on).
+    /// As [`Convention::Separate`], after one that stands for the launch's environment and may be
+    /// null (clang from 17 on).
     SeparateAfterEnvironment,
 }
 
@@ -153,21 +163,23 @@ pub struct Launch<'a> {
     pub thread_limit: [u32; 3],
     /// Iterations of the region's loop, 0 when not known.
     pub iterations: u64,
-    /// The priority of the task that launches it (OpenMP 5.2 §12.4), 0: the least and usual one. A hint.
+    /// The priority of the task that launches it (OpenMP 5.2 §12.4), 0: the least and usual one. A
+    /// hint.
     pub priority: u32,
     /// Bytes of memory that a team shares, asked for at the launch.
     pub shared_bytes: u32,
-    /// What the host wants of the device's memory as it is when the region ends: addresses and sizes, together at most
-    /// [`Device::brings_along`].
+    /// What the host wants of the device's memory as it is when the region ends: addresses and
+    /// sizes, together at most [`Device::brings_along`].
     pub wanted: &'a [(Address, usize)],
     /// Where that is to be written, one after the other, before the operation is over.
     pub into: *mut u8,
-    /// Operations of the same device that are to be over before the code begins, beside those that touch the same bytes. Empty where the device does not say
-    /// [`Device::orders_operations`].
+    /// Operations of the same device that are to be over before the code begins, beside those that
+    /// touch the same bytes. Empty where the device does not say [`Device::orders_operations`].
     pub after: &'a [Operation],
 }
 
-/// A device (OpenMP 5.2 §1.2.1). All methods may be called by several threads at once. None may block for long.
+/// A device (OpenMP 5.2 §1.2.1). All methods may be called by several threads at once. None may
+/// block for long.
 pub trait Device: Send + Sync {
     /// A name that no other device has (`omp_get_uid_from_device`); valid as long as the device.
     fn name(&self) -> &CStr;
@@ -181,7 +193,8 @@ pub trait Device: Send + Sync {
     /// Gives memory back.
     ///
     /// # Safety
-    /// `block` came from [`Device::allocate`] and is not used any more, by operations that are not over either.
+    /// `block` came from [`Device::allocate`] and is not used any more, by operations that are not
+    /// over either.
     unsafe fn free(&self, block: Address);
 
     /// Copies `size` bytes from the host to the device.
@@ -208,24 +221,35 @@ pub trait Device: Send + Sync {
     /// Both are that large.
     unsafe fn copy_within(&self, to: Address, from: Address, size: usize) -> Result<Operation, Failure>;
 
-    /// The number by which other devices know it, if there are any that can copy from its memory. Kinds have numbers apart from each other's.
+    /// The number by which other devices know it, if there are any that can copy from its memory.
+    /// Kinds have numbers apart from each other's.
     fn peer(&self) -> Option<u64> {
         None
     }
 
-    /// Can it copy from the memory of the device that is that peer, without the host in the middle? Not from its own.
+    /// Can it copy from the memory of the device that is that peer, without the host in the middle?
+    /// Not from its own.
     fn reaches(&self, _peer: u64) -> bool {
         self.peer().is_some()
     }
 
-    /// Copies `size` bytes from the memory of the device that is that peer, without the host in the middle. Never called where [`Device::reaches`]
-    /// says no. Where both [`Device::orders_operations`], the copy comes behind what writes to the source there, and what writes to it later comes behind the copy.
+    /// Copies `size` bytes from the memory of the device that is that peer, without the host in the
+    /// middle. Never called where [`Device::reaches`] says no. Where both
+    /// [`Device::orders_operations`], the copy comes behind what writes to the source there, and
+    /// what writes to it later comes behind the copy.
     ///
     /// # Errors
     /// The copy could not be begun.
     /// # Safety
-    /// Both are that large, and the other device's stays until the operation is over; no operation that writes to it is under way, unless they are ordered as said.
-    unsafe fn copy_across(&self, _to: Address, _peer: u64, _from: Address, _size: usize) -> Result<Operation, Failure> {
+    /// Both are that large, and the other device's stays until the operation is over; no operation
+    /// that writes to it is under way, unless they are ordered as said.
+    unsafe fn copy_across(
+        &self,
+        _to: Address,
+        _peer: u64,
+        _from: Address,
+        _size: usize,
+    ) -> Result<Operation, Failure> {
         Err(Failure("it cannot copy from another device".into()))
     }
 
@@ -239,8 +263,9 @@ pub trait Device: Send + Sync {
         false
     }
 
-    /// Where the device has the variable that the host's program has at `variable`, in static storage; `None` when it has no
-    /// such variables of its own. For regions whose code is a host function.
+    /// Where the device has the variable that the host's program has at `variable`, in static
+    /// storage; `None` when it has no such variables of its own. For regions whose code is a
+    /// host function.
     fn static_variable(&self, _variable: usize) -> Option<Address> {
         None
     }
@@ -251,7 +276,8 @@ pub trait Device: Send + Sync {
     /// It is for this kind, but cannot be loaded.
     fn load(&self, image: &Image<'_>) -> Result<Option<Module>, Failure>;
 
-    /// The object that holds an image goes away: calls the destructors of the image's global objects, waits for them, and forgets the image. Nothing of it is used any more. May be
+    /// The object that holds an image goes away: calls the destructors of the image's global
+    /// objects, waits for them, and forgets the image. Nothing of it is used any more. May be
     /// called under the loader's lock. A device that is lost has nothing to destroy.
     ///
     /// # Errors
@@ -260,7 +286,8 @@ pub trait Device: Send + Sync {
         Ok(())
     }
 
-    /// The process ends: calls the destructors of the images that are still loaded, and waits for them. The images stay. As [`Device::unload`] otherwise.
+    /// The process ends: calls the destructors of the images that are still loaded, and waits for
+    /// them. The images stay. As [`Device::unload`] otherwise.
     ///
     /// # Errors
     /// Some destructors failed.
@@ -279,7 +306,8 @@ pub trait Device: Send + Sync {
         0
     }
 
-    /// Can an operation be begun behind others that are not over ([`Launch::after`]), so that the device waits and not the host?
+    /// Can an operation be begun behind others that are not over ([`Launch::after`]), so that the
+    /// device waits and not the host?
     fn orders_operations(&self) -> bool {
         false
     }
@@ -289,7 +317,8 @@ pub trait Device: Send + Sync {
         None
     }
 
-    /// A stream for the program's own work, nobody else's until it is closed. Priorities are as in [`Launch::priority`].
+    /// A stream for the program's own work, nobody else's until it is closed. Priorities are as in
+    /// [`Launch::priority`].
     ///
     /// # Errors
     /// There are none, or no more.
@@ -297,10 +326,12 @@ pub trait Device: Send + Sync {
         Err(no_streams())
     }
 
-    /// Gives a stream back. What is still on it takes place; the next one who gets this stream comes behind that.
+    /// Gives a stream back. What is still on it takes place; the next one who gets this stream
+    /// comes behind that.
     fn close_stream(&self, _stream: u64) {}
 
-    /// What is put on the stream from now on begins when these operations of this device are over. Which bytes anything touches is not looked at.
+    /// What is put on the stream from now on begins when these operations of this device are over.
+    /// Which bytes anything touches is not looked at.
     ///
     /// # Errors
     /// There is no such stream, or the device is lost.
@@ -308,8 +339,10 @@ pub trait Device: Send + Sync {
         Err(no_streams())
     }
 
-    /// An operation that is over when everything is that has been put on the stream so far. It counts as writing these bytes of the device (addresses and sizes): operations that are
-    /// begun later and touch them come behind it. Those begun earlier are not waited for: that is [`Device::put_behind`]'s business.
+    /// An operation that is over when everything is that has been put on the stream so far. It
+    /// counts as writing these bytes of the device (addresses and sizes): operations that are
+    /// begun later and touch them come behind it. Those begun earlier are not waited for: that is
+    /// [`Device::put_behind`]'s business.
     ///
     /// # Errors
     /// There is no such stream, or the device is lost.
@@ -317,7 +350,8 @@ pub trait Device: Send + Sync {
         Err(no_streams())
     }
 
-    /// From here on the functions of the device's own interface mean this device, on the calling kernel thread (CUDA: its context is current). What they meant before, for
+    /// From here on the functions of the device's own interface mean this device, on the calling
+    /// kernel thread (CUDA: its context is current). What they meant before, for
     /// [`Device::unbind`].
     ///
     /// # Errors
@@ -334,19 +368,21 @@ pub trait Device: Send + Sync {
     /// # Errors
     /// The region could not be begun.
     /// # Safety
-    /// Code and arguments belong together; what the arguments point to, and the room at `into`, stays until the operation is over. The
-    /// launch itself need not outlive the call.
+    /// Code and arguments belong together; what the arguments point to, and the room at `into`,
+    /// stays until the operation is over. The launch itself need not outlive the call.
     unsafe fn run(&self, launch: &Launch<'_>) -> Result<Operation, Failure>;
 
     /// How far an operation is. Never called for [`Operation::DONE`].
     fn poll(&self, operation: Operation) -> Progress;
 
-    /// Promises to call `wake` when the operation is over, now if it is already. False: it cannot, and is polled without end.
+    /// Promises to call `wake` when the operation is over, now if it is already. False: it cannot,
+    /// and is polled without end.
     fn wake_on(&self, _operation: Operation, _wake: Wake) -> bool {
         false
     }
 
-    /// Blocks until everything that was begun is over. For the end of a program or of a device; not used while regions run.
+    /// Blocks until everything that was begun is over. For the end of a program or of a device; not
+    /// used while regions run.
     ///
     /// # Errors
     /// Something failed that nobody asked for.

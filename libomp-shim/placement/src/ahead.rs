@@ -1,8 +1,11 @@
-//! What devices will have, once the tasks that were placed have ended ([`Ahead`]): for tasks whose devices are chosen before what they wait for has ended.
+//! What devices will have, once the tasks that were placed have ended ([`Ahead`]): for tasks whose
+//! devices are chosen before what they wait for has ended.
 //!
-//! [`crate::directory`] knows which copies there *are*. A task that is placed ahead finds what tasks before it will have brought and written by then: this is kept here, per
-//! datum: the devices that will have valid bytes. As tasks are placed only behind those that they wait for, that is what there will be,
-//! unless something goes for want of room ([`Ahead::gone`]). When they will have it is [`crate::forecast`]'s business.
+//! [`crate::directory`] knows which copies there *are*. A task that is placed ahead finds what
+//! tasks before it will have brought and written by then: this is kept here, per datum: the devices
+//! that will have valid bytes. As tasks are placed only behind those that they wait for, that is
+//! what there will be, unless something goes for want of room ([`Ahead::gone`]). When they will
+//! have it is [`crate::forecast`]'s business.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +28,8 @@ pub struct Use {
 #[derive(Clone, Debug)]
 struct Datum {
     bytes: u64,
-    /// Devices that will have valid bytes, and how many tasks that were placed there and have not ended use them.
+    /// Devices that will have valid bytes, and how many tasks that were placed there and have not
+    /// ended use them.
     places: BTreeMap<Number, u32>,
     /// So will the host.
     host: bool,
@@ -51,7 +55,9 @@ impl Datum {
     fn clear(&mut self, held: &mut BTreeMap<Number, u64>, meant: impl Fn(Number) -> bool) {
         let bytes = self.bytes;
         self.places.retain(|&at, _| {
-            if !meant(at) && let Some(sum) = held.get_mut(&at) {
+            if !meant(at)
+                && let Some(sum) = held.get_mut(&at)
+            {
                 *sum = sum.saturating_sub(bytes);
             }
             meant(at)
@@ -184,11 +190,15 @@ impl Ahead {
 }
 
 impl Datum {
-    /// How long the bytes take to the device, from wherever that is soonest; by way of the host if there is no straight one.
+    /// How long the bytes take to the device, from wherever that is soonest; by way of the host if
+    /// there is no straight one.
     fn bring(&self, device: Number, bytes: u64, ways: &dyn Ways) -> Time {
         let host = self.host.then(|| ways.time(None, device, bytes)).flatten();
-        let straight = self.places.keys().filter_map(|&from| ways.time(Some(from), device, bytes)).chain(host).min();
-        let around = |from: Number| Some(ways.time(None, from, bytes)?.saturating_add(ways.time(None, device, bytes)?));
+        let straight =
+            self.places.keys().filter_map(|&from| ways.time(Some(from), device, bytes)).chain(host).min();
+        let around = |from: Number| {
+            Some(ways.time(None, from, bytes)?.saturating_add(ways.time(None, device, bytes)?))
+        };
         straight.or_else(|| self.places.keys().filter_map(|&from| around(from)).min()).unwrap_or(0)
     }
 }
@@ -221,11 +231,22 @@ mod tests {
         let find = |ahead: &Ahead, device, used: &[Use]| ahead.find(device, used, &Pair);
         assert_eq!(find(&ahead, 0, &[read, write]), Found { fresh: 200, bring: 110, ..Found::default() });
         ahead.place(0, &[read, write]);
-        assert_eq!(find(&ahead, 0, &[read]), Found { present: 100, ..Found::default() }, "readers do not wait for each other");
+        assert_eq!(
+            find(&ahead, 0, &[read]),
+            Found { present: 100, ..Found::default() },
+            "readers do not wait for each other"
+        );
         assert_eq!(find(&ahead, 1, &[read]).bring, 51, "from the neighbour, not the host");
-        assert_eq!(find(&ahead, 2, &[uses(8, true, false)]), Found { fresh: 100, bring: 220, ..Found::default() });
+        assert_eq!(
+            find(&ahead, 2, &[uses(8, true, false)]),
+            Found { fresh: 100, bring: 220, ..Found::default() }
+        );
         ahead.place(1, &[change]);
-        assert_eq!(find(&ahead, 0, &[read]), Found { fresh: 100, bring: 51, ..Found::default() }, "that copy will not be valid");
+        assert_eq!(
+            find(&ahead, 0, &[read]),
+            Found { fresh: 100, bring: 51, ..Found::default() },
+            "that copy will not be valid"
+        );
         assert_eq!(find(&ahead, 1, &[read]), Found { present: 100, near: 1, ..Found::default() });
     }
 

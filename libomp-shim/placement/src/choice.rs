@@ -31,7 +31,8 @@ pub enum Choice {
 pub const LAMBDA: f64 = 1.0;
 
 /// The words, for complaints.
-const WORDS: &str = "not one of least, rrmc, estmc, heftmc[:lambda=X], ishmc[:lambda=X], manual:FILE, library:FILE";
+const WORDS: &str =
+    "not one of least, rrmc, estmc, heftmc[:lambda=X], ishmc[:lambda=X], manual:FILE, library:FILE";
 
 impl FromStr for Choice {
     type Err = String;
@@ -63,7 +64,9 @@ impl FromStr for Choice {
 fn weight(rest: Option<&str>) -> Result<f64, String> {
     let Some(rest) = rest else { return Ok(LAMBDA) };
     let value = rest.strip_prefix("lambda=").and_then(|number| number.parse().ok());
-    value.filter(|lambda| (0.0..=1.0).contains(lambda)).ok_or(format!("'{rest}' is not lambda= and a number from 0 to 1"))
+    value
+        .filter(|lambda| (0.0..=1.0).contains(lambda))
+        .ok_or(format!("'{rest}' is not lambda= and a number from 0 to 1"))
 }
 
 impl Display for Choice {

@@ -1,9 +1,11 @@
 //! Where valid copies of host storage are: the states of what regions have left on devices.
 //!
-//! Lives here: numbers only, so that it can be tested without a device, and for more ranks than there are. May not live here: copying, allocating, waiting.
+//! Lives here: numbers only, so that it can be tested without a device, and for more ranks than
+//! there are. May not live here: copying, allocating, waiting.
 //!
-//! A *datum* is a range of host storage of which a device has a *copy*. Data do not overlap. For each of them it is known whether the host's
-//! bytes are valid, and which copies are; all that are valid are alike, and one is at any time. A copy is *idle* when nothing uses it: no region that
+//! A *datum* is a range of host storage of which a device has a *copy*. Data do not overlap. For
+//! each of them it is known whether the host's bytes are valid, and which copies are; all that are
+//! valid are alike, and one is at any time. A copy is *idle* when nothing uses it: no region that
 //! runs, no transfer from it.
 //!
 //! | | host valid | host stale |
@@ -11,14 +13,17 @@
 //! | copy valid | clean | dirty: the bytes have to go back before the host looks |
 //! | copy not valid | invalid: room, no more | invalid |
 //!
-//! Every end of a use has a number of [`Directory::now`]'s. What was used last before a moment is what somebody who goes on at that moment may know to be
-//! over.
+//! Every end of a use has a number of [`Directory::now`]'s. What was used last before a moment is
+//! what somebody who goes on at that moment may know to be over.
 //!
-//! *Where a copy is filled from.* All valid places are alike, but for their ways to the device and for what they send already: the least time counts
-//! ([`Ways`]). When many devices want the same large datum at once, few have it; those that come when each place sends it to somebody already do better to wait until
-//! one more has it ([`Directory::should_wait`]). So the places double with each round, where the host alone would send it as often as there are devices.
+//! *Where a copy is filled from.* All valid places are alike, but for their ways to the device and
+//! for what they send already: the least time counts ([`Ways`]). When many devices want the same
+//! large datum at once, few have it; those that come when each place sends it to somebody already
+//! do better to wait until one more has it ([`Directory::should_wait`]). So the places double with
+//! each round, where the host alone would send it as often as there are devices.
 //!
-//! Rejected: the host whenever it can. That disturbs no rank, and a block for 1000 ranks takes 6 times as long, for 10,000 31 times (the model in `benchmarks/src/data.rs`).
+//! Rejected: the host whenever it can. That disturbs no rank, and a block for 1000 ranks takes 6
+//! times as long, for 10,000 31 times (the model in `benchmarks/src/data.rs`).
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -30,16 +35,17 @@ pub type Number = i32;
 
 /// What lies between the host and the devices.
 pub trait Ways {
-    /// Nanoseconds that so many bytes take to the device `to` from another one, or from the host (`None`), while nothing else is on the way;
-    /// `None`: they cannot go straight.
+    /// Nanoseconds that so many bytes take to the device `to` from another one, or from the host
+    /// (`None`), while nothing else is on the way; `None`: they cannot go straight.
     fn time(&self, from: Option<Number>, to: Number, bytes: u64) -> Option<u64>;
 }
 
-/// Fewer bytes are sent at once, from wherever they are: to wait for another place costs more than it brings.
+/// Fewer bytes are sent at once, from wherever they are: to wait for another place costs more than
+/// it brings.
 pub const WORTH_WAITING: usize = 256 << 10;
 
-/// Valid copies that are looked at for where to fill one from: so many on either side of the device, since neighbours are near as a rule, and so many others
-/// in turns.
+/// Valid copies that are looked at for where to fill one from: so many on either side of the
+/// device, since neighbours are near as a rule, and so many others in turns.
 const NEIGHBOURS: usize = 16;
 const OTHERS: usize = 32;
 
@@ -77,21 +83,34 @@ impl Datum {
 
     /// A valid copy, an idle one if there is any.
     fn source(&self) -> Option<(Number, &Copy)> {
-        self.copies.iter().filter(|(_, copy)| copy.valid).min_by_key(|(_, copy)| copy.uses).map(|(device, copy)| (*device, copy))
+        self.copies
+            .iter()
+            .filter(|(_, copy)| copy.valid)
+            .min_by_key(|(_, copy)| copy.uses)
+            .map(|(device, copy)| (*device, copy))
     }
 
-    /// Is the copy not needed, though it may be useful: idle, and not the only valid place of the bytes?
+    /// Is the copy not needed, though it may be useful: idle, and not the only valid place of the
+    /// bytes?
     fn may_go(&self, device: Number, copy: &Copy) -> bool {
-        let elsewhere = || !self.stale || self.copies.iter().any(|(&other, copy)| copy.valid && other != device);
+        let elsewhere =
+            || !self.stale || self.copies.iter().any(|(&other, copy)| copy.valid && other != device);
         copy.uses == 0 && !self.saving && (!copy.valid || elsewhere())
     }
 
     /// Some valid copies of others: the device's neighbours, and others in turns.
     fn some(&mut self, device: Number) -> Vec<(Number, Address)> {
-        let valid = |(&at, copy): (&Number, &Copy)| (copy.valid && at != device).then_some((at, copy.address));
+        let valid =
+            |(&at, copy): (&Number, &Copy)| (copy.valid && at != device).then_some((at, copy.address));
         let above = self.copies.range(device..).filter_map(valid).take(NEIGHBOURS);
         let below = self.copies.range(..device).rev().filter_map(valid).take(NEIGHBOURS);
-        let others: Vec<_> = self.copies.range(self.turn..).chain(self.copies.range(..self.turn)).filter_map(valid).take(OTHERS).collect();
+        let others: Vec<_> = self
+            .copies
+            .range(self.turn..)
+            .chain(self.copies.range(..self.turn))
+            .filter_map(valid)
+            .take(OTHERS)
+            .collect();
         let found = above.chain(below).chain(others.iter().copied()).collect();
         self.turn = others.last().map_or(0, |(last, _)| last.saturating_add(1));
         found
@@ -240,7 +259,11 @@ impl Directory {
 
     /// Devices that have a valid copy of just this range, in their order.
     pub fn places(&self, range: &Range<usize>) -> impl Iterator<Item = Number> {
-        self.datum(range).into_iter().flat_map(|d| &d.copies).filter(|(_, copy)| copy.valid).map(|(&device, _)| device)
+        self.datum(range)
+            .into_iter()
+            .flat_map(|d| &d.copies)
+            .filter(|(_, copy)| copy.valid)
+            .map(|(&device, _)| device)
     }
 
     /// Devices that have a valid copy of the byte at `address`, in their order.
@@ -257,7 +280,8 @@ impl Directory {
         self.datum(range).is_some_and(|d| d.stale)
     }
 
-    /// The device's copy of the range is used from here on, if there is one; its bytes are read, too, if there are ways for them. Nothing is in the way.
+    /// The device's copy of the range is used from here on, if there is one; its bytes are read,
+    /// too, if there are ways for them. Nothing is in the way.
     pub fn reuse(&mut self, device: Number, range: &Range<usize>, reads: Option<&dyn Ways>) -> Option<Used> {
         let &Copy { block, address, valid, .. } = self.datum(range)?.copies.get(&device)?;
         self.pin(device, range);
@@ -266,8 +290,16 @@ impl Directory {
     }
 
     /// A new copy, used from here on. Nothing is in the way, and the device has none.
-    pub fn add(&mut self, device: Number, range: &Range<usize>, block: Address, address: Address, reads: Option<&dyn Ways>) -> Used {
-        let datum = self.data.entry(range.start).or_insert_with(|| Datum { end: range.end, ..Datum::default() });
+    pub fn add(
+        &mut self,
+        device: Number,
+        range: &Range<usize>,
+        block: Address,
+        address: Address,
+        reads: Option<&dyn Ways>,
+    ) -> Used {
+        let datum =
+            self.data.entry(range.start).or_insert_with(|| Datum { end: range.end, ..Datum::default() });
         datum.copies.insert(device, Copy { block, address, valid: false, uses: 1, released: 0 });
         *entry(&mut self.bytes, device as usize) += range.len() as u64;
         Used { block, address, from: self.fetch(device, range, reads) }
@@ -290,27 +322,38 @@ impl Directory {
         from
     }
 
-    /// Where the device gets the range soonest; the host rather than a device that takes as long. What can come from nobody straight comes by way of the
-    /// host, for which whoever copies has to care.
+    /// Where the device gets the range soonest; the host rather than a device that takes as long.
+    /// What can come from nobody straight comes by way of the host, for which whoever copies
+    /// has to care.
     fn nearest(&mut self, device: Number, range: &Range<usize>, ways: &dyn Ways) -> From {
         let Some(datum) = self.data.get_mut(&range.start) else { return From::Host };
         let (stale, some) = (datum.stale, datum.some(device));
-        let time = |from| Some(ways.time(from, device, range.len() as u64)?.saturating_mul(u64::from(self.sending(from)) + 1));
+        let time = |from| {
+            Some(
+                ways.time(from, device, range.len() as u64)?
+                    .saturating_mul(u64::from(self.sending(from)) + 1),
+            )
+        };
         let host = if stale { None } else { time(None).map(|time| (time, From::Host)) };
-        let devices = some.iter().filter_map(|&(at, address)| Some((time(Some(at))?, From::Device(at, address))));
+        let devices =
+            some.iter().filter_map(|&(at, address)| Some((time(Some(at))?, From::Device(at, address))));
         let found = host.into_iter().chain(devices).min_by_key(|(time, _)| *time).map(|(_, from)| from);
         let any = || some.first().filter(|_| stale).map(|&(at, address)| From::Device(at, address));
         found.or_else(any).unwrap_or(From::Host)
     }
 
-    /// Does a device that would get the range now get it sooner after it has come to another one? It is on its way to as many as have it, so that each of
-    /// these sends it. Costs some steps, whatever there is.
+    /// Does a device that would get the range now get it sooner after it has come to another one?
+    /// It is on its way to as many as have it, so that each of these sends it. Costs some
+    /// steps, whatever there is.
     pub fn should_wait(&self, device: Number, range: &Range<usize>, ways: &dyn Ways) -> bool {
         let Some(datum) = self.datum(range).filter(|_| range.len() >= WORTH_WAITING) else { return false };
         // What is neither valid nor being filled is about to go.
         let have = datum.copies.len() - datum.filling + usize::from(!datum.stale);
         let reaches = |other: &Number| ways.time(Some(*other), device, range.len() as u64).is_some();
-        datum.filling > 0 && datum.filling >= have && !datum.copies.contains_key(&device) && datum.copies.keys().any(reaches)
+        datum.filling > 0
+            && datum.filling >= have
+            && !datum.copies.contains_key(&device)
+            && datum.copies.keys().any(reaches)
     }
 
     fn place(from: Option<Number>) -> usize {
@@ -339,7 +382,8 @@ impl Directory {
         }
     }
 
-    /// The bytes have come to the device's copy, `from` there. What nobody needs any more is returned.
+    /// The bytes have come to the device's copy, `from` there. What nobody needs any more is
+    /// returned.
     pub fn filled(&mut self, device: Number, range: &Range<usize>, from: From) -> Vec<Block> {
         self.end_filling(device, range, from, true)
     }
@@ -370,13 +414,15 @@ impl Directory {
         }
     }
 
-    /// The device's copy, which is in use, is the only valid one from here on: it is written. What nobody needs any more is returned.
+    /// The device's copy, which is in use, is the only valid one from here on: it is written. What
+    /// nobody needs any more is returned.
     pub fn writes(&mut self, device: Number, range: &Range<usize>) -> Vec<Block> {
         self.pin(device, range);
         self.give(device, range, true)
     }
 
-    /// The use of a copy has ended; a region has `written` to it. What nobody needs any more is returned.
+    /// The use of a copy has ended; a region has `written` to it. What nobody needs any more is
+    /// returned.
     pub fn give(&mut self, device: Number, range: &Range<usize>, written: bool) -> Vec<Block> {
         self.clock += 1;
         let now = self.clock;
@@ -403,7 +449,8 @@ impl Directory {
         self.drop_copy(range.start, device, |copy| !copy.valid).into_iter().collect()
     }
 
-    /// Takes the device's copy of a datum out if it may go and is `meant`, and the datum if nothing is left of it.
+    /// Takes the device's copy of a datum out if it may go and is `meant`, and the datum if nothing
+    /// is left of it.
     fn drop_copy(&mut self, start: usize, device: Number, meant: impl Fn(&Copy) -> bool) -> Option<Block> {
         let datum = self.data.get_mut(&start)?;
         let found = datum.copies.get(&device).filter(|copy| meant(copy) && datum.may_go(device, copy));
@@ -423,10 +470,15 @@ impl Directory {
         gone
     }
 
-    /// The same for all copies of a datum, one after the other: the last valid one stays where it is needed.
+    /// The same for all copies of a datum, one after the other: the last valid one stays where it
+    /// is needed.
     fn sweep(&mut self, start: usize, meant: impl Fn(Number, &Copy) -> bool) -> Vec<Block> {
-        let devices: Vec<Number> = self.data.get(&start).map_or(Vec::new(), |datum| datum.copies.keys().copied().collect());
-        let mut gone: Vec<Block> = devices.into_iter().filter_map(|device| self.drop_copy(start, device, |copy| meant(device, copy))).collect();
+        let devices: Vec<Number> =
+            self.data.get(&start).map_or(Vec::new(), |datum| datum.copies.keys().copied().collect());
+        let mut gone: Vec<Block> = devices
+            .into_iter()
+            .filter_map(|device| self.drop_copy(start, device, |copy| meant(device, copy)))
+            .collect();
         // A datum without copies may have been kept by those that were writing it back.
         gone.extend(self.drop_copy(start, Number::MIN, |_| false));
         gone
@@ -440,7 +492,8 @@ impl Directory {
         Some(Save { host: start..end, device, address, written })
     }
 
-    /// Of data that were written by `moment`: those to write back, which is the caller's duty from here on; and whether others write some back.
+    /// Of data that were written by `moment`: those to write back, which is the caller's duty from
+    /// here on; and whether others write some back.
     pub fn saves(&mut self, moment: u64) -> (Vec<Save>, bool) {
         self.saves_of(|_, datum| datum.written <= moment)
     }
@@ -451,8 +504,10 @@ impl Directory {
     }
 
     fn saves_of(&mut self, meant: impl Fn(usize, &Datum) -> bool) -> (Vec<Save>, bool) {
-        let of = self.data.iter().filter(|(start, datum)| (datum.stale || datum.saving) && meant(**start, datum));
-        let (saving, dirty): (Vec<_>, Vec<_>) = of.map(|(&start, datum)| (start, datum.saving)).partition(|(_, saving)| *saving);
+        let of =
+            self.data.iter().filter(|(start, datum)| (datum.stale || datum.saving) && meant(**start, datum));
+        let (saving, dirty): (Vec<_>, Vec<_>) =
+            of.map(|(&start, datum)| (start, datum.saving)).partition(|(_, saving)| *saving);
         (dirty.into_iter().filter_map(|(start, _)| self.begin_saving(start)).collect(), !saving.is_empty())
     }
 
@@ -466,7 +521,8 @@ impl Directory {
         self.sweep(start, |_, copy| !copy.valid)
     }
 
-    /// Takes the idle copies out whose last use had ended by `moment`, and that are not the only ones.
+    /// Takes the idle copies out whose last use had ended by `moment`, and that are not the only
+    /// ones.
     pub fn drop_idle(&mut self, moment: u64) -> Vec<Block> {
         let all: Vec<usize> = self.data.keys().copied().collect();
         all.into_iter().flat_map(|start| self.sweep(start, |_, copy| copy.released <= moment)).collect()
@@ -491,7 +547,8 @@ impl Directory {
         gone
     }
 
-    /// What is to go for room on the device: what is clean first, and what was not used for longest.
+    /// What is to go for room on the device: what is clean first, and what was not used for
+    /// longest.
     pub fn victim(&mut self, device: Number) -> Victim {
         type Oldest = Option<(u64, usize)>;
         let (mut clean, mut dirty, mut busy): (Oldest, Oldest, bool) = (None, None, false);

@@ -1,13 +1,14 @@
-//! Graphs and machines to try policies on. Costs are in nanoseconds on a device that computes 1 flop per nanosecond (1 GFlop/s);
-//! additions are as slow as memory of 1 GB/s per unit of speed.
+//! Graphs and machines to try policies on. Costs are in nanoseconds on a device that computes 1
+//! flop per nanosecond (1 GFlop/s); additions are as slow as memory of 1 GB/s per unit of speed.
 
 use crate::graph::{Device, Edge, Graph, Machine, Task};
 
 /// Bytes of a number.
 const FLOAT: u64 = 4;
 
-/// One step of Strassen's multiplication of n by n matrices: ten additions (tasks 0 to 9), seven multiplications (10 to 16), four sums
-/// (17 to 20) of blocks half as large. Each task takes `setup` nanoseconds more on every device of speed 1.
+/// One step of Strassen's multiplication of n by n matrices: ten additions (tasks 0 to 9), seven
+/// multiplications (10 to 16), four sums (17 to 20) of blocks half as large. Each task takes
+/// `setup` nanoseconds more on every device of speed 1.
 ///
 /// # Panics
 /// Never: the graph is right.
@@ -19,10 +20,16 @@ pub fn strassen(n: u64, setup: f64) -> Graph {
     const SUMS: [&[usize]; 4] = [&[0, 3, 4, 6], &[2, 4], &[1, 3], &[0, 1, 2, 5]];
     let half = n / 2;
     let bytes = half * half * FLOAT;
-    let task = |name: String, cost: f64, scratch: u64| Task { name, costs: vec![cost + setup], keeps: bytes, scratch };
+    let task = |name: String, cost: f64, scratch: u64| Task {
+        name,
+        costs: vec![cost + setup],
+        keeps: bytes,
+        scratch,
+    };
     let (add, multiply) = (bytes as f64 / 4.0, 2.0 * (half as f64).powi(3));
     let mut tasks: Vec<Task> = (0..10).map(|i| task(format!("S{}", i + 1), 3.0 * add, 2 * bytes)).collect();
-    tasks.extend((0..7).map(|i| task(format!("M{}", i + 1), multiply, (2 - FACTORS[i].len() as u64) * bytes)));
+    tasks
+        .extend((0..7).map(|i| task(format!("M{}", i + 1), multiply, (2 - FACTORS[i].len() as u64) * bytes)));
     let names = ["C11", "C12", "C21", "C22"];
     tasks.extend((0..4).map(|i| task(names[i].into(), SUMS[i].len() as f64 * add, 0)));
     let factors = (0..7).flat_map(|i| FACTORS[i].iter().map(move |&from| (from, 10 + i)));
@@ -44,14 +51,16 @@ pub const STRASSEN_BY_HAND: &str = "\
 17-20  0 CPU 0
 ";
 
-/// Four nodes with a processor and a small GPU each, on Gigabit Ethernet: XSCALA's platform C (table 7.3), with the rates that such
-/// devices reach. Device 2k is the processor of node k, 2k + 1 its GPU of 512 MB.
+/// Four nodes with a processor and a small GPU each, on Gigabit Ethernet: XSCALA's platform C
+/// (table 7.3), with the rates that such devices reach. Device 2k is the processor of node k, 2k +
+/// 1 its GPU of 512 MB.
 #[must_use]
 pub fn cluster() -> Machine {
     let memory = [8192 << 20, 4096 << 20, 4096 << 20, 4096 << 20];
     let node = |k: usize| {
         let near = |device: Device| device.at(25e3, 0.117).of_node(k);
-        let cpu = near(Device::new(&format!("CPU_{k}"), memory[k]).of_speed(if k == 3 { 17.0 } else { 20.0 }));
+        let cpu =
+            near(Device::new(&format!("CPU_{k}"), memory[k]).of_speed(if k == 3 { 17.0 } else { 20.0 }));
         [cpu, near(Device::new(&format!("GPU_{k}"), 512 << 20).of_speed(15.0))]
     };
     Machine::new((0..4).flat_map(node).collect())
@@ -74,7 +83,14 @@ struct Tiles {
 
 impl Tiles {
     /// A task that reads these tiles and updates another one.
-    fn task(&mut self, name: String, flops: f64, bytes: u64, reads: &[(usize, usize)], updates: (usize, usize)) {
+    fn task(
+        &mut self,
+        name: String,
+        flops: f64,
+        bytes: u64,
+        reads: &[(usize, usize)],
+        updates: (usize, usize),
+    ) {
         let to = self.tasks.len();
         let sources = reads.iter().chain([&updates]).filter_map(|tile| self.writers.get(tile));
         self.edges.extend(sources.map(|&from| Edge { from, to, bytes }));
@@ -83,7 +99,8 @@ impl Tiles {
     }
 }
 
-/// Cholesky factorization of a matrix of so many by so many tiles, each of `tile` by `tile` numbers of 8 bytes.
+/// Cholesky factorization of a matrix of so many by so many tiles, each of `tile` by `tile` numbers
+/// of 8 bytes.
 ///
 /// # Panics
 /// Never: the graph is right.
@@ -131,8 +148,9 @@ impl Random {
     }
 }
 
-/// A random graph of 8 to 40 tasks, and a machine of 2 to 5 devices with little memory: each holds the largest task, and less than
-/// three of them. With an even seed the last device is slow and has memory without a limit, as a host has.
+/// A random graph of 8 to 40 tasks, and a machine of 2 to 5 devices with little memory: each holds
+/// the largest task, and less than three of them. With an even seed the last device is slow and has
+/// memory without a limit, as a host has.
 ///
 /// # Panics
 /// Never: the graph is right.
@@ -143,8 +161,15 @@ pub fn random(seed: u64) -> (Graph, Machine) {
     let unrelated = random.between(0, 1) == 1;
     let mut tasks = Vec::new();
     for at in 0..count {
-        let costs = (0..if unrelated { devices } else { 1 }).map(|_| random.between(1_000, 1_000_000) as f64).collect();
-        tasks.push(Task { name: format!("t{at}"), costs, keeps: random.between(0, 1 << 20), scratch: random.between(0, 1 << 19) });
+        let costs = (0..if unrelated { devices } else { 1 })
+            .map(|_| random.between(1_000, 1_000_000) as f64)
+            .collect();
+        tasks.push(Task {
+            name: format!("t{at}"),
+            costs,
+            keeps: random.between(0, 1 << 20),
+            scratch: random.between(0, 1 << 19),
+        });
     }
     let mut edges = Vec::new();
     for to in 1..count {
@@ -156,11 +181,15 @@ pub fn random(seed: u64) -> (Graph, Machine) {
         }
     }
     let graph = Graph::new(tasks, edges).expect("the graph is right");
-    let alone = |t: usize| graph.tasks()[t].keeps + graph.tasks()[t].scratch + graph.before(t).map(|e| e.bytes).sum::<u64>();
+    let alone = |t: usize| {
+        graph.tasks()[t].keeps + graph.tasks()[t].scratch + graph.before(t).map(|e| e.bytes).sum::<u64>()
+    };
     let largest = (0..count).map(alone).max().unwrap_or(0);
     let device = |at: usize, random: &mut Random| {
         let memory = largest + random.between(0, 2 * largest);
-        Device::new(&format!("d{at}"), memory).of_speed(random.between(1, 4) as f64).at(random.between(0, 20_000) as f64, 1.0)
+        Device::new(&format!("d{at}"), memory)
+            .of_speed(random.between(1, 4) as f64)
+            .at(random.between(0, 20_000) as f64, 1.0)
     };
     let mut all: Vec<Device> = (0..devices).map(|at| device(at, random)).collect();
     if seed.is_multiple_of(2)

@@ -46,7 +46,9 @@ pub fn read(text: &str) -> Result<Graph, String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let read = match words[..] {
             [] => Some(()),
-            ["task", name, keeps, scratch, ref costs @ ..] => task(name, keeps, scratch, costs).map(|t| tasks.push(t)),
+            ["task", name, keeps, scratch, ref costs @ ..] => {
+                task(name, keeps, scratch, costs).map(|t| tasks.push(t))
+            }
             ["edge", from, to, bytes] => edge(from, to, bytes).map(|e| edges.push(e)),
             _ => None,
         };

@@ -1,16 +1,25 @@
-//! When tasks that were placed will have ended, as far as the times of tasks are known ([`Forecast`]): for tasks that are placed before what they wait for has ended.
+//! When tasks that were placed will have ended, as far as the times of tasks are known
+//! ([`Forecast`]): for tasks that are placed before what they wait for has ended.
 //!
-//! It is made anew whenever somebody asks after something has changed: from the tasks that were placed and have not ended, in the order in which they were placed, each behind those that it waits
-//! for and its copies, one task at a time on a device. So it does not drift: what takes longer than was thought, and what was thought of before a function had run once, moves all that is behind it.
+//! It is made anew whenever somebody asks after something has changed: from the tasks that were
+//! placed and have not ended, in the order in which they were placed, each behind those that it
+//! waits for and its copies, one task at a time on a device. So it does not drift: what takes
+//! longer than was thought, and what was thought of before a function had run once, moves all that
+//! is behind it.
 //!
-//! A device that waits for a task's predecessors is free for others until then, if they have ended by then: as in HEFT, a task goes into the first gap that is long enough.
+//! A device that waits for a task's predecessors is free for others until then, if they have ended
+//! by then: as in HEFT, a task goes into the first gap that is long enough.
 //!
-//! Rejected: what may begin sooner goes first, however long it takes. Of a wave of tasks, which wait for nearly the same, each then passes those before it, on paper: all look as if they began at once, and
-//! pile up where their data are.
-//! Rejected: to note when a task will have ended when it is placed. Of a chain whose first task took ten times as long as was thought the others were still thought to be about to end, while their device
-//! looked busy for long: so another device seemed to be better (the serial graph of `benchmarks/src/gpu`, 11 % slower).
+//! Rejected: what may begin sooner goes first, however long it takes. Of a wave of tasks, which
+//! wait for nearly the same, each then passes those before it, on paper: all look as if they began
+//! at once, and pile up where their data are.
+//! Rejected: to note when a task will have ended when it is placed. Of a chain whose first task
+//! took ten times as long as was thought the others were still thought to be about to end, while
+//! their device looked busy for long: so another device seemed to be better (the serial graph of
+//! `benchmarks/src/gpu`, 11 % slower).
 //!
-//! It costs some 20 ns for each task that was placed and has not ended, so whoever places ahead does so for some tasks of each device. Who places tasks that wait for nobody keeps a
+//! It costs some 20 ns for each task that was placed and has not ended, so whoever places ahead
+//! does so for some tasks of each device. Who places tasks that wait for nobody keeps a
 //! [`Backlog`](crate::times::Backlog).
 
 use crate::Time;
@@ -50,13 +59,16 @@ struct Device {
 }
 
 impl Device {
-    /// When data are there whose copies take `bring`, for a task that waits until `ready`: behind other copies, if they are not small, and behind whoever writes them. The way is not kept free until then.
+    /// When data are there whose copies take `bring`, for a task that waits until `ready`: behind
+    /// other copies, if they are not small, and behind whoever writes them. The way is not kept
+    /// free until then.
     fn arrives(&self, ready: Time, bring: Time) -> Time {
         let link = if bring <= SMALL { 0 } else { self.link };
         ready.max(link).saturating_add(bring)
     }
 
-    /// Where the first gap is for so long, from `ready` on: when it begins, and before which one of the others.
+    /// Where the first gap is for so long, from `ready` on: when it begins, and before which one of
+    /// the others.
     fn gap(&self, ready: Time, long: Time) -> (Time, usize) {
         let mut begin = self.free.max(ready);
         for (at, &(from, to)) in self.later.iter().enumerate() {
@@ -92,8 +104,16 @@ impl Forecast {
         self.tasks.get_mut(handle.at as usize).filter(|task| task.serial == handle.serial)
     }
 
-    /// A task of this kind that will take so long is placed on a device, where its copies take `bring`, behind these.
-    pub fn place(&mut self, device: usize, kind: Kind, expected: Time, bring: Time, before: &[Handle]) -> Handle {
+    /// A task of this kind that will take so long is placed on a device, where its copies take
+    /// `bring`, behind these.
+    pub fn place(
+        &mut self,
+        device: usize,
+        kind: Kind,
+        expected: Time,
+        bring: Time,
+        before: &[Handle],
+    ) -> Handle {
         let at = self.free.pop().unwrap_or_else(|| {
             self.tasks.push(Task::default());
             self.tasks.len() as u32 - 1
@@ -101,7 +121,8 @@ impl Forecast {
         let task = &mut self.tasks[at as usize];
         task.before.clear();
         task.before.extend_from_slice(before);
-        (task.device, task.kind, task.expected, task.bring, task.began) = (device, kind, expected, bring, None);
+        (task.device, task.kind, task.expected, task.bring, task.began) =
+            (device, kind, expected, bring, None);
         self.placed.push(at);
         Handle { at, serial: self.tasks[at as usize].serial }
     }
@@ -143,7 +164,9 @@ impl Forecast {
             device.later.clear();
         }
         if core::mem::replace(&mut self.known, times.known()) != times.known() {
-            self.placed.iter().for_each(|&at| self.tasks[at as usize].expected = times.expected(self.tasks[at as usize].kind));
+            self.placed.iter().for_each(|&at| {
+                self.tasks[at as usize].expected = times.expected(self.tasks[at as usize].kind)
+            });
         }
         for at in 0..self.placed.len() {
             let at = self.placed[at] as usize;
@@ -156,7 +179,8 @@ impl Forecast {
             let at = self.placed[at] as usize;
             if self.tasks[at].began.is_none() {
                 let ready = self.ready(&self.tasks[at].before).max(now);
-                let (expected, bring, device) = (self.tasks[at].expected, self.tasks[at].bring, &mut self.devices[self.tasks[at].device]);
+                let (expected, bring, device) =
+                    (self.tasks[at].expected, self.tasks[at].bring, &mut self.devices[self.tasks[at].device]);
                 let (begin, place) = device.gap(device.arrives(ready, bring), expected);
                 device.link = device.link.saturating_add(bring);
                 self.tasks[at].end = begin.saturating_add(expected);
@@ -168,7 +192,9 @@ impl Forecast {
     /// When all of these will have ended; 0: they have.
     #[must_use]
     pub fn ready(&self, before: &[Handle]) -> Time {
-        let tasks = before.iter().filter_map(|handle| self.tasks.get(handle.at as usize).filter(|task| task.serial == handle.serial));
+        let tasks = before.iter().filter_map(|handle| {
+            self.tasks.get(handle.at as usize).filter(|task| task.serial == handle.serial)
+        });
         tasks.map(|task| task.end).max().unwrap_or(0)
     }
 
@@ -179,7 +205,8 @@ impl Forecast {
         Some((task.end.saturating_sub(task.expected), task.expected))
     }
 
-    /// When data would be on the device whose copies take `bring`, for a task that waits until `ready`.
+    /// When data would be on the device whose copies take `bring`, for a task that waits until
+    /// `ready`.
     #[must_use]
     pub fn arrives(&self, device: usize, ready: Time, bring: Time) -> Time {
         self.devices[device].arrives(ready, bring)
@@ -207,8 +234,19 @@ mod tests {
             chain.push(forecast.place(0, KIND, 10, 0, &[last]));
         }
         forecast.look(100, &times);
-        let at = |forecast: &Forecast| (forecast.ready(&chain[3..]), forecast.begins(0, 140, 10), forecast.begins(1, 140, 10), forecast.begins(0, 0, 10));
-        assert_eq!(at(&forecast), (140, 140, 140, 140), "one that waits for the last begins at the same time on both");
+        let at = |forecast: &Forecast| {
+            (
+                forecast.ready(&chain[3..]),
+                forecast.begins(0, 140, 10),
+                forecast.begins(1, 140, 10),
+                forecast.begins(0, 0, 10),
+            )
+        };
+        assert_eq!(
+            at(&forecast),
+            (140, 140, 140, 140),
+            "one that waits for the last begins at the same time on both"
+        );
         forecast.begin(chain[0], 100);
         forecast.look(150, &times);
         assert_eq!(at(&forecast).0, 180, "late, and the others with it");
@@ -219,8 +257,15 @@ mod tests {
         assert_eq!((forecast.ready(&chain[..1]), forecast.begins(0, 500, 10)), (0, 500));
         forecast.carry(chain[3], 1, 7);
         forecast.look(200, &times);
-        assert_eq!((forecast.ready(&chain[3..]), forecast.begins(0, 500, 10), forecast.begins(1, 500, 10)), (507, 500, 507));
-        assert_eq!([200, 207, 208].map(|long| forecast.begins(1, 200, long)), [200, 200, 507], "its gap is for what has ended by then");
+        assert_eq!(
+            (forecast.ready(&chain[3..]), forecast.begins(0, 500, 10), forecast.begins(1, 500, 10)),
+            (507, 500, 507)
+        );
+        assert_eq!(
+            [200, 207, 208].map(|long| forecast.begins(1, 200, long)),
+            [200, 200, 507],
+            "its gap is for what has ended by then"
+        );
     }
 
     #[test]
@@ -230,11 +275,18 @@ mod tests {
         let [a, b] = [50, 70].map(|expected| forecast.place(0, KIND, expected, 5, &[]));
         forecast.begin(a, 1000);
         forecast.look(1020, &times);
-        assert_eq!((forecast.ready(&[a]), forecast.ready(&[b]), forecast.begins(0, 1025, 9)), (1050, 1120, 1120));
+        assert_eq!(
+            (forecast.ready(&[a]), forecast.ready(&[b]), forecast.begins(0, 1025, 9)),
+            (1050, 1120, 1120)
+        );
         forecast.end(a);
         let c = forecast.place(0, KIND, 1, 0, &[a]);
         forecast.look(1020, &times);
-        assert_eq!((forecast.ready(&[a]), forecast.ready(&[c])), (0, 1021), "in the place of the one that has ended: that handle is the other's no more");
+        assert_eq!(
+            (forecast.ready(&[a]), forecast.ready(&[c])),
+            (0, 1021),
+            "in the place of the one that has ended: that handle is the other's no more"
+        );
     }
 
     #[test]
@@ -242,7 +294,11 @@ mod tests {
         let (mut forecast, times, large) = (Forecast::new(2), Times::new(), 10 * SMALL);
         let first = forecast.place(0, KIND, 10, large, &[]);
         forecast.look(0, &times);
-        assert_eq!([0, 1].map(|device| forecast.arrives(device, 5, large)), [2 * large, large + 5], "another device has a way of its own");
+        assert_eq!(
+            [0, 1].map(|device| forecast.arrives(device, 5, large)),
+            [2 * large, large + 5],
+            "another device has a way of its own"
+        );
         assert_eq!(forecast.arrives(0, 5, SMALL), 5 + SMALL, "small ones are let in");
         forecast.brought(first);
         forecast.look(0, &times);

@@ -11,8 +11,8 @@ pub struct Task {
     pub name: String,
     /// Nanoseconds on a device of speed 1; or one figure for each device.
     pub costs: Vec<f64>,
-    /// Bytes that it leaves for other tasks: in use from its start until the last of them has read them, or until its own end
-    /// where nobody does.
+    /// Bytes that it leaves for other tasks: in use from its start until the last of them has read
+    /// them, or until its own end where nobody does.
     pub keeps: u64,
     /// Bytes that it needs while it runs.
     pub scratch: u64,
@@ -39,18 +39,22 @@ pub struct Graph {
     order: Vec<usize>,
 }
 
-/// All tasks one after the other may take so many nanoseconds (36 years), and all that they keep, need and pass on may be so many bytes: sums of
-/// times and sizes have to be numbers.
+/// All tasks one after the other may take so many nanoseconds (36 years), and all that they keep,
+/// need and pass on may be so many bytes: sums of times and sizes have to be numbers.
 const MOST: u64 = 1 << 60;
 
 impl Graph {
     /// A graph of these.
     ///
     /// # Errors
-    /// An edge names a task that is not there, a task has no cost, tasks wait for each other in a circle, or times or sizes have no sum.
+    /// An edge names a task that is not there, a task has no cost, tasks wait for each other in a
+    /// circle, or times or sizes have no sum.
     pub fn new(tasks: Vec<Task>, edges: Vec<Edge>) -> Result<Self, String> {
         let count = tasks.len();
-        if let Some(at) = tasks.iter().position(|t| t.costs.is_empty() || t.costs.iter().any(|c| !c.is_finite() || *c < 0.0)) {
+        if let Some(at) = tasks
+            .iter()
+            .position(|t| t.costs.is_empty() || t.costs.iter().any(|c| !c.is_finite() || *c < 0.0))
+        {
             return Err(format!("task {at} has no cost, or one below zero"));
         }
         check_sums(&tasks, &edges)?;
@@ -70,7 +74,8 @@ impl Graph {
     /// Tasks, each behind those that it waits for, otherwise by number.
     fn sorted(&self) -> Option<Vec<usize>> {
         let mut missing: Vec<usize> = self.into.iter().map(Vec::len).collect();
-        let mut ready: std::collections::BTreeSet<usize> = (0..self.len()).filter(|&t| missing[t] == 0).collect();
+        let mut ready: std::collections::BTreeSet<usize> =
+            (0..self.len()).filter(|&t| missing[t] == 0).collect();
         let mut order = Vec::with_capacity(self.len());
         while let Some(task) = ready.pop_first() {
             order.push(task);
@@ -124,13 +129,15 @@ impl Graph {
         &self.order
     }
 
-    /// How far the end is from the beginning of each task, itself included, with averages over the machine's devices: the upper rank
-    /// of HEFT (Topcuoglu and others, 2002, equation 8), the b-level of ISH.
+    /// How far the end is from the beginning of each task, itself included, with averages over the
+    /// machine's devices: the upper rank of HEFT (Topcuoglu and others, 2002, equation 8), the
+    /// b-level of ISH.
     #[must_use]
     pub fn ranks(&self, machine: &Machine) -> Vec<f64> {
         let mut ranks = vec![0.0_f64; self.len()];
         for &task in self.order.iter().rev() {
-            let behind = self.after(task).map(|e| machine.mean_transfer(e.bytes) + ranks[e.to]).fold(0.0, f64::max);
+            let behind =
+                self.after(task).map(|e| machine.mean_transfer(e.bytes) + ranks[e.to]).fold(0.0, f64::max);
             ranks[task] = machine.mean_cost(&self.tasks[task]) + behind;
         }
         ranks
@@ -192,12 +199,14 @@ impl Device {
     }
 }
 
-/// Devices. What goes from one to another passes both their ways, where nothing is known of those two.
+/// Devices. What goes from one to another passes both their ways, where nothing is known of those
+/// two.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     /// The devices by number; at least one.
     pub devices: Vec<Device>,
-    /// What is known of pairs, the lower number first: nanoseconds until the first byte is on the way, bytes per nanosecond.
+    /// What is known of pairs, the lower number first: nanoseconds until the first byte is on the
+    /// way, bytes per nanosecond.
     pub pairs: BTreeMap<(usize, usize), (f64, f64)>,
 }
 
@@ -205,7 +214,10 @@ fn check_sums(tasks: &[Task], edges: &[Edge]) -> Result<(), String> {
     let longest = |task: &Task| task.costs.iter().fold(0.0, |longest: f64, cost| longest.max(*cost));
     let wide = |bytes: u64| u128::from(bytes);
     let time: f64 = tasks.iter().map(longest).sum();
-    let bytes = tasks.iter().map(|task| wide(task.keeps) + wide(task.scratch)).chain(edges.iter().map(|edge| wide(edge.bytes)));
+    let bytes = tasks
+        .iter()
+        .map(|task| wide(task.keeps) + wide(task.scratch))
+        .chain(edges.iter().map(|edge| wide(edge.bytes)));
     if time > MOST as f64 || bytes.sum::<u128>() > wide(MOST) {
         return Err("times or sizes too large to be added up".into());
     }
@@ -257,7 +269,8 @@ impl Machine {
         a.latency + b.latency + bytes as f64 / a.bandwidth.min(b.bandwidth)
     }
 
-    /// How long bytes travel: as is known of the two, or sum of the latencies, smaller one of the bandwidths; nothing to the same device.
+    /// How long bytes travel: as is known of the two, or sum of the latencies, smaller one of the
+    /// bandwidths; nothing to the same device.
     #[must_use]
     pub fn transfer(&self, bytes: u64, from: usize, to: usize) -> Time {
         whole(self.exact_transfer(bytes, from, to))

@@ -1,7 +1,10 @@
-//! HEFTMC: earliest finish under memory limits, for graphs that are known ahead (XSCALA, algorithm 6; HEFT is Topcuoglu and others, 2002).
+//! HEFTMC: earliest finish under memory limits, for graphs that are known ahead (XSCALA, algorithm
+//! 6; HEFT is Topcuoglu and others, 2002).
 //!
-//! Tasks by falling upper rank, each to the device with the least objective ([`policy::best`](crate::policy::best)), in the first gap that is long
-//! enough, as in HEFT. A device takes part if the task fits into its memory at some time; with `lambda` 1 and ample memory this is HEFT.
+//! Tasks by falling upper rank, each to the device with the least objective
+//! ([`policy::best`](crate::policy::best)), in the first gap that is long enough, as in HEFT. A
+//! device takes part if the task fits into its memory at some time; with `lambda` 1 and ample
+//! memory this is HEFT.
 
 use crate::graph::{Graph, Machine, NoRoom, Placed, Schedule};
 use crate::policy::best;
@@ -14,7 +17,8 @@ use crate::space::Space;
 pub fn schedule(graph: &Graph, machine: &Machine, lambda: f64) -> Result<Schedule, NoRoom> {
     let mut space = Space::new(graph, machine);
     for task in graph.by_rank(machine) {
-        let places: Vec<Placed> = (0..machine.devices.len()).filter_map(|d| space.earliest(task, d, 0)).collect();
+        let places: Vec<Placed> =
+            (0..machine.devices.len()).filter_map(|d| space.earliest(task, d, 0)).collect();
         let place = best(&space, task, lambda, &places).ok_or(NoRoom { task })?;
         space.put(task, place);
     }

@@ -1,13 +1,15 @@
-//! ISHMC: insertion scheduling under memory limits, for graphs that are known ahead (XSCALA, algorithm 7; ISH is Kruatrachue and
-//! Lewis, 1987).
+//! ISHMC: insertion scheduling under memory limits, for graphs that are known ahead (XSCALA,
+//! algorithm 7; ISH is Kruatrachue and Lewis, 1987).
 //!
-//! The ready task of the highest rank goes behind everything else on the device with the least objective. If the device is idle before it, other ready tasks
-//! are put into that slot, as long as they fit and could not start earlier on another device. With `lambda` 1 and ample memory this is ISH.
+//! The ready task of the highest rank goes behind everything else on the device with the least
+//! objective. If the device is idle before it, other ready tasks are put into that slot, as long as
+//! they fit and could not start earlier on another device. With `lambda` 1 and ample memory this is
+//! ISH.
 
+use crate::Time;
 use crate::graph::{Graph, Machine, NoRoom, Placed, Schedule};
 use crate::policy::best;
 use crate::space::Space;
-use crate::Time;
 
 /// The schedule in the making.
 struct Making<'a> {
@@ -41,7 +43,9 @@ impl Making<'_> {
     fn fill(&mut self, device: usize, slot: (Time, Time), fresh: &mut Vec<usize>) {
         let mut slots = vec![slot];
         for task in self.ready.clone() {
-            let Some((at, place)) = slots.iter().enumerate().find_map(|(at, &slot)| Some((at, self.inside(task, device, slot)?))) else {
+            let Some((at, place)) =
+                slots.iter().enumerate().find_map(|(at, &slot)| Some((at, self.inside(task, device, slot)?)))
+            else {
                 continue;
             };
             self.ready.retain(|&t| t != task);

@@ -24,11 +24,13 @@
 //! | [`steal`] | regions that wait for their device, and devices that steal them |
 //! | [`examples`] | graphs to try policies on |
 //!
-//! The runtime and the simulator (`cargo xtask placement`) use the same policies. Nothing here knows OpenMP, threads, or devices that exist;
-//! there is no `unsafe`. Times are whole nanoseconds, so that schedules can be compared exactly.
+//! The runtime and the simulator (`cargo xtask placement`) use the same policies. Nothing here
+//! knows OpenMP, threads, or devices that exist; there is no `unsafe`. Times are whole nanoseconds,
+//! so that schedules can be compared exactly.
 //!
-//! The algorithms are those of XSCALA (HEFTMC, ISHMC, RRMC, ESTMC), with three changes, each said where it is made: memory is given
-//! back in time and not in the order of mapping ([`space`]), waste has the sign that makes less of it better ([`policy::blend`]), and the earliest
+//! The algorithms are those of XSCALA (HEFTMC, ISHMC, RRMC, ESTMC), with three changes, each said
+//! where it is made: memory is given back in time and not in the order of mapping ([`space`]),
+//! waste has the sign that makes less of it better ([`policy::blend`]), and the earliest
 //! start counts a device's load ([`online::EarliestStart`]).
 
 #![forbid(unsafe_code)]

@@ -1,5 +1,6 @@
-//! A placement written by hand, in the grammar of XSCALA (figure 5.11): `<tasks> <rank> <kind of device> <number of the device>` a line, tasks
-//! by number, separated by commas, ranges with a hyphen; `CPU`, `GPU` or `ACCEL`. What follows a `#` is a remark.
+//! A placement written by hand, in the grammar of XSCALA (figure 5.11): `<tasks> <rank> <kind of
+//! device> <number of the device>` a line, tasks by number, separated by commas, ranges with a
+//! hyphen; `CPU`, `GPU` or `ACCEL`. What follows a `#` is a remark.
 //!
 //! ```text
 //! # tasks  rank  device
@@ -33,7 +34,8 @@ pub struct Line {
     pub number: usize,
 }
 
-/// Numbers of tasks beyond this one are taken for mistakes, and so is a file that names more than a few times as many.
+/// Numbers of tasks beyond this one are taken for mistakes, and so is a file that names more than a
+/// few times as many.
 const MOST: usize = 1 << 20;
 const MOST_NAMED: usize = 1 << 24;
 
@@ -59,7 +61,8 @@ fn line(text: &str) -> Result<Line, String> {
         "ACCEL" => Kind::Accelerator,
         other => return Err(format!("'{other}' is not CPU, GPU or ACCEL")),
     };
-    let tasks: Result<Vec<_>, String> = tasks.concat().split(',').filter(|t| !t.is_empty()).map(range).collect();
+    let tasks: Result<Vec<_>, String> =
+        tasks.concat().split(',').filter(|t| !t.is_empty()).map(range).collect();
     let tasks = tasks.and_then(|t| if t.is_empty() { Err("no task".into()) } else { Ok(t) })?;
     Ok(Line { tasks, rank: whole(rank)?, kind, number: whole(number)? })
 }
@@ -75,7 +78,8 @@ fn range(text: &str) -> Result<RangeInclusive<usize>, String> {
     if range.is_empty() { Err(format!("'{text}' goes backwards")) } else { Ok(range) }
 }
 
-/// Per task its device, as `device` knows them by rank, kind and number. Of several lines for a task the last one counts.
+/// Per task its device, as `device` knows them by rank, kind and number. Of several lines for a
+/// task the last one counts.
 ///
 /// # Errors
 /// A device that is not there; more tasks than anybody can have meant.
@@ -83,14 +87,16 @@ pub fn devices(
     lines: &[Line],
     device: impl Fn(usize, Kind, usize) -> Option<usize>,
 ) -> Result<Vec<Option<usize>>, String> {
-    let named: usize = lines.iter().flat_map(|line| &line.tasks).map(|range| range.end() - range.start() + 1).sum();
+    let named: usize =
+        lines.iter().flat_map(|line| &line.tasks).map(|range| range.end() - range.start() + 1).sum();
     if named > MOST_NAMED {
         return Err(format!("{named} tasks are too many"));
     }
     let mut all = Vec::new();
     for line in lines {
         let found = device(line.rank, line.kind, line.number);
-        let found = found.ok_or(format!("rank {} has no such device ({:?} {})", line.rank, line.kind, line.number))?;
+        let found = found
+            .ok_or(format!("rank {} has no such device ({:?} {})", line.rank, line.kind, line.number))?;
         for task in line.tasks.iter().cloned().flatten() {
             if all.len() <= task {
                 all.resize(task + 1, None);
@@ -110,12 +116,18 @@ mod tests {
         let text = "# TaskID Rank Device\n0 0 GPU 0\n1,3,11 0 CPU 0\n\n2 , 4 1 GPU 1 # two\n5-10 2 ACCEL 0\n";
         let lines = parse(text).expect("right");
         assert_eq!(lines.len(), 4);
-        assert_eq!(lines[1], Line { tasks: vec![1..=1, 3..=3, 11..=11], rank: 0, kind: Kind::Cpu, number: 0 });
+        assert_eq!(
+            lines[1],
+            Line { tasks: vec![1..=1, 3..=3, 11..=11], rank: 0, kind: Kind::Cpu, number: 0 }
+        );
         assert_eq!(lines[2], Line { tasks: vec![2..=2, 4..=4], rank: 1, kind: Kind::Gpu, number: 1 });
         assert_eq!(lines[3], Line { tasks: vec![5..=10], rank: 2, kind: Kind::Accelerator, number: 0 });
         let by_task = devices(&lines, |rank, _, number| Some(10 * rank + number)).expect("all there");
         assert_eq!(by_task[..6], [Some(0), Some(0), Some(11), Some(0), Some(11), Some(20)]);
-        assert_eq!(devices(&lines, |rank, _, _| (rank < 2).then_some(0)), Err("rank 2 has no such device (Accelerator 0)".into()));
+        assert_eq!(
+            devices(&lines, |rank, _, _| (rank < 2).then_some(0)),
+            Err("rank 2 has no such device (Accelerator 0)".into())
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Policies that know nothing ahead: [`RoundRobin`] (RRMC), [`EarliestStart`] (ESTMC), [`LeastLoaded`], [`ByHand`].
+//! Policies that know nothing ahead: [`RoundRobin`] (RRMC), [`EarliestStart`] (ESTMC),
+//! [`LeastLoaded`], [`ByHand`].
 
 use core::cmp::Reverse;
 
@@ -36,8 +37,9 @@ fn least<K: Ord>(turn: &mut usize, devices: &[View], key: impl Fn(&View) -> K) -
     Some(found)
 }
 
-/// Where the task can start first (XSCALA, algorithm 9). Equation 6.30 looks at transfers alone, so that all tasks whose data lie together pile up
-/// where they lie, however long the queue there; here a task also waits for what the device has to run before it, as in equation 6.16.
+/// Where the task can start first (XSCALA, algorithm 9). Equation 6.30 looks at transfers alone, so
+/// that all tasks whose data lie together pile up where they lie, however long the queue there;
+/// here a task also waits for what the device has to run before it, as in equation 6.16.
 #[derive(Clone, Debug, Default)]
 pub struct EarliestStart {
     turn: usize,
@@ -53,13 +55,17 @@ impl Policy for EarliestStart {
     }
 }
 
-/// The device on which the task has run first ([`View::finish`]): behind what the device has, behind what the task waits for, and behind the copies that it needs. All of it
-/// is time, as far as it is known ([`crate::times`]). Of those that are equally good the one where most of the tasks ran that it waits for, then the one that has most
-/// of its data: a chain stays where it is.
+/// The device on which the task has run first ([`View::finish`]): behind what the device has,
+/// behind what the task waits for, and behind the copies that it needs. All of it is time, as far
+/// as it is known ([`crate::times`]). Of those that are equally good the one where most of the
+/// tasks ran that it waits for, then the one that has most of its data: a chain stays where it is.
 ///
-/// Rejected: a MiB that is there counts as one task less. Where tasks take 100 ms and a block 7 ms to come, that leaves 64 tasks in a row where the block
-/// of 64 MiB is (`benchmarks/src/data.rs`: 17 times the even share). All tasks of all devices as long as the average: long ones then pile up behind each other. Parla's sum of data
-/// that are there, data that are not, and the *number* of tasks: a chain, of which many tasks are placed ahead, looks like a queue and is scattered (`benchmarks/src/gpu`).
+/// Rejected: a MiB that is there counts as one task less. Where tasks take 100 ms and a block 7 ms
+/// to come, that leaves 64 tasks in a row where the block of 64 MiB is (`benchmarks/src/data.rs`:
+/// 17 times the even share). All tasks of all devices as long as the average: long ones then pile
+/// up behind each other. Parla's sum of data that are there, data that are not, and the *number* of
+/// tasks: a chain, of which many tasks are placed ahead, looks like a queue and is scattered
+/// (`benchmarks/src/gpu`).
 #[derive(Clone, Debug, Default)]
 pub struct LeastLoaded {
     turn: usize,
@@ -96,7 +102,8 @@ impl Policy for ByHand {
     }
 
     fn choose(&mut self, request: Request, devices: &[View]) -> Option<usize> {
-        let named = request.task.and_then(|task| *self.devices.get(task)?).filter(|&device| device < devices.len());
+        let named =
+            request.task.and_then(|task| *self.devices.get(task)?).filter(|&device| device < devices.len());
         match named {
             Some(device) => devices[device].fits().then_some(device),
             None => self.otherwise.choose(request, devices),

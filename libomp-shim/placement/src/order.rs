@@ -1,14 +1,18 @@
 //! In which order tasks that are placed begin: the queues of devices ([`Order`]).
 //!
-//! First counts the `priority` clause; then the remaining path: the estimated time of the task and of the longest chain of tasks behind it, so that what holds up most goes first; then the task's own
-//! time, then the order of creation.
+//! First counts the `priority` clause; then the remaining path: the estimated time of the task and
+//! of the longest chain of tasks behind it, so that what holds up most goes first; then the task's
+//! own time, then the order of creation.
 //!
-//! A program makes tasks one after the other, so a path is not known when a task is made: each later task that waits for it may lengthen it, and with it those of
-//! all before it. That is raised step by step, from the last task backwards, and at most [`STEPS`] of them at a time: what is left over is done with the next task that comes or ends. For a chain of *n* tasks that is
+//! A program makes tasks one after the other, so a path is not known when a task is made: each
+//! later task that waits for it may lengthen it, and with it those of all before it. That is raised
+//! step by step, from the last task backwards, and at most [`STEPS`] of them at a time: what is
+//! left over is done with the next task that comes or ends. For a chain of *n* tasks that is
 //! *n* steps each otherwise. Latest first: a later raise takes an earlier one along that it meets.
 //!
-//! Rejected: raising a path only if it grows by an eighth. Errors add up along a chain, and paths end at nine times the last task's. Heaps with what is out of date left in them: a task is
-//! raised as often as there are tasks behind it.
+//! Rejected: raising a path only if it grows by an eighth. Errors add up along a chain, and paths
+//! end at nine times the last task's. Heaps with what is out of date left in them: a task is raised
+//! as often as there are tasks behind it.
 
 use core::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -69,7 +73,8 @@ impl Order {
         self.nodes.get_mut(id.at as usize).filter(|node| node.serial == id.serial)
     }
 
-    /// A task is made, with its `priority` clause and estimated time, that waits for these. Those that have ended do not matter.
+    /// A task is made, with its `priority` clause and estimated time, that waits for these. Those
+    /// that have ended do not matter.
     pub fn add(&mut self, priority: i32, cost: Time, before: &[Id]) -> Id {
         let at = self.free.pop().unwrap_or_else(|| {
             self.nodes.push(Node::default());
@@ -79,7 +84,19 @@ impl Order {
         let (number, node) = (self.number, &mut self.nodes[at as usize]);
         node.before.clear();
         node.before.extend_from_slice(before);
-        *node = Node { priority, cost, path: cost, number, raise: 0, queue: None, has_begun: false, has_ended: false, kind: 0, before: core::mem::take(&mut node.before), serial: node.serial };
+        *node = Node {
+            priority,
+            cost,
+            path: cost,
+            number,
+            raise: 0,
+            queue: None,
+            has_begun: false,
+            has_ended: false,
+            kind: 0,
+            before: core::mem::take(&mut node.before),
+            serial: node.serial,
+        };
         let id = Id { at, serial: node.serial };
         before.iter().for_each(|&pred| self.lengthen(pred, cost));
         self.raise();
@@ -93,8 +110,9 @@ impl Order {
         }
     }
 
-    /// Tasks of a kind take as long as `cost` says: all paths are made anew. Takes time in proportion to the tasks that there are; for when the first of a kind have ended, since by then most of a program's
-    /// tasks may have been made.
+    /// Tasks of a kind take as long as `cost` says: all paths are made anew. Takes time in
+    /// proportion to the tasks that there are; for when the first of a kind have ended, since by
+    /// then most of a program's tasks may have been made.
     pub fn learn(&mut self, cost: impl Fn(usize) -> Time) {
         self.raises.clear();
         self.queues.iter_mut().for_each(BTreeSet::clear);
@@ -104,7 +122,8 @@ impl Order {
             }
             (node.path, node.raise) = (node.cost, 0);
         }
-        let mut all: Vec<u32> = (0..self.nodes.len() as u32).filter(|&at| !self.nodes[at as usize].has_ended).collect();
+        let mut all: Vec<u32> =
+            (0..self.nodes.len() as u32).filter(|&at| !self.nodes[at as usize].has_ended).collect();
         all.sort_unstable_by_key(|&at| Reverse(self.nodes[at as usize].number));
         // Who waits was made later than those it waits for.
         for &at in &all {
@@ -293,7 +312,11 @@ mod tests {
         let (long, urgent, chain) = (order.add(0, 9, &[]), order.add(1, 1, &[]), order.add(0, 2, &[]));
         let behind = order.add(0, 8, &[chain]);
         [old, young, long, urgent, chain].into_iter().for_each(|id| order.push(id, 0));
-        assert_eq!(order.queue(0).collect::<Vec<_>>(), [urgent, chain, long, old, young], "2 and 8 behind it are more than 9");
+        assert_eq!(
+            order.queue(0).collect::<Vec<_>>(),
+            [urgent, chain, long, old, young],
+            "2 and 8 behind it are more than 9"
+        );
         assert_eq!(order.path(behind), 8);
     }
 
@@ -311,7 +334,11 @@ mod tests {
         assert_eq!((order.path(last), order.path(a)), (103, 13), "what runs is raised no more");
         order.end(a);
         let fresh = order.add(0, 1, &[a]);
-        assert_eq!(order.path(fresh), 1, "in the place of the one that has ended, which it does not wait for");
+        assert_eq!(
+            order.path(fresh),
+            1,
+            "in the place of the one that has ended, which it does not wait for"
+        );
         assert_eq!(order.queue(1).collect::<Vec<_>>(), [b]);
     }
 
@@ -323,8 +350,12 @@ mod tests {
             let mut order = Order::new(1);
             let (mut ids, mut tasks): (Vec<Id>, Vec<(Time, Vec<usize>)>) = (Vec::new(), Vec::new());
             for at in 0..200_usize {
-                let before: Vec<usize> = (0..random.between(0, 3)).filter(|_| at > 0).map(|_| random.between(at.saturating_sub(9) as u64, at as u64 - 1) as usize).collect();
-                let (cost, preds) = (random.between(1, 50), before.iter().map(|&b| ids[b]).collect::<Vec<_>>());
+                let before: Vec<usize> = (0..random.between(0, 3))
+                    .filter(|_| at > 0)
+                    .map(|_| random.between(at.saturating_sub(9) as u64, at as u64 - 1) as usize)
+                    .collect();
+                let (cost, preds) =
+                    (random.between(1, 50), before.iter().map(|&b| ids[b]).collect::<Vec<_>>());
                 ids.push(order.add(0, cost, &preds));
                 order.push(ids[at], 0);
                 tasks.push((cost, before));
@@ -356,7 +387,10 @@ mod tests {
         settle(&mut order);
         assert_eq!((order.path(first), order.first(0)), (6, Some(other)));
         order.learn(|_| 10);
-        assert_eq!((order.path(first), order.path(chain[4]), order.path(other), order.first(0)), (60, 20, 30, Some(first)));
+        assert_eq!(
+            (order.path(first), order.path(chain[4]), order.path(other), order.first(0)),
+            (60, 20, 30, Some(first))
+        );
         order.begin(first);
         order.end(first);
         let last = order.add(0, 1, &[chain[5]]);

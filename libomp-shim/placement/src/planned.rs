@@ -1,4 +1,5 @@
-//! A schedule that was made ahead, as a policy: each task goes to the device that it was planned for.
+//! A schedule that was made ahead, as a policy: each task goes to the device that it was planned
+//! for.
 //!
 //! What may not live here: how schedules are made ([`crate::heft`], [`crate::insertion`]).
 
@@ -50,7 +51,11 @@ impl Policy for Planned {
 
     /// Tasks that are not in the plan start where they can earliest.
     fn choose(&mut self, request: Request, devices: &[View]) -> Option<usize> {
-        let planned = request.task.and_then(|task| self.plan.get(task)).copied().filter(|&device| device < devices.len());
+        let planned = request
+            .task
+            .and_then(|task| self.plan.get(task))
+            .copied()
+            .filter(|&device| device < devices.len());
         match planned {
             Some(device) => devices[device].fits().then_some(device),
             None => self.otherwise.choose(request, devices),

@@ -1,7 +1,8 @@
 //! What a policy is ([`Policy`]), and what it is told.
 //!
-//! A policy is asked for the device of one task at a time, when the task is ready to run: [`Policy::choose`]. One that knows graphs ahead
-//! is given the graph before: [`Policy::plan`]. Rejected: two traits; the runtime would then need to know which kind it has.
+//! A policy is asked for the device of one task at a time, when the task is ready to run:
+//! [`Policy::choose`]. One that knows graphs ahead is given the graph before: [`Policy::plan`].
+//! Rejected: two traits; the runtime would then need to know which kind it has.
 
 use crate::Time;
 use crate::graph::{Graph, Machine, NoRoom, Placed, Schedule};
@@ -10,7 +11,8 @@ use crate::space::Space;
 /// A task that is to be placed now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// Its number in the graph that is known ahead, if it is in one; otherwise in the order of asking.
+    /// Its number in the graph that is known ahead, if it is in one; otherwise in the order of
+    /// asking.
     pub task: Option<usize>,
 }
 
@@ -27,7 +29,8 @@ pub struct View {
     pub running: u32,
     /// Nanoseconds until it has run what it has, as far as known.
     pub wait: Time,
-    /// Nanoseconds until the task's data would be there; behind what it waits for, where tasks are placed before that has ended.
+    /// Nanoseconds until the task's data would be there; behind what it waits for, where tasks are
+    /// placed before that has ended.
     pub bring: Time,
     /// Nanoseconds that copies take for that, by themselves.
     pub moves: Time,
@@ -50,8 +53,10 @@ impl View {
         self.wait.max(self.bring)
     }
 
-    /// What counts: when the task would have run, and half of what copies take for it once more. They may be made while the device runs others, but then they are in the way of other copies; and estimates are
-    /// not exact. With all of it small tasks stay where their data are and wait there, with none of it they are scattered (`docs/gpu-model.md`).
+    /// What counts: when the task would have run, and half of what copies take for it once more.
+    /// They may be made while the device runs others, but then they are in the way of other copies;
+    /// and estimates are not exact. With all of it small tasks stay where their data are and
+    /// wait there, with none of it they are scattered (`docs/gpu-model.md`).
     #[must_use]
     pub fn finish(&self) -> Time {
         self.start().saturating_add(self.cost).saturating_add(self.moves / 2)
@@ -59,15 +64,18 @@ impl View {
 }
 
 impl View {
-    /// Would the task leave its data? If what it waits for has not ended yet it is placed later then: there may be tasks by that time which belong to the other device. `all` are the devices that it might go to.
+    /// Would the task leave its data? If what it waits for has not ended yet it is placed later
+    /// then: there may be tasks by that time which belong to the other device. `all` are the
+    /// devices that it might go to.
     #[must_use]
     pub fn is_hasty(&self, all: &[Self]) -> bool {
         let home = all.iter().map(|view| view.moves).min().unwrap_or(0);
         self.moves > home
     }
 
-    /// How much sooner the task would have run on another device than on this one; `None`: no sooner, or there is no room. A device that has nothing to do takes the task of others that gains
-    /// most by it.
+    /// How much sooner the task would have run on another device than on this one; `None`: no
+    /// sooner, or there is no room. A device that has nothing to do takes the task of others that
+    /// gains most by it.
     #[must_use]
     pub fn gain(&self, other: &Self) -> Option<Time> {
         self.finish().checked_sub(other.finish()).filter(|&gain| gain > 0 && other.fits())
@@ -87,7 +95,8 @@ pub trait Policy: Send {
         None
     }
 
-    /// Does it choose without a look at the devices, so that it need not be asked again when these have changed?
+    /// Does it choose without a look at the devices, so that it need not be asked again when these
+    /// have changed?
     fn is_blind(&self) -> bool {
         false
     }
@@ -96,13 +105,15 @@ pub trait Policy: Send {
     fn choose(&mut self, request: Request, devices: &[View]) -> Option<usize>;
 }
 
-/// The objective of HEFTMC and ISHMC (equation 6.19): `lambda` of time, the rest of waste, each relative to the best device's; less is
-/// better.
+/// The objective of HEFTMC and ISHMC (equation 6.19): `lambda` of time, the rest of waste, each
+/// relative to the best device's; less is better.
 ///
-/// Equation 6.18 computes waste as the share of memory in use *less* the task's own share. Made small, as 6.19 wants it, that prefers the
-/// emptiest device, while 6.6 and 6.7 want little waste, that is full devices; it can be negative or zero, and 6.21 divides by it. Here waste
-/// is what stays unused when the task is there ([`Space::waste`]), and both waste and best waste are counted from 1, so that the quotient is
-/// between 1 and 2, whatever there is. Time is the finish in both algorithms: 6.26 divides by an earliest start, which is 0 for the first tasks,
+/// Equation 6.18 computes waste as the share of memory in use *less* the task's own share. Made
+/// small, as 6.19 wants it, that prefers the emptiest device, while 6.6 and 6.7 want little waste,
+/// that is full devices; it can be negative or zero, and 6.21 divides by it. Here waste
+/// is what stays unused when the task is there ([`Space::waste`]), and both waste and best waste
+/// are counted from 1, so that the quotient is between 1 and 2, whatever there is. Time is the
+/// finish in both algorithms: 6.26 divides by an earliest start, which is 0 for the first tasks,
 /// and on devices of the same speed both order alike.
 #[must_use]
 pub fn blend(lambda: f64, (time, best_time): (Time, Time), (waste, best_waste): (f64, f64)) -> f64 {

@@ -1,4 +1,5 @@
-//! A graph from what tasks were seen to read and write, in an order in which they may run one after the other.
+//! A graph from what tasks were seen to read and write, in an order in which they may run one after
+//! the other.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -55,8 +56,9 @@ pub struct Record {
 }
 
 impl Record {
-    /// The task with this number, which has none yet, begins: after all that it reads from, and before all that reads from it. `scratch` is
-    /// what it needs besides `uses`. Input that no task wrote counts as scratch.
+    /// The task with this number, which has none yet, begins: after all that it reads from, and
+    /// before all that reads from it. `scratch` is what it needs besides `uses`. Input that no
+    /// task wrote counts as scratch.
     pub fn begin(&mut self, number: usize, name: &str, scratch: u64, uses: &[Use]) {
         if self.tasks.len() <= number {
             self.tasks.resize(number + 1, None);
@@ -132,6 +134,9 @@ mod tests {
         assert_eq!(edges, [(0, 1, 20), (0, 2, 0), (0, 4, 90), (2, 1, 10), (2, 4, 10), (4, 5, 100)]);
         let kept: Vec<_> = graph.tasks().iter().map(|t| (t.keeps, t.scratch)).collect();
         assert_eq!(kept, [(100, 17), (1, 0), (10, 0), (0, 0), (100, 0), (0, 20)]);
-        assert_eq!((graph.tasks()[1].costs[0], graph.tasks()[3].name.as_str(), record.begun()), (17.0, "-", 5));
+        assert_eq!(
+            (graph.tasks()[1].costs[0], graph.tasks()[3].name.as_str(), record.begun()),
+            (17.0, "-", 5)
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! The judge of schedules: replays one in time, from the graph alone, and finds whatever is wrong with it. Shares no code with
-//! those who make schedules ([`crate::space`]), except for what a task needs for how long, which is told there.
+//! The judge of schedules: replays one in time, from the graph alone, and finds whatever is wrong
+//! with it. Shares no code with those who make schedules ([`crate::space`]), except for what a task
+//! needs for how long, which is told there.
 
 use crate::Time;
 use crate::graph::{Graph, Machine, Schedule};
@@ -10,8 +11,8 @@ use crate::space::until;
 pub struct Outcome {
     /// When the last task ends.
     pub makespan: Time,
-    /// Of a device's memory, the share that nobody uses when a task starts there, on average over the tasks; 1 on devices without
-    /// a limit.
+    /// Of a device's memory, the share that nobody uses when a task starts there, on average over
+    /// the tasks; 1 on devices without a limit.
     pub waste: f64,
     /// Per device: the most bytes in use at one time.
     pub peaks: Vec<u64>,
@@ -107,7 +108,12 @@ fn memory(graph: &Graph, machine: &Machine, schedule: &Schedule) -> Vec<Vec<(Tim
         for edge in graph.before(task) {
             let from = schedule.0[edge.from].device;
             if from != own.device {
-                uses(own.device, own.start.saturating_sub(machine.transfer(edge.bytes, from, own.device)), own.finish, edge.bytes);
+                uses(
+                    own.device,
+                    own.start.saturating_sub(machine.transfer(edge.bytes, from, own.device)),
+                    own.finish,
+                    edge.bytes,
+                );
             }
         }
     }

@@ -1,14 +1,16 @@
-//! Runs a graph in virtual time: whoever plans is taken at its word, all others are asked whenever a task becomes ready.
+//! Runs a graph in virtual time: whoever plans is taken at its word, all others are asked whenever
+//! a task becomes ready.
 //!
-//! A ready task that fits nowhere waits until something has ended. A device runs what it was given in the order of giving; copies are made
-//! just before. Nobody who is asked knows what comes later, so the memory that a task leaves for others stays in use until they have been placed.
+//! A ready task that fits nowhere waits until something has ended. A device runs what it was given
+//! in the order of giving; copies are made just before. Nobody who is asked knows what comes later,
+//! so the memory that a task leaves for others stays in use until they have been placed.
 
 use std::collections::BTreeSet;
 
+use crate::Time;
 use crate::graph::{Graph, Machine, NoRoom, Placed, Schedule};
 use crate::policy::{Policy, Request, View};
 use crate::space::Space;
-use crate::Time;
 
 /// The schedule that comes of it.
 ///
@@ -37,7 +39,15 @@ impl<'a> Running<'a> {
     fn new(graph: &'a Graph, machine: &'a Machine) -> Self {
         let missing: Vec<usize> = (0..graph.len()).map(|t| graph.before(t).count()).collect();
         let ready = (0..graph.len()).filter(|&t| missing[t] == 0).map(|t| (0, t)).collect();
-        Self { graph, machine, space: Space::new(graph, machine), ready, ends: BTreeSet::new(), missing, now: 0 }
+        Self {
+            graph,
+            machine,
+            space: Space::new(graph, machine),
+            ready,
+            ends: BTreeSet::new(),
+            missing,
+            now: 0,
+        }
     }
 
     fn run(mut self, policy: &mut dyn Policy) -> Result<Schedule, NoRoom> {
@@ -69,9 +79,12 @@ impl<'a> Running<'a> {
 
     fn place_ready(&mut self, policy: &mut dyn Policy) {
         for (since, task) in self.ready.clone() {
-            let places: Vec<Option<Placed>> = (0..self.machine.devices.len()).map(|d| self.place(task, d)).collect();
+            let places: Vec<Option<Placed>> =
+                (0..self.machine.devices.len()).map(|d| self.place(task, d)).collect();
             let views: Vec<View> = (0..places.len()).map(|d| self.view(task, d, places[d])).collect();
-            if let Some(place) = policy.choose(Request { task: Some(task) }, &views).and_then(|device| places[device]) {
+            if let Some(place) =
+                policy.choose(Request { task: Some(task) }, &views).and_then(|device| places[device])
+            {
                 self.ready.remove(&(since, task));
                 self.space.put(task, place);
                 self.ends.insert((place.finish, task));
@@ -81,7 +94,11 @@ impl<'a> Running<'a> {
 
     fn bring(&self, task: usize, device: usize) -> Time {
         let from = |writer: usize| self.space.placed[writer].map_or(device, |p| p.device);
-        self.graph.before(task).map(|e| self.machine.transfer(e.bytes, from(e.from), device)).max().unwrap_or(0)
+        self.graph
+            .before(task)
+            .map(|e| self.machine.transfer(e.bytes, from(e.from), device))
+            .max()
+            .unwrap_or(0)
     }
 
     /// Behind what the device has, if there is room.

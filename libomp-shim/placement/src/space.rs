@@ -1,16 +1,20 @@
-//! A device while a schedule is made: when it is busy, and how much of its memory is in use when ([`Space`]).
+//! A device while a schedule is made: when it is busy, and how much of its memory is in use when
+//! ([`Space`]).
 //!
 //! What a task needs:
 //!
-//! * a copy of what it reads from other devices: from the copy's beginning, just before the task, to the task's end;
+//! * a copy of what it reads from other devices: from the copy's beginning, just before the task,
+//!   to the task's end;
 //! * its scratch memory, from its start to its end;
-//! * what it leaves for others, from its start until the last of them has ended (on the same device, where it is read in place) or begun (elsewhere,
-//!   where a copy has been made).
+//! * what it leaves for others, from its start until the last of them has ended (on the same
+//!   device, where it is read in place) or begun (elsewhere, where a copy has been made).
 //!
-//! The last one is open while a reader is not placed. Algorithms 6 and 7 of XSCALA take a running sum instead: they subtract a task's memory
-//! when it is mapped, and add it again as soon as its last reader is *mapped*. That reader runs later, and tasks mapped next may be
-//! put before it in time, where the memory is still in use: a device then exceeds its limit (`tests::the_literal_sum_exceeds_the_limit`). Here
-//! memory is a function of time, and a task is put only where it fits from its start on.
+//! The last one is open while a reader is not placed. Algorithms 6 and 7 of XSCALA take a running
+//! sum instead: they subtract a task's memory when it is mapped, and add it again as soon as its
+//! last reader is *mapped*. That reader runs later, and tasks mapped next may be put before it in
+//! time, where the memory is still in use: a device then exceeds its limit
+//! (`tests::the_literal_sum_exceeds_the_limit`). Here memory is a function of time, and a task is
+//! put only where it fits from its start on.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +56,9 @@ impl Line {
 
     /// Is there room for all the pieces, in a memory of this size?
     fn fits(&self, pieces: &[Piece], limit: u64) -> bool {
-        let Some(first) = pieces.iter().map(|p| p.begin).min().filter(|_| limit < u64::MAX) else { return true };
+        let Some(first) = pieces.iter().map(|p| p.begin).min().filter(|_| limit < u64::MAX) else {
+            return true;
+        };
         let mut own: Vec<(Time, i128)> = Vec::with_capacity(2 * pieces.len());
         for piece in pieces.iter().filter(|p| p.begin < p.end) {
             own.push((piece.begin, i128::from(piece.bytes)));
@@ -92,7 +98,12 @@ impl<'a> Space<'a> {
     /// Nothing placed yet.
     #[must_use]
     pub fn new(graph: &'a Graph, machine: &'a Machine) -> Self {
-        Self { graph, machine, lines: vec![Line::default(); machine.devices.len()], placed: vec![None; graph.len()] }
+        Self {
+            graph,
+            machine,
+            lines: vec![Line::default(); machine.devices.len()],
+            placed: vec![None; graph.len()],
+        }
     }
 
     /// When a task's data can be on a device, if all that it waits for is placed.
@@ -111,13 +122,17 @@ impl<'a> Space<'a> {
         self.lines[device].last_end()
     }
 
-    /// What the task needs on the device if it starts at `start` and its readers are not placed yet.
+    /// What the task needs on the device if it starts at `start` and its readers are not placed
+    /// yet.
     #[must_use]
     pub fn pieces(&self, task: usize, device: usize, start: Time) -> Vec<Piece> {
         let what = &self.graph.tasks()[task];
         let finish = start + self.machine.cost(what, device);
         let until = if self.graph.after(task).next().is_some() { NEVER } else { finish };
-        let mut pieces = vec![Piece { begin: start, end: finish, bytes: what.scratch }, Piece { begin: start, end: until, bytes: what.keeps }];
+        let mut pieces = vec![
+            Piece { begin: start, end: finish, bytes: what.scratch },
+            Piece { begin: start, end: until, bytes: what.keeps },
+        ];
         for edge in self.graph.before(task) {
             let from = self.placed[edge.from].map_or(device, |p| p.device);
             if from != device {
@@ -133,7 +148,8 @@ impl<'a> Space<'a> {
     pub fn fits(&self, task: usize, device: usize, start: Time) -> bool {
         let line = &self.lines[device];
         let finish = start + self.machine.cost(&self.graph.tasks()[task], device);
-        line.is_idle(start, finish) && line.fits(&self.pieces(task, device, start), self.machine.devices[device].memory)
+        line.is_idle(start, finish)
+            && line.fits(&self.pieces(task, device, start), self.machine.devices[device].memory)
     }
 
     /// The first time from `from` on at which the task can start there; `None`: never.
@@ -141,11 +157,18 @@ impl<'a> Space<'a> {
     pub fn earliest(&self, task: usize, device: usize, from: Time) -> Option<Placed> {
         let from = from.max(self.data_ready(task, device));
         let line = &self.lines[device];
-        // A start that could not be earlier: now, when something ends, or when memory is given back, before or after the copies.
-        let ahead: Vec<Time> = self.pieces(task, device, NEVER / 2).iter().map(|p| NEVER / 2 - p.begin.min(NEVER / 2)).collect();
+        // A start that could not be earlier: now, when something ends, or when memory is given
+        // back, before or after the copies.
+        let ahead: Vec<Time> =
+            self.pieces(task, device, NEVER / 2).iter().map(|p| NEVER / 2 - p.begin.min(NEVER / 2)).collect();
         let ends = line.busy.iter().map(|b| b.1);
-        let freed = line.changes.iter().filter(|(at, change)| **change < 0 && **at < NEVER / 2).map(|(&at, _)| at);
-        let mut starts: Vec<Time> = freed.flat_map(|at| ahead.iter().map(move |a| at + a)).chain(ends).filter(|&t| t > from).collect();
+        let freed =
+            line.changes.iter().filter(|(at, change)| **change < 0 && **at < NEVER / 2).map(|(&at, _)| at);
+        let mut starts: Vec<Time> = freed
+            .flat_map(|at| ahead.iter().map(move |a| at + a))
+            .chain(ends)
+            .filter(|&t| t > from)
+            .collect();
         starts.push(from);
         starts.sort_unstable();
         starts.dedup();
@@ -153,7 +176,8 @@ impl<'a> Space<'a> {
         Some(Placed { device, start, finish: start + self.machine.cost(&self.graph.tasks()[task], device) })
     }
 
-    /// The share of the device's memory that nobody uses when the task has started, 1 where memory has no limit.
+    /// The share of the device's memory that nobody uses when the task has started, 1 where memory
+    /// has no limit.
     #[must_use]
     pub fn waste(&self, task: usize, at: Placed) -> f64 {
         let limit = self.machine.devices[at.device].memory;
@@ -183,7 +207,11 @@ impl<'a> Space<'a> {
     /// If all readers of the task are placed, its data end with the last of them.
     fn close(&mut self, writer: usize) {
         let Some(own) = self.placed[writer] else { return };
-        let ends: Option<Vec<Time>> = self.graph.after(writer).map(|edge| self.placed[edge.to].map(|reader| until(own, reader))).collect();
+        let ends: Option<Vec<Time>> = self
+            .graph
+            .after(writer)
+            .map(|edge| self.placed[edge.to].map(|reader| until(own, reader)))
+            .collect();
         if let Some(end) = ends.and_then(|all| all.into_iter().max()) {
             let bytes = self.graph.tasks()[writer].keeps;
             let (end, changes) = (end.max(own.finish), &mut self.lines[own.device].changes);

@@ -1,26 +1,38 @@
-//! Stealing between devices: regions that wait where they were created, and devices that ask for them (TagHit §5.6.2).
+//! Stealing between devices: regions that wait where they were created, and devices that ask for
+//! them (TagHit §5.6.2).
 //!
-//! A region that was placed on a device does not go there at once if as many as it can use are under way to it. It waits in the [`Queue`] of
-//! its *origin*, the process that created it and has its data. A device with little to do asks an origin for regions that wait for
-//! others: the origin changes their device, which is all that stealing is. So a region is in one queue from the choice of its device to its
-//! launch, nothing has been copied for it, and its results come back as those of any region.
+//! A region that was placed on a device does not go there at once if as many as it can use are
+//! under way to it. It waits in the [`Queue`] of its *origin*, the process that created it and has
+//! its data. A device with little to do asks an origin for regions that wait for others: the origin
+//! changes their device, which is all that stealing is. So a region is in one queue from the choice
+//! of its device to its launch, nothing has been copied for it, and its results come back as those
+//! of any region.
 //!
-//! *Depths.* A region may create regions, and wait for them. Regions under way therefore hold back only those of the same depth of nesting:
-//! those of the greatest depth wait for nobody, end, and let others of their depth begin; then those of the depth before end, and so on. With one
-//! window for all depths regions that wait for their own could fill it (`mpi-bridge/tests/model_steal.rs` shows both).
+//! *Depths.* A region may create regions, and wait for them. Regions under way therefore hold back
+//! only those of the same depth of nesting: those of the greatest depth wait for nobody, end, and
+//! let others of their depth begin; then those of the depth before end, and so on. With one
+//! window for all depths regions that wait for their own could fill it
+//! (`mpi-bridge/tests/model_steal.rs` shows both).
 //!
-//! *Word of work.* A [`Thief`] that knows of an origin with work asks there; otherwise it asks anybody, once ([`PATIENCE`]). Word of work ([`Tip`]) comes along with regions, with
-//! answers to steals in vain, and to those that are *told*: who had nothing to give keeps the thief's name, and tells it once when
-//! regions wait again, with itself or with an origin that it hears of. Where nobody has left a name lifelines are told, seldom ([`Place`]), so that also ranks hear of work that have never
-//! had any. A told rank gets a region if it is in time, and with it word of those that still wait, which it passes on.
+//! *Word of work.* A [`Thief`] that knows of an origin with work asks there; otherwise it asks
+//! anybody, once ([`PATIENCE`]). Word of work ([`Tip`]) comes along with regions, with answers to
+//! steals in vain, and to those that are *told*: who had nothing to give keeps the thief's name,
+//! and tells it once when regions wait again, with itself or with an origin that it hears of. Where
+//! nobody has left a name lifelines are told, seldom ([`Place`]), so that also ranks hear of work
+//! that have never had any. A told rank gets a region if it is in time, and with it word of those
+//! that still wait, which it passes on.
 //!
-//! *Silence.* A thief asks when a region has ended, when it was told that regions wait somewhere, and again after an answer; never by
-//! itself. After aborted steals in a row it asks no more until a region or word of work comes; and word is told only when regions come, begin to wait or begin, or is what is left
-//! of such word, halved. So ranks without work send nothing, and the end of the program can be found.
+//! *Silence.* A thief asks when a region has ended, when it was told that regions wait somewhere,
+//! and again after an answer; never by itself. After aborted steals in a row it asks no more until
+//! a region or word of work comes; and word is told only when regions come, begin to wait or begin,
+//! or is what is left of such word, halved. So ranks without work send nothing, and the end of the
+//! program can be found.
 //!
-//! Rejected: sending regions from rank to rank as TagHit does (data would have to follow, and results find their way back through who
-//! had them in between), asking at intervals (an idle cluster would never fall silent), and more patience instead of word (16 tries where few have work bring most of what there is to
-//! be had, and 20 aborted steals for each successful one where all have the same).
+//! Rejected: sending regions from rank to rank as TagHit does (data would have to follow, and
+//! results find their way back through who had them in between), asking at intervals (an idle
+//! cluster would never fall silent), and more patience instead of word (16 tries where few have
+//! work bring most of what there is to be had, and 20 aborted steals for each successful one where
+//! all have the same).
 
 mod names;
 mod thief;
@@ -99,8 +111,8 @@ impl<T> Queue<T> {
         &mut self.under_way[device]
     }
 
-    /// A region of this depth, which is below [`DEPTHS`], was placed on `device`, which can use `window` regions at a time. It is given back if
-    /// it begins now; otherwise it waits.
+    /// A region of this depth, which is below [`DEPTHS`], was placed on `device`, which can use
+    /// `window` regions at a time. It is given back if it begins now; otherwise it waits.
     pub fn admit(&mut self, device: usize, depth: usize, window: u32, region: T) -> Option<T> {
         let before = self.waiting.iter().any(|w| w.device == device && w.depth == depth);
         let under_way = &mut self.row(device)[depth];
@@ -133,10 +145,17 @@ impl<T> Queue<T> {
         *under_way = under_way.saturating_sub(1);
     }
 
-    /// `thief` asks. If none waits for itself it gets the newest of those that wait for other devices: the oldest ones are next there. `carry`
-    /// carries a region over, and says no where it cannot go there. At least one region begins if any is the thief's, whatever its window
-    /// is: it has asked because it has time. A thief that gets nothing is remembered.
-    pub fn steal(&mut self, thief: usize, amount: Amount, window: u32, mut carry: impl FnMut(&mut T) -> bool) -> Stolen<T> {
+    /// `thief` asks. If none waits for itself it gets the newest of those that wait for other
+    /// devices: the oldest ones are next there. `carry` carries a region over, and says no
+    /// where it cannot go there. At least one region begins if any is the thief's, whatever its
+    /// window is: it has asked because it has time. A thief that gets nothing is remembered.
+    pub fn steal(
+        &mut self,
+        thief: usize,
+        amount: Amount,
+        window: u32,
+        mut carry: impl FnMut(&mut T) -> bool,
+    ) -> Stolen<T> {
         let others = self.waiting.iter().filter(|w| w.device != thief).count();
         let most = match amount {
             _ if others < self.waiting.len() => 0,
@@ -171,12 +190,14 @@ impl<T> Queue<T> {
         self.names.leave(thief);
     }
 
-    /// A region has begun to wait, or one has begun while others wait: who is to be told of them, if anybody.
+    /// A region has begun to wait, or one has begun while others wait: who is to be told of them,
+    /// if anybody.
     pub fn announce(&mut self, place: Place) -> Option<usize> {
         if self.waiting.is_empty() { None } else { self.names.next(place, [None; 2]) }
     }
 
-    /// Regions wait with another origin, which is this device if it is one: who is to be told of them, if anybody.
+    /// Regions wait with another origin, which is this device if it is one: who is to be told of
+    /// them, if anybody.
     pub fn passes_on(&mut self, place: Place, origin: Option<usize>) -> Option<usize> {
         self.names.next(place, [place.device, origin])
     }
@@ -186,7 +207,8 @@ impl<T> Queue<T> {
 mod tests {
     use super::*;
 
-    /// A queue whose windows, of one region each, are taken, and in which these regions wait: device and name.
+    /// A queue whose windows, of one region each, are taken, and in which these regions wait:
+    /// device and name.
     fn queue(waiting: &[(usize, char)]) -> Queue<char> {
         let mut queue = Queue::default();
         for device in 0..4 {
@@ -225,7 +247,11 @@ mod tests {
         assert_eq!(stolen, Stolen { taken: 3, begin: vec!['c'] }, "one was under way, so one begins");
         q.ended(2, 0);
         assert_eq!((q.next(2, 0, 2), q.next(2, 0, 2)), (Some('d'), None));
-        assert_eq!(q.steal(3, Amount::Half, 1, |_| true), Stolen { taken: 2, begin: vec!['b'] }, "over its window: b and e");
+        assert_eq!(
+            q.steal(3, Amount::Half, 1, |_| true),
+            Stolen { taken: 2, begin: vec!['b'] },
+            "over its window: b and e"
+        );
         assert_eq!(q.len(), 2);
     }
 
@@ -236,7 +262,11 @@ mod tests {
         assert_eq!(q.steal(2, Amount::Half, 1, |_| false).taken, 0, "none can go there");
         assert_eq!(q.steal(2, Amount::One, 1, |&mut r| r == 'a'), Stolen { taken: 1, begin: vec!['a'] });
         assert_eq!(q.admit(0, 0, 1, 'c'), None);
-        assert_eq!(q.steal(1, Amount::Half, 1, |_| true), Stolen { taken: 1, begin: vec!['b'] }, "what waits for itself first");
+        assert_eq!(
+            q.steal(1, Amount::Half, 1, |_| true),
+            Stolen { taken: 1, begin: vec!['b'] },
+            "what waits for itself first"
+        );
         assert_eq!(q.steal(1, Amount::Half, 1, |_| true), Stolen { taken: 1, begin: vec!['c'] });
         assert_eq!(q.steal(1, Amount::Half, 1, |_| true).taken, 0);
     }
@@ -251,7 +281,11 @@ mod tests {
         assert_eq!(q.announce(place), None, "nothing waits");
         assert_eq!(q.admit(0, 0, 1, 'a'), None);
         assert_eq!([q.announce(place), q.announce(place)], [Some(3), Some(2)]);
-        assert_eq!([q.announce(place), q.announce(place)], [Some(1), None], "then a lifeline, and not each time");
+        assert_eq!(
+            [q.announce(place), q.announce(place)],
+            [Some(1), None],
+            "then a lifeline, and not each time"
+        );
     }
 
     #[test]

@@ -13,8 +13,12 @@ use crate::{Time, heft, insertion, simulate};
 const GRAPHS: u64 = 1000;
 
 fn policies() -> Vec<Box<dyn Policy>> {
-    let names = ["least", "rrmc", "estmc", "heftmc:lambda=0.7", "heftmc", "ishmc:lambda=0.7", "ishmc:lambda=0"];
-    names.iter().map(|name| name.parse::<Choice>().expect("a policy").policy().expect("one of ours")).collect()
+    let names =
+        ["least", "rrmc", "estmc", "heftmc:lambda=0.7", "heftmc", "ishmc:lambda=0.7", "ishmc:lambda=0"];
+    names
+        .iter()
+        .map(|name| name.parse::<Choice>().expect("a policy").policy().expect("one of ours"))
+        .collect()
 }
 
 fn ample(machine: &Machine) -> Machine {
@@ -28,9 +32,16 @@ fn no_device_ever_exceeds_its_limit() {
         let (graph, machine) = random(seed);
         for mut policy in policies() {
             match simulate::run(&graph, &machine, &mut *policy) {
-                Ok(schedule) => drop(replay(&graph, &machine, &schedule).unwrap_or_else(|f| panic!("{seed} {}: {f:?}", policy.name()))),
+                Ok(schedule) => drop(
+                    replay(&graph, &machine, &schedule)
+                        .unwrap_or_else(|f| panic!("{seed} {}: {f:?}", policy.name())),
+                ),
                 Err(NoRoom { .. }) => {
-                    assert!(seed % 2 == 1, "seed {seed}, {}: a device without a limit takes everything", policy.name());
+                    assert!(
+                        seed % 2 == 1,
+                        "seed {seed}, {}: a device without a limit takes everything",
+                        policy.name()
+                    );
                     refused += 1;
                 }
             }
@@ -53,7 +64,8 @@ fn the_examples_keep_their_limits_too() {
     ];
     for (graph, machine) in cases {
         for mut policy in policies() {
-            let schedule = simulate::run(&graph, &machine, &mut *policy).unwrap_or_else(|e| panic!("{}: {e}", policy.name()));
+            let schedule = simulate::run(&graph, &machine, &mut *policy)
+                .unwrap_or_else(|e| panic!("{}: {e}", policy.name()));
             replay(&graph, &machine, &schedule).unwrap_or_else(|f| panic!("{}: {f:?}", policy.name()));
         }
     }
@@ -120,9 +132,13 @@ fn plain_ish(graph: &Graph, machine: &Machine) -> Schedule {
         order.iter().copied().filter(|&t| ready(t)).collect()
     };
     while let Some(&task) = list(&placed).first() {
-        let start = |t: usize, d: usize, placed: &[Option<Placed>], from: Time| from.max(arrival(graph, machine, placed, t, d));
+        let start = |t: usize, d: usize, placed: &[Option<Placed>], from: Time| {
+            from.max(arrival(graph, machine, placed, t, d))
+        };
         let cost = |t: usize, d: usize| machine.cost(&graph.tasks()[t], d);
-        let device = (0..count).min_by_key(|&d| start(task, d, &placed, free_at[d]) + cost(task, d)).expect("a device");
+        let device = (0..count)
+            .min_by_key(|&d| start(task, d, &placed, free_at[d]) + cost(task, d))
+            .expect("a device");
         let (begin, at) = (free_at[device], start(task, device, &placed, free_at[device]));
         let waiting: Vec<usize> = list(&placed).split_off(1);
         placed[task] = Some(Placed { device, start: at, finish: at + cost(task, device) });
@@ -150,14 +166,19 @@ fn with_ample_memory_and_time_alone_it_is_ish() {
     for seed in 0..GRAPHS {
         let (graph, machine) = random(seed);
         let machine = ample(&machine);
-        assert_eq!(insertion::schedule(&graph, &machine, 1.0), Ok(plain_ish(&graph, &machine)), "seed {seed}");
+        assert_eq!(
+            insertion::schedule(&graph, &machine, 1.0),
+            Ok(plain_ish(&graph, &machine)),
+            "seed {seed}"
+        );
     }
 }
 
 /// Algorithm 6 to the letter: a running sum per device, given back when the last reader is mapped.
 fn literal(graph: &Graph, machine: &Machine) -> Option<Schedule> {
     let need = |t: usize, d: usize, placed: &[Option<Placed>]| -> u64 {
-        let copies = graph.before(t).filter(|e| placed[e.from].is_some_and(|p| p.device != d)).map(|e| e.bytes);
+        let copies =
+            graph.before(t).filter(|e| placed[e.from].is_some_and(|p| p.device != d)).map(|e| e.bytes);
         graph.tasks()[t].keeps + graph.tasks()[t].scratch + copies.sum::<u64>()
     };
     let mut left: Vec<u64> = machine.devices.iter().map(|d| d.memory).collect();
@@ -165,7 +186,8 @@ fn literal(graph: &Graph, machine: &Machine) -> Option<Schedule> {
     let (mut placed, mut taken) = (vec![None; graph.len()], vec![0; graph.len()]);
     for task in graph.by_rank(machine) {
         let fitting = (0..left.len()).filter(|&d| left[d] >= need(task, d, &placed));
-        let place: Placed = fitting.map(|d| gap(graph, machine, &placed, task, d)).min_by_key(|p| p.finish)?;
+        let place: Placed =
+            fitting.map(|d| gap(graph, machine, &placed, task, d)).min_by_key(|p| p.finish)?;
         taken[task] = need(task, place.device, &placed);
         left[place.device] -= taken[task];
         placed[task] = Some(place);
@@ -186,7 +208,8 @@ fn the_literal_sum_exceeds_the_limit() {
         let (graph, machine) = random(seed);
         if let Some(schedule) = literal(&graph, &machine) {
             complete += 1;
-            exceeding += usize::from(matches!(replay(&graph, &machine, &schedule), Err(Fault::Memory { .. })));
+            exceeding +=
+                usize::from(matches!(replay(&graph, &machine, &schedule), Err(Fault::Memory { .. })));
         }
     }
     println!("algorithm 6 to the letter: {complete} schedules, {exceeding} of them exceed a limit");
@@ -221,7 +244,9 @@ fn less_weight_on_time_wastes_less_memory() {
     let (mut time, mut waste) = ([0.0; 2], [0.0; 2]);
     for seed in (1..GRAPHS).step_by(2) {
         let (graph, machine) = random(seed);
-        let machine = Machine::new(machine.devices.iter().map(|d| Device { memory: 8 * d.memory, ..d.clone() }).collect());
+        let machine = Machine::new(
+            machine.devices.iter().map(|d| Device { memory: 8 * d.memory, ..d.clone() }).collect(),
+        );
         for (at, lambda) in [1.0, 0.3].into_iter().enumerate() {
             let outcome = outcome(&graph, &machine, &mut Planned::heft(lambda));
             time[at] += outcome.makespan as f64;
@@ -253,13 +278,20 @@ fn the_earliest_start_sees_the_queue() {
     let busy = View { wait: 100, bring: 0, room: 1, ..View::default() };
     let idle = View { wait: 0, bring: 20, room: 1, ..View::default() };
     assert_eq!(EarliestStart::default().choose(Request::default(), &[busy, idle]), Some(1));
-    assert_eq!(EarliestStart::default().choose(Request::default(), &[View { wait: 10, ..busy }, idle]), Some(0));
-    assert_eq!(EarliestStart::default().choose(Request::default(), &[busy, View { need: 2, ..idle }]), Some(0));
+    assert_eq!(
+        EarliestStart::default().choose(Request::default(), &[View { wait: 10, ..busy }, idle]),
+        Some(0)
+    );
+    assert_eq!(
+        EarliestStart::default().choose(Request::default(), &[busy, View { need: 2, ..idle }]),
+        Some(0)
+    );
 }
 
 #[test]
 fn turns_skip_who_has_no_room() {
-    let (room, none) = (View { need: 1, room: 1, ..View::default() }, View { need: 2, room: 1, ..View::default() });
+    let (room, none) =
+        (View { need: 1, room: 1, ..View::default() }, View { need: 2, room: 1, ..View::default() });
     let mut turns = RoundRobin::default();
     let chosen: Vec<_> = (0..4).map(|_| turns.choose(Request::default(), &[room, none, room])).collect();
     assert_eq!(chosen, [Some(0), Some(2), Some(0), Some(2)]);
@@ -271,10 +303,22 @@ fn least_loaded_weighs_data_against_time() {
     let view = |wait, bring| View { wait, bring, moves: bring, room: 1, ..View::default() };
     let choose = |views: &[View]| LeastLoaded::default().choose(Request::default(), views);
     assert_eq!(choose(&[view(100, 0), view(0, 0)]), Some(1));
-    assert_eq!([choose(&[view(100, 0), view(0, 60)]), choose(&[view(100, 0), view(0, 70)])], [Some(1), Some(0)], "copies count half once more");
+    assert_eq!(
+        [choose(&[view(100, 0), view(0, 60)]), choose(&[view(100, 0), view(0, 70)])],
+        [Some(1), Some(0)],
+        "copies count half once more"
+    );
     let many = View { running: 9, ..view(10, 0) };
-    assert_eq!(choose(&[View { running: 1, ..view(100, 0) }, many]), Some(1), "time counts, not how many there are");
-    assert_eq!(choose(&[View { cost: 50, ..view(0, 0) }, View { cost: 20, ..view(20, 0) }]), Some(1), "a faster device, though it is busy");
+    assert_eq!(
+        choose(&[View { running: 1, ..view(100, 0) }, many]),
+        Some(1),
+        "time counts, not how many there are"
+    );
+    assert_eq!(
+        choose(&[View { cost: 50, ..view(0, 0) }, View { cost: 20, ..view(20, 0) }]),
+        Some(1),
+        "a faster device, though it is busy"
+    );
     assert_eq!(choose(&[view(100, 0), View { need: 2, ..view(0, 0) }]), Some(0), "no room");
     assert_eq!(choose(&[view(0, 0), View { present: 1, ..view(0, 0) }]), Some(1));
     assert_eq!(choose(&[View { present: 1, ..view(0, 0) }, View { near: 1, ..view(0, 0) }]), Some(1));
@@ -282,7 +326,8 @@ fn least_loaded_weighs_data_against_time() {
 
 #[test]
 fn least_loaded_leaves_a_chain_where_it_is() {
-    // What it waits for ends in 100, on the first device, which has nothing else to do; the others have nothing at all.
+    // What it waits for ends in 100, on the first device, which has nothing else to do; the others
+    // have nothing at all.
     let home = View { wait: 100, bring: 100, near: 1, room: 1, ..View::default() };
     let idle = View { wait: 0, bring: 101, moves: 1, room: 1, ..View::default() };
     let mut least = LeastLoaded::default();
@@ -291,14 +336,20 @@ fn least_loaded_leaves_a_chain_where_it_is() {
     }
     // Nor if copies take no time.
     let free = View { bring: 100, moves: 0, ..idle };
-    assert_eq!((0..3).map(|_| least.choose(Request::default(), &[free, free, home])).collect::<Vec<_>>(), [Some(2); 3]);
+    assert_eq!(
+        (0..3).map(|_| least.choose(Request::default(), &[free, free, home])).collect::<Vec<_>>(),
+        [Some(2); 3]
+    );
 }
 
 #[test]
 fn who_takes_tasks_from_others_gains_by_it() {
     let late = View { wait: 100, cost: 10, room: 1, ..View::default() };
     let idle = View { bring: 40, moves: 40, cost: 10, room: 1, ..View::default() };
-    assert_eq!((late.gain(&idle), idle.gain(&late), late.gain(&View { need: 2, ..idle })), (Some(40), None, None));
+    assert_eq!(
+        (late.gain(&idle), idle.gain(&late), late.gain(&View { need: 2, ..idle })),
+        (Some(40), None, None)
+    );
     assert_eq!(late.gain(&late), None, "nothing gained");
     assert!(idle.is_hasty(&[late, idle]) && !late.is_hasty(&[late, idle]), "it would leave its data");
 }
@@ -315,24 +366,34 @@ fn the_judge_finds_each_fault() {
     let fine = judge(120, &[(0, 0, 1000), (0, 1000, 2000)]).expect("fine");
     assert_eq!((fine.makespan, &fine.peaks[..], fine.moved), (2000, &[120, 0][..], 0));
     assert!((fine.waste - 0.25).abs() < 1e-9, "60 of 120, then all: {}", fine.waste);
-    assert_eq!(judge(119, &[(0, 0, 1000), (0, 1000, 2000)]), Err(Fault::Memory { device: 0, at: 1000, used: 120 }));
+    assert_eq!(
+        judge(119, &[(0, 0, 1000), (0, 1000, 2000)]),
+        Err(Fault::Memory { device: 0, at: 1000, used: 120 })
+    );
     assert_eq!(judge(120, &[(0, 0, 1000), (1, 1000, 2000)]), Err(Fault::TooEarly { writer: 0, reader: 1 }));
     let far = judge(120, &[(0, 0, 1000), (1, 3060, 4060)]).expect("fine");
     assert_eq!((&far.peaks[..], far.moved), (&[60, 120][..], 60));
     assert_eq!(judge(120, &[(0, 0, 999), (0, 1000, 2000)]), Err(Fault::Length(0)));
     assert_eq!(judge(120, &[(0, 0, 1000), (2, 9000, 10000)]), Err(Fault::Incomplete));
     let apart = Graph::new(vec![alone(0, 0), alone(0, 0)], vec![]).expect("right");
-    let both = Schedule(vec![Placed { device: 0, start: 0, finish: 1000 }, Placed { device: 0, start: 999, finish: 1999 }]);
+    let both = Schedule(vec![
+        Placed { device: 0, start: 0, finish: 1000 },
+        Placed { device: 0, start: 999, finish: 1999 },
+    ]);
     assert_eq!(replay(&apart, &machine(1), &both), Err(Fault::Together(0, 1)));
 }
 
 #[test]
 fn names_are_read_as_they_are_shown() {
-    for name in ["least", "rrmc", "estmc", "heftmc:lambda=0.7", "ishmc:lambda=0", "manual:a/b", "library:./x.so"] {
+    for name in
+        ["least", "rrmc", "estmc", "heftmc:lambda=0.7", "ishmc:lambda=0", "manual:a/b", "library:./x.so"]
+    {
         assert_eq!(name.parse::<Choice>().map(|c| c.to_string()), Ok(name.into()));
     }
     assert_eq!("HEFTMC".parse(), Ok(Choice::Heft(1.0)));
-    for wrong in ["", "heft", "rrmc:2", "heftmc:0.5", "heftmc:lambda=1.5", "ishmc:lambda=nan", "manual", "library:"] {
+    for wrong in
+        ["", "heft", "rrmc:2", "heftmc:0.5", "heftmc:lambda=1.5", "ishmc:lambda=nan", "manual", "library:"]
+    {
         assert!(wrong.parse::<Choice>().is_err(), "{wrong}");
     }
 }

@@ -1,17 +1,23 @@
-//! How long tasks take: a running mean for each function and size of data ([`Times`]), and what a device has to do by it ([`Backlog`]).
+//! How long tasks take: a running mean for each function and size of data ([`Times`]), and what a
+//! device has to do by it ([`Backlog`]).
 //!
-//! A policy that counts tasks takes one of a second for as much as one of a microsecond. Tasks of one function whose data are about as large take about as long,
-//! as a rule, and on devices of one kind; so the mean is kept by these three. Of what has not run the nearest size of the same function tells, in proportion to the bytes; of a function of which
-//! nothing has, its data: so many bytes per nanosecond, as all functions made on average, or [`PACE`].
+//! A policy that counts tasks takes one of a second for as much as one of a microsecond. Tasks of
+//! one function whose data are about as large take about as long, as a rule, and on devices of one
+//! kind; so the mean is kept by these three. Of what has not run the nearest size of the same
+//! function tells, in proportion to the bytes; of a function of which nothing has, its data: so
+//! many bytes per nanosecond, as all functions made on average, or [`PACE`].
 
 use std::collections::BTreeMap;
 
 use crate::Time;
 
-/// Bytes per nanosecond (GB/s) that a task gets through, as long as none has ended, and what it takes at least.
+/// Bytes per nanosecond (GB/s) that a task gets through, as long as none has ended, and what it
+/// takes at least.
 ///
-/// So fast that copies take longer: as long as nothing is known, tasks stay where their data are unless they find a device idle. Rejected: as slow as a processor alone, since tasks that
-/// stream through their data were then moved away from them before the first one had ended, and stayed there.
+/// So fast that copies take longer: as long as nothing is known, tasks stay where their data are
+/// unless they find a device idle. Rejected: as slow as a processor alone, since tasks that
+/// stream through their data were then moved away from them before the first one had ended, and
+/// stayed there.
 pub const PACE: f64 = 100.0;
 /// See [`PACE`].
 pub const UNKNOWN: Time = 100_000;
@@ -83,10 +89,14 @@ impl Times {
         self.all.add(time, kind.bytes);
     }
 
-    /// Has the function run on such a device? Else its time is a guess, and whoever can wait with placing more such tasks does so.
+    /// Has the function run on such a device? Else its time is a guess, and whoever can wait with
+    /// placing more such tasks does so.
     #[must_use]
     pub fn knows(&self, kind: Kind) -> bool {
-        self.means.range((kind.function, kind.device, 0)..=(kind.function, kind.device, u8::MAX)).next().is_some()
+        self.means
+            .range((kind.function, kind.device, 0)..=(kind.function, kind.device, u8::MAX))
+            .next()
+            .is_some()
     }
 
     /// How many kinds have run: as long as that is the same, what is expected changes little.
@@ -98,7 +108,8 @@ impl Times {
     /// How long a task will take, as far as known.
     #[must_use]
     pub fn expected(&self, kind: Kind) -> Time {
-        let (key, of) = ((kind.function, kind.device, kind.class()), |class| (kind.function, kind.device, class));
+        let (key, of) =
+            ((kind.function, kind.device, kind.class()), |class| (kind.function, kind.device, class));
         if let Some(mean) = self.means.get(&key) {
             return mean.scaled(kind.bytes) as Time;
         }
@@ -106,17 +117,25 @@ impl Times {
         let above = self.means.range(key..=of(u8::MAX)).next();
         let distance = |(found, _): &(&(usize, u8, u8), &Mean)| found.2.abs_diff(kind.class());
         let near = below.into_iter().chain(above).min_by_key(distance);
-        let other = || if self.all.count == 0 { UNKNOWN as f64 + kind.bytes as f64 / PACE } else { self.all.scaled(kind.bytes) };
+        let other = || {
+            if self.all.count == 0 {
+                UNKNOWN as f64 + kind.bytes as f64 / PACE
+            } else {
+                self.all.scaled(kind.bytes)
+            }
+        };
         near.map_or_else(other, |(_, mean)| mean.scaled(kind.bytes)) as Time
     }
 }
 
-/// What a device has to do: what was placed there and has not ended, in time. All of it waits for nobody; else see [`crate::forecast`].
+/// What a device has to do: what was placed there and has not ended, in time. All of it waits for
+/// nobody; else see [`crate::forecast`].
 #[derive(Clone, Debug, Default)]
 pub struct Backlog {
     /// What has not begun.
     expected: Time,
-    /// Of tasks that run: how long they take together, how many there are, and the sum of the times when they began.
+    /// Of tasks that run: how long they take together, how many there are, and the sum of the times
+    /// when they began.
     running: Time,
     count: u64,
     begun: u128,
@@ -154,8 +173,10 @@ impl Backlog {
         self.begun = self.begun.saturating_sub(u128::from(began));
     }
 
-    /// How long it takes from now on, one task after the other. What has run longer than expected takes as long again as it is late, and a quarter of what was expected at least: such a
-    /// device is not idle. A quarter alone let tasks pile up where many late ones had been placed while nothing was known of them.
+    /// How long it takes from now on, one task after the other. What has run longer than expected
+    /// takes as long again as it is late, and a quarter of what was expected at least: such a
+    /// device is not idle. A quarter alone let tasks pile up where many late ones had been placed
+    /// while nothing was known of them.
     #[must_use]
     pub fn wait(&self, now: Time) -> Time {
         let passed = (u128::from(self.count) * u128::from(now)).saturating_sub(self.begun);
@@ -181,11 +202,18 @@ mod tests {
         }
         times.ended(kind(1, 100_000), 9_000);
         times.ended(kind(2, 1000), 70_000);
-        assert_eq!([times.expected(kind(1, 1000)), times.expected(kind(1, 100_000)), times.expected(kind(2, 1000))], [200, 9_000, 70_000]);
+        assert_eq!(
+            [times.expected(kind(1, 1000)), times.expected(kind(1, 100_000)), times.expected(kind(2, 1000))],
+            [200, 9_000, 70_000]
+        );
         assert_eq!(times.expected(kind(1, 1010)), 202, "about as large");
         assert_eq!(times.expected(kind(1, 2000)), 400, "in proportion to the nearest size");
         assert_eq!(times.expected(kind(1, 200_000)), 18_000);
-        assert_eq!(times.expected(Kind { device: 1, ..kind(1, 1000) }), times.expected(kind(3, 1000)), "another kind of device tells nothing");
+        assert_eq!(
+            times.expected(Kind { device: 1, ..kind(1, 1000) }),
+            times.expected(kind(3, 1000)),
+            "another kind of device tells nothing"
+        );
         assert!(times.expected(kind(3, 2000)) > times.expected(kind(3, 1000)), "as all do on average");
     }
 
@@ -203,7 +231,11 @@ mod tests {
         [100, 50, 7].into_iter().for_each(|expected| backlog.place(expected));
         assert_eq!(backlog.wait(1000), 157);
         backlog.begin(100, 1000);
-        assert_eq!([1000, 1040, 1100, 1110, 2000].map(|now| backlog.wait(now)), [157, 117, 82, 82, 957], "what is late is not over");
+        assert_eq!(
+            [1000, 1040, 1100, 1110, 2000].map(|now| backlog.wait(now)),
+            [157, 117, 82, 82, 957],
+            "what is late is not over"
+        );
         backlog.end(100, 1000);
         backlog.take(7);
         assert_eq!(backlog.wait(1200), 50);

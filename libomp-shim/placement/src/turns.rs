@@ -1,18 +1,29 @@
-//! The order of regions on devices that take them one after the other: which region that is ready is placed next, which one that was placed begins, and which one another device takes over
+//! The order of regions on devices that take them one after the other: which region that is ready
+//! is placed next, which one that was placed begins, and which one another device takes over
 //! ([`Turns`]).
 //!
-//! What is ready waits for its *turn*: no more regions have one than all devices can use. So a region is placed late, when it is known where data are and what else is ready. Once placed it begins,
-//! if fewer than its device can use have begun there; else it waits in the device's queue. Queues go by [`Order`]: the `priority` clause, the remaining path, the region's own time, its age.
+//! What is ready waits for its *turn*: no more regions have one than all devices can use. So a
+//! region is placed late, when it is known where data are and what else is ready. Once placed it
+//! begins, if fewer than its device can use have begun there; else it waits in the device's queue.
+//! Queues go by [`Order`]: the `priority` clause, the remaining path, the region's own time, its
+//! age.
 //!
-//! A device on which nothing has begun takes over, of what waits for others, the region that gains most by it.
+//! A device on which nothing has begun takes over, of what waits for others, the region that gains
+//! most by it.
 //!
-//! *Who has a turn ends by what its device does, or gives the turn back.* A region that has to wait for anything else - memory, a block of an array that others use - gives its turn back before
-//! it waits ([`Turns::ends`]), since what it waits for may need a turn. So turns come back whenever devices go on, and each region that is ready gets one.
+//! *Who has a turn ends by what its device does, or gives the turn back.* A region that has to wait
+//! for anything else - memory, a block of an array that others use - gives its turn back before
+//! it waits ([`Turns::ends`]), since what it waits for may need a turn. So turns come back whenever
+//! devices go on, and each region that is ready gets one.
 //!
-//! *Code of the program's may wait for anything.* Where that puts the work on the device the turn *pauses* meanwhile ([`Turns::pauses`]): it counts neither among the turns nor in its device's window, but
-//! the device is not idle. When the code has returned it counts again ([`Turns::resumes`]), even if there are more than may be then: as many more as run such code at a time.
+//! *Code of the program's may wait for anything.* Where that puts the work on the device the turn
+//! *pauses* meanwhile ([`Turns::pauses`]): it counts neither among the turns nor in its device's
+//! window, but the device is not idle. When the code has returned it counts again
+//! ([`Turns::resumes`]), even if there are more than may be then: as many more as run such code at
+//! a time.
 //!
-//! Rejected: one window per device and no common limit. All that is ready is placed at once then, by what is known at that moment; taking over has to mend it.
+//! Rejected: one window per device and no common limit. All that is ready is placed at once then,
+//! by what is known at that moment; taking over has to mend it.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +57,13 @@ impl<T> Turns<T> {
     /// For so many devices.
     #[must_use]
     pub fn new(devices: usize) -> Self {
-        Self { order: Order::new(devices + 1), waiting: BTreeMap::new(), turns: 0, begun: vec![0; devices], paused: vec![0; devices] }
+        Self {
+            order: Order::new(devices + 1),
+            waiting: BTreeMap::new(),
+            turns: 0,
+            begun: vec![0; devices],
+            paused: vec![0; devices],
+        }
     }
 
     /// The tasks, and their order.
@@ -70,7 +87,8 @@ impl<T> Turns<T> {
         self.begun.len()
     }
 
-    /// A region is ready, where so many may have turns. It is given back if it has one; otherwise it waits.
+    /// A region is ready, where so many may have turns. It is given back if it has one; otherwise
+    /// it waits.
     pub fn ask(&mut self, id: Id, turns: u32, region: T) -> Option<T> {
         let last = self.last();
         if self.turns < turns && self.order.is_empty(last) {
@@ -81,7 +99,8 @@ impl<T> Turns<T> {
         None
     }
 
-    /// A region that has a turn was placed on the device, which can use so many. It is given back if it begins; otherwise it waits.
+    /// A region that has a turn was placed on the device, which can use so many. It is given back
+    /// if it begins; otherwise it waits.
     pub fn place(&mut self, id: Id, device: usize, window: u32, region: T) -> Option<T> {
         if self.begun[device] < window && self.order.is_empty(device) {
             self.begin(id, device);
@@ -91,8 +110,9 @@ impl<T> Turns<T> {
         None
     }
 
-    /// The same for a region that follows others on the device, and could run on no other: as long as it waits its turn is given back, since any number of such regions may wait there while other devices
-    /// have nothing to do. Others may have turns now, if it waits.
+    /// The same for a region that follows others on the device, and could run on no other: as long
+    /// as it waits its turn is given back, since any number of such regions may wait there while
+    /// other devices have nothing to do. Others may have turns now, if it waits.
     pub fn place_behind(&mut self, id: Id, device: usize, window: u32, region: T) -> Option<T> {
         let begins = self.place(id, device, window, region);
         if let (None, Some(waiting)) = (&begins, self.waiting.get_mut(&id)) {
@@ -121,7 +141,8 @@ impl<T> Turns<T> {
         }
     }
 
-    /// The turn of a region that has begun on the device does not count until it [resumes](Self::resumes): code runs for it that may wait for what needs a turn.
+    /// The turn of a region that has begun on the device does not count until it
+    /// [resumes](Self::resumes): code runs for it that may wait for what needs a turn.
     pub fn pauses(&mut self, device: usize) {
         self.ends(Some(device));
         self.paused[device] += 1;
@@ -141,7 +162,8 @@ impl<T> Turns<T> {
         Some(region)
     }
 
-    /// The first one that waits for its turn, if so many may have one and there is one left: it has it.
+    /// The first one that waits for its turn, if so many may have one and there is one left: it has
+    /// it.
     pub fn next(&mut self, turns: u32) -> Option<T> {
         let id = self.order.first(self.last()).filter(|_| self.turns < turns)?;
         self.turns += 1;
@@ -163,10 +185,14 @@ impl<T> Turns<T> {
     /// Has the device nothing to do, while regions wait for others?
     #[must_use]
     pub fn is_idle(&self, device: usize) -> bool {
-        self.begun[device] + self.paused[device] == 0 && self.order.is_empty(device) && (0..self.last()).any(|other| !self.order.is_empty(other))
+        self.begun[device] + self.paused[device] == 0
+            && self.order.is_empty(device)
+            && (0..self.last()).any(|other| !self.order.is_empty(other))
     }
 
-    /// The device takes over the region that gains most by it, of the last few in each queue of the others: it begins there. `gain` is asked with the device that a region waits for; none: it stays.
+    /// The device takes over the region that gains most by it, of the last few in each queue of the
+    /// others: it begins there. `gain` is asked with the device that a region waits for; none: it
+    /// stays.
     pub fn take_over(&mut self, device: usize, mut gain: impl FnMut(usize, &T) -> Option<Time>) -> Option<T> {
         let mut best: Option<(Time, Id)> = None;
         for other in (0..self.last()).filter(|&other| other != device) {
@@ -196,7 +222,10 @@ mod tests {
     #[test]
     fn no_more_have_turns_than_may_and_the_order_is_kept() {
         let (mut t, ids) = turns(&[(0, 5), (0, 5), (0, 9), (1, 1)]);
-        assert_eq!((t.ask(ids[0], 1, 0), t.ask(ids[1], 1, 1), t.ask(ids[2], 1, 2), t.ask(ids[3], 1, 3)), (Some(0), None, None, None));
+        assert_eq!(
+            (t.ask(ids[0], 1, 0), t.ask(ids[1], 1, 1), t.ask(ids[2], 1, 2), t.ask(ids[3], 1, 3)),
+            (Some(0), None, None, None)
+        );
         assert_eq!((t.next(1), t.len()), (None, 3));
         t.ends(None);
         assert_eq!((t.next(2), t.next(2), t.next(2)), (Some(3), Some(2), None), "by priority, then by time");
@@ -214,8 +243,14 @@ mod tests {
         for (at, &id) in ids.iter().enumerate() {
             assert_eq!(t.ask(id, 9, at), Some(at));
         }
-        assert_eq!((t.place(ids[0], 0, 1, 0), t.place(ids[1], 0, 1, 1), t.place(ids[2], 0, 9, 2)), (Some(0), None, None));
-        assert_eq!((t.next_on(0, 1), t.next_on(1, 9), t.next_on(0, 2), t.next_on(0, 2)), (None, None, Some(1), None));
+        assert_eq!(
+            (t.place(ids[0], 0, 1, 0), t.place(ids[1], 0, 1, 1), t.place(ids[2], 0, 9, 2)),
+            (Some(0), None, None)
+        );
+        assert_eq!(
+            (t.next_on(0, 1), t.next_on(1, 9), t.next_on(0, 2), t.next_on(0, 2)),
+            (None, None, Some(1), None)
+        );
         t.ends(Some(0));
         assert_eq!(t.next_on(0, 2), Some(2));
     }
@@ -244,7 +279,10 @@ mod tests {
     #[test]
     fn a_turn_that_pauses_counts_for_nobody_but_its_device_is_busy() {
         let (mut t, ids) = turns(&[(0, 1); 3]);
-        assert_eq!((t.ask(ids[0], 1, 0), t.place(ids[0], 0, 1, 0), t.ask(ids[1], 1, 1)), (Some(0), Some(0), None));
+        assert_eq!(
+            (t.ask(ids[0], 1, 0), t.place(ids[0], 0, 1, 0), t.ask(ids[1], 1, 1)),
+            (Some(0), Some(0), None)
+        );
         assert_eq!(t.next(1), None);
         t.pauses(0);
         assert_eq!((t.next(1), t.place(ids[1], 0, 1, 1)), (Some(1), Some(1)));
@@ -300,9 +338,11 @@ mod tests {
     fn in_the_end_all_have_run() {
         for seed in 0..200 {
             let random = &mut crate::examples::Random::new(seed);
-            let (devices, regions, limit, window) = (random.between(1, 3) as usize, 60, random.between(1, 6) as u32, random.between(1, 3) as u32);
+            let (devices, regions, limit, window) =
+                (random.between(1, 3) as usize, 60, random.between(1, 6) as u32, random.between(1, 3) as u32);
             let mut t: Turns<(Id, Option<usize>)> = Turns::new(devices);
-            let (mut made, mut unplaced, mut running, mut paused, mut over) = (0, Vec::new(), Vec::new(), Vec::new(), 0);
+            let (mut made, mut unplaced, mut running, mut paused, mut over) =
+                (0, Vec::new(), Vec::new(), Vec::new(), 0);
             // Nothing that pauses resumes as long as others may go on: so nobody waits for it.
             let mut stuck = 0;
             while over < regions {
@@ -315,19 +355,22 @@ mod tests {
                         (t.ask(id, limit, (id, None)), None)
                     }
                     1 if !unplaced.is_empty() => {
-                        let (id, _): (Id, _) = unplaced.swap_remove(random.between(0, unplaced.len() as u64 - 1) as usize);
+                        let (id, _): (Id, _) =
+                            unplaced.swap_remove(random.between(0, unplaced.len() as u64 - 1) as usize);
                         let device = random.between(0, devices as u64 - 1) as usize;
                         (None, t.place(id, device, window, (id, Some(device))))
                     }
                     2 if !running.is_empty() => {
-                        let (id, device): (Id, Option<usize>) = running.swap_remove(random.between(0, running.len() as u64 - 1) as usize);
+                        let (id, device): (Id, Option<usize>) =
+                            running.swap_remove(random.between(0, running.len() as u64 - 1) as usize);
                         t.ends(device);
                         t.order().end(id);
                         over += 1;
                         (None, device.and_then(|device| t.next_on(device, window)))
                     }
                     3 if !running.is_empty() && paused.len() < 20 => {
-                        let (id, device): (Id, Option<usize>) = running.swap_remove(random.between(0, running.len() as u64 - 1) as usize);
+                        let (id, device): (Id, Option<usize>) =
+                            running.swap_remove(random.between(0, running.len() as u64 - 1) as usize);
                         device.into_iter().for_each(|device| t.pauses(device));
                         paused.push((id, device));
                         (None, device.and_then(|device| t.next_on(device, window)))
@@ -340,14 +383,28 @@ mod tests {
                     }
                     _ => {
                         let idle = (0..devices).find(|&device| t.is_idle(device));
-                        (t.next(limit), idle.and_then(|device| t.take_over(device, |_, _| Some(1)).map(|(id, _)| (id, Some(device)))))
+                        (
+                            t.next(limit),
+                            idle.and_then(|device| {
+                                t.take_over(device, |_, _| Some(1)).map(|(id, _)| (id, Some(device)))
+                            }),
+                        )
                     }
                 };
                 unplaced.extend(has_turn);
                 running.extend(begins);
-                stuck = if before == (made, unplaced.len(), running.len(), paused.len(), over) { stuck + 1 } else { 0 };
+                stuck = if before == (made, unplaced.len(), running.len(), paused.len(), over) {
+                    stuck + 1
+                } else {
+                    0
+                };
                 let begun: u32 = t.begun.iter().sum();
-                assert!(t.turns <= limit && begun as usize == running.len() && t.begun.iter().all(|&begun| begun <= window), "seed {seed}");
+                assert!(
+                    t.turns <= limit
+                        && begun as usize == running.len()
+                        && t.begun.iter().all(|&begun| begun <= window),
+                    "seed {seed}"
+                );
             }
             assert!(t.is_empty() && t.turns == 0);
         }

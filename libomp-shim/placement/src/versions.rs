@@ -1,14 +1,23 @@
-//! Which version of a task runs where there is one for each kind of device, and on which device: the one that has run first, as far as runs so far tell ([`Versions`]).
+//! Which version of a task runs where there is one for each kind of device, and on which device:
+//! the one that has run first, as far as runs so far tell ([`Versions`]).
 //!
-//! A time is that of a version and a size of its data, as in [`crate::times`]; but nothing is inferred from other sizes: a GPU that is quick with much data may be slow with little. So each version is tried
-//! [`TRIES`] times with each size before it is judged, and of these the least counts, since what comes with a first run (code that is loaded, a library that starts) only makes it longer.
-//! From then on the mean follows what changes. A version that loses is run again once the others have taken [`AGAIN`] times as long as it takes: it may have become better, and finding out costs a 64th.
+//! A time is that of a version and a size of its data, as in [`crate::times`]; but nothing is
+//! inferred from other sizes: a GPU that is quick with much data may be slow with little. So each
+//! version is tried [`TRIES`] times with each size before it is judged, and of these the least
+//! counts, since what comes with a first run (code that is loaded, a library that starts) only
+//! makes it longer. From then on the mean follows what changes. A version that loses is run again
+//! once the others have taken [`AGAIN`] times as long as it takes: it may have become better, and
+//! finding out costs a 64th.
 //!
-//! Versions move their data themselves, so copies are in what they are measured to take. What is kept is the time without those that this run is taken to have needed. It may be negative, where
-//! copies are quicker than they are taken to be; added up for the next run that comes out right again.
+//! Versions move their data themselves, so copies are in what they are measured to take. What is
+//! kept is the time without those that this run is taken to have needed. It may be negative, where
+//! copies are quicker than they are taken to be; added up for the next run that comes out right
+//! again.
 //!
-//! Rejected: the guesses of [`crate::times`] for a version that has not run. They are by the amount of data alone, and if the guess is low all tasks of a burst go there before the first one has
-//! ended. Half of the tasks to each version until both are known: a slow version gets as many as there are workers, and all wait for it.
+//! Rejected: the guesses of [`crate::times`] for a version that has not run. They are by the amount
+//! of data alone, and if the guess is low all tasks of a burst go there before the first one has
+//! ended. Half of the tasks to each version until both are known: a slow version gets as many as
+//! there are workers, and all wait for it.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +42,8 @@ pub struct Way {
     pub near: bool,
 }
 
-/// What a run took, as far as it was watched: somebody saw that it was not over after the one, and that it was after the other.
+/// What a run took, as far as it was watched: somebody saw that it was not over after the one, and
+/// that it was after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     /// Nanoseconds that it took at least.
@@ -56,7 +66,8 @@ impl Run {
 struct Record {
     /// Without copies.
     mean: f64,
-    /// Runs that the mean is of; all that have ended, also those that failed; those that have not ended.
+    /// Runs that the mean is of; all that have ended, also those that failed; those that have not
+    /// ended.
     known: u32,
     ended: u32,
     under_way: u32,
@@ -74,11 +85,17 @@ impl Record {
         (self.known > 0).then(|| (self.mean + moves as f64).max(1.0) as Time)
     }
 
-    /// What lies in between is believed to have been short: then more runs go there, workers get idle and watch, and the next ones are measured. The other way round a version would stay
+    /// What lies in between is believed to have been short: then more runs go there, workers get
+    /// idle and watch, and the next ones are measured. The other way round a version would stay
     /// slow for ever, as nobody watches while all are busy with the other one.
     fn add(&mut self, run: Run) {
-        let (low, high) = (run.at_least.min(run.at_most) as f64 - run.moves as f64, run.at_most as f64 - run.moves as f64);
-        let value = if self.known == 0 { low + (high - low) / 64.0 } else { (self.mean - (self.mean - low) / 4.0).clamp(low, high) };
+        let (low, high) =
+            (run.at_least.min(run.at_most) as f64 - run.moves as f64, run.at_most as f64 - run.moves as f64);
+        let value = if self.known == 0 {
+            low + (high - low) / 64.0
+        } else {
+            (self.mean - (self.mean - low) / 4.0).clamp(low, high)
+        };
         let is_better = self.known == 0 || value < self.mean;
         match self.known {
             0..TRIES if is_better => self.mean = value,
@@ -125,7 +142,8 @@ impl Versions {
         way.wait.saturating_add(self.expected(way.kind, way.moves).unwrap_or(way.moves))
     }
 
-    /// The way for a task, by its place in the list; of equally good ones the one that is near, then the first. `None`: there is none.
+    /// The way for a task, by its place in the list; of equally good ones the one that is near,
+    /// then the first. `None`: there is none.
     #[must_use]
     pub fn choose(&self, ways: &[Way]) -> Option<usize> {
         let record = |at: &usize| self.record(ways[*at].kind);
@@ -136,7 +154,8 @@ impl Versions {
         let mut untried = all().filter(|at| record(at).tries() < TRIES);
         let mut due = all().filter(|at| record(at).is_due());
         let mut known = all().filter(|at| record(at).known > 0);
-        // The last: all are being tried for the first time, or fail. Each worker that asks brings one more under way, so these are few.
+        // The last: all are being tried for the first time, or fail. Each worker that asks brings
+        // one more under way, so these are few.
         best(&mut untried, &|at| record(at).tries())
             .or_else(|| best(&mut due, &|_| 0))
             .or_else(|| best(&mut known, &|_| 0))
@@ -152,7 +171,8 @@ impl Versions {
         record.passed = 0;
         let (tries, known) = (record.tries(), record.expected(way.moves));
         let expected = known.unwrap_or(UNKNOWN);
-        let mut others: Vec<_> = ways.iter().map(|way| key(way.kind)).filter(|other| *other != mine).collect();
+        let mut others: Vec<_> =
+            ways.iter().map(|way| key(way.kind)).filter(|other| *other != mine).collect();
         others.dedup();
         for other in others.into_iter().filter(|_| known.is_some() && tries > TRIES) {
             let record = self.records.entry(other).or_default();
@@ -161,7 +181,8 @@ impl Versions {
         expected
     }
 
-    /// A task that was placed has ended; `None`: it failed, or did not run, which tells nothing about time.
+    /// A task that was placed has ended; `None`: it failed, or did not run, which tells nothing
+    /// about time.
     pub fn ended(&mut self, kind: Kind, run: Option<Run>) {
         let record = self.records.entry(key(kind)).or_default();
         record.under_way = record.under_way.saturating_sub(1);
@@ -181,7 +202,12 @@ mod tests {
     const GPU: usize = 1;
 
     const fn way(device: usize, bytes: u64) -> Way {
-        Way { kind: Kind { function: 10 + device, bytes, device: device as u8 }, wait: 0, moves: 0, near: false }
+        Way {
+            kind: Kind { function: 10 + device, bytes, device: device as u8 },
+            wait: 0,
+            moves: 0,
+            near: false,
+        }
     }
 
     const fn both(bytes: u64) -> [Way; 2] {
@@ -206,7 +232,11 @@ mod tests {
             let mut versions = Versions::new();
             assert_eq!(run(&mut versions, &both(0), &times, 6), [3, 3]);
             assert_eq!(run(&mut versions, &both(0), &times, 300)[slow], 0);
-            assert_eq!(run(&mut versions, &both(1 << 20), &times, 6), [3, 3], "another size is another matter");
+            assert_eq!(
+                run(&mut versions, &both(1 << 20), &times, 6),
+                [3, 3],
+                "another size is another matter"
+            );
         }
         assert_eq!(Versions::new().choose(&[]), None);
     }
@@ -319,7 +349,10 @@ mod tests {
         let after = versions.expected(kind, 0).unwrap();
         assert!(after < before && after > before * 9 / 10, "a little: {before} {after}");
         versions.ended(kind, run(0, MS));
-        assert!(versions.expected(kind, 0).is_some_and(|time| time < after), "it cannot take longer than that");
+        assert!(
+            versions.expected(kind, 0).is_some_and(|time| time < after),
+            "it cannot take longer than that"
+        );
         for _ in 0..200 {
             versions.ended(kind, run(8 * MS, 20 * MS));
         }

@@ -1,4 +1,5 @@
-//! The C library's functions about the processors of a thread, taken over for threads that share kernel threads ([`ult::kernel_state`]).
+//! The C library's functions about the processors of a thread, taken over for threads that share
+//! kernel threads ([`ult::kernel_state`]).
 //!
 //! `pthread_setaffinity_np` is in [`super::process`], with the one call that is left out.
 use core::ffi::{c_int, c_void};
@@ -28,8 +29,11 @@ pub(super) unsafe fn set(tid: libc::pid_t, bytes: usize, mask: *const u8) -> isi
         // SAFETY: passed on.
         return -unsafe { kernel_state::bind(bytes, mask) } as isize;
     }
-    // SAFETY: passed on. Of another OpenMP thread the donor is bound, too: the kernel judges the mask.
-    let result = unsafe { ult::arch::system_call(libc::SYS_sched_setaffinity as usize, [tid as usize, bytes, mask as usize, 0]) };
+    // SAFETY: passed on. Of another OpenMP thread the donor is bound, too: the kernel judges the
+    // mask.
+    let result = unsafe {
+        ult::arch::system_call(libc::SYS_sched_setaffinity as usize, [tid as usize, bytes, mask as usize, 0])
+    };
     if result == 0
         && let Some(identity) = other(tid)
     {
@@ -62,7 +66,9 @@ pub(super) unsafe fn get(tid: libc::pid_t, bytes: usize, mask: *mut u8) -> isize
 
 unsafe fn ask(tid: libc::pid_t, bytes: usize, mask: *mut u8) -> isize {
     // SAFETY: passed on.
-    unsafe { ult::arch::system_call(libc::SYS_sched_getaffinity as usize, [tid as usize, bytes, mask as usize, 0]) }
+    unsafe {
+        ult::arch::system_call(libc::SYS_sched_getaffinity as usize, [tid as usize, bytes, mask as usize, 0])
+    }
 }
 
 /// [`get`] as the C library has it: what the kernel does not write is zero.
@@ -80,7 +86,8 @@ unsafe fn get_all(tid: libc::pid_t, bytes: usize, mask: *mut u8) -> isize {
     }
 }
 
-/// `sched_setaffinity` (Linux): a thread that shares its kernel thread keeps its processors wherever it runs.
+/// `sched_setaffinity` (Linux): a thread that shares its kernel thread keeps its processors
+/// wherever it runs.
 ///
 /// # Safety
 /// As the C library's function.
@@ -100,16 +107,19 @@ pub unsafe extern "C" fn sched_getaffinity(tid: libc::pid_t, bytes: usize, mask:
     failed(unsafe { get_all(tid, bytes, mask.cast()) } as _) as c_int
 }
 
-/// The number by which a thread is found here: zero for the caller, that of a donor; `None`: it is the C library's.
+/// The number by which a thread is found here: zero for the caller, that of a donor; `None`: it is
+/// the C library's.
 fn number(thread: libc::pthread_t) -> Option<libc::pid_t> {
     // SAFETY: no preconditions.
     if thread == unsafe { libc::pthread_self() } {
         return Some(0);
     }
-    identity::of_donors_thread_pointer(super::thread_attributes::thread_pointer(thread)).and_then(Identity::donor_number)
+    identity::of_donors_thread_pointer(super::thread_attributes::thread_pointer(thread))
+        .and_then(Identity::donor_number)
 }
 
-/// `pthread_setaffinity_np`, where the thread is the caller or another OpenMP thread that shares its kernel thread: an error number, or zero.
+/// `pthread_setaffinity_np`, where the thread is the caller or another OpenMP thread that shares
+/// its kernel thread: an error number, or zero.
 ///
 /// # Safety
 /// As the C library's function.
@@ -125,7 +135,11 @@ type GetAffinity = unsafe extern "C" fn(libc::pthread_t, usize, *mut c_void) -> 
 /// # Safety
 /// As the C library's function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_getaffinity_np(thread: libc::pthread_t, bytes: usize, mask: *mut c_void) -> c_int {
+pub unsafe extern "C" fn pthread_getaffinity_np(
+    thread: libc::pthread_t,
+    bytes: usize,
+    mask: *mut c_void,
+) -> c_int {
     static NEXT: Next = Next::new(c"pthread_getaffinity_np");
     // SAFETY: passed on; the next definition is the C library's, with this signature.
     unsafe {
@@ -137,7 +151,8 @@ pub unsafe extern "C" fn pthread_getaffinity_np(thread: libc::pthread_t, bytes: 
     }
 }
 
-/// `sched_getcpu` (glibc). The C library reads the thread block, which the kernel keeps for the donor where the thread runs with one's.
+/// `sched_getcpu` (glibc). The C library reads the thread block, which the kernel keeps for the
+/// donor where the thread runs with one's.
 #[unsafe(no_mangle)]
 pub extern "C" fn sched_getcpu() -> c_int {
     static NEXT: Next = Next::new(c"sched_getcpu");

@@ -1,6 +1,8 @@
-//! The table from which gdb's script (`gangway/gdb/gangway.py`) finds threads, teams and tasks: [`ult::debug`].
+//! The table from which gdb's script (`gangway/gdb/gangway.py`) finds threads, teams and tasks:
+//! [`ult::debug`].
 //!
-//! A symbol of the dynamic table, so that it is found in a stripped library and in a core. Constants only; nothing here runs.
+//! A symbol of the dynamic table, so that it is found in a stripped library and in a core.
+//! Constants only; nothing here runs.
 
 use ult::debug::{self, Entry};
 

@@ -1,7 +1,8 @@
 //! A program's fork handlers.
 //!
-//! Prepare handlers run in reverse order of registration. After the runtime's own one the forking thread cannot enter a region, so that must run last: the runtime
-//! registers its handlers before the program's first one. In the parent and the child the runtime's handlers then run first.
+//! Prepare handlers run in reverse order of registration. After the runtime's own one the forking
+//! thread cannot enter a region, so that must run last: the runtime registers its handlers before
+//! the program's first one. In the parent and the child the runtime's handlers then run first.
 //!
 //! This fails for handlers that were registered before the library was loaded by `dlopen`.
 //!
@@ -14,13 +15,20 @@ use super::next::Next;
 type Handler = Option<unsafe extern "C" fn()>;
 type Register = unsafe extern "C" fn(Handler, Handler, Handler, *mut c_void) -> c_int;
 
-/// What `pthread_atfork` calls (Linux Standard Base 5.0, `__register_atfork`): handlers before a fork, after it in the parent, and in the child; `object`
-/// identifies the shared object whose unloading removes them. An error number if there is no memory, `ENOSYS` if the C library has no such function.
+/// What `pthread_atfork` calls (Linux Standard Base 5.0, `__register_atfork`): handlers before a
+/// fork, after it in the parent, and in the child; `object` identifies the shared object whose
+/// unloading removes them. An error number if there is no memory, `ENOSYS` if the C library has no
+/// such function.
 ///
 /// # Safety
 /// As the C library's function. Any thread.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __register_atfork(prepare: Handler, parent: Handler, child: Handler, object: *mut c_void) -> c_int {
+pub unsafe extern "C" fn __register_atfork(
+    prepare: Handler,
+    parent: Handler,
+    child: Handler,
+    object: *mut c_void,
+) -> c_int {
     static NEXT: Next = Next::new(c"__register_atfork");
     crate::omp::root::register_fork_handlers();
     // SAFETY: the caller's arguments; the next definition is the C library's, with this signature.

@@ -1,5 +1,7 @@
-//! `longjmp` and its variants, `setcontext` and `swapcontext`. They restore a signal mask inside of the C library, without our `pthread_sigmask`. So the thread's mask is set before a jump, and
-//! its unblocked signals are delivered. `swapcontext` saves the current kernel mask in the old context. So the new mask is only noted here; the C library sets it.
+//! `longjmp` and its variants, `setcontext` and `swapcontext`. They restore a signal mask inside of
+//! the C library, without our `pthread_sigmask`. So the thread's mask is set before a jump, and its
+//! unblocked signals are delivered. `swapcontext` saves the current kernel mask in the old context.
+//! So the new mask is only noted here; the C library sets it.
 use core::ffi::{c_int, c_void};
 use core::mem::{offset_of, transmute};
 
@@ -96,7 +98,8 @@ pub unsafe extern "C" fn setcontext(target: *const libc::ucontext_t) -> c_int {
     }
 }
 
-/// `swapcontext` (SVr4): as [`setcontext`]. The context that is left continues in this function, and returns from it.
+/// `swapcontext` (SVr4): as [`setcontext`]. The context that is left continues in this function,
+/// and returns from it.
 ///
 /// # Safety
 /// As the C library's function.

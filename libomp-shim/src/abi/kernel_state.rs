@@ -1,8 +1,10 @@
-//! The C library's functions about other state that the kernel keeps per thread: nice value, I/O priority, timer slack, personality, file system user, memory policy
-//! ([`ult::kernel_state`]), and what cannot be kept. Scheduling is in [`super::scheduling`].
+//! The C library's functions about other state that the kernel keeps per thread: nice value, I/O
+//! priority, timer slack, personality, file system user, memory policy ([`ult::kernel_state`]), and
+//! what cannot be kept. Scheduling is in [`super::scheduling`].
 //!
-//! Before an irreversible call the thread gets a dedicated kernel thread ([`ult::sched::dedicate_kernel_thread`]). After it, threads of new regions share no kernel threads
-//! ([`storage::keep_apart`]).
+//! Before an irreversible call the thread gets a dedicated kernel thread
+//! ([`ult::sched::dedicate_kernel_thread`]). After it, threads of new regions share no kernel
+//! threads ([`storage::keep_apart`]).
 use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 
 use ult::kernel_state::{self, Setting};
@@ -12,7 +14,8 @@ use super::thread::{direct, failed, gettid};
 use super::{affinity, scheduling, thread_clock, thread_name};
 use crate::omp::storage;
 
-/// Threads of new regions share no kernel threads: the caller, an OpenMP thread, has done something to its own that is not kept.
+/// Threads of new regions share no kernel threads: the caller, an OpenMP thread, has done something
+/// to its own that is not kept.
 pub(super) fn not_kept() {
     if kernel_state::is_of_openmp() {
         storage::keep_apart();
@@ -24,7 +27,8 @@ pub(super) fn is_me(who: usize) -> bool {
     who as i32 == 0 || who as i32 == gettid()
 }
 
-/// Makes `call`, which sets `settings` of thread `who`. If `who` is a donor, its OpenMP thread gets them, too.
+/// Makes `call`, which sets `settings` of thread `who`. If `who` is a donor, its OpenMP thread gets
+/// them, too.
 pub(super) fn of_other(who: usize, settings: &[Setting], call: impl FnOnce() -> c_long) -> c_long {
     let result = call();
     if result >= 0
@@ -37,7 +41,11 @@ pub(super) fn of_other(who: usize, settings: &[Setting], call: impl FnOnce() -> 
 
 /// Sets `setting` of the thread with the number `who`, the calling one or, by `call`, another one.
 fn of_thread(setting: Setting, who: usize, value: i64, call: impl FnOnce() -> c_long) -> c_long {
-    if is_me(who) { -c_long::from(kernel_state::set(setting, value)) } else { of_other(who, &[setting], call) }
+    if is_me(who) {
+        -c_long::from(kernel_state::set(setting, value))
+    } else {
+        of_other(who, &[setting], call)
+    }
 }
 
 /// Values of `prctl`'s first argument that change the calling thread for good.
@@ -116,28 +124,46 @@ pub(super) unsafe fn call(number: c_long, arguments: [usize; 5]) -> c_long {
             libc::SYS_getrusage => thread_clock::usage(first as _, second as *mut libc::rusage) as c_long,
             libc::SYS_clock_gettime => match thread_clock::nanoseconds(first as _) {
                 Some(ns) if second != 0 => {
-                    (second as *mut libc::timespec).write(libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ });
+                    (second as *mut libc::timespec).write(libc::timespec {
+                        tv_sec: (ns / 1_000_000_000) as _,
+                        tv_nsec: (ns % 1_000_000_000) as _,
+                    });
                     0
                 }
                 _ => pass_on(),
             },
             libc::SYS_prctl => control(first as c_int, [second, third, fourth, fifth]),
-            libc::SYS_setpriority if first as c_int == libc::PRIO_PROCESS as c_int => of_thread(Setting::Nice, second, third as i32 as i64, pass_on),
-            libc::SYS_ioprio_set if first == 1 => of_thread(Setting::IoPriority, second, third as i64, pass_on),
-            libc::SYS_personality if first as u32 != u32::MAX => exchange(Setting::Personality, first as u32 as i64),
+            libc::SYS_setpriority if first as c_int == libc::PRIO_PROCESS as c_int => {
+                of_thread(Setting::Nice, second, third as i32 as i64, pass_on)
+            }
+            libc::SYS_ioprio_set if first == 1 => {
+                of_thread(Setting::IoPriority, second, third as i64, pass_on)
+            }
+            libc::SYS_personality if first as u32 != u32::MAX => {
+                exchange(Setting::Personality, first as u32 as i64)
+            }
             libc::SYS_setfsuid => exchange(Setting::FsUser, first as u32 as i64),
             libc::SYS_setfsgid => exchange(Setting::FsGroup, first as u32 as i64),
-            libc::SYS_sched_setscheduler | libc::SYS_sched_setparam | libc::SYS_sched_setattr => scheduling::call(number, [first, second, third]),
+            libc::SYS_sched_setscheduler | libc::SYS_sched_setparam | libc::SYS_sched_setattr => {
+                scheduling::call(number, [first, second, third])
+            }
             libc::SYS_set_mempolicy => change_kept(&[Setting::MemoryPolicy], pass_on),
             libc::SYS_perf_event_open if second as i32 != 0 => pass_on(),
-            libc::SYS_getpriority | libc::SYS_ioprio_get | libc::SYS_sched_getscheduler | libc::SYS_sched_getparam | libc::SYS_sched_getattr => {
+            libc::SYS_getpriority
+            | libc::SYS_ioprio_get
+            | libc::SYS_sched_getscheduler
+            | libc::SYS_sched_getparam
+            | libc::SYS_sched_getattr => {
                 kernel_state::catch_up();
                 pass_on()
             }
             libc::SYS_pkey_alloc => with_key(pass_on()),
             ARCH_PRCTL if first == SET_GS => change_kept(&[Setting::GsBase], pass_on),
             ARCH_PRCTL if !ARCH_FOR_GOOD.contains(&first) => pass_on(),
-            libc::SYS_setpriority | libc::SYS_ioprio_set | libc::SYS_personality | libc::SYS_get_robust_list => pass_on(),
+            libc::SYS_setpriority
+            | libc::SYS_ioprio_set
+            | libc::SYS_personality
+            | libc::SYS_get_robust_list => pass_on(),
             _ => for_good(pass_on),
         }
     }
@@ -150,20 +176,24 @@ const ARCH_PRCTL: c_long = libc::SYS_arch_prctl;
 const ARCH_PRCTL: c_long = LENGTH as c_long - 1;
 /// `ARCH_SET_GS`.
 const SET_GS: usize = 0x1001;
-/// `ARCH_SET_FS`, `ARCH_SET_CPUID`, and those of shadow stacks. The others ask, or are about the process, as the permission for AMX.
+/// `ARCH_SET_FS`, `ARCH_SET_CPUID`, and those of shadow stacks. The others ask, or are about the
+/// process, as the permission for AMX.
 const ARCH_FOR_GOOD: [usize; 6] = [0x1002, 0x1012, 0x5001, 0x5002, 0x5003, 0x5004];
 
-/// Makes `call`, which changes `settings` of this kernel thread and can be repeated. The settings are kept for the calling thread; if they are unrepresentable, it gets a dedicated
-/// kernel thread for them.
+/// Makes `call`, which changes `settings` of this kernel thread and can be repeated. The settings
+/// are kept for the calling thread; if they are unrepresentable, it gets a dedicated kernel thread
+/// for them.
 pub(super) fn change_kept(settings: &[Setting], call: impl Fn() -> c_long) -> c_long {
     let result = kernel_state::changing(settings, || call() as isize) as c_long;
-    let lost = settings.iter().copied().find(|setting| result >= 0 && setting.get() == Setting::UNREPRESENTABLE);
+    let lost =
+        settings.iter().copied().find(|setting| result >= 0 && setting.get() == Setting::UNREPRESENTABLE);
     let Some(setting) = lost else { return result };
     kernel_state::give_up(setting);
     for_good(call)
 }
 
-/// Makes `call`, which changes this kernel thread irreversibly. Before it, the calling OpenMP thread gets a dedicated kernel thread.
+/// Makes `call`, which changes this kernel thread irreversibly. Before it, the calling OpenMP
+/// thread gets a dedicated kernel thread.
 fn for_good(call: impl FnOnce() -> c_long) -> c_long {
     let can_share_again = ult::sched::dedicate_kernel_thread();
     let result = call();
@@ -211,9 +241,16 @@ unsafe fn control(option: c_int, [second, third, fourth, fifth]: [usize; 4]) -> 
 /// # Safety
 /// As the C library's function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn prctl(option: c_int, second: c_ulong, third: c_ulong, fourth: c_ulong, fifth: c_ulong) -> c_int {
+pub unsafe extern "C" fn prctl(
+    option: c_int,
+    second: c_ulong,
+    third: c_ulong,
+    fourth: c_ulong,
+    fifth: c_ulong,
+) -> c_int {
     // SAFETY: passed on.
-    failed(unsafe { control(option, [second as usize, third as usize, fourth as usize, fifth as usize]) }) as c_int
+    failed(unsafe { control(option, [second as usize, third as usize, fourth as usize, fifth as usize]) })
+        as c_int
 }
 
 /// `getpriority` (POSIX.1-2017), which can be negative; of a thread, as Linux has it.
@@ -230,7 +267,8 @@ pub extern "C" fn getpriority(which: c_uint, who: libc::id_t) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn setpriority(which: c_uint, who: libc::id_t, value: c_int) -> c_int {
     // SAFETY: no memory is passed.
-    failed(unsafe { call(libc::SYS_setpriority, [which as usize, who as usize, value as usize, 0, 0]) }) as c_int
+    failed(unsafe { call(libc::SYS_setpriority, [which as usize, who as usize, value as usize, 0, 0]) })
+        as c_int
 }
 
 /// `nice` (POSIX.1-2017); of the calling thread, as Linux has it.
@@ -261,7 +299,8 @@ pub extern "C" fn personality(value: c_ulong) -> c_int {
     failed(exchange(Setting::Personality, i64::from(value as u32))) as c_int
 }
 
-/// Passes on the result of `pkey_alloc`. On success the rights of each thread are kept from here on.
+/// Passes on the result of `pkey_alloc`. On success the rights of each thread are kept from here
+/// on.
 fn with_key(key: c_long) -> c_long {
     if key >= 0 {
         kernel_state::key_was_allocated();

@@ -1,11 +1,13 @@
 //! The exported symbols that have no implementation yet: each stops the program with its name.
 //!
-//! Lives here: the generated functions of all rows of `symbols.tsv` whose status is `missing`, the generated
-//! constants of its data rows, and the one function they call. May not live here: anything written by hand for a
-//! particular symbol; an implementation goes to the front it belongs to and its row becomes `done`.
+//! Lives here: the generated functions of all rows of `symbols.tsv` whose status is `missing`, the
+//! generated constants of its data rows, and the one function they call. May not live here:
+//! anything written by hand for a particular symbol; an implementation goes to the front it belongs
+//! to and its row becomes `done`.
 //!
-//! Rejected: leaving such symbols out. Under LD_PRELOAD a symbol that this library does not define is found in
-//! the runtime the program was linked against, and two runtimes share one program, silently wrong.
+//! Rejected: leaving such symbols out. Under LD_PRELOAD a symbol that this library does not define
+//! is found in the runtime the program was linked against, and two runtimes share one program,
+//! silently wrong.
 
 // The names are those of the callers' ABI.
 #![allow(non_snake_case, non_upper_case_globals, missing_docs)]

@@ -1,5 +1,5 @@
-//! The fronts: one thin layer per caller. A front translates arguments and calls [`crate::omp`]; it holds no policy
-//! and no scheduling state.
+//! The fronts: one thin layer per caller. A front translates arguments and calls [`crate::omp`]; it
+//! holds no policy and no scheduling state.
 //!
 //! | room | caller |
 //! |---|---|
@@ -22,9 +22,11 @@ pub mod debugger;
 pub mod fork_handlers;
 pub mod gomp;
 pub mod jumps;
-pub mod kmpc;
 pub mod kernel_state;
+pub mod kmpc;
+mod missing;
 pub mod mutexes;
+mod next;
 pub mod process;
 pub mod sched_yield;
 pub mod scheduling;
@@ -37,5 +39,3 @@ pub mod thread_clock;
 pub mod thread_name;
 pub mod timers;
 pub mod tool;
-mod missing;
-mod next;

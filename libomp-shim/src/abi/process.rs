@@ -1,19 +1,23 @@
-//! A call of the C library's that is taken over for the process (others: [`super::mutexes`], [`super::thread_attributes`]), because the runtime we replace would get in the way.
+//! A call of the C library's that is taken over for the process (others: [`super::mutexes`],
+//! [`super::thread_attributes`]), because the runtime we replace would get in the way.
 //!
-//! Preloaded under a program that was linked with libgomp, we serve every OpenMP call, but libgomp is still mapped behind
-//! us, and its constructor reads the environment: with `OMP_PROC_BIND`, `OMP_PLACES` or `GOMP_CPU_AFFINITY` it binds the
-//! main thread to its first place before we are called at all, and the processors that the process may use cannot be
-//! found out any more. That one call, from that one caller, is left out; every other caller gets the C library's.
+//! Preloaded under a program that was linked with libgomp, we serve every OpenMP call, but libgomp
+//! is still mapped behind us, and its constructor reads the environment: with `OMP_PROC_BIND`,
+//! `OMP_PLACES` or `GOMP_CPU_AFFINITY` it binds the main thread to its first place before we are
+//! called at all, and the processors that the process may use cannot be found out any more. That
+//! one call, from that one caller, is left out; every other caller gets the C library's.
 //!
-//! Tried and rejected: widening the mask again (it would also undo `taskset`), and a constructor of our own that runs
-//! first (the loader gives no such promise, and loading the library is to run nothing).
+//! Tried and rejected: widening the mask again (it would also undo `taskset`), and a constructor of
+//! our own that runs first (the loader gives no such promise, and loading the library is to run
+//! nothing).
 
 use core::arch::naked_asm;
 use core::ffi::{CStr, c_int, c_void};
 
 type SetAffinity = unsafe extern "C" fn(libc::pthread_t, usize, *const c_void) -> c_int;
 
-/// `pthread_setaffinity_np`, except that a call from the libgomp behind us does nothing and succeeds.
+/// `pthread_setaffinity_np`, except that a call from the libgomp behind us does nothing and
+/// succeeds.
 ///
 /// # Safety
 /// As the C library's function.

@@ -1,7 +1,9 @@
-//! `sched_yield` of the whole process: a switch to another OpenMP thread where [`yielding`] says so, else the kernel's.
+//! `sched_yield` of the whole process: a switch to another OpenMP thread where [`yielding`] says
+//! so, else the kernel's.
 //!
-//! The library defines the C library's symbol, so that calls of the program come here under `LD_PRELOAD` and when it is
-//! linked before the C library. Nothing is looked up by `dlsym`: the kernel is asked directly.
+//! The library defines the C library's symbol, so that calls of the program come here under
+//! `LD_PRELOAD` and when it is linked before the C library. Nothing is looked up by `dlsym`: the
+//! kernel is asked directly.
 
 use core::arch::naked_asm;
 use core::ffi::c_int;

@@ -1,7 +1,9 @@
-//! The C library's functions about the scheduling policy of a thread, taken over for threads that share kernel threads ([`ult::kernel_state`]).
+//! The C library's functions about the scheduling policy of a thread, taken over for threads that
+//! share kernel threads ([`ult::kernel_state`]).
 //!
-//! The donor of a thread gets what the thread gets. So questions about a thread by its number, and the C library's notes in its thread block, are answered right.
-//! `SCHED_DEADLINE` and bounds of utilization are not kept.
+//! The donor of a thread gets what the thread gets. So questions about a thread by its number, and
+//! the C library's notes in its thread block, are answered right. `SCHED_DEADLINE` and bounds of
+//! utilization are not kept.
 use core::ffi::{c_int, c_long, c_void};
 
 use ult::identity;
@@ -28,7 +30,10 @@ pub(super) unsafe fn call(number: c_long, [tid, second, third]: [usize; 3]) -> c
         return of_other(tid, &SETTINGS, || pass_on(tid));
     }
     // SAFETY: the kernel reads 48 bytes at least; asked only after it has.
-    let clamps = || number == libc::SYS_sched_setattr && unsafe { (second as *const u64).add(1).read_unaligned() } & CLAMPS != 0;
+    let clamps = || {
+        number == libc::SYS_sched_setattr
+            && unsafe { (second as *const u64).add(1).read_unaligned() } & CLAMPS != 0
+    };
     let result = change_kept(&SETTINGS, || pass_on(0));
     if result >= 0 && clamps() {
         not_kept();
@@ -41,9 +46,15 @@ pub(super) unsafe fn call(number: c_long, [tid, second, third]: [usize; 3]) -> c
 /// # Safety
 /// As the C library's function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sched_setscheduler(tid: libc::pid_t, policy: c_int, parameters: *const c_void) -> c_int {
+pub unsafe extern "C" fn sched_setscheduler(
+    tid: libc::pid_t,
+    policy: c_int,
+    parameters: *const c_void,
+) -> c_int {
     // SAFETY: passed on.
-    failed(unsafe { call(libc::SYS_sched_setscheduler, [tid as usize, policy as usize, parameters as usize]) }) as c_int
+    failed(unsafe {
+        call(libc::SYS_sched_setscheduler, [tid as usize, policy as usize, parameters as usize])
+    }) as c_int
 }
 
 /// `sched_getscheduler` (POSIX.1-2017), of a thread as Linux has it.
@@ -75,8 +86,13 @@ pub unsafe extern "C" fn sched_setparam(tid: libc::pid_t, parameters: *const c_v
     failed(unsafe { call(libc::SYS_sched_setparam, [tid as usize, parameters as usize, 0]) }) as c_int
 }
 
-/// Calls `c_library` for `thread`. If that is the calling thread on a donor's TLS block, `set_kernel_thread` also sets its kernel thread. Zero or an error number.
-unsafe fn set_of(thread: libc::pthread_t, c_library: impl Fn() -> c_int, set_kernel_thread: impl Fn() -> c_long) -> c_int {
+/// Calls `c_library` for `thread`. If that is the calling thread on a donor's TLS block,
+/// `set_kernel_thread` also sets its kernel thread. Zero or an error number.
+unsafe fn set_of(
+    thread: libc::pthread_t,
+    c_library: impl Fn() -> c_int,
+    set_kernel_thread: impl Fn() -> c_long,
+) -> c_int {
     // SAFETY: no preconditions.
     if thread != unsafe { libc::pthread_self() } {
         let error = c_library();
@@ -100,14 +116,20 @@ unsafe fn set_of(thread: libc::pthread_t, c_library: impl Fn() -> c_int, set_ker
 /// # Safety
 /// As the C library's function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_setschedparam(thread: libc::pthread_t, policy: c_int, parameters: *const c_void) -> c_int {
+pub unsafe extern "C" fn pthread_setschedparam(
+    thread: libc::pthread_t,
+    policy: c_int,
+    parameters: *const c_void,
+) -> c_int {
     static NEXT: Next = Next::new(c"pthread_setschedparam");
     type Function = unsafe extern "C" fn(libc::pthread_t, c_int, *const c_void) -> c_int;
     // SAFETY: passed on; the next definition is the C library's, with this signature.
     unsafe {
         let next = core::mem::transmute::<*const c_void, Option<Function>>(NEXT.address());
         let c_library = || next.map_or(libc::ENOSYS, |next| next(thread, policy, parameters));
-        set_of(thread, c_library, || direct(libc::SYS_sched_setscheduler, 0, policy as usize, parameters as usize, 0, 0))
+        set_of(thread, c_library, || {
+            direct(libc::SYS_sched_setscheduler, 0, policy as usize, parameters as usize, 0, 0)
+        })
     }
 }
 
@@ -119,10 +141,13 @@ pub unsafe extern "C" fn pthread_setschedparam(thread: libc::pthread_t, policy: 
 pub unsafe extern "C" fn pthread_setschedprio(thread: libc::pthread_t, priority: c_int) -> c_int {
     static NEXT: Next = Next::new(c"pthread_setschedprio");
     type Function = unsafe extern "C" fn(libc::pthread_t, c_int) -> c_int;
-    // SAFETY: passed on; the next definition is the C library's, with this signature. The kernel reads the one number.
+    // SAFETY: passed on; the next definition is the C library's, with this signature. The kernel
+    // reads the one number.
     unsafe {
         let next = core::mem::transmute::<*const c_void, Option<Function>>(NEXT.address());
         let c_library = || next.map_or(libc::ENOSYS, |next| next(thread, priority));
-        set_of(thread, c_library, || direct(libc::SYS_sched_setparam, 0, (&raw const priority) as usize, 0, 0, 0))
+        set_of(thread, c_library, || {
+            direct(libc::SYS_sched_setparam, 0, (&raw const priority) as usize, 0, 0, 0)
+        })
     }
 }

@@ -1,7 +1,9 @@
-//! The C library's functions that wait for signals, or wait with another mask: `ult::signals` queues the signals for an OpenMP thread
-//! that shares its worker, and the kernel those for the process. Either ends a wait. The C library serves a thread with a kernel thread of its own.
+//! The C library's functions that wait for signals, or wait with another mask: `ult::signals`
+//! queues the signals for an OpenMP thread that shares its worker, and the kernel those for the
+//! process. Either ends a wait. The C library serves a thread with a kernel thread of its own.
 //!
-//! Descriptors of `signalfd` show what the kernel has for the kernel thread that reads them. The signals of such a descriptor stay with the kernel from then on.
+//! Descriptors of `signalfd` show what the kernel has for the kernel thread that reads them. The
+//! signals of such a descriptor stay with the kernel from then on.
 use core::ffi::{c_int, c_void};
 use core::mem::transmute;
 use core::ptr;
@@ -47,7 +49,7 @@ fn to_c_result(result: Result<c_int, c_int>) -> c_int {
     result.unwrap_or_else(set_errno)
 }
 
-// ---- waiting for a signal -------------------------------------------------------------------------------------
+// ---- waiting for a signal ---------------------------------------------------
 
 type TimedWait = unsafe extern "C" fn(*const sigset_t, *mut siginfo_t, *const timespec) -> c_int;
 
@@ -66,7 +68,11 @@ unsafe fn wait(set: *const sigset_t, limit: *const timespec) -> Option<Result<(c
 /// # Safety
 /// As the C library's function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sigtimedwait(set: *const sigset_t, info: *mut siginfo_t, limit: *const timespec) -> c_int {
+pub unsafe extern "C" fn sigtimedwait(
+    set: *const sigset_t,
+    info: *mut siginfo_t,
+    limit: *const timespec,
+) -> c_int {
     static NEXT: Next = Next::new(c"sigtimedwait");
     // SAFETY: the caller's pointers; the next definition is the C library's, with this signature.
     unsafe {
@@ -133,7 +139,9 @@ pub unsafe extern "C" fn sigpending(set: *mut sigset_t) -> c_int {
     let mut pending = 0_u64;
     let size = size_of::<u64>();
     // SAFETY: a local word, as long as is said.
-    let error = unsafe { ult::arch::system_call(libc::SYS_rt_sigpending as usize, [(&raw mut pending) as usize, size, 0, 0]) } as c_int;
+    let error = unsafe {
+        ult::arch::system_call(libc::SYS_rt_sigpending as usize, [(&raw mut pending) as usize, size, 0, 0])
+    } as c_int;
     if error < 0 {
         return set_errno(-error);
     }
@@ -160,7 +168,7 @@ pub unsafe extern "C" fn signalfd(descriptor: c_int, set: *const sigset_t, flags
     }
 }
 
-// ---- waiting under another mask -------------------------------------------------------------------------------
+// ---- waiting under another mask ---------------------------------------------
 
 /// `sigsuspend` (POSIX.1-2017).
 ///
@@ -201,7 +209,8 @@ impl Deadline {
 
 const ZERO_TIME: timespec = timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// A time limit. `Some(None)`: no limit. `None`: the value is invalid, and the kernel reports the error.
+/// A time limit. `Some(None)`: no limit. `None`: the value is invalid, and the kernel reports the
+/// error.
 ///
 /// # Safety
 /// Null or a valid pointer.
@@ -217,14 +226,25 @@ unsafe fn limit_of(limit: *const timespec) -> Option<Option<Duration>> {
 /// # Safety
 /// As the C library's function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ppoll(fds: *mut pollfd, count: nfds_t, limit: *const timespec, mask: *const sigset_t) -> c_int {
+pub unsafe extern "C" fn ppoll(
+    fds: *mut pollfd,
+    count: nfds_t,
+    limit: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
     type Function = unsafe extern "C" fn(*mut pollfd, nfds_t, *const timespec, *const sigset_t) -> c_int;
     static NEXT: Next = Next::new(c"ppoll");
     // SAFETY: the next definition is the C library's, with this signature; the caller's pointers.
     unsafe {
-        let Some(next) = transmute::<*const c_void, Option<Function>>(NEXT.address()) else { return set_errno(libc::ENOSYS) };
-        let (Some(wanted), Some(end)) = (word_of(mask), limit_of(limit).map(Deadline::after)) else { return next(fds, count, limit, mask) };
-        to_c_result(signals::under_mask(wanted, |mask| from_c_result(next(fds, count, end.remaining_as_timespec(&mut ZERO_TIME.clone()), &set_of(mask)))))
+        let Some(next) = transmute::<*const c_void, Option<Function>>(NEXT.address()) else {
+            return set_errno(libc::ENOSYS);
+        };
+        let (Some(wanted), Some(end)) = (word_of(mask), limit_of(limit).map(Deadline::after)) else {
+            return next(fds, count, limit, mask);
+        };
+        to_c_result(signals::under_mask(wanted, |mask| {
+            from_c_result(next(fds, count, end.remaining_as_timespec(&mut ZERO_TIME.clone()), &set_of(mask)))
+        }))
     }
 }
 
@@ -241,14 +261,32 @@ pub unsafe extern "C" fn pselect(
     limit: *const timespec,
     mask: *const sigset_t,
 ) -> c_int {
-    type Function = unsafe extern "C" fn(c_int, *mut fd_set, *mut fd_set, *mut fd_set, *const timespec, *const sigset_t) -> c_int;
+    type Function = unsafe extern "C" fn(
+        c_int,
+        *mut fd_set,
+        *mut fd_set,
+        *mut fd_set,
+        *const timespec,
+        *const sigset_t,
+    ) -> c_int;
     static NEXT: Next = Next::new(c"pselect");
     // SAFETY: the next definition is the C library's, with this signature; the caller's pointers.
     unsafe {
-        let Some(next) = transmute::<*const c_void, Option<Function>>(NEXT.address()) else { return set_errno(libc::ENOSYS) };
-        let (Some(wanted), Some(end)) = (word_of(mask), limit_of(limit).map(Deadline::after)) else { return next(count, read, write, except, limit, mask) };
+        let Some(next) = transmute::<*const c_void, Option<Function>>(NEXT.address()) else {
+            return set_errno(libc::ENOSYS);
+        };
+        let (Some(wanted), Some(end)) = (word_of(mask), limit_of(limit).map(Deadline::after)) else {
+            return next(count, read, write, except, limit, mask);
+        };
         to_c_result(signals::under_mask(wanted, |mask| {
-            from_c_result(next(count, read, write, except, end.remaining_as_timespec(&mut ZERO_TIME.clone()), &set_of(mask)))
+            from_c_result(next(
+                count,
+                read,
+                write,
+                except,
+                end.remaining_as_timespec(&mut ZERO_TIME.clone()),
+                &set_of(mask),
+            ))
         }))
     }
 }
@@ -258,12 +296,20 @@ pub unsafe extern "C" fn pselect(
 /// # Safety
 /// As the C library's function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn epoll_pwait(epoll: c_int, events: *mut epoll_event, most: c_int, limit: c_int, mask: *const sigset_t) -> c_int {
+pub unsafe extern "C" fn epoll_pwait(
+    epoll: c_int,
+    events: *mut epoll_event,
+    most: c_int,
+    limit: c_int,
+    mask: *const sigset_t,
+) -> c_int {
     type Function = unsafe extern "C" fn(c_int, *mut epoll_event, c_int, c_int, *const sigset_t) -> c_int;
     static NEXT: Next = Next::new(c"epoll_pwait");
     // SAFETY: the next definition is the C library's, with this signature; the caller's pointers.
     unsafe {
-        let Some(next) = transmute::<*const c_void, Option<Function>>(NEXT.address()) else { return set_errno(libc::ENOSYS) };
+        let Some(next) = transmute::<*const c_void, Option<Function>>(NEXT.address()) else {
+            return set_errno(libc::ENOSYS);
+        };
         let Some(wanted) = word_of(mask) else { return next(epoll, events, most, limit, mask) };
         let end = Deadline::after(u64::try_from(limit).ok().map(Duration::from_millis));
         to_c_result(signals::under_mask(wanted, |mask| {
@@ -286,12 +332,25 @@ pub unsafe extern "C" fn epoll_pwait2(
     limit: *const timespec,
     mask: *const sigset_t,
 ) -> c_int {
-    type Function = unsafe extern "C" fn(c_int, *mut epoll_event, c_int, *const timespec, *const sigset_t) -> c_int;
+    type Function =
+        unsafe extern "C" fn(c_int, *mut epoll_event, c_int, *const timespec, *const sigset_t) -> c_int;
     static NEXT: Next = Next::new(c"epoll_pwait2");
     // SAFETY: the next definition is the C library's, with this signature; the caller's pointers.
     unsafe {
-        let Some(next) = transmute::<*const c_void, Option<Function>>(NEXT.address()) else { return set_errno(libc::ENOSYS) };
-        let (Some(wanted), Some(end)) = (word_of(mask), limit_of(limit).map(Deadline::after)) else { return next(epoll, events, most, limit, mask) };
-        to_c_result(signals::under_mask(wanted, |mask| from_c_result(next(epoll, events, most, end.remaining_as_timespec(&mut ZERO_TIME.clone()), &set_of(mask)))))
+        let Some(next) = transmute::<*const c_void, Option<Function>>(NEXT.address()) else {
+            return set_errno(libc::ENOSYS);
+        };
+        let (Some(wanted), Some(end)) = (word_of(mask), limit_of(limit).map(Deadline::after)) else {
+            return next(epoll, events, most, limit, mask);
+        };
+        to_c_result(signals::under_mask(wanted, |mask| {
+            from_c_result(next(
+                epoll,
+                events,
+                most,
+                end.remaining_as_timespec(&mut ZERO_TIME.clone()),
+                &set_of(mask),
+            ))
+        }))
     }
 }

@@ -1,9 +1,11 @@
-//! The C library's functions about signals that are taken over: actions and masks. What they are taken over for: `ult::signals`.
+//! The C library's functions about signals that are taken over: actions and masks. What they are
+//! taken over for: `ult::signals`.
 //!
-//! A process that makes no TLS donor has no handler of ours, and these functions do what the C library's do: actions are set by the C library,
-//! masks by the system call.
+//! A process that makes no TLS donor has no handler of ours, and these functions do what the C
+//! library's do: actions are set by the C library, masks by the system call.
 //!
-//! Functions that wait are in [`super::signal_waits`]. Not taken over, because what they set in the kernel is right as it is: `siginterrupt`, `sigignore`. Whatever sets a handler past the
+//! Functions that wait are in [`super::signal_waits`]. Not taken over, because what they set in the
+//! kernel is right as it is: `siginterrupt`, `sigignore`. Whatever sets a handler past the
 //! functions below (the system call itself) has it called where the kernel delivers the signal.
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
@@ -36,7 +38,11 @@ pub(super) fn set_errno(error: c_int) -> c_int {
 /// # Safety
 /// As the C library's function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
+pub unsafe extern "C" fn sigaction(
+    signal: c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> c_int {
     // SAFETY: passed on; the pointers are null or valid.
     unsafe {
         if signal == libc::SIGPWR && !new.is_null() {
@@ -66,9 +72,11 @@ pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, o
     }
 }
 
-/// The collector of Boehm, Demers and Weiser (libgc) stops all registered threads by this signal, waits until each has answered from its handler, and scans each
-/// one's stack from there to the bounds that it has registered. Threads that share a worker would answer one after the other, by hand-off, and it
-/// gives up before ("Signals delivery fails constantly"). So where it sets its handler, threads of new regions get kernel threads of their own.
+/// The collector of Boehm, Demers and Weiser (libgc) stops all registered threads by this signal,
+/// waits until each has answered from its handler, and scans each one's stack from there to the
+/// bounds that it has registered. Threads that share a worker would answer one after the other, by
+/// hand-off, and it gives up before ("Signals delivery fails constantly"). So where it sets its
+/// handler, threads of new regions get kernel threads of their own.
 fn look_for_a_collector() {
     if ult::loader::function_of_others(c"GC_register_my_thread", c"GOMP_parallel").is_some() {
         storage::share_no_more(Reason::Collector);
@@ -93,7 +101,8 @@ fn c_librarys(action: &Action) -> libc::sigaction {
     }
 }
 
-/// `signal` and its other names, with `flags` of an action that is set for the signal alone; before handlers are ours, `next`.
+/// `signal` and its other names, with `flags` of an action that is set for the signal alone; before
+/// handlers are ours, `next`.
 unsafe fn set_handler(signal: c_int, handler: usize, flags: c_int, next: &Next) -> usize {
     // SAFETY: the caller's word.
     unsafe {
@@ -105,7 +114,10 @@ unsafe fn set_handler(signal: c_int, handler: usize, flags: c_int, next: &Next) 
         }
     }
     let mask = if flags & libc::SA_NODEFER != 0 { 0 } else { 1 << (signal - 1) };
-    match signals::set_action(signal, Some(&Action { handler, flags: flags as u32 as usize, restorer: 0, mask })) {
+    match signals::set_action(
+        signal,
+        Some(&Action { handler, flags: flags as u32 as usize, restorer: 0, mask }),
+    ) {
         Ok(before) => before.handler,
         Err(error) => {
             set_errno(error);
@@ -164,7 +176,7 @@ pub unsafe extern "C" fn sysv_signal(number: c_int, handler: usize) -> usize {
     unsafe { __sysv_signal(number, handler) }
 }
 
-// ---- masks ----------------------------------------------------------------------------------------------------
+// ---- masks ------------------------------------------------------------------
 
 /// Two signals that the C library keeps for itself: no mask holds them.
 const KEPT_BY_C_LIBRARY: u64 = 0b11 << 31;
@@ -175,7 +187,8 @@ const KEPT_BY_C_LIBRARY: u64 = 0b11 << 31;
 /// Null or valid sets.
 unsafe fn change_mask(how: c_int, set: *const u64, old: *mut u64) -> c_int {
     // SAFETY: as the caller says.
-    let wanted = unsafe { set.as_ref() }.map(|&set| if how == libc::SIG_UNBLOCK { set } else { set & !KEPT_BY_C_LIBRARY });
+    let wanted = unsafe { set.as_ref() }
+        .map(|&set| if how == libc::SIG_UNBLOCK { set } else { set & !KEPT_BY_C_LIBRARY });
     let mut before = 0_u64;
     let new = wanted.as_ref().map_or(ptr::null(), ptr::from_ref);
     // SAFETY: two local words, or null.
@@ -204,10 +217,12 @@ pub(super) fn set_mask(mask: u64) {
     unsafe { change_mask(libc::SIG_SETMASK, &raw const mask, ptr::null_mut()) };
 }
 
-/// Calls that wait for others between two changes of the mask make a switch point of the second one, now and then: while signals are blocked the monitor's are,
-/// too. `return_address` is the caller's; nothing but the program's own code may be left here.
+/// Calls that wait for others between two changes of the mask make a switch point of the second
+/// one, now and then: while signals are blocked the monitor's are, too. `return_address` is the
+/// caller's; nothing but the program's own code may be left here.
 fn poll_for(return_address: usize, how: c_int) {
-    if how != libc::SIG_BLOCK && ult::sched::has_others_here() && ult::stall::is_program_code(return_address) {
+    if how != libc::SIG_BLOCK && ult::sched::has_others_here() && ult::stall::is_program_code(return_address)
+    {
         ult::sched::poll();
     }
 }
@@ -218,7 +233,11 @@ fn poll_for(return_address: usize, how: c_int) {
 /// As the C library's function.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
-pub unsafe extern "C" fn pthread_sigmask(how: c_int, set: *const libc::sigset_t, old: *mut libc::sigset_t) -> c_int {
+pub unsafe extern "C" fn pthread_sigmask(
+    how: c_int,
+    set: *const libc::sigset_t,
+    old: *mut libc::sigset_t,
+) -> c_int {
     // The return address becomes the fourth argument.
     #[cfg(target_arch = "x86_64")]
     naked_asm!("mov rcx, [rsp]", "jmp {serve}", serve = sym of_thread);
@@ -239,7 +258,11 @@ unsafe extern "C" fn of_thread(how: c_int, set: *const u64, old: *mut u64, retur
 /// As the C library's function.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
-pub unsafe extern "C" fn sigprocmask(how: c_int, set: *const libc::sigset_t, old: *mut libc::sigset_t) -> c_int {
+pub unsafe extern "C" fn sigprocmask(
+    how: c_int,
+    set: *const libc::sigset_t,
+    old: *mut libc::sigset_t,
+) -> c_int {
     // As above.
     #[cfg(target_arch = "x86_64")]
     naked_asm!("mov rcx, [rsp]", "jmp {serve}", serve = sym of_process);

@@ -1,11 +1,13 @@
 //! What an OpenMP thread is told of itself as a thread of the system: its number.
 //!
-//! A thread that runs with the storage of a TLS donor has the donor's number: `gettid` is then another one for each thread, fits `pthread_self`, and a
-//! signal that is directed at it comes to the thread (`ult::signals`). Where a thread runs with its kernel thread's own storage, the number is that kernel
-//! thread's.
+//! A thread that runs with the storage of a TLS donor has the donor's number: `gettid` is then
+//! another one for each thread, fits `pthread_self`, and a signal that is directed at it comes to
+//! the thread (`ult::signals`). Where a thread runs with its kernel thread's own storage, the
+//! number is that kernel thread's.
 //!
-//! `syscall` is taken over for the same question, and for what is about the calling thread ([`super::kernel_state`]): a byte for each number says so. All else that
-//! it is asked for is passed to the kernel as it is.
+//! `syscall` is taken over for the same question, and for what is about the calling thread
+//! ([`super::kernel_state`]): a byte for each number says so. All else that it is asked for is
+//! passed to the kernel as it is.
 #[cfg(target_arch = "x86_64")]
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_void};
@@ -23,7 +25,8 @@ pub extern "C" fn gettid() -> libc::pid_t {
     donor.unwrap_or_else(ult::worker::kernel_thread)
 }
 
-/// `syscall(2)`, except that `SYS_gettid` is answered by [`gettid`], and signals that a thread sends to its own number come to it before the call returns.
+/// `syscall(2)`, except that `SYS_gettid` is answered by [`gettid`], and signals that a thread
+/// sends to its own number come to it before the call returns.
 ///
 /// # Safety
 /// As the C library's function.
@@ -67,8 +70,24 @@ pub unsafe extern "C" fn syscall(_: c_long) -> c_long {
 /// As the system call.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
-pub(super) unsafe extern "C" fn direct(_: c_long, _: usize, _: usize, _: usize, _: usize, _: usize) -> c_long {
-    naked_asm!("mov rax, rdi", "mov rdi, rsi", "mov rsi, rdx", "mov rdx, rcx", "mov r10, r8", "mov r8, r9", "syscall", "ret")
+pub(super) unsafe extern "C" fn direct(
+    _: c_long,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+    _: usize,
+) -> c_long {
+    naked_asm!(
+        "mov rax, rdi",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "mov rdx, rcx",
+        "mov r10, r8",
+        "mov r8, r9",
+        "syscall",
+        "ret"
+    )
 }
 
 /// As above; the fifth argument is left out, which no call has that comes here.
@@ -76,13 +95,27 @@ pub(super) unsafe extern "C" fn direct(_: c_long, _: usize, _: usize, _: usize, 
 /// # Safety
 /// As the system call.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) unsafe fn direct(call: c_long, first: usize, second: usize, third: usize, fourth: usize, _: usize) -> c_long {
+pub(super) unsafe fn direct(
+    call: c_long,
+    first: usize,
+    second: usize,
+    third: usize,
+    fourth: usize,
+    _: usize,
+) -> c_long {
     // SAFETY: passed on.
     unsafe { ult::arch::system_call(call as usize, [first, second, third, fourth]) as c_long }
 }
 
 /// The system calls that name a thread by its number, or are about the calling one.
-extern "C" fn of_threads(call: c_long, first: usize, second: usize, third: usize, fourth: usize, fifth: usize) -> c_long {
+extern "C" fn of_threads(
+    call: c_long,
+    first: usize,
+    second: usize,
+    third: usize,
+    fourth: usize,
+    fifth: usize,
+) -> c_long {
     if call == libc::SYS_gettid {
         return c_long::from(gettid());
     }
@@ -93,7 +126,11 @@ extern "C" fn of_threads(call: c_long, first: usize, second: usize, third: usize
     let (thread, signal) = if call == libc::SYS_tkill { (first, second) } else { (second, third) };
     if thread as i32 == gettid() {
         // SAFETY: the caller of the system call answers for its arguments.
-        let info = if call == libc::SYS_rt_tgsigqueueinfo { unsafe { (fourth as *const Info).as_ref() } } else { None };
+        let info = if call == libc::SYS_rt_tgsigqueueinfo {
+            unsafe { (fourth as *const Info).as_ref() }
+        } else {
+            None
+        };
         return failed(c_long::from(-ult::signals::send_to_itself(signal as c_int, info)));
     }
     if call != libc::SYS_rt_tgsigqueueinfo && ult::signals::send_to_number(thread as i32, signal as c_int) {
@@ -117,12 +154,17 @@ pub extern "C" fn tgkill(process: libc::pid_t, thread: libc::pid_t, signal: c_in
 type SigQueue = unsafe extern "C" fn(libc::pthread_t, c_int, libc::sigval) -> c_int;
 type Kill = unsafe extern "C" fn(libc::pthread_t, c_int) -> c_int;
 
-/// `pthread_sigqueue` (glibc), which comes to the calling thread before it returns, if that is meant.
+/// `pthread_sigqueue` (glibc), which comes to the calling thread before it returns, if that is
+/// meant.
 ///
 /// # Safety
 /// As the C library's function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_sigqueue(thread: libc::pthread_t, signal: c_int, value: libc::sigval) -> c_int {
+pub unsafe extern "C" fn pthread_sigqueue(
+    thread: libc::pthread_t,
+    signal: c_int,
+    value: libc::sigval,
+) -> c_int {
     static NEXT: Next = Next::new(c"pthread_sigqueue");
     // SAFETY: no arguments; then the next definition is the C library's, with this signature.
     unsafe {
@@ -141,7 +183,8 @@ pub unsafe extern "C" fn pthread_sigqueue(thread: libc::pthread_t, signal: c_int
     }
 }
 
-/// `pthread_kill` (POSIX.1-2017), which comes to the calling thread before it returns, if that is meant.
+/// `pthread_kill` (POSIX.1-2017), which comes to the calling thread before it returns, if that is
+/// meant.
 ///
 /// # Safety
 /// As the C library's function.
@@ -164,7 +207,8 @@ pub unsafe extern "C" fn pthread_kill(thread: libc::pthread_t, signal: c_int) ->
 /// `raise` (ISO C), by [`pthread_kill`].
 #[unsafe(no_mangle)]
 pub extern "C" fn raise(signal: c_int) -> c_int {
-    let error = if matches!(signal, 32 | 33) { libc::EINVAL } else { ult::signals::send_to_itself(signal, None) };
+    let error =
+        if matches!(signal, 32 | 33) { libc::EINVAL } else { ult::signals::send_to_itself(signal, None) };
     failed(c_long::from(-error)) as c_int
 }
 

@@ -1,20 +1,23 @@
 //! `pthread_getattr_np`, taken over to answer with the stack that a thread runs on.
 //!
-//! An OpenMP thread runs on a stack that the C library has not allocated. The C library's answer is the stack of the kernel thread, or of the TLS
-//! donor whose TLS block the OpenMP thread runs with. Virtual machines and garbage collectors look for frames and for the end of the stack there.
-//! The answer is the C library's, with the stack replaced. It stays as it is where code runs on a stack of the C library's: threads of the program,
-//! thread 0 on the program's own stack, processes that call no OpenMP.
+//! An OpenMP thread runs on a stack that the C library has not allocated. The C library's answer is
+//! the stack of the kernel thread, or of the TLS donor whose TLS block the OpenMP thread runs with.
+//! Virtual machines and garbage collectors look for frames and for the end of the stack there.
+//! The answer is the C library's, with the stack replaced. It stays as it is where code runs on a
+//! stack of the C library's: threads of the program, thread 0 on the program's own stack, processes
+//! that call no OpenMP.
 //!
-//! *The guard size* is one page, what the C library gives its own threads. The guard area is larger ([`ult::stack::GUARD`]), and lies below the
-//! lowest address, as in the C library since 2.27.
+//! *The guard size* is one page, what the C library gives its own threads. The guard area is larger
+//! ([`ult::stack::GUARD`]), and lies below the lowest address, as in the C library since 2.27.
 //!
 //! What may not live here: which stack it is ([`ult::worker::stack_of_thread`]).
 //!
 //! Tried and rejected:
-//! * the guard's true size: Ruby subtracts it from the stack's size and CPython 3.14 adds it to the lowest address, as if it lay inside; of a stack
-//!   of 1 MiB nothing would be left;
-//! * writing the bounds into the C library's record of the thread, where calls that are bound to the C library would find them, too: it keeps the
-//!   record's layout to itself, and frees the stack that it finds there.
+//! * the guard's true size: Ruby subtracts it from the stack's size and CPython 3.14 adds it to the
+//!   lowest address, as if it lay inside; of a stack of 1 MiB nothing would be left;
+//! * writing the bounds into the C library's record of the thread, where calls that are bound to
+//!   the C library would find them, too: it keeps the record's layout to itself, and frees the
+//!   stack that it finds there.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -24,14 +27,18 @@ type GetAttributes = unsafe extern "C" fn(libc::pthread_t, *mut libc::pthread_at
 /// The C library's definition, once it has been looked up.
 static NEXT: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 
-/// `pthread_getattr_np`, with the stack that `thread` runs on, or ran on last. Any thread, about any thread that exists.
+/// `pthread_getattr_np`, with the stack that `thread` runs on, or ran on last. Any thread, about
+/// any thread that exists.
 ///
 /// Returns 0 or an error number; as in the C library the caller destroys the attributes.
 ///
 /// # Safety
 /// As the C library's function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_getattr_np(thread: libc::pthread_t, attributes: *mut libc::pthread_attr_t) -> c_int {
+pub unsafe extern "C" fn pthread_getattr_np(
+    thread: libc::pthread_t,
+    attributes: *mut libc::pthread_attr_t,
+) -> c_int {
     let Some(next) = next() else { return libc::ENOSYS };
     // SAFETY: arguments are passed on.
     let result = unsafe { next(thread, attributes) };
@@ -53,7 +60,8 @@ pub(super) fn thread_pointer(thread: libc::pthread_t) -> usize {
     (thread as usize).wrapping_sub(me as usize).wrapping_add(ult::arch::thread_pointer())
 }
 
-/// Replaces the stack in attributes that the C library has filled in. They are destroyed if it refuses the values.
+/// Replaces the stack in attributes that the C library has filled in. They are destroyed if it
+/// refuses the values.
 ///
 /// # Safety
 /// `attributes` are initialised.

@@ -1,4 +1,5 @@
-//! The C library's functions about the processor time of a thread, taken over for threads that share kernel threads ([`ult::kernel_state`]).
+//! The C library's functions about the processor time of a thread, taken over for threads that
+//! share kernel threads ([`ult::kernel_state`]).
 //!
 //! `clock_gettime` goes on to the C library by a jump for all other clocks: three instructions.
 #[cfg(target_arch = "x86_64")]
@@ -51,13 +52,26 @@ unsafe extern "C" fn of_thread(clock: libc::clockid_t, time: *mut libc::timespec
         && !time.is_null()
     {
         // SAFETY: the caller's word.
-        unsafe { time.write(libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ }) };
+        unsafe {
+            time.write(libc::timespec {
+                tv_sec: (ns / 1_000_000_000) as _,
+                tv_nsec: (ns % 1_000_000_000) as _,
+            })
+        };
         return 0;
     }
     // SAFETY: the next definition is the C library's, with this signature.
     unsafe {
         let next = core::mem::transmute::<*const c_void, Option<GetTime>>(next);
-        next.map_or_else(|| failed(ult::arch::system_call(libc::SYS_clock_gettime as usize, [clock as usize, time as usize, 0, 0]) as _) as c_int, |next| next(clock, time))
+        next.map_or_else(
+            || {
+                failed(ult::arch::system_call(
+                    libc::SYS_clock_gettime as usize,
+                    [clock as usize, time as usize, 0, 0],
+                ) as _) as c_int
+            },
+            |next| next(clock, time),
+        )
     }
 }
 
@@ -66,7 +80,8 @@ pub(super) fn nanoseconds(clock: libc::clockid_t) -> Option<u64> {
     if clock == libc::CLOCK_THREAD_CPUTIME_ID {
         return kernel_state::processor_time();
     }
-    // The kernel's encoding of a thread's clock: the complement of its number, then 4 for a thread and 2 for the scheduler's count.
+    // The kernel's encoding of a thread's clock: the complement of its number, then 4 for a thread
+    // and 2 for the scheduler's count.
     if clock < 0 && clock & 7 == 6 { kernel_state::processor_time_of_donor(!(clock >> 3)) } else { None }
 }
 
@@ -77,7 +92,10 @@ type ClockId = unsafe extern "C" fn(libc::pthread_t, *mut libc::clockid_t) -> c_
 /// # Safety
 /// As the C library's function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_getcpuclockid(thread: libc::pthread_t, clock: *mut libc::clockid_t) -> c_int {
+pub unsafe extern "C" fn pthread_getcpuclockid(
+    thread: libc::pthread_t,
+    clock: *mut libc::clockid_t,
+) -> c_int {
     static NEXT_ID: Next = Next::new(c"pthread_getcpuclockid");
     // SAFETY: passed on; the next definition is the C library's, with this signature.
     unsafe {
@@ -90,14 +108,16 @@ pub unsafe extern "C" fn pthread_getcpuclockid(thread: libc::pthread_t, clock: *
     }
 }
 
-/// `getrusage(2)`: negative error number or zero. `RUSAGE_THREAD` has the processor time of the OpenMP thread, in the shares that its kernel thread has used
-/// for the program and in the kernel; the other numbers are the kernel thread's.
+/// `getrusage(2)`: negative error number or zero. `RUSAGE_THREAD` has the processor time of the
+/// OpenMP thread, in the shares that its kernel thread has used for the program and in the kernel;
+/// the other numbers are the kernel thread's.
 ///
 /// # Safety
 /// As the system call.
 pub(super) unsafe fn usage(who: c_int, usage: *mut libc::rusage) -> isize {
     // SAFETY: passed on.
-    let result = unsafe { ult::arch::system_call(libc::SYS_getrusage as usize, [who as usize, usage as usize, 0, 0]) };
+    let result =
+        unsafe { ult::arch::system_call(libc::SYS_getrusage as usize, [who as usize, usage as usize, 0, 0]) };
     if result == 0
         && who == libc::RUSAGE_THREAD
         && let Some(ns) = kernel_state::processor_time()
@@ -108,7 +128,10 @@ pub(super) unsafe fn usage(who: c_int, usage: *mut libc::rusage) -> isize {
         let (user, system) = (micros(usage.ru_utime), micros(usage.ru_stime));
         let total = ns / 1000;
         let system = (u128::from(total) * u128::from(system) / u128::from((user + system).max(1))) as u64;
-        let time = |micros: u64| libc::timeval { tv_sec: (micros / 1_000_000) as _, tv_usec: (micros % 1_000_000) as _ };
+        let time = |micros: u64| libc::timeval {
+            tv_sec: (micros / 1_000_000) as _,
+            tv_usec: (micros % 1_000_000) as _,
+        };
         (usage.ru_utime, usage.ru_stime) = (time(total - system), time(system));
     }
     result

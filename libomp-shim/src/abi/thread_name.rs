@@ -1,4 +1,5 @@
-//! The C library's functions about the name of a thread, taken over for threads that share kernel threads ([`ult::kernel_state`]).
+//! The C library's functions about the name of a thread, taken over for threads that share kernel
+//! threads ([`ult::kernel_state`]).
 use core::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::File;
 use std::io::Read as _;
@@ -12,7 +13,8 @@ use super::thread_attributes::thread_pointer;
 type SetName = unsafe extern "C" fn(libc::pthread_t, *const c_char) -> c_int;
 type GetName = unsafe extern "C" fn(libc::pthread_t, *mut c_char, usize) -> c_int;
 
-/// Names the calling thread: zero or an error number. Its donor is named, too, which is what other programs see behind the thread's number.
+/// Names the calling thread: zero or an error number. Its donor is named, too, which is what other
+/// programs see behind the thread's number.
 ///
 /// # Safety
 /// A C string.
@@ -31,8 +33,9 @@ pub(super) unsafe fn set(name: *const c_char) -> c_int {
     error
 }
 
-/// The name of the calling thread: zero or a negative error number. The runtime names its kernel threads for `top -H`. A thread without a name of its own has the program's
-/// name nevertheless, as under libgomp: that of the main thread.
+/// The name of the calling thread: zero or a negative error number. The runtime names its kernel
+/// threads for `top -H`. A thread without a name of its own has the program's name nevertheless, as
+/// under libgomp: that of the main thread.
 ///
 /// # Safety
 /// `NAME_BYTES` can be written.
@@ -40,12 +43,20 @@ pub(super) unsafe fn get(into: *mut u8) -> isize {
     kernel_state::catch_up();
     // SAFETY: as the caller says; the kernel writes `NAME_BYTES`.
     unsafe {
-        let result = ult::arch::system_call(libc::SYS_prctl as usize, [libc::PR_GET_NAME as usize, into as usize, 0, 0]);
+        let result = ult::arch::system_call(
+            libc::SYS_prctl as usize,
+            [libc::PR_GET_NAME as usize, into as usize, 0, 0],
+        );
         // Read only if the kernel has been able to write there.
-        if result == 0 && (*into.cast::<Name>()).starts_with(ult::pool::THREAD_NAME_PREFIX.as_bytes()) && ult::worker::current().is_some() {
+        if result == 0
+            && (*into.cast::<Name>()).starts_with(ult::pool::THREAD_NAME_PREFIX.as_bytes())
+            && ult::worker::current().is_some()
+        {
             let mut programs: Name = [0; NAME_BYTES];
             // Without `/proc` the kernel thread's name stays.
-            if let Ok(bytes @ 1..) = File::open("/proc/self/comm").and_then(|mut file| file.read(&mut programs)) {
+            if let Ok(bytes @ 1..) =
+                File::open("/proc/self/comm").and_then(|mut file| file.read(&mut programs))
+            {
                 programs[bytes - 1] = 0; // the end of the line
                 *into.cast::<Name>() = programs;
             }
@@ -54,7 +65,8 @@ pub(super) unsafe fn get(into: *mut u8) -> isize {
     }
 }
 
-/// `pthread_setname_np` (glibc): a thread that shares its kernel thread has its name wherever it runs.
+/// `pthread_setname_np` (glibc): a thread that shares its kernel thread has its name wherever it
+/// runs.
 ///
 /// # Safety
 /// As the C library's function.
@@ -85,9 +97,14 @@ pub unsafe extern "C" fn pthread_setname_np(thread: libc::pthread_t, name: *cons
 /// # Safety
 /// As the C library's function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_getname_np(thread: libc::pthread_t, into: *mut c_char, bytes: usize) -> c_int {
+pub unsafe extern "C" fn pthread_getname_np(
+    thread: libc::pthread_t,
+    into: *mut c_char,
+    bytes: usize,
+) -> c_int {
     static NEXT: Next = Next::new(c"pthread_getname_np");
-    // SAFETY: passed on; the next definition is the C library's, with this signature. The kernel writes `NAME_BYTES` at most.
+    // SAFETY: passed on; the next definition is the C library's, with this signature. The kernel
+    // writes `NAME_BYTES` at most.
     unsafe {
         if thread == libc::pthread_self() {
             if bytes < NAME_BYTES {

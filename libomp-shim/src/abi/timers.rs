@@ -1,6 +1,8 @@
-//! Timers with `SIGEV_THREAD_ID`. The kernel sends such a signal to the thread's donor, which queues it for the OpenMP thread (`ult::signals`).
+//! Timers with `SIGEV_THREAD_ID`. The kernel sends such a signal to the thread's donor, which
+//! queues it for the OpenMP thread (`ult::signals`).
 //!
-//! If a program makes a timer by the system call, its handlers still run. Without a handler the default action is taken, even if the thread blocks the signal.
+//! If a program makes a timer by the system call, its handlers still run. Without a handler the
+//! default action is taken, even if the thread blocks the signal.
 use core::ffi::{c_int, c_void};
 use core::mem::transmute;
 

@@ -1,10 +1,12 @@
-//! `ompt_start_tool`: programs that are linked with this library export theirs because it has one, and the linker sees that.
+//! `ompt_start_tool`: programs that are linked with this library export theirs because it has one,
+//! and the linker sees that.
 
 use core::ffi::{c_char, c_uint, c_void};
 
 use crate::omp::tool::ompt;
 
-/// `ompt_start_tool` (5.2 §19.2.1), where no tool has one that comes before it: asks the next library, if there is one; null otherwise.
+/// `ompt_start_tool` (5.2 §19.2.1), where no tool has one that comes before it: asks the next
+/// library, if there is one; null otherwise.
 ///
 /// # Safety
 /// `runtime` is a C string.

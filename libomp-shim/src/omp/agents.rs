@@ -1,24 +1,34 @@
 //! Free agents (OpenMP 6.0 §14.8, §14.14): workers that run tasks of a team they are no part of.
 //!
-//! What lives here: which tasks free agents may take, the records of those a team has had, how one is called and sent away. What may not:
-//! where tasks stand and what an agent finds there ([`super::queue`]), which worker becomes one ([`ult::fork::offers`]).
+//! What lives here: which tasks free agents may take, the records of those a team has had, how one
+//! is called and sent away. What may not: where tasks stand and what an agent finds there
+//! ([`super::queue`]), which worker becomes one ([`ult::fork::offers`]).
 //!
-//! A task with `threadset(omp_pool)`, a *pool task*, stands in the deque of the thread that made it, as any other. Who queues one offers a
-//! ULT to workers that have nothing else to do. It runs pool tasks of the team, each with the team of its generating region for scope and under storage of its own,
-//! until it finds none; then it ends. Nobody waits for an agent to come: all of its tasks may as well be run by threads of the team, and are,
-//! at the latest where these wait. The end of a region takes back the offers that nobody took, and waits for the agents that are about to end.
+//! A task with `threadset(omp_pool)`, a *pool task*, stands in the deque of the thread that made
+//! it, as any other. Who queues one offers a ULT to workers that have nothing else to do. It runs
+//! pool tasks of the team, each with the team of its generating region for scope and under storage
+//! of its own, until it finds none; then it ends. Nobody waits for an agent to come: all of its
+//! tasks may as well be run by threads of the team, and are, at the latest where these wait. The
+//! end of a region takes back the offers that nobody took, and waits for the agents that are about
+//! to end.
 //!
-//! * An agent is no thread of the team: `omp_get_thread_num` gives it [`UNASSIGNED`]. It has a [`Thread`] all the same, with a deque for the
-//!   children of its tasks. Children without the clause are for threads of the team alone, which take them from there.
-//! * A thread that is alone in its team defers its pool tasks, and those only. So does an agent there: others that it makes it runs at once, since
-//!   thread 0 may be at a lock that the agent's task holds. (In larger teams such a child waits for a thread of the team that looks for tasks.)
-//! * An untied pool task stays on the thread that began it, which may be an agent or not: reductions of its taskgroups go by that.
-//! * Tasks of a taskgroup or a region with task reductions are left to the team: there is a copy for each of its threads.
+//! * An agent is no thread of the team: `omp_get_thread_num` gives it [`UNASSIGNED`]. It has a
+//!   [`Thread`] all the same, with a deque for the children of its tasks. Children without the
+//!   clause are for threads of the team alone, which take them from there.
+//! * A thread that is alone in its team defers its pool tasks, and those only. So does an agent
+//!   there: others that it makes it runs at once, since thread 0 may be at a lock that the agent's
+//!   task holds. (In larger teams such a child waits for a thread of the team that looks for
+//!   tasks.)
+//! * An untied pool task stays on the thread that began it, which may be an agent or not:
+//!   reductions of its taskgroups go by that.
+//! * Tasks of a taskgroup or a region with task reductions are left to the team: there is a copy
+//!   for each of its threads.
 //!
 //! Why nobody waits in vain is in `docs/protocols/task.md`.
 //!
-//! Rejected: agents as further threads of the team (arrays with `omp_get_num_threads()` elements); a queue of its own for pool tasks (a
-//! `taskwait` runs its children from one deque); agents that wait for more tasks (who ends makes room for whatever the worker has next).
+//! Rejected: agents as further threads of the team (arrays with `omp_get_num_threads()` elements);
+//! a queue of its own for pool tasks (a `taskwait` runs its children from one deque); agents that
+//! wait for more tasks (who ends makes room for whatever the worker has next).
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
@@ -38,7 +48,8 @@ use super::team::{Padded, Team};
 use super::thread::{Here, Thread};
 use super::tool::hook;
 
-/// The thread number of a free agent, as a signed number `omp_unassigned_thread` (6.0 §20.1): less than −1. LLVM's `omp.h` has the same.
+/// The thread number of a free agent, as a signed number `omp_unassigned_thread` (6.0 §20.1): less
+/// than −1. LLVM's `omp.h` has the same.
 pub const UNASSIGNED: u32 = (-2_i32).cast_unsigned();
 
 /// In the place of what stands for a task's data ([`Task::affinity`]): a pool task.
@@ -55,7 +66,8 @@ pub const fn is_pool(affinity: u32) -> bool {
     affinity == POOL || affinity == READY
 }
 
-/// The free agents of a team. Made with its first pool task, in the process in which the team was made.
+/// The free agents of a team. Made with its first pool task, in the process in which the team was
+/// made.
 pub struct Agents {
     team: *const Team,
     /// Filled as they are needed, kept as long as the team.
@@ -106,12 +118,14 @@ impl Agents {
         self.ready.0.load(Ordering::Relaxed) != 0
     }
 
-    /// Counts one more agent, if there may be one. In one step: a count that is taken back could hide from an agent that ends that it may be followed.
+    /// Counts one more agent, if there may be one. In one step: a count that is taken back could
+    /// hide from an agent that ends that it may be followed.
     fn count(&self, team: &Team) -> bool {
         let most = self.records.len() as u32;
         let more = |out| (out < most).then_some(out + 1);
         // ORDERING: Relaxed; behind the fence of `Team::wake_one`, or that of `leave`.
-        group(team).has_room_for_agent(&team.plan().icv) && self.out.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+        group(team).has_room_for_agent(&team.plan().icv)
+            && self.out.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
     /// A record that nobody uses, for one agent more.
@@ -160,22 +174,31 @@ impl Drop for Agents {
     }
 }
 
-// ---- which tasks are for agents ---------------------------------------------------------------------------------
+// ---- which tasks are for agents ---------------------------------------------
 
-/// May tasks that the running one makes be pool tasks, and are there workers for them? A pool task in a team of one is not over when its construct is, so
-/// somebody has to wait for it: the end of a region or of a taskgroup, or that of the program where `main` runs. What an agent runs is waited for, and its children are.
-/// In the child of a fork there are none for the teams of the parent, whose tasks nobody may take from where they stand.
+/// May tasks that the running one makes be pool tasks, and are there workers for them? A pool task
+/// in a team of one is not over when its construct is, so somebody has to wait for it: the end of a
+/// region or of a taskgroup, or that of the program where `main` runs. What an agent runs is waited
+/// for, and its children are. In the child of a fork there are none for the teams of the parent,
+/// whose tasks nobody may take from where they stand.
 pub fn permits(here: Here) -> bool {
     let team = here.team();
     let is_waited_for = || {
         let alone = team.size() == 1 && !here.thread.is_agent();
-        !alone || !team.plan().parent_thread.is_null() || !here.task.taskgroup.get().is_null() || root::finish_at_exit()
+        !alone
+            || !team.plan().parent_thread.is_null()
+            || !here.task.taskgroup.get().is_null()
+            || root::finish_at_exit()
     };
     let is_possible = pool::limit() != 0 && may_share() && team.is_of_this_process();
-    is_possible && !here.task.flags().has_any(Flags::FINAL.with(Flags::RECORDS)) && !adds_to_copies(here) && is_waited_for()
+    is_possible
+        && !here.task.flags().has_any(Flags::FINAL.with(Flags::RECORDS))
+        && !adds_to_copies(here)
+        && is_waited_for()
 }
 
-/// Are there copies of reduction items for each thread of the team, to which tasks that are made here may add?
+/// Are there copies of reduction items for each thread of the team, to which tasks that are made
+/// here may add?
 fn adds_to_copies(here: Here) -> bool {
     let mut group = here.task.taskgroup.get();
     // SAFETY: the running task's taskgroup and those around it are open.
@@ -199,7 +222,8 @@ pub fn open(here: Here, task: &Task) {
     }
 }
 
-/// The next task that the running one makes is to be a pool task. False if that is not possible: it will be one of its team.
+/// The next task that the running one makes is to be a pool task. False if that is not possible: it
+/// will be one of its team.
 pub fn wish(here: Here) -> bool {
     let may = permits(here);
     if may {
@@ -219,13 +243,15 @@ pub fn is_wished(here: Here) -> bool {
     here.task.flags().has(Flags::POOLS)
 }
 
-/// Is the next task of the running one, which has wished so, for agents still? A taskgroup with reductions may have been opened since.
+/// Is the next task of the running one, which has wished so, for agents still? A taskgroup with
+/// reductions may have been opened since.
 #[cold]
 pub fn are_wished_for(here: Here) -> bool {
     permits(here)
 }
 
-/// The fresh child, with these properties, of a task that wished: what it is then. An undeferred one is none.
+/// The fresh child, with these properties, of a task that wished: what it is then. An undeferred
+/// one is none.
 #[cold]
 pub fn grant(here: Here, child: &Task, flags: Flags) -> Flags {
     forget_wish(here);
@@ -236,9 +262,12 @@ pub fn grant(here: Here, child: &Task, flags: Flags) -> Flags {
     flags.with(Flags::POOL)
 }
 
-/// The running task has registered the first reductions with its taskgroup. While a task of a free agent has such a group open, the agent runs all tasks that it makes at once:
-/// there is a copy for each thread of the team, and those of this group are the agent's alone, which uses the first ([`Thread::copy`]). So `omp_get_thread_num` gives it 0
-/// meanwhile: gcc's code of a taskloop takes the copy with that number. Counted by the agent, whose tasks may be in the middle of one another.
+/// The running task has registered the first reductions with its taskgroup. While a task of a free
+/// agent has such a group open, the agent runs all tasks that it makes at once: there is a copy for
+/// each thread of the team, and those of this group are the agent's alone, which uses the first
+/// ([`Thread::copy`]). So `omp_get_thread_num` gives it 0 meanwhile: gcc's code of a taskloop takes
+/// the copy with that number. Counted by the agent, whose tasks may be in the middle of one
+/// another.
 pub fn reductions_open(here: Here) {
     if here.thread.is_agent() {
         // SAFETY: own thread only.
@@ -247,7 +276,8 @@ pub fn reductions_open(here: Here) {
     }
 }
 
-/// Such a group of the running task has ended. On the thread that opened it: pool tasks stay where they have begun.
+/// Such a group of the running task has ended. On the thread that opened it: pool tasks stay where
+/// they have begun.
 pub fn reductions_end(here: Here) {
     if here.thread.is_agent() {
         // SAFETY: own thread only.
@@ -267,8 +297,9 @@ fn heed_reductions(agent: &Thread) {
     agent.tid.set(if reduces { agent.copy() } else { agent.num() } as i32);
 }
 
-/// Is the running task's thread an agent that is to run all tasks of a group with reductions? Then also those that have to wait for others, for who ran them when these have ended
-/// could add to the same copy.
+/// Is the running task's thread an agent that is to run all tasks of a group with reductions? Then
+/// also those that have to wait for others, for who ran them when these have ended could add to the
+/// same copy.
 #[inline]
 pub fn adds_alone(here: Here) -> bool {
     // SAFETY: own thread only.
@@ -281,9 +312,10 @@ pub fn width(here: Here, is_for_agents: bool) -> u32 {
     here.team().size().saturating_add(more)
 }
 
-// ---- tasks in deques --------------------------------------------------------------------------------------------
+// ---- tasks in deques --------------------------------------------------------
 
-/// The ready pool task is about to be put into a deque of its team, by who may [call](Caller) an agent for it.
+/// The ready pool task is about to be put into a deque of its team, by who may [call](Caller) an
+/// agent for it.
 pub fn enters_deque(team: &Team, task: &Task) {
     if let Some(agents) = team.agents() {
         task.set_affinity(READY);
@@ -316,10 +348,11 @@ pub fn ends(thread: &Thread) {
     unsafe { thread.own() }.begun -= 1;
 }
 
-// ---- calling them -----------------------------------------------------------------------------------------------
+// ---- calling them -----------------------------------------------------------
 
-/// Who is about to publish a pool task, and to call an agent for it. From the moment of publication others may run the task and come to the end of the region: thread 0 waits there
-/// until this is dropped, so that nobody is called into the next one.
+/// Who is about to publish a pool task, and to call an agent for it. From the moment of publication
+/// others may run the task and come to the end of the region: thread 0 waits there until this is
+/// dropped, so that nobody is called into the next one.
 pub struct Caller<'a> {
     team: &'a Team,
     agents: &'a Agents,
@@ -334,7 +367,8 @@ pub fn caller(team: &Team) -> Option<Caller<'_>> {
 }
 
 impl Caller<'_> {
-    /// The task has been published, and a full fence passed: calls one more agent, if there may be one.
+    /// The task has been published, and a full fence passed: calls one more agent, if there may be
+    /// one.
     pub fn call(self) {
         call(self.team, self.agents);
     }
@@ -374,7 +408,11 @@ fn send(team: &Team, agents: &Agents, thread: &Thread) {
         data: ptr::from_ref(agents).cast_mut().cast(), // not the team, by which its members are settled
         tag: team.gang(),
         // Outside of all regions, too, an agent's worker hosts somebody.
-        region: if plan.body.function as usize == 0 { agent_main as *const () as usize } else { plan.body.function as usize },
+        region: if plan.body.function as usize == 0 {
+            agent_main as *const () as usize
+        } else {
+            plan.body.function as usize
+        },
         group: plan.home.map_or(0, |home| home.group()),
     };
     // SAFETY: `claim` has given us the record alone; its last ULT has ended.
@@ -399,7 +437,7 @@ fn group(team: &Team) -> &Group {
     unsafe { &*team.plan().group }
 }
 
-// ---- the life of an agent ---------------------------------------------------------------------------------------
+// ---- the life of an agent ---------------------------------------------------
 
 unsafe fn agent_main(argument: *mut ()) {
     // SAFETY: `send` passes a record that stays until the agent has left.
@@ -437,7 +475,8 @@ unsafe fn agent_end(argument: *mut ()) {
     unsafe { &*argument.cast::<Thread>() }.note_left(FREE);
 }
 
-/// So many agents have ended on this worker. With the last line they do not touch the team any more.
+/// So many agents have ended on this worker. With the last line they do not touch the team any
+/// more.
 unsafe fn agent_settle(argument: *mut (), count: u32) {
     // SAFETY: `send` passes those of a team that waits for those that are present.
     leave(unsafe { &*argument.cast::<Agents>() }, count);
@@ -446,7 +485,8 @@ unsafe fn agent_settle(argument: *mut (), count: u32) {
 fn leave(agents: &Agents, count: u32) {
     // ORDERING: Relaxed; the fence below.
     agents.out.0.fetch_sub(count, Ordering::Relaxed);
-    // ORDERING: SeqCst, pairs with the one in `Team::wake_one`: who queues a task sees that there may be one more agent, or its task is seen here.
+    // ORDERING: SeqCst, pairs with the one in `Team::wake_one`: who queues a task sees that there
+    // may be one more agent, or its task is seen here.
     fence(Ordering::SeqCst);
     // SAFETY: the team waits for those that are present.
     let team = unsafe { &*agents.team };
@@ -471,7 +511,15 @@ pub fn dismiss(team: &Team) {
         has_nobody()
     };
     let spin = Spin::POLLING;
-    ult::sched::wait(&Wait { ready: &ready, seek: None, sleepers: None, spin, yields: false, finished: true, alone: false });
+    ult::sched::wait(&Wait {
+        ready: &ready,
+        seek: None,
+        sleepers: None,
+        spin,
+        yields: false,
+        finished: true,
+        alone: false,
+    });
 }
 
 /// Takes back the calls that no worker has followed.
@@ -494,7 +542,7 @@ pub fn end(team: &Team) {
     }
 }
 
-// ---- the team's part --------------------------------------------------------------------------------------------
+// ---- the team's part --------------------------------------------------------
 
 impl Team {
     /// The team's agents, if there have been pool tasks. None in the child of a fork.
@@ -512,7 +560,8 @@ impl Team {
         unsafe { agents.as_ref() }
     }
 
-    /// Of a team of the parent process: did agents of it run at the time of the fork? With what they ran they are gone, but for one that has forked itself.
+    /// Of a team of the parent process: did agents of it run at the time of the fork? With what
+    /// they ran they are gone, but for one that has forked itself.
     pub fn has_lost_agents(&self) -> bool {
         // SAFETY: in this process nobody else has them.
         let were_at_work = |agents: &Agents| agents.threads().any(|thread| unsafe { thread.own() }.at_work);
@@ -524,14 +573,17 @@ impl Team {
             return;
         }
         let fresh = Box::into_raw(Box::new(Agents::new(self)));
-        // ORDERING: Release, pairs with `agents_of_any_process`; who comes second publishes nothing.
-        if self.agents.compare_exchange(ptr::null_mut(), fresh, Ordering::Release, Ordering::Relaxed).is_err() {
+        // ORDERING: Release, pairs with `agents_of_any_process`; who comes second publishes
+        // nothing.
+        if self.agents.compare_exchange(ptr::null_mut(), fresh, Ordering::Release, Ordering::Relaxed).is_err()
+        {
             // SAFETY: made above, and nobody has seen it.
             drop(unsafe { Box::from_raw(fresh) });
         }
     }
 
-    /// Frees the records of its agents, which have left. Those of a parent process were in the middle of something, and stay.
+    /// Frees the records of its agents, which have left. Those of a parent process were in the
+    /// middle of something, and stay.
     pub(super) fn free_agents(&self) {
         // ORDERING: Acquire, as in `agents_of_any_process`.
         let agents = self.agents.swap(ptr::null_mut(), Ordering::Acquire);

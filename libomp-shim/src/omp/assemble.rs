@@ -8,16 +8,19 @@
 //!
 //! Thread 0 is always the forking context itself.
 //!
-//! The end of a *shared* member: its ULT ends when its share is over (`Team::settle_members` is its last touch). If the region uses tasks, or the
-//! one before did, it stays at the join to help until thread 0 has closed the region; those that have left before the first task come
-//! back ([`start_helper`]). The join of an outermost region waits for the leaving ([`await_leaving`]); an inner one does not: a
-//! team that somebody is still about to leave is passed over when the next one is taken.
+//! The end of a *shared* member: its ULT ends when its share is over (`Team::settle_members` is its
+//! last touch). If the region uses tasks, or the one before did, it stays at the join to help until
+//! thread 0 has closed the region; those that have left before the first task come
+//! back ([`start_helper`]). The join of an outermost region waits for the leaving
+//! ([`await_leaving`]); an inner one does not: a team that somebody is still about to leave is
+//! passed over when the next one is taken.
 //!
-//! *What members wear.* Thread *n* of each outermost shared or grown team of one forking thread wears the same identity (`Own::identities`), so that
-//! `threadprivate` variables persist. A grown member puts it on for its share ([`kept_share`]); between regions nobody wears it.
+//! *What members wear.* Thread *n* of each outermost shared or grown team of one forking thread
+//! wears the same identity (`Own::identities`), so that `threadprivate` variables persist. A grown
+//! member puts it on for its share ([`kept_share`]); between regions nobody wears it.
 //!
-//! Rejected: keeping the ULTs of shared teams from region to region. They would stay on the workers on which they were
-//! first started, however busy those are, and could not be stolen.
+//! Rejected: keeping the ULTs of shared teams from region to region. They would stay on the workers
+//! on which they were first started, however busy those are, and could not be stolen.
 
 use core::cell::Cell;
 use core::ptr;
@@ -27,7 +30,7 @@ use ult::fork::{self, Crew, Seed};
 use ult::gang::GangTag;
 use ult::identity::Identity;
 use ult::pool::{self, Assignment};
-use ult::sched::{Job, Look, WaitTraits, ReadyOrder, Spin, Wait};
+use ult::sched::{Job, Look, ReadyOrder, Spin, Wait, WaitTraits};
 use ult::worker::{self, Locals, Worker};
 
 use super::check::meetings;
@@ -45,7 +48,8 @@ pub fn serial_team(here: Here) -> Box<Team> {
     take_team(here, 1, Housing::Shared)
 }
 
-/// A team for `wanted` threads of a region whose code is `region`; returns how many there are, at most `wanted`.
+/// A team for `wanted` threads of a region whose code is `region`; returns how many there are, at
+/// most `wanted`.
 pub fn assemble(here: Here, wanted: u32, region: usize) -> (Box<Team>, u32) {
     if wanted == 1 {
         return (serial_team(here), 1);
@@ -60,12 +64,14 @@ pub fn assemble(here: Here, wanted: u32, region: usize) -> (Box<Team>, u32) {
     };
     if is_outermost(here) {
         // SAFETY: own thread only.
-        unsafe { here.thread.own() }.kept_size = if team.housing == Housing::Resident || !may_share() { 0 } else { size };
+        unsafe { here.thread.own() }.kept_size =
+            if team.housing == Housing::Resident || !may_share() { 0 } else { size };
     }
     (team, size)
 }
 
-/// Does a region that is forked here lie in no other active one? One of a free agent counts as an inner one: its workers are others' as well.
+/// Does a region that is forked here lie in no other active one? One of a free agent counts as an
+/// inner one: its workers are others' as well.
 fn is_outermost(here: Here) -> bool {
     here.team().plan().active_around == 0 && !here.thread.is_agent()
 }
@@ -85,26 +91,32 @@ fn housing(here: Here, wanted: u32, region: usize) -> Housing {
     }
 }
 
-/// The last outermost team was as large, and resident: its members' `threadprivate` variables lie in the storage of their kernel threads, so it
-/// stays, and its workers run for nobody else from here on. One that does at this moment is asked again the next time. False if there is no such team.
+/// The last outermost team was as large, and resident: its members' `threadprivate` variables lie
+/// in the storage of their kernel threads, so it stays, and its workers run for nobody else from
+/// here on. One that does at this moment is asked again the next time. False if there is no such
+/// team.
 fn isolate_residents(here: Here, wanted: u32) -> bool {
     // SAFETY: own thread only.
     let own = unsafe { here.thread.own() };
-    let is_it = |team: &&Team| team.housing == Housing::Resident && team.size() == wanted && team.is_of_this_process();
+    let is_it = |team: &&Team| {
+        team.housing == Housing::Resident && team.size() == wanted && team.is_of_this_process()
+    };
     let mut teams = own.teams.iter().map(|team| &**team);
     let Some(team) = teams.find(is_it).filter(|_| own.kept_size == 0) else { return false };
     (1..wanted).filter_map(|num| team.thread(num)?.host()).for_each(pool::isolate);
     true
 }
 
-/// The last outermost team was as large, and its threads wore what is kept for them: their `threadprivate` variables have to
-/// be found again (5.2 §5.2), although a worker may have become free in the meantime.
+/// The last outermost team was as large, and its threads wore what is kept for them: their
+/// `threadprivate` variables have to be found again (5.2 §5.2), although a worker may have become
+/// free in the meantime.
 fn keeps_sharing(here: Here, wanted: u32) -> bool {
     // SAFETY: own thread only.
     worker::uses_identities() && unsafe { here.thread.own() }.kept_size == wanted
 }
 
-/// One with threads that each have a worker of the pool; one that shares workers if the pool has too few to lend.
+/// One with threads that each have a worker of the pool; one that shares workers if the pool has
+/// too few to lend.
 fn resident(here: Here, wanted: u32) -> (Box<Team>, u32) {
     let team = take_team(here, wanted, Housing::Resident);
     let missing = wanted.saturating_sub(team.attached());
@@ -149,7 +161,8 @@ fn dedicated_worker(here: Here, num: u32) -> Option<&'static Worker> {
 fn shared(here: Here, wanted: u32) -> (Box<Team>, u32) {
     let team = take_team(here, wanted, Housing::Shared);
     if worker::uses_identities() {
-        // Before there are workers: the calling thread blocks its signals while it makes them, and those for the process come to the ones that are there.
+        // Before there are workers: the calling thread blocks its signals while it makes them, and
+        // those for the process come to the ones that are there.
         ult::signals::take_over();
     }
     pool::prepare(wanted as usize - 1);
@@ -194,7 +207,8 @@ fn house(team: &Team, workers: Vec<&'static Worker>) {
     let stack_size = env::settings().stacksize;
     for worker in workers {
         let thread = team.attach(Thread::new(team.attached()));
-        // SAFETY: a new thread that has not run; the team is dismissed only after the member has left.
+        // SAFETY: a new thread that has not run; the team is dismissed only after the member has
+        // left.
         unsafe { thread.join_team(team) };
         thread.move_in(worker);
         thread.seen_epoch.set(team.epoch());
@@ -204,7 +218,8 @@ fn house(team: &Team, workers: Vec<&'static Worker>) {
     }
 }
 
-/// Describes how the members of a team that shares workers start in the region that is being forked for `outer`.
+/// Describes how the members of a team that shares workers start in the region that is being forked
+/// for `outer`.
 pub fn sow(team: &Team, outer: GangTag) {
     let plan = team.plan();
     let group = plan.home.map_or(0, |home| home.group());
@@ -212,12 +227,20 @@ pub fn sow(team: &Team, outer: GangTag) {
     team.count_all_present();
     let data = ptr::from_ref(team).cast_mut().cast();
     // SAFETY: we are the forking thread; the members' last ULTs have left (`take_team`).
-    unsafe { team.set_crew(Crew { data, tag: outer, region: plan.body.function as usize, group, ..NO_CREW }) };
+    unsafe {
+        team.set_crew(Crew { data, tag: outer, region: plan.body.function as usize, group, ..NO_CREW })
+    };
     for num in 1..team.size() {
         let Some(thread) = team.thread(num) else { continue };
         let identity = if keeps { kept(team, num) } else { None };
         // SAFETY: as above.
-        unsafe { thread.set_seed(Seed { crew: team.crew(), data: ptr::from_ref(thread).cast_mut().cast(), identity }) };
+        unsafe {
+            thread.set_seed(Seed {
+                crew: team.crew(),
+                data: ptr::from_ref(thread).cast_mut().cast(),
+                identity,
+            })
+        };
     }
 }
 
@@ -257,10 +280,12 @@ pub fn clothe(team: &Team) {
     }
 }
 
-/// A member that has left the region comes back, as a ULT that helps with its tasks until it ends. On the calling worker, or whoever steals it.
+/// A member that has left the region comes back, as a ULT that helps with its tasks until it ends.
+/// On the calling worker, or whoever steals it.
 pub fn start_helper(thread: &Thread) {
     let team = thread.team();
-    // SAFETY: the member has left, and its record is the caller's until the ULT starts (`Thread::comes_back`).
+    // SAFETY: the member has left, and its record is the caller's until the ULT starts
+    // (`Thread::comes_back`).
     unsafe {
         let crew = thread.set_helper(Crew { run: shared_helper, tag: team.gang(), ..*team.crew().as_ref() });
         thread.set_seed(Seed { crew, ..*thread.seed() });
@@ -279,7 +304,7 @@ fn complain_about_threads(wanted: usize, got: usize) {
     }
 }
 
-// ---- members ----------------------------------------------------------------------------------------------------
+// ---- members ----------------------------------------------------------------
 
 /// Sets a member up for the region that has just started (thread 0: is about to).
 pub fn begin_member(thread: &Thread, team: &Team) {
@@ -300,7 +325,8 @@ pub fn begin_member(thread: &Thread, team: &Team) {
 enum Rest {
     /// It helps with the tasks of the region that ends.
     Helping,
-    /// It has taken off its kept identity, which it puts on again if there are tasks. So often in a row it has found none.
+    /// It has taken off its kept identity, which it puts on again if there are tasks. So often in a
+    /// row it has found none.
     Left(u32),
 }
 
@@ -312,7 +338,8 @@ enum Call {
     Dismissal,
 }
 
-/// The life of a resident or grown member: wait for a region, run its share, arrive, again; until the team is dismissed.
+/// The life of a resident or grown member: wait for a region, run its share, arrive, again; until
+/// the team is dismissed.
 unsafe fn resident_main(argument: *mut ()) {
     // SAFETY: `house` passes a thread that lives until the member has left.
     let thread: &Thread = unsafe { &*argument.cast() };
@@ -354,7 +381,8 @@ fn take_part(thread: &Thread) -> Rest {
     rest
 }
 
-/// A member of a region that is told, on a worker of its own, has joined: helps until thread 0 has closed the region.
+/// A member of a region that is told, on a worker of its own, has joined: helps until thread 0 has
+/// closed the region.
 #[cold]
 fn stay_to_the_end(thread: &Thread) {
     let team = thread.team();
@@ -374,8 +402,8 @@ fn stay_to_the_end(thread: &Thread) {
     hook::region::member_leaves(thread);
 }
 
-/// A share under the identity that is kept for the thread. Nobody else wears it before the member has joined and taken it off: the next
-/// outermost region may be another team's.
+/// A share under the identity that is kept for the thread. Nobody else wears it before the member
+/// has joined and taken it off: the next outermost region may be another team's.
 fn kept_share(thread: &Thread, identity: &'static Identity) -> Rest {
     let team = thread.team();
     let own = put_on(identity);
@@ -403,7 +431,9 @@ fn come_back(thread: &Thread, rest: Rest) -> Rest {
         return rest;
     }
     // The forking thread changes it only after the region is closed and the member has undressed.
-    let Some(identity) = thread.kept() else { report::fatal("a member has lost the storage that was kept for it") };
+    let Some(identity) = thread.kept() else {
+        report::fatal("a member has lost the storage that was kept for it")
+    };
     let own = put_on(identity);
     worker::set_duty((team.gang(), team.plan().body.function as usize));
     let found = help_dressed(thread, own);
@@ -411,8 +441,8 @@ fn come_back(thread: &Thread, rest: Rest) -> Rest {
     Rest::Left(if found { 0 } else { in_vain + 1 })
 }
 
-/// Helps with the tasks of the region until thread 0 has closed it, or there is nothing to do for so long that the worker would sleep; then
-/// wears `own` again. True if there was something.
+/// Helps with the tasks of the region until thread 0 has closed it, or there is nothing to do for
+/// so long that the worker would sleep; then wears `own` again. True if there was something.
 fn help_dressed(thread: &Thread, own: &'static Identity) -> bool {
     let team = thread.team();
     let epoch = thread.seen_epoch.get();
@@ -422,7 +452,10 @@ fn help_dressed(thread: &Thread, own: &'static Identity) -> bool {
         let job = queue::find(thread, look, &more);
         found.set(found.get() || job.is_some());
         // A job that does nothing: then the condition is asked once more.
-        job.or_else(|| (!told && look == Look::Last && !idle.replace(true)).then_some(Job { run: no_job, data: ptr::null_mut() }))
+        job.or_else(|| {
+            (!told && look == Look::Last && !idle.replace(true))
+                .then_some(Job { run: no_job, data: ptr::null_mut() })
+        })
     };
     ult::sched::wait(&Wait {
         ready: &|| idle.get() || team.is_closed(epoch) || team.is_lost(),
@@ -448,27 +481,32 @@ fn help_dressed(thread: &Thread, own: &'static Identity) -> bool {
 
 unsafe fn no_job(_: *mut ()) {}
 
-/// A member that has come back so often in a row for tasks that it could not take stays away from the region.
+/// A member that has come back so often in a row for tasks that it could not take stays away from
+/// the region.
 const IN_VAIN: u32 = 4;
 
 /// Goes on under `identity`; returns the one before.
 fn put_on(identity: &'static Identity) -> &'static Identity {
-    // SAFETY: a member calls us, on its own stack, between its share and its waiting: no other context of it exists. What is kept for
-    // its number is its alone from the start of the region until it has undressed, and its kernel thread's own always.
+    // SAFETY: a member calls us, on its own stack, between its share and its waiting: no other
+    // context of it exists. What is kept for its number is its alone from the start of the region
+    // until it has undressed, and its kernel thread's own always.
     match unsafe { ult::sched::change_storage(identity) } {
         Some(before) => before,
         None => report::fatal("a thread without storage of its own was given another's"),
     }
 }
 
-/// Waits for the next region, helping with the tasks of the one before; or until there are some for which its identity has to be put on.
+/// Waits for the next region, helping with the tasks of the one before; or until there are some for
+/// which its identity has to be put on.
 fn await_call(thread: &Thread, rest: Rest) -> Call {
     let team = thread.team();
     let seen = thread.seen_epoch.get();
     let is_back = || matches!(rest, Rest::Left(in_vain) if in_vain < IN_VAIN) && team.calls_back(seen);
     let seek = |look: Look| if rest == Rest::Helping { queue::find_after(thread, look, seen) } else { None };
     ult::sched::wait(&Wait {
-        ready: &|| team.next_region(seen, thread.num()).is_some() || team.is_retired() || team.is_lost() || is_back(),
+        ready: &|| {
+            team.next_region(seen, thread.num()).is_some() || team.is_retired() || team.is_lost() || is_back()
+        },
         seek: Some(&seek),
         sleepers: Some(team.sleepers()),
         spin: among(team, spin_for(env::settings())),
@@ -489,13 +527,15 @@ fn await_call(thread: &Thread, rest: Rest) -> Call {
     }
 }
 
-/// The only thread of a child that a member, or a free agent, forked has nothing more to do: a process ends with its last thread.
+/// The only thread of a child that a member, or a free agent, forked has nothing more to do: a
+/// process ends with its last thread.
 pub fn end_lost_process() -> ! {
     // SAFETY: the process has one thread, which runs no program code here.
     unsafe { libc::exit(0) }
 }
 
-/// The life of a member that shares workers: its share of one region. It stays to help with tasks if the region uses some.
+/// The life of a member that shares workers: its share of one region. It stays to help with tasks
+/// if the region uses some.
 unsafe fn shared_main(argument: *mut ()) {
     // SAFETY: `sow` passes a thread that lives until the member has left.
     let thread: &Thread = unsafe { &*argument.cast() };
@@ -524,7 +564,8 @@ unsafe fn shared_helper(argument: *mut ()) {
     // SAFETY: `start_helper` passes a thread that lives until the member has left.
     let thread: &Thread = unsafe { &*argument.cast() };
     thread.move_in(worker::register_current());
-    // SAFETY: the thread and its implicit task live as long as the team, and this kernel thread hosts it.
+    // SAFETY: the thread and its implicit task live as long as the team, and this kernel thread
+    // hosts it.
     unsafe { Here::set(thread, &thread.implicit) };
     thread.resume_mode();
     help_until_closed(thread);
@@ -545,7 +586,10 @@ fn help_until_closed(thread: &Thread) {
     };
     // All members go on together: one position. A barrier's event has another object.
     let order = ReadyOrder::at(team.sleepers(), epoch, 0);
-    ult::sched::wait_with(&wait, WaitTraits { rank: 0, meets: true, takes_any_task: true, order: Some(order) });
+    ult::sched::wait_with(
+        &wait,
+        WaitTraits { rank: 0, meets: true, takes_any_task: true, order: Some(order) },
+    );
     queue::end_help(thread);
     if team.is_lost() {
         end_lost_process();
@@ -554,14 +598,16 @@ fn help_until_closed(thread: &Thread) {
 
 /// The member's ULT has ended, and its identity is free.
 unsafe fn shared_end(argument: *mut ()) {
-    // SAFETY: as in `shared_main`; the member is counted as one that is present until it is settled.
+    // SAFETY: as in `shared_main`; the member is counted as one that is present until it is
+    // settled.
     let thread: &Thread = unsafe { &*argument.cast() };
     thread.note_left(thread.team().epoch());
 }
 
 /// So many members' ULTs have ended on this worker.
 unsafe fn shared_settle(argument: *mut (), count: u32) {
-    // SAFETY: `seed` passes a team that lives until its members have left; they do with the last line.
+    // SAFETY: `seed` passes a team that lives until its members have left; they do with the last
+    // line.
     let team: &Team = unsafe { &*argument.cast() };
     team.settle_members(count);
 }
@@ -569,7 +615,8 @@ unsafe fn shared_settle(argument: *mut (), count: u32) {
 fn run_share(thread: &Thread) {
     let team = thread.team();
     begin_member(thread, team);
-    // SAFETY: the thread and its implicit task live as long as the team, and this kernel thread hosts it.
+    // SAFETY: the thread and its implicit task live as long as the team, and this kernel thread
+    // hosts it.
     unsafe { Here::set(thread, &thread.implicit) };
     team.adopt_floating_point();
     hook::region::member_begins(thread, team);
@@ -583,8 +630,9 @@ fn run_share(thread: &Thread) {
     thread.implicit.end_implicit();
 }
 
-/// Waits until the members of a team that shares workers have left, and those of a grown one have undressed. At the end of an outermost region: the next one wears the
-/// same identities, and a program's kernel thread leaves the join with no ULT on its bench.
+/// Waits until the members of a team that shares workers have left, and those of a grown one have
+/// undressed. At the end of an outermost region: the next one wears the same identities, and a
+/// program's kernel thread leaves the join with no ULT on its bench.
 pub fn await_leaving(team: &Team) {
     if !team.is_clear() {
         await_until(team, &|| team.is_clear());
@@ -614,7 +662,8 @@ pub fn dismiss(team: Box<Team>) {
     team.retire(worker::register_current());
     await_until(&team, &|| team.present() == 0);
     for thread in (0..team.attached()).filter_map(|num| team.thread(num)) {
-        // SAFETY: the member has left, the primary's part belongs to the forking thread, which is here.
+        // SAFETY: the member has left, the primary's part belongs to the forking thread, which is
+        // here.
         for inner in core::mem::take(&mut unsafe { thread.own() }.teams) {
             dismiss(inner);
         }

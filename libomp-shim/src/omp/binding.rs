@@ -1,5 +1,5 @@
-//! Binding threads to places (OpenMP 5.2 §10.1.3): when, and to what. The arithmetic of the policies is in
-//! [`super::affinity`]; here it is applied to kernel threads.
+//! Binding threads to places (OpenMP 5.2 §10.1.3): when, and to what. The arithmetic of the
+//! policies is in [`super::affinity`]; here it is applied to kernel threads.
 
 use core::ops::Range;
 use std::sync::Once;
@@ -13,8 +13,8 @@ use super::report;
 use super::team::{Housing, Plan, Team};
 use super::thread::{Here, Thread};
 
-/// The places of a team of `size` that the running thread forks under `policy`; `None` when threads are not bound. A
-/// `bind-var` of false switches binding off for the region and its clauses.
+/// The places of a team of `size` that the running thread forks under `policy`; `None` when threads
+/// are not bound. A `bind-var` of false switches binding off for the region and its clauses.
 pub fn assignment(here: Here, policy: ProcBind, bind_var: ProcBind, size: u32) -> Option<Assignment> {
     if bind_var == ProcBind::False {
         return None;
@@ -28,8 +28,9 @@ pub fn assignment(here: Here, policy: ProcBind, bind_var: ProcBind, size: u32) -
     assign(policy, u32::try_from(own.place).ok(), own.partition.clone(), size)
 }
 
-/// Lets an initial thread use all places. It is bound when it forks its first region, or asks where it is: a program
-/// may start threads that inherit its mask, and threads that never fork are the program's own.
+/// Lets an initial thread use all places. It is bound when it forks its first region, or asks where
+/// it is: a program may start threads that inherit its mask, and threads that never fork are the
+/// program's own.
 pub fn begin_initial(thread: &Thread) {
     if let Some(places) = &env::settings().places {
         // SAFETY: own thread only.
@@ -51,8 +52,8 @@ fn bind_initial(thread: &Thread) {
     bind(thread, 0, own.partition.clone());
 }
 
-/// Binds the running thread if it is an initial one that has not been: what it is about to say depends on it. Under
-/// `KMP_AFFINITY=reset` it stays where it is.
+/// Binds the running thread if it is an initial one that has not been: what it is about to say
+/// depends on it. Under `KMP_AFFINITY=reset` it stays where it is.
 pub fn settle(here: Here) {
     let settings = env::settings();
     if settings.places.is_some() && !settings.affinity_reset && here.team().plan().level == 0 {
@@ -60,8 +61,8 @@ pub fn settle(here: Here) {
     }
 }
 
-/// The joining thread is outside all regions again: back on its place, from which a member that ran here meanwhile may have
-/// taken it; with `KMP_AFFINITY=reset`, wherever it could run before.
+/// The joining thread is outside all regions again: back on its place, from which a member that ran
+/// here meanwhile may have taken it; with `KMP_AFFINITY=reset`, wherever it could run before.
 pub fn after_region(here: Here) {
     if here.team().plan().level != 0 {
         return;
@@ -81,8 +82,9 @@ pub fn after_region(here: Here) {
 /// What a kernel thread that is not bound is noted as.
 const NOWHERE: u32 = u32::MAX;
 
-/// Binds the initial thread of a team of a league (5.2 §10.2): the teams share the forking thread's places as
-/// `KMP_TEAMS_PROC_BIND` says, by default each gets a part of them. Returns the team's places.
+/// Binds the initial thread of a team of a league (5.2 §10.2): the teams share the forking thread's
+/// places as `KMP_TEAMS_PROC_BIND` says, by default each gets a part of them. Returns the team's
+/// places.
 pub fn bind_team(here: Here, primary: &Thread, (teams, number): (u32, u32)) -> Option<Range<u32>> {
     let bind_var = here.task.icv.get().bind;
     let assignment = assignment(here, env::settings().teams_bind, bind_var, teams)?;
@@ -111,9 +113,11 @@ pub fn bind_member(thread: &Thread, plan: &Plan) {
     }
 }
 
-/// The processors that the running thread may use: those of its kernel thread's mask at this moment, but not more than were
-/// found worth using at the start (a cgroup's quota, `KMP_HW_SUBSET`). For a thread that the runtime has bound, those of the start.
-/// `None`: a thread that has not met OpenMP. Neither allocates nor starts the runtime; 1 if the calling thread is reading the environment.
+/// The processors that the running thread may use: those of its kernel thread's mask at this
+/// moment, but not more than were found worth using at the start (a cgroup's quota,
+/// `KMP_HW_SUBSET`). For a thread that the runtime has bound, those of the start. `None`: a thread
+/// that has not met OpenMP. Neither allocates nor starts the runtime; 1 if the calling thread is
+/// reading the environment.
 pub fn num_procs(thread: Option<&Thread>) -> u32 {
     let Some(at_start) = env::settings_for_query().map(|settings| settings.num_procs) else { return 1 };
     // SAFETY: own thread only.
@@ -129,10 +133,12 @@ pub fn num_procs(thread: Option<&Thread>) -> u32 {
     }
 }
 
-/// The worker on which thread `num` of a bound outermost team that shares workers has to run; `None`: anywhere.
+/// The worker on which thread `num` of a bound outermost team that shares workers has to run;
+/// `None`: anywhere.
 ///
-/// Consecutive threads share a worker, as they share places: never two workers fewer than could run. One worker per *place*
-/// was rejected: of a machine with 192 processors in two places it left 190 without work.
+/// Consecutive threads share a worker, as they share places: never two workers fewer than could
+/// run. One worker per *place* was rejected: of a machine with 192 processors in two places it left
+/// 190 without work.
 pub fn worker_for(team: &Team, num: u32) -> Option<&'static Worker> {
     let plan = team.plan();
     plan.places.as_ref()?;
@@ -142,16 +148,16 @@ pub fn worker_for(team: &Team, num: u32) -> Option<&'static Worker> {
     }
 }
 
-/// The processors of the place of thread `num` of a bound inner team: it rather starts on a worker that is there, but may start
-/// anywhere.
+/// The processors of the place of thread `num` of a bound inner team: it rather starts on a worker
+/// that is there, but may start anywhere.
 pub fn processors_for(team: &Team, num: u32) -> &'static [usize] {
     let place = team.plan().places.as_ref().map(|assignment| assignment.thread(num).0);
     let places = env::settings().places.as_ref();
     place.zip(places).map_or(&[], |(place, places)| places.procs(place as usize))
 }
 
-/// Which of `workers` runs thread `num` of `size`, 0 for the forking thread's. With a worker per place these are the threads
-/// that share the place.
+/// Which of `workers` runs thread `num` of `size`, 0 for the forking thread's. With a worker per
+/// place these are the threads that share the place.
 fn worker_number(num: u32, size: u32, workers: u32) -> u32 {
     if size <= workers { num } else { part_of(num, size, workers) }
 }
@@ -165,7 +171,8 @@ fn inherit(thread: &Thread, plan: &Plan) {
     }
 }
 
-/// Calls `use_facts` with what is to be said about `thread`, which runs on the calling kernel thread.
+/// Calls `use_facts` with what is to be said about `thread`, which runs on the calling kernel
+/// thread.
 pub fn with_facts<R>(thread: &Thread, use_facts: impl FnOnce(&Facts<'_>) -> R) -> R {
     let team = thread.team();
     let plan = team.plan();
@@ -184,15 +191,16 @@ pub fn with_facts<R>(thread: &Thread, use_facts: impl FnOnce(&Facts<'_>) -> R) -
     })
 }
 
-/// Decides whether the threads of a team of `size` that is being forked say where they are (5.2 §21.2.5): when it is the
-/// first at its level, and when its size or places differ from the last one's. A region inside, which thread 0 has run
-/// meanwhile, counts as a difference.
+/// Decides whether the threads of a team of `size` that is being forked say where they are (5.2
+/// §21.2.5): when it is the first at its level, and when its size or places differ from the last
+/// one's. A region inside, which thread 0 has run meanwhile, counts as a difference.
 pub fn is_to_display(here: Here, plan: &Plan, size: u32) -> bool {
     if !env::settings().display_affinity {
         return false;
     }
     let outer = here.team().plan().parent_thread;
-    // SAFETY: thread 0 runs on its forking thread's kernel thread, which is suspended in the region: own thread only.
+    // SAFETY: thread 0 runs on its forking thread's kernel thread, which is suspended in the
+    // region: own thread only.
     if let Some(outer) = unsafe { outer.as_ref() }.filter(|_| here.thread.num() == 0) {
         // SAFETY: as above.
         unsafe { outer.own() }.displayed = None;
@@ -217,7 +225,8 @@ fn bind(thread: &Thread, place: u32, partition: Range<u32>) {
     let own = unsafe { thread.own() };
     own.partition = partition;
     own.place = place as i32;
-    // The kernel thread follows, unless others run on it, too: threads of nested teams start wherever a worker is free.
+    // The kernel thread follows, unless others run on it, too: threads of nested teams start
+    // wherever a worker is free.
     let nested = thread.team().housing == Housing::Shared && thread.team().plan().active_around > 1;
     let alone = !nested || !ult::sched::has_others_here();
     if !alone || !worker::move_to_place(place) {
@@ -232,7 +241,8 @@ fn bind(thread: &Thread, place: u32, partition: Range<u32>) {
     }
 }
 
-/// Once in the process: the mask has changed under us, or the machine is only believed in. Nothing else can be done.
+/// Once in the process: the mask has changed under us, or the machine is only believed in. Nothing
+/// else can be done.
 #[cold]
 fn report_refusal(procs: &[usize], error: &std::io::Error) {
     static SAID: Once = Once::new();

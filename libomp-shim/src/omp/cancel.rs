@@ -1,7 +1,9 @@
-//! Cancellation (OpenMP 5.2 §11.2). Active only with `OMP_CANCELLATION=true`; otherwise every question is answered no.
+//! Cancellation (OpenMP 5.2 §11.2). Active only with `OMP_CANCELLATION=true`; otherwise every
+//! question is answered no.
 //!
-//! A cancelled construct is a flag that its threads and tasks look at: at cancellation points, at cancellable barriers
-//! and before a task or chunk begins. Where the flag of a worksharing construct stands: [`super::worksharing::cancel`].
+//! A cancelled construct is a flag that its threads and tasks look at: at cancellation points, at
+//! cancellable barriers and before a task or chunk begins. Where the flag of a worksharing
+//! construct stands: [`super::worksharing::cancel`].
 
 use super::env;
 use super::thread::Here;

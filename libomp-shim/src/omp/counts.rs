@@ -1,8 +1,9 @@
-//! Lists of team sizes per nesting level that a `num_threads` clause gives (OpenMP 6.0 §12.1.2): they take the place of
-//! `OMP_NUM_THREADS`' list in the region and all regions inside it.
+//! Lists of team sizes per nesting level that a `num_threads` clause gives (OpenMP 6.0 §12.1.2):
+//! they take the place of `OMP_NUM_THREADS`' list in the region and all regions inside it.
 //!
-//! A task's control variables are copied for every task, so they hold a reference, and a list lives for ever once it
-//! was used: each list is kept once, and programs have few. Counting references was rejected for its cost per task.
+//! A task's control variables are copied for every task, so they hold a reference, and a list lives
+//! for ever once it was used: each list is kept once, and programs have few. Counting references
+//! was rejected for its cost per task.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +13,8 @@ use std::sync::{Mutex, PoisonError};
 pub struct CountList(Box<[u32]>);
 
 impl CountList {
-    /// The one list that holds these numbers; thread-safe. `None` for fewer than two: that is a plain `num_threads`.
+    /// The one list that holds these numbers; thread-safe. `None` for fewer than two: that is a
+    /// plain `num_threads`.
     pub fn of(counts: &[u32]) -> Option<&'static CountList> {
         static LISTS: Mutex<BTreeMap<Box<[u32]>, &'static CountList>> = Mutex::new(BTreeMap::new());
         if counts.len() < 2 {

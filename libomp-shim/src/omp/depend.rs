@@ -1,17 +1,19 @@
 //! Task dependences (OpenMP 5.2 §15.9): who waits for whom among the children of one task.
 //!
-//! Each generating task has a [`DependTable`] from addresses to *sets*. A set is a run of tasks that named the address
-//! with the same kind and need not wait for each other (`in`, `inoutset`, `mutexinoutset`); `out` makes a set of one. A
-//! new task joins the current set if its kind is the set's and not `out`, and then waits for every member of the
-//! previous set; otherwise the current set becomes the previous one. Members of `mutexinoutset` sets exclude each
-//! other by the address's mutex.
+//! Each generating task has a [`DependTable`] from addresses to *sets*. A set is a run of tasks
+//! that named the address with the same kind and need not wait for each other (`in`, `inoutset`,
+//! `mutexinoutset`); `out` makes a set of one. A new task joins the current set if its kind is the
+//! set's and not `out`, and then waits for every member of the previous set; otherwise the current
+//! set becomes the previous one. Members of `mutexinoutset` sets exclude each other by the
+//! address's mutex.
 //!
-//! Only the generating task touches its table, so the table has no lock. What completing tasks touch is the [`Node`]:
-//! a count of predecessors and a list of successors, both atomic. A node outlives its task as long as the table refers to
-//! it. Cost grows with the edges; a set forgets completed members before it grows.
+//! Only the generating task touches its table, so the table has no lock. What completing tasks
+//! touch is the [`Node`]: a count of predecessors and a list of successors, both atomic. A node
+//! outlives its task as long as the table refers to it. Cost grows with the edges; a set forgets
+//! completed members before it grows.
 //!
-//! One of the tasks that a completing task makes ready goes to the thread's *hand*: that thread begins it next as a rule, without
-//! the deque ([`super::queue::follow`]).
+//! One of the tasks that a completing task makes ready goes to the thread's *hand*: that thread
+//! begins it next as a rule, without the deque ([`super::queue::follow`]).
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -29,8 +31,8 @@ use placement::order::Id;
 
 use super::agents;
 use super::check::circles::{self, For};
-use super::device::{array, keep};
 use super::device::place::turns;
+use super::device::{array, keep};
 use super::queue;
 use super::task::{self, Flags, Task};
 use super::taskgraph;
@@ -74,9 +76,10 @@ pub struct Dependence {
     pub kind: Kind,
 }
 
-// ---- entering and completing ------------------------------------------------------------------------------------
+// ---- entering and completing ------------------------------------------------
 
-/// Creates a deferred task with dependences: it is pushed when its last predecessor completes, perhaps now.
+/// Creates a deferred task with dependences: it is pushed when its last predecessor completes,
+/// perhaps now.
 pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Dependence> + Clone) {
     // SAFETY: the task is ours until it is published.
     let task_ref = unsafe { task.as_ref() };
@@ -123,21 +126,23 @@ pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Depen
     task::set_off(here, flags);
 }
 
-/// Are all earlier children of the running task complete? A task that is run at once has nothing to wait for then, and nobody
-/// will have to wait for it, unless its event is still to come: it need not be entered.
+/// Are all earlier children of the running task complete? A task that is run at once has nothing to
+/// wait for then, and nobody will have to wait for it, unless its event is still to come: it need
+/// not be entered.
 #[inline]
 fn nothing_precedes(here: Here, task: &Task) -> bool {
     is_childless(here) && !task.flags().has(Flags::DETACH)
 }
 
-/// Are all earlier children of the running task complete? Not for a detector of races, which has to be told on whom a task depends.
+/// Are all earlier children of the running task complete? Not for a detector of races, which has to
+/// be told on whom a task depends.
 #[inline]
 fn is_childless(here: Here) -> bool {
     here.task.children() == 0 && (here.task.children_depend.get().is_none() || !ult::sanitize::sees_races())
 }
 
-/// May a task with these dependences, which is neither detachable nor to be deferred, be run as one without? Says no where that takes a
-/// closer look.
+/// May a task with these dependences, which is neither detachable nor to be deferred, be run as one
+/// without? Says no where that takes a closer look.
 pub fn is_satisfied(here: Here, items: impl Iterator<Item = Dependence>) -> bool {
     let is_satisfied = is_childless(here) || is_clear(here, items);
     if is_satisfied {
@@ -146,19 +151,21 @@ pub fn is_satisfied(here: Here, items: impl Iterator<Item = Dependence>) -> bool
     is_satisfied
 }
 
-/// Is a task with these dependences ready, as far as a quick look tells? If it is run at once, it need not be entered then: it is
-/// complete before anybody could depend on it.
+/// Is a task with these dependences ready, as far as a quick look tells? If it is run at once, it
+/// need not be entered then: it is complete before anybody could depend on it.
 pub fn is_clear(here: Here, mut items: impl Iterator<Item = Dependence>) -> bool {
-    DependTable::if_any(here.task).is_none_or(|table| !ult::sanitize::sees_races() && items.all(|item| table.is_clear_for(item)))
+    DependTable::if_any(here.task)
+        .is_none_or(|table| !ult::sanitize::sees_races() && items.all(|item| table.is_clear_for(item)))
 }
 
-/// Are there children of the running task, not complete, on which one that it makes now might depend?
+/// Are there children of the running task, not complete, on which one that it makes now might
+/// depend?
 pub fn has_live_children(here: Here) -> bool {
     here.task.children() != 0 && DependTable::if_any(here.task).is_some_and(DependTable::is_live)
 }
 
-/// Creates an undeferred task with dependences: waits until it may run. The caller then runs it with
-/// [`task::run_at_once`] (or the compiler's own code runs it).
+/// Creates an undeferred task with dependences: waits until it may run. The caller then runs it
+/// with [`task::run_at_once`] (or the compiler's own code runs it).
 pub fn wait_to_run(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Dependence>) {
     // SAFETY: the task is ours.
     if nothing_precedes(here, unsafe { task.as_ref() }) {
@@ -181,9 +188,10 @@ pub fn wait_for(here: Here, items: impl Iterator<Item = Dependence> + Clone) {
     }
 }
 
-/// As [`wait_for`], before a task that the caller runs itself. What this returns holds the mutexes of `mutexinoutset`: it is
-/// to be made the task's node, or given to [`leave`] when the task has ended. `None` if there is nothing to hold; who
-/// comes later then need not wait for the task, since the generating task does.
+/// As [`wait_for`], before a task that the caller runs itself. What this returns holds the mutexes
+/// of `mutexinoutset`: it is to be made the task's node, or given to [`leave`] when the task has
+/// ended. `None` if there is nothing to hold; who comes later then need not wait for the task,
+/// since the generating task does.
 #[must_use]
 pub fn wait_and_hold(here: Here, items: impl Iterator<Item = Dependence> + Clone) -> Option<NonNull<Node>> {
     let waiter = tool::hook::task::wait_begins(here, items.clone());
@@ -242,13 +250,15 @@ fn wait_ready(here: Here, node: &Node) {
     here.team().help_until(here.thread, &|| node.is_ready());
 }
 
-/// All edges of the node are in. True when it is ready: no predecessor is left and the mutexes are held.
+/// All edges of the node are in. True when it is ready: no predecessor is left and the mutexes are
+/// held.
 #[inline]
 fn release_guard(node: &Node) -> bool {
     node.release_guard() && mutexes::acquire(node)
 }
 
-/// The running task's work is in a device's queue: those that come after it, and queue theirs, may begin.
+/// The running task's work is in a device's queue: those that come after it, and queue theirs, may
+/// begin.
 pub fn queued(here: Here, work: Queued) {
     let Some(node) = here.task.node() else { return };
     // SAFETY: the task's reference on its node is dropped when it is complete.
@@ -259,7 +269,8 @@ pub fn queued(here: Here, work: Queued) {
     });
 }
 
-/// What is asked of those before `task` that queue their work, as it does, and were not complete when it was created. Only the running task asks, for itself.
+/// What is asked of those before `task` that queue their work, as it does, and were not complete
+/// when it was created. Only the running task asks, for itself.
 fn ask_before<T>(task: &Task, ask: impl FnOnce(&[NodeRef]) -> T) -> Option<T> {
     // SAFETY: the task's reference on its node is dropped when it is complete.
     task.node().and_then(|node| unsafe { node.as_ref() }.ask_before(ask))
@@ -273,12 +284,16 @@ pub fn before_are_complete(task: &Task) -> bool {
 /// Where the work of those is that are not complete.
 pub fn queued_before(task: &Task) -> Vec<Queued> {
     let incomplete = |before: &&NodeRef| !before.get().is_complete();
-    ask_before(task, |before| before.iter().filter(incomplete).filter_map(|before| before.get().queued()).collect()).unwrap_or_default()
+    ask_before(task, |before| {
+        before.iter().filter(incomplete).filter_map(|before| before.get().queued()).collect()
+    })
+    .unwrap_or_default()
 }
 
 /// Where the work of all those is or was that have queued some.
 pub fn have_queued_before(task: &Task) -> Vec<Queued> {
-    ask_before(task, |before| before.iter().filter_map(|before| before.get().queued()).collect()).unwrap_or_default()
+    ask_before(task, |before| before.iter().filter_map(|before| before.get().queued()).collect())
+        .unwrap_or_default()
 }
 
 /// The place of `task`, the running one, in the order of regions on GPUs.
@@ -295,8 +310,9 @@ pub fn forget_before(task: &Task) {
     }
 }
 
-/// The node's task is complete: its successors lose a predecessor and its mutexes are handed on. `thread` is the running
-/// thread when it belongs to `team`: it gets one of the tasks that are ready now into its hand, the others are queued.
+/// The node's task is complete: its successors lose a predecessor and its mutexes are handed on.
+/// `thread` is the running thread when it belongs to `team`: it gets one of the tasks that are
+/// ready now into its hand, the others are queued.
 #[must_use]
 pub fn complete(node: NonNull<Node>, thread: Option<&Thread>, team: &Team) -> Option<NonNull<Task>> {
     // SAFETY: the task's reference on its node is dropped later.

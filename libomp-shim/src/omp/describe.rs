@@ -1,6 +1,8 @@
-//! What the library knows about itself and the machine, as lines `name=value`: `ompx_describe`, for tools such as `gangway info`.
+//! What the library knows about itself and the machine, as lines `name=value`: `ompx_describe`, for
+//! tools such as `gangway info`.
 //!
-//! Names stay as they are; later versions add some. What may not live here: the form in which people read it, which is the tools'.
+//! Names stay as they are; later versions add some. What may not live here: the form in which
+//! people read it, which is the tools'.
 
 use std::fmt::Write as _;
 
@@ -41,7 +43,8 @@ pub fn lines() -> String {
     text
 }
 
-/// How threads that share a worker keep their thread-local storage apart, by `GANGWAY_TLS`'s words, and what decided that.
+/// How threads that share a worker keep their thread-local storage apart, by `GANGWAY_TLS`'s words,
+/// and what decided that.
 fn storage(settings: &Settings) -> (&'static str, String) {
     match Storage::of(settings) {
         Storage::Borrowed(how) => ("donor", format!("changed by {how}")),

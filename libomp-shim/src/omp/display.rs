@@ -1,15 +1,16 @@
 //! What users see of the settings: `OMP_DISPLAY_ENV`, `omp_display_env`, `KMP_SETTINGS`.
 //!
-//! Printed are the initial values, in the form in which they could be set again. A block leaves in one write, on
-//! standard error. The affinity lines of `OMP_DISPLAY_AFFINITY` are in `affinity::format`.
+//! Printed are the initial values, in the form in which they could be set again. A block leaves in
+//! one write, on standard error. The affinity lines of `OMP_DISPLAY_AFFINITY` are in
+//! `affinity::format`.
 
 use core::fmt::{Display, Write};
 
 use placement::steal::Amount;
 
 use super::env::{
-    CudaDriver, DeviceKinds, DisplayEnv, ReductionMethod, Settings, Spin, TargetOffload, Tls, VerboseInit, Victim,
-    WaitPolicy, settings,
+    CudaDriver, DeviceKinds, DisplayEnv, ReductionMethod, Settings, Spin, TargetOffload, Tls, VerboseInit,
+    Victim, WaitPolicy, settings,
 };
 use super::report;
 use super::storage::Storage;
@@ -22,10 +23,7 @@ pub const OPENMP_VERSION: u32 = 202111;
 
 /// `omp_display_env`: prints the block; with `verbose` also what the standard does not name.
 pub fn display_env(verbose: bool) {
-    report::put(
-        libc::STDERR_FILENO,
-        environment(settings(), verbose).as_bytes(),
-    );
+    report::put(libc::STDERR_FILENO, environment(settings(), verbose).as_bytes());
 }
 
 /// Prints what `OMP_DISPLAY_ENV` and `KMP_SETTINGS` ask for, when the settings have just been read.
@@ -50,10 +48,8 @@ fn environment(settings: &Settings, verbose: bool) -> String {
         // Writing to a String does not fail.
         let _ = writeln!(text, "  [host] {name}='{value}'");
     }
-    for (name, value) in settings
-        .vars
-        .iter()
-        .filter(|(name, _)| name.starts_with("OMP_") && name.contains("_DEV"))
+    for (name, value) in
+        settings.vars.iter().filter(|(name, _)| name.starts_with("OMP_") && name.contains("_DEV"))
     {
         let _ = writeln!(text, "  [device] {name}='{value}'");
     }
@@ -66,17 +62,11 @@ fn environment(settings: &Settings, verbose: bool) -> String {
 /// The two lists of `KMP_SETTINGS`: what was set, and what is used.
 fn kmp_settings(settings: &Settings) -> String {
     let list = |pairs: &mut dyn Iterator<Item = (String, String)>| {
-        pairs
-            .map(|(name, value)| format!("   {name}={value}\n"))
-            .collect::<String>()
+        pairs.map(|(name, value)| format!("   {name}={value}\n")).collect::<String>()
     };
-    let user = list(
-        &mut settings
-            .vars
-            .iter()
-            .map(|(name, value)| (name.to_owned(), value.to_owned())),
-    );
-    // Places that a word stands for are shown by it, as LLVM's users know it; OMP_DISPLAY_ENV lists them.
+    let user = list(&mut settings.vars.iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
+    // Places that a word stands for are shown by it, as LLVM's users know it; OMP_DISPLAY_ENV lists
+    // them.
     let shown = |(name, value): (&str, String)| match (name, &settings.places_name) {
         ("OMP_PLACES", Some(word)) => (name.to_owned(), word.clone()),
         _ => (name.to_owned(), value),
@@ -102,21 +92,12 @@ fn standard(s: &Settings) -> Vec<(&'static str, String)> {
         ("OMP_DISPLAY_AFFINITY", on(s.display_affinity)),
         ("OMP_DISPLAY_ENV", display_env_value(s.display_env).into()),
         ("OMP_DYNAMIC", on(s.dynamic)),
-        (
-            "OMP_MAX_ACTIVE_LEVELS",
-            s.initial.max_active_levels.to_string(),
-        ),
+        ("OMP_MAX_ACTIVE_LEVELS", s.initial.max_active_levels.to_string()),
         ("OMP_MAX_TASK_PRIORITY", s.max_task_priority.to_string()),
         ("OMP_NESTED", on(s.initial.max_active_levels > 1)),
         ("OMP_NUM_TEAMS", s.num_teams.to_string()),
         ("OMP_NUM_THREADS", list(&s.nthreads_list)),
-        (
-            "OMP_PLACES",
-            s.places
-                .as_ref()
-                .map(ToString::to_string)
-                .unwrap_or_default(),
-        ),
+        ("OMP_PLACES", s.places.as_ref().map(ToString::to_string).unwrap_or_default()),
         ("OMP_PROC_BIND", list(&s.bind_list)),
         ("OMP_SCHEDULE", s.initial.run_sched.to_string()),
         ("OMP_STACKSIZE", size(s.stacksize)),
@@ -144,27 +125,15 @@ fn others(s: &Settings) -> Vec<(&'static str, String)> {
         ("GANGWAY_TRACE_SHARE", s.trace_share.to_string()),
         ("GANGWAY_VICTIM", victim(s.victim).into()),
         ("GANGWAY_WORKERS", s.workers.to_string()),
-        (
-            "GOMP_CPU_AFFINITY",
-            s.vars.get("GOMP_CPU_AFFINITY").unwrap_or_default().into(),
-        ),
+        ("GOMP_CPU_AFFINITY", s.vars.get("GOMP_CPU_AFFINITY").unwrap_or_default().into()),
         ("GOMP_SPINCOUNT", spincount(s.spin)),
         ("GOMP_STACKSIZE", size(s.stacksize)),
-        (
-            "KMP_AFFINITY",
-            s.vars.get("KMP_AFFINITY").unwrap_or_default().into(),
-        ),
+        ("KMP_AFFINITY", s.vars.get("KMP_AFFINITY").unwrap_or_default().into()),
         ("KMP_BLOCKTIME", blocktime(s.spin)),
-        (
-            "KMP_DETERMINISTIC_REDUCTION",
-            on(s.reduction_method == Some(ReductionMethod::Tree)),
-        ),
+        ("KMP_DETERMINISTIC_REDUCTION", on(s.reduction_method == Some(ReductionMethod::Tree))),
         ("KMP_DEVICE_THREAD_LIMIT", s.device_thread_limit.to_string()),
         ("KMP_ENABLE_TASK_THROTTLING", on(s.task_throttling)),
-        (
-            "KMP_FORCE_REDUCTION",
-            s.reduction_method.map(reduction).unwrap_or_default().into(),
-        ),
+        ("KMP_FORCE_REDUCTION", s.reduction_method.map(reduction).unwrap_or_default().into()),
         ("KMP_HW_SUBSET", s.vars.get("KMP_HW_SUBSET").unwrap_or_default().into()),
         ("KMP_SETTINGS", on(s.print_settings)),
         ("KMP_STACKSIZE", size(s.stacksize)),
@@ -195,22 +164,14 @@ fn enabled(value: bool) -> String {
 }
 
 fn list<T: Display>(items: &[T]) -> String {
-    items
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(",")
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// With the largest unit that divides it.
 fn size(bytes: usize) -> String {
     let units = [(30, 'G'), (20, 'M'), (10, 'K')];
-    let unit = units
-        .iter()
-        .find(|(shift, _)| bytes.trailing_zeros() >= *shift);
-    unit.map_or(format!("{bytes}B"), |(shift, letter)| {
-        format!("{}{letter}", bytes >> shift)
-    })
+    let unit = units.iter().find(|(shift, _)| bytes.trailing_zeros() >= *shift);
+    unit.map_or(format!("{bytes}B"), |(shift, letter)| format!("{}{letter}", bytes >> shift))
 }
 
 fn display_env_value(value: DisplayEnv) -> &'static str {
@@ -329,14 +290,7 @@ mod tests {
         ]);
         let text = environment(&s, false);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(
-            lines[..3],
-            [
-                "",
-                "OPENMP DISPLAY ENVIRONMENT BEGIN",
-                "  _OPENMP = '202111'"
-            ]
-        );
+        assert_eq!(lines[..3], ["", "OPENMP DISPLAY ENVIRONMENT BEGIN", "  _OPENMP = '202111'"]);
         assert_eq!(lines.last(), Some(&"OPENMP DISPLAY ENVIRONMENT END"));
         for line in [
             "OMP_NUM_THREADS='4,2'",
@@ -344,10 +298,7 @@ mod tests {
             "OMP_STACKSIZE='8M'",
             "OMP_PROC_BIND='FALSE'",
         ] {
-            assert!(
-                text.contains(&format!("  [host] {line}\n")),
-                "{line} in {text}"
-            );
+            assert!(text.contains(&format!("  [host] {line}\n")), "{line} in {text}");
         }
         for other in ["KMP_", "GOMP_", "GANGWAY_", "OMP_GANG_SCHED"] {
             assert!(!text.contains(other), "{other} in {text}");
@@ -356,10 +307,7 @@ mod tests {
 
     #[test]
     fn verbose_has_the_rest() {
-        let text = environment(
-            &test_settings(&[("KMP_BLOCKTIME", "7"), ("OMP_NUM_THREADS_DEV", "3")]),
-            true,
-        );
+        let text = environment(&test_settings(&[("KMP_BLOCKTIME", "7"), ("OMP_NUM_THREADS_DEV", "3")]), true);
         for line in [
             "[host] KMP_BLOCKTIME='7000us'",
             "[host] GANGWAY_WORKERS='16'",
@@ -384,13 +332,9 @@ mod tests {
         ];
         let first = test_settings(&given);
         let shown = standard(&first);
-        let is_limit_unset =
-            |(name, value): &&(&str, String)| !(value == "0" && name.contains("TEAMS"));
-        let pairs: Vec<(&str, &str)> = shown
-            .iter()
-            .filter(is_limit_unset)
-            .map(|(n, v)| (*n, v.as_str()))
-            .collect();
+        let is_limit_unset = |(name, value): &&(&str, String)| !(value == "0" && name.contains("TEAMS"));
+        let pairs: Vec<(&str, &str)> =
+            shown.iter().filter(is_limit_unset).map(|(n, v)| (*n, v.as_str())).collect();
         assert_eq!(standard(&test_settings(&pairs)), shown);
     }
 
@@ -427,11 +371,7 @@ mod tests {
         for part in [standard(&s), others(&s)] {
             assert!(part.is_sorted_by_key(|(name, _)| *name));
         }
-        assert!(
-            PREDEFINED
-                .iter()
-                .any(|(name, handle)| *name == s.allocator_text && *handle == s.allocator)
-        );
+        assert!(PREDEFINED.iter().any(|(name, handle)| *name == s.allocator_text && *handle == s.allocator));
     }
 
     #[test]
@@ -444,8 +384,7 @@ mod tests {
                 && !user.contains("KMP_")
         );
         assert!(
-            effective.contains("   OMP_NUM_THREADS=3\n")
-                && effective.contains("   KMP_BLOCKTIME=50us\n")
+            effective.contains("   OMP_NUM_THREADS=3\n") && effective.contains("   KMP_BLOCKTIME=50us\n")
         );
     }
 }

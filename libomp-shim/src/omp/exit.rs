@@ -1,6 +1,8 @@
-//! What the runtime does when the program ends: functions that the C library calls when `main` has returned, or somebody has called `exit`.
+//! What the runtime does when the program ends: functions that the C library calls when `main` has
+//! returned, or somebody has called `exit`.
 //!
-//! Those that were added last go first. They run in the thread that ends the program, and may use the runtime.
+//! Those that were added last go first. They run in the thread that ends the program, and may use
+//! the runtime.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
@@ -15,6 +17,7 @@ unsafe extern "C" {
 
 /// Has `handler` called, with a null pointer, when the program ends. Any thread.
 pub fn call(handler: Handler) {
-    // SAFETY: the function lives as long as this library, which is never unloaded. Without memory for it nothing is done at the end, as by `atexit`.
+    // SAFETY: the function lives as long as this library, which is never unloaded. Without memory
+    // for it nothing is done at the end, as by `atexit`.
     unsafe { _ = on_exit(handler, ptr::null_mut()) };
 }

@@ -1,5 +1,6 @@
-//! What is asked of everything here that reads a text of the user's, for texts that nobody thought of: no panic, little time, and an answer that
-//! another and shorter way to tell right from wrong agrees with.
+//! What is asked of everything here that reads a text of the user's, for texts that nobody thought
+//! of: no panic, little time, and an answer that another and shorter way to tell right from wrong
+//! agrees with.
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -7,9 +8,11 @@
 //! | `formats` | `OMP_AFFINITY_FORMAT`, and the buffers that expanded ones are copied to |
 //! | `files` | machines (`GANGWAY_TOPOLOGY`), rates, recorded graphs, placements by hand |
 //!
-//! A *judge* takes bytes and panics where something is wrong. Two have use for judges: the search that is guided by the code's coverage (the crate
-//! in `fuzz/`, a nightly compiler), and the tests, on any compiler, which show the judges what that search has kept (`fuzz/corpus/*.txt`).
-//! So this is compiled for tests and with the feature `fuzz` only, and is in no library that is shipped.
+//! A *judge* takes bytes and panics where something is wrong. Two have use for judges: the search
+//! that is guided by the code's coverage (the crate in `fuzz/`, a nightly compiler), and the tests,
+//! on any compiler, which show the judges what that search has kept (`fuzz/corpus/*.txt`).
+//! So this is compiled for tests and with the feature `fuzz` only, and is in no library that is
+//! shipped.
 
 use core::fmt::Debug;
 use std::time::Duration;
@@ -37,7 +40,8 @@ pub const JUDGES: [(&str, Judge); 7] = [
 /// Slower than this is a hang in the making; the tests are built without optimisation.
 const SLOW: Duration = Duration::from_secs(5);
 
-/// Asks, and sees to it that the answer did not take long. In the thread's own time: a machine with more to do is no find.
+/// Asks, and sees to it that the answer did not take long. In the thread's own time: a machine with
+/// more to do is no find.
 fn in_time<T>(what: &(impl Debug + ?Sized), ask: impl FnOnce() -> T) -> T {
     let start = own_time();
     let answer = ask();
@@ -53,7 +57,8 @@ fn own_time() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
-/// The inputs of a corpus: one a line, in which bytes beyond ASCII's letters and signs, and the backslash, are written as `\xNN`.
+/// The inputs of a corpus: one a line, in which bytes beyond ASCII's letters and signs, and the
+/// backslash, are written as `\xNN`.
 pub fn inputs(corpus: &str) -> impl Iterator<Item = Vec<u8>> + '_ {
     corpus.lines().filter(|line| !line.starts_with("# ")).map(unescaped)
 }

@@ -1,9 +1,12 @@
-//! How many threads a contention group has, beside its initial thread, within its limits (OpenMP 6.0 §4.3.10, `OMP_THREADS_RESERVE`).
+//! How many threads a contention group has, beside its initial thread, within its limits (OpenMP
+//! 6.0 §4.3.10, `OMP_THREADS_RESERVE`).
 //!
-//! What lives here: the count, which the initial team of the group has, and what the limits leave. What may not: how large a team is to be
-//! ([`super::parallel`]), when a free agent is called ([`super::agents`]).
+//! What lives here: the count, which the initial team of the group has, and what the limits leave.
+//! What may not: how large a team is to be ([`super::parallel`]), when a free agent is called
+//! ([`super::agents`]).
 //!
-//! Threads of teams and free agents are counted in one word: both limits hold at any moment, whoever comes at the same time.
+//! Threads of teams and free agents are counted in one word: both limits hold at any moment,
+//! whoever comes at the same time.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -36,7 +39,11 @@ impl Limits {
 
     /// Algorithm 4.1. The initial thread is a structured one.
     fn from(all: u32, reserve: Reserve) -> Self {
-        Self { all, structured: all.saturating_sub(reserve.agents).max(1), agents: all.saturating_sub(reserve.structured.max(1)) }
+        Self {
+            all,
+            structured: all.saturating_sub(reserve.agents).max(1),
+            agents: all.saturating_sub(reserve.structured.max(1)),
+        }
     }
 
     /// How many of `wanted` more threads of teams there may be.
@@ -53,11 +60,14 @@ impl Limits {
 }
 
 impl Group {
-    /// Counts as many threads of a team as the limits allow, at most `wanted`. Returns how many threads the team has, and what [`Group::leave`] has to be told.
+    /// Counts as many threads of a team as the limits allow, at most `wanted`. Returns how many
+    /// threads the team has, and what [`Group::leave`] has to be told.
     pub fn enter(&self, icv: &Icv, wanted: u32) -> (u32, u32) {
         let Some(limits) = Limits::of(icv) else { return (wanted, 0) };
         // ORDERING: Relaxed, both; a count by itself.
-        let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| Some(count + u64::from(limits.free(wanted, count))));
+        let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
+            Some(count + u64::from(limits.free(wanted, count)))
+        });
         let entered = limits.free(wanted, before.unwrap_or_else(|count| count));
         (entered, entered)
     }

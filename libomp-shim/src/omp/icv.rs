@@ -1,9 +1,9 @@
 //! Internal control variables (OpenMP 5.2, section 2).
 //!
-//! [`Icv`] holds the variables that every task has its own copy of (the spec's *data environment* scope, and
-//! `def-allocator-var`, which is per implicit task): a new task starts with a copy of its creator's, and what an
-//! `omp_set_*` routine changes is seen by that task and the tasks it creates later. The struct is `Copy` and small on
-//! purpose: it is copied once per task.
+//! [`Icv`] holds the variables that every task has its own copy of (the spec's *data environment*
+//! scope, and `def-allocator-var`, which is per implicit task): a new task starts with a copy of
+//! its creator's, and what an `omp_set_*` routine changes is seen by that task and the tasks it
+//! creates later. The struct is `Copy` and small on purpose: it is copied once per task.
 //!
 //! What does not live here:
 //!
@@ -16,8 +16,9 @@
 //! | `place-partition-var` | implicit task | the thread of a team |
 //! | `levels-var`, `active-levels-var`, `team-*-var`, `explicit-task-var`, `final-task-var` | data environment | teams and tasks themselves |
 //!
-//! The lists behind `nthreads-var` and `bind-var` are immutable and live once in [`Settings`]; a task holds its
-//! position in them. Keeping a `Vec` per task was rejected for its allocation per region.
+//! The lists behind `nthreads-var` and `bind-var` are immutable and live once in [`Settings`]; a
+//! task holds its position in them. Keeping a `Vec` per task was rejected for its allocation per
+//! region.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -38,7 +39,8 @@ pub struct Icv {
     pub def_allocator: usize,
     /// `run-sched-var`: what `schedule(runtime)` means.
     pub run_sched: Sched,
-    /// `nthreads-var`, its first element: threads asked for by the next `parallel` without `num_threads`; at least 1.
+    /// `nthreads-var`, its first element: threads asked for by the next `parallel` without
+    /// `num_threads`; at least 1.
     pub nthreads: u32,
     /// `thread-limit-var`: most threads of the contention group; at least 1.
     pub thread_limit: u32,
@@ -46,7 +48,8 @@ pub struct Icv {
     pub max_active_levels: u32,
     /// `default-device-var`: device number of constructs without `device`.
     pub default_device: i32,
-    /// The rest of `nthreads-var` where a `num_threads` clause has given it; otherwise `Settings::nthreads_list`.
+    /// The rest of `nthreads-var` where a `num_threads` clause has given it; otherwise
+    /// `Settings::nthreads_list`.
     pub counts: Option<&'static CountList>,
     /// Position in that list that [`Icv::nthreads`] was taken from.
     pub nthreads_pos: u16,
@@ -58,14 +61,16 @@ pub struct Icv {
     pub dynamic: bool,
     /// `gang-sched-var` (ours): which of the next regions are gang-scheduled.
     pub gang: GangSched,
-    /// Target regions around the call that has invoked the function which runs here, on whichever rank; 255 and more count as 255.
+    /// Target regions around the call that has invoked the function which runs here, on whichever
+    /// rank; 255 and more count as 255.
     pub invoked_depth: u8,
 }
 
 const _: () = assert!(size_of::<Icv>() <= 48);
 
 impl Icv {
-    /// The values of a machine and an environment that say nothing: one thread. Placeholder of tasks not yet begun.
+    /// The values of a machine and an environment that say nothing: one thread. Placeholder of
+    /// tasks not yet begun.
     pub const INITIAL: Icv = Icv {
         def_allocator: 1,
         run_sched: Sched::STATIC,
@@ -82,14 +87,16 @@ impl Icv {
         invoked_depth: 0,
     };
 
-    /// The variables of an initial task, for a thread that has not met OpenMP. Never starts the runtime; [`Icv::INITIAL`] if the calling thread is reading the environment.
+    /// The variables of an initial task, for a thread that has not met OpenMP. Never starts the
+    /// runtime; [`Icv::INITIAL`] if the calling thread is reading the environment.
     pub fn of_process() -> Icv {
         settings_for_query().map_or(Icv::INITIAL, |settings| settings.initial)
     }
 
-    /// The variables of the implicit tasks of a region that a task with `self` encounters (5.2, section 2.4.1): both
-    /// lists move on by one element if there is one. `bind` is what a `proc_bind` clause said, if that is to hold for
-    /// the regions inside as well, where the list says nothing about them.
+    /// The variables of the implicit tasks of a region that a task with `self` encounters (5.2,
+    /// section 2.4.1): both lists move on by one element if there is one. `bind` is what a
+    /// `proc_bind` clause said, if that is to hold for the regions inside as well, where the
+    /// list says nothing about them.
     #[must_use]
     pub fn nested(&self, settings: &Settings, bind: Option<ProcBind>) -> Icv {
         let mut inner = *self;
@@ -116,12 +123,14 @@ impl Icv {
         Icv { nthreads: counts.as_slice()[0], nthreads_pos: 0, counts: Some(counts), ..self }
     }
 
-    /// `omp_set_num_threads`: replaces the first element of `nthreads-var`. Values below 1 are taken as 1.
+    /// `omp_set_num_threads`: replaces the first element of `nthreads-var`. Values below 1 are
+    /// taken as 1.
     pub fn set_num_threads(&mut self, n: i32) {
         self.nthreads = n.max(1) as u32;
     }
 
-    /// `omp_set_max_active_levels`: a negative value is ignored (5.2, section 18.2.15); returns whether it was taken.
+    /// `omp_set_max_active_levels`: a negative value is ignored (5.2, section 18.2.15); returns
+    /// whether it was taken.
     pub fn set_max_active_levels(&mut self, levels: i32) -> bool {
         let taken = levels >= 0;
         if taken {
@@ -140,7 +149,8 @@ impl Icv {
         self.gang = settings.gang;
     }
 
-    /// `omp_set_nested` (deprecated): true = all supported levels unless more than one is allowed already, false = 1.
+    /// `omp_set_nested` (deprecated): true = all supported levels unless more than one is allowed
+    /// already, false = 1.
     pub fn set_nested(&mut self, nested: bool) {
         match nested {
             true if self.max_active_levels <= 1 => self.max_active_levels = SUPPORTED_ACTIVE_LEVELS,
@@ -150,12 +160,13 @@ impl Icv {
     }
 }
 
-/// Which parallel regions are gang-scheduled: their threads are placed on distinct workers and run in the order of
-/// gangs, instead of being work that any worker steals.
+/// Which parallel regions are gang-scheduled: their threads are placed on distinct workers and run
+/// in the order of gangs, instead of being work that any worker steals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum GangSched {
-    /// The runtime chooses: outermost regions, and those whose code was seen to wait outside the runtime.
+    /// The runtime chooses: outermost regions, and those whose code was seen to wait outside the
+    /// runtime.
     Auto,
     /// All.
     All,
@@ -173,7 +184,8 @@ impl fmt::Display for GangSched {
     }
 }
 
-/// Kind of a loop schedule. The discriminants are those of `omp_sched_t` (`omp.h`) where that has one.
+/// Kind of a loop schedule. The discriminants are those of `omp_sched_t` (`omp.h`) where that has
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SchedKind {
@@ -219,13 +231,11 @@ const OMP_SCHED_MONOTONIC: u32 = 0x8000_0000;
 
 impl Sched {
     /// `static` without a chunk: `def-sched-var`, and the default of `run-sched-var`.
-    pub const STATIC: Sched = Sched {
-        chunk: 0,
-        kind: SchedKind::Static,
-        modifier: SchedModifier::Unspecified,
-    };
+    pub const STATIC: Sched =
+        Sched { chunk: 0, kind: SchedKind::Static, modifier: SchedModifier::Unspecified };
 
-    /// From the arguments of `omp_set_schedule`; `None` for a kind that does not exist. A chunk below 1 means the default.
+    /// From the arguments of `omp_set_schedule`; `None` for a kind that does not exist. A chunk
+    /// below 1 means the default.
     pub fn from_omp(kind: u32, chunk: i32) -> Option<Sched> {
         let modifier = match kind & OMP_SCHED_MONOTONIC {
             0 => SchedModifier::Unspecified,
@@ -240,31 +250,20 @@ impl Sched {
             102 => SchedKind::StaticSteal,
             _ => return None,
         };
-        let chunk = if kind == SchedKind::Auto {
-            0
-        } else {
-            chunk.max(0)
-        };
-        Some(Sched {
-            chunk,
-            kind,
-            modifier,
-        })
+        let chunk = if kind == SchedKind::Auto { 0 } else { chunk.max(0) };
+        Some(Sched { chunk, kind, modifier })
     }
 
-    /// What `omp_get_schedule` stores: `(kind with modifier bit, chunk)`. `static_steal` is a way to be dynamic.
+    /// What `omp_get_schedule` stores: `(kind with modifier bit, chunk)`. `static_steal` is a way
+    /// to be dynamic.
     pub fn to_omp(self) -> (u32, i32) {
-        let bit = if self.modifier == SchedModifier::Monotonic {
-            OMP_SCHED_MONOTONIC
-        } else {
-            0
-        };
+        let bit = if self.modifier == SchedModifier::Monotonic { OMP_SCHED_MONOTONIC } else { 0 };
         let kind = if self.kind == SchedKind::StaticSteal { SchedKind::Dynamic } else { self.kind };
         (kind as u32 | bit, self.effective_chunk())
     }
 
-    /// The chunk to use: what was given, else 0 (divide evenly) for static, 1 for all others. `auto` does without, but says
-    /// 1, too.
+    /// The chunk to use: what was given, else 0 (divide evenly) for static, 1 for all others.
+    /// `auto` does without, but says 1, too.
     pub fn effective_chunk(self) -> i32 {
         match (self.chunk, self.kind) {
             (0, SchedKind::Static) => 0,
@@ -273,7 +272,8 @@ impl Sched {
         }
     }
 
-    /// Whether chunks must reach each thread in increasing order: asked for, or `static` without a modifier.
+    /// Whether chunks must reach each thread in increasing order: asked for, or `static` without a
+    /// modifier.
     pub fn is_monotonic(self) -> bool {
         match self.modifier {
             SchedModifier::Monotonic => true,
@@ -298,11 +298,7 @@ impl fmt::Display for Sched {
             SchedKind::Trapezoidal => "TRAPEZOIDAL",
             SchedKind::StaticSteal => "STATIC_STEAL",
         })?;
-        if self.chunk > 0 {
-            write!(f, ",{}", self.chunk)
-        } else {
-            Ok(())
-        }
+        if self.chunk > 0 { write!(f, ",{}", self.chunk) } else { Ok(()) }
     }
 }
 
@@ -323,7 +319,8 @@ pub enum ProcBind {
 }
 
 impl ProcBind {
-    /// From the value that `GOMP_parallel`'s flags, `__kmpc_push_proc_bind` and `omp_get_proc_bind` use.
+    /// From the value that `GOMP_parallel`'s flags, `__kmpc_push_proc_bind` and `omp_get_proc_bind`
+    /// use.
     pub fn from_omp(value: u32) -> Option<ProcBind> {
         Some(match value {
             0 => ProcBind::False,
@@ -349,7 +346,8 @@ impl fmt::Display for ProcBind {
     }
 }
 
-/// A device-scope variable that a routine may change: `u32::MAX` stands for "still what the environment said".
+/// A device-scope variable that a routine may change: `u32::MAX` stands for "still what the
+/// environment said".
 static NTEAMS: AtomicU32 = AtomicU32::new(u32::MAX);
 static TEAMS_THREAD_LIMIT: AtomicU32 = AtomicU32::new(u32::MAX);
 
@@ -390,10 +388,7 @@ mod tests {
 
     #[test]
     fn nested_regions_walk_the_lists_and_stay_on_the_last_element() {
-        let s = test_settings(&[
-            ("OMP_NUM_THREADS", "4,3"),
-            ("OMP_PROC_BIND", "spread,close"),
-        ]);
+        let s = test_settings(&[("OMP_NUM_THREADS", "4,3"), ("OMP_PROC_BIND", "spread,close")]);
         let inner = s.initial.nested(&s, None);
         assert_eq!((s.initial.nthreads, s.initial.bind), (4, ProcBind::Spread));
         assert_eq!((inner.nthreads, inner.bind), (3, ProcBind::Close));
@@ -435,10 +430,7 @@ mod tests {
     #[test]
     fn schedules_go_through_omp_sched_t_and_back() {
         for (kind, chunk) in [(1, 0), (2, 5), (3, 1), (4, 1), (0x8000_0002, 3)] {
-            assert_eq!(
-                Sched::from_omp(kind, chunk).unwrap().to_omp(),
-                (kind, chunk)
-            );
+            assert_eq!(Sched::from_omp(kind, chunk).unwrap().to_omp(), (kind, chunk));
         }
         assert_eq!(Sched::from_omp(102, 0).unwrap().to_omp(), (2, 1));
         assert_eq!(Sched::from_omp(9, 1), None);

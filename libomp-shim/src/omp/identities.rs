@@ -1,5 +1,6 @@
-//! The identities of an initial thread's outermost teams: thread *n* of each team that shares workers wears the same one, so
-//! that threadprivate variables persist between regions as OpenMP 5.2 §5.2 asks.
+//! The identities of an initial thread's outermost teams: thread *n* of each team that shares
+//! workers wears the same one, so that threadprivate variables persist between regions as OpenMP
+//! 5.2 §5.2 asks.
 
 use ult::identity::{self, Identity};
 
@@ -25,7 +26,9 @@ impl Identities {
             ult::kernel_state::inherit(identity);
             self.lent.push(identity);
         }
-        if ult::mutant!(identities_swapped) && at == 1 { self.lent.swap(0, 1) }
+        if ult::mutant!(identities_swapped) && at == 1 {
+            self.lent.swap(0, 1)
+        }
         Some(self.lent[at])
     }
 

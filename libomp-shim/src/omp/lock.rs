@@ -8,18 +8,21 @@
 //!
 //! What may not live here: names and argument conventions of compilers (the fronts).
 //!
-//! Taking and releasing a free lock are one compare-and-swap each. Who meets a held lock looks for about a
-//! microsecond, then queues and suspends: a switch point, not a task scheduling point, so the worker may continue
-//! another context of its own but starts no task. The protocol, why no wake-up is lost, and why nobody starves are
-//! in `docs/protocols/lock.md`.
+//! Taking and releasing a free lock are one compare-and-swap each. Who meets a held lock looks for
+//! about a microsecond, then queues and suspends: a switch point, not a task scheduling point, so
+//! the worker may continue another context of its own but starts no task. The protocol, why no
+//! wake-up is lost, and why nobody starves are in `docs/protocols/lock.md`.
 //!
-//! Tried and rejected: a ticket lock (four bytes suffice, but the next in line may be suspended behind the one who
-//! spins); handing the lock over at every release (a convoy: with more threads than cores each release waits for a wake-up);
-//! a futex in the lock word (puts the worker to sleep, with every other context it hosts).
+//! Tried and rejected: a ticket lock (four bytes suffice, but the next in line may be suspended
+//! behind the one who spins); handing the lock over at every release (a convoy: with more threads
+//! than cores each release waits for a wake-up); a futex in the lock word (puts the worker to
+//! sleep, with every other context it hosts).
 //!
-//! Misuse is not checked beyond what is free: unsetting a free lock leaves it free, unsetting a nestable lock that
-//! another task owns is not noticed. Under `GANGWAY_CHECK` locks are made with a bit in their word ([`CHECKED`]), so that each
-//! operation on them fails its first compare-and-swap, and the slow way that it takes then asks [`check::locks`]. Other locks pay nothing.
+//! Misuse is not checked beyond what is free: unsetting a free lock leaves it free, unsetting a
+//! nestable lock that another task owns is not noticed. Under `GANGWAY_CHECK` locks are made with a
+//! bit in their word ([`CHECKED`]), so that each operation on them fails its first
+//! compare-and-swap, and the slow way that it takes then asks [`check::locks`]. Other locks pay
+//! nothing.
 
 use core::cell::Cell;
 use core::ptr::{self, NonNull};
@@ -35,7 +38,8 @@ pub mod parking;
 
 /// Somebody holds the lock.
 const LOCKED: u32 = 1;
-/// Somebody stands in the parking table for this lock. Changed only under the lock of the table's bucket.
+/// Somebody stands in the parking table for this lock. Changed only under the lock of the table's
+/// bucket.
 const QUEUED: u32 = 2;
 /// Its uses are looked at ([`check::locks`]). Constant from [`Lock::made`] to [`Lock::destroy`].
 const CHECKED: u32 = 4;
@@ -43,7 +47,8 @@ const CHECKED: u32 = 4;
 /// Looks at a held lock before queueing.
 const LOOKS: u32 = 32;
 
-/// A simple lock: not owned by anybody in particular, not recursive. A word of zeros is a free lock.
+/// A simple lock: not owned by anybody in particular, not recursive. A word of zeros is a free
+/// lock.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Lock {
@@ -57,8 +62,10 @@ pub static CRITICAL: CachePadded<Lock> = CachePadded(Lock::new());
 /// The lock behind atomics that no instruction can do.
 pub static ATOMIC: CachePadded<Lock> = CachePadded(Lock::new());
 
-/// Frees the locks of unnamed `critical`s and of atomics in the child of a fork: threads that held them do not exist there. Each reduction of gcc's code holds one for a moment.
-/// A child that was forked inside such a `critical` continues with the lock free. Its threads could not wait for the lock: a nested region would never end.
+/// Frees the locks of unnamed `critical`s and of atomics in the child of a fork: threads that held
+/// them do not exist there. Each reduction of gcc's code holds one for a moment. A child that was
+/// forked inside such a `critical` continues with the lock free. Its threads could not wait for the
+/// lock: a nested region would never end.
 pub fn free_after_fork() {
     if ult::mutant!(child_inherits_locks) {
         return;
@@ -78,14 +85,16 @@ impl Lock {
     /// The lock kept in the four bytes at `address`.
     ///
     /// # Safety
-    /// `address` is 4-aligned, valid, initialised (zero, or by [`Lock::init`]) and used as a lock only, for `'a`.
+    /// `address` is 4-aligned, valid, initialised (zero, or by [`Lock::init`]) and used as a lock
+    /// only, for `'a`.
     #[inline(always)]
     pub unsafe fn at<'a>(address: *mut Lock) -> &'a Lock {
         // SAFETY: as the caller says; the type is atomic all through.
         unsafe { &*address }
     }
 
-    /// A free lock of the program's (`omp_init_lock`), to be kept at `address`. Reads the environment, if nobody has.
+    /// A free lock of the program's (`omp_init_lock`), to be kept at `address`. Reads the
+    /// environment, if nobody has.
     pub fn made(address: *const Lock) -> Self {
         if !check::is_on() {
             return Self::new();
@@ -106,8 +115,8 @@ impl Lock {
 
     /// Takes the lock, waiting for it if need be.
     ///
-    /// The first exchange does without a look: where the last holder ran on another core, the look would fetch the cache line
-    /// once more.
+    /// The first exchange does without a look: where the last holder ran on another core, the look
+    /// would fetch the cache line once more.
     #[inline]
     pub fn lock(&self) {
         self.lock_unwatched();
@@ -214,7 +223,8 @@ impl Lock {
     /// Changes the word from a value without `LOCKED` to one with it.
     #[inline(always)]
     fn take(&self, seen: u32, wanted: u32) -> bool {
-        // ORDERING: Acquire, pairs with the Release in `unlock` and `clear`: the last holder's writes are seen.
+        // ORDERING: Acquire, pairs with the Release in `unlock` and `clear`: the last holder's
+        // writes are seen.
         self.word.compare_exchange(seen, wanted, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
@@ -240,7 +250,8 @@ pub struct NestLock {
     count: Cell<u32>,
 }
 
-// SAFETY: `count` is touched only by the task that owns the lock; the lock's release and acquire order two owners.
+// SAFETY: `count` is touched only by the task that owns the lock; the lock's release and acquire
+// order two owners.
 unsafe impl Sync for NestLock {}
 
 /// `omp_nest_lock_t`, as far as every compiler's is large enough for it.
@@ -269,7 +280,8 @@ impl NestLock {
         }
     }
 
-    /// Takes the lock for `task`, once more if it has it already. Returns how often the task has it now.
+    /// Takes the lock for `task`, once more if it has it already. Returns how often the task has it
+    /// now.
     pub fn lock(&self, task: &Task) -> u32 {
         if !self.is_owned_by(task) {
             self.lock.lock();
@@ -305,8 +317,8 @@ impl NestLock {
     }
 
     fn is_owned_by(&self, task: &Task) -> bool {
-        // ORDERING: Relaxed; only the task itself stores its own address here and takes it away, so it sees that
-        // exactly, and any other value means "not mine".
+        // ORDERING: Relaxed; only the task itself stores its own address here and takes it away, so
+        // it sees that exactly, and any other value means "not mine".
         ptr::eq(self.owner.load(Ordering::Relaxed), task)
     }
 
@@ -316,7 +328,9 @@ impl NestLock {
     }
 
     fn set_again(&self) -> u32 {
-        self.count.set(self.count.get() + 1 + u32::from(ult::mutant!(nest_lock_counts_wrong) && self.count.get() > 0));
+        self.count.set(
+            self.count.get() + 1 + u32::from(ult::mutant!(nest_lock_counts_wrong) && self.count.get() > 0),
+        );
         self.count.get()
     }
 }
@@ -400,7 +414,8 @@ mod tests {
                 LOCK.lock();
                 // ORDERING: Relaxed; a flag by itself.
                 while DONE.load(Ordering::Relaxed) < 7 {
-                    // Whoever is nudged while this thread holds the lock again must in the end be granted it.
+                    // Whoever is nudged while this thread holds the lock again must in the end be
+                    // granted it.
                     std::thread::sleep(core::time::Duration::from_micros(200));
                     LOCK.unlock();
                     LOCK.lock();

@@ -1,13 +1,17 @@
 //! Threads and tasks that wait for what the runtime cannot see: the requests of a message library.
 //!
-//! What lives here: who may be suspended for such a wait, and what its thread does meanwhile; also for futures (`omp::remote`), which anything may set.
-//! What may not: the list of those who wait, and who asks for them ([`ult::sched::wait_polled`]); MPI (`mpi-bridge/shim/aware.c` calls us through `ompx_suspend_until`).
+//! What lives here: who may be suspended for such a wait, and what its thread does meanwhile; also
+//! for futures (`omp::remote`), which anything may set. What may not: the list of those who wait,
+//! and who asks for them ([`ult::sched::wait_polled`]); MPI (`mpi-bridge/shim/aware.c` calls us
+//! through `ompx_suspend_until`).
 //!
-//! The standard knows no task scheduling point in such a call, so by default the worker goes to other threads only, and the
-//! thread that waits starts nothing. With `OMPX_TASK_AWARE_MPI` it starts other tasks of the team. They need not descend from those that it has
-//! suspended: what these wait for may be any of them, so the task scheduling constraint does not bind a thread while one of its
-//! tasks waits so ([`super::queue`] asks [`is_loose`]). No task waits below another one on the same stack for that: a producer with many tasks in its
-//! deque is suspended in its own right, and does not run them by a plain call (`queue::throttle`).
+//! The standard knows no task scheduling point in such a call, so by default the worker goes to
+//! other threads only, and the thread that waits starts nothing. With `OMPX_TASK_AWARE_MPI` it
+//! starts other tasks of the team. They need not descend from those that it has suspended: what
+//! these wait for may be any of them, so the task scheduling constraint does not bind a thread
+//! while one of its tasks waits so ([`super::queue`] asks [`is_loose`]). No task waits below
+//! another one on the same stack for that: a producer with many tasks in its deque is suspended in
+//! its own right, and does not run them by a plain call (`queue::throttle`).
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -18,18 +22,21 @@ use super::queue;
 use super::thread::{Here, Thread};
 use super::trace;
 
-/// Tasks that wait while their threads run others. Each has a stack of its own, which takes two of the 65,000 mappings that Linux allows.
+/// Tasks that wait while their threads run others. Each has a stack of its own, which takes two of
+/// the 65,000 mappings that Linux allows.
 static WAITING: AtomicU32 = AtomicU32::new(0);
 /// With so many no further tasks are begun.
 const MOST_WAITING: u32 = 20_000;
 
-/// May the calling thread be suspended for something outside, with a use: is it in a parallel region, and not in the scheduler?
+/// May the calling thread be suspended for something outside, with a use: is it in a parallel
+/// region, and not in the scheduler?
 pub fn may_suspend() -> bool {
     Here::if_known().is_some_and(|here| here.task.parent().is_some()) && ult::sched::may_suspend()
 }
 
-/// Waits until `ready`, which is asked by whichever worker looks: the calling thread's goes on to other threads, with
-/// `OMPX_TASK_AWARE_MPI` to other tasks, too. `ready` as for [`ult::sched::wait_polled`].
+/// Waits until `ready`, which is asked by whichever worker looks: the calling thread's goes on to
+/// other threads, with `OMPX_TASK_AWARE_MPI` to other tasks, too. `ready` as for
+/// [`ult::sched::wait_polled`].
 pub fn suspend_until(ready: &dyn Fn() -> bool) {
     let tasks = Here::if_known().filter(|_| env::settings().task_aware_mpi);
     trace::around(trace::Cause::Mpi, || match tasks {
@@ -38,8 +45,8 @@ pub fn suspend_until(ready: &dyn Fn() -> bool) {
     });
 }
 
-/// As [`suspend_until`], and the calling task's thread runs other tasks in any case. Outside of parallel regions the kernel thread yields
-/// between two questions.
+/// As [`suspend_until`], and the calling task's thread runs other tasks in any case. Outside of
+/// parallel regions the kernel thread yields between two questions.
 pub fn wait_until(ready: &dyn Fn() -> bool) {
     if may_suspend() {
         help_until(Here::get(), ready);
@@ -61,8 +68,9 @@ fn help_until(here: Here, ready: &dyn Fn() -> bool) {
     loosely(here, &help, &|| ult::sched::wait_polled(ready, None, None));
 }
 
-/// Waits until `ready`, which may rely on any other task: the calling task is suspended, and its thread runs whichever task of the team it finds.
-/// `enter` gets the worker that whoever makes `ready` true is to wake; without it the condition is looked at without end.
+/// Waits until `ready`, which may rely on any other task: the calling task is suspended, and its
+/// thread runs whichever task of the team it finds. `enter` gets the worker that whoever makes
+/// `ready` true is to wake; without it the condition is looked at without end.
 pub fn help_with_anything(ready: &dyn Fn() -> bool, enter: Option<&dyn Fn(&'static Worker)>) {
     let here = Here::get();
     let help = || match enter {
@@ -76,7 +84,8 @@ pub fn help_with_anything(ready: &dyn Fn() -> bool, enter: Option<&dyn Fn(&'stat
     loosely(here, &help, &|| here.team().wait_polling(ready));
 }
 
-/// Waits by `help`, in which the thread may start any task; where too many wait so already, by `alone`, in which it starts none.
+/// Waits by `help`, in which the thread may start any task; where too many wait so already, by
+/// `alone`, in which it starts none.
 fn loosely(here: Here, help: &dyn Fn(), alone: &dyn Fn()) {
     // ORDERING: Relaxed; a limit that need not be exact.
     let waiting = WAITING.fetch_add(1, Ordering::Relaxed);

@@ -1,13 +1,14 @@
 //! Parallel regions (OpenMP 5.2 §10.1): how large a team is, how it is forked and joined.
 //!
-//! The forking thread takes a team it has kept from an earlier region (or makes one, [`super::assemble`]), writes the plan,
-//! and launches it. It then runs thread 0's share itself, waits for the others and for all tasks, and keeps the team for
-//! its next region.
+//! The forking thread takes a team it has kept from an earlier region (or makes one,
+//! [`super::assemble`]), writes the plan, and launches it. It then runs thread 0's share itself,
+//! waits for the others and for all tasks, and keeps the team for its next region.
 //!
-//! * A *resident* team is launched by one store of the epoch, plus a wake-up for each member that sleeps: no allocation, no
-//!   lock.
-//! * A team that *shares* workers is launched by queueing its threads as ULTs: as a gang, which the scheduler places and
-//!   orders, or on the forking worker's own deque. Which regions are gangs: [`is_ganged`].
+//! * A *resident* team is launched by one store of the epoch, plus a wake-up for each member that
+//!   sleeps: no allocation, no lock.
+//! * A team that *shares* workers is launched by queueing its threads as ULTs: as a gang, which the
+//!   scheduler places and orders, or on the forking worker's own deque. Which regions are gangs:
+//!   [`is_ganged`].
 
 use core::ffi::{CStr, c_char};
 use core::ptr;
@@ -42,14 +43,16 @@ use super::tool::hook;
 pub struct Request {
     /// `num_threads`, 0 when not given; 1 also stands for a false `if`.
     pub num_threads: u32,
-    /// `num_threads` as a list, whose first element is `num_threads` above; `None` when it has no more.
+    /// `num_threads` as a list, whose first element is `num_threads` above; `None` when it has no
+    /// more.
     pub counts: Option<&'static CountList>,
     /// `strict` of `num_threads`.
     pub strict: Option<Strict>,
     /// `proc_bind`, `None` when not given.
     pub bind: Option<ProcBind>,
-    /// Does `proc_bind` hold for the regions inside, too? libgomp makes the clause the new `bind-var`, libomp does not; the
-    /// specification has the clause override the variable for its own region (5.2 §2.5).
+    /// Does `proc_bind` hold for the regions inside, too? libgomp makes the clause the new
+    /// `bind-var`, libomp does not; the specification has the clause override the variable for
+    /// its own region (5.2 §2.5).
     pub bind_lasts: bool,
 }
 
@@ -66,7 +69,8 @@ impl Strict {
     #[cold]
     fn complain(self, wanted: u32, got: u32) {
         // SAFETY: as the field says.
-        let text = (!self.message.is_null()).then(|| unsafe { CStr::from_ptr(self.message) }.to_string_lossy());
+        let text =
+            (!self.message.is_null()).then(|| unsafe { CStr::from_ptr(self.message) }.to_string_lossy());
         let text = text.as_deref().unwrap_or("num_threads(strict)");
         let what = format!("{text}: a team of {wanted} threads was asked for, {got} can be had");
         if self.fatal {
@@ -98,12 +102,18 @@ pub fn parallel(here: Here, body: Body, request: Request) {
     region.end();
 }
 
-/// Runs `body` once per team of a league of `teams` initial teams, one after the other on the calling thread (5.2
-/// §10.2). `thread_limit` is that of each team's contention group, 0 when not given.
+/// Runs `body` once per team of a league of `teams` initial teams, one after the other on the
+/// calling thread (5.2 §10.2). `thread_limit` is that of each team's contention group, 0 when not
+/// given.
 pub fn league(here: Here, body: Body, teams: u32, thread_limit: u32) {
     let told = hook::region::league_begins(here, teams.max(1));
     for number in 0..teams.max(1) {
-        let region = Region::begin_initial(here, body, (teams.max(1), number + u32::from(ult::mutant!(team_num_wrong))), thread_limit);
+        let region = Region::begin_initial(
+            here,
+            body,
+            (teams.max(1), number + u32::from(ult::mutant!(team_num_wrong))),
+            thread_limit,
+        );
         region.run_primary();
         region.end();
     }
@@ -145,7 +155,9 @@ impl Region {
         if size > 1 && team.housing == Housing::Shared {
             team.expect_start();
         }
-        if size < request.num_threads && let Some(strict) = request.strict {
+        if size < request.num_threads
+            && let Some(strict) = request.strict
+        {
             strict.complain(request.num_threads, size);
         }
         plan(here, &team, body, size, request);
@@ -157,8 +169,8 @@ impl Region {
         Self::enter(team, counted, stacks)
     }
 
-    /// Makes the calling code the initial thread of a target region of `device`, which is the host or runs on it; the region lies in `depth` ones,
-    /// itself counted.
+    /// Makes the calling code the initial thread of a target region of `device`, which is the host
+    /// or runs on it; the region lies in `depth` ones, itself counted.
     pub fn begin_target(here: Here, body: Body, thread_limit: u32, device: i32, depth: u32) -> Self {
         let team = serial_team(here);
         plan(here, &team, body, 1, Request::default());
@@ -184,7 +196,8 @@ impl Region {
         let Some(primary) = team.thread(0) else { report::fatal("a team has no primary thread") };
         primary.move_in(worker::register_current());
         begin_member(primary, &team);
-        // SAFETY: the thread and its implicit task live as long as the team, which `end` gives back last.
+        // SAFETY: the thread and its implicit task live as long as the team, which `end` gives back
+        // last.
         let outer = unsafe { Here::set(primary, &primary.implicit) };
         hook::region::entered(&team);
         let duty = worker::duty();
@@ -193,7 +206,8 @@ impl Region {
         if shares {
             pool::enter_region();
         }
-        let seats = if size > 1 && team.housing == Housing::Shared { pool::seat(size as usize - 1) } else { 0 };
+        let seats =
+            if size > 1 && team.housing == Housing::Shared { pool::seat(size as usize - 1) } else { 0 };
         if size > 1 {
             launch(&team, duty.0);
         }
@@ -219,7 +233,8 @@ impl Region {
         self.team.size() > 1 && self.team.plan().active_around == 1
     }
 
-    /// Joins: waits for the other threads and all tasks; the calling code is again what it was before the fork.
+    /// Joins: waits for the other threads and all tasks; the calling code is again what it was
+    /// before the fork.
     pub fn end(self) {
         let Some(primary) = self.team.thread(0) else { return };
         let is_in_target = self.team.plan().target_depth > 0;
@@ -258,7 +273,7 @@ impl Region {
     }
 }
 
-// ---- how many threads -------------------------------------------------------------------------------------------
+// ---- how many threads -------------------------------------------------------
 
 /// What the construct, or else `nthreads-var`, asks for.
 fn asked_for(here: Here, request: Request) -> u32 {
@@ -269,7 +284,9 @@ fn asked_for(here: Here, request: Request) -> u32 {
 fn team_size(here: Here, request: Request) -> u32 {
     let icv = here.task.icv.get();
     let active = here.team().plan().active_level;
-    if request.num_threads == 1 || (active >= icv.max_active_levels && !ult::mutant!(max_active_levels_ignored)) {
+    if request.num_threads == 1
+        || (active >= icv.max_active_levels && !ult::mutant!(max_active_levels_ignored))
+    {
         return 1;
     }
     let wanted = if request.num_threads == 0 { icv.nthreads } else { request.num_threads };
@@ -284,14 +301,19 @@ fn team_size(here: Here, request: Request) -> u32 {
 #[cold]
 fn say_too_many(wanted: u32) {
     static SAID: Once = Once::new();
-    SAID.call_once(|| report::warn(format_args!("{wanted} threads for a region are more than a team can have; using {MOST_THREADS}")));
+    SAID.call_once(|| {
+        report::warn(format_args!(
+            "{wanted} threads for a region are more than a team can have; using {MOST_THREADS}"
+        ))
+    });
 }
 
 /// The most threads of a team: an epoch keeps their number in 16 bits.
 pub const MOST_THREADS: u32 = 0xFFFF;
 
-/// Reserves threads for a team that wants `wanted`, within the limits of the contention group. Returns the size the team may have and how many threads were
-/// counted, which the end of the region gives back.
+/// Reserves threads for a team that wants `wanted`, within the limits of the contention group.
+/// Returns the size the team may have and how many threads were counted, which the end of the
+/// region gives back.
 fn reserve(here: Here, wanted: u32) -> (u32, u32) {
     if wanted == 1 || ult::mutant!(thread_limit_ignored) {
         return (wanted, 0);
@@ -316,7 +338,10 @@ fn plan(here: Here, team: &Team, body: Body, size: u32, request: Request) {
     put(&mut plan.body, body);
     put(&mut plan.level, outer.level + 1 + u32::from(ult::mutant!(level_wrong) && outer.level > 0));
     put(&mut plan.active_level, outer.active_level + u32::from(size > 1));
-    put(&mut plan.active_around, outer.active_around + u32::from(size > 1) + u32::from(here.thread.is_agent()));
+    put(
+        &mut plan.active_around,
+        outer.active_around + u32::from(size > 1) + u32::from(here.thread.is_agent()),
+    );
     put(&mut plan.parent_thread, here.thread);
     put(&mut plan.parent_task, here.task);
     let own = request.counts.map_or(icv, |counts| icv.with_counts(counts));
@@ -339,10 +364,14 @@ fn plan(here: Here, team: &Team, body: Body, size: u32, request: Request) {
     put(&mut plan.device, outer.device);
     put(&mut plan.target_depth, outer.target_depth);
     // SAFETY: own thread only.
-    put(&mut plan.partition, settings.places.is_some().then(|| unsafe { here.thread.own() }.partition.clone()));
+    put(
+        &mut plan.partition,
+        settings.places.is_some().then(|| unsafe { here.thread.own() }.partition.clone()),
+    );
 }
 
-/// Writes what is different from the last region's: members on other processors keep the rest in their caches.
+/// Writes what is different from the last region's: members on other processors keep the rest in
+/// their caches.
 #[inline(always)]
 fn put<T: PartialEq>(slot: &mut T, value: T) {
     if *slot != value {
@@ -350,14 +379,18 @@ fn put<T: PartialEq>(slot: &mut T, value: T) {
     }
 }
 
-/// Microseconds that members look before they sleep whose kernel threads outnumber the processors: whoever looks for longer keeps those
-/// from running for whom it waits.
+/// Microseconds that members look before they sleep whose kernel threads outnumber the processors:
+/// whoever looks for longer keeps those from running for whom it waits.
 const AMONG_MANY: u32 = 5;
 
 /// How members of `team` look before they sleep where those of smaller teams look as `spin` says.
 pub fn among(team: &Team, spin: Spin) -> Spin {
     let own_kernel_threads = team.housing == Housing::Grown;
-    if own_kernel_threads && team.size() as usize > ult::sched::cores() { spin.capped(AMONG_MANY) } else { spin }
+    if own_kernel_threads && team.size() as usize > ult::sched::cores() {
+        spin.capped(AMONG_MANY)
+    } else {
+        spin
+    }
 }
 
 /// `pause` instructions per microsecond, for settings given in turns of a loop.
@@ -375,7 +408,7 @@ pub fn spin_for(settings: &Settings) -> Spin {
     }
 }
 
-// ---- launching --------------------------------------------------------------------------------------------------
+// ---- launching --------------------------------------------------------------
 
 /// Starts the threads of a planned region beside thread 0, which runs for `outer` so far.
 fn launch(team: &Team, outer: GangTag) {
@@ -400,7 +433,8 @@ fn launch(team: &Team, outer: GangTag) {
             let place = |i: usize| binding::worker_for(team, i as u32 + 1);
             let near = |i: usize| binding::processors_for(team, i as u32 + 1);
             let (bound, outermost) = (team.plan().places.is_some(), team.plan().active_around == 1);
-            let (place, near) = ((bound && outermost).then_some(&place as _), (bound && !outermost).then_some(&near as _));
+            let (place, near) =
+                ((bound && outermost).then_some(&place as _), (bound && !outermost).then_some(&near as _));
             fork::gang(count, level, home, seed, place, near, |tag| {
                 team.set_gang(tag);
                 team.start_region();
@@ -422,13 +456,15 @@ fn member(team: &Team, i: usize) -> &Thread {
     }
 }
 
-/// Is the region gang-scheduled (`gang-sched-var`)? By default the outermost ones are, and those whose code was once seen
-/// waiting for its threads where the runtime cannot see it.
+/// Is the region gang-scheduled (`gang-sched-var`)? By default the outermost ones are, and those
+/// whose code was once seen waiting for its threads where the runtime cannot see it.
 fn is_ganged(team: &Team) -> bool {
     let plan = team.plan();
     match plan.icv.gang {
         GangSched::All => true,
         GangSched::None => false,
-        GangSched::Auto => plan.active_around == 1 || ult::stall::is_known_spinner(plan.body.function as usize),
+        GangSched::Auto => {
+            plan.active_around == 1 || ult::stall::is_known_spinner(plan.body.function as usize)
+        }
     }
 }

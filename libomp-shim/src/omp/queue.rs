@@ -5,20 +5,24 @@
 //! | the thread's deque | one thread, others steal | newest first for the owner, oldest first for thieves |
 //! | the team's shelf | the team, under a lock | by priority, then oldest first; those that free agents may run apart |
 //!
-//! On the shelf ([`super::shelf`]) stand tasks with a `priority`, tasks that became ready where no thread of the team
-//! runs, and tasks that somebody took and was not allowed to run. A thread that may start something looks at the tasks
-//! with a priority first, then at its own deque, the rest of the shelf, and the deques of others.
+//! On the shelf ([`super::shelf`]) stand tasks with a `priority`, tasks that became ready where no
+//! thread of the team runs, and tasks that somebody took and was not allowed to run. A thread that
+//! may start something looks at the tasks with a priority first, then at its own deque, the rest of
+//! the shelf, and the deques of others.
 //!
-//! **The task scheduling constraint** (5.2 §12.9): a thread may start a new tied task only if it is a descendant of
-//! every tied task the thread has suspended (barriers aside). Those tasks always form a chain of ancestry, because each
-//! one was itself started under the constraint; so it is enough to ask whether the candidate descends from the newest.
-//! A thread that takes a task it may not run puts it on the shelf, where everybody can look before taking.
+//! **The task scheduling constraint** (5.2 §12.9): a thread may start a new tied task only if it is
+//! a descendant of every tied task the thread has suspended (barriers aside). Those tasks always
+//! form a chain of ancestry, because each one was itself started under the constraint; so it is
+//! enough to ask whether the candidate descends from the newest. A thread that takes a task it may
+//! not run puts it on the shelf, where everybody can look before taking.
 //!
-//! Why no deadlock follows: a waiting tied task S, the newest of its thread, waits for a descendant. If that is queued,
-//! it is allowed here; if it is suspended elsewhere, it is newer than the suspended task of that thread which is an
-//! ancestor of S, and the argument repeats with a strictly deeper task. Every queue is visible to every waiter: deques
-//! by stealing, and before a thread sleeps it moves what its own deque holds but it may not run to the shelf. And who
-//! sleeps is woken: for a task on the shelf by whoever puts it there or, if that wakes one who may not start it, by that one.
+//! Why no deadlock follows: a waiting tied task S, the newest of its thread, waits for a
+//! descendant. If that is queued, it is allowed here; if it is suspended elsewhere, it is newer
+//! than the suspended task of that thread which is an ancestor of S, and the argument repeats with
+//! a strictly deeper task. Every queue is visible to every waiter: deques by stealing, and before a
+//! thread sleeps it moves what its own deque holds but it may not run to the shelf. And who
+//! sleeps is woken: for a task on the shelf by whoever puts it there or, if that wakes one who may
+//! not start it, by that one.
 
 use core::ptr::NonNull;
 
@@ -61,7 +65,8 @@ pub fn push(thread: &Thread, task: NonNull<Task>) {
     team.wake_one();
 }
 
-/// A ready task for free agents, too, or one that names data. False, with nothing done, if it is to be pushed as any other.
+/// A ready task for free agents, too, or one that names data. False, with nothing done, if it is to
+/// be pushed as any other.
 #[cold]
 fn push_specially(thread: &Thread, task: NonNull<Task>, affinity: u32) -> bool {
     let team = thread.team();
@@ -125,7 +130,8 @@ impl<'a> Moving<'a> {
     }
 }
 
-/// The newest tied task that `thread` has begun and not ended; none while the constraint does not bind it.
+/// The newest tied task that `thread` has begun and not ended; none while the constraint does not
+/// bind it.
 fn newest_tied(thread: &Thread) -> Option<&Task> {
     if outside::is_loose(thread) {
         return None;
@@ -141,11 +147,14 @@ fn allowed(thread: &Thread, task: &Task) -> bool {
     if thread.is_agent() && !task.flags().has(Flags::POOL) && !ult::mutant!(agents_take_any) {
         return false;
     }
-    ult::mutant!(tied_constraint_ignored) || task.flags().has(Flags::UNTIED) || newest_tied(thread).is_none_or(|newest| task.descends_from(newest))
+    ult::mutant!(tied_constraint_ignored)
+        || task.flags().has(Flags::UNTIED)
+        || newest_tied(thread).is_none_or(|newest| task.descends_from(newest))
 }
 
-/// Finds a task that `thread`, which waits at a task scheduling point, may start. As long as the wait lasts, and until [`end_help`] at
-/// the latest, others may follow the task at once if `more` says so.
+/// Finds a task that `thread`, which waits at a task scheduling point, may start. As long as the
+/// wait lasts, and until [`end_help`] at the latest, others may follow the task at once if `more`
+/// says so.
 pub fn find(thread: &Thread, look: Look, more: &dyn Fn() -> bool) -> Option<Job> {
     if has_its_fill(thread) {
         return None;
@@ -155,17 +164,21 @@ pub fn find(thread: &Thread, look: Look, more: &dyn Fn() -> bool) -> Option<Job>
 
 /// The job that is `task`, which `thread` has taken and may start, for a wait as in [`find`].
 pub fn begin(thread: &Thread, task: NonNull<Task>, more: &dyn Fn() -> bool) -> Job {
-    // SAFETY: only the lifetime is erased; the pointer is forgotten by `end_help`, before the closure ends.
-    let more = unsafe { core::mem::transmute::<*const (dyn Fn() -> bool + '_), *const (dyn Fn() -> bool + 'static)>(more) };
+    // SAFETY: only the lifetime is erased; the pointer is forgotten by `end_help`, before the
+    // closure ends.
+    let more = unsafe {
+        core::mem::transmute::<*const (dyn Fn() -> bool + '_), *const (dyn Fn() -> bool + 'static)>(more)
+    };
     // SAFETY: own thread only.
     let helping = unsafe { &mut thread.own().helping };
     *helping = (helping.0.wrapping_add(1), Some(more));
     task::job(thread, task)
 }
 
-/// Is `thread` alone, and waits for a device already while there is room for no more who do? Then it begins nothing until that has answered. Who does not wait
-/// for one yet begins a task all the same: what the device does may depend on the region that the thread is in. Nor does it while a target construct adds to its copies of
-/// reduction items.
+/// Is `thread` alone, and waits for a device already while there is room for no more who do? Then
+/// it begins nothing until that has answered. Who does not wait for one yet begins a task all the
+/// same: what the device does may depend on the region that the thread is in. Nor does it while a
+/// target construct adds to its copies of reduction items.
 fn has_its_fill(thread: &Thread) -> bool {
     if thread.team().size() != 1 {
         return false;
@@ -188,12 +201,13 @@ pub fn help_number(thread: &Thread) -> u32 {
     unsafe { thread.own().helping.0 }
 }
 
-/// After a task that was found for the wait `number`: another one for the same wait, unless it is over, somebody else waits for
-/// this worker, or the scheduler should be asked once more. Spares the way through the scheduler, which costs several times what
-/// a small task does.
+/// After a task that was found for the wait `number`: another one for the same wait, unless it is
+/// over, somebody else waits for this worker, or the scheduler should be asked once more. Spares
+/// the way through the scheduler, which costs several times what a small task does.
 ///
-/// The number is that of the last find, so no other wait of the thread has begun to run tasks or ended since: the
-/// one that is meant still sits on the bench of this worker, and its closure lives.
+/// The number is that of the last find, so no other wait of the thread has begun to run tasks or
+/// ended since: the one that is meant still sits on the bench of this worker, and its closure
+/// lives.
 pub fn next_in_place(thread: &Thread, number: u32) -> Option<NonNull<Task>> {
     // SAFETY: own thread only.
     let helping = unsafe { thread.own().helping };
@@ -208,8 +222,9 @@ pub fn next_in_place(thread: &Thread, number: u32) -> Option<NonNull<Task>> {
     near(thread).or_else(|| steal(thread, true))
 }
 
-/// [`find`] for a member that waits for its next region and has seen `epoch`: it may help with the region that ends, but
-/// not with the next one before it has begun it (its number may not even exist there).
+/// [`find`] for a member that waits for its next region and has seen `epoch`: it may help with the
+/// region that ends, but not with the next one before it has begun it (its number may not even
+/// exist there).
 pub fn find_after(thread: &Thread, look: Look, epoch: u64) -> Option<Job> {
     if thread.team().epoch() != epoch {
         return None; // a region without this member: its tasks are for others
@@ -256,7 +271,9 @@ fn near(thread: &Thread) -> Option<NonNull<Task>> {
 
 fn near_without_priority(thread: &Thread) -> Option<NonNull<Task>> {
     let hint = hint::own(thread).and_then(|task| hinted(thread, task));
-    hint.or_else(|| own(thread)).or_else(|| taken(thread, thread.team().shelf().take_rest(newest_tied(thread)))).or_else(|| for_agents(thread))
+    hint.or_else(|| own(thread))
+        .or_else(|| taken(thread, thread.team().shelf().take_rest(newest_tied(thread))))
+        .or_else(|| for_agents(thread))
 }
 
 /// What free agents may run, and stands on the shelf.
@@ -271,7 +288,8 @@ fn for_agents(thread: &Thread) -> Option<NonNull<Task>> {
     taken(thread, shelf.take_pool(newest, &mut unsafe { thread.own() }.seen))
 }
 
-/// Tasks with a priority that have begun before and are gone on with, per look at all others instead.
+/// Tasks with a priority that have begun before and are gone on with, per look at all others
+/// instead.
 const RESUMED: u32 = 16;
 
 fn urgent(thread: &Thread) -> Option<NonNull<Task>> {
@@ -284,8 +302,9 @@ fn urgent(thread: &Thread) -> Option<NonNull<Task>> {
     Some(task)
 }
 
-/// Untied tasks that come in parts (clang's) stand on the shelf again after each. Those that poll would be taken again and again, and what they wait for, a task
-/// of lower priority, never: so now and then a thread looks for that first.
+/// Untied tasks that come in parts (clang's) stand on the shelf again after each. Those that poll
+/// would be taken again and again, and what they wait for, a task of lower priority, never: so now
+/// and then a thread looks for that first.
 fn instead_of_the_same(thread: &Thread) -> Option<NonNull<Task>> {
     // SAFETY: own thread only.
     let resumed = &mut unsafe { thread.own() }.resumed;
@@ -296,8 +315,8 @@ fn instead_of_the_same(thread: &Thread) -> Option<NonNull<Task>> {
     near_without_priority(thread).or_else(|| far(thread, false))
 }
 
-/// What a look at the shelf gave. A new task wakes one sleeper; if it was not allowed to start it, and passes over it,
-/// the others have to look.
+/// What a look at the shelf gave. A new task wakes one sleeper; if it was not allowed to start it,
+/// and passes over it, the others have to look.
 fn taken(thread: &Thread, found: Found) -> Option<NonNull<Task>> {
     if found.passed_over {
         thread.team().wake_all();
@@ -309,12 +328,15 @@ fn taken(thread: &Thread, found: Found) -> Option<NonNull<Task>> {
 fn far(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     if thread.is_agent() {
         let in_vain = || clear_out(thread).or_else(|| steal_as_agent(thread, false));
-        return steal_as_agent(thread, patient).or_else(|| if looks_in_vain(thread) { in_vain() } else { None });
+        return steal_as_agent(thread, patient)
+            .or_else(|| if looks_in_vain(thread) { in_vain() } else { None });
     }
     steal(thread, patient)
         // SAFETY: own thread only.
         .or_else(|| hinted(thread, hint::steal(thread, unsafe { thread.own() }.looks, !patient)?))
-        .or_else(|| if looks_in_vain(thread) { clear_out(thread).or_else(|| steal(thread, false)) } else { None })
+        .or_else(|| {
+            if looks_in_vain(thread) { clear_out(thread).or_else(|| steal(thread, false)) } else { None }
+        })
 }
 
 /// A task from an inbox, if it may be started; otherwise the shelf's.
@@ -327,7 +349,8 @@ fn hinted(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> {
     None
 }
 
-/// Looks without success after which a thread that never sleeps (an active wait policy) clears its deque out all the same, and looks into those of all others.
+/// Looks without success after which a thread that never sleeps (an active wait policy) clears its
+/// deque out all the same, and looks into those of all others.
 const PATIENCE: u32 = 1024;
 
 /// Is it time to [`clear_out`] although the thread is not about to sleep?
@@ -355,11 +378,16 @@ fn own(thread: &Thread) -> Option<NonNull<Task>> {
     None
 }
 
-/// The running task waits until it is `done`, which is when `mine` holds for no incomplete task: runs the newest ready tasks by plain calls as long as it
-/// holds for them and nobody else waits for this worker. They may wait in turn: nothing on this stack can go on without them.
+/// The running task waits until it is `done`, which is when `mine` holds for no incomplete task:
+/// runs the newest ready tasks by plain calls as long as it holds for them and nobody else waits
+/// for this worker. They may wait in turn: nothing on this stack can go on without them.
 pub fn run_in_place(here: Here, done: impl Fn() -> bool, mine: impl Fn(&Task) -> bool) {
     let team = here.thread.team();
-    while !done() && !task::is_deep(here) && team.shelf().has_nothing_urgent() && ult::sched::may_go_on_in_place(team.sleepers()) {
+    while !done()
+        && !task::is_deep(here)
+        && team.shelf().has_nothing_urgent()
+        && ult::sched::may_go_on_in_place(team.sleepers())
+    {
         // SAFETY: own thread only; a popped task is ours.
         let Some(task) = (unsafe { here.thread.deque.pop() }) else { return };
         // SAFETY: as above.
@@ -368,7 +396,8 @@ pub fn run_in_place(here: Here, done: impl Fn() -> bool, mine: impl Fn(&Task) ->
             put_back(here.thread, task);
             return;
         }
-        // SAFETY: as above; a ready task of the running thread's team, allowed as a child of what it waits in.
+        // SAFETY: as above; a ready task of the running thread's team, allowed as a child of what
+        // it waits in.
         unsafe { task::run_taken(here, task) };
     }
 }
@@ -381,17 +410,19 @@ fn put_back(thread: &Thread, task: NonNull<Task>) {
     thread.team().wake_one();
 }
 
-/// Looks at lone tasks, the only ones of their deques, before one is taken: the owner is about to run it more often than not (a task,
-/// then `taskwait`), sooner than it could be brought here.
+/// Looks at lone tasks, the only ones of their deques, before one is taken: the owner is about to
+/// run it more often than not (a task, then `taskwait`), sooner than it could be brought here.
 const COURTESY: u32 = 4;
 
-/// In a team with more threads a thread looks at [`VICTIMS_IN_LARGE_TEAM`] deques between two jobs, and at all before it sleeps. Chosen: the processors of a large machine.
+/// In a team with more threads a thread looks at [`VICTIMS_IN_LARGE_TEAM`] deques between two jobs,
+/// and at all before it sleeps. Chosen: the processors of a large machine.
 const LARGE_TEAM: u32 = 256;
 
 /// Chosen: takes as long as a task of half a microsecond.
 const VICTIMS_IN_LARGE_TEAM: u32 = 64;
 
-/// The oldest task of another thread's deque. A `patient` thread leaves lone tasks to their owners for some looks. One of a large team looks at some deques only, other ones each time, and takes
+/// The oldest task of another thread's deque. A `patient` thread leaves lone tasks to their owners
+/// for some looks. One of a large team looks at some deques only, other ones each time, and takes
 /// what it finds: it would not meet the same task again soon.
 fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let team = thread.team();
@@ -436,12 +467,15 @@ fn steal_from_agents(thread: &Thread) -> Option<NonNull<Task>> {
     others.filter(|other| !other.deque.is_empty()).find_map(|victim| steal_from(thread, team, victim))
 }
 
-/// How many tasks that are for the team alone an agent moves away from one deque in a look, to come to what is behind them.
+/// How many tasks that are for the team alone an agent moves away from one deque in a look, to come
+/// to what is behind them.
 const STRIPS: u32 = 8;
 
-/// A task that `thread`, a free agent, may take: from members of the team, then from other agents. Tasks that stand before it and are for the team alone move to the
-/// shelf: of a long queue some, by who is patient. Who comes to nothing so ends, and the next agent goes on with that; or it waits in a tied task, and looks at all before it
-/// sleeps. As long as it does not, it leaves a deque with the first task that others of its kind may start.
+/// A task that `thread`, a free agent, may take: from members of the team, then from other agents.
+/// Tasks that stand before it and are for the team alone move to the shelf: of a long queue some,
+/// by who is patient. Who comes to nothing so ends, and the next agent goes on with that; or it
+/// waits in a tied task, and looks at all before it sleeps. As long as it does not, it leaves a
+/// deque with the first task that others of its kind may start.
 #[cold]
 fn steal_as_agent(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let team = thread.team();
@@ -509,8 +543,8 @@ fn stolen(team: &Team, victim: &Thread, task: NonNull<Task>) -> NonNull<Task> {
     task
 }
 
-/// Before the thread sleeps: moves what it may not run from its own deque to the shelf, and returns the first task that
-/// it may run after all.
+/// Before the thread sleeps: moves what it may not run from its own deque to the shelf, and returns
+/// the first task that it may run after all.
 fn clear_out(thread: &Thread) -> Option<NonNull<Task>> {
     let mut moving = Moving::to_shelf_of(thread.team());
     let mut found = None;
@@ -527,7 +561,8 @@ fn clear_out(thread: &Thread) -> Option<NonNull<Task>> {
     found
 }
 
-/// The thread whose deque is looked at first: a near one more often than others, where the machine has any.
+/// The thread whose deque is looked at first: a near one more often than others, where the machine
+/// has any.
 fn first_victim(thread: &Thread, team: &Team, size: u32) -> u32 {
     // SAFETY: own thread only.
     let draw = &mut unsafe { thread.own() }.draw;
@@ -536,16 +571,17 @@ fn first_victim(thread: &Thread, team: &Team, size: u32) -> u32 {
     draw.victim(me, count) as u32
 }
 
-/// Incomplete children, ready or waiting for dependences, that a task may have per thread of its team before it runs
-/// some itself: bounds the memory of a producer that is faster than its tasks. Large enough that a window of a task
-/// graph this wide keeps every thread busy.
+/// Incomplete children, ready or waiting for dependences, that a task may have per thread of its
+/// team before it runs some itself: bounds the memory of a producer that is faster than its tasks.
+/// Large enough that a window of a task graph this wide keeps every thread busy.
 pub const CHILDREN_PER_THREAD: u64 = 256;
 /// The same bound for small teams.
 pub const CHILDREN: u64 = 1024;
 
-/// A producer that has filled its deque, or has too many incomplete children, runs tasks before it goes on. It leaves its
-/// stack to do so and returns as soon as there is room again. When it may run none of them it gives the others some time,
-/// but is never held back for good: a task may depend on an event that only the producer can fulfil.
+/// A producer that has filled its deque, or has too many incomplete children, runs tasks before it
+/// goes on. It leaves its stack to do so and returns as soon as there is room again. When it may
+/// run none of them it gives the others some time, but is never held back for good: a task may
+/// depend on an event that only the producer can fulfil.
 #[inline]
 pub fn throttle(here: Here) {
     let pending = here.task.pending();
@@ -575,7 +611,8 @@ fn look_how_many(here: Here) {
     }
 }
 
-/// Had the thread so many tasks in its deque lately that the others have enough to do, and it can run what it makes itself?
+/// Had the thread so many tasks in its deque lately that the others have enough to do, and it can
+/// run what it makes itself?
 #[inline(always)]
 pub fn is_saturated(thread: &Thread) -> bool {
     // SAFETY: own thread only.
@@ -590,8 +627,8 @@ pub fn stays_saturated(thread: &Thread) -> bool {
     stays
 }
 
-/// Before a task that has to be queued although the thread has enough of them: runs some, so that a producer of such tasks does not
-/// run ahead of the others without bounds.
+/// Before a task that has to be queued although the thread has enough of them: runs some, so that a
+/// producer of such tasks does not run ahead of the others without bounds.
 pub fn make_room(here: Here) {
     if stays_saturated(here.thread) {
         run_some(here, THROTTLE / 4);
@@ -603,7 +640,8 @@ fn has_too_many_children(here: Here) -> bool {
     children >= CHILDREN && children >= CHILDREN_PER_THREAD * u64::from(here.team().size())
 }
 
-/// How often a producer with too many children gives up the processor before it makes the next task after all.
+/// How often a producer with too many children gives up the processor before it makes the next task
+/// after all.
 const TURNS: usize = 100;
 
 #[cold]
@@ -653,18 +691,22 @@ pub fn run_some(here: Here, count: usize) {
     end_help(here.thread);
 }
 
-/// Runs what there is for the free agent `here.thread` by plain calls on its own stack, until there is nothing more, or somebody else waits for this worker.
-/// Tasks that it has begun while others of its own waited end before this returns, too.
+/// Runs what there is for the free agent `here.thread` by plain calls on its own stack, until there
+/// is nothing more, or somebody else waits for this worker. Tasks that it has begun while others of
+/// its own waited end before this returns, too.
 pub fn run_all(here: Here) {
     let (thread, team) = (here.thread, here.team());
     team.adopt_floating_point();
-    let next = || find_task(thread, Look::Own).or_else(|| find_task(thread, Look::Others)).or_else(|| clear_out(thread));
+    let next = || {
+        find_task(thread, Look::Own).or_else(|| find_task(thread, Look::Others)).or_else(|| clear_out(thread))
+    };
     while let Some(task) = next() {
         // SAFETY: taken by this thread, which may start it.
         unsafe { task::run_taken(here, task) };
         team.notify_closer();
         if !ult::sched::may_go_on_in_place(team.sleepers()) {
-            // Once in a while the answer is no where nobody waits: then the scheduler is asked, and what the deque holds is not for the shelf.
+            // Once in a while the answer is no where nobody waits: then the scheduler is asked, and
+            // what the deque holds is not for the shelf.
             if thread.deque.is_empty() || !ult::sched::may_go_on_in_place(team.sleepers()) {
                 break;
             }

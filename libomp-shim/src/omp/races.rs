@@ -1,16 +1,20 @@
-//! What a detector of races is told of OpenMP's constructs: which of the program's actions come before which.
+//! What a detector of races is told of OpenMP's constructs: which of the program's actions come
+//! before which.
 //!
-//! What lives here: the events that stand for fork, join, barrier, the ends of tasks and dependences, each an address of something
-//! of ours ([`ult::sanitize::before`]). Where an event is one call with an obvious address (a lock, `ordered`) it stands beside the construct. What
+//! What lives here: the events that stand for fork, join, barrier, the ends of tasks and
+//! dependences, each an address of something of ours ([`ult::sanitize::before`]). Where an event is
+//! one call with an obvious address (a lock, `ordered`) it stands beside the construct. What
 //! may not: telling the detector ([`ult::sanitize`]).
 //!
-//! Only what the specification orders is told. That the runtime itself orders more (who takes a chunk of a loop, or a task from a
-//! deque, comes after who put it there) would hide races that another schedule has. The argument for each is in `docs/protocols/sanitize.md`.
+//! Only what the specification orders is told. That the runtime itself orders more (who takes a
+//! chunk of a loop, or a task from a deque, comes after who put it there) would hide races that
+//! another schedule has. The argument for each is in `docs/protocols/sanitize.md`.
 //!
-//! What is `WATCHED` may be; the other forms of those functions are for where nobody is there to be told ([`ult::watch`]), and do nothing.
+//! What is `WATCHED` may be; the other forms of those functions are for where nobody is there to be
+//! told ([`ult::watch`]), and do nothing.
 //!
-//! Barriers take turns at two events: who leaves a barrier late must not come after what others have done since, and those cannot be at the next
-//! but one before it has left.
+//! Barriers take turns at two events: who leaves a barrier late must not come after what others
+//! have done since, and those cannot be at the next but one before it has left.
 
 use core::ptr;
 
@@ -20,7 +24,8 @@ use super::task::Task;
 use super::team::Team;
 
 impl Team {
-    /// The event of the barrier after so many, of the tasks that complete before it, and of those of the region's end.
+    /// The event of the barrier after so many, of the tasks that complete before it, and of those
+    /// of the region's end.
     fn turn(&self, passed: u64) -> *const u8 {
         self.barrier_event().wrapping_add(8 * (passed & 1) as usize)
     }
@@ -49,8 +54,8 @@ impl Team {
     }
 }
 
-/// What the running code has done so far comes before whatever waits for the end of `task`: at its end, and when its event is fulfilled.
-/// The task is not complete yet.
+/// What the running code has done so far comes before whatever waits for the end of `task`: at its
+/// end, and when its event is fulfilled. The task is not complete yet.
 #[inline(always)]
 pub(super) fn task_ends(task: &Task) {
     if ult::sanitize::sees_races() {
@@ -73,7 +78,8 @@ fn tell_end(task: &Task) {
     before(task.team().turn(task.team().phase()));
 }
 
-/// `task` begins, or a part of it, on the calling thread: after its creation, and after those that it depends on.
+/// `task` begins, or a part of it, on the calling thread: after its creation, and after those that
+/// it depends on.
 #[inline(always)]
 pub(super) fn task_begins(task: &Task) {
     if ult::sanitize::sees_races() {

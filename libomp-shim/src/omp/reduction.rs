@@ -1,5 +1,5 @@
-//! Reductions on parallel and worksharing constructs: which way a team takes. The ways themselves are in the front that
-//! has them ([`crate::abi::kmpc`]); GCC's code combines by itself.
+//! Reductions on parallel and worksharing constructs: which way a team takes. The ways themselves
+//! are in the front that has them ([`crate::abi::kmpc`]); GCC's code combines by itself.
 
 use super::env::{self, ReductionMethod};
 use super::thread::Here;
@@ -18,12 +18,13 @@ pub enum Way {
     Tree,
 }
 
-/// Largest team that combines with atomic operations where both are possible: beyond it they contend more than a
-/// tree waits.
+/// Largest team that combines with atomic operations where both are possible: beyond it they
+/// contend more than a tree waits.
 const ATOMIC_TEAM: u32 = 4;
 
-/// Chooses a way. `atomic`: the compiler has generated an atomic variant; `combiner`: it has passed a function that
-/// combines two threads' copies. `KMP_FORCE_REDUCTION` and `KMP_DETERMINISTIC_REDUCTION` decide where they can.
+/// Chooses a way. `atomic`: the compiler has generated an atomic variant; `combiner`: it has passed
+/// a function that combines two threads' copies. `KMP_FORCE_REDUCTION` and
+/// `KMP_DETERMINISTIC_REDUCTION` decide where they can.
 pub fn choose(here: Here, atomic: bool, combiner: bool) -> Way {
     let size = here.team().size();
     if size == 1 {

@@ -1,9 +1,10 @@
 //! The one error reporter: every message of the runtime to its user goes through here.
 //!
-//! A message is one line, `gangway: <what> <where>; <what happens instead>`, and leaves in one `write(2)`, so that
-//! lines of several threads and processes do not mix. Lines about the environment begin like those of LLVM's runtime,
-//! which scripts look for, and with the number that has there: `OMP: Warning #42: `. Nothing here allocates or locks: it may be called from a
-//! signal handler and while the allocator's lock is held. `eprintln!` was rejected for both reasons.
+//! A message is one line, `gangway: <what> <where>; <what happens instead>`, and leaves in one
+//! `write(2)`, so that lines of several threads and processes do not mix. Lines about the
+//! environment begin like those of LLVM's runtime, which scripts look for, and with the number that
+//! has there: `OMP: Warning #42: `. Nothing here allocates or locks: it may be called from a signal
+//! handler and while the allocator's lock is held. `eprintln!` was rejected for both reasons.
 
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,8 @@ const LINE: usize = 1024;
 
 static SILENT: AtomicBool = AtomicBool::new(false);
 
-/// Turns warnings on or off (`KMP_WARNINGS`, `kmp_set_warnings_on/off`). Fatal messages are always shown.
+/// Turns warnings on or off (`KMP_WARNINGS`, `kmp_set_warnings_on/off`). Fatal messages are always
+/// shown.
 pub fn set_warnings(on: bool) {
     // ORDERING: Relaxed; a flag by itself, nothing is published with it.
     SILENT.store(!on, Ordering::Relaxed);
@@ -32,20 +34,23 @@ pub fn warn(what: impl fmt::Display) {
     }
 }
 
-/// As [`warn`] for a wrong value in the environment, in the form that programs and scripts know from LLVM's runtime.
+/// As [`warn`] for a wrong value in the environment, in the form that programs and scripts know
+/// from LLVM's runtime.
 pub fn warn_environment(what: impl fmt::Display) {
     if warnings() {
         put(libc::STDERR_FILENO, Line::of("OMP: Warning #42: ", &what).bytes());
     }
 }
 
-/// Writes `gangway: <what>` to stderr and aborts the process, where a debugger or a core file can see it.
+/// Writes `gangway: <what>` to stderr and aborts the process, where a debugger or a core file can
+/// see it.
 pub fn fatal(what: impl fmt::Display) -> ! {
     say(&what);
     std::process::abort()
 }
 
-/// Writes `gangway: <what>` to stderr and ends the process with status 1: what the program itself asked for.
+/// Writes `gangway: <what>` to stderr and ends the process with status 1: what the program itself
+/// asked for.
 pub fn end(what: impl fmt::Display) -> ! {
     say(&what);
     std::process::exit(1)
@@ -56,8 +61,8 @@ fn say(what: &dyn fmt::Display) {
     put(libc::STDERR_FILENO, line.bytes());
 }
 
-/// Writes `bytes` to the descriptor `fd` in as few `write(2)` as the kernel allows (normally one); errors are
-/// ignored, there is nobody left to tell. `errno` is kept.
+/// Writes `bytes` to the descriptor `fd` in as few `write(2)` as the kernel allows (normally one);
+/// errors are ignored, there is nobody left to tell. `errno` is kept.
 pub fn put(fd: libc::c_int, mut bytes: &[u8]) {
     // SAFETY: __errno_location always returns the calling thread's valid errno.
     let errno = unsafe { *libc::__errno_location() };
@@ -87,10 +92,7 @@ struct Line {
 
 impl Line {
     fn of(before: &str, what: &dyn fmt::Display) -> Line {
-        let mut line = Line {
-            text: [0; LINE],
-            len: 0,
-        };
+        let mut line = Line { text: [0; LINE], len: 0 };
         // A full buffer is the only error and means "cut here".
         let _ = write!(line, "{before}gangway: {what}");
         line.text[line.len] = b'\n';

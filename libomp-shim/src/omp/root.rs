@@ -1,8 +1,9 @@
-//! Initial threads: a kernel thread of the program that meets OpenMP becomes the only thread of a team of its own.
+//! Initial threads: a kernel thread of the program that meets OpenMP becomes the only thread of a
+//! team of its own.
 //!
-//! The record of an initial thread is freed when its kernel thread ends, with the teams it keeps. In the child of a fork
-//! the surviving kernel thread keeps its record (it may be in the middle of a region), but teams that it kept are
-//! forgotten: their members do not exist there.
+//! The record of an initial thread is freed when its kernel thread ends, with the teams it keeps.
+//! In the child of a fork the surviving kernel thread keeps its record (it may be in the middle of
+//! a region), but teams that it kept are forgotten: their members do not exist there.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
@@ -86,8 +87,9 @@ fn prepare() {
     register_fork_handlers();
 }
 
-/// Registers the runtime's fork handlers, once. Prepare handlers that are registered later run earlier, and may use the runtime. Any thread, also before the first
-/// OpenMP call. Two threads that register their first handlers at the same time may come in either order.
+/// Registers the runtime's fork handlers, once. Prepare handlers that are registered later run
+/// earlier, and may use the runtime. Any thread, also before the first OpenMP call. Two threads
+/// that register their first handlers at the same time may come in either order.
 pub fn register_fork_handlers() {
     static REGISTERED: AtomicBool = AtomicBool::new(false);
     // ORDERING: Relaxed; a flag by itself. It is set first, because registering comes here again.
@@ -105,7 +107,8 @@ extern "C" fn after_fork_in_child() {
 
 static FINISHES: Once = Once::new();
 
-/// Promises that the tasks of the calling thread, an initial one, are waited for when the program ends. Only if its kernel thread is the one that runs `main`.
+/// Promises that the tasks of the calling thread, an initial one, are waited for when the program
+/// ends. Only if its kernel thread is the one that runs `main`.
 pub fn finish_at_exit() -> bool {
     // SAFETY: no preconditions.
     let is_main = unsafe { libc::getpid() } == ult::worker::kernel_thread();
@@ -119,8 +122,9 @@ unsafe extern "C" fn finish(status: c_int, _: *mut c_void) {
     finish_tasks(status);
 }
 
-/// `main` has returned, or it has called `exit`: the implicit barrier at the end of the initial task (5.2 §12.6). Not where the program gives up, or is inside
-/// of a region. Once it has been done it is soon done again.
+/// `main` has returned, or it has called `exit`: the implicit barrier at the end of the initial
+/// task (5.2 §12.6). Not where the program gives up, or is inside of a region. Once it has been
+/// done it is soon done again.
 pub fn finish_tasks(status: c_int) {
     let Some(here) = Here::if_known().filter(|_| status == 0) else { return };
     let team = here.team();
@@ -155,6 +159,7 @@ fn leave() {
     team.free_members();
     // ORDERING: Relaxed; a statistic.
     THREADS.fetch_sub(1, Ordering::Relaxed);
-    // SAFETY: `enter` leaked the team from a Box, its only member is gone, and this kernel thread was its only user.
+    // SAFETY: `enter` leaked the team from a Box, its only member is gone, and this kernel thread
+    // was its only user.
     drop(unsafe { Box::from_raw(ptr::from_ref(team).cast_mut()) });
 }

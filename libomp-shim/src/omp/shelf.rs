@@ -1,24 +1,29 @@
 //! The team's shelf: ready tasks that stand in no thread's deque, by priority, then oldest first.
 //!
-//! What lives here: the order of the tasks and the search for one that a thread may start. What may not: who puts tasks
-//! here and who is woken ([`super::queue`]).
+//! What lives here: the order of the tasks and the search for one that a thread may start. What may
+//! not: who puts tasks here and who is woken ([`super::queue`]).
 //!
-//! Three parts, so that a task with a priority can be asked for before a thread's own deque and the others after it, and so that free agents, which
-//! may run few of the others, do not search among them. A part that holds nothing costs whoever looks one load.
+//! Three parts, so that a task with a priority can be asked for before a thread's own deque and the
+//! others after it, and so that free agents, which may run few of the others, do not search among
+//! them. A part that holds nothing costs whoever looks one load.
 //!
-//! **Nobody looks at the same task twice in vain.** Whether a thread may start a tied task depends on the newest tied
-//! task it has begun, T, and never changes while T is the newest. Tasks are numbered as they are put here. T carries a
-//! [`Mark`] for each part: no tied task with a smaller number descends from T. It starts as the number of the next task
-//! when T begins, when T has no descendants yet, and moves on after each search that finds nothing. So a thread that
-//! waits in T and polls a shelf full of tasks that it may not start pays two loads, whatever their priority. Untied
-//! tasks, which anybody may start, stand apart. For the part of free agents, which few programs use, the thread keeps the number instead ([`Seen`]): no task pays for it.
+//! **Nobody looks at the same task twice in vain.** Whether a thread may start a tied task depends
+//! on the newest tied task it has begun, T, and never changes while T is the newest. Tasks are
+//! numbered as they are put here. T carries a [`Mark`] for each part: no tied task with a smaller
+//! number descends from T. It starts as the number of the next task when T begins, when T has no
+//! descendants yet, and moves on after each search that finds nothing. So a thread that waits in T
+//! and polls a shelf full of tasks that it may not start pays two loads, whatever their priority.
+//! Untied tasks, which anybody may start, stand apart. For the part of free agents, which few
+//! programs use, the thread keeps the number instead ([`Seen`]): no task pays for it.
 //!
-//! **Somebody is told.** A new task wakes one sleeper, perhaps one that may not start it while another could. The
-//! first thread that passes over a task makes the caller wake all sleepers ([`Found::passed_over`]), once a task.
+//! **Somebody is told.** A new task wakes one sleeper, perhaps one that may not start it while
+//! another could. The first thread that passes over a task makes the caller wake all sleepers
+//! ([`Found::passed_over`]), once a task.
 //!
-//! Tried and rejected: a search with a limit (a thread that goes to sleep has to know); a queue per priority without a
-//! lock (the lock is held for a few instructions, and a part of the tasks only has a priority); children that inherit
-//! the priority of their parents (5.2 §12.4: without the clause it is 0).
+//! Tried and rejected: a search with a limit (a thread that goes to sleep has to know); a queue per
+//! priority without a lock (the lock is held for a few instructions, and a part of the tasks only
+//! has a priority); children that inherit the priority of their parents (5.2 §12.4: without the
+//! clause it is 0).
 
 use core::cell::Cell;
 use core::mem::replace;
@@ -39,7 +44,8 @@ pub struct Shelf {
     pool: Part,
 }
 
-/// How far the shelf has been searched for descendants of a tied task, see the module: a number of either part.
+/// How far the shelf has been searched for descendants of a tied task, see the module: a number of
+/// either part.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Marks {
     urgent: u64,
@@ -49,8 +55,9 @@ pub struct Marks {
 /// The marks of a task; touched by the thread that runs it alone.
 pub type Mark = Cell<Marks>;
 
-/// How far a thread has searched the part of free agents for descendants of its newest tied task. That of an older task at the same address is true for a younger one, too: it
-/// has no descendant that is older than itself.
+/// How far a thread has searched the part of free agents for descendants of its newest tied task.
+/// That of an older task at the same address is true for a younger one, too: it has no descendant
+/// that is older than itself.
 pub struct Seen {
     task: *const Task,
     number: u64,
@@ -65,7 +72,8 @@ impl Seen {
 pub struct Found {
     /// A task for the caller.
     pub task: Option<NonNull<Task>>,
-    /// The caller may not start a task that nobody else has passed over yet: it must wake those who sleep.
+    /// The caller may not start a task that nobody else has passed over yet: it must wake those who
+    /// sleep.
     pub passed_over: bool,
 }
 
@@ -105,7 +113,8 @@ impl Shelf {
         part.put(task, told);
     }
 
-    /// Takes the first task with a priority that a thread may start whose newest tied task is `newest`.
+    /// Takes the first task with a priority that a thread may start whose newest tied task is
+    /// `newest`.
     #[inline]
     pub fn take_urgent(&self, newest: Option<&Task>) -> Found {
         if self.urgent.is_empty() {
@@ -123,7 +132,8 @@ impl Shelf {
         self.rest.take_marked(newest, |marks| &mut marks.rest)
     }
 
-    /// As [`Shelf::take_urgent`], among the tasks without a priority that free agents may run, for a thread that has `seen` some of them.
+    /// As [`Shelf::take_urgent`], among the tasks without a priority that free agents may run, for
+    /// a thread that has `seen` some of them.
     pub fn take_pool(&self, newest: Option<&Task>, seen: &mut Seen) -> Found {
         let task = newest.map_or(ptr::null(), ptr::from_ref);
         if !ptr::eq(seen.task, task) {
@@ -136,12 +146,14 @@ impl Shelf {
     #[inline(always)]
     pub fn marks(&self) -> Marks {
         // ORDERING: Relaxed; an old number is a smaller one, and makes a search longer.
-        let (urgent, rest) = (self.urgent.puts.load(Ordering::Relaxed), self.rest.puts.load(Ordering::Relaxed));
+        let (urgent, rest) =
+            (self.urgent.puts.load(Ordering::Relaxed), self.rest.puts.load(Ordering::Relaxed));
         Marks { urgent, rest }
     }
 }
 
-/// A part of the shelf. The counts are changed under the lock and read without it, to decide whether to take it.
+/// A part of the shelf. The counts are changed under the lock and read without it, to decide
+/// whether to take it.
 #[derive(Default)]
 struct Part {
     /// Tasks that stand here.
@@ -156,8 +168,8 @@ struct Part {
 /// Tasks by priority.
 type Levels = BTreeMap<i32, Level>;
 
-/// Priorities that keep their queues when these are empty. A search walks over empty ones; programs that give every task
-/// a priority of its own must not make that long.
+/// Priorities that keep their queues when these are empty. A search walks over empty ones; programs
+/// that give every task a priority of its own must not make that long.
 const KEPT: usize = 8;
 
 /// The tasks of one priority, both kinds in the order of their numbers.
@@ -195,7 +207,8 @@ impl Part {
         let mut levels = self.lock();
         // ORDERING: Relaxed; under the lock.
         let number = self.puts.load(Ordering::Relaxed);
-        let level = levels.entry(if ult::mutant!(priority_inverted) { -priority } else { priority }).or_default();
+        let level =
+            levels.entry(if ult::mutant!(priority_inverted) { -priority } else { priority }).or_default();
         let entry = Entry { number, task, told };
         if flags.has(Flags::UNTIED) {
             level.untied.push_back(entry);
@@ -204,7 +217,8 @@ impl Part {
         } else {
             level.tied.push_back(entry);
         }
-        // ORDERING: Release, pairs with the Acquire in `may_find`, which only decides whether to lock.
+        // ORDERING: Release, pairs with the Acquire in `may_find`, which only decides whether to
+        // lock.
         self.puts.store(number + 1, Ordering::Release);
         // ORDERING: Release, as above, with `is_empty`.
         self.count.fetch_add(1, Ordering::Release);
@@ -283,7 +297,8 @@ impl Level {
         if self.has_untied_before(tied) { self.untied.pop_front() } else { self.tied.pop_front() }
     }
 
-    /// The oldest task that a thread whose newest tied task is `newest` may start; tied ones from the number `from` on.
+    /// The oldest task that a thread whose newest tied task is `newest` may start; tied ones from
+    /// the number `from` on.
     fn take_for(&mut self, newest: &Task, from: u64, passed_over: &mut bool) -> Option<Entry> {
         let at = self.first_descendant(newest, from, passed_over);
         let tied = at.map_or(u64::MAX, |at| self.tied[at].number);

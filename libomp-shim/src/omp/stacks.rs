@@ -1,11 +1,13 @@
-//! Teams that are smaller because the address space is limited: what the program is told. The counting is in [`ult::stack::promised`].
+//! Teams that are smaller because the address space is limited: what the program is told. The
+//! counting is in [`ult::stack::promised`].
 
 use std::sync::Once;
 
 use super::report;
 use ult::stack::promised;
 
-/// The size that a team of `wanted` threads may have, and how many stacks [`promised::release`] gets back at the region's end.
+/// The size that a team of `wanted` threads may have, and how many stacks [`promised::release`]
+/// gets back at the region's end.
 #[inline]
 pub fn reserve(wanted: u32) -> (u32, u32) {
     if promised::is_scarce(wanted as usize - 1) { ask(wanted) } else { (wanted, 0) }

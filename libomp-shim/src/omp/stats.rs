@@ -21,9 +21,10 @@
 //! | `object_invokes`, `objects_moved`, `object_forwards` | [`super::remote::object`], too |
 //! | `regions_stolen`, `rank_steal_attempts`, `rank_steal_successes`, `rank_steals_aborted` | the ranks, too |
 //!
-//! What is counted here costs a load and a store: a worker with a small index is the only writer of its shard. The
-//! rest share the last shard and pay for an atomic addition. Rejected: one counter for all (a line that every fork of every
-//! root fights for), and counting only on demand (`GANGWAY_STATS` would be a test per event, which costs as much).
+//! What is counted here costs a load and a store: a worker with a small index is the only writer of
+//! its shard. The rest share the last shard and pay for an atomic addition. Rejected: one counter
+//! for all (a line that every fork of every root fights for), and counting only on demand
+//! (`GANGWAY_STATS` would be a test per event, which costs as much).
 //!
 //! The child of a fork goes on counting from its parent's figures.
 
@@ -38,7 +39,8 @@ use super::report;
 /// Declares [`Counters`] and its names from one list.
 macro_rules! counters {
     ($( $(#[$meta:meta])* $name:ident, )*) => {
-        /// The figures, in the layout of `ompx_counters_t` (`include/ompx.h`). New ones are added at the end.
+        /// The figures, in the layout of `ompx_counters_t` (`include/ompx.h`). New ones are added
+        /// at the end.
         #[repr(C)]
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Counters {
@@ -59,7 +61,8 @@ counters! {
     regions,
     /// Regions that were gang-scheduled.
     gangs,
-    /// Threads that share workers and were started, of gangs and of other regions. Thread 0 does not count.
+    /// Threads that share workers and were started, of gangs and of other regions. Thread 0 does
+    /// not count.
     gang_ults_run,
     /// Looks into the deque of another thread or worker.
     steal_attempts,
@@ -146,7 +149,8 @@ struct Shard([AtomicU64; EVENTS]);
 /// The shard of workers with larger indices and of kernel threads without a worker.
 const SHARED: usize = 63;
 
-/// Invariant: shard `i` below [`SHARED`] is written by the kernel thread of the worker with index `i` alone.
+/// Invariant: shard `i` below [`SHARED`] is written by the kernel thread of the worker with index
+/// `i` alone.
 struct Tally([Shard; SHARED + 1]);
 
 static TALLY: Tally = Tally::new();
@@ -164,8 +168,8 @@ impl Tally {
             counter.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        // ORDERING: Relaxed, both; the only writer, and a statistic. An index goes to another kernel thread under the
-        // lock of the worker registry, so that one sees the last value.
+        // ORDERING: Relaxed, both; the only writer, and a statistic. An index goes to another
+        // kernel thread under the lock of the worker registry, so that one sees the last value.
         let so_far = counter.load(Ordering::Relaxed);
         // ORDERING: as above.
         counter.store(so_far + 1, Ordering::Relaxed);
@@ -182,7 +186,8 @@ fn count(event: Event) {
     TALLY.count(worker::current().map_or(SHARED, |worker| worker.index() as usize), event);
 }
 
-/// A parallel region is forked. Any thread, as the other functions here; not in a signal handler (an event could get lost).
+/// A parallel region is forked. Any thread, as the other functions here; not in a signal handler
+/// (an event could get lost).
 #[inline]
 pub fn count_region() {
     count(Event::Region);
@@ -224,17 +229,19 @@ pub fn count_yield() {
     count(Event::Yield);
 }
 
-/// The figures of this process, now: each is exact for the past of the calling thread, and may lack what other threads do
-/// at this moment. None ever shrinks. Any thread.
+/// The figures of this process, now: each is exact for the past of the calling thread, and may lack
+/// what other threads do at this moment. None ever shrinks. Any thread.
 pub fn read() -> Counters {
     let monitor = ult::stall::counters();
     let (steals, switches) = worker::totals();
     let [bytes_not_sent, bytes_not_fetched] = super::device::keep::spared();
-    let [regions_sent, regions_served, bytes_sent, bytes_fetched, bytes_between] = super::device::rank::counters();
+    let [regions_sent, regions_served, bytes_sent, bytes_fetched, bytes_between] =
+        super::device::rank::counters();
     let [invokes_sent, invokes_served] = super::remote::counters();
     let [regions_waited, regions_taken_over] = super::device::place::turns::counters();
     let [object_invokes, objects_moved, object_forwards] = super::remote::object::counters();
-    let [regions_stolen, rank_steal_attempts, rank_steal_successes, rank_steals_aborted] = super::device::rank::steals();
+    let [regions_stolen, rank_steal_attempts, rank_steal_successes, rank_steals_aborted] =
+        super::device::rank::steals();
     Counters {
         regions: TALLY.sum(Event::Region),
         gangs: TALLY.sum(Event::Gang),
@@ -277,7 +284,9 @@ pub fn read() -> Counters {
 pub(super) fn at_start(settings: &Settings) {
     // SAFETY: the handler is a function of this library, which is never unmapped.
     if settings.stats && unsafe { libc::atexit(print) } != 0 {
-        report::warn("GANGWAY_STATS: the C library takes no more exit handlers; the counters are not printed");
+        report::warn(
+            "GANGWAY_STATS: the C library takes no more exit handlers; the counters are not printed",
+        );
     }
 }
 

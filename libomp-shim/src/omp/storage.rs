@@ -1,4 +1,5 @@
-//! Whether OpenMP threads may share kernel threads, and with which thread-local storage: the decision, and in words for users.
+//! Whether OpenMP threads may share kernel threads, and with which thread-local storage: the
+//! decision, and in words for users.
 //!
 //! | decision | when | what follows |
 //! |---|---|---|
@@ -23,9 +24,11 @@ use super::report;
 pub enum Reason {
     /// It has mutexes whose owner the kernel knows by its kernel thread.
     Mutexes = 1,
-    /// It uses a garbage collector that stops all registered threads by signals and scans the stacks that they have registered.
+    /// It uses a garbage collector that stops all registered threads by signals and scans the
+    /// stacks that they have registered.
     Collector = 2,
-    /// It contains a Java virtual machine, which knows the threads that attach to it by the bounds of their stacks.
+    /// It contains a Java virtual machine, which knows the threads that attach to it by the bounds
+    /// of their stacks.
     JavaMachine = 3,
 }
 
@@ -36,11 +39,14 @@ impl Reason {
         match self {
             Reason::Mutexes => "the program has mutexes that pass priorities on",
             Reason::Collector => "the program uses a garbage collector that stops threads by signals",
-            Reason::JavaMachine => "the program contains a Java virtual machine, which knows threads by their stacks",
+            Reason::JavaMachine => {
+                "the program contains a Java virtual machine, which knows threads by their stacks"
+            }
         }
     }
 
-    /// True if a thread must run all of its code, tasks included, on one stack, whose bounds the machine or collector knows.
+    /// True if a thread must run all of its code, tasks included, on one stack, whose bounds the
+    /// machine or collector knows.
     fn is_about_stacks(self) -> bool {
         matches!(self, Reason::Collector | Reason::JavaMachine)
     }
@@ -54,15 +60,18 @@ pub fn share_no_more(reason: Reason) {
     if reason.is_about_stacks() {
         ult::sched::run_jobs_on_own_stacks();
     }
-    // ORDERING: Relaxed, both; a setting: regions that others fork at this moment do not use what the caller is about to make.
+    // ORDERING: Relaxed, both; a setting: regions that others fork at this moment do not use what
+    // the caller is about to make.
     let _ = SHARES_NO_MORE.compare_exchange(0, reason as u32, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// A thread has changed something that the kernel keeps per thread, and that is not kept for each OpenMP thread.
+/// A thread has changed something that the kernel keeps per thread, and that is not kept for each
+/// OpenMP thread.
 static APART: AtomicBool = AtomicBool::new(false);
 
-/// From the next fork on each thread of a region has a kernel thread of its own, with the storage that it has had until then. Because the calling thread has done something
-/// to its kernel thread that is not kept.
+/// From the next fork on each thread of a region has a kernel thread of its own, with the storage
+/// that it has had until then. Because the calling thread has done something to its kernel thread
+/// that is not kept.
 pub fn keep_apart() {
     // ORDERING: Relaxed; a setting, as above.
     APART.store(true, Ordering::Relaxed);
@@ -76,8 +85,10 @@ pub fn are_kept_apart() -> bool {
 
 /// Threads share no more if the process has a Java virtual machine.
 ///
-/// HotSpot notes the bounds of a thread's stack when the thread attaches, protects pages at its lower end until it detaches, and reports an overflow for calls from an address below those bounds. A thread
-/// that is attached for several regions, or makes calls from tasks, has to run on one stack. So threads of new regions get kernel threads of their own, and run their
+/// HotSpot notes the bounds of a thread's stack when the thread attaches, protects pages at its
+/// lower end until it detaches, and reports an overflow for calls from an address below those
+/// bounds. A thread that is attached for several regions, or makes calls from tasks, has to run on
+/// one stack. So threads of new regions get kernel threads of their own, and run their
 /// tasks on their own stacks.
 pub fn look_for_a_java_machine() {
     if ult::loader::function_of_others(c"JNI_CreateJavaVM", c"GOMP_parallel").is_some() {
@@ -129,7 +140,9 @@ impl Storage {
             Tls::Shared => Self::Shared,
             Tls::Auto | Tls::Donor => match support() {
                 Support::Direct => Self::Borrowed("an instruction"),
-                Support::Syscall => Self::Borrowed("a system call, as the kernel does not allow the instruction"),
+                Support::Syscall => {
+                    Self::Borrowed("a system call, as the kernel does not allow the instruction")
+                }
                 Support::None(why) => Self::Kernel(why),
             },
         }
@@ -141,7 +154,11 @@ impl fmt::Display for Storage {
         match self {
             Self::Borrowed(how) => {
                 write!(f, "each thread has its own, borrowed from a parked kernel thread; changed by {how}")?;
-                let apart = if are_kept_apart() { "; a kernel thread for each thread: the program has changed rights, scheduling or namespaces of one" } else { "" };
+                let apart = if are_kept_apart() {
+                    "; a kernel thread for each thread: the program has changed rights, scheduling or namespaces of one"
+                } else {
+                    ""
+                };
                 f.write_str(apart)
             }
             Self::Kernel(why) => write!(f, "a kernel thread for each thread: {why}"),
@@ -150,13 +167,16 @@ impl fmt::Display for Storage {
     }
 }
 
-/// Says in one line that `GANGWAY_TLS=donor` cannot be had, when the settings have just been read. Asks nothing unless it is set.
+/// Says in one line that `GANGWAY_TLS=donor` cannot be had, when the settings have just been read.
+/// Asks nothing unless it is set.
 pub fn at_start(settings: &Settings) {
     if settings.tls != Tls::Donor {
         return;
     }
     if let Storage::Kernel(why) = Storage::of(settings) {
-        report::warn(format!("GANGWAY_TLS=donor: {why}; each thread of a region gets a kernel thread instead"));
+        report::warn(format!(
+            "GANGWAY_TLS=donor: {why}; each thread of a region gets a kernel thread instead"
+        ));
     }
 }
 
@@ -171,8 +191,14 @@ mod tests {
     #[test]
     fn what_is_asked_for_is_had_where_it_can_be() {
         for asked in [Tls::Auto, Tls::Donor] {
-            assert!(of(asked, Support::Direct).contains("borrowed") && of(asked, Support::Direct).contains("an instruction"));
-            assert!(of(asked, Support::Syscall).contains("borrowed") && of(asked, Support::Syscall).contains("system call"));
+            assert!(
+                of(asked, Support::Direct).contains("borrowed")
+                    && of(asked, Support::Direct).contains("an instruction")
+            );
+            assert!(
+                of(asked, Support::Syscall).contains("borrowed")
+                    && of(asked, Support::Syscall).contains("system call")
+            );
             assert_eq!(of(asked, Support::None("rain")), "a kernel thread for each thread: rain");
         }
         for support in [Support::Direct, Support::Syscall, Support::None("rain")] {
@@ -183,7 +209,10 @@ mod tests {
 
     #[test]
     fn what_the_program_does_outweighs_everything() {
-        for (asked, reason) in [Tls::Auto, Tls::Donor, Tls::Kernel, Tls::Shared].into_iter().flat_map(|asked| Reason::ALL.map(|r| (asked, r))) {
+        for (asked, reason) in [Tls::Auto, Tls::Donor, Tls::Kernel, Tls::Shared]
+            .into_iter()
+            .flat_map(|asked| Reason::ALL.map(|r| (asked, r)))
+        {
             let storage = Storage::decide(asked, Some(reason), || unreachable!("asked in vain"));
             assert_eq!(storage, Storage::Kernel(reason.text()));
         }

@@ -1,5 +1,5 @@
-//! `target` constructs that run on the host (OpenMP 5.2 §13.8): as the initial thread of a contention group of its own. Devices are
-//! in [`super::device`].
+//! `target` constructs that run on the host (OpenMP 5.2 §13.8): as the initial thread of a
+//! contention group of its own. Devices are in [`super::device`].
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -16,7 +16,8 @@ use super::tool::hook::device as hook;
 pub const DEFAULT_DEVICE: i64 = -1;
 /// The host, whatever the environment says: a false `if`.
 pub const HOST_DEVICE: i64 = -2;
-/// What `default-device-var` is under `OMP_TARGET_OFFLOAD=MANDATORY` when there is no device (5.2 §2.2).
+/// What `default-device-var` is under `OMP_TARGET_OFFLOAD=MANDATORY` when there is no device (5.2
+/// §2.2).
 pub const INVALID_DEVICE: i32 = -4;
 
 /// What a routine has made of `target-offload-var`; [`UNCHANGED`] = what the environment said.
@@ -37,7 +38,8 @@ pub fn set_offload(value: TargetOffload) {
     OFFLOAD.store(value as u8, Ordering::Relaxed);
 }
 
-/// Target regions around the running code, on this rank and, where a function was invoked from inside of one, on others.
+/// Target regions around the running code, on this rank and, where a function was invoked from
+/// inside of one, on others.
 pub fn depth(here: Here) -> u32 {
     here.team().plan().target_depth + u32::from(here.task.icv.get().invoked_depth)
 }
@@ -52,8 +54,9 @@ pub fn run_on_host(here: Here, body: Body, thread_limit: u32) {
     hook::ends(told);
 }
 
-/// With `OMP_TARGET_OFFLOAD=MANDATORY` a construct that names a device which is not there ends the program. The host
-/// itself may be named: by its number, which is the number of devices, or by a false `if`.
+/// With `OMP_TARGET_OFFLOAD=MANDATORY` a construct that names a device which is not there ends the
+/// program. The host itself may be named: by its number, which is the number of devices, or by a
+/// false `if`.
 pub fn refuse_if_mandatory(here: Here, device: i64) {
     if offload() != TargetOffload::Mandatory {
         return;
@@ -61,11 +64,14 @@ pub fn refuse_if_mandatory(here: Here, device: i64) {
     let named = if device == DEFAULT_DEVICE { i64::from(here.task.icv.get().default_device) } else { device };
     let host = i64::from(device::count());
     if named > host || named == i64::from(INVALID_DEVICE) {
-        report::fatal("a target region found no device, and OMP_TARGET_OFFLOAD is MANDATORY; the program stops");
+        report::fatal(
+            "a target region found no device, and OMP_TARGET_OFFLOAD is MANDATORY; the program stops",
+        );
     }
 }
 
-/// With `OMP_TARGET_OFFLOAD=MANDATORY` a program that requires unified shared memory ends where it names a device without.
+/// With `OMP_TARGET_OFFLOAD=MANDATORY` a program that requires unified shared memory ends where it
+/// names a device without.
 pub fn refuse_without_shared_memory(device: i32) {
     if offload() == TargetOffload::Mandatory {
         report::fatal(format_args!(

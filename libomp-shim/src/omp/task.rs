@@ -1,7 +1,8 @@
 //! Tasks: the descriptor of implicit and explicit tasks.
 //!
-//! What lives here: [`Task`] and its properties. What may not: where ready tasks are kept and who may take them
-//! ([`super::queue`]), dependences ([`super::depend`]), what a front's descriptor looks like (the fronts).
+//! What lives here: [`Task`] and its properties. What may not: where ready tasks are kept and who
+//! may take them ([`super::queue`]), dependences ([`super::depend`]), what a front's descriptor
+//! looks like (the fronts).
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -11,9 +12,10 @@
 //! | `spares` | descriptors for tasks that are run at once |
 //! | `tied` | the tied tasks that a thread has begun |
 //!
-//! An explicit task is one block: the descriptor, then the front's payload (LLVM's `kmp_task_t`, GCC's argument
-//! block). It is freed by whoever drops the last of its references: the task itself holds one until it has completed,
-//! and each child holds one on its parent until the child is freed, so that the chain of parents can be walked.
+//! An explicit task is one block: the descriptor, then the front's payload (LLVM's `kmp_task_t`,
+//! GCC's argument block). It is freed by whoever drops the last of its references: the task itself
+//! holds one until it has completed, and each child holds one on its parent until the child is
+//! freed, so that the chain of parents can be walked.
 
 use core::cell::Cell;
 use core::mem::offset_of;
@@ -41,8 +43,14 @@ mod life;
 mod spares;
 mod tied;
 
-pub use constructs::{announce, defer, has_enough, includes, is_deep, is_included, set_off, submit, submit_as, taskwait, taskyield};
-pub use life::{begin, body_done, end, end_included, fulfill, job, late_job, run_at_once, run_included, run_taken, run_undeferred, tell_end};
+pub use constructs::{
+    announce, defer, has_enough, includes, is_deep, is_included, set_off, submit, submit_as, taskwait,
+    taskyield,
+};
+pub use life::{
+    begin, body_done, end, end_included, fulfill, job, late_job, run_at_once, run_included, run_taken,
+    run_undeferred, tell_end,
+};
 
 pub use spares::Spares;
 pub use tied::Tied;
@@ -66,20 +74,25 @@ impl Flags {
     pub const UNDEFERRED: Self = Self(16);
     /// `mergeable` and undeferred: shares its creator's data environment.
     pub const MERGED: Self = Self(32);
-    /// The arguments were constructed, and the task's own code destroys them: it runs even when it is discarded.
+    /// The arguments were constructed, and the task's own code destroys them: it runs even when it
+    /// is discarded.
     pub const CONSTRUCTED: Self = Self(64);
     /// An untied task whose first part has begun.
     pub const BEGUN: Self = Self(128);
-    /// A target task whose device is another one than the host: who makes it need not wait for that device, alone in its team or not.
+    /// A target task whose device is another one than the host: who makes it need not wait for that
+    /// device, alone in its team or not.
     pub const OFFLOADED: Self = Self(256);
-    /// Its next target construct adds to the thread's own copies of reduction items, which travel there and back: the thread begins no
-    /// task meanwhile that might add to them here.
+    /// Its next target construct adds to the thread's own copies of reduction items, which travel
+    /// there and back: the thread begins no task meanwhile that might add to them here.
     pub const REDUCES: Self = Self(512);
-    /// A target region that looks after what others have left on devices itself ([`super::device::keep`]).
+    /// A target region that looks after what others have left on devices itself
+    /// ([`super::device::keep`]).
     pub const KEEPS: Self = Self(1024);
-    /// With dependences on tasks that may have left something on a device: it is brought back first.
+    /// With dependences on tasks that may have left something on a device: it is brought back
+    /// first.
     pub const LOOKS: Self = Self(2048);
-    /// Its work is queued on a device, behind that of tasks of the same kind that it depends on ([`super::device::chain`]).
+    /// Its work is queued on a device, behind that of tasks of the same kind that it depends on
+    /// ([`super::device::chain`]).
     pub const QUEUES: Self = Self(4096);
     /// It has put work on streams of devices ([`super::device::lent`]).
     pub const STREAMS: Self = Self(8192);
@@ -133,8 +146,8 @@ impl Flags {
 
 const _: () = assert!(align_of::<Task>() <= blocks::GRAIN && size_of::<Task>() == 192);
 
-/// A task region (OpenMP 5.2 §12). Three cache lines: what its own thread touches when it makes children; what is constant once the
-/// task is published; what others write.
+/// A task region (OpenMP 5.2 §12). Three cache lines: what its own thread touches when it makes
+/// children; what is constant once the task is published; what others write.
 #[repr(C, align(64))]
 pub struct Task {
     /// The control variables of the task's data environment.
@@ -150,8 +163,8 @@ pub struct Task {
     parent: Cell<*const Task>,
     /// The team whose threads may run it.
     team: Cell<*const Team>,
-    /// The thread in whose name it runs; null until it starts. Atomic because children of an untied task may look while
-    /// another thread takes its next part.
+    /// The thread in whose name it runs; null until it starts. Atomic because children of an untied
+    /// task may look while another thread takes its next part.
     thread: AtomicPtr<Thread>,
     /// Runs the task's code; the front's.
     run: Cell<Option<RunFn>>,
@@ -168,10 +181,11 @@ pub struct Task {
     event: AtomicU32,
     /// `priority` as far as it counts, 0 when not given.
     priority: Cell<i32>,
-    /// Stands for the data that an `affinity` clause names, 0 when none is given, see [`super::affinity::hint`].
+    /// Stands for the data that an `affinity` clause names, 0 when none is given, see
+    /// [`super::affinity::hint`].
     affinity: Cell<u32>,
-    /// Where the stack was when the first of the tasks ran a child at once that were run at once themselves, each by the one before,
-    /// up to this one; 0 if none did. See `constructs`.
+    /// Where the stack was when the first of the tasks ran a child at once that were run at once
+    /// themselves, each by the one before, up to this one; 0 if none did. See `constructs`.
     base: Cell<u32>,
     /// Where to search the shelf for descendants of this task.
     pub marks: Mark,
@@ -181,12 +195,13 @@ pub struct Task {
     pub front: [Cell<usize>; 2],
 }
 
-/// Runs the code of a task, or only what must not be left out when it is discarded (the last argument). False: only a part of
-/// an untied task has run, the task is to be queued again.
+/// Runs the code of a task, or only what must not be left out when it is discarded (the last
+/// argument). False: only a part of an untied task has run, the task is to be queued again.
 pub type RunFn = unsafe fn(&Thread, &Task, bool) -> bool;
 
-// SAFETY: the cells are written before the task is published (pushed or its node released) or by the thread that
-// runs it; publication by the deque or the dependence node orders them. The rest is atomic.
+// SAFETY: the cells are written before the task is published (pushed or its node released) or by
+// the thread that runs it; publication by the deque or the dependence node orders them. The rest is
+// atomic.
 unsafe impl Sync for Task {}
 // SAFETY: as above.
 unsafe impl Send for Task {}
@@ -253,13 +268,18 @@ impl Task {
         DependTable::discard(&self.children_depend);
     }
 
-    /// Allocates an explicit task with `payload` bytes (16-aligned) behind the descriptor, a child of `here.task`. It
-    /// does not count as created before [`submit`] or [`run_undeferred`].
+    /// Allocates an explicit task with `payload` bytes (16-aligned) behind the descriptor, a child
+    /// of `here.task`. It does not count as created before [`submit`] or [`run_undeferred`].
     pub fn allocate(here: Here, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
-        if tool::is_on() { Self::allocate_recorded(here, payload, run, flags) } else { Self::allocate_plain(here, payload, run, flags) }
+        if tool::is_on() {
+            Self::allocate_recorded(here, payload, run, flags)
+        } else {
+            Self::allocate_plain(here, payload, run, flags)
+        }
     }
 
-    /// [`Task::allocate`] for a task of the program's, which the trace may leave out ([`super::trace::Thin`]).
+    /// [`Task::allocate`] for a task of the program's, which the trace may leave out
+    /// ([`super::trace::Thin`]).
     pub fn generate(here: Here, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
         if tool::is_on() && !here.thread.tool.thin.skips() {
             Self::allocate_recorded(here, payload, run, flags)
@@ -298,13 +318,15 @@ impl Task {
         block
     }
 
-    /// Writes what [`Task::implicit`] makes, in place: the compiler was seen to make the value elsewhere and to copy it.
+    /// Writes what [`Task::implicit`] makes, in place: the compiler was seen to make the value
+    /// elsewhere and to copy it.
     ///
     /// # Safety
     /// A block that nobody else has, with room for a task.
     #[inline(always)]
     unsafe fn write_fresh<'a>(block: NonNull<Task>) -> &'a Self {
-        // SAFETY: as the caller says. All fields but these two are null, zero, false or `None`, whose bytes are zero.
+        // SAFETY: as the caller says. All fields but these two are null, zero, false or `None`,
+        // whose bytes are zero.
         unsafe {
             block.write_bytes(0, 1);
             (&raw mut (*block.as_ptr()).icv).write(Cell::new(Icv::INITIAL));
@@ -317,12 +339,17 @@ impl Task {
     #[inline(always)]
     fn begin_life(&self, here: Here, run: RunFn, flags: Flags) {
         let parent = here.task;
-        let inherited = Flags(parent.flags().0 & if ult::mutant!(final_not_inherited) { 0 } else { Flags::FINAL.0 });
+        let inherited =
+            Flags(parent.flags().0 & if ult::mutant!(final_not_inherited) { 0 } else { Flags::FINAL.0 });
         self.parent.set(parent);
         self.team.set(here.thread.team());
         self.run.set(Some(run));
         self.icv.set(if ult::mutant!(icv_not_inherited) { Icv::INITIAL } else { parent.icv.get() });
-        self.taskgroup.set(if ult::mutant!(taskgroup_misses_grandchildren) { ptr::null() } else { parent.taskgroup.get() });
+        self.taskgroup.set(if ult::mutant!(taskgroup_misses_grandchildren) {
+            ptr::null()
+        } else {
+            parent.taskgroup.get()
+        });
         self.member_of.set(parent.taskgroup.get());
         self.depth.set(parent.depth.get() + 1);
         let is_awaited = parent.flags().has_any(Flags::WISHES.with(Flags::RECORDS).with(Flags::POOLS));
@@ -341,7 +368,8 @@ impl Task {
         if parent.flags().has(Flags::WISHES) { lent::grant(parent, self, flags) } else { flags }
     }
 
-    /// A copy of this unsubmitted task, payload and all, as another child of `here.task`. Not of what is kept for tools: it may be told where this one is not.
+    /// A copy of this unsubmitted task, payload and all, as another child of `here.task`. Not of
+    /// what is kept for tools: it may be told where this one is not.
     pub fn duplicate_for(&self, here: Here) -> NonNull<Task> {
         let size = self.data_size();
         let Some(run) = self.run.get() else { super::report::fatal("a task without code was duplicated") };
@@ -416,10 +444,13 @@ impl Task {
         self.base.set(creator.base.get());
     }
 
-    /// Gives a task that has not been submitted the `priority` (5.2 §12.4) that its construct names, limited by
-    /// *max-task-priority-var*. Negative ones are not allowed, and count as 0.
+    /// Gives a task that has not been submitted the `priority` (5.2 §12.4) that its construct
+    /// names, limited by *max-task-priority-var*. Negative ones are not allowed, and count as 0.
     pub fn set_priority(&self, given: i32) {
-        self.priority.set(given.clamp(0, if ult::mutant!(priority_ignored) { 0 } else { env::settings().max_task_priority }));
+        self.priority.set(
+            given
+                .clamp(0, if ult::mutant!(priority_ignored) { 0 } else { env::settings().max_task_priority }),
+        );
     }
     /// What stands for the data that the task names; 0: it names none.
     #[inline(always)]
@@ -442,7 +473,8 @@ impl Task {
     }
     /// The generating task, `None` for an initial task.
     pub fn parent(&self) -> Option<&Task> {
-        // SAFETY: a task holds a reference on its parent; an implicit task's parent is suspended in the fork.
+        // SAFETY: a task holds a reference on its parent; an implicit task's parent is suspended in
+        // the fork.
         unsafe { self.parent.get().as_ref() }
     }
     /// The dependence node of the task, if it has one.
@@ -459,13 +491,15 @@ impl Task {
     }
     /// The thread in whose name the task runs.
     pub fn thread(&self) -> &Thread {
-        // ORDERING: Relaxed; constant while the task is started, except for untied ones, see `drop_child_of_untied`.
+        // ORDERING: Relaxed; constant while the task is started, except for untied ones, see
+        // `drop_child_of_untied`.
         let thread = self.thread.load(Ordering::Relaxed);
         // SAFETY: set when the task starts; callers ask about started tasks.
         unsafe { &*thread }
     }
     fn set_thread(&self, thread: &Thread) {
-        // ORDERING: Relaxed; whoever may ask is ordered by the publication of the child through which it does.
+        // ORDERING: Relaxed; whoever may ask is ordered by the publication of the child through
+        // which it does.
         self.thread.store(ptr::from_ref(thread).cast_mut(), Ordering::Relaxed);
     }
     /// The team whose threads may run the task.
@@ -507,12 +541,61 @@ mod tests {
         };
         let made = Task::implicit();
         let words = |task: &Task| {
-            let Task { icv, taskgroup, pending, settled, parent, team, thread, run, member_of, node, children_depend, flags, depth, counts, event, priority, affinity, base, marks, payload, front } = task;
+            let Task {
+                icv,
+                taskgroup,
+                pending,
+                settled,
+                parent,
+                team,
+                thread,
+                run,
+                member_of,
+                node,
+                children_depend,
+                flags,
+                depth,
+                counts,
+                event,
+                priority,
+                affinity,
+                base,
+                marks,
+                payload,
+                front,
+            } = task;
             // ORDERING: Relaxed, all; nobody else has the task.
-            let shared = (thread.load(Ordering::Relaxed), counts.load(Ordering::Relaxed), event.load(Ordering::Relaxed));
-            let pointers = (taskgroup.get(), parent.get(), team.get(), member_of.get(), run.get().is_none(), node.get(), children_depend.get());
-            let numbers = (pending.get(), settled.get(), flags.get().0, depth.get(), priority.get(), affinity.get(), base.get(), payload.get());
-            (shared, pointers, numbers, format!("{:?} {marks:?}", icv.get()), front.clone().map(Cell::into_inner))
+            let shared = (
+                thread.load(Ordering::Relaxed),
+                counts.load(Ordering::Relaxed),
+                event.load(Ordering::Relaxed),
+            );
+            let pointers = (
+                taskgroup.get(),
+                parent.get(),
+                team.get(),
+                member_of.get(),
+                run.get().is_none(),
+                node.get(),
+                children_depend.get(),
+            );
+            let numbers = (
+                pending.get(),
+                settled.get(),
+                flags.get().0,
+                depth.get(),
+                priority.get(),
+                affinity.get(),
+                base.get(),
+                payload.get(),
+            );
+            (
+                shared,
+                pointers,
+                numbers,
+                format!("{:?} {marks:?}", icv.get()),
+                front.clone().map(Cell::into_inner),
+            )
         };
         assert_eq!(words(in_place), words(&made));
     }

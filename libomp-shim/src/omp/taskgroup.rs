@@ -1,7 +1,9 @@
-//! Taskgroups (OpenMP 5.2 §15.4): a count of incomplete members, a cancellation flag, and what reductions need.
+//! Taskgroups (OpenMP 5.2 §15.4): a count of incomplete members, a cancellation flag, and what
+//! reductions need.
 //!
-//! A taskgroup lives on the heap between its start and its end, and is referred to by its members and by nested
-//! taskgroups only while it is open. The last member to leave wakes the kernel thread that waits at the end.
+//! A taskgroup lives on the heap between its start and its end, and is referred to by its members
+//! and by nested taskgroups only while it is open. The last member to leave wakes the kernel thread
+//! that waits at the end.
 
 use core::cell::Cell;
 use core::ptr;
@@ -28,9 +30,11 @@ pub struct Taskgroup {
     /// Incomplete member tasks, and [`WAITING`].
     members: AtomicU64,
     cancelled: AtomicBool,
-    /// Made by the runtime for `reduction(task, …)` on a construct: for cancellation it is part of the group around it.
+    /// Made by the runtime for `reduction(task, …)` on a construct: for cancellation it is part of
+    /// the group around it.
     implied: Cell<bool>,
-    /// The kernel thread of the task that opened the group; of one that is untied, the thread that waits at the end.
+    /// The kernel thread of the task that opened the group; of one that is untied, the thread that
+    /// waits at the end.
     worker: AtomicPtr<Worker>,
     /// Opened by an untied task, which may wait elsewhere than it opened the group.
     untied: bool,
@@ -49,7 +53,8 @@ pub enum Reductions {
     Gomp(*mut usize),
 }
 
-// SAFETY: `reductions`, `graph` and `implied` are set by the owner before members are created; the rest is atomic or constant.
+// SAFETY: `reductions`, `graph` and `implied` are set by the owner before members are created; the
+// rest is atomic or constant.
 unsafe impl Sync for Taskgroup {}
 
 /// Opens a taskgroup in the running task.
@@ -70,8 +75,9 @@ pub fn start(here: Here) -> *const Taskgroup {
     group
 }
 
-/// Ends the running task's innermost taskgroup: waits for its members and their descendants, then calls `finish` with
-/// the empty group (to combine reductions). Without an open taskgroup it does nothing.
+/// Ends the running task's innermost taskgroup: waits for its members and their descendants, then
+/// calls `finish` with the empty group (to combine reductions). Without an open taskgroup it does
+/// nothing.
 pub fn end(here: Here, finish: impl FnOnce(&Taskgroup)) {
     let group = here.task.taskgroup.get();
     // SAFETY: the task's innermost taskgroup is open; only this task closes it.
@@ -106,8 +112,8 @@ impl Taskgroup {
         let _noted = circles::waits(|| For::Group(ptr::from_ref(self).addr()));
         // ORDERING: Relaxed; published with the bit.
         self.worker.store(ptr::from_ref(here.thread.worker()).cast_mut(), Ordering::Relaxed);
-        // ORDERING: Release, for `leave_untied`: who sees the bit sees the worker. Otherwise its place in the word's
-        // modification order is what `leave` relies on.
+        // ORDERING: Release, for `leave_untied`: who sees the bit sees the worker. Otherwise its
+        // place in the word's modification order is what `leave` relies on.
         self.members.fetch_or(WAITING, Ordering::Release);
         here.team().help_until(here.thread, &|| self.count() == 0);
     }
@@ -120,7 +126,8 @@ impl Taskgroup {
 
     /// Counts a member.
     pub fn enter(&self) {
-        // ORDERING: Relaxed; the member is published later, and the creator is itself a member or the owner.
+        // ORDERING: Relaxed; the member is published later, and the creator is itself a member or
+        // the owner.
         self.members.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -130,15 +137,15 @@ impl Taskgroup {
             return self.leave_untied();
         }
         let worker = self.worker();
-        // ORDERING: AcqRel; Release pairs with `count`. WAITING is set by a read-modify-write of the same word: either
-        // it is seen here, or the owner's next look sees this.
+        // ORDERING: AcqRel; Release pairs with `count`. WAITING is set by a read-modify-write of
+        // the same word: either it is seen here, or the owner's next look sees this.
         if self.members.fetch_sub(1, Ordering::AcqRel) == WAITING | 1 {
             worker.wake();
         }
     }
 
-    /// As [`Taskgroup::leave`], where the worker to wake is known only once its owner waits: reads it anew for every value of
-    /// the count.
+    /// As [`Taskgroup::leave`], where the worker to wake is known only once its owner waits: reads
+    /// it anew for every value of the count.
     #[cold]
     fn leave_untied(&self) {
         loop {
@@ -162,7 +169,8 @@ impl Taskgroup {
         unsafe { &*worker }
     }
 
-    /// Says that the group was made by the runtime for a construct; by its owner, before it has members.
+    /// Says that the group was made by the runtime for a construct; by its owner, before it has
+    /// members.
     pub fn set_implied(&self) {
         self.implied.set(true);
     }

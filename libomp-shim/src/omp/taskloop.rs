@@ -28,8 +28,8 @@ impl Division {
     }
 }
 
-/// The parts of a loop of `trips` iterations as half-open ranges, in order; none for an empty loop. `threads` is the size
-/// of the team.
+/// The parts of a loop of `trips` iterations as half-open ranges, in order; none for an empty loop.
+/// `threads` is the size of the team.
 pub fn parts(trips: u64, division: Division, threads: u32) -> impl Iterator<Item = (u64, u64)> {
     let (tasks, strict) = match division {
         Division::StrictGrainsize(n) => (trips.div_ceil(n), Some(n)),
@@ -70,7 +70,9 @@ mod tests {
     fn every_iteration_belongs_to_one_part() {
         for trips in [0, 1, 2, 7, 100, 1001] {
             for n in [1, 2, 3, 10, 99, 5000] {
-                assert!(covers(trips, Division::Grainsize(n)).iter().all(|&s| s < 2 * n && (s >= n || trips < n)));
+                assert!(
+                    covers(trips, Division::Grainsize(n)).iter().all(|&s| s < 2 * n && (s >= n || trips < n))
+                );
                 let strict = covers(trips, Division::StrictGrainsize(n));
                 assert!(strict.iter().rev().skip(1).all(|&s| s == n));
                 assert_eq!(covers(trips, Division::NumTasks(n)).len() as u64, n.min(trips));

@@ -1,8 +1,9 @@
 //! A team of threads: what its members share during a region.
 //!
-//! What lives here: the descriptor, who its members are, and what makes it ready for the next region. What may not: forking and
-//! joining ([`super::parallel`]), how a team is put together ([`super::assemble`]), where tasks stand ([`super::queue`]). Fields
-//! are declared here alone; each file below works on some of them.
+//! What lives here: the descriptor, who its members are, and what makes it ready for the next
+//! region. What may not: forking and joining ([`super::parallel`]), how a team is put together
+//! ([`super::assemble`]), where tasks stand ([`super::queue`]). Fields are declared here alone;
+//! each file below works on some of them.
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -12,15 +13,16 @@
 //! | `tasks` | whether the region uses tasks, and whether all of them are complete |
 //! | `waiting` | how threads of the team wait, and how they are woken |
 //!
-//! A team outlives its region: the thread that forked it keeps it, with its members waiting, for the next region it
-//! forks. Fields are grouped by who writes them:
+//! A team outlives its region: the thread that forked it keeps it, with its members waiting, for
+//! the next region it forks. Fields are grouped by who writes them:
 //!
-//! * *between regions*, by the forking thread, before it publishes the next epoch: everything in [`Plan`], the crew, the
-//!   slots of members;
+//! * *between regions*, by the forking thread, before it publishes the next epoch: everything in
+//!   [`Plan`], the crew, the slots of members;
 //! * *any time, by anybody*: the atomics, each with its own cache line where it is hot.
 //!
-//! Rejected: a type of its own for each file below, as a field of the team. The barrier of the last arriver, the join and the
-//! first task each touch the counters of several, in an order that matters; they would pass each other references to all of them.
+//! Rejected: a type of its own for each file below, as a field of the team. The barrier of the last
+//! arriver, the join and the first task each touch the counters of several, in an order that
+//! matters; they would pass each other references to all of them.
 
 use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
@@ -57,10 +59,11 @@ pub use plan::{Body, Housing, ON_HOST, Plan};
 #[repr(align(128))]
 pub struct Padded<T>(pub T);
 
-/// What is new in each region, on one line: what else describes a region is often that of the one before, and stays in the caches of the
-/// members' processors.
+/// What is new in each region, on one line: what else describes a region is often that of the one
+/// before, and stays in the caches of the members' processors.
 struct Start {
-    /// Region number in the upper 48 bits, number of threads in the lower 16: one store starts the region.
+    /// Region number in the upper 48 bits, number of threads in the lower 16: one store starts the
+    /// region.
     epoch: AtomicU64,
     /// See [`Team::gang`].
     gang: Cell<GangTag>,
@@ -73,11 +76,12 @@ pub struct Team {
     crew: UnsafeCell<Crew>,
     /// Where the threads run.
     pub housing: Housing,
-    /// Members by number; filled up to `attached`, of which the first `size` take part in the region.
+    /// Members by number; filled up to `attached`, of which the first `size` take part in the
+    /// region.
     slots: Box<[AtomicPtr<Thread>]>,
     attached: Cell<u32>,
-    /// Number of threads of the region. Not in the plan because members that still look for tasks read it while the
-    /// next region is being planned.
+    /// Number of threads of the region. Not in the plan because members that still look for tasks
+    /// read it while the next region is being planned.
     size: AtomicU32,
     /// Generation of the process in which the members were started.
     generation: u32,
@@ -92,14 +96,17 @@ pub struct Team {
     retired: AtomicBool,
     /// Of a team whose members help until it says so: the epoch of the last region that has ended.
     closed: AtomicU64,
-    /// Members on kernel threads of their own that have joined and still wear an identity that is kept for them.
+    /// Members on kernel threads of their own that have joined and still wear an identity that is
+    /// kept for them.
     dressed: AtomicU32,
-    /// Threads that have arrived at the present barrier. Those at the end of the region are counted elsewhere, because a cancelled region is
-    /// left with threads still counted at a barrier.
+    /// Threads that have arrived at the present barrier. Those at the end of the region are counted
+    /// elsewhere, because a cancelled region is left with threads still counted at a barrier.
     arrived: Padded<AtomicU32>,
-    /// Members besides thread 0 that have not left for good (`PRESENT`), and how many of them have arrived at the end of the region (`JOINED`).
+    /// Members besides thread 0 that have not left for good (`PRESENT`), and how many of them have
+    /// arrived at the end of the region (`JOINED`).
     ending: Padded<AtomicU64>,
-    /// Of a team that shares workers: its members stay at the join, because the last region used tasks.
+    /// Of a team that shares workers: its members stay at the join, because the last region used
+    /// tasks.
     lingering: AtomicBool,
     passed: Padded<AtomicU64>,
     sleepers: Padded<AtomicU32>,
@@ -107,8 +114,8 @@ pub struct Team {
     closer: AtomicPtr<Worker>,
     tasks_used: AtomicBool,
     foreign_completed: AtomicU64,
-    /// Kernel threads that complete a task of the team without being one of its threads: they may still look at the team
-    /// after the region has ended.
+    /// Kernel threads that complete a task of the team without being one of its threads: they may
+    /// still look at the team after the region has ended.
     visitors: AtomicU32,
     shelf: Shelf,
     hints: Hints,
@@ -129,8 +136,9 @@ pub struct Team {
     pub tool: TeamRecord,
 }
 
-// SAFETY: `plan`, `crew`, the gang and `attached` are written between regions by the forking thread only; members read the plan
-// after they have acquired the epoch that was released after the writes. The rest is atomic.
+// SAFETY: `plan`, `crew`, the gang and `attached` are written between regions by the forking thread
+// only; members read the plan after they have acquired the epoch that was released after the
+// writes. The rest is atomic.
 unsafe impl Sync for Team {}
 // SAFETY: as above.
 unsafe impl Send for Team {}
@@ -234,7 +242,8 @@ impl Team {
     /// # Safety
     /// Only the forking thread, between regions, when all members have left.
     pub unsafe fn set_crew(&self, crew: Crew) {
-        // SAFETY: as the caller says: nobody else reads or writes it. From region to region there is often nothing to change.
+        // SAFETY: as the caller says: nobody else reads or writes it. From region to region there
+        // is often nothing to change.
         unsafe {
             if *self.crew.get() != crew {
                 self.crew.get().write(crew);
@@ -277,12 +286,14 @@ impl Team {
         self.generation == ult::pool::generation()
     }
 
-    /// Is this the child of a fork, where the other threads of the team, or free agents with its tasks, do not exist?
+    /// Is this the child of a fork, where the other threads of the team, or free agents with its
+    /// tasks, do not exist?
     pub fn is_lost(&self) -> bool {
         !self.is_of_this_process() && (self.size() > 1 || self.has_lost_agents())
     }
 
-    /// Attaches the next member. Between regions, by the forking thread. The team owns it from here on.
+    /// Attaches the next member. Between regions, by the forking thread. The team owns it from here
+    /// on.
     pub fn attach(&self, thread: Box<Thread>) -> &'static Thread {
         let at = self.attached.get();
         let thread = Box::into_raw(thread);
@@ -339,8 +350,8 @@ impl Team {
         }
     }
 
-    /// Makes the team ready for the next region; between regions, by the forking thread. `constructs`: has the region
-    /// used shared worksharing descriptors?
+    /// Makes the team ready for the next region; between regions, by the forking thread.
+    /// `constructs`: has the region used shared worksharing descriptors?
     pub fn reset(&self, constructs: bool) {
         // ORDERING: Relaxed throughout; published by the next epoch.
         let used = self.has_used_tasks();

@@ -1,13 +1,14 @@
 //! An OpenMP thread: one member of one team, and how running code finds the thread and task it is.
 //!
-//! What lives here: [`Thread`], and [`Here`], the pair (thread, task) of the running context. What may not: forking
-//! and joining ([`super::parallel`]), tasks ([`super::task`]).
+//! What lives here: [`Thread`], and [`Here`], the pair (thread, task) of the running context. What
+//! may not: forking and joining ([`super::parallel`]), tasks ([`super::task`]).
 //!
-//! A kernel thread serves several `Thread`s at once when regions nest: thread 3 of the outer team is also thread 0
-//! of the inner team it forked. Which one is running is the first local word of the running context.
+//! A kernel thread serves several `Thread`s at once when regions nest: thread 3 of the outer team
+//! is also thread 0 of the inner team it forked. Which one is running is the first local word of
+//! the running context.
 //!
-//! Invariant **own thread only**: what is in [`Thread::own`] is touched only by code that runs in the name of that
-//! thread, and all such code runs on the one kernel thread that hosts it.
+//! Invariant **own thread only**: what is in [`Thread::own`] is touched only by code that runs in
+//! the name of that thread, and all such code runs on the one kernel thread that hosts it.
 
 use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
@@ -27,10 +28,10 @@ use super::affinity::Assignment;
 use super::agents::UNASSIGNED;
 use super::counts::CountList;
 use super::depend::Node;
+use super::identities::Identities;
 use super::parallel::{Region, Strict};
 use super::reduction::Way;
 use super::shelf::Seen;
-use super::identities::Identities;
 use super::task::{Spares, Task, Tied};
 use super::team::Team;
 use super::tool::record::ThreadRecord;
@@ -47,7 +48,8 @@ pub struct Thread {
     known: Known,
     /// Of a thread that comes back to help: what its ULT is then. Written by who starts it.
     helper: UnsafeCell<Option<Crew>>,
-    /// What a thread with a kernel thread of its own wears in its region; written by the forking thread before each fork.
+    /// What a thread with a kernel thread of its own wears in its region; written by the forking
+    /// thread before each fork.
     kept: Cell<Option<&'static Identity>>,
     /// Of a thread that shares workers: the epoch of the region that it has left before its end.
     left: AtomicU64,
@@ -55,7 +57,8 @@ pub struct Thread {
     pub gtid: Cell<i32>,
     /// The thread number as programs see it, in memory for the same reason.
     pub tid: Cell<i32>,
-    /// Are tasks run at once that it makes in a task that is not final, because it is alone in its team?
+    /// Are tasks run at once that it makes in a task that is not final, because it is alone in its
+    /// team?
     pub includes: Cell<bool>,
     /// The last region this member has taken part in (`Team::epoch`).
     pub seen_epoch: Cell<u64>,
@@ -75,10 +78,11 @@ pub struct Thread {
 /// What others read at each fork and join, and what seldom changes: on a line of its own.
 #[repr(align(64))]
 struct Known {
-    /// The worker that hosts this thread; null until it has started. Atomic because those who wake the thread look while
-    /// it starts: see [`Thread::wake`].
+    /// The worker that hosts this thread; null until it has started. Atomic because those who wake
+    /// the thread look while it starts: see [`Thread::wake`].
     worker: AtomicPtr<Worker>,
-    /// How the thread starts where threads share workers; written by the forking thread before each fork.
+    /// How the thread starts where threads share workers; written by the forking thread before each
+    /// fork.
     seed: UnsafeCell<Option<Seed>>,
 }
 
@@ -96,8 +100,8 @@ pub struct Own {
     pub kept_size: u32,
     /// Identities of the threads 1, 2, … of the outermost teams that it forks.
     pub identities: Identities,
-    /// Explicit tied tasks that this thread has started and not completed, oldest first (each a descendant of
-    /// the one before it, by the task scheduling constraint).
+    /// Explicit tied tasks that this thread has started and not completed, oldest first (each a
+    /// descendant of the one before it, by the task scheduling constraint).
     pub tied: Tied,
     /// Waits of its tasks for devices, see `device::transfer`.
     pub at_devices: u32,
@@ -111,15 +115,18 @@ pub struct Own {
     pub reducing: u32,
     /// Of a free agent: it has begun to look for tasks, and may have one.
     pub at_work: bool,
-    /// Of a thread that shares workers and has left the region before its end: the floating-point mode that it has left in.
+    /// Of a thread that shares workers and has left the region before its end: the floating-point
+    /// mode that it has left in.
     pub mode: FpState,
     /// Picks victims.
     pub draw: Draw,
-    /// The wait whose tasks run in place, see `queue::next_in_place`: may it have one more? The number tells waits apart.
+    /// The wait whose tasks run in place, see `queue::next_in_place`: may it have one more? The
+    /// number tells waits apart.
     pub helping: (u32, Option<*const (dyn Fn() -> bool + 'static)>),
     /// Descriptors for tasks that this thread runs at once.
     pub spares: Spares,
-    /// The deque was full, and not half empty when it was looked at last, see `queue::is_saturated`.
+    /// The deque was full, and not half empty when it was looked at last, see
+    /// `queue::is_saturated`.
     pub saturated: bool,
     /// Looks in a row at the deques of all others that left somebody's only task to it.
     pub spared: u32,
@@ -166,8 +173,9 @@ pub struct Pushed {
     pub thread_limit: u32,
 }
 
-// SAFETY: `own` and the cells are touched only as "own thread only" says, or by the forking thread while the thread
-// waits for its next region (the epoch's release/acquire pair orders the two); the rest is atomic.
+// SAFETY: `own` and the cells are touched only as "own thread only" says, or by the forking thread
+// while the thread waits for its next region (the epoch's release/acquire pair orders the two); the
+// rest is atomic.
 unsafe impl Sync for Thread {}
 // SAFETY: as above.
 unsafe impl Send for Thread {}
@@ -237,12 +245,14 @@ impl Thread {
     /// Makes the thread a member of `team`.
     ///
     /// # Safety
-    /// Before the thread's first region, or while it waits between regions; `team` outlives the membership.
+    /// Before the thread's first region, or while it waits between regions; `team` outlives the
+    /// membership.
     pub unsafe fn join_team(&self, team: *const Team) {
         self.team.set(team);
     }
 
-    /// The thread leaves a region that may call it back to help with tasks: it will do so in the floating-point mode of now.
+    /// The thread leaves a region that may call it back to help with tasks: it will do so in the
+    /// floating-point mode of now.
     #[inline]
     pub fn keep_mode(&self) {
         // SAFETY: own thread only: we run in its name.
@@ -260,7 +270,8 @@ impl Thread {
     /// Says which worker hosts the thread: where it runs from here on.
     pub fn move_in(&self, worker: &'static Worker) {
         let now = ptr::from_ref(worker).cast_mut();
-        // ORDERING: Relaxed, both; see `wake`. Written only where it changes: others read it at each join.
+        // ORDERING: Relaxed, both; see `wake`. Written only where it changes: others read it at
+        // each join.
         if self.known.worker.load(Ordering::Relaxed) != now {
             // ORDERING: as above.
             self.known.worker.store(now, Ordering::Relaxed);
@@ -268,8 +279,8 @@ impl Thread {
         self.gtid.set(worker.index() as i32);
     }
 
-    /// Wakes the worker that hosts the thread, for something that the thread may wait for. A thread that has not started
-    /// needs no waking.
+    /// Wakes the worker that hosts the thread, for something that the thread may wait for. A thread
+    /// that has not started needs no waking.
     #[inline]
     pub fn wake(&self) {
         if let Some(worker) = self.host() {
@@ -279,13 +290,14 @@ impl Thread {
 
     /// The worker that hosts the thread, `None` before it has started.
     ///
-    /// Who makes a condition true and reads null here wakes nobody, and need not: the thread stores its worker, announces
-    /// its sleep, passes the full fence of the parker and looks at the condition, so with a fence between the condition
-    /// and this load at least one side sees the other.
+    /// Who makes a condition true and reads null here wakes nobody, and need not: the thread stores
+    /// its worker, announces its sleep, passes the full fence of the parker and looks at the
+    /// condition, so with a fence between the condition and this load at least one side sees
+    /// the other.
     #[inline(always)]
     pub fn host(&self) -> Option<&'static Worker> {
-        // ORDERING: Relaxed, after the full fence of the caller (`Team::wake_members` and others) or before the one in
-        // `Worker::wake`.
+        // ORDERING: Relaxed, after the full fence of the caller (`Team::wake_members` and others)
+        // or before the one in `Worker::wake`.
         let worker = self.known.worker.load(Ordering::Relaxed);
         // SAFETY: null or a worker record, and those are never freed.
         unsafe { worker.as_ref() }
@@ -298,7 +310,8 @@ impl Thread {
     pub unsafe fn set_seed(&self, seed: Seed) {
         // SAFETY: as the caller says.
         let old = unsafe { &mut *self.known.seed.get() };
-        // The worker that started the thread last has the line; from region to region there is nothing to change as a rule.
+        // The worker that started the thread last has the line; from region to region there is
+        // nothing to change as a rule.
         if old.as_ref() != Some(&seed) {
             *old = Some(seed);
         }
@@ -325,7 +338,8 @@ impl Thread {
         NonNull::from(unsafe { &mut *self.helper.get() }.insert(helper))
     }
 
-    /// Sets what the thread wears in the region that is being forked; `None`: its kernel thread's own storage.
+    /// Sets what the thread wears in the region that is being forked; `None`: its kernel thread's
+    /// own storage.
     ///
     /// # Safety
     /// Only the forking thread, between regions.
@@ -344,7 +358,8 @@ impl Thread {
         self.left.store(epoch, Ordering::Release);
     }
 
-    /// If its ULT has ended in the region with this epoch: true for one caller, who starts another one.
+    /// If its ULT has ended in the region with this epoch: true for one caller, who starts another
+    /// one.
     pub fn comes_back(&self, epoch: u64) -> bool {
         // ORDERING: Acquire, pairs with `note_left`; Relaxed, nothing is read otherwise.
         self.left.compare_exchange(epoch, 0, Ordering::Acquire, Ordering::Relaxed).is_ok()
@@ -369,13 +384,15 @@ impl Thread {
         self.num == UNASSIGNED
     }
 
-    /// Whose copies of reduction items it adds to. A free agent's first ones are its own, see [`super::agents::reductions_open`].
+    /// Whose copies of reduction items it adds to. A free agent's first ones are its own, see
+    /// [`super::agents::reductions_open`].
     #[inline]
     pub fn copy(&self) -> u32 {
         if self.is_agent() { 0 } else { self.num }
     }
 
-    /// Is this a free agent in the words of the specification (6.0 §2): [`Thread::is_agent`], or the primary thread of a region that one has forked?
+    /// Is this a free agent in the words of the specification (6.0 §2): [`Thread::is_agent`], or
+    /// the primary thread of a region that one has forked?
     pub fn is_free_agent(&self) -> bool {
         let mut thread = self;
         while thread.num == 0 {
@@ -386,7 +403,8 @@ impl Thread {
         thread.is_agent()
     }
 
-    /// Notes whether the thread [runs tasks at once](Self::includes) that it makes: by its team, as the plan has it.
+    /// Notes whether the thread [runs tasks at once](Self::includes) that it makes: by its team, as
+    /// the plan has it.
     #[inline(always)]
     pub fn note_inclusion(&self) {
         self.includes.set(self.team().size() == 1 && !self.team().plan().defers_alone);
@@ -404,8 +422,8 @@ impl Thread {
     /// The thread's own part.
     ///
     /// # Safety
-    /// Only under "own thread only". The reference must not be kept across anything that may wait or run user
-    /// code.
+    /// Only under "own thread only". The reference must not be kept across anything that may wait
+    /// or run user code.
     #[inline(always)]
     #[allow(clippy::mut_from_ref, reason = "an owner-only cell; the safety contract is the borrow check")]
     pub unsafe fn own(&self) -> &mut Own {
@@ -413,27 +431,30 @@ impl Thread {
         unsafe { &mut *self.own.get() }
     }
 
-    /// The tied tasks that it has begun, for signal handlers too, which interrupt code that has [`Thread::own`].
+    /// The tied tasks that it has begun, for signal handlers too, which interrupt code that has
+    /// [`Thread::own`].
     ///
     /// # Safety
     /// Only under "own thread only".
     pub unsafe fn tied(&self) -> &Tied {
-        // SAFETY: as the caller says; whoever changes the stack does so in an order that a handler may look between.
+        // SAFETY: as the caller says; whoever changes the stack does so in an order that a handler
+        // may look between.
         unsafe { &(*self.own.get()).tied }
     }
 
     /// Counts a task created by this thread.
     #[inline(always)]
     pub fn count_created(&self) {
-        // ORDERING: Relaxed load of our own counter; Release store pairs with the Acquire in `Team::is_quiet`.
+        // ORDERING: Relaxed load of our own counter; Release store pairs with the Acquire in
+        // `Team::is_quiet`.
         self.created.store(self.created.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
     /// Counts a task completed in this thread's name.
     #[inline(always)]
     pub fn count_completed(&self) {
-        // ORDERING: Relaxed load of our own counter; Release store pairs with the Acquire in `Team::is_quiet`:
-        // what the task wrote is seen by whoever sees the team quiet.
+        // ORDERING: Relaxed load of our own counter; Release store pairs with the Acquire in
+        // `Team::is_quiet`: what the task wrote is seen by whoever sees the team quiet.
         self.completed.store(self.completed.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
@@ -460,15 +481,17 @@ pub struct Here {
 }
 
 impl Here {
-    /// The running thread and task. A kernel thread that meets OpenMP for the first time becomes an initial thread.
+    /// The running thread and task. A kernel thread that meets OpenMP for the first time becomes an
+    /// initial thread.
     #[inline(always)]
     pub fn get() -> Self {
         let Locals([thread, task]) = worker::locals();
         if thread == 0 {
             return super::root::enter();
         }
-        // SAFETY: the words are set only by `set` below and saved with the context: thread and task are alive while
-        // code runs in their name. `'static` stands for that; a `Here` is not kept beyond the construct it serves.
+        // SAFETY: the words are set only by `set` below and saved with the context: thread and task
+        // are alive while code runs in their name. `'static` stands for that; a `Here` is not kept
+        // beyond the construct it serves.
         unsafe { Self { thread: &*(thread as *const Thread), task: &*(task as *const Task) } }
     }
 
@@ -483,12 +506,14 @@ impl Here {
         Some(unsafe { Self { thread: &*(thread as *const Thread), task: &*(task as *const Task) } })
     }
 
-    /// [`Here::if_known`] for signal handlers: `None` also where the kernel thread is in the scheduler.
+    /// [`Here::if_known`] for signal handlers: `None` also where the kernel thread is in the
+    /// scheduler.
     pub fn in_program() -> Option<Self> {
         let Locals([thread, task]) = worker::locals_of_program()?;
         // Both: they are written one after the other.
         // SAFETY: as in `get`: those of program code are valid.
-        (thread != 0 && task != 0).then(|| unsafe { Self { thread: &*(thread as *const Thread), task: &*(task as *const Task) } })
+        (thread != 0 && task != 0)
+            .then(|| unsafe { Self { thread: &*(thread as *const Thread), task: &*(task as *const Task) } })
     }
 
     /// Makes `thread` and `task` the running ones and returns the words before.

@@ -1,11 +1,14 @@
-//! Files that the user or the program names: read whole, or written beside and put in their place once they are complete.
+//! Files that the user or the program names: read whole, or written beside and put in their place
+//! once they are complete.
 //!
-//! A file that is replaced keeps its content until the new one is complete: a full disk, or a limit on the size of files, costs the new content alone. Pipes and sockets are
-//! refused, since opening or reading one may wait for ever.
+//! A file that is replaced keeps its content until the new one is complete: a full disk, or a limit
+//! on the size of files, costs the new content alone. Pipes and sockets are refused, since opening
+//! or reading one may wait for ever.
 //!
 //! What may not live here: what is in a file, and lines for people.
 //!
-//! Rejected: blocking SIGXFSZ while a file is written. The kernel sends it to the kernel thread that writes, and a thread that writes for long may be moved to another one.
+//! Rejected: blocking SIGXFSZ while a file is written. The kernel sends it to the kernel thread
+//! that writes, and a thread that writes for long may be moved to another one.
 
 use std::fs::{self, File, FileType, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Read as _, Write};
@@ -18,7 +21,8 @@ const LONGEST: u64 = 64 << 20;
 /// Bytes that are written at once.
 const BUFFER: usize = 1 << 20;
 
-/// The name seen from where the process is now, so that it stays the same when the process goes to another directory.
+/// The name seen from where the process is now, so that it stays the same when the process goes to
+/// another directory.
 pub fn absolute(name: &str) -> String {
     let here = || std::env::current_dir().ok()?.into_os_string().into_string().ok();
     match here() {
@@ -79,7 +83,8 @@ impl NewFile {
     /// Begins to write the file `name`.
     ///
     /// # Errors
-    /// `name` is neither a regular file nor a character device (as `/dev/null`), or neither it nor its directory can be written to.
+    /// `name` is neither a regular file nor a character device (as `/dev/null`), or neither it nor
+    /// its directory can be written to.
     pub fn create(name: &str) -> io::Result<Self> {
         may_be_written(name)?;
         let path = without_links(Path::new(name));
@@ -89,12 +94,16 @@ impl NewFile {
         };
         if !old.is_file() {
             // The kernel sets no limit to what a device takes.
-            let to = BufWriter::with_capacity(BUFFER, Limited { file: OpenOptions::new().write(true).open(&path)?, room: libc::RLIM_INFINITY });
+            let to = BufWriter::with_capacity(
+                BUFFER,
+                Limited { file: OpenOptions::new().write(true).open(&path)?, room: libc::RLIM_INFINITY },
+            );
             return Ok(Self { to: Some(to), beside: None, path });
         }
         match create_beside(&path, old.mode() & 0o777) {
             Ok((file, beside)) => {
-                // The umask may have taken something from the mode; not every file system has modes.
+                // The umask may have taken something from the mode; not every file system has
+                // modes.
                 let _ = file.set_permissions(Permissions::from_mode(old.mode() & 0o777));
                 Ok(Self { to: Some(limited(file)), beside: Some(beside), path })
             }
@@ -119,7 +128,8 @@ impl NewFile {
     /// Puts the file in its place.
     ///
     /// # Errors
-    /// What was written did not all reach the disk, or the directory does not let the file be put there. Then the old one stays.
+    /// What was written did not all reach the disk, or the directory does not let the file be put
+    /// there. Then the old one stays.
     pub fn complete(mut self) -> io::Result<()> {
         if let Some(to) = self.to.take() {
             close(to.into_inner()?.file)?;
@@ -127,7 +137,8 @@ impl NewFile {
         if let Some(beside) = &self.beside {
             match fs::rename(beside, &self.path) {
                 Ok(()) => self.beside = None,
-                // A file that cannot be replaced and may be written to: another user's in a sticky directory, or one that is mounted by itself.
+                // A file that cannot be replaced and may be written to: another user's in a sticky
+                // directory, or one that is mounted by itself.
                 Err(why) => fs::copy(beside, &self.path).map(drop).map_err(|_| why)?,
             }
         }
@@ -171,7 +182,8 @@ fn close(file: File) -> io::Result<()> {
     if unsafe { libc::close(file.into_raw_fd()) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// A new file in the directory of `path`. `create_new` skips names that exist: processes in two containers may have the same number.
+/// A new file in the directory of `path`. `create_new` skips names that exist: processes in two
+/// containers may have the same number.
 fn create_beside(path: &Path, mode: u32) -> io::Result<(File, PathBuf)> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut number = 0;
@@ -185,7 +197,8 @@ fn create_beside(path: &Path, mode: u32) -> io::Result<(File, PathBuf)> {
     }
 }
 
-/// Refuses writes beyond `RLIMIT_FSIZE`. Otherwise the kernel would send SIGXFSZ, which ends the program.
+/// Refuses writes beyond `RLIMIT_FSIZE`. Otherwise the kernel would send SIGXFSZ, which ends the
+/// program.
 struct Limited {
     file: File,
     room: u64,
@@ -237,7 +250,10 @@ mod tests {
     }
 
     fn names(at: &str) -> Vec<String> {
-        let mut names: Vec<_> = fs::read_dir(at).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = fs::read_dir(at)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -253,20 +269,32 @@ mod tests {
         new.flush().unwrap();
         assert_eq!(fs::read_to_string(&name).unwrap(), "old");
         new.complete().unwrap();
-        assert_eq!((fs::read_to_string(&name).unwrap().as_str(), names(&at)), ("new", vec!["trace".to_owned()]));
+        assert_eq!(
+            (fs::read_to_string(&name).unwrap().as_str(), names(&at)),
+            ("new", vec!["trace".to_owned()])
+        );
         assert_eq!(fs::metadata(&name).unwrap().mode() & 0o777, 0o640);
         let mut given_up = NewFile::create(&name).unwrap();
         given_up.write_all(b"half").unwrap();
         drop(given_up);
-        assert_eq!((fs::read_to_string(&name).unwrap().as_str(), names(&at)), ("new", vec!["trace".to_owned()]));
+        assert_eq!(
+            (fs::read_to_string(&name).unwrap().as_str(), names(&at)),
+            ("new", vec!["trace".to_owned()])
+        );
         symlink("trace", format!("{at}/link")).unwrap();
         let mut new = NewFile::create(&format!("{at}/link")).unwrap();
         new.write_all(b"by link").unwrap();
         new.complete().unwrap();
-        assert!(fs::read_to_string(&name).unwrap() == "by link" && fs::symlink_metadata(format!("{at}/link")).unwrap().is_symlink());
+        assert!(
+            fs::read_to_string(&name).unwrap() == "by link"
+                && fs::symlink_metadata(format!("{at}/link")).unwrap().is_symlink()
+        );
         symlink("made", format!("{at}/leads-nowhere")).unwrap();
         NewFile::write_whole(&format!("{at}/leads-nowhere"), b"made").unwrap();
-        assert!(fs::read_to_string(format!("{at}/made")).unwrap() == "made" && fs::symlink_metadata(format!("{at}/leads-nowhere")).unwrap().is_symlink());
+        assert!(
+            fs::read_to_string(format!("{at}/made")).unwrap() == "made"
+                && fs::symlink_metadata(format!("{at}/leads-nowhere")).unwrap().is_symlink()
+        );
         fs::set_permissions(&name, Permissions::from_mode(0o600)).unwrap();
         let new = NewFile::create(&name).unwrap();
         assert_eq!(fs::metadata(new.beside.as_ref().unwrap()).unwrap().mode() & 0o777, 0o600);
@@ -287,7 +315,8 @@ mod tests {
         assert!(may_be_written(&name).is_err() && may_be_written(&format!("{at}/none")).is_ok());
         let mut null = NewFile::create("/dev/null").unwrap();
         null.write_all(b"gone").and_then(|()| null.complete()).unwrap();
-        let full = NewFile::create("/dev/full").and_then(|mut full| full.write_all(b"no room").and_then(|()| full.complete()));
+        let full = NewFile::create("/dev/full")
+            .and_then(|mut full| full.write_all(b"no room").and_then(|()| full.complete()));
         assert!(full.is_err_and(|why| why.kind() == io::ErrorKind::StorageFull));
         says(read_up_to("/proc/self/status", 6).unwrap_err(), "longer than 6 bytes");
         fs::write(format!("{at}/long"), "1234567").unwrap();

@@ -1,12 +1,14 @@
 //! What a program's `sched_yield` means where OpenMP threads share a worker.
 //!
-//! Code that waits for another OpenMP thread in a loop around `sched_yield` (OpenBLAS does) would otherwise yield to other
-//! kernel threads only, while the thread it waits for stands behind it in the same worker. The exported symbol is in
-//! `abi::sched_yield`; nothing of the runtime itself comes here, it gives up its core by [`ult::park::give_core`].
+//! Code that waits for another OpenMP thread in a loop around `sched_yield` (OpenBLAS does) would
+//! otherwise yield to other kernel threads only, while the thread it waits for stands behind it in
+//! the same worker. The exported symbol is in `abi::sched_yield`; nothing of the runtime itself
+//! comes here, it gives up its core by [`ult::park::give_core`].
 
 use super::thread::Thread;
 
-/// Calls in a row that do nothing after one that found nobody who could run: doubled each time, up to this.
+/// Calls in a row that do nothing after one that found nobody who could run: doubled each time, up
+/// to this.
 const MOST_IN_VAIN: u32 = 31;
 
 /// Yields of a thread that found nobody.
@@ -18,8 +20,8 @@ pub struct InVain {
     pause: u32,
 }
 
-/// Lets another OpenMP thread of the calling worker run, if there is one: at a switch point of the runtime that waits for
-/// nothing. The caller holds nothing of the runtime.
+/// Lets another OpenMP thread of the calling worker run, if there is one: at a switch point of the
+/// runtime that waits for nothing. The caller holds nothing of the runtime.
 #[inline]
 pub fn let_others_run() {
     if ult::sched::has_others_here() {
@@ -28,10 +30,12 @@ pub fn let_others_run() {
     }
 }
 
-/// As [`let_others_run`], for `taskyield`, which programs may call often; `thread` is the running one.
+/// As [`let_others_run`], for `taskyield`, which programs may call often; `thread` is the running
+/// one.
 ///
-/// Threads that are here may all wait for something; to ask them costs ten times what `taskyield` does otherwise. So after a call in vain
-/// some more do nothing: at most 31, a tenth of a microsecond in a loop that waits.
+/// Threads that are here may all wait for something; to ask them costs ten times what `taskyield`
+/// does otherwise. So after a call in vain some more do nothing: at most 31, a tenth of a
+/// microsecond in a loop that waits.
 #[inline]
 pub fn let_others_run_now_and_then(thread: &Thread) {
     if may_let_others_run(thread) {
@@ -45,8 +49,8 @@ pub fn let_others_run_now_and_then(thread: &Thread) {
     }
 }
 
-/// Is there anybody here for whom `thread` might make way? Those at a barrier of its team wait for `thread`, and while the team has no
-/// tasks there is nothing else they could do.
+/// Is there anybody here for whom `thread` might make way? Those at a barrier of its team wait for
+/// `thread`, and while the team has no tasks there is nothing else they could do.
 #[inline]
 fn may_let_others_run(thread: &Thread) -> bool {
     let team = thread.team();
@@ -67,11 +71,13 @@ fn let_one_run(thread: &Thread) {
     in_vain.left = in_vain.pause;
 }
 
-/// Lets another OpenMP thread of the calling worker run, if the call is one that may. False: the caller asks the kernel.
+/// Lets another OpenMP thread of the calling worker run, if the call is one that may. False: the
+/// caller asks the kernel.
 ///
-/// A call may switch when it comes from a ULT that runs the program's code, and `return_address`, the address behind the
-/// call, lies in an object that contains OpenMP regions: never from inside an allocator, MPI or the C++ library, which may
-/// hold a lock or know the kernel thread. It goes to a started thread of another identity, never to a new task.
+/// A call may switch when it comes from a ULT that runs the program's code, and `return_address`,
+/// the address behind the call, lies in an object that contains OpenMP regions: never from inside
+/// an allocator, MPI or the C++ library, which may hold a lock or know the kernel thread. It goes
+/// to a started thread of another identity, never to a new task.
 ///
 /// Any thread, registered or not; keeps `errno`.
 #[inline]
@@ -82,7 +88,8 @@ pub fn yield_thread(return_address: usize) -> bool {
     if !ult::stall::yields_for(return_address) && !ult::sched::insists(return_address) {
         return false;
     }
-    // SAFETY: the caller is program code that asked to yield: it is outside the runtime and the C library.
+    // SAFETY: the caller is program code that asked to yield: it is outside the runtime and the C
+    // library.
     let went = unsafe { ult::sched::yield_from_program() };
     if went {
         super::stats::count_yield();

@@ -1,7 +1,7 @@
 //! What callers can ask for: messages, transfers, collective operations, looks, the end.
 //!
-//! Each operation is brought to the engine and taken up by whoever is inside the gate. What may not live here: waiting for the
-//! engine, except in `wait` and `finish`.
+//! Each operation is brought to the engine and taken up by whoever is inside the gate. What may not
+//! live here: waiting for the engine, except in `wait` and `finish`.
 
 use super::{Answer, Bridge, DEAD, HANDLERS, INLINE, MOST_TRANSFERS, count, lock};
 use crate::engine::{Engine, Order};
@@ -17,9 +17,17 @@ impl Bridge {
     ///
     /// # Safety
     /// The blocks' memory stays readable and unchanged until they are done.
-    pub unsafe fn send(&self, to: u32, handler: u32, pieces: &[&[u8]], blocks: &[Block], flags: u32) -> Answer {
+    pub unsafe fn send(
+        &self,
+        to: u32,
+        handler: u32,
+        pieces: &[&[u8]],
+        blocks: &[Block],
+        flags: u32,
+    ) -> Answer {
         self.check(to)?;
-        let number = u16::try_from(handler).ok().filter(|n| usize::from(*n) < HANDLERS).ok_or(code::ARGUMENT)?;
+        let number =
+            u16::try_from(handler).ok().filter(|n| usize::from(*n) < HANDLERS).ok_or(code::ARGUMENT)?;
         if blocks.len() > MOST_BLOCKS {
             return Err(code::TOO_LARGE);
         }
@@ -41,7 +49,8 @@ impl Bridge {
         if full || flags & crate::table::MORE == 0 { self.hurry() } else { Ok(()) }
     }
 
-    /// Sends a message past the outbox if nobody is inside the gate and nothing waits there; by way of the outbox, if something does. `None`: the caller leaves it there, and asks.
+    /// Sends a message past the outbox if nobody is inside the gate and nothing waits there; by way
+    /// of the outbox, if something does. `None`: the caller leaves it there, and asks.
     fn send_at_once(&self, to: u32, frame: &Frame<'_>) -> Option<Answer> {
         if Self::in_callback() || !self.gate.try_enter() {
             return None;
@@ -61,7 +70,8 @@ impl Bridge {
         let mut announced = Vec::with_capacity(blocks.len());
         for block in blocks {
             let done = Done { call: block.done, context: block.context };
-            let Ok(ticket) = self.begin(to, Way::Out, block.from.cast_mut().cast(), block.bytes, 0, done) else {
+            let Ok(ticket) = self.begin(to, Way::Out, block.from.cast_mut().cast(), block.bytes, 0, done)
+            else {
                 self.give_up(&announced);
                 return Err(code::BUSY);
             };
@@ -77,10 +87,19 @@ impl Bridge {
     }
 
     /// A ticket for a new transfer, counted as begun.
-    fn begin(&self, peer: u32, way: Way, local: *mut u8, bytes: u64, remote: u64, done: Done) -> Result<u32, i32> {
+    fn begin(
+        &self,
+        peer: u32,
+        way: Way,
+        local: *mut u8,
+        bytes: u64,
+        remote: u64,
+        done: Done,
+    ) -> Result<u32, i32> {
         let mut slots = lock(&self.slots);
         let transfer = Transfer { peer, way, local, bytes, remote, done, left: 0, verdict: None };
-        let ticket = if slots.count() < MOST_TRANSFERS || Self::in_callback() { slots.take(transfer) } else { None };
+        let ticket =
+            if slots.count() < MOST_TRANSFERS || Self::in_callback() { slots.take(transfer) } else { None };
         drop(slots);
         match ticket {
             Some(_) => count(&self.counts.begun, 1),
@@ -101,16 +120,28 @@ impl Bridge {
     /// Writes memory of another rank; see the header.
     ///
     /// # Safety
-    /// `bytes` at `from` stay readable and unchanged until `done`, and `bytes` at `address` of rank `to` may be written.
+    /// `bytes` at `from` stay readable and unchanged until `done`, and `bytes` at `address` of rank
+    /// `to` may be written.
     pub unsafe fn put(&self, to: u32, from: *const u8, address: u64, bytes: u64, done: Done) -> Answer {
         self.check(to)?;
         let inline = bytes <= INLINE;
         let way = if inline { Way::OutInline } else { Way::Out };
         let ticket = self.begin(to, way, from.cast_mut(), bytes, address, done)?;
         let announced = [Announced { bytes, ticket }];
-        // SAFETY: the caller promises that the bytes are readable. An empty slice may have any pointer but null.
-        let data = if inline && bytes > 0 { unsafe { core::slice::from_raw_parts(from, bytes as usize) } } else { &[] };
-        let frame = Frame { verb: Verb::Put, number: u16::from(inline), word: address, blocks: &announced, pieces: &[data] };
+        // SAFETY: the caller promises that the bytes are readable. An empty slice may have any
+        // pointer but null.
+        let data = if inline && bytes > 0 {
+            unsafe { core::slice::from_raw_parts(from, bytes as usize) }
+        } else {
+            &[]
+        };
+        let frame = Frame {
+            verb: Verb::Put,
+            number: u16::from(inline),
+            word: address,
+            blocks: &announced,
+            pieces: &[data],
+        };
         if let Err(busy) = self.push(to, &frame, Self::in_callback(), None) {
             self.give_up(&announced);
             return Err(busy);
@@ -126,7 +157,8 @@ impl Bridge {
     /// Reads memory of another rank; see the header.
     ///
     /// # Safety
-    /// `bytes` at `into` may be written, by this bridge alone, until `done`; `bytes` at `address` of rank `from` are readable.
+    /// `bytes` at `into` may be written, by this bridge alone, until `done`; `bytes` at `address`
+    /// of rank `from` are readable.
     pub unsafe fn get(&self, from: u32, into: *mut u8, address: u64, bytes: u64, done: Done) -> Answer {
         self.check(from)?;
         let ticket = self.begin(from, Way::In, into, bytes, address, done)?;
@@ -137,7 +169,8 @@ impl Bridge {
     /// Copies from or to memory of another rank, now; see the header.
     ///
     /// # Safety
-    /// `bytes` at `here` are the caller's, to read or (unless it `writes`) to write; nobody else uses those at `there`, memory of `rank`.
+    /// `bytes` at `here` are the caller's, to read or (unless it `writes`) to write; nobody else
+    /// uses those at `there`, memory of `rank`.
     pub unsafe fn copy(&self, rank: u32, here: *mut u8, there: u64, bytes: u64, writes: bool) -> Answer {
         self.check(rank)?;
         // SAFETY: as the caller says.
@@ -178,7 +211,12 @@ impl Bridge {
     }
 
     /// Begins a collective operation.
-    pub fn collective(&self, operation: Operation, idle: Option<(IdleFn, *mut c_void)>, done: Done) -> Answer {
+    pub fn collective(
+        &self,
+        operation: Operation,
+        idle: Option<(IdleFn, *mut c_void)>,
+        done: Done,
+    ) -> Answer {
         self.check(0)?;
         self.order(Order::collective(operation, idle, done));
         self.hurry()
@@ -221,7 +259,8 @@ impl Bridge {
         }
     }
 
-    /// Waits until nothing is under way anywhere, and takes the bridge down. Collective. Not in a callback.
+    /// Waits until nothing is under way anywhere, and takes the bridge down. Collective. Not in a
+    /// callback.
     pub fn finish(&self) -> Answer {
         // ORDERING: Relaxed; no other call is under way (the header's rule).
         if self.state.load(Relaxed) == DEAD || Self::in_callback() {

@@ -1,14 +1,16 @@
 //! Large blocks: straight from the sender's memory into the receiver's.
 //!
-//! The rank that begins a transfer numbers it (its *ticket*). A block (or put) goes out at once, with the ticket as tag, while
-//! its announcement travels in a packet; at most `flights` transfers are under way to one rank, so that MPI keeps at most as many
-//! small ones for a receiver that has not asked for them yet. A get posts its reception first and then asks.
-//! The receiver of a block says `Ended` when it has it. A refused block is still received, piece by piece into a
+//! The rank that begins a transfer numbers it (its *ticket*). A block (or put) goes out at once,
+//! with the ticket as tag, while its announcement travels in a packet; at most `flights` transfers
+//! are under way to one rank, so that MPI keeps at most as many small ones for a receiver that has
+//! not asked for them yet. A get posts its reception first and then asks. The receiver of a block
+//! says `Ended` when it has it. A refused block is still received, piece by piece into a
 //! buffer of its own, because MPI has no way to turn it away.
 //! Small puts and gets travel inside packets.
 //!
-//! Rejected: waiting for the receiver's word before a block is sent (half a round trip more for each, and MPI does the same again
-//! for large messages); a copy into packets for middle sizes (twice the memory traffic).
+//! Rejected: waiting for the receiver's word before a block is sent (half a round trip more for
+//! each, and MPI does the same again for large messages); a copy into packets for middle sizes
+//! (twice the memory traffic).
 
 use super::collective::own;
 use super::{Broken, Engine, Token};
@@ -81,14 +83,17 @@ impl Engine {
         for index in 0..pieces {
             let (start, length) = self.piece(bytes, index);
             let token = Token::Transfer(ticket).pack();
-            // SAFETY: the caller of put, get or send has promised that this memory is valid until `done`, which is called after
-            // every piece has completed; the piece lies inside it.
+            // SAFETY: the caller of put, get or send has promised that this memory is valid until
+            // `done`, which is called after every piece has completed; the piece lies inside it.
             unsafe {
                 let at = local.add(start);
                 match way {
-                    Way::In => self.fabric.receive(Lane::Blocks, Some(peer), tag(ticket, true), at, length, token)?,
+                    Way::In => {
+                        self.fabric.receive(Lane::Blocks, Some(peer), tag(ticket, true), at, length, token)?
+                    }
                     _ if self.fabric.send(Lane::Blocks, peer, tag(ticket, false), at, length, token)? => {
-                        // Done at once; it still counts as a completion, so that callbacks keep to the look.
+                        // Done at once; it still counts as a completion, so that callbacks keep to
+                        // the look.
                         self.late.push_back(Token::Transfer(ticket));
                     }
                     _ => {}
@@ -97,7 +102,11 @@ impl Engine {
         }
         if way == Way::In {
             let blocks = [Announced { bytes, ticket }];
-            own(bridge, peer, &Frame { verb: Verb::Get, number: 0, word: remote, blocks: &blocks, pieces: &[] });
+            own(
+                bridge,
+                peer,
+                &Frame { verb: Verb::Get, number: 0, word: remote, blocks: &blocks, pieces: &[] },
+            );
         } else {
             count(&bridge.counts.block_bytes, bytes);
         }
@@ -107,7 +116,9 @@ impl Engine {
     /// A piece of a transfer begun here has completed.
     pub(super) fn transferred(&mut self, bridge: &Bridge, ticket: u32) -> Result<(), Broken> {
         let mut slots = lock(&bridge.slots);
-        let Some(transfer) = slots.get(ticket) else { return Err(Broken("a transfer completes twice".into())) };
+        let Some(transfer) = slots.get(ticket) else {
+            return Err(Broken("a transfer completes twice".into()));
+        };
         transfer.left -= 1;
         if transfer.left == 0 && transfer.way == Way::In && transfer.verdict.is_none() {
             transfer.verdict = Some(code::OK);
@@ -130,11 +141,14 @@ impl Engine {
         self.finish(bridge, ticket)
     }
 
-    /// Ends a transfer if nothing is left of it, tells the caller, and starts the next with that rank.
+    /// Ends a transfer if nothing is left of it, tells the caller, and starts the next with that
+    /// rank.
     fn finish(&mut self, bridge: &Bridge, ticket: u32) -> Result<(), Broken> {
         let mut slots = lock(&bridge.slots);
         let verdict = slots.get(ticket).filter(|t| t.left == 0).and_then(|t| t.verdict);
-        let (Some(status), Some(Transfer { peer, done, way, .. })) = (verdict, verdict.and_then(|_| slots.remove(ticket))) else {
+        let (Some(status), Some(Transfer { peer, done, way, .. })) =
+            (verdict, verdict.and_then(|_| slots.remove(ticket)))
+        else {
             return Ok(());
         };
         drop(slots);
@@ -157,7 +171,12 @@ impl Engine {
     }
 
     /// Receives a block, or drains one that nobody wants.
-    pub(super) fn accept(&mut self, arrival: Arrival, into: Option<*mut u8>, done: Done) -> Result<(), Broken> {
+    pub(super) fn accept(
+        &mut self,
+        arrival: Arrival,
+        into: Option<*mut u8>,
+        done: Done,
+    ) -> Result<(), Broken> {
         let left = self.pieces(arrival.bytes);
         let Some(into) = into else {
             let size = self.piece(arrival.bytes, 0).1;
@@ -169,11 +188,19 @@ impl Engine {
         for index in 0..left {
             let (start, length) = self.piece(arrival.bytes, index);
             let token = Token::Incoming(at).pack();
-            // SAFETY: the caller of `accept` has promised that the block fits at `into` and nobody else touches it until `done`;
-            // or `allow` has agreed to a put there. The piece lies inside it.
+            // SAFETY: the caller of `accept` has promised that the block fits at `into` and nobody
+            // else touches it until `done`; or `allow` has agreed to a put there. The piece lies
+            // inside it.
             unsafe {
                 let to = into.add(start);
-                self.fabric.receive(Lane::Blocks, Some(arrival.source), tag(arrival.ticket, false), to, length, token)?;
+                self.fabric.receive(
+                    Lane::Blocks,
+                    Some(arrival.source),
+                    tag(arrival.ticket, false),
+                    to,
+                    length,
+                    token,
+                )?;
             }
         }
         Ok(())
@@ -182,17 +209,30 @@ impl Engine {
     /// Receives the next piece of a block that nobody wants.
     fn drain(&mut self, at: u32) -> Result<(), Broken> {
         let chunk = self.settings.chunk;
-        let Some(Incoming { arrival, drain: Some((buffer, next)), .. }) = self.incoming.get(at) else { return Ok(()) };
+        let Some(Incoming { arrival, drain: Some((buffer, next)), .. }) = self.incoming.get(at) else {
+            return Ok(());
+        };
         let length = (arrival.bytes - *next * chunk).min(chunk) as usize;
         *next += 1;
         let (source, ticket, into) = (arrival.source, arrival.ticket, buffer.as_mut_ptr());
         // SAFETY: the buffer has the size of the largest piece, and the piece before has completed.
-        unsafe { self.fabric.receive(Lane::Blocks, Some(source), tag(ticket, false), into, length, Token::Incoming(at).pack()) }
+        unsafe {
+            self.fabric.receive(
+                Lane::Blocks,
+                Some(source),
+                tag(ticket, false),
+                into,
+                length,
+                Token::Incoming(at).pack(),
+            )
+        }
     }
 
     /// A piece of a block has come in.
     pub(super) fn received_piece(&mut self, bridge: &Bridge, at: u32) -> Result<(), Broken> {
-        let Some(incoming) = self.incoming.get(at) else { return Err(Broken("a block completes twice".into())) };
+        let Some(incoming) = self.incoming.get(at) else {
+            return Err(Broken("a block completes twice".into()));
+        };
         incoming.left -= 1;
         if incoming.left > 0 {
             return if incoming.drain.is_some() { self.drain(at) } else { Ok(()) };
@@ -216,8 +256,9 @@ impl Engine {
             return self.accept(arrival, into, Done::NOBODY);
         }
         if allowed {
-            // SAFETY: the caller of `put` answers for the address, and `allow` has agreed. The payload lies in a packet, which the
-            // address cannot name. For an empty payload any address will do.
+            // SAFETY: the caller of `put` answers for the address, and `allow` has agreed. The
+            // payload lies in a packet, which the address cannot name. For an empty payload any
+            // address will do.
             unsafe { (frame.word as *mut u8).copy_from(frame.payload.as_ptr(), frame.payload.len()) };
         }
         own(bridge, source, &Frame::plain(Verb::Ended, u16::from(!allowed), u64::from(block.ticket)));
@@ -236,15 +277,25 @@ impl Engine {
         let from = frame.word as *const u8;
         if block.bytes <= INLINE {
             // SAFETY: the caller of `get` answers for the address, and `allow` has agreed.
-            let data = if block.bytes == 0 { &[] } else { unsafe { core::slice::from_raw_parts(from, block.bytes as usize) } };
-            own(bridge, source, &Frame { verb: Verb::Got, number: 0, word: ticket, blocks: &[], pieces: &[data] });
+            let data = if block.bytes == 0 {
+                &[]
+            } else {
+                unsafe { core::slice::from_raw_parts(from, block.bytes as usize) }
+            };
+            own(
+                bridge,
+                source,
+                &Frame { verb: Verb::Got, number: 0, word: ticket, blocks: &[], pieces: &[data] },
+            );
             return Ok(());
         }
         for index in 0..self.pieces(block.bytes) {
             let (start, length) = self.piece(block.bytes, index);
             let tag = tag(block.ticket, true);
             // SAFETY: as above; the caller keeps the memory as it is until its get is done.
-            let done = unsafe { self.fabric.send(Lane::Blocks, source, tag, from.add(start), length, Token::Served.pack())? };
+            let done = unsafe {
+                self.fabric.send(Lane::Blocks, source, tag, from.add(start), length, Token::Served.pack())?
+            };
             self.serving += u32::from(!done);
         }
         Ok(())
@@ -254,9 +305,11 @@ impl Engine {
     pub(super) fn got(&mut self, bridge: &Bridge, source: u32, frame: &Received<'_>) -> Result<(), Broken> {
         let ticket = frame.word as u32;
         let mut slots = lock(&bridge.slots);
-        let fits = |t: &&mut Transfer| t.peer == source && t.way == Way::In && t.bytes == frame.payload.len() as u64;
+        let fits =
+            |t: &&mut Transfer| t.peer == source && t.way == Way::In && t.bytes == frame.payload.len() as u64;
         let transfer = slots.get(ticket).filter(fits).ok_or_else(|| unknown(source))?;
-        // SAFETY: the caller of `get` has promised that this many bytes may be written until `done`.
+        // SAFETY: the caller of `get` has promised that this many bytes may be written until
+        // `done`.
         unsafe { transfer.local.copy_from(frame.payload.as_ptr(), frame.payload.len()) };
         transfer.verdict = Some(code::OK);
         drop(slots);
@@ -267,5 +320,7 @@ impl Engine {
 /// Asks the user whether another rank may touch this memory.
 fn allows(bridge: &Bridge, rank: u32, address: u64, bytes: u64, write: bool) -> bool {
     // SAFETY: the function and its argument come from the configuration.
-    bridge.config.allow.is_none_or(|allow| unsafe { allow(bridge.config.context, rank, address, bytes, i32::from(write)) != 0 })
+    bridge.config.allow.is_none_or(|allow| unsafe {
+        allow(bridge.config.context, rank, address, bytes, i32::from(write)) != 0
+    })
 }

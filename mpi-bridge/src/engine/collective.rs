@@ -34,17 +34,19 @@ impl Engine {
         self.pending.push_back(pending);
     }
 
-    /// Lets waves rise as long as this rank is ready for them. A rank alone passes one wave per look, so that
-    /// a quiescence that is not reached does not keep the look from ending.
+    /// Lets waves rise as long as this rank is ready for them. A rank alone passes one wave per
+    /// look, so that a quiescence that is not reached does not keep the look from ending.
     pub(super) fn collectives(&mut self, bridge: &Bridge) -> Result<(), Broken> {
         let ready = self.waves.wants().is_some() && self.pending.front().is_some_and(Pending::is_ready);
         if !ready {
             return Ok(());
         }
         let c = &bridge.counts;
-        // ORDERING: Relaxed; a wave needs each counter to be no older than the wave itself. What this rank's idle threads did before
-        // is ordered by `idle`; what is sent meanwhile makes the sums of the next wave differ.
-        let (sent, handled) = (c.sent() + c.begun.load(Relaxed), c.handled.load(Relaxed) + c.ended.load(Relaxed));
+        // ORDERING: Relaxed; a wave needs each counter to be no older than the wave itself. What
+        // this rank's idle threads did before is ordered by `idle`; what is sent meanwhile makes
+        // the sums of the next wave differ.
+        let (sent, handled) =
+            (c.sent() + c.begun.load(Relaxed), c.handled.load(Relaxed) + c.ended.load(Relaxed));
         match self.waves.ready(sent, handled) {
             Some(Step::Up(parent, sums)) => rise(bridge, parent, sums),
             Some(Step::Down(ends)) => self.verdict(bridge, ends)?,
@@ -63,7 +65,10 @@ impl Engine {
             own(bridge, child, &Frame::plain(Verb::Down, u16::from(ends), 0));
         }
         if self.waves.down(ends).is_some() {
-            let pending = self.pending.pop_front().ok_or_else(|| Broken("an operation ends that was not begun".into()))?;
+            let pending = self
+                .pending
+                .pop_front()
+                .ok_or_else(|| Broken("an operation ends that was not begun".into()))?;
             pending.done.tell(code::OK);
         }
         Ok(())

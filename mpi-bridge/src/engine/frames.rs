@@ -28,7 +28,10 @@ impl Engine {
 
 fn message(bridge: &Bridge, source: u32, frame: &Received<'_>) {
     let Some(handler) = bridge.handler(frame.number) else {
-        let why = format!("a message from rank {source} is for handler {}, which this rank does not have", frame.number);
+        let why = format!(
+            "a message from rank {source} is for handler {}, which this rank does not have",
+            frame.number
+        );
         bridge.fail(code::PROTOCOL, &why);
         return;
     };
@@ -42,7 +45,8 @@ fn message(bridge: &Bridge, source: u32, frame: &Received<'_>) {
         block_count: blocks.len() as u32,
         source,
     };
-    // SAFETY: the handler was registered with its context; the message and what it points to outlive the call.
+    // SAFETY: the handler was registered with its context; the message and what it points to
+    // outlive the call.
     unsafe { (handler.call)(handler.context, &raw const message) };
     count_inside(&bridge.counts.handled, 1);
 }

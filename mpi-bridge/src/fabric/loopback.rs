@@ -1,8 +1,10 @@
-//! Several ranks in one process, without MPI, for tests: messages are late, and receptions complete in any order.
+//! Several ranks in one process, without MPI, for tests: messages are late, and receptions complete
+//! in any order.
 //!
-//! Like MPI it keeps the order of messages of one pair, lane and tag while matching, and promises nothing about the order in which
-//! completions are reported. A block is read from the sender's memory only when it is matched, as in a rendezvous.
-//! Delays are counted in looks (calls of `poll` by any rank) and drawn from a seed.
+//! Like MPI it keeps the order of messages of one pair, lane and tag while matching, and promises
+//! nothing about the order in which completions are reported. A block is read from the sender's
+//! memory only when it is matched, as in a rendezvous. Delays are counted in looks (calls of `poll`
+//! by any rank) and drawn from a seed.
 
 use super::{Broken, Completion, Fabric, Lane, Outcome};
 use std::collections::{HashMap, VecDeque};
@@ -15,7 +17,8 @@ pub struct Behaviour {
     pub most_delay: u64,
     /// Whether completions of one look are shuffled.
     pub shuffle: bool,
-    /// About half of the messages up to this size are copied at once, and their sending is done then.
+    /// About half of the messages up to this size are copied at once, and their sending is done
+    /// then.
     pub most_eager: usize,
     /// Where the random numbers start.
     pub seed: u64,
@@ -33,8 +36,8 @@ struct Mail {
     copy: Option<Box<[u8]>>,
 }
 
-// SAFETY: the pointer is only read while the sender's operation is under way, which keeps the memory alive and unchanged
-// (contract of `Fabric::send`); which thread reads it does not matter.
+// SAFETY: the pointer is only read while the sender's operation is under way, which keeps the
+// memory alive and unchanged (contract of `Fabric::send`); which thread reads it does not matter.
 unsafe impl Send for Mail {}
 
 struct Net {
@@ -63,7 +66,8 @@ impl Net {
         (0..sources.1).find_map(|i| {
             let key = (sources.0 + (start + i) % sources.1, to, wanted.lane);
             let queue = self.mail.get(&key)?;
-            // Mail of one tag may not overtake: only the first of the tag counts, and only when it is due.
+            // Mail of one tag may not overtake: only the first of the tag counts, and only when it
+            // is due.
             let at = queue.iter().position(|m| m.tag == wanted.tag)?;
             (queue[at].due <= looks).then_some((key, at))
         })
@@ -90,8 +94,8 @@ struct Posted {
     token: u64,
 }
 
-// SAFETY: the pointer is only used by the endpoint that owns it, until the operation completes (contract of
-// `Fabric::receive`).
+// SAFETY: the pointer is only used by the endpoint that owns it, until the operation completes
+// (contract of `Fabric::receive`).
 unsafe impl Send for Posted {}
 
 /// One rank.
@@ -114,7 +118,8 @@ pub fn world(ranks: u32, behaviour: Behaviour) -> Vec<Endpoint> {
         expected: vec![0; ranks as usize],
     };
     let world = Arc::new(World { net: Mutex::new(net), all: Barrier::new(ranks as usize) });
-    let end = |rank| Endpoint { world: world.clone(), rank, ranks, posted: Vec::new(), cancelled: Vec::new() };
+    let end =
+        |rank| Endpoint { world: world.clone(), rank, ranks, posted: Vec::new(), cancelled: Vec::new() };
     (0..ranks).map(end).collect()
 }
 
@@ -131,15 +136,32 @@ impl Fabric for Endpoint {
         self.world.net().behaviour.most_tag
     }
 
-    unsafe fn send(&mut self, lane: Lane, to: u32, tag: u32, from: *const u8, length: usize, token: u64) -> Result<bool, Broken> {
+    unsafe fn send(
+        &mut self,
+        lane: Lane,
+        to: u32,
+        tag: u32,
+        from: *const u8,
+        length: usize,
+        token: u64,
+    ) -> Result<bool, Broken> {
         let mut net = self.world.net();
         let most = net.behaviour.most_delay + 1;
         let due = net.looks + net.draw(most);
         let eager = length <= net.behaviour.most_eager && net.draw(2) == 0;
-        // SAFETY: the caller promises that the bytes are readable; an empty slice may have any pointer but null.
-        let copy: Option<Box<[u8]>> = (eager && length > 0).then(|| unsafe { core::slice::from_raw_parts(from, length) }.into());
+        // SAFETY: the caller promises that the bytes are readable; an empty slice may have any
+        // pointer but null.
+        let copy: Option<Box<[u8]>> =
+            (eager && length > 0).then(|| unsafe { core::slice::from_raw_parts(from, length) }.into());
         let (from, done) = copy.as_ref().map_or((from, false), |c| (<[u8]>::as_ptr(c), true));
-        net.mail.entry((self.rank, to, lane)).or_default().push_back(Mail { tag, from, length, token, due, copy });
+        net.mail.entry((self.rank, to, lane)).or_default().push_back(Mail {
+            tag,
+            from,
+            length,
+            token,
+            due,
+            copy,
+        });
         Ok(done)
     }
 
@@ -168,14 +190,22 @@ impl Fabric for Endpoint {
                 waiting.push(posted);
                 continue;
             };
-            let mail = net.mail.get_mut(&key).and_then(|q| q.remove(at)).ok_or_else(|| Broken("mail vanished".into()))?;
+            let mail = net
+                .mail
+                .get_mut(&key)
+                .and_then(|q| q.remove(at))
+                .ok_or_else(|| Broken("mail vanished".into()))?;
             if mail.length > posted.length {
-                return Err(Broken(format!("{} bytes arrive where {} are expected", mail.length, posted.length)));
+                return Err(Broken(format!(
+                    "{} bytes arrive where {} are expected",
+                    mail.length, posted.length
+                )));
             }
-            // SAFETY: both operations are under way (or the bytes are the mail's own), so both sides' memory is valid for their
-            // lengths; a rank does not receive into what it sends.
+            // SAFETY: both operations are under way (or the bytes are the mail's own), so both
+            // sides' memory is valid for their lengths; a rank does not receive into what it sends.
             unsafe { posted.into.copy_from_nonoverlapping(mail.from, mail.length) };
-            let done = |token| Completion { token, source: key.0, length: mail.length, outcome: Outcome::Done };
+            let done =
+                |token| Completion { token, source: key.0, length: mail.length, outcome: Outcome::Done };
             if mail.copy.is_none() {
                 net.sent[key.0 as usize].push(done(mail.token));
             }
@@ -195,7 +225,8 @@ impl Fabric for Endpoint {
         let (gone, stay) = self.posted.drain(..).partition(|p| p.token == token);
         self.posted = stay;
         let gone: Vec<Posted> = gone;
-        let ended = |p: Posted| Completion { token: p.token, source: 0, length: 0, outcome: Outcome::Cancelled };
+        let ended =
+            |p: Posted| Completion { token: p.token, source: 0, length: 0, outcome: Outcome::Cancelled };
         self.cancelled.extend(gone.into_iter().map(ended));
         Ok(())
     }

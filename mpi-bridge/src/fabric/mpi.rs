@@ -1,6 +1,7 @@
 //! MPI, through the calls that `shim/mpi.c` makes.
 //!
-//! The shim is compiled with an MPI's own `mpi.h`; what it hands over is plain C, so that this file knows no MPI type.
+//! The shim is compiled with an MPI's own `mpi.h`; what it hands over is plain C, so that this file
+//! knows no MPI type.
 
 use super::{Broken, Completion, Fabric, Lane, Outcome};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -92,9 +93,19 @@ impl Fabric for Mpi {
         (unsafe { (self.calls.most_tag)() }) as u32
     }
 
-    unsafe fn send(&mut self, lane: Lane, to: u32, tag: u32, from: *const u8, length: usize, token: u64) -> Result<bool, Broken> {
+    unsafe fn send(
+        &mut self,
+        lane: Lane,
+        to: u32,
+        tag: u32,
+        from: *const u8,
+        length: usize,
+        token: u64,
+    ) -> Result<bool, Broken> {
         // SAFETY: the engine's promise about the memory; one thread at a time (`&mut`).
-        let sent = unsafe { (self.calls.send)(lane as c_int, to as c_int, tag as c_int, from.cast(), length as u64, token) };
+        let sent = unsafe {
+            (self.calls.send)(lane as c_int, to as c_int, tag as c_int, from.cast(), length as u64, token)
+        };
         self.calls.check(sent).map(|done| done == 1)
     }
 
@@ -109,7 +120,9 @@ impl Fabric for Mpi {
     ) -> Result<(), Broken> {
         let source = source.map_or(-1, |s| s as c_int);
         // SAFETY: the engine's promise about the memory; one thread at a time (`&mut`).
-        let begun = unsafe { (self.calls.receive)(lane as c_int, source, tag as c_int, into.cast(), length as u64, token) };
+        let begun = unsafe {
+            (self.calls.receive)(lane as c_int, source, tag as c_int, into.cast(), length as u64, token)
+        };
         self.calls.check(begun).map(|_| ())
     }
 

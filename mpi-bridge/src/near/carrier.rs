@@ -1,8 +1,10 @@
-//! The carrier that takes packets between ranks of one machine through shared memory, and leaves all else to another one.
+//! The carrier that takes packets between ranks of one machine through shared memory, and leaves
+//! all else to another one.
 //!
-//! Packets are numbered, so that it does not matter which way each of them comes ([`crate::pair`]). One that finds no room in its ring goes the other way,
-//! and is counted in the receiver's inbox: while all ranks are on this machine, nothing is under way that the other carrier has to tell of and no such packet
-//! is missing, its looks are spared, all but one in [`SELDOM`].
+//! Packets are numbered, so that it does not matter which way each of them comes ([`crate::pair`]).
+//! One that finds no room in its ring goes the other way, and is counted in the receiver's inbox:
+//! while all ranks are on this machine, nothing is under way that the other carrier has to tell of
+//! and no such packet is missing, its looks are spared, all but one in [`SELDOM`].
 
 use crate::fabric::{Broken, Completion, Fabric, Lane, Outcome};
 use crate::packet::{PREFIX, Packet};
@@ -40,13 +42,26 @@ impl<F: Fabric> Near<F> {
             places[neighbour.rank as usize] = Some(place);
         }
         let has_far = places.contains(&None);
-        Self { other, inbox, places, has_far, under_way: 0, packets: Vec::new(), came_elsewhere: 0, looks: 0, ending: false }
+        Self {
+            other,
+            inbox,
+            places,
+            has_far,
+            under_way: 0,
+            packets: Vec::new(),
+            came_elsewhere: 0,
+            looks: 0,
+            ending: false,
+        }
     }
 
     /// Must the other carrier be looked at?
     fn is_due(&mut self) -> bool {
         self.looks = self.looks.wrapping_add(1);
-        let expects = self.has_far || self.ending || self.under_way > 0 || self.inbox.sent_elsewhere() != self.came_elsewhere;
+        let expects = self.has_far
+            || self.ending
+            || self.under_way > 0
+            || self.inbox.sent_elsewhere() != self.came_elsewhere;
         expects || self.looks.is_multiple_of(SELDOM)
     }
 
@@ -76,7 +91,15 @@ impl<F: Fabric> Fabric for Near<F> {
         self.other.most_tag()
     }
 
-    unsafe fn send(&mut self, lane: Lane, to: u32, tag: u32, from: *const u8, length: usize, token: u64) -> Result<bool, Broken> {
+    unsafe fn send(
+        &mut self,
+        lane: Lane,
+        to: u32,
+        tag: u32,
+        from: *const u8,
+        length: usize,
+        token: u64,
+    ) -> Result<bool, Broken> {
         let place = self.places[to as usize].filter(|_| lane == Lane::Packets);
         let neighbour = place.map(|place| &mut self.inbox.neighbours[place as usize]);
         if let Some(neighbour) = neighbour {
@@ -125,13 +148,20 @@ impl<F: Fabric> Fabric for Near<F> {
         Ok(())
     }
 
-    fn arrivals(&mut self, room: &mut dyn FnMut() -> Packet, into: &mut Vec<(u32, Packet)>) -> Result<(), Broken> {
+    fn arrivals(
+        &mut self,
+        room: &mut dyn FnMut() -> Packet,
+        into: &mut Vec<(u32, Packet)>,
+    ) -> Result<(), Broken> {
         for neighbour in &mut self.inbox.neighbours {
             for _ in 0..MOST {
                 let Some(length) = neighbour.receiver.waiting() else { break };
                 let mut packet = room();
                 if length > neighbour.receiver.most().min(packet.capacity() - PREFIX.len()) {
-                    return Err(Broken(format!("{length} bytes in shared memory from rank {} are more than a packet", neighbour.rank)));
+                    return Err(Broken(format!(
+                        "{length} bytes in shared memory from rank {} are more than a packet",
+                        neighbour.rank
+                    )));
                 }
                 packet.set_length(PREFIX.len() + length);
                 // SAFETY: the packet holds as many.

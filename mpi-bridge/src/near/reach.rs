@@ -1,12 +1,16 @@
-//! Memory of other ranks of this machine, copied from and to by the thread that wants it (`process_vm_readv`, `process_vm_writev`).
+//! Memory of other ranks of this machine, copied from and to by the thread that wants it
+//! (`process_vm_readv`, `process_vm_writev`).
 //!
-//! One copy, without a message and without the other rank: 64 KiB in 7 us where a transfer through MPI takes 25 to 60. The system may forbid it (`ptrace_scope`
-//! of Yama, a filter of a container), so each rank tries it on a number that every rank has; where that fails, and for addresses that the other rank does not have,
-//! callers use messages, which say what is wrong.
+//! One copy, without a message and without the other rank: 64 KiB in 7 us where a transfer through
+//! MPI takes 25 to 60. The system may forbid it (`ptrace_scope` of Yama, a filter of a container),
+//! so each rank tries it on a number that every rank has; where that fails, and for addresses that
+//! the other rank does not have, callers use messages, which say what is wrong.
 //!
-//! A rank that ends takes all others along within moments, so that the number of its process is not another's by then.
+//! A rank that ends takes all others along within moments, so that the number of its process is not
+//! another's by then.
 //!
-//! Rejected: asking to be reachable (`PR_SET_PTRACER`) where the system does not allow it by itself: that is the user's decision.
+//! Rejected: asking to be reachable (`PR_SET_PTRACER`) where the system does not allow it by
+//! itself: that is the user's decision.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -44,8 +48,9 @@ impl Reach {
         self.0[rank as usize] = (is_read && found == program).then_some(process);
     }
 
-    /// Copies `bytes` bytes from `there`, memory of `rank`, to `here`, or with `writes` the other way. `false`: it cannot be reached, or not all of it; then
-    /// some bytes may have been copied.
+    /// Copies `bytes` bytes from `there`, memory of `rank`, to `here`, or with `writes` the other
+    /// way. `false`: it cannot be reached, or not all of it; then some bytes may have been
+    /// copied.
     ///
     /// # Safety
     /// The bytes here are the caller's, to read or to write, and nobody else uses those there.
@@ -65,8 +70,12 @@ unsafe fn copy(process: libc::pid_t, here: *mut u8, there: u64, bytes: u64, writ
     let mut done = 0;
     while done < bytes {
         let size = (bytes - done).min(MOST) as usize;
-        let local = libc::iovec { iov_base: here.wrapping_add(done as usize).cast::<c_void>(), iov_len: size };
-        let remote = libc::iovec { iov_base: core::ptr::with_exposed_provenance_mut((there + done) as usize), iov_len: size };
+        let local =
+            libc::iovec { iov_base: here.wrapping_add(done as usize).cast::<c_void>(), iov_len: size };
+        let remote = libc::iovec {
+            iov_base: core::ptr::with_exposed_provenance_mut((there + done) as usize),
+            iov_len: size,
+        };
         let call = if writes { libc::process_vm_writev } else { libc::process_vm_readv };
         // SAFETY: one element each; the memory here is the caller's.
         let copied = unsafe { call(process, &raw const local, 1, &raw const remote, 1, 0) };
@@ -97,7 +106,10 @@ mod tests {
             assert!(reach.copy(1, here.as_mut_ptr(), address, 3000, false));
             assert!(reach.copy(1, here[..].as_mut_ptr(), address + 3000, 2000, true));
             assert!(!reach.copy(1, here.as_mut_ptr(), 8, 100, false), "nobody has this address");
-            assert!(!reach.copy(0, here.as_mut_ptr(), address, 100, false) && !reach.copy(7, here.as_mut_ptr(), address, 1, true));
+            assert!(
+                !reach.copy(0, here.as_mut_ptr(), address, 100, false)
+                    && !reach.copy(7, here.as_mut_ptr(), address, 1, true)
+            );
             assert!(reach.copy(1, here.as_mut_ptr(), address, 0, false));
         }
         assert!(here[..3000] == [2; 3000] && here[3000..] == [1; 2000] && there == [2; 5000]);

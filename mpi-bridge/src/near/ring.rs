@@ -1,14 +1,17 @@
 //! A ring of cells in which one thread leaves messages for another: one sender, one receiver.
 //!
-//! A message takes cells in a row, round the end of the ring if need be. The word of the first cell says that it is there: the lap, so that what an earlier
-//! lap has left there is never taken for it, and the length. Bytes lie beside the words, never in their place. The receiver says how many cells it has
-//! taken; the sender looks there only when the ring seems full. So a message of one cell moves one cache line.
+//! A message takes cells in a row, round the end of the ring if need be. The word of the first cell
+//! says that it is there: the lap, so that what an earlier lap has left there is never taken for
+//! it, and the length. Bytes lie beside the words, never in their place. The receiver says how many
+//! cells it has taken; the sender looks there only when the ring seems full. So a message of one
+//! cell moves one cache line.
 //!
-//! Invariant **sole**: a cell's bytes belong to the sender from when the receiver has counted it as taken until the first word of its message is
-//! stored, and to the receiver from then on. `tests/loom_near.rs` explores it.
+//! Invariant **sole**: a cell's bytes belong to the sender from when the receiver has counted it as
+//! taken until the first word of its message is stored, and to the receiver from then on.
+//! `tests/loom_near.rs` explores it.
 //!
-//! Rejected: a message as one run of bytes behind its length (what lies in the middle of it could be taken for a length in the next lap, unless the word
-//! behind each message is cleared).
+//! Rejected: a message as one run of bytes behind its length (what lies in the middle of it could
+//! be taken for a length in the next lap, unless the word behind each message is cleared).
 
 use crate::sync::{AtomicU64, Ordering, UnsafeCell};
 use core::ptr;
@@ -119,14 +122,15 @@ impl Sender {
         }
         let count = cells_for(bytes.len()) as u64;
         if self.end.next + count > self.limit {
-            // ORDERING: Acquire, pairs with the Release in `take`: the receiver has read what was in the cells.
+            // ORDERING: Acquire, pairs with the Release in `take`: the receiver has read what was
+            // in the cells.
             self.limit = self.end.taken().load(Ordering::Acquire) + self.end.cells();
             if self.end.next + count > self.limit {
                 return false;
             }
         }
-        // The first cell comes last: between its bytes and its word nothing has to come from elsewhere, so that whoever looks does not get the line
-        // in between.
+        // The first cell comes last: between its bytes and its word nothing has to come from
+        // elsewhere, so that whoever looks does not get the line in between.
         for (at, part) in bytes.chunks(ROOM).enumerate().rev() {
             // SAFETY: "sole": below the limit, and its message is not there yet.
             self.end.cell(self.end.next + at as u64).bytes.with_mut(|to| unsafe { put(to, part) });
@@ -168,7 +172,8 @@ impl Receiver {
         (found >> 32 == self.end.word(0) >> 32).then_some(found as u32 as usize)
     }
 
-    /// Takes the message that waits, whose length the caller has from [`Receiver::waiting`] and has found to be no more than a sender could leave.
+    /// Takes the message that waits, whose length the caller has from [`Receiver::waiting`] and has
+    /// found to be no more than a sender could leave.
     ///
     /// # Safety
     /// `length` bytes at `into` may be written.
@@ -271,7 +276,10 @@ mod tests {
                 }
                 std::thread::yield_now();
             };
-            assert!(message.len() == (i % 301) as usize && message.iter().all(|&b| b == i as u8), "message {i}");
+            assert!(
+                message.len() == (i % 301) as usize && message.iter().all(|&b| b == i as u8),
+                "message {i}"
+            );
         }
         thread.join().expect("sender");
     }

@@ -1,12 +1,16 @@
-//! The inboxes of the ranks of one machine: segments of POSIX shared memory, and how ranks find each other's.
+//! The inboxes of the ranks of one machine: segments of POSIX shared memory, and how ranks find
+//! each other's.
 //!
-//! [`join`] is collective and goes in steps, each of which ends with a reduction over all ranks: (1) every rank makes a segment under a name that only
-//! this program's ranks know; (2) each looks which ranks' segments it can open, which are those of its machine, and gives its own segment its size and the
-//! list's hash; (3) each maps the others' and compares the hashes. If a step fails anywhere, everybody goes without: MPI carries everything. The names are
-//! gone when it returns, the memory goes with the processes. What may not live here: what is in a ring ([`super::ring`]).
+//! [`join`] is collective and goes in steps, each of which ends with a reduction over all ranks:
+//! (1) every rank makes a segment under a name that only this program's ranks know; (2) each looks
+//! which ranks' segments it can open, which are those of its machine, and gives its own segment its
+//! size and the list's hash; (3) each maps the others' and compares the hashes. If a step fails
+//! anywhere, everybody goes without: MPI carries everything. The names are gone when it returns,
+//! the memory goes with the processes. What may not live here: what is in a ring ([`super::ring`]).
 //!
-//! Memory: 4 KiB and, for each rank of the machine, a ring; all rings of an inbox together have 1 MiB, but each 8 to 64 KiB. It is taken when the segment is
-//! made, so that a full `/dev/shm` is noticed then and not by a signal.
+//! Memory: 4 KiB and, for each rank of the machine, a ring; all rings of an inbox together have 1
+//! MiB, but each 8 to 64 KiB. It is taken when the segment is made, so that a full `/dev/shm` is
+//! noticed then and not by a signal.
 
 use crate::start::hash;
 use crate::sync::{AtomicU32, Ordering};
@@ -33,7 +37,8 @@ struct Head {
     ranks: u64,
     /// How to reach its owner's memory.
     known: Known,
-    /// Packets that ranks of this machine have sent by another carrier because there was no room in the ring.
+    /// Packets that ranks of this machine have sent by another carrier because there was no room in
+    /// the ring.
     elsewhere: AtomicU32,
 }
 
@@ -87,7 +92,8 @@ impl Segment {
     /// The cells and the count of the ring of the sender at `place`.
     fn ring(&self, layout: &Layout, place: usize) -> (*const [Cell], *const Taken) {
         // SAFETY: both lie in the segment, which was made for this layout.
-        let (cells, taken) = unsafe { (self.begin.add(layout.ring(place)), self.begin.add(layout.taken(place))) };
+        let (cells, taken) =
+            unsafe { (self.begin.add(layout.ring(place)), self.begin.add(layout.taken(place))) };
         let count = layout.bytes / size_of::<Cell>();
         (ptr::slice_from_raw_parts(cells.cast().as_ptr(), count), taken.cast().as_ptr())
     }
@@ -107,7 +113,8 @@ pub struct Neighbour {
 impl Neighbour {
     /// A packet goes to it by another way.
     pub fn sent_elsewhere(&self) {
-        // ORDERING: Release, pairs with the Acquire in `Inbox::sent_elsewhere`: the packet has been sent.
+        // ORDERING: Release, pairs with the Acquire in `Inbox::sent_elsewhere`: the packet has been
+        // sent.
         self.there.head().elsewhere.fetch_add(1, Ordering::Release);
     }
 }
@@ -124,7 +131,8 @@ pub struct Inbox {
 impl Inbox {
     /// Packets that neighbours have sent here by another way, modulo 2^32.
     pub fn sent_elsewhere(&self) -> u32 {
-        // ORDERING: Acquire, pairs with the Release in `Neighbour::sent_elsewhere`: whoever sees the number finds the packet by a look at the other way.
+        // ORDERING: Acquire, pairs with the Release in `Neighbour::sent_elsewhere`: whoever sees
+        // the number finds the packet by a look at the other way.
         self.here.head().elsewhere.load(Ordering::Acquire)
     }
 }
@@ -174,11 +182,13 @@ fn draw() -> u64 {
     if unsafe { libc::getrandom(number.as_mut_ptr().cast(), 8, 0) } == 8 {
         return u64::from_ne_bytes(number);
     }
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |t| t.as_nanos() as u64);
+    let now =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |t| t.as_nanos() as u64);
     now ^ u64::from(std::process::id()) << 40
 }
 
-/// The ranks of this machine share memory, if all ranks want to and have some. Collective. See the module's header.
+/// The ranks of this machine share memory, if all ranks want to and have some. Collective. See the
+/// module's header.
 ///
 /// # Errors
 /// The words of MPI.
@@ -203,12 +213,16 @@ pub fn join(ranks: &dyn Ranks, wants: bool) -> Result<Option<Inbox>, String> {
     if !ranks.all(here.is_some())? {
         return Ok(None);
     }
-    let others: Option<Vec<Segment>> = near.iter().map(|&rank| map(&name(program, rank), layout.size(), false)).collect();
+    let others: Option<Vec<Segment>> =
+        near.iter().map(|&rank| map(&name(program, rank), layout.size(), false)).collect();
     let others = others.filter(|others| others.iter().all(|other| other.head().ranks == list));
     if !ranks.all(others.is_some())? {
         return Ok(None);
     }
-    let (Some(here), Some(others), Some(place)) = (here, others, near.iter().position(|&rank| rank == me)) else { return Ok(None) };
+    let (Some(here), Some(others), Some(place)) = (here, others, near.iter().position(|&rank| rank == me))
+    else {
+        return Ok(None);
+    };
     // SAFETY: zeroed memory that stays mapped; `join` is called once in a program's life.
     let mut inbox = unsafe { inbox(layout, place, here, near.into_iter().zip(others)) };
     for neighbour in &inbox.neighbours {
@@ -220,8 +234,14 @@ pub fn join(ranks: &dyn Ranks, wants: bool) -> Result<Option<Inbox>, String> {
 /// The inbox of the rank at `place` of the list.
 ///
 /// # Safety
-/// The segments have this layout, were zeroed, and are not unmapped; this is done once for each place.
-unsafe fn inbox(layout: Layout, place: usize, here: Segment, near: impl Iterator<Item = (u32, Segment)>) -> Inbox {
+/// The segments have this layout, were zeroed, and are not unmapped; this is done once for each
+/// place.
+unsafe fn inbox(
+    layout: Layout,
+    place: usize,
+    here: Segment,
+    near: impl Iterator<Item = (u32, Segment)>,
+) -> Inbox {
     let neighbour = |(at, (rank, there)): (usize, (u32, Segment))| {
         let ((from, taken_here), (to, taken_there)) = (here.ring(&layout, at), there.ring(&layout, place));
         // SAFETY: as the caller says: there is one end of each kind per ring.
@@ -231,11 +251,13 @@ unsafe fn inbox(layout: Layout, place: usize, here: Segment, near: impl Iterator
     Inbox { neighbours: near.enumerate().map(neighbour).collect(), reach: Reach::default(), here }
 }
 
-/// For tests: inboxes of ranks that are all in this process, in the order of the list, with rings of `bytes` each, a power of two from 64 on. The memory is never freed.
+/// For tests: inboxes of ranks that are all in this process, in the order of the list, with rings
+/// of `bytes` each, a power of two from 64 on. The memory is never freed.
 pub fn in_process(ranks: &[u32], bytes: usize) -> Vec<Inbox> {
     let layout = Layout { ranks: ranks.len(), bytes };
     let segment = || {
-        let pages: &'static mut [Page] = Box::leak((0..layout.size().div_ceil(PAGE)).map(|_| Page([0; PAGE])).collect());
+        let pages: &'static mut [Page] =
+            Box::leak((0..layout.size().div_ceil(PAGE)).map(|_| Page([0; PAGE])).collect());
         Segment { begin: NonNull::from(pages).cast() }
     };
     let all: Vec<Segment> = ranks.iter().map(|_| segment()).collect();
@@ -293,12 +315,23 @@ mod tests {
         }
     }
 
-    fn joined<T: Send>(count: u32, fails: Option<usize>, work: impl Fn(u32, Option<Inbox>) -> T + Sync) -> Vec<T> {
-        let (barrier, board) = (Arc::new(Barrier::new(count as usize)), Arc::new(Mutex::new(vec![0; count as usize])));
+    fn joined<T: Send>(
+        count: u32,
+        fails: Option<usize>,
+        work: impl Fn(u32, Option<Inbox>) -> T + Sync,
+    ) -> Vec<T> {
+        let (barrier, board) =
+            (Arc::new(Barrier::new(count as usize)), Arc::new(Mutex::new(vec![0; count as usize])));
         std::thread::scope(|scope| {
             let begin = |me| {
                 let fails = fails.filter(|_| me == 1);
-                let threads = Threads { me, barrier: barrier.clone(), board: board.clone(), fails, asked: core::cell::Cell::new(0) };
+                let threads = Threads {
+                    me,
+                    barrier: barrier.clone(),
+                    board: board.clone(),
+                    fails,
+                    asked: core::cell::Cell::new(0),
+                };
                 let work = &work;
                 scope.spawn(move || work(me, join(&threads, true).expect("ranks")))
             };
@@ -308,7 +341,9 @@ mod tests {
     }
 
     fn names() -> usize {
-        std::fs::read_dir("/dev/shm").map_or(0, |d| d.flatten().filter(|f| f.file_name().to_string_lossy().starts_with("gangway-")).count())
+        std::fs::read_dir("/dev/shm").map_or(0, |d| {
+            d.flatten().filter(|f| f.file_name().to_string_lossy().starts_with("gangway-")).count()
+        })
     }
 
     #[test]
@@ -346,7 +381,10 @@ mod tests {
 
     #[test]
     fn rings_have_a_mebibyte_together() {
-        assert_eq!([1, 2, 16, 17, 64, 100, 1000].map(ring_bytes), [64 << 10, 64 << 10, 64 << 10, 32 << 10, 16 << 10, 8 << 10, 8 << 10]);
+        assert_eq!(
+            [1, 2, 16, 17, 64, 100, 1000].map(ring_bytes),
+            [64 << 10, 64 << 10, 64 << 10, 32 << 10, 16 << 10, 8 << 10, 8 << 10]
+        );
         let layout = Layout { ranks: 64, bytes: ring_bytes(64) };
         assert_eq!((layout.ring(0) % PAGE, layout.size()), (0, PAGE + 2 * PAGE + ALL));
         assert!(layout.taken(64) <= layout.ring(0));

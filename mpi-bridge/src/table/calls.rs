@@ -1,8 +1,6 @@
 //! The functions of the table: each converts its arguments and calls [`Bridge`].
 
-use super::{
-    ABI, Arrival, Block, Config, Counters, Done, DoneFn, HandlerFn, IdleFn, Piece, Table, code,
-};
+use super::{ABI, Arrival, Block, Config, Counters, Done, DoneFn, HandlerFn, IdleFn, Piece, Table, code};
 use crate::bridge::{Answer, Bridge};
 use crate::wave::Operation;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -48,7 +46,12 @@ unsafe extern "C" fn most_bytes(bridge: *const Bridge) -> u64 {
     unsafe { bridge.as_ref() }.map_or(0, |b| b.most_bytes() as u64)
 }
 
-unsafe extern "C" fn handle(bridge: *const Bridge, number: u32, handler: Option<HandlerFn>, context: *mut c_void) -> c_int {
+unsafe extern "C" fn handle(
+    bridge: *const Bridge,
+    number: u32,
+    handler: Option<HandlerFn>,
+    context: *mut c_void,
+) -> c_int {
     // SAFETY: as in `rank`.
     unsafe { on(bridge, |b| b.handle(number, handler.ok_or(code::ARGUMENT)?, context)) }
 }
@@ -71,7 +74,8 @@ unsafe extern "C" fn send(
     const FEW: usize = 4;
     let body = |b: &Bridge| {
         // SAFETY: the header's rule: arrays of the counts given, and pieces that are readable.
-        let (pieces, blocks) = unsafe { (slice(pieces, piece_count as usize)?, slice(blocks, block_count as usize)?) };
+        let (pieces, blocks) =
+            unsafe { (slice(pieces, piece_count as usize)?, slice(blocks, block_count as usize)?) };
         // SAFETY: as above.
         let piece = |p: &Piece| unsafe { slice(p.bytes.cast::<u8>(), p.length as usize) };
         if pieces.len() <= FEW {
@@ -155,7 +159,14 @@ unsafe extern "C" fn get(
     unsafe { on(bridge, body) }
 }
 
-unsafe extern "C" fn copy(bridge: *const Bridge, rank: u32, here: *mut c_void, there: u64, bytes: u64, write: c_int) -> c_int {
+unsafe extern "C" fn copy(
+    bridge: *const Bridge,
+    rank: u32,
+    here: *mut c_void,
+    there: u64,
+    bytes: u64,
+    write: c_int,
+) -> c_int {
     let body = |b: &Bridge| {
         if bytes > 0 && (here.is_null() || there == 0) {
             return Err(code::ARGUMENT);
@@ -183,7 +194,12 @@ unsafe extern "C" fn barrier(bridge: *const Bridge, done: Option<DoneFn>, contex
     unsafe { on(bridge, |b| b.collective(Operation::Barrier, None, Done { call: done, context })) }
 }
 
-unsafe extern "C" fn quiet(bridge: *const Bridge, idle: Option<IdleFn>, context: *mut c_void, done: Option<DoneFn>) -> c_int {
+unsafe extern "C" fn quiet(
+    bridge: *const Bridge,
+    idle: Option<IdleFn>,
+    context: *mut c_void,
+    done: Option<DoneFn>,
+) -> c_int {
     let idle = idle.map(|f| (f, context));
     // SAFETY: as in `rank`.
     unsafe { on(bridge, |b| b.collective(Operation::Quiet, idle, Done { call: done, context })) }
@@ -203,7 +219,8 @@ unsafe extern "C" fn finalize(bridge: *const Bridge) -> c_int {
     // SAFETY: as in `rank`.
     let outcome = unsafe { on(bridge, Bridge::finish) };
     if outcome == code::OK {
-        // SAFETY: `init` leaked the box; its thread has ended, and the header says that no call is under way.
+        // SAFETY: `init` leaked the box; its thread has ended, and the header says that no call is
+        // under way.
         drop(unsafe { Box::from_raw(bridge.cast_mut()) });
     }
     outcome
@@ -288,6 +305,9 @@ pub fn table_of(implementation: &'static CStr) -> Table {
 }
 
 /// The whole table.
-pub fn finish_table(implementation: &'static CStr, init: unsafe extern "C" fn(*const Config, *mut *const Bridge) -> c_int) -> Table {
+pub fn finish_table(
+    implementation: &'static CStr,
+    init: unsafe extern "C" fn(*const Config, *mut *const Bridge) -> c_int,
+) -> Table {
     Table { init: Some(init), ..table_of(implementation) }
 }

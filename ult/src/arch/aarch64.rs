@@ -9,10 +9,11 @@
 //!      +48   x25 x26      +112  d10 d11      +176  the frame of whoever called `switch`
 //! ```
 //!
-//! AAPCS64 makes x19 to x28, x29 (frame pointer), x30 (where to continue), the stack pointer and the *low halves* of
-//! v8 to v15 callee-saved; x18 is the platform register and never touched; SVE and SME state is caller-saved or
-//! per call (PSTATE.ZA is off at every call). FPCR belongs to the OpenMP thread and not to a stack: [`FpWords`]. FPSR, the
-//! sticky flags, is not saved: the ABI gives it no owner.
+//! AAPCS64 makes x19 to x28, x29 (frame pointer), x30 (where to continue), the stack pointer and
+//! the *low halves* of v8 to v15 callee-saved; x18 is the platform register and never touched; SVE
+//! and SME state is caller-saved or per call (PSTATE.ZA is off at every call). FPCR belongs to the
+//! OpenMP thread and not to a stack: [`FpWords`]. FPSR, the sticky flags, is not saved: the ABI
+//! gives it no owner.
 use super::ThreadBlock;
 use core::arch::{asm, global_asm, naked_asm};
 
@@ -21,14 +22,15 @@ const FRAME: usize = 160;
 
 /// Leaves the current stack, with its resumption point in `*save`, and continues at `to`.
 ///
-/// Returns when somebody switches to the value that was stored in `*save`, with the `arg` that they passed; possibly
-/// on another kernel thread. Callee-saved registers are those of before the call; FPCR stays as it is at
-/// the switch.
+/// Returns when somebody switches to the value that was stored in `*save`, with the `arg` that they
+/// passed; possibly on another kernel thread. Callee-saved registers are those of before the call;
+/// FPCR stays as it is at the switch.
 ///
 /// # Safety
-/// `to` is a resumption point that [`prepare`] returned or `switch` stored, its stack is mapped, and nobody has
-/// continued or will continue at it otherwise. `save` is writable and outlives the store. The caller is prepared to run
-/// on another kernel thread afterwards if the scheduler moves stacks.
+/// `to` is a resumption point that [`prepare`] returned or `switch` stored, its stack is mapped,
+/// and nobody has continued or will continue at it otherwise. `save` is writable and outlives the
+/// store. The caller is prepared to run on another kernel thread afterwards if the scheduler moves
+/// stacks.
 #[unsafe(naked)]
 pub unsafe extern "C" fn switch(save: *mut *mut u8, to: *mut u8, arg: usize) -> usize {
     naked_asm!(
@@ -102,17 +104,20 @@ pub unsafe extern "C" fn switch(save: *mut *mut u8, to: *mut u8, arg: usize) -> 
         ".cfi_restore v13",
         ".cfi_restore v14",
         ".cfi_restore v15",
-        // Not `ret`, which would take the return predictor's word for our own caller. x17 is the register from which
-        // an indirect jump may enter code that is protected by branch target identification.
+        // Not `ret`, which would take the return predictor's word for our own caller. x17 is the
+        // register from which an indirect jump may enter code that is protected by branch target
+        // identification.
         "mov x17, x30",
         "br x17",
         ".cfi_endproc",
     )
 }
 
-/// Where a fresh stack continues first: x19 holds the entry function, x0 the argument of the switch.
+/// Where a fresh stack continues first: x19 holds the entry function, x0 the argument of the
+/// switch.
 ///
-/// The undefined return address ends unwinding and backtraces here. The `bti j` is a no-operation on older processors.
+/// The undefined return address ends unwinding and backtraces here. The `bti j` is a no-operation
+/// on older processors.
 #[unsafe(naked)]
 unsafe extern "C" fn base() -> ! {
     naked_asm!(
@@ -127,7 +132,8 @@ unsafe extern "C" fn base() -> ! {
     )
 }
 
-/// Lays the first frame on a fresh stack, so that the first [`switch`] to the result calls `entry(arg)`.
+/// Lays the first frame on a fresh stack, so that the first [`switch`] to the result calls
+/// `entry(arg)`.
 ///
 /// Backtraces and unwinding end below the entry.
 ///
@@ -135,8 +141,8 @@ unsafe extern "C" fn base() -> ! {
 /// The 256 bytes below `top` are writable and nobody else uses them; `entry` never returns.
 pub unsafe fn prepare(top: *mut u8, entry: unsafe extern "C" fn(usize) -> !) -> *mut u8 {
     let aligned = top.map_addr(|a| a & !15);
-    // SAFETY: the caller gives 256 bytes; at most 15 go to alignment and 160 + 16 to the frame and the zero words
-    // above it. All words are 8-byte aligned because `aligned` is.
+    // SAFETY: the caller gives 256 bytes; at most 15 go to alignment and 160 + 16 to the frame and
+    // the zero words above it. All words are 8-byte aligned because `aligned` is.
     unsafe {
         // A frame record of zeros above the frame ends the chain of frame pointers.
         let end = aligned.sub(16);
@@ -165,11 +171,12 @@ pub fn fp_state() -> FpState {
     FpState { fpcr }
 }
 
-/// Sets this thread's floating-point control word; the sticky flags (FPSR) stay as they are. Writes only if it differs.
+/// Sets this thread's floating-point control word; the sticky flags (FPSR) stay as they are. Writes
+/// only if it differs.
 ///
 /// # Safety
-/// Compiled Rust code assumes the default word: between this call and the return to code that expects `state` no
-/// Rust floating-point arithmetic takes place.
+/// Compiled Rust code assumes the default word: between this call and the return to code that
+/// expects `state` no Rust floating-point arithmetic takes place.
 pub unsafe fn set_fp_state(state: FpState) {
     if fp_state() != state {
         // SAFETY: `state` was read from the same register; the caller answers for what it means.
@@ -201,10 +208,12 @@ pub unsafe fn store_fp_words(words: *mut FpWords) {
     unsafe { words.write(FpWords { fpcr }) };
 }
 
-/// Loads this kernel thread's floating-point word. Writing FPCR may drain the pipeline, so only if it differs.
+/// Loads this kernel thread's floating-point word. Writing FPCR may drain the pipeline, so only if
+/// it differs.
 ///
 /// # Safety
-/// `words` is readable, and its word comes from [`store_fp_words`] or is the initial one. What [`set_fp_state`] asks for.
+/// `words` is readable, and its word comes from [`store_fp_words`] or is the initial one. What
+/// [`set_fp_state`] asks for.
 #[inline(always)]
 pub unsafe fn load_fp_words(words: *const FpWords) {
     // SAFETY: as the caller says.
@@ -226,13 +235,13 @@ global_asm!(
 
 /// This kernel thread's own block. Four instructions.
 ///
-/// Ask again after everything that may switch: the block belongs to the kernel thread, not to the stack. The compiler
-/// cannot merge two calls, because the assembly is volatile.
+/// Ask again after everything that may switch: the block belongs to the kernel thread, not to the
+/// stack. The compiler cannot merge two calls, because the assembly is volatile.
 #[inline(always)]
 pub fn thread_block() -> *const ThreadBlock {
     let block: *const ThreadBlock;
-    // SAFETY: reads the thread pointer and one entry of the global offset table. Not `pure`, so that it is evaluated
-    // anew at each call.
+    // SAFETY: reads the thread pointer and one entry of the global offset table. Not `pure`, so
+    // that it is evaluated anew at each call.
     unsafe {
         asm!(
             "adrp {0}, :gottprel:ult_thread_block",
@@ -251,16 +260,18 @@ pub fn thread_block() -> *const ThreadBlock {
 #[inline(always)]
 pub fn thread_pointer() -> usize {
     let pointer: usize;
-    // SAFETY: reads a register that user code may read. Not `pure`: the pointer may change between calls.
+    // SAFETY: reads a register that user code may read. Not `pure`: the pointer may change between
+    // calls.
     unsafe { asm!("mrs {}, tpidr_el0", out(reg) pointer, options(nostack, preserves_flags, readonly)) };
     pointer
 }
 
-/// Sets the thread pointer. Not used: nobody has tried borrowed identities on this processor yet (`ult::identity`).
+/// Sets the thread pointer. Not used: nobody has tried borrowed identities on this processor yet
+/// (`ult::identity`).
 ///
 /// # Safety
-/// `pointer` is the thread pointer of a thread whose block stays mapped and is used by nobody else at the same time; the
-/// caller keeps no address of thread-local storage across the call.
+/// `pointer` is the thread pointer of a thread whose block stays mapped and is used by nobody else
+/// at the same time; the caller keeps no address of thread-local storage across the call.
 #[inline(always)]
 pub unsafe fn set_thread_pointer(pointer: usize) {
     // SAFETY: as the caller says.
@@ -275,8 +286,8 @@ pub unsafe fn set_thread_pointer_by_system_call(_: usize) -> bool {
     false
 }
 
-/// A system call past the C library: no thread-local storage is read or written, `errno` included. Returns what the kernel
-/// returned, an error as a negative number.
+/// A system call past the C library: no thread-local storage is read or written, `errno` included.
+/// Returns what the kernel returned, an error as a negative number.
 ///
 /// # Safety
 /// As for the system call.
@@ -337,7 +348,8 @@ pub fn key_rights() -> u32 {
 /// As above.
 pub fn set_key_rights(_: u32) {}
 
-/// A clock that runs at a steady rate, in nanoseconds; it may move in larger steps. For differences on one processor.
+/// A clock that runs at a steady rate, in nanoseconds; it may move in larger steps. For differences
+/// on one processor.
 #[inline(always)]
 pub fn ticks() -> u64 {
     let (count, frequency): (u64, u64);
@@ -354,7 +366,8 @@ pub fn pause() {
     core::hint::spin_loop();
 }
 
-/// The line at `address` is about to be written: the processor fetches it, from whoever has it, while it does something else. Any address.
+/// The line at `address` is about to be written: the processor fetches it, from whoever has it,
+/// while it does something else. Any address.
 #[inline(always)]
 pub fn fetch_to_write(address: *const ()) {
     // SAFETY: changes nothing but what is in the cache.

@@ -1,10 +1,12 @@
 //! Large blocks: tables, mostly, of which few are alive at a time.
 //!
-//! Sizes are rounded up to powers of two. Of each a few freed blocks are kept, for everybody: a thread that makes tasks now need not be the one that does
-//! the next time, and the C library would keep such a block in the arena of each. Beyond those few, blocks of [`MAPPED`] bytes and more are the kernel's
-//! again, smaller ones the global allocator's.
+//! Sizes are rounded up to powers of two. Of each a few freed blocks are kept, for everybody: a
+//! thread that makes tasks now need not be the one that does the next time, and the C library would
+//! keep such a block in the arena of each. Beyond those few, blocks of [`MAPPED`] bytes and more
+//! are the kernel's again, smaller ones the global allocator's.
 //!
-//! What may not live here: blocks that come by the thousand. Whoever finds somebody else at the few that are kept does without them.
+//! What may not live here: blocks that come by the thousand. Whoever finds somebody else at the few
+//! that are kept does without them.
 
 use core::alloc::Layout;
 use core::ptr::{self, NonNull};
@@ -17,7 +19,8 @@ use crate::pool::ForkMutex;
 pub(super) const MAPPED: usize = 64 << 10;
 /// Blocks of more bytes than this are not kept.
 const MOST_KEPT: usize = 256 << 10;
-/// Freed blocks of one size that are kept, at most; less of large ones, which have [`MOST_KEPT`] bytes together.
+/// Freed blocks of one size that are kept, at most; less of large ones, which have [`MOST_KEPT`]
+/// bytes together.
 const KEPT: usize = 8;
 const SIZES: usize = MOST_KEPT.trailing_zeros() as usize + 1;
 
@@ -65,7 +68,8 @@ pub(super) unsafe fn release(block: NonNull<u8>, size: usize) {
     }
     if layout.size() >= MAPPED {
         // SAFETY: `allocate` made the mapping with this size.
-        // A process with as many mappings as it may have cannot make a hole: then the pages go, and the addresses stay.
+        // A process with as many mappings as it may have cannot make a hole: then the pages go, and
+        // the addresses stay.
         unsafe {
             if libc::munmap(block.as_ptr().cast(), layout.size()) != 0 {
                 libc::madvise(block.as_ptr().cast(), layout.size(), libc::MADV_DONTNEED);

@@ -4,17 +4,22 @@
 //!   64 KiB, aligned so:  | header | block | block | ...        | fresh: never handed out |
 //! ```
 //!
-//! * *Live* blocks of a slab are those that are not in it: in use, in a magazine, in the depot. A slab without any is anybody's, of any size.
+//! * *Live* blocks of a slab are those that are not in it: in use, in a magazine, in the depot. A
+//!   slab without any is anybody's, of any size.
 //! * Which slab a block belongs to its address says.
-//! * A class keeps those of its slabs that have blocks to give in a list. The one that had none until now comes first, so that the fullest give, and
-//!   the emptiest have time to become empty.
-//! * Of slabs that nobody uses [`WARM`] stay as they are; the pages of further ones go back to the kernel. Addresses stay ours: a hole in the middle of a
-//!   mapping would be a mapping more, of which a process may have 65,530.
+//! * A class keeps those of its slabs that have blocks to give in a list. The one that had none
+//!   until now comes first, so that the fullest give, and the emptiest have time to become empty.
+//! * Of slabs that nobody uses [`WARM`] stay as they are; the pages of further ones go back to the
+//!   kernel. Addresses stay ours: a hole in the middle of a mapping would be a mapping more, of
+//!   which a process may have 65,530.
 //!
-//! What may not live here: who has free blocks ([`super`]). All of it is done under the lock of a class, once for many blocks.
+//! What may not live here: who has free blocks ([`super`]). All of it is done under the lock of a
+//! class, once for many blocks.
 //!
-//! Tried and rejected: aligned blocks of the C library, one by one. A freed one is a hole that its next aligned request, which needs some bytes more, does not fit into, and each arena has its own: ten
-//! bursts of 100,000 tasks, of 70 MiB each, left 210 MiB behind with two threads, and up to 370 with four.
+//! Tried and rejected: aligned blocks of the C library, one by one. A freed one is a hole that its
+//! next aligned request, which needs some bytes more, does not fit into, and each arena has its
+//! own: ten bursts of 100,000 tasks, of 70 MiB each, left 210 MiB behind with two threads, and up
+//! to 370 with four.
 
 use core::ptr::{self, NonNull};
 
@@ -43,7 +48,8 @@ struct Slab {
     /// Bytes of a block.
     size: usize,
     live: u32,
-    /// [`generation`] of the process that made it: in the child of a fork its parent's slabs may be half changed, and are left alone.
+    /// [`generation`] of the process that made it: in the child of a fork its parent's slabs may be
+    /// half changed, and are left alone.
     generation: u32,
 }
 
@@ -62,13 +68,15 @@ impl Slab {
 /// The slabs of one class that have blocks to give.
 pub(super) struct Slabs(*mut Slab);
 
-// SAFETY: the list belongs to whoever has it; its slabs are reached from it and, under the same lock, from blocks.
+// SAFETY: the list belongs to whoever has it; its slabs are reached from it and, under the same
+// lock, from blocks.
 unsafe impl Send for Slabs {}
 
 impl Slabs {
     pub(super) const EMPTY: Self = Self(ptr::null_mut());
 
-    /// Adds up to `most` blocks of `size` bytes to the magazine: what one slab has. None at all if there is no memory.
+    /// Adds up to `most` blocks of `size` bytes to the magazine: what one slab has. None at all if
+    /// there is no memory.
     pub(super) fn fill(&mut self, magazine: &mut Magazine, size: usize, most: u32) {
         let Some(mut slab) = NonNull::new(self.0).or_else(|| self.add(size)) else { return };
         // SAFETY: a slab of the list, which is ours.
@@ -109,7 +117,8 @@ impl Slabs {
     /// As for [`Slabs::empty`].
     unsafe fn give_back(&mut self, mut block: NonNull<Free>) {
         let slab = block.as_ptr().cast::<u8>().map_addr(|address| address & !(SLAB - 1)).cast::<Slab>();
-        // SAFETY: slabs are aligned, and begin with their header. Those that have live blocks are never handed to anybody else.
+        // SAFETY: slabs are aligned, and begin with their header. Those that have live blocks are
+        // never handed to anybody else.
         let header = unsafe { &mut *slab };
         if header.generation != generation() {
             return; // leaked
@@ -221,7 +230,8 @@ impl Spare {
     }
 }
 
-/// A mapping of so many bytes that begins at a multiple of [`SLAB`], at `near` if the kernel agrees.
+/// A mapping of so many bytes that begins at a multiple of [`SLAB`], at `near` if the kernel
+/// agrees.
 fn map_aligned(near: usize, size: usize) -> Option<NonNull<u8>> {
     let base = map_anonymous(near, size)?;
     if base.addr().get().is_multiple_of(SLAB) {
@@ -247,7 +257,9 @@ fn map_aligned(near: usize, size: usize) -> Option<NonNull<u8>> {
 pub(super) fn map_anonymous(near: usize, size: usize) -> Option<NonNull<u8>> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a new mapping; the address is a wish.
-    let base = unsafe { libc::mmap(ptr::without_provenance_mut(near), size, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+    let base = unsafe {
+        libc::mmap(ptr::without_provenance_mut(near), size, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+    };
     if base == libc::MAP_FAILED { None } else { NonNull::new(base.cast()) }
 }
 

@@ -1,13 +1,16 @@
 //! ULTs that nobody waits for: offered to the workers that have nothing else to do.
 //!
-//! What lives here: the list of offers, who may take one, who is woken for one. What may not: when workers look here
-//! ([`crate::sched`]), what such a ULT does.
+//! What lives here: the list of offers, who may take one, who is woken for one. What may not: when
+//! workers look here ([`crate::sched`]), what such a ULT does.
 //!
-//! An offer is taken by a shared worker of the pool that hosts no thread of a region, after it has looked everywhere else. So no gang has a
-//! thread behind such a ULT when it starts; from then on it binds its worker as any thread of its crew's gang would (`docs/protocols/gang.md`).
-//! Nobody may wait for an offer to be taken: it may never be, and whoever made it takes it back ([`withdraw`]).
+//! An offer is taken by a shared worker of the pool that hosts no thread of a region, after it has
+//! looked everywhere else. So no gang has a thread behind such a ULT when it starts; from then on
+//! it binds its worker as any thread of its crew's gang would (`docs/protocols/gang.md`).
+//! Nobody may wait for an offer to be taken: it may never be, and whoever made it takes it back
+//! ([`withdraw`]).
 //!
-//! Rejected: the deque of the worker that makes the offer. That worker takes from it first, at each wait, and would be helped by itself.
+//! Rejected: the deque of the worker that makes the offer. That worker takes from it first, at each
+//! wait, and would be helped by itself.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering, fence};
@@ -26,14 +29,15 @@ struct Offer(NonNull<Seed>);
 unsafe impl Send for Offer {}
 
 static OFFERS: ForkMutex<VecDeque<Offer>> = ForkMutex::new(VecDeque::new());
-/// How many there are; changed under the lock, read without it. On a line of its own: idle workers read it at each look.
+/// How many there are; changed under the lock, read without it. On a line of its own: idle workers
+/// read it at each look.
 static COUNT: Line = Line(AtomicUsize::new(0));
 
 #[repr(align(128))]
 struct Line(AtomicUsize);
 
-/// Offers a ULT, and wakes a sleeping worker that would take it, if there is one. The seed stays as it is until its ULT has ended or the
-/// offer is withdrawn.
+/// Offers a ULT, and wakes a sleeping worker that would take it, if there is one. The seed stays as
+/// it is until its ULT has ended or the offer is withdrawn.
 pub fn offer(seed: &Seed) {
     {
         let _away = crate::sanitize::look_away();
@@ -50,7 +54,8 @@ pub fn offer(seed: &Seed) {
 /// Is there an offer?
 #[inline]
 pub(crate) fn any() -> bool {
-    // ORDERING: Relaxed; only decides whether to look. A worker that is about to sleep has passed its parker's fence.
+    // ORDERING: Relaxed; only decides whether to look. A worker that is about to sleep has passed
+    // its parker's fence.
     COUNT.0.load(Ordering::Relaxed) != 0
 }
 
@@ -72,7 +77,8 @@ pub(crate) fn suits(worker: &Worker) -> bool {
     worker.is_shared() && !worker.is_standing_in()
 }
 
-/// Takes back the offers of crews with this `data` ([`super::Crew::data`]) that nobody has taken, and calls `each` with the `data` of every seed.
+/// Takes back the offers of crews with this `data` ([`super::Crew::data`]) that nobody has taken,
+/// and calls `each` with the `data` of every seed.
 pub fn withdraw(data: *mut (), mut each: impl FnMut(*mut ())) {
     let mut withdrawn = Vec::new();
     {

@@ -1,19 +1,24 @@
 //! A worker's queue of gang ULTs that have not started.
 //!
-//! Several threads take from it, one at a time pushes. A taker looks at the *tag* of the oldest ULT, decides whether it may
-//! have it, and only then commits, with one compare-and-swap. The ULT itself is never touched before that. The protocol and
-//! its proof sketch are in `docs/protocols/gang-deque.md`; the model is `tests/loom_gang_deque.rs`.
+//! Several threads take from it, one at a time pushes. A taker looks at the *tag* of the oldest
+//! ULT, decides whether it may have it, and only then commits, with one compare-and-swap. The ULT
+//! itself is never touched before that. The protocol and its proof sketch are in
+//! `docs/protocols/gang-deque.md`; the model is `tests/loom_gang_deque.rs`.
 //!
-//! What may not live here: who may take what ([`eligible`](crate::gang::eligible), and what teams add to it).
+//! What may not live here: who may take what ([`eligible`](crate::gang::eligible), and what teams
+//! add to it).
 //!
-//! There is one ring per nest level, because only the oldest ULT of a ring can be seen: an outer gang's ULT that may not be
-//! taken here must not hide an inner gang's that may. Levels from [`LEVELS`]` - 1` on share the last ring. There ULTs are still in
-//! the order of their ids, so gangs of one level are still taken in one direction; but a ULT may be hidden behind one of
-//! another of these levels until that one has been taken, and "deepest first" no longer holds among them.
+//! There is one ring per nest level, because only the oldest ULT of a ring can be seen: an outer
+//! gang's ULT that may not be taken here must not hide an inner gang's that may. Levels from
+//! [`LEVELS`]` - 1` on share the last ring. There ULTs are still in the order of their ids, so
+//! gangs of one level are still taken in one direction; but a ULT may be hidden behind one of
+//! another of these levels until that one has been taken, and "deepest first" no longer holds among
+//! them.
 //!
-//! Rejected: a lock (a taker that is descheduled inside would stop all others, and most looks end without taking), one
-//! ring of all levels (see above), the tag in the ULT (a taker would read it while another runs, ends and frees the ULT),
-//! and elements of the ordinary deque (its newest end belongs to one thread for ever; here whoever forks pushes).
+//! Rejected: a lock (a taker that is descheduled inside would stop all others, and most looks end
+//! without taking), one ring of all levels (see above), the tag in the ULT (a taker would read it
+//! while another runs, ends and frees the ULT), and elements of the ordinary deque (its newest end
+//! belongs to one thread for ever; here whoever forks pushes).
 
 mod ring;
 
@@ -28,19 +33,20 @@ pub const LEVELS: usize = 4;
 /// A queue of raw pointers with tags. Elements are neither dropped nor dereferenced.
 ///
 /// *Producer rule*: at any moment at most one thread pushes, and each push happens before the next.
-/// *Window rule*: slots `head..tail` of a ring's current buffer hold elements, and every buffer that a taker may still
-/// read stays allocated until the queue is dropped.
+/// *Window rule*: slots `head..tail` of a ring's current buffer hold elements, and every buffer
+/// that a taker may still read stays allocated until the queue is dropped.
 #[derive(Debug)]
 pub struct GangDeque<T> {
-    // All of it on one pair of lines: forks are rare, and an idle worker that comes by reads the count alone.
+    // All of it on one pair of lines: forks are rare, and an idle worker that comes by reads the
+    // count alone.
     inner: CachePadded<Inner<T>>,
 }
 
 #[derive(Debug)]
 #[repr(C)]
 struct Inner<T> {
-    /// Elements that are here or were taken here and have not ended, as [`GangDeque::count_load`] is told. Beside the count, which is written
-    /// by the same threads at the same moments.
+    /// Elements that are here or were taken here and have not ended, as [`GangDeque::count_load`]
+    /// is told. Beside the count, which is written by the same threads at the same moments.
     load: AtomicU32,
     /// Elements of all rings, counted before they can be seen and until they have been taken.
     count: AtomicUsize,
@@ -61,12 +67,14 @@ impl<T> GangDeque<T> {
         }
     }
 
-    /// Adds the youngest ULT of its level. `group` is the caller's, handed to whoever decides. Allocates when the ring is full.
+    /// Adds the youngest ULT of its level. `group` is the caller's, handed to whoever decides.
+    /// Allocates when the ring is full.
     ///
     /// Ids of one level come in growing order, or takers will not always see the oldest gang.
     ///
     /// # Safety
-    /// One thread at a time (*producer rule*), and the pointee may be handed to any thread that takes here.
+    /// One thread at a time (*producer rule*), and the pointee may be handed to any thread that
+    /// takes here.
     pub unsafe fn push(&self, item: NonNull<T>, tag: GangTag, group: u32) {
         // SAFETY: as the caller says.
         unsafe { self.push_all(core::iter::once(item), tag, group) };
@@ -76,10 +84,16 @@ impl<T> GangDeque<T> {
     ///
     /// # Safety
     /// As [`GangDeque::push`].
-    pub unsafe fn push_all(&self, items: impl ExactSizeIterator<Item = NonNull<T>>, tag: GangTag, group: u32) {
-        // First the count, then the elements: an element that can be seen is counted. (Counting later, just before `tail` is written, would
-        // spare a taker that polls the count a look in vain. loom then no longer finds what the twins without fences do wrong.)
-        // ORDERING: Relaxed; sleepers see it by the fences of the parking protocol, see `len`.
+    pub unsafe fn push_all(
+        &self,
+        items: impl ExactSizeIterator<Item = NonNull<T>>,
+        tag: GangTag,
+        group: u32,
+    ) {
+        // First the count, then the elements: an element that can be seen is counted. (Counting
+        // later, just before `tail` is written, would spare a taker that polls the count a look in
+        // vain. loom then no longer finds what the twins without fences do wrong.) ORDERING:
+        // Relaxed; sleepers see it by the fences of the parking protocol, see `len`.
         self.inner.count.fetch_add(items.len(), Ordering::Relaxed);
         self.ring_of(tag.level).push_all(items, tag, group);
     }
@@ -104,35 +118,37 @@ impl<T> GangDeque<T> {
         self.inner.load.load(Ordering::Relaxed)
     }
 
-    /// Takes the oldest ULT of the deepest level at which `decide` says yes to the oldest one's tag and group. Any thread.
+    /// Takes the oldest ULT of the deepest level at which `decide` says yes to the oldest one's tag
+    /// and group. Any thread.
     ///
-    /// `decide` may be asked about a ULT that another thread takes meanwhile, and again after a lost race, so it only
-    /// decides. `None` means that at each level there was a moment in which the oldest ULT was refused or there was none.
+    /// `decide` may be asked about a ULT that another thread takes meanwhile, and again after a
+    /// lost race, so it only decides. `None` means that at each level there was a moment in
+    /// which the oldest ULT was refused or there was none.
     pub fn take_if(&self, decide: impl Fn(GangTag, u32) -> bool) -> Option<(NonNull<T>, GangTag)> {
         if self.is_empty() {
             return None;
         }
-        let taken = self
-            .deepest_first()
-            .find_map(|ring| ring.take_if(&decide))?;
-        // ORDERING: Relaxed; see `len`. After the element is gone: the count errs towards "something is there".
+        let taken = self.deepest_first().find_map(|ring| ring.take_if(&decide))?;
+        // ORDERING: Relaxed; see `len`. After the element is gone: the count errs towards
+        // "something is there".
         self.inner.count.fetch_sub(1, Ordering::Relaxed);
         Some(taken)
     }
 
-    /// The tag of the oldest ULT of the deepest level that has any. Others may take that ULT at any time.
+    /// The tag of the oldest ULT of the deepest level that has any. Others may take that ULT at any
+    /// time.
     pub fn head_of_deepest(&self) -> Option<GangTag> {
         if self.is_empty() {
             return None;
         }
-        self.deepest_first()
-            .find_map(|ring| ring.look().map(|seen| seen.tag))
+        self.deepest_first().find_map(|ring| ring.look().map(|seen| seen.tag))
     }
 
     /// How many ULTs there are, an estimate while others push and take.
     ///
-    /// After a SeqCst fence it errs to one side only: a ULT whose push came before a SeqCst fence that precedes ours is
-    /// counted until somebody has taken it. That is what [`Parker`](crate::park::Parker) needs.
+    /// After a SeqCst fence it errs to one side only: a ULT whose push came before a SeqCst fence
+    /// that precedes ours is counted until somebody has taken it. That is what
+    /// [`Parker`](crate::park::Parker) needs.
     #[inline]
     pub fn len(&self) -> usize {
         // ORDERING: Relaxed: an estimate publishes nothing; see above for callers that need more.
@@ -210,37 +226,15 @@ mod tests {
     #[test]
     fn the_decision_sees_tag_and_group_as_pushed() {
         let deque = GangDeque::new();
-        for (number, id, level) in [
-            (1, 1 << 40, 0),
-            (2, 1 << 40, 1),
-            (3, (1 << 40) + 1, i32::MAX),
-        ] {
+        for (number, id, level) in [(1, 1 << 40, 0), (2, 1 << 40, 1), (3, (1 << 40) + 1, i32::MAX)] {
             push(&deque, number, id, level);
         }
         let expected = |tag: GangTag, group: u32| match group {
-            1 => {
-                tag == GangTag {
-                    id: 1 << 40,
-                    level: 0,
-                }
-            }
-            2 => {
-                tag == GangTag {
-                    id: 1 << 40,
-                    level: 1,
-                }
-            }
-            _ => {
-                tag == GangTag {
-                    id: (1 << 40) + 1,
-                    level: i32::MAX,
-                }
-            }
+            1 => tag == GangTag { id: 1 << 40, level: 0 },
+            2 => tag == GangTag { id: 1 << 40, level: 1 },
+            _ => tag == GangTag { id: (1 << 40) + 1, level: i32::MAX },
         };
-        assert_eq!(
-            [(); 3].map(|()| take_if(&deque, expected)),
-            [Some(3), Some(2), Some(1)]
-        );
+        assert_eq!([(); 3].map(|()| take_if(&deque, expected)), [Some(3), Some(2), Some(1)]);
     }
 
     #[test]
@@ -248,11 +242,7 @@ mod tests {
         let deque = GangDeque::new();
         push(&deque, 1, 0, 3);
         push(&deque, 2, 1, 9);
-        assert_eq!(
-            take_if(&deque, |tag, _| tag.level == 9),
-            None,
-            "hidden behind level 3"
-        );
+        assert_eq!(take_if(&deque, |tag, _| tag.level == 9), None, "hidden behind level 3");
         assert_eq!(take_if(&deque, |tag, _| tag.level == 3), Some(1));
         assert_eq!(take_if(&deque, |tag, _| tag.level == 9), Some(2));
     }

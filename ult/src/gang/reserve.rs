@@ -1,29 +1,34 @@
 //! Which workers get the ULTs of a new gang (ICS '21, Algorithm 1, `GET_WORKERS`).
 //!
-//! A pure function of what the forking thread has read; the reading and the pushing are its caller's, under the fork lock.
+//! A pure function of what the forking thread has read; the reading and the pushing are its
+//! caller's, under the fork lock.
 //!
-//! Rejected: sorting all workers by load (the paper's words; costs more than linear while every other fork waits, and
-//! sends a small gang across the machine to save a place in a short queue), one worker after the other from 0 on (all
-//! small gangs would meet at the first workers), and an order of the others kept for each worker (workers that nobody has
-//! bound move; counting the classes anew costs what reading the loads costs).
+//! Rejected: sorting all workers by load (the paper's words; costs more than linear while every
+//! other fork waits, and sends a small gang across the machine to save a place in a short queue),
+//! one worker after the other from 0 on (all small gangs would meet at the first workers), and an
+//! order of the others kept for each worker (workers that nobody has bound move; counting the
+//! classes anew costs what reading the loads costs).
 
 /// Classes of nearness that are told apart; larger ones count as the last.
 const CLASSES: usize = crate::topology::distance::SEATS;
 
-/// Names the workers for `n` gang ULTs beside thread 0, which runs on the forking worker `me`. `into` is overwritten with `n`
-/// worker indices, one for each ULT, in the order in which the ULTs should go to them.
+/// Names the workers for `n` gang ULTs beside thread 0, which runs on the forking worker `me`.
+/// `into` is overwritten with `n` worker indices, one for each ULT, in the order in which the ULTs
+/// should go to them.
 ///
-/// `loads[w]` is the number of ULTs in the gang deque of worker `w`, `in_flight` that of all gang ULTs of the process, and
-/// `classes[w]` how far `w` is from `me` (0 nearest, see `Distances::seat`); with an empty slice all are equally near.
+/// `loads[w]` is the number of ULTs in the gang deque of worker `w`, `in_flight` that of all gang
+/// ULTs of the process, and `classes[w]` how far `w` is from `me` (0 nearest, see
+/// `Distances::seat`); with an empty slice all are equally near.
 ///
-/// * While `n` is less than the number of workers, all are different and none is `me`: first those that hold no more than
-///   the average `in_flight / workers`, nearest first; if that is too few, the least loaded of the rest, the nearer of equals.
-/// * Beyond that every worker gets one, and it goes round again: whole rounds over all workers, `me` the last of each, and
-///   the remainder to the least loaded others. No worker has more than `ceil((n + 1) / workers)` ULTs of the gang,
-///   thread 0 included.
+/// * While `n` is less than the number of workers, all are different and none is `me`: first those
+///   that hold no more than the average `in_flight / workers`, nearest first; if that is too few,
+///   the least loaded of the rest, the nearer of equals.
+/// * Beyond that every worker gets one, and it goes round again: whole rounds over all workers,
+///   `me` the last of each, and the remainder to the least loaded others. No worker has more than
+///   `ceil((n + 1) / workers)` ULTs of the gang, thread 0 included.
 ///
-/// Among equally near ones the search starts after `me`, so that gangs forked at different workers spread. Takes
-/// O(n + workers) steps, and allocates only if `into` is too small.
+/// Among equally near ones the search starts after `me`, so that gangs forked at different workers
+/// spread. Takes O(n + workers) steps, and allocates only if `into` is too small.
 ///
 /// # Panics
 /// If `me` is not a worker, or `classes` is neither empty nor as long as `loads`.
@@ -38,9 +43,10 @@ pub fn reserve(n: usize, me: usize, loads: &[u32], in_flight: u32, classes: &[u8
     go_round(n, me, loads, classes, into);
 }
 
-/// Gives ULTs that are wanted somewhere what they want, in what [`reserve`] has left in `into` for the same gang, as long as it
-/// leaves the ULTs on workers of their own: `wanted(i, free)` names a worker for ULT `i` for which `free` holds. Nobody gets a worker above
-/// the average, and a gang that goes round stays as it is.
+/// Gives ULTs that are wanted somewhere what they want, in what [`reserve`] has left in `into` for
+/// the same gang, as long as it leaves the ULTs on workers of their own: `wanted(i, free)` names a
+/// worker for ULT `i` for which `free` holds. Nobody gets a worker above the average, and a gang
+/// that goes round stays as it is.
 ///
 /// Takes O(n + workers) steps beside the calls, and allocates.
 pub fn prefer(
@@ -56,7 +62,9 @@ pub fn prefer(
     let mut taken = vec![false; loads.len()];
     let mut granted = vec![None; into.len()];
     for (i, grant) in granted.iter_mut().enumerate() {
-        let free = |worker: usize| worker != me && !taken[worker] && is_within(loads[worker], in_flight, loads.len());
+        let free = |worker: usize| {
+            worker != me && !taken[worker] && is_within(loads[worker], in_flight, loads.len())
+        };
         *grant = wanted(i, &free);
         if let Some(worker) = *grant {
             taken[worker] = true;
@@ -88,7 +96,8 @@ fn within_average(n: usize, me: usize, loads: &[u32], in_flight: u32, classes: &
     if classes.is_empty() {
         return into.extend(fitting().take(n));
     }
-    // A counting sort: where each class ends, then everybody to its place, and the far end is cut off.
+    // A counting sort: where each class ends, then everybody to its place, and the far end is cut
+    // off.
     let mut ends = [0; CLASSES];
     fitting().for_each(|worker| ends[class(classes, worker)] += 1);
     let mut total = 0;
@@ -123,7 +132,8 @@ fn top_up(n: usize, me: usize, loads: &[u32], in_flight: u32, classes: &[u8], in
 /// Cuts `into[begin..]` down to its `count` least loaded workers.
 fn keep_least_loaded(count: usize, begin: usize, loads: &[u32], classes: &[u8], into: &mut Vec<usize>) {
     if (1..into.len() - begin).contains(&count) {
-        into[begin..].select_nth_unstable_by_key(count - 1, |&worker| (loads[worker], class(classes, worker)));
+        into[begin..]
+            .select_nth_unstable_by_key(count - 1, |&worker| (loads[worker], class(classes, worker)));
     }
     into.truncate(begin + count);
 }
@@ -181,11 +191,7 @@ mod tests {
         let classes = [3, 0, 3, 3];
         let loads = [0, 3, 1, 2];
         assert_eq!(reserved(1, 0, &loads, &classes), [2]);
-        assert_eq!(
-            reserved(2, 0, &loads, &classes),
-            [2, 3],
-            "2 above the average, 3 more so"
-        );
+        assert_eq!(reserved(2, 0, &loads, &classes), [2, 3], "2 above the average, 3 more so");
         assert_eq!(sorted(reserved(3, 0, &loads, &classes)), [1, 2, 3]);
     }
 
@@ -201,10 +207,7 @@ mod tests {
         for n in 1..8 {
             let workers = sorted(reserved(n, 3, &[2, 0, 5, 0, 1, 1, 0, 3], ALIKE));
             assert!(!workers.contains(&3));
-            assert!(
-                workers.windows(2).all(|pair| pair[0] < pair[1]),
-                "distinct: {workers:?}"
-            );
+            assert!(workers.windows(2).all(|pair| pair[0] < pair[1]), "distinct: {workers:?}");
         }
     }
 
@@ -214,15 +217,10 @@ mod tests {
             for n in 0..40 {
                 let loads: Vec<u32> = (0..workers as u32).map(|worker| worker * 7 % 3).collect();
                 let mut share = vec![0; workers];
-                reserved(n, 0, &loads, ALIKE)
-                    .into_iter()
-                    .for_each(|worker| share[worker] += 1);
+                reserved(n, 0, &loads, ALIKE).into_iter().for_each(|worker| share[worker] += 1);
                 share[0] += 1; // thread 0
                 let fair = (n + 1).div_ceil(workers);
-                assert!(
-                    share.iter().all(|&one| one <= fair && one + 1 >= fair),
-                    "{n}: {share:?}"
-                );
+                assert!(share.iter().all(|&one| one <= fair && one + 1 >= fair), "{n}: {share:?}");
             }
         }
     }
@@ -247,9 +245,21 @@ mod tests {
         let none = [None; 4];
         assert_eq!(preferred(4, 2, &[0; 8], &none), [3, 4, 5, 6]);
         assert_eq!(preferred(4, 2, &[0; 8], &[None, Some(7), None, Some(3)]), [4, 7, 5, 3]);
-        assert_eq!(preferred(4, 2, &[0; 8], &[Some(7), Some(7), Some(2), None]), [7, 3, 4, 5], "taken, and the forking one");
-        assert_eq!(preferred(3, 0, &[0, 0, 0, 0, 9], &[Some(4), Some(1), None]), [2, 1, 3], "above the average");
-        assert_eq!(preferred(3, 0, &[0; 3], &[Some(2), Some(2), Some(2)]), reserved(3, 0, &[0; 3], ALIKE), "it goes round");
+        assert_eq!(
+            preferred(4, 2, &[0; 8], &[Some(7), Some(7), Some(2), None]),
+            [7, 3, 4, 5],
+            "taken, and the forking one"
+        );
+        assert_eq!(
+            preferred(3, 0, &[0, 0, 0, 0, 9], &[Some(4), Some(1), None]),
+            [2, 1, 3],
+            "above the average"
+        );
+        assert_eq!(
+            preferred(3, 0, &[0; 3], &[Some(2), Some(2), Some(2)]),
+            reserved(3, 0, &[0; 3], ALIKE),
+            "it goes round"
+        );
         let all: Vec<_> = (1..8).rev().map(Some).collect();
         assert_eq!(preferred(7, 0, &[0; 8], &all), [7, 6, 5, 4, 3, 2, 1]);
     }

@@ -26,14 +26,20 @@ pub(super) fn insert(identity: &'static Identity) {
         // ORDERING: Relaxed; published by the exchange.
         identity.next_donor.store(first, Ordering::Relaxed);
         // ORDERING: Release, pairs with the Acquire in `iter_bucket`: the record and its link.
-        match head.compare_exchange_weak(first, ptr::from_ref(identity).cast_mut(), Ordering::Release, Ordering::Relaxed) {
+        match head.compare_exchange_weak(
+            first,
+            ptr::from_ref(identity).cast_mut(),
+            Ordering::Release,
+            Ordering::Relaxed,
+        ) {
             Ok(_) => return,
             Err(now) => first = now,
         }
     }
 }
 
-/// A donor is about to end: it is not found any more. Its record stays in the bucket, for handlers that are looking.
+/// A donor is about to end: it is not found any more. Its record stays in the bucket, for handlers
+/// that are looking.
 pub(super) fn remove(identity: &'static Identity) {
     // ORDERING: Relaxed; handlers find the donor or do not.
     identity.listed.store(false, Ordering::Relaxed);
@@ -53,7 +59,11 @@ fn iter_bucket(head: &AtomicPtr<Identity>) -> impl Iterator<Item = &'static Iden
 /// The donor with this thread pointer in this process. Any thread, in a signal handler too.
 pub(super) fn with_thread_pointer(fs: usize) -> Option<&'static Identity> {
     // ORDERING: Relaxed; as in `remove`.
-    let is_it = |identity: &&Identity| identity.thread_pointer() == fs && identity.listed.load(Ordering::Relaxed) && identity.is_of_this_process();
+    let is_it = |identity: &&Identity| {
+        identity.thread_pointer() == fs
+            && identity.listed.load(Ordering::Relaxed)
+            && identity.is_of_this_process()
+    };
     iter_bucket(head(fs)).find(is_it)
 }
 

@@ -1,14 +1,15 @@
 //! Making a donor: an ordinary pthread that gives its thread block away until it is told to end.
 //!
-//! A donor runs four library calls under its own identity, publishes its thread pointer, and from then on touches no
-//! thread-local storage: somebody else may be wearing it. That is why it parks by a raw system call (the library's
-//! wrapper would write `errno`). It ends when it is told to, while it is not borrowed ([`end`]): then it is an ordinary thread once more, and its thread-local
-//! destructors run.
+//! A donor runs four library calls under its own identity, publishes its thread pointer, and from
+//! then on touches no thread-local storage: somebody else may be wearing it. That is why it parks
+//! by a raw system call (the library's wrapper would write `errno`). It ends when it is told to,
+//! while it is not borrowed ([`end`]): then it is an ordinary thread once more, and its
+//! thread-local destructors run.
 //!
 //! What lives here: its creation, its only function. What may not: the pool ([`super`]).
 //!
-//! Its stack takes about 104 KiB of address space and 8 KiB of touched memory, more when the loaded objects have large
-//! thread-local storage.
+//! Its stack takes about 104 KiB of address space and 8 KiB of touched memory, more when the loaded
+//! objects have large thread-local storage.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
@@ -23,7 +24,8 @@ use crate::worker;
 /// Shown by debuggers and `/proc`; at most 15 characters.
 const NAME: &CStr = c"gangway-donor";
 
-/// Between a donor and its maker. Lives in the maker's frame: the donor's last access is the store to `ready`.
+/// Between a donor and its maker. Lives in the maker's frame: the donor's last access is the store
+/// to `ready`.
 struct Birth {
     /// Filled in by the donor.
     identity: &'static Identity,
@@ -34,15 +36,23 @@ struct Birth {
     ready: AtomicU32,
 }
 
-/// Makes a donor, and fills in its number and thread pointer. False when the system refuses a thread or the memory for it.
+/// Makes a donor, and fills in its number and thread pointer. False when the system refuses a
+/// thread or the memory for it.
 ///
-/// The donor has the maker's signal mask: it stands for a thread of the maker's team where the kernel is concerned.
+/// The donor has the maker's signal mask: it stands for a thread of the maker's team where the
+/// kernel is concerned.
 pub(super) fn make(identity: &'static Identity) -> bool {
-    let birth = Birth { identity, mask: signals::current_mask(), monitor_signal: crate::stall::signal_as_set(), ready: AtomicU32::new(0) };
+    let birth = Birth {
+        identity,
+        mask: signals::current_mask(),
+        monitor_signal: crate::stall::signal_as_set(),
+        ready: AtomicU32::new(0),
+    };
     if start(&birth).is_none() {
         return false;
     }
-    // ORDERING: Acquire, pairs with the Release in `main`: the record is complete, and the donor has left its storage.
+    // ORDERING: Acquire, pairs with the Release in `main`: the record is complete, and the donor
+    // has left its storage.
     while birth.ready.load(Ordering::Acquire) == 0 {
         let wait = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
         // SAFETY: the word lives in this frame; no time limit.
@@ -80,8 +90,8 @@ unsafe extern "C" {
 extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     const PTHREAD_CANCEL_DISABLE: c_int = 1;
     kernel::set_name(NAME);
-    // SAFETY: a plain call on the calling thread. A request to cancel the wearer must not end the donor: its destructors
-    // would run in storage that somebody wears.
+    // SAFETY: a plain call on the calling thread. A request to cancel the wearer must not end the
+    // donor: its destructors would run in storage that somebody wears.
     unsafe {
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, ptr::null_mut());
     }
@@ -101,11 +111,12 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     identity.donor_thread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     // ORDERING: as above.
     identity.fs.store(arch::thread_pointer(), Ordering::Relaxed);
-    // ORDERING: Release, pairs with the Acquire in `make`. From here on the storage is somebody else's.
+    // ORDERING: Release, pairs with the Acquire in `make`. From here on the storage is somebody
+    // else's.
     birth.ready.store(1, Ordering::Release);
     let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
-    // SAFETY: waking uses the address as a key only; at worst, when the frame is gone already, it wakes somebody for
-    // nothing, which every futex user expects.
+    // SAFETY: waking uses the address as a key only; at worst, when the frame is gone already, it
+    // wakes somebody for nothing, which every futex user expects.
     unsafe { arch::system_call(libc::SYS_futex as usize, [word, wake, 1, 0]) };
     signals::set_mask(mask);
     sleep_until_end_requested(identity);
@@ -115,17 +126,25 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     ptr::null_mut()
 }
 
-/// Sleeps until [`end`] tells the donor to end. Signals that the donor passes on, and the C library's broadcast for `setuid`, interrupt the sleep.
+/// Sleeps until [`end`] tells the donor to end. Signals that the donor passes on, and the C
+/// library's broadcast for `setuid`, interrupt the sleep.
 fn sleep_until_end_requested(identity: &'static Identity) {
-    // ORDERING: Acquire, pairs with the Release in `end`: the storage is as its last user has left it.
+    // ORDERING: Acquire, pairs with the Release in `end`: the storage is as its last user has left
+    // it.
     while identity.end_requested.load(Ordering::Acquire) == 0 {
         let wait = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
         // SAFETY: records are never freed; no time limit.
-        unsafe { arch::system_call(libc::SYS_futex as usize, [identity.end_requested.as_ptr() as usize, wait, 0, 0]) };
+        unsafe {
+            arch::system_call(
+                libc::SYS_futex as usize,
+                [identity.end_requested.as_ptr() as usize, wait, 0, 0],
+            )
+        };
     }
 }
 
-/// Tells a donor that is not borrowed to end. Its record is not used again; signals that are still in its queue were for a thread that has ended, and are dropped.
+/// Tells a donor that is not borrowed to end. Its record is not used again; signals that are still
+/// in its queue were for a thread that has ended, and are dropped.
 pub(super) fn end(identity: &'static Identity) {
     // ORDERING: Relaxed; whoever still reads the old number finds that the record is not listed.
     identity.donor.store(0, Ordering::Relaxed);
@@ -134,7 +153,9 @@ pub(super) fn end(identity: &'static Identity) {
     identity.end_requested.store(1, Ordering::Release);
     let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
     // SAFETY: records are never freed.
-    unsafe { arch::system_call(libc::SYS_futex as usize, [identity.end_requested.as_ptr() as usize, wake, 1, 0]) };
+    unsafe {
+        arch::system_call(libc::SYS_futex as usize, [identity.end_requested.as_ptr() as usize, wake, 1, 0])
+    };
 }
 
 /// Waits until a donor that was told to [`end`] has run its thread-local destructors.
@@ -145,29 +166,33 @@ pub(super) fn join(identity: &'static Identity) {
 
 /// Offset of `cpu_id` in the kernel's `struct rseq`.
 const CPU_ID: usize = 4;
-/// What the C library writes where registering failed; readers then ask the kernel for the processor.
+/// What the C library writes where registering failed; readers then ask the kernel for the
+/// processor.
 const REGISTRATION_FAILED: i32 = -2;
 
-/// Makes the area for restartable sequences in this thread's block one that is not registered (glibc 2.35 and later
-/// register it). The kernel keeps writing the *wearer's* processor to the wearer's own area, so the number here would
-/// be the one on which the donor last ran, and `sched_getcpu` believes it.
+/// Makes the area for restartable sequences in this thread's block one that is not registered
+/// (glibc 2.35 and later register it). The kernel keeps writing the *wearer's* processor to the
+/// wearer's own area, so the number here would be the one on which the donor last ran, and
+/// `sched_getcpu` believes it.
 fn leave_restartable_sequences() {
     let Some((area, size)) = restartable_area() else { return };
     unregister(area, size);
-    // SAFETY: the area is in this thread's block and has at least 32 bytes. Only this thread and, before `unregister`, the
-    // kernel write it.
+    // SAFETY: the area is in this thread's block and has at least 32 bytes. Only this thread and,
+    // before `unregister`, the kernel write it.
     unsafe { area.wrapping_add(CPU_ID).cast::<i32>().write_volatile(REGISTRATION_FAILED) };
 }
 
-/// Where glibc keeps the area, relative to the thread pointer, and the size it states for it; size zero for none.
+/// Where glibc keeps the area, relative to the thread pointer, and the size it states for it; size
+/// zero for none.
 static AREA_OFFSET: AtomicIsize = AtomicIsize::new(0);
 static AREA_SIZE: AtomicUsize = AtomicUsize::new(0);
 
-/// Looks up what making a donor needs of the C library. Not left to the donor: `dlsym` takes the loader's lock, which may
-/// be held for as long as a constructor runs, and that may be waiting for the very region that needs the donor.
+/// Looks up what making a donor needs of the C library. Not left to the donor: `dlsym` takes the
+/// loader's lock, which may be held for as long as a constructor runs, and that may be waiting for
+/// the very region that needs the donor.
 pub(super) fn look_up() {
-    // SAFETY: the symbols, where glibc has them, are a `ptrdiff_t` and an `unsigned int`, constant after start-up; the
-    // attributes are written before they are read.
+    // SAFETY: the symbols, where glibc has them, are a `ptrdiff_t` and an `unsigned int`, constant
+    // after start-up; the attributes are written before they are read.
     unsafe {
         let offset = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr()).cast::<isize>().as_ref();
         let size = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr()).cast::<u32>().as_ref();
@@ -185,15 +210,18 @@ pub(super) fn look_up() {
 
 /// The calling thread's area and the size glibc states for it, when glibc has registered one.
 fn restartable_area() -> Option<(*mut u8, usize)> {
-    // ORDERING: Relaxed, both; the donor's maker has asked `support`, and creating a thread orders that before it.
+    // ORDERING: Relaxed, both; the donor's maker has asked `support`, and creating a thread orders
+    // that before it.
     let (offset, size) = (AREA_OFFSET.load(Ordering::Relaxed), AREA_SIZE.load(Ordering::Relaxed));
     (size != 0).then(|| (arch::thread_pointer().wrapping_add_signed(offset) as *mut u8, size))
 }
 
-/// Unregisters with the size that glibc has used: 32 until 2.39, then what the kernel offers, at least 32.
+/// Unregisters with the size that glibc has used: 32 until 2.39, then what the kernel offers, at
+/// least 32.
 ///
-/// Should all be refused, the kernel writes the donor's processor once more if it is preempted before it sleeps; then
-/// `sched_getcpu` is wrong under this identity, which costs locality and nothing else.
+/// Should all be refused, the kernel writes the donor's processor once more if it is preempted
+/// before it sleeps; then `sched_getcpu` is wrong under this identity, which costs locality and
+/// nothing else.
 fn unregister(area: *mut u8, stated: usize) {
     const UNREGISTER: usize = 1;
     const SIGNATURE: usize = 0x5305_3053;
@@ -201,9 +229,11 @@ fn unregister(area: *mut u8, stated: usize) {
     // SAFETY: only asks.
     let offered = unsafe { libc::getauxval(AT_RSEQ_FEATURE_SIZE) } as usize;
     for size in [32, stated, offered.next_multiple_of(32)] {
-        // SAFETY: the kernel compares address, size and signature with what is registered for this thread, and refuses
-        // (EINVAL, EPERM) unless they are the same.
-        if unsafe { arch::system_call(libc::SYS_rseq as usize, [area as usize, size, UNREGISTER, SIGNATURE]) } == 0 {
+        // SAFETY: the kernel compares address, size and signature with what is registered for this
+        // thread, and refuses (EINVAL, EPERM) unless they are the same.
+        if unsafe { arch::system_call(libc::SYS_rseq as usize, [area as usize, size, UNREGISTER, SIGNATURE]) }
+            == 0
+        {
             return;
         }
     }

@@ -1,14 +1,18 @@
 //! `setuid` and its family while somebody wears borrowed storage.
 //!
-//! Users and groups belong to kernel threads. The C library therefore signals every thread it knows; each changes its own and then clears a bit in its
-//! thread block, for which the caller waits. A kernel thread that wears a donor would clear the donor's bit, and the caller would wait for ever. So
-//! we take the signal over: its handler puts the kernel thread's own storage on, calls the C library's, and puts the worn storage on again.
+//! Users and groups belong to kernel threads. The C library therefore signals every thread it
+//! knows; each changes its own and then clears a bit in its thread block, for which the caller
+//! waits. A kernel thread that wears a donor would clear the donor's bit, and the caller would wait
+//! for ever. So we take the signal over: its handler puts the kernel thread's own storage on, calls
+//! the C library's, and puts the worn storage on again.
 //!
-//! The kernel thread's own storage is found by its number in the table of workers, because what the thread pointer leads to is not its own. The C
-//! library's handler touches nothing else of the block than that bit, so it does not matter if the storage is worn elsewhere just then.
+//! The kernel thread's own storage is found by its number in the table of workers, because what the
+//! thread pointer leads to is not its own. The C library's handler touches nothing else of the
+//! block than that bit, so it does not matter if the storage is worn elsewhere just then.
 //!
-//! What may not live here: anything about other signals. Tried and rejected: taking over `setuid` and its fifteen relatives (others are called inside the
-//! C library), and bringing all workers home before (they may be computing for hours).
+//! What may not live here: anything about other signals. Tried and rejected: taking over `setuid`
+//! and its fifteen relatives (others are called inside the C library), and bringing all workers
+//! home before (they may be computing for hours).
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -34,7 +38,8 @@ type Handler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void);
 /// The C library's handler; zero before [`take_over`].
 static THEIRS: AtomicUsize = AtomicUsize::new(0);
 
-/// Takes the signal over, once. After a thread was made: the C library sets its handler then. Any thread; makes two system calls at most.
+/// Takes the signal over, once. After a thread was made: the C library sets its handler then. Any
+/// thread; makes two system calls at most.
 pub(super) fn take_over() {
     // ORDERING: Relaxed; threads that come at the same time do the same.
     if THEIRS.load(Ordering::Relaxed) != 0 {
@@ -42,12 +47,14 @@ pub(super) fn take_over() {
     }
     let mut action = Action { handler: 0, flags: 0, restorer: 0, mask: 0 };
     let ours = on_signal as *const () as usize;
-    // SAFETY: valid pointers to the kernel's structure; the handler has the same signature as the one it replaces, and calls it.
+    // SAFETY: valid pointers to the kernel's structure; the handler has the same signature as the
+    // one it replaces, and calls it.
     unsafe {
         if !ask(0, (&raw mut action) as usize) || action.handler <= libc::SIG_IGN || action.handler == ours {
             return; // another C library
         }
-        // ORDERING: Release, pairs with the Acquire in `on_signal`, which the next line makes reachable.
+        // ORDERING: Release, pairs with the Acquire in `on_signal`, which the next line makes
+        // reachable.
         THEIRS.store(action.handler, Ordering::Release);
         action.handler = ours;
         action.mask = ALL;
@@ -71,7 +78,8 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut c_void, context: *mut c
     let theirs: Handler = unsafe { core::mem::transmute(theirs) };
     let worn = arch::thread_pointer();
     let own = worker::own_thread_pointer().unwrap_or(worn);
-    // SAFETY: the kernel thread's own storage, and then what it wore, with all signals blocked; see the module for who else may wear it.
+    // SAFETY: the kernel thread's own storage, and then what it wore, with all signals blocked; see
+    // the module for who else may wear it.
     unsafe {
         put_on(worn, own);
         theirs(signal, info, context);

@@ -1,9 +1,11 @@
 //! Whether identities can be borrowed in this process, and by which means. Decided once, by trying.
 //!
-//! What lives here: the tests and their remembered answer. What may not: doing it ([`super::wear`]).
+//! What lives here: the tests and their remembered answer. What may not: doing it
+//! ([`super::wear`]).
 //!
-//! Tried and rejected: asking `cpuid` (the processor may have the instruction and the kernel not allow it); trying the
-//! instruction under a handler for SIGILL (another thread's handler would be replaced meanwhile).
+//! Tried and rejected: asking `cpuid` (the processor may have the instruction and the kernel not
+//! allow it); trying the instruction under a handler for SIGILL (another thread's handler would be
+//! replaced meanwhile).
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -39,12 +41,14 @@ const ANSWERS: [Support; 7] = [
     Support::None("the kernel refuses to set the thread pointer"),
 ];
 
-/// How identities are worn in this process. Any thread; the first call looks around (some microseconds, the loader's lock),
-/// later ones are one load. Ask early, when the first thread is registered: the loader's lock may be held while a
-/// constructor runs, and that may wait for threads which would ask. The answer never changes: a sanitizer that is loaded later is not seen, and none can be.
+/// How identities are worn in this process. Any thread; the first call looks around (some
+/// microseconds, the loader's lock), later ones are one load. Ask early, when the first thread is
+/// registered: the loader's lock may be held while a constructor runs, and that may wait for
+/// threads which would ask. The answer never changes: a sanitizer that is loaded later is not seen,
+/// and none can be.
 pub fn support() -> Support {
-    // ORDERING: Acquire, pairs with the Release below: what `look_up` found is there. Threads that decide at the same time
-    // find the same.
+    // ORDERING: Acquire, pairs with the Release below: what `look_up` found is there. Threads that
+    // decide at the same time find the same.
     let mut answer = ANSWER.load(Ordering::Acquire);
     if answer == UNDECIDED {
         answer = decide();
@@ -89,8 +93,8 @@ fn is_defined(symbol: &core::ffi::CStr) -> bool {
     !unsafe { libc::dlsym(libc::RTLD_DEFAULT, symbol.as_ptr()) }.is_null()
 }
 
-/// Linux sets this bit when it has switched the processor's permission on and saves the register at its own switches
-/// (Documentation/arch/x86/x86_64/fsgs.rst, Linux 5.9).
+/// Linux sets this bit when it has switched the processor's permission on and saves the register at
+/// its own switches (Documentation/arch/x86/x86_64/fsgs.rst, Linux 5.9).
 fn kernel_allows_the_instruction() -> bool {
     const HWCAP2_FSGSBASE: libc::c_ulong = 1 << 1;
     // SAFETY: only asks.

@@ -1,5 +1,5 @@
-//! Real donors, worn by the test's own kernel threads. What must differ between identities differs, what belongs to
-//! the kernel thread stays, and forks and new threads work from under a donor.
+//! Real donors, worn by the test's own kernel threads. What must differ between identities differs,
+//! what belongs to the kernel thread stays, and forks and new threads work from under a donor.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -41,8 +41,8 @@ fn under<T>(identity: &Identity, mut body: impl FnMut() -> T) -> T {
 
 #[inline(never)]
 fn worn(identity: &Identity, body: &mut dyn FnMut()) -> std::thread::Result<()> {
-    // SAFETY: the tests' identities are each used by one kernel thread at a time; the body is behind a pointer, so no
-    // address of its thread-local variables is kept from before.
+    // SAFETY: the tests' identities are each used by one kernel thread at a time; the body is
+    // behind a pointer, so no address of its thread-local variables is kept from before.
     unsafe { wear(identity) };
     run(body)
 }
@@ -70,12 +70,14 @@ fn pin(cpu: usize) -> bool {
     }
 }
 
-/// Allocates, prints a number with a fraction, looks at a character class: what keeps state or locale per thread.
+/// Allocates, prints a number with a fraction, looks at a character class: what keeps state or
+/// locale per thread.
 fn exercise(number: usize) {
     let block: Vec<u8> = vec![number as u8; 100 + 37 * number];
     let mut text = [0_u8; 32];
     // SAFETY: the buffer has the stated length; the format fits its argument.
-    let length = unsafe { libc::snprintf(text.as_mut_ptr().cast(), 32, c"%.3f".as_ptr(), number as f64 + 0.5) };
+    let length =
+        unsafe { libc::snprintf(text.as_mut_ptr().cast(), 32, c"%.3f".as_ptr(), number as f64 + 0.5) };
     assert_eq!(&text[..length as usize], format!("{number}.500").as_bytes());
     // SAFETY: any character may be asked for.
     assert_ne!(unsafe { libc::isalpha(c_int::from(b'a')) }, 0);
@@ -134,7 +136,9 @@ fn an_identity_moves_between_kernel_threads_with_its_values() {
         NUMBER.set(4712);
     };
     let mut inside = Some(inside);
-    std::thread::spawn(move || under(donor, || inside.take().expect("runs once")())).join().expect("it ends well");
+    std::thread::spawn(move || under(donor, || inside.take().expect("runs once")()))
+        .join()
+        .expect("it ends well");
     under(donor, || assert_eq!(NUMBER.get(), 4712));
     give_back(donor);
 }
@@ -158,7 +162,8 @@ fn sixty_four_donors_are_distinct_and_used_again() {
     }
     let second: Vec<_> = (0..64).map(|_| lent()).collect();
     // Other tests borrow at the same time, a few each.
-    let again = second.iter().filter(|identity| pointers.binary_search(&identity.thread_pointer()).is_ok()).count();
+    let again =
+        second.iter().filter(|identity| pointers.binary_search(&identity.thread_pointer()).is_ok()).count();
     assert!(again >= 32, "{again} of 64 were lent again");
     second.into_iter().for_each(give_back);
 }
@@ -186,7 +191,9 @@ fn the_processor_is_the_kernel_threads_not_the_donors() {
         for &cpu in &allowed {
             assert!(pin(cpu));
             // SAFETY: only asks.
-            under(donor, || assert_eq!(unsafe { libc::sched_getcpu() }, cpu as c_int, "donor born on {born}"));
+            under(donor, || {
+                assert_eq!(unsafe { libc::sched_getcpu() }, cpu as c_int, "donor born on {born}")
+            });
         }
         give_back(donor);
     }
@@ -240,7 +247,8 @@ fn borrow_and_look(me: usize) {
 fn the_system_call_sets_the_same() {
     let donor = lent();
     let own = arch::thread_pointer();
-    // SAFETY: nobody else wears the donor; nothing thread-local is used until the pointer is set back.
+    // SAFETY: nobody else wears the donor; nothing thread-local is used until the pointer is set
+    // back.
     let (there, seen, back) = unsafe {
         let there = arch::set_thread_pointer_by_system_call(donor.thread_pointer());
         let seen = arch::thread_pointer();
@@ -287,7 +295,19 @@ fn measure() {
     let made = time(10, || assert!(make_donor().is_some()));
     println!("{:.1} KiB of resident memory for a donor", (resident() - before) as f64 * 4.0 / 210.0);
     let lend = time(10_000, || give_back(lent()));
-    println!("wear {:.1} {:.1} ns, by system call {:.0} {:.0} ns", pair.0 / 2.0, pair.1 / 2.0, call.0, call.1);
-    println!("make a donor {:.1} {:.1} us, borrow and return {:.0} {:.0} ns", made.0 / 1e3, made.1 / 1e3, lend.0, lend.1);
+    println!(
+        "wear {:.1} {:.1} ns, by system call {:.0} {:.0} ns",
+        pair.0 / 2.0,
+        pair.1 / 2.0,
+        call.0,
+        call.1
+    );
+    println!(
+        "make a donor {:.1} {:.1} us, borrow and return {:.0} {:.0} ns",
+        made.0 / 1e3,
+        made.1 / 1e3,
+        lend.0,
+        lend.1
+    );
     assert!(pair.0 < 10_000.0 && made.0 < 10_000_000.0);
 }

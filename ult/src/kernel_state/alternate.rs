@@ -1,12 +1,14 @@
 //! The alternate signal stack of each thread.
 //!
-//! The kernel keeps one per kernel thread, and writes every signal frame there, the monitor's included, which needs more room than many programs give. So a
-//! kernel thread has the stack of the thread that runs only if that is large; else it has one of ours, and handlers that ask for the alternate
-//! stack are moved to the thread's ([`crate::signals`]). What a program is told is always its thread's own. Handlers of faults, which the kernel calls itself, run on
-//! ours then.
+//! The kernel keeps one per kernel thread, and writes every signal frame there, the monitor's
+//! included, which needs more room than many programs give. So a kernel thread has the stack of the
+//! thread that runs only if that is large; else it has one of ours, and handlers that ask for the
+//! alternate stack are moved to the thread's ([`crate::signals`]). What a program is told is always
+//! its thread's own. Handlers of faults, which the kernel calls itself, run on ours then.
 //!
-//! Rejected: the program's stack whatever its size. Rust gives its threads 8 KiB; the kernel writes three of them, and the monitor's handler did not fit into the rest
-//! when it was built without optimisation.
+//! Rejected: the program's stack whatever its size. Rust gives its threads 8 KiB; the kernel writes
+//! three of them, and the monitor's handler did not fit into the rest when it was built without
+//! optimisation.
 //!
 //! Source: `sigaltstack(2)`; Linux, `do_sigaltstack`.
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -42,7 +44,11 @@ impl Alternate {
 
     fn of(stack: &stack_t) -> Self {
         let flags = stack.ss_flags & AUTODISARM;
-        if stack.ss_flags & SS_DISABLE != 0 { Self::NONE } else { Self { start: stack.ss_sp as usize, bytes: stack.ss_size, flags } }
+        if stack.ss_flags & SS_DISABLE != 0 {
+            Self::NONE
+        } else {
+            Self { start: stack.ss_sp as usize, bytes: stack.ss_size, flags }
+        }
     }
 
     fn to_c(self) -> stack_t {
@@ -80,7 +86,11 @@ impl Kept {
         // ORDERING: as above.
         let (start, bytes) = (self.start.load(Relaxed), self.bytes.load(Relaxed));
         // ORDERING: as above.
-        if bytes == 0 { Alternate::NONE } else { Alternate { start, bytes, flags: self.flags.load(Relaxed) as u32 as i32 } }
+        if bytes == 0 {
+            Alternate::NONE
+        } else {
+            Alternate { start, bytes, flags: self.flags.load(Relaxed) as u32 as i32 }
+        }
     }
 }
 
@@ -106,7 +116,9 @@ impl Host {
         }
         let has = self.learn();
         let is_ours = |stack: Alternate| fault::is_ours(&stack.to_c());
-        let ours = self.ours.or_else(|| if is_ours(has) { Some(has) } else { fault::new_alternate().map(|stack| Alternate::of(&stack)) });
+        let ours = self.ours.or_else(|| {
+            if is_ours(has) { Some(has) } else { fault::new_alternate().map(|stack| Alternate::of(&stack)) }
+        });
         self.ours = ours;
         ours.unwrap_or(wanted)
     }
@@ -150,7 +162,8 @@ fn note(identity: &'static Identity, stack: Alternate) {
     sched::threads_differ();
 }
 
-/// The kernel thread that becomes `worker` has an alternate stack of the program's: it is that of the thread that it runs now.
+/// The kernel thread that becomes `worker` has an alternate stack of the program's: it is that of
+/// the thread that it runs now.
 pub(crate) fn found(worker: &'static Worker, stack: &stack_t) {
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
@@ -160,7 +173,8 @@ pub(crate) fn found(worker: &'static Worker, stack: &stack_t) {
     }
 }
 
-/// `sigaltstack(2)` for the calling thread, which stands at `sp`. An error number, or zero. Any thread, in a signal handler, too.
+/// `sigaltstack(2)` for the calling thread, which stands at `sp`. An error number, or zero. Any
+/// thread, in a signal handler, too.
 ///
 /// # Safety
 /// Null or valid pointers.

@@ -1,9 +1,11 @@
 //! The processor time of each thread.
 //!
-//! The kernel counts for kernel threads. From the first question on, each way back to program code that brings another thread reads the kernel thread's
-//! clock and adds what has passed to the thread that ran. What the scheduler uses in between counts for who ran before.
+//! The kernel counts for kernel threads. From the first question on, each way back to program code
+//! that brings another thread reads the kernel thread's clock and adds what has passed to the
+//! thread that ran. What the scheduler uses in between counts for who ran before.
 //!
-//! A thread that runs with its kernel thread's own storage begins with what that has used; one that runs with a donor's begins with zero.
+//! A thread that runs with its kernel thread's own storage begins with what that has used; one that
+//! runs with a donor's begins with zero.
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -46,7 +48,12 @@ impl Running {
 fn now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a valid place for the answer.
-    unsafe { arch::system_call(libc::SYS_clock_gettime as usize, [libc::CLOCK_THREAD_CPUTIME_ID as usize, (&raw mut time) as usize, 0, 0]) };
+    unsafe {
+        arch::system_call(
+            libc::SYS_clock_gettime as usize,
+            [libc::CLOCK_THREAD_CPUTIME_ID as usize, (&raw mut time) as usize, 0, 0],
+        )
+    };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
@@ -70,7 +77,8 @@ fn charge(running: &mut Running, identity: &'static Identity) {
     (running.identity, running.since) = (identity, now);
 }
 
-/// The processor time of the calling OpenMP thread, nanoseconds; `None` where it has a kernel thread for itself, or is none. Any thread.
+/// The processor time of the calling OpenMP thread, nanoseconds; `None` where it has a kernel
+/// thread for itself, or is none. Any thread.
 pub fn of_current() -> Option<u64> {
     let (worker, identity) = here()?;
     if !is_timed() {
@@ -87,7 +95,8 @@ pub fn of_current() -> Option<u64> {
     Some(identity.state.time.get())
 }
 
-/// The processor time that was counted for the thread with the donor of this number, up to its last switch; `None` if there is no such thread.
+/// The processor time that was counted for the thread with the donor of this number, up to its last
+/// switch; `None` if there is no such thread.
 pub fn of_donor(tid: i32) -> Option<u64> {
     crate::identity::of_donor(tid).map(|identity| identity.state.time.get())
 }

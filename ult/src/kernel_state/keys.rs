@@ -1,9 +1,12 @@
 //! The rights of protection keys of each thread.
 //!
-//! A program changes them with an instruction, which the runtime does not see. From the first key on, a worker therefore saves the register when it leaves a thread's TLS block,
-//! and loads the saved rights of the thread that runs next. A thread without saved rights gets the rights that the maker of the last key had.
+//! A program changes them with an instruction, which the runtime does not see. From the first key
+//! on, a worker therefore saves the register when it leaves a thread's TLS block, and loads the
+//! saved rights of the thread that runs next. A thread without saved rights gets the rights that
+//! the maker of the last key had.
 //!
-//! In a signal handler the register holds values of the kernel. The interrupted code gets its own back from the signal frame, so nothing is saved there.
+//! In a signal handler the register holds values of the kernel. The interrupted code gets its own
+//! back from the signal frame, so nothing is saved there.
 //!
 //! Source: `pkeys(7)`.
 use core::ptr;
@@ -19,7 +22,8 @@ use super::here;
 /// Beside the rights in a word: they are known.
 const KNOWN: u64 = 1 << 32;
 
-/// Rights for threads without saved ones, with [`KNOWN`]: those of the thread that allocated the last key. Zero: there is no key.
+/// Rights for threads without saved ones, with [`KNOWN`]: those of the thread that allocated the
+/// last key. Zero: there is no key.
 static INITIAL_RIGHTS: AtomicU64 = AtomicU64::new(0);
 
 /// The rights that are kept for a thread.
@@ -50,7 +54,8 @@ impl Rights {
 /// Whose rights a kernel thread's register holds.
 #[derive(Clone, Copy)]
 pub(super) enum Holder {
-    /// No change of threads since the first key: the register belongs to the thread that has been running here.
+    /// No change of threads since the first key: the register belongs to the thread that has been
+    /// running here.
     Unknown,
     /// Of no thread: its rights are saved, or in a signal frame.
     NoThread,
@@ -63,7 +68,8 @@ fn initial_rights() -> Option<u64> {
     Some(INITIAL_RIGHTS.load(Relaxed)).filter(|&initial_rights| initial_rights != 0)
 }
 
-/// Notes that the calling thread has allocated a key. From here on each thread has rights of its own. Any thread.
+/// Notes that the calling thread has allocated a key. From here on each thread has rights of its
+/// own. Any thread.
 pub fn key_was_allocated() {
     // ORDERING: Relaxed; see `initial_rights`.
     INITIAL_RIGHTS.store(KNOWN | u64::from(arch::key_rights()), Relaxed);
@@ -76,7 +82,9 @@ pub fn key_was_allocated() {
 
 /// Loads the rights of the thread with `identity`, which runs next.
 pub(super) fn change(holder: &mut Holder, identity: &'static Identity) {
-    let Some(initial_rights) = initial_rights().filter(|_| !crate::mutant!(settings_stay_with_worker)) else { return };
+    let Some(initial_rights) = initial_rights().filter(|_| !crate::mutant!(settings_stay_with_worker)) else {
+        return;
+    };
     let before = core::mem::replace(holder, Holder::Thread(identity));
     match (identity.state.rights.get(), before) {
         (_, Holder::Thread(same)) if ptr::eq(same, identity) => {}
@@ -87,7 +95,8 @@ pub(super) fn change(holder: &mut Holder, identity: &'static Identity) {
     }
 }
 
-/// Saves the rights of the thread whose TLS block `worker` leaves. On the worker's kernel thread, in its scheduler.
+/// Saves the rights of the thread whose TLS block `worker` leaves. On the worker's kernel thread,
+/// in its scheduler.
 #[cold]
 pub(crate) fn save_rights(worker: &'static Worker) {
     // SAFETY: own kernel thread.
@@ -98,7 +107,8 @@ pub(crate) fn save_rights(worker: &'static Worker) {
     }
 }
 
-/// Notes that the running code of `worker` is left in a signal handler, where the register does not hold its rights. On the worker's kernel thread.
+/// Notes that the running code of `worker` is left in a signal handler, where the register does not
+/// hold its rights. On the worker's kernel thread.
 pub(crate) fn rights_are_in_frame(worker: &'static Worker) {
     // SAFETY: own kernel thread.
     unsafe { (*worker.own()).kernel.rights = Holder::NoThread };

@@ -1,9 +1,12 @@
-//! State that the kernel keeps per thread, kept for each OpenMP thread where threads share kernel threads.
+//! State that the kernel keeps per thread, kept for each OpenMP thread where threads share kernel
+//! threads.
 //!
-//! A program that binds a thread to a processor, names it, or changes its nice value means the OpenMP thread. The kernel does it to the kernel thread, which runs
-//! others too. So the first time a thread asks for such a thing it is noted with its identity; from then on each way back to program code
-//! compares what the running thread wants with what its kernel thread has, and makes the system calls that are needed. A kernel thread has its own state
-//! again where a thread runs that has asked for nothing.
+//! A program that binds a thread to a processor, names it, or changes its nice value means the
+//! OpenMP thread. The kernel does it to the kernel thread, which runs others too. So the first time
+//! a thread asks for such a thing it is noted with its identity; from then on each way back to
+//! program code compares what the running thread wants with what its kernel thread has, and makes
+//! the system calls that are needed. A kernel thread has its own state again where a thread runs
+//! that has asked for nothing.
 //!
 //! | room | what lives here |
 //! |---|---|
@@ -13,10 +16,11 @@
 //! | `clock` | the processor time of each thread |
 //! | `keys` | the rights of protection keys |
 //!
-//! What may not live here: the C library's functions that are taken over (the layer above). What is kept, what is not, and what it costs:
-//! `docs/kernel-state.md`.
+//! What may not live here: the C library's functions that are taken over (the layer above). What is
+//! kept, what is not, and what it costs: `docs/kernel-state.md`.
 //!
-//! A program that asks for none of it pays nothing: the flag is the one that is looked at for signal masks.
+//! A program that asks for none of it pays nothing: the flag is the one that is looked at for
+//! signal masks.
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
@@ -56,7 +60,12 @@ impl core::fmt::Debug for State {
 
 impl State {
     pub(crate) const fn new() -> Self {
-        Self { kept: AtomicPtr::new(ptr::null_mut()), time: clock::Time::new(), rights: keys::Rights::new(), is_behind: AtomicBool::new(false) }
+        Self {
+            kept: AtomicPtr::new(ptr::null_mut()),
+            time: clock::Time::new(),
+            rights: keys::Rights::new(),
+            is_behind: AtomicBool::new(false),
+        }
     }
 
     /// Another thread has changed what is kept.
@@ -78,7 +87,8 @@ impl State {
             return kept;
         }
         let new = Box::into_raw(Box::new(Kept::new()));
-        // ORDERING: Release pairs with the Acquire in `kept`; Acquire for one that another thread was quicker with.
+        // ORDERING: Release pairs with the Acquire in `kept`; Acquire for one that another thread
+        // was quicker with.
         match self.kept.compare_exchange(ptr::null_mut(), new, Release, Acquire) {
             // SAFETY: leaked just now.
             Ok(_) => unsafe { &*new },
@@ -120,27 +130,38 @@ impl Host {
         }
     }
 
-    pub(crate) const NEW: Host = Host { had: Values::NONE, has: Values::NONE, running: clock::Running::NONE, rights: keys::Holder::Unknown, alternate: alternate::Host::NEW };
+    pub(crate) const NEW: Host = Host {
+        had: Values::NONE,
+        has: Values::NONE,
+        running: clock::Running::NONE,
+        rights: keys::Holder::Unknown,
+        alternate: alternate::Host::NEW,
+    };
 }
 
-/// The calling thread's own identity and worker, where it is an OpenMP thread that may share its kernel thread.
+/// The calling thread's own identity and worker, where it is an OpenMP thread that may share its
+/// kernel thread.
 fn here() -> Option<(&'static Worker, &'static Identity)> {
     let worker = worker::current().filter(|worker| !worker.is_in_scheduler())?;
     Some((worker, worker::identity_in_force()?))
 }
 
-/// Is the caller program code of an OpenMP thread, and not a thread of the runtime's or the program's? Any thread.
+/// Is the caller program code of an OpenMP thread, and not a thread of the runtime's or the
+/// program's? Any thread.
 pub fn is_of_openmp() -> bool {
     here().is_some()
 }
 
-/// Sets `setting` of the calling thread, and keeps it for that thread. Returns zero or an error number. Any thread.
+/// Sets `setting` of the calling thread, and keeps it for that thread. Returns zero or an error
+/// number. Any thread.
 pub fn set(setting: Setting, value: i64) -> i32 {
     -changing(&[setting], || -(setting.set(value) as isize)) as i32
 }
 
-/// Makes `call`, which changes `settings` of this kernel thread, then records the new values for the calling thread and, where possible, its donor. A value that is
-/// [unrepresentable](Setting::UNREPRESENTABLE) is not recorded. Returns what `call` does: a negative error number, or something else. Any thread.
+/// Makes `call`, which changes `settings` of this kernel thread, then records the new values for
+/// the calling thread and, where possible, its donor. A value that is
+/// [unrepresentable](Setting::UNREPRESENTABLE) is not recorded. Returns what `call` does: a
+/// negative error number, or something else. Any thread.
 pub fn changing(settings: &[Setting], call: impl FnOnce() -> isize) -> isize {
     let Some((worker, identity)) = here() else { return call() };
     // SAFETY: own kernel thread; program code runs.
@@ -166,7 +187,8 @@ pub fn changing(settings: &[Setting], call: impl FnOnce() -> isize) -> isize {
     result
 }
 
-/// Undoes [`changing`] on this kernel thread, and forgets the recorded value of `setting`: the calling thread is about to set it on a dedicated kernel thread.
+/// Undoes [`changing`] on this kernel thread, and forgets the recorded value of `setting`: the
+/// calling thread is about to set it on a dedicated kernel thread.
 pub fn give_up(setting: Setting) {
     let Some((worker, identity)) = here() else { return };
     // SAFETY: own kernel thread; program code runs.
@@ -175,7 +197,8 @@ pub fn give_up(setting: Setting) {
     host.set_back(setting);
 }
 
-/// Another thread has changed `setting` of the donor of `identity`: the thread with that identity has it from its next way back to program code on.
+/// Another thread has changed `setting` of the donor of `identity`: the thread with that identity
+/// has it from its next way back to program code on.
 pub fn take_from_donor(identity: &'static Identity, setting: Setting) {
     let value = identity.donor_number().map_or(Setting::UNREPRESENTABLE, |tid| setting.get_of(tid));
     if value != Setting::UNREPRESENTABLE {
@@ -184,7 +207,8 @@ pub fn take_from_donor(identity: &'static Identity, setting: Setting) {
     }
 }
 
-/// Applies what other threads have set for the calling thread to its kernel thread, before the calling thread queries the kernel. Any thread.
+/// Applies what other threads have set for the calling thread to its kernel thread, before the
+/// calling thread queries the kernel. Any thread.
 pub fn catch_up() {
     let Some((worker, identity)) = here() else { return };
     // ORDERING: Acquire, pairs with the Release in `has_been_changed`.
@@ -195,7 +219,8 @@ pub fn catch_up() {
     }
 }
 
-/// The calling thread makes a new thread, with `identity`: the new thread starts with the settings of its maker, as a kernel thread does. The identity is unused.
+/// The calling thread makes a new thread, with `identity`: the new thread starts with the settings
+/// of its maker, as a kernel thread does. The identity is unused.
 pub fn inherit(identity: &'static Identity) {
     if let Some(maker) = here().and_then(|(_, maker)| maker.state.kept()) {
         identity.state.keep().inherit(maker);
@@ -203,13 +228,15 @@ pub fn inherit(identity: &'static Identity) {
     keys::inherit(identity);
 }
 
-/// Sets the name of another thread, which has `identity`. It takes effect when that thread next enters program code or queries the kernel.
+/// Sets the name of another thread, which has `identity`. It takes effect when that thread next
+/// enters program code or queries the kernel.
 pub fn rename_other(identity: &'static Identity, name: &Name) {
     identity.state.keep().note_name(name);
     identity.state.has_been_changed();
 }
 
-/// Restricts the calling thread to processors, and keeps that for it. Zero or an error number. Any thread.
+/// Restricts the calling thread to processors, and keeps that for it. Zero or an error number. Any
+/// thread.
 ///
 /// # Safety
 /// As for the system call: `bytes` of a mask are at `mask`.
@@ -232,7 +259,8 @@ pub unsafe fn bind(bytes: usize, mask: *const u8) -> i32 {
     error
 }
 
-/// Restricts the thread with `identity`, which is not the calling one, from its next way back to program code on.
+/// Restricts the thread with `identity`, which is not the calling one, from its next way back to
+/// program code on.
 pub fn bind_other(identity: &'static Identity, affinity: &Affinity) {
     identity.state.keep().note_affinity(affinity);
     identity.state.has_been_changed();
@@ -273,7 +301,8 @@ pub(crate) fn has_been_bound() {
     }
 }
 
-/// Another thread may run on `worker` now: the kernel thread gets what that wants, if it has something else. In the scheduler, on the worker's kernel thread.
+/// Another thread may run on `worker` now: the kernel thread gets what that wants, if it has
+/// something else. In the scheduler, on the worker's kernel thread.
 pub(crate) fn take_along(worker: &'static Worker) {
     // SAFETY: own kernel thread, in its scheduler.
     let own = unsafe { &mut *worker.own() };

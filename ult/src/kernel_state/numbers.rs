@@ -21,7 +21,8 @@ pub enum Setting {
     FsUser,
     /// `setfsgid`.
     FsGroup,
-    /// `sched_setscheduler`: the policy with its flag in the lower half, the priority in the upper one.
+    /// `sched_setscheduler`: the policy with its flag in the lower half, the priority in the upper
+    /// one.
     Scheduling,
     /// `set_mempolicy`: the mode with its flags in the lower 16 bits, nodes 0 to 47 in the others.
     MemoryPolicy,
@@ -37,7 +38,8 @@ const IOPRIO_WHO_PROCESS: usize = 1;
 const SCHED_DEADLINE: i64 = 6;
 /// `SCHED_RESET_ON_FORK`.
 const RESET_ON_FORK: i64 = 0x4000_0000;
-/// Words of a mask of memory nodes: 1,024 bits, the most that a kernel can be built for (`NODES_SHIFT` 10).
+/// Words of a mask of memory nodes: 1,024 bits, the most that a kernel can be built for
+/// (`NODES_SHIFT` 10).
 const NODE_WORDS: usize = 16;
 /// Bits of [`Setting::MemoryPolicy`] that are the mode.
 const MODE_BITS: u32 = 16;
@@ -62,7 +64,8 @@ impl Setting {
     /// As the calling kernel thread has it, or [`Setting::UNREPRESENTABLE`].
     pub fn get(self) -> i64 {
         const ASK: usize = u32::MAX as usize;
-        // SAFETY: these calls only read settings. `memory_policy` passes pointers to its own variables.
+        // SAFETY: these calls only read settings. `memory_policy` passes pointers to its own
+        // variables.
         unsafe {
             match self {
                 Setting::Nice | Setting::IoPriority | Setting::Scheduling => self.get_of(0),
@@ -81,10 +84,12 @@ impl Setting {
         matches!(self, Setting::Nice | Setting::IoPriority | Setting::Scheduling)
     }
 
-    /// As the kernel thread of this number has it, for those settings that the kernel tells of others; zero: the caller.
+    /// As the kernel thread of this number has it, for those settings that the kernel tells of
+    /// others; zero: the caller.
     pub(super) fn get_of(self, tid: i32) -> i64 {
         let tid = tid as usize;
-        // SAFETY: these calls only read settings. `scheduling` passes a pointer to its own variable.
+        // SAFETY: these calls only read settings. `scheduling` passes a pointer to its own
+        // variable.
         unsafe {
             match self {
                 // The kernel returns 20 - nice.
@@ -102,11 +107,14 @@ impl Setting {
             return libc::EINVAL;
         }
         let number = value as usize;
-        // SAFETY: only the scheduling and memory policy calls pass memory: pointers to local variables that live until the call returns.
+        // SAFETY: only the scheduling and memory policy calls pass memory: pointers to local
+        // variables that live until the call returns.
         let result = unsafe {
             match self {
                 Setting::Nice | Setting::IoPriority | Setting::Scheduling => return self.set_of(0, value),
-                Setting::TimerSlack => call(libc::SYS_prctl, [libc::PR_SET_TIMERSLACK as usize, number, 0, 0]),
+                Setting::TimerSlack => {
+                    call(libc::SYS_prctl, [libc::PR_SET_TIMERSLACK as usize, number, 0, 0])
+                }
                 // These return what was before.
                 Setting::Personality => call(libc::SYS_personality, [number, 0, 0, 0]).min(0),
                 Setting::FsUser => call(libc::SYS_setfsuid, [number, 0, 0, 0]).min(0),
@@ -118,7 +126,8 @@ impl Setting {
         -result as i32
     }
 
-    /// Sets it for the kernel thread of this number, as [`Setting::get_of`]: zero or an error number.
+    /// Sets it for the kernel thread of this number, as [`Setting::get_of`]: zero or an error
+    /// number.
     pub(super) fn set_of(self, tid: i32, value: i64) -> i32 {
         let (tid, number) = (tid as usize, value as usize);
         // SAFETY: the parameters of the scheduler are read from here; the others pass no memory.
@@ -128,7 +137,10 @@ impl Setting {
                 Setting::IoPriority => call(libc::SYS_ioprio_set, [IOPRIO_WHO_PROCESS, tid, number, 0]),
                 Setting::Scheduling => {
                     let priority = (value >> 32) as i32;
-                    call(libc::SYS_sched_setscheduler, [tid, value as u32 as usize, (&raw const priority) as usize, 0])
+                    call(
+                        libc::SYS_sched_setscheduler,
+                        [tid, value as u32 as usize, (&raw const priority) as usize, 0],
+                    )
                 }
                 _ => i64::from(-libc::EINVAL),
             }
@@ -154,7 +166,12 @@ fn memory_policy() -> i64 {
     let (mut mode, mut nodes) = (0_i32, [0_u64; NODE_WORDS]);
     let (bits, whole) = (size_of_val(&nodes) * 8, 0);
     // SAFETY: the kernel writes the mode and no more than the mask has.
-    let asked = unsafe { arch::system_call_of_five(libc::SYS_get_mempolicy as usize, [(&raw mut mode) as usize, nodes.as_mut_ptr() as usize, bits, 0, whole]) };
+    let asked = unsafe {
+        arch::system_call_of_five(
+            libc::SYS_get_mempolicy as usize,
+            [(&raw mut mode) as usize, nodes.as_mut_ptr() as usize, bits, 0, whole],
+        )
+    };
     let [first, rest @ ..] = nodes;
     let fits = asked == 0 && first >> (64 - MODE_BITS) == 0 && rest.iter().all(|&word| word == 0);
     if fits { (first << MODE_BITS | u64::from(mode as u16)) as i64 } else { Setting::UNREPRESENTABLE }

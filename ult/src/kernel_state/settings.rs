@@ -1,7 +1,9 @@
 //! What is kept of a thread's settings: numbers ([`super::numbers`]), its processors and its name.
 //!
 //! All system calls are made past the C library, whose functions are taken over and come here.
-use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use core::sync::atomic::{
+    AtomicI64, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
 
 use super::alternate::{self, Alternate};
 use super::numbers::{SETTINGS, Setting, call};
@@ -27,7 +29,12 @@ impl Affinity {
 pub(super) fn affinity() -> Affinity {
     let mut found = Affinity::UNKNOWN;
     // SAFETY: the kernel writes into the words.
-    let bytes = unsafe { call(libc::SYS_sched_getaffinity, [0, size_of_val(&found.words), found.words.as_mut_ptr() as usize, 0]) };
+    let bytes = unsafe {
+        call(
+            libc::SYS_sched_getaffinity,
+            [0, size_of_val(&found.words), found.words.as_mut_ptr() as usize, 0],
+        )
+    };
     found.bytes = bytes.max(0) as usize;
     found
 }
@@ -71,7 +78,8 @@ pub(super) struct Values {
 }
 
 impl Values {
-    pub(super) const NONE: Values = Values { numbers: [None; SETTINGS], affinity: Affinity::UNKNOWN, name: None };
+    pub(super) const NONE: Values =
+        Values { numbers: [None; SETTINGS], affinity: Affinity::UNKNOWN, name: None };
 
     /// Notes a value unless one is known.
     pub(super) fn learn(&mut self, setting: Setting, value: i64) {
@@ -97,7 +105,8 @@ impl Values {
     }
 }
 
-/// What a thread has asked for. Written by that thread and, for some settings, by other threads of the program; read where it runs.
+/// What a thread has asked for. Written by that thread and, for some settings, by other threads of
+/// the program; read where it runs.
 pub(super) struct Kept {
     /// A bit for each of [`Setting::ALL`], then [`AFFINITY`] and [`NAME`].
     which: AtomicU32,
@@ -139,7 +148,8 @@ impl Kept {
         self.alternate.store(Alternate::NONE);
     }
 
-    /// A new thread begins with what `maker` has asked for, but for the alternate stack (`clone(2)`).
+    /// A new thread begins with what `maker` has asked for, but for the alternate stack
+    /// (`clone(2)`).
     pub(super) fn inherit(&self, maker: &Kept) {
         for setting in Setting::ALL {
             if let Some(value) = maker.number(setting) {
@@ -181,7 +191,8 @@ impl Kept {
 
     pub(super) fn note_affinity(&self, affinity: &Affinity) {
         for (kept, &word) in self.words.iter().zip(&affinity.words) {
-            // ORDERING: Relaxed; published by `add`. Who reads while another thread writes reads again at the next switch.
+            // ORDERING: Relaxed; published by `add`. Who reads while another thread writes reads
+            // again at the next switch.
             kept.store(word, Relaxed);
         }
         // ORDERING: as above.
@@ -216,7 +227,8 @@ impl Kept {
     }
 }
 
-/// The calling kernel thread, which `has` these values and `had` those of its own, gets what is `kept`, or its own where nothing is.
+/// The calling kernel thread, which `has` these values and `had` those of its own, gets what is
+/// `kept`, or its own where nothing is.
 pub(super) fn change(had: &mut Values, has: &mut Values, kept: Option<&Kept>) {
     for setting in Setting::ALL {
         let wanted = kept.and_then(|kept| kept.number(setting));
@@ -228,7 +240,8 @@ pub(super) fn change(had: &mut Values, has: &mut Values, kept: Option<&Kept>) {
         if let Some(value) = wanted
             && has.numbers[index].or(had.numbers[index]) != wanted
         {
-            // Refused where it cannot be set back: then it stays as it is, and the next switch tries again.
+            // Refused where it cannot be set back: then it stays as it is, and the next switch
+            // tries again.
             if setting.set(value) == 0 {
                 has.numbers[index] = wanted;
             }
@@ -248,7 +261,8 @@ fn change_affinity(had: &mut Values, has: &mut Values, wanted: Option<Affinity>)
         // SAFETY: the mask's own words.
         unsafe { bind(wanted.bytes, wanted.words.as_ptr().cast()) };
         has.affinity = wanted;
-        // Workers go from processor to processor with their threads: two may be on the same one, where who spins keeps the other from it.
+        // Workers go from processor to processor with their threads: two may be on the same one,
+        // where who spins keeps the other from it.
         crate::sched::set_cores(1);
     }
 }

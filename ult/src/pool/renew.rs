@@ -1,19 +1,25 @@
-//! Ending the kernel threads that no thread of a region uses, so that the destructors of their thread-local variables run.
+//! Ending the kernel threads that no thread of a region uses, so that the destructors of their
+//! thread-local variables run.
 //!
-//! A program may relinquish its resources (OpenMP 5.2 §18.6). Its threads end then, as far as it can see: `thread_local` objects and values of
-//! `pthread_key_create` are destroyed. A donor just ends ([`crate::identity::end_unused`]). A worker of the pool stays, because other kernel threads may
-//! queue ULTs at it at any time; but its kernel thread starts another one, leaves the worker's record to that, and ends.
+//! A program may relinquish its resources (OpenMP 5.2 §18.6). Its threads end then, as far as it
+//! can see: `thread_local` objects and values of `pthread_key_create` are destroyed. A donor just
+//! ends ([`crate::identity::end_unused`]). A worker of the pool stays, because other kernel threads
+//! may queue ULTs at it at any time; but its kernel thread starts another one, leaves the worker's
+//! record to that, and ends.
 //!
-//! The thread that relinquishes takes idle workers from the pool and asks all of them ([`ASKED`]). A worker's kernel thread reads the request in its idle loop.
-//! It claims the request ([`LEAVING`]), and answers: it has left the worker to another kernel thread ([`LEFT`]), or stays ([`STAYS`]), see [`may_leave`]. In both cases it
-//! puts the worker back into the pool. A request that is not claimed by the deadline is taken back. So a kernel thread that is busy for longer, or that cannot be
-//! replaced, keeps its thread-local variables.
+//! The thread that relinquishes takes idle workers from the pool and asks all of them ([`ASKED`]).
+//! A worker's kernel thread reads the request in its idle loop. It claims the request
+//! ([`LEAVING`]), and answers: it has left the worker to another kernel thread ([`LEFT`]), or stays
+//! ([`STAYS`]), see [`may_leave`]. In both cases it puts the worker back into the pool. A request
+//! that is not claimed by the deadline is taken back. So a kernel thread that is busy for longer,
+//! or that cannot be replaced, keeps its thread-local variables.
 //!
-//! From its claim to its end the kernel thread is in the scheduler, and the one that follows it begins there. So nobody moves contexts to or from the worker in between
-//! ([`Worker::seize`]).
+//! From its claim to its end the kernel thread is in the scheduler, and the one that follows it
+//! begins there. So nobody moves contexts to or from the worker in between ([`Worker::seize`]).
 //!
-//! Rejected: ending workers, and starting new ones on demand. A forking thread chooses workers before it queues ULTs at them, and a ULT that was queued at a
-//! worker without a kernel thread waits until another worker steals it, which not every worker may.
+//! Rejected: ending workers, and starting new ones on demand. A forking thread chooses workers
+//! before it queues ULTs at them, and a ULT that was queued at a worker without a kernel thread
+//! waits until another worker steals it, which not every worker may.
 
 use core::sync::atomic::Ordering;
 use core::time::Duration;
@@ -35,21 +41,26 @@ const STAYS: u32 = 4;
 /// Held by the thread that ends others. A second one, such as a destructor, does nothing meanwhile.
 static ENDING: ForkMutex<()> = ForkMutex::new(());
 
-/// How long to wait for workers that run something else, and then once more for answers. Chosen: longer than workers need to come back from a region that has ended.
+/// How long to wait for workers that run something else, and then once more for answers. Chosen:
+/// longer than workers need to come back from a region that has ended.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Between two looks at what other kernel threads do. Chosen: a worker needs some ten microseconds to start a kernel thread.
+/// Between two looks at what other kernel threads do. Chosen: a worker needs some ten microseconds
+/// to start a kernel thread.
 const INTERVAL: Duration = Duration::from_micros(50);
 
-/// Ends all donors that are not borrowed, and the kernel threads of all workers that are idle. Before that it waits up to a second until these workers are idle: those that
-/// were [dismissed](Worker::note_dismissed); or all of them, if no other thread of the program uses the runtime. Returns when the destructors of the threads' thread-local
-/// variables have run; at once if another thread is doing this. By a kernel thread of the program, outside of regions.
+/// Ends all donors that are not borrowed, and the kernel threads of all workers that are idle.
+/// Before that it waits up to a second until these workers are idle: those that
+/// were [dismissed](Worker::note_dismissed); or all of them, if no other thread of the program uses
+/// the runtime. Returns when the destructors of the threads' thread-local variables have run; at
+/// once if another thread is doing this. By a kernel thread of the program, outside of regions.
 pub fn end_unused_threads() {
     let me = worker::register_current();
     let Some(_ending) = ENDING.try_lock() else { return };
     wait_until(Some(Instant::now() + TIMEOUT), || {
         let is_alone = worker::program_threads() <= 1;
-        let is_awaited = |worker: &&'static Worker| if is_alone { !is_idle(worker) } else { worker.is_dismissed() };
+        let is_awaited =
+            |worker: &&'static Worker| if is_alone { !is_idle(worker) } else { worker.is_dismissed() };
         !(0..worker::table_len()).filter_map(worker::at).any(|worker| is_awaited(&worker))
     });
     let asked = take_idle();
@@ -75,7 +86,8 @@ fn wait_until(deadline: Option<Instant>, done: impl Fn() -> bool) -> bool {
     true
 }
 
-/// Is the worker in the pool, without a ULT of anybody? So too if it never returns to it: its kernel thread belongs to one thread for good.
+/// Is the worker in the pool, without a ULT of anybody? So too if it never returns to it: its
+/// kernel thread belongs to one thread for good.
 fn is_idle(worker: &'static Worker) -> bool {
     worker.is_dedicated() || !worker.is_assigned() && worker.is_unused()
 }
@@ -95,7 +107,8 @@ fn ask(worker: &'static Worker) {
     worker.wake();
 }
 
-/// The answer to [`ask`]: true if the kernel thread has left the worker. It puts the worker back into the pool in any case.
+/// The answer to [`ask`]: true if the kernel thread has left the worker. It puts the worker back
+/// into the pool in any case.
 fn has_left(worker: &'static Worker, deadline: Instant) -> bool {
     // ORDERING: Acquire, pairs with the Release in `answer_request`.
     let answered = || matches!(worker.renewal.load(Ordering::Acquire), LEFT | STAYS);
@@ -117,7 +130,8 @@ pub(super) fn is_asked(worker: &Worker) -> bool {
     worker.renewal.load(Ordering::Acquire) == ASKED
 }
 
-/// The worker's kernel thread, in its idle loop, answers: true if it has left the worker to another one, and has to end.
+/// The worker's kernel thread, in its idle loop, answers: true if it has left the worker to another
+/// one, and has to end.
 pub(super) fn answer_request(worker: &'static Worker) -> bool {
     // ORDERING: Acquire, as in `is_asked`. A failure: the request was taken back.
     if worker.renewal.compare_exchange(ASKED, LEAVING, Ordering::Acquire, Ordering::Relaxed).is_err() {
@@ -138,16 +152,18 @@ pub(super) fn answer_request(worker: &'static Worker) -> bool {
     leaves
 }
 
-/// May another kernel thread take the worker over? Not while contexts are suspended on it, while its own TLS block is in use elsewhere, while it stands in for a blocked worker, or if its
-/// kernel thread belongs to one thread of the program.
+/// May another kernel thread take the worker over? Not while contexts are suspended on it, while
+/// its own TLS block is in use elsewhere, while it stands in for a blocked worker, or if its kernel
+/// thread belongs to one thread of the program.
 fn may_leave(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread, in the scheduler.
     let own = unsafe { &*worker.own() };
     own.bench.is_empty() && own.lent.is_none() && !worker.is_standing_in() && !worker.is_dedicated()
 }
 
-/// Starts another kernel thread for the worker. After that the calling one does not touch the worker's own part. False if the system refuses: the calling kernel thread has
-/// adopted the worker again.
+/// Starts another kernel thread for the worker. After that the calling one does not touch the
+/// worker's own part. False if the system refuses: the calling kernel thread has adopted the worker
+/// again.
 fn hand_over(worker: &'static Worker) -> bool {
     // ORDERING: Relaxed; this kernel thread's own.
     let mask = worker.first_mask.load(Ordering::Relaxed);

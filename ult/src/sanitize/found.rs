@@ -1,7 +1,7 @@
 //! The sanitizers' functions, looked for in the loaded objects.
 //!
-//! What may not live here: when they are called ([`super`]). A program that is linked with a sanitizer has it among its first objects; none can be
-//! loaded later.
+//! What may not live here: when they are called ([`super`]). A program that is linked with a
+//! sanitizer has it among its first objects; none can be loaded later.
 
 use super::{ADDRESSES, AtomicUsize, CStr, LEAKS, OTHER, Ordering, RACES};
 
@@ -16,7 +16,8 @@ impl Function {
         Self { name, address: AtomicUsize::new(0) }
     }
 
-    /// Its address as a `F`, which is a pointer to a function of the type that the name stands for; `None` if nobody defines it.
+    /// Its address as a `F`, which is a pointer to a function of the type that the name stands for;
+    /// `None` if nobody defines it.
     pub(super) fn get<F: Copy>(&self) -> Option<F> {
         const { assert!(size_of::<F>() == size_of::<usize>()) };
         // ORDERING: Acquire, pairs with the Release in `look_up`.
@@ -42,14 +43,30 @@ pub(super) static ADD_ROOT: Function = Function::new(c"__lsan_register_root_regi
 pub(super) static REMOVE_ROOT: Function = Function::new(c"__lsan_unregister_root_region");
 
 static ALL: [&Function; 14] = [
-    &ACQUIRE, &RELEASE, &CREATE_FIBER, &DESTROY_FIBER, &CURRENT_FIBER, &SWITCH_FIBER, &IGNORE_READS, &IGNORE_WRITES, &NOTICE_READS,
-    &NOTICE_WRITES, &LEAVE_STACK, &ENTER_STACK, &ADD_ROOT, &REMOVE_ROOT,
+    &ACQUIRE,
+    &RELEASE,
+    &CREATE_FIBER,
+    &DESTROY_FIBER,
+    &CURRENT_FIBER,
+    &SWITCH_FIBER,
+    &IGNORE_READS,
+    &IGNORE_WRITES,
+    &NOTICE_READS,
+    &NOTICE_WRITES,
+    &LEAVE_STACK,
+    &ENTER_STACK,
+    &ADD_ROOT,
+    &REMOVE_ROOT,
 ];
 
-/// A function by which each is known, and what it means to find it. MemorySanitizer is told nothing; it is known because storage cannot be borrowed
-/// under it.
-const KNOWN_BY: [(&CStr, u32); 4] =
-    [(c"__tsan_init", RACES), (c"__asan_init", ADDRESSES), (c"__msan_init", OTHER), (c"__lsan_register_root_region", LEAKS)];
+/// A function by which each is known, and what it means to find it. MemorySanitizer is told
+/// nothing; it is known because storage cannot be borrowed under it.
+const KNOWN_BY: [(&CStr, u32); 4] = [
+    (c"__tsan_init", RACES),
+    (c"__asan_init", ADDRESSES),
+    (c"__msan_init", OTHER),
+    (c"__lsan_register_root_region", LEAKS),
+];
 
 /// Looks for all of them; what was found, as bits.
 pub(super) fn look_up() -> u32 {
@@ -61,8 +78,11 @@ pub(super) fn look_up() -> u32 {
             }
         }
         for function in ALL {
-            // ORDERING: Relaxed; written anew by whoever looks at the same time, with the same value.
-            if function.address.load(Ordering::Relaxed) == 0 && let Some(address) = object.function(function.name) {
+            // ORDERING: Relaxed; written anew by whoever looks at the same time, with the same
+            // value.
+            if function.address.load(Ordering::Relaxed) == 0
+                && let Some(address) = object.function(function.name)
+            {
                 // ORDERING: Release, pairs with the Acquire in `get`.
                 function.address.store(address, Ordering::Release);
             }

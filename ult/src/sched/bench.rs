@@ -1,27 +1,35 @@
-//! The suspended contexts of one worker: which can go on, which may look for work, which gang binds the worker. Those of one thread are oldest first, those of different threads roughly so.
+//! The suspended contexts of one worker: which can go on, which may look for work, which gang binds
+//! the worker. Those of one thread are oldest first, those of different threads roughly so.
 //!
-//! A context is put here by itself before its stack is left and taken out by whoever runs on the worker when its
-//! condition holds. All of a bench is touched by the worker that owns it alone.
+//! A context is put here by itself before its stack is left and taken out by whoever runs on the
+//! worker when its condition holds. All of a bench is touched by the worker that owns it alone.
 //!
-//! **Strands.** Contexts that belong to one OpenMP thread (its implicit task, the tasks it has started, the inner teams it
-//! is thread 0 of) form a strand: they share an identity, and only one of them is at a place where the thread may start
-//! something new, namely the newest. So only the newest context of a strand is asked for jobs, and while the newest was
-//! interrupted in the middle of program code, no older one of its strand goes on.
+//! **Strands.** Contexts that belong to one OpenMP thread (its implicit task, the tasks it has
+//! started, the inner teams it is thread 0 of) form a strand: they share an identity, and only one
+//! of them is at a place where the thread may start something new, namely the newest. So only the
+//! newest context of a strand is asked for jobs, and while the newest was interrupted in the middle
+//! of program code, no older one of its strand goes on.
 //!
-//! **Alone.** An older context of a strand may go on and sit down anew, above the threads of regions inside of it. Their jobs are then for others of their
-//! teams to find. Where there are no others, in a team of one, the thread itself is asked, wherever it sits ([`Wait::alone`]).
+//! **Alone.** An older context of a strand may go on and sit down anew, above the threads of
+//! regions inside of it. Their jobs are then for others of their teams to find. Where there are no
+//! others, in a team of one, the thread itself is asked, wherever it sits ([`Wait::alone`]).
 //!
-//! **Who goes first.** Of several contexts that can go on, the one of the deepest gang, then of the oldest gang, then, of those that a
-//! barrier has released, the thread with the lowest number, because the others wait for thread 0, or for the one before them, if they spin;
-//! then the one that has sat here longest: what yields in turn does so in a circle. Who was left in the middle of its code or yields comes behind
-//! those that were released. Now and then numbers do not count, so that nobody is passed over for ever (`look`, `yielding`).
+//! **Who goes first.** Of several contexts that can go on, the one of the deepest gang, then of the
+//! oldest gang, then, of those that a barrier has released, the thread with the lowest number,
+//! because the others wait for thread 0, or for the one before them, if they spin; then the one
+//! that has sat here longest: what yields in turn does so in a circle. Who was left in the middle
+//! of its code or yields comes behind those that were released. Now and then numbers do not count,
+//! so that nobody is passed over for ever (`look`, `yielding`).
 //!
-//! **Meetings.** A thread at a barrier or a join waits for all threads and tasks of its team: as long as a thread of the team runs or has tasks to run
-//! it has no use for the worker. Where the threads that are suspended here wait at one meeting ([`Bench::others`]), tasks of that team follow each
-//! other without a look at them ([`super::may_go_on_in_place`]). Of those at one meeting one is enough to look into the queues of others.
+//! **Meetings.** A thread at a barrier or a join waits for all threads and tasks of its team: as
+//! long as a thread of the team runs or has tasks to run it has no use for the worker. Where the
+//! threads that are suspended here wait at one meeting ([`Bench::others`]), tasks of that team
+//! follow each other without a look at them ([`super::may_go_on_in_place`]). Of those at one
+//! meeting one is enough to look into the queues of others.
 //!
-//! **Many threads.** The operations here walk a list, so the list is kept short: of the contexts that become ready in a known order only
-//! [`MAX_POLLED_PER_ORDER`] are in it, the newest among them. The others are in [`unpolled`], and each takes the place of one that leaves the list.
+//! **Many threads.** The operations here walk a list, so the list is kept short: of the contexts
+//! that become ready in a known order only [`MAX_POLLED_PER_ORDER`] are in it, the newest among
+//! them. The others are in [`unpolled`], and each takes the place of one that leaves the list.
 
 use core::cell::Cell;
 use core::mem::offset_of;
@@ -49,21 +57,26 @@ use waiting::GIVES_WAY;
 pub(super) struct Others {
     /// Is there one?
     pub(super) exists: bool,
-    /// The meeting that all of them wait at, and which is not over; null if they do not, or there are none.
+    /// The meeting that all of them wait at, and which is not over; null if they do not, or there
+    /// are none.
     pub(super) meeting: *const AtomicU32,
 }
 
-/// So many contexts that become ready in one order are polled. Chosen: more than a worker has threads as a rule, so that
-/// all are polled there; and few enough that a look at them costs less than a switch.
+/// So many contexts that become ready in one order are polled. Chosen: more than a worker has
+/// threads as a rule, so that all are polled there; and few enough that a look at them costs less
+/// than a switch.
 const MAX_POLLED_PER_ORDER: usize = 16;
 
-/// So many of the newest entries are searched for some that need not be polled. Chosen: several times [`MAX_POLLED_PER_ORDER`].
+/// So many of the newest entries are searched for some that need not be polled. Chosen: several
+/// times [`MAX_POLLED_PER_ORDER`].
 const DEMOTION_SEARCH: usize = 64;
 
-/// So many contexts, in a row, are looked at between two jobs, beside the [`WINDOW_NEWEST`]. Chosen: more than are suspended on a worker as a rule.
+/// So many contexts, in a row, are looked at between two jobs, beside the [`WINDOW_NEWEST`].
+/// Chosen: more than are suspended on a worker as a rule.
 const WINDOW_SIZE: usize = 20;
 
-/// So many of the newest contexts are looked at each time. Chosen: those that a thread has suspended one above the other, as a rule.
+/// So many of the newest contexts are looked at each time. Chosen: those that a thread has
+/// suspended one above the other, as a rule.
 const WINDOW_NEWEST: usize = 4;
 
 /// Counters of [`Bench::sought`].
@@ -105,7 +118,17 @@ impl Bench {
     pub(crate) const LIST: usize = offset_of!(Self, entries);
 
     pub(crate) const fn new() -> Self {
-        Self { entries: KernelVec::new(), unpolled: Unpolled::new(), strictest: Strictest::NONE, cursor: Cell::new(0), next_cursor: Cell::new(0), interrupted: 0, polling: 0, resting: 0, changes: 0 }
+        Self {
+            entries: KernelVec::new(),
+            unpolled: Unpolled::new(),
+            strictest: Strictest::NONE,
+            cursor: Cell::new(0),
+            next_cursor: Cell::new(0),
+            interrupted: 0,
+            polling: 0,
+            resting: 0,
+            changes: 0,
+        }
     }
 
     /// Adds the context that runs, or another one while no context runs.
@@ -132,13 +155,22 @@ impl Bench {
         }
     }
 
-    /// The thread has suspended a context above another one, which cannot start tasks from now on. If too few of those that it is polled with still can, or the first that
-    /// is not polled has the lowest position now, that one is polled as well.
+    /// The thread has suspended a context above another one, which cannot start tasks from now on.
+    /// If too few of those that it is polled with still can, or the first that is not polled
+    /// has the lowest position now, that one is polled as well.
     fn poll_another(&mut self, strand: *const ThreadMode) {
-        let Some(below) = self.entries.iter().find(|entry| entry.role.strand == strand && entry.order.is_some()).copied() else { return };
+        let Some(below) =
+            self.entries.iter().find(|entry| entry.role.strand == strand && entry.order.is_some()).copied()
+        else {
+            return;
+        };
         let Some(first) = self.unpolled.first_beside(&below).map(Waiting::position) else { return };
-        let alike = self.entries.iter().filter(|entry| entry.becomes_ready_with(&below) && entry.is_alone_of_its_thread());
-        let (count, lowest) = alike.fold((0, u64::MAX), |(count, lowest), entry| (count + 1, entry.position().min(lowest)));
+        let alike = self
+            .entries
+            .iter()
+            .filter(|entry| entry.becomes_ready_with(&below) && entry.is_alone_of_its_thread());
+        let (count, lowest) =
+            alike.fold((0, u64::MAX), |(count, lowest), entry| (count + 1, entry.position().min(lowest)));
         if (count < MAX_POLLED_PER_ORDER || first < lowest)
             && let Some(next) = self.unpolled.take_next_to(&below)
         {
@@ -148,8 +180,10 @@ impl Bench {
         }
     }
 
-    /// Of the contexts that become ready with the newest one, and are not much older, stops polling the last if there are enough others. Not one of the thread `running`: only
-    /// the suspended contexts of a thread say whether it depends on another one of them, and this thread has one more.
+    /// Of the contexts that become ready with the newest one, and are not much older, stops polling
+    /// the last if there are enough others. Not one of the thread `running`: only the suspended
+    /// contexts of a thread say whether it depends on another one of them, and this thread has one
+    /// more.
     #[cold]
     fn poll_fewer(&mut self, running: *const ThreadMode) {
         let Some((newest, others)) = self.entries.split_last() else { return };
@@ -157,18 +191,22 @@ impl Bench {
             return;
         }
         let near = others.iter().enumerate().rev().take(DEMOTION_SEARCH);
-        let alike = near.filter(|(_, entry)| entry.becomes_ready_with(newest) && entry.is_alone_of_its_thread() && entry.role.strand != running);
-        let (count, last) = alike.fold((0, None), |(count, last): (usize, Option<(usize, u64)>), (at, entry)| {
-            let is_later = last.is_none_or(|(_, position)| entry.position() >= position);
-            (count + 1, if is_later { Some((at, entry.position())) } else { last })
+        let alike = near.filter(|(_, entry)| {
+            entry.becomes_ready_with(newest) && entry.is_alone_of_its_thread() && entry.role.strand != running
         });
+        let (count, last) =
+            alike.fold((0, None), |(count, last): (usize, Option<(usize, u64)>), (at, entry)| {
+                let is_later = last.is_none_or(|(_, position)| entry.position() >= position);
+                (count + 1, if is_later { Some((at, entry.position())) } else { last })
+            });
         if let Some((at, _)) = last.filter(|_| count >= MAX_POLLED_PER_ORDER) {
             let entry = self.entries.remove(at);
             self.unpolled.add(entry);
         }
     }
 
-    /// Sees to room for one more. False if the kernel has no memory. It may bring another one into the list, see [`Bench::poll_another`].
+    /// Sees to room for one more. False if the kernel has no memory. It may bring another one into
+    /// the list, see [`Bench::poll_another`].
     pub(super) fn reserve_for_one(&mut self) -> bool {
         self.entries.reserve(2)
     }
@@ -202,10 +240,17 @@ impl Bench {
         self.resting == 0
     }
 
-    /// How long to look: the longest time that one of those waits for that are looked at. If one of them has to poll, so has the worker.
+    /// How long to look: the longest time that one of those waits for that are looked at. If one of
+    /// them has to poll, so has the worker.
     pub(super) fn spin(&self) -> Spin {
-        let longest_of = |places: &mut dyn Iterator<Item = usize>| places.fold(Spin::NONE, |longest, at| longest.or_longer(self.entries[at].spin));
-        if self.polling == 0 { longest_of(&mut self.window()) } else { longest_of(&mut (0..self.entries.len())) }
+        let longest_of = |places: &mut dyn Iterator<Item = usize>| {
+            places.fold(Spin::NONE, |longest, at| longest.or_longer(self.entries[at].spin))
+        };
+        if self.polling == 0 {
+            longest_of(&mut self.window())
+        } else {
+            longest_of(&mut (0..self.entries.len()))
+        }
     }
 
     fn take(&mut self, at: usize) -> Waiting {
@@ -231,7 +276,8 @@ impl Bench {
         // SAFETY: as in `sit`.
         let was_newest = unsafe { (*entry.role.strand).resumes(entry.ult, entry.below, entry.interrupted) };
         if !was_newest
-            && let Some(above) = self.entries.iter_mut().find(|e| e.role.strand == entry.role.strand && e.below == entry.ult)
+            && let Some(above) =
+                self.entries.iter_mut().find(|e| e.role.strand == entry.role.strand && e.below == entry.ult)
         {
             above.below = entry.below;
         }
@@ -260,7 +306,8 @@ impl Bench {
         }
     }
 
-    /// Takes the newest context of a thread that has a signal to handle, whatever it waits for; not of the strand `except`.
+    /// Takes the newest context of a thread that has a signal to handle, whatever it waits for; not
+    /// of the strand `except`.
     pub(super) fn take_signalled(&mut self, except: *const ThreadMode) -> Option<Waiting> {
         let entry = match self.signalled(except) {
             Some(at) => self.take(at),
@@ -273,7 +320,8 @@ impl Bench {
 
     /// Is there one that [`Bench::take_signalled`] would take?
     pub(super) fn has_signalled(&self, except: *const ThreadMode) -> bool {
-        self.signalled(except).is_some() || self.unpolled.iter().any(|entry| Self::has_signal(&entry.role, except))
+        self.signalled(except).is_some()
+            || self.unpolled.iter().any(|entry| Self::has_signal(&entry.role, except))
     }
 
     fn has_signal(role: &Role, except: *const ThreadMode) -> bool {
@@ -281,7 +329,9 @@ impl Bench {
     }
 
     fn signalled(&self, except: *const ThreadMode) -> Option<usize> {
-        (0..self.entries.len()).rev().find(|&at| Self::has_signal(&self.entries[at].role, except) && self.is_top(at))
+        (0..self.entries.len())
+            .rev()
+            .find(|&at| Self::has_signal(&self.entries[at].role, except) && self.is_top(at))
     }
 
     /// Takes the newest entry if it can go on: the look between two jobs.
@@ -292,9 +342,10 @@ impl Bench {
         (may && entry.is_ready(true)).then(|| self.take(last))
     }
 
-    /// The entry that should go on, by the order of the module, and its gang. `strict`: none that would go before an unfinished
-    /// context of a deeper or older gang, which is suspended here and may be needed as soon as it can go on. `ranked`: ranks count.
-    /// Where very many contexts are suspended, some of them are looked at, the next time others.
+    /// The entry that should go on, by the order of the module, and its gang. `strict`: none that
+    /// would go before an unfinished context of a deeper or older gang, which is suspended here
+    /// and may be needed as soon as it can go on. `ranked`: ranks count. Where very many
+    /// contexts are suspended, some of them are looked at, the next time others.
     pub(super) fn best_ready_in_window(&self, strict: bool, ranked: bool) -> Option<(usize, GangTag)> {
         self.advance();
         let best = self.best_ready_of(self.window(), strict, ranked);
@@ -310,7 +361,12 @@ impl Bench {
         self.best_ready_of(0..self.entries.len(), strict, false)
     }
 
-    fn best_ready_of(&self, places: impl Iterator<Item = usize>, strict: bool, ranked: bool) -> Option<(usize, GangTag)> {
+    fn best_ready_of(
+        &self,
+        places: impl Iterator<Item = usize>,
+        strict: bool,
+        ranked: bool,
+    ) -> Option<(usize, GangTag)> {
         let count = self.entries.len();
         let bound = if strict { self.strictest() } else { GangTag::NONE };
         let mut best: Option<(usize, GangTag)> = None;
@@ -319,7 +375,11 @@ impl Bench {
             let better = best.is_none_or(|(b, other)| {
                 if tag == other { ranked && entry.rank < self.entries[b].rank } else { eligible(tag, other) }
             });
-            if better && self.may_go_on(entry, bound) && !self.is_buried(at) && entry.is_ready(at + 1 == count) {
+            if better
+                && self.may_go_on(entry, bound)
+                && !self.is_buried(at)
+                && entry.is_ready(at + 1 == count)
+            {
                 best = Some((at, tag));
             }
         }
@@ -338,7 +398,8 @@ impl Bench {
         (from..from + WINDOW_SIZE).chain(newest..count)
     }
 
-    /// A look begins: at the places behind those of the last one, and from the oldest again after the newest.
+    /// A look begins: at the places behind those of the last one, and from the oldest again after
+    /// the newest.
     fn advance(&self) {
         let next = self.next_cursor.get();
         let from = if next + WINDOW_NEWEST < self.entries.len() { next } else { 0 };
@@ -364,7 +425,9 @@ impl Bench {
 
     /// Takes the newest context with this role that looks for jobs.
     pub(super) fn take_newest_seeker(&mut self, role: &Role) -> Option<Waiting> {
-        let waits = |entry: &Waiting| entry.role.strand == role.strand && entry.role.region == role.region && entry.seek.is_some();
+        let waits = |entry: &Waiting| {
+            entry.role.strand == role.strand && entry.role.region == role.region && entry.seek.is_some()
+        };
         let at = self.entries.iter().rposition(waits)?;
         Some(self.take(at))
     }
@@ -373,7 +436,8 @@ impl Bench {
         self.take(at)
     }
 
-    /// Forgets the contexts of all other strands, in the child of a fork: their threads do not exist there.
+    /// Forgets the contexts of all other strands, in the child of a fork: their threads do not
+    /// exist there.
     pub(crate) fn forget_others(&mut self, strand: *const ThreadMode) {
         // The forking thread runs, so all its other contexts are in the list (U2).
         self.unpolled.clear();
@@ -399,8 +463,13 @@ impl Bench {
         self.entries.iter().chain(self.unpolled.iter()).any(wanted)
     }
 
-    /// Takes all entries for which `wanted` says so; those of one strand oldest first. Meanwhile a context of the thread `running` runs.
-    pub(super) fn take_all(&mut self, running: *const ThreadMode, wanted: impl Fn(&Waiting) -> bool) -> Vec<Waiting> {
+    /// Takes all entries for which `wanted` says so; those of one strand oldest first. Meanwhile a
+    /// context of the thread `running` runs.
+    pub(super) fn take_all(
+        &mut self,
+        running: *const ThreadMode,
+        wanted: impl Fn(&Waiting) -> bool,
+    ) -> Vec<Waiting> {
         let all: Vec<Waiting> = self.entries.iter().chain(self.unpolled.iter()).copied().collect();
         self.entries.retain(|_| false);
         self.unpolled.clear();
@@ -418,7 +487,8 @@ impl Bench {
 
     /// The entry with a role that is `wanted` which has sat longest and can go on.
     pub(super) fn take_other(&mut self, wanted: impl Fn(&Role) -> bool) -> Option<Waiting> {
-        let found = (0..self.entries.len()).find(|&at| wanted(&self.entries[at].role) && self.may_be_taken(at));
+        let found =
+            (0..self.entries.len()).find(|&at| wanted(&self.entries[at].role) && self.may_be_taken(at));
         found.map(|at| self.take(at))
     }
 
@@ -446,7 +516,9 @@ impl Bench {
         // SAFETY: as in `sit`.
         self.interrupted != 0
             && unsafe { (*self.entries[at].role.strand).has_interrupted() }
-            && self.entries[at + 1..].iter().any(|e| e.interrupted && e.role.strand == self.entries[at].role.strand)
+            && self.entries[at + 1..]
+                .iter()
+                .any(|e| e.interrupted && e.role.strand == self.entries[at].role.strand)
     }
 
     /// Is this the newest context of its strand?
@@ -456,7 +528,8 @@ impl Bench {
         unsafe { (*entry.role.strand).is_newest(entry.ult) }
     }
 
-    /// Those that may start something, newest first: the newest of each strand, and who is alone, unless a newer one is in the middle of its code.
+    /// Those that may start something, newest first: the newest of each strand, and who is alone,
+    /// unless a newer one is in the middle of its code.
     fn seekers(&self) -> impl Iterator<Item = &Waiting> {
         self.seekers_of((0..self.entries.len()).rev())
     }
@@ -472,31 +545,41 @@ impl Bench {
         places.filter(move |&at| self.entries[at].seek.is_some() && may_start(at)).map(|at| &self.entries[at])
     }
 
-    /// A job for one of the contexts that may start something, but for the strand `except`. In their own queues: for one of those that
-    /// [`Bench::best_ready_in_window`] has looked at.
+    /// A job for one of the contexts that may start something, but for the strand `except`. In
+    /// their own queues: for one of those that [`Bench::best_ready_in_window`] has looked at.
     pub(super) fn seek(&self, look: Look, except: *const ThreadMode) -> Option<(Job, Role)> {
         let may = |entry: &&Waiting| entry.role.strand != except;
         match look {
-            Look::Own => self.seekers_in_window().filter(may).find_map(|entry| Some((entry.seek(look)?, entry.role))),
+            Look::Own => {
+                self.seekers_in_window().filter(may).find_map(|entry| Some((entry.seek(look)?, entry.role)))
+            }
             _ => self.ask_each_team(self.seekers().filter(may), look),
         }
     }
 
-    /// A job for a context whose gang may go before `gang` and all that is suspended here, or is that one.
+    /// A job for a context whose gang may go before `gang` and all that is suspended here, or is
+    /// that one.
     pub(super) fn seek_before(&self, gang: GangTag) -> Option<(Job, Role)> {
         let bound = self.strictest().strictest(gang);
         let may = |entry: &&Waiting| entry.role.tag == gang || self.may_go_on(entry, bound);
-        let own = self.seekers_in_window().filter(may).find_map(|entry| Some((entry.seek(Look::Own)?, entry.role)));
+        let own =
+            self.seekers_in_window().filter(may).find_map(|entry| Some((entry.seek(Look::Own)?, entry.role)));
         own.or_else(|| self.seek_elsewhere_for(may))
     }
 
-    /// A job from the queues of others. Of those at one meeting one is asked: they would look at the same queues.
+    /// A job from the queues of others. Of those at one meeting one is asked: they would look at
+    /// the same queues.
     pub(super) fn seek_elsewhere(&self) -> Option<(Job, Role)> {
         self.seek_elsewhere_for(|_| true)
     }
 
-    /// Asks these for a job. Of contexts that answer for one team and follow each other, one is asked.
-    fn ask_each_team<'a>(&self, mut seekers: impl Iterator<Item = &'a Waiting>, look: Look) -> Option<(Job, Role)> {
+    /// Asks these for a job. Of contexts that answer for one team and follow each other, one is
+    /// asked.
+    fn ask_each_team<'a>(
+        &self,
+        mut seekers: impl Iterator<Item = &'a Waiting>,
+        look: Look,
+    ) -> Option<(Job, Role)> {
         let mut asked = core::ptr::null();
         seekers.find_map(|entry| {
             let team = entry.answers_for();
@@ -517,20 +600,23 @@ impl Bench {
         entry.seek(look).map(|job| (job, entry.role))
     }
 
-    /// The strictest gang among the suspended contexts that have not finished: what the worker may start is eligible for this.
+    /// The strictest gang among the suspended contexts that have not finished: what the worker may
+    /// start is eligible for this.
     pub(super) fn strictest(&self) -> GangTag {
         self.strictest.tag
     }
 
-    /// Has another strand than `strand` a context here? One that waits for its next region, or an idle worker's own, counts
-    /// when there is something for it to do; `all`, or one that is away: in any case, for its waker may not come here.
+    /// Has another strand than `strand` a context here? One that waits for its next region, or an
+    /// idle worker's own, counts when there is something for it to do; `all`, or one that is
+    /// away: in any case, for its waker may not come here.
     pub(super) fn others(&self, strand: *const ThreadMode, all: bool) -> Others {
         let mut others = Others { exists: false, meeting: core::ptr::null() };
         for entry in self.entries.iter().filter(|entry| entry.role.strand != strand) {
             let unseen = entry.role.away || (all && entry.sleepers.is_some());
             if entry.role.is_of_a_region() || unseen || entry.is_ready(false) {
                 let meeting = entry.meeting();
-                if meeting.is_null() || (others.exists && others.meeting != meeting) || entry.is_ready(false) {
+                if meeting.is_null() || (others.exists && others.meeting != meeting) || entry.is_ready(false)
+                {
                     return Others { exists: true, meeting: core::ptr::null() };
                 }
                 others = Others { exists: true, meeting };
@@ -539,38 +625,49 @@ impl Bench {
         others
     }
 
-    /// Can a context of another strand go on, as far as can be seen at a glance? A look of its own, as [`Bench::best_ready_in_window`].
+    /// Can a context of another strand go on, as far as can be seen at a glance? A look of its own,
+    /// as [`Bench::best_ready_in_window`].
     pub(super) fn has_ready_of_others(&self, strand: *const ThreadMode) -> bool {
         self.advance();
         self.window().map(|at| &self.entries[at]).any(|e| e.role.strand != strand && e.is_ready(false))
     }
 
-    /// Can a context of another strand go on for which something has happened, and that is not held back? At the places of the present look.
+    /// Can a context of another strand go on for which something has happened, and that is not held
+    /// back? At the places of the present look.
     pub(super) fn has_released(&self, strand: *const ThreadMode) -> bool {
         let bound = self.strictest();
         let waited = |e: &Waiting| !e.yields && !e.interrupted && self.may_go_on(e, bound);
-        self.window().map(|at| &self.entries[at]).any(|e| e.role.strand != strand && waited(e) && e.is_ready(false))
+        self.window()
+            .map(|at| &self.entries[at])
+            .any(|e| e.role.strand != strand && waited(e) && e.is_ready(false))
     }
 
     /// Is there an unfinished context of another strand that goes before `running`, or is its mate?
     pub(super) fn has_urgent(&self, running: &Role) -> bool {
-        self.entries.iter().any(|e| e.role.strand != running.strand && !e.finished && eligible(e.role.tag, running.tag))
+        self.entries
+            .iter()
+            .any(|e| e.role.strand != running.strand && !e.finished && eligible(e.role.tag, running.tag))
     }
 
-    /// A context of another strand that runs for no region now: a thread between two of them, or an idle worker's own; and the
-    /// counter that makes its waker come. The thread rather than the worker, where both are here.
+    /// A context of another strand that runs for no region now: a thread between two of them, or an
+    /// idle worker's own; and the counter that makes its waker come. The thread rather than the
+    /// worker, where both are here.
     pub(super) fn resting(&self, strand: *const ThreadMode) -> Option<Option<&AtomicU32>> {
         if self.resting == 0 {
             return None;
         }
-        let entry = self.resting_contexts().filter(|e| e.role.strand != strand).max_by_key(|e| e.sleepers.is_some())?;
+        let entry = self
+            .resting_contexts()
+            .filter(|e| e.role.strand != strand)
+            .max_by_key(|e| e.sleepers.is_some())?;
         // SAFETY: as in `Waiting::is_ready`.
         Some(entry.sleepers.map(|counter| unsafe { &*counter }))
     }
 
     /// Is there a job for the context that [`Bench::resting`] means?
     pub(super) fn rests_beside_a_job(&self, strand: *const ThreadMode) -> bool {
-        let newest = self.resting_contexts().filter(|e| e.role.strand != strand && e.sleepers.is_some()).last();
+        let newest =
+            self.resting_contexts().filter(|e| e.role.strand != strand && e.sleepers.is_some()).last();
         newest.is_some_and(|entry| entry.seek(Look::Glance).is_some())
     }
 
@@ -599,8 +696,8 @@ impl Bench {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use super::super::{ReadyOrder, Wait, WaitTraits};
     use super::*;
-    use super::super::{WaitTraits, ReadyOrder, Wait};
     use core::cell::{Cell, RefCell};
     use core::ptr;
 
@@ -620,14 +717,32 @@ mod tests {
     }
 
     /// Calls `f` with a bench of these, all of whom ask `ready` and `seek`.
-    fn with_bench<R>(seats: &[Seat<'_>], ready: &dyn Fn() -> bool, seek: &dyn Fn(usize) -> Option<Job>, f: impl FnOnce(&mut Bench) -> R) -> R {
+    fn with_bench<R>(
+        seats: &[Seat<'_>],
+        ready: &dyn Fn() -> bool,
+        seek: &dyn Fn(usize) -> Option<Job>,
+        f: impl FnOnce(&mut Bench) -> R,
+    ) -> R {
         let seeks: Vec<_> = seats.iter().map(|&(number, ..)| move |_: Look| seek(number)).collect();
         let mut bench = Bench::new();
         for (&(number, sleepers, meets), seek) in seats.iter().zip(&seeks) {
             let (spin, yields, finished) = (Spin::NONE, false, false);
-            let wait = Wait { ready, seek: Some(seek), sleepers: Some(sleepers), spin, yields, finished, alone: false };
+            let wait = Wait {
+                ready,
+                seek: Some(seek),
+                sleepers: Some(sleepers),
+                spin,
+                yields,
+                finished,
+                alone: false,
+            };
             let ult = ptr::without_provenance_mut(bench.entries.len() + 1);
-            bench.sit(Waiting::of(ult, role(number), &wait, WaitTraits { meets, takes_any_task: meets, ..WaitTraits::default() }));
+            bench.sit(Waiting::of(
+                ult,
+                role(number),
+                &wait,
+                WaitTraits { meets, takes_any_task: meets, ..WaitTraits::default() },
+            ));
         }
         let result = f(&mut bench);
         bench.take_all(ptr::null(), |_| true);
@@ -646,7 +761,9 @@ mod tests {
         assert_eq!(others(&[(2, &a, true), (1, &b, false), (3, &a, true)], false), (true, &raw const a));
         assert_eq!(others(&[(2, &a, true), (3, &a, true)], true), (true, ptr::null()), "it is over");
         assert_eq!(others(&[(2, &a, true), (2, &a, false)], false), (true, ptr::null()), "in a task");
-        for seats in [[(2, &a, true), (3, &b, true), (4, &a, true)], [(2, &a, true), (3, &a, true), (4, &a, false)]] {
+        for seats in
+            [[(2, &a, true), (3, &b, true), (4, &a, true)], [(2, &a, true), (3, &a, true), (4, &a, false)]]
+        {
             assert_eq!(others(&seats, false), (true, ptr::null()));
         }
     }
@@ -659,7 +776,8 @@ mod tests {
             asked.borrow_mut().push(number);
             None
         };
-        let seats = [(1, &a, true), (2, &a, true), (3, &a, false), (4, &b, true), (5, &b, true), (5, &b, false)];
+        let seats =
+            [(1, &a, true), (2, &a, true), (3, &a, false), (4, &b, true), (5, &b, true), (5, &b, false)];
         with_bench(&seats, &|| false, &seek, |bench| assert!(bench.seek_elsewhere().is_none()));
         assert_eq!(asked.take(), [5, 4, 3, 2]);
         with_bench(&seats, &|| false, &seek, |bench| assert!(bench.seek(Look::Last, strand(3)).is_none()));
@@ -678,7 +796,12 @@ mod tests {
             assert!(bench.seek(Look::Own, ptr::null()).is_none());
             asked.take()
         };
-        let seats = [(1, &counters[0], false), (1, &counters[1], false), (2, &counters[2], false), (1, &counters[3], false)];
+        let seats = [
+            (1, &counters[0], false),
+            (1, &counters[1], false),
+            (2, &counters[2], false),
+            (1, &counters[3], false),
+        ];
         with_bench(&seats, &|| false, &seek, |bench| {
             assert_eq!(times(bench), 2, "the newest of each strand");
             bench.entries[1].alone = true;
@@ -700,7 +823,8 @@ mod tests {
         bench.sit(Waiting::of(ptr::without_provenance_mut(number + 1), role(number), &wait, rank));
     }
 
-    /// Threads wait for their turns, and sit down in the order of `turns`. Whoever can go on is found at the first look, which asks few of them.
+    /// Threads wait for their turns, and sit down in the order of `turns`. Whoever can go on is
+    /// found at the first look, which asks few of them.
     #[test]
     fn a_look_asks_few_of_many_that_wait_in_order() {
         const THREADS: usize = 500;
@@ -751,7 +875,11 @@ mod tests {
         for number in 0..MAX_POLLED_PER_ORDER - 1 {
             bench.sit(Waiting::interrupted(ptr::without_provenance_mut(1000 + number), role(number)));
             assert!(bench.entries.last().is_some_and(|newest| newest.interrupted), "it stays the newest");
-            let polled = bench.entries.iter().filter(|entry| entry.is_alone_of_its_thread() && !entry.interrupted).count();
+            let polled = bench
+                .entries
+                .iter()
+                .filter(|entry| entry.is_alone_of_its_thread() && !entry.interrupted)
+                .count();
             assert_eq!(polled, MAX_POLLED_PER_ORDER);
         }
         let all = bench.take_all(ptr::null(), |_| true);
@@ -764,7 +892,8 @@ mod tests {
         assert!((0..100).all(has_none));
     }
 
-    /// However many contexts are suspended, each is looked at within few looks, and the newest in each.
+    /// However many contexts are suspended, each is looked at within few looks, and the newest in
+    /// each.
     #[test]
     fn each_context_is_looked_at_soon() {
         for count in 1..=80_usize {
@@ -780,14 +909,34 @@ mod tests {
                 .collect();
             let mut bench = Bench::new();
             for (number, condition) in conditions.iter().enumerate() {
-                let wait = Wait { ready: condition, seek: None, sleepers: None, spin: Spin::NONE, yields: false, finished: false, alone: false };
-                bench.sit(Waiting::of(ptr::without_provenance_mut(number + 1), role(number), &wait, WaitTraits::default()));
+                let wait = Wait {
+                    ready: condition,
+                    seek: None,
+                    sleepers: None,
+                    spin: Spin::NONE,
+                    yields: false,
+                    finished: false,
+                    alone: false,
+                };
+                bench.sit(Waiting::of(
+                    ptr::without_provenance_mut(number + 1),
+                    role(number),
+                    &wait,
+                    WaitTraits::default(),
+                ));
             }
             let looks = count.div_ceil(WINDOW_SIZE);
             for look in 0..looks {
-                let is_found = if look % 2 == 0 { bench.best_ready_in_window(true, true).is_some() } else { bench.has_ready_of_others(ptr::null()) };
+                let is_found = if look % 2 == 0 {
+                    bench.best_ready_in_window(true, true).is_some()
+                } else {
+                    bench.has_ready_of_others(ptr::null())
+                };
                 assert!(!is_found);
-                assert!(asked.iter().map(Cell::get).sum::<usize>() <= (look + 1) * (WINDOW_SIZE + WINDOW_NEWEST), "{count}");
+                assert!(
+                    asked.iter().map(Cell::get).sum::<usize>() <= (look + 1) * (WINDOW_SIZE + WINDOW_NEWEST),
+                    "{count}"
+                );
             }
             assert!(asked.iter().all(|times| times.get() > 0), "{count}");
             assert!(asked.iter().rev().take(WINDOW_NEWEST).all(|times| times.get() == looks), "{count}");
@@ -800,7 +949,9 @@ mod tests {
     fn contexts_that_yield_go_round() {
         for count in [3, 21, 24, 25, 30, 60] {
             let mut bench = Bench::new();
-            (0..count).for_each(|number| bench.sit(Waiting::interrupted(ptr::without_provenance_mut(number + 1), role(number))));
+            (0..count).for_each(|number| {
+                bench.sit(Waiting::interrupted(ptr::without_provenance_mut(number + 1), role(number)))
+            });
             let mut turns = vec![0; count];
             for _ in 0..20 * count {
                 let (at, _) = bench.best_ready_in_window(true, true).expect("all can go on");
@@ -813,7 +964,8 @@ mod tests {
         }
     }
 
-    /// A context of the thread that runs stays in the list, whatever its position: a newer one of its thread may come to depend on it.
+    /// A context of the thread that runs stays in the list, whatever its position: a newer one of
+    /// its thread may come to depend on it.
     #[test]
     fn the_running_thread_stays_polled() {
         let object = 0;

@@ -1,16 +1,22 @@
-//! A dedicated kernel thread for an OpenMP thread that is about to do what cannot be undone to its kernel thread. Go calls this `LockOSThread`.
+//! A dedicated kernel thread for an OpenMP thread that is about to do what cannot be undone to its
+//! kernel thread. Go calls this `LockOSThread`.
 //!
-//! The kernel keeps dropped rights, filters of system calls and namespaces per kernel thread, and does not take them back. A thread that shares its kernel thread therefore gets
-//! a dedicated one before such a call:
+//! The kernel keeps dropped rights, filters of system calls and namespaces per kernel thread, and
+//! does not take them back. A thread that shares its kernel thread therefore gets a dedicated one
+//! before such a call:
 //!
-//! * A ULT on a worker moves, with all of its suspended contexts, to an unused kernel thread of the pool ([`move_to_dedicated_worker`]).
-//! * A thread that owns its kernel thread (the program's own thread, a resident or grown member) stays. The other threads move to another worker, which the pool starts once
-//!   beyond its limit ([`send_others_away`]).
+//! * A ULT on a worker moves, with all of its suspended contexts, to an unused kernel thread of the
+//!   pool ([`move_to_dedicated_worker`]).
+//! * A thread that owns its kernel thread (the program's own thread, a resident or grown member)
+//!   stays. The other threads move to another worker, which the pool starts once beyond its limit
+//!   ([`send_others_away`]).
 //!
-//! A dedicated worker starts no ULT, not even from its own deques. Every worker that is not dedicated and accepts the group may steal from those deques. A moved context is marked as handed off ([`super::handoff`]):
-//! its worker polls, because a waker may wake the former worker.
+//! A dedicated worker starts no ULT, not even from its own deques. Every worker that is not
+//! dedicated and accepts the group may steal from those deques. A moved context is marked as handed
+//! off ([`super::handoff`]): its worker polls, because a waker may wake the former worker.
 //!
-//! The thread's identity remembers the kernel thread, so that later regions house the thread there ([`Identity::take_dedicated_worker`]).
+//! The thread's identity remembers the kernel thread, so that later regions house the thread there
+//! ([`Identity::take_dedicated_worker`]).
 
 use super::bench::Waiting;
 use super::runner::run_on_runner;
@@ -19,22 +25,35 @@ use crate::identity::Identity;
 use crate::pool::{self, Assignment};
 use crate::worker::{self, Role, Worker};
 
-/// Stack of the context that waits on the dedicated kernel thread, which calls little. Chosen: any size that a wait fits into will do.
+/// Stack of the context that waits on the dedicated kernel thread, which calls little. Chosen: any
+/// size that a wait fits into will do.
 const STACK: usize = 64 << 10;
 
-/// Makes sure that no other OpenMP thread runs on the caller's kernel thread from here on. The caller may run on another kernel thread afterwards. No effect if the caller is no OpenMP
-/// thread, runs a signal handler on another stack, or if the system refuses one more kernel thread. True if [`share_kernel_thread_again`] can undo it.
+/// Makes sure that no other OpenMP thread runs on the caller's kernel thread from here on. The
+/// caller may run on another kernel thread afterwards. No effect if the caller is no OpenMP thread,
+/// runs a signal handler on another stack, or if the system refuses one more kernel thread. True if
+/// [`share_kernel_thread_again`] can undo it.
 ///
 /// Program code; no address of thread-local storage is live across the call.
 pub fn dedicate_kernel_thread() -> bool {
-    let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler() && !worker.is_dedicated()) else { return false };
+    let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler() && !worker.is_dedicated())
+    else {
+        return false;
+    };
     // SAFETY: own kernel thread; program code runs.
     let role = unsafe { (*worker.own()).role };
-    let Some(identity) = role.identity.filter(|_| !crate::mutant!(kernel_thread_not_dedicated)) else { return false };
-    if role.strand == worker.strand() { send_others_away(worker) } else { stands_on_own_stack(worker) && move_to_dedicated_worker(worker, identity) }
+    let Some(identity) = role.identity.filter(|_| !crate::mutant!(kernel_thread_not_dedicated)) else {
+        return false;
+    };
+    if role.strand == worker.strand() {
+        send_others_away(worker)
+    } else {
+        stands_on_own_stack(worker) && move_to_dedicated_worker(worker, identity)
+    }
 }
 
-/// After a call that failed: the caller's kernel thread is unchanged, so its worker starts ULTs again, or goes back to the pool when the thread has ended. An extra worker stays.
+/// After a call that failed: the caller's kernel thread is unchanged, so its worker starts ULTs
+/// again, or goes back to the pool when the thread has ended. An extra worker stays.
 pub fn share_kernel_thread_again() {
     if let Some(worker) = worker::current() {
         worker.set_dedicated(false);
@@ -50,7 +69,8 @@ fn stands_on_own_stack(worker: &'static Worker) -> bool {
     unsafe { super::lowest_of_stack(&worker.watched, (&raw const here) as usize).is_some() }
 }
 
-/// Moves the calling thread, which has `identity`, to a dedicated kernel thread. False if there is none.
+/// Moves the calling thread, which has `identity`, to a dedicated kernel thread. False if there is
+/// none.
 fn move_to_dedicated_worker(me: &'static Worker, identity: &'static Identity) -> bool {
     let mut found = Vec::with_capacity(1);
     pool::acquire(1, &mut found);
@@ -59,7 +79,14 @@ fn move_to_dedicated_worker(me: &'static Worker, identity: &'static Identity) ->
     identity.set_dedicated_worker(dedicated_worker);
     me.count_hosted(-1);
     dedicated_worker.count_hosted(1);
-    pool::assign(dedicated_worker, Assignment { entry: await_end_of_thread, argument: core::ptr::from_ref(dedicated_worker).cast_mut().cast(), stack_size: STACK });
+    pool::assign(
+        dedicated_worker,
+        Assignment {
+            entry: await_end_of_thread,
+            argument: core::ptr::from_ref(dedicated_worker).cast_mut().cast(),
+            stack_size: STACK,
+        },
+    );
     enter(me);
     // SAFETY: own kernel thread, in its scheduler.
     let own = unsafe { &mut *me.own() };
@@ -70,8 +97,9 @@ fn move_to_dedicated_worker(me: &'static Worker, identity: &'static Identity) ->
     contexts.push(Waiting::interrupted(own.current, own.role));
     let mut delivery = (dedicated_worker, contexts);
     let job = Job { run: deliver, data: (&raw mut delivery).cast() };
-    // SAFETY: the context is on no bench, so only the worker that unpacks the parcel resumes it; `delivery` lies on its stack, which stays until then. The job
-    // runs on another stack and under another identity.
+    // SAFETY: the context is on no bench, so only the worker that unpacks the parcel resumes it;
+    // `delivery` lies on its stack, which stays until then. The job runs on another stack and under
+    // another identity.
     unsafe { run_on_runner(me, job, Role::none(me)) };
     enter_program();
     true
@@ -99,10 +127,13 @@ unsafe fn await_end_of_thread(argument: *mut ()) {
     });
 }
 
-/// Moves all other threads away from `me`, whose kernel thread the calling thread owns. False if there is no worker for them.
+/// Moves all other threads away from `me`, whose kernel thread the calling thread owns. False if
+/// there is no worker for them.
 fn send_others_away(me: &'static Worker) -> bool {
     let own_strand = me.strand();
-    let leaves = |entry: &Waiting| entry.role.strand != own_strand && entry.role.identity.is_some_and(Identity::is_donated);
+    let leaves = |entry: &Waiting| {
+        entry.role.strand != own_strand && entry.role.identity.is_some_and(Identity::is_donated)
+    };
     // SAFETY: own kernel thread; program code runs.
     let has_others = unsafe { (*me.own()).bench.has(leaves) };
     if has_others || !me.gang_deque.is_empty() || !me.ults.is_empty() {

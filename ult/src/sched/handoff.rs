@@ -1,38 +1,44 @@
 //! Hand-off: what becomes of the contexts on a worker whose running code blocks in the kernel.
 //!
-//! The stall monitor finds that a worker sleeps in a system call that is not the runtime's while others wait behind it. A
-//! spare kernel thread then *stands in*: it seizes the worker's gate, which is open while program code runs, moves all
-//! strands but the running one to its own bench, and steals what is queued there. Contexts may move because each strand has an
-//! identity of its own, and no two kernel threads wear one at the same time:
+//! The stall monitor finds that a worker sleeps in a system call that is not the runtime's while
+//! others wait behind it. A spare kernel thread then *stands in*: it seizes the worker's gate,
+//! which is open while program code runs, moves all strands but the running one to its own bench,
+//! and steals what is queued there. Contexts may move because each strand has an identity of its
+//! own, and no two kernel threads wear one at the same time:
 //!
 //! * the running strand stays, with every older context of it;
-//! * if contexts of the kernel thread's own strand move (the program's main stack, a resident thread), the kernel thread lends
-//!   its own storage to them and idles under a borrowed identity until they come back. Until then they run under another
-//!   kernel thread's number;
-//! * a strand moves as a whole or stays as a whole: it has one identity, and one kernel thread at a time runs for its thread;
-//! * what runs for no thread never moves: the loop of an idle pool worker, and one that stands in itself. A resident thread
-//!   between two regions does when it has something to do: its next region has started, or a task that it has taken
-//!   while it rests waits in the middle (then the resting context goes along).
+//! * if contexts of the kernel thread's own strand move (the program's main stack, a resident
+//!   thread), the kernel thread lends its own storage to them and idles under a borrowed identity
+//!   until they come back. Until then they run under another kernel thread's number;
+//! * a strand moves as a whole or stays as a whole: it has one identity, and one kernel thread at a
+//!   time runs for its thread;
+//! * what runs for no thread never moves: the loop of an idle pool worker, and one that stands in
+//!   itself. A resident thread between two regions does when it has something to do: its next
+//!   region has started, or a task that it has taken while it rests waits in the middle (then the
+//!   resting context goes along).
 //!
-//! *It ends as soon as it may.* When the blocked worker comes to its scheduler it tells those that stand in for it
-//! (`Worker::recall`). At its next switch point one that stands in goes back to its own context, and everything on its bench
-//! goes to the worker that was blocked ([`give_back`]). If its running code spins, it counts as one with somebody behind it, and
-//! is interrupted. If it blocks, another one stands in, for the same worker and since the same time, and gives back what
-//! it adopts. The end of an outermost region and of a resident thread waits for nobody's recall: their context goes home by
-//! itself ([`return_to`]).
+//! *It ends as soon as it may.* When the blocked worker comes to its scheduler it tells those that
+//! stand in for it (`Worker::recall`). At its next switch point one that stands in goes back to its
+//! own context, and everything on its bench goes to the worker that was blocked ([`give_back`]). If
+//! its running code spins, it counts as one with somebody behind it, and is interrupted. If it
+//! blocks, another one stands in, for the same worker and since the same time, and gives back what
+//! it adopts. The end of an outermost region and of a resident thread waits for nobody's recall:
+//! their context goes home by itself ([`return_to`]).
 //!
-//! *No context is lost.* A suspended one is on one bench or in one [`Parcel`]. A parcel is opened at every entry to the
-//! scheduler and at every look; who sends it wakes its receiver or makes it count as crowded. A kernel thread
-//! that stands in ends only on its own context, when all others of it are suspended, hence on its bench, and with empty queues.
-//! Who makes a context ready wakes the worker of its thread, as that one was when its region began, or when it began to wait.
-//! So one that stands in polls while it sleeps, every [`super::look::HOLD_BACK`], and so does any worker with a
-//! context that has been moved (`Role::away`, inherited by the jobs that run in its name), until that thread's region ends.
+//! *No context is lost.* A suspended one is on one bench or in one [`Parcel`]. A parcel is opened
+//! at every entry to the scheduler and at every look; who sends it wakes its receiver or makes it
+//! count as crowded. A kernel thread that stands in ends only on its own context, when all others
+//! of it are suspended, hence on its bench, and with empty queues. Who makes a context ready wakes
+//! the worker of its thread, as that one was when its region began, or when it began to wait.
+//! So one that stands in polls while it sleeps, every [`super::look::HOLD_BACK`], and so does any
+//! worker with a context that has been moved (`Role::away`, inherited by the jobs that run in its
+//! name), until that thread's region ends.
 //!
-//! Rejected: *standing in until the adopted threads have ended.* The threads of a gang that spins were then spread over more
-//! kernel threads than there are cores, with nobody behind any of them, so that nothing interrupted them: each
-//! barrier took a time slice of the kernel's, for the rest of the region. It looked like a hang.
-//! *Forwarding wake-ups* from the blocked worker to its heir: a chain of pointers to follow at every wake-up, for a
-//! rescue that happens once per region.
+//! Rejected: *standing in until the adopted threads have ended.* The threads of a gang that spins
+//! were then spread over more kernel threads than there are cores, with nobody behind any of them,
+//! so that nothing interrupted them: each barrier took a time slice of the kernel's, for the rest
+//! of the region. It looked like a hang. *Forwarding wake-ups* from the blocked worker to its heir:
+//! a chain of pointers to follow at every wake-up, for a rescue that happens once per region.
 
 use core::ptr;
 use core::sync::atomic::Ordering;
@@ -48,8 +54,9 @@ use crate::worker::{self, Role, Worker};
 /// Stack of one that stands in; the contexts it adopts bring their own.
 const STACK: usize = 256 << 10;
 
-/// The running code of this worker blocks in the kernel, or cannot be interrupted, while others wait behind it: a spare kernel
-/// thread takes them over. On any thread; does not wait. Without a kernel thread to spare nothing happens.
+/// The running code of this worker blocks in the kernel, or cannot be interrupted, while others
+/// wait behind it: a spare kernel thread takes them over. On any thread; does not wait. Without a
+/// kernel thread to spare nothing happens.
 pub fn hand_off(watched: &'static Watched) {
     let blocked = Worker::of(watched);
     let mut spare = Vec::with_capacity(1);
@@ -82,7 +89,8 @@ unsafe fn stand_in(argument: *mut ()) {
     }
 }
 
-/// Has the blocked worker moved again, and is nothing queued here that a fork on this worker has left?
+/// Has the blocked worker moved again, and is nothing queued here that a fork on this worker has
+/// left?
 fn may_end(me: &'static Worker) -> bool {
     // SAFETY: own kernel thread: asked by the scheduler of this worker.
     let since = unsafe { (*me.own()).stands_since };
@@ -90,7 +98,8 @@ fn may_end(me: &'static Worker) -> bool {
     moved && me.gang_deque.is_empty() && me.ults.is_empty()
 }
 
-/// On a worker that stands in, whose bench is in use: the context that ends this, if the time has come.
+/// On a worker that stands in, whose bench is in use: the context that ends this, if the time has
+/// come.
 pub(super) fn end_of_standing_in(worker: &'static Worker) -> Option<Waiting> {
     if !worker.is_standing_in() {
         return None;
@@ -99,19 +108,21 @@ pub(super) fn end_of_standing_in(worker: &'static Worker) -> Option<Waiting> {
     unsafe { (*worker.own()).bench.take_ready_of(worker.strand()) }
 }
 
-/// Are there contexts here whose wakers may wake another worker? Those that are not polled have been moved if those that are polled in their place have.
+/// Are there contexts here whose wakers may wake another worker? Those that are not polled have
+/// been moved if those that are polled in their place have.
 pub(super) fn has_adopted(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread; nothing switches here.
     worker.is_standing_in() || unsafe { (*worker.own()).bench.has_polled(|entry| entry.role.away) }
 }
 
-/// Moves the suspended contexts of `blocked` to `me`, if it still runs program code. True if `me` stands in from here on:
-/// something was moved, or is queued at `blocked`.
+/// Moves the suspended contexts of `blocked` to `me`, if it still runs program code. True if `me`
+/// stands in from here on: something was moved, or is queued at `blocked`.
 fn adopt(blocked: &'static Worker, me: &'static Worker) -> bool {
     if !blocked.seize() {
         return false;
     }
-    // SAFETY: the gate is ours, so the owner does not touch its part; we are the owner of the other.
+    // SAFETY: the gate is ours, so the owner does not touch its part; we are the owner of the
+    // other.
     let adopted = unsafe { adopt_seized(blocked, me) };
     blocked.let_go();
     blocked.publish_crowd();
@@ -126,7 +137,8 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     let (theirs, mine) = unsafe { (&mut *blocked.own(), &mut *me.own()) };
     let running = theirs.role.strand;
     let own_strand = blocked.strand();
-    let wants = |entry: &Waiting| entry.role.is_of_a_region() || (entry.runs_for_a_thread() && entry.is_ready(false));
+    let wants =
+        |entry: &Waiting| entry.role.is_of_a_region() || (entry.runs_for_a_thread() && entry.is_ready(false));
     let native = theirs.native_identity;
     let is_own = |entry: &Waiting| entry.role.strand == own_strand && wants(entry);
     let moves_own = running != own_strand && theirs.bench.has(is_own) && lend(blocked, theirs);
@@ -158,11 +170,18 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     true
 }
 
-/// Keeps the number of ULTs that each worker hosts; contexts of one strand move together, those of `home`'s own are no ULT.
-pub(super) fn count_moved(moved: &[Waiting], home: &'static Worker, from: &'static Worker, to: &'static Worker) {
+/// Keeps the number of ULTs that each worker hosts; contexts of one strand move together, those of
+/// `home`'s own are no ULT.
+pub(super) fn count_moved(
+    moved: &[Waiting],
+    home: &'static Worker,
+    from: &'static Worker,
+    to: &'static Worker,
+) {
     let own_strand = home.strand();
     let is_first_of_strand = |entry: &&Waiting| entry.below.is_null();
-    let ults = moved.iter().filter(|entry| entry.role.strand != own_strand).filter(is_first_of_strand).count() as i32;
+    let ults = moved.iter().filter(|entry| entry.role.strand != own_strand).filter(is_first_of_strand).count()
+        as i32;
     from.count_hosted(-ults);
     to.count_hosted(ults);
 }
@@ -171,8 +190,9 @@ fn same(a: Option<&'static Identity>, b: Option<&'static Identity>) -> bool {
     matches!((a, b), (Some(a), Some(b)) if ptr::eq(a, b))
 }
 
-/// Switches the kernel thread of `worker` to a borrowed TLS block while it idles, so that another worker can run with the kernel thread's own. False if no block can be
-/// borrowed. `owner` is the worker's private data.
+/// Switches the kernel thread of `worker` to a borrowed TLS block while it idles, so that another
+/// worker can run with the kernel thread's own. False if no block can be borrowed. `owner` is the
+/// worker's private data.
 fn lend(worker: &'static Worker, owner: &mut worker::Own) -> bool {
     let Some(own) = owner.native_identity else { return false };
     if owner.lent.is_some() {
@@ -189,7 +209,7 @@ fn lend(worker: &'static Worker, owner: &mut worker::Own) -> bool {
     }
 }
 
-// ---- coming back ----------------------------------------------------------------------------------------------
+// ---- coming back ------------------------------------------------------------
 
 /// Contexts on their way to another worker.
 pub(crate) struct Parcel {
@@ -197,8 +217,8 @@ pub(crate) struct Parcel {
     next: *mut Parcel,
 }
 
-/// Sends all contexts of `me` but the calling one, which stands in, to the worker that it stood in for. Each of them is
-/// suspended: the calling one is the one that runs.
+/// Sends all contexts of `me` but the calling one, which stands in, to the worker that it stood in
+/// for. Each of them is suspended: the calling one is the one that runs.
 fn give_back(me: &'static Worker) {
     super::enter(me);
     let strand = me.strand();
@@ -226,7 +246,8 @@ pub(super) fn send(home: &'static Worker, contexts: Vec<Waiting>) {
     loop {
         // SAFETY: not published yet.
         unsafe { (*parcel).next = first };
-        // ORDERING: Release, pairs with the Acquire in `unpack`: the stacks have been left. A failure publishes nothing.
+        // ORDERING: Release, pairs with the Acquire in `unpack`: the stacks have been left. A
+        // failure publishes nothing.
         match home.returning.compare_exchange_weak(first, parcel, Ordering::Release, Ordering::Relaxed) {
             Ok(_) => break,
             Err(now) => first = now,
@@ -242,7 +263,8 @@ pub(super) fn has_returning(worker: &Worker) -> bool {
     !worker.returning.load(Ordering::Relaxed).is_null()
 }
 
-/// Puts what was sent to this worker on its bench. By its owner in the scheduler, or by who has seized it.
+/// Puts what was sent to this worker on its bench. By its owner in the scheduler, or by who has
+/// seized it.
 #[inline]
 pub(super) fn unpack(worker: &'static Worker) {
     if has_returning(worker) {
@@ -268,8 +290,9 @@ fn unpack_cold(worker: &'static Worker) {
             if entry.role.strand == worker.strand()
                 && let Some(lent) = own.lent.take()
             {
-                // All contexts of a strand are in one place, so nobody else wears it now. The substitute may still be worn
-                // here until the next switch; it is kept for the next time.
+                // All contexts of a strand are in one place, so nobody else wears it now. The
+                // substitute may still be worn here until the next switch; it is kept for the next
+                // time.
                 own.substitute = own.native_identity.replace(lent);
             }
             if let Some(identity) = entry.role.identity {
@@ -281,12 +304,15 @@ fn unpack_cold(worker: &'static Worker) {
     note_signalled(worker);
 }
 
-/// Notes whether a thread on this worker has a signal to handle: until it has, the worker finds something in its mail. The running thread counts, too: it may be about to be
-/// suspended, and the kick that came with the signal found the worker in its scheduler. By its owner in the scheduler, or by who has seized it.
+/// Notes whether a thread on this worker has a signal to handle: until it has, the worker finds
+/// something in its mail. The running thread counts, too: it may be about to be suspended, and the
+/// kick that came with the signal found the worker in its scheduler. By its owner in the scheduler,
+/// or by who has seized it.
 pub(super) fn note_signalled(worker: &'static Worker) {
     // SAFETY: the caller has the owner's part.
     let own = unsafe { &mut *worker.own() };
-    own.signalled = own.bench.has_signalled(ptr::null()) || own.role.identity.is_some_and(|identity| identity.signals.has_news());
+    own.signalled = own.bench.has_signalled(ptr::null())
+        || own.role.identity.is_some_and(|identity| identity.signals.has_news());
     own.released |= own.signalled;
     worker.watched.set_wanted(own.signalled);
     if own.signalled {
@@ -294,9 +320,11 @@ pub(super) fn note_signalled(worker: &'static Worker) {
     }
 }
 
-/// Makes the calling context go on at `home`, the worker that it was adopted from. Nothing to do if it is there.
+/// Makes the calling context go on at `home`, the worker that it was adopted from. Nothing to do if
+/// it is there.
 ///
-/// `home` must come to its scheduler by itself, or be interrupted: the code that blocked there has ended, or will.
+/// `home` must come to its scheduler by itself, or be interrupted: the code that blocked there has
+/// ended, or will.
 pub fn return_to(home: &'static Worker) {
     // In the child of a fork it may have no kernel thread.
     while !ptr::eq(worker::register_current(), home) && home.watched.tid() != 0 {
@@ -305,7 +333,8 @@ pub fn return_to(home: &'static Worker) {
     settle(home);
 }
 
-/// The calling context, which has no team of its own any more, is waked at `home`, its first worker, if it is there.
+/// The calling context, which has no team of its own any more, is waked at `home`, its first
+/// worker, if it is there.
 pub fn settle(home: &'static Worker) {
     let me = worker::register_current();
     if ptr::eq(me, home) {
@@ -321,8 +350,9 @@ fn travel(home: &'static Worker) {
     let own = unsafe { &mut *me.own() };
     let mut delivery = (home, Waiting::interrupted(own.current, own.role));
     let job = Job { run: deliver, data: (&raw mut delivery).cast() };
-    // SAFETY: the context is on no bench, so nobody but who unpacks it resumes it; `delivery` lies on its stack, which stays
-    // until then. The job runs on another stack and under another identity.
+    // SAFETY: the context is on no bench, so nobody but who unpacks it resumes it; `delivery` lies
+    // on its stack, which stays until then. The job runs on another stack and under another
+    // identity.
     unsafe { run_on_runner(me, job, Role::none(me)) };
     enter_program();
 }

@@ -1,21 +1,22 @@
 //! Where a worker looks for work, in this order (ICS '21, Algorithm 2):
 //!
-//! 1. its own suspended contexts that can go on, unless a deeper or older gang waits in its gang deque; where they only let others go first, 3 and 4 have
-//!    a turn before them;
+//! 1. its own suspended contexts that can go on, unless a deeper or older gang waits in its gang
+//!    deque; where they only let others go first, 3 and 4 have a turn before them;
 //! 2. its own gang deque, within what [`eligible`] allows;
 //! 3. its own ULTs, newest first, and the jobs of its own contexts;
 //! 4. the jobs that its contexts may take from others;
 //! 5. a victim's gang deque, then the victim's ULTs;
 //! 6. what is offered to workers that host nobody of a region ([`offers`]).
 //!
-//! What a program's kernel thread takes is of its own group only: ULTs of another root must not run under that root's
-//! signal masks, priorities and lifetime.
+//! What a program's kernel thread takes is of its own group only: ULTs of another root must not run
+//! under that root's signal masks, priorities and lifetime.
 //!
-//! *Held back*: a gang ULT that is not eligible, or a context that could go on while one of a deeper or older gang is
-//! suspended here, on a worker that would sleep otherwise. Everything here waits visibly, so nobody spins for it yet; but
-//! what it waits for may need that very thread (a lock that another root holds across its region). After [`HOLD_BACK`]
-//! the worker takes it all the same: one that sleeps at the end of that sleep, one that looks without an end by the clock ([`Refused`]).
-//! `docs/models/gang.md` has the runs that show both sides.
+//! *Held back*: a gang ULT that is not eligible, or a context that could go on while one of a
+//! deeper or older gang is suspended here, on a worker that would sleep otherwise. Everything here
+//! waits visibly, so nobody spins for it yet; but what it waits for may need that very thread (a
+//! lock that another root holds across its region). After [`HOLD_BACK`] the worker takes it all the
+//! same: one that sleeps at the end of that sleep, one that looks without an end by the clock
+//! ([`Refused`]). `docs/models/gang.md` has the runs that show both sides.
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{Ordering, fence};
@@ -35,26 +36,32 @@ use crate::worker::{self, ThreadMode, Worker};
 /// How long a gang ULT is held back on a worker that has nothing else to do.
 pub(super) const HOLD_BACK: Duration = Duration::from_micros(200);
 
-/// Every so many turns the whole bench is looked at, not only its newest entry, so that an old context does not wait for
-/// the last job of a long queue.
+/// Every so many turns the whole bench is looked at, not only its newest entry, so that an old
+/// context does not wait for the last job of a long queue.
 const LOOK_AT_ALL_EVERY: u32 = 16;
 
-/// Every so many turns who has sat longest goes on, whatever its number: threads that go on and wait in turn, the others passed over, may
-/// all be waiting for one of these. A multiple of the above.
+/// Every so many turns who has sat longest goes on, whatever its number: threads that go on and
+/// wait in turn, the others passed over, may all be waiting for one of these. A multiple of the
+/// above.
 const UNRANKED_EVERY: u32 = 256;
 
-/// The 16th of so many turns something new goes before a context that only lets others go first: all who do may be waiting for it, in a circle. In the other turns
-/// in which everything is looked at such a context goes on, so that it does not wait for the last of very many tasks.
+/// The 16th of so many turns something new goes before a context that only lets others go first:
+/// all who do may be waiting for it, in a circle. In the other turns in which everything is looked
+/// at such a context goes on, so that it does not wait for the last of very many tasks.
 const NEW_FIRST_EVERY: u32 = 64;
 
 /// One look, without spinning: the path between two jobs.
 pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
-    // SAFETY: own kernel thread; conditions and seeks do not wait, so nobody else touches the part meanwhile.
+    // SAFETY: own kernel thread; conditions and seeks do not wait, so nobody else touches the part
+    // meanwhile.
     let own = unsafe { &mut *worker.own() };
     own.turns = own.turns.wrapping_add(1);
     let busy = !worker.gang_deque.is_empty() || !worker.ults.is_empty() || worker.is_standing_in();
-    // Where threads wait in their own code, who has just sat down must not go before a mate that the others wait for. Who asks for a task yields to tasks.
-    let ranks = || own.bench.is_shared() && !own.bench.newest_asks() && crate::stall::is_known_to_wait(own.role.region);
+    // Where threads wait in their own code, who has just sat down must not go before a mate that
+    // the others wait for. Who asks for a task yields to tasks.
+    let ranks = || {
+        own.bench.is_shared() && !own.bench.newest_asks() && crate::stall::is_known_to_wait(own.role.region)
+    };
     let released = core::mem::take(&mut own.released);
     if busy || released || own.turns.is_multiple_of(LOOK_AT_ALL_EVERY) || ranks() {
         return everywhere(worker, true);
@@ -66,11 +73,13 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     found.map(|(job, role)| Next::Run(job, role))
 }
 
-/// [`arch::ticks`] that pass at most between two looks at everything where short ULTs follow each other: some half a microsecond.
+/// [`arch::ticks`] that pass at most between two looks at everything where short ULTs follow each
+/// other: some half a microsecond.
 const LOOK_AGAIN: u64 = 2048;
 
-/// What comes after a ULT of `region`: as [`quickly`], but the newest ULT that was forked here goes first if everything has been looked at just
-/// now, at `looked`. Not where threads wait in their own code: the next one might wait for a context that can go on since.
+/// What comes after a ULT of `region`: as [`quickly`], but the newest ULT that was forked here goes
+/// first if everything has been looked at just now, at `looked`. Not where threads wait in their
+/// own code: the next one might wait for a context that can go on since.
 pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64) -> Option<Next> {
     if worker.ults.is_empty() || !worker.gang_deque.is_empty() || worker.is_standing_in() {
         return quickly(worker);
@@ -123,7 +132,8 @@ pub(super) fn has_ready(worker: &'static Worker) -> bool {
     handoff::has_returning(worker) || unsafe { (*worker.own()).bench.best_ready(true).is_some() }
 }
 
-/// Everything but the worker's own contexts, all victims included; the worker is announced as asleep already.
+/// Everything but the worker's own contexts, all victims included; the worker is announced as
+/// asleep already.
 pub(super) fn for_the_last_time(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
     let strictest = unsafe { (*worker.own()).bench.strictest() };
@@ -135,9 +145,7 @@ pub(super) fn for_the_last_time(worker: &'static Worker) -> Option<Next> {
 }
 
 fn at_home(worker: &'static Worker, look: Look) -> Option<Next> {
-    resume_or_start(worker)
-        .or_else(|| own_ult(worker))
-        .or_else(|| seek(worker, look))
+    resume_or_start(worker).or_else(|| own_ult(worker)).or_else(|| seek(worker, look))
 }
 
 /// Steps 1 and 2.
@@ -154,8 +162,10 @@ fn resume_or_start(worker: &'static Worker) -> Option<Next> {
         }
     }
     let (at, gang) = ready?;
-    if bench.gives_way(at) && own.turns % NEW_FIRST_EVERY == LOOK_AT_ALL_EVERY
-        && let Some(new) = own_ult(worker).or_else(|| bench.seek_before(gang).map(|(job, role)| Next::Run(job, role)))
+    if bench.gives_way(at)
+        && own.turns % NEW_FIRST_EVERY == LOOK_AT_ALL_EVERY
+        && let Some(new) =
+            own_ult(worker).or_else(|| bench.seek_before(gang).map(|(job, role)| Next::Run(job, role)))
     {
         return Some(new);
     }
@@ -190,15 +200,23 @@ fn start(seed: NonNull<Seed>, tag: GangTag) -> Next {
 }
 
 /// Takes a ULT from the gang deque of `victim` for `worker`.
-pub(super) fn take_gang_ult(worker: &Worker, victim: &Worker, wanted: impl Fn(GangTag) -> bool) -> Option<Next> {
+pub(super) fn take_gang_ult(
+    worker: &Worker,
+    victim: &Worker,
+    wanted: impl Fn(GangTag) -> bool,
+) -> Option<Next> {
     if worker.is_dedicated() {
         return None;
     }
     let at_home = core::ptr::eq(worker, victim);
     // A dedicated worker starts nothing, so ULTs that were placed there may leave.
-    let may_leave = at_home || victim.is_dedicated() || worker.stands_for().is_some_and(|blocked| core::ptr::eq(blocked, victim));
+    let may_leave = at_home
+        || victim.is_dedicated()
+        || worker.stands_for().is_some_and(|blocked| core::ptr::eq(blocked, victim));
     // What is queued here runs here, whoever this worker serves by now.
-    let may_run = |group: u32| at_home || ((may_leave || group & fork::PLACED == 0) && worker.accepts(group & !fork::PLACED));
+    let may_run = |group: u32| {
+        at_home || ((may_leave || group & fork::PLACED == 0) && worker.accepts(group & !fork::PLACED))
+    };
     let (seed, tag) = victim.gang_deque.take_if(|tag, group| may_run(group) && wanted(tag))?;
     if !at_home {
         victim.count_gang_load(-1);
@@ -207,7 +225,7 @@ pub(super) fn take_gang_ult(worker: &Worker, victim: &Worker, wanted: impl Fn(Ga
     Some(start(seed, tag))
 }
 
-// ---- stealing -------------------------------------------------------------------------------------------------
+// ---- stealing ---------------------------------------------------------------
 
 /// Looks at one victim, chosen by the worker's policy.
 fn steal_once(worker: &'static Worker) -> Option<Next> {
@@ -228,8 +246,8 @@ fn steal_once(worker: &'static Worker) -> Option<Next> {
     found
 }
 
-/// Looks at every victim once, beginning behind the worker itself: those who look at the same time do not all begin with the
-/// same victims. The worker is about to sleep, and notes where.
+/// Looks at every victim once, beginning behind the worker itself: those who look at the same time
+/// do not all begin with the same victims. The worker is about to sleep, and notes where.
 fn steal_anywhere(worker: &'static Worker) -> Option<Next> {
     if distance::distances().is_some() {
         worker.site.note();
@@ -240,16 +258,19 @@ fn steal_anywhere(worker: &'static Worker) -> Option<Next> {
 }
 
 fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
-    if victim.gang_deque.is_empty() && victim.ults.is_empty() || !(may_help(worker) || victim.is_dedicated()) {
+    if victim.gang_deque.is_empty() && victim.ults.is_empty() || !(may_help(worker) || victim.is_dedicated())
+    {
         return None;
     }
     worker.restless.steals.add_attempt();
     // SAFETY: own kernel thread, as in `quickly`.
     let strictest = unsafe { (*worker.own()).bench.strictest() };
-    // Mates are not stolen: who took one while its own context waits could bury that one. And once more a look at home: an
-    // older gang may have arrived since.
+    // Mates are not stolen: who took one while its own context waits could bury that one. And once
+    // more a look at home: an older gang may have arrived since.
     let mine = || worker.gang_deque.head_of_deepest();
-    let may = |tag: GangTag| tag.id != strictest.id && eligible(tag, strictest) && !mine().is_some_and(|h| eligible(h, tag));
+    let may = |tag: GangTag| {
+        tag.id != strictest.id && eligible(tag, strictest) && !mine().is_some_and(|h| eligible(h, tag))
+    };
     let found = take_gang_ult(worker, victim, may).or_else(|| steal_ult(worker, victim));
     if found.is_some() {
         worker.restless.steals.add_success();
@@ -270,14 +291,16 @@ fn offered(worker: &'static Worker) -> Option<Next> {
     Some(Next::Start(offers::take()?, GangTag::NONE))
 }
 
-/// May the worker start what is queued at others? Not while the program's own kernel threads in regions are as many as the processors:
-/// each has one to itself then, and who took a ULT from it would only take turns with another of them.
+/// May the worker start what is queued at others? Not while the program's own kernel threads in
+/// regions are as many as the processors: each has one to itself then, and who took a ULT from it
+/// would only take turns with another of them.
 fn may_help(worker: &Worker) -> bool {
     pool::has_room() || worker.is_standing_in()
 }
 
-/// The oldest ULT that `victim` forked without a gang. Of another group than the worker's own it is not taken, which can be
-/// told only while there is no other group: asked when the ULT has been seen, because its group may have come since the last look.
+/// The oldest ULT that `victim` forked without a gang. Of another group than the worker's own it is
+/// not taken, which can be told only while there is no other group: asked when the ULT has been
+/// seen, because its group may have come since the last look.
 fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
     let may = || worker.may_steal_blindly() || worker.is_of_one_group_with(victim);
     if victim.ults.is_empty() || worker.is_dedicated() || !may() {
@@ -292,24 +315,29 @@ fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
     }
 }
 
-/// Wakes one sleeping worker that may run ULTs of `group`, if there is one. The caller has passed a full fence since it published them,
-/// which pairs with the one in `park_unless`: they, or the sleeper, are seen.
+/// Wakes one sleeping worker that may run ULTs of `group`, if there is one. The caller has passed a
+/// full fence since it published them, which pairs with the one in `park_unless`: they, or the
+/// sleeper, are seen.
 pub(crate) fn wake_idle_behind_fence(group: u32) -> bool {
     everybody().any(|w| w.accepts(group) && w.parker.is_parked() && !w.is_dedicated() && w.unpark())
 }
 
-/// Wakes one sleeping worker that would take an offer, if there is one. The caller has passed a full fence since it made the offer.
+/// Wakes one sleeping worker that would take an offer, if there is one. The caller has passed a
+/// full fence since it made the offer.
 pub(crate) fn wake_vacant_behind_fence() -> bool {
     everybody().any(|w| offers::suits(w) && w.parker.is_parked() && w.is_vacant() && w.unpark())
 }
 
-// ---- what is held back ------------------------------------------------------------------------------------------
+// ---- what is held back ------------------------------------------------------
 
-/// Is there a gang ULT, here or elsewhere, or a context on the bench, that the worker is not allowed to go to now?
+/// Is there a gang ULT, here or elsewhere, or a context on the bench, that the worker is not
+/// allowed to go to now?
 pub(super) fn held_back(worker: &'static Worker) -> bool {
     let queued = |victim: &Worker| !victim.gang_deque.is_empty();
     // SAFETY: own kernel thread; conditions do not wait.
-    queued(worker) || unsafe { (*worker.own()).bench.best_ready(false).is_some() } || may_help(worker) && everybody().any(queued)
+    queued(worker)
+        || unsafe { (*worker.own()).bench.best_ready(false).is_some() }
+        || may_help(worker) && everybody().any(queued)
 }
 
 /// Goes there.
@@ -320,10 +348,17 @@ pub(super) fn what_was_held_back(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
     let bench = unsafe { &mut (*worker.own()).bench };
     let ready = bench.best_ready(false).map(|(at, _)| Next::Resume(bench.take_at(at)));
-    ready.or_else(|| if may_help(worker) { everybody().find_map(|victim| take_gang_ult(worker, victim, |_| true)) } else { None })
+    ready.or_else(|| {
+        if may_help(worker) {
+            everybody().find_map(|victim| take_gang_ult(worker, victim, |_| true))
+        } else {
+            None
+        }
+    })
 }
 
-/// What a worker that never comes to sleep holds back. It would wait for ever if only the end of a sleep let it go.
+/// What a worker that never comes to sleep holds back. It would wait for ever if only the end of a
+/// sleep let it go.
 pub(super) struct Refused {
     /// When this was asked, in microseconds; 0: not yet.
     asked: u64,
@@ -369,8 +404,8 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
     }
 }
 
-/// [`publish_crowd`] for a ULT that follows another one with the same gang and region: who is suspended is the same as before, if nobody has sat
-/// down or got up; what is queued may not be.
+/// [`publish_crowd`] for a ULT that follows another one with the same gang and region: who is
+/// suspended is the same as before, if nobody has sat down or got up; what is queued may not be.
 ///
 /// # Safety
 /// Own kernel thread.
@@ -383,7 +418,8 @@ pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
     }
 }
 
-/// [`publish_crowd`] for the code that ran before, on this worker: if nobody has sat down or got up, what was told of those who are suspended holds; what is queued may not.
+/// [`publish_crowd`] for the code that ran before, on this worker: if nobody has sat down or got
+/// up, what was told of those who are suspended holds; what is queued may not.
 ///
 /// # Safety
 /// Own kernel thread.
@@ -398,18 +434,20 @@ pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
     }
 }
 
-/// A thread waits here for its next region while other code is about to run: whoever starts that region has to know, so the
-/// thread is counted as if its worker slept. Undone by [`stir`].
+/// A thread waits here for its next region while other code is about to run: whoever starts that
+/// region has to know, so the thread is counted as if its worker slept. Undone by [`stir`].
 fn rest(worker: &'static Worker, own: &mut worker::Own) {
     let resting = if own.bench.is_empty() { None } else { own.bench.resting(own.role.strand) };
     worker.set_resting(resting.is_some());
     if let Some(Some(counter)) = resting {
         own.rested = counter;
-        // ORDERING: SeqCst, and the fence: pairs with the fence of a waker that publishes, then reads the counter. Whoever
-        // asks next whether the thread can go on (`Bench::others`) sees it, or the waker sees the counter.
+        // ORDERING: SeqCst, and the fence: pairs with the fence of a waker that publishes, then
+        // reads the counter. Whoever asks next whether the thread can go on (`Bench::others`) sees
+        // it, or the waker sees the counter.
         counter.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        // A job that came, or was left to others, before the thread was counted: nobody will tell of it again.
+        // A job that came, or was left to others, before the thread was counted: nobody will tell
+        // of it again.
         if own.bench.rests_beside_a_job(own.role.strand) {
             worker.call_resting();
         }

@@ -1,17 +1,20 @@
-//! What a worker does when the context it runs has to wait: the heart of the crate, to be read top to bottom.
+//! What a worker does when the context it runs has to wait: the heart of the crate, to be read top
+//! to bottom.
 //!
-//! A *context* is a stack with something unfinished on it: the program's own stack, a ULT, or a runner that is in the
-//! middle of a job. Exactly one context of a worker runs; the others sit on its [`bench`], each with a condition. A
-//! context that must wait calls [`wait`], which
+//! A *context* is a stack with something unfinished on it: the program's own stack, a ULT, or a
+//! runner that is in the middle of a job. Exactly one context of a worker runs; the others sit on
+//! its [`bench`], each with a condition. A context that must wait calls [`wait`], which
 //!
 //! 1. puts the context on the bench and asks `next` what this worker should do;
-//! 2. if the answer is *resume* somebody (often the very context that asked), switches there, directly;
-//! 3. if the answer is a *job*, leaves the stack for a runner, which runs the job by a plain call, and the next one,
-//!    until somebody on the bench can go on.
+//! 2. if the answer is *resume* somebody (often the very context that asked), switches there,
+//!    directly;
+//! 3. if the answer is a *job*, leaves the stack for a runner, which runs the job by a plain call,
+//!    and the next one, until somebody on the bench can go on.
 //!
-//! So a job that never waits costs no switch of its own, and a job that waits takes its runner's stack with it: the
-//! worker goes on with a fresh one, and no blocked job ever buries another context. A ULT that has not started
-//! ([`crate::fork::Seed`]) is a job like any other, with a role of its own: the gang it runs for, the identity it wears.
+//! So a job that never waits costs no switch of its own, and a job that waits takes its runner's
+//! stack with it: the worker goes on with a fresh one, and no blocked job ever buries another
+//! context. A ULT that has not started ([`crate::fork::Seed`]) is a job like any other, with a role
+//! of its own: the gang it runs for, the identity it wears.
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -25,17 +28,19 @@
 //! | `patience` | how long to look before sleeping |
 //! | `polled` | waiting for what nobody tells of: requests of another library |
 //!
-//! Conditions are *polled* by the worker that owns the context, and whoever makes a condition true wakes that
-//! worker. A context is therefore never touched by two workers, and there is no moment at which a half-left stack
-//! could be resumed by somebody else. Tried and rejected: pushing resumable contexts into the owner's inbox (one
-//! more lock-free list and one more allocation per wait, for a list that is hardly ever longer than two).
+//! Conditions are *polled* by the worker that owns the context, and whoever makes a condition true
+//! wakes that worker. A context is therefore never touched by two workers, and there is no moment
+//! at which a half-left stack could be resumed by somebody else. Tried and rejected: pushing
+//! resumable contexts into the owner's inbox (one more lock-free list and one more allocation per
+//! wait, for a list that is hardly ever longer than two).
 //!
 //! # How a worker sleeps without losing a wake-up
 //!
-//! The waker makes the condition true, then calls [`crate::worker::Worker::wake`] (full fence, then a look at the
-//! parked flag). The sleeper sets the flag, then (full fence) evaluates all conditions once more. One of the two
-//! sees the other. Where many workers may wait for one event, a counter of sleepers, incremented before the last look,
-//! saves the waker from visiting them: see `docs/protocols/park.md`.
+//! The waker makes the condition true, then calls [`crate::worker::Worker::wake`] (full fence, then
+//! a look at the parked flag). The sleeper sets the flag, then (full fence) evaluates all
+//! conditions once more. One of the two sees the other. Where many workers may wait for one event,
+//! a counter of sleepers, incremented before the last look, saves the waker from visiting them: see
+//! `docs/protocols/park.md`.
 
 use core::num::NonZeroUsize;
 use core::ptr::NonNull;
@@ -57,7 +62,9 @@ mod runner;
 mod urgency;
 mod yielding;
 
+pub(crate) use bench::SOUGHT;
 pub(crate) use bench::{Bench, ENTRIES as BENCH_ENTRIES, Waiting};
+pub use dedicated::{dedicate_kernel_thread, share_kernel_thread_again};
 pub use dressing::change_storage;
 pub(crate) use handoff::Parcel;
 pub use handoff::{hand_off, return_to, settle};
@@ -65,14 +72,15 @@ pub(crate) use look::{wake_idle_behind_fence, wake_vacant_behind_fence};
 pub(crate) use patience::{Habit, count_awake};
 pub use patience::{Spin, cores, set_cores};
 pub use polled::{blocks, comes_at_once, may_suspend, wait_polled};
-pub use runner::{promise_stacks, set_runner_stack_size};
-pub(crate) use bench::SOUGHT;
 pub(crate) use runner::{Ended, Task, retire, runner_stack_size};
+pub use runner::{promise_stacks, set_runner_stack_size};
 pub(crate) use urgency::Urgency;
 pub use urgency::is_urgent;
-pub use dedicated::{dedicate_kernel_thread, share_kernel_thread_again};
-pub use yielding::{has_others_beside_meeting, has_others_here, insists, let_released_go_first, lowest_of_stack, poll, preempt, switch_away, yield_from_program};
 pub(crate) use yielding::{Insistence, give_way};
+pub use yielding::{
+    has_others_beside_meeting, has_others_here, insists, let_released_go_first, lowest_of_stack, poll,
+    preempt, switch_away, yield_from_program,
+};
 
 use patience::Patience;
 
@@ -100,7 +108,8 @@ pub enum Look {
 
 /// How a context waits.
 pub struct Wait<'a> {
-    /// The condition. Called on the worker that hosts the context, from any of its stacks; must not wait itself.
+    /// The condition. Called on the worker that hosts the context, from any of its stacks; must not
+    /// wait itself.
     pub ready: &'a dyn Fn() -> bool,
     /// Looks for a job that may run while this context waits. Must not wait itself.
     pub seek: Option<&'a dyn Fn(Look) -> Option<Job>>,
@@ -108,27 +117,32 @@ pub struct Wait<'a> {
     pub sleepers: Option<&'a AtomicU32>,
     /// How long to look before sleeping.
     pub spin: Spin,
-    /// The context waits for nothing, it only lets others go first: it may continue as soon as another context of this
-    /// worker waits in its turn.
+    /// The context waits for nothing, it only lets others go first: it may continue as soon as
+    /// another context of this worker waits in its turn.
     pub yields: bool,
     /// The context's part in its gang is over: no mate waits for it any more.
     pub finished: bool,
-    /// Nobody else looks for the jobs of `seek`. So it is asked for them below newer contexts of its strand, too, which may have gone on and sat down anew
-    /// since and may need what it waits for.
+    /// Nobody else looks for the jobs of `seek`. So it is asked for them below newer contexts of
+    /// its strand, too, which may have gone on and sat down anew since and may need what it
+    /// waits for.
     pub alone: bool,
 }
 
-/// Says that a context waits for one of the events that happen to an object in a known order, or for one event with many others.
+/// Says that a context waits for one of the events that happen to an object in a known order, or
+/// for one event with many others.
 ///
-/// Among the suspended contexts with the same object and event, no context is ready while one with a lower position is not; those with equal positions become ready together. The scheduler polls
+/// Among the suspended contexts with the same object and event, no context is ready while one with
+/// a lower position is not; those with equal positions become ready together. The scheduler polls
 /// those with low positions only, so the time of a look does not depend on how many wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadyOrder {
     /// Address of the object: the counter of a barrier, a lock. Never 0.
     pub object: NonZeroUsize,
-    /// Which event of the object, where contexts that wait for different ones may be suspended at the same time; else 0.
+    /// Which event of the object, where contexts that wait for different ones may be suspended at
+    /// the same time; else 0.
     pub event: u64,
-    /// The context's position in the order. Contexts that become ready together may have different positions, and go on in that order.
+    /// The context's position in the order. Contexts that become ready together may have different
+    /// positions, and go on in that order.
     pub position: u64,
 }
 
@@ -144,11 +158,12 @@ impl ReadyOrder {
 pub struct WaitTraits {
     /// Of the contexts of one gang that can go on, the one with the lowest number goes first.
     pub rank: u32,
-    /// The thread waits for all threads and tasks of its team, which `Wait::sleepers` stands for. It need not go on while a thread of the team
-    /// that does not wait so runs, or has a task to run. Whoever ends this without a wait calls [`end_meeting`].
+    /// The thread waits for all threads and tasks of its team, which `Wait::sleepers` stands for.
+    /// It need not go on while a thread of the team that does not wait so runs, or has a task
+    /// to run. Whoever ends this without a wait calls [`end_meeting`].
     pub meets: bool,
-    /// The thread may start any task of its team, which `Wait::sleepers` stands for. One such thread answers for all when the worker looks for
-    /// the tasks of other threads.
+    /// The thread may start any task of its team, which `Wait::sleepers` stands for. One such
+    /// thread answers for all when the worker looks for the tasks of other threads.
     pub takes_any_task: bool,
     /// In which order the contexts that wait with this one become ready.
     pub order: Option<ReadyOrder>,
@@ -164,7 +179,8 @@ pub(crate) enum Next {
     Start(&'static crate::fork::Seed, crate::gang::GangTag),
 }
 
-/// Waits until `wait.ready()` holds. Meanwhile this worker continues other contexts of its own or runs jobs.
+/// Waits until `wait.ready()` holds. Meanwhile this worker continues other contexts of its own or
+/// runs jobs.
 ///
 /// The calling kernel thread must be registered. Returns in the same identity; `errno` survives.
 #[inline]
@@ -202,7 +218,9 @@ fn wait_cold(wait: &Wait<'_>, traits: WaitTraits) {
             me
         };
         let next = match next(worker) {
-            Next::Run(job, role) if !runs_on_own_stack(worker, &role) => runner::find_stack_for(worker, Next::Run(job, role)),
+            Next::Run(job, role) if !runs_on_own_stack(worker, &role) => {
+                runner::find_stack_for(worker, Next::Run(job, role))
+            }
             other => other,
         };
         match next {
@@ -234,7 +252,8 @@ fn wait_cold(wait: &Wait<'_>, traits: WaitTraits) {
 /// A waiting thread runs the jobs that it finds on its own stack, not on a runner's stack.
 static ON_OWN_STACKS: AtomicBool = AtomicBool::new(false);
 
-/// From here on a waiting thread runs its jobs by plain calls, on the stack on which it waits: a virtual machine or a collector knows the thread by the bounds of that stack. As under
+/// From here on a waiting thread runs its jobs by plain calls, on the stack on which it waits: a
+/// virtual machine or a collector knows the thread by the bounds of that stack. As under
 /// libgomp, the thread then checks its condition only after such a job has ended or waits.
 pub fn run_jobs_on_own_stacks() {
     // ORDERING: Relaxed; a setting.
@@ -253,7 +272,8 @@ fn runs_on_own_stack(worker: &'static Worker, role: &Role) -> bool {
     jobs_run_on_own_stacks() && role.strand == unsafe { (*worker.own()).role.strand }
 }
 
-/// Runs the job that the running context `me` was given when it was resumed, on its own stack. Called in the scheduler; returns in program code. False: there was none.
+/// Runs the job that the running context `me` was given when it was resumed, on its own stack.
+/// Called in the scheduler; returns in program code. False: there was none.
 fn run_given_job(me: *mut Ult) -> bool {
     // SAFETY: the running context's own descriptor.
     let Some((job, role)) = (unsafe { (*me).job.take() }) else { return false };
@@ -261,9 +281,11 @@ fn run_given_job(me: *mut Ult) -> bool {
     true
 }
 
-/// Removes the calling context `me` from the suspended contexts, and runs a job on its stack. Called in the scheduler; returns in program code.
+/// Removes the calling context `me` from the suspended contexts, and runs a job on its stack.
+/// Called in the scheduler; returns in program code.
 fn run_on_own_stack(worker: &'static Worker, me: *mut Ult, job: Job, role: Role) {
-    // SAFETY: own kernel thread, in its scheduler; the job is for the calling thread, so the identity stays.
+    // SAFETY: own kernel thread, in its scheduler; the job is for the calling thread, so the
+    // identity stays.
     let (before, locals) = unsafe {
         let own = worker.own();
         (*own).bench.get_up(me);
@@ -303,7 +325,8 @@ pub(crate) fn enter_program() {
     back_to_program(worker);
 }
 
-/// The code that has come to the scheduler goes on. If something came to the worker meanwhile, the running thread handles its signals first.
+/// The code that has come to the scheduler goes on. If something came to the worker meanwhile, the
+/// running thread handles its signals first.
 #[inline]
 fn back_to_program(worker: &'static Worker) {
     worker.enter_program();
@@ -312,7 +335,8 @@ fn back_to_program(worker: &'static Worker) {
     }
 }
 
-/// Something has come to the worker on which program code has just begun to run: the running thread handles its signals, and those that have one go first.
+/// Something has come to the worker on which program code has just begun to run: the running thread
+/// handles its signals, and those that have one go first.
 #[cold]
 fn attend_to_signals(worker: &'static Worker) {
     worker.enter_scheduler();
@@ -340,17 +364,20 @@ static DIFFER: AtomicBool = AtomicBool::new(false);
 
 #[inline]
 pub(crate) fn differ() -> bool {
-    // ORDERING: Relaxed; a thread that has set something sees its own store, another one sees it at a later switch.
+    // ORDERING: Relaxed; a thread that has set something sees its own store, another one sees it at
+    // a later switch.
     DIFFER.load(Ordering::Relaxed)
 }
 
-/// A thread has state of its own where the kernel is concerned: workers change it from here on when they go to another thread.
+/// A thread has state of its own where the kernel is concerned: workers change it from here on when
+/// they go to another thread.
 pub(crate) fn threads_differ() {
     // ORDERING: Relaxed; see `differ`.
     DIFFER.store(true, Ordering::Relaxed);
 }
 
-/// The calling thread has set its signal mask to `mask`, which is its own: its worker changes masks when it goes to another thread. Any kernel thread.
+/// The calling thread has set its signal mask to `mask`, which is its own: its worker changes masks
+/// when it goes to another thread. Any kernel thread.
 pub fn note_mask(mask: u64) {
     let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler()) else { return };
     if let Some(identity) = worker::identity_in_force() {
@@ -361,14 +388,16 @@ pub fn note_mask(mask: u64) {
     }
 }
 
-/// [`note_mask`] before `setcontext` or `swapcontext`, which set this mask next. Does nothing if the thread already has the mask.
+/// [`note_mask`] before `setcontext` or `swapcontext`, which set this mask next. Does nothing if
+/// the thread already has the mask.
 pub fn note_mask_of_context(mask: u64) {
     if worker::identity_in_force().is_some_and(|identity| identity.mask() != mask) {
         note_mask(mask);
     }
 }
 
-/// Another thread may run here now: its mask is set, if the kernel thread has another one, and so is what else the kernel keeps for it.
+/// Another thread may run here now: its mask is set, if the kernel thread has another one, and so
+/// is what else the kernel keeps for it.
 #[cold]
 fn take_along(worker: &'static Worker) {
     // SAFETY: own kernel thread, in its scheduler.
@@ -382,7 +411,8 @@ fn take_along(worker: &'static Worker) {
     runner::retire_idle(worker);
 }
 
-/// [`enter_program`] for a ULT that follows another one, on its worker, with the same gang and region.
+/// [`enter_program`] for a ULT that follows another one, on its worker, with the same gang and
+/// region.
 fn enter_program_again(worker: &'static Worker) {
     // SAFETY: own kernel thread.
     unsafe { look::publish_crowd_again(worker) };
@@ -393,14 +423,16 @@ fn enter_program_again(worker: &'static Worker) {
     back_to_program(worker);
 }
 
-/// Calls `f` as a part of the runtime: neither the stall monitor nor a `sched_yield` inside switches to another context. For calls
-/// of libraries that wait for nothing, and that other contexts of the worker must not find half-way through. Any kernel thread; may
-/// nest, and be called by the scheduler.
+/// Calls `f` as a part of the runtime: neither the stall monitor nor a `sched_yield` inside
+/// switches to another context. For calls of libraries that wait for nothing, and that other
+/// contexts of the worker must not find half-way through. Any kernel thread; may nest, and be
+/// called by the scheduler.
 pub fn undisturbed<T>(f: impl FnOnce() -> T) -> T {
     let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler()) else { return f() };
     worker.enter_scheduler();
     let result = f();
-    // SAFETY: own kernel thread, as `f` does not switch; the code that goes on is the one that came.
+    // SAFETY: own kernel thread, as `f` does not switch; the code that goes on is the one that
+    // came.
     unsafe { look::publish_crowd_as_before(worker) };
     back_to_program(worker);
     result
@@ -409,15 +441,17 @@ pub fn undisturbed<T>(f: impl FnOnce() -> T) -> T {
 /// Times that a worker goes on by a call before it asks its scheduler all the same.
 const IN_PLACE: u32 = 32;
 
-/// May a context that has come to a switch point run its next job, a task of the team with this counter of sleepers, by a call, past the
-/// scheduler? Not while somebody behind it could go on, and not each time. A turn for the stall monitor.
+/// May a context that has come to a switch point run its next job, a task of the team with this
+/// counter of sleepers, by a call, past the scheduler? Not while somebody behind it could go on,
+/// and not each time. A turn for the stall monitor.
 #[inline]
 pub fn may_go_on_in_place(team: &AtomicU32) -> bool {
     let Some(worker) = worker::current().filter(|worker| !worker.has_queued()) else { return false };
     worker.watched.pass();
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
-    // A count of its own: with one for both each job counted twice, and the look that every 16th one is followed by might never come.
+    // A count of its own: with one for both each job counted twice, and the look that every 16th
+    // one is followed by might never come.
     own.in_place = own.in_place.wrapping_add(1);
     !own.in_place.is_multiple_of(IN_PLACE) && (all_meet(worker, team) || nobody_else_can_go_on(worker))
 }
@@ -438,8 +472,8 @@ pub fn end_meeting() {
     }
 }
 
-/// Threads that are suspended here are no reason to ask the scheduler before one of them can go on. Who can because what it waited for has
-/// happened does so at the next look.
+/// Threads that are suspended here are no reason to ask the scheduler before one of them can go on.
+/// Who can because what it waited for has happened does so at the next look.
 fn nobody_else_can_go_on(worker: &'static Worker) -> bool {
     worker.enter_scheduler();
     // SAFETY: own kernel thread, in the scheduler; conditions do not wait.
@@ -452,10 +486,12 @@ fn nobody_else_can_go_on(worker: &'static Worker) -> bool {
     nobody
 }
 
-/// A look into another worker's queues is a cache line from elsewhere; what this worker's own contexts wait for comes sooner.
+/// A look into another worker's queues is a cache line from elsewhere; what this worker's own
+/// contexts wait for comes sooner.
 const STEAL_EVERY: u32 = 8;
 
-/// Decides what this worker does: finish what was started before starting something new. The bench is not empty.
+/// Decides what this worker does: finish what was started before starting something new. The bench
+/// is not empty.
 pub(crate) fn next(worker: &'static Worker) -> Next {
     if let Some(found) = look::quickly(worker) {
         return found;
@@ -472,7 +508,8 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
             return found;
         }
         looks += 1;
-        // Who has slept to the end of a nap has waited for so long that one look between two naps will do.
+        // Who has slept to the end of a nap has waited for so long that one look between two naps
+        // will do.
         if naps != 0 || !patience.go_on() {
             let slept = sleep(worker, naps);
             // SAFETY: own kernel thread.
@@ -506,19 +543,23 @@ enum Slept {
 /// The longest nap is so many doublings of [`look::HOLD_BACK`]: 3 ms.
 const DOUBLINGS: u32 = 4;
 
-/// Sleeps until somebody wakes this worker, unless a last look finds something to do; for a nap where wakers may not come. This follows so many `naps`,
-/// and is longer with each. The bench stays as it is meanwhile.
+/// Sleeps until somebody wakes this worker, unless a last look finds something to do; for a nap
+/// where wakers may not come. This follows so many `naps`, and is longer with each. The bench stays
+/// as it is meanwhile.
 fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     let held_back = look::held_back(worker);
     announce(worker);
     let mut found = None;
     // What was adopted from another worker is made ready by those who wake that one.
     let polls = held_back || handoff::has_adopted(worker);
-    // What is held back only since the first look does not count as ready, and its waker may have come before the worker was seen
-    // to sleep: so it is asked for once more, and who finds it sleeps with an end the next time.
-    let awake = || look::has_ready(worker) || {
-        found = look::for_the_last_time(worker);
-        found.is_some() || !polls && look::held_back(worker)
+    // What is held back only since the first look does not count as ready, and its waker may have
+    // come before the worker was seen to sleep: so it is asked for once more, and who finds it
+    // sleeps with an end the next time.
+    let awake = || {
+        look::has_ready(worker) || {
+            found = look::for_the_last_time(worker);
+            found.is_some() || !polls && look::held_back(worker)
+        }
     };
     let nap = look::HOLD_BACK * if held_back { 1 } else { 1 << naps.min(DOUBLINGS) };
     observer::tell(|| Event::Sleeps);
@@ -541,8 +582,9 @@ fn announce(worker: &'static Worker) {
     let bench: &Bench = unsafe { &(*worker.own()).bench };
     worker.note_what_is_sought(bench.sought(), !bench.hosts_a_region());
     bench.for_each_counter(|counter| {
-        // ORDERING: SeqCst increment before the last look; pairs with the fence of a waker that publishes, then
-        // reads the counter. `park_unless` adds the full fence between this and the look.
+        // ORDERING: SeqCst increment before the last look; pairs with the fence of a waker that
+        // publishes, then reads the counter. `park_unless` adds the full fence between this and the
+        // look.
         counter.fetch_add(1, Ordering::SeqCst);
     });
     patience::falls_asleep();
@@ -563,7 +605,7 @@ fn renounce(worker: &'static Worker, woke: bool) {
     });
 }
 
-// ---- switching ------------------------------------------------------------------------------------------------
+// ---- switching --------------------------------------------------------------
 
 /// The context that asked may go on at once.
 fn resume_in_place(worker: &'static Worker, entry: &Waiting) {
@@ -583,10 +625,12 @@ pub(crate) fn leave_for(worker: &'static Worker, next: Next) {
     }
 }
 
-/// Leaves the running context (which is on the bench, or a runner with nothing on its stack) for `entry`.
+/// Leaves the running context (which is on the bench, or a runner with nothing on its stack) for
+/// `entry`.
 ///
 /// # Safety
-/// Own kernel thread; `entry` was taken off the bench, so its context is suspended and this worker's.
+/// Own kernel thread; `entry` was taken off the bench, so its context is suspended and this
+/// worker's.
 unsafe fn switch_to(worker: &'static Worker, entry: &Waiting) {
     // SAFETY: as the caller says.
     unsafe {
@@ -598,7 +642,11 @@ unsafe fn switch_to(worker: &'static Worker, entry: &Waiting) {
 
 /// # Safety
 /// `to` is a suspended context owned by this worker; it runs with `identity` (`None`: with any).
-unsafe fn switch_context(worker: &'static Worker, to: *mut Ult, identity: Option<&'static crate::identity::Identity>) {
+unsafe fn switch_context(
+    worker: &'static Worker,
+    to: *mut Ult,
+    identity: Option<&'static crate::identity::Identity>,
+) {
     // SAFETY: as the caller says; `current` is the running context.
     unsafe {
         let own = worker.own();
@@ -637,17 +685,27 @@ mod tests {
         (GangTag { id, level: 0 }, 0)
     }
 
-    /// A job of a younger gang: waits for what has happened when it is asked again, and says that it went on.
+    /// A job of a younger gang: waits for what has happened when it is asked again, and says that
+    /// it went on.
     unsafe fn younger(data: *mut ()) {
         worker::set_duty(gang(2));
         let asked = Cell::new(false);
         let ready = || asked.replace(true);
-        wait(&Wait { ready: &ready, seek: None, sleepers: None, spin: Spin::NONE, yields: false, finished: false, alone: false });
+        wait(&Wait {
+            ready: &ready,
+            seek: None,
+            sleepers: None,
+            spin: Spin::NONE,
+            yields: false,
+            finished: false,
+            alone: false,
+        });
         // SAFETY: the test's, which stays until the test has waited for it.
         unsafe { (*data.cast::<Cell<bool>>()).set(true) };
     }
 
-    /// However the context of the older gang looks: without an end the worker never sleeps, and its sleep is not what lets the younger one go on.
+    /// However the context of the older gang looks: without an end the worker never sleeps, and its
+    /// sleep is not what lets the younger one go on.
     #[test]
     fn what_is_held_back_goes_on_in_the_end() {
         for spin in [Spin::NONE, Spin::POLLING, Spin::ANSWERS, Spin::FOREVER] {
@@ -655,10 +713,21 @@ mod tests {
                 let (went_on, begun) = (Cell::new(false), Cell::new(false));
                 let start = Instant::now();
                 let ready = || went_on.get() || start.elapsed() > Duration::from_secs(10);
-                let seek = |_: Look| (!begun.replace(true)).then_some(Job { run: younger, data: (&raw const went_on).cast_mut().cast() });
+                let seek = |_: Look| {
+                    (!begun.replace(true))
+                        .then_some(Job { run: younger, data: (&raw const went_on).cast_mut().cast() })
+                };
                 worker::register_current();
                 worker::set_duty(gang(1));
-                wait(&Wait { ready: &ready, seek: Some(&seek), sleepers: None, spin, yields: false, finished: false, alone: false });
+                wait(&Wait {
+                    ready: &ready,
+                    seek: Some(&seek),
+                    sleepers: None,
+                    spin,
+                    yields: false,
+                    finished: false,
+                    alone: false,
+                });
                 worker::set_duty((GangTag::NONE, 0));
                 assert!(went_on.get(), "{spin:?}");
             });

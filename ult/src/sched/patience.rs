@@ -1,21 +1,24 @@
 //! How long a worker looks for something to do before it sleeps.
 //!
-//! Looks are cheap at first; the clock is read every 64 of them. When more kernel threads are awake than can run, a few looks
-//! are all: the processor is wanted.
+//! Looks are cheap at first; the clock is read every 64 of them. When more kernel threads are awake
+//! than can run, a few looks are all: the processor is wanted.
 //!
-//! Tried and rejected: a fixed 50 us. Where a thread waits for the panel of a factorization (0.5 ms) each wait ended in a sleep,
-//! and the wake-ups cost 4 % of a QR factorization of order 500. A fixed millisecond or more (the choice of libgomp and libomp)
-//! costs the processors of programs that fork a region now and then. Yielding the processor, at each glance beyond the lower bound or on a
-//! crowded machine 16 times before the sleep: from Linux 6.18 on who yields goes to the end of its time slice, so that next to a
-//! thread that spins 16 yields cost 50 ms, while who sleeps and is woken runs soon. Counting who is woken as awake only when it runs:
-//! on a shared processor it runs when its waker sleeps, and the waker looked for its full time before that.
+//! Tried and rejected: a fixed 50 us. Where a thread waits for the panel of a factorization (0.5
+//! ms) each wait ended in a sleep, and the wake-ups cost 4 % of a QR factorization of order 500. A
+//! fixed millisecond or more (the choice of libgomp and libomp) costs the processors of programs
+//! that fork a region now and then. Yielding the processor, at each glance beyond the lower bound
+//! or on a crowded machine 16 times before the sleep: from Linux 6.18 on who yields goes to the end
+//! of its time slice, so that next to a thread that spins 16 yields cost 50 ms, while who sleeps
+//! and is woken runs soon. Counting who is woken as awake only when it runs: on a shared processor
+//! it runs when its waker sleeps, and the waker looked for its full time before that.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 
 use crate::arch;
 
-/// How long to look before sleeping, in microseconds: at least `least`, and up to `most` on a worker that has seen short waits.
+/// How long to look before sleeping, in microseconds: at least `least`, and up to `most` on a
+/// worker that has seen short waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spin {
     least: u32,
@@ -31,8 +34,9 @@ impl Spin {
     pub const FOREVER: Self = Self::exactly(u32::MAX);
     /// For what nobody tells of: look without an end, soon with naps in between.
     pub const POLLING: Self = Self { least: u32::MAX, most: u32::MAX, polls: true };
-    /// As [`Spin::POLLING`], for answers that come from other processes: the naps begin after a millisecond. Where both sides nap soon, each finds
-    /// the other one napping, and every message takes a nap.
+    /// As [`Spin::POLLING`], for answers that come from other processes: the naps begin after a
+    /// millisecond. Where both sides nap soon, each finds the other one napping, and every
+    /// message takes a nap.
     pub const ANSWERS: Self = Self { least: 1000, most: 1000, polls: true };
 
     /// `micros` microseconds; `u32::MAX` is for ever.
@@ -47,7 +51,11 @@ impl Spin {
 
     /// The longer one of both.
     pub(super) fn or_longer(self, other: Self) -> Self {
-        Self { least: self.least.max(other.least), most: self.most.max(other.most), polls: self.polls || other.polls }
+        Self {
+            least: self.least.max(other.least),
+            most: self.most.max(other.most),
+            polls: self.polls || other.polls,
+        }
     }
 
     /// At most `micros` microseconds of it.
@@ -69,16 +77,20 @@ impl Spin {
 
 /// How long this worker looks for before it sleeps, between the bounds of [`Spin`].
 ///
-/// Waits between the two bounds are worth looking through: sleeping costs a wake-up, 20 to 100 us until the sleeper runs. One
-/// that was longer has shown that looking was in vain: half as long from then on. So a program that sleeps between its regions
-/// pays the lower bound, and one whose threads wait a millisecond for a task hardly sleeps in between. The first wait is a long one.
+/// Waits between the two bounds are worth looking through: sleeping costs a wake-up, 20 to 100 us
+/// until the sleeper runs. One that was longer has shown that looking was in vain: half as long
+/// from then on. So a program that sleeps between its regions pays the lower bound, and one whose
+/// threads wait a millisecond for a task hardly sleeps in between. The first wait is a long one.
 ///
-/// Our count of who is awake knows nothing of other programs. Where they want the processors too, looking takes from this worker's
-/// own share, which it misses when it has something to do. A worker that the kernel has pushed aside, and that has lost an eighth of its time
-/// awake so, or a tenth of a millisecond while it looked, is *modest*: [`FULL_LOOKS`] looks, for the next 64 waits at least. If the first wait
-/// after that is like this again, for twice as many, up to [`MOST_MODEST`]. Where all who want to run on the machine have room on this process's
-/// processors, it was no other program ([`others_may_run`]). Time that is lost and nobody was put in its place is the
-/// hypervisor's, who gives it to other machines: sleeping earns nothing there, and each wake-up is dear.
+/// Our count of who is awake knows nothing of other programs. Where they want the processors too,
+/// looking takes from this worker's own share, which it misses when it has something to do. A
+/// worker that the kernel has pushed aside, and that has lost an eighth of its time awake so, or a
+/// tenth of a millisecond while it looked, is *modest*: [`FULL_LOOKS`] looks, for the next 64 waits
+/// at least. If the first wait after that is like this again, for twice as many, up to
+/// [`MOST_MODEST`]. Where all who want to run on the machine have room on this process's
+/// processors, it was no other program ([`others_may_run`]). Time that is lost and nobody was put
+/// in its place is the hypervisor's, who gives it to other machines: sleeping earns nothing there,
+/// and each wake-up is dear.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Habit {
     micros: u32,
@@ -111,14 +123,22 @@ impl Awake {
         // Past the C library, whose function answers for the OpenMP thread.
         // SAFETY: a valid out pointer; all zeros are a value, should the call fail.
         let usage = unsafe {
-            crate::arch::system_call(libc::SYS_getrusage as usize, [libc::RUSAGE_THREAD as usize, usage.as_mut_ptr() as usize, 0, 0]);
+            crate::arch::system_call(
+                libc::SYS_getrusage as usize,
+                [libc::RUSAGE_THREAD as usize, usage.as_mut_ptr() as usize, 0, 0],
+            );
             usage.assume_init()
         };
         let micros_of = |t: libc::timeval| t.tv_sec as u64 * 1_000_000 + t.tv_usec as u64;
-        Self { since: micros(), used: micros_of(usage.ru_utime) + micros_of(usage.ru_stime), pushed: usage.ru_nivcsw as u64 }
+        Self {
+            since: micros(),
+            used: micros_of(usage.ru_utime) + micros_of(usage.ru_stime),
+            pushed: usage.ru_nivcsw as u64,
+        }
     }
 
-    /// Did others of this machine keep the thread from a processor for an eighth of the time from `self` to `now`, during which it has not slept?
+    /// Did others of this machine keep the thread from a processor for an eighth of the time from
+    /// `self` to `now`, during which it has not slept?
     fn has_lost(self, now: Self) -> bool {
         let interval = now.since.saturating_sub(self.since);
         let lost = interval.saturating_sub(now.used.saturating_sub(self.used));
@@ -137,7 +157,13 @@ const MOST_MODEST: u32 = 2048;
 
 impl Habit {
     /// Of a worker that has not waited yet.
-    pub(crate) const NEW: Self = Self { micros: u32::MAX, modest: 0, doubt: LEAST_MODEST, awake: Awake::UNKNOWN, crowded: CROWDED_LOOKS };
+    pub(crate) const NEW: Self = Self {
+        micros: u32::MAX,
+        modest: 0,
+        doubt: LEAST_MODEST,
+        awake: Awake::UNKNOWN,
+        crowded: CROWDED_LOOKS,
+    };
 
     fn limit(self, spin: Spin) -> u32 {
         self.micros.clamp(spin.least, spin.most)
@@ -200,8 +226,8 @@ pub(super) fn wakes_up() {
     AWAKE.awake.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Counts a kernel thread that starts (`true`) or stops (`false`) taking part, for the choice between spinning and
-/// sleeping.
+/// Counts a kernel thread that starts (`true`) or stops (`false`) taking part, for the choice
+/// between spinning and sleeping.
 pub(crate) fn count_awake(starts: bool) {
     if starts { wakes_up() } else { falls_asleep() }
 }
@@ -211,7 +237,8 @@ pub(super) fn is_crowded() -> bool {
     AWAKE.crowded()
 }
 
-/// Sets how many kernel threads can run at once: with more awake, waiting gives way at once instead of spinning.
+/// Sets how many kernel threads can run at once: with more awake, waiting gives way at once instead
+/// of spinning.
 pub fn set_cores(cores: usize) {
     // ORDERING: Relaxed; a setting.
     AWAKE.cores.store(cores.max(1), Ordering::Relaxed);
@@ -232,7 +259,8 @@ pub(super) struct Patience {
     few: u32,
     crowded: bool,
     looks: u32,
-    /// The worker's last sleep, and what was known at the first glance at the clock; unknown before that.
+    /// The worker's last sleep, and what was known at the first glance at the clock; unknown before
+    /// that.
     awake: Awake,
     first: Awake,
     /// When the clock was read last.
@@ -244,9 +272,10 @@ pub(super) struct Patience {
     napped: bool,
 }
 
-/// The most looks before sleeping while more kernel threads are awake than can run: some 40 us. Those that are awake may sleep in the program's
-/// own calls, which nobody tells us; so a worker looks so often at first, half as often after each time in vain, and twice as often after one that
-/// was not.
+/// The most looks before sleeping while more kernel threads are awake than can run: some 40 us.
+/// Those that are awake may sleep in the program's own calls, which nobody tells us; so a worker
+/// looks so often at first, half as often after each time in vain, and twice as often after one
+/// that was not.
 const CROWDED_LOOKS: u32 = 128;
 
 /// The fewest, and as many where what is waited for surely needs the processor: some 3 us.
@@ -266,7 +295,20 @@ impl Patience {
         let (limit, learns) = (habit.limit(spin), spin.least < spin.most);
         let modest = learns && habit.modest != 0;
         let (awake, first) = (habit.awake, Awake::UNKNOWN);
-        Self { spin, limit, modest, few: habit.crowded, crowded: false, looks: 0, awake, first, seen: 0, began: 0, pushed_away: false, napped: false }
+        Self {
+            spin,
+            limit,
+            modest,
+            few: habit.crowded,
+            crowded: false,
+            looks: 0,
+            awake,
+            first,
+            seen: 0,
+            began: 0,
+            pushed_away: false,
+            napped: false,
+        }
     }
 
     pub(super) fn go_on(&mut self) -> bool {
@@ -315,7 +357,8 @@ impl Patience {
         true
     }
 
-    /// What the clock says, in microseconds, for a worker that never comes to sleep: at every glance, and behind every nap.
+    /// What the clock says, in microseconds, for a worker that never comes to sleep: at every
+    /// glance, and behind every nap.
     pub(super) fn time_awake(&self) -> Option<u64> {
         let never_sleeps = self.spin.polls || self.limit == u32::MAX;
         let is_due = self.napped || self.looks.is_multiple_of(GLANCE_EVERY);
@@ -353,15 +396,22 @@ impl Patience {
     }
 }
 
-/// Do more kernel threads of this machine want to run than this process can use processors? If not, whoever was put in this thread's place has a processor
-/// of its own by now, or it was one of ours: a sleeper is often woken on the processor of who wakes it. True where the system does not tell.
+/// Do more kernel threads of this machine want to run than this process can use processors? If not,
+/// whoever was put in this thread's place has a processor of its own by now, or it was one of ours:
+/// a sleeper is often woken on the processor of who wakes it. True where the system does not tell.
 #[cold]
 fn others_may_run() -> bool {
     let mut text = [0u8; 64];
-    // SAFETY: a string that ends with a zero, and room for so many bytes in a file that is open and known to nobody else. System calls, because the C
-    // library's functions are cancellation points, which waiting in OpenMP is not.
+    // SAFETY: a string that ends with a zero, and room for so many bytes in a file that is open and
+    // known to nobody else. System calls, because the C library's functions are cancellation
+    // points, which waiting in OpenMP is not.
     let length = unsafe {
-        let file = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, c"/proc/loadavg".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let file = libc::syscall(
+            libc::SYS_openat,
+            libc::AT_FDCWD,
+            c"/proc/loadavg".as_ptr(),
+            libc::O_RDONLY | libc::O_CLOEXEC,
+        );
         if file < 0 {
             return true;
         }
@@ -373,7 +423,8 @@ fn others_may_run() -> bool {
     runnable(text).is_none_or(|count| count > cores())
 }
 
-/// The kernel threads that want to run, in the text of `/proc/loadavg`: three averages, then these of all.
+/// The kernel threads that want to run, in the text of `/proc/loadavg`: three averages, then these
+/// of all.
 fn runnable(text: &[u8]) -> Option<usize> {
     let field = text.split(|&byte| byte == b' ').nth(3)?;
     let count = field.split(|&byte| byte == b'/').next()?;
@@ -492,11 +543,17 @@ mod tests {
         let mut habit = habit(2000);
         let exact = Spin::exactly(7);
         assert_eq!(Patience::new(exact, habit).limit, 7);
-        let patience = Patience { first: Awake { since: 1, used: 1, pushed: 0 }, ..Patience::new(exact, habit) };
+        let patience =
+            Patience { first: Awake { since: 1, used: 1, pushed: 0 }, ..Patience::new(exact, habit) };
         patience.teach(&mut habit);
         assert_eq!((habit.micros, habit.modest), (2000, 0));
         assert!(!Patience::new(Spin::NONE, habit).go_on());
-        let glance = |spin| Patience { looks: GLANCE_EVERY, ..Patience::new(spin, habit) }.time_awake().is_some();
-        assert_eq!([Spin::FOREVER, Spin::POLLING, exact].map(glance), [true, true, false], "who sleeps in the end needs no clock");
+        let glance =
+            |spin| Patience { looks: GLANCE_EVERY, ..Patience::new(spin, habit) }.time_awake().is_some();
+        assert_eq!(
+            [Spin::FOREVER, Spin::POLLING, exact].map(glance),
+            [true, true, false],
+            "who sleeps in the end needs no clock"
+        );
     }
 }

@@ -1,17 +1,21 @@
-//! Waiting for what nobody tells of: requests of another library, asked for by whoever has nothing better to do.
+//! Waiting for what nobody tells of: requests of another library, asked for by whoever has nothing
+//! better to do.
 //!
-//! A context that waits so ([`wait_polled`]) stands in one list of the process until its question is answered with yes. At each
-//! look of any worker, while the list is not empty, the worker asks some of those in it ([`look_after`]): as a part of the scheduler, on whatever
-//! stack it runs. A worker that hosts such a context does not sleep, it naps at most, so somebody asks unless all workers
-//! run program code; then whoever comes to the scheduler first asks.
+//! A context that waits so ([`wait_polled`]) stands in one list of the process until its question
+//! is answered with yes. At each look of any worker, while the list is not empty, the worker asks
+//! some of those in it ([`look_after`]): as a part of the scheduler, on whatever stack it runs. A
+//! worker that hosts such a context does not sleep, it naps at most, so somebody asks unless all
+//! workers run program code; then whoever comes to the scheduler first asks.
 //!
 //! * **P1** who holds the list's lock asks; nobody asks the same question twice at once.
-//! * **P2** an entry leaves the list before its `done` is set, and is not touched after that: it lies on the waiting stack.
+//! * **P2** an entry leaves the list before its `done` is set, and is not touched after that: it
+//!   lies on the waiting stack.
 //!
-//! In the child of a fork the entries are forgotten, and those waits are over: what was waited for is the parent's.
+//! In the child of a fork the entries are forgotten, and those waits are over: what was waited for
+//! is the parent's.
 //!
-//! Tried and rejected: to ask in the condition of each context. A look at a bench with a thousand of them then costs a thousand
-//! questions, each of which may move a whole network stack.
+//! Tried and rejected: to ask in the condition of each context. A look at a bench with a thousand
+//! of them then costs a thousand questions, each of which may move a whole network stack.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -23,8 +27,8 @@ use crate::{arch, park, pool};
 /// Questions that are asked at one look.
 const AT_ONCE: usize = 8;
 
-/// Looks before the context is suspended: with others behind it, and without. An answer that is under way comes within some microseconds, and a look
-/// takes 50 ns and more.
+/// Looks before the context is suspended: with others behind it, and without. An answer that is
+/// under way comes within some microseconds, and a look takes 50 ns and more.
 const FIRST_LOOKS: (u32, u32) = (2, 96);
 
 struct Entry {
@@ -40,14 +44,16 @@ struct List {
 }
 
 struct Desk {
-    /// 0 when free, else the generation of the holder plus one: a holder of another generation was a thread of the parent process.
+    /// 0 when free, else the generation of the holder plus one: a holder of another generation was
+    /// a thread of the parent process.
     holder: AtomicU32,
     list: UnsafeCell<List>,
     /// How many are in the list, or about to be.
     waiting: AtomicU32,
 }
 
-// SAFETY: `list` is touched only between `try_enter` and the drop of what it returns, which exclude each other.
+// SAFETY: `list` is touched only between `try_enter` and the drop of what it returns, which exclude
+// each other.
 unsafe impl Sync for Desk {}
 
 static DESK: Desk = Desk {
@@ -64,7 +70,8 @@ impl Desk {
         // ORDERING: Relaxed; only a guess for the exchange.
         let holder = self.holder.load(Ordering::Relaxed);
         if holder == generation + 1
-            // ORDERING: Acquire, pairs with the Release in `drop`: the list is as the last holder left it.
+            // ORDERING: Acquire, pairs with the Release in `drop`: the list is as the last holder
+            // left it.
             || self.holder.compare_exchange(holder, generation + 1, Ordering::Acquire, Ordering::Relaxed).is_err()
         {
             return None;
@@ -92,14 +99,17 @@ impl Desk {
 impl Locked {
     #[allow(clippy::mut_from_ref, reason = "the list is locked by us")]
     fn list(&self) -> &mut List {
-        // SAFETY: the list is ours while `self` exists; callers do not keep the reference across another call.
+        // SAFETY: the list is ours while `self` exists; callers do not keep the reference across
+        // another call.
         unsafe { &mut *DESK.list.get() }
     }
 
     /// Asks the next one; true if there was one.
     fn ask(&self) -> bool {
         let list = self.list();
-        let Some(&entry) = list.entries.get(list.cursor).or_else(|| list.entries.first()) else { return false };
+        let Some(&entry) = list.entries.get(list.cursor).or_else(|| list.entries.first()) else {
+            return false;
+        };
         list.cursor = if list.cursor < list.entries.len() { list.cursor } else { 0 };
         // SAFETY: P2: what is in the list is alive, and its closure outlives the wait.
         let (ready, worker) = unsafe { (&*(*entry).ready, (*entry).worker) };
@@ -107,7 +117,8 @@ impl Locked {
             let list = self.list();
             list.entries.swap_remove(list.cursor);
             // SAFETY: as above; the last use.
-            // ORDERING: Release, pairs with the Acquire in `wait_polled`. The entry may be gone after this.
+            // ORDERING: Release, pairs with the Acquire in `wait_polled`. The entry may be gone
+            // after this.
             unsafe { (*entry).done.store(true, Ordering::Release) };
             worker.wake();
         } else {
@@ -124,7 +135,8 @@ impl Drop for Locked {
     }
 }
 
-/// Part of a worker's look: asks some of those who wait, unless somebody else is at it. One load where nobody waits.
+/// Part of a worker's look: asks some of those who wait, unless somebody else is at it. One load
+/// where nobody waits.
 #[inline(always)]
 pub(super) fn look_after() {
     // ORDERING: Relaxed; who waits looks himself.
@@ -142,8 +154,8 @@ fn ask_some() {
     }
 }
 
-/// Looks some times whether `ready` holds, before the context is suspended: what comes within microseconds is not worth the way through the
-/// scheduler. `ready` must not wait.
+/// Looks some times whether `ready` holds, before the context is suspended: what comes within
+/// microseconds is not worth the way through the scheduler. `ready` must not wait.
 pub fn comes_at_once(ready: &dyn Fn() -> bool) -> bool {
     look_first(worker::register_current(), ready)
 }
@@ -155,17 +167,24 @@ fn look_first(worker: &'static Worker, ready: &dyn Fn() -> bool) -> bool {
 
 /// Waits until `ready` holds, for what nobody tells of. `seek` and `sleepers` as in [`Wait`].
 ///
-/// `ready` is called by any registered kernel thread in its scheduler, by one at a time, and not any more once it has answered
-/// true. It must not wait, nor call into the runtime.
-pub fn wait_polled(ready: &dyn Fn() -> bool, seek: Option<&dyn Fn(Look) -> Option<Job>>, sleepers: Option<&AtomicU32>) {
+/// `ready` is called by any registered kernel thread in its scheduler, by one at a time, and not
+/// any more once it has answered true. It must not wait, nor call into the runtime.
+pub fn wait_polled(
+    ready: &dyn Fn() -> bool,
+    seek: Option<&dyn Fn(Look) -> Option<Job>>,
+    sleepers: Option<&AtomicU32>,
+) {
     let worker = worker::register_current();
     if look_first(worker, ready) {
         return;
     }
     let generation = pool::generation();
     let forked = || pool::generation() != generation;
-    // SAFETY: only the lifetime is erased; the entry leaves the list (P2, or with the parent's process) before this returns.
-    let ready = unsafe { core::mem::transmute::<*const (dyn Fn() -> bool + '_), *const (dyn Fn() -> bool + 'static)>(ready) };
+    // SAFETY: only the lifetime is erased; the entry leaves the list (P2, or with the parent's
+    // process) before this returns.
+    let ready = unsafe {
+        core::mem::transmute::<*const (dyn Fn() -> bool + '_), *const (dyn Fn() -> bool + 'static)>(ready)
+    };
     let entry = Entry { ready, worker, done: AtomicBool::new(false) };
     // ORDERING: Relaxed; see `look_after`.
     DESK.waiting.fetch_add(1, Ordering::Relaxed);
@@ -184,7 +203,8 @@ pub fn wait_polled(ready: &dyn Fn() -> bool, seek: Option<&dyn Fn(Look) -> Optio
     DESK.waiting.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// The running code is about to block in a library: what could go on behind it does so at another kernel thread.
+/// The running code is about to block in a library: what could go on behind it does so at another
+/// kernel thread.
 pub fn blocks() {
     if let Some(worker) = worker::current().filter(|w| !w.is_in_scheduler() && w.has_others())
         && (worker.has_queued() || !super::nobody_else_can_go_on(worker))
@@ -193,7 +213,8 @@ pub fn blocks() {
     }
 }
 
-/// May the calling code be suspended: on a registered kernel thread, and not inside of the scheduler or [`undisturbed`]?
+/// May the calling code be suspended: on a registered kernel thread, and not inside of the
+/// scheduler or [`undisturbed`]?
 pub fn may_suspend() -> bool {
     worker::current().is_some_and(|worker| !worker.is_in_scheduler())
 }

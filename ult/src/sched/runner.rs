@@ -1,9 +1,11 @@
 //! Runners: the stacks that jobs and ULTs run on.
 //!
-//! A runner runs a job by a plain call, then whatever [`super::next`] finds, until a context on the bench can go on; then
-//! it stands idle with nothing on its stack until a job is handed over again. A job that waits keeps its runner.
+//! A runner runs a job by a plain call, then whatever [`super::next`] finds, until a context on the
+//! bench can go on; then it stands idle with nothing on its stack until a job is handed over again.
+//! A job that waits keeps its runner.
 //!
-//! Where the address space is limited ([`promised`]) no runner stands idle, and a job for which there is no stack runs on that of the context that waits for it ([`find_stack_for`]).
+//! Where the address space is limited ([`promised`]) no runner stands idle, and a job for which
+//! there is no stack runs on that of the context that waits for it ([`find_stack_for`]).
 
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -49,7 +51,8 @@ pub(super) unsafe fn start_on_runner(worker: &'static Worker, seed: &'static See
 /// # Safety
 /// As [`run_on_runner`].
 unsafe fn hand_over(worker: &'static Worker, task: Task) {
-    // SAFETY: own kernel thread; a cached runner stands at the top of its loop, a new one at its entry.
+    // SAFETY: own kernel thread; a cached runner stands at the top of its loop, a new one at its
+    // entry.
     unsafe {
         let own: *mut Own = worker.own();
         (*own).handed = Some(task);
@@ -74,7 +77,8 @@ pub fn promise_stacks(threads: usize) -> (usize, usize) {
     stacks
 }
 
-/// Finds a stack for the job in `next`. If the address space has no room, the waiting context is resumed and runs the job on its own stack.
+/// Finds a stack for the job in `next`. If the address space has no room, the waiting context is
+/// resumed and runs the job on its own stack.
 #[inline]
 pub(super) fn find_stack_for(worker: &'static Worker, next: Next) -> Next {
     match next {
@@ -85,7 +89,8 @@ pub(super) fn find_stack_for(worker: &'static Worker, next: Next) -> Next {
 
 #[cold]
 fn find_job_stack(worker: &'static Worker, job: Job, role: Role) -> Next {
-    // SAFETY: own kernel thread, in its scheduler; a suspended context's descriptor is this worker's.
+    // SAFETY: own kernel thread, in its scheduler; a suspended context's descriptor is this
+    // worker's.
     unsafe {
         let own = worker.own();
         (*own).has_reserved_stack = promised::reserve_for_job(runner_stack_size());
@@ -97,19 +102,22 @@ fn find_job_stack(worker: &'static Worker, job: Job, role: Role) -> Next {
                 ((*entry.ult).job, (*entry.ult).resumed_early) = (Some((job, role)), true);
                 Next::Resume(entry)
             }
-            // The context that the job was found for is not suspended any more. The worker tries to map a stack; the program ends if there is none.
+            // The context that the job was found for is not suspended any more. The worker tries to
+            // map a stack; the program ends if there is none.
             None => Next::Run(job, role),
         }
     }
 }
 
-/// The runner `ult` gets a job: it keeps the stack that was reserved for it, or gives one of two back.
+/// The runner `ult` gets a job: it keeps the stack that was reserved for it, or gives one of two
+/// back.
 ///
 /// # Safety
 /// Own kernel thread, in its scheduler; a runner of this worker.
 unsafe fn keep_reserved_stack(worker: &'static Worker, ult: *mut Ult) {
     // SAFETY: as the caller says.
-    let (reserved, has_one) = unsafe { (core::mem::take(&mut (*worker.own()).has_reserved_stack), &mut (*ult).has_job_stack) };
+    let (reserved, has_one) =
+        unsafe { (core::mem::take(&mut (*worker.own()).has_reserved_stack), &mut (*ult).has_job_stack) };
     if reserved && core::mem::replace(has_one, true) {
         promised::release_job_stack();
     }
@@ -129,15 +137,18 @@ pub(crate) unsafe fn retire(runner: *mut Ult) {
     }
 }
 
-/// Where the address space is limited: gives back the stacks of all idle runners, including the runner that the worker has just left.
+/// Where the address space is limited: gives back the stacks of all idle runners, including the
+/// runner that the worker has just left.
 pub(super) fn retire_idle(worker: &'static Worker) {
     if promised::is_limited() {
-        // SAFETY: own kernel thread; idle runners have nothing on their stacks, and the running context is none of them.
+        // SAFETY: own kernel thread; idle runners have nothing on their stacks, and the running
+        // context is none of them.
         unsafe { (*worker.own()).idle_runners.drain(..).for_each(|runner| retire(runner)) }
     }
 }
 
-/// What a worker does next whose runner has nothing on its stack. Where the address space is limited it does not sleep on that stack, which another worker may need: the newest
+/// What a worker does next whose runner has nothing on its stack. Where the address space is
+/// limited it does not sleep on that stack, which another worker may need: the newest
 /// suspended context looks on instead.
 fn next_for_runner(worker: &'static Worker) -> Next {
     if !promised::is_limited() {
@@ -146,7 +157,8 @@ fn next_for_runner(worker: &'static Worker) -> Next {
     if let Some(found) = look::quickly(worker) {
         return found;
     }
-    // SAFETY: own kernel thread, in its scheduler; a suspended context's descriptor is this worker's.
+    // SAFETY: own kernel thread, in its scheduler; a suspended context's descriptor is this
+    // worker's.
     unsafe {
         match (*worker.own()).bench.take_newest_waiting() {
             Some(entry) => {
@@ -161,7 +173,8 @@ fn next_for_runner(worker: &'static Worker) -> Next {
 /// Runners kept per worker; more are given back when they become idle.
 const IDLE_RUNNERS: usize = 8;
 
-/// A worker waits at most this long for a promised stack, which another worker may be about to leave. Chosen: longer than any time slice.
+/// A worker waits at most this long for a promised stack, which another worker may be about to
+/// leave. Chosen: longer than any time slice.
 const PROMISED_STACK_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn new_runner() -> *mut Ult {
@@ -171,7 +184,9 @@ fn new_runner() -> *mut Ult {
             Ok(ult) => return ult,
             Err(error) => error,
         };
-        if !promised::is_limited() || since.get_or_insert_with(Instant::now).elapsed() > PROMISED_STACK_TIMEOUT {
+        if !promised::is_limited()
+            || since.get_or_insert_with(Instant::now).elapsed() > PROMISED_STACK_TIMEOUT
+        {
             no_stack(&error);
         }
         crate::park::give_core();
@@ -179,7 +194,10 @@ fn new_runner() -> *mut Ult {
 }
 
 fn no_stack(error: &std::io::Error) -> ! {
-    crate::fatal(&format!("cannot map a stack of {} KiB for threads and tasks: {error}", runner_stack_size() >> 10))
+    crate::fatal(&format!(
+        "cannot map a stack of {} KiB for threads and tasks: {error}",
+        runner_stack_size() >> 10
+    ))
 }
 
 unsafe extern "C" fn runner_main(_: usize) -> ! {
@@ -217,7 +235,8 @@ fn here() -> &'static Worker {
 
 /// Returns what the worker does next.
 unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
-    // SAFETY: own kernel thread; a runner between two jobs has nothing that belongs to an identity. The thread that the job runs for waits here.
+    // SAFETY: own kernel thread; a runner between two jobs has nothing that belongs to an identity.
+    // The thread that the job runs for waits here.
     unsafe {
         worker::switch_mode(worker, role.strand);
         worker::play(worker, role);
@@ -233,13 +252,15 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
     next_for_runner(worker)
 }
 
-/// Runs a ULT from its start to its end, and those of its crew that follow it at once: each is a plain call, and what all of them tell their
-/// crew is told once. Returns what the worker does next.
+/// Runs a ULT from its start to its end, and those of its crew that follow it at once: each is a
+/// plain call, and what all of them tell their crew is told once. Returns what the worker does
+/// next.
 unsafe fn run_ults(worker: &'static Worker, seed: &'static Seed, tag: GangTag) -> Next {
     // One after the other they are this thread, whose contexts share its mode.
     let mode = ThreadMode::new();
     let mut running = Running { seed, tag, dress: seed.identity(worker), charged: worker };
-    // SAFETY: own kernel thread; a runner between two ULTs has nothing that belongs to an identity. `mode` stays until `end_mode`.
+    // SAFETY: own kernel thread; a runner between two ULTs has nothing that belongs to an identity.
+    // `mode` stays until `end_mode`.
     unsafe {
         worker::begin_mode(worker, &raw const mode);
         worker::play(worker, running.role(worker, &mode));
@@ -253,7 +274,8 @@ unsafe fn run_ults(worker: &'static Worker, seed: &'static Seed, tag: GangTag) -
             Some(Next::Start(seed, tag)) if ptr::eq(seed.crew().data, running.seed.crew().data) => {
                 let dress = running.dress.pass_on(seed, worker);
                 let mate = Running { seed, tag, dress, charged: worker };
-                // SAFETY: own kernel thread; the ULT has ended, so nothing of its identity is in use any more.
+                // SAFETY: own kernel thread; the ULT has ended, so nothing of its identity is in
+                // use any more.
                 unsafe { worker::play(worker, mate.role(worker, &mode)) };
                 running.dress.end_before(dress, worker);
                 follows = running.tag == mate.tag && ptr::eq(running.seed.crew(), mate.seed.crew());
@@ -261,10 +283,14 @@ unsafe fn run_ults(worker: &'static Worker, seed: &'static Seed, tag: GangTag) -
                 running = mate;
             }
             found => {
-                // SAFETY: as above; who is resumed next wears its own from here on, which nobody else does while it is suspended here.
+                // SAFETY: as above; who is resumed next wears its own from here on, which nobody
+                // else does while it is suspended here.
                 unsafe {
                     worker::end_mode(worker);
-                    worker::play(worker, Role { identity: worn_between(worker, found.as_ref()), ..Role::none(worker) });
+                    worker::play(
+                        worker,
+                        Role { identity: worn_between(worker, found.as_ref()), ..Role::none(worker) },
+                    );
                 }
                 running.dress.end(worker);
                 worker.count_hosted(-1);
@@ -277,7 +303,8 @@ unsafe fn run_ults(worker: &'static Worker, seed: &'static Seed, tag: GangTag) -
     }
 }
 
-/// What is worn between a ULT and what the worker does after it: that of who goes on then, to spare a change; else the worker's own.
+/// What is worn between a ULT and what the worker does after it: that of who goes on then, to spare
+/// a change; else the worker's own.
 fn worn_between(worker: &'static Worker, next: Option<&Next>) -> Option<&'static Identity> {
     match next {
         Some(Next::Resume(entry)) => entry.role.identity,
@@ -307,15 +334,19 @@ impl Running {
         }
     }
 
-    /// Runs it; its role is played already. `follows`: after one of the same gang and region, on this worker. Returns the worker on which it has
-    /// ended, in its scheduler.
+    /// Runs it; its role is played already. `follows`: after one of the same gang and region, on
+    /// this worker. Returns the worker on which it has ended, in its scheduler.
     fn run(&self, follows: bool) -> &'static Worker {
         worker::set_locals(Locals::default());
         // Signals came for the thread while it was between two regions.
         if self.dress.identity().is_some_and(|identity| identity.signals.has_news()) {
             self.charged.note_signals();
         }
-        if follows { enter_program_again(self.charged) } else { enter_program() }
+        if follows {
+            enter_program_again(self.charged)
+        } else {
+            enter_program()
+        }
         observer::tell(|| Event::UltBegins { id: self.tag.id, level: self.tag.level });
         // SAFETY: whoever made the seed vouches for it.
         unsafe { (self.seed.crew().run)(self.seed.data) };
@@ -326,16 +357,19 @@ impl Running {
         worker
     }
 
-    /// It has ended and its identity is worn no more. Counted by the next [`settle`]: whoever learns that it has ended may start the next one under
-    /// the same identity.
+    /// It has ended and its identity is worn no more. Counted by the next [`settle`]: whoever
+    /// learns that it has ended may start the next one under the same identity.
     fn end(&self, worker: &'static Worker) {
-        // SAFETY: whoever made the seed vouches for it; the worker is the calling kernel thread's. The seed is read before the call of `end`, after
-        // which its thread may be started anew with another one in its place.
+        // SAFETY: whoever made the seed vouches for it; the worker is the calling kernel thread's.
+        // The seed is read before the call of `end`, after which its thread may be started anew
+        // with another one in its place.
         unsafe {
             let ended = &mut (*worker.own()).ended;
             ended.count += 1;
             let crew = self.seed.crew();
-            let is_same = |(settle, data): (Settle, *mut ())| settle as usize == crew.settle as usize && data == crew.data;
+            let is_same = |(settle, data): (Settle, *mut ())| {
+                settle as usize == crew.settle as usize && data == crew.data
+            };
             debug_assert!(ended.crew.is_none_or(is_same), "ULTs of two crews are settled as of one");
             ended.crew = Some((crew.settle, crew.data));
             let ganged = self.tag != GangTag::NONE;
@@ -384,7 +418,8 @@ pub(super) unsafe fn settle(worker: &'static Worker) {
 
 /// Caches the running runner, retires one that is too many, and switches to `entry`.
 fn stand_idle(worker: &'static Worker, entry: &Waiting) {
-    // SAFETY: own kernel thread; the running runner has nothing on its stack, those in the cache neither.
+    // SAFETY: own kernel thread; the running runner has nothing on its stack, those in the cache
+    // neither.
     unsafe {
         let own = worker.own();
         if (*own).idle_runners.len() >= IDLE_RUNNERS {

@@ -1,9 +1,10 @@
 //! Does anybody wait behind a worker whom the code that runs there may be waiting for?
 //!
-//! Where a gang fits on the pool, its threads run at the same time, and one that spins for a moment gets on by itself: to take
-//! its worker away for a younger gang would undo what the gang is for. So the stall monitor is told who waits: mates, and
-//! those who go before the running gang by the order of [`eligible`], are urgent; the others are served too, but after a
-//! while, because the program may make gangs wait for each other in ways that the order does not know.
+//! Where a gang fits on the pool, its threads run at the same time, and one that spins for a moment
+//! gets on by itself: to take its worker away for a younger gang would undo what the gang is for.
+//! So the stall monitor is told who waits: mates, and those who go before the running gang by the
+//! order of [`eligible`], are urgent; the others are served too, but after a while, because the
+//! program may make gangs wait for each other in ways that the order does not know.
 //!
 //! What may not live here: how long the monitor waits ([`crate::stall`]).
 
@@ -13,8 +14,8 @@ use crate::gang::{GangTag, eligible};
 use crate::stall::Watched;
 use crate::worker::Worker;
 
-/// What a worker tells about the code it runs and those who are suspended behind it. Written by the owner; read from anywhere,
-/// a recent value: at worst the monitor comes early or late.
+/// What a worker tells about the code it runs and those who are suspended behind it. Written by the
+/// owner; read from anywhere, a recent value: at worst the monitor comes early or late.
 pub(crate) struct Urgency {
     id: AtomicI64,
     level: AtomicI32,
@@ -30,7 +31,8 @@ impl Urgency {
     /// Code of this gang runs from here on.
     #[inline]
     pub(crate) fn set_running(&self, tag: GangTag) {
-        // ORDERING: Relaxed, all four; see the type. A tag that is half old is as good as an old one.
+        // ORDERING: Relaxed, all four; see the type. A tag that is half old is as good as an old
+        // one.
         if self.id.load(Ordering::Relaxed) != tag.id {
             // ORDERING: as above.
             self.id.store(tag.id, Ordering::Relaxed);
@@ -58,7 +60,8 @@ impl Urgency {
     }
 }
 
-/// For the stall monitor: does anybody urgent wait behind the worker with this record? Any thread, async-signal-safe.
+/// For the stall monitor: does anybody urgent wait behind the worker with this record? Any thread,
+/// async-signal-safe.
 pub fn is_urgent(watched: &'static Watched) -> bool {
     let worker = Worker::of(watched);
     // ORDERING: Relaxed; see the type.

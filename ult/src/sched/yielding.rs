@@ -1,9 +1,12 @@
-//! Giving way to another thread from the middle of program code: `sched_yield`, and the stall monitor's interrupt.
+//! Giving way to another thread from the middle of program code: `sched_yield`, and the stall
+//! monitor's interrupt.
 //!
-//! The running context is left where it is and sits on the bench as one that can go on at any time. Instead runs, in this
-//! order: a ULT that waits to be started here; a context of another strand that can go on, the one that has sat longest
-//! first, its mates before others, so that those who spin in turn do so in a circle; a job of another strand, which now and then goes before
-//! the contexts. Never a job of the own strand: the thread is not at a place where it may start one.
+//! The running context is left where it is and sits on the bench as one that can go on at any time.
+//! Instead runs, in this order: a ULT that waits to be started here; a context of another strand
+//! that can go on, the one that has sat longest first, its mates before others, so that those who
+//! spin in turn do so in a circle; a job of another strand, which now and then goes before
+//! the contexts. Never a job of the own strand: the thread is not at a place where it may start
+//! one.
 
 use core::sync::atomic::AtomicU32;
 
@@ -14,20 +17,23 @@ use crate::gang::{GangTag, eligible};
 use crate::stall::Watched;
 use crate::worker::{self, Own, Role, ThreadMode, Worker};
 
-/// After so many times that a gang ULT was not eligible it is taken all the same: the spinning code may wait for it.
+/// After so many times that a gang ULT was not eligible it is taken all the same: the spinning code
+/// may wait for it.
 const TURNS_HELD_BACK: u32 = 8;
 /// Every so many times the context that has sat longest goes on, whatever its gang.
 const CIRCLE: u32 = 8;
-/// Every so many times a job of another strand goes before contexts: those may all be waiting for it, in a circle.
+/// Every so many times a job of another strand goes before contexts: those may all be waiting for
+/// it, in a circle.
 const JOBS: u32 = 32;
 
-/// Leaves the running context for another one of this worker; returns when somebody comes back to it. False if there is
-/// nobody to switch to.
+/// Leaves the running context for another one of this worker; returns when somebody comes back to
+/// it. False if there is nobody to switch to.
 ///
 /// Returns in the mode `User` of the stall monitor.
 ///
 /// # Safety
-/// On a registered kernel thread; no lock of the runtime or the C library is held by this kernel thread.
+/// On a registered kernel thread; no lock of the runtime or the C library is held by this kernel
+/// thread.
 pub unsafe fn switch_away() -> bool {
     let Some(worker) = worker::current() else { return false };
     super::enter(worker);
@@ -40,7 +46,8 @@ pub unsafe fn switch_away() -> bool {
     went
 }
 
-/// [`switch_away`] in a signal handler that interrupted program code, not the runtime's or an allocator's: [`crate::stall::Hooks::preempt`].
+/// [`switch_away`] in a signal handler that interrupted program code, not the runtime's or an
+/// allocator's: [`crate::stall::Hooks::preempt`].
 ///
 /// # Safety
 /// As [`switch_away`].
@@ -52,7 +59,8 @@ pub unsafe fn preempt() -> bool {
     unsafe { switch_away() }
 }
 
-/// The lowest address of the running context's own stack, if `sp` lies in that and no signal handler of the program runs there: [`crate::stall::Hooks::lowest_of_stack`].
+/// The lowest address of the running context's own stack, if `sp` lies in that and no signal
+/// handler of the program runs there: [`crate::stall::Hooks::lowest_of_stack`].
 ///
 /// # Safety
 /// On the worker's kernel thread, where program code runs or was interrupted.
@@ -97,8 +105,8 @@ pub unsafe fn yield_from_program() -> bool {
     went
 }
 
-/// Yields of one worker between two that also give up the core, while more kernel threads are awake than can run: what the
-/// yielding threads wait for may be on one of those that do not.
+/// Yields of one worker between two that also give up the core, while more kernel threads are awake
+/// than can run: what the yielding threads wait for may be on one of those that do not.
 const ROUND: u32 = 8;
 
 fn let_others_have_the_core(worker: &'static Worker) {
@@ -113,7 +121,8 @@ fn let_others_have_the_core(worker: &'static Worker) {
     }
 }
 
-/// Calls in a row, from one place, after which it is taken for one where threads wait for each other.
+/// Calls in a row, from one place, after which it is taken for one where threads wait for each
+/// other.
 const INSISTS: u32 = 16;
 
 /// Who has asked to yield in a row.
@@ -137,9 +146,10 @@ impl Insistence {
     }
 }
 
-/// Does the code at `site` wait, by asking again and again to yield? True from the `INSISTS`th call on that the calling
-/// kernel thread makes from there without a switch point between, and from then on for every call from there in the process.
-/// Call it once per yield, with somebody waiting behind the caller.
+/// Does the code at `site` wait, by asking again and again to yield? True from the `INSISTS`th call
+/// on that the calling kernel thread makes from there without a switch point between, and from then
+/// on for every call from there in the process. Call it once per yield, with somebody waiting
+/// behind the caller.
 pub fn insists(site: usize) -> bool {
     if crate::stall::is_known_wait(site) {
         return true;
@@ -156,8 +166,8 @@ pub fn insists(site: usize) -> bool {
 /// Calls of [`poll`] between two that give way.
 const POLLS: u32 = 32;
 
-/// A routine that programs call in loops in which they wait (reading a clock): every so many calls somebody else may run.
-/// One load and a branch while nobody waits behind the caller.
+/// A routine that programs call in loops in which they wait (reading a clock): every so many calls
+/// somebody else may run. One load and a branch while nobody waits behind the caller.
 #[inline]
 pub fn poll() {
     if let Some(worker) = worker::current().filter(|worker| worker.has_others()) {
@@ -173,18 +183,21 @@ fn poll_among_others(worker: &'static Worker) {
         (*own).polls = (*own).polls.wrapping_add(1);
         (*own).polls
     };
-    // The caller may be the program's allocator, holding its lock. The scheduler allocates, and would wait for that lock.
+    // The caller may be the program's allocator, holding its lock. The scheduler allocates, and
+    // would wait for that lock.
     if polls.is_multiple_of(POLLS) && !crate::stall::openmp_object_has_allocator() {
-        // SAFETY: the caller is a routine of the runtime that holds nothing, called by program code.
+        // SAFETY: the caller is a routine of the runtime that holds nothing, called by program
+        // code.
         unsafe { yield_from_program() };
     }
 }
 
-/// The caller has released others, waits for nothing itself, and runs on. What the program does next may be to spin until one of
-/// them has got on, so they go first where they share its processor: those that have a kernel thread `each`, if more of these are
-/// awake than can run; those that share its worker, in regions that were seen spinning. In others a switch more would be paid for
-/// nothing. A team on workers of its own does not give way to the program's other kernel threads: these may spin, and the processor
-/// would come back only after a time slice.
+/// The caller has released others, waits for nothing itself, and runs on. What the program does
+/// next may be to spin until one of them has got on, so they go first where they share its
+/// processor: those that have a kernel thread `each`, if more of these are awake than can run;
+/// those that share its worker, in regions that were seen spinning. In others a switch more would
+/// be paid for nothing. A team on workers of its own does not give way to the program's other
+/// kernel threads: these may spin, and the processor would come back only after a time slice.
 #[inline]
 pub fn let_released_go_first(each: bool) {
     match worker::current() {
@@ -199,7 +212,8 @@ fn let_others_of(worker: &'static Worker) {
     // SAFETY: own kernel thread.
     let region = unsafe { (*worker.own()).role.region };
     if crate::stall::is_known_to_wait(region) {
-        // SAFETY: the caller is a routine of the runtime that holds nothing, called by program code.
+        // SAFETY: the caller is a routine of the runtime that holds nothing, called by program
+        // code.
         unsafe { yield_from_program() };
     }
 }
@@ -247,17 +261,23 @@ fn job(found: Option<(Job, Role)>) -> Option<Next> {
     found.map(|(job, role)| Next::Run(job, role))
 }
 
-/// A context of another strand: a mate of the running one as a rule, whose barrier is what it spins at, more often than not; now
-/// and then whoever has sat longest, so that two gangs which wait for each other get on.
+/// A context of another strand: a mate of the running one as a rule, whose barrier is what it spins
+/// at, more often than not; now and then whoever has sat longest, so that two gangs which wait for
+/// each other get on.
 fn take_other(own: &mut Own) -> Option<Waiting> {
     let (strand, gang) = (own.role.strand, own.role.tag);
     let mates_first = gang != GangTag::NONE && !own.circles.is_multiple_of(CIRCLE);
-    let mate = if mates_first { own.bench.take_lowest(|role| role.strand != strand && role.tag == gang) } else { None };
+    let mate = if mates_first {
+        own.bench.take_lowest(|role| role.strand != strand && role.tag == gang)
+    } else {
+        None
+    };
     mate.or_else(|| own.bench.take_other(|role| role.strand != strand))
 }
 
-/// The switch point at a fork: lets older gangs' ULTs in the forking worker's own deque go before the forking context,
-/// which runs for its new gang already. Nothing to do, hence no switch, when that deque is empty.
+/// The switch point at a fork: lets older gangs' ULTs in the forking worker's own deque go before
+/// the forking context, which runs for its new gang already. Nothing to do, hence no switch, when
+/// that deque is empty.
 pub(crate) fn give_way() {
     let worker = worker::register_current();
     if worker.gang_deque.is_empty() {
@@ -265,7 +285,8 @@ pub(crate) fn give_way() {
     }
     // SAFETY: own kernel thread.
     let tag = unsafe { (*worker.own()).role.tag };
-    let is_older = worker.gang_deque.head_of_deepest().is_some_and(|head| head.id != tag.id && eligible(head, tag));
+    let is_older =
+        worker.gang_deque.head_of_deepest().is_some_and(|head| head.id != tag.id && eligible(head, tag));
     if is_older {
         let asked = core::cell::Cell::new(false);
         super::wait(&super::Wait {

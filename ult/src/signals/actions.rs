@@ -1,12 +1,17 @@
-//! The program's actions, one for each signal, and the kernel's, which call [`super::handler`] from [`take_over`] on.
+//! The program's actions, one for each signal, and the kernel's, which call [`super::handler`] from
+//! [`take_over`] on.
 //!
-//! The kernel's table says what happens; ours keeps the program's handler where the kernel's names ours. So whatever sets an action past
-//! the functions that are taken over has its effect: the kernel's table is asked first.
+//! The kernel's table says what happens; ours keeps the program's handler where the kernel's names
+//! ours. So whatever sets an action past the functions that are taken over has its effect: the
+//! kernel's table is asked first.
 //!
-//! Not taken over: the signals of faults, which are handled where they are raised ([`crate::fault`]), the two that the C library
-//! keeps for itself. The monitor's stays the kernel's action for its number; it calls our handler for signals that it has not sent.
+//! Not taken over: the signals of faults, which are handled where they are raised
+//! ([`crate::fault`]), the two that the C library keeps for itself. The monitor's stays the
+//! kernel's action for its number; it calls our handler for signals that it has not sent.
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence};
+use core::sync::atomic::{
+    AtomicBool, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence,
+};
 
 use super::mask;
 use crate::arch;
@@ -14,7 +19,16 @@ use crate::arch;
 const SIGNALS: usize = 64;
 /// Left alone: faults, what cannot be handled, and the C library's own.
 const OURS_NEVER: [i32; 10] = [
-    libc::SIGKILL, libc::SIGSTOP, libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, 32, 33,
+    libc::SIGKILL,
+    libc::SIGSTOP,
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGSYS,
+    32,
+    33,
 ];
 const SA_RESTORER: usize = 0x0400_0000;
 
@@ -42,11 +56,17 @@ struct Kept {
 }
 
 static KEPT: [Kept; SIGNALS] = [const {
-    Kept { version: AtomicU64::new(0), handler: AtomicUsize::new(0), flags: AtomicUsize::new(0), mask: AtomicU64::new(0) }
+    Kept {
+        version: AtomicU64::new(0),
+        handler: AtomicUsize::new(0),
+        flags: AtomicUsize::new(0),
+        mask: AtomicU64::new(0),
+    }
 }; SIGNALS];
 /// The kernel's table names our handler for those of the program.
 static TAKEN_OVER: AtomicBool = AtomicBool::new(false);
-/// The set of signals for which the kernel calls our handler even while the program's action is the default one.
+/// The set of signals for which the kernel calls our handler even while the program's action is the
+/// default one.
 static INTERCEPTED: AtomicU64 = AtomicU64::new(0);
 /// Somebody changes an action.
 static CHANGING: AtomicBool = AtomicBool::new(false);
@@ -69,9 +89,15 @@ impl Action {
 
     /// The action that calls our handler instead.
     fn through_ours(self) -> Self {
-        let flags = self.flags & !(libc::SA_RESETHAND | libc::SA_NODEFER) as usize | (libc::SA_SIGINFO | libc::SA_ONSTACK) as usize;
+        let flags = self.flags & !(libc::SA_RESETHAND | libc::SA_NODEFER) as usize
+            | (libc::SA_SIGINFO | libc::SA_ONSTACK) as usize;
         // All signals wait until the program's handler is entered, with its own mask.
-        Self { handler: super::handler::on_signal as *const () as usize, flags, mask: !mask::faults(), ..self }
+        Self {
+            handler: super::handler::on_signal as *const () as usize,
+            flags,
+            mask: !mask::faults(),
+            ..self
+        }
     }
 
     pub(super) fn has(&self, flag: i32) -> bool {
@@ -83,10 +109,16 @@ fn is_taken_over(signal: i32) -> bool {
     (1..=SIGNALS as i32).contains(&signal) && !OURS_NEVER.contains(&signal)
 }
 
-/// The kernel's action, and the new one. Async-signal-safe; touches no thread-local storage. The negative of an error.
+/// The kernel's action, and the new one. Async-signal-safe; touches no thread-local storage. The
+/// negative of an error.
 fn ask_kernel(signal: i32, new: Option<&Action>) -> Result<Action, i32> {
     let mut old = Action::NONE;
-    let arguments = [signal as usize, new.map_or(ptr::null(), ptr::from_ref) as usize, (&raw mut old) as usize, mask::SIZE];
+    let arguments = [
+        signal as usize,
+        new.map_or(ptr::null(), ptr::from_ref) as usize,
+        (&raw mut old) as usize,
+        mask::SIZE,
+    ];
     // SAFETY: valid pointers to the kernel's structure, or null.
     match unsafe { arch::system_call(libc::SYS_rt_sigaction as usize, arguments) } {
         0 => Ok(old),
@@ -96,7 +128,8 @@ fn ask_kernel(signal: i32, new: Option<&Action>) -> Result<Action, i32> {
 
 impl Kept {
     fn store(&self, action: &Action) {
-        // ORDERING: Relaxed, then the fence: pairs with the one in `load`. One thread at a time changes actions (`CHANGING`).
+        // ORDERING: Relaxed, then the fence: pairs with the one in `load`. One thread at a time
+        // changes actions (`CHANGING`).
         let version = self.version.load(Relaxed);
         self.version.store(version + 1, Relaxed);
         fence(Release);
@@ -127,7 +160,8 @@ impl Kept {
     }
 }
 
-/// The program's handler for a signal that ours was called for; `None` if it has taken it back meanwhile.
+/// The program's handler for a signal that ours was called for; `None` if it has taken it back
+/// meanwhile.
 pub(super) fn of_program(signal: i32) -> Option<Action> {
     Some(KEPT[signal as usize - 1].load()).filter(Action::is_handler)
 }
@@ -137,7 +171,8 @@ pub(super) fn reset(signal: i32) {
     let _ = ask_kernel(signal, Some(&Action::NONE));
 }
 
-/// Runs `change` while no other thread changes an action, with all signals blocked: a handler may change actions, too.
+/// Runs `change` while no other thread changes an action, with all signals blocked: a handler may
+/// change actions, too.
 fn alone<T>(change: impl FnOnce() -> T) -> T {
     let before = mask::set_mask(!mask::faults());
     // ORDERING: Acquire, pairs with the Release below.
@@ -157,13 +192,14 @@ pub fn are_taken_over() -> bool {
     TAKEN_OVER.load(Acquire)
 }
 
-/// Are the program's handlers for `signal` called by ours? [`set_action`] is the way to set its action then. For the monitor's signal from its first use on.
+/// Are the program's handlers for `signal` called by ours? [`set_action`] is the way to set its
+/// action then. For the monitor's signal from its first use on.
 pub fn covers(signal: i32) -> bool {
     is_taken_over(signal) && (are_taken_over() || crate::stall::is_its_signal(signal))
 }
 
-/// From now on every handler of the program is called by ours, those that are set already and those to come. Once; any thread, not in a signal
-/// handler.
+/// From now on every handler of the program is called by ours, those that are set already and those
+/// to come. Once; any thread, not in a signal handler.
 pub fn take_over() {
     // ORDERING: Release, pairs with `covers`: who sets an action past this looks again (`adopt`).
     if TAKEN_OVER.swap(true, Release) {
@@ -172,11 +208,15 @@ pub fn take_over() {
     (1..=SIGNALS as i32).for_each(adopt);
 }
 
-/// The program may have set an action for `signal` past us: puts our handler in front of it. Any thread, async-signal-safe.
+/// The program may have set an action for `signal` past us: puts our handler in front of it. Any
+/// thread, async-signal-safe.
 pub fn adopt(signal: i32) {
     if covers(signal) {
         alone(|| {
-            if let Ok(action) = ask_kernel(signal, None) && action.is_handler() && !action.is_ours() {
+            if let Ok(action) = ask_kernel(signal, None)
+                && action.is_handler()
+                && !action.is_ours()
+            {
                 KEPT[signal as usize - 1].store(&action);
                 let _ = ask_kernel(signal, Some(&action.through_ours()));
             }
@@ -189,8 +229,9 @@ fn is_intercepted(signal: i32) -> bool {
     INTERCEPTED.load(Relaxed) & mask::bit(signal) != 0
 }
 
-/// From now on the kernel calls our handler for `signal` even while its action is the default one. The kernel would take the default action on a kernel thread whose OpenMP
-/// thread may block the signal. Any thread, async-signal-safe; no effect before [`take_over`].
+/// From now on the kernel calls our handler for `signal` even while its action is the default one.
+/// The kernel would take the default action on a kernel thread whose OpenMP thread may block the
+/// signal. Any thread, async-signal-safe; no effect before [`take_over`].
 pub(super) fn intercept_default(signal: i32) {
     if !covers(signal) {
         return;
@@ -205,17 +246,22 @@ pub(super) fn intercept_default(signal: i32) {
     });
 }
 
-/// Takes the default action of a signal that was caught and that the running thread does not block. In a signal handler.
+/// Takes the default action of a signal that was caught and that the running thread does not block.
+/// In a signal handler.
 pub(super) fn take_default(signal: i32) {
     alone(|| {
         let Ok(ours) = ask_kernel(signal, Some(&Action::NONE)) else { return };
         let (process, set) = (super::handler::process() as usize, mask::bit(signal));
         // SAFETY: no memory; then a local word.
         unsafe {
-            arch::system_call(libc::SYS_tgkill as usize, [process, crate::worker::kernel_thread() as usize, signal as usize, 0]);
+            arch::system_call(
+                libc::SYS_tgkill as usize,
+                [process, crate::worker::kernel_thread() as usize, signal as usize, 0],
+            );
             mask::change_mask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut());
         }
-        // The default action has left the process alive: it was ignored, or the process was stopped and continued.
+        // The default action has left the process alive: it was ignored, or the process was stopped
+        // and continued.
         mask::set_mask(!mask::faults());
         let _ = ask_kernel(signal, Some(&ours));
     });
@@ -223,14 +269,16 @@ pub(super) fn take_default(signal: i32) {
 
 /// Has the kernel call our handler for an action of the program.
 fn set_in_kernel(signal: i32, new: &Action) -> Result<Action, i32> {
-    let (flag, restorer) = if new.flags & SA_RESTORER == 0 { restorer_of_others() } else { (new.flags, new.restorer) };
+    let (flag, restorer) =
+        if new.flags & SA_RESTORER == 0 { restorer_of_others() } else { (new.flags, new.restorer) };
     // A default action that leaves the program alive must not interrupt its system calls.
     let restarts = if new.is_handler() { 0 } else { libc::SA_RESTART as usize };
     ask_kernel(signal, Some(&Action { flags: new.flags | flag | restarts, restorer, ..*new }.through_ours()))
 }
 
-/// `rt_sigaction` as the program sees it: sets its action for `signal`, if there is a `new` one, and returns the one before. For `new` ones from the C library,
-/// whose `restorer` is kept. Any thread, async-signal-safe.
+/// `rt_sigaction` as the program sees it: sets its action for `signal`, if there is a `new` one,
+/// and returns the one before. For `new` ones from the C library, whose `restorer` is kept. Any
+/// thread, async-signal-safe.
 ///
 /// # Errors
 /// The kernel's error number; `EINVAL` for a signal that [`covers`] does not name.
@@ -261,7 +309,8 @@ pub fn set_action(signal: i32, new: Option<&Action>) -> Result<Action, i32> {
 /// Flag and address of the C library's way back from handlers, as it has set them for faults.
 fn restorer_of_others() -> (usize, usize) {
     let all = [libc::SIGSEGV, libc::SIGBUS].into_iter().chain(1..=SIGNALS as i32);
-    let known = all.filter_map(|signal| ask_kernel(signal, None).ok()).find(|action| action.flags & SA_RESTORER != 0);
+    let known =
+        all.filter_map(|signal| ask_kernel(signal, None).ok()).find(|action| action.flags & SA_RESTORER != 0);
     known.map_or((0, 0), |action| (SA_RESTORER, action.restorer))
 }
 

@@ -1,16 +1,21 @@
 //! The handler that the kernel calls for every signal that the program handles, and who is meant.
 //!
-//! It runs on the alternate signal stack, where there is one, with all signals blocked, and may find itself on a kernel thread that runs another
-//! thread than the one that is meant, in the scheduler, or on a donor, whose storage another kernel thread may be using at this moment. So it writes no thread-local
-//! storage before it knows that the addressee's code was interrupted, and makes system calls past the C library, which writes `errno`.
+//! It runs on the alternate signal stack, where there is one, with all signals blocked, and may
+//! find itself on a kernel thread that runs another thread than the one that is meant, in the
+//! scheduler, or on a donor, whose storage another kernel thread may be using at this moment. So it
+//! writes no thread-local storage before it knows that the addressee's code was interrupted, and
+//! makes system calls past the C library, which writes `errno`.
 //!
-//! *Who is meant.* A signal that the running code has sent to itself (`raise`, `pthread_kill(pthread_self())`): the running thread. On a kernel
-//! thread of the program, such as the main thread: the thread whose own storage that is. On a donor, or a kernel thread of the pool, a signal that was
-//! directed at it: the thread with its storage. All others are for the process, and the kernel gives them to the main thread unless that
-//! has another signal waiting, such as the monitor's; so they are for the main thread, unless it blocks them: then the running thread handles them, as any
-//! thread that does not block a signal may.
+//! *Who is meant.* A signal that the running code has sent to itself (`raise`,
+//! `pthread_kill(pthread_self())`): the running thread. On a kernel thread of the program, such as
+//! the main thread: the thread whose own storage that is. On a donor, or a kernel thread of the
+//! pool, a signal that was directed at it: the thread with its storage. All others are for the
+//! process, and the kernel gives them to the main thread unless that has another signal waiting,
+//! such as the monitor's; so they are for the main thread, unless it blocks them: then the running
+//! thread handles them, as any thread that does not block a signal may.
 //!
-//! What may not live here: actions ([`super::actions`]), when a queue is emptied ([`super::deliver`]).
+//! What may not live here: actions ([`super::actions`]), when a queue is emptied
+//! ([`super::deliver`]).
 use core::ffi::c_void;
 use libc::{c_int, siginfo_t, ucontext_t};
 
@@ -23,11 +28,13 @@ use crate::kernel_state;
 use crate::stall::{self, Frame};
 use crate::worker::{self, Worker};
 
-/// `si_code` of signals that `kill` sends, which are for the process. Those of `tgkill`, `sigqueue` and timers have smaller ones, the kernel's own larger ones.
+/// `si_code` of signals that `kill` sends, which are for the process. Those of `tgkill`, `sigqueue`
+/// and timers have smaller ones, the kernel's own larger ones.
 const SI_USER: i32 = 0;
 
-/// In the `errno` of a signal's information, where the kernel writes zero: the running thread has sent it to itself. Another signal of that
-/// number may be delivered first, so the system call alone does not tell.
+/// In the `errno` of a signal's information, where the kernel writes zero: the running thread has
+/// sent it to itself. Another signal of that number may be delivered first, so the system call
+/// alone does not tell.
 const TO_ITSELF: i32 = 0x5345_4c46;
 
 /// Who a signal is for.
@@ -38,15 +45,18 @@ enum Addressee {
     Thread(&'static Identity),
 }
 
-/// The calling kernel thread sends itself a signal for the running thread: its handler runs before this returns, if the signal is not blocked. `info`: `siginfo_t` as words, for a
-/// signal with information; else it is as of `raise`. An error number, or zero. Any thread, in a signal handler too.
+/// The calling kernel thread sends itself a signal for the running thread: its handler runs before
+/// this returns, if the signal is not blocked. `info`: `siginfo_t` as words, for a signal with
+/// information; else it is as of `raise`. An error number, or zero. Any thread, in a signal handler
+/// too.
 pub(super) fn by_kernel_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
     let [process, thread, number] = [process() as usize, worker::kernel_thread() as usize, signal as usize];
     let result = match info {
         None => {
             note_that_it_sends_itself(signal);
             // SAFETY: no memory.
-            let result = unsafe { arch::system_call(libc::SYS_tgkill as usize, [process, thread, number, 0]) };
+            let result =
+                unsafe { arch::system_call(libc::SYS_tgkill as usize, [process, thread, number, 0]) };
             note_that_it_sends_itself(0);
             result
         }
@@ -105,21 +115,29 @@ unsafe fn addressee(signal: c_int, frame: &Frame) -> Addressee {
     }
     let Some(worker) = worker::of_kernel_thread(tid) else { return Addressee::Interrupted };
     // SAFETY: words of the calling kernel thread's own, whatever else it is at.
-    let (sends_itself, native) = unsafe { ((*worker.own()).sends_itself, (*worker.own()).native_tls_block()) };
+    let (sends_itself, native) =
+        unsafe { ((*worker.own()).sends_itself, (*worker.own()).native_tls_block()) };
     if is_sent_by_itself(signal, frame, tid, sends_itself) {
         return Addressee::Interrupted;
     }
-    if crate::mutant!(signal_for_running_thread) { return Addressee::Interrupted }
+    if crate::mutant!(signal_for_running_thread) {
+        return Addressee::Interrupted;
+    }
     let native = native.unwrap_or(identity);
     let is_native = core::ptr::eq(native, identity);
     let meant = match code {
         _ if !worker.is_of_the_pool() => native,
         libc::SI_TKILL => native,
-        // From `sigqueue` and timers it may be either's; the program knows this kernel thread only by a thread with its storage.
+        // From `sigqueue` and timers it may be either's; the program knows this kernel thread only
+        // by a thread with its storage.
         code if code < SI_USER && is_native => native,
         _ => main_thread(signal).unwrap_or(identity),
     };
-    if core::ptr::eq(meant, identity) && !worker.is_in_scheduler() { Addressee::Interrupted } else { Addressee::Thread(meant) }
+    if core::ptr::eq(meant, identity) && !worker.is_in_scheduler() {
+        Addressee::Interrupted
+    } else {
+        Addressee::Thread(meant)
+    }
 }
 
 /// The main thread, if it does not block the signal.
@@ -127,11 +145,14 @@ fn main_thread(signal: c_int) -> Option<&'static Identity> {
     worker::main_thread().filter(|main| main.mask() & mask::bit(signal) == 0)
 }
 
-/// Was the code interrupted behind the system call by which it has sent this signal to itself? `tgkill` and `rt_tgsigqueueinfo`
-/// have the process, the kernel thread and the signal as their first three arguments, which the kernel keeps. The kernel thread may also stand for the thread
-/// whose own storage it has, so the sender says that it means itself ([`by_kernel_to_itself`]). `abort` does not.
+/// Was the code interrupted behind the system call by which it has sent this signal to itself?
+/// `tgkill` and `rt_tgsigqueueinfo` have the process, the kernel thread and the signal as their
+/// first three arguments, which the kernel keeps. The kernel thread may also stand for the thread
+/// whose own storage it has, so the sender says that it means itself ([`by_kernel_to_itself`]).
+/// `abort` does not.
 fn is_sent_by_itself(signal: c_int, frame: &Frame, tid: i32, sends_itself: i32) -> bool {
-    (sends_itself == signal || signal == libc::SIGABRT) && frame.is_behind_system_call([process() as usize, tid as usize, signal as usize])
+    (sends_itself == signal || signal == libc::SIGABRT)
+        && frame.is_behind_system_call([process() as usize, tid as usize, signal as usize])
 }
 
 pub(super) fn process() -> i32 {
@@ -139,9 +160,10 @@ pub(super) fn process() -> i32 {
     unsafe { arch::system_call(libc::SYS_getpid as usize, [0; 4]) as i32 }
 }
 
-// ---- the addressee was interrupted ----------------------------------------------------------------------------
+// ---- the addressee was interrupted ------------------------------------------
 
-/// Calls the program's handler where the kernel would have: on the stack of the code that was interrupted, or on the alternate stack if the program wants that.
+/// Calls the program's handler where the kernel would have: on the stack of the code that was
+/// interrupted, or on the alternate stack if the program wants that.
 ///
 /// # Safety
 /// As [`receive`].
@@ -150,7 +172,8 @@ unsafe fn call_there(signal: c_int, frame: Frame) {
     if action.has(libc::SA_RESETHAND) {
         actions::reset(signal);
     }
-    // SAFETY: as the caller says; the kernel would have laid its frame down there, whatever lies below.
+    // SAFETY: as the caller says; the kernel would have laid its frame down there, whatever lies
+    // below.
     let stays = unsafe { !leave_to_its_stack(frame, action.has(libc::SA_ONSTACK), signal as usize) };
     if stays {
         // SAFETY: as the caller says.
@@ -158,12 +181,15 @@ unsafe fn call_there(signal: c_int, frame: Frame) {
     }
 }
 
-/// Goes on with [`call_moved`] where the kernel would have called the handler under one kernel thread per thread. False, with nothing done, if that is here.
+/// Goes on with [`call_moved`] where the kernel would have called the handler under one kernel
+/// thread per thread. False, with nothing done, if that is here.
 ///
 /// # Safety
 /// As [`receive`].
 unsafe fn leave_to_its_stack(frame: Frame, wants_alternate: bool, signal: usize) -> bool {
-    let own = worker::identity_in_force().map(kernel_state::alternate_stack_of).filter(|stack| wants_alternate && stack.bytes != 0);
+    let own = worker::identity_in_force()
+        .map(kernel_state::alternate_stack_of)
+        .filter(|stack| wants_alternate && stack.bytes != 0);
     // SAFETY: the kernel's description of the interrupted state.
     let context = unsafe { &*frame.context };
     // SAFETY: passed on.
@@ -171,7 +197,9 @@ unsafe fn leave_to_its_stack(frame: Frame, wants_alternate: bool, signal: usize)
         match own {
             // The kernel thread has it.
             Some(stack) if context.uc_stack.ss_sp as usize == stack.start => false,
-            Some(stack) if !stack.contains(frame.stack_pointer()) => frame.leave_on((stack.start, stack.start + stack.bytes), call_moved, signal),
+            Some(stack) if !stack.contains(frame.stack_pointer()) => {
+                frame.leave_on((stack.start, stack.start + stack.bytes), call_moved, signal)
+            }
             // No alternate stack, none wanted, or on it already: below the interrupted code.
             _ => frame.leave_for(call_moved, signal),
         }
@@ -194,8 +222,8 @@ type Handler = unsafe extern "C" fn(c_int, *mut siginfo_t, *mut ucontext_t);
 unsafe fn call_as_interrupted(signal: c_int, action: Action, frame: Frame) {
     // SAFETY: the first word of the interrupted code's mask.
     let mask = unsafe { (&raw const (*frame.context).uc_sigmask).cast::<u64>().read() };
-    // A thread in `wait_for` or `under_mask` has blocked the monitor's signal. The program's handler must not inherit that.
-    // SAFETY: as the caller says.
+    // A thread in `wait_for` or `under_mask` has blocked the monitor's signal. The program's
+    // handler must not inherit that. SAFETY: as the caller says.
     unsafe { call(signal, action, frame, mask & !stall::signal_as_set()) };
 }
 
@@ -208,15 +236,17 @@ unsafe fn call(signal: c_int, action: Action, frame: Frame, mask: u64) {
         identity.count_handler();
     }
     mask::set_mask(mask | action.mask | own);
-    // SAFETY: the program's handler; one that was set without `SA_SIGINFO` does not look at the others.
+    // SAFETY: the program's handler; one that was set without `SA_SIGINFO` does not look at the
+    // others.
     unsafe { core::mem::transmute::<usize, Handler>(action.handler)(signal, frame.info, frame.context) };
     if let Some(before) = handling {
         leave_handler(before);
     }
 }
 
-/// The running context is in a handler of the program, whose frame lies at `sp`, until [`leave_handler`], or until it is seen to run above that: handlers may leave by
-/// `siglongjmp`. Such a context is not interrupted. Returns what was noted before.
+/// The running context is in a handler of the program, whose frame lies at `sp`, until
+/// [`leave_handler`], or until it is seen to run above that: handlers may leave by `siglongjmp`.
+/// Such a context is not interrupted. Returns what was noted before.
 fn enter_handler(worker: &'static Worker, sp: usize) -> usize {
     // SAFETY: own kernel thread; program code runs, so the context stays.
     let noted = unsafe {
@@ -235,7 +265,8 @@ fn leave_handler(before: usize) {
     }
 }
 
-/// Signals that the handler's mask has held are asked for as soon as the handler's return has restored the mask.
+/// Signals that the handler's mask has held are asked for as soon as the handler's return has
+/// restored the mask.
 fn ask_again(worker: &'static Worker) {
     if let Some(identity) = worker::identity_in_force().filter(|identity| !identity.signals.is_empty()) {
         mask::set_mask(!mask::faults());
@@ -244,7 +275,7 @@ fn ask_again(worker: &'static Worker) {
     }
 }
 
-// ---- it was not -----------------------------------------------------------------------------------------------
+// ---- it was not -------------------------------------------------------------
 
 /// # Safety
 /// As [`receive`].
@@ -266,8 +297,9 @@ unsafe fn keep_for(identity: &'static Identity, signal: c_int, frame: Frame) {
     }
 }
 
-/// Interrupts the kernel thread that has to look at the thread's queue: the worker that the thread is on, or the donor between two regions. Any
-/// kernel thread, in a signal handler too; touches no thread-local storage.
+/// Interrupts the kernel thread that has to look at the thread's queue: the worker that the thread
+/// is on, or the donor between two regions. Any kernel thread, in a signal handler too; touches no
+/// thread-local storage.
 pub(crate) fn notify_host(identity: &'static Identity) {
     match identity.host() {
         Some(host) => {
@@ -279,7 +311,8 @@ pub(crate) fn notify_host(identity: &'static Identity) {
     }
 }
 
-/// Handles a kick: the sender has queued a signal for the thread `about`. If that thread runs on this worker, its handler runs here. If it is suspended here, it is resumed as soon as
+/// Handles a kick: the sender has queued a signal for the thread `about`. If that thread runs on
+/// this worker, its handler runs here. If it is suspended here, it is resumed as soon as
 /// the interrupted code may be switched out.
 ///
 /// # Safety
@@ -291,7 +324,8 @@ pub(crate) unsafe fn on_kick(about: &'static Identity, frame: Frame) {
         return unsafe { on_donor(about, frame) };
     }
     let Some(worker) = worker::of_kernel_thread(tid) else { return };
-    // The thread may have moved or ended since the kick was sent. If this kernel thread has stored the new `host`, it sees it here.
+    // The thread may have moved or ended since the kick was sent. If this kernel thread has stored
+    // the new `host`, it sees it here.
     if about.signals.has_news() && !about.host().is_some_and(|host| core::ptr::eq(host, worker)) {
         notify_host(about);
     }
@@ -337,10 +371,11 @@ unsafe fn handle_here(signal: c_int, info: &Info, frame: Frame) {
     }
 }
 
-// ---- the thread is between two regions ------------------------------------------------------------------------
+// ---- the thread is between two regions --------------------------------------
 
-/// A donor was interrupted. Its kernel thread opens the signals that its OpenMP thread has opened. If that thread is between two regions, the donor handles the signals in its
-/// queue: the TLS block is the donor's own, and the donor has a stack.
+/// A donor was interrupted. Its kernel thread opens the signals that its OpenMP thread has opened.
+/// If that thread is between two regions, the donor handles the signals in its queue: the TLS block
+/// is the donor's own, and the donor has a stack.
 ///
 /// # Safety
 /// As [`receive`], on the donor's kernel thread.
@@ -368,7 +403,8 @@ unsafe fn on_donor(identity: &'static Identity, frame: Frame) {
         if action.has(libc::SA_RESETHAND) {
             actions::reset(signal);
         }
-        // SAFETY: as the caller says; `siginfo_t` is sixteen words. With the monitor's signal blocked no second handler starts inside of this one.
+        // SAFETY: as the caller says; `siginfo_t` is sixteen words. With the monitor's signal
+        // blocked no second handler starts inside of this one.
         unsafe {
             frame.info.cast::<Info>().write(info);
             call(signal, action, frame, identity.mask() | stall::signal_as_set());

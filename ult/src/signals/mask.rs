@@ -1,4 +1,5 @@
-//! Signal masks as the kernel has them: one word, bit `n - 1` for signal `n`. Past the C library, which keeps two signals out of every mask.
+//! Signal masks as the kernel has them: one word, bit `n - 1` for signal `n`. Past the C library,
+//! which keeps two signals out of every mask.
 use crate::arch;
 
 /// Bytes of a mask, as the kernel wants to be told.
@@ -9,12 +10,15 @@ pub(super) fn bit(signal: i32) -> u64 {
     1 << (signal - 1)
 }
 
-/// All signals but the two that the C library keeps for itself (32 and 33). Whoever blocks those, and waits for a lock of the C library, may wait for ever: the
-/// change of a user holds the locks of threads, and waits until each thread has answered a signal (`abi-tests/process/change_of_user.c`).
+/// All signals but the two that the C library keeps for itself (32 and 33). Whoever blocks those,
+/// and waits for a lock of the C library, may wait for ever: the change of a user holds the locks
+/// of threads, and waits until each thread has answered a signal
+/// (`abi-tests/process/change_of_user.c`).
 pub(crate) const EVERYTHING: u64 = !(0b11 << 31);
 
 /// Signals that faults raise: a blocked one ends the program without its handler.
-const FAULTS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
+const FAULTS: [i32; 6] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
 
 /// The set of the signals that faults raise.
 pub(crate) fn faults() -> u64 {
@@ -44,7 +48,8 @@ pub(crate) fn current_mask() -> u64 {
     mask
 }
 
-/// Sets it, and returns the one before. Signals that wait and are blocked no more are delivered before this returns. As [`current_mask`].
+/// Sets it, and returns the one before. Signals that wait and are blocked no more are delivered
+/// before this returns. As [`current_mask`].
 pub(crate) fn set_mask(mask: u64) -> u64 {
     let mut before = 0_u64;
     // SAFETY: two local words.
@@ -52,7 +57,8 @@ pub(crate) fn set_mask(mask: u64) -> u64 {
     before
 }
 
-/// Blocks all signals, calls `action` with the previous mask, and restores that. Uses the system call: our `pthread_sigmask` would record this mask as the program's.
+/// Blocks all signals, calls `action` with the previous mask, and restores that. Uses the system
+/// call: our `pthread_sigmask` would record this mask as the program's.
 pub(crate) fn with_all_blocked<T>(action: impl FnOnce(u64) -> T) -> T {
     let before = set_mask(EVERYTHING);
     let result = action(before);

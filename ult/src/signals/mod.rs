@@ -1,19 +1,24 @@
-//! Signals of the program: a handler runs in the thread that it would have found under one kernel thread per thread.
+//! Signals of the program: a handler runs in the thread that it would have found under one kernel
+//! thread per thread.
 //!
-//! The kernel delivers a signal to a kernel thread, and programs mean a thread. Here a kernel thread runs one thread of the program now
-//! and another one then, each with thread-local storage of its own. So from the moment on at which the first TLS donor is made
-//! ([`actions::take_over`]) every handler of the program is called by one of ours ([`handler`]). That one finds out which identity the
-//! signal is meant for, its *addressee*:
+//! The kernel delivers a signal to a kernel thread, and programs mean a thread. Here a kernel
+//! thread runs one thread of the program now and another one then, each with thread-local storage
+//! of its own. So from the moment on at which the first TLS donor is made ([`actions::take_over`])
+//! every handler of the program is called by one of ours ([`handler`]). That one finds out which
+//! identity the signal is meant for, its *addressee*:
 //!
-//! * If the addressee's code was interrupted, the program's handler runs at once, on that code's stack, as the kernel would have called it.
-//! * Otherwise the signal is put into the addressee's queue ([`queue`]), and the worker that hosts the addressee is called to its scheduler
-//!   (`worker::mail`). The scheduler resumes the addressee's newest context before all others, even if it waits for something that has not happened
-//!   ([`crate::sched`]). There the signal is sent once more, by the kernel thread to itself ([`deliver`]), so that the handler gets a
-//!   true frame and the kernel applies the mask.
+//! * If the addressee's code was interrupted, the program's handler runs at once, on that code's
+//!   stack, as the kernel would have called it.
+//! * Otherwise the signal is put into the addressee's queue ([`queue`]), and the worker that hosts
+//!   the addressee is called to its scheduler (`worker::mail`). The scheduler resumes the
+//!   addressee's newest context before all others, even if it waits for something that has not
+//!   happened ([`crate::sched`]). There the signal is sent once more, by the kernel thread to
+//!   itself ([`deliver`]), so that the handler gets a true frame and the kernel applies the mask.
 //!
-//! Kernel threads of the pool and TLS donors have the signal mask of the thread that made the team, as threads of other
-//! runtimes do. A donor that receives a signal, because it was directed at its number, passes it on to whichever worker hosts
-//! its identity. Between two regions none does, and the donor handles it.
+//! Kernel threads of the pool and TLS donors have the signal mask of the thread that made the team,
+//! as threads of other runtimes do. A donor that receives a signal, because it was directed at its
+//! number, passes it on to whichever worker hosts its identity. Between two regions none does, and
+//! the donor handles it.
 //!
 //! | room | what lives here |
 //! |---|---|
@@ -25,8 +30,8 @@
 //! | `waits` | threads that wait for signals |
 //! | `mask` | signal masks as the kernel has them |
 //!
-//! What may not live here: the C library's functions that are taken over (the layer above), the monitor's own signal
-//! ([`crate::stall`]). The agreement is in `docs/protocols/signals.md`.
+//! What may not live here: the C library's functions that are taken over (the layer above), the
+//! monitor's own signal ([`crate::stall`]). The agreement is in `docs/protocols/signals.md`.
 
 pub mod actions;
 mod deliver;
@@ -37,12 +42,12 @@ mod send;
 mod waits;
 
 pub use actions::{Action, set_action, take_over};
-pub use deliver::{register_timer_signal, mask_has_changed};
 pub(crate) use deliver::{deliver, forget_after_fork};
+pub use deliver::{mask_has_changed, register_timer_signal};
 pub(crate) use handler::{notify_host, on_kick, receive};
+pub use mask::change_mask;
+pub(crate) use mask::{EVERYTHING, current_mask, faults, never_blocked, set_mask, with_all_blocked};
 pub use queue::Info;
 pub(crate) use send::queue_in_kernel;
 pub use send::{leave_to_kernel, send_to_itself, send_to_number, send_to_thread};
 pub use waits::{pending, under_mask, wait_for};
-pub use mask::change_mask;
-pub(crate) use mask::{EVERYTHING, current_mask, faults, never_blocked, set_mask, with_all_blocked};

@@ -1,14 +1,18 @@
 //! Signals that wait for their addressee: a list for each identity, of nodes from one pool.
 //!
-//! A signal handler appends, on whatever kernel thread it runs; the kernel thread that runs the addressee takes all. Nothing is allocated or
-//! locked. Standard signals (below 32) are kept once each, as the kernel keeps them; real-time signals are kept as often as they come, in order.
-//! When the pool is empty, a signal is kept as a bit without its information: it is delivered, and says that a process has sent it.
+//! A signal handler appends, on whatever kernel thread it runs; the kernel thread that runs the
+//! addressee takes all. Nothing is allocated or locked. Standard signals (below 32) are kept once
+//! each, as the kernel keeps them; real-time signals are kept as often as they come, in order. When
+//! the pool is empty, a signal is kept as a bit without its information: it is delivered, and says
+//! that a process has sent it.
 //!
-//! What may not live here: who is told that something is here ([`super::handler`]), when it is taken ([`super::deliver`]).
+//! What may not live here: who is told that something is here ([`super::handler`]), when it is
+//! taken ([`super::deliver`]).
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
-/// Nodes of the process. A program that has more signals under way than this loses their information, not the signals.
+/// Nodes of the process. A program that has more signals under way than this loses their
+/// information, not the signals.
 const NODES: usize = 1024;
 /// Signals below this are kept once.
 const FIRST_REAL_TIME: i32 = 32;
@@ -27,14 +31,15 @@ struct Node {
 // SAFETY: a node belongs to whoever has taken it out of a list, until it is put into one.
 unsafe impl Sync for Node {}
 
-static POOL: [Node; NODES] =
-    [const { Node { next: UnsafeCell::new(NIL), signal: UnsafeCell::new(0), info: UnsafeCell::new([0; 16]) } }; NODES];
+static POOL: [Node; NODES] = [const {
+    Node { next: UnsafeCell::new(NIL), signal: UnsafeCell::new(0), info: UnsafeCell::new([0; 16]) }
+}; NODES];
 /// Nodes that were never used begin here.
 static FRESH: AtomicU64 = AtomicU64::new(0);
 static FREE: List = List::new();
 
-/// A list of nodes, newest first. The upper half of the word counts changes, so that a head that has come back is told from one that has
-/// stayed.
+/// A list of nodes, newest first. The upper half of the word counts changes, so that a head that
+/// has come back is told from one that has stayed.
 #[derive(Debug)]
 struct List(AtomicU64);
 
@@ -79,7 +84,8 @@ impl List {
             if head == NIL {
                 return None;
             }
-            // SAFETY: nodes are never freed; a link that somebody else is writing is thrown away, because the count has changed then.
+            // SAFETY: nodes are never freed; a link that somebody else is writing is thrown away,
+            // because the count has changed then.
             let next = unsafe { node(head).next.get().read_volatile() };
             // ORDERING: Acquire, both, as above.
             match self.0.compare_exchange_weak(word, changed(word, next), Acquire, Acquire) {
@@ -138,7 +144,8 @@ impl Queue {
     /// Keeps a signal. Any thread, in a signal handler.
     pub(super) fn put(&self, signal: i32, info: &Info) {
         let bit = super::mask::bit(signal);
-        // ORDERING: Relaxed; the list publishes the node, and a standard signal that comes while it is being taken is one that came before.
+        // ORDERING: Relaxed; the list publishes the node, and a standard signal that comes while it
+        // is being taken is one that came before.
         if signal >= FIRST_REAL_TIME || self.kept.fetch_or(bit, Relaxed) & bit == 0 {
             match allot() {
                 // SAFETY: the node is ours until it is in the list.
@@ -173,10 +180,12 @@ impl Queue {
         self.list.is_empty() && self.bare.load(Relaxed) == 0
     }
 
-    /// Takes the oldest signal that waits and that `blocked` does not hold. One at a time: a handler that is called for it may leave by `siglongjmp`. By the kernel
-    /// thread that runs the addressee.
+    /// Takes the oldest signal that waits and that `blocked` does not hold. One at a time: a
+    /// handler that is called for it may leave by `siglongjmp`. By the kernel thread that runs
+    /// the addressee.
     pub(super) fn take(&self, blocked: u64) -> Option<(i32, Info)> {
-        // ORDERING: Relaxed; the list is taken below, and what is put behind this store stores again.
+        // ORDERING: Relaxed; the list is taken below, and what is put behind this store stores
+        // again.
         self.news.store(0, Relaxed);
         let (mut found, mut more) = (None, false);
         let mut next = reversed(self.list.take());
@@ -208,7 +217,8 @@ impl Queue {
         found.or_else(|| self.take_bare(blocked))
     }
 
-    /// The signals that wait. By the kernel thread that runs the addressee, with its signals blocked.
+    /// The signals that wait. By the kernel thread that runs the addressee, with its signals
+    /// blocked.
     pub(super) fn pending_set(&self) -> u64 {
         // ORDERING: Relaxed; a bit is the whole message.
         let mut set = self.bare.load(Relaxed);

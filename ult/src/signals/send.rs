@@ -1,5 +1,6 @@
-//! A signal from one thread of the program to another goes into the addressee's queue, without the kernel. The kernel would apply the mask of the addressee's kernel thread: that
-//! runs another thread now, or is a donor with its maker's mask.
+//! A signal from one thread of the program to another goes into the addressee's queue, without the
+//! kernel. The kernel would apply the mask of the addressee's kernel thread: that runs another
+//! thread now, or is a donor with its maker's mask.
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use libc::c_int;
@@ -13,19 +14,23 @@ use crate::worker;
 
 /// The thread of a team that has this thread pointer, if signals for it are kept here.
 fn thread_with_pointer(thread_pointer: usize) -> Option<&'static Identity> {
-    let main = worker::main_thread().filter(|main| main.thread_pointer() == thread_pointer && main.host().is_some());
+    let main =
+        worker::main_thread().filter(|main| main.thread_pointer() == thread_pointer && main.host().is_some());
     main.or_else(|| identity::of_donors_thread_pointer(thread_pointer))
 }
 
-/// Signals that act when they are sent, and those that no mask blocks: only the kernel can send them.
+/// Signals that act when they are sent, and those that no mask blocks: only the kernel can send
+/// them.
 fn must_go_through_kernel(signal: c_int) -> bool {
     matches!(signal, libc::SIGKILL | libc::SIGSTOP | libc::SIGCONT) || EVERYTHING & mask::bit(signal) == 0
 }
 
-/// Sends `signal` to another thread of the process, named by its thread pointer; `value`: that of `pthread_sigqueue`. False if the caller must use the kernel: the
-/// thread does not share a worker, the kernel keeps this signal, or there is no such signal. Async-signal-safe.
+/// Sends `signal` to another thread of the process, named by its thread pointer; `value`: that of
+/// `pthread_sigqueue`. False if the caller must use the kernel: the thread does not share a worker,
+/// the kernel keeps this signal, or there is no such signal. Async-signal-safe.
 pub fn send_to_thread(thread_pointer: usize, signal: c_int, value: Option<usize>) -> bool {
-    is_queued_by_us(signal) && thread_with_pointer(thread_pointer).is_some_and(|identity| send(identity, signal, value))
+    is_queued_by_us(signal)
+        && thread_with_pointer(thread_pointer).is_some_and(|identity| send(identity, signal, value))
 }
 
 /// [`send_to_thread`], for the thread with this number.
@@ -33,10 +38,12 @@ pub fn send_to_number(tid: i32, signal: c_int) -> bool {
     is_queued_by_us(signal) && identity::of_donor(tid).is_some_and(|identity| send(identity, signal, None))
 }
 
-/// The running thread sends a signal to itself: its handler runs before this returns, if the signal is not blocked. `info`: `siginfo_t` as words, for a signal with
-/// information; else it is as of `raise`. An error number, or zero. Any thread, in a signal handler too.
+/// The running thread sends a signal to itself: its handler runs before this returns, if the signal
+/// is not blocked. `info`: `siginfo_t` as words, for a signal with information; else it is as of
+/// `raise`. An error number, or zero. Any thread, in a signal handler too.
 pub fn send_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
-    // A blocked signal goes into the queue. In the kernel it would wait for this kernel thread, which may run another thread when the mask is opened.
+    // A blocked signal goes into the queue. In the kernel it would wait for this kernel thread,
+    // which may run another thread when the mask is opened.
     if is_queued_by_us(signal)
         && super::current_mask() & mask::bit(signal) != 0
         && let Some(identity) = worker::current().and_then(|_| worker::identity_in_force())
@@ -47,10 +54,12 @@ pub fn send_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
     super::handler::by_kernel_to_itself(signal, info)
 }
 
-/// Has the kernel send the signal that `info` describes to the kernel thread `tid` of this process: zero, or the negative of an error. Async-signal-safe; touches no thread-local
-/// storage. The kernel lets a process send itself whatever it likes.
+/// Has the kernel send the signal that `info` describes to the kernel thread `tid` of this process:
+/// zero, or the negative of an error. Async-signal-safe; touches no thread-local storage. The
+/// kernel lets a process send itself whatever it likes.
 pub(crate) fn queue_in_kernel(tid: i32, info: &Info) -> isize {
-    let arguments = [super::handler::process() as usize, tid as usize, info[0] as u32 as usize, info.as_ptr() as usize];
+    let arguments =
+        [super::handler::process() as usize, tid as usize, info[0] as u32 as usize, info.as_ptr() as usize];
     // SAFETY: the kernel's structure.
     unsafe { arch::system_call(libc::SYS_rt_tgsigqueueinfo as usize, arguments) }
 }
@@ -58,7 +67,8 @@ pub(crate) fn queue_in_kernel(tid: i32, info: &Info) -> isize {
 /// Signals that the kernel keeps, as a set.
 static IN_KERNEL: AtomicU64 = AtomicU64::new(0);
 
-/// The signals of `set` stay with the kernel from now on, for descriptors that show what it has. Any thread.
+/// The signals of `set` stay with the kernel from now on, for descriptors that show what it has.
+/// Any thread.
 pub fn leave_to_kernel(set: u64) {
     // ORDERING: Relaxed; a sender that orders itself behind this call sees the set.
     IN_KERNEL.fetch_or(set, Relaxed);

@@ -1,5 +1,6 @@
-//! Threads that wait for signals. Signals for a thread lie in its queue, signals for the process lie in the kernel. A wait covers both: the sender that puts a signal into a
-//! queue also sends the monitor's signal ([`super::handler`]), which ends the wait in the kernel.
+//! Threads that wait for signals. Signals for a thread lie in its queue, signals for the process
+//! lie in the kernel. A wait covers both: the sender that puts a signal into a queue also sends the
+//! monitor's signal ([`super::handler`]), which ends the wait in the kernel.
 //!
 //! What may not live here: the C library's functions (the layer above).
 use core::time::Duration;
@@ -15,12 +16,18 @@ use crate::sched;
 use crate::stall;
 use crate::worker::{self, Worker};
 
-/// The longest wait of a kernel thread on which other contexts are suspended. Chosen; from 0.1 to 10 ms any value will do.
+/// The longest wait of a kernel thread on which other contexts are suspended. Chosen; from 0.1 to
+/// 10 ms any value will do.
 const SLICE: Duration = Duration::from_millis(1);
 
-/// The running thread, if it may share its worker: on a worker, in program code, with handlers taken over.
+/// The running thread, if it may share its worker: on a worker, in program code, with handlers
+/// taken over.
 fn current_shared_thread() -> Option<(&'static Worker, &'static Identity)> {
-    let worker = worker::current().filter(|worker| super::actions::are_taken_over() && !worker.is_in_scheduler() && !crate::mutant!(queues_are_not_waited_for))?;
+    let worker = worker::current().filter(|worker| {
+        super::actions::are_taken_over()
+            && !worker.is_in_scheduler()
+            && !crate::mutant!(queues_are_not_waited_for)
+    })?;
     Some((worker, worker::identity_in_force()?))
 }
 
@@ -38,16 +45,21 @@ fn let_others_run() {
     unsafe { sched::yield_from_program() };
 }
 
-/// Signals for the running thread that it blocks, and that wait here; the kernel has others. Any thread.
+/// Signals for the running thread that it blocks, and that wait here; the kernel has others. Any
+/// thread.
 pub fn pending() -> u64 {
-    let Some((_, identity)) = current_shared_thread().filter(|(_, identity)| !identity.signals.is_empty()) else { return 0 };
+    let Some((_, identity)) = current_shared_thread().filter(|(_, identity)| !identity.signals.is_empty())
+    else {
+        return 0;
+    };
     let before = mask::set_mask(!mask::faults());
     let set = identity.signals.pending_set();
     mask::set_mask(before);
     set & before
 }
 
-/// The oldest signal of `set` in the queue, whatever the mask says. The others stay, and those that are not blocked stay news.
+/// The oldest signal of `set` in the queue, whatever the mask says. The others stay, and those that
+/// are not blocked stay news.
 fn take_from_queue(identity: &'static Identity, set: u64) -> Option<(c_int, Info)> {
     if identity.signals.is_empty() {
         return None;
@@ -57,8 +69,9 @@ fn take_from_queue(identity: &'static Identity, set: u64) -> Option<(c_int, Info
     found
 }
 
-/// `sigtimedwait` (POSIX.1-2017): waits for one of `set`, all of which the caller blocks, at most for `limit`. `None` where the thread does not share a worker:
-/// the kernel's call does it all then. Any thread.
+/// `sigtimedwait` (POSIX.1-2017): waits for one of `set`, all of which the caller blocks, at most
+/// for `limit`. `None` where the thread does not share a worker: the kernel's call does it all
+/// then. Any thread.
 ///
 /// # Errors
 /// `EAGAIN` at the end of the time; `EINTR` when a handler has run.
@@ -82,26 +95,33 @@ pub fn wait_for(set: u64, limit: Option<Duration>) -> Option<Result<(c_int, Info
     }
 }
 
-/// Waits in the kernel for a signal of `set` or the monitor's. While other contexts are suspended on this worker, the wait lasts at most [`SLICE`]. `None`: the caller checks the
-/// queue again.
+/// Waits in the kernel for a signal of `set` or the monitor's. While other contexts are suspended
+/// on this worker, the wait lasts at most [`SLICE`]. `None`: the caller checks the queue again.
 fn wait_in_kernel(set: u64, end: Option<Instant>) -> Option<Result<(c_int, Info), c_int>> {
     let set = set | stall::signal_as_set();
     let left = end.map(|end| end.saturating_duration_since(Instant::now()));
-    let slice = if sched::has_others_here() { Some(left.map_or(SLICE, |left| left.min(SLICE))) } else { left };
-    let time = slice.map(|slice| libc::timespec { tv_sec: slice.as_secs() as libc::time_t, tv_nsec: slice.subsec_nanos().into() });
+    let slice =
+        if sched::has_others_here() { Some(left.map_or(SLICE, |left| left.min(SLICE))) } else { left };
+    let time = slice.map(|slice| libc::timespec {
+        tv_sec: slice.as_secs() as libc::time_t,
+        tv_nsec: slice.subsec_nanos().into(),
+    });
     let time = time.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
     let mut info: Info = [0; 16];
     let arguments = [(&raw const set) as usize, info.as_mut_ptr() as usize, time as usize, mask::SIZE];
     // SAFETY: valid pointers to the kernel's structures.
     match unsafe { arch::system_call(libc::SYS_rt_sigtimedwait as usize, arguments) as i32 } {
         signal if signal > 0 => Some(Ok((signal, info))),
-        error if error == -libc::EAGAIN && left.is_some_and(|left| slice == Some(left)) => Some(Err(libc::EAGAIN)),
+        error if error == -libc::EAGAIN && left.is_some_and(|left| slice == Some(left)) => {
+            Some(Err(libc::EAGAIN))
+        }
         error if error == -libc::EAGAIN || error == -libc::EINTR => None,
         error => Some(Err(-error)),
     }
 }
 
-/// Forwards a signal that the kernel gave to this wait and that was meant for the monitor's handler, or for the native thread of this kernel thread. True if it was forwarded.
+/// Forwards a signal that the kernel gave to this wait and that was meant for the monitor's
+/// handler, or for the native thread of this kernel thread. True if it was forwarded.
 fn forward_if_not_mine(info: &Info) -> bool {
     if stall::send_again(info) {
         return true;
@@ -114,14 +134,18 @@ fn forward_if_not_mine(info: &Info) -> bool {
         libc::SI_TIMER => native.timer_signals() & mask::bit(info[0] as c_int) != 0,
         _ => false,
     };
-    let Some(native) = native.filter(|native| !core::ptr::eq(*native, identity) && is_directed(native)) else { return false };
+    let Some(native) = native.filter(|native| !core::ptr::eq(*native, identity) && is_directed(native))
+    else {
+        return false;
+    };
     native.signals.put(info[0] as c_int, info);
     super::notify_host(native);
     true
 }
 
-/// Makes a system call that waits under another mask: `sigsuspend`, `ppoll` and their like. `call` makes it with the mask that it is given. If only the monitor's signal has ended
-/// the call, it is made again. Returns the result of the call. Any thread.
+/// Makes a system call that waits under another mask: `sigsuspend`, `ppoll` and their like. `call`
+/// makes it with the mask that it is given. If only the monitor's signal has ended the call, it is
+/// made again. Returns the result of the call. Any thread.
 ///
 /// # Errors
 /// `EINTR` when a handler has run; those of `call`.
@@ -130,7 +154,11 @@ pub fn under_mask<T>(wanted: u64, mut call: impl FnMut(u64) -> Result<T, c_int>)
     loop {
         let handled = identity.handled();
         let before = block_monitor();
-        let result = if run_pending_handlers(identity, wanted) { Err(libc::EINTR) } else { call_interruptibly(wanted & !stall::signal_as_set(), &mut call) };
+        let result = if run_pending_handlers(identity, wanted) {
+            Err(libc::EINTR)
+        } else {
+            call_interruptibly(wanted & !stall::signal_as_set(), &mut call)
+        };
         mask::set_mask(before);
         if !matches!(result, Err(libc::EINTR)) || identity.handled() != handled {
             return result;
@@ -140,7 +168,8 @@ pub fn under_mask<T>(wanted: u64, mut call: impl FnMut(u64) -> Result<T, c_int>)
     }
 }
 
-/// Runs the handlers for the signals in the queue that the mask `wanted` does not block. False if there are none.
+/// Runs the handlers for the signals in the queue that the mask `wanted` does not block. False if
+/// there are none.
 fn run_pending_handlers(identity: &'static Identity, wanted: u64) -> bool {
     if identity.signals.is_empty() {
         return false;

@@ -2,11 +2,12 @@
 //!
 //! What lives here: packing and unpacking. What may not: whose stack it is (`worker::running`).
 //!
-//! A word holds the number of the lowest 4 KiB page in its upper 36 bits and the number of pages in its lower 28: user addresses have at most 48
-//! bits, and a stack of 1 TiB or more has no bounds here. Page sizes of all processors are multiples of 4 KiB.
+//! A word holds the number of the lowest 4 KiB page in its upper 36 bits and the number of pages in
+//! its lower 28: user addresses have at most 48 bits, and a stack of 1 TiB or more has no bounds
+//! here. Page sizes of all processors are multiples of 4 KiB.
 //!
-//! Rejected: the address of the stack's header (the stack may be unmapped while another thread reads it), and two words (they could belong to two
-//! stacks).
+//! Rejected: the address of the stack's header (the stack may be unmapped while another thread
+//! reads it), and two words (they could belong to two stacks).
 use super::{HEADER, Stack};
 
 const PAGE_SHIFT: u32 = 12;
@@ -21,14 +22,19 @@ impl StackBounds {
     /// Those of a stack that the C library knows better: the program's own, or a kernel thread's.
     pub(crate) const NONE: Self = Self(0);
 
-    /// Whole pages: the stack's header counts, as the thread block does in the bounds that the C library gives. The guard area lies below.
+    /// Whole pages: the stack's header counts, as the thread block does in the bounds that the C
+    /// library gives. The guard area lies below.
     pub(crate) fn of(stack: &Stack) -> Self {
         Self::pack(stack.bottom() as usize, stack.size() + HEADER)
     }
 
     fn pack(lowest: usize, bytes: usize) -> Self {
         let (first, count) = (lowest >> PAGE_SHIFT, bytes >> PAGE_SHIFT);
-        if first >> LOWEST_BITS != 0 || count >> COUNT_BITS != 0 { Self::NONE } else { Self(first << COUNT_BITS | count) }
+        if first >> LOWEST_BITS != 0 || count >> COUNT_BITS != 0 {
+            Self::NONE
+        } else {
+            Self(first << COUNT_BITS | count)
+        }
     }
 
     /// As it lies in the thread block; 0 for [`StackBounds::NONE`].
@@ -60,7 +66,10 @@ mod tests {
     #[test]
     fn what_does_not_fit_has_no_bounds() {
         let highest = (1 << 48) - 4096;
-        assert_eq!(StackBounds::unpack(StackBounds::pack(highest, (1 << 40) - 4096).word()), Some((highest, (1 << 40) - 4096)));
+        assert_eq!(
+            StackBounds::unpack(StackBounds::pack(highest, (1 << 40) - 4096).word()),
+            Some((highest, (1 << 40) - 4096))
+        );
         assert_eq!(StackBounds::pack(highest, 1 << 40), StackBounds::NONE);
         assert_eq!(StackBounds::pack(1 << 48, 4096), StackBounds::NONE);
         assert_eq!(StackBounds::unpack(StackBounds::NONE.word()), None);

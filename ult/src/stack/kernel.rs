@@ -1,11 +1,13 @@
 //! Stacks of our own kernel threads, with their thread blocks: donors and workers of the pool.
 //!
-//! They are mapped here and handed to `pthread_create`. In the child of a fork the C library takes back the stacks that it has allocated itself, thread
-//! blocks included, except that of the thread it believes to be running, and gives them to the next threads that are made. A context of the
-//! child may still wear the identity of another thread, and a worker goes back to its own; so their stacks must be ours.
+//! They are mapped here and handed to `pthread_create`. In the child of a fork the C library takes
+//! back the stacks that it has allocated itself, thread blocks included, except that of the thread
+//! it believes to be running, and gives them to the next threads that are made. A context of the
+//! child may still wear the identity of another thread, and a worker goes back to its own; so their
+//! stacks must be ours.
 //!
-//! The kernel thread of a donor or a worker ends only when the program relinquishes its resources ([`crate::pool::renew`]). Whoever ends it waits for it here, and then
-//! its stack is unmapped.
+//! The kernel thread of a donor or a worker ends only when the program relinquishes its resources
+//! ([`crate::pool::renew`]). Whoever ends it waits for it here, and then its stack is unmapped.
 //!
 //! What may not live here: stacks of user-level threads ([`super`]).
 
@@ -19,10 +21,16 @@ use crate::signals;
 /// The threads that were started here and not joined, with their stacks.
 static STARTED: ForkMutex<Vec<(libc::pthread_t, KernelStack)>> = ForkMutex::new(Vec::new());
 
-/// Starts a kernel thread, with all signals blocked but the two of the C library, on a stack of at least `min_stack_bytes` bytes. `prepare` is given the signal mask of
-/// the calling thread before.
-pub(crate) fn start_thread(min_stack_bytes: usize, main: extern "C" fn(*mut c_void) -> *mut c_void, argument: *mut c_void, prepare: impl FnOnce(u64)) -> io::Result<()> {
-    // SAFETY: plain POSIX calls on local, initialised objects. The stack is the new thread's alone until `join`.
+/// Starts a kernel thread, with all signals blocked but the two of the C library, on a stack of at
+/// least `min_stack_bytes` bytes. `prepare` is given the signal mask of the calling thread before.
+pub(crate) fn start_thread(
+    min_stack_bytes: usize,
+    main: extern "C" fn(*mut c_void) -> *mut c_void,
+    argument: *mut c_void,
+    prepare: impl FnOnce(u64),
+) -> io::Result<()> {
+    // SAFETY: plain POSIX calls on local, initialised objects. The stack is the new thread's alone
+    // until `join`.
     unsafe {
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&mut attributes);
@@ -45,12 +53,14 @@ pub(crate) fn start_thread(min_stack_bytes: usize, main: extern "C" fn(*mut c_vo
     }
 }
 
-/// Waits until the kernel thread `id` has ended, which was started here and has been told to end. Its destructors of thread-local variables have run then. Does
-/// nothing in the child of a fork, where the thread does not exist.
+/// Waits until the kernel thread `id` has ended, which was started here and has been told to end.
+/// Its destructors of thread-local variables have run then. Does nothing in the child of a fork,
+/// where the thread does not exist.
 pub(crate) fn join(id: libc::pthread_t) {
     let stack = {
         let mut started = STARTED.lock();
-        // Those that end are young as a rule: a program that relinquishes its threads again and again keeps few.
+        // Those that end are young as a rule: a program that relinquishes its threads again and
+        // again keeps few.
         started.iter().rposition(|&(other, _)| other == id).map(|at| started.swap_remove(at).1)
     };
     if let Some(stack) = stack {
@@ -61,11 +71,17 @@ pub(crate) fn join(id: libc::pthread_t) {
     }
 }
 
-/// Names the calling kernel thread for debuggers and `/proc`: at most 15 characters. Past the C library, whose function the library replaces: that one keeps the name as the OpenMP thread's, in
+/// Names the calling kernel thread for debuggers and `/proc`: at most 15 characters. Past the C
+/// library, whose function the library replaces: that one keeps the name as the OpenMP thread's, in
 /// memory of the program's allocator.
 pub(crate) fn set_name(name: &CStr) {
     // SAFETY: a valid C string; the kernel copies what fits.
-    unsafe { crate::arch::system_call(libc::SYS_prctl as usize, [libc::PR_SET_NAME as usize, name.as_ptr() as usize, 0, 0]) };
+    unsafe {
+        crate::arch::system_call(
+            libc::SYS_prctl as usize,
+            [libc::PR_SET_NAME as usize, name.as_ptr() as usize, 0, 0],
+        )
+    };
 }
 
 /// In the child of a fork: none of the threads exists.
@@ -89,14 +105,17 @@ struct KernelStack {
 }
 
 impl KernelStack {
-    /// One of at least `min_bytes` bytes for the thread that is made with `attributes`; `None` if the system refuses.
+    /// One of at least `min_bytes` bytes for the thread that is made with `attributes`; `None` if
+    /// the system refuses.
     ///
     /// # Safety
     /// `attributes` are initialised, and at most one thread is made with them.
     unsafe fn for_thread(attributes: &mut libc::pthread_attr_t, min_bytes: usize) -> Option<Self> {
         let stack = Self::map(min_bytes)?;
         // SAFETY: as the caller says; the range is ours.
-        let set = unsafe { libc::pthread_attr_setstack(attributes, stack.base.wrapping_byte_add(stack.page), stack.size) };
+        let set = unsafe {
+            libc::pthread_attr_setstack(attributes, stack.base.wrapping_byte_add(stack.page), stack.size)
+        };
         if set != 0 {
             stack.unmap();
             return None;
@@ -105,12 +124,14 @@ impl KernelStack {
     }
 
     fn map(min_bytes: usize) -> Option<Self> {
-        // SAFETY: a new mapping at an address that the kernel chooses, changed before anybody knows it.
+        // SAFETY: a new mapping at an address that the kernel chooses, changed before anybody knows
+        // it.
         unsafe {
             let page = usize::try_from(libc::sysconf(libc::_SC_PAGESIZE)).ok()?;
             let size = min_bytes.next_multiple_of(page);
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
-            let base = libc::mmap(ptr::null_mut(), page + size, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+            let base =
+                libc::mmap(ptr::null_mut(), page + size, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
             if base == libc::MAP_FAILED {
                 return None;
             }

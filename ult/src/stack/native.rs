@@ -1,8 +1,9 @@
 //! The stack of a kernel thread that the program has made, or of the main thread: its bounds.
 //!
-//! The main thread's stack grows until the limit; it is taken to reach as far as the limit says, at most [`MOST`]: so far below its beginning the kernel maps
-//! nothing else, whatever the limit was when the program was started. That of another thread is the C library's, which is asked for it once, when the
-//! thread comes to the runtime first.
+//! The main thread's stack grows until the limit; it is taken to reach as far as the limit says, at
+//! most [`MOST`]: so far below its beginning the kernel maps nothing else, whatever the limit was
+//! when the program was started. That of another thread is the C library's, which is asked for it
+//! once, when the thread comes to the runtime first.
 //!
 //! What may not live here: stacks of ours ([`super`]).
 use core::ffi::c_void;
@@ -15,8 +16,9 @@ use super::Bounds;
 /// Bytes. The kernel keeps a gap of 128 MiB at least below the stack when it starts a program.
 const MOST: usize = 120 << 20;
 
-/// The bounds of the calling kernel thread's own stack; [`Bounds::UNKNOWN`] where they cannot be had. On that stack. Allocates for a thread that is
-/// not the main one, and takes no lock of the loader.
+/// The bounds of the calling kernel thread's own stack; [`Bounds::UNKNOWN`] where they cannot be
+/// had. On that stack. Allocates for a thread that is not the main one, and takes no lock of the
+/// loader.
 pub(crate) fn of_calling_thread() -> Bounds {
     // SAFETY: no arguments.
     let is_main = unsafe { libc::getpid() } == crate::worker::kernel_thread();
@@ -24,7 +26,8 @@ pub(crate) fn of_calling_thread() -> Bounds {
 }
 
 fn of_main_thread() -> Bounds {
-    // SAFETY: only asks; a valid out pointer. The name of the program lies at the beginning of the stack.
+    // SAFETY: only asks; a valid out pointer. The name of the program lies at the beginning of the
+    // stack.
     let (top, limit) = unsafe {
         let mut limit: libc::rlimit = core::mem::zeroed();
         libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit);
@@ -39,7 +42,8 @@ type GetAttributes = unsafe extern "C" fn(libc::pthread_t, *mut libc::pthread_at
 fn of_thread_of_the_program() -> Option<Bounds> {
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     let (mut lowest, mut length): (*mut c_void, usize) = (ptr::null_mut(), 0);
-    // SAFETY: the C library's function, for the calling thread; it initialises the attributes that are then read and destroyed.
+    // SAFETY: the C library's function, for the calling thread; it initialises the attributes that
+    // are then read and destroyed.
     unsafe {
         if c_library_s()?(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
             return None;
@@ -50,7 +54,8 @@ fn of_thread_of_the_program() -> Option<Bounds> {
     }
 }
 
-/// The C library's `pthread_getattr_np`, past the function of that name that the runtime itself may define.
+/// The C library's `pthread_getattr_np`, past the function of that name that the runtime itself may
+/// define.
 fn c_library_s() -> Option<GetAttributes> {
     static KNOWN: AtomicUsize = AtomicUsize::new(0);
     // ORDERING: Relaxed; the address is complete in itself, and whoever asks finds the same.

@@ -1,11 +1,14 @@
-//! Stacks for the threads of a team before it starts, where the address space is limited (`RLIMIT_AS`).
+//! Stacks for the threads of a team before it starts, where the address space is limited
+//! (`RLIMIT_AS`).
 //!
-//! Without a limit a stack is mapped when somebody first needs it, and that never fails. With one it may, and by then the team
-//! has started and counts on all of its threads. So a region asks beforehand, and its team is as large as there are stacks for.
+//! Without a limit a stack is mapped when somebody first needs it, and that never fails. With one
+//! it may, and by then the team has started and counts on all of its threads. So a region asks
+//! beforehand, and its team is as large as there are stacks for.
 //!
-//! Jobs (tasks, as a rule) get stacks beyond those that regions were promised, as long as there is room ([`reserve_for_job`]). A job that finds none runs on the stack of the
-//! context that waits for it ([`crate::sched`]). The depth of such nesting is bounded by that stack's size, as under other runtimes. A runner that has nothing to run gives its
-//! stack back.
+//! Jobs (tasks, as a rule) get stacks beyond those that regions were promised, as long as there is
+//! room ([`reserve_for_job`]). A job that finds none runs on the stack of the context that waits
+//! for it ([`crate::sched`]). The depth of such nesting is bounded by that stack's size, as under
+//! other runtimes. A runner that has nothing to run gives its stack back.
 //!
 //! What may not live here: who runs on a stack; what the program is told (the layer above).
 //!
@@ -16,23 +19,26 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use super::Stack;
 
-/// Address space that is left for everything else when stacks are mapped ahead, bytes: what a team of that size, its tasks and the
-/// program's next allocations need to go on.
+/// Address space that is left for everything else when stacks are mapped ahead, bytes: what a team
+/// of that size, its tasks and the program's next allocations need to go on.
 const LEFT_OVER: usize = 4 << 20;
 
 /// The most threads that a region has asked for without a limit; teams up to that size ask no more.
 ///
-/// Stays at zero under a limit. A limit that the program sets later counts from its first larger region on.
+/// Stays at zero under a limit. A limit that the program sets later counts from its first larger
+/// region on.
 static UNLIMITED: AtomicUsize = AtomicUsize::new(0);
 /// A region has met a limit.
 static LIMITED: AtomicBool = AtomicBool::new(false);
-/// Stacks that were in use when the limit was met: regions cannot count on them, even later, so teams may be smaller than they could be.
+/// Stacks that were in use when the limit was met: regions cannot count on them, even later, so
+/// teams may be smaller than they could be.
 static IN_USE_AT_LIMIT: AtomicUsize = AtomicUsize::new(0);
 /// Stacks that jobs have.
 static FOR_JOBS: AtomicUsize = AtomicUsize::new(0);
 /// Stacks that exist.
 static MAPPED: AtomicUsize = AtomicUsize::new(0);
-/// The size of runner stacks in bytes, known once a limit was met: from then on [`MAPPED`] counts only these.
+/// The size of runner stacks in bytes, known once a limit was met: from then on [`MAPPED`] counts
+/// only these.
 static RUNNER_SIZE: AtomicUsize = AtomicUsize::new(0);
 /// Stacks that running regions have been promised.
 static PROMISED: AtomicUsize = AtomicUsize::new(0);
@@ -48,7 +54,8 @@ pub(super) fn count_mapped(size: usize) {
     if !counts(size) {
         return;
     }
-    // ORDERING: Relaxed, here and below; counts by themselves. Two threads that ask at once map a few stacks more than they need.
+    // ORDERING: Relaxed, here and below; counts by themselves. Two threads that ask at once map a
+    // few stacks more than they need.
     MAPPED.fetch_add(1, Relaxed);
 }
 
@@ -59,7 +66,8 @@ pub(super) fn count_unmapped(size: usize) {
     }
 }
 
-/// In the child of a fork: the parent's stacks are nobody's, and its regions go on without a promise.
+/// In the child of a fork: the parent's stacks are nobody's, and its regions go on without a
+/// promise.
 pub(super) fn forget_after_fork() {
     // ORDERING: the only thread.
     MAPPED.store(0, Relaxed);
@@ -81,12 +89,14 @@ pub fn is_scarce(threads: usize) -> bool {
 /// Has a region met a limit of the address space? It stays so.
 #[inline]
 pub fn is_limited() -> bool {
-    // ORDERING: Relaxed; whether a job gets a stack of its own is right either way as long as there are some.
+    // ORDERING: Relaxed; whether a job gets a stack of its own is right either way as long as there
+    // are some.
     LIMITED.load(Relaxed)
 }
 
-/// Sees to stacks of at least `size` usable bytes for `threads` threads of a region. Returns for how many there is room, and how
-/// many of them [`release`] has to be told at the region's end (none where the address space has no limit).
+/// Sees to stacks of at least `size` usable bytes for `threads` threads of a region. Returns for
+/// how many there is room, and how many of them [`release`] has to be told at the region's end
+/// (none where the address space has no limit).
 ///
 /// Any thread. Maps what is missing, and pools it.
 #[cold]
@@ -112,15 +122,18 @@ pub fn promise(threads: usize, size: usize) -> (usize, usize) {
     (threads - refused, threads - refused)
 }
 
-/// The stacks that must be mapped, so that `promised` threads, jobs and what was in use before all have one.
+/// The stacks that must be mapped, so that `promised` threads, jobs and what was in use before all
+/// have one.
 fn missing(promised: usize) -> usize {
     // ORDERING: Relaxed, all; counts by themselves, see `count_mapped`.
     let wanted = promised + IN_USE_AT_LIMIT.load(Relaxed) + FOR_JOBS.load(Relaxed);
     wanted.saturating_sub(MAPPED.load(Relaxed))
 }
 
-/// Reserves a stack of `size` bytes for a job. If all stacks are promised, this function maps one more. False if the address space has no room. After true the caller calls
-/// [`release_job_stack`] when the stack goes back. Allocates nothing: a thread that is suspended may hold the lock of the program's allocator.
+/// Reserves a stack of `size` bytes for a job. If all stacks are promised, this function maps one
+/// more. False if the address space has no room. After true the caller calls [`release_job_stack`]
+/// when the stack goes back. Allocates nothing: a thread that is suspended may hold the lock of the
+/// program's allocator.
 pub(crate) fn reserve_for_job(size: usize) -> bool {
     // ORDERING: Relaxed, both; counts by themselves, see `count_mapped`.
     FOR_JOBS.fetch_add(1, Relaxed);
@@ -145,7 +158,8 @@ pub fn release(threads: usize) {
     }
 }
 
-/// The bytes of address space that the process may have (`RLIMIT_AS`); `None`: as many as there are.
+/// The bytes of address space that the process may have (`RLIMIT_AS`); `None`: as many as there
+/// are.
 pub fn limit() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: `limit` may be written.
@@ -159,7 +173,8 @@ fn map_one(size: usize) -> bool {
     Stack::map(size).map(super::give).is_ok()
 }
 
-/// Maps up to `count` stacks at once, with [`LEFT_OVER`] to spare, and pools them. Returns how many could be mapped.
+/// Maps up to `count` stacks at once, with [`LEFT_OVER`] to spare, and pools them. Returns how many
+/// could be mapped.
 fn map(count: usize, size: usize) -> usize {
     if count == 0 {
         return 0;

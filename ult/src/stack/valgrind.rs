@@ -1,12 +1,13 @@
-//! Tells valgrind that a range is a stack; without it every switch looks like a jump of the stack pointer and makes
-//! hundreds of false reports. The requests are an instruction sequence that does nothing on a real processor.
+//! Tells valgrind that a range is a stack; without it every switch looks like a jump of the stack
+//! pointer and makes hundreds of false reports. The requests are an instruction sequence that does
+//! nothing on a real processor.
 
 #[cfg(target_arch = "x86_64")]
 fn request(code: usize, first: usize, second: usize) -> usize {
     let arguments = [code, first, second, 0, 0, 0];
     let mut result = 0;
-    // SAFETY: four rotations of rdi by 128 bits in all and an exchange of a register with itself: no effect outside
-    // valgrind, which reads `arguments` and sets rdx.
+    // SAFETY: four rotations of rdi by 128 bits in all and an exchange of a register with itself:
+    // no effect outside valgrind, which reads `arguments` and sets rdx.
     unsafe {
         core::arch::asm!(
             "rol rdi, 3", "rol rdi, 13", "rol rdi, 61", "rol rdi, 51", "xchg rbx, rbx",
@@ -20,8 +21,8 @@ fn request(code: usize, first: usize, second: usize) -> usize {
 fn request(code: usize, first: usize, second: usize) -> usize {
     let arguments = [code, first, second, 0, 0, 0];
     let mut result = 0;
-    // SAFETY: four rotations of x12 by 128 bits in all and a move of a register to itself: no effect outside valgrind,
-    // which reads `arguments` through x4 and sets x3.
+    // SAFETY: four rotations of x12 by 128 bits in all and a move of a register to itself: no
+    // effect outside valgrind, which reads `arguments` through x4 and sets x3.
     unsafe {
         core::arch::asm!(
             "ror x12, x12, #3", "ror x12, x12, #13", "ror x12, x12, #51", "ror x12, x12, #61", "orr x10, x10, x10",

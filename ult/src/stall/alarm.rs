@@ -1,27 +1,33 @@
 //! The alarm: a timer that interrupts a worker again and again while spins follow each other there.
 //!
-//! Threads of a gang that does not fit on the pool spin in turn: at every barrier each worker has to be interrupted once per
-//! thread that waits. The watcher needs a processor for that, which the spinners hold, and two system calls and a signal
-//! across processors for each worker. So the handler that finds a spin sets the worker's own timer; from then on the kernel
-//! interrupts the worker where it runs, and the watcher looks on from afar.
+//! Threads of a gang that does not fit on the pool spin in turn: at every barrier each worker has
+//! to be interrupted once per thread that waits. The watcher needs a processor for that, which the
+//! spinners hold, and two system calls and a signal across processors for each worker. So the
+//! handler that finds a spin sets the worker's own timer; from then on the kernel interrupts the
+//! worker where it runs, and the watcher looks on from afar.
 //!
-//! *Nobody asleep is to be signalled* (`docs/protocols/stall.md`). A timer goes on while its thread sleeps, so
+//! *Nobody asleep is to be signalled* (`docs/protocols/stall.md`). A timer goes on while its thread
+//! sleeps, so
 //!
-//! * it is set only when a loop of the program was just found spinning, and goes off for good at the first tick that finds a
-//!   system call;
-//! * a tick that finds a sleeper has its call made again ([`super::restart`]) and the region remembered: it gets no
-//!   alarm any more;
+//! * it is set only when a loop of the program was just found spinning, and goes off for good at
+//!   the first tick that finds a system call;
+//! * a tick that finds a sleeper has its call made again ([`super::restart`]) and the region
+//!   remembered: it gets no alarm any more;
 //! * where the interrupted state does not allow that, there are no alarms.
 //!
-//! A few ticks in a row that find code which gets on, or nobody waiting, end it too. Ticks that keep coming late (the kernel
-//! counts those missed) double the period: what a signal costs differs by ten between machines.
+//! A few ticks in a row that find code which gets on, or nobody waiting, end it too. Ticks that
+//! keep coming late (the kernel counts those missed) double the period: what a signal costs differs
+//! by ten between machines.
 //!
-//! What may not live here: what a spin looks like ([`super::spin`]), when the watcher looks ([`super::watcher`]).
+//! What may not live here: what a spin looks like ([`super::spin`]), when the watcher looks
+//! ([`super::watcher`]).
 //!
-//! Tried and rejected: one shot per stretch of code, set at each switch (setting a near timer costs as much as the tick);
-//! a shorter period (the signals eat the time: on a virtual machine, where a tick costs 13 us, 30 and 50 us do about as well,
-//! 20 us are three times slower; 10 us where the allocator is in the way let loops around `malloc` wait twice as long); *time slices for all code with calls*, by this
-//! timer: a tick costs most of its period on a virtual machine, and code that computes with calls to a library took up to twice the time.
+//! Tried and rejected: one shot per stretch of code, set at each switch (setting a near timer costs
+//! as much as the tick); a shorter period (the signals eat the time: on a virtual machine, where a
+//! tick costs 13 us, 30 and 50 us do about as well, 20 us are three times slower; 10 us where the
+//! allocator is in the way let loops around `malloc` wait twice as long); *time slices for all code
+//! with calls*, by this timer: a tick costs most of its period on a virtual machine, and code that
+//! computes with calls to a library took up to twice the time.
 use core::cell::UnsafeCell;
 use core::mem;
 use core::ptr;
@@ -40,7 +46,8 @@ const PERIOD: u32 = 40_000;
 const TOO_SLOW: u32 = 16 * PERIOD;
 /// Ticks in a row that find no spin before the alarm goes off.
 const MISSES: u32 = 4;
-/// Ticks in a row that find a loop known to wait where it may not be left, in the allocator, before the region gets no alarm any more.
+/// Ticks in a row that find a loop known to wait where it may not be left, in the allocator, before
+/// the region gets no alarm any more.
 const HUNT: u32 = 128;
 /// Ticks that find a loop known to wait, per one that makes sure.
 const TRUST: u32 = 32;
@@ -49,8 +56,8 @@ const NONE: i32 = -1;
 /// It gets none.
 const REFUSED: i32 = -2;
 
-/// A worker's timer. Touched by the worker's kernel thread alone, mostly in the signal handler; `running` is read by the
-/// watcher.
+/// A worker's timer. Touched by the worker's kernel thread alone, mostly in the signal handler;
+/// `running` is read by the watcher.
 pub(super) struct Alarm {
     timer: AtomicI32,
     running: AtomicU32,
@@ -105,7 +112,8 @@ impl Alarm {
         // ORDERING: as above.
         self.running.store(0, Relaxed);
         if timer >= 0 {
-            // SAFETY: a timer of this process, made by `make`; its last signal finds no record of its thread.
+            // SAFETY: a timer of this process, made by `make`; its last signal finds no record of
+            // its thread.
             unsafe { libc::syscall(libc::SYS_timer_delete, timer) };
         }
     }
@@ -114,11 +122,20 @@ impl Alarm {
         let time = libc::timespec { tv_sec: 0, tv_nsec: i64::from(period) };
         let spec = libc::itimerspec { it_interval: time, it_value: time };
         // SAFETY: a timer of this process and a valid specification.
-        unsafe { libc::syscall(libc::SYS_timer_settime, timer, 0, &raw const spec, ptr::null_mut::<libc::itimerspec>()) };
+        unsafe {
+            libc::syscall(
+                libc::SYS_timer_settime,
+                timer,
+                0,
+                &raw const spec,
+                ptr::null_mut::<libc::itimerspec>(),
+            )
+        };
     }
 }
 
-/// A loop of `watched`'s region was found spinning: tick from now on. On the record's kernel thread, in the handler.
+/// A loop of `watched`'s region was found spinning: tick from now on. On the record's kernel
+/// thread, in the handler.
 pub(super) fn start(watched: &'static Watched) {
     // ORDERING: Relaxed; the owner's field, in program order on its kernel thread.
     watched.alarm.misses.store(0, Relaxed);
@@ -127,7 +144,8 @@ pub(super) fn start(watched: &'static Watched) {
     }
 }
 
-/// The running code is to be left for a thread that has a signal, as soon as it may be. In the handler, on the record's kernel thread.
+/// The running code is to be left for a thread that has a signal, as soon as it may be. In the
+/// handler, on the record's kernel thread.
 pub(super) fn start_for_others(watched: &'static Watched) {
     set_off(watched);
 }
@@ -189,14 +207,20 @@ pub(super) fn stop(watched: &'static Watched) {
     }
 }
 
-/// The alarm has gone off, `missed` times more than it was heard. `slept`: it hit a system call that sleeps, which is made
-/// again. True if the context is to be left.
+/// The alarm has gone off, `missed` times more than it was heard. `slept`: it hit a system call
+/// that sleeps, which is made again. True if the context is to be left.
 ///
 /// # Safety
 /// In the handler, on the kernel thread of the record; `context` is the interrupted state.
-pub(super) unsafe fn tick(watched: &'static Watched, context: &mut ucontext_t, slept: bool, missed: u32) -> bool {
+pub(super) unsafe fn tick(
+    watched: &'static Watched,
+    context: &mut ucontext_t,
+    slept: bool,
+    missed: u32,
+) -> bool {
     let alarm = &watched.alarm;
-    // ORDERING: Relaxed with compiler fences: only a handler on this same kernel thread can come in between.
+    // ORDERING: Relaxed with compiler fences: only a handler on this same kernel thread can come in
+    // between.
     if !alarm.is_running() || alarm.busy.swap(1, Relaxed) != 0 {
         return false;
     }
@@ -255,7 +279,8 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
     let region = watched.region();
     // SAFETY: passed on.
     match unsafe { signal::place(watched, context, &mut now) } {
-        // The runtime on its way in or out of the program, or a library that computes, perhaps between two barriers.
+        // The runtime on its way in or out of the program, or a library that computes, perhaps
+        // between two barriers.
         Place::Elsewhere if !restart::is_at_system_call(now.ip) => return Found::Nothing,
         Place::Elsewhere => return Found::Foreign,
         Place::Yields => {
@@ -273,7 +298,8 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
         return ask_again(watched, &now, &before, motion);
     }
     match motion {
-        // Between two ticks the code may have run for an instant only, all of it in one call: the watcher finds out.
+        // Between two ticks the code may have run for an instant only, all of it in one call: the
+        // watcher finds out.
         Motion::Spins if now.is_in_call() || before.is_in_call() => Found::Nothing,
         Motion::Spins => {
             regions::remember_spinner(region, now.ip);
@@ -298,7 +324,8 @@ unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Fo
     }
 }
 
-/// In a loop that is known to wait: one tick in [`TRUST`] leaves it to the next to compare, and code that gets on there is forgotten.
+/// In a loop that is known to wait: one tick in [`TRUST`] leaves it to the next to compare, and
+/// code that gets on there is forgotten.
 fn ask_again(watched: &'static Watched, now: &Sample, before: &Sample, motion: Motion) -> Found {
     if motion == Motion::Computes && regions::is_one_loop(now.ip, before.ip) && now.sp == before.sp {
         regions::forget_spin(watched.region(), now.ip);

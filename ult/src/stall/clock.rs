@@ -1,6 +1,8 @@
-//! What the kernel tells about another thread of this process: its processor time, and whether it sleeps.
+//! What the kernel tells about another thread of this process: its processor time, and whether it
+//! sleeps.
 //!
-//! What may not live here: what follows from it. Nothing here is async-signal-safe by promise; the watcher calls it.
+//! What may not live here: what follows from it. Nothing here is async-signal-safe by promise; the
+//! watcher calls it.
 use core::ffi::c_int;
 
 /// Nanoseconds of the monotonic clock.
@@ -8,11 +10,11 @@ pub(super) fn now() -> u64 {
     read(libc::CLOCK_MONOTONIC).unwrap_or(0)
 }
 
-/// Nanoseconds of processor time that the thread `tid` of this process has consumed, in user and kernel mode, up to
-/// this moment even if it is running. `None` when it has ended.
+/// Nanoseconds of processor time that the thread `tid` of this process has consumed, in user and
+/// kernel mode, up to this moment even if it is running. `None` when it has ended.
 pub(super) fn processor_time(tid: i32) -> Option<u64> {
-    // The kernel's own encoding, which pthread_getcpuclockid uses too: the complement of the id, per thread (4), in
-    // nanoseconds as the scheduler counts (2).
+    // The kernel's own encoding, which pthread_getcpuclockid uses too: the complement of the id,
+    // per thread (4), in nanoseconds as the scheduler counts (2).
     read(!tid << 3 | 6)
 }
 
@@ -20,8 +22,14 @@ fn read(clock: libc::clockid_t) -> Option<u64> {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a valid out pointer.
     let result = if clock < 0 {
-        // SAFETY: as above. Past the C library, whose function answers for threads that share kernel threads.
-        unsafe { crate::arch::system_call(libc::SYS_clock_gettime as usize, [clock as usize, (&raw mut t) as usize, 0, 0]) as c_int }
+        // SAFETY: as above. Past the C library, whose function answers for threads that share
+        // kernel threads.
+        unsafe {
+            crate::arch::system_call(
+                libc::SYS_clock_gettime as usize,
+                [clock as usize, (&raw mut t) as usize, 0, 0],
+            ) as c_int
+        }
     } else {
         // SAFETY: as above.
         unsafe { libc::clock_gettime(clock, &raw mut t) }
@@ -46,7 +54,8 @@ pub(super) enum State {
 pub(super) fn state(tid: i32) -> State {
     let mut text = [0_u8; 256];
     let length = read_stat(tid, &mut text);
-    // "pid (name) S ...": the name may hold anything, so look for the last parenthesis. It has at most 15 bytes.
+    // "pid (name) S ...": the name may hold anything, so look for the last parenthesis. It has at
+    // most 15 bytes.
     let head = &text[..length.min(48)];
     let letter = head.iter().rposition(|&b| b == b')').and_then(|end| head.get(end + 2));
     match letter {
@@ -57,7 +66,8 @@ pub(super) fn state(tid: i32) -> State {
     }
 }
 
-/// The descriptor is open for this one read: a descriptor that is kept could be closed by the program.
+/// The descriptor is open for this one read: a descriptor that is kept could be closed by the
+/// program.
 fn read_stat(tid: i32, into: &mut [u8]) -> usize {
     let mut path = [0_u8; 40];
     let length = write_path(tid, &mut path);

@@ -1,9 +1,10 @@
-//! The decision about one worker: from the first look that finds it where it was at the last, to the switch point that
-//! ends the episode.
+//! The decision about one worker: from the first look that finds it where it was at the last, to
+//! the switch point that ends the episode.
 //!
-//! Per look there is one question, answered by the thread's processor time: did it run through the interval? Who ran is
-//! sampled by a signal. Who did not is never signalled; if the kernel says that it sleeps, and goes on saying so, its
-//! queues are handed off. Who did neither was kept from a processor, and is looked at again.
+//! Per look there is one question, answered by the thread's processor time: did it run through the
+//! interval? Who ran is sampled by a signal. Who did not is never signalled; if the kernel says
+//! that it sleeps, and goes on saying so, its queues are handed off. Who did neither was kept from
+//! a processor, and is looked at again.
 //!
 //! What may not live here: the pace of the watcher, the handler.
 use core::ptr;
@@ -17,13 +18,17 @@ use super::watched::Watched;
 use super::watcher::{Aim, LONGEST, QUICK};
 use super::{TALLY, count, hooks, is_urgent, objects, regions};
 
-/// How long a worker has to sleep, or to stay where it cannot be interrupted, before its queues are handed off, ns.
+/// How long a worker has to sleep, or to stay where it cannot be interrupted, before its queues are
+/// handed off, ns.
 const PATIENCE: u64 = 1_000_000;
-/// From this time between looks on, code that may be spinning is taken to be; it has stood still for twice that, ns.
+/// From this time between looks on, code that may be spinning is taken to be; it has stood still
+/// for twice that, ns.
 const DOUBT: u64 = 16 * QUICK;
-/// The first time between looks in a region that was seen computing, and never waiting, nanoseconds.
+/// The first time between looks in a region that was seen computing, and never waiting,
+/// nanoseconds.
 const COMPUTING: u64 = 80 * QUICK;
-/// Nanoseconds before code is looked at behind which only younger gangs wait, which do not hold it up by the order of gangs.
+/// Nanoseconds before code is looked at behind which only younger gangs wait, which do not hold it
+/// up by the order of gangs.
 const CALM: u64 = 2_000_000;
 /// How many looks in a row have to agree about that.
 const AGREE: u32 = 3;
@@ -55,8 +60,8 @@ pub(super) struct Episode {
     hope: Hope,
     /// The last sample may have been of a loop that waits: the next look comes as soon as may be.
     soon: bool,
-    /// The kernel has said that others have the processors: `ran` is the value of an earlier look then, so that what the thread
-    /// gets of them adds up.
+    /// The kernel has said that others have the processors: `ran` is the value of an earlier look
+    /// then, so that what the thread gets of them adds up.
     deprived: bool,
 }
 
@@ -68,8 +73,9 @@ struct Hope {
 }
 
 impl Hope {
-    /// After a sample in `region` whose verdict is `last`. After [`HOPELESS`] in vain, in a row, the region counts no longer as one that spins; it is looked
-    /// at as soon as others all the same.
+    /// After a sample in `region` whose verdict is `last`. After [`HOPELESS`] in vain, in a row,
+    /// the region counts no longer as one that spins; it is looked at as soon as others all the
+    /// same.
     fn is_lost(&mut self, region: usize, last: Verdict) -> bool {
         if self.region != region {
             *self = Hope { region, in_vain: 0 };
@@ -89,8 +95,8 @@ impl Hope {
     }
 }
 
-/// What one that stands in had done at a look: switch points, and nanoseconds of processor time; and since when, as far as has been seen, it
-/// passes no switch point.
+/// What one that stands in had done at a look: switch points, and nanoseconds of processor time;
+/// and since when, as far as has been seen, it passes no switch point.
 #[derive(Clone, Copy)]
 struct Heir {
     turns: u32,
@@ -105,7 +111,11 @@ impl Heir {
     fn after(before: Heir, watched: &Watched, tid: i32, now: u64) -> Heir {
         let turns = watched.turns();
         let stays = before.ran != u64::MAX && before.turns == turns;
-        Heir { turns, ran: clock::processor_time(tid).unwrap_or(0), since: if stays { before.since } else { now } }
+        Heir {
+            turns,
+            ran: clock::processor_time(tid).unwrap_or(0),
+            since: if stays { before.since } else { now },
+        }
     }
 }
 
@@ -143,15 +153,19 @@ pub(super) enum Look {
     Still(u64),
 }
 
-/// How long code that is not the program's (a library's computation, as a rule), or that of one that stands in, may take before those behind it are handed
-/// off, nanoseconds: a kernel thread more costs the others their cores, so what ends soon is waited for.
+/// How long code that is not the program's (a library's computation, as a rule), or that of one
+/// that stands in, may take before those behind it are handed off, nanoseconds: a kernel thread
+/// more costs the others their cores, so what ends soon is waited for.
 const LIBRARY: u64 = 10_000_000;
 
-/// Nanoseconds after which one standstill is handed off again whatever became of the last time: somebody may have come since.
+/// Nanoseconds after which one standstill is handed off again whatever became of the last time:
+/// somebody may have come since.
 ///
-/// Where who stood in is seen to sleep in the program's code as well, it is handed off again at once; where nobody is seen to stand in, after
-/// [`PATIENCE`], then twice that, and so on up to this time. Rejected: *this time alone.* The threads of a team that wait for one another are not all
-/// behind the first one that blocks: those whose jobs are queued there still are, and each of them took one such time.
+/// Where who stood in is seen to sleep in the program's code as well, it is handed off again at
+/// once; where nobody is seen to stand in, after [`PATIENCE`], then twice that, and so on up to
+/// this time. Rejected: *this time alone.* The threads of a team that wait for one another are not
+/// all behind the first one that blocks: those whose jobs are queued there still are, and each of
+/// them took one such time.
 const AGAIN: u64 = 50_000_000;
 
 impl Episode {
@@ -206,12 +220,16 @@ impl Episode {
         if is_urgent(watched) { period } else { period.max(CALM) }
     }
 
-    /// In a region that was seen spinning, who has moved since the last look spins again by now, more often than not: the
-    /// handler, which knows the loop, is asked at once, provided that the thread ran through the time since then.
+    /// In a region that was seen spinning, who has moved since the last look spins again by now,
+    /// more often than not: the handler, which knows the loop, is asked at once, provided that
+    /// the thread ran through the time since then.
     fn expect_a_spin(&mut self, watched: &'static Watched, aim: &Aim, (at, ran): (u64, u64)) {
         let known = at != 0 && watched.is_user() && watched.expects_a_spin();
         // ORDERING: Acquire pairs with the handler's Release: no signal is on the way.
-        if known && 2 * self.ran.saturating_sub(ran) >= self.at - at && watched.trap.pending.load(Acquire) == 0 {
+        if known
+            && 2 * self.ran.saturating_sub(ran) >= self.at - at
+            && watched.trap.pending.load(Acquire) == 0
+        {
             // ORDERING: Relaxed; acquired above.
             let last = Verdict::from(watched.trap.verdict.swap(Verdict::None as u32, Relaxed));
             if self.hope.is_lost(watched.region(), last) {
@@ -288,8 +306,8 @@ impl Episode {
         self.interrupt(watched, aim, now);
     }
 
-    /// Long computations are left alone more and more; in the end they are switched out like spins, so that a loop
-    /// that waits in a way nobody recognises cannot hold its worker for ever.
+    /// Long computations are left alone more and more; in the end they are switched out like spins,
+    /// so that a loop that waits in a way nobody recognises cannot hold its worker for ever.
     fn slow_down(&mut self) {
         self.awkward = Run::NONE;
         self.period = (2 * self.period).min(LONGEST);
@@ -321,7 +339,8 @@ impl Episode {
         }
     }
 
-    /// It did not run, or hardly. The kernel is asked why, which costs, when the answer would lead to something.
+    /// It did not run, or hardly. The kernel is asked why, which costs, when the answer would lead
+    /// to something.
     fn rests(&mut self, watched: &'static Watched, tid: i32, now: u64) {
         let region = watched.region();
         let blocker = regions::is_known_blocker(region);
@@ -350,17 +369,21 @@ impl Episode {
         }
     }
 
-    /// Its queues were handed off: does what waits behind it by now wait for somebody who sleeps as well, who never came, or who runs on and on? The last may be
-    /// a loop that waits for somebody still queued here. Nobody sits behind who stands in, so it is not sampled, and has as long as a library's code.
+    /// Its queues were handed off: does what waits behind it by now wait for somebody who sleeps as
+    /// well, who never came, or who runs on and on? The last may be a loop that waits for
+    /// somebody still queued here. Nobody sits behind who stands in, so it is not sampled, and has
+    /// as long as a library's code.
     fn is_nobody_s(&mut self, watched: &'static Watched, now: u64) -> bool {
-        let heir = watched.heir().map(|heir| (heir, heir.tid())).filter(|(heir, tid)| *tid != 0 && heir.is_user());
+        let heir =
+            watched.heir().map(|heir| (heir, heir.tid())).filter(|(heir, tid)| *tid != 0 && heir.is_user());
         let Some((heir, tid)) = heir else {
             self.heir = Heir::NONE;
             return now - self.handed >= self.again;
         };
         let seen = Heir::after(self.heir, heir, tid, now);
         let before = core::mem::replace(&mut self.heir, seen);
-        let rests = (before.turns, before.ran) == (seen.turns, seen.ran) && clock::state(tid) == State::Asleep;
+        let rests =
+            (before.turns, before.ran) == (seen.turns, seen.ran) && clock::state(tid) == State::Asleep;
         (rests || now - seen.since >= LIBRARY) && heir.turns() == seen.turns
     }
 
@@ -374,8 +397,9 @@ impl Episode {
         }
     }
 
-    /// Has it come to a switch point since the last look? What was asked of the kernel in between is then about other code: the watcher
-    /// may itself have been kept from a processor for any time.
+    /// Has it come to a switch point since the last look? What was asked of the kernel in between
+    /// is then about other code: the watcher may itself have been kept from a processor for any
+    /// time.
     fn has_moved(&self, watched: &Watched) -> bool {
         watched.turns() != self.turns
     }
@@ -399,7 +423,8 @@ impl Episode {
     }
 }
 
-/// What a context has earned that was found computing until the time between looks has grown to `period`.
+/// What a context has earned that was found computing until the time between looks has grown to
+/// `period`.
 fn overdue(period: u64) -> u32 {
     match period {
         LONGEST.. => signal::OVERDUE,
@@ -408,8 +433,8 @@ fn overdue(period: u64) -> u32 {
     }
 }
 
-/// Does the thread hold a processor, or wait for one? Two readings of its processor time within a microsecond differ
-/// if it runs now; if they do not, the kernel is asked.
+/// Does the thread hold a processor, or wait for one? Two readings of its processor time within a
+/// microsecond differ if it runs now; if they do not, the kernel is asked.
 fn is_running(tid: i32) -> bool {
     let before = clock::processor_time(tid);
     let after = clock::processor_time(tid);

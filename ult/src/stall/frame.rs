@@ -1,17 +1,21 @@
-//! The frame of an interrupting signal: made by the kernel on the alternate signal stack, moved to the stack of the interrupted
-//! code when that code is to be left.
+//! The frame of an interrupting signal: made by the kernel on the alternate signal stack, moved to
+//! the stack of the interrupted code when that code is to be left.
 //!
-//! The kernel writes some 3 KiB for a signal, more where the processor has wide vectors. Below the stack pointer of the interrupted
-//! code they may hit the program's data: generated code takes a block of the heap as its stack for a while, coroutines have stacks of
-//! 8 KiB. So the handler runs on the alternate stack and looks. A context that is switched out needs its interrupted state until it
-//! is resumed, and the next signal uses the alternate stack again; so the frame is copied below the interrupted stack pointer,
-//! once that is known to lie in the context's own stack, with room. The handler then goes on there
-//! ([`Frame::leave`]). Its return address is the C library's, so that its end is a `sigreturn` from the copy.
+//! The kernel writes some 3 KiB for a signal, more where the processor has wide vectors. Below the
+//! stack pointer of the interrupted code they may hit the program's data: generated code takes a
+//! block of the heap as its stack for a while, coroutines have stacks of 8 KiB. So the handler runs
+//! on the alternate stack and looks. A context that is switched out needs its interrupted state
+//! until it is resumed, and the next signal uses the alternate stack again; so the frame is copied
+//! below the interrupted stack pointer, once that is known to lie in the context's own stack, with
+//! room. The handler then goes on there ([`Frame::leave`]). Its return address is the C library's,
+//! so that its end is a `sigreturn` from the copy.
 //!
-//! What may not live here: whether to leave ([`super::signal`]), which stack is whose (`Hooks::lowest_of_stack`).
+//! What may not live here: whether to leave ([`super::signal`]), which stack is whose
+//! (`Hooks::lowest_of_stack`).
 //!
-//! Tried and rejected: *a call pushed onto the interrupted code's stack*, which saves all registers by itself. It has to know every register that a
-//! processor may have; the kernel knows them already. *Leaving the frame on the alternate stack and giving the kernel thread another one*:
+//! Tried and rejected: *a call pushed onto the interrupted code's stack*, which saves all registers
+//! by itself. It has to know every register that a processor may have; the kernel knows them
+//! already. *Leaving the frame on the alternate stack and giving the kernel thread another one*:
 //! a system call and a stack for each context that is switched out.
 use core::mem::offset_of;
 use libc::{c_int, siginfo_t, ucontext_t};
@@ -34,14 +38,16 @@ const ALIGNMENT: usize = 64;
 
 const _: () = assert!(offset_of!(ucontext_t, uc_sigmask) + 8 == UCONTEXT);
 
-/// A signal frame as the kernel has laid it out on x86-64, from its return address to the end of the floating-point state.
+/// A signal frame as the kernel has laid it out on x86-64, from its return address to the end of
+/// the floating-point state.
 struct Extent {
     start: usize,
     length: usize,
 }
 
 impl Extent {
-    /// The frame that a handler was called with; `None` if it is not laid out as the kernel's, as in an emulator.
+    /// The frame that a handler was called with; `None` if it is not laid out as the kernel's, as
+    /// in an emulator.
     ///
     /// # Safety
     /// The arguments of a handler, called by the kernel or something that acts for it.
@@ -60,20 +66,26 @@ impl Extent {
         let [magic, extended] = unsafe { core::ptr::read_unaligned((state + MAGIC_AT) as *const [u32; 2]) };
         let bytes = if magic == MAGIC { extended as usize } else { LEGACY };
         let length = (state + bytes).checked_sub(start)?;
-        (state.is_multiple_of(ALIGNMENT) && state >= start + least && (LEGACY..=MOST).contains(&bytes) && length <= 2 * MOST)
+        (state.is_multiple_of(ALIGNMENT)
+            && state >= start + least
+            && (LEGACY..=MOST).contains(&bytes)
+            && length <= 2 * MOST)
             .then_some(Extent { start, length })
     }
 }
 
 impl Frame {
-    /// Goes on with `leave` on the stack of the code that the handler has interrupted, and does not come back: when `leave` returns that code goes on, with the
-    /// registers, the signal mask and the alternate stack that the context holds then. For that the frame is copied below the interrupted stack
-    /// pointer. False, with nothing changed, if less than `room` bytes would stay free between the copy and `lowest`, the lowest address of that stack, or if
+    /// Goes on with `leave` on the stack of the code that the handler has interrupted, and does not
+    /// come back: when `leave` returns that code goes on, with the registers, the signal mask
+    /// and the alternate stack that the context holds then. For that the frame is copied below the
+    /// interrupted stack pointer. False, with nothing changed, if less than `room` bytes would
+    /// stay free between the copy and `lowest`, the lowest address of that stack, or if
     /// the frame is not the kernel's.
     ///
     /// # Safety
-    /// In the handler with this frame, which has nothing else to do; `lowest` belongs to the stack that the interrupted stack pointer lies in, on which nothing
-    /// but the interrupted code stands. `leave` does not unwind.
+    /// In the handler with this frame, which has nothing else to do; `lowest` belongs to the stack
+    /// that the interrupted stack pointer lies in, on which nothing but the interrupted code
+    /// stands. `leave` does not unwind.
     pub(crate) unsafe fn leave(self, (lowest, room): (usize, usize), leave: Leave, argument: usize) -> bool {
         // SAFETY: passed on.
         let interrupted = unsafe { (*self.context).uc_mcontext.gregs[libc::REG_RSP as usize] } as usize;
@@ -81,22 +93,37 @@ impl Frame {
         unsafe { self.leave_below(interrupted - RED_ZONE, (lowest, room), leave, argument) }
     }
 
-    /// [`Frame::leave`] for a handler of the program that wants the alternate stack of its thread, which is not the kernel thread's: from `lowest` up to `top`.
+    /// [`Frame::leave`] for a handler of the program that wants the alternate stack of its thread,
+    /// which is not the kernel thread's: from `lowest` up to `top`.
     ///
     /// # Safety
     /// As [`Frame::leave`]; nothing stands on that stack.
-    pub(crate) unsafe fn leave_on(self, (lowest, top): (usize, usize), leave: Leave, argument: usize) -> bool {
+    pub(crate) unsafe fn leave_on(
+        self,
+        (lowest, top): (usize, usize),
+        leave: Leave,
+        argument: usize,
+    ) -> bool {
         // SAFETY: passed on.
         unsafe { self.leave_below(top, (lowest, 0), leave, argument) }
     }
 
     /// # Safety
     /// As [`Frame::leave`]: from `top` on downwards nothing is in use.
-    unsafe fn leave_below(self, top: usize, (lowest, room): (usize, usize), leave: Leave, argument: usize) -> bool {
+    unsafe fn leave_below(
+        self,
+        top: usize,
+        (lowest, room): (usize, usize),
+        leave: Leave,
+        argument: usize,
+    ) -> bool {
         // SAFETY: passed on.
-        let Some(start) = (unsafe { move_below(self.info, self.context, top, (lowest, room)) }) else { return false };
-        // SAFETY: the stack pointer comes to where the kernel had put the original's: at the return address, below which all is free down
-        // to `room`. The frames of the handler on the alternate stack are given up.
+        let Some(start) = (unsafe { move_below(self.info, self.context, top, (lowest, room)) }) else {
+            return false;
+        };
+        // SAFETY: the stack pointer comes to where the kernel had put the original's: at the return
+        // address, below which all is free down to `room`. The frames of the handler on the
+        // alternate stack are given up.
         unsafe {
             core::arch::asm!(
                 "mov rsp, {start}",
@@ -112,22 +139,27 @@ impl Frame {
         }
     }
 
-    /// [`Frame::leave`] for a handler of the program, whatever lies below the interrupted code's stack pointer. False also if that code stands on the
-    /// alternate signal stack, or the handler on the same stack as the code: it is where the kernel wants it then.
+    /// [`Frame::leave`] for a handler of the program, whatever lies below the interrupted code's
+    /// stack pointer. False also if that code stands on the alternate signal stack, or the
+    /// handler on the same stack as the code: it is where the kernel wants it then.
     ///
     /// # Safety
     /// As [`Frame::leave`].
     pub(crate) unsafe fn leave_for(self, leave: Leave, argument: usize) -> bool {
         // SAFETY: the kernel's description of the interrupted state.
-        let (alternate, sp) = unsafe { ((*self.context).uc_stack, (*self.context).uc_mcontext.gregs[libc::REG_RSP as usize] as usize) };
+        let (alternate, sp) = unsafe {
+            ((*self.context).uc_stack, (*self.context).uc_mcontext.gregs[libc::REG_RSP as usize] as usize)
+        };
         let is_on = |address: usize| {
-            alternate.ss_flags & libc::SS_DISABLE == 0 && address.wrapping_sub(alternate.ss_sp as usize) <= alternate.ss_size
+            alternate.ss_flags & libc::SS_DISABLE == 0
+                && address.wrapping_sub(alternate.ss_sp as usize) <= alternate.ss_size
         };
         // SAFETY: passed on.
         is_on(self.context as usize) && !is_on(sp) && unsafe { self.leave((0, 0), leave, argument) }
     }
 
-    /// A system call that the kernel has rewound, to make it again after the handler, is not made again: it fails with `EINTR`.
+    /// A system call that the kernel has rewound, to make it again after the handler, is not made
+    /// again: it fails with `EINTR`.
     ///
     /// # Safety
     /// In the handler with this frame.
@@ -148,7 +180,8 @@ impl Frame {
         unsafe { (*self.context).uc_mcontext.gregs[libc::REG_RSP as usize] as usize }
     }
 
-    /// Was the code interrupted right behind a system call that has succeeded and had these first arguments?
+    /// Was the code interrupted right behind a system call that has succeeded and had these first
+    /// arguments?
     pub(crate) fn is_behind_system_call(&self, arguments: [usize; 3]) -> bool {
         use libc::{REG_RAX, REG_RDI, REG_RDX, REG_RIP, REG_RSI};
         // SAFETY: the kernel's description of the interrupted state.
@@ -167,7 +200,12 @@ impl Frame {
 ///
 /// # Safety
 /// As [`Frame::leave_below`].
-unsafe fn move_below(info: *const siginfo_t, context: *mut ucontext_t, top: usize, (lowest, room): (usize, usize)) -> Option<usize> {
+unsafe fn move_below(
+    info: *const siginfo_t,
+    context: *mut ucontext_t,
+    top: usize,
+    (lowest, room): (usize, usize),
+) -> Option<usize> {
     // SAFETY: passed on.
     let frame = unsafe { Extent::of(info, context) }?;
     let start = top.checked_sub(frame.length)?;
@@ -176,8 +214,8 @@ unsafe fn move_below(info: *const siginfo_t, context: *mut ucontext_t, top: usiz
     if start.checked_sub(room)? < lowest {
         return None;
     }
-    // SAFETY: the destination lies in the interrupted code's stack, below all that it uses; nothing else runs there. The copy's pointer
-    // to the floating-point state is moved with it.
+    // SAFETY: the destination lies in the interrupted code's stack, below all that it uses; nothing
+    // else runs there. The copy's pointer to the floating-point state is moved with it.
     unsafe {
         copy(frame.start, start, frame.length);
         let state = &mut (*((start + RETURN) as *mut ucontext_t)).uc_mcontext.fpregs;

@@ -1,4 +1,5 @@
-//! [`frame`](super::frame) where frames are not moved yet (not x86-64): the handler runs on the interrupted code's stack, and leaves from there.
+//! [`frame`](super::frame) where frames are not moved yet (not x86-64): the handler runs on the
+//! interrupted code's stack, and leaves from there.
 use libc::{siginfo_t, ucontext_t};
 
 /// What a handler was called with.

@@ -1,13 +1,17 @@
-//! Functions of the C library in which the program's code may be left: those that hold no lock that anybody could want meanwhile.
+//! Functions of the C library in which the program's code may be left: those that hold no lock that
+//! anybody could want meanwhile.
 //!
-//! A loop that waits with a call in it (a clock, a read that would block, `trylock`) is nearly always found in that call. What is interrupted there is looked
-//! through to its caller ([`super::unwind`]). It may be left if the program called one of these functions, and the allocator is not among what that called: the
-//! scheduler allocates, and would wait for a lock whose holder it has suspended itself.
+//! A loop that waits with a call in it (a clock, a read that would block, `trylock`) is nearly
+//! always found in that call. What is interrupted there is looked through to its caller
+//! ([`super::unwind`]). It may be left if the program called one of these functions, and the
+//! allocator is not among what that called: the scheduler allocates, and would wait for a lock
+//! whose holder it has suspended itself.
 //!
-//! A system call that the interrupted code is about to make, or that the kernel has cut short and makes again, is not left: it may sleep, and who sleeps is handed
-//! off.
+//! A system call that the interrupted code is about to make, or that the kernel has cut short and
+//! makes again, is not left: it may sleep, and who sleeps is handed off.
 //!
-//! What may not live here: when to leave ([`super::signal`]), what a loop with a call looks like ([`super::spin`]).
+//! What may not live here: when to leave ([`super::signal`]), what a loop with a call looks like
+//! ([`super::spin`]).
 use core::ffi::CStr;
 
 use libc::ucontext_t;
@@ -16,41 +20,160 @@ use super::restart;
 use super::unwind::{self, Described, Point};
 use crate::objects::Object;
 
-/// The functions, by what they are for. What an indirect function stands for (`memcpy`) is not found under its name.
+/// The functions, by what they are for. What an indirect function stands for (`memcpy`) is not
+/// found under its name.
 const LEAVES: [&CStr; 105] = [
     // Clocks and times.
-    c"clock_gettime", c"clock_getres", c"gettimeofday", c"time", c"clock", c"times", c"getrusage",
+    c"clock_gettime",
+    c"clock_getres",
+    c"gettimeofday",
+    c"time",
+    c"clock",
+    c"times",
+    c"getrusage",
     // Files, and whatever has a descriptor.
-    c"read", c"write", c"pread", c"pread64", c"pwrite", c"pwrite64", c"readv", c"writev", c"preadv", c"pwritev", c"lseek", c"lseek64",
-    c"recv", c"recvfrom", c"recvmsg", c"recvmmsg", c"send", c"sendto", c"sendmsg", c"sendmmsg", c"accept", c"accept4", c"connect",
-    c"ioctl", c"fcntl", c"fcntl64", c"stat", c"stat64", c"fstat", c"fstat64", c"lstat", c"lstat64", c"fstatat", c"fstatat64", c"statx",
-    c"access", c"faccessat", c"open", c"open64", c"openat", c"openat64", c"close", c"fsync", c"fdatasync", c"getsockopt", c"setsockopt",
+    c"read",
+    c"write",
+    c"pread",
+    c"pread64",
+    c"pwrite",
+    c"pwrite64",
+    c"readv",
+    c"writev",
+    c"preadv",
+    c"pwritev",
+    c"lseek",
+    c"lseek64",
+    c"recv",
+    c"recvfrom",
+    c"recvmsg",
+    c"recvmmsg",
+    c"send",
+    c"sendto",
+    c"sendmsg",
+    c"sendmmsg",
+    c"accept",
+    c"accept4",
+    c"connect",
+    c"ioctl",
+    c"fcntl",
+    c"fcntl64",
+    c"stat",
+    c"stat64",
+    c"fstat",
+    c"fstat64",
+    c"lstat",
+    c"lstat64",
+    c"fstatat",
+    c"fstatat64",
+    c"statx",
+    c"access",
+    c"faccessat",
+    c"open",
+    c"open64",
+    c"openat",
+    c"openat64",
+    c"close",
+    c"fsync",
+    c"fdatasync",
+    c"getsockopt",
+    c"setsockopt",
     // Waits with a limit, and polls.
-    c"poll", c"ppoll", c"select", c"pselect", c"epoll_wait", c"epoll_pwait", c"nanosleep", c"clock_nanosleep", c"usleep", c"sleep",
-    c"waitpid", c"wait4", c"waitid", c"sigpending",
+    c"poll",
+    c"ppoll",
+    c"select",
+    c"pselect",
+    c"epoll_wait",
+    c"epoll_pwait",
+    c"nanosleep",
+    c"clock_nanosleep",
+    c"usleep",
+    c"sleep",
+    c"waitpid",
+    c"wait4",
+    c"waitid",
+    c"sigpending",
     // Locks that are tried, and released.
-    c"pthread_mutex_trylock", c"pthread_mutex_unlock", c"pthread_spin_trylock", c"pthread_spin_unlock", c"pthread_rwlock_tryrdlock",
-    c"pthread_rwlock_trywrlock", c"pthread_rwlock_unlock", c"sem_trywait", c"sem_getvalue", c"sem_post", c"msgrcv", c"msgsnd", c"semop",
+    c"pthread_mutex_trylock",
+    c"pthread_mutex_unlock",
+    c"pthread_spin_trylock",
+    c"pthread_spin_unlock",
+    c"pthread_rwlock_tryrdlock",
+    c"pthread_rwlock_trywrlock",
+    c"pthread_rwlock_unlock",
+    c"sem_trywait",
+    c"sem_getvalue",
+    c"sem_post",
+    c"msgrcv",
+    c"msgsnd",
+    c"semop",
     // Who and where.
-    c"getpid", c"getppid", c"gettid", c"getuid", c"geteuid", c"pthread_self", c"pthread_getspecific", c"sched_getcpu", c"sched_getaffinity",
-    c"kill", c"pthread_kill", c"__errno_location", c"getenv",
+    c"getpid",
+    c"getppid",
+    c"gettid",
+    c"getuid",
+    c"geteuid",
+    c"pthread_self",
+    c"pthread_getspecific",
+    c"sched_getcpu",
+    c"sched_getaffinity",
+    c"kill",
+    c"pthread_kill",
+    c"__errno_location",
+    c"getenv",
     // Any system call.
     c"syscall",
     // Formatting into the program's memory, and reading from it.
-    c"snprintf", c"vsnprintf", c"sprintf", c"vsprintf", c"__snprintf_chk", c"__vsnprintf_chk", c"__sprintf_chk", c"__vsprintf_chk",
-    c"strtol", c"strtoul", c"strtod",
+    c"snprintf",
+    c"vsnprintf",
+    c"sprintf",
+    c"vsprintf",
+    c"__snprintf_chk",
+    c"__vsnprintf_chk",
+    c"__sprintf_chk",
+    c"__vsprintf_chk",
+    c"strtol",
+    c"strtoul",
+    c"strtod",
 ];
-/// Those of them that move bytes and return how many: more than none, and whoever called them gets on.
+/// Those of them that move bytes and return how many: more than none, and whoever called them gets
+/// on.
 const TRANSFERS: [&CStr; 18] = [
-    c"read", c"write", c"pread", c"pread64", c"pwrite", c"pwrite64", c"readv", c"writev", c"preadv", c"pwritev", c"recv", c"recvfrom",
-    c"recvmsg", c"recvmmsg", c"send", c"sendto", c"sendmsg", c"sendmmsg",
+    c"read",
+    c"write",
+    c"pread",
+    c"pread64",
+    c"pwrite",
+    c"pwrite64",
+    c"readv",
+    c"writev",
+    c"preadv",
+    c"pwritev",
+    c"recv",
+    c"recvfrom",
+    c"recvmsg",
+    c"recvmmsg",
+    c"send",
+    c"sendto",
+    c"sendmsg",
+    c"sendmmsg",
 ];
 /// Functions of the allocator: where one of them has been called, nothing is left.
 const ALLOCATOR: [&CStr; 11] = [
-    c"malloc", c"free", c"calloc", c"realloc", c"memalign", c"aligned_alloc", c"posix_memalign", c"valloc", c"pvalloc", c"malloc_trim",
+    c"malloc",
+    c"free",
+    c"calloc",
+    c"realloc",
+    c"memalign",
+    c"aligned_alloc",
+    c"posix_memalign",
+    c"valloc",
+    c"pvalloc",
+    c"malloc_trim",
     c"mallinfo",
 ];
-/// Functions that this library defines in the C library's place, and which do no more than make the system call.
+/// Functions that this library defines in the C library's place, and which do no more than make the
+/// system call.
 const OWN: [&CStr; 1] = [c"syscall"];
 /// Frames that are looked through: formatting a number takes five.
 const FRAMES: usize = 12;
@@ -116,8 +239,9 @@ impl Calls {
         self.described.iter().chain(&self.kernel).find(|part| part.contains(address))
     }
 
-    /// The program's call that was interrupted, if `context` lies in the C library, called by the program. `is_own`: does an address lie in the stack that
-    /// the code stands on; `is_program`: is it the program's code?
+    /// The program's call that was interrupted, if `context` lies in the C library, called by the
+    /// program. `is_own`: does an address lie in the stack that the code stands on;
+    /// `is_program`: is it the program's code?
     ///
     /// # Safety
     /// In the handler that interrupted the code with this state.
@@ -137,13 +261,20 @@ impl Calls {
             let in_allocator = self.allocator.contains(&function);
             allocates |= in_allocator;
             if is_program(caller.ip) {
-                let never_locks = || self.kernel.iter().any(|part| part.contains(at.ip)) || self.leaves.binary_search(&function).is_ok();
+                let never_locks = || {
+                    self.kernel.iter().any(|part| part.contains(at.ip))
+                        || self.leaves.binary_search(&function).is_ok()
+                };
                 let kind = match () {
                     () if in_allocator => Kind::Allocator,
                     () if !allocates && !sleeps && never_locks() => Kind::Leaf,
                     () => Kind::Other,
                 };
-                return Some(Call { caller, kind, gets_on: depth == 0 && self.transfers.contains(&function) && has_succeeded(context) });
+                return Some(Call {
+                    caller,
+                    kind,
+                    gets_on: depth == 0 && self.transfers.contains(&function) && has_succeeded(context),
+                });
             }
             part = self.part(caller.ip)?;
             at = caller;
@@ -183,7 +314,15 @@ mod tests {
     #[test]
     fn the_c_library_and_the_kernels_object_are_described() {
         let calls = calls();
-        assert!(!calls.kernel.is_empty() && !calls.described.is_empty() && calls.leaves.len() >= 90 && calls.allocator.len() >= 9, "{} {}", calls.described.len(), calls.leaves.len());
+        assert!(
+            !calls.kernel.is_empty()
+                && !calls.described.is_empty()
+                && calls.leaves.len() >= 90
+                && calls.allocator.len() >= 9,
+            "{} {}",
+            calls.described.len(),
+            calls.leaves.len()
+        );
         let own = the_c_library_and_the_kernels_object_are_described as *const () as usize;
         assert!(calls.part(own).is_none());
     }

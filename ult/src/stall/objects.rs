@@ -1,20 +1,21 @@
 //! Which code is the program's: the executable parts of loaded objects that contain OpenMP regions.
 //!
-//! An object contains regions if it uses, and does not define, a function of an OpenMP runtime. Objects that *are*
-//! such a runtime (ours, or one that is mapped behind us) are not the program's, whatever they use. Only code of the
-//! program may be left at any instruction: a library that is no OpenMP object may hold locks of its own there. Nor may an object be
-//! left that brings an allocator of its own, whatever else it is: the scheduler allocates, and would wait for a lock whose holder it has
-//! suspended itself.
+//! An object contains regions if it uses, and does not define, a function of an OpenMP runtime.
+//! Objects that *are* such a runtime (ours, or one that is mapped behind us) are not the program's,
+//! whatever they use. Only code of the program may be left at any instruction: a library that is no
+//! OpenMP object may hold locks of its own there. Nor may an object be left that brings an
+//! allocator of its own, whatever else it is: the scheduler allocates, and would wait for a lock
+//! whose holder it has suspended itself.
 //!
-//! Also kept here: where the C library's functions are that do nothing but wait (`sched_yield`, `pthread_spin_lock`), and which of its functions may be left
-//! ([`super::leaf`]).
+//! Also kept here: where the C library's functions are that do nothing but wait (`sched_yield`,
+//! `pthread_spin_lock`), and which of its functions may be left ([`super::leaf`]).
 //!
-//! Readers are signal handlers: an immutable sorted table behind one pointer. [`refresh`] replaces it when the loader has
-//! loaded or unloaded something that matters; the old table is leaked, because a handler may be reading it. Loads of
-//! other objects leave the table as it is.
+//! Readers are signal handlers: an immutable sorted table behind one pointer. [`refresh`] replaces
+//! it when the loader has loaded or unloaded something that matters; the old table is leaked,
+//! because a handler may be reading it. Loads of other objects leave the table as it is.
 //!
-//! Not seen: code that was compiled at run time, and objects that reach the runtime by `dlsym` alone. Their workers
-//! are handed off instead of interrupted.
+//! Not seen: code that was compiled at run time, and objects that reach the runtime by `dlsym`
+//! alone. Their workers are handed off instead of interrupted.
 use core::ffi::CStr;
 use core::ptr;
 use core::sync::atomic::{
@@ -35,7 +36,8 @@ const ALLOCATOR_MARK: &CStr = c"malloc";
 /// Whoever defines this is the C library.
 const C_LIBRARY_MARK: &CStr = c"__libc_start_main";
 /// Whoever defines this is the kernel's own object.
-const KERNEL_MARK: &CStr = if cfg!(target_arch = "aarch64") { c"__kernel_clock_gettime" } else { c"__vdso_clock_gettime" };
+const KERNEL_MARK: &CStr =
+    if cfg!(target_arch = "aarch64") { c"__kernel_clock_gettime" } else { c"__vdso_clock_gettime" };
 /// Functions of the C library that only wait, without a stack frame of their own.
 const WAITS: [&CStr; 2] = [c"sched_yield", c"pthread_spin_lock"];
 /// Bytes from the beginning of such a function within which it waits.
@@ -46,7 +48,8 @@ struct Map {
     /// Sorted, not overlapping: first address and the one behind the last.
     program: Vec<(usize, usize)>,
     waits: [usize; WAITS.len()],
-    /// Does an object that uses OpenMP define an allocator, other than the one that [`treat_as_program`] chose?
+    /// Does an object that uses OpenMP define an allocator, other than the one that
+    /// [`treat_as_program`] chose?
     openmp_object_has_allocator: bool,
     /// The C library's own code.
     c_library: Vec<(usize, usize)>,
@@ -60,8 +63,8 @@ static SCANNING: AtomicBool = AtomicBool::new(false);
 /// An address whose object counts as the program's; zero: none.
 static ALSO: AtomicUsize = AtomicUsize::new(0);
 
-/// Is `address` in the code of an object that contains OpenMP regions, the runtime itself excluded? Any thread,
-/// async-signal-safe, about 10 ns. As of the last [`refresh`].
+/// Is `address` in the code of an object that contains OpenMP regions, the runtime itself excluded?
+/// Any thread, async-signal-safe, about 10 ns. As of the last [`refresh`].
 pub fn is_program_code(address: usize) -> bool {
     map().is_some_and(|map| {
         let after = map.program.partition_point(|&(start, _)| start <= address);
@@ -69,13 +72,16 @@ pub fn is_program_code(address: usize) -> bool {
     })
 }
 
-/// Is `address` in one of the C library's functions that only wait, none of which makes a stack frame?
+/// Is `address` in one of the C library's functions that only wait, none of which makes a stack
+/// frame?
 pub(super) fn is_wait(address: usize) -> bool {
-    map().is_some_and(|map| map.waits.iter().any(|&start| start != 0 && address.wrapping_sub(start) < WAIT_LENGTH))
+    map().is_some_and(|map| {
+        map.waits.iter().any(|&start| start != 0 && address.wrapping_sub(start) < WAIT_LENGTH)
+    })
 }
 
-/// The program's call that was interrupted, if `context` lies in a function of the C library that the program has called. `is_own`: does an address lie in the stack
-/// that the code stands on?
+/// The program's call that was interrupted, if `context` lies in a function of the C library that
+/// the program has called. `is_own`: does an address lie in the stack that the code stands on?
 ///
 /// # Safety
 /// In the handler that interrupted the code with this state.
@@ -84,14 +90,15 @@ pub(super) unsafe fn call(context: &ucontext_t, is_own: impl Fn(usize) -> bool) 
     map().and_then(|map| unsafe { map.calls.interrupted(context, is_own, is_program_code) })
 }
 
-/// Is `address` in code that is not the C library's, which may hold locks that no thread can do without? Any thread,
-/// async-signal-safe. As of the last [`refresh`].
+/// Is `address` in code that is not the C library's, which may hold locks that no thread can do
+/// without? Any thread, async-signal-safe. As of the last [`refresh`].
 pub(super) fn is_of_a_library(address: usize) -> bool {
     map().is_some_and(|map| !map.c_library.iter().any(|&(start, end)| (start..end).contains(&address)))
 }
 
-/// Looks at objects that were loaded or unloaded since the last call. Any thread, not in a signal handler. Tens of
-/// nanoseconds when there were none. If another thread is at it, returns without waiting.
+/// Looks at objects that were loaded or unloaded since the last call. Any thread, not in a signal
+/// handler. Tens of nanoseconds when there were none. If another thread is at it, returns without
+/// waiting.
 pub fn refresh() {
     // ORDERING: Acquire pairs with the Release below: one scan at a time.
     if SCANNING.swap(true, Acquire) {
@@ -109,8 +116,9 @@ pub fn refresh() {
     SCANNING.store(false, Release);
 }
 
-/// [`refresh`], if anybody has seen a change since the last one (`exceptions::refresh` asks the loader at each outermost fork). Two loads
-/// otherwise: regions that are forked inside of others, by several threads at once, do not meet at the loader's lock.
+/// [`refresh`], if anybody has seen a change since the last one (`exceptions::refresh` asks the
+/// loader at each outermost fork). Two loads otherwise: regions that are forked inside of others,
+/// by several threads at once, do not meet at the loader's lock.
 pub fn keep_up() {
     // ORDERING: Relaxed; who is at it has seen the change.
     if objects::has_been_seen_to_change(SCANNED.load(Relaxed)) {
@@ -118,8 +126,9 @@ pub fn keep_up() {
     }
 }
 
-/// [`refresh`], unless that was done within the last 10 ms. The loader's lock that it takes is not one that `fork` repairs
-/// in the child, so it is not to be taken thousands of times a second. For the watcher alone.
+/// [`refresh`], unless that was done within the last 10 ms. The loader's lock that it takes is not
+/// one that `fork` repairs in the child, so it is not to be taken thousands of times a second. For
+/// the watcher alone.
 pub(super) fn refresh_now_and_then(now: u64) {
     const EVERY: u64 = 10_000_000;
     static LAST: AtomicU64 = AtomicU64::new(0);
@@ -131,10 +140,12 @@ pub(super) fn refresh_now_and_then(now: u64) {
     }
 }
 
-/// From here on the object that holds `address` counts as one that contains OpenMP regions. For programs that bring
-/// threads to the library without a compiler's help, such as tests. The last call counts.
+/// From here on the object that holds `address` counts as one that contains OpenMP regions. For
+/// programs that bring threads to the library without a compiler's help, such as tests. The last
+/// call counts.
 pub fn treat_as_program(address: usize) {
-    // ORDERING: Relaxed; read by the scan below on this thread. A scan under way elsewhere is repeated.
+    // ORDERING: Relaxed; read by the scan below on this thread. A scan under way elsewhere is
+    // repeated.
     ALSO.store(address, Relaxed);
     while !is_program_code(address) {
         // ORDERING: Relaxed; at worst one scan too many.
@@ -174,7 +185,8 @@ impl Map {
     }
 }
 
-/// Does an object that uses OpenMP define an allocator, which may therefore call the runtime? Any thread, async-signal-safe.
+/// Does an object that uses OpenMP define an allocator, which may therefore call the runtime? Any
+/// thread, async-signal-safe.
 pub fn openmp_object_has_allocator() -> bool {
     map().is_some_and(|map| map.openmp_object_has_allocator)
 }

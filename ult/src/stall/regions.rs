@@ -1,11 +1,13 @@
 //! Which parallel regions were seen spinning, and which were seen blocking in the kernel.
 //!
-//! Small lock-free hash sets of code addresses: written by the signal handler and the watcher, read from anywhere. When a
-//! set is full nothing more is remembered, which costs time and never correctness. Spins are forgotten when they were taken for such by mistake: what computes
+//! Small lock-free hash sets of code addresses: written by the signal handler and the watcher, read
+//! from anywhere. When a set is full nothing more is remembered, which costs time and never
+//! correctness. Spins are forgotten when they were taken for such by mistake: what computes
 //! would be interrupted for as long as the program runs.
 //!
-//! A third set holds the places of the loops, in lines of 64 bytes: one region may have many, a barrier that was inlined at
-//! each call. In a region that was seen spinning one sample there is enough, while a sample elsewhere has to prove itself.
+//! A third set holds the places of the loops, in lines of 64 bytes: one region may have many, a
+//! barrier that was inlined at each call. In a region that was seen spinning one sample there is
+//! enough, while a sample elsewhere has to prove itself.
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 const CAPACITY: usize = 512;
@@ -21,9 +23,11 @@ struct Set {
 static SPINNERS: Set = Set::new();
 static BLOCKERS: Set = Set::new();
 static LOOPS: Set = Set::new();
-/// Places in libraries without regions, where threads were seen waiting for each other around a `sched_yield`.
+/// Places in libraries without regions, where threads were seen waiting for each other around a
+/// `sched_yield`.
 static WAITS: Set = Set::new();
-/// Regions that wait now and then, around a `sched_yield` or so seldom that no spin is expected of them.
+/// Regions that wait now and then, around a `sched_yield` or so seldom that no spin is expected of
+/// them.
 static WAITERS: Set = Set::new();
 /// Regions that were seen computing.
 static COMPUTERS: Set = Set::new();
@@ -60,7 +64,8 @@ impl Set {
             return;
         }
         for place in Self::places(key) {
-            // ORDERING: Relaxed; as in `has`. Two that insert the same key at once may use two places.
+            // ORDERING: Relaxed; as in `has`. Two that insert the same key at once may use two
+            // places.
             let put = |free| self.keys[place].compare_exchange(free, key, Relaxed, Relaxed);
             match put(0).or_else(|found| if found == GONE { put(GONE) } else { Err(found) }) {
                 Err(found) if found != key => {}
@@ -80,18 +85,20 @@ impl Set {
     }
 }
 
-/// Was the region whose outlined function is at `region` seen waiting in a loop of its own? Any thread,
-/// async-signal-safe, a few nanoseconds.
+/// Was the region whose outlined function is at `region` seen waiting in a loop of its own? Any
+/// thread, async-signal-safe, a few nanoseconds.
 pub fn is_known_spinner(region: usize) -> bool {
     SPINNERS.has(region)
 }
 
-/// Was the region whose outlined function is at `region` seen blocking in the kernel? Any thread, async-signal-safe.
+/// Was the region whose outlined function is at `region` seen blocking in the kernel? Any thread,
+/// async-signal-safe.
 pub fn is_known_blocker(region: usize) -> bool {
     BLOCKERS.has(region)
 }
 
-/// Was it seen waiting for others where the scheduler is not asked, in either way? Any thread, async-signal-safe.
+/// Was it seen waiting for others where the scheduler is not asked, in either way? Any thread,
+/// async-signal-safe.
 pub fn is_known_to_wait(region: usize) -> bool {
     is_known_spinner(region) || is_known_blocker(region)
 }
@@ -99,7 +106,8 @@ pub fn is_known_to_wait(region: usize) -> bool {
 /// Bytes of a line.
 const LINE: usize = 64;
 
-/// Was a loop of `region`, or of another region, seen spinning at `site` or next to it, and `region` spinning at all?
+/// Was a loop of `region`, or of another region, seen spinning at `site` or next to it, and
+/// `region` spinning at all?
 pub(super) fn is_known_loop(region: usize, site: usize) -> bool {
     let line = site / LINE;
     is_known_spinner(region) && (LOOPS.has(line) || LOOPS.has(line + 1) || LOOPS.has(line.wrapping_sub(1)))
@@ -153,7 +161,8 @@ pub(super) fn remember_sleeper(region: usize) {
     SLEEPERS.insert(region);
 }
 
-/// Was a `sched_yield` that returns to `site` seen waiting by [`remember_wait`]? Any thread, a few nanoseconds.
+/// Was a `sched_yield` that returns to `site` seen waiting by [`remember_wait`]? Any thread, a few
+/// nanoseconds.
 pub fn is_known_wait(site: usize) -> bool {
     WAITS.has(site)
 }

@@ -1,17 +1,19 @@
 //! Puts a thread that the signal has woken from a system call back to sleep.
 //!
-//! The watcher signals only who holds a processor, but between its look and the arrival of the signal the thread may
-//! enter a call that sleeps. The kernel restarts some calls by itself (`SA_RESTART`); those with a time limit return
-//! `EINTR` instead, which programs rarely expect. The handler sees where it interrupted: behind a system call that has
-//! just failed with `EINTR`. It then winds the instruction pointer back, so that the call is made again.
+//! The watcher signals only who holds a processor, but between its look and the arrival of the
+//! signal the thread may enter a call that sleeps. The kernel restarts some calls by itself
+//! (`SA_RESTART`); those with a time limit return `EINTR` instead, which programs rarely expect.
+//! The handler sees where it interrupted: behind a system call that has just failed with `EINTR`.
+//! It then winds the instruction pointer back, so that the call is made again.
 //!
-//! The number of the call is not in the interrupted state; it is read from the instruction that loaded it, right in front
-//! of the call in most C libraries. Where that is not found (C libraries that make all such calls from one place),
-//! the call returns `EINTR`. A relative time limit starts anew, so that the call may last longer by what it had slept,
-//! which is the time the signal took to arrive. A call that waits for no time at all has found nothing, and returns that.
+//! The number of the call is not in the interrupted state; it is read from the instruction that
+//! loaded it, right in front of the call in most C libraries. Where that is not found (C libraries
+//! that make all such calls from one place), the call returns `EINTR`. A relative time limit starts
+//! anew, so that the call may last longer by what it had slept, which is the time the signal took
+//! to arrive. A call that waits for no time at all has found nothing, and returns that.
 //!
-//! A call that was interrupted by a signal of the program's too is not made again: the handler of that signal is
-//! entered first, and ours interrupts it at its first instruction.
+//! A call that was interrupted by a signal of the program's too is not made again: the handler of
+//! that signal is entered first, and ours interrupts it at its first instruction.
 use libc::ucontext_t;
 
 /// Makes the interrupted system call again if our signal has cut it short. True if so.
@@ -28,8 +30,8 @@ pub(super) unsafe fn restart(context: &mut ucontext_t) -> bool {
     if registers[REG_RAX as usize] != -i64::from(libc::EINTR) {
         return false;
     }
-    // SAFETY: code that was being executed, and what lies right in front of it: a system call is not the first
-    // instruction of a mapping.
+    // SAFETY: code that was being executed, and what lies right in front of it: a system call is
+    // not the first instruction of a mapping.
     let code: [u8; 7] = unsafe { core::ptr::read((rip - 7) as *const [u8; 7]) };
     let [MOV_EAX, a, b, c, d, call @ ..] = code else { return false };
     let number = i64::from(i32::from_le_bytes([a, b, c, d]));
@@ -45,8 +47,8 @@ pub(super) unsafe fn restart(context: &mut ucontext_t) -> bool {
     true
 }
 
-/// Does the call only look whether something has happened, without waiting? The kernel fails it for a signal only where nothing has, and has said so already
-/// in what the call writes.
+/// Does the call only look whether something has happened, without waiting? The kernel fails it for
+/// a signal only where nothing has, and has said so already in what the call writes.
 #[cfg(target_arch = "x86_64")]
 fn is_a_look(number: i64, registers: &[libc::greg_t]) -> bool {
     let limit = match number {
@@ -57,8 +59,9 @@ fn is_a_look(number: i64, registers: &[libc::greg_t]) -> bool {
     registers[limit as usize] as i32 == 0
 }
 
-/// Was the code interrupted in a system call, which has returned or is about to be made again? As far as can be told from
-/// the instructions around `ip`, where code was being executed; also just before a call, and just behind one.
+/// Was the code interrupted in a system call, which has returned or is about to be made again? As
+/// far as can be told from the instructions around `ip`, where code was being executed; also just
+/// before a call, and just behind one.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn is_at_system_call(ip: usize) -> bool {
     is_behind_system_call(ip) || is_behind_system_call(ip + 2)
@@ -83,13 +86,15 @@ pub(super) fn is_behind_system_call(_: usize) -> bool {
     true
 }
 
-/// Elsewhere the interrupted state lacks what is needed: the kernel has overwritten the first argument.
+/// Elsewhere the interrupted state lacks what is needed: the kernel has overwritten the first
+/// argument.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) unsafe fn restart(_: &mut ucontext_t) -> bool {
     false
 }
 
-/// Calls that sleep, return `EINTR` although the handler was installed with `SA_RESTART`, and may simply be made again.
+/// Calls that sleep, return `EINTR` although the handler was installed with `SA_RESTART`, and may
+/// simply be made again.
 #[cfg(target_arch = "x86_64")]
 const RESTARTABLE: [i64; 22] = [
     libc::SYS_poll,

@@ -1,30 +1,34 @@
 //! The signal that samples a worker, and its handler.
 //!
-//! The signal carries the address of the worker's record, so the handler needs no thread-local storage to find it: the
-//! interrupted context may run with the thread pointer of another thread. Only `errno` is reached through the thread
-//! pointer, and that is the interrupted context's own.
+//! The signal carries the address of the worker's record, so the handler needs no thread-local
+//! storage to find it: the interrupted context may run with the thread pointer of another thread.
+//! Only `errno` is reached through the thread pointer, and that is the interrupted context's own.
 //!
-//! The handler runs on the alternate signal stack, with all signals blocked, and only looks: nothing is written below the interrupted stack
-//! pointer, where the program may keep data. If the context is to be left, the frame is moved to the context's own stack
-//! ([`super::frame`]), and the handler goes on there. It restores the signal mask before it switches away: the next context must be
-//! interruptible too, and `sigreturn` comes only when this one is resumed. Then re-entry is excluded by `pending` (one signal on
-//! the way per worker) and by the worker's mode.
+//! The handler runs on the alternate signal stack, with all signals blocked, and only looks:
+//! nothing is written below the interrupted stack pointer, where the program may keep data. If the
+//! context is to be left, the frame is moved to the context's own stack ([`super::frame`]), and the
+//! handler goes on there. It restores the signal mask before it switches away: the next context
+//! must be interruptible too, and `sigreturn` comes only when this one is resumed. Then re-entry is
+//! excluded by `pending` (one signal on the way per worker) and by the worker's mode.
 //!
-//! What may not live here: when to send ([`super::watcher`]), what a spin looks like ([`super::spin`]).
+//! What may not live here: when to send ([`super::watcher`]), what a spin looks like
+//! ([`super::spin`]).
 //!
-//! Tried and rejected: timers alone (they signal sleeping threads, whose calls then return early; see [`super::alarm`] for
-//! where there is one); the interrupted stack for the handler (it overwrote data below the stack pointer of code that had taken a block of the heap for its
-//! stack: oneDNN's products, `abi-tests/spin/foreign_stack.c`); finding the worker through the thread's block
-//! (ties the handler to whoever owns the thread pointer); the signal open throughout (`SA_NODEFER`: where a handler takes longer
-//! than an alarm's period, in a debugger for one, each tick interrupts the handler of the last, and their frames fill the stack).
+//! Tried and rejected: timers alone (they signal sleeping threads, whose calls then return early;
+//! see [`super::alarm`] for where there is one); the interrupted stack for the handler (it
+//! overwrote data below the stack pointer of code that had taken a block of the heap for its stack:
+//! oneDNN's products, `abi-tests/spin/foreign_stack.c`); finding the worker through the thread's
+//! block (ties the handler to whoever owns the thread pointer); the signal open throughout
+//! (`SA_NODEFER`: where a handler takes longer than an alarm's period, in a debugger for one, each
+//! tick interrupts the handler of the last, and their frames fill the stack).
 use core::ffi::{c_int, c_void};
 use core::mem;
 use core::ptr;
 use core::sync::atomic::{
     AtomicI32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, Ordering::SeqCst, compiler_fence,
 };
-use std::sync::Once;
 use libc::{siginfo_t, ucontext_t};
+use std::sync::Once;
 
 use crate::arch;
 use crate::identity::Identity;
@@ -65,11 +69,15 @@ pub(super) enum Verdict {
 impl Verdict {
     pub(super) fn from(value: u32) -> Verdict {
         use Verdict::{Alone, Computes, Elsewhere, First, None, Overdue, Spins, Stale, Still};
-        [None, Stale, First, Computes, Spins, Alone, Elsewhere, Overdue, Still].get(value as usize).copied().unwrap_or(None)
+        [None, Stale, First, Computes, Spins, Alone, Elsewhere, Overdue, Still]
+            .get(value as usize)
+            .copied()
+            .unwrap_or(None)
     }
 }
 
-/// Bytes that must be free below the moved frame for the switch and for a handler of the program on top of it.
+/// Bytes that must be free below the moved frame for the switch and for a handler of the program on
+/// top of it.
 const ROOM: usize = 16 << 10;
 /// The same with the frame itself.
 const ROOM_WITH_FRAME: usize = 2 * ROOM;
@@ -80,7 +88,8 @@ pub(super) const OVERDUE: u32 = 2;
 /// The signal's number; zero while none is chosen.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
-/// Uses signal `number` instead of the first free real-time one. Before the monitor starts; out of range: ignored.
+/// Uses signal `number` instead of the first free real-time one. Before the monitor starts; out of
+/// range: ignored.
 pub fn set_signal(number: c_int) {
     if (1..=libc::SIGRTMAX()).contains(&number) {
         // ORDERING: Relaxed; a setting, made before the first worker begins.
@@ -88,16 +97,22 @@ pub fn set_signal(number: c_int) {
     }
 }
 
-/// The signal in use; chosen and installed at the first call. `None` if every real-time signal is taken, and under ThreadSanitizer, which hands
-/// signals on at a time of its own.
+/// The signal in use; chosen and installed at the first call. `None` if every real-time signal is
+/// taken, and under ThreadSanitizer, which hands signals on at a time of its own.
 pub(super) fn number() -> Option<c_int> {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
         // ORDERING: Relaxed; see `set_signal`.
         let wanted = SIGNAL.load(Relaxed);
-        let number = if crate::sanitize::sees_races() { 0 } else if wanted != 0 { wanted } else { first_free().unwrap_or(0) };
-        // `SIGNAL` stays 0 during the installation, so that `is_its_signal` does not take this action for the program's.
-        // ORDERING: Relaxed, both; ordered by `INSTALL`.
+        let number = if crate::sanitize::sees_races() {
+            0
+        } else if wanted != 0 {
+            wanted
+        } else {
+            first_free().unwrap_or(0)
+        };
+        // `SIGNAL` stays 0 during the installation, so that `is_its_signal` does not take this
+        // action for the program's. ORDERING: Relaxed, both; ordered by `INSTALL`.
         SIGNAL.store(0, Relaxed);
         if number != 0 {
             install(number);
@@ -109,7 +124,8 @@ pub(super) fn number() -> Option<c_int> {
     Some(SIGNAL.load(Relaxed)).filter(|&number| number != 0)
 }
 
-/// The first real-time signal that nobody handles, from the eighth on: programs count from the first and the last.
+/// The first real-time signal that nobody handles, from the eighth on: programs count from the
+/// first and the last.
 fn first_free() -> Option<c_int> {
     let (low, high) = (libc::SIGRTMIN(), libc::SIGRTMAX());
     let mut order = (low + 8..=high).chain(low..low + 8);
@@ -135,7 +151,8 @@ fn install(number: c_int) {
     }
 }
 
-/// Lets the signal through on the calling kernel thread. Installs the handler at the first call; async-signal-safe afterwards.
+/// Lets the signal through on the calling kernel thread. Installs the handler at the first call;
+/// async-signal-safe afterwards.
 pub(super) fn open_on_this_thread() {
     let Some(number) = number() else { return };
     let set = 1_u64 << (number - 1);
@@ -143,7 +160,8 @@ pub(super) fn open_on_this_thread() {
     unsafe { signals::change_mask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut()) };
 }
 
-/// `siginfo_t` of a queued signal, as the kernel reads it: the `libc` crate keeps these fields to itself.
+/// `siginfo_t` of a queued signal, as the kernel reads it: the `libc` crate keeps these fields to
+/// itself.
 #[repr(C)]
 struct Queued {
     signo: c_int,
@@ -159,26 +177,29 @@ struct Queued {
 const _: () = assert!(size_of::<Queued>() == 128);
 /// In `errno` of our signals, where `sigqueue` writes zero: `value` is the record of a worker.
 const MARK: c_int = 0x5354_414c;
-/// The same, where a signal lies in a queue ([`kick`]): `value` is the record of a thread's storage.
+/// The same, where a signal lies in a queue ([`kick`]): `value` is the record of a thread's
+/// storage.
 const KICK: c_int = 0x4b49_434b;
 /// `SI_QUEUE`.
 const QUEUED: c_int = -1;
 
-/// Sends the signal to the kernel thread `tid`, whose record is `watched`. False if the kernel refuses.
+/// Sends the signal to the kernel thread `tid`, whose record is `watched`. False if the kernel
+/// refuses.
 pub(super) fn send(watched: &'static Watched, tid: i32) -> bool {
     number().is_some() && queue(ptr::from_ref(watched) as usize, tid, MARK)
 }
 
-/// The kernel thread `tid` looks at the signals of the thread with this storage: a worker that it is on, or its donor. Async-signal-safe; touches no
-/// thread-local storage. The monitor's signal is a real-time signal: a second one is queued, not merged.
+/// The kernel thread `tid` looks at the signals of the thread with this storage: a worker that it
+/// is on, or its donor. Async-signal-safe; touches no thread-local storage. The monitor's signal is
+/// a real-time signal: a second one is queued, not merged.
 pub(crate) fn kick(tid: i32, about: &'static Identity) {
     if tid != 0 {
         queue(ptr::from_ref(about) as usize, tid, KICK);
     }
 }
 
-/// The monitor's signal with this information was taken from the calling kernel thread while it waited for signals: sends it once more, to the handler. False if
-/// it is not the monitor's.
+/// The monitor's signal with this information was taken from the calling kernel thread while it
+/// waited for signals: sends it once more, to the handler. False if it is not the monitor's.
 pub(crate) fn send_again(info: &signals::Info) -> bool {
     // SAFETY: a structure of plain words of the same size.
     let queued = unsafe { &*ptr::from_ref(info).cast::<Queued>() };
@@ -222,13 +243,14 @@ fn queue(value: usize, tid: i32, mark: c_int) -> bool {
     }
 }
 
-/// `SI_TIMER`. `pid` and `uid` of [`Queued`] are then the timer's number and the ticks that were missed.
+/// `SI_TIMER`. `pid` and `uid` of [`Queued`] are then the timer's number and the ticks that were
+/// missed.
 const TIMER: c_int = -2;
 
 unsafe extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let frame = Frame { info, context: context.cast() };
-    // SAFETY: the kernel passes valid pointers to an SA_SIGINFO handler; the context is the interrupted code's, which
-    // stays as it is until we return.
+    // SAFETY: the kernel passes valid pointers to an SA_SIGINFO handler; the context is the
+    // interrupted code's, which stays as it is until we return.
     unsafe {
         let queued = &*info.cast::<Queued>();
         if !is_ours(queued) {
@@ -275,8 +297,8 @@ unsafe fn leave(Left { watched, lowest }: Left, frame: Frame) {
 
 /// On the stack of the context that is left; its end is the end of the signal.
 unsafe extern "C" fn leave_there(watched: usize, context: *mut ucontext_t, _: *mut siginfo_t) {
-    // SAFETY: `leave` passes the address of a record, and records are never freed. The context is the interrupted one, moved here; nothing of the handler
-    // is left to do.
+    // SAFETY: `leave` passes the address of a record, and records are never freed. The context is
+    // the interrupted one, moved here; nothing of the handler is left to do.
     unsafe {
         let watched: &'static Watched = &*(watched as *const Watched);
         let errno = *libc::__errno_location();
@@ -288,16 +310,17 @@ unsafe extern "C" fn leave_there(watched: usize, context: *mut ucontext_t, _: *m
     }
 }
 
-/// A thread that is suspended on `watched`'s worker may have to run there, for a signal: an alarm asks for it until the worker has been to its scheduler. On its kernel
-/// thread, in a handler.
+/// A thread that is suspended on `watched`'s worker may have to run there, for a signal: an alarm
+/// asks for it until the worker has been to its scheduler. On its kernel thread, in a handler.
 pub(crate) fn leave_later(watched: &'static Watched) {
     if watched.is_wanted() {
         alarm::start_for_others(watched);
     }
 }
 
-/// A thread that is suspended on `watched`'s worker has to run there, for a signal: the worker comes to its scheduler as soon as its code may be left. On its
-/// kernel thread, in a handler that has interrupted that code.
+/// A thread that is suspended on `watched`'s worker has to run there, for a signal: the worker
+/// comes to its scheduler as soon as its code may be left. On its kernel thread, in a handler that
+/// has interrupted that code.
 ///
 /// # Safety
 /// In the handler with this frame.
@@ -309,7 +332,8 @@ pub(crate) unsafe fn leave_soon(watched: &'static Watched, frame: Frame) {
     }
 }
 
-/// Can the interrupted code be left at once, for a thread that has to run? If not, an alarm asks again.
+/// Can the interrupted code be left at once, for a thread that has to run? If not, an alarm asks
+/// again.
 ///
 /// # Safety
 /// In the handler, on the record's kernel thread.
@@ -336,7 +360,8 @@ unsafe fn look(queued: &Queued, context: &mut ucontext_t) -> Option<Left> {
     if slept {
         count(&TALLY.restarts);
     }
-    // SAFETY: `send` and `alarm::make` have put the address of a record there, and records are never freed.
+    // SAFETY: `send` and `alarm::make` have put the address of a record there, and records are
+    // never freed.
     let watched: &'static Watched = unsafe { &*(queued.value as *const Watched) };
     if watched.tid() != crate::worker::kernel_thread() {
         return None;
@@ -345,7 +370,8 @@ unsafe fn look(queued: &Queued, context: &mut ucontext_t) -> Option<Left> {
         // SAFETY: in the handler, on the record's kernel thread.
         unsafe { alarm::tick(watched, context, slept, queued.uid) }
     } else {
-        // ORDERING: Acquire pairs with the Release in `Episode::interrupt`: what the signal is about.
+        // ORDERING: Acquire pairs with the Release in `Episode::interrupt`: what the signal is
+        // about.
         // SAFETY: as above, and the signal is pending.
         watched.trap.pending.load(Acquire) != 0 && unsafe { sample(watched, context, !slept) }
     };
@@ -353,15 +379,17 @@ unsafe fn look(queued: &Queued, context: &mut ucontext_t) -> Option<Left> {
     Some(Left { watched, lowest })
 }
 
-/// Did [`send`] of this process send it, or a timer? Timers with this signal are ours: nobody else uses its number.
+/// Did [`send`] of this process send it, or a timer? Timers with this signal are ours: nobody else
+/// uses its number.
 fn is_ours(queued: &Queued) -> bool {
     // SAFETY: only asks.
-    let is_sent = || (queued.errno == MARK || queued.errno == KICK) && queued.pid == unsafe { libc::getpid() };
+    let is_sent =
+        || (queued.errno == MARK || queued.errno == KICK) && queued.pid == unsafe { libc::getpid() };
     queued.value != 0 && (queued.code == TIMER || queued.code == QUEUED && is_sent())
 }
 
-/// One sample of what `watched`, this kernel thread, was doing. True if the context is to be left, because it spins or has had its time. Not `awake`:
-/// it was in a system call that sleeps.
+/// One sample of what `watched`, this kernel thread, was doing. True if the context is to be left,
+/// because it spins or has had its time. Not `awake`: it was in a system call that sleeps.
 ///
 /// # Safety
 /// In the handler of the signal, which is pending for this record.
@@ -392,7 +420,8 @@ pub(super) enum Place {
     Leaf,
     /// The allocator, called by the program.
     Allocator,
-    /// The C library's `sched_yield` or `pthread_spin_lock`, called by the program or where a library was seen waiting.
+    /// The C library's `sched_yield` or `pthread_spin_lock`, called by the program or where a
+    /// library was seen waiting.
     Yields,
     /// Any other, or no room on its stack.
     Elsewhere,
@@ -404,10 +433,12 @@ impl Place {
     }
 }
 
-/// Where the code was interrupted. What was interrupted in a call of the C library is made a sample of the code that called it.
+/// Where the code was interrupted. What was interrupted in a call of the C library is made a sample
+/// of the code that called it.
 ///
 /// # Safety
-/// In the handler; `context` is the state of `watched` that it interrupted, and `now` a sample of it.
+/// In the handler; `context` is the state of `watched` that it interrupted, and `now` a sample of
+/// it.
 pub(super) unsafe fn place(watched: &'static Watched, context: &ucontext_t, now: &mut Sample) -> Place {
     if !has_room(watched, now.sp) {
         return Place::Elsewhere;
@@ -419,7 +450,11 @@ pub(super) unsafe fn place(watched: &'static Watched, context: &ucontext_t, now:
         return if known { Place::Yields } else { Place::Elsewhere };
     }
     // SAFETY: passed on.
-    let (at, place) = if objects::is_program_code(now.ip) { (Point::of(context), Place::Program) } else { unsafe { called(watched, context, now) } };
+    let (at, place) = if objects::is_program_code(now.ip) {
+        (Point::of(context), Place::Program)
+    } else {
+        unsafe { called(watched, context, now) }
+    };
     if place != Place::Elsewhere {
         // SAFETY: the code that is interrupted, or the one that has called it.
         let frame = unsafe { frame_of(watched, &at) };
@@ -440,19 +475,23 @@ unsafe fn called(watched: &'static Watched, context: &ucontext_t, now: &mut Samp
     let Some(lowest) = lowest_of_stack(watched, now.sp) else { return elsewhere };
     // SAFETY: passed on.
     let call = unsafe { objects::call(context, |address| lowest_of_stack(watched, address) == Some(lowest)) };
-    let Some(Call { caller, kind, gets_on }) = call.filter(|call| call.kind != Kind::Other) else { return elsewhere };
+    let Some(Call { caller, kind, gets_on }) = call.filter(|call| call.kind != Kind::Other) else {
+        return elsewhere;
+    };
     now.is_of_caller((caller.ip, caller.sp), gets_on);
     (caller, if kind == Kind::Leaf { Place::Leaf } else { Place::Allocator })
 }
 
 /// Bytes of a frame that are looked at.
 const FRAME_BYTES: usize = FRAME * size_of::<usize>();
-/// Words at the stack pointer that are looked at in a larger frame; the others lie below the frame pointer.
+/// Words at the stack pointer that are looked at in a larger frame; the others lie below the frame
+/// pointer.
 const LOWEST_WORDS: usize = 8;
 /// A frame that is larger has no frame pointer, as far as can be told.
 const LARGEST_FRAME: usize = 16 << 10;
 
-/// Words of the frame of code that stands at `at`: those at the stack pointer, and those below the frame pointer, if that seems to be one.
+/// Words of the frame of code that stands at `at`: those at the stack pointer, and those below the
+/// frame pointer, if that seems to be one.
 ///
 /// # Safety
 /// The code stands there, on this kernel thread.
@@ -460,7 +499,8 @@ unsafe fn frame_of(watched: &'static Watched, at: &Point) -> [usize; FRAME] {
     let mut frame = [0; FRAME];
     let start = at.sp.next_multiple_of(size_of::<usize>());
     let pointer = at.saved[RBP];
-    let has_pointer = (start + FRAME_BYTES..start + LARGEST_FRAME).contains(&pointer) && pointer.is_multiple_of(size_of::<usize>());
+    let has_pointer = (start + FRAME_BYTES..start + LARGEST_FRAME).contains(&pointer)
+        && pointer.is_multiple_of(size_of::<usize>());
     let end = if has_pointer { pointer } else { start + FRAME_BYTES };
     let lowest = lowest_of_stack(watched, at.sp);
     if lowest.is_none() || lowest_of_stack(watched, end) != lowest {
@@ -468,22 +508,30 @@ unsafe fn frame_of(watched: &'static Watched, at: &Point) -> [usize; FRAME] {
     }
     for (index, word) in frame.iter_mut().enumerate() {
         let is_low = index < LOWEST_WORDS || !has_pointer;
-        let address = if is_low { start + index * size_of::<usize>() } else { pointer - (index + 1 - LOWEST_WORDS) * size_of::<usize>() };
+        let address = if is_low {
+            start + index * size_of::<usize>()
+        } else {
+            pointer - (index + 1 - LOWEST_WORDS) * size_of::<usize>()
+        };
         // SAFETY: within the stack that the code stands on, above its stack pointer.
         *word = unsafe { (address as *const usize).read() };
     }
     frame
 }
 
-/// Does a library wait around `sched_yield` or `pthread_spin_lock`, called from where the last sample found it? As calls in
-/// a row of `sched_yield` that come to the layer above (`sched::insists`), it is taken for waiting on other threads then.
+/// Does a library wait around `sched_yield` or `pthread_spin_lock`, called from where the last
+/// sample found it? As calls in a row of `sched_yield` that come to the layer above
+/// (`sched::insists`), it is taken for waiting on other threads then.
 ///
 /// # Safety
 /// As [`place`]; the samples are of one worker.
 unsafe fn insists(now: &Sample, before: &Sample) -> bool {
     // SAFETY: the code was being executed.
     let caller = || unsafe { spin::leaf_caller(now) };
-    let again = objects::is_wait(now.ip) && objects::is_wait(before.ip) && now.sp == before.sp && now.turns == before.turns;
+    let again = objects::is_wait(now.ip)
+        && objects::is_wait(before.ip)
+        && now.sp == before.sp
+        && now.turns == before.turns;
     let insists = again && objects::is_of_a_library(caller());
     if insists {
         regions::remember_wait(caller());
@@ -535,7 +583,8 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
     }
 }
 
-/// A sample that was taken in the allocator, which is not left: a loop around it that waits is left as soon as it is found outside.
+/// A sample that was taken in the allocator, which is not left: a loop around it that waits is left
+/// as soon as it is found outside.
 fn judge_in_allocator(watched: &'static Watched, site: usize, motion: Motion) -> Verdict {
     if regions::is_known_loop(watched.region(), site) {
         alarm::start(watched);
@@ -561,8 +610,9 @@ fn trap_sample(watched: &'static Watched) -> *mut Sample {
     watched.trap.last.get()
 }
 
-/// The lowest address of the running context's own stack, if `sp` lies in it. The program's code may stand on any other memory: a coroutine's stack, a block
-/// of the heap, an alternate signal stack.
+/// The lowest address of the running context's own stack, if `sp` lies in it. The program's code
+/// may stand on any other memory: a coroutine's stack, a block of the heap, an alternate signal
+/// stack.
 fn lowest_of_stack(watched: &'static Watched, sp: usize) -> Option<usize> {
     // SAFETY: in the handler, on the kernel thread of the record.
     let known = hooks().and_then(|hooks| unsafe { (hooks.lowest_of_stack)(watched, sp) });
@@ -571,14 +621,18 @@ fn lowest_of_stack(watched: &'static Watched, sp: usize) -> Option<usize> {
 
 /// May the interrupted stack be left and used a little more?
 fn has_room(watched: &'static Watched, sp: usize) -> bool {
-    if crate::mutant!(unknown_stacks_are_left) { return true }
+    if crate::mutant!(unknown_stacks_are_left) {
+        return true;
+    }
     lowest_of_stack(watched, sp).is_some_and(|lowest| sp - lowest >= ROOM_WITH_FRAME)
 }
 
-/// Switches to another context; back when this one is resumed. False if there was nobody to switch to.
+/// Switches to another context; back when this one is resumed. False if there was nobody to switch
+/// to.
 ///
 /// # Safety
-/// In the handler that interrupted program code of `watched`, with nothing of it left to do, on the stack of that code.
+/// In the handler that interrupted program code of `watched`, with nothing of it left to do, on the
+/// stack of that code.
 unsafe fn give_way(watched: &'static Watched, context: &mut ucontext_t) -> bool {
     watched.set_mode(Mode::Scheduler);
     // The mask of the interrupted code, which lets the signal through: it has just come.
@@ -601,8 +655,8 @@ unsafe fn give_way(watched: &'static Watched, context: &mut ucontext_t) -> bool 
     went
 }
 
-/// `sigreturn` also restores the alternate signal stack, a property of the kernel thread: it must be the one that the
-/// kernel thread on which we now are has.
+/// `sigreturn` also restores the alternate signal stack, a property of the kernel thread: it must
+/// be the one that the kernel thread on which we now are has.
 ///
 /// # Safety
 /// In the handler whose context this is.

@@ -1,23 +1,30 @@
-//! Tells a loop that waits from code that computes, by comparing samples of the interrupted registers.
+//! Tells a loop that waits from code that computes, by comparing samples of the interrupted
+//! registers.
 //!
-//! A loop that waits for a flag recomputes the same values: between two samples the stack pointer is the same, the
-//! instruction pointer stays in one small window, and no register has changed but perhaps a counter. Code that computes
-//! advances: pointers, counters and values move. In between is doubt: two or three general registers that change may be
-//! a waiting loop with a back-off, or an integer loop over an array. Vector registers that change are no doubt.
+//! A loop that waits for a flag recomputes the same values: between two samples the stack pointer
+//! is the same, the instruction pointer stays in one small window, and no register has changed but
+//! perhaps a counter. Code that computes advances: pointers, counters and values move. In between
+//! is doubt: two or three general registers that change may be a waiting loop with a back-off, or
+//! an integer loop over an array. Vector registers that change are no doubt.
 //!
-//! Two equal samples may mean as little as that the code has not run: where signals come late, on a virtual machine above all, the next one is there before
-//! the interrupted code has executed an instruction, and every loop looks as if it waited. A loop that waits is seen at another instruction sooner or later; so
-//! equal samples count only when there are [`EQUALS`] in a row (most samples of a loop around `pause` are equal).
+//! Two equal samples may mean as little as that the code has not run: where signals come late, on a
+//! virtual machine above all, the next one is there before the interrupted code has executed an
+//! instruction, and every loop looks as if it waited. A loop that waits is seen at another
+//! instruction sooner or later; so equal samples count only when there are [`EQUALS`] in a row
+//! (most samples of a loop around `pause` are equal).
 //!
-//! *Loops with a call in them.* A call changes every register that calls may change. So a sample that was taken in a function of the C library is one of the code
-//! that called it: its instruction and stack pointer, the registers that calls keep, and some words of its frame. Two such samples, or one of them and one of the
-//! program's own code, are compared by those alone. A call that has moved bytes gets on, whatever else is the same.
+//! *Loops with a call in them.* A call changes every register that calls may change. So a sample
+//! that was taken in a function of the C library is one of the code that called it: its instruction
+//! and stack pointer, the registers that calls keep, and some words of its frame. Two such samples,
+//! or one of them and one of the program's own code, are compared by those alone. A call that has
+//! moved bytes gets on, whatever else is the same.
 //!
 //! What may not live here: signals and what to do about a spin.
 //!
-//! Tried and rejected: counting general registers alone, with three that may differ. A loop over an array of floats
-//! changes one general register, its index. The time between samples, as a proof that the code has run: the kernel, or who runs the virtual machine, may
-//! have taken all of it (80 us were seen between two signals with no instruction between them).
+//! Tried and rejected: counting general registers alone, with three that may differ. A loop over an
+//! array of floats changes one general register, its index. The time between samples, as a proof
+//! that the code has run: the kernel, or who runs the virtual machine, may have taken all of it (80
+//! us were seen between two signals with no instruction between them).
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86_64::{leaf_caller, sample, stack_pointer};
 
@@ -30,7 +37,8 @@ const REGISTERS: usize = if cfg!(target_arch = "x86_64") { 15 } else { 31 };
 pub(super) const WINDOW: usize = 512;
 /// General registers that may differ between two samples of a waiting loop: a counter.
 const WAITS: usize = 1;
-/// General registers that may differ in a loop that perhaps waits: also a loaded value and a temporary.
+/// General registers that may differ in a loop that perhaps waits: also a loaded value and a
+/// temporary.
 const MAY_WAIT: usize = 3;
 /// Equal samples in a row, after the first, from which on the code is taken to have run in between.
 const EQUALS: u32 = 5;
@@ -90,7 +98,8 @@ impl Sample {
         kept: [0; KEPT + FRAME],
     };
 
-    /// The sample is one of the code at `ip` with `sp`, which has called what was interrupted. `gets_on`: the call has done something.
+    /// The sample is one of the code at `ip` with `sp`, which has called what was interrupted.
+    /// `gets_on`: the call has done something.
     pub(super) fn is_of_caller(&mut self, (ip, sp): (usize, usize), gets_on: bool) {
         (self.inside, self.ip, self.sp, self.gets_on) = (self.ip, ip, sp, gets_on);
     }
@@ -113,7 +122,8 @@ impl Sample {
     }
 
     fn is_equal(&self, other: &Sample) -> bool {
-        (self.ip, self.sp, self.vectors, self.turns, self.inside) == (other.ip, other.sp, other.vectors, other.turns, other.inside)
+        (self.ip, self.sp, self.vectors, self.turns, self.inside)
+            == (other.ip, other.sp, other.vectors, other.turns, other.inside)
             && self.registers == other.registers
     }
 
@@ -131,7 +141,11 @@ impl Sample {
             return Motion::Computes;
         }
         let differ = |one: &[usize], other: &[usize]| one.iter().zip(other).filter(|(a, b)| a != b).count();
-        let changed = if around_call { differ(&self.kept, &earlier.kept) } else { differ(&self.registers, &earlier.registers) };
+        let changed = if around_call {
+            differ(&self.kept, &earlier.kept)
+        } else {
+            differ(&self.registers, &earlier.registers)
+        };
         match changed {
             0..=WAITS => Motion::Spins,
             changed if changed <= MAY_WAIT => Motion::Doubtful,
@@ -154,7 +168,14 @@ mod x86_64 {
             *copy = register as usize;
         }
         let vectors = fold(context);
-        Sample { ip: all[REG_RIP as usize] as usize, sp: all[REG_RSP as usize] as usize, registers, vectors, turns, ..Sample::NONE }
+        Sample {
+            ip: all[REG_RIP as usize] as usize,
+            sp: all[REG_RSP as usize] as usize,
+            registers,
+            vectors,
+            turns,
+            ..Sample::NONE
+        }
     }
 
     /// The stack pointer of the interrupted code.
@@ -164,10 +185,13 @@ mod x86_64 {
 
     /// The low halves of the vector registers: wider instructions change them too.
     fn fold(context: &ucontext_t) -> u64 {
-        // SAFETY: null, or the kernel's copy of the interrupted state, which lives as long as the context.
+        // SAFETY: null, or the kernel's copy of the interrupted state, which lives as long as the
+        // context.
         let Some(state) = (unsafe { context.uc_mcontext.fpregs.as_ref() }) else { return 0 };
         let words = state._xmm.iter().flat_map(|register| register.element);
-        words.fold(0, |folded: u64, word| (folded ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29))
+        words.fold(0, |folded: u64, word| {
+            (folded ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+        })
     }
 
     /// Where a function without a frame, interrupted at `sample`, returns to.
@@ -185,8 +209,8 @@ mod aarch64 {
     use super::Sample;
     use libc::ucontext_t;
 
-    /// The registers of the interrupted code; the vector registers are not looked at, so that loops over arrays of floats
-    /// are in doubt here.
+    /// The registers of the interrupted code; the vector registers are not looked at, so that loops
+    /// over arrays of floats are in doubt here.
     pub(in crate::stall) fn sample(context: &ucontext_t, turns: u32) -> Sample {
         let all = &context.uc_mcontext;
         let registers = core::array::from_fn(|i| all.regs[i] as usize);
@@ -212,7 +236,8 @@ mod tests {
     use super::*;
 
     fn at(ip: usize, changed: usize) -> Sample {
-        let mut s = Sample { ip, sp: 0x1000, registers: [7; REGISTERS], vectors: 5, turns: 3, ..Sample::NONE };
+        let mut s =
+            Sample { ip, sp: 0x1000, registers: [7; REGISTERS], vectors: 5, turns: 3, ..Sample::NONE };
         s.registers[..changed].fill(8);
         s
     }
@@ -268,7 +293,10 @@ mod tests {
             let before = now.succeed(&mut last);
             now.since(&before)
         });
-        assert!(motions[..EQUALS as usize - 1].iter().all(|&m| m == Motion::Still) && motions[EQUALS as usize - 1..].iter().all(|&m| m == Motion::Spins));
+        assert!(
+            motions[..EQUALS as usize - 1].iter().all(|&m| m == Motion::Still)
+                && motions[EQUALS as usize - 1..].iter().all(|&m| m == Motion::Spins)
+        );
         let mut next = at(0x404, 0);
         assert_eq!(next.succeed(&mut last).equals, EQUALS + 1);
         assert_eq!(next.equals, 0);

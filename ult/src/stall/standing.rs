@@ -1,12 +1,17 @@
-//! Workers that stand still, for whoever tells people of it: which, in which region, and where their code is.
+//! Workers that stand still, for whoever tells people of it: which, in which region, and where
+//! their code is.
 //!
-//! Nothing here is done by itself, and nothing follows from it. What may not live here: interrupting anybody. A worker that sleeps is not woken to be looked at.
+//! Nothing here is done by itself, and nothing follows from it. What may not live here:
+//! interrupting anybody. A worker that sleeps is not woken to be looked at.
 //!
-//! *Where the code is.* Of a thread that sleeps in the kernel `/proc` tells the program counter and the stack pointer; of one that runs the monitor's last
-//! sample is taken, if it is of this standstill. From there on the stack's words are read (through the kernel, so that what is gone is no fault): those that lie in program code,
-//! behind a call, are return addresses, or were once. So a function may be named that has returned already, but as a rule the list is the stack.
+//! *Where the code is.* Of a thread that sleeps in the kernel `/proc` tells the program counter and
+//! the stack pointer; of one that runs the monitor's last sample is taken, if it is of this
+//! standstill. From there on the stack's words are read (through the kernel, so that what is gone
+//! is no fault): those that lie in program code, behind a call, are return addresses, or were once.
+//! So a function may be named that has returned already, but as a rule the list is the stack.
 //!
-//! Rejected: unwinding in a signal handler. It would wake sleepers, and the unwinder's look at the loaded objects waits for a lock with older C libraries.
+//! Rejected: unwinding in a signal handler. It would wake sleepers, and the unwinder's look at the
+//! loaded objects waits for a lock with older C libraries.
 use core::ffi::c_void;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -18,7 +23,8 @@ use super::watcher;
 /// Bytes of a stack that are looked at.
 const LOOKED_AT: usize = 16 << 10;
 
-/// A worker whose thread is in the program's code, with somebody behind it, or from whom those have been taken over.
+/// A worker whose thread is in the program's code, with somebody behind it, or from whom those have
+/// been taken over.
 #[derive(Clone, Copy)]
 pub struct Standing {
     watched: &'static Watched,
@@ -58,20 +64,24 @@ impl Standing {
         matches!(clock::state(self.tid), State::Asleep | State::Held)
     }
 
-    /// Addresses in the code, the newest first: where it is, then what looks like return addresses into the program. Nothing if that cannot be found out. Not in a
-    /// signal handler.
+    /// Addresses in the code, the newest first: where it is, then what looks like return addresses
+    /// into the program. Nothing if that cannot be found out. Not in a signal handler.
     pub fn stack(&self) -> Vec<usize> {
         let found = if self.sleeps() { asleep_at(self.tid) } else { self.sampled_at() };
         let Some((ip, sp)) = found else { return Vec::new() };
         let mut stack = vec![ip];
-        stack.extend(words_at(sp).into_iter().filter(|&word| objects::is_program_code(word) && follows_a_call(word)));
+        stack.extend(
+            words_at(sp).into_iter().filter(|&word| objects::is_program_code(word) && follows_a_call(word)),
+        );
         stack
     }
 
     fn sampled_at(&self) -> Option<(usize, usize)> {
         let trap = &self.watched.trap;
-        // ORDERING: Relaxed; three values that may be of two samples: then the list is of little use.
-        (trap.sampled.load(Relaxed) == u64::from(self.turns) + 1).then(|| (trap.ip.load(Relaxed), trap.sp.load(Relaxed)))
+        // ORDERING: Relaxed; three values that may be of two samples: then the list is of little
+        // use.
+        (trap.sampled.load(Relaxed) == u64::from(self.turns) + 1)
+            .then(|| (trap.ip.load(Relaxed), trap.sp.load(Relaxed)))
     }
 }
 
@@ -109,11 +119,15 @@ fn words_at(sp: usize) -> Vec<usize> {
 unsafe fn copy_if_there(into: *mut u8, address: usize, bytes: usize) -> bool {
     let here = libc::iovec { iov_base: into.cast(), iov_len: bytes };
     let there = libc::iovec { iov_base: address as *mut c_void, iov_len: bytes };
-    // SAFETY: the kernel writes as the caller says, and looks itself whether the other side is there.
-    unsafe { libc::process_vm_readv(libc::getpid(), &raw const here, 1, &raw const there, 1, 0) == bytes as isize }
+    // SAFETY: the kernel writes as the caller says, and looks itself whether the other side is
+    // there.
+    unsafe {
+        libc::process_vm_readv(libc::getpid(), &raw const here, 1, &raw const there, 1, 0) == bytes as isize
+    }
 }
 
-/// Is the instruction in front of this address, which was in program code when that was looked for last, a call?
+/// Is the instruction in front of this address, which was in program code when that was looked for
+/// last, a call?
 fn follows_a_call(address: usize) -> bool {
     if !objects::is_program_code(address - 8) {
         return false;
@@ -157,7 +171,8 @@ mod tests {
         }
         let (ip, sp) = asleep_at(tid).expect("the kernel tells");
         let start = rests as *const () as usize;
-        let calls = words_at(sp).into_iter().filter(|&word| objects::is_program_code(word) && follows_a_call(word));
+        let calls =
+            words_at(sp).into_iter().filter(|&word| objects::is_program_code(word) && follows_a_call(word));
         assert!(ip != 0 && calls.into_iter().any(|word| (start..start + 256).contains(&word)));
         end.send(()).ok();
         thread.join().ok();

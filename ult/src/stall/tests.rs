@@ -1,7 +1,7 @@
 //! The whole monitor on real threads: watcher, signal, handler, with hooks that only record.
 //!
-//! A *player* is a kernel thread that plays a worker. The tests share one watcher and its counters, so they run one
-//! at a time.
+//! A *player* is a kernel thread that plays a worker. The tests share one watcher and its counters,
+//! so they run one at a time.
 mod alarms;
 mod sleeps;
 
@@ -66,7 +66,8 @@ impl Player {
     }
 }
 
-/// The standard library gives its threads 8 KiB, too little for the handler without optimisation. Workers have a stack of ours.
+/// The standard library gives its threads 8 KiB, too little for the handler without optimisation.
+/// Workers have a stack of ours.
 fn give_room_for_handlers() {
     crate::fault::leave_kernel_thread();
     let stack = crate::fault::new_alternate().expect("there is memory");
@@ -77,14 +78,18 @@ fn give_room_for_handlers() {
 #[inline(never)]
 fn spin_on(flag: &AtomicU32) {
     // SAFETY: reads the flag.
-    unsafe { asm!("2: mov {v:e}, [{f}]", "test {v:e}, {v:e}", "je 2b", f = in(reg) flag, v = out(reg) _, options(nostack)) };
+    unsafe {
+        asm!("2: mov {v:e}, [{f}]", "test {v:e}, {v:e}", "je 2b", f = in(reg) flag, v = out(reg) _, options(nostack))
+    };
 }
 
 #[cfg(target_arch = "aarch64")]
 #[inline(never)]
 fn spin_on(flag: &AtomicU32) {
     // SAFETY: reads the flag.
-    unsafe { asm!("2: ldr {v:w}, [{f}]", "cbz {v:w}, 2b", f = in(reg) flag, v = out(reg) _, options(nostack)) };
+    unsafe {
+        asm!("2: ldr {v:w}, [{f}]", "cbz {v:w}, 2b", f = in(reg) flag, v = out(reg) _, options(nostack))
+    };
 }
 
 unsafe fn record_preemption() -> bool {
@@ -108,7 +113,8 @@ fn urgent(watched: &'static Watched) -> bool {
     CALM.load(SeqCst) != &raw const *watched as usize
 }
 
-/// Who stands in for the players: seen running whenever the watcher looks, as it has the watcher's own number.
+/// Who stands in for the players: seen running whenever the watcher looks, as it has the watcher's
+/// own number.
 static BUSY_HEIR: Watched = Watched::new();
 /// A kernel thread that sleeps, whose number who stands in has; zero: [`BUSY_HEIR`] stands in.
 static SLEEPER: AtomicI32 = AtomicI32::new(0);
@@ -145,7 +151,12 @@ unsafe fn anywhere(_: &'static Watched, sp: usize) -> Option<usize> {
 
 fn stage() -> MutexGuard<'static, ()> {
     let guard = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
-    install(Hooks { preempt: record_preemption, hand_off: record_hand_off, lowest_of_stack: anywhere, urgent });
+    install(Hooks {
+        preempt: record_preemption,
+        hand_off: record_hand_off,
+        lowest_of_stack: anywhere,
+        urgent,
+    });
     treat_as_program(spin_on as *const () as usize);
     start_if_needed();
     guard
@@ -220,7 +231,9 @@ fn with_all_processors_spinning_the_watcher_still_comes() {
         .collect();
     for thread in threads {
         let (least, median, late, most) = thread.join().unwrap();
-        println!("us until a spin ends, {cores} spinners: min {least}, median {median}, 90 % {late}, max {most}");
+        println!(
+            "us until a spin ends, {cores} spinners: min {least}, median {median}, 90 % {late}, max {most}"
+        );
         assert!(median < 5_000, "median {median} us");
     }
 }
@@ -262,7 +275,8 @@ fn burn(duration: Duration) {
     core::hint::black_box(value);
 }
 
-/// As [`burn`], for so much time of a processor: an alarm cannot go off in a thread that waits for one.
+/// As [`burn`], for so much time of a processor: an alarm cannot go off in a thread that waits for
+/// one.
 #[inline(never)]
 fn occupy(duration: Duration) {
     let used = || clock::processor_time(0).expect("this thread runs");
@@ -297,7 +311,8 @@ fn a_blocked_worker_is_handed_off_once() {
     // Known now: a short sleep is enough.
     starts.extend((0..20).map(|_| block(30)));
     let times = times_of_hand_offs(player);
-    let first_after = |start: &Instant| times.iter().find(|time| *time >= start).map(|time| (*time - *start).as_micros());
+    let first_after =
+        |start: &Instant| times.iter().find(|time| *time >= start).map(|time| (*time - *start).as_micros());
     let mut after: Vec<u128> = starts.iter().filter_map(first_after).collect();
     assert_eq!(after.len(), starts.len());
     println!("us until a hand-off: at first {}, then {:?}", after.remove(0), after);
@@ -420,7 +435,8 @@ fn who_cannot_be_interrupted_is_handed_off() {
     });
 }
 
-/// The code is not the program's: the C library is at work. A sample that falls between two calls finds code of the program, and begins anew.
+/// The code is not the program's: the C library is at work. A sample that falls between two calls
+/// finds code of the program, and begins anew.
 #[test]
 fn a_library_at_work_is_handed_off() {
     let _stage = stage();
@@ -442,8 +458,8 @@ fn a_library_at_work_is_handed_off() {
     });
 }
 
-/// A processor that the hypervisor has taken away for ten milliseconds looks like code that cannot be interrupted: what is true of code that
-/// runs has to show in one of a few attempts.
+/// A processor that the hypervisor has taken away for ten milliseconds looks like code that cannot
+/// be interrupted: what is true of code that runs has to show in one of a few attempts.
 fn in_one_of_a_few(mut attempt: impl FnMut() -> bool) {
     assert!((0..5).any(|_| attempt()), "in none of 5 attempts");
 }
@@ -524,7 +540,8 @@ fn a_loop_that_yields_counts_as_spinning() {
 fn watcher_time() -> Option<u64> {
     let tasks = std::fs::read_dir("/proc/self/task").ok()?;
     let named = |task: &std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).ok();
-    let watcher = tasks.flatten().find(|task| named(task).is_some_and(|name| name.trim() == "gangway-stall"))?;
+    let watcher =
+        tasks.flatten().find(|task| named(task).is_some_and(|name| name.trim() == "gangway-stall"))?;
     super::clock::processor_time(watcher.file_name().to_str()?.parse().ok()?)
 }
 
@@ -575,7 +592,8 @@ fn the_child_of_a_fork_has_a_monitor_of_its_own() {
     assert_eq!(libc::WEXITSTATUS(status), 7);
 }
 
-/// Loops with a call in them are left in functions that may be left, and behind those of the allocator.
+/// Loops with a call in them are left in functions that may be left, and behind those of the
+/// allocator.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn loops_with_a_call_are_left() {
@@ -603,7 +621,8 @@ fn loops_with_a_call_are_left() {
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 fn wait_around(flag: &AtomicU32, call: extern "C" fn()) {
-    // SAFETY: calls a function that keeps to the calling convention, with the stack aligned, and reads the flag.
+    // SAFETY: calls a function that keeps to the calling convention, with the stack aligned, and
+    // reads the flag.
     unsafe {
         asm!(
             "2: call r12", "mov eax, [r13]", "test eax, eax", "je 2b",

@@ -1,13 +1,19 @@
-//! Who has called the code that a signal has interrupted, by the call frame information of the C library and of the kernel's own object.
+//! Who has called the code that a signal has interrupted, by the call frame information of the C
+//! library and of the kernel's own object.
 //!
-//! Only those two: they are never unloaded, all of their code is described, and most of it simply. One step reads the tables where they are mapped, allocates
-//! nothing and takes no lock, so it may be made in a signal handler. Of a frame the caller's instruction pointer, stack pointer and callee-saved registers are found;
-//! whatever needs more than that (expressions, values in other registers) ends the search.
+//! Only those two: they are never unloaded, all of their code is described, and most of it simply.
+//! One step reads the tables where they are mapped, allocates nothing and takes no lock, so it may
+//! be made in a signal handler. Of a frame the caller's instruction pointer, stack pointer and
+//! callee-saved registers are found; whatever needs more than that (expressions, values in other
+//! registers) ends the search.
 //!
-//! Sources: System V ABI, AMD64 supplement, 3.6.2 and 4.2.4; Linux Standard Base 5.0, 10.6 (`.eh_frame`, `.eh_frame_hdr`); DWARF 5, 6.4.2.
+//! Sources: System V ABI, AMD64 supplement, 3.6.2 and 4.2.4; Linux Standard Base 5.0, 10.6
+//! (`.eh_frame`, `.eh_frame_hdr`); DWARF 5, 6.4.2.
 //!
-//! Rejected: *the unwinder of the compiler's library*. It asks the loader for its list of objects, and waits for its lock with older C libraries. *Words on the
-//! stack that look like return addresses.* What is left is left for good if the caller is not the program: a guess is not enough.
+//! Rejected: *the unwinder of the compiler's library*. It asks the loader for its list of objects,
+//! and waits for its lock with older C libraries. *Words on the stack that look like return
+//! addresses.* What is left is left for good if the caller is not the program: a guess is not
+//! enough.
 use super::spin::KEPT;
 use crate::objects::Object;
 
@@ -74,12 +80,19 @@ impl Point {
     }
 }
 
-/// The caller's point, and where the function begins whose code `at` lies in. `interrupted`: `at` is an interrupted instruction, not one behind a call.
-/// `is_own`: does an address lie in the stack that the code stands on?
+/// The caller's point, and where the function begins whose code `at` lies in. `interrupted`: `at`
+/// is an interrupted instruction, not one behind a call. `is_own`: does an address lie in the stack
+/// that the code stands on?
 ///
 /// # Safety
-/// `at` is the state of code that is being executed on this kernel thread, or a caller that this has found; `part` contains it.
-pub(super) unsafe fn step(part: &Described, at: &Point, interrupted: bool, is_own: impl Fn(usize) -> bool) -> Option<(Point, usize)> {
+/// `at` is the state of code that is being executed on this kernel thread, or a caller that this
+/// has found; `part` contains it.
+pub(super) unsafe fn step(
+    part: &Described,
+    at: &Point,
+    interrupted: bool,
+    is_own: impl Fn(usize) -> bool,
+) -> Option<(Point, usize)> {
     if cfg!(not(target_arch = "x86_64")) {
         return None;
     }
@@ -97,8 +110,10 @@ pub(super) unsafe fn step(part: &Described, at: &Point, interrupted: bool, is_ow
     let is_frame = frame > at.sp && frame - at.sp <= LARGEST && frame.is_multiple_of(8) && is_own(frame);
     let word = |offset: i64| {
         let address = frame.wrapping_add_signed(offset as isize);
-        let inside = address >= at.sp.saturating_sub(RED_ZONE) && address < frame && address.is_multiple_of(8);
-        // SAFETY: only words between the stack pointer and the caller's frame are read: the stack is mapped there.
+        let inside =
+            address >= at.sp.saturating_sub(RED_ZONE) && address < frame && address.is_multiple_of(8);
+        // SAFETY: only words between the stack pointer and the caller's frame are read: the stack
+        // is mapped there.
         inside.then(|| unsafe { (address as *const usize).read() })
     };
     if !is_frame {
@@ -122,7 +137,7 @@ pub(super) unsafe fn step(part: &Described, at: &Point, interrupted: bool, is_ow
 /// Bytes below the stack pointer that leaf code may use.
 const RED_ZONE: usize = 128;
 
-// ---- rules ----------------------------------------------------------------------------------------------------
+// ---- rules ------------------------------------------------------------------
 
 /// Where a register of the caller is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -135,7 +150,8 @@ enum Rule {
     Unknown,
 }
 
-/// Columns that are followed: [`NUMBERS`], then [`RETURN`]. The handler's stack may be a small one of the program's.
+/// Columns that are followed: [`NUMBERS`], then [`RETURN`]. The handler's stack may be a small one
+/// of the program's.
 const COLUMNS: usize = KEPT + 1;
 
 /// The place of a register among them.
@@ -188,7 +204,8 @@ impl Rules {
         }
     }
 
-    /// Follows the instructions as far as the one at `until` bytes from the function's beginning. None for what is not understood.
+    /// Follows the instructions as far as the one at `until` bytes from the function's beginning.
+    /// None for what is not understood.
     ///
     /// # Safety
     /// The bytes are mapped.
@@ -239,9 +256,9 @@ impl Rules {
         // SAFETY: as the caller says.
         unsafe {
             match code {
-                0x00 => {}                                         // nop
-                0x02 => return Some(Some(u64::from(bytes.one()?))), // advance_loc1
-                0x03 => return Some(Some(u64::from(bytes.two()?))), // advance_loc2
+                0x00 => {}                                           // nop
+                0x02 => return Some(Some(u64::from(bytes.one()?))),  // advance_loc1
+                0x03 => return Some(Some(u64::from(bytes.two()?))),  // advance_loc2
                 0x04 => return Some(Some(u64::from(bytes.four()?))), // advance_loc4
                 0x05 => {
                     // offset_extended
@@ -270,9 +287,10 @@ impl Rules {
                     let row = self.remembered[self.depth];
                     (self.register, self.offset, self.rows) = (row.register, row.offset, row.rows);
                 }
-                0x0c => (self.register, self.offset) = (bytes.unsigned()? as u8, bytes.unsigned()? as i64), // def_cfa
-                0x0d => self.register = bytes.unsigned()? as u8,                                            // def_cfa_register
-                0x0e => self.offset = bytes.unsigned()? as i64,                                             // def_cfa_offset
+                // def_cfa
+                0x0c => (self.register, self.offset) = (bytes.unsigned()? as u8, bytes.unsigned()? as i64),
+                0x0d => self.register = bytes.unsigned()? as u8, // def_cfa_register
+                0x0e => self.offset = bytes.unsigned()? as i64,  // def_cfa_offset
                 0x0f => {
                     self.register = u8::MAX; // def_cfa_expression
                     bytes.skip_block()?;
@@ -296,7 +314,7 @@ impl Rules {
     }
 }
 
-// ---- tables ---------------------------------------------------------------------------------------------------
+// ---- tables -----------------------------------------------------------------
 
 /// The description of one function.
 struct Entry {
@@ -312,7 +330,8 @@ struct Common {
     instructions: (usize, usize),
 }
 
-/// Of a word: as an offset from its own address, signed, four bytes (`DW_EH_PE_pcrel | DW_EH_PE_sdata4`).
+/// Of a word: as an offset from its own address, signed, four bytes (`DW_EH_PE_pcrel |
+/// DW_EH_PE_sdata4`).
 const RELATIVE: u8 = 0x1b;
 /// Of the sorted table: version, and the encodings of its parts that compilers' linkers use.
 const SORTED: [u8; 4] = [1, RELATIVE, 0x03, 0x3b];
@@ -327,7 +346,8 @@ fn is_sorted(table: usize) -> bool {
 /// # Safety
 /// The table is one of an object that is mapped, and sorted.
 unsafe fn find(table: usize, ip: usize) -> Option<(Entry, Common)> {
-    // SAFETY: the layout of the table: a pointer, the count, pairs of offsets from the table's own address.
+    // SAFETY: the layout of the table: a pointer, the count, pairs of offsets from the table's own
+    // address.
     let (count, pair) = unsafe {
         let pair = move |index: usize| {
             let words = ((table + 12 + 8 * index) as *const [i32; 2]).read_unaligned();
@@ -348,7 +368,8 @@ unsafe fn find(table: usize, ip: usize) -> Option<(Entry, Common)> {
 /// # Safety
 /// The description of the function at `start` is at `entry`.
 unsafe fn read_entry(start: usize, entry: usize, ip: usize) -> Option<(Entry, Common)> {
-    // SAFETY: the layout of a description: length, where the common part is, beginning and length of the code, the length of more data, the instructions.
+    // SAFETY: the layout of a description: length, where the common part is, beginning and length
+    // of the code, the length of more data, the instructions.
     unsafe {
         let mut bytes = Bytes { at: entry, end: entry + 8 };
         let length = bytes.four()? as usize;
@@ -372,7 +393,8 @@ unsafe fn read_entry(start: usize, entry: usize, ip: usize) -> Option<(Entry, Co
 /// # Safety
 /// A common part is there.
 unsafe fn read_common(at: usize) -> Option<Common> {
-    // SAFETY: its layout: length, zero, version, a string that says what else is there, factors, the return address's column, data by that string, instructions.
+    // SAFETY: its layout: length, zero, version, a string that says what else is there, factors,
+    // the return address's column, data by that string, instructions.
     unsafe {
         let mut bytes = Bytes { at, end: at + 8 };
         let length = bytes.four()? as usize;
@@ -393,7 +415,8 @@ unsafe fn read_common(at: usize) -> Option<Common> {
                 b'R' if bytes.one()? == RELATIVE => {}
                 b'L' => bytes.skip(1)?,
                 b'P' if bytes.one()? & 0x0f == 0x0b => bytes.skip(4)?, // a pointer of four bytes
-                _ => return None, // another layout, or the frame of a signal
+                // Another layout, or the frame of a signal.
+                _ => return None,
             }
         }
         Some(Common { code, data, instructions })

@@ -1,10 +1,11 @@
 //! What the monitor knows about one worker.
 //!
-//! Cache lines by writer: the worker itself (every switch), the watcher, the signal handler (two). The owner's
-//! operations are single relaxed stores without read-modify-write, about a nanosecond each.
+//! Cache lines by writer: the worker itself (every switch), the watcher, the signal handler (two).
+//! The owner's operations are single relaxed stores without read-modify-write, about a nanosecond
+//! each.
 //!
-//! What may not live here: any decision. The watcher decides ([`super::watcher`]), the handler judges
-//! ([`super::signal`]).
+//! What may not live here: any decision. The watcher decides ([`super::watcher`]), the handler
+//! judges ([`super::signal`]).
 use core::cell::UnsafeCell;
 use core::mem::offset_of;
 use core::ptr;
@@ -26,14 +27,15 @@ use crate::sync::CachePadded;
 pub enum Mode {
     /// Asleep in the scheduler, or not a worker at all.
     Idle = 0,
-    /// In the scheduler, or in another part of the runtime that will come to a switch point by itself.
+    /// In the scheduler, or in another part of the runtime that will come to a switch point by
+    /// itself.
     Scheduler = 1,
     /// In the program's code.
     User = 2,
 }
 
-/// One per worker, never freed. Written by its kernel thread unless said otherwise; read by the watcher and, in the
-/// signal handler, by the kernel thread itself.
+/// One per worker, never freed. Written by its kernel thread unless said otherwise; read by the
+/// watcher and, in the signal handler, by the kernel thread itself.
 #[repr(C, align(128))]
 pub struct Watched {
     /// Switch points passed.
@@ -43,7 +45,8 @@ pub struct Watched {
     tid: AtomicI32,
     /// Code address of the parallel region that the running context belongs to; zero: unknown.
     region: AtomicUsize,
-    /// Contexts of other threads that are suspended on this worker or queued at it. Away from the turns: who queues something here looks at it.
+    /// Contexts of other threads that are suspended on this worker or queued at it. Away from the
+    /// turns: who queues something here looks at it.
     crowd: CachePadded<AtomicU32>,
     /// Behind this record in the watcher's list; written once, before the record is in the list.
     pub(super) next: AtomicPtr<Watched>,
@@ -51,9 +54,11 @@ pub struct Watched {
     listed: AtomicU32,
     /// A thread that is suspended on this worker has a signal to handle.
     wanted: AtomicU32,
-    /// The record of who took over what waits behind this worker, which blocks; null: nobody since the watcher last asked for it.
+    /// The record of who took over what waits behind this worker, which blocks; null: nobody since
+    /// the watcher last asked for it.
     heir: AtomicPtr<Watched>,
-    /// The value of `turns` for which it was handed off last, plus one; 0: never. Written by the watcher.
+    /// The value of `turns` for which it was handed off last, plus one; 0: never. Written by the
+    /// watcher.
     handed_off: AtomicU64,
     pub(super) notes: Notes,
     pub(super) trap: Trap,
@@ -69,7 +74,8 @@ pub(super) struct Notes {
 /// Between the watcher and the signal handler.
 #[repr(align(64))]
 pub(super) struct Trap {
-    /// One from before the signal is sent until the handler has judged: never two signals on the way to one worker.
+    /// One from before the signal is sent until the handler has judged: never two signals on the
+    /// way to one worker.
     pub(super) pending: AtomicU32,
     /// The value of `turns` for which the signal was sent.
     pub(super) turns: AtomicU32,
@@ -79,7 +85,8 @@ pub(super) struct Trap {
     pub(super) verdict: AtomicU32,
     /// When the signal was sent, nanoseconds.
     pub(super) sent: AtomicU64,
-    /// For people ([`super::standing`]): program counter and stack pointer at the last sample, and the value of `turns` then, plus one.
+    /// For people ([`super::standing`]): program counter and stack pointer at the last sample, and
+    /// the value of `turns` then, plus one.
     pub(super) ip: AtomicUsize,
     pub(super) sp: AtomicUsize,
     pub(super) sampled: AtomicU64,
@@ -87,8 +94,9 @@ pub(super) struct Trap {
     pub(super) last: UnsafeCell<Sample>,
 }
 
-// SAFETY: `notes` is touched by the watcher thread alone (`Watched::notes`), `trap.last` and `alarm.last` by the worker's kernel
-// thread alone, in the handler, between an observed and a cleared `pending` or `busy`; the rest is atomic.
+// SAFETY: `notes` is touched by the watcher thread alone (`Watched::notes`), `trap.last` and
+// `alarm.last` by the worker's kernel thread alone, in the handler, between an observed and a
+// cleared `pending` or `busy`; the rest is atomic.
 unsafe impl Sync for Watched {}
 // SAFETY: as above.
 unsafe impl Send for Watched {}
@@ -132,18 +140,21 @@ impl Watched {
         }
     }
 
-    /// Makes this record the calling kernel thread's, opens the signal there, and has the watcher look at it from now
-    /// on. In mode `Scheduler` afterwards. Again in the child of a fork, for the record of the thread that forked.
+    /// Makes this record the calling kernel thread's, opens the signal there, and has the watcher
+    /// look at it from now on. In mode `Scheduler` afterwards. Again in the child of a fork,
+    /// for the record of the thread that forked.
     pub fn begin(&'static self) {
         signal::open_on_this_thread();
-        // ORDERING: the thread's own; a signal that was on its way to the record's last thread has been dealt with.
+        // ORDERING: the thread's own; a signal that was on its way to the record's last thread has
+        // been dealt with.
         self.trap.pending.store(0, Relaxed);
         // ORDERING: the owner's; the watcher takes any value.
         self.crowd.store(0, Relaxed);
         self.set_region(0);
         self.enter_scheduler();
         let tid = crate::worker::kernel_thread();
-        // ORDERING: Release pairs with the Acquire in `tid`: the fields above are reset before the watcher looks.
+        // ORDERING: Release pairs with the Acquire in `tid`: the fields above are reset before the
+        // watcher looks.
         self.tid.store(tid, Release);
         watcher::enlist(self, &self.listed);
     }
@@ -153,14 +164,16 @@ impl Watched {
         signal::open_on_this_thread();
     }
 
-    /// The calling kernel thread, whose record this is, ends or stops being a worker. Waits out a signal that is just
-    /// being sent (microseconds), so that no other kernel thread ever gets it.
+    /// The calling kernel thread, whose record this is, ends or stops being a worker. Waits out a
+    /// signal that is just being sent (microseconds), so that no other kernel thread ever gets
+    /// it.
     pub fn end(&self) {
         self.set_mode(Mode::Idle);
         self.alarm.discard();
         // ORDERING: SeqCst with the fence below; pairs with `watcher::Aim::at`.
         self.tid.store(0, SeqCst);
-        // ORDERING: pairs with the fence in `watcher::Aim::at`: either the watcher sees zero, or we see its aim.
+        // ORDERING: pairs with the fence in `watcher::Aim::at`: either the watcher sees zero, or we
+        // see its aim.
         fence(SeqCst);
         while watcher::aims_at(self) {
             std::thread::yield_now();
@@ -183,15 +196,17 @@ impl Watched {
         self.set_mode(Mode::User);
     }
 
-    /// The runtime's code runs from here on; the handler does nothing until [`enter_user`](Self::enter_user). A switch
-    /// point. Owner only, from a signal handler also.
+    /// The runtime's code runs from here on; the handler does nothing until
+    /// [`enter_user`](Self::enter_user). A switch point. Owner only, from a signal handler
+    /// also.
     #[inline(always)]
     pub fn enter_scheduler(&self) {
         self.set_mode(Mode::Scheduler);
         self.pass();
     }
 
-    /// The worker is about to sleep in the scheduler, and will come back by one of the two above. Owner only.
+    /// The worker is about to sleep in the scheduler, and will come back by one of the two above.
+    /// Owner only.
     #[inline(always)]
     pub fn enter_idle(&self) {
         self.set_mode(Mode::Idle);
@@ -202,8 +217,8 @@ impl Watched {
         // ORDERING: Relaxed; the owner alone writes.
         let before = self.mode.load(Relaxed);
         compiler_fence(SeqCst);
-        // ORDERING: Relaxed, between compiler fences: the handler on this same kernel thread sees program order. The
-        // watcher takes any value, the handler checks again.
+        // ORDERING: Relaxed, between compiler fences: the handler on this same kernel thread sees
+        // program order. The watcher takes any value, the handler checks again.
         self.mode.store(mode as u32, Relaxed);
         compiler_fence(SeqCst);
         if before == Mode::Idle as u32 && self.crowd() != 0 {
@@ -211,15 +226,16 @@ impl Watched {
         }
     }
 
-    /// Is anybody queued behind this worker while it runs? A worker that sleeps in the scheduler holds nobody up.
+    /// Is anybody queued behind this worker while it runs? A worker that sleeps in the scheduler
+    /// holds nobody up.
     pub(super) fn is_crowded(&self) -> bool {
         // ORDERING: Relaxed; ordered by the barrier in `watcher::lie_down` where that matters.
         self.crowd() != 0 && self.mode.load(Relaxed) != Mode::Idle as u32
     }
 
-    /// How many contexts of other threads wait behind this worker, when one thread at a time says so. One load when the
-    /// number stays; a load of the watcher's state when it ceases to be zero. Where several threads queue contexts here,
-    /// see [`recount`](Self::recount).
+    /// How many contexts of other threads wait behind this worker, when one thread at a time says
+    /// so. One load when the number stays; a load of the watcher's state when it ceases to be
+    /// zero. Where several threads queue contexts here, see [`recount`](Self::recount).
     #[inline(always)]
     pub fn set_crowd(&self, crowd: u32) {
         // ORDERING: Relaxed; only decides whether to look at the watcher.
@@ -227,8 +243,9 @@ impl Watched {
         if before == crowd {
             return;
         }
-        // ORDERING: Relaxed; ordered before the look at the watcher's state by the watcher's own barrier on all
-        // processors of the process (`watcher::lie_down`), hence the compiler fence only.
+        // ORDERING: Relaxed; ordered before the look at the watcher's state by the watcher's own
+        // barrier on all processors of the process (`watcher::lie_down`), hence the compiler fence
+        // only.
         self.crowd.store(crowd, Relaxed);
         if before == 0 {
             compiler_fence(SeqCst);
@@ -236,10 +253,11 @@ impl Watched {
         }
     }
 
-    /// As [`set_crowd`](Self::set_crowd), where the owner and others change at the same time who waits: a "nobody" that was
-    /// seen early must not overwrite a later "somebody", or the watcher would rest while somebody waits. Call after each
-    /// change, with relaxed loads in `waits`, which says whether anybody does; the number is kept as one or zero. A load and a comparison
-    /// when nobody waits and nobody did, else also a fence.
+    /// As [`set_crowd`](Self::set_crowd), where the owner and others change at the same time who
+    /// waits: a "nobody" that was seen early must not overwrite a later "somebody", or the
+    /// watcher would rest while somebody waits. Call after each change, with relaxed loads in
+    /// `waits`, which says whether anybody does; the number is kept as one or zero. A load and a
+    /// comparison when nobody waits and nobody did, else also a fence.
     ///
     /// When all calls have returned, the number is zero only if nobody waits.
     #[inline]
@@ -247,8 +265,8 @@ impl Watched {
         loop {
             let crowd = waits();
             if crowd {
-                // ORDERING: pairs with the fence below, in the call of another thread: the change that this call is for
-                // is seen by its look, or its number is seen here.
+                // ORDERING: pairs with the fence below, in the call of another thread: the change
+                // that this call is for is seen by its look, or its number is seen here.
                 fence(SeqCst);
             }
             // ORDERING: Relaxed; ordered by the fence above.
@@ -271,8 +289,8 @@ impl Watched {
         crate::arch::fetch_to_write(core::ptr::from_ref(&self.crowd).cast());
     }
 
-    /// [`recount`](Self::recount) by who has passed a full fence since it last made somebody wait here, or never has: two loads and a
-    /// comparison while the answer stays.
+    /// [`recount`](Self::recount) by who has passed a full fence since it last made somebody wait
+    /// here, or never has: two loads and a comparison while the answer stays.
     #[inline]
     pub fn recount_behind_fence(&self, waits: impl Fn() -> bool) {
         // ORDERING: Relaxed; ordered by the fence of the caller.
@@ -281,7 +299,8 @@ impl Watched {
         }
     }
 
-    /// The parallel region (address of its outlined function) whose code runs next; zero if unknown. Owner only.
+    /// The parallel region (address of its outlined function) whose code runs next; zero if
+    /// unknown. Owner only.
     #[inline(always)]
     pub fn set_region(&self, address: usize) {
         // ORDERING: Relaxed; a name for statistics and memory, any recent value is right.
@@ -326,15 +345,18 @@ impl Watched {
         self.tid.load(Acquire)
     }
 
-    /// `heir` stands in for this worker, which blocks: what waits here is its business, until it blocks as well. By `heir`'s kernel thread, from
-    /// [`Hooks::hand_off`](super::Hooks::hand_off) on. None: by the watcher, before it asks for another one.
+    /// `heir` stands in for this worker, which blocks: what waits here is its business, until it
+    /// blocks as well. By `heir`'s kernel thread, from
+    /// [`Hooks::hand_off`](super::Hooks::hand_off) on. None: by the watcher, before it asks for
+    /// another one.
     pub fn set_heir(&self, heir: Option<&'static Watched>) {
         let heir = heir.map_or(ptr::null_mut(), |heir| ptr::from_ref(heir).cast_mut());
         // ORDERING: Relaxed; records are never freed, and all the watcher reads of them is atomic.
         self.heir.store(heir, Relaxed);
     }
 
-    /// What waits behind this worker has been handed off, since it came to the switch point `turns`. By the watcher.
+    /// What waits behind this worker has been handed off, since it came to the switch point
+    /// `turns`. By the watcher.
     pub(super) fn note_hand_off(&self, turns: u32) {
         // ORDERING: Relaxed; only told.
         self.handed_off.store(u64::from(turns) + 1, Relaxed);
@@ -354,7 +376,8 @@ impl Watched {
         unsafe { heir.as_ref() }
     }
 
-    /// A thread that is suspended on this worker has a signal to handle, or all of those have been looked for. Any thread, in a signal handler too.
+    /// A thread that is suspended on this worker has a signal to handle, or all of those have been
+    /// looked for. Any thread, in a signal handler too.
     pub fn set_wanted(&self, wanted: bool) {
         // ORDERING: Relaxed; the message is elsewhere, this makes the alarm impatient.
         self.wanted.store(u32::from(wanted), Relaxed);
@@ -372,7 +395,8 @@ impl Watched {
         regions::is_known_to_wait(region)
     }
 
-    /// Does the running code spin by now, more likely than not, with somebody behind it who should not wait for long?
+    /// Does the running code spin by now, more likely than not, with somebody behind it who should
+    /// not wait for long?
     pub(super) fn expects_a_spin(&'static self) -> bool {
         regions::is_known_spinner(self.region()) && !self.alarm.is_running() && is_urgent(self)
     }
@@ -387,7 +411,8 @@ impl Watched {
         unsafe { &mut *self.notes.cell.get() }
     }
 
-    /// For tests: a record whose kernel thread `tid` runs the program's code for all that the watcher knows.
+    /// For tests: a record whose kernel thread `tid` runs the program's code for all that the
+    /// watcher knows.
     #[cfg(test)]
     pub(super) fn seem_to_run(&'static self, tid: i32) -> &'static Watched {
         // ORDERING: Relaxed; read by the calling thread.

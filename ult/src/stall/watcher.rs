@@ -1,22 +1,25 @@
-//! The watcher: one thread per process that looks at the workers behind which somebody waits, and sleeps otherwise.
+//! The watcher: one thread per process that looks at the workers behind which somebody waits, and
+//! sleeps otherwise.
 //!
-//! *Pace.* 50 us when a crowded worker stands still, or runs a region that was seen spinning or blocking. While all of
-//! them move, naps double up to 10 ms, and after each nap there are two looks, 50 us apart: one look cannot tell who
-//! stands still. When nobody has been crowded for 1 to 2 ms it lies down.
+//! *Pace.* 50 us when a crowded worker stands still, or runs a region that was seen spinning or
+//! blocking. While all of them move, naps double up to 10 ms, and after each nap there are two
+//! looks, 50 us apart: one look cannot tell who stands still. When nobody has been crowded for 1 to
+//! 2 ms it lies down.
 //!
-//! *Lying down* is Dekker's pattern with all of the cost on the sleeper's side: it announces that it sleeps, makes every
-//! processor that runs this process execute a barrier (`membarrier`), and looks once more. A worker that becomes
-//! crowded stores its number and then looks at the announcement, with no fence. Where the kernel has no such
-//! barrier the sleeper looks up every 10 ms instead.
+//! *Lying down* is Dekker's pattern with all of the cost on the sleeper's side: it announces that
+//! it sleeps, makes every processor that runs this process execute a barrier (`membarrier`), and
+//! looks once more. A worker that becomes crowded stores its number and then looks at the
+//! announcement, with no fence. Where the kernel has no such barrier the sleeper looks up every 10
+//! ms instead.
 //!
-//! *Getting a processor.* Where all cores spin, a thread that wakes has to push one of them aside: it asks the kernel for
-//! short slices (which makes its deadline early) and for exact timers.
+//! *Getting a processor.* Where all cores spin, a thread that wakes has to push one of them aside:
+//! it asks the kernel for short slices (which makes its deadline early) and for exact timers.
 //!
 //! What may not live here: judging a worker ([`super::episode`]).
 //!
-//! Tried and rejected: timers per worker (they signal who sleeps); a fence in `set_crowd` (a tenth of a switch, for a
-//! watcher that is nearly always awake then); real-time priority (refused to ordinary users, and slower but for the
-//! worst cases).
+//! Tried and rejected: timers per worker (they signal who sleeps); a fence in `set_crowd` (a tenth
+//! of a switch, for a watcher that is nearly always awake then); real-time priority (refused to
+//! ordinary users, and slower but for the worst cases).
 use core::ffi::c_void;
 use core::mem;
 use core::ptr;
@@ -25,18 +28,20 @@ use core::sync::atomic::{
 };
 
 use super::clock;
-use super::is_urgent;
 use super::episode::Look;
+use super::is_urgent;
 use super::signal;
 use super::watched::Watched;
 
 /// Nanoseconds between looks at a worker that stands still.
 pub(super) const QUICK: u64 = 50_000;
-/// Between two looks at a region that was seen spinning, ns: what one look costs, and the signal, is a fifth of it.
+/// Between two looks at a region that was seen spinning, ns: what one look costs, and the signal,
+/// is a fifth of it.
 const KNOWN: u64 = 30_000;
 /// The longest nap, and the longest time between looks at one that computes, nanoseconds.
 pub(super) const LONGEST: u64 = 10_000_000;
-/// The last nap before it lies down, nanoseconds: waking it costs a worker some microseconds, which is nothing then.
+/// The last nap before it lies down, nanoseconds: waking it costs a worker some microseconds, which
+/// is nothing then.
 const LAST: u64 = 16 * QUICK;
 
 /// No watcher in this process.
@@ -55,7 +60,7 @@ static HEAD: AtomicPtr<Watched> = AtomicPtr::new(ptr::null_mut());
 /// The record whose thread the watcher may be about to signal.
 static AIM: AtomicPtr<Watched> = AtomicPtr::new(ptr::null_mut());
 
-// ---- what workers call ----------------------------------------------------------------------------------------
+// ---- what workers call ------------------------------------------------------
 
 /// Puts `watched` on the list, once; `listed` says whether it is there.
 pub(super) fn enlist(watched: &'static Watched, listed: &AtomicU32) {
@@ -99,12 +104,14 @@ fn rouse(watched: &Watched, state: u32) {
 
 /// Is the watcher about to send a signal to this record's thread?
 pub(super) fn aims_at(watched: &Watched) -> bool {
-    // ORDERING: Acquire pairs with the Release in `Aimed::drop`: the signal is sent when this says no.
+    // ORDERING: Acquire pairs with the Release in `Aimed::drop`: the signal is sent when this says
+    // no.
     ptr::eq(AIM.load(Acquire), watched)
 }
 
 pub(super) fn records() -> impl Iterator<Item = &'static Watched> {
-    // ORDERING: Acquire pairs with the Release in `enlist`; links behind the head were published before it.
+    // ORDERING: Acquire pairs with the Release in `enlist`; links behind the head were published
+    // before it.
     let mut next: *const Watched = HEAD.load(Acquire);
     core::iter::from_fn(move || {
         // SAFETY: null or a record, and records are never freed.
@@ -115,7 +122,8 @@ pub(super) fn records() -> impl Iterator<Item = &'static Watched> {
     })
 }
 
-/// Starts the watcher if this process has none. Any thread, not in a signal handler; one load when it runs already.
+/// Starts the watcher if this process has none. Any thread, not in a signal handler; one load when
+/// it runs already.
 ///
 /// Without memory or threads for it there is no monitor; the next call tries again.
 pub fn start_if_needed() {
@@ -129,8 +137,8 @@ pub fn start_if_needed() {
     }
 }
 
-/// In the child of a fork: there is no watcher, and no record belongs to anybody. Async-signal-safe. The record of the
-/// thread that is left has to `begin` again.
+/// In the child of a fork: there is no watcher, and no record belongs to anybody.
+/// Async-signal-safe. The record of the thread that is left has to `begin` again.
 ///
 /// # Safety
 /// Only in the child, before it has a second thread.
@@ -147,7 +155,7 @@ pub unsafe fn reset_after_fork() {
     super::objects::reset_after_fork();
 }
 
-// ---- the thread -----------------------------------------------------------------------------------------------
+// ---- the thread -------------------------------------------------------------
 
 /// The watcher's right to signal. One exists, on the watcher's stack.
 pub(super) struct Aim(());
@@ -160,9 +168,11 @@ pub(super) struct Aimed<'a> {
 }
 
 impl Aim {
-    /// The kernel thread of `watched`, which stays that record's while the result exists; `None` if it has none.
+    /// The kernel thread of `watched`, which stays that record's while the result exists; `None` if
+    /// it has none.
     pub(super) fn at(&self, watched: &'static Watched) -> Option<Aimed<'_>> {
-        // ORDERING: SeqCst, with the fence: pairs with `Watched::end`, which either sees this or is seen to be over.
+        // ORDERING: SeqCst, with the fence: pairs with `Watched::end`, which either sees this or is
+        // seen to be over.
         AIM.store(ptr::from_ref(watched).cast_mut(), SeqCst);
         // ORDERING: as above.
         fence(SeqCst);
@@ -240,7 +250,8 @@ fn go_round(aim: &Aim, now: u64) -> Round {
     round
 }
 
-/// Sleeps until the given time, or until somebody wakes it for a region that was seen spinning or blocking (then true).
+/// Sleeps until the given time, or until somebody wakes it for a region that was seen spinning or
+/// blocking (then true).
 fn nap(now: u64, until: u64) -> bool {
     let length = until.saturating_sub(now).max(QUICK / 2);
     let state = if length > 4 * QUICK { NAPS } else { AWAKE };
@@ -253,8 +264,8 @@ fn nap(now: u64, until: u64) -> bool {
 
 /// How the watcher lies down.
 enum Bed {
-    /// Not so often yet that the barrier has been asked for: the kernel takes some 10 ms to grant it, for which the watcher
-    /// is blind. The number of times.
+    /// Not so often yet that the barrier has been asked for: the kernel takes some 10 ms to grant
+    /// it, for which the watcher is blind. The number of times.
     Light(u32),
     /// With the barrier: until a worker is crowded.
     Deep,
@@ -270,7 +281,8 @@ const LIGHT: u64 = 1_000_000;
 impl Bed {
     /// Sleeps until a worker is crowded, or not so long. True if one is, or was.
     fn lie_down(&mut self) -> bool {
-        // ORDERING: Relaxed; ordered before the look by the barrier, or not: then the wait is short.
+        // ORDERING: Relaxed; ordered before the look by the barrier, or not: then the wait is
+        // short.
         STATE.store(ASLEEP, Relaxed);
         let limit = match self {
             Bed::Light(_) => Some(LIGHT),
@@ -286,7 +298,8 @@ impl Bed {
         if let Bed::Light(times) = self {
             *times = if called { 0 } else { *times + 1 };
             if *times >= BEFORE_DEEP {
-                *self = if membarrier(MEMBARRIER_REGISTER_PRIVATE_EXPEDITED) { Bed::Deep } else { Bed::Refused };
+                *self =
+                    if membarrier(MEMBARRIER_REGISTER_PRIVATE_EXPEDITED) { Bed::Deep } else { Bed::Refused };
             }
         }
         called
@@ -296,8 +309,8 @@ impl Bed {
 const MEMBARRIER_PRIVATE_EXPEDITED: i32 = 1 << 3;
 const MEMBARRIER_REGISTER_PRIVATE_EXPEDITED: i32 = 1 << 4;
 
-/// The system call of that name: a full fence on every processor that runs a thread of this process, and here, or the
-/// request to be allowed that. False if refused.
+/// The system call of that name: a full fence on every processor that runs a thread of this
+/// process, and here, or the request to be allowed that. False if refused.
 fn membarrier(command: i32) -> bool {
     // ORDERING: the fence of this thread, should the kernel refuse.
     fence(SeqCst);
@@ -307,7 +320,8 @@ fn membarrier(command: i32) -> bool {
 
 /// Waits while [`STATE`] is `expected`, at most `length` nanoseconds.
 fn futex_wait(expected: u32, length: Option<u64>) {
-    let time = length.map(|ns| libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ });
+    let time = length
+        .map(|ns| libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ });
     let limit = time.as_ref().map_or(ptr::null(), ptr::from_ref);
     let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: a static word and a limit that outlives the call.
@@ -320,7 +334,7 @@ fn futex_wake() {
     unsafe { libc::syscall(libc::SYS_futex, STATE.as_ptr(), operation, 1) };
 }
 
-// ---- birth ----------------------------------------------------------------------------------------------------
+// ---- birth ------------------------------------------------------------------
 
 /// Bytes of the watcher's stack; the hand-off hook runs there.
 const STACK: usize = 512 << 10;
@@ -329,15 +343,17 @@ fn spawn() -> bool {
     if signal::number().is_none() && !crate::sanitize::sees_races() {
         eprintln!("gangway: every real-time signal is in use; threads that spin are not interrupted");
     }
-    // SAFETY: plain POSIX calls on local, initialised objects. All signals are blocked in the new thread: the program's
-    // handlers do not run there.
+    // SAFETY: plain POSIX calls on local, initialised objects. All signals are blocked in the new
+    // thread: the program's handlers do not run there.
     unsafe {
         let mut attributes: libc::pthread_attr_t = mem::zeroed();
         libc::pthread_attr_init(&raw mut attributes);
         libc::pthread_attr_setdetachstate(&raw mut attributes, libc::PTHREAD_CREATE_DETACHED);
         libc::pthread_attr_setstacksize(&raw mut attributes, STACK);
         let mut id: libc::pthread_t = mem::zeroed();
-        let result = crate::signals::with_all_blocked(|_| libc::pthread_create(&raw mut id, &raw const attributes, main, ptr::null_mut()));
+        let result = crate::signals::with_all_blocked(|_| {
+            libc::pthread_create(&raw mut id, &raw const attributes, main, ptr::null_mut())
+        });
         libc::pthread_attr_destroy(&raw mut attributes);
         result == 0
     }
@@ -371,11 +387,12 @@ struct SchedAttr {
     period: u64,
 }
 
-/// Slices of 100 us (Linux 6.12): a thread that wakes with an early deadline goes before those that compute. Elsewhere the
-/// kernel ignores or refuses it.
+/// Slices of 100 us (Linux 6.12): a thread that wakes with an early deadline goes before those that
+/// compute. Elsewhere the kernel ignores or refuses it.
 fn ask_for_short_slices() {
     let size = size_of::<SchedAttr>() as u32;
-    let mut attr = SchedAttr { size, policy: 0, flags: 0, nice: 0, priority: 0, runtime: 0, deadline: 0, period: 0 };
+    let mut attr =
+        SchedAttr { size, policy: 0, flags: 0, nice: 0, priority: 0, runtime: 0, deadline: 0, period: 0 };
     // SAFETY: a structure of the size that it says, for the calling thread.
     unsafe {
         if libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attr, size, 0) == 0 && attr.policy == 0 {

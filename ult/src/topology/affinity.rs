@@ -1,5 +1,6 @@
-//! The kernel's affinity masks. Their size is the kernel's business: machines with more than the 1024 processors of the C
-//! library's `cpu_set_t` exist, so masks are plain vectors that grow until the kernel is content.
+//! The kernel's affinity masks. Their size is the kernel's business: machines with more than the
+//! 1024 processors of the C library's `cpu_set_t` exist, so masks are plain vectors that grow until
+//! the kernel is content.
 
 use std::io;
 
@@ -12,8 +13,8 @@ const LAST_WORDS: usize = (8 << 20) / WORD_BITS;
 /// Words that [`num_current_thread_cpus`] has on its stack: 16,384 processors (chosen: 2 KiB).
 const WORDS_ON_STACK: usize = 16384 / WORD_BITS;
 
-/// The processors that the main thread or the calling thread may run on, ascending, never empty. The kernel leaves out
-/// processors that are offline.
+/// The processors that the main thread or the calling thread may run on, ascending, never empty.
+/// The kernel leaves out processors that are offline.
 pub(super) fn process_cpus() -> Vec<usize> {
     // SAFETY: no preconditions.
     let main_thread = unsafe { libc::getpid() };
@@ -31,9 +32,9 @@ pub(super) fn process_cpus() -> Vec<usize> {
 /// Restricts the calling kernel thread to `cpus`, operating system numbers.
 ///
 /// # Errors
-/// `InvalidInput` if none of them exists or is allowed to this process, otherwise what the kernel says. On a machine that is
-/// only believed in ([`super::believe`]) it is the same where none of them really exists; the thread then counts as
-/// bound, and runs anywhere.
+/// `InvalidInput` if none of them exists or is allowed to this process, otherwise what the kernel
+/// says. On a machine that is only believed in ([`super::believe`]) it is the same where none of
+/// them really exists; the thread then counts as bound, and runs anywhere.
 pub fn bind_current_thread(cpus: &[usize]) -> io::Result<()> {
     super::belief::bind(cpus).unwrap_or_else(|| bind_to(cpus))
 }
@@ -44,19 +45,23 @@ pub(super) fn bind_to(cpus: &[usize]) -> io::Result<()> {
     // SAFETY: the pointer and the size in bytes describe `words`, which the kernel only reads.
     // Past the C library, whose function notes what the program asks for.
     let refused = unsafe {
-        crate::arch::system_call(libc::SYS_sched_setaffinity as usize, [0, size_of_val(&*words), words.as_ptr() as usize, 0])
+        crate::arch::system_call(
+            libc::SYS_sched_setaffinity as usize,
+            [0, size_of_val(&*words), words.as_ptr() as usize, 0],
+        )
     };
     crate::kernel_state::has_been_bound();
     if refused == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-refused as i32)) }
 }
 
-/// The processors the calling kernel thread may run on, ascending; empty where the kernel does not tell.
+/// The processors the calling kernel thread may run on, ascending; empty where the kernel does not
+/// tell.
 pub fn current_thread_cpus() -> Vec<usize> {
     super::belief::mask().unwrap_or_else(|| mask_of(0).unwrap_or_default())
 }
 
-/// Number of processors that the calling thread may run on; 0 if the kernel does not tell. Does not allocate, except where the kernel's mask is larger than
-/// 16,384 processors.
+/// Number of processors that the calling thread may run on; 0 if the kernel does not tell. Does not
+/// allocate, except where the kernel's mask is larger than 16,384 processors.
 pub fn num_current_thread_cpus() -> usize {
     if let Some(len) = super::belief::mask_len() {
         return len;
@@ -70,8 +75,8 @@ pub fn num_current_thread_cpus() -> usize {
 
 /// The processor the caller runs on at this moment; 0 where the kernel does not tell.
 ///
-/// Asks the kernel directly: the C library's `sched_getcpu` reads the thread block, which is another thread's while
-/// the caller runs with a borrowed one. Costs a system call.
+/// Asks the kernel directly: the C library's `sched_getcpu` reads the thread block, which is
+/// another thread's while the caller runs with a borrowed one. Costs a system call.
 pub fn current_cpu() -> usize {
     let mut cpu: libc::c_uint = 0;
     let no_node = core::ptr::null_mut::<libc::c_uint>();
@@ -81,8 +86,9 @@ pub fn current_cpu() -> usize {
     if refused == 0 { cpu as usize } else { 0 }
 }
 
-/// The processor that the calling kernel thread runs on, as far as it makes sense to remember: on a machine that is only
-/// believed in the first one that it counts as bound to, and none for a thread that nobody has bound.
+/// The processor that the calling kernel thread runs on, as far as it makes sense to remember: on a
+/// machine that is only believed in the first one that it counts as bound to, and none for a thread
+/// that nobody has bound.
 pub(super) fn seen_on() -> Option<usize> {
     match super::belief::mask() {
         None => Some(current_cpu()),
@@ -118,12 +124,7 @@ fn numbers_of(words: &[Word]) -> Vec<usize> {
 }
 
 fn words_of(cpus: &[usize]) -> Vec<Word> {
-    let highest = cpus
-        .iter()
-        .copied()
-        .max()
-        .unwrap_or(0)
-        .min(LAST_WORDS * WORD_BITS - 1);
+    let highest = cpus.iter().copied().max().unwrap_or(0).min(LAST_WORDS * WORD_BITS - 1);
     let mut words = vec![0; (highest / WORD_BITS + 1).max(FIRST_WORDS)];
     for &cpu in cpus.iter().filter(|&&cpu| cpu <= highest) {
         words[cpu / WORD_BITS] |= 1 << (cpu % WORD_BITS);
@@ -141,10 +142,7 @@ mod tests {
         for cpus in table {
             assert_eq!(numbers_of(&words_of(cpus)), cpus);
         }
-        assert!(
-            numbers_of(&words_of(&[usize::MAX])).is_empty(),
-            "no such processor, no allocation for it"
-        );
+        assert!(numbers_of(&words_of(&[usize::MAX])).is_empty(), "no such processor, no allocation for it");
     }
 
     #[test]
@@ -161,10 +159,7 @@ mod tests {
 
     #[test]
     fn binding_to_nothing_is_an_error() {
-        assert_eq!(
-            bind_current_thread(&[]).unwrap_err().kind(),
-            io::ErrorKind::InvalidInput
-        );
+        assert_eq!(bind_current_thread(&[]).unwrap_err().kind(), io::ErrorKind::InvalidInput);
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! The machine that is believed in instead of the one that is there, and the masks that its threads believe to have.
+//! The machine that is believed in instead of the one that is there, and the masks that its threads
+//! believe to have.
 //!
-//! Binding asks the kernel, too: processors that exist are really bound to. Where none of them does, the thread may run
-//! anywhere that the process may, and the caller is told. What a thread believes is kept by kernel thread number; a
-//! number that the kernel gives out again brings the old mask with it. The lock is held for a few hundred instructions; a
-//! child of a fork that falls into them waits for ever, which is accepted for a machine that does not exist.
+//! Binding asks the kernel, too: processors that exist are really bound to. Where none of them
+//! does, the thread may run anywhere that the process may, and the caller is told. What a thread
+//! believes is kept by kernel thread number; a number that the kernel gives out again brings the
+//! old mask with it. The lock is held for a few hundred instructions; a child of a fork that falls
+//! into them waits for ever, which is accepted for a machine that does not exist.
 
 use super::{Description, affinity};
 use std::io;
@@ -25,8 +27,9 @@ fn masks() -> MutexGuard<'static, Vec<(libc::pid_t, Vec<usize>)>> {
     MASKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From here on `machine` is what this process runs on, whatever the kernel says. Has to come before the first question:
-/// answers that were given stay. False, with nothing done, if another machine is believed in already. Thread-safe.
+/// From here on `machine` is what this process runs on, whatever the kernel says. Has to come
+/// before the first question: answers that were given stay. False, with nothing done, if another
+/// machine is believed in already. Thread-safe.
 pub fn believe(machine: Description) -> bool {
     let allowed = machine.allowed();
     BELIEF.set(Belief { machine, allowed, real: affinity::process_cpus() }).is_ok()
@@ -36,7 +39,8 @@ pub(super) fn machine() -> Option<&'static Description> {
     BELIEF.get().map(|belief| &belief.machine)
 }
 
-/// What the calling kernel thread believes to be bound to; `None` where the machine is the real one.
+/// What the calling kernel thread believes to be bound to; `None` where the machine is the real
+/// one.
 pub(super) fn mask() -> Option<Vec<usize>> {
     let belief = BELIEF.get()?;
     let masks = masks();
@@ -48,7 +52,12 @@ pub(super) fn mask() -> Option<Vec<usize>> {
 pub(super) fn mask_len() -> Option<usize> {
     let belief = BELIEF.get()?;
     let masks = masks();
-    Some(masks.iter().find(|(thread, _)| *thread == caller()).map_or(belief.allowed.len(), |(_, mask)| mask.len()))
+    Some(
+        masks
+            .iter()
+            .find(|(thread, _)| *thread == caller())
+            .map_or(belief.allowed.len(), |(_, mask)| mask.len()),
+    )
 }
 
 /// Binds the calling kernel thread as far as that can be; `None` where the machine is the real one.

@@ -1,13 +1,14 @@
-//! Which processors share a last-level cache. Read only when somebody asks: it costs several files per processor.
+//! Which processors share a last-level cache. Read only when somebody asks: it costs several files
+//! per processor.
 
 use super::{Cpu, cpulist};
 use std::collections::HashMap;
 use std::fs::read_to_string;
 use std::path::Path;
 
-/// The last-level caches, each as the ascending list of those of `cpus` that share it, in the order in which `cpus` first
-/// meets them, so that neighbouring caches are neighbours on the machine. Empty if the kernel does not say, or not for
-/// every processor.
+/// The last-level caches, each as the ascending list of those of `cpus` that share it, in the order
+/// in which `cpus` first meets them, so that neighbouring caches are neighbours on the machine.
+/// Empty if the kernel does not say, or not for every processor.
 pub(super) fn last_level(root: &Path, cpus: &[Cpu]) -> Vec<Vec<usize>> {
     let mut first_of: HashMap<usize, usize> = HashMap::new();
     for cpu in cpus {
@@ -15,7 +16,9 @@ pub(super) fn last_level(root: &Path, cpus: &[Cpu]) -> Vec<Vec<usize>> {
             continue;
         }
         // One file names all sharers, so each cache is read once.
-        let Some(sharers) = sharers(root, cpu.os).filter(|sharers| sharers.contains(&cpu.os)) else { return Vec::new() };
+        let Some(sharers) = sharers(root, cpu.os).filter(|sharers| sharers.contains(&cpu.os)) else {
+            return Vec::new();
+        };
         for sharer in sharers {
             first_of.entry(sharer).or_insert(cpu.os);
         }
@@ -23,8 +26,8 @@ pub(super) fn last_level(root: &Path, cpus: &[Cpu]) -> Vec<Vec<usize>> {
     grouped(cpus, |os| first_of.get(&os).copied()).unwrap_or_default()
 }
 
-/// `cpus` by the name of their group, groups in the order in which `cpus` meets them, members ascending. `None` if one is in
-/// no group.
+/// `cpus` by the name of their group, groups in the order in which `cpus` meets them, members
+/// ascending. `None` if one is in no group.
 pub(super) fn grouped(cpus: &[Cpu], group_of: impl Fn(usize) -> Option<usize>) -> Option<Vec<Vec<usize>>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut index_of: HashMap<usize, usize> = HashMap::new();

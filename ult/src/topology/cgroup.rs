@@ -1,16 +1,19 @@
 //! CPU quotas of control groups: how many processors' worth of time the process is granted.
 //!
-//! Containers rarely shrink the affinity mask; they set a quota, and a pool larger than it is throttled with all its
-//! threads at once. Both versions are read, because hybrid systems mount both: version 2 has `cpu.max` (quota and period
-//! in microseconds, or `max`), version 1 has `cpu.cfs_quota_us` (−1: none) and `cpu.cfs_period_us`. A group's limit
-//! holds for everything below it, so every level up to the mount point counts and the smallest wins.
+//! Containers rarely shrink the affinity mask; they set a quota, and a pool larger than it is
+//! throttled with all its threads at once. Both versions are read, because hybrid systems mount
+//! both: version 2 has `cpu.max` (quota and period in microseconds, or `max`), version 1 has
+//! `cpu.cfs_quota_us` (−1: none) and `cpu.cfs_period_us`. A group's limit holds for everything
+//! below it, so every level up to the mount point counts and the smallest wins.
 //!
-//! Where a group is found: `/proc/self/cgroup` names it relative to the hierarchy's root, `/proc/self/mountinfo` says
-//! which part of the hierarchy is mounted where. In a container without a cgroup namespace the two disagree (the
-//! path names the host's view, the mount shows only the container's own group); then the mount point itself is the group.
+//! Where a group is found: `/proc/self/cgroup` names it relative to the hierarchy's root,
+//! `/proc/self/mountinfo` says which part of the hierarchy is mounted where. In a container without
+//! a cgroup namespace the two disagree (the path names the host's view, the mount shows only the
+//! container's own group); then the mount point itself is the group.
 //!
-//! This is read by every process that forks a region, so it opens few files, some ten microseconds each: none for the root, which has no quota, of a
-//! system that is seen as a whole; a group that is found where nearly all systems have it needs no `mountinfo`, and a quota of -1 no period.
+//! This is read by every process that forks a region, so it opens few files, some ten microseconds
+//! each: none for the root, which has no quota, of a system that is seen as a whole; a group that
+//! is found where nearly all systems have it needs no `mountinfo`, and a quota of -1 no period.
 
 use std::cell::LazyCell;
 use std::fs::{self, File};
@@ -28,14 +31,13 @@ pub(super) fn quota(root: &Path) -> Option<f64> {
         let mountinfo = text_of(&root.join("proc/self/mountinfo")).unwrap_or_default();
         mountinfo.lines().filter_map(Mount::parse).collect::<Vec<_>>()
     });
-    let limits = memberships
-        .lines()
-        .filter_map(Membership::parse)
-        .flat_map(|group| group.limits(root, || &**mounts));
+    let limits =
+        memberships.lines().filter_map(Membership::parse).flat_map(|group| group.limits(root, || &**mounts));
     limits.min_by(f64::total_cmp)
 }
 
-/// Is the root that this process sees the system's, and not that of a container's namespace? `PROC_CGROUP_INIT_INO` in the kernel's `proc_ns.h`.
+/// Is the root that this process sees the system's, and not that of a container's namespace?
+/// `PROC_CGROUP_INIT_INO` in the kernel's `proc_ns.h`.
 fn sees_all_groups(root: &Path) -> bool {
     fs::read_link(root.join("proc/self/ns/cgroup")).is_ok_and(|name| name == Path::new("cgroup:[4026531835]"))
 }
@@ -82,15 +84,12 @@ impl<'a> Membership<'a> {
         let (point, group) = usual.unwrap_or_else(|| self.directory(mounts()));
         let top = below(root, &point);
         let bottom = below(&top, &group);
-        let levels = bottom
-            .ancestors()
-            .take_while(|level| level.starts_with(&top));
-        levels
-            .filter_map(|level| limit_of(level, self.version))
-            .collect()
+        let levels = bottom.ancestors().take_while(|level| level.starts_with(&top));
+        levels.filter_map(|level| limit_of(level, self.version)).collect()
     }
 
-    /// As [`Membership::directory`], if the hierarchy is where it usually is, and has the group by the path that the process knows.
+    /// As [`Membership::directory`], if the hierarchy is where it usually is, and has the group by
+    /// the path that the process knows.
     fn usual_directory(&self, root: &Path) -> Option<(PathBuf, PathBuf)> {
         // Besides the places a file that all of such groups have, and no others.
         let (points, mark) = match self.version {
@@ -110,14 +109,11 @@ impl<'a> Membership<'a> {
     fn directory(&self, mounts: &[Mount]) -> (PathBuf, PathBuf) {
         let path = Path::new(self.path);
         let fitting = mounts.iter().filter(|mount| mount.version == self.version);
-        // Bind mounts may show several parts of the hierarchy: the one that holds our group says most.
+        // Bind mounts may show several parts of the hierarchy: the one that holds our group says
+        // most.
         let best = fitting.max_by_key(|mount| path.strip_prefix(&mount.shows).is_ok());
         let Some(mount) = best else {
-            let usual = if self.version == Version::Two {
-                "/sys/fs/cgroup"
-            } else {
-                "/sys/fs/cgroup/cpu"
-            };
+            let usual = if self.version == Version::Two { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" };
             return (usual.into(), path.into());
         };
         let group = path.strip_prefix(&mount.shows).unwrap_or(Path::new(""));
@@ -145,15 +141,12 @@ impl Mount {
             "cgroup" if has_word(kind.nth(1)?, "cpu") => Version::One,
             _ => return None,
         };
-        Some(Self {
-            version,
-            shows: shows.into(),
-            point: point.into(),
-        })
+        Some(Self { version, shows: shows.into(), point: point.into() })
     }
 }
 
-/// `path` placed below `top`, whether it is absolute or not. A `..` (a group outside our cgroup namespace) makes it `top`.
+/// `path` placed below `top`, whether it is absolute or not. A `..` (a group outside our cgroup
+/// namespace) makes it `top`.
 fn below(top: &Path, path: &Path) -> PathBuf {
     let mut result = top.to_path_buf();
     for component in path.components() {
@@ -197,13 +190,6 @@ fn has_word(list: &str, word: &str) -> bool {
 
 /// Undoes mountinfo's octal escapes for space, tab, newline and backslash.
 fn unescape(text: &str) -> String {
-    let escapes = [
-        ("\\040", " "),
-        ("\\011", "\t"),
-        ("\\012", "\n"),
-        ("\\134", "\\"),
-    ];
-    escapes
-        .iter()
-        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
+    escapes.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }

@@ -1,12 +1,14 @@
-//! The kernel's notation for sets of processors: `0-3,8,10-11`, with optional strides as in `0-14:2/4`.
+//! The kernel's notation for sets of processors: `0-3,8,10-11`, with optional strides as in
+//! `0-14:2/4`.
 
-/// The numbers in `text`, in the order given; what cannot be parsed is left out, since the kernel wrote it and a
-/// newer notation is no reason to give up. At most [`LIMIT`] numbers per range.
+/// The numbers in `text`, in the order given; what cannot be parsed is left out, since the kernel
+/// wrote it and a newer notation is no reason to give up. At most [`LIMIT`] numbers per range.
 pub(super) fn parse(text: &str) -> Vec<usize> {
     text.trim().split(',').filter_map(range).flatten().collect()
 }
 
-/// As [`parse`], but `None` if anything in `text` cannot be understood, nothing is in it, or more than [`LIMIT`] numbers are.
+/// As [`parse`], but `None` if anything in `text` cannot be understood, nothing is in it, or more
+/// than [`LIMIT`] numbers are.
 pub(super) fn parse_strictly(text: &str) -> Option<Vec<usize>> {
     let mut numbers = Vec::new();
     for part in text.trim().split(',') {
@@ -30,11 +32,7 @@ fn range(part: &str) -> Option<Vec<usize>> {
     if group == 0 || last.checked_sub(first)? >= LIMIT {
         return None;
     }
-    Some(
-        (first..=last)
-            .filter(|number| (number - first) % group < used)
-            .collect(),
-    )
+    Some((first..=last).filter(|number| (number - first) % group < used).collect())
 }
 
 #[cfg(test)]

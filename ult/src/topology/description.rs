@@ -1,7 +1,9 @@
-//! Machines described in a text instead of found: for tests, and for trying a setting of another machine.
+//! Machines described in a text instead of found: for tests, and for trying a setting of another
+//! machine.
 //!
-//! One line per fact, `#` begins a comment. A *list* is the kernel's (`0-3,8`, `0-14:2/4`); *copies* is nothing or
-//! `x<n>[+<shift>]`, which stands for `n` groups, each shifted by `shift` (1 if not given) against the one before.
+//! One line per fact, `#` begins a comment. A *list* is the kernel's (`0-3,8`, `0-14:2/4`);
+//! *copies* is nothing or `x<n>[+<shift>]`, which stands for `n` groups, each shifted by `shift` (1
+//! if not given) against the one before.
 //!
 //! | line | means | if left out |
 //! |---|---|---|
@@ -15,10 +17,12 @@
 //! | `slit <n>,<n>,...` | distances from a node to each node, in their order; a line per node | other nodes are alike |
 //! | `socket <list> [copies]` | a package; numbered from 0 | one package |
 //!
-//! A kind of group that is there at all has to hold every processor exactly once; cores may not cross packages or nodes.
+//! A kind of group that is there at all has to hold every processor exactly once; cores may not
+//! cross packages or nodes.
 //!
-//! Rejected: a directory that plays `/sys` (hundreds of files for a machine that six lines describe), and being lenient: a
-//! description that is wrong in one line would be believed in all others.
+//! Rejected: a directory that plays `/sys` (hundreds of files for a machine that six lines
+//! describe), and being lenient: a description that is wrong in one line would be believed in all
+//! others.
 
 use super::{Cpu, cpulist, sort_by_place};
 use core::fmt::Display;
@@ -26,16 +30,20 @@ use std::collections::{HashMap, HashSet};
 
 /// Processor numbers end here: the kernel's largest machines have 8192.
 const NUMBERS: usize = 1 << 16;
-/// As many may be named by all groups together, and by what is offline: each in one group of each of four kinds. Otherwise that one is in two groups would be found
-/// out with thousands of millions of them in memory.
+/// As many may be named by all groups together, and by what is offline: each in one group of each
+/// of four kinds. Otherwise that one is in two groups would be found out with thousands of millions
+/// of them in memory.
 const MOST: usize = 5 * NUMBERS;
 
-/// What a machine is believed to be. Made by [`Description::parse`], believed after [`super::believe`].
+/// What a machine is believed to be. Made by [`Description::parse`], believed after
+/// [`super::believe`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Description {
-    /// The usable processors, as [`super::usable`] returns them: never empty, neighbours next to each other.
+    /// The usable processors, as [`super::usable`] returns them: never empty, neighbours next to
+    /// each other.
     pub cpus: Vec<Cpu>,
-    /// Who of the usable processors shares a last-level cache, in the order of `cpus`; empty: not known.
+    /// Who of the usable processors shares a last-level cache, in the order of `cpus`; empty: not
+    /// known.
     pub caches: Vec<Vec<usize>>,
     /// Distances from each node (first) to each other one; empty: not known.
     pub slit: Vec<Vec<u32>>,
@@ -63,9 +71,14 @@ impl Description {
         super::target(self.cpus.len(), self.quota)
     }
 
-    /// The last-level caches of some of its usable processors, as [`super::last_level_caches`] returns them.
+    /// The last-level caches of some of its usable processors, as [`super::last_level_caches`]
+    /// returns them.
     pub fn caches_of(&self, cpus: &[Cpu]) -> Vec<Vec<usize>> {
-        let numbered = self.caches.iter().enumerate().flat_map(|(number, cache)| cache.iter().map(move |&os| (os, number)));
+        let numbered = self
+            .caches
+            .iter()
+            .enumerate()
+            .flat_map(|(number, cache)| cache.iter().map(move |&os| (os, number)));
         let cache_of: HashMap<usize, usize> = numbered.collect();
         super::caches::grouped(cpus, |os| cache_of.get(&os).copied()).unwrap_or_default()
     }
@@ -137,7 +150,11 @@ impl Lines {
                 self.slit.push(figures(value)?);
                 false
             }
-            _ => return Err(format!("'{what}' is none of cpus, offline, mask, quota, core, cache, numa, slit, socket")),
+            _ => {
+                return Err(format!(
+                    "'{what}' is none of cpus, offline, mask, quota, core, cache, numa, slit, socket"
+                ));
+            }
         };
         if twice { Err(format!("{what} is given twice")) } else { Ok(()) }
     }
@@ -151,7 +168,8 @@ impl Lines {
         check_slit(&self.slit, self.nodes.len().max(1))?;
         let is_online = |os: &&usize| !self.offline.contains(*os);
         // As the kernel shows it, a core does not know its threads that are offline.
-        let first_online: Vec<Option<usize>> = self.cores.iter().map(|core| core.iter().filter(is_online).min().copied()).collect();
+        let first_online: Vec<Option<usize>> =
+            self.cores.iter().map(|core| core.iter().filter(is_online).min().copied()).collect();
         let core_of = |os| first_online[*cores.get(&os)?];
         let describe = |&os: &usize| Cpu {
             os,
@@ -213,8 +231,10 @@ fn quota(text: &str) -> Result<f64, String> {
 fn copied(group: &[usize], copies: Option<&str>) -> Result<Vec<Vec<usize>>, String> {
     let Some(text) = copies else { return Ok(vec![group.to_vec()]) };
     let wrong = || format!("'{text}' is not copies such as x4 or x4+16");
-    let (count, shift) = text.strip_prefix('x').map(|t| t.split_once('+').unwrap_or((t, "1"))).ok_or_else(wrong)?;
-    let number = |text: &str| text.parse::<usize>().ok().filter(|n| (1..=NUMBERS).contains(n)).ok_or_else(wrong);
+    let (count, shift) =
+        text.strip_prefix('x').map(|t| t.split_once('+').unwrap_or((t, "1"))).ok_or_else(wrong)?;
+    let number =
+        |text: &str| text.parse::<usize>().ok().filter(|n| (1..=NUMBERS).contains(n)).ok_or_else(wrong);
     let (count, shift) = (number(count)?, number(shift)?);
     let highest = group.last().map_or(0, |last| last + (count - 1) * shift);
     if highest >= NUMBERS {
@@ -227,7 +247,11 @@ fn copied(group: &[usize], copies: Option<&str>) -> Result<Vec<Vec<usize>>, Stri
 }
 
 /// The number of each processor's group. Empty if there are no groups.
-fn numbered(all: &[usize], groups: &[Vec<usize>], kind: impl Display) -> Result<HashMap<usize, usize>, String> {
+fn numbered(
+    all: &[usize],
+    groups: &[Vec<usize>],
+    kind: impl Display,
+) -> Result<HashMap<usize, usize>, String> {
     let mut group_of = HashMap::new();
     for (number, group) in groups.iter().enumerate() {
         for &os in group {
@@ -250,7 +274,10 @@ fn check_cores(cpus: &[Cpu]) -> Result<(), String> {
     for cpu in cpus {
         let first = first_of.entry(cpu.core).or_insert(cpu);
         if (first.socket, first.numa) != (cpu.socket, cpu.numa) {
-            return Err(format!("core: processors {} and {} are in different packages or nodes", first.os, cpu.os));
+            return Err(format!(
+                "core: processors {} and {} are in different packages or nodes",
+                first.os, cpu.os
+            ));
         }
     }
     Ok(())

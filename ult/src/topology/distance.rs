@@ -1,7 +1,7 @@
 //! How far processors are from each other, in the few steps that make a difference to a scheduler.
 //!
-//! What lives here: [`Distances`], the process-wide one, and [`Site`], where a kernel thread was last seen. What may not:
-//! what follows from a distance (`gang::reserve`, `victim`).
+//! What lives here: [`Distances`], the process-wide one, and [`Site`], where a kernel thread was
+//! last seen. What may not: what follows from a distance (`gang::reserve`, `victim`).
 //!
 //! | distance | shared |
 //! |---|---|
@@ -10,17 +10,20 @@
 //! | 2 | the memory node |
 //! | 3 to 6 | nothing; by how far the kernel says that the node is (the firmware's SLIT), nearest first |
 //!
-//! Kept are a few words per processor and a byte per pair of nodes; a distance is then three comparisons. Nothing is read
-//! before the first question, and nothing at all where two processors are all there are. Who asks while somebody else reads
-//! is told that there is nothing to tell apart: nobody waits, and a child that is forked meanwhile finds no lock held.
+//! Kept are a few words per processor and a byte per pair of nodes; a distance is then three
+//! comparisons. Nothing is read before the first question, and nothing at all where two processors
+//! are all there are. Who asks while somebody else reads is told that there is nothing to tell
+//! apart: nobody waits, and a child that is forked meanwhile finds no lock held.
 //!
-//! *Sites.* Threads that nobody binds are moved by the kernel, rarely across nodes. So workers are asked now and then where
-//! they are, instead of being given processors: binding without being asked to would get in the way of other processes.
-//! A site is a hint; one that is out of date costs a detour.
+//! *Sites.* Threads that nobody binds are moved by the kernel, rarely across nodes. So workers are
+//! asked now and then where they are, instead of being given processors: binding without being
+//! asked to would get in the way of other processes. A site is a hint; one that is out of date
+//! costs a detour.
 //!
-//! Rejected: a matrix of all pairs of processors (a megabyte on a machine of 1024, of which a fork reads one row), an order of all
-//! others for each worker (out of date when one of them moves), and reading the rates of links from the firmware (HMAT: few
-//! machines have it, and the order of nodes that it gives is the one of the SLIT).
+//! Rejected: a matrix of all pairs of processors (a megabyte on a machine of 1024, of which a fork
+//! reads one row), an order of all others for each worker (out of date when one of them moves), and
+//! reading the rates of links from the firmware (HMAT: few machines have it, and the order of nodes
+//! that it gives is the one of the SLIT).
 
 use super::{Cpu, Description, belief, caches, sysfs};
 use core::ptr;
@@ -60,9 +63,13 @@ struct Spot {
 }
 
 impl Distances {
-    /// The distances of `cpus`, which share last-level caches as `caches` says (empty: not known), on nodes that are
-    /// `slit(from, to)` apart. `None` if all are equally near to each other.
-    pub fn of(cpus: &[Cpu], caches: &[Vec<usize>], slit: impl Fn(usize, usize) -> Option<u32>) -> Option<Self> {
+    /// The distances of `cpus`, which share last-level caches as `caches` says (empty: not known),
+    /// on nodes that are `slit(from, to)` apart. `None` if all are equally near to each other.
+    pub fn of(
+        cpus: &[Cpu],
+        caches: &[Vec<usize>],
+        slit: impl Fn(usize, usize) -> Option<u32>,
+    ) -> Option<Self> {
         let mut names: Vec<usize> = cpus.iter().map(|cpu| cpu.numa).collect();
         names.sort_unstable();
         names.dedup();
@@ -70,15 +77,20 @@ impl Distances {
         let mut threads: HashMap<usize, u32> = HashMap::new();
         for cpu in cpus {
             let thread = threads.entry(cpu.core).or_default();
-            let cache = caches.iter().position(|cache| cache.contains(&cpu.os)).unwrap_or(caches.len() + cpu.core);
+            let cache =
+                caches.iter().position(|cache| cache.contains(&cpu.os)).unwrap_or(caches.len() + cpu.core);
             let node = names.binary_search(&cpu.numa).ok()?;
-            spots[cpu.os] = Some(Spot { core: cpu.core as u32, cache: cache as u32, node: node as u32, thread: *thread });
+            spots[cpu.os] =
+                Some(Spot { core: cpu.core as u32, cache: cache as u32, node: node as u32, thread: *thread });
             *thread += 1;
         }
         let known = || spots.iter().flatten();
         let first = known().next()?;
-        // Without caches each core counts as having its own: whether that tells anything apart is for the cores to say.
-        let alike = |spot: &Spot| spot.node == first.node && (caches.is_empty() || spot.cache == first.cache) && spot.thread == 0;
+        // Without caches each core counts as having its own: whether that tells anything apart is
+        // for the cores to say.
+        let alike = |spot: &Spot| {
+            spot.node == first.node && (caches.is_empty() || spot.cache == first.cache) && spot.thread == 0
+        };
         if known().all(alike) {
             return None;
         }
@@ -86,7 +98,8 @@ impl Distances {
         Some(Self { spots, nodes, count: names.len() })
     }
 
-    /// How far processor `to` is from processor `from`, operating system numbers; [`FARTHEST`] if one of them is unknown.
+    /// How far processor `to` is from processor `from`, operating system numbers; [`FARTHEST`] if
+    /// one of them is unknown.
     #[inline]
     pub fn between(&self, from: usize, to: usize) -> u8 {
         match self.spots(from, to) {
@@ -97,11 +110,12 @@ impl Distances {
         }
     }
 
-    /// In which order the threads of a gang that is forked on `from` take seats: 0 is the first choice, below [`SEATS`].
+    /// In which order the threads of a gang that is forked on `from` take seats: 0 is the first
+    /// choice, below [`SEATS`].
     ///
-    /// By distance, but one hardware thread per core first: those with the same number on their core as `from` sit on cores
-    /// of their own, the others halve a core each. Sharing a cache goes before having a core to oneself, and that before
-    /// nothing.
+    /// By distance, but one hardware thread per core first: those with the same number on their
+    /// core as `from` sit on cores of their own, the others halve a core each. Sharing a cache
+    /// goes before having a core to oneself, and that before nothing.
     #[inline]
     pub fn seat(&self, from: usize, to: usize) -> u8 {
         let Some((a, b)) = self.spots(from, to) else { return SEATS as u8 - 1 };
@@ -114,14 +128,17 @@ impl Distances {
     }
 }
 
-/// The distances of one node from each of `names`: ranks of what the kernel says, not the figures themselves, which mean
-/// different things on different machines.
+/// The distances of one node from each of `names`: ranks of what the kernel says, not the figures
+/// themselves, which mean different things on different machines.
 fn row(from: usize, names: &[usize], slit: &impl Fn(usize, usize) -> Option<u32>) -> Vec<u8> {
-    let mut ranks: Vec<u32> = names.iter().filter(|&&to| to != from).map(|&to| slit(from, to).unwrap_or(u32::MAX)).collect();
+    let mut ranks: Vec<u32> =
+        names.iter().filter(|&&to| to != from).map(|&to| slit(from, to).unwrap_or(u32::MAX)).collect();
     ranks.sort_unstable();
     ranks.dedup();
     let rank = |to: usize| ranks.binary_search(&slit(from, to).unwrap_or(u32::MAX)).unwrap_or(0) as u8;
-    let distance = |&to: &usize| if to == from { SAME_NODE } else { rank(to).saturating_add(SAME_NODE + 1).min(FARTHEST) };
+    let distance = |&to: &usize| {
+        if to == from { SAME_NODE } else { rank(to).saturating_add(SAME_NODE + 1).min(FARTHEST) }
+    };
     names.iter().map(distance).collect()
 }
 
@@ -129,8 +146,8 @@ fn row(from: usize, names: &[usize], slit: &impl Fn(usize, usize) -> Option<u32>
 static DISTANCES: AtomicPtr<Distances> = AtomicPtr::new(ptr::null_mut());
 const NOTHING: *mut Distances = ptr::without_provenance_mut(align_of::<Distances>());
 
-/// The distances of the usable processors; `None` where all are alike. The first call reads the topology; calls that come
-/// meanwhile get `None`. Any thread; waits for nobody.
+/// The distances of the usable processors; `None` where all are alike. The first call reads the
+/// topology; calls that come meanwhile get `None`. Any thread; waits for nobody.
 #[inline]
 pub fn distances() -> Option<&'static Distances> {
     // ORDERING: Acquire, pairs with the Release in `read_distances`.

@@ -11,13 +11,16 @@
 //! | `distance` | how far processors are from each other, and where workers were last seen |
 //! | `cpulist` | the kernel's `0-3,8` notation |
 //!
-//! Nothing is read before the first call that needs it: the library may be loaded into a process that never uses it. What
-//! is read below `/sys` and `/proc` goes through a root directory, so that tests describe machines nobody has.
+//! Nothing is read before the first call that needs it: the library may be loaded into a process
+//! that never uses it. What is read below `/sys` and `/proc` goes through a root directory, so that
+//! tests describe machines nobody has.
 //!
-//! What may not live here: places and binding policies (they have a meaning of their own above this crate).
+//! What may not live here: places and binding policies (they have a meaning of their own above this
+//! crate).
 //!
-//! Rejected: hwloc (a shared library that drags in libudev, for four facts per processor), `sysconf` (knows neither
-//! affinity nor quota), and parsing `/proc/cpuinfo` (differs by architecture).
+//! Rejected: hwloc (a shared library that drags in libudev, for four facts per processor),
+//! `sysconf` (knows neither affinity nor quota), and parsing `/proc/cpuinfo` (differs by
+//! architecture).
 
 mod affinity;
 mod belief;
@@ -37,8 +40,9 @@ pub use description::Description;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// A logical processor and what it shares with others. Two processors share a core, socket or NUMA node exactly if
-/// the numbers are equal; the numbers are unique in the machine but need not be dense.
+/// A logical processor and what it shares with others. Two processors share a core, socket or NUMA
+/// node exactly if the numbers are equal; the numbers are unique in the machine but need not be
+/// dense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cpu {
     /// The operating system's number, as affinity masks use it.
@@ -51,10 +55,12 @@ pub struct Cpu {
     pub numa: usize,
 }
 
-/// The processors this process may run on, neighbours next to each other: sorted by socket, NUMA node, core, number.
+/// The processors this process may run on, neighbours next to each other: sorted by socket, NUMA
+/// node, core, number.
 ///
-/// Decided at the first call, never empty: the union of the affinity masks of the process's main thread and of the
-/// caller (a pthread pinned to one processor must not shrink the pool of everybody else by coming first). Thread-safe.
+/// Decided at the first call, never empty: the union of the affinity masks of the process's main
+/// thread and of the caller (a pthread pinned to one processor must not shrink the pool of
+/// everybody else by coming first). Thread-safe.
 pub fn usable() -> &'static [Cpu] {
     static USABLE: OnceLock<Vec<Cpu>> = OnceLock::new();
     USABLE.get_or_init(|| match belief::machine() {
@@ -63,13 +69,14 @@ pub fn usable() -> &'static [Cpu] {
     })
 }
 
-/// Number of usable processors, without reading the topology. Decided at the first call, as [`worker_target`]. Thread-safe.
+/// Number of usable processors, without reading the topology. Decided at the first call, as
+/// [`worker_target`]. Thread-safe.
 pub fn num_usable() -> usize {
     allowed().len()
 }
 
-/// The CPU quota of the process's control groups in processors (1.5 = one and a half), the smallest on the way to the
-/// root; `None` without a limit. Decided at the first call. Thread-safe.
+/// The CPU quota of the process's control groups in processors (1.5 = one and a half), the smallest
+/// on the way to the root; `None` without a limit. Decided at the first call. Thread-safe.
 pub fn quota() -> Option<f64> {
     static QUOTA: OnceLock<Option<f64>> = OnceLock::new();
     *QUOTA.get_or_init(|| match belief::machine() {
@@ -78,9 +85,11 @@ pub fn quota() -> Option<f64> {
     })
 }
 
-/// How many workers the machine is good for: the usable processors, or the quota rounded up if that is less; at least 1.
+/// How many workers the machine is good for: the usable processors, or the quota rounded up if that
+/// is less; at least 1.
 ///
-/// Does not read the topology, only the affinity masks and the quota: programs that never bind do not pay for it.
+/// Does not read the topology, only the affinity masks and the quota: programs that never bind do
+/// not pay for it.
 pub fn worker_target() -> usize {
     match allowed().len() {
         0 | 1 => 1, // whatever the quota
@@ -93,20 +102,23 @@ fn target(cpus: usize, quota: Option<f64>) -> usize {
     cpus.min(granted).max(1)
 }
 
-/// The processors this process may run on, operating system numbers, ascending. Decided at the first call.
+/// The processors this process may run on, operating system numbers, ascending. Decided at the
+/// first call.
 pub(crate) fn allowed() -> &'static [usize] {
     static ALLOWED: OnceLock<Vec<usize>> = OnceLock::new();
     ALLOWED.get_or_init(|| belief::machine().map_or_else(affinity::process_cpus, Description::allowed))
 }
 
-/// The last-level caches, each as the ascending list of those of `cpus` that share it, in the order in which `cpus` first
-/// meets them. Empty if that is not known for every one of them. Reads several files per cache. Thread-safe.
+/// The last-level caches, each as the ascending list of those of `cpus` that share it, in the order
+/// in which `cpus` first meets them. Empty if that is not known for every one of them. Reads
+/// several files per cache. Thread-safe.
 pub fn last_level_caches(cpus: &[Cpu]) -> Vec<Vec<usize>> {
     let Some(machine) = belief::machine() else { return caches::last_level(Path::new("/"), cpus) };
     machine.caches_of(cpus)
 }
 
-/// One more than the highest processor number of the machine, whether it may be used or not. Thread-safe.
+/// One more than the highest processor number of the machine, whether it may be used or not.
+/// Thread-safe.
 pub fn numbers() -> usize {
     if let Some(machine) = belief::machine() {
         return machine.numbers;

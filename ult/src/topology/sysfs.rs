@@ -1,8 +1,10 @@
-//! Core, socket and NUMA node of each processor, as the kernel shows them below `/sys/devices/system`.
+//! Core, socket and NUMA node of each processor, as the kernel shows them below
+//! `/sys/devices/system`.
 //!
-//! One file names all members of a group, so each group is read once, by its first member: a machine with 192
-//! processors costs about a hundred small files, not six hundred. What is missing (a container without `/sys`, an odd
-//! architecture) makes the machine flat: a core per processor, socket 0, node 0.
+//! One file names all members of a group, so each group is read once, by its first member: a
+//! machine with 192 processors costs about a hundred small files, not six hundred. What is missing
+//! (a container without `/sys`, an odd architecture) makes the machine flat: a core per processor,
+//! socket 0, node 0.
 
 use super::{Cpu, cpulist, sort_by_place};
 use std::collections::HashMap;
@@ -12,22 +14,15 @@ use std::path::{Path, PathBuf};
 /// Describes the processors `numbers`, sorted by socket, NUMA node, core and number.
 pub(super) fn describe(root: &Path, numbers: &[usize]) -> Vec<Cpu> {
     let system = root.join("sys/devices/system");
-    let cores = groups(
-        &system,
-        numbers,
-        &["core_cpus_list", "thread_siblings_list"],
-        |os, members| members.iter().copied().min().unwrap_or(os),
-    );
-    let sockets = groups(
-        &system,
-        numbers,
-        &["package_cpus_list", "core_siblings_list"],
-        |os, members| {
-            // Some firmware and virtual machines say -1 for all: then the lowest processor stands for the package.
-            let named = number_in(&topology_file(&system, os, "physical_package_id"));
-            named.or(members.iter().copied().min()).unwrap_or(0)
-        },
-    );
+    let cores = groups(&system, numbers, &["core_cpus_list", "thread_siblings_list"], |os, members| {
+        members.iter().copied().min().unwrap_or(os)
+    });
+    let sockets = groups(&system, numbers, &["package_cpus_list", "core_siblings_list"], |os, members| {
+        // Some firmware and virtual machines say -1 for all: then the lowest processor stands for
+        // the package.
+        let named = number_in(&topology_file(&system, os, "physical_package_id"));
+        named.or(members.iter().copied().min()).unwrap_or(0)
+    });
     let nodes = nodes(&system);
     let describe_one = |&os: &usize| Cpu {
         os,
@@ -40,8 +35,9 @@ pub(super) fn describe(root: &Path, numbers: &[usize]) -> Vec<Cpu> {
     cpus
 }
 
-/// Maps every processor to its group's name. The members come from the first of `lists` that exists (kernels before
-/// 5.1 only know the second name); the name comes from `name_of`, asked once per group.
+/// Maps every processor to its group's name. The members come from the first of `lists` that exists
+/// (kernels before 5.1 only know the second name); the name comes from `name_of`, asked once per
+/// group.
 fn groups(
     system: &Path,
     numbers: &[usize],
@@ -53,10 +49,8 @@ fn groups(
         if group_of.contains_key(&os) {
             continue;
         }
-        let members = lists
-            .iter()
-            .find_map(|list| list_in(&topology_file(system, os, list)))
-            .unwrap_or_default();
+        let members =
+            lists.iter().find_map(|list| list_in(&topology_file(system, os, list))).unwrap_or_default();
         let name = name_of(os, &members);
         group_of.insert(os, name);
         for member in members {
@@ -76,7 +70,8 @@ fn nodes(system: &Path) -> HashMap<usize, usize> {
     node_of
 }
 
-/// What the kernel says about the distance from one node to another (10 is the node itself); empty where it says nothing.
+/// What the kernel says about the distance from one node to another (10 is the node itself); empty
+/// where it says nothing.
 pub(super) fn node_distances(root: &Path) -> HashMap<(usize, usize), u32> {
     let folder = root.join("sys/devices/system/node");
     let online = list_in(&folder.join("online")).unwrap_or_default();
@@ -95,9 +90,7 @@ fn topology_file(system: &Path, os: usize, name: &str) -> PathBuf {
 }
 
 fn list_in(file: &Path) -> Option<Vec<usize>> {
-    fs::read_to_string(file)
-        .ok()
-        .map(|text| cpulist::parse(&text))
+    fs::read_to_string(file).ok().map(|text| cpulist::parse(&text))
 }
 
 fn number_in(file: &Path) -> Option<usize> {

@@ -24,9 +24,7 @@ impl Root {
     }
 
     fn files(self, files: &[(&str, &str)]) -> Self {
-        files
-            .iter()
-            .fold(self, |root, (path, text)| root.file(path, text))
+        files.iter().fold(self, |root, (path, text)| root.file(path, text))
     }
 
     fn path(&self) -> &Path {
@@ -46,28 +44,19 @@ fn large_machine(root: Root) -> Root {
     for node in 0..8 {
         let (first, last) = (node * 12, node * 12 + 11);
         let text = format!("{first}-{last},{}-{}\n", first + 96, last + 96);
-        root = root.file(
-            &format!("sys/devices/system/node/node{node}/cpulist"),
-            &text,
-        );
+        root = root.file(&format!("sys/devices/system/node/node{node}/cpulist"), &text);
     }
     for os in 0..192 {
         let (core, socket) = (os % 96, os % 96 / 48);
         let (first, last) = (socket * 48, socket * 48 + 47);
         let topology = format!("sys/devices/system/cpu/cpu{os}/topology");
         root = root
-            .file(
-                &format!("{topology}/core_cpus_list"),
-                &format!("{core},{}\n", core + 96),
-            )
+            .file(&format!("{topology}/core_cpus_list"), &format!("{core},{}\n", core + 96))
             .file(
                 &format!("{topology}/package_cpus_list"),
                 &format!("{first}-{last},{}-{}\n", first + 96, last + 96),
             )
-            .file(
-                &format!("{topology}/physical_package_id"),
-                &format!("{socket}\n"),
-            );
+            .file(&format!("{topology}/physical_package_id"), &format!("{socket}\n"));
     }
     root
 }
@@ -79,12 +68,7 @@ fn neighbours_on_a_large_machine_share_what_they_can() {
     assert_eq!(cpus.len(), 192);
     for (position, cpu) in cpus.iter().enumerate() {
         let core = position / 2;
-        let expected = Cpu {
-            os: core + 96 * (position % 2),
-            core,
-            socket: core / 48,
-            numa: core / 12,
-        };
+        let expected = Cpu { os: core + 96 * (position % 2), core, socket: core / 48, numa: core / 12 };
         assert_eq!(*cpu, expected, "position {position}");
     }
 }
@@ -95,61 +79,28 @@ fn a_mask_leaves_the_other_processors_out() {
     // One hardware thread of core 5, both of core 60, none else.
     let cpus = sysfs::describe(root.path(), &[60, 101, 156]);
     let expected = [
-        Cpu {
-            os: 101,
-            core: 5,
-            socket: 0,
-            numa: 0,
-        },
-        Cpu {
-            os: 60,
-            core: 60,
-            socket: 1,
-            numa: 5,
-        },
-        Cpu {
-            os: 156,
-            core: 60,
-            socket: 1,
-            numa: 5,
-        },
+        Cpu { os: 101, core: 5, socket: 0, numa: 0 },
+        Cpu { os: 60, core: 60, socket: 1, numa: 5 },
+        Cpu { os: 156, core: 60, socket: 1, numa: 5 },
     ];
     assert_eq!(cpus, expected);
 }
 
 #[test]
 fn offline_processors_leave_holes() {
-    // Processors 1 and 2 of four are offline: the kernel removes their topology and their mention elsewhere.
+    // Processors 1 and 2 of four are offline: the kernel removes their topology and their mention
+    // elsewhere.
     let root = Root::new().files(&[
         ("sys/devices/system/cpu/online", "0,3\n"),
         ("sys/devices/system/cpu/cpu1/online", "0\n"),
         ("sys/devices/system/cpu/cpu0/topology/core_cpus_list", "0\n"),
-        (
-            "sys/devices/system/cpu/cpu0/topology/package_cpus_list",
-            "0,3\n",
-        ),
-        (
-            "sys/devices/system/cpu/cpu0/topology/physical_package_id",
-            "0\n",
-        ),
+        ("sys/devices/system/cpu/cpu0/topology/package_cpus_list", "0,3\n"),
+        ("sys/devices/system/cpu/cpu0/topology/physical_package_id", "0\n"),
         ("sys/devices/system/cpu/cpu3/topology/core_cpus_list", "3\n"),
         ("sys/devices/system/node/online", "0\n"),
         ("sys/devices/system/node/node0/cpulist", "0,3\n"),
     ]);
-    let expected = [
-        Cpu {
-            os: 0,
-            core: 0,
-            socket: 0,
-            numa: 0,
-        },
-        Cpu {
-            os: 3,
-            core: 3,
-            socket: 0,
-            numa: 0,
-        },
-    ];
+    let expected = [Cpu { os: 0, core: 0, socket: 0, numa: 0 }, Cpu { os: 3, core: 3, socket: 0, numa: 0 }];
     assert_eq!(sysfs::describe(root.path(), &[0, 3]), expected);
 }
 
@@ -157,57 +108,32 @@ fn offline_processors_leave_holes() {
 fn old_kernels_and_odd_machines() {
     // The names of kernels before 5.1, a socket the firmware does not know, no NUMA.
     let root = Root::new().files(&[
-        (
-            "sys/devices/system/cpu/cpu0/topology/thread_siblings_list",
-            "0-1\n",
-        ),
-        (
-            "sys/devices/system/cpu/cpu0/topology/core_siblings_list",
-            "0-1\n",
-        ),
-        (
-            "sys/devices/system/cpu/cpu0/topology/physical_package_id",
-            "-1\n",
-        ),
+        ("sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0-1\n"),
+        ("sys/devices/system/cpu/cpu0/topology/core_siblings_list", "0-1\n"),
+        ("sys/devices/system/cpu/cpu0/topology/physical_package_id", "-1\n"),
     ]);
-    let expected = [
-        Cpu {
-            os: 0,
-            core: 0,
-            socket: 0,
-            numa: 0,
-        },
-        Cpu {
-            os: 1,
-            core: 0,
-            socket: 0,
-            numa: 0,
-        },
-    ];
+    let expected = [Cpu { os: 0, core: 0, socket: 0, numa: 0 }, Cpu { os: 1, core: 0, socket: 0, numa: 0 }];
     assert_eq!(sysfs::describe(root.path(), &[0, 1]), expected);
 }
 
 #[test]
 fn without_sysfs_the_machine_is_flat() {
     let cpus = sysfs::describe(Root::new().path(), &[4, 2000]);
-    assert_eq!(
-        cpus,
-        [4, 2000].map(|os| Cpu {
-            os,
-            core: os,
-            socket: 0,
-            numa: 0
-        })
-    );
+    assert_eq!(cpus, [4, 2000].map(|os| Cpu { os, core: os, socket: 0, numa: 0 }));
 }
 
 #[test]
 fn packages_without_a_number_are_told_apart() {
     let file = |os: usize, name: &str| format!("sys/devices/system/cpu/cpu{os}/topology/{name}");
-    let root = [(0, "0-1\n"), (1, "0-1\n"), (2, "2-3\n"), (3, "2-3\n")].iter().fold(Root::new(), |root, (os, package)| {
-        root.file(&file(*os, "package_cpus_list"), package).file(&file(*os, "physical_package_id"), "-1\n")
-    });
-    let sockets: Vec<usize> = sysfs::describe(root.path(), &[0, 1, 2, 3]).iter().map(|cpu| cpu.socket).collect();
+    let root = [(0, "0-1\n"), (1, "0-1\n"), (2, "2-3\n"), (3, "2-3\n")].iter().fold(
+        Root::new(),
+        |root, (os, package)| {
+            root.file(&file(*os, "package_cpus_list"), package)
+                .file(&file(*os, "physical_package_id"), "-1\n")
+        },
+    );
+    let sockets: Vec<usize> =
+        sysfs::describe(root.path(), &[0, 1, 2, 3]).iter().map(|cpu| cpu.socket).collect();
     assert_eq!(sockets, [0, 0, 2, 2]);
 }
 
@@ -226,7 +152,8 @@ fn nodes_of_different_sizes_and_nodes_of_memory_alone() {
 
 #[test]
 fn last_level_caches_come_in_the_order_of_the_machine() {
-    // Processor n is in package n % 2; pairs (n, n + 4) share the last cache, which is not the one with the highest index.
+    // Processor n is in package n % 2; pairs (n, n + 4) share the last cache, which is not the one
+    // with the highest index.
     let file = |os: usize, rest: &str| format!("sys/devices/system/cpu/cpu{os}/cache/index{rest}");
     let root = (0..8).fold(Root::new(), |root, os: usize| {
         root.file(&file(os, "0/level"), "3\n")
@@ -243,10 +170,8 @@ fn last_level_caches_come_in_the_order_of_the_machine() {
     assert!(caches::last_level(Root::new().path(), &all).is_empty());
 }
 
-const V2_MOUNT: &str =
-    "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
-const V1_MOUNT: &str =
-    "33 24 0:29 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n";
+const V2_MOUNT: &str = "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
+const V1_MOUNT: &str = "33 24 0:29 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n";
 
 #[test]
 fn quotas() {
@@ -304,20 +229,14 @@ fn quotas() {
         (
             "version 1, nested",
             &[
-                (
-                    "proc/self/cgroup",
-                    "5:memory:/a\n4:cpu,cpuacct:/a/b\n1:cpuset:/\n",
-                ),
+                ("proc/self/cgroup", "5:memory:/a\n4:cpu,cpuacct:/a/b\n1:cpuset:/\n"),
                 ("proc/self/mountinfo", V1_MOUNT),
                 ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n"),
                 ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
                 ("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "250000\n"),
                 ("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "100000\n"),
                 ("sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_quota_us", "-1\n"),
-                (
-                    "sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_period_us",
-                    "100000\n",
-                ),
+                ("sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_period_us", "100000\n"),
             ],
             Some(2.5),
         ),
@@ -385,30 +304,21 @@ fn quotas() {
         ),
         (
             "no mountinfo: the usual place",
-            &[
-                ("proc/self/cgroup", "0::/job\n"),
-                ("sys/fs/cgroup/job/cpu.max", "100000 50000\n"),
-            ],
+            &[("proc/self/cgroup", "0::/job\n"), ("sys/fs/cgroup/job/cpu.max", "100000 50000\n")],
             Some(2.0),
         ),
         (
             "a mount point with a space in it",
             &[
                 ("proc/self/cgroup", "0::/job\n"),
-                (
-                    "proc/self/mountinfo",
-                    "30 23 0:26 / /mnt/c\\040g rw - cgroup2 none rw\n",
-                ),
+                ("proc/self/mountinfo", "30 23 0:26 / /mnt/c\\040g rw - cgroup2 none rw\n"),
                 ("mnt/c g/job/cpu.max", "900000 100000\n"),
             ],
             Some(9.0),
         ),
         (
             "nonsense",
-            &[
-                ("proc/self/cgroup", "0::/job\n::\nx\n"),
-                ("sys/fs/cgroup/job/cpu.max", "many few\n"),
-            ],
+            &[("proc/self/cgroup", "0::/job\n::\nx\n"), ("sys/fs/cgroup/job/cpu.max", "many few\n")],
             None,
         ),
     ];
@@ -450,11 +360,7 @@ fn workers_follow_mask_and_quota() {
         (4, Some(f64::INFINITY), 4),
     ];
     for (cpus, quota, expected) in table {
-        assert_eq!(
-            target(cpus, quota),
-            expected,
-            "{cpus} processors, quota {quota:?}"
-        );
+        assert_eq!(target(cpus, quota), expected, "{cpus} processors, quota {quota:?}");
     }
 }
 

@@ -1,16 +1,19 @@
 //! A random victim: all alike, or the nearer ones more often.
 //!
-//! With distances, draws fall into three bands: victims that share a core or a cache ([`NEAR`] of 16 draws), others of the same
-//! memory node ([`NODE`]), and the rest of the machine ([`FAR`]), of which a step nearer counts twice. A band without
-//! anybody leaves its draws to the others. So the share of far draws is bounded from both sides, however many
-//! processors are far: work on another node is found, but seldom looked for. In a band of few nobody is drawn more than
-//! [`MOST`] times as often as a victim of the next band is on average: a single neighbour would be asked every other time.
+//! With distances, draws fall into three bands: victims that share a core or a cache ([`NEAR`] of
+//! 16 draws), others of the same memory node ([`NODE`]), and the rest of the machine ([`FAR`]), of
+//! which a step nearer counts twice. A band without anybody leaves its draws to the others. So the
+//! share of far draws is bounded from both sides, however many processors are far: work on another
+//! node is found, but seldom looked for. In a band of few nobody is drawn more than [`MOST`] times
+//! as often as a victim of the next band is on average: a single neighbour would be asked every
+//! other time.
 //!
-//! Rejected: a fixed weight per victim (on 192 processors in eight nodes, four to one for the near ones still made two draws in three
-//! far), and going through the near ones first each time (a thief whose node is idle would ask all of it, in vain, before it
-//! looks where the work is).
+//! Rejected: a fixed weight per victim (on 192 processors in eight nodes, four to one for the near
+//! ones still made two draws in three far), and going through the near ones first each time (a
+//! thief whose node is idle would ask all of it, in vain, before it looks where the work is).
 //!
-//! The generator is Marsaglia's xorshift (three shifts, no multiplication): victims need to be spread, not to be secret.
+//! The generator is Marsaglia's xorshift (three shifts, no multiplication): victims need to be
+//! spread, not to be secret.
 
 use crate::topology::distance::{self, FARTHEST, SAME_CACHE, SAME_NODE, Site};
 
@@ -41,21 +44,17 @@ impl Draw {
     /// Draws all victims alike. Any seed will do; equal seeds give equal sequences.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
-        // Workers are seeded 0, 1, 2, ...: mix the bits, or their first draws would be alike. Odd, so never zero.
+        // Workers are seeded 0, 1, 2, ...: mix the bits, or their first draws would be alike. Odd,
+        // so never zero.
         let mixed = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        Self {
-            state: (mixed ^ (mixed >> 32)) | 1,
-            age: 0,
-            seen: (0, 0),
-            reach: Vec::new(),
-            beyond: 1,
-        }
+        Self { state: (mixed ^ (mixed >> 32)) | 1, age: 0, seen: (0, 0), reach: Vec::new(), beyond: 1 }
     }
 
     /// See [`Selector::set_distances`](super::Selector::set_distances).
     pub fn set_distances(&mut self, me: usize, distances: &[u8]) {
-        let others = || distances.iter().enumerate().filter(|&(at, _)| at != me).map(|(_, &distance)| distance);
+        let others =
+            || distances.iter().enumerate().filter(|&(at, _)| at != me).map(|(_, &distance)| distance);
         let weights = weights(others());
         self.beyond = weights[usize::from(FARTHEST)];
         self.reach.clear();
@@ -65,31 +64,45 @@ impl Draw {
         }));
     }
 
-    /// Is it time to ask for the distances again? True the first time, and every [`EVERY`] calls from there on.
+    /// Is it time to ask for the distances again? True the first time, and every [`EVERY`] calls
+    /// from there on.
     #[inline]
     fn is_due(&mut self) -> bool {
         self.age = self.age.wrapping_add(1);
         self.age % EVERY == 1
     }
 
-    /// Before the caller, number `me` of `count`, draws: notes at `site` now and then where it is, and computes the distances of
-    /// the others if anybody has moved. `site_of` tells theirs.
+    /// Before the caller, number `me` of `count`, draws: notes at `site` now and then where it is,
+    /// and computes the distances of the others if anybody has moved. `site_of` tells theirs.
     #[inline]
-    pub fn keep_up(&mut self, site: &Site, me: usize, count: usize, site_of: impl Fn(usize) -> Option<usize>) {
+    pub fn keep_up(
+        &mut self,
+        site: &Site,
+        me: usize,
+        count: usize,
+        site_of: impl Fn(usize) -> Option<usize>,
+    ) {
         if count > 2 && self.is_due() {
             self.look_around(site, me, count, site_of);
         }
     }
 
     #[cold]
-    fn look_around(&mut self, site: &Site, me: usize, count: usize, site_of: impl Fn(usize) -> Option<usize>) {
+    fn look_around(
+        &mut self,
+        site: &Site,
+        me: usize,
+        count: usize,
+        site_of: impl Fn(usize) -> Option<usize>,
+    ) {
         let Some(distances) = distance::distances() else { return };
         let here = site.note();
         let now = (distance::moves(), count);
         if core::mem::replace(&mut self.seen, now) == now {
             return;
         }
-        let between = |other| here.zip(site_of(other)).map_or(FARTHEST, |(here, there)| distances.between(here, there));
+        let between =
+            |other| here.zip(site_of(other)).map_or(FARTHEST, |(here, there)| distances.between(here, there));
         let row: Vec<u8> = (0..count).map(between).collect();
         self.set_distances(me, &row);
     }
@@ -101,11 +114,8 @@ impl Draw {
     #[inline]
     pub fn victim(&mut self, me: usize, count: usize) -> usize {
         assert!(count >= 2, "a thief needs another worker");
-        let (mine, from) = if me < count {
-            (self.up_to(me + 1) - self.up_to(me), self.up_to(me))
-        } else {
-            (0, u32::MAX)
-        };
+        let (mine, from) =
+            if me < count { (self.up_to(me + 1) - self.up_to(me), self.up_to(me)) } else { (0, u32::MAX) };
         let mut drawn = self.below(self.up_to(count) - mine);
         if drawn >= from {
             drawn += mine;
@@ -143,7 +153,8 @@ impl Draw {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
-        // The high half is the better one; scaling by a product is a division less than a remainder.
+        // The high half is the better one; scaling by a product is a division less than a
+        // remainder.
         (((self.state >> 32) * u64::from(bound)) >> 32) as u32
     }
 }
@@ -212,10 +223,7 @@ mod tests {
         for me in [0, 3, 4] {
             let hits = histogram(&mut Draw::new(7), me, 5);
             assert_eq!(hits[me], 0);
-            let even = hits
-                .iter()
-                .enumerate()
-                .all(|(at, &hits)| at == me || about(hits, 2500));
+            let even = hits.iter().enumerate().all(|(at, &hits)| at == me || about(hits, 2500));
             assert!(even, "{hits:?}");
         }
     }
@@ -223,7 +231,8 @@ mod tests {
     #[test]
     fn each_band_gets_its_share() {
         let mut draw = Draw::new(7);
-        // Two of the same cache, one of the node, three far: 8, 5 and 3 of 16 draws; the one step nearer counts twice.
+        // Two of the same cache, one of the node, three far: 8, 5 and 3 of 16 draws; the one step
+        // nearer counts twice.
         draw.set_distances(0, &[0, 1, 0, 2, 5, 6, 9]);
         let hits = histogram(&mut draw, 0, 7);
         let shares = [0, 2500, 2500, 3125, 938, 469, 469];
@@ -252,14 +261,19 @@ mod tests {
         draw.set_distances(0, &[2, 2, 0, 0, 0, 0]);
         assert_eq!(histogram(&mut draw, 0, 2), [0, 10_000]);
         draw.set_distances(0, &[]);
-        assert!(histogram(&mut draw, 9, 4).iter().all(|&hits| about(hits, 2500)), "an outsider draws from all");
+        assert!(
+            histogram(&mut draw, 9, 4).iter().all(|&hits| about(hits, 2500)),
+            "an outsider draws from all"
+        );
     }
 
-    /// The share of draws by `me` in each band, percent, with a worker on each processor of the machine.
+    /// The share of draws by `me` in each band, percent, with a worker on each processor of the
+    /// machine.
     fn bands(text: &str, me: usize) -> [usize; 3] {
         let machine = crate::topology::Description::parse(text).unwrap();
         let distances = machine.distances().unwrap();
-        let row: Vec<u8> = machine.cpus.iter().map(|cpu| distances.between(machine.cpus[me].os, cpu.os)).collect();
+        let row: Vec<u8> =
+            machine.cpus.iter().map(|cpu| distances.between(machine.cpus[me].os, cpu.os)).collect();
         let mut draw = Draw::new(me as u64);
         draw.set_distances(me, &row);
         let hits = histogram(&mut draw, me, row.len());
@@ -278,7 +292,8 @@ mod tests {
             ("cpus 0-63\ncache 0-31 x2+32\nnuma 0-31 x2+32", [73, 0, 27]),
             // Caches are not known and nobody shares a core.
             ("cpus 0-63\nnuma 0-31 x2+32", [0, 63, 38]),
-            // One sibling among 62 others of the node: sixteen times as often as each of them, not every other draw.
+            // One sibling among 62 others of the node: sixteen times as often as each of them, not
+            // every other draw.
             ("cpus 0-63\ncore 0,32 x32\nnuma 0-63", [21, 79, 0]),
             // Four small caches on one node.
             ("cpus 0-15\ncache 0-3 x4+4", [62, 38, 0]),

@@ -53,7 +53,8 @@ impl FromStr for Kind {
 
 static DEFAULT: AtomicU8 = AtomicU8::new(0);
 
-/// Makes `kind` the policy of workers that start from now on. Any thread, any time; the last call wins.
+/// Makes `kind` the policy of workers that start from now on. Any thread, any time; the last call
+/// wins.
 pub fn set_default(kind: Kind) {
     let index = Kind::ALL.iter().position(|&one| one == kind).unwrap_or(0);
     // ORDERING: Relaxed: the value is all there is to see.

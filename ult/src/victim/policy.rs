@@ -2,8 +2,8 @@
 
 use super::draw::Draw;
 
-/// How a worker chooses whom to steal from. Owned by one worker; each attempt is `select`, then `succeeded` or `failed` with
-/// the victim it named.
+/// How a worker chooses whom to steal from. Owned by one worker; each attempt is `select`, then
+/// `succeeded` or `failed` with the victim it named.
 pub trait Policy {
     /// The victim of the next attempt, one of the workers `0..count` other than `me`.
     ///
@@ -28,18 +28,15 @@ const AT_RANDOM: u32 = u32::MAX;
 #[derive(Debug)]
 struct Stack {
     entries: [u32; HISTORY],
-    /// One past the newest entry, counted from the first push on; only its remainder by the length matters.
+    /// One past the newest entry, counted from the first push on; only its remainder by the length
+    /// matters.
     end: usize,
     depth: usize,
 }
 
 impl Stack {
     const fn new() -> Self {
-        Self {
-            entries: [AT_RANDOM; HISTORY],
-            end: 0,
-            depth: 0,
-        }
+        Self { entries: [AT_RANDOM; HISTORY], end: 0, depth: 0 }
     }
 
     fn push(&mut self, entry: u32) {
@@ -56,11 +53,7 @@ impl Stack {
     }
 
     fn top(&self) -> u32 {
-        if self.depth == 0 {
-            AT_RANDOM
-        } else {
-            self.entries[(self.end + HISTORY - 1) % HISTORY]
-        }
+        if self.depth == 0 { AT_RANDOM } else { self.entries[(self.end + HISTORY - 1) % HISTORY] }
     }
 }
 
@@ -68,14 +61,16 @@ fn entry_of(victim: usize) -> u32 {
     u32::try_from(victim).unwrap_or(AT_RANDOM)
 }
 
-/// Algorithm 3 of the ICS '21 paper: the top of the history if that is a worker, else a random one. A success pushes its victim
-/// and then "at random"; a failure pops.
+/// Algorithm 3 of the ICS '21 paper: the top of the history if that is a worker, else a random one.
+/// A success pushes its victim and then "at random"; a failure pops.
 ///
-/// So a success is followed by a random attempt, and only if that fails by a return to the victim: as long as random attempts
-/// succeed, they go on. A history entry costs one attempt when its worker has run dry, sixteen at most in a row.
+/// So a success is followed by a random attempt, and only if that fails by a return to the victim:
+/// as long as random attempts succeed, they go on. A history entry costs one attempt when its
+/// worker has run dry, sixteen at most in a row.
 ///
-/// The paper's policy looks elsewhere once. More *looks* after a success find a small producer among many workers sooner, and
-/// cost more attempts where there is only one; `docs/models/victim.md` has figures.
+/// The paper's policy looks elsewhere once. More *looks* after a success find a small producer
+/// among many workers sooner, and cost more attempts where there is only one;
+/// `docs/models/victim.md` has figures.
 #[derive(Debug)]
 pub struct Hybrid {
     draw: Draw,
@@ -90,15 +85,11 @@ impl Hybrid {
         Self::with_looks(draw, 1)
     }
 
-    /// The same with so many failed random attempts before it goes back to the victim that had something. Zero is history with a
-    /// deeper memory; more than the history holds is random.
+    /// The same with so many failed random attempts before it goes back to the victim that had
+    /// something. Zero is history with a deeper memory; more than the history holds is random.
     #[must_use]
     pub const fn with_looks(draw: Draw, looks: usize) -> Self {
-        Self {
-            draw,
-            history: Stack::new(),
-            looks,
-        }
+        Self { draw, history: Stack::new(), looks }
     }
 
     pub(super) fn draw_mut(&mut self) -> &mut Draw {
@@ -136,7 +127,8 @@ impl Policy for Hybrid {
 
 /// The last successful victim until it fails, then random ones until one succeeds: libomp's policy.
 ///
-/// One entry is enough: behind it there could only be victims that were left because they had failed.
+/// One entry is enough: behind it there could only be victims that were left because they had
+/// failed.
 #[derive(Debug)]
 pub struct History {
     draw: Draw,
@@ -147,10 +139,7 @@ impl History {
     /// Without history; random victims come from `draw`.
     #[must_use]
     pub const fn new(draw: Draw) -> Self {
-        Self {
-            draw,
-            last: AT_RANDOM,
-        }
+        Self { draw, last: AT_RANDOM }
     }
 
     pub(super) fn draw_mut(&mut self) -> &mut Draw {
@@ -217,7 +206,8 @@ mod tests {
     const ME: usize = 0;
     const COUNT: usize = 1000;
 
-    /// Whether the policy names `victim` now. One draw in a thousand would name it by chance; the seeds below do not.
+    /// Whether the policy names `victim` now. One draw in a thousand would name it by chance; the
+    /// seeds below do not.
     fn names(policy: &mut impl Policy, victim: usize) -> bool {
         policy.select(ME, COUNT) == victim
     }
@@ -233,10 +223,7 @@ mod tests {
         for _ in 0..3 {
             assert!(!names(&mut policy, 7), "random after a success");
             policy.failed(1);
-            assert!(
-                names(&mut policy, 7),
-                "back after the random attempt failed"
-            );
+            assert!(names(&mut policy, 7), "back after the random attempt failed");
             policy.succeeded(7);
         }
     }
@@ -302,10 +289,7 @@ mod tests {
             policy.succeeded(7);
         }
         policy.failed(7);
-        assert!(
-            !names(&mut policy, 7),
-            "one failure ends it, however long it lasted"
-        );
+        assert!(!names(&mut policy, 7), "one failure ends it, however long it lasted");
     }
 
     #[test]

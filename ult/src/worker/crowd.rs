@@ -1,15 +1,16 @@
 //! Whose ULTs run on a worker, how many it has, and who waits behind it.
 //!
-//! What lives here: the group that a worker serves, counts of the ULTs it was given, what the stall monitor is told. What may not:
-//! where new ULTs are put ([`crate::fork`]), which are taken first ([`crate::gang`], [`crate::sched`]), what the monitor does
-//! about those who wait ([`crate::stall`]).
+//! What lives here: the group that a worker serves, counts of the ULTs it was given, what the stall
+//! monitor is told. What may not: where new ULTs are put ([`crate::fork`]), which are taken first
+//! ([`crate::gang`], [`crate::sched`]), what the monitor does about those who wait
+//! ([`crate::stall`]).
 //!
 //! All counts are hints, or have one writer: nothing is published through them.
 
 use core::sync::atomic::Ordering;
 
-use super::registry::GROUPS;
 use super::Worker;
+use super::registry::GROUPS;
 
 /// A worker that runs nobody's ULTs: a kernel thread that belongs to one thread of a team.
 pub(super) const NOBODY: u32 = 0;
@@ -22,8 +23,8 @@ const ASSIGNED: u32 = 1;
 const DISMISSED: u32 = 2;
 
 impl Worker {
-    /// May ULTs of `group` run here? Pool workers that are shared run everybody's, a program's kernel thread its own
-    /// group's, a kernel thread that belongs to one thread nobody's.
+    /// May ULTs of `group` run here? Pool workers that are shared run everybody's, a program's
+    /// kernel thread its own group's, a kernel thread that belongs to one thread nobody's.
     #[inline]
     pub(crate) fn accepts(&self, group: u32) -> bool {
         // ORDERING: Relaxed; changed only while no ULT that could be affected exists (`serve`).
@@ -44,12 +45,15 @@ impl Worker {
 
     /// May it take a ULT without having seen its group?
     pub(crate) fn may_steal_blindly(&self) -> bool {
-        // ORDERING: Relaxed; as in `accepts`. A new group is counted before its first fork: asked between the look at a ULT and the step that
-        // takes it (`Deque::steal_if`), the count is that of the ULT's push or a later one.
-        self.is_shared() || (GROUPS.load(Ordering::Relaxed) == 1 && self.serves.load(Ordering::Relaxed) != NOBODY)
+        // ORDERING: Relaxed; as in `accepts`. A new group is counted before its first fork: asked
+        // between the look at a ULT and the step that takes it (`Deque::steal_if`), the count is
+        // that of the ULT's push or a later one.
+        self.is_shared()
+            || (GROUPS.load(Ordering::Relaxed) == 1 && self.serves.load(Ordering::Relaxed) != NOBODY)
     }
 
-    /// May ULTs on the own deque of `victim` be taken without having seen their group? Both serve one group alone, and the same.
+    /// May ULTs on the own deque of `victim` be taken without having seen their group? Both serve
+    /// one group alone, and the same.
     pub(crate) fn is_of_one_group_with(&self, victim: &Worker) -> bool {
         // ORDERING: Relaxed; as in `accepts`.
         let (mine, theirs) = (self.serves.load(Ordering::Relaxed), victim.serves.load(Ordering::Relaxed));
@@ -62,10 +66,12 @@ impl Worker {
         self.serves.store(if shared { EVERYBODY } else { NOBODY }, Ordering::Relaxed);
     }
 
-    /// Is its kernel thread dedicated to one OpenMP thread, see [`crate::sched::dedicate_kernel_thread`]?
+    /// Is its kernel thread dedicated to one OpenMP thread, see
+    /// [`crate::sched::dedicate_kernel_thread`]?
     #[inline]
     pub(crate) fn is_dedicated(&self) -> bool {
-        // ORDERING: Relaxed; its own kernel thread reads what it has stored, or what came before its assignment. Other threads take it as a hint.
+        // ORDERING: Relaxed; its own kernel thread reads what it has stored, or what came before
+        // its assignment. Other threads take it as a hint.
         self.dedicated.load(Ordering::Relaxed)
     }
 
@@ -75,7 +81,8 @@ impl Worker {
         self.dedicated.store(dedicated, Ordering::Relaxed);
     }
 
-    /// Do assignments run on the kernel thread's own stack? That is then as large as an OpenMP thread's, and the C library knows its bounds.
+    /// Do assignments run on the kernel thread's own stack? That is then as large as an OpenMP
+    /// thread's, and the C library knows its bounds.
     pub(crate) fn runs_on_kernel_stack(&self) -> bool {
         // ORDERING: Relaxed; written before the kernel thread is started.
         self.runs_on_kernel_stack.load(Ordering::Relaxed)
@@ -114,11 +121,13 @@ impl Worker {
 
     /// Notes that the worker has been taken from the pool for an assignment.
     pub(crate) fn note_assigned(&self) {
-        // ORDERING: Relaxed, here and in the functions below; a hint for `pool::renew`. The pool's lock orders an assignment behind the end of the one before.
+        // ORDERING: Relaxed, here and in the functions below; a hint for `pool::renew`. The pool's
+        // lock orders an assignment behind the end of the one before.
         self.assignment.store(ASSIGNED, Ordering::Relaxed);
     }
 
-    /// Notes that the team for which the worker hosts a thread has been dismissed: the assignment, if the worker has one, is about to end. Any thread.
+    /// Notes that the team for which the worker hosts a thread has been dismissed: the assignment,
+    /// if the worker has one, is about to end. Any thread.
     pub fn note_dismissed(&self) {
         // ORDERING: as above.
         let _ = self.assignment.compare_exchange(ASSIGNED, DISMISSED, Ordering::Relaxed, Ordering::Relaxed);
@@ -142,7 +151,8 @@ impl Worker {
         self.assignment.load(Ordering::Relaxed) == DISMISSED
     }
 
-    /// Notes whether other threads are suspended here, and tells the monitor whether anybody waits; the owner, before it runs program code.
+    /// Notes whether other threads are suspended here, and tells the monitor whether anybody waits;
+    /// the owner, before it runs program code.
     #[inline]
     pub(crate) fn set_suspended(&self, any: bool) {
         // ORDERING: Relaxed; the monitor takes any recent value.
@@ -164,12 +174,14 @@ impl Worker {
         self.restless.suspended.store(false, Ordering::Relaxed);
     }
 
-    /// Tells the monitor whether anybody waits behind this worker. After something was queued, by whoever queued it.
+    /// Tells the monitor whether anybody waits behind this worker. After something was queued, by
+    /// whoever queued it.
     pub(crate) fn publish_crowd(&self) {
         self.watched.recount(|| self.has_others());
     }
 
-    /// [`Worker::publish_crowd`] by who has passed a full fence since it last queued or suspended something here.
+    /// [`Worker::publish_crowd`] by who has passed a full fence since it last queued or suspended
+    /// something here.
     #[inline]
     pub(crate) fn publish_crowd_behind_fence(&self) {
         self.watched.recount_behind_fence(|| self.has_others());

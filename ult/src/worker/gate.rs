@@ -1,8 +1,9 @@
 //! Who may touch the owner's part of a record, and who stands in for a worker that is blocked.
 //!
-//! What lives here: the gate between the owner and a kernel thread that takes contexts away from it, and the two links between a
-//! blocked worker and its stand-ins. What may not: moving the contexts ([`crate::sched`]'s `handoff`), finding out who is blocked
-//! ([`crate::stall`]). The agreement is in `docs/protocols/stall.md`.
+//! What lives here: the gate between the owner and a kernel thread that takes contexts away from
+//! it, and the two links between a blocked worker and its stand-ins. What may not: moving the
+//! contexts ([`crate::sched`]'s `handoff`), finding out who is blocked ([`crate::stall`]). The
+//! agreement is in `docs/protocols/stall.md`.
 
 use core::mem::offset_of;
 use core::ptr;
@@ -22,11 +23,18 @@ const SCHEDULER: u32 = 1;
 const THIEF: u32 = 2;
 
 impl Worker {
-    /// The calling kernel thread leaves program code for the scheduler: from here on the owner's part is its alone.
+    /// The calling kernel thread leaves program code for the scheduler: from here on the owner's
+    /// part is its alone.
     #[inline]
     pub(crate) fn enter_scheduler(&self) {
-        // ORDERING: Acquire, pairs with the Release in `let_go`: what a thief left. A failure publishes nothing.
-        while self.restless.gate.compare_exchange_weak(PROGRAM, SCHEDULER, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        // ORDERING: Acquire, pairs with the Release in `let_go`: what a thief left. A failure
+        // publishes nothing.
+        while self
+            .restless
+            .gate
+            .compare_exchange_weak(PROGRAM, SCHEDULER, Ordering::Acquire, Ordering::Relaxed)
+            .is_err()
+        {
             arch::pause();
         }
         self.watched.enter_scheduler();
@@ -35,7 +43,8 @@ impl Worker {
     /// Is the calling kernel thread, whose worker this is, in the scheduler?
     #[inline]
     pub(crate) fn is_in_scheduler(&self) -> bool {
-        // ORDERING: Relaxed; it has written the value itself, or a thief has written another one over `PROGRAM`.
+        // ORDERING: Relaxed; it has written the value itself, or a thief has written another one
+        // over `PROGRAM`.
         self.restless.gate.load(Ordering::Relaxed) == SCHEDULER
     }
 
@@ -43,13 +52,16 @@ impl Worker {
     #[inline]
     pub(crate) fn enter_program(&self) {
         self.watched.enter_user();
-        // ORDERING: Release, pairs with the Acquire in `seize`: the owner's part is as it stays while program code runs.
+        // ORDERING: Release, pairs with the Acquire in `seize`: the owner's part is as it stays
+        // while program code runs.
         self.restless.gate.store(PROGRAM, Ordering::Release);
     }
 
-    /// For another kernel thread: the owner's part, if the owner runs program code; until [`Worker::let_go`].
+    /// For another kernel thread: the owner's part, if the owner runs program code; until
+    /// [`Worker::let_go`].
     pub(crate) fn seize(&self) -> bool {
-        // ORDERING: Acquire, pairs with the Release in `enter_program`; a failure publishes nothing.
+        // ORDERING: Acquire, pairs with the Release in `enter_program`; a failure publishes
+        // nothing.
         self.restless.gate.compare_exchange(PROGRAM, THIEF, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
@@ -61,13 +73,16 @@ impl Worker {
 
     /// The worker that this is a part of.
     pub(crate) fn of(watched: &'static Watched) -> &'static Worker {
-        // SAFETY: every record that is announced to the monitor is this field of a worker (`adopt`).
+        // SAFETY: every record that is announced to the monitor is this field of a worker
+        // (`adopt`).
         unsafe { &*ptr::from_ref(watched).byte_sub(offset_of!(Worker, watched)).cast() }
     }
 
-    /// Begins to stand in for `blocked`, runs what that one may run, and is told when it moves again.
+    /// Begins to stand in for `blocked`, runs what that one may run, and is told when it moves
+    /// again.
     pub(crate) fn begin_standing_in(&self, blocked: &'static Worker) {
-        // ORDERING: Relaxed, all three; a forker that sees the first late queues a ULT that this worker takes, or others steal.
+        // ORDERING: Relaxed, all three; a forker that sees the first late queues a ULT that this
+        // worker takes, or others steal.
         self.stands_for.store(ptr::from_ref(blocked).cast_mut(), Ordering::Relaxed);
         let serves = blocked.serves.load(Ordering::Relaxed);
         // A kernel thread that belongs to one thread has queued for nobody else either.
@@ -110,7 +125,8 @@ impl Worker {
     fn recall_cold(&self) {
         // ORDERING: Acquire, pairs with `begin_standing_in`: who is said to stand in can be found.
         self.handed_off.swap(false, Ordering::Acquire);
-        let heirs = (0..table_len()).filter_map(at).filter(|w| w.stands_for().is_some_and(|b| ptr::eq(b, self)));
+        let heirs =
+            (0..table_len()).filter_map(at).filter(|w| w.stands_for().is_some_and(|b| ptr::eq(b, self)));
         for heir in heirs {
             heir.wake();
         }

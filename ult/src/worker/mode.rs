@@ -1,22 +1,28 @@
 //! The floating-point mode of each OpenMP thread: MXCSR and the x87 control word, or FPCR.
 //!
-//! A mode belongs to the OpenMP thread and not to a stack: all contexts of a thread compute in one mode, as if each task were a
-//! plain call. So the registers change where a kernel thread goes from one OpenMP thread to another, and nowhere else.
-//! [`Own::mode_in_force`] names the OpenMP thread whose mode the registers hold; every other thread's is in its [`ThreadMode`].
+//! A mode belongs to the OpenMP thread and not to a stack: all contexts of a thread compute in one
+//! mode, as if each task were a plain call. So the registers change where a kernel thread goes from
+//! one OpenMP thread to another, and nowhere else. [`Own::mode_in_force`] names the OpenMP thread
+//! whose mode the registers hold; every other thread's is in its [`ThreadMode`].
 //!
-//! * *A job or a resumed context*: [`switch_mode`]. It does nothing where the contexts before and after are of one thread.
-//! * *A ULT starts*: [`begin_mode`]. The mode in force stays, and the layer above sets the one that it wants.
+//! * *A job or a resumed context*: [`switch_mode`]. It does nothing where the contexts before and
+//!   after are of one thread.
+//! * *A ULT starts*: [`begin_mode`]. The mode in force stays, and the layer above sets the one that
+//!   it wants.
 //! * *A ULT has ended*: [`end_mode`].
 //!
-//! In between the scheduler runs in the mode of whichever thread ran last. A context leaves a worker only after another thread's mode has been
-//! put in force there: who hands it over runs program code, or a job, of another thread. So one kernel thread at a time uses a `ThreadMode`, and what
-//! hands the context over orders the accesses.
+//! In between the scheduler runs in the mode of whichever thread ran last. A context leaves a
+//! worker only after another thread's mode has been put in force there: who hands it over runs
+//! program code, or a job, of another thread. So one kernel thread at a time uses a `ThreadMode`,
+//! and what hands the context over orders the accesses.
 //!
-//! *Interrupted code.* The kernel starts a signal handler in the initial mode, and that is what is kept for a thread that the stall monitor leaves in the
-//! middle of its code. No other context of that thread runs before this one is resumed, and `sigreturn` brings the right mode back.
+//! *Interrupted code.* The kernel starts a signal handler in the initial mode, and that is what is
+//! kept for a thread that the stall monitor leaves in the middle of its code. No other context of
+//! that thread runs before this one is resumed, and `sigreturn` brings the right mode back.
 //!
-//! Rejected: the words in the frame of each suspended stack. A context then went on in the mode in which it had waited, whatever its thread had
-//! changed meanwhile, and a job found those of an idle runner.
+//! Rejected: the words in the frame of each suspended stack. A context then went on in the mode in
+//! which it had waited, whatever its thread had changed meanwhile, and a job found those of an idle
+//! runner.
 
 use core::cell::{Cell, UnsafeCell};
 use core::ptr;
@@ -27,8 +33,9 @@ use crate::ult::Ult;
 
 use super::Worker;
 
-/// Keeps the floating-point words of an OpenMP thread while another one's are in force. Its address names the thread: contexts with the same one belong
-/// together ([`super::Role`]). It also counts the suspended contexts of the thread, for the worker that has them.
+/// Keeps the floating-point words of an OpenMP thread while another one's are in force. Its address
+/// names the thread: contexts with the same one belong together ([`super::Role`]). It also counts
+/// the suspended contexts of the thread, for the worker that has them.
 pub(crate) struct ThreadMode {
     words: UnsafeCell<FpWords>,
     suspended: Cell<u32>,
@@ -38,17 +45,24 @@ pub(crate) struct ThreadMode {
 
 impl ThreadMode {
     pub(crate) const fn new() -> Self {
-        Self { words: UnsafeCell::new(FpWords::INITIAL), suspended: Cell::new(0), interrupted: Cell::new(0), newest: Cell::new(ptr::null_mut()) }
+        Self {
+            words: UnsafeCell::new(FpWords::INITIAL),
+            suspended: Cell::new(0),
+            interrupted: Cell::new(0),
+            newest: Cell::new(ptr::null_mut()),
+        }
     }
 
-    /// Counts a context that a worker suspends, perhaps in the middle of its code. Returns the thread's newest suspended context before it, or null.
+    /// Counts a context that a worker suspends, perhaps in the middle of its code. Returns the
+    /// thread's newest suspended context before it, or null.
     pub(crate) fn suspends(&self, context: *mut Ult, interrupted: bool) -> *mut Ult {
         self.suspended.set(self.suspended.get() + 1);
         self.interrupted.set(self.interrupted.get() + u32::from(interrupted));
         self.newest.replace(context)
     }
 
-    /// Counts a context that leaves the suspended contexts of its worker. `below` is what `suspends` has returned for it. False if a newer one stays.
+    /// Counts a context that leaves the suspended contexts of its worker. `below` is what
+    /// `suspends` has returned for it. False if a newer one stays.
     pub(crate) fn resumes(&self, context: *mut Ult, below: *mut Ult, interrupted: bool) -> bool {
         self.suspended.set(self.suspended.get() - 1);
         self.interrupted.set(self.interrupted.get() - u32::from(interrupted));
@@ -83,7 +97,8 @@ impl ThreadMode {
 /// Own kernel thread. `thread` has a context here, or is the worker's own.
 #[inline]
 pub(crate) unsafe fn switch_mode(worker: &'static Worker, thread: *const ThreadMode) {
-    // SAFETY: as the caller says; the mode of a thread with a context here is used by nobody else (see the module).
+    // SAFETY: as the caller says; the mode of a thread with a context here is used by nobody else
+    // (see the module).
     unsafe {
         if !ptr::eq((*worker.own()).mode_in_force, thread) && !crate::mutant!(mode_stays_with_worker) {
             put_away(worker);
@@ -120,7 +135,8 @@ pub(crate) unsafe fn end_mode(worker: &'static Worker) {
 /// Own kernel thread.
 #[inline]
 unsafe fn put_away(worker: &'static Worker) {
-    // SAFETY: as the caller says; null, or that of a thread that has not ended, whose mode is used here alone (see the module).
+    // SAFETY: as the caller says; null, or that of a thread that has not ended, whose mode is used
+    // here alone (see the module).
     unsafe {
         if let Some(before) = (*worker.own()).mode_in_force.as_ref() {
             store_fp_words(before.words.get());
@@ -164,7 +180,15 @@ mod tests {
     }
 
     fn wait_for(ready: &dyn Fn() -> bool, seek: Option<&dyn Fn(Look) -> Option<Job>>) {
-        wait(&Wait { ready, seek, sleepers: None, spin: Spin::NONE, yields: false, finished: false, alone: false });
+        wait(&Wait {
+            ready,
+            seek,
+            sleepers: None,
+            spin: Spin::NONE,
+            yields: false,
+            finished: false,
+            alone: false,
+        });
     }
 
     /// What the parts of a test share. All run on one kernel thread.
@@ -216,7 +240,10 @@ mod tests {
     fn contexts_of_a_thread_share_its_mode() {
         Stage::enter(|stage| {
             let begun = Cell::new(false);
-            let seek = |_: Look| (!begun.replace(true)).then_some(Job { run: changing_job, data: (&raw const *stage).cast_mut().cast() });
+            let seek = |_: Look| {
+                (!begun.replace(true))
+                    .then_some(Job { run: changing_job, data: (&raw const *stage).cast_mut().cast() })
+            };
             wait_for(&|| stage.steps.get() >= 1, Some(&seek));
             assert_eq!(fp_state(), stage.initial, "what the job has changed");
             set(stage.flushing);
@@ -245,7 +272,15 @@ mod tests {
         Stage::enter(|stage| {
             let data = (&raw const *stage).cast_mut().cast();
             let me = worker::register_current();
-            let crew = Crew { run: other_thread, end: nothing, settle: settled, data, tag: GangTag::NONE, region: 1, group: me.group() };
+            let crew = Crew {
+                run: other_thread,
+                end: nothing,
+                settle: settled,
+                data,
+                tag: GangTag::NONE,
+                region: 1,
+                group: me.group(),
+            };
             let seed = Seed { crew: NonNull::from(&crew), data, identity: None };
             plain(1, |_| &seed);
             for step in [1, 3] {

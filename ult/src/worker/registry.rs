@@ -1,11 +1,11 @@
 //! All records: how they are found, given to kernel threads and taken back.
 //!
-//! What lives here: the table of workers by index, the records that nobody uses, registration of kernel threads that are not ours,
-//! the child of a fork. What may not: starting our own threads ([`crate::pool`]), what the layer above keeps for a program's thread
-//! (it sets a hook).
+//! What lives here: the table of workers by index, the records that nobody uses, registration of
+//! kernel threads that are not ours, the child of a fork. What may not: starting our own threads
+//! ([`crate::pool`]), what the layer above keeps for a program's thread (it sets a hook).
 //!
-//! The table is a fixed array that is only added to (the child of a fork begins anew), so that a thief looks into it without a lock;
-//! the lock is for taking and putting back records.
+//! The table is a fixed array that is only added to (the child of a fork begins anew), so that a
+//! thief looks into it without a lock; the lock is for taking and putting back records.
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
@@ -28,8 +28,10 @@ static TABLE_LEN: AtomicUsize = AtomicUsize::new(0);
 pub(super) static GROUPS: AtomicU32 = AtomicU32::new(0);
 
 /// For [`crate::debug`].
-pub(crate) const REGISTRY_ENTRIES: [Entry; 2] =
-    [Entry::address("workers", (&raw const WORKERS).cast()), Entry::address("workers.len", (&raw const TABLE_LEN).cast())];
+pub(crate) const REGISTRY_ENTRIES: [Entry; 2] = [
+    Entry::address("workers", (&raw const WORKERS).cast()),
+    Entry::address("workers.len", (&raw const TABLE_LEN).cast()),
+];
 
 /// One more than the largest index in the table.
 #[inline]
@@ -60,7 +62,8 @@ fn enter_table(worker: &'static Worker) {
 /// Whether contexts get identities of their own; decided before the first worker is registered.
 static IDENTITIES: AtomicU32 = AtomicU32::new(1);
 
-/// Switches identities off: threads that share a kernel thread share its thread-local storage. Before the first worker.
+/// Switches identities off: threads that share a kernel thread share its thread-local storage.
+/// Before the first worker.
 pub fn use_identities(on: bool) {
     // ORDERING: Relaxed; a setting, made before it matters.
     IDENTITIES.store(u32::from(on), Ordering::Relaxed);
@@ -72,7 +75,8 @@ pub fn uses_identities() -> bool {
     IDENTITIES.load(Ordering::Relaxed) != 0 && !matches!(identity::support(), identity::Support::None(_))
 }
 
-/// Sums over all workers that ever were: steals, context switches. Others go on meanwhile, so the figures are recent.
+/// Sums over all workers that ever were: steals, context switches. Others go on meanwhile, so the
+/// figures are recent.
 pub fn totals() -> (victim::Totals, u64) {
     let workers = || (0..table_len()).filter_map(at);
     // ORDERING: Relaxed; a statistic.
@@ -89,15 +93,16 @@ struct Registry {
 static REGISTRY: crate::pool::ForkMutex<Registry> =
     crate::pool::ForkMutex::new(Registry { spare: Vec::new(), next: 0 });
 
-/// Makes `worker`, a record nobody else uses, that of the calling kernel thread, which is one of the pool. Allocates nothing, see
-/// [`crate::pool::Letter`].
+/// Makes `worker`, a record nobody else uses, that of the calling kernel thread, which is one of
+/// the pool. Allocates nothing, see [`crate::pool::Letter`].
 pub(crate) fn adopt_for_pool(worker: &'static Worker) {
     let storage = worker.storage.get_or_init(identity::of_pool_thread);
     storage.set_to_calling_thread();
     adopt(worker, || storage);
 }
 
-/// The calling kernel thread, one of the pool, leaves its record to another one, which adopts it next. The worker has no suspended contexts.
+/// The calling kernel thread, one of the pool, leaves its record to another one, which adopts it
+/// next. The worker has no suspended contexts.
 pub(crate) fn leave_to_successor(worker: &'static Worker) {
     crate::fault::leave_kernel_thread();
     running::give_spare_identity_back(worker);
@@ -115,7 +120,8 @@ pub(crate) fn program_threads() -> u32 {
     GROUPS.load(Ordering::Relaxed)
 }
 
-/// Makes `worker`, a record nobody else uses, the calling kernel thread's own, whose own storage is `identity`.
+/// Makes `worker`, a record nobody else uses, the calling kernel thread's own, whose own storage is
+/// `identity`.
 fn adopt(worker: &'static Worker, identity: impl FnOnce() -> &'static Identity) {
     let identity = uses_identities().then(identity);
     // SAFETY: the record is nobody else's; the calling kernel thread is its owner from here on.
@@ -145,16 +151,17 @@ fn adopt(worker: &'static Worker, identity: impl FnOnce() -> &'static Identity) 
     worker.watched.begin();
 }
 
-/// The thread pointer that the calling kernel thread was started with, whatever it wears; `None` if it is not registered, or beyond the table. Touches no
-/// thread-local storage, and may be called in a signal handler.
+/// The thread pointer that the calling kernel thread was started with, whatever it wears; `None` if
+/// it is not registered, or beyond the table. Touches no thread-local storage, and may be called in
+/// a signal handler.
 pub(crate) fn own_thread_pointer() -> Option<usize> {
     let me = of_kernel_thread(super::kernel_thread())?;
     // ORDERING: Relaxed; written by this kernel thread.
     Some(me.thread_pointer.load(Ordering::Relaxed))
 }
 
-/// The worker of the kernel thread with this number, if it is in the table. Touches no thread-local storage but that of the worker that is looked at first, and may be
-/// called in a signal handler.
+/// The worker of the kernel thread with this number, if it is in the table. Touches no thread-local
+/// storage but that of the worker that is looked at first, and may be called in a signal handler.
 pub(crate) fn of_kernel_thread(tid: i32) -> Option<&'static Worker> {
     let is_its = |worker: &&'static Worker| worker.watched.tid() == tid;
     current().filter(is_its).or_else(|| (0..table_len()).filter_map(at).find(is_its))
@@ -163,7 +170,8 @@ pub(crate) fn of_kernel_thread(tid: i32) -> Option<&'static Worker> {
 /// The storage of the main thread, if that has been to the runtime.
 static MAIN: AtomicPtr<Identity> = AtomicPtr::new(ptr::null_mut());
 
-/// The identity of the process's main thread, if that has been to the runtime. In a signal handler, too.
+/// The identity of the process's main thread, if that has been to the runtime. In a signal handler,
+/// too.
 pub(crate) fn main_thread() -> Option<&'static Identity> {
     // ORDERING: Acquire, pairs with the Release in `register`.
     // SAFETY: null or a record, and records are never freed.
@@ -184,8 +192,8 @@ pub(crate) fn take_record() -> &'static Worker {
 /// Takes the record from the calling kernel thread, which is about to end.
 fn abandon_current() {
     let Some(worker) = current() else { return };
-    // SAFETY: this kernel thread is the owner; idle runners stand at the top of their loop (see the field), so
-    // their stacks hold nothing.
+    // SAFETY: this kernel thread is the owner; idle runners stand at the top of their loop (see the
+    // field), so their stacks hold nothing.
     unsafe {
         let own = worker.own();
         while let Some(runner) = (*own).idle_runners.pop() {
@@ -211,7 +219,8 @@ pub(crate) fn put_back_record(worker: &'static Worker) {
 }
 
 /// In the child of a fork: forgets the spare records and the lock. Indices go on from
-/// [`FIRST_AFTER_FORK`], so that no record of the parent's first threads shares one with a record made here.
+/// [`FIRST_AFTER_FORK`], so that no record of the parent's first threads shares one with a record
+/// made here.
 ///
 /// # Safety
 /// Only in the child of a fork, before it has a second thread.
@@ -224,7 +233,8 @@ pub(crate) unsafe fn forget_after_fork() {
     }
     TABLE_LEN.store(0, Ordering::Relaxed);
     // The thread that is left is the main one, whatever storage it has.
-    let main = super::identity_in_force().map_or(ptr::null_mut(), |identity| ptr::from_ref(identity).cast_mut());
+    let main =
+        super::identity_in_force().map_or(ptr::null_mut(), |identity| ptr::from_ref(identity).cast_mut());
     MAIN.store(main, Ordering::Relaxed);
     GROUPS.store(0, Ordering::Relaxed);
     if let Some(worker) = current() {
@@ -238,21 +248,23 @@ pub(crate) unsafe fn forget_after_fork() {
     }
 }
 
-/// The first index given in the child of a fork: indices of the parent's records are not given again, up to here.
+/// The first index given in the child of a fork: indices of the parent's records are not given
+/// again, up to here.
 const FIRST_AFTER_FORK: u32 = 512;
 
 type ExitHook = fn();
 static EXIT_HOOK: Mutex<Option<ExitHook>> = Mutex::new(None);
 
-/// Sets what the layer above does when a registered program thread ends (called once, on that thread, before
-/// its worker record is taken from it).
+/// Sets what the layer above does when a registered program thread ends (called once, on that
+/// thread, before its worker record is taken from it).
 pub fn on_thread_exit(hook: ExitHook) {
     *EXIT_HOOK.lock().unwrap_or_else(|e| e.into_inner()) = Some(hook);
 }
 
 /// The calling kernel thread's worker; registers the thread when it is one of the program's own.
 ///
-/// The thread is given an alternate signal stack if it has none, and a destructor that runs when it ends.
+/// The thread is given an alternate signal stack if it has none, and a destructor that runs when it
+/// ends.
 #[inline]
 pub fn register_current() -> &'static Worker {
     match current() {
@@ -291,10 +303,13 @@ fn register() -> &'static Worker {
     worker
 }
 
-/// Does a registered kernel thread run code of the program at this moment? Those that `is_excused` says of, by their thread numbers, do not count, nor do those
-/// beyond the table. What is seen may be over by the time that it is said.
+/// Does a registered kernel thread run code of the program at this moment? Those that `is_excused`
+/// says of, by their thread numbers, do not count, nor do those beyond the table. What is seen may
+/// be over by the time that it is said.
 pub fn somebody_runs(is_excused: impl Fn(i32) -> bool) -> bool {
-    let runs = |worker: &Worker| worker.watched.is_user() && worker.watched.tid() != 0 && !is_excused(worker.watched.tid());
+    let runs = |worker: &Worker| {
+        worker.watched.is_user() && worker.watched.tid() != 0 && !is_excused(worker.watched.tid())
+    };
     (0..table_len()).filter_map(at).any(runs)
 }
 

@@ -1,10 +1,12 @@
 //! The running context as its kernel thread sees it: worker, local words, role, storage.
 //!
-//! What lives here: the words of the thread block, how the worker is found through them, and changes of role and identity on the
-//! same stack. What may not: switching stacks ([`crate::ult`]), how an identity is put on ([`crate::identity`]).
+//! What lives here: the words of the thread block, how the worker is found through them, and
+//! changes of role and identity on the same stack. What may not: switching stacks ([`crate::ult`]),
+//! how an identity is put on ([`crate::identity`]).
 //!
-//! The words are in the kernel thread's own block of storage ([`arch::thread_block`]), which changes with the identity: no
-//! reference to them is kept across a switch, and [`wear`] carries the worker's word over.
+//! The words are in the kernel thread's own block of storage ([`arch::thread_block`]), which
+//! changes with the identity: no reference to them is kept across a switch, and [`wear`] carries
+//! the worker's word over.
 
 use core::cell::Cell;
 use core::ptr;
@@ -19,8 +21,8 @@ use crate::stack::bounds::StackBounds;
 
 use super::{Role, Worker, register_current};
 
-/// The two words that the layer above keeps for the running context (Gangway: OpenMP thread and task).
-/// They are saved when a context is suspended and restored when it continues.
+/// The two words that the layer above keeps for the running context (Gangway: OpenMP thread and
+/// task). They are saved when a context is suspended and restored when it continues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Locals(pub [usize; 2]);
 
@@ -28,15 +30,18 @@ pub struct Locals(pub [usize; 2]);
 pub(super) const WORD_WORKER: usize = 0;
 /// First of the two words that hold [`Locals`].
 const WORD_LOCALS: usize = 1;
-/// Word of the thread block that holds its [`Identity`]: it belongs to the storage, and is not carried along.
+/// Word of the thread block that holds its [`Identity`]: it belongs to the storage, and is not
+/// carried along.
 const WORD_IDENTITY: usize = 8;
-/// The word that holds the [`StackBounds`] of the code that runs, or ran last, with this storage. Other threads read it.
+/// The word that holds the [`StackBounds`] of the code that runs, or ran last, with this storage.
+/// Other threads read it.
 const WORD_STACK: usize = 3;
 
 #[inline(always)]
 fn words() -> &'static [Cell<usize>] {
-    // SAFETY: the block is this kernel thread's own storage and lives as long as the kernel thread, which is
-    // the only one that can use the reference before it is dropped (callers do not keep it across a switch).
+    // SAFETY: the block is this kernel thread's own storage and lives as long as the kernel thread,
+    // which is the only one that can use the reference before it is dropped (callers do not keep it
+    // across a switch).
     unsafe { &(*arch::thread_block()).words }
 }
 
@@ -59,7 +64,8 @@ pub fn kernel_thread() -> i32 {
     unsafe { arch::system_call(libc::SYS_gettid as usize, [0; 4]) as i32 }
 }
 
-/// The identity whose storage is in force on the calling kernel thread; `None` if it has no record. In a signal handler, too.
+/// The identity whose storage is in force on the calling kernel thread; `None` if it has no record.
+/// In a signal handler, too.
 pub fn identity_in_force() -> Option<&'static Identity> {
     let p = word(WORD_IDENTITY).get() as *const Identity;
     // SAFETY: the word is null or a record, and records are never freed.
@@ -76,12 +82,14 @@ pub(super) fn forget_identity() {
     word(WORD_IDENTITY).set(0);
 }
 
-/// The TLS block in force belongs to no worker from here on: a donor runs a handler of the program on its own kernel thread.
+/// The TLS block in force belongs to no worker from here on: a donor runs a handler of the program
+/// on its own kernel thread.
 pub(crate) fn forget_worker() {
     word(WORD_WORKER).set(0);
 }
 
-/// The storage in force belongs to a kernel thread that no worker uses from here on, and that is about to end.
+/// The storage in force belongs to a kernel thread that no worker uses from here on, and that is
+/// about to end.
 pub(crate) fn clear_runtime_words() {
     forget_worker();
     forget_identity();
@@ -96,14 +104,17 @@ pub fn locals() -> Locals {
     Locals([words[WORD_LOCALS].get(), words[WORD_LOCALS + 1].get()])
 }
 
-/// The local words of the running program code; `None` in the scheduler, whose words may be those of a context that has ended, and while the storage changes. For
-/// signal handlers, which may come between any two instructions.
+/// The local words of the running program code; `None` in the scheduler, whose words may be those
+/// of a context that has ended, and while the storage changes. For signal handlers, which may come
+/// between any two instructions.
 pub fn locals_of_program() -> Option<Locals> {
     let worker = current().filter(|worker| !worker.is_in_scheduler())?;
-    // In the moment in which the storage has changed and its word has not, that names a worker that wears something else.
-    // SAFETY: a word that is read; the worker is this kernel thread's, or another one in that moment.
+    // In the moment in which the storage has changed and its word has not, that names a worker that
+    // wears something else. SAFETY: a word that is read; the worker is this kernel thread's, or
+    // another one in that moment.
     let worn = unsafe { (*worker.own()).worn };
-    // ORDERING: Relaxed; written by the kernel thread whose worker it is. Without identities that wears its own storage always.
+    // ORDERING: Relaxed; written by the kernel thread whose worker it is. Without identities that
+    // wears its own storage always.
     let own = || worker.thread_pointer.load(Ordering::Relaxed);
     (worn.map_or_else(own, Identity::thread_pointer) == arch::thread_pointer()).then(locals)
 }
@@ -120,35 +131,40 @@ pub fn set_locals(locals: Locals) {
 #[inline(always)]
 pub fn replace_locals(locals: Locals) -> Locals {
     let words = words();
-    // Read one by one: a load of both stalls for several nanoseconds when the words were stored one by one just before.
-    // SAFETY: the words are the kernel thread's own.
+    // Read one by one: a load of both stalls for several nanoseconds when the words were stored one
+    // by one just before. SAFETY: the words are the kernel thread's own.
     let before = [0, 1].map(|i| unsafe { words[WORD_LOCALS + i].as_ptr().read_volatile() });
     words[WORD_LOCALS].set(locals.0[0]);
     words[WORD_LOCALS + 1].set(locals.0[1]);
     Locals(before)
 }
 
-/// Notes in the thread block in force which stack the running context stands on, for [`stack_of_thread`]. Six instructions.
+/// Notes in the thread block in force which stack the running context stands on, for
+/// [`stack_of_thread`]. Six instructions.
 ///
-/// Called before program code starts or goes on, in its own identity. So each thread's block names the stack of that thread's code. A runner that
-/// is entered under the identity of the context that was left notes nothing before it has changed its role.
+/// Called before program code starts or goes on, in its own identity. So each thread's block names
+/// the stack of that thread's code. A runner that is entered under the identity of the context that
+/// was left notes nothing before it has changed its role.
 #[inline]
 pub(crate) fn note_stack(worker: &'static Worker) {
     // SAFETY: own kernel thread, whose running context is `current`.
     let bounds = unsafe { (*(*worker.own()).current).bounds };
     if !crate::mutant!(stack_not_noted) {
-        // SAFETY: the word is aligned and in the block of the calling thread; it is accessed as an atomic everywhere.
+        // SAFETY: the word is aligned and in the block of the calling thread; it is accessed as an
+        // atomic everywhere.
         let word = unsafe { AtomicUsize::from_ptr(word(WORD_STACK).as_ptr()) };
-        // ORDERING: Relaxed; the word is complete in itself, `stack_of_thread` reads a recent one and nothing through it.
+        // ORDERING: Relaxed; the word is complete in itself, `stack_of_thread` reads a recent one
+        // and nothing through it.
         word.store(bounds.word(), Ordering::Relaxed);
     }
 }
 
-/// The stack on which the code of a thread runs, or ran last: its lowest address and its bytes. `None` for a stack that is not of ours. The guard
-/// area, at least a page, lies right below.
+/// The stack on which the code of a thread runs, or ran last: its lowest address and its bytes.
+/// `None` for a stack that is not of ours. The guard area, at least a page, lies right below.
 ///
-/// The thread is any of the process, named by its thread pointer. A thread that goes on meanwhile may stand on another stack by the time of the
-/// answer, and the stack of a thread that has ended may be unmapped.
+/// The thread is any of the process, named by its thread pointer. A thread that goes on meanwhile
+/// may stand on another stack by the time of the answer, and the stack of a thread that has ended
+/// may be unmapped.
 ///
 /// # Safety
 /// The thread exists: what its thread pointer points to is mapped, and was set up by the C library.
@@ -156,9 +172,12 @@ pub(crate) fn note_stack(worker: &'static Worker) {
 pub unsafe fn stack_of_thread(thread_pointer: usize) -> Option<(usize, usize)> {
     let distance = (arch::thread_block() as usize).wrapping_sub(arch::thread_pointer());
     let block = thread_pointer.wrapping_add(distance) as *const arch::ThreadBlock;
-    // SAFETY: the block is in the static storage of every thread, at the same distance from its thread pointer; the thread exists, as the caller
-    // says. No reference to the other words is made, and this one is accessed as an atomic everywhere.
-    let word = unsafe { AtomicUsize::from_ptr((&raw const (*block).words).cast::<usize>().add(WORD_STACK).cast_mut()) };
+    // SAFETY: the block is in the static storage of every thread, at the same distance from its
+    // thread pointer; the thread exists, as the caller says. No reference to the other words is
+    // made, and this one is accessed as an atomic everywhere.
+    let word = unsafe {
+        AtomicUsize::from_ptr((&raw const (*block).words).cast::<usize>().add(WORD_STACK).cast_mut())
+    };
     // ORDERING: Relaxed; as in `note_stack`.
     StackBounds::unpack(word.load(Ordering::Relaxed))
 }
@@ -171,7 +190,8 @@ pub fn duty() -> (GangTag, usize) {
     (role.tag, role.region)
 }
 
-/// Changes the gang and the region that the running context runs for; a switch point for the stall monitor.
+/// Changes the gang and the region that the running context runs for; a switch point for the stall
+/// monitor.
 pub fn set_duty((tag, region): (GangTag, usize)) {
     let worker = register_current();
     // SAFETY: own kernel thread.
@@ -193,7 +213,8 @@ pub fn wears_own_storage() -> bool {
     worn.is_none_or(|identity| !identity.is_donated())
 }
 
-/// Notes that the calling kernel thread is bound to `place`, a number of the caller's. False if it is already.
+/// Notes that the calling kernel thread is bound to `place`, a number of the caller's. False if it
+/// is already.
 pub fn move_to_place(place: u32) -> bool {
     let worker = register_current();
     // SAFETY: own kernel thread.
@@ -207,12 +228,14 @@ pub fn move_to_place(place: u32) -> bool {
 /// Makes the running context run in `role`, on the same stack.
 ///
 /// # Safety
-/// Own kernel thread; no address of thread-local storage is live in the caller, and nobody else wears the identity.
+/// Own kernel thread; no address of thread-local storage is live in the caller, and nobody else
+/// wears the identity.
 #[inline]
 pub(crate) unsafe fn play(worker: &'static Worker, role: Role) {
     // SAFETY: as the caller says.
     unsafe {
-        // Field by field into its place: a copy in larger pieces would wait until the fields have been stored.
+        // Field by field into its place: a copy in larger pieces would wait until the fields have
+        // been stored.
         (*worker.own()).role = role;
         if let Some(identity) = role.identity {
             wear_by_call(worker, identity);
@@ -234,8 +257,8 @@ unsafe fn wear_by_call(worker: &'static Worker, identity: &'static Identity) {
 /// As [`play`].
 #[inline]
 pub(crate) unsafe fn wear(worker: &'static Worker, identity: &'static Identity) {
-    // SAFETY: as the caller says; `identity::wear` has the same contract. The stall monitor's handler runs only in program
-    // code, so it does not see the moment between the two steps.
+    // SAFETY: as the caller says; `identity::wear` has the same contract. The stall monitor's
+    // handler runs only in program code, so it does not see the moment between the two steps.
     unsafe {
         let own = worker.own();
         if (*own).worn.is_some_and(|worn| ptr::eq(worn, identity)) {
@@ -251,8 +274,8 @@ pub(crate) unsafe fn wear(worker: &'static Worker, identity: &'static Identity) 
     }
 }
 
-/// An identity that nobody wears, for a ULT that starts here: what the last one has worn on this worker, else one of the process's pool.
-/// `None` as in [`identity::borrow`].
+/// An identity that nobody wears, for a ULT that starts here: what the last one has worn on this
+/// worker, else one of the process's pool. `None` as in [`identity::borrow`].
 pub(crate) fn borrow_identity(worker: &'static Worker) -> Option<&'static Identity> {
     // SAFETY: own kernel thread.
     let spare = unsafe { (*worker.own()).spare.take() };
@@ -262,8 +285,9 @@ pub(crate) fn borrow_identity(worker: &'static Worker) -> Option<&'static Identi
     Some(identity)
 }
 
-/// Returns what [`borrow_identity`] lent, on whatever worker; nobody wears it. One stays with the worker, so that those who start ULTs one
-/// after the other do not meet at the pool's lock each time.
+/// Returns what [`borrow_identity`] lent, on whatever worker; nobody wears it. One stays with the
+/// worker, so that those who start ULTs one after the other do not meet at the pool's lock each
+/// time.
 pub(crate) fn give_identity_back(worker: &'static Worker, identity: &'static Identity) {
     identity.forget_thread();
     identity.release();
@@ -275,7 +299,8 @@ pub(crate) fn give_identity_back(worker: &'static Worker, identity: &'static Ide
     }
 }
 
-/// The calling kernel thread, whose worker this is, ends or leaves the runtime: nothing stays with it.
+/// The calling kernel thread, whose worker this is, ends or leaves the runtime: nothing stays with
+/// it.
 pub(crate) fn give_spare_identity_back(worker: &'static Worker) {
     // SAFETY: own kernel thread.
     if let Some(identity) = unsafe { (*worker.own()).spare.take() } {

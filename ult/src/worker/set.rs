@@ -1,4 +1,5 @@
-//! A set of workers: those that host a context which waits for one thing. Waking them takes time by the number of workers, not of contexts.
+//! A set of workers: those that host a context which waits for one thing. Waking them takes time by
+//! the number of workers, not of contexts.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
@@ -7,8 +8,9 @@ use super::{Worker, register_current};
 
 /// Workers by their indices.
 ///
-/// A context adds its worker before it looks at its condition for the last time. Whoever makes the condition true wakes the workers in the set after that. Of both, with the
-/// fences between the two steps, one sees the other ([`crate::park`]).
+/// A context adds its worker before it looks at its condition for the last time. Whoever makes the
+/// condition true wakes the workers in the set after that. Of both, with the fences between the two
+/// steps, one sees the other ([`crate::park`]).
 #[derive(Debug, Default)]
 pub struct WorkerSet {
     words: [AtomicU64; TABLE / 64],
@@ -18,13 +20,15 @@ pub struct WorkerSet {
 }
 
 impl WorkerSet {
-    /// Adds the worker of the calling kernel thread, before a context of it waits. The worker may lose the context to another one afterwards ([`crate::sched`]'s `handoff`): such
-    /// contexts are polled there.
+    /// Adds the worker of the calling kernel thread, before a context of it waits. The worker may
+    /// lose the context to another one afterwards ([`crate::sched`]'s `handoff`): such contexts
+    /// are polled there.
     pub fn add_current(&self) {
         let worker = register_current();
         let index = worker.index() as usize;
         match self.words.get(index / 64) {
-            // ORDERING: Relaxed; the worker itself has added it, with a fence. Nobody takes it out meanwhile.
+            // ORDERING: Relaxed; the worker itself has added it, with a fence. Nobody takes it out
+            // meanwhile.
             Some(word) if word.load(Ordering::Relaxed) & (1 << (index % 64)) != 0 => return,
             // ORDERING: Relaxed; ordered by the fence below.
             Some(word) => _ = word.fetch_or(1 << (index % 64), Ordering::Relaxed),
@@ -33,15 +37,18 @@ impl WorkerSet {
         }
         // ORDERING: Relaxed, as above.
         self.is_used.store(true, Ordering::Relaxed);
-        // ORDERING: SeqCst, pairs with the fence in `wake`: the waker sees the member, or the member's next look sees what the waker has published.
+        // ORDERING: SeqCst, pairs with the fence in `wake`: the waker sees the member, or the
+        // member's next look sees what the waker has published.
         fence(Ordering::SeqCst);
     }
 
-    /// Wakes all members that sleep, after the caller has published something that a context of theirs waits for with this counter of `sleepers`. False if there are members
+    /// Wakes all members that sleep, after the caller has published something that a context of
+    /// theirs waits for with this counter of `sleepers`. False if there are members
     /// without a bit: then all that may be meant are to be woken. Any thread.
     #[must_use]
     pub fn wake(&self, sleepers: &AtomicU32) -> bool {
-        // ORDERING: SeqCst, pairs with the fence in `add_current`, and with the increment of the counter (`sched::announce`).
+        // ORDERING: SeqCst, pairs with the fence in `add_current`, and with the increment of the
+        // counter (`sched::announce`).
         fence(Ordering::SeqCst);
         // ORDERING: Relaxed, all four; ordered by the fence.
         if !self.is_used.load(Ordering::Relaxed) || sleepers.load(Ordering::Relaxed) == 0 {
@@ -87,9 +94,18 @@ mod tests {
                 scope.spawn(move || {
                     for mine in (0..ROUNDS).map(|round| THREADS * round + me) {
                         set.add_current();
-                        // ORDERING: Acquire and Release; what a thread did before it passed the number on.
+                        // ORDERING: Acquire and Release; what a thread did before it passed the
+                        // number on.
                         let ready = || turn.load(Ordering::Acquire) == mine;
-                        wait(&Wait { ready: &ready, seek: None, sleepers: Some(sleepers), spin: Spin::NONE, yields: false, finished: false, alone: false });
+                        wait(&Wait {
+                            ready: &ready,
+                            seek: None,
+                            sleepers: Some(sleepers),
+                            spin: Spin::NONE,
+                            yields: false,
+                            finished: false,
+                            alone: false,
+                        });
                         turn.store(mine + 1, Ordering::Release);
                         assert!(set.wake(sleepers));
                     }

@@ -41,7 +41,12 @@ pub struct Pair {
 
 impl Pair {
     pub fn new() -> Pair {
-        Pair { main: Cell::new(ptr::null_mut()), other: Cell::new(ptr::null_mut()), seen: Cell::new(0), words: Cell::new(fp_state()) }
+        Pair {
+            main: Cell::new(ptr::null_mut()),
+            other: Cell::new(ptr::null_mut()),
+            seen: Cell::new(0),
+            words: Cell::new(fp_state()),
+        }
     }
 
     /// From the main side; returns what the other side passes.

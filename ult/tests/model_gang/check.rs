@@ -26,7 +26,8 @@ pub fn ends(name: &str, program: Program, rules: Rules) -> usize {
 pub fn all_end(name: &str, programs: Vec<(String, Program)>, rules: Rules) {
     let began = std::time::Instant::now();
     let count = programs.len();
-    let states: usize = programs.into_iter().map(|(program, it)| ends(&format!("{name}: {program}"), it, rules)).sum();
+    let states: usize =
+        programs.into_iter().map(|(program, it)| ends(&format!("{name}: {program}"), it, rules)).sum();
     println!("{name}: {count} programs, {states} states, {:.1} s", began.elapsed().as_secs_f64());
 }
 
@@ -37,8 +38,14 @@ pub fn some_deadlock(name: &str, programs: Vec<(String, Program)>, rules: Rules)
     let fault_of = |program| explore(&Scheduler { program, rules }, LIMIT).fault;
     let stuck = programs.into_iter().filter_map(|(program, it)| Some((program, fault_of(it)?)));
     let stuck: Vec<_> = stuck.filter(|(_, fault)| fault.kind == Kind::Deadlock).collect();
-    let (program, fault) = stuck.iter().min_by_key(|(_, fault)| fault.steps).unwrap_or_else(|| panic!("{name}: no deadlock"));
-    println!("{name}: {} of {count} programs; {program}, after {} steps\n{}\n", stuck.len(), fault.steps, fault.trace.join("\n"));
+    let (program, fault) =
+        stuck.iter().min_by_key(|(_, fault)| fault.steps).unwrap_or_else(|| panic!("{name}: no deadlock"));
+    println!(
+        "{name}: {} of {count} programs; {program}, after {} steps\n{}\n",
+        stuck.len(),
+        fault.steps,
+        fault.trace.join("\n")
+    );
 }
 
 /// Some run of `program` under `rules` does not end, in the way of `kind`.

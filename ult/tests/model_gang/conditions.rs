@@ -1,4 +1,5 @@
-//! The conditions of the gang scheduler's steps: who may start or take what, who spins, who could go on.
+//! The conditions of the gang scheduler's steps: who may start or take what, who spins, who could
+//! go on.
 
 use crate::program::{Eligibility, Forking, Op};
 use crate::scheduler::Scheduler;
@@ -28,7 +29,8 @@ impl Scheduler {
             }
     }
 
-    /// Are all contexts of gang `tag` that are suspended on the worker at its join, so that no mate waits for them?
+    /// Are all contexts of gang `tag` that are suspended on the worker at its join, so that no mate
+    /// waits for them?
     fn only_joins(&self, state: &State, worker: usize, tag: GangTag) -> bool {
         let mut own = state.suspended[worker].iter().filter(|&thread| state.tag(thread) == tag);
         own.all(|thread| state.at(&self.program, thread) == (Some(&Op::Join), true))
@@ -77,7 +79,8 @@ impl Scheduler {
         state.stands_for[worker].checked_sub(1).map_or(worker, usize::from)
     }
 
-    /// Could this suspended context go on? One that the monitor has switched out always can: it spins on.
+    /// Could this suspended context go on? One that the monitor has switched out always can: it
+    /// spins on.
     pub fn is_ready(&self, state: &State, worker: usize, thread: Thread) -> bool {
         match state.at(&self.program, thread) {
             (Some(Op::GiveWay), true) => !self.has_older(state, worker, thread),

@@ -1,11 +1,13 @@
 //! An explicit-state explorer: every state a model can reach, breadth first.
 //!
-//! Lives here: the [`Model`] to be explored, the set of states seen, the search for a state where nothing can happen, and the
-//! shortest trace to it. `fair.rs` looks for cycles that never end. Nothing here knows about gangs.
+//! Lives here: the [`Model`] to be explored, the set of states seen, the search for a state where
+//! nothing can happen, and the shortest trace to it. `fair.rs` looks for cycles that never end.
+//! Nothing here knows about gangs.
 //!
-//! Breadth first, because the first deadlock found then has the shortest trace. Deterministic: states are numbered in the
-//! order in which they are found, and the hash has fixed keys. Tried and rejected: merging steps that commute. It hides the
-//! moments in which the stall monitor can act, and the models are small enough without it.
+//! Breadth first, because the first deadlock found then has the shortest trace. Deterministic:
+//! states are numbered in the order in which they are found, and the hash has fixed keys. Tried and
+//! rejected: merging steps that commute. It hides the moments in which the stall monitor can act,
+//! and the models are small enough without it.
 
 use crate::fair;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -23,7 +25,8 @@ pub trait Model {
     fn apply(&self, state: &Self::State, action: Self::Action) -> Self::State;
     /// May the system rest here?
     fn is_done(&self, state: &Self::State) -> bool;
-    /// Who takes this step, below 32. A process that can always go on is assumed to go on in the end.
+    /// Who takes this step, below 32. A process that can always go on is assumed to go on in the
+    /// end.
     fn process(&self, action: Self::Action) -> usize;
     /// One line for the trace.
     fn describe(&self, state: &Self::State, action: Self::Action) -> String;
@@ -60,7 +63,8 @@ pub enum Kind {
 
 /// Explores `model` until a deadlock or the end, then looks for livelocks.
 ///
-/// Panics when more than `limit` states are reached: a model that has outgrown its test must say so.
+/// Panics when more than `limit` states are reached: a model that has outgrown its test must say
+/// so.
 pub fn explore<M: Model>(model: &M, limit: usize) -> Outcome {
     let mut graph = Graph::new();
     let mut seen = Seen::new();
@@ -120,7 +124,8 @@ impl Graph {
     }
 }
 
-/// The set of states: a list in the order of discovery, and an open-addressed table of positions in it.
+/// The set of states: a list in the order of discovery, and an open-addressed table of positions in
+/// it.
 struct Seen<S> {
     states: Vec<S>,
     slots: Vec<u32>,
@@ -175,7 +180,8 @@ fn fault<M: Model>(model: &M, seen: &Seen<M::State>, graph: &Graph, at: usize, k
         path.push(graph.parents[*path.last().unwrap()] as usize);
     }
     path.reverse();
-    let mut trace: Vec<_> = path.windows(2).map(|pair| step(model, &seen.states[pair[0]], &seen.states[pair[1]])).collect();
+    let mut trace: Vec<_> =
+        path.windows(2).map(|pair| step(model, &seen.states[pair[0]], &seen.states[pair[1]])).collect();
     trace.push(format!("{kind:?}:"));
     trace.extend(model.show(&seen.states[at]).into_iter().map(|line| format!("  {line}")));
     Fault { kind, steps: path.len() - 1, trace }

@@ -1,8 +1,9 @@
 //! Cycles in which everybody who can go on does, and yet nothing ever ends.
 //!
-//! Weak fairness: a process that could take a step from some moment on, without a break, takes one in the end. A run that goes
-//! round for ever stays within one strongly connected component; it can be fair exactly if each process either takes a step
-//! within the component or is unable to somewhere in it. So it is enough to look at whole components.
+//! Weak fairness: a process that could take a step from some moment on, without a break, takes one
+//! in the end. A run that goes round for ever stays within one strongly connected component; it can
+//! be fair exactly if each process either takes a step within the component or is unable to
+//! somewhere in it. So it is enough to look at whole components.
 
 use crate::explore::Graph;
 
@@ -11,7 +12,8 @@ pub fn cycle(graph: &Graph) -> Option<usize> {
     let states = graph.first.len() - 1;
     let component = components(graph);
     let count = component.iter().max().map_or(0, |&last| last as usize + 1);
-    // Per component: processes that step within it, and processes that can step in all of its states.
+    // Per component: processes that step within it, and processes that can step in all of its
+    // states.
     let mut inside = vec![0u32; count];
     let mut always = vec![u32::MAX; count];
     for state in 0..states {

@@ -19,30 +19,44 @@ fn scripts(longest: u8, kinds: &Kinds) -> Vec<Script> {
     all.split_off(1)
 }
 
-/// Gangs of one level with the given sizes, in every combination of scripts. `roots` roots fork them in turn; those that have
-/// no worker of their own are begun by idle ones.
-pub fn one_level(workers: usize, sizes: &[usize], roots: usize, longest: u8, kinds: &Kinds) -> Vec<(String, Program)> {
+/// Gangs of one level with the given sizes, in every combination of scripts. `roots` roots fork
+/// them in turn; those that have no worker of their own are begun by idle ones.
+pub fn one_level(
+    workers: usize,
+    sizes: &[usize],
+    roots: usize,
+    longest: u8,
+    kinds: &Kinds,
+) -> Vec<(String, Program)> {
     let scripts = scripts(longest, kinds);
     let combinations = scripts.len().pow(sizes.len() as u32);
     (0..combinations)
         .map(|combination| {
             let digit = |g| combination / scripts.len().pow(g) % scripts.len();
             let chosen: Vec<_> = (0..sizes.len() as u32).map(|g| &scripts[digit(g)]).collect();
-            (format!("{sizes:?} on {workers}, {roots} roots: {chosen:?}"), gangs(workers, sizes, roots, &chosen))
+            (
+                format!("{sizes:?} on {workers}, {roots} roots: {chosen:?}"),
+                gangs(workers, sizes, roots, &chosen),
+            )
         })
         .collect()
 }
 
 /// One program of [`one_level`].
 pub fn gangs(workers: usize, sizes: &[usize], roots: usize, scripts: &[&Script]) -> Program {
-    let mut begun: Vec<_> =
-        (0..roots).map(|root| if root < workers { forks(root, &[]) } else { task_that_forks(root as u8) }).collect();
+    let mut begun: Vec<_> = (0..roots)
+        .map(|root| if root < workers { forks(root, &[]) } else { task_that_forks(root as u8) })
+        .collect();
     for gang in 0..sizes.len() {
         if gang < workers || gang >= roots {
             begun[gang % roots].script.push(Op::Fork(gang as u8));
         }
     }
-    Program::new(workers, begun, sizes.iter().zip(scripts).map(|(&size, script)| alike(size, script)).collect())
+    Program::new(
+        workers,
+        begun,
+        sizes.iter().zip(scripts).map(|(&size, script)| alike(size, script)).collect(),
+    )
 }
 
 /// Gangs of one level that meet in `barriers` spin barriers each.

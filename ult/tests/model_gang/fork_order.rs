@@ -23,7 +23,11 @@ fn ids_first_and_pushes_later_deadlock() {
 fn pushes_without_a_lock_suffice_if_gangs_open_in_order() {
     all_end("tickets", mixed(), forking(Forking::Ticket));
     for (workers, sizes) in [(3, &[2, 2, 2][..]), (3, &[3, 2, 2])] {
-        all_end("tickets", vec![(format!("{sizes:?}"), spinning(workers, sizes, 3, 1))], forking(Forking::Ticket));
+        all_end(
+            "tickets",
+            vec![(format!("{sizes:?}"), spinning(workers, sizes, 3, 1))],
+            forking(Forking::Ticket),
+        );
     }
 }
 

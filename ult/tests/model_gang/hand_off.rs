@@ -1,5 +1,6 @@
-//! Gangs whose threads sleep in the kernel for each other, where nobody can switch them out: a spare kernel thread stands in for the worker,
-//! and gives back what it has taken over when that moves again.
+//! Gangs whose threads sleep in the kernel for each other, where nobody can switch them out: a
+//! spare kernel thread stands in for the worker, and gives back what it has taken over when that
+//! moves again.
 
 use crate::check::{LARGE, all_end, deadlocks, ends, some_deadlock};
 use crate::families::{gangs, one_level};
@@ -13,11 +14,19 @@ fn blocking(workers: usize, sizes: &[usize], roots: usize) -> Program {
     gangs(workers, sizes, roots, &vec![&script; sizes.len()]).with_spares(SPARES)
 }
 
-/// One or two gangs on one or two workers, threads that sleep, spin and wait in the runtime in every order.
+/// One or two gangs on one or two workers, threads that sleep, spin and wait in the runtime in
+/// every order.
 fn family() -> Vec<(String, Program)> {
     let kinds: &[fn(u8) -> Op] = &[Op::Block, Op::Spin, Op::Meet];
-    let mut all = [one_level(1, &[2], 1, 2, kinds), one_level(1, &[3], 1, 1, kinds), one_level(2, &[3], 1, 1, kinds)].concat();
-    let more = [one_level(1, &[3], 1, 2, kinds), one_level(2, &[3], 1, 2, kinds), one_level(2, &[2, 2], 2, 1, kinds)].concat();
+    let mut all =
+        [one_level(1, &[2], 1, 2, kinds), one_level(1, &[3], 1, 1, kinds), one_level(2, &[3], 1, 1, kinds)]
+            .concat();
+    let more = [
+        one_level(1, &[3], 1, 2, kinds),
+        one_level(2, &[3], 1, 2, kinds),
+        one_level(2, &[2, 2], 2, 1, kinds),
+    ]
+    .concat();
     all.extend(more.into_iter().step_by(if LARGE { 1 } else { 6 }));
     all.into_iter().map(|(name, program)| (name, program.with_spares(SPARES))).collect()
 }

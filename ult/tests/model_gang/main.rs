@@ -1,9 +1,11 @@
-//! Exhaustive models of the gang scheduler: which rules keep gangs that spin in user code from waiting for each other in a
-//! circle, and which are not enough. `docs/models/gang.md` says what each run shows.
+//! Exhaustive models of the gang scheduler: which rules keep gangs that spin in user code from
+//! waiting for each other in a circle, and which are not enough. `docs/models/gang.md` says what
+//! each run shows.
 //!
-//! The tests drive `ult::gang::eligible` and `GangTag::strictest` themselves, over every interleaving of up to three workers
-//! and three gangs. Each rule has a test that it suffices and a test that without it a deadlock is found; the latter print
-//! the shortest trace under `--nocapture`.
+//! The tests drive `ult::gang::eligible` and `GangTag::strictest` themselves, over every
+//! interleaving of up to three workers and three gangs. Each rule has a test that it suffices and a
+//! test that without it a deadlock is found; the latter print the shortest trace under
+//! `--nocapture`.
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -17,9 +19,9 @@
 
 mod check;
 mod conditions;
-mod families;
 mod explore;
 mod fair;
+mod families;
 mod program;
 mod scheduler;
 mod state;

@@ -5,7 +5,8 @@ use crate::program::{Monitor, Op, Program, Rules, alike, forks};
 
 const MONITOR: Rules = Rules { monitor: Monitor::Fifo, ..Rules::STRICT };
 
-/// Gang A of `outer` threads; the first `forking` of them fork a gang of `inner` each before they go on.
+/// Gang A of `outer` threads; the first `forking` of them fork a gang of `inner` each before they
+/// go on.
 fn nested(workers: usize, outer: usize, inner: usize, forking: u8, after: &[Op], within: &[Op]) -> Program {
     let mut gangs = vec![alike(outer, after)];
     for thread in 0..forking {
@@ -30,7 +31,9 @@ const SPIN_MEET: &[Op] = &[Op::Spin(0), Op::Meet(1)];
 /// Nested programs with every pair of these scripts.
 fn family(large: bool) -> Vec<(String, Program)> {
     let mut all = Vec::new();
-    for (outer, inner) in [(SPIN, SPIN), (MEET, SPIN), (SPIN, MEET), (MEET_SPIN, SPIN), (SPIN_MEET, SPIN), (SPIN, MEET_SPIN)] {
+    for (outer, inner) in
+        [(SPIN, SPIN), (MEET, SPIN), (SPIN, MEET), (MEET_SPIN, SPIN), (SPIN_MEET, SPIN), (SPIN, MEET_SPIN)]
+    {
         let name = format!("{outer:?} around {inner:?}");
         for (workers, sizes) in [(2, (2, 2)), (3, (2, 2)), (3, (3, 2)), (3, (2, 3)), (3, (3, 3))] {
             for forking in 1..=if large || workers == 2 { 2 } else { 1 } {

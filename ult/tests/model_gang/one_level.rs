@@ -30,13 +30,18 @@ fn without_any_order_two_gangs_deadlock() {
 
 #[test]
 fn thread_0_must_give_way() {
-    let fault = deadlocks("no giving way", spinning(2, &[2, 2], 2, 1), Rules { give_way: false, ..Rules::STRICT });
+    let fault =
+        deadlocks("no giving way", spinning(2, &[2, 2], 2, 1), Rules { give_way: false, ..Rules::STRICT });
     assert_eq!(fault.steps, 6);
 }
 
 #[test]
 fn a_thief_must_look_at_its_own_deque_first() {
-    deadlocks("no look", spinning(3, &[3, 2], 2, 1), Rules { stealing: Stealing::NoLook, nearest: true, ..Rules::STRICT });
+    deadlocks(
+        "no look",
+        spinning(3, &[3, 2], 2, 1),
+        Rules { stealing: Stealing::NoLook, nearest: true, ..Rules::STRICT },
+    );
 }
 
 #[test]

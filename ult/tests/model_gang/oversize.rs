@@ -7,9 +7,12 @@ use crate::program::{Eligibility, Monitor, Op, Program, Rules};
 
 const MONITOR: Rules = Rules { monitor: Monitor::Fifo, ..Rules::STRICT };
 
-/// One or two gangs of 2 and 3 on one or two workers, spin barriers and the runtime's in every order.
+/// One or two gangs of 2 and 3 on one or two workers, spin barriers and the runtime's in every
+/// order.
 fn family() -> Vec<(String, Program)> {
-    let of = |workers, sizes: &[usize]| one_level(workers, sizes, workers.min(sizes.len()), 2, &[Op::Spin, Op::Meet]);
+    let of = |workers, sizes: &[usize]| {
+        one_level(workers, sizes, workers.min(sizes.len()), 2, &[Op::Spin, Op::Meet])
+    };
     let mut all = [of(1, &[2]), of(1, &[3]), of(2, &[3])].concat();
     for sizes in [[3, 2], [2, 3], [3, 3]] {
         all.extend(of(2, &sizes).into_iter().step_by(if LARGE { 1 } else { 5 }));
@@ -52,7 +55,12 @@ fn the_exception_does_no_harm_under_the_monitor() {
 
 #[test]
 fn the_monitor_must_go_round() {
-    fails("last in, first out", spinning(1, &[3], 1, 2), Rules { monitor: Monitor::Lifo, ..MONITOR }, Kind::Livelock);
+    fails(
+        "last in, first out",
+        spinning(1, &[3], 1, 2),
+        Rules { monitor: Monitor::Lifo, ..MONITOR },
+        Kind::Livelock,
+    );
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! What is run: roots and gangs with their scripts; and by which rules.
 //!
-//! A *root* is a context outside any gang (an initial thread, or a task that any idle worker may begin). A *gang* is a
-//! parallel region: its thread 0 is the context that forks it. Every root and every thread of a gang follows a script.
+//! A *root* is a context outside any gang (an initial thread, or a task that any idle worker may
+//! begin). A *gang* is a parallel region: its thread 0 is the context that forks it. Every root and
+//! every thread of a gang follows a script.
 
 /// Sizes of the arrays in a state; a program may use less.
 pub const WORKERS: usize = 3;
@@ -18,9 +19,11 @@ pub const THREADS: usize = ROOTS + GANGS * MATES;
 /// One thing that a context does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Arrives at a barrier of its gang and spins in user code until all are there. The scheduler sees nothing.
+    /// Arrives at a barrier of its gang and spins in user code until all are there. The scheduler
+    /// sees nothing.
     Spin(u8),
-    /// Arrives at a barrier of its gang and sleeps in the kernel until all are there: the scheduler sees nothing, and nobody can switch it out.
+    /// Arrives at a barrier of its gang and sleeps in the kernel until all are there: the scheduler
+    /// sees nothing, and nobody can switch it out.
     Block(u8),
     /// Arrives at a barrier of its gang and waits in the runtime: the worker may do something else.
     Meet(u8),
@@ -32,15 +35,18 @@ pub enum Op {
     Raise(u8),
     /// Forks a gang, runs its thread 0, and waits at the join.
     Fork(u8),
-    /// First op of each thread 0: older ULTs in the worker's own deque go first. Put there by [`Program::new`].
+    /// First op of each thread 0: older ULTs in the worker's own deque go first. Put there by
+    /// [`Program::new`].
     GiveWay,
-    /// Last op of each thread 0: waits in the runtime until its mates have ended. Put there by [`Program::new`].
+    /// Last op of each thread 0: waits in the runtime until its mates have ended. Put there by
+    /// [`Program::new`].
     Join,
 }
 
 pub type Script = Vec<Op>;
 
-/// A root: what it does, and the worker it begins on; without one, any worker that has nothing may begin it.
+/// A root: what it does, and the worker it begins on; without one, any worker that has nothing may
+/// begin it.
 #[derive(Clone)]
 pub struct Root {
     pub home: Option<usize>,
@@ -50,9 +56,11 @@ pub struct Root {
 #[derive(Clone)]
 pub struct Program {
     pub workers: usize,
-    /// Kernel threads that stand in for blocked workers, if the rules have hand-off. They are numbered behind the workers.
+    /// Kernel threads that stand in for blocked workers, if the rules have hand-off. They are
+    /// numbered behind the workers.
     pub spares: usize,
-    /// Kernel threads of the program itself, by the root they serve: they take ULTs of that root only.
+    /// Kernel threads of the program itself, by the root they serve: they take ULTs of that root
+    /// only.
     pub foreign: [Option<usize>; TRACKS],
     pub roots: Vec<Root>,
     /// Threads of each gang.
@@ -119,11 +127,13 @@ pub fn task_that_forks(gang: u8) -> Root {
     Root { home: None, script: vec![Op::Fork(gang)] }
 }
 
-/// Who may take a ULT that has not started, apart from who may not because a thread serves another root.
+/// Who may take a ULT that has not started, apart from who may not because a thread serves another
+/// root.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Eligibility {
-    /// `ult::gang::eligible` against the strictest tag among the contexts suspended on the worker; a ULT of that tag's own gang
-    /// only from the worker's own deque, or where thread 0 waits at the join.
+    /// `ult::gang::eligible` against the strictest tag among the contexts suspended on the worker;
+    /// a ULT of that tag's own gang only from the worker's own deque, or where thread 0 waits
+    /// at the join.
     Rule,
     /// As `Rule`, but a worker steals ULTs of its own gang wherever it waits.
     MatesStolen,
@@ -142,7 +152,8 @@ pub enum Forking {
     Locked,
     /// The id first, then each push by itself; each deque keeps its order by id.
     Loose,
-    /// As `Loose`, and no gang starts, thread 0 included, before those with smaller ids have been pushed whole.
+    /// As `Loose`, and no gang starts, thread 0 included, before those with smaller ids have been
+    /// pushed whole.
     Ticket,
     /// As `Ticket`, with deques in the order of arrival.
     TicketUnsorted,
@@ -151,7 +162,8 @@ pub enum Forking {
 /// What a worker does about its own deque before it takes another's ULT.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Stealing {
-    /// Looks at its own deque after it has seen the victim's ULT, and takes its own if one is eligible.
+    /// Looks at its own deque after it has seen the victim's ULT, and takes its own if one is
+    /// eligible.
     LookAgain,
     /// Looks at its own deque first, then at the others': what arrives in between is missed.
     LookedBefore,
@@ -159,7 +171,8 @@ pub enum Stealing {
     NoLook,
 }
 
-/// Which suspended context a worker resumes when it has a choice. All: deeper level, then smaller id, first.
+/// Which suspended context a worker resumes when it has a choice. All: deeper level, then smaller
+/// id, first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Resuming {
     /// Only a context that the strictest tag of the worker's other suspended contexts lets in.
@@ -221,6 +234,10 @@ impl Rules {
     };
 
     /// No order at all: what plain work stealing of ULTs would do.
-    pub const NO_ORDER: Self =
-        Self { eligibility: Eligibility::Anything, give_way: false, resuming: Resuming::AnyReady, ..Self::STRICT };
+    pub const NO_ORDER: Self = Self {
+        eligibility: Eligibility::Anything,
+        give_way: false,
+        resuming: Resuming::AnyReady,
+        ..Self::STRICT
+    };
 }

@@ -1,7 +1,8 @@
 //! The steps of the gang scheduler: which are possible in a state, and where they lead.
 //!
-//! Workers run a context's user code or are in their scheduler. The order of gangs is `ult::gang`'s own; everything around
-//! it (deques, who looks where first, who is resumed) is stated here, with the variants that `program::Rules` names.
+//! Workers run a context's user code or are in their scheduler. The order of gangs is `ult::gang`'s
+//! own; everything around it (deques, who looks where first, who is resumed) is stated here, with
+//! the variants that `program::Rules` names.
 
 use crate::explore::Model;
 use crate::program::{Forking, HandOff, MATES, Monitor, Op, Program, Resuming, Rules, Stealing, TRACKS};
@@ -41,7 +42,8 @@ pub enum Act {
     Rotate(Thread),
     /// The monitor has a spare stand in for the worker, whose running context sleeps in the kernel.
     HandOff(usize),
-    /// The monitor switches out what spins on a spare whose worker has moved; it comes to its scheduler.
+    /// The monitor switches out what spins on a spare whose worker has moved; it comes to its
+    /// scheduler.
     Summon,
     /// A spare whose worker has moved gives everything back to it, and rests.
     GiveBack,
@@ -96,7 +98,9 @@ impl Model for Scheduler {
                 next.running[worker] = thread;
             }
             Act::Take(thread) => self.start(&mut next, worker, worker, thread),
-            Act::Steal(victim, thread) | Act::TakeAnyway(victim, thread) => self.start(&mut next, worker, victim, thread),
+            Act::Steal(victim, thread) | Act::TakeAnyway(victim, thread) => {
+                self.start(&mut next, worker, victim, thread)
+            }
             Act::Look => {}
             Act::Begin(root) => {
                 next.unbegun[root] = false;
@@ -151,8 +155,8 @@ impl Scheduler {
         }
     }
 
-    /// Who would stand in for a worker whose running context sleeps in the kernel: if somebody is suspended behind it, or queued and nobody who
-    /// stands in already could take it.
+    /// Who would stand in for a worker whose running context sleeps in the kernel: if somebody is
+    /// suspended behind it, or queued and nobody who stands in already could take it.
     fn spare_for(&self, state: &State, worker: usize) -> Option<usize> {
         let home = self.home(state, worker);
         let queued = !state.deque[worker].is_empty() || !state.deque[home].is_empty();
@@ -160,15 +164,21 @@ impl Scheduler {
         let needed = match self.rules.hand_off {
             HandOff::Off => false,
             HandOff::Once => worker == home && heirs.next().is_none() && self.is_crowded(state, worker),
-            HandOff::Sleepers => !state.suspended[worker].is_empty() || queued && heirs.all(|heir| self.blocks(state, state.running[heir])),
-            HandOff::Stuck => !state.suspended[worker].is_empty() || queued && heirs.all(|heir| self.is_stuck(state, heir)),
+            HandOff::Sleepers => {
+                !state.suspended[worker].is_empty()
+                    || queued && heirs.all(|heir| self.blocks(state, state.running[heir]))
+            }
+            HandOff::Stuck => {
+                !state.suspended[worker].is_empty() || queued && heirs.all(|heir| self.is_stuck(state, heir))
+            }
         };
         let mut spares = self.program.workers..self.program.tracks();
         if needed { spares.find(|&spare| state.stands_for[spare] == 0) } else { None }
     }
 
     fn heirs<'s>(&self, state: &'s State, home: usize) -> impl Iterator<Item = usize> + 's {
-        (self.program.workers..self.program.tracks()).filter(move |&spare| state.stands_for[spare] as usize == home + 1)
+        (self.program.workers..self.program.tracks())
+            .filter(move |&spare| state.stands_for[spare] as usize == home + 1)
     }
 
     fn is_stuck(&self, state: &State, worker: usize) -> bool {
@@ -189,11 +199,15 @@ impl Scheduler {
             return;
         }
         if let Some(thread) = self.first_ready(state, worker)
-            && (self.rules.resuming == Resuming::AnyReady || state.at(&self.program, thread) == (Some(&Op::Join), true) || eligible(state.tag(thread), state.bound(&self.program, worker, thread)))
+            && (self.rules.resuming == Resuming::AnyReady
+                || state.at(&self.program, thread) == (Some(&Op::Join), true)
+                || eligible(state.tag(thread), state.bound(&self.program, worker, thread)))
         {
             into.push(Act::Resume(thread));
         }
-        into.extend(state.heads(worker).filter(|&thread| self.may_take(state, worker, worker, thread)).map(Act::Take));
+        into.extend(
+            state.heads(worker).filter(|&thread| self.may_take(state, worker, worker, thread)).map(Act::Take),
+        );
         self.stealing(state, worker, into);
         if state.suspended[worker].is_empty() && self.program.foreign[worker].is_none() {
             into.extend((0..self.program.roots.len()).filter(|&root| state.unbegun[root]).map(Act::Begin));
@@ -229,13 +243,15 @@ impl Scheduler {
         }
     }
 
-    /// The suspended context to be resumed first: deeper level, then smaller id, then the one suspended earlier.
+    /// The suspended context to be resumed first: deeper level, then smaller id, then the one
+    /// suspended earlier.
     fn first_ready(&self, state: &State, worker: usize) -> Option<Thread> {
         let ready = state.suspended[worker].iter().filter(|&thread| self.is_ready(state, worker, thread));
         ready.min_by_key(|&thread| (-state.tag(thread).level, state.tag(thread).id))
     }
 
-    /// What waits behind a spinner on its worker, in the order in which the monitor lets it run: what has not started first.
+    /// What waits behind a spinner on its worker, in the order in which the monitor lets it run:
+    /// what has not started first.
     fn behind(&self, state: &State, worker: usize) -> Option<Thread> {
         let ready = |&thread: &Thread| self.is_ready(state, worker, thread);
         let fresh = state.heads(worker).filter(|&thread| self.may_start(state, worker, thread));
@@ -247,11 +263,13 @@ impl Scheduler {
         }
     }
 
-    /// All ways to choose workers for the mates of a gang forked on `worker`: distinct ones other than the forking one; when
-    /// these are too few, each of them and then any.
+    /// All ways to choose workers for the mates of a gang forked on `worker`: distinct ones other
+    /// than the forking one; when these are too few, each of them and then any.
     fn placements(&self, worker: usize, gang: usize) -> Vec<Targets> {
         let mates = self.program.sizes[gang] - 1;
-        let after = (1..=self.program.workers).map(|step| (worker + step) % self.program.workers).filter(|&w| w != worker);
+        let after = (1..=self.program.workers)
+            .map(|step| (worker + step) % self.program.workers)
+            .filter(|&w| w != worker);
         let others: Vec<_> = after.filter(|&w| self.program.foreign[w].is_none()).collect();
         let round: Vec<_> = others.iter().copied().chain([worker]).collect();
         let mut all: Vec<Targets> = vec![[0; MATES - 1]];
@@ -262,7 +280,8 @@ impl Scheduler {
                 .flat_map(|targets| choices.iter().map(move |&choice| with(targets, mate, choice)))
                 .collect();
         }
-        let count = |targets: &Targets, w: usize| targets[..mates].iter().filter(|&&t| t as usize == w).count();
+        let count =
+            |targets: &Targets, w: usize| targets[..mates].iter().filter(|&&t| t as usize == w).count();
         all.retain(|targets| {
             if mates <= others.len() {
                 others.iter().all(|&w| count(targets, w) <= 1) && count(targets, worker) == 0

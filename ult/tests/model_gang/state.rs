@@ -3,7 +3,8 @@
 use crate::program::{GANGS, MATES, Op, Program, ROOTS, THREADS, TRACKS};
 use ult::gang::GangTag;
 
-/// A root or a thread of a gang. A context that has forked is named by the innermost thread it runs.
+/// A root or a thread of a gang. A context that has forked is named by the innermost thread it
+/// runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Thread(pub u8);
 
@@ -69,7 +70,8 @@ pub struct State {
     pub to_push: [[u8; MATES]; GANGS],
     /// Per worker: the thread whose user code it runs, or `Thread::NONE`: it is in its scheduler.
     pub running: [Thread; TRACKS],
-    /// Per worker: contexts that have started there and are not running. They leave it by hand-off only.
+    /// Per worker: contexts that have started there and are not running. They leave it by hand-off
+    /// only.
     pub suspended: [List; TRACKS],
     /// Per worker: its gang deques, all levels in one list; the head of a level is its first entry.
     pub deque: [List; TRACKS],
@@ -116,12 +118,17 @@ impl State {
     }
 
     pub fn tag(&self, thread: Thread) -> GangTag {
-        thread.of_gang().map_or(GangTag::NONE, |(gang, _)| GangTag { id: self.id[gang].into(), level: self.level[gang].into() })
+        thread.of_gang().map_or(GangTag::NONE, |(gang, _)| GangTag {
+            id: self.id[gang].into(),
+            level: self.level[gang].into(),
+        })
     }
 
     /// The strictest tag among the contexts suspended on `worker`, `except` left out.
     pub fn bound(&self, program: &Program, worker: usize, except: Thread) -> GangTag {
-        let others = self.suspended[worker].iter().filter(|&thread| thread != except && self.at(program, thread) != (Some(&Op::Join), true));
+        let others = self.suspended[worker]
+            .iter()
+            .filter(|&thread| thread != except && self.at(program, thread) != (Some(&Op::Join), true));
         others.fold(GangTag::NONE, |bound, thread| bound.strictest(self.tag(thread)))
     }
 

@@ -14,7 +14,9 @@ impl Locks {
     }
 
     fn is_free(&self, state: [u8; 2], lock: u8) -> bool {
-        (0..2).all(|other| state[other] == 3 || (0..state[other].min(2)).all(|turn| self.lock(other, turn) != lock))
+        (0..2).all(|other| {
+            state[other] == 3 || (0..state[other].min(2)).all(|turn| self.lock(other, turn) != lock)
+        })
     }
 }
 
@@ -74,7 +76,8 @@ fn crossed_locks_deadlock_and_the_trace_is_the_shortest() {
     assert_eq!(fault.trace, ["0 goes on from 0", "1 goes on from 0", "Deadlock:", "  [1, 1]"]);
 }
 
-/// Process 0 turns a wheel of three for ever; process 1 can stop it, always or at one place only, by one step or never.
+/// Process 0 turns a wheel of three for ever; process 1 can stop it, always or at one place only,
+/// by one step or never.
 struct Wheel {
     stoppable_at: [bool; 3],
 }

@@ -15,7 +15,11 @@ fn the_rule_suffices_for_both_kinds_of_barriers() {
 
 #[test]
 fn anything_at_a_visible_wait_deadlocks() {
-    some_deadlock("anything at a wait", mixed(), Rules { eligibility: Eligibility::Anything, ..Rules::STRICT });
+    some_deadlock(
+        "anything at a wait",
+        mixed(),
+        Rules { eligibility: Eligibility::Anything, ..Rules::STRICT },
+    );
 }
 
 #[test]
@@ -26,7 +30,11 @@ fn younger_gangs_at_a_visible_wait_deadlock() {
 
 #[test]
 fn mates_stolen_at_a_visible_wait_deadlock() {
-    some_deadlock("mates stolen at a wait", mixed(), Rules { eligibility: Eligibility::MatesStolen, ..Rules::STRICT });
+    some_deadlock(
+        "mates stolen at a wait",
+        mixed(),
+        Rules { eligibility: Eligibility::MatesStolen, ..Rules::STRICT },
+    );
 }
 
 #[test]
@@ -45,12 +53,14 @@ fn the_exception_is_harmless_under_the_monitor() {
     all_end("exception and monitor", few, BOTH);
 }
 
-/// Two kernel threads of the program (W0, W1) and one worker, W2. Gang A, the older, does `wait` on W2 until gang B has run
-/// there; B's thread 0 spins, so it cannot run its mate itself.
+/// Two kernel threads of the program (W0, W1) and one worker, W2. Gang A, the older, does `wait` on
+/// W2 until gang B has run there; B's thread 0 spins, so it cannot run its mate itself.
 fn across_roots(wait: Op) -> Program {
     let older = vec![vec![], vec![wait]];
     let younger = vec![vec![Op::Spin(0)], vec![Op::Raise(0), Op::Spin(0)]];
-    Program::new(3, vec![forks(0, &[0]), forks(1, &[1])], vec![older, younger]).with_foreign(0, 0).with_foreign(1, 1)
+    Program::new(3, vec![forks(0, &[0]), forks(1, &[1])], vec![older, younger])
+        .with_foreign(0, 0)
+        .with_foreign(1, 1)
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Steps and states in words, for traces. Gangs are letters, threads of a gang carry a number: `B1` is thread 1 of gang B.
+//! Steps and states in words, for traces. Gangs are letters, threads of a gang carry a number: `B1`
+//! is thread 1 of gang B.
 
 use crate::program::Op;
 use crate::scheduler::{Act, Action, Scheduler};
@@ -33,9 +34,14 @@ impl Scheduler {
             Act::ResumeAnyway(thread) => format!("has nothing else and resumes {thread}"),
             Act::TakeAnyway(victim, thread) => format!("has nothing else and takes {thread} from W{victim}"),
             Act::HandOff(spare) => format!("sleeps in the kernel, W{spare} stands in"),
-            Act::Summon => format!("comes to its scheduler, {} is switched out by the monitor", state.running[action.worker]),
+            Act::Summon => format!(
+                "comes to its scheduler, {} is switched out by the monitor",
+                state.running[action.worker]
+            ),
             Act::GiveBack => format!("gives back to W{}", self.home(state, action.worker)),
-            Act::Rotate(thread) => format!("is switched from {} to {thread} by the monitor", state.running[action.worker]),
+            Act::Rotate(thread) => {
+                format!("is switched from {} to {thread} by the monitor", state.running[action.worker])
+            }
         };
         format!("W{}: {what}", action.worker)
     }
@@ -70,7 +76,13 @@ impl Scheduler {
         let mates = 1..self.program.sizes[gang];
         let pushed = mates.map(|mate| format!(", {} for W{}", Thread::mate(gang, mate), targets[mate - 1]));
         let forker = state.running[action.worker];
-        format!("{forker} forks gang {} (id {}, level {}){}", letter(gang), tag.id, tag.level, pushed.collect::<String>())
+        format!(
+            "{forker} forks gang {} (id {}, level {}){}",
+            letter(gang),
+            tag.id,
+            tag.level,
+            pushed.collect::<String>()
+        )
     }
 
     /// What a thread is at; `None` at its end.
@@ -98,9 +110,13 @@ impl Scheduler {
 
     fn worker_words(&self, state: &State, worker: usize) -> String {
         let thread = state.running[worker];
-        let at = |thread| format!("{thread} {}", self.at_words(state, thread).unwrap_or_else(|| "has ended".into()));
+        let at = |thread| {
+            format!("{thread} {}", self.at_words(state, thread).unwrap_or_else(|| "has ended".into()))
+        };
         let running = if thread == Thread::NONE { "finds nothing to do".into() } else { at(thread) };
-        let names = |list: &List, name: &dyn Fn(Thread) -> String| list.iter().map(name).collect::<Vec<_>>().join(", ");
+        let names = |list: &List, name: &dyn Fn(Thread) -> String| {
+            list.iter().map(name).collect::<Vec<_>>().join(", ")
+        };
         let mut line = format!("W{worker}: {running}");
         if !state.suspended[worker].is_empty() {
             line += &format!("; suspended: {}", names(&state.suspended[worker], &at));

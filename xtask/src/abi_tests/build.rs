@@ -1,8 +1,9 @@
 //! Builds test programs into a cache keyed by content.
 //!
 //! A binary's name carries a hash of the source, the shared includes, the compiler and the flags: a
-//! second run compiles nothing, and a changed include rebuilds everything that could see it. Objects
-//! are kept beside the binaries so that linking against the library needs no second compilation.
+//! second run compiles nothing, and a changed include rebuilds everything that could see it.
+//! Objects are kept beside the binaries so that linking against the library needs no second
+//! compilation.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -56,7 +57,8 @@ pub struct Recipe<'a> {
 }
 
 impl Builder {
-    /// Prepares the cache and, for a library, the directory of symlinks that stands for the other runtimes.
+    /// Prepares the cache and, for a library, the directory of symlinks that stands for the other
+    /// runtimes.
     pub fn new(root: &Path, cache: &Path, library: Option<&Path>) -> Result<Self, String> {
         let problem = |error: std::io::Error| format!("{}: {error}", cache.display());
         let headers = cache.join("headers");
@@ -67,7 +69,16 @@ impl Builder {
         let library = library.map(|path| Library::new(path, &cache)).transpose()?;
         let driver = root.join("abi-tests/python/driver.py");
         let fake_source = root.join("abi-tests/fake-cuda/driver.c");
-        Ok(Self { headers: cache.join("headers"), cache, include, include_hash, library, driver, fake_source, fake_cuda: OnceLock::new() })
+        Ok(Self {
+            headers: cache.join("headers"),
+            cache,
+            include,
+            include_hash,
+            library,
+            driver,
+            fake_source,
+            fake_cuda: OnceLock::new(),
+        })
     }
 
     /// Where `omp.h` copies for headerless compilers go.
@@ -95,7 +106,8 @@ impl Builder {
         &self.driver
     }
 
-    /// The binary for a way of loading, built if the cache has none. The error is the compiler's message.
+    /// The binary for a way of loading, built if the cache has none. The error is the compiler's
+    /// message.
     pub fn binary(&self, recipe: &Recipe, mode: Mode) -> Result<PathBuf, String> {
         let object = self.object(recipe)?;
         match (mode, &self.library) {
@@ -130,7 +142,11 @@ impl Builder {
             let output = self.cache.join(format!("fake-cuda-{:016x}.so", hasher.finish()));
             self.unless_cached(&output, |partial| {
                 let mut command = Command::new("cc");
-                command.args(["-shared", "-fPIC", "-O1", "-fvisibility=hidden", "-o"]).arg(partial).arg(&self.fake_source).args(["-lpthread", "-ldl"]);
+                command
+                    .args(["-shared", "-fPIC", "-O1", "-fvisibility=hidden", "-o"])
+                    .arg(partial)
+                    .arg(&self.fake_source)
+                    .args(["-lpthread", "-ldl"]);
                 Ok(command)
             })
         });
@@ -173,7 +189,8 @@ impl Builder {
         })
     }
 
-    /// Runs `make` for a temporary name and renames, so that an interrupted build leaves no half a binary.
+    /// Runs `make` for a temporary name and renames, so that an interrupted build leaves no half a
+    /// binary.
     fn unless_cached(
         &self,
         output: &Path,
@@ -228,7 +245,8 @@ impl Library {
     }
 }
 
-/// What the linker has to know, too: whether it makes a shared object, and those of the program's flags that are for both.
+/// What the linker has to know, too: whether it makes a shared object, and those of the program's
+/// flags that are for both.
 fn linking(recipe: &Recipe) -> Vec<String> {
     let both = recipe.flags.iter().filter(|flag| *flag == "-rdynamic" || flag.starts_with("-fsanitize="));
     recipe.shared.then(|| "-shared".to_owned()).into_iter().chain(both.cloned()).collect()
@@ -261,7 +279,8 @@ fn file_name(path: &Path) -> String {
 
 fn hash_directory(directory: &Path) -> Result<u64, String> {
     let problem = |error: std::io::Error| format!("{}: {error}", directory.display());
-    let mut paths: Vec<PathBuf> = fs::read_dir(directory).map_err(problem)?.flatten().map(|e| e.path()).collect();
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(directory).map_err(problem)?.flatten().map(|e| e.path()).collect();
     paths.sort();
     let mut hasher = DefaultHasher::new();
     for path in paths {

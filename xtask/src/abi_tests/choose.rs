@@ -1,7 +1,9 @@
-//! Which runs of the product (program × compiler × way of loading × threads × devices) the gate makes: `docs/cells.md`.
+//! Which runs of the product (program × compiler × way of loading × threads × devices) the gate
+//! makes: `docs/cells.md`.
 //!
-//! What lives here: the rule, and the runs that are pinned. What may not: which runs are pinned (the caller knows the
-//! mutants, and reads `abi-tests/faults.tsv`), how a run is made ([`super::plan`]).
+//! What lives here: the rule, and the runs that are pinned. What may not: which runs are pinned
+//! (the caller knows the mutants, and reads `abi-tests/faults.tsv`), how a run is made
+//! ([`super::plan`]).
 
 use std::collections::BTreeMap;
 
@@ -22,11 +24,13 @@ pub struct Pin {
 /// A run of a program: way of loading, threads, devices.
 pub type Cell = (Mode, u32, Option<u32>);
 
-/// The programs of one source, by all compilers that take it, with the runs that the gate makes. Programs without one are left out.
+/// The programs of one source, by all compilers that take it, with the runs that the gate makes.
+/// Programs without one are left out.
 ///
-/// One compiler of each runtime is chosen (each compiler, for shared objects), and they deal the runs out among them. Of a template, whose programs are many and alike,
-/// one compiler is chosen in all: its neighbours meet the others. What is chosen follows from the source's name, so that it stays as it
-/// is while other programs come and go.
+/// One compiler of each runtime is chosen (each compiler, for shared objects), and they deal the
+/// runs out among them. Of a template, whose programs are many and alike, one compiler is chosen in
+/// all: its neighbours meet the others. What is chosen follows from the source's name, so that it
+/// stays as it is while other programs come and go.
 pub fn of_source<'a>(programs: Vec<Program<'a>>, pins: &[Pin]) -> Vec<Program<'a>> {
     let Some(source) = programs.first().map(|first| first.source) else { return programs };
     let turn = turn(&source.name);
@@ -43,23 +47,41 @@ pub fn of_source<'a>(programs: Vec<Program<'a>>, pins: &[Pin]) -> Vec<Program<'a
         players = vec![players[turn / 11 % players.len()]];
     }
     for (seat, &at) in players.iter().enumerate() {
-        chosen.insert(at, dealt(programs[at].cells(true, Some(turn)), players.len(), seat + turn, source.rotates && source.is_case()));
+        chosen.insert(
+            at,
+            dealt(
+                programs[at].cells(true, Some(turn)),
+                players.len(),
+                seat + turn,
+                source.rotates && source.is_case(),
+            ),
+        );
     }
     for pin in pins.iter().filter(|pin| source.name.starts_with(&pin.program)) {
-        let compilers = programs.iter().enumerate().filter(|(_, program)| program.compiler.name.starts_with(&pin.compiler));
+        let compilers = programs
+            .iter()
+            .enumerate()
+            .filter(|(_, program)| program.compiler.name.starts_with(&pin.compiler));
         for (at, program) in compilers {
             let wanted = program.cells(true, None).into_iter().find(|&(mode, _, _)| mode == Mode::Preload);
             let cells = chosen.entry(at).or_default();
-            if let Some((mode, _, devices)) = wanted.filter(|_| !cells.iter().any(|&(mode, threads, _)| mode == Mode::Preload && threads == pin.threads)) {
+            if let Some((mode, _, devices)) = wanted.filter(|_| {
+                !cells.iter().any(|&(mode, threads, _)| mode == Mode::Preload && threads == pin.threads)
+            }) {
                 cells.push((mode, pin.threads, devices));
             }
         }
     }
-    let with_cells = programs.into_iter().enumerate().filter_map(|(at, program)| Some((program, chosen.remove(&at)?)));
-    with_cells.filter(|(_, cells)| !cells.is_empty()).map(|(program, cells)| program.with_cells(cells)).collect()
+    let with_cells =
+        programs.into_iter().enumerate().filter_map(|(at, program)| Some((program, chosen.remove(&at)?)));
+    with_cells
+        .filter(|(_, cells)| !cells.is_empty())
+        .map(|(program, cells)| program.with_cells(cells))
+        .collect()
 }
 
-/// Of `cells`, those of one of so many `players`; all of them if there are too few to deal out. One only if `one` is enough.
+/// Of `cells`, those of one of so many `players`; all of them if there are too few to deal out. One
+/// only if `one` is enough.
 fn dealt(cells: Vec<Cell>, players: usize, seat: usize, one: bool) -> Vec<Cell> {
     if one {
         let at = seat / 3 % cells.len().max(1);
@@ -68,7 +90,12 @@ fn dealt(cells: Vec<Cell>, players: usize, seat: usize, one: bool) -> Vec<Cell> 
     if cells.len() < 2 * players {
         return cells;
     }
-    cells.into_iter().enumerate().filter(|(at, _)| at % players == seat % players).map(|(_, cell)| cell).collect()
+    cells
+        .into_iter()
+        .enumerate()
+        .filter(|(at, _)| at % players == seat % players)
+        .map(|(_, cell)| cell)
+        .collect()
 }
 
 #[cfg(test)]
@@ -81,7 +108,14 @@ mod tests {
     use std::path::Path;
 
     fn compilers() -> Vec<Compiler> {
-        let made = |name: &str, family, version, language| Compiler { name: name.into(), family, version, language, flags: Vec::new(), offloads: version > 14 };
+        let made = |name: &str, family, version, language| Compiler {
+            name: name.into(),
+            family,
+            version,
+            language,
+            flags: Vec::new(),
+            offloads: version > 14,
+        };
         vec![
             made("clang-14", Family::Clang, 14, Language::C),
             made("clang-19", Family::Clang, 19, Language::C),
@@ -103,11 +137,16 @@ mod tests {
     }
 
     fn takers<'a>(source: &'a Source, compilers: &'a [Compiler], extent: Extent) -> Vec<Program<'a>> {
-        let programs = compilers.iter().enumerate().filter(|(_, compiler)| compiler.language == source.language);
-        programs.map(|(index, compiler)| Program::new(source, compiler, index)).filter(|program| program.reason_to_skip(extent).is_none()).collect()
+        let programs =
+            compilers.iter().enumerate().filter(|(_, compiler)| compiler.language == source.language);
+        programs
+            .map(|(index, compiler)| Program::new(source, compiler, index))
+            .filter(|program| program.reason_to_skip(extent).is_none())
+            .collect()
     }
 
-    /// The gate makes some of all runs: each program's, and each pair of compiler, way of loading and number of threads.
+    /// The gate makes some of all runs: each program's, and each pair of compiler, way of loading
+    /// and number of threads.
     #[test]
     fn each_program_and_each_pair_is_kept() {
         let (sources, compilers) = (sources(), compilers());
@@ -118,7 +157,10 @@ mod tests {
             if programs.is_empty() {
                 continue;
             }
-            for (at, programs, pairs) in [(0, takers(source, &compilers, Extent::Gate), &mut all), (1, of_source(programs, &[]), &mut kept)] {
+            for (at, programs, pairs) in [
+                (0, takers(source, &compilers, Extent::Gate), &mut all),
+                (1, of_source(programs, &[]), &mut kept),
+            ] {
                 assert!(!programs.is_empty(), "{} is left out", source.name);
                 for program in &programs {
                     for (mode, threads, devices) in program.chosen_cells() {
@@ -145,8 +187,15 @@ mod tests {
             for threads in [1, 17] {
                 let pin = Pin { program: "gang/root_lock.c".into(), compiler: compiler.into(), threads };
                 let chosen = of_source(takers(source, &compilers, Extent::Gate), std::slice::from_ref(&pin));
-                let kept = chosen.iter().filter(|program| program.compiler.name.starts_with(compiler)).flat_map(|program| program.chosen_cells());
-                assert_eq!(kept.filter(|&(mode, with, _)| (mode, with) == (Mode::Preload, threads)).count(), 1, "{pin:?}");
+                let kept = chosen
+                    .iter()
+                    .filter(|program| program.compiler.name.starts_with(compiler))
+                    .flat_map(|program| program.chosen_cells());
+                assert_eq!(
+                    kept.filter(|&(mode, with, _)| (mode, with) == (Mode::Preload, threads)).count(),
+                    1,
+                    "{pin:?}"
+                );
             }
         }
         assert_ne!(plan::turn("a"), plan::turn("b"));

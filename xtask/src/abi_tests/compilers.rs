@@ -80,7 +80,8 @@ impl Compiler {
     }
 }
 
-/// The names of [`Family`], in its order. `g++` and `clang++` are of the families `gcc` and `clang`.
+/// The names of [`Family`], in its order. `g++` and `clang++` are of the families `gcc` and
+/// `clang`.
 const FAMILIES: [&str; 4] = ["gcc", "clang", "gfortran", "flang"];
 
 /// A term is a family, and a bound for the version.
@@ -88,10 +89,15 @@ fn parts(term: &str) -> (&str, &str) {
     term.split_at(term.find(['<', '>']).unwrap_or(term.len()))
 }
 
-/// The term, if some compiler could match it, or if it is `none`, in a table that skips some of its programs.
+/// The term, if some compiler could match it, or if it is `none`, in a table that skips some of its
+/// programs.
 pub fn known_term(term: String) -> Result<String, String> {
     let family = parts(&term).0;
-    if ["all", "none"].contains(&family) || FAMILIES.contains(&family) { Ok(term) } else { Err(format!("`{family}` is not one of all, none, {}", FAMILIES.join(", "))) }
+    if ["all", "none"].contains(&family) || FAMILIES.contains(&family) {
+        Ok(term)
+    } else {
+        Err(format!("`{family}` is not one of all, none, {}", FAMILIES.join(", ")))
+    }
 }
 
 /// Finds the compilers. `headers` is a directory that gets copies of `omp.h` for those clang
@@ -162,7 +168,8 @@ fn try_compiler(name: &str, language: Language, family: Family, headers: &Path) 
             Ok(()) => {
                 let with = [flags.clone(), vec![OFFLOAD.into()]].concat();
                 // flang's images for a host ask for a library of GPUs.
-                let offloads = family == Family::Clang && version >= 19 && trial(name, language, &with, headers).is_ok();
+                let offloads =
+                    family == Family::Clang && version >= 19 && trial(name, language, &with, headers).is_ok();
                 return Ok(Compiler { name: name.into(), family, version, language, flags, offloads });
             }
             Err(reason) => last = reason,
@@ -206,7 +213,9 @@ fn version(name: &str) -> Result<u32, String> {
     let output = Command::new(name).arg("--version").output().map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = text.lines().next().unwrap_or_default();
-    let dotted = line.split_whitespace().rfind(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'));
+    let dotted = line
+        .split_whitespace()
+        .rfind(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'));
     let major = dotted.and_then(|word| word.split('.').next()).and_then(|word| word.parse().ok());
     major.ok_or(format!("`--version` says `{line}`"))
 }
@@ -215,13 +224,20 @@ fn trial(name: &str, language: Language, flags: &[String], scratch: &Path) -> Re
     let (extension, text) = match language {
         Language::C | Language::Cxx => {
             let extension = if language == Language::C { "c" } else { "cpp" };
-            (extension, "#include <omp.h>\nint main(void)\n{\n#pragma omp parallel\n{ }\nreturn omp_get_max_threads() == 0;\n}\n")
+            (
+                extension,
+                "#include <omp.h>\nint main(void)\n{\n#pragma omp parallel\n{ }\nreturn omp_get_max_threads() == 0;\n}\n",
+            )
         }
-        Language::Fortran => ("f90", "program t\nuse omp_lib\n!$omp parallel\n!$omp end parallel\nif (omp_get_max_threads() == 0) stop 1\nend program\n"),
+        Language::Fortran => (
+            "f90",
+            "program t\nuse omp_lib\n!$omp parallel\n!$omp end parallel\nif (omp_get_max_threads() == 0) stop 1\nend program\n",
+        ),
     };
     let source = scratch.join(format!("trial-{name}.{extension}"));
     std::fs::write(&source, text).map_err(|error| error.to_string())?;
-    let output = Command::new(name).args(flags).arg("-o").arg(source.with_extension("out")).arg(&source).output();
+    let output =
+        Command::new(name).args(flags).arg("-o").arg(source.with_extension("out")).arg(&source).output();
     let output = output.map_err(|error| error.to_string())?;
     if output.status.success() {
         return Ok(());

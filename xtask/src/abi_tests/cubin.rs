@@ -1,6 +1,8 @@
-//! Real images for GPUs: the options that make clang put one beside that for this machine, and the tools it needs for it.
+//! Real images for GPUs: the options that make clang put one beside that for this machine, and the
+//! tools it needs for it.
 //!
-//! `ptxas` and what belongs to it come from PyPI (conformance/cuda.txt), the device code of LLVM's runtime from Debian's package of libomp. May not live here: running such programs.
+//! `ptxas` and what belongs to it come from PyPI (conformance/cuda.txt), the device code of LLVM's
+//! runtime from Debian's package of libomp. May not live here: running such programs.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +28,12 @@ pub fn options(target: &Path, compiler: &Compiler) -> Result<Vec<String>, String
 ///
 /// # Errors
 /// What is missing.
-pub fn options_for(target: &Path, compiler: &Compiler, gpu: &str, with_host: bool) -> Result<Vec<String>, String> {
+pub fn options_for(
+    target: &Path,
+    compiler: &Compiler,
+    gpu: &str,
+    with_host: bool,
+) -> Result<Vec<String>, String> {
     let installed = tools(target).join("nvidia/cu13");
     if !installed.join("bin/ptxas").exists() {
         return Err("ptxas is not there (cargo xtask setup installs it)".into());

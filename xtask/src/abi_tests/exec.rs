@@ -1,7 +1,8 @@
 //! Runs one binary under `timeout(1)` and judges how it ended.
 //!
 //! The environment is cleaned of every variable an OpenMP runtime reads, so that a result does not
-//! depend on the shell. Variables for the library itself (`GANGWAY_*`) pass: they are for debugging.
+//! depend on the shell. Variables for the library itself (`GANGWAY_*`) pass: they are for
+//! debugging.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;

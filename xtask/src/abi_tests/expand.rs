@@ -1,13 +1,13 @@
 //! One file as many programs: a template and the table in its header.
 //!
-//! `// each: NAME ; OTHER = a ; b / c ; d` (blanks around the marks) names columns and lists rows; the text has `@NAME@` where the
-//! values go, header lines included. Several tables multiply, lines with the same names continue one
-//! table. Each program is written out below the cache, under a name that says its rows, so that a
-//! failure can be looked at and built by hand.
+//! `// each: NAME ; OTHER = a ; b / c ; d` (blanks around the marks) names columns and lists rows;
+//! the text has `@NAME@` where the values go, header lines included. Several tables multiply, lines
+//! with the same names continue one table. Each program is written out below the cache, under a
+//! name that says its rows, so that a failure can be looked at and built by hand.
 //!
-//! Rejected: hundreds of committed files that differ in a word, whose rule would be written as often and
-//! kept in step by nobody; and a script that generates them, which would need a language of its own
-//! beside the header that every test has anyway.
+//! Rejected: hundreds of committed files that differ in a word, whose rule would be written as
+//! often and kept in step by nobody; and a script that generates them, which would need a language
+//! of its own beside the header that every test has anyway.
 
 use super::meta::comment;
 
@@ -29,17 +29,14 @@ struct Table {
 ///
 /// # Errors
 ///
-/// A table line that cannot be read, two programs of one name, or a name between `@` that no table has.
+/// A table line that cannot be read, two programs of one name, or a name between `@` that no table
+/// has.
 pub fn expand(text: &str) -> Result<Vec<Case>, String> {
     let tables = tables(text)?;
     let mut choices: Vec<Vec<Choice>> = vec![Vec::new()];
     for table in &tables {
         let with_each = |chosen: &Vec<_>| {
-            table
-                .rows
-                .iter()
-                .map(|row| [&chosen[..], &[(table, row)]].concat())
-                .collect::<Vec<_>>()
+            table.rows.iter().map(|row| [&chosen[..], &[(table, row)]].concat()).collect::<Vec<_>>()
         };
         choices = choices.iter().flat_map(with_each).collect();
     }
@@ -61,27 +58,13 @@ type Choice<'a> = (&'a Table, &'a Vec<String>);
 fn case(template: &str, chosen: &[Choice]) -> Case {
     let mut text = template.to_owned();
     for _ in 0..=chosen.len() {
-        for (column, value) in chosen
-            .iter()
-            .flat_map(|(table, row)| table.columns.iter().zip(*row))
-        {
+        for (column, value) in chosen.iter().flat_map(|(table, row)| table.columns.iter().zip(*row)) {
             text = text.replace(&format!("@{column}@"), value);
         }
     }
-    let labels: Vec<&str> = chosen
-        .iter()
-        .map(|(_, row)| {
-            if row[0].is_empty() {
-                "none"
-            } else {
-                row[0].as_str()
-            }
-        })
-        .collect();
-    Case {
-        label: labels.join(" "),
-        text,
-    }
+    let labels: Vec<&str> =
+        chosen.iter().map(|(_, row)| if row[0].is_empty() { "none" } else { row[0].as_str() }).collect();
+    Case { label: labels.join(" "), text }
 }
 
 fn tables(text: &str) -> Result<Vec<Table>, String> {
@@ -90,14 +73,9 @@ fn tables(text: &str) -> Result<Vec<Table>, String> {
         let Some(line) = line.strip_prefix("each: ") else {
             continue;
         };
-        let (names, rows) = line
-            .split_once(" = ")
-            .ok_or("each: wants `NAME = value / value`")?;
+        let (names, rows) = line.split_once(" = ").ok_or("each: wants `NAME = value / value`")?;
         let columns = cells(names);
-        let rows: Vec<_> = words_between(rows, "/")
-            .iter()
-            .map(|row| cells(row))
-            .collect();
+        let rows: Vec<_> = words_between(rows, "/").iter().map(|row| cells(row)).collect();
         if let Some(row) = rows.iter().find(|row| row.len() != columns.len()) {
             return Err(format!(
                 "each: {} values in `{}`, not {}",
@@ -115,28 +93,22 @@ fn tables(text: &str) -> Result<Vec<Table>, String> {
 }
 
 fn cells(text: &str) -> Vec<String> {
-    words_between(text, ";")
-        .iter()
-        .map(|cell| cell.trim().to_owned())
-        .collect()
+    words_between(text, ";").iter().map(|cell| cell.trim().to_owned()).collect()
 }
 
-/// The pieces between words that are `mark`. A mark that touches something is no mark: `x;` and `x/2` are values.
+/// The pieces between words that are `mark`. A mark that touches something is no mark: `x;` and
+/// `x/2` are values.
 fn words_between(text: &str, mark: &str) -> Vec<String> {
     let words: Vec<&str> = text.split(' ').collect();
-    words
-        .split(|word| *word == mark)
-        .map(|piece| piece.join(" "))
-        .collect()
+    words.split(|word| *word == mark).map(|piece| piece.join(" ")).collect()
 }
 
 /// A name in capitals between two `@`.
 fn left_over(text: &str) -> Option<String> {
     let mut pieces = text.split('@');
     pieces.next();
-    let is_name = |piece: &&str| {
-        !piece.is_empty() && piece.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
-    };
+    let is_name =
+        |piece: &&str| !piece.is_empty() && piece.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
     pieces.find(is_name).map(str::to_owned)
 }
 
@@ -152,8 +124,7 @@ mod tests {
 
     #[test]
     fn tables_multiply_and_continue() {
-        let text =
-            "// each: A ; B = 1 ; x / 2 ; y\n// each: C = p\n// each: A ; B = 3 ; z@C@\n@A@@B@";
+        let text = "// each: A ; B = 1 ; x / 2 ; y\n// each: C = p\n// each: A ; B = 3 ; z@C@\n@A@@B@";
         let cases = expand(text).unwrap();
         assert_eq!(cases.len(), 3);
         assert_eq!(cases[2].label, "3 p");

@@ -1,7 +1,9 @@
-//! Programs with target regions on a real GPU, which is perhaps in another machine than the compiler.
+//! Programs with target regions on a real GPU, which is perhaps in another machine than the
+//! compiler.
 //!
-//! Lives here: which programs run on it, the directory that is copied to its machine, and their runs from there. The directory has each program's text
-//! beside the binary, so that what a run has to show is read where it stands: in the text's header. May not live here: how a run is judged.
+//! Lives here: which programs run on it, the directory that is copied to its machine, and their
+//! runs from there. The directory has each program's text beside the binary, so that what a run has
+//! to show is read where it stands: in the text's header. May not live here: how a run is judged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,18 +11,19 @@ use std::path::{Path, PathBuf};
 use super::Extent;
 use super::build::Builder;
 use super::compilers::{self, Compiler, Family};
-use crate::parallel;
 use super::exec::Run;
 use super::meta::{self, Mode, Source, file_stem};
 use super::plan::{self, Program, Record, Verdict};
 use super::report::Report;
 use super::{Options, Outcome, cubin};
+use crate::parallel;
 use links::names;
 
 /// The library's own directory, below that of the programs.
 const LIBRARIES: &str = "lib";
 
-/// Builds all programs that a real GPU may run, for GPUs of `kind` (`sm_90`), into `into`, with the library. Says how many there are.
+/// Builds all programs that a real GPU may run, for GPUs of `kind` (`sm_90`), into `into`, with the
+/// library. Says how many there are.
 ///
 /// # Errors
 /// What is missing or cannot be written, or the first program that is not built.
@@ -33,13 +36,18 @@ pub fn build(options: &Options, kind: &str, into: &Path) -> Result<usize, String
     copy_library(library, &into.join(LIBRARIES))?;
     let mut built = 0;
     for source in sources.iter().filter(|source| source.error.is_none() && runs_on_a_real_gpu(source)) {
-        let Some((index, compiler)) = found.iter().enumerate().find(|(_, compiler)| takes(compiler, source)) else { continue };
+        let Some((index, compiler)) = found.iter().enumerate().find(|(_, compiler)| takes(compiler, source))
+        else {
+            continue;
+        };
         let program = Program::new(source, compiler, index);
         if program.reason_to_skip(Extent::Long).is_some() || !super::wanted(options, &program.title()) {
             continue;
         }
         let offload = cubin::options_for(builder.target(), compiler, kind, false)?;
-        let binary = builder.binary(&program.recipe_for(offload), Mode::Cubin).map_err(|message| format!("{}: {message}", program.title()))?;
+        let binary = builder
+            .binary(&program.recipe_for(offload), Mode::Cubin)
+            .map_err(|message| format!("{}: {message}", program.title()))?;
         let stem = into.join(file_stem(&source.name));
         copy(&binary, &stem.with_extension("exe"))?;
         copy_text(&source.path, &stem.with_extension(source.language.extension()))?;
@@ -56,15 +64,20 @@ pub fn run(directory: &Path, filter: Option<&str>, jobs: usize) -> Result<Outcom
     let directory = directory.canonicalize().map_err(|error| format!("{}: {error}", directory.display()))?;
     let sources: Vec<Source> = meta::read_all(&directory, &directory.join("cases"))?;
     let report = Report::new();
-    let chosen: Vec<&Source> = sources.iter().filter(|source| filter.is_none_or(|text| source.name.contains(text))).collect();
+    let chosen: Vec<&Source> =
+        sources.iter().filter(|source| filter.is_none_or(|text| source.name.contains(text))).collect();
     report.begin(chosen.len(), &[]);
     let compilers = [meta::Language::C, meta::Language::Cxx].map(reported_compiler);
     let one = |source: &&Source| {
-        let compiler = compilers.iter().find(|compiler| compiler.language == source.language).unwrap_or(&compilers[0]);
+        let compiler =
+            compilers.iter().find(|compiler| compiler.language == source.language).unwrap_or(&compilers[0]);
         let program = Program::new(source, compiler, 0);
         let threads = source.threads.iter().copied().max_by_key(|count| (*count <= 8, *count)).unwrap_or(4);
         let verdict = run_one(&directory, source, threads);
-        report.add(&program, vec![Record { mode: Mode::RealGpu, threads, devices: None, seconds: 0.0, verdict }]);
+        report.add(
+            &program,
+            vec![Record { mode: Mode::RealGpu, threads, devices: None, seconds: 0.0, verdict }],
+        );
     };
     let (alone, together): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|source| source.alone);
     parallel::map(&together, jobs, one);
@@ -74,7 +87,14 @@ pub fn run(directory: &Path, filter: Option<&str>, jobs: usize) -> Result<Outcom
 
 /// The compiler that reports name.
 fn reported_compiler(language: meta::Language) -> Compiler {
-    Compiler { name: "clang".into(), family: Family::Clang, version: 19, language, flags: Vec::new(), offloads: true }
+    Compiler {
+        name: "clang".into(),
+        family: Family::Clang,
+        version: 19,
+        language,
+        flags: Vec::new(),
+        offloads: true,
+    }
 }
 
 fn takes(compiler: &Compiler, source: &Source) -> bool {
@@ -84,7 +104,8 @@ fn takes(compiler: &Compiler, source: &Source) -> bool {
 /// Does the program run on one real GPU? A limit of the driver for tests does not count.
 fn runs_on_a_real_gpu(source: &Source) -> bool {
     let needs_the_test_driver = source.gpus.is_some() || source.unmarked.is_some();
-    let is_refused = source.no_cubin.is_some() || source.no_gpu.as_ref().is_some_and(|reason| !reason.contains("the driver for tests"));
+    let is_refused = source.no_cubin.is_some()
+        || source.no_gpu.as_ref().is_some_and(|reason| !reason.contains("the driver for tests"));
     source.offload && source.devices.contains(&1) && !needs_the_test_driver && !is_refused
 }
 
@@ -100,7 +121,8 @@ fn run_one(directory: &Path, source: &Source, threads: u32) -> Verdict {
     let run = Run { arguments: vec![PathBuf::from(&stem)], env, timeout: source.timeout };
     match run.start() {
         Err(message) => Verdict::Failed(message, run.line()),
-        Ok(ended) => plan::fault(source, &ended, true).map_or(Verdict::Passed, |what| Verdict::Failed(what, run.line())),
+        Ok(ended) => plan::fault(source, &ended, true)
+            .map_or(Verdict::Passed, |what| Verdict::Failed(what, run.line())),
     }
 }
 
@@ -109,16 +131,21 @@ fn copy_library(library: &Path, into: &Path) -> Result<(), String> {
     fs::create_dir_all(into).map_err(|error| format!("{}: {error}", into.display()))?;
     copy(library, &into.join(names::LIBRARY))?;
     for name in names::RUNTIMES.iter().chain(names::OFFLOAD.iter()).filter(|name| **name != names::LIBRARY) {
-        std::os::unix::fs::symlink(names::LIBRARY, into.join(name)).map_err(|error| format!("{name}: {error}"))?;
+        std::os::unix::fs::symlink(names::LIBRARY, into.join(name))
+            .map_err(|error| format!("{name}: {error}"))?;
     }
     Ok(())
 }
 
-/// Copies a source without its `each:` and `languages:` lines, because the copy is already one expanded case.
+/// Copies a source without its `each:` and `languages:` lines, because the copy is already one
+/// expanded case.
 fn copy_text(from: &Path, to: &Path) -> Result<(), String> {
     let text = fs::read_to_string(from).map_err(|error| format!("{}: {error}", from.display()))?;
-    let makes_more = |line: &&str| meta::comment(line).is_some_and(|said| said.starts_with("each: ") || said.starts_with("languages: "));
-    let kept: String = text.lines().filter(|line| !makes_more(line)).map(|line| format!("{line}\n")).collect();
+    let makes_more = |line: &&str| {
+        meta::comment(line).is_some_and(|said| said.starts_with("each: ") || said.starts_with("languages: "))
+    };
+    let kept: String =
+        text.lines().filter(|line| !makes_more(line)).map(|line| format!("{line}\n")).collect();
     fs::write(to, kept).map_err(|error| format!("{}: {error}", to.display()))
 }
 

@@ -1,21 +1,30 @@
-//! Images for devices inside of programs (LLVM's offload binaries), which are marked as a GPU's for the CUDA driver that is for tests.
+//! Images for devices inside of programs (LLVM's offload binaries), which are marked as a GPU's for
+//! the CUDA driver that is for tests.
 //!
-//! The format is LLVM 19's `OffloadBinary`: a header with a magic number, where its entry is, and in that where the image is.
+//! The format is LLVM 19's `OffloadBinary`: a header with a magic number, where its entry is, and
+//! in that where the image is.
 
 /// What an offload binary begins with.
 const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
 /// ELF machine of GPUs.
 const GPU: u16 = 190;
 
-/// Marks the ELF images for this target as a GPU's, all of them if it is empty. How many there were.
+/// Marks the ELF images for this target as a GPU's, all of them if it is empty. How many there
+/// were.
 pub fn mark(program: &mut [u8], target: &str) -> usize {
     let (mut count, mut at) = (0, 0);
     while let Some(found) = find(program, at) {
         at = found + MAGIC.len();
-        let is_elf = |image: &usize| program.get(*image..image + 20).is_some_and(|elf| elf.starts_with(b"\x7fELF"));
+        let is_elf =
+            |image: &usize| program.get(*image..image + 20).is_some_and(|elf| elf.starts_with(b"\x7fELF"));
         // Its header's words for it lie before the image.
-        let is_meant = |image: &usize| target.is_empty() || program[found..*image].windows(target.len()).any(|window| window == target.as_bytes());
-        if let Some(image) = image(program, found).filter(|image| is_elf(image) && *image > found && is_meant(image)) {
+        let is_meant = |image: &usize| {
+            target.is_empty()
+                || program[found..*image].windows(target.len()).any(|window| window == target.as_bytes())
+        };
+        if let Some(image) =
+            image(program, found).filter(|image| is_elf(image) && *image > found && is_meant(image))
+        {
             program[image + 18..image + 20].copy_from_slice(&GPU.to_le_bytes());
             count += 1;
         }

@@ -85,6 +85,11 @@ fn difference(expected: &Table, printed: &Table) -> Option<String> {
             None => lines.push(format!("{name} was not printed")),
         }
     }
-    lines.extend(printed.keys().filter(|name| !expected.contains_key(*name)).map(|name| format!("{name} is not in the table")));
+    lines.extend(
+        printed
+            .keys()
+            .filter(|name| !expected.contains_key(*name))
+            .map(|name| format!("{name} is not in the table")),
+    );
     (!lines.is_empty()).then(|| lines.join("; "))
 }

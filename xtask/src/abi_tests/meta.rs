@@ -46,7 +46,8 @@ pub enum Mode {
     Python,
     /// As with the symlinks, with the images marked as a GPU's and the CUDA driver for tests.
     Gpu,
-    /// With real images for GPUs beside those for this machine, which that driver runs in their place.
+    /// With real images for GPUs beside those for this machine, which that driver runs in their
+    /// place.
     Cubin,
     /// With such images alone, on the GPU of a machine.
     RealGpu,
@@ -98,7 +99,8 @@ pub struct Source {
     pub alone: bool,
     /// Long.
     pub stress: bool,
-    /// A product of programs and modes: run with [`super::Extent::All`] only. `cargo xtask test` runs a selection, from other files.
+    /// A product of programs and modes: run with [`super::Extent::All`] only. `cargo xtask test`
+    /// runs a selection, from other files.
     pub all: bool,
     /// Checks a promise other runtimes do not make; the reason to leave it out there.
     pub ours: Option<String>,
@@ -106,8 +108,8 @@ pub struct Source {
     pub peers: Vec<(String, String)>,
     /// Unconditional reason to skip.
     pub why_skip: Option<String>,
-    /// Programs that are many and alike: each meets one compiler of each runtime, one way of loading and
-    /// one thread count, which change from program to program.
+    /// Programs that are many and alike: each meets one compiler of each runtime, one way of
+    /// loading and one thread count, which change from program to program.
     pub rotates: bool,
     /// Target constructs: LLVM's compilers are to make images for this machine.
     pub offload: bool,
@@ -133,7 +135,8 @@ pub const THREADS: [u32; 6] = [1, 2, 3, 4, 8, 17];
 /// Thread counts that programs which rotate share among them.
 const ROTATING: [u32; 4] = [2, 3, 4, 8];
 
-/// Reads every program below `root`, sorted by name. Programs of templates are written below `cases`.
+/// Reads every program below `root`, sorted by name. Programs of templates are written below
+/// `cases`.
 pub fn read_all(root: &Path, cases: &Path) -> Result<Vec<Source>, String> {
     let mut paths = Vec::new();
     collect(root, &mut paths).map_err(|error| format!("{}: {error}", root.display()))?;
@@ -145,7 +148,8 @@ pub fn read_all(root: &Path, cases: &Path) -> Result<Vec<Source>, String> {
 fn collect(directory: &Path, into: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
-        // Layout programs are compared with a table, includes and the driver for tests are no programs.
+        // Layout programs are compared with a table, includes and the driver for tests are no
+        // programs.
         let apart = ["layout", "include", "fake-cuda"].iter().any(|name| path.ends_with(name));
         if path.is_dir() && !apart {
             collect(&path, into)?;
@@ -165,13 +169,18 @@ fn read(root: &Path, path: &Path, cases: &Path) -> Vec<Source> {
     };
     let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
     let source = Source::new(name, path.to_owned(), language);
-    let programs = fs::read_to_string(path).map_err(|error| error.to_string()).and_then(|text| expand::expand(&text));
+    let programs =
+        fs::read_to_string(path).map_err(|error| error.to_string()).and_then(|text| expand::expand(&text));
     match programs {
         Ok(programs) => {
-            let shared = language == Language::C && programs[0].text.lines().map_while(comment).any(|line| line == SHARED);
-            let of = |at: usize| if shared { languages(at, programs.len(), &programs[at].label) } else { vec![language] };
+            let shared = language == Language::C
+                && programs[0].text.lines().map_while(comment).any(|line| line == SHARED);
+            let of = |at: usize| {
+                if shared { languages(at, programs.len(), &programs[at].label) } else { vec![language] }
+            };
             let source = &source;
-            let each = |(at, case)| of(at).into_iter().map(move |language| source.with(case, language, cases));
+            let each =
+                |(at, case)| of(at).into_iter().map(move |language| source.with(case, language, cases));
             programs.iter().enumerate().flat_map(each).collect()
         }
         Err(error) => vec![Source { error: Some(error), ..source }],
@@ -181,8 +190,8 @@ fn read(root: &Path, path: &Path, cases: &Path) -> Vec<Source> {
 /// The header line of C programs that are C++ as well.
 const SHARED: &str = "languages: c, c++";
 
-/// The languages of the program `at` of the `count` of a shared template: the first is C, the second C++, the others are
-/// shared out by name. A file that is a single program is built as both.
+/// The languages of the program `at` of the `count` of a shared template: the first is C, the
+/// second C++, the others are shared out by name. A file that is a single program is built as both.
 fn languages(at: usize, count: usize, label: &str) -> Vec<Language> {
     match (count, at) {
         (1, _) => vec![Language::C, Language::Cxx],
@@ -284,7 +293,10 @@ impl Source {
         match key {
             "what" | "each" => {}
             "languages" if SHARED == format!("languages: {value}") && self.is_c_text() => {}
-            "compilers" => self.compilers = list(value).into_iter().map(compilers::known_term).collect::<Result<_, _>>()?,
+            "compilers" => {
+                self.compilers =
+                    list(value).into_iter().map(compilers::known_term).collect::<Result<_, _>>()?
+            }
             "skip" => {
                 let (term, reason) = term_and_text(value)?;
                 self.skips.push((compilers::known_term(term)?, reason));
@@ -357,7 +369,8 @@ fn term_and_text(value: &str) -> Result<(String, String), String> {
 }
 
 fn peer(value: &str) -> Result<(String, String), String> {
-    let (runtime, rest) = value.split_once(" fails, because ").ok_or("wants `<runtime> fails, because <reason>`")?;
+    let (runtime, rest) =
+        value.split_once(" fails, because ").ok_or("wants `<runtime> fails, because <reason>`")?;
     Ok((runtime.to_owned(), rest.to_owned()))
 }
 

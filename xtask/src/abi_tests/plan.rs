@@ -1,16 +1,17 @@
 //! One program (a source and a compiler): its runs and their verdicts.
 //!
-//! Every thread count goes through `LD_PRELOAD`; the other ways of loading run with one thread count
-//! that is not 1 where the program allows it, since they differ from preload before `main` only.
+//! Every thread count goes through `LD_PRELOAD`; the other ways of loading run with one thread
+//! count that is not 1 where the program allows it, since they differ from preload before `main`
+//! only.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::Extent;
 use super::build::{Builder, Recipe};
 use super::choose::Cell;
 use super::compilers::{Compiler, Family, OFFLOAD};
 use super::cubin;
-use super::Extent;
 use super::exec::{Ended, Run, contains};
 use super::meta::{Ending, Language, Mode, Source};
 
@@ -27,13 +28,14 @@ pub struct Program<'a> {
     chosen: Option<Vec<Cell>>,
 }
 
-/// Of programs from one source, one for each runtime, and one in all if the source is of a template: its
-/// neighbours meet the others. Which one, and how it runs, follows from its name.
+/// Of programs from one source, one for each runtime, and one in all if the source is of a
+/// template: its neighbours meet the others. Which one, and how it runs, follows from its name.
 pub fn rotate(mut programs: Vec<Program>) -> Vec<Program> {
     let mut chosen = Vec::new();
     while let Some(first) = programs.first() {
         let (runtime, turn) = (first.compiler.runtime(), turn(&first.source.name));
-        let (mut alike, others): (Vec<_>, _) = programs.into_iter().partition(|p| p.compiler.runtime() == runtime);
+        let (mut alike, others): (Vec<_>, _) =
+            programs.into_iter().partition(|p| p.compiler.runtime() == runtime);
         let program = alike.swap_remove(turn % alike.len());
         chosen.push(Program { turn: Some(turn / 7 + chosen.len()), ..program });
         programs = others;
@@ -74,7 +76,8 @@ pub enum Verdict {
 }
 
 impl<'a> Program<'a> {
-    /// `index` is the compiler's place in the list: levels alternate so that every source meets both.
+    /// `index` is the compiler's place in the list: levels alternate so that every source meets
+    /// both.
     pub fn new(source: &'a Source, compiler: &'a Compiler, index: usize) -> Self {
         let odd = (source.name.bytes().map(usize::from).sum::<usize>() + index) % 2 == 1;
         let opt = source.opt.as_deref().unwrap_or(if odd { "-O2" } else { "-O0" });
@@ -86,7 +89,8 @@ impl<'a> Program<'a> {
         Self { chosen: Some(cells), ..self }
     }
 
-    /// All runs of the program. `turn`: for ways of loading that meet one number of threads, which one; none: the usual one.
+    /// All runs of the program. `turn`: for ways of loading that meet one number of threads, which
+    /// one; none: the usual one.
     pub fn cells(&self, with_library: bool, turn: Option<usize>) -> Vec<Cell> {
         let devices: Vec<Option<u32>> = match &self.source.devices[..] {
             [] => vec![None],
@@ -94,12 +98,20 @@ impl<'a> Program<'a> {
         };
         let counts = &self.source.threads;
         let turned = |mode, threads| match turn {
-            Some(turn) if matches!(mode, Mode::Symlink | Mode::Link) && self.source.modes.len() > 1 => counts[turn / 5 % counts.len()],
+            Some(turn) if matches!(mode, Mode::Symlink | Mode::Link) && self.source.modes.len() > 1 => {
+                counts[turn / 5 % counts.len()]
+            }
             _ => threads,
         };
         let cases = self.cases(with_library).into_iter();
-        let cells = cases.flat_map(|(mode, threads)| devices.iter().map(move |&devices| (mode, turned(mode, threads), devices)));
-        cells.filter(|(mode, _, devices)| !matches!(mode, Mode::Gpu | Mode::Cubin) || devices.is_some_and(|count| count > 0)).collect()
+        let cells = cases.flat_map(|(mode, threads)| {
+            devices.iter().map(move |&devices| (mode, turned(mode, threads), devices))
+        });
+        cells
+            .filter(|(mode, _, devices)| {
+                !matches!(mode, Mode::Gpu | Mode::Cubin) || devices.is_some_and(|count| count > 0)
+            })
+            .collect()
     }
 
     /// `path [compiler]`, as filters and failures name it.
@@ -123,7 +135,10 @@ impl<'a> Program<'a> {
             return Some(reason.clone());
         }
         if self.makes_images() && !self.compiler.offloads {
-            return Some(format!("{} makes no images for this machine (clang-tools-19 has what it needs)", self.compiler.name));
+            return Some(format!(
+                "{} makes no images for this machine (clang-tools-19 has what it needs)",
+                self.compiler.name
+            ));
         }
         let taken = self.source.compilers.iter().any(named);
         (!taken).then(|| format!("written for {}", self.source.compilers.join(", ")))
@@ -134,7 +149,8 @@ impl<'a> Program<'a> {
         self.chosen.clone().unwrap_or_else(|| self.cells(true, None))
     }
 
-    /// Prints a line for each run with a library: program, compiler, way of loading, threads, devices, separated by tabs.
+    /// Prints a line for each run with a library: program, compiler, way of loading, threads,
+    /// devices, separated by tabs.
     pub fn print_cells(&self) {
         for (mode, threads, devices) in self.chosen_cells() {
             println!("{}", cell_name(self, mode, threads, devices));
@@ -178,15 +194,24 @@ impl<'a> Program<'a> {
         if self.makes_images() && self.runs_on_gpus() { Mode::Gpu } else { Mode::Preload }
     }
 
-    /// Builds it and runs it once, preloaded or on GPUs, with most of its devices, with more environment and at most `limit` seconds.
-    pub fn run_once(&self, builder: &Builder, threads: u32, more: &[(String, String)], limit: u32) -> Verdict {
+    /// Builds it and runs it once, preloaded or on GPUs, with most of its devices, with more
+    /// environment and at most `limit` seconds.
+    pub fn run_once(
+        &self,
+        builder: &Builder,
+        threads: u32,
+        more: &[(String, String)],
+        limit: u32,
+    ) -> Verdict {
         let mode = self.mode_of_one();
         let binary = match builder.binary(&self.recipe(builder, mode), mode) {
             Ok(binary) => binary,
             Err(message) => return does_not_build(&message),
         };
         let mut run = self.prepare(builder, mode, threads, binary);
-        if let Err(message) = self.add_devices(&mut run, builder, mode, self.source.devices.iter().max().copied()) {
+        if let Err(message) =
+            self.add_devices(&mut run, builder, mode, self.source.devices.iter().max().copied())
+        {
             return does_not_build(&message);
         }
         run.env.extend_from_slice(more);
@@ -195,7 +220,8 @@ impl<'a> Program<'a> {
         match run.start() {
             Err(message) => Verdict::Failed(message, run.line()),
             Ok(ended) if ended.hung => Verdict::Failed(format!("no end within {limit} s"), run.line()),
-            Ok(ended) => fault(self.source, &ended, true).map_or(Verdict::Passed, |what| Verdict::Failed(what, run.line())),
+            Ok(ended) => fault(self.source, &ended, true)
+                .map_or(Verdict::Passed, |what| Verdict::Failed(what, run.line())),
         }
     }
 
@@ -218,7 +244,10 @@ impl<'a> Program<'a> {
         }
         if let Some(turn) = self.turn {
             let counts = &self.source.threads;
-            return vec![(self.source.modes[turn % self.source.modes.len()], counts[turn / 3 % counts.len()])];
+            return vec![(
+                self.source.modes[turn % self.source.modes.len()],
+                counts[turn / 3 % counts.len()],
+            )];
         }
         let mut cases: Vec<_> = Vec::new();
         for mode in &self.source.modes {
@@ -245,7 +274,9 @@ impl<'a> Program<'a> {
 
     /// On those of the driver for tests: its kernels are the image's functions for this machine.
     fn runs_on_gpus(&self) -> bool {
-        self.compiler.family == Family::Clang && !self.source.devices.is_empty() && self.source.no_gpu.is_none()
+        self.compiler.family == Family::Clang
+            && !self.source.devices.is_empty()
+            && self.source.no_gpu.is_none()
     }
 
     /// What makes a real image for GPUs of it, or why there is none.
@@ -284,8 +315,9 @@ impl<'a> Program<'a> {
         self.judge(&run, builder.library().is_some())
     }
 
-    /// Starts a run and compares how it ended with what the header wants. An `alone` program whose check fails runs
-    /// twice more and fails if either run fails: other load can disturb measurements.
+    /// Starts a run and compares how it ended with what the header wants. An `alone` program whose
+    /// check fails runs twice more and fails if either run fails: other load can disturb
+    /// measurements.
     fn judge(&self, run: &Run, ours: bool) -> Verdict {
         let Some((what, was_ended)) = self.once(run, ours) else { return Verdict::Passed };
         if !self.source.alone || was_ended {
@@ -298,7 +330,8 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Runs once. Returns what was wrong, and true if the program did not start or did not end itself (crash, hang).
+    /// Runs once. Returns what was wrong, and true if the program did not start or did not end
+    /// itself (crash, hang).
     fn once(&self, run: &Run, ours: bool) -> Option<(String, bool)> {
         match run.start() {
             Err(message) => Some((message, true)),
@@ -307,9 +340,20 @@ impl<'a> Program<'a> {
     }
 
     /// So many devices for a run. The error is a compiler's message.
-    fn add_devices(&self, run: &mut Run, builder: &Builder, mode: Mode, devices: Option<u32>) -> Result<(), String> {
+    fn add_devices(
+        &self,
+        run: &mut Run,
+        builder: &Builder,
+        mode: Mode,
+        devices: Option<u32>,
+    ) -> Result<(), String> {
         match mode {
-            Mode::Gpu | Mode::Cubin => run.env.extend(gpus(builder.fake_cuda()?, devices.unwrap_or(1), turn(&self.source.name), self.source.gpus.as_deref())),
+            Mode::Gpu | Mode::Cubin => run.env.extend(gpus(
+                builder.fake_cuda()?,
+                devices.unwrap_or(1),
+                turn(&self.source.name),
+                self.source.gpus.as_deref(),
+            )),
             _ => run.env.extend(devices.map(|count| ("GANGWAY_HOST_DEVICES".to_owned(), count.to_string()))),
         }
         Ok(())
@@ -335,7 +379,15 @@ impl<'a> Program<'a> {
         let asked = self.source.flags.iter().filter(|(term, _)| self.compiler.matches(term));
         flags.extend(asked.flat_map(|(_, text)| text.split_whitespace().map(str::to_owned)));
         let unmarked = self.source.unmarked.is_some();
-        Recipe { name: &self.source.name, source: &self.source.path, compiler: self.compiler, flags, offload, unmarked, shared: self.is_shared() }
+        Recipe {
+            name: &self.source.name,
+            source: &self.source.path,
+            compiler: self.compiler,
+            flags,
+            offload,
+            unmarked,
+            shared: self.is_shared(),
+        }
     }
 
     fn prepare(&self, builder: &Builder, mode: Mode, threads: u32, binary: PathBuf) -> Run {
@@ -345,7 +397,9 @@ impl<'a> Program<'a> {
         match (mode, builder.library(), builder.symlinks()) {
             // Peers spin by default, which with 17 threads on two cores takes minutes.
             (_, None, _) => env.push(("OMP_WAIT_POLICY".into(), "passive".into())),
-            (Mode::Preload, Some(library), _) => env.push(("LD_PRELOAD".into(), library.display().to_string())),
+            (Mode::Preload, Some(library), _) => {
+                env.push(("LD_PRELOAD".into(), library.display().to_string()))
+            }
             (Mode::Symlink | Mode::Python | Mode::Gpu | Mode::Cubin, _, Some(directory)) => {
                 env.push(("LD_LIBRARY_PATH".into(), directory.display().to_string()));
             }
@@ -370,7 +424,8 @@ pub fn cell_name(program: &Program, mode: Mode, threads: u32, devices: Option<u3
     format!("{}\t{}\t{mode}\t{threads}\t{devices}", program.source.name, program.compiler.name)
 }
 
-/// The difference between how a run ended and what the program's header wants. Texts are checked for our library only, not for its peers.
+/// The difference between how a run ended and what the program's header wants. Texts are checked
+/// for our library only, not for its peers.
 pub fn fault(source: &Source, ended: &Ended, ours: bool) -> Option<String> {
     if ended.hung {
         return Some(format!("no end within {} s", source.timeout));
@@ -386,29 +441,39 @@ pub fn fault(source: &Source, ended: &Ended, ours: bool) -> Option<String> {
 }
 
 fn text_fault(source: &Source, ended: &Ended) -> Option<String> {
-    let missing = |wanted: &[String], text: &str| wanted.iter().find(|pattern| !contains(text, pattern)).cloned();
+    let missing =
+        |wanted: &[String], text: &str| wanted.iter().find(|pattern| !contains(text, pattern)).cloned();
     if let Some(pattern) = missing(&source.stderr, &ended.stderr) {
         return Some(format!("stderr lacks `{pattern}`: {}", excerpt(ended)));
     }
     if let Some(pattern) = missing(&source.stdout, &ended.stdout) {
         return Some(format!("stdout lacks `{pattern}`: {}", excerpt(ended)));
     }
-    // Preloaded, the compiler's own libgomp is still mapped behind us and complains in its constructor.
+    // Preloaded, the compiler's own libgomp is still mapped behind us and complains in its
+    // constructor.
     let lines = ended.stderr.lines().filter(|l| !l.is_empty() && !l.starts_with("libgomp: ")).count();
     match source.stderr_lines {
-        Some(wanted) if wanted != lines => Some(format!("stderr has {lines} lines, not {wanted}: {}", excerpt(ended))),
-        None if lines > 0 && source.stderr.is_empty() => Some(format!("stderr is not empty: {}", excerpt(ended))),
+        Some(wanted) if wanted != lines => {
+            Some(format!("stderr has {lines} lines, not {wanted}: {}", excerpt(ended)))
+        }
+        None if lines > 0 && source.stderr.is_empty() => {
+            Some(format!("stderr is not empty: {}", excerpt(ended)))
+        }
         _ => None,
     }
 }
 
-/// So many GPUs of the driver for tests; half of the programs meet slow ones, a third each ways between all, between none, between pairs
-/// of them, and half of them a driver that keeps who copies waiting. A program may say `more`, which counts.
+/// So many GPUs of the driver for tests; half of the programs meet slow ones, a third each ways
+/// between all, between none, between pairs of them, and half of them a driver that keeps who
+/// copies waiting. A program may say `more`, which counts.
 fn gpus(driver: &Path, count: u32, turn: usize, more: Option<&str>) -> [(String, String); 2] {
     let delay = if turn.is_multiple_of(2) { 200 } else { 0 };
     let (peers, pageable) = (turn / 2 % 3, turn / 6 % 2);
     let more = more.map_or(String::new(), |more| format!(",{more}"));
-    let settings = format!("devices={count},delay={delay},peers={peers},pageable={pageable},seed={}{more}", 1 + turn % 1000);
+    let settings = format!(
+        "devices={count},delay={delay},peers={peers},pageable={pageable},seed={}{more}",
+        1 + turn % 1000
+    );
     [("OMPX_CUDA".into(), driver.display().to_string()), ("GANGWAY_FAKE_CUDA".into(), settings)]
 }
 

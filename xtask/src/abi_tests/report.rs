@@ -24,7 +24,8 @@ struct State {
     outcome: Outcome,
     table: BTreeMap<(String, Mode), Cell>,
     skips: BTreeMap<String, Vec<String>>,
-    /// A line for each run: program, compiler, way of loading, threads, devices, seconds, separated by tabs.
+    /// A line for each run: program, compiler, way of loading, threads, devices, seconds, separated
+    /// by tabs.
     cells: Vec<String>,
 }
 
@@ -87,7 +88,13 @@ impl Report {
                 state.record(program, record);
             }
             if state.done % 25 == 0 || state.done == state.total {
-                println!("[{}/{}] {} passed, {} failed, {seconds} s", state.done, state.total, state.outcome.passed, state.outcome.failures.len());
+                println!(
+                    "[{}/{}] {} passed, {} failed, {seconds} s",
+                    state.done,
+                    state.total,
+                    state.outcome.passed,
+                    state.outcome.failures.len()
+                );
             }
         });
     }
@@ -96,7 +103,8 @@ impl Report {
     pub fn write_cells(&self, file: &Path) -> Result<(), String> {
         self.with(|state| {
             state.cells.sort();
-            fs::write(file, state.cells.join("\n") + "\n").map_err(|error| format!("{}: {error}", file.display()))
+            fs::write(file, state.cells.join("\n") + "\n")
+                .map_err(|error| format!("{}: {error}", file.display()))
         })
     }
 
@@ -105,7 +113,11 @@ impl Report {
         self.with(|state| {
             state.print_skips();
             state.print_table();
-            println!("{} programs built and run in {} s", state.outcome.programs, self.start.elapsed().as_secs());
+            println!(
+                "{} programs built and run in {} s",
+                state.outcome.programs,
+                self.start.elapsed().as_secs()
+            );
             for failure in &state.outcome.failures {
                 println!("failed: {failure}");
             }
@@ -136,7 +148,8 @@ impl State {
             self.cells.push(format!("{name}\t{:.2}", record.seconds));
         }
         let cell = self.table.entry((program.compiler.name.clone(), record.mode)).or_default();
-        let title = format!("{} {:?} threads={}", program.title(), record.mode, record.threads).to_lowercase();
+        let title =
+            format!("{} {:?} threads={}", program.title(), record.mode, record.threads).to_lowercase();
         match record.verdict {
             Verdict::Passed => {
                 cell.passed += 1;

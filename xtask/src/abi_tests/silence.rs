@@ -1,5 +1,5 @@
-//! The library under programs that never call OpenMP: `LD_PRELOAD` is inherited by every child, so it
-//! must cost nothing there. No output, no thread, no file opened by us, under 0.3 ms.
+//! The library under programs that never call OpenMP: `LD_PRELOAD` is inherited by every child, so
+//! it must cost nothing there. No output, no thread, no file opened by us, under 0.3 ms.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,7 +11,8 @@ use super::report::Report;
 
 /// What preloading may add to the start and end of a process (median).
 const LIMIT: Duration = Duration::from_micros(300);
-/// Spawns of each kind. The medians of this many are steady to a few microseconds on a quiet machine.
+/// Spawns of each kind. The medians of this many are steady to a few microseconds on a quiet
+/// machine.
 const SPAWNS: usize = 301;
 
 /// Checks silence, threads, files and cost.
@@ -64,16 +65,23 @@ fn system_calls(library: &Path, words: &[&str]) -> Verdict {
     if let Some(opened) = opened_by_us(&plain, &ours) {
         return Verdict::Failed(format!("the library opened {opened}"), line(library, words));
     }
-    let noisy = ["sched_getaffinity", "timer_create", "rt_sigaction", "sysinfo"].into_iter().find(|kind| more(kind));
+    let noisy =
+        ["sched_getaffinity", "timer_create", "rt_sigaction", "sysinfo"].into_iter().find(|kind| more(kind));
     match noisy {
-        Some(kind) => Verdict::Failed(format!("{kind} was called before any OpenMP call"), line(library, words)),
+        Some(kind) => {
+            Verdict::Failed(format!("{kind} was called before any OpenMP call"), line(library, words))
+        }
         None => Verdict::Passed,
     }
 }
 
 fn trace(library: Option<&Path>, words: &[&str]) -> Option<String> {
     let mut command = Command::new("strace");
-    command.args(["-f", "-e", "trace=open,openat,clone,clone3,sched_getaffinity,timer_create,rt_sigaction,sysinfo"]);
+    command.args([
+        "-f",
+        "-e",
+        "trace=open,openat,clone,clone3,sched_getaffinity,timer_create,rt_sigaction,sysinfo",
+    ]);
     if let Some(library) = library {
         command.arg("-E").arg(format!("LD_PRELOAD={}", library.display()));
     }
@@ -101,7 +109,11 @@ fn cost(library: &Path) -> Verdict {
         with.push(spawn(&mut preloaded(library, &["/bin/true"])));
     }
     let added = median(&mut with).saturating_sub(median(&mut without));
-    let text = format!("preloading adds {} µs to a process (median of {SPAWNS}; limit {} µs)", added.as_micros(), LIMIT.as_micros());
+    let text = format!(
+        "preloading adds {} µs to a process (median of {SPAWNS}; limit {} µs)",
+        added.as_micros(),
+        LIMIT.as_micros()
+    );
     println!("note: {text}");
     if added < LIMIT { Verdict::Passed } else { Verdict::Failed(text, line(library, &["/bin/true"])) }
 }

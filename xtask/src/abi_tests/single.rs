@@ -1,6 +1,8 @@
-//! Single runs of chosen programs, for other commands: the bench has the compilers and the programs, each run names one.
+//! Single runs of chosen programs, for other commands: the bench has the compilers and the
+//! programs, each run names one.
 //!
-//! Lives here: finding a program by its title and running it preloaded, once. May not live here: why somebody wants that.
+//! Lives here: finding a program by its title and running it preloaded, once. May not live here:
+//! why somebody wants that.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -41,14 +43,23 @@ impl Bench {
         Ok(Self { sources, compilers, builder, building: Mutex::new(()) })
     }
 
-    /// The programs whose path starts with `path`, by compilers whose name starts with `compiler`, as far as they are meant to
-    /// be built: not the long ones, and those that run alone only if `path` is all of their name.
+    /// The programs whose path starts with `path`, by compilers whose name starts with `compiler`,
+    /// as far as they are meant to be built: not the long ones, and those that run alone only
+    /// if `path` is all of their name.
     pub fn choose(&self, path: &str, compiler: &str) -> Vec<Choice> {
         let mut choices = Vec::new();
-        for (at, source) in self.sources.iter().enumerate().filter(|(_, s)| s.name.starts_with(path) && s.error.is_none()) {
+        for (at, source) in
+            self.sources.iter().enumerate().filter(|(_, s)| s.name.starts_with(path) && s.error.is_none())
+        {
             for (by, with) in self.compilers.iter().enumerate() {
                 let fits = with.language == source.language && with.name.starts_with(compiler);
-                if fits && (!source.alone || source.name == path) && self.program(Choice { source: at, compiler: by }).reason_to_skip(Extent::Short).is_none() {
+                if fits
+                    && (!source.alone || source.name == path)
+                    && self
+                        .program(Choice { source: at, compiler: by })
+                        .reason_to_skip(Extent::Short)
+                        .is_none()
+                {
                     choices.push(Choice { source: at, compiler: by });
                 }
             }
@@ -66,12 +77,19 @@ impl Bench {
         &self.sources[choice.source].threads
     }
 
-    /// Runs a program once with `threads` threads and more environment. Returns the seconds it took; the error says what was wrong.
+    /// Runs a program once with `threads` threads and more environment. Returns the seconds it
+    /// took; the error says what was wrong.
     ///
     /// # Errors
     ///
     /// The program failed, hung for `limit` seconds, or could not be built.
-    pub fn run(&self, choice: Choice, threads: u32, env: &[(String, String)], limit: u32) -> Result<f64, String> {
+    pub fn run(
+        &self,
+        choice: Choice,
+        threads: u32,
+        env: &[(String, String)],
+        limit: u32,
+    ) -> Result<f64, String> {
         let program = self.program(choice);
         {
             let _one_at_a_time = self.building.lock().expect("no builder panics");

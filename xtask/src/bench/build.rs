@@ -1,4 +1,5 @@
-//! Builds the probes and the task suite with gcc and clang, and three programs of the suite on oneTBB.
+//! Builds the probes and the task suite with gcc and clang, and three programs of the suite on
+//! oneTBB.
 
 use crate::exec;
 use crate::lanes::Lane;

@@ -1,5 +1,6 @@
-//! The small pass of `cargo xtask test`: the probes and the task suite give right results with a thread for each core, tasks run in
-//! parallel, and the instructions of single-thread paths have not grown.
+//! The small pass of `cargo xtask test`: the probes and the task suite give right results with a
+//! thread for each core, tasks run in parallel, and the instructions of single-thread paths have
+//! not grown.
 
 use super::measure::{self, Ending};
 use super::plan::{self, Family};
@@ -32,7 +33,9 @@ pub fn run(places: &Places, library: &Path, report: &mut Report) {
 
 fn problems(lane: &Lane) -> Vec<String> {
     let cores = available_parallelism().map_or(1, |n| n.get() as u32);
-    let rows = plan::rows(cores, true).into_iter().filter(|row| row.threads <= cores.max(2) || row.family == Family::Nested);
+    let rows = plan::rows(cores, true)
+        .into_iter()
+        .filter(|row| row.threads <= cores.max(2) || row.family == Family::Nested);
     let mut all = vec![];
     for row in rows.filter(|row| row.family != Family::Process) {
         if all.len() >= ENOUGH {

@@ -1,8 +1,10 @@
-//! Instructions of single-thread paths, counted by callgrind: the figure that no other load disturbs.
+//! Instructions of single-thread paths, counted by callgrind: the figure that no other load
+//! disturbs.
 //!
-//! A probe runs N and 3 N times in a team of one; the difference leaves out start-up and warm-up. The counts on record are in
-//! benchmarks/instructions.tsv: those of Gangway are compared in `cargo xtask test`, those of the peers are for information.
-//! Rejected: teams of two on one worker. They wait, and how long they spin is not the same twice.
+//! A probe runs N and 3 N times in a team of one; the difference leaves out start-up and warm-up.
+//! The counts on record are in benchmarks/instructions.tsv: those of Gangway are compared in `cargo
+//! xtask test`, those of the peers are for information. Rejected: teams of two on one worker. They
+//! wait, and how long they spin is not the same twice.
 
 use crate::exec;
 use crate::lanes::show::{digits, markdown};
@@ -95,7 +97,8 @@ pub fn check(places: &Places, lanes: &[&Lane], report: &mut Report) {
     }
     let text = fs::read_to_string(places.root.join(FILE)).unwrap_or_default();
     let on_record = read(&text);
-    let known = |lane: &&&Lane| on_record.keys().any(|key| key.1 == lane.built.compiler && key.2 == runtime(lane));
+    let known =
+        |lane: &&&Lane| on_record.keys().any(|key| key.1 == lane.built.compiler && key.2 == runtime(lane));
     for lane in lanes.iter().filter(|lane| !known(lane)) {
         report.skip(NAME, &format!("{FILE} has no counts for {}", lane.built.compiler));
     }
@@ -135,18 +138,25 @@ fn compare(counts: &Counts, on_record: &Counts) -> (Vec<String>, Vec<String>) {
     (more, fewer)
 }
 
-/// Counts all probes on `lanes`, on several processors. Returns what could be counted, and a line for each that could not.
+/// Counts all probes on `lanes`, on several processors. Returns what could be counted, and a line
+/// for each that could not.
 fn count(lanes: &[&Lane]) -> (Counts, Vec<String>) {
-    let jobs: Vec<(&Lane, &str, u32)> = lanes.iter().flat_map(|lane| PROBES.map(|(probe, times)| (*lane, probe, times))).collect();
+    let jobs: Vec<(&Lane, &str, u32)> =
+        lanes.iter().flat_map(|lane| PROBES.map(|(probe, times)| (*lane, probe, times))).collect();
     let (next, found) = (AtomicUsize::new(0), Mutex::new((Counts::new(), vec![])));
     let work = || {
-        // ORDERING: the counter only hands out numbers; what they stand for was written before the threads began.
+        // ORDERING: the counter only hands out numbers; what they stand for was written before the
+        // threads began.
         while let Some((lane, probe, times)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let counted = one(lane, probe, *times);
             let mut found = found.lock().expect("nobody panics with the lock");
             match counted {
-                Ok(value) => drop(found.0.insert((probe.to_string(), lane.built.compiler.clone(), runtime(lane)), value)),
-                Err(why) => found.1.push(format!("{probe} [{}, {}]: {why}", lane.built.compiler, runtime(lane))),
+                Ok(value) => drop(
+                    found.0.insert((probe.to_string(), lane.built.compiler.clone(), runtime(lane)), value),
+                ),
+                Err(why) => {
+                    found.1.push(format!("{probe} [{}, {}]: {why}", lane.built.compiler, runtime(lane)))
+                }
             }
         }
     };
@@ -178,7 +188,8 @@ fn run(lane: &Lane, probe: &str, times: u32) -> Result<(f64, f64), String> {
     if let Some(problem) = ran.problem {
         return Err(format!("{problem}: {}", words.join(" ")));
     }
-    let constructs = lanes::process::figures(&ran.stdout).and_then(|figures| lanes::process::number(&figures, "constructs"));
+    let constructs = lanes::process::figures(&ran.stdout)
+        .and_then(|figures| lanes::process::number(&figures, "constructs"));
     collected(&ran.stderr).zip(constructs).ok_or_else(|| format!("no counts: {}", words.join(" ")))
 }
 

@@ -1,6 +1,7 @@
 //! Runs a row on all lanes in turn, under both wait policies.
 //!
-//! A lane under a policy is a *series*. One that failed, was stopped, or is a peer that crawls is not started again for that row.
+//! A lane under a policy is a *series*. One that failed, was stopped, or is a peer that crawls is
+//! not started again for that row.
 
 use super::build::TBB;
 use super::plan::{Program, Row};
@@ -44,7 +45,8 @@ pub struct Series {
 }
 
 impl Series {
-    /// The least of all processes and the median of their medians. Nothing without figures, or if it does not count.
+    /// The least of all processes and the median of their medians. Nothing without figures, or if
+    /// it does not count.
     pub fn figure(&self) -> Option<Figure> {
         if matches!(self.ending, Some(Ending::Failed(_) | Ending::Serial)) {
             return None;

@@ -83,7 +83,8 @@ pub fn line(measured: &Measured, lanes: &[Lane]) -> String {
 
 fn table(family: Family, all: &[Measured], lanes: &[Lane]) -> Option<String> {
     let rows: Vec<&Measured> = all.iter().filter(|one| one.row.family == family).collect();
-    let shown: Vec<usize> = (0..lanes.len()).filter(|at| rows.iter().any(|one| cell(one, *at) != "-")).collect();
+    let shown: Vec<usize> =
+        (0..lanes.len()).filter(|at| rows.iter().any(|one| cell(one, *at) != "-")).collect();
     let mut lines = vec![["", "unit", "T"].map(String::from).to_vec()];
     lines[0].extend(shown.iter().map(|at| lanes[*at].name.clone()));
     lines[0].extend(["ideal", "ratio", "aim"].map(String::from));
@@ -107,14 +108,17 @@ pub fn tables(all: &[Measured], lanes: &[Lane]) -> String {
 
 /// How many rows have all they should.
 fn summary(all: &[Measured], lanes: &[Lane]) -> String {
-    let has = |one: &Measured, wanted: Verdict| one.row.bars.iter().any(|bar| verdict::of(*bar, one, lanes) == wanted);
+    let has = |one: &Measured, wanted: Verdict| {
+        one.row.bars.iter().any(|bar| verdict::of(*bar, one, lanes) == wanted)
+    };
     let missed = all.iter().filter(|one| has(one, Verdict::Missed)).count();
     let open = all.iter().filter(|one| !has(one, Verdict::Missed) && has(one, Verdict::Open)).count();
     let aimed = all.iter().filter(|one| !one.row.bars.is_empty()).count();
     format!("{aimed} rows with aims: {} meet them, {missed} do not, {open} are open.", aimed - missed - open)
 }
 
-/// Writes plots/benchmarks.tsv, and from it benchmarks.md and a plot for each family. Rows of `plan` that are not in `all` are taken from the benchmarks.tsv that is there.
+/// Writes plots/benchmarks.tsv, and from it benchmarks.md and a plot for each family. Rows of
+/// `plan` that are not in `all` are taken from the benchmarks.tsv that is there.
 ///
 /// # Errors
 /// A directory or a file that cannot be written.
@@ -159,7 +163,8 @@ fn of_record(text: &str, plan: Vec<Row>) -> Vec<(String, String)> {
 fn machine() -> String {
     let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
     let text = read("/proc/cpuinfo");
-    let names: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("model name")?.split(": ").nth(1)).collect();
+    let names: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("model name")?.split(": ").nth(1)).collect();
     let kernel = read("/proc/sys/kernel/osrelease");
     let load = read("/proc/loadavg");
     let load = load.split(' ').nth(2).unwrap_or("?");
@@ -181,9 +186,13 @@ fn plot(family: Family, all: &[Measured], lanes: &[Lane]) -> String {
     let groups: Vec<String> = rows.iter().map(|(one, _)| label(one)).collect();
     let series = lanes.iter().enumerate().map(|(at, lane)| svg::Series {
         name: lane.name.clone(),
-        values: rows.iter().map(|(one, peer)| one.best(at).figure().map_or(f64::NAN, |figure| figure.least / peer)).collect(),
+        values: rows
+            .iter()
+            .map(|(one, peer)| one.best(at).figure().map_or(f64::NAN, |figure| figure.least / peer))
+            .collect(),
     });
-    let series: Vec<svg::Series> = series.filter(|one| one.values.iter().any(|value| value.is_finite())).collect();
+    let series: Vec<svg::Series> =
+        series.filter(|one| one.values.iter().any(|value| value.is_finite())).collect();
     let mut chart = Chart::new(family.names().0, "", "relative to the better peer (below 1: faster)");
     chart.logarithmic = true;
     chart.width = chart.width.max(100 + 70 * groups.len() as u32);
@@ -211,7 +220,12 @@ mod tests {
     fn a_table_shows_figures_ratio_and_verdict() {
         let all = [measured([4.0, 1.0, 2.0, 3.0], 1)];
         let text = tables(&all, &lanes());
-        assert!(text.contains("| 4.00 / 4.00 |") && text.contains("| 0.50 / 0.50 ") && text.contains("≤ peers: **missed**"), "{text}");
+        assert!(
+            text.contains("| 4.00 / 4.00 |")
+                && text.contains("| 0.50 / 0.50 ")
+                && text.contains("≤ peers: **missed**"),
+            "{text}"
+        );
         assert!(text.ends_with("1 rows with aims: 0 meet them, 1 do not, 0 are open."), "{text}");
     }
 

@@ -1,6 +1,8 @@
-//! What is measured: the rows, how each is run, and what we aim at. Fixed before anything was measured.
+//! What is measured: the rows, how each is run, and what we aim at. Fixed before anything was
+//! measured.
 //!
-//! May not live here: how a process is started and what becomes of its figures (`measure`), and the judgement (`verdict`).
+//! May not live here: how a process is started and what becomes of its figures (`measure`), and the
+//! judgement (`verdict`).
 
 mod rows;
 
@@ -112,7 +114,8 @@ pub enum Bar {
     TimesLibomp(f64),
     /// At most this.
     AtMost(f64),
-    /// At most so many times the better peer, for certain: the upper bound of the interval of the pairs' ratios.
+    /// At most so many times the better peer, for certain: the upper bound of the interval of the
+    /// pairs' ratios.
     Pairs(f64),
 }
 

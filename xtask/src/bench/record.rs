@@ -1,8 +1,10 @@
-//! The table of all figures: a line that says what it was measured on, then one for each series of each row, with the least and the median of every round.
-//! The page and its plots are written from it alone, so that they can be held against it.
+//! The table of all figures: a line that says what it was measured on, then one for each series of
+//! each row, with the least and the median of every round. The page and its plots are written from
+//! it alone, so that they can be held against it.
 //!
-//! A run that measures some rows only keeps the lines of the others, so that the page can be brought up to date family by
-//! family: a row's lanes are compared with each other, never with those of another row.
+//! A run that measures some rows only keeps the lines of the others, so that the page can be
+//! brought up to date family by family: a row's lanes are compared with each other, never with
+//! those of another row.
 
 use super::measure::{Ending, Figure, Measured, Series};
 use super::plan::Row;
@@ -23,7 +25,10 @@ pub fn write(machine: &str, all: &[Measured], lanes: &[Lane]) -> String {
         for series in &one.series {
             let head = head(&one.row, series.passive, &lanes[series.lane]);
             let list = |part: fn(Figure) -> f64| {
-                let words = series.rounds.iter().map(|round| round.map_or("-".into(), |figure| rounded(part(figure))));
+                let words = series
+                    .rounds
+                    .iter()
+                    .map(|round| round.map_or("-".into(), |figure| rounded(part(figure))));
                 words.collect::<Vec<String>>().join(" ")
             };
             let note = series.ending.as_ref().map(note).unwrap_or_default();
@@ -70,7 +75,10 @@ pub fn lanes(text: &str) -> Vec<Lane> {
     for line in lines(text) {
         let [_, _, _, _, compiler, runtime, ..] = line[..] else { continue };
         let name = if runtime == "gangway" { format!("Gangway, {compiler}") } else { runtime.to_string() };
-        let Some(own) = RUNTIMES.into_iter().find(|(of, _)| compiler.starts_with(of)).map(|(_, own)| own) else { continue };
+        let Some(own) = RUNTIMES.into_iter().find(|(of, _)| compiler.starts_with(of)).map(|(_, own)| own)
+        else {
+            continue;
+        };
         if lanes.iter().all(|lane| lane.name != name) {
             let built = Built { compiler: compiler.into(), runtime: own, directory: PathBuf::new() };
             lanes.push(Lane { name, built, library: (runtime == "gangway").then(PathBuf::new) });
@@ -82,8 +90,13 @@ pub fn lanes(text: &str) -> Vec<Lane> {
 fn with_line(series: Series, columns: &[&str]) -> Series {
     let numbers = |list: &str| list.split(' ').map(|word| word.parse().ok()).collect::<Vec<Option<f64>>>();
     let (least, medians) = (numbers(columns[0]), numbers(columns[1]));
-    let figure = |(least, median): (Option<f64>, Option<f64>)| Some(Figure { least: least?, median: median? });
-    Series { rounds: least.into_iter().zip(medians).map(figure).collect(), ending: ending(columns[2]), ..series }
+    let figure =
+        |(least, median): (Option<f64>, Option<f64>)| Some(Figure { least: least?, median: median? });
+    Series {
+        rounds: least.into_iter().zip(medians).map(figure).collect(),
+        ending: ending(columns[2]),
+        ..series
+    }
 }
 
 fn head(row: &Row, passive: bool, lane: &Lane) -> String {
@@ -133,7 +146,8 @@ mod tests {
         assert_eq!((text.lines().count(), machine(&text)), (2 + 4, "here"));
         let again = read(&text, vec![one.row.clone()], &lanes());
         assert_eq!(write("here", &again, &lanes()), text);
-        let names = |lanes: &[Lane]| lanes.iter().map(|lane| (lane.name.clone(), lane.is_peer())).collect::<Vec<_>>();
+        let names =
+            |lanes: &[Lane]| lanes.iter().map(|lane| (lane.name.clone(), lane.is_peer())).collect::<Vec<_>>();
         assert_eq!(names(&super::lanes(&text)), names(&lanes()));
         assert_eq!(again[0].best(2).ending, Some(Ending::Slow));
         assert_eq!(again[0].best(1).figure().map(|figure| figure.least), Some(0.01234));

@@ -1,7 +1,8 @@
 //! Ratios to the peers, and whether a row's bars are met.
 //!
-//! Probes compare the least figures of either policy: foreign load only adds time. The suite compares medians of the same rounds, as
-//! its bar asks for an interval. Both of our builds have to meet a bar. A ratio below 1 says that Gangway is faster.
+//! Probes compare the least figures of either policy: foreign load only adds time. The suite
+//! compares medians of the same rounds, as its bar asks for an interval. Both of our builds have to
+//! meet a bar. A ratio below 1 says that Gangway is faster.
 
 use super::measure::{Figure, Measured};
 use super::plan::Bar;
@@ -38,7 +39,8 @@ fn ours<'a>(measured: &'a Measured, lanes: &'a [Lane]) -> impl Iterator<Item = O
     own.map(|at| measured.best(at).figure())
 }
 
-/// The faster of our builds over the better peer: by the least figures, and by the medians that go with them.
+/// The faster of our builds over the better peer: by the least figures, and by the medians that go
+/// with them.
 pub fn ratio(measured: &Measured, lanes: &[Lane]) -> Option<(f64, f64)> {
     let best = ours(measured, lanes).flatten().min_by(|a, b| a.least.total_cmp(&b.least))?;
     let peer = better_peer(measured, lanes)?.1;
@@ -52,7 +54,8 @@ pub fn pairs(measured: &Measured, lanes: &[Lane]) -> Option<(Ratio, usize)> {
     let own = (0..lanes.len()).find(|at| !lanes[*at].is_peer() && lanes[*at].built.compiler == *compiler)?;
     let (ours, theirs) = (measured.best(own), measured.best(peer));
     let rounds = ours.rounds.iter().zip(&theirs.rounds);
-    let pairs: Vec<(f64, f64)> = rounds.filter_map(|(a, b)| Some((a.as_ref()?.median, b.as_ref()?.median))).collect();
+    let pairs: Vec<(f64, f64)> =
+        rounds.filter_map(|(a, b)| Some((a.as_ref()?.median, b.as_ref()?.median))).collect();
     Some((statistics::ratio(&pairs)?, pairs.len()))
 }
 
@@ -92,7 +95,8 @@ pub mod tests {
 
     /// libgomp, Gangway, libomp, Gangway.
     pub fn lanes() -> Vec<Lane> {
-        let built = |compiler: &str, runtime| Built { compiler: compiler.into(), runtime, directory: PathBuf::new() };
+        let built =
+            |compiler: &str, runtime| Built { compiler: compiler.into(), runtime, directory: PathBuf::new() };
         lanes::lanes(&[built("gcc", "libgomp"), built("clang", "libomp")], Path::new("/lib.so"))
     }
 

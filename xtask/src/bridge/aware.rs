@@ -1,4 +1,5 @@
-//! OpenMP programs that call MPI themselves, with the library that lets waiting threads give way (`mpi-bridge/shim/aware.c`).
+//! OpenMP programs that call MPI themselves, with the library that lets waiting threads give way
+//! (`mpi-bridge/shim/aware.c`).
 
 use super::{Mpi, built, environment, words};
 use crate::exec::{self, Ran};
@@ -36,7 +37,13 @@ const TASKS: &[&str] = &["OMPX_TASK_AWARE_MPI=1"];
 const TESTS: [Test; 7] = [
     Test { name: "threads", threads: &[(2, 1), (2, 2)], ..PLAIN },
     Test { name: "threads", settings: TASKS, ..PLAIN },
-    Test { name: "threads", argument: "low", settings: &["OMP_DISPLAY_ENV=verbose"], wanted: Wanted::Says("below MPI_THREAD_MULTIPLE"), ..PLAIN },
+    Test {
+        name: "threads",
+        argument: "low",
+        settings: &["OMP_DISPLAY_ENV=verbose"],
+        wanted: Wanted::Says("below MPI_THREAD_MULTIPLE"),
+        ..PLAIN
+    },
     Test { name: "fortran", threads: &[(2, 1), (2, 2)], ..PLAIN },
     Test { name: "tasks", threads: &[(1, 1), (2, 2), (8, 2)], settings: TASKS, ..PLAIN },
     Test { name: "tasks", threads: &[(2, 2)], wanted: Wanted::Hang, ..PLAIN },
@@ -86,7 +93,10 @@ fn compile(places: &Places, mpi: &Mpi, name: &str) -> Result<Option<PathBuf>, St
         }
         let modules = places.target.join(format!("bridge/modules-{}", mpi.name));
         fs::create_dir_all(&modules).map_err(|e| format!("{}: {e}", modules.display()))?;
-        format!("{compiler} -J{} include/ompx_lib.f90 mpi-bridge/programs/aware/{name}.f90", modules.display())
+        format!(
+            "{compiler} -J{} include/ompx_lib.f90 mpi-bridge/programs/aware/{name}.f90",
+            modules.display()
+        )
     } else {
         format!("{} -Wall -Werror -Iinclude mpi-bridge/programs/aware/{name}.c", mpi.compiler)
     };
@@ -106,7 +116,10 @@ pub fn measure(places: &Places, mpi: &Mpi, report: &mut Report) {
             line.push(format!("LD_PRELOAD={}:{}", mpi.aware(places).display(), places.library().display()));
             line.extend(program.map(|p| p.display().to_string()));
             let ran = exec::run(&line, &environment(&[]), &places.root, 200);
-            print!("{}, one way between threads that can be suspended / MPI's own calls:\n{}", mpi.name, ran.stdout);
+            print!(
+                "{}, one way between threads that can be suspended / MPI's own calls:\n{}",
+                mpi.name, ran.stdout
+            );
             report.check(&name, ran.problem.into_iter().collect());
         }
         Err(why) => report.fail(&name, &why),
@@ -126,15 +139,20 @@ fn run_test(places: &Places, mpi: &Mpi, test: &Test, program: &Path, links: &Pat
         line.push(program.display().to_string());
         line.extend((!test.argument.is_empty()).then(|| test.argument.to_string()));
         let limit = if matches!(test.wanted, Wanted::Hang) { HANGS } else { LIMIT };
-        let problem = judged(|| judge(&exec::run(&line, &environment(&[]), &places.root, limit), test.wanted));
+        let problem =
+            judged(|| judge(&exec::run(&line, &environment(&[]), &places.root, limit), test.wanted));
         let settings = test.settings.join(" ");
-        let name = format!("aware [{}, {threads} threads, {workers} workers] {settings}: {} {}", mpi.name, test.name, test.argument);
+        let name = format!(
+            "aware [{}, {threads} threads, {workers} workers] {settings}: {} {}",
+            mpi.name, test.name, test.argument
+        );
         report.check(name.trim_end(), problem.into_iter().collect());
     }
 }
 
-/// How often the stall monitor helps depends on what else the machine does: a thread that is kept from its processor looks like one that waits
-/// unseen. Where it does so in each of a few runs, the calls do not give way by themselves.
+/// How often the stall monitor helps depends on what else the machine does: a thread that is kept
+/// from its processor looks like one that waits unseen. Where it does so in each of a few runs, the
+/// calls do not give way by themselves.
 const RUNS: usize = 4;
 
 /// The first judgement that is not about the monitor, or that of the last of [`RUNS`] runs.

@@ -77,7 +77,8 @@ pub fn run(places: &Places, mpi: &Mpi, program: &Path, filter: &str, report: &mu
 /// The bridge in a program that starts MPI itself, with enough threads granted and with too few.
 fn inside(under: &Under<'_>, report: &mut Report) {
     let mpi = under.mpi;
-    let program = match super::program(under.places, &mpi.compiler, "inside", &format!("inside-{}", mpi.name)) {
+    let program = match super::program(under.places, &mpi.compiler, "inside", &format!("inside-{}", mpi.name))
+    {
         Ok(program) => program.display().to_string(),
         Err(why) => return report.fail("bridge: inside.c", &why),
     };
@@ -85,10 +86,14 @@ fn inside(under: &Under<'_>, report: &mut Report) {
     for mode in ["idle", "dedicated"] {
         let ran = beside.launch("", 2, mode, &mpi.library(under.places));
         let problem = judge(&ran, &check("inside", &[2], mode, Wanted::Fine));
-        report.check(&format!("bridge [{}, 2 ranks, {mode}]: inside a program that uses MPI", mpi.name), problem.into_iter().collect());
+        report.check(
+            &format!("bridge [{}, 2 ranks, {mode}]: inside a program that uses MPI", mpi.name),
+            problem.into_iter().collect(),
+        );
     }
     let ran = beside.launch("low", 2, "idle", &mpi.library(under.places));
-    let problem = judge(&ran, &check("low", &[2], "idle", Wanted::Line("the bridge needs MPI_THREAD_MULTIPLE")));
+    let problem =
+        judge(&ran, &check("low", &[2], "idle", Wanted::Line("the bridge needs MPI_THREAD_MULTIPLE")));
     report.check(&format!("bridge [{}]: too low a thread level", mpi.name), problem.into_iter().collect());
 }
 
@@ -96,7 +101,9 @@ fn judge(ran: &Ran, check: &Check) -> Option<String> {
     let said = || exec::last_line(&ran.stderr).to_string();
     match (&check.wanted, &ran.problem) {
         (Wanted::Fine, None) if ran.stdout.lines().any(|l| l == format!("ok {}", check.name)) => None,
-        (Wanted::Fine, problem) => Some(format!("{}: {}", problem.as_deref().unwrap_or("does not say ok"), said())),
+        (Wanted::Fine, problem) => {
+            Some(format!("{}: {}", problem.as_deref().unwrap_or("does not say ok"), said()))
+        }
         (Wanted::Line(_) | Wanted::Ended, None) => Some("ends as if all were well".into()),
         (Wanted::Line(_) | Wanted::Ended, Some(p)) if p == "hangs" => Some("hangs".into()),
         (Wanted::Line(text), Some(_)) => one_line(ran, text),
@@ -129,8 +136,8 @@ impl Under<'_> {
         exec::run(&line, &environment(&[("OMPX_PROGRESS", mode)]), &self.places.root, LIMIT)
     }
 
-    /// Rank 1 computes for 0.4 s: with a thread for progress it answers within a millisecond, without one it cannot. The best
-    /// of three runs counts, as other work may hold both cores.
+    /// Rank 1 computes for 0.4 s: with a thread for progress it answers within a millisecond,
+    /// without one it cannot. The best of three runs counts, as other work may hold both cores.
     fn compute(&self) -> Vec<String> {
         let library = self.mpi.library(self.places);
         let median = |mode| {
@@ -160,7 +167,11 @@ impl Under<'_> {
         }
         let ran = self.launch("nothing", 2, "idle", &library);
         let text = format!("load libgangway_mpi_{right}.so");
-        ran.problem.as_ref().map_or(Some("ends as if all were well".into()), |_| one_line(&ran, &text)).into_iter().collect()
+        ran.problem
+            .as_ref()
+            .map_or(Some("ends as if all were well".into()), |_| one_line(&ran, &text))
+            .into_iter()
+            .collect()
     }
 
     /// Rank 1 runs a copy of the program with a byte more.
@@ -178,7 +189,10 @@ impl Under<'_> {
         line.extend(words(&[self.mpi.launch.last().map_or("-n", |w| w), "1", &copy, &library, "nothing"]));
         let ran = exec::run(&line, &environment(&[]), &self.places.root, LIMIT);
         let problem = one_line(&ran, "rank 1 runs a different executable than rank 0");
-        problem.or_else(|| ran.problem.is_none().then(|| "ends as if all were well".into())).into_iter().collect()
+        problem
+            .or_else(|| ran.problem.is_none().then(|| "ends as if all were well".into()))
+            .into_iter()
+            .collect()
     }
 }
 
@@ -189,8 +203,15 @@ fn left(program: &Path) -> Vec<String> {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         line.split(|b| *b == 0).next() == Some(name)
     };
-    let all = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|e| e.file_name().into_string().ok());
+    let all = fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|e| e.file_name().into_string().ok());
     // The launcher may return a moment before the last rank is gone.
     std::thread::sleep(std::time::Duration::from_millis(500));
-    all.filter(|pid| pid.bytes().all(|b| b.is_ascii_digit())).filter(is_ours).map(|pid| format!("process {pid}")).collect()
+    all.filter(|pid| pid.bytes().all(|b| b.is_ascii_digit()))
+        .filter(is_ours)
+        .map(|pid| format!("process {pid}"))
+        .collect()
 }

@@ -1,5 +1,6 @@
-//! The programs of `examples/distributed`, by the command lines of their page (`docs/distributed.md`): the same binary has to give the same answer on
-//! one to four ranks, as devices of rank 0 and as devices of all, under each MPI.
+//! The programs of `examples/distributed`, by the command lines of their page
+//! (`docs/distributed.md`): the same binary has to give the same answer on one to four ranks, as
+//! devices of rank 0 and as devices of all, under each MPI.
 //!
 //! A program's first line is its answer. What comes after it (times, who ran what) may differ.
 
@@ -9,7 +10,10 @@ use crate::exec::{self, Ran};
 use crate::report::Report;
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &[&str] = &["bodies", "cholesky", "fib", "jacobi", "mesh", "nbody", "pi", "pingpong", "ring", "saxpy", "sgemm", "strassen", "wave"];
+const EXAMPLES: &[&str] = &[
+    "bodies", "cholesky", "fib", "jacobi", "mesh", "nbody", "pi", "pingpong", "ring", "saxpy", "sgemm",
+    "strassen", "wave",
+];
 
 /// How many ranks, and what they are for each other.
 const RANKS: [(u32, &str); 4] = [(1, "head"), (2, "spmd"), (3, "head"), (4, "spmd")];
@@ -27,20 +31,37 @@ const TRIES: usize = 4;
 /// What a rank without room says.
 const NO_ROOM: &str = "no device has room for target region";
 
-/// Runs all whose name contains `filter`; all of them for "examples". Two at a time: starting and ending ranks is mostly waiting.
-/// Each with `every` compiler, or with one of them.
-pub fn run(room: &Room<'_>, mpis: &[Mpi], compiler: Compiler, filter: &str, every: bool, report: &mut Report) {
+/// Runs all whose name contains `filter`; all of them for "examples". Two at a time: starting and
+/// ending ranks is mostly waiting. Each with `every` compiler, or with one of them.
+pub fn run(
+    room: &Room<'_>,
+    mpis: &[Mpi],
+    compiler: Compiler,
+    filter: &str,
+    every: bool,
+    report: &mut Report,
+) {
     let mpis: Vec<&Mpi> = mpis.iter().filter(|m| !m.launch.is_empty()).collect();
     let is_chosen = |name: &&&str| !mpis.is_empty() && ("examples".contains(filter) || name.contains(filter));
     let its_own = |at: usize| every || (at + usize::from(compiler == Compiler::Gcc)).is_multiple_of(2);
-    let chosen: Vec<&str> = EXAMPLES.iter().filter(is_chosen).enumerate().filter(|&(at, _)| its_own(at)).map(|(_, name)| *name).collect();
+    let chosen: Vec<&str> = EXAMPLES
+        .iter()
+        .filter(is_chosen)
+        .enumerate()
+        .filter(|&(at, _)| its_own(at))
+        .map(|(_, name)| *name)
+        .collect();
     let every_second = |first: usize| -> Vec<Outcome> {
         chosen.iter().skip(first).step_by(2).flat_map(|name| outcomes(room, &mpis, compiler, name)).collect()
     };
     let done = std::thread::scope(|scope| {
         let other = scope.spawn(|| every_second(1));
         let mut done = every_second(0);
-        done.extend(other.join().unwrap_or_else(|_| vec![("examples".into(), vec!["the check itself has failed".into()])]));
+        done.extend(
+            other
+                .join()
+                .unwrap_or_else(|_| vec![("examples".into(), vec!["the check itself has failed".into()])]),
+        );
         done
     });
     for (name, problems) in done {
@@ -59,18 +80,30 @@ fn outcomes(room: &Room<'_>, mpis: &[&Mpi], compiler: Compiler, name: &str) -> V
     };
     let mut all = vec![(format!("{title}, one answer on 1 to 4 ranks"), same_answer(room, mpis, &program))];
     for (_, size, memory) in LARGE.iter().filter(|(large, ..)| *large == name) {
-        all.push((format!("{title}, larger than one rank"), larger_than_one(room, mpis, &program, size, memory)));
+        all.push((
+            format!("{title}, larger than one rank"),
+            larger_than_one(room, mpis, &program, size, memory),
+        ));
     }
     all
 }
 
 /// Builds one, with further options.
 pub fn build(room: &Room<'_>, compiler: Compiler, name: &str, more: &[&str]) -> Result<PathBuf, String> {
-    let program = room.places.target.join(format!("bridge/example-{name}{}-{}", more.concat().replace("=", ""), compiler.name()));
+    let program = room.places.target.join(format!(
+        "bridge/example-{name}{}-{}",
+        more.concat().replace("=", ""),
+        compiler.name()
+    ));
     let mut line = compiler.command().ok_or("not installed")?;
     line.extend(words(more));
     line.extend(words(&["-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-Iinclude"]));
-    line.extend([format!("examples/distributed/{name}.c"), "-o".into(), program.display().to_string(), "-lm".into()]);
+    line.extend([
+        format!("examples/distributed/{name}.c"),
+        "-o".into(),
+        program.display().to_string(),
+        "-lm".into(),
+    ]);
     let ran = exec::run(&line, &[], &room.places.root, 120);
     match ran.problem {
         None => Ok(program),
@@ -85,7 +118,14 @@ pub fn settings(room: &Room<'_>, mode: &str) -> Vec<String> {
     line
 }
 
-fn launch(room: &Room<'_>, mpi: &Mpi, (ranks, mode): (u32, &str), more: &[String], program: &Path, size: &str) -> Ran {
+fn launch(
+    room: &Room<'_>,
+    mpi: &Mpi,
+    (ranks, mode): (u32, &str),
+    more: &[String],
+    program: &Path,
+    size: &str,
+) -> Ran {
     let mut line = mpi.launch.clone();
     line.push(ranks.to_string());
     line.extend(settings(room, mode));
@@ -99,7 +139,9 @@ fn launch(room: &Room<'_>, mpi: &Mpi, (ranks, mode): (u32, &str), more: &[String
 fn answer(ran: &Ran) -> Result<&str, String> {
     let said = || ran.stderr.lines().find(|l| !l.trim().is_empty()).unwrap_or_default();
     match &ran.problem {
-        Some(problem) => Err(format!("{problem}: {}{}", ran.stdout.lines().next().unwrap_or_default(), said())),
+        Some(problem) => {
+            Err(format!("{problem}: {}{}", ran.stdout.lines().next().unwrap_or_default(), said()))
+        }
         None if ran.stderr.contains("gangway: ") => Err(format!("says: {}", said())),
         None => ran.stdout.lines().next().ok_or_else(|| "says nothing".into()),
     }
@@ -109,26 +151,31 @@ fn answer(ran: &Ran) -> Result<&str, String> {
 fn same_answer(room: &Room<'_>, mpis: &[&Mpi], program: &Path) -> Vec<String> {
     let (mut first, mut problems) = (None, Vec::new());
     for mpi in mpis {
-        let runs = RANKS.map(|run| (run, None)).into_iter().chain(KEPT.map(|run| (run, Some(KEEP.to_string()))));
+        let runs =
+            RANKS.map(|run| (run, None)).into_iter().chain(KEPT.map(|run| (run, Some(KEEP.to_string()))));
         for ((ranks, mode), more) in runs {
             let more: Vec<String> = more.into_iter().collect();
             let ran = launch(room, mpi, (ranks, mode), &more, program, "");
             let problem = match answer(&ran) {
                 Err(why) => Some(why),
-                Ok(line) if first.as_deref().is_some_and(|first| first != line) => Some(format!("says: {line}; before: {}", first.as_deref().unwrap_or_default())),
+                Ok(line) if first.as_deref().is_some_and(|first| first != line) => {
+                    Some(format!("says: {line}; before: {}", first.as_deref().unwrap_or_default()))
+                }
                 Ok(line) => {
                     first = Some(line.to_string());
                     None
                 }
             };
-            problems.extend(problem.map(|p| format!("[{}, {ranks} ranks, {mode}{}] {p}", mpi.name, more.concat())));
+            problems.extend(
+                problem.map(|p| format!("[{}, {ranks} ranks, {mode}{}] {p}", mpi.name, more.concat())),
+            );
         }
     }
     problems
 }
 
-/// With a limit one rank has no room for the data, and a line says so. Four have, as devices of each other and as devices of the first: tasks wait there for the
-/// room of others.
+/// With a limit one rank has no room for the data, and a line says so. Four have, as devices of
+/// each other and as devices of the first: tasks wait there for the room of others.
 fn larger_than_one(room: &Room<'_>, mpis: &[&Mpi], program: &Path, size: &str, memory: &str) -> Vec<String> {
     let limit = [format!("OMPX_DEVICE_MEMORY={memory}"), "OMP_TARGET_OFFLOAD=mandatory".to_string()];
     let mut problems = Vec::new();
@@ -137,9 +184,14 @@ fn larger_than_one(room: &Room<'_>, mpis: &[&Mpi], program: &Path, size: &str, m
     if on_one.problem.is_none() {
         problems.push("one rank has room for it".into());
     } else if lines.len() != 1 || !lines[0].contains(NO_ROOM) {
-        problems.push(format!("says {} lines: {}", lines.len(), lines.first().unwrap_or(&exec::last_line(&on_one.stderr))));
+        problems.push(format!(
+            "says {} lines: {}",
+            lines.len(),
+            lines.first().unwrap_or(&exec::last_line(&on_one.stderr))
+        ));
     }
-    let ways = mpis.iter().flat_map(|mpi| [(mpi, "spmd"), (mpi, "head")]).cycle().take(TRIES * 2 * mpis.len());
+    let ways =
+        mpis.iter().flat_map(|mpi| [(mpi, "spmd"), (mpi, "head")]).cycle().take(TRIES * 2 * mpis.len());
     for (at, (mpi, mode)) in ways.enumerate() {
         // One half of the tries with coherence, whose copies must not be waited for.
         let more = if at < TRIES * mpis.len() { vec![] } else { vec![KEEP.to_string()] };

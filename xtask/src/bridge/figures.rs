@@ -1,7 +1,8 @@
 //! Figures that programs print of themselves, from runs in turn, as a table.
 //!
-//! Lives here: how a program's line is read (two spaces, a name, the least and the median with their unit: `us` or `ms`), and how several runs are put
-//! together: the least of the least, the median of the medians. What runs is said in `measure`.
+//! Lives here: how a program's line is read (two spaces, a name, the least and the median with
+//! their unit: `us` or `ms`), and how several runs are put together: the least of the least, the
+//! median of the medians. What runs is said in `measure`.
 
 use crate::lanes::statistics::median;
 
@@ -63,11 +64,13 @@ fn short(value: f64) -> String {
 /// Least and median; with `beside`, how many times that in brackets.
 fn cell(figure: &Figure, beside: Option<&Figure>) -> String {
     let middle = median(&figure.medians);
-    let times = beside.map(|b| format!(" ({} / {})", short(figure.least / b.least), short(middle / median(&b.medians))));
+    let times = beside
+        .map(|b| format!(" ({} / {})", short(figure.least / b.least), short(middle / median(&b.medians))));
     format!("{} / {} {}{}", short(figure.least), short(middle), figure.unit, times.unwrap_or_default())
 }
 
-/// Columns beside each other. With `beside`, all but the first are told in times of the first: of the row that it names for a row.
+/// Columns beside each other. With `beside`, all but the first are told in times of the first: of
+/// the row that it names for a row.
 pub fn table(columns: &[Column], beside: Option<fn(&str) -> &str>) -> String {
     let mut rows: Vec<&str> = Vec::new();
     // In the order of those who print most.
@@ -79,7 +82,8 @@ pub fn table(columns: &[Column], beside: Option<fn(&str) -> &str>) -> String {
         }
     }
     let titles: Vec<&str> = columns.iter().map(|c| c.title.as_str()).collect();
-    let mut text = format!("| least / median | {} |\n|---|{}\n", titles.join(" | "), "---:|".repeat(columns.len()));
+    let mut text =
+        format!("| least / median | {} |\n|---|{}\n", titles.join(" | "), "---:|".repeat(columns.len()));
     for row in rows {
         let cells = columns.iter().enumerate().map(|(at, column)| {
             let first = beside.filter(|_| at > 0).and_then(|like| columns[0].get(like(row)));
@@ -96,8 +100,17 @@ mod tests {
 
     #[test]
     fn lines_with_two_figures_of_one_unit_are_read() {
-        assert_eq!(read("  8 B in and out    1.50 us   2.25 us"), Some(("8 B in and out".into(), 1.5, 2.25, "us")));
-        for other in ["pingpong: right 1 us 2 us", "  0.004 s; tasks on each rank: 16 16", "  a 1 us 2 ms", "  a one us 2 us", "  1 us"] {
+        assert_eq!(
+            read("  8 B in and out    1.50 us   2.25 us"),
+            Some(("8 B in and out".into(), 1.5, 2.25, "us"))
+        );
+        for other in [
+            "pingpong: right 1 us 2 us",
+            "  0.004 s; tasks on each rank: 16 16",
+            "  a 1 us 2 ms",
+            "  a one us 2 us",
+            "  1 us",
+        ] {
             assert_eq!(read(other), None, "{other}");
         }
     }

@@ -1,6 +1,8 @@
-//! Programs whose devices are ranks and the GPUs of all ranks, which a driver for tests has: `mpi-bridge/programs/ranks/gpus.c` with images for both, and without any for GPUs.
+//! Programs whose devices are ranks and the GPUs of all ranks, which a driver for tests has:
+//! `mpi-bridge/programs/ranks/gpus.c` with images for both, and without any for GPUs.
 //!
-//! The images for GPUs are for this machine and marked as a GPU's. They are told from those for ranks by another name of this machine, which clang takes for another target.
+//! The images for GPUs are for this machine and marked as a GPU's. They are told from those for
+//! ranks by another name of this machine, which clang takes for another target.
 
 use super::ranks::{Compiler, PLAIN, Room, Test, Wanted, judge};
 use super::{Mpi, words};
@@ -31,19 +33,49 @@ const RUNS: &[Run] = &[
     run_of("devices=2,delay=100,peers=0,pageable=1", Test { mode: "spmd", ..PLAIN }),
     run_of("devices=2,delay=100", Test { progress: "idle", ..PLAIN }),
     run_of("devices=2,pageable=1,seed=3", Test { settings: &["OMPX_SHARED_MEMORY=off"], ..PLAIN }),
-    run_of("devices=2,delay=50", Test { mode: "spmd", progress: "idle", settings: &["OMPX_SHARED_MEMORY=off"], ..PLAIN }),
+    run_of(
+        "devices=2,delay=50",
+        Test { mode: "spmd", progress: "idle", settings: &["OMPX_SHARED_MEMORY=off"], ..PLAIN },
+    ),
     run_of("devices=2", Test { settings: &["OMPX_DEVICES=gpu"], ..PLAIN }),
     run_of("devices=2", Test { settings: &["OMPX_COHERENCE=on", "OMPX_STEAL=half"], ..PLAIN }),
     run_of("devices=2,delay=50", Test { settings: &["OMPX_COHERENCE=on", "OMPX_SCHED=rrmc"], ..PLAIN }),
-    run_of("devices=2,delay=50", Test { mode: "spmd", settings: &["OMPX_COHERENCE=on", "OMPX_SCHED=rrmc"], ..PLAIN }),
-    Run { gpus: "devices=2", test: Test { name: "gpus", compilers: &[Compiler::Clang], ranks: &[1, 3], ..PLAIN } },
-    Run { gpus: "devices=2", test: Test { name: "gpus", compilers: &[Compiler::Gcc], ranks: &[2], argument: "plain", ..PLAIN } },
-    run_of("devices=2", Test { argument: "hand", settings: &["OMPX_SCHED=manual:mpi-bridge/programs/ranks/gpus.tasks"], ..PLAIN }),
+    run_of(
+        "devices=2,delay=50",
+        Test { mode: "spmd", settings: &["OMPX_COHERENCE=on", "OMPX_SCHED=rrmc"], ..PLAIN },
+    ),
+    Run {
+        gpus: "devices=2",
+        test: Test { name: "gpus", compilers: &[Compiler::Clang], ranks: &[1, 3], ..PLAIN },
+    },
+    Run {
+        gpus: "devices=2",
+        test: Test { name: "gpus", compilers: &[Compiler::Gcc], ranks: &[2], argument: "plain", ..PLAIN },
+    },
+    run_of(
+        "devices=2",
+        Test {
+            argument: "hand",
+            settings: &["OMPX_SCHED=manual:mpi-bridge/programs/ranks/gpus.tasks"],
+            ..PLAIN
+        },
+    ),
     run_of("devices=2,delay=50", Test { argument: "arrays", ..PLAIN }),
-    run_of("devices=2,peers=0,pageable=1", Test { argument: "arrays", mode: "spmd", settings: &["OMPX_SHARED_MEMORY=off"], ..PLAIN }),
+    run_of(
+        "devices=2,peers=0,pageable=1",
+        Test { argument: "arrays", mode: "spmd", settings: &["OMPX_SHARED_MEMORY=off"], ..PLAIN },
+    ),
     run_of("devices=2", Test { argument: "arrays", settings: &["OMPX_DEVICE_MEMORY=1500K"], ..PLAIN }),
-    failing("devices=2,launch=2", "kernel", "a target region on device 4: GPU 1 of rank 1: CUDA_ERROR_LAUNCH_FAILED; the program stops"),
-    failing("devices=2,memory=64", "memory", "mapping on device 4: GPU 1 of rank 1: out of memory for 1048576"),
+    failing(
+        "devices=2,launch=2",
+        "kernel",
+        "a target region on device 4: GPU 1 of rank 1: CUDA_ERROR_LAUNCH_FAILED; the program stops",
+    ),
+    failing(
+        "devices=2,memory=64",
+        "memory",
+        "mapping on device 4: GPU 1 of rank 1: out of memory for 1048576",
+    ),
 ];
 
 /// Runs all, if their name contains `filter`.
@@ -75,13 +107,28 @@ pub fn run(room: &Room<'_>, mpis: &[Mpi], filter: &str, report: &mut Report) {
     }
 }
 
-fn launch(room: &Room<'_>, mpi: &Mpi, compiler: Compiler, run: &Run, driver: &Path, program: &Path, report: &mut Report) {
+fn launch(
+    room: &Room<'_>,
+    mpi: &Mpi,
+    compiler: Compiler,
+    run: &Run,
+    driver: &Path,
+    program: &Path,
+    report: &mut Report,
+) {
     let Run { gpus, test } = run;
     let more = [format!("OMPX_CUDA={}", driver.display()), format!("GANGWAY_FAKE_CUDA={gpus}")];
     for ranks in test.ranks {
         let ran = room.launch(mpi, test, *ranks, &more, program);
         let what = format!("{} {} {gpus} {}", test.name, test.argument, test.settings.join(" "));
-        let name = format!("ranks [{}, {ranks} ranks, {}, {}, {}]: {}", mpi.name, compiler.name(), test.mode, test.progress, what.trim_end());
+        let name = format!(
+            "ranks [{}, {ranks} ranks, {}, {}, {}]: {}",
+            mpi.name,
+            compiler.name(),
+            test.mode,
+            test.progress,
+            what.trim_end()
+        );
         report.check(&name, judge(&ran, test.wanted).into_iter().collect());
     }
 }
@@ -89,7 +136,18 @@ fn launch(room: &Room<'_>, mpi: &Mpi, compiler: Compiler, run: &Run, driver: &Pa
 /// The CUDA driver for tests.
 fn driver(room: &Room<'_>) -> Result<PathBuf, String> {
     let library = room.places.target.join("bridge/fake-cuda.so");
-    let line = ["cc", "-shared", "-fPIC", "-O1", "-fvisibility=hidden", "abi-tests/fake-cuda/driver.c", "-o", &library.display().to_string(), "-lpthread", "-ldl"];
+    let line = [
+        "cc",
+        "-shared",
+        "-fPIC",
+        "-O1",
+        "-fvisibility=hidden",
+        "abi-tests/fake-cuda/driver.c",
+        "-o",
+        &library.display().to_string(),
+        "-lpthread",
+        "-ldl",
+    ];
     super::built("driver.c", &words(&line), room.places).map(|()| library)
 }
 
@@ -100,7 +158,8 @@ fn program(room: &Room<'_>, compiler: Compiler) -> Result<PathBuf, String> {
     if compiler == Compiler::Gcc {
         return room.compile(&command, &source, "ranks-gpus-gcc");
     }
-    let command: Vec<String> = [command[0].clone(), "-fopenmp".into(), format!("-fopenmp-targets={}", TARGETS.join(","))].into();
+    let command: Vec<String> =
+        [command[0].clone(), "-fopenmp".into(), format!("-fopenmp-targets={}", TARGETS.join(","))].into();
     let unmarked = room.compile(&command, &source, "ranks-gpus-unmarked")?;
     let mut bytes = fs::read(&unmarked).map_err(|e| e.to_string())?;
     if images::mark(&mut bytes, TARGETS[1]) != 1 {

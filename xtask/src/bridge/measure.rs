@@ -1,7 +1,8 @@
 //! What messages, tasks and objects on ranks cost: `cargo xtask bridge --measure`.
 //!
-//! Lives here: which programs run, how ranks are bound, and what stands beside what. Programs of `examples/distributed` run in turn with what they are
-//! compared with, several times, and each prints the least and the median of its own rounds (`figures`).
+//! Lives here: which programs run, how ranks are bound, and what stands beside what. Programs of
+//! `examples/distributed` run in turn with what they are compared with, several times, and each
+//! prints the least and the median of its own rounds (`figures`).
 
 use super::figures::{Column, table};
 use super::ranks::{Compiler, Room};
@@ -28,7 +29,8 @@ pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
         aware::measure(places, mpi, report);
     }
     if !places.library().exists() {
-        return report.skip("measured", "the library has not been built (cargo build --release -p libomp-shim)");
+        return report
+            .skip("measured", "the library has not been built (cargo build --release -p libomp-shim)");
     }
     let room = match Room::install(places) {
         Ok(room) => room,
@@ -36,7 +38,10 @@ pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
     };
     for mpi in mpis {
         for (name, measured) in EXAMPLES.iter().filter(|(name, _)| name.contains(filter)) {
-            report.check(&format!("{name} [{}]: measured", mpi.name), measured(&room, mpi).err().into_iter().collect());
+            report.check(
+                &format!("{name} [{}]: measured", mpi.name),
+                measured(&room, mpi).err().into_iter().collect(),
+            );
         }
     }
 }
@@ -69,7 +74,14 @@ impl Lane {
     }
 
     /// An example on ranks. `launch` ends where the number of ranks has to follow.
-    fn example(room: &Room<'_>, title: &str, (launch, ranks): (Vec<String>, u32), mode: &str, more: &[&str], program: &Path) -> Lane {
+    fn example(
+        room: &Room<'_>,
+        title: &str,
+        (launch, ranks): (Vec<String>, u32),
+        mode: &str,
+        more: &[&str],
+        program: &Path,
+    ) -> Lane {
         let mut line = launch;
         line.push(ranks.to_string());
         line.extend(examples::settings(room, mode));
@@ -80,14 +92,21 @@ impl Lane {
 }
 
 /// Runs all in turn, so many times, with the same words behind each.
-fn in_turn(room: &Room<'_>, lanes: &[Lane], rounds: usize, arguments: &[&str]) -> Result<Vec<Column>, String> {
+fn in_turn(
+    room: &Room<'_>,
+    lanes: &[Lane],
+    rounds: usize,
+    arguments: &[&str],
+) -> Result<Vec<Column>, String> {
     let mut columns: Vec<Column> = lanes.iter().map(|lane| Column::new(&lane.title)).collect();
     for _ in 0..rounds {
         for (lane, column) in lanes.iter().zip(&mut columns) {
             let line = [lane.line.clone(), words(arguments), lane.last.clone()].concat();
             let ran = exec::run(&line, &environment(&[]), &room.places.root, LIMIT);
             let is_right = ran.stdout.lines().next().is_some_and(|answer| answer.ends_with("right"));
-            if let Some(problem) = ran.problem.or((!is_right).then(|| "does not say that its answer is right".into())) {
+            if let Some(problem) =
+                ran.problem.or((!is_right).then(|| "does not say that its answer is right".into()))
+            {
                 return Err(format!("{}: {problem}: {}", lane.title, exec::last_line(&ran.stderr)));
             }
             column.add(&ran.stdout);
@@ -100,15 +119,23 @@ fn in_turn(room: &Room<'_>, lanes: &[Lane], rounds: usize, arguments: &[&str]) -
 fn by_mpi(places: &Places, mpi: &Mpi, name: &str) -> Result<PathBuf, String> {
     let to = places.target.join(format!("bridge/example-{name}-{}", mpi.name));
     let (source, out) = (format!("examples/distributed/mpi/{name}.c"), to.display().to_string());
-    built(name, &words(&[&mpi.compiler, "-O2", "-Wall", "-Wextra", "-Werror", &source, "-o", &out, "-lm"]), places).map(|()| to)
+    built(
+        name,
+        &words(&[&mpi.compiler, "-O2", "-Wall", "-Wextra", "-Werror", &source, "-o", &out, "-lm"]),
+        places,
+    )
+    .map(|()| to)
 }
 
 /// Tasks on another rank beside the messages that they need.
 fn pingpong(room: &Room<'_>, mpi: &Mpi) -> Result<(), String> {
     let alone = by_mpi(room.places, mpi, "pingpong")?.display().to_string();
-    let by_mpi = |title: &str, more: &[&str]| Lane::of(title, [mpi.bound(), words(&["2", &alone])].concat(), more);
+    let by_mpi =
+        |title: &str, more: &[&str]| Lane::of(title, [mpi.bound(), words(&["2", &alone])].concat(), more);
     let mut lanes = vec![by_mpi("plain MPI", &[]), by_mpi("MPI as a runtime calls it (times)", &["runtime"])];
-    for (compiler, progress) in [(Compiler::Gcc, "dedicated"), (Compiler::Clang, "dedicated"), (Compiler::Gcc, "idle")] {
+    for (compiler, progress) in
+        [(Compiler::Gcc, "dedicated"), (Compiler::Clang, "dedicated"), (Compiler::Gcc, "idle")]
+    {
         if compiler.command().is_none() {
             continue;
         }
@@ -127,7 +154,8 @@ fn message_of(row: &str) -> &str {
     if ["empty", "data are there"].contains(&row) { "256 B in, 64 B out" } else { row }
 }
 
-/// Objects per rank by tasks per handler, for a box and one of eight times its size. One thread for each core.
+/// Objects per rank by tasks per handler, for a box and one of eight times its size. One thread for
+/// each core.
 fn wave(room: &Room<'_>, mpi: &Mpi) -> Result<(), String> {
     for side in ["-DSIDE=48", "-DSIDE=96"] {
         let program = examples::build(room, Compiler::Gcc, "wave", &[side])?;
@@ -143,18 +171,30 @@ fn wave(room: &Room<'_>, mpi: &Mpi) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs of the mesh: naps that stand for computing on four cores of each rank, with two and eight patches for each; then computing on the cores that the machine has.
+/// Runs of the mesh: naps that stand for computing on four cores of each rank, with two and eight
+/// patches for each; then computing on the cores that the machine has.
 fn mesh(room: &Room<'_>, mpi: &Mpi) -> Result<(), String> {
     const NAPS: &[&str] = &["OMP_NUM_THREADS=4", "GANGWAY_WORKERS=4"];
     const ONE: &[&str] = &["OMP_NUM_THREADS=1"];
     let few = examples::build(room, Compiler::Gcc, "mesh", &[])?;
     let many = examples::build(room, Compiler::Gcc, "mesh", &["-DCOLUMNS=16"])?;
-    let lane = |title, launch, ranks, more, program| Lane::example(room, title, (launch, ranks), "spmd", more, program);
+    let lane = |title, launch, ranks, more, program| {
+        Lane::example(room, title, (launch, ranks), "spmd", more, program)
+    };
     let runs = [
-        (lane("4 ranks of 4 cores, 32 patches, naps", mpi.launch.clone(), 4, NAPS, &few), ["1", "12", "3", "20000"]),
-        (lane("4 ranks of 4 cores, 128 patches, naps", mpi.launch.clone(), 4, NAPS, &many), ["1", "12", "3", "20000"]),
+        (
+            lane("4 ranks of 4 cores, 32 patches, naps", mpi.launch.clone(), 4, NAPS, &few),
+            ["1", "12", "3", "20000"],
+        ),
+        (
+            lane("4 ranks of 4 cores, 128 patches, naps", mpi.launch.clone(), 4, NAPS, &many),
+            ["1", "12", "3", "20000"],
+        ),
         (lane("4 ranks, 32 patches, computing", mpi.bound(), 4, ONE, &few), ["2000", "12", "3", "0"]),
-        (lane("2 ranks, each on a core, 32 patches, computing", mpi.bound(), 2, ONE, &few), ["2000", "12", "3", "0"]),
+        (
+            lane("2 ranks, each on a core, 32 patches, computing", mpi.bound(), 2, ONE, &few),
+            ["2000", "12", "3", "0"],
+        ),
     ];
     let mut columns = Vec::new();
     for (lane, arguments) in runs {

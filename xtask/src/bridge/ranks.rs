@@ -1,7 +1,9 @@
-//! OpenMP programs whose devices are MPI ranks: gcc's and clang's, under each launcher, with one, two and more ranks.
+//! OpenMP programs whose devices are MPI ranks: gcc's and clang's, under each launcher, with one,
+//! two and more ranks.
 //!
-//! Programs of `mpi-bridge/programs/ranks` know that they have ranks; those of `abi-tests/device` do not: they are a choice of
-//! the ABI tests, which run there on host devices. Each meets one MPI and one compiler at a time where there are many.
+//! Programs of `mpi-bridge/programs/ranks` know that they have ranks; those of `abi-tests/device`
+//! do not: they are a choice of the ABI tests, which run there on host devices. Each meets one MPI
+//! and one compiler at a time where there are many.
 
 use super::{Mpi, environment, examples, gpus, words};
 use crate::exec::{self, Ran};
@@ -27,11 +29,15 @@ impl Compiler {
         if self == Gcc { "gcc" } else { "clang" }
     }
 
-    /// The command with the options for target regions. No other images: the host's functions, and images for this machine.
+    /// The command with the options for target regions. No other images: the host's functions, and
+    /// images for this machine.
     pub fn command(self) -> Option<Vec<String>> {
         let (names, options): (&[&str], &str) = match self {
             Gcc => (&["gcc-12", "gcc-13", "gcc-14", "gcc"], "-fopenmp -foffload=disable"),
-            Clang => (&["clang-19", "clang-22", "clang-21", "clang-20"], "-fopenmp -fopenmp-targets=x86_64-pc-linux-gnu"),
+            Clang => (
+                &["clang-19", "clang-22", "clang-21", "clang-20"],
+                "-fopenmp -fopenmp-targets=x86_64-pc-linux-gnu",
+            ),
         };
         let name = names.iter().find(|n| exec::on_path(n))?;
         Some(words(&[name]).into_iter().chain(options.split(' ').map(str::to_string)).collect())
@@ -127,37 +133,138 @@ const TESTS: &[Test] = &[
     Test { name: "tasks", compilers: &[Gcc], ranks: &[2], progress: "idle", ..PLAIN },
     Test { name: "tasks", compilers: &[Gcc], ranks: &[3], settings: &["OMPX_SHARED_MEMORY=off"], ..PLAIN },
     Test { name: "codes", ..PLAIN },
-    Test { name: "codes", compilers: &[Gcc], ranks: &[3], mode: "spmd", progress: "idle", settings: &["OMPX_SHARED_MEMORY=off"], ..PLAIN },
+    Test {
+        name: "codes",
+        compilers: &[Gcc],
+        ranks: &[3],
+        mode: "spmd",
+        progress: "idle",
+        settings: &["OMPX_SHARED_MEMORY=off"],
+        ..PLAIN
+    },
     Test { name: "images", compilers: &[Clang], ranks: &[2], ..PLAIN },
     Test { name: "images", compilers: &[Clang], ranks: &[3], mode: "spmd", progress: "idle", ..PLAIN },
     Test { name: "nested", compilers: &[Gcc], ranks: &[2, 4], ..PLAIN },
     Test { name: "nested", compilers: &[Gcc], ranks: &[4], mode: "spmd", ..PLAIN },
     Test { name: "steal", compilers: &[Gcc], ranks: &[1, 2, 4], settings: &["OMPX_STEAL=half"], ..PLAIN },
     Test { name: "steal", compilers: &[Clang], ranks: &[4], settings: &["OMPX_STEAL=half"], ..PLAIN },
-    Test { name: "steal", compilers: &[Gcc], ranks: &[2, 4], mode: "spmd", settings: &["OMPX_STEAL=half"], ..PLAIN },
-    Test { name: "steal", compilers: &[Gcc], ranks: &[3], progress: "idle", settings: &["OMPX_STEAL=half"], ..PLAIN },
+    Test {
+        name: "steal",
+        compilers: &[Gcc],
+        ranks: &[2, 4],
+        mode: "spmd",
+        settings: &["OMPX_STEAL=half"],
+        ..PLAIN
+    },
+    Test {
+        name: "steal",
+        compilers: &[Gcc],
+        ranks: &[3],
+        progress: "idle",
+        settings: &["OMPX_STEAL=half"],
+        ..PLAIN
+    },
     Test { name: "steal", compilers: &[Gcc], ranks: &[3], ..PLAIN },
     Test { name: "steal", compilers: &[Gcc], ranks: &[2], mode: "spmd", progress: "idle", ..PLAIN },
-    Test { name: "steal", compilers: &[Gcc], ranks: &[4], settings: &["OMPX_STEAL=one", "OMPX_STEAL_VICTIM=history"], ..PLAIN },
-    Test { name: "steal", compilers: &[Gcc], ranks: &[4], settings: &["OMPX_STEAL=half", "OMPX_STEAL_VICTIM=random"], ..PLAIN },
-    Test { name: "steal", compilers: &[Gcc], ranks: &[3], argument: "memory", settings: &["OMPX_STEAL=half", "OMPX_DEVICE_MEMORY=1M"], ..PLAIN },
+    Test {
+        name: "steal",
+        compilers: &[Gcc],
+        ranks: &[4],
+        settings: &["OMPX_STEAL=one", "OMPX_STEAL_VICTIM=history"],
+        ..PLAIN
+    },
+    Test {
+        name: "steal",
+        compilers: &[Gcc],
+        ranks: &[4],
+        settings: &["OMPX_STEAL=half", "OMPX_STEAL_VICTIM=random"],
+        ..PLAIN
+    },
+    Test {
+        name: "steal",
+        compilers: &[Gcc],
+        ranks: &[3],
+        argument: "memory",
+        settings: &["OMPX_STEAL=half", "OMPX_DEVICE_MEMORY=1M"],
+        ..PLAIN
+    },
     Test { name: "steal_nested", compilers: &[Gcc], ranks: &[2, 4], settings: &["OMPX_STEAL=half"], ..PLAIN },
-    Test { name: "steal_nested", compilers: &[Gcc], ranks: &[3], mode: "spmd", settings: &["OMPX_STEAL=half"], ..PLAIN },
+    Test {
+        name: "steal_nested",
+        compilers: &[Gcc],
+        ranks: &[3],
+        mode: "spmd",
+        settings: &["OMPX_STEAL=half"],
+        ..PLAIN
+    },
     Test { name: "coherence", ranks: &[1, 2, 4], settings: &["OMPX_COHERENCE=on"], ..PLAIN },
-    Test { name: "coherence", compilers: &[Gcc], ranks: &[3], mode: "spmd", settings: &["OMPX_COHERENCE=on"], ..PLAIN },
+    Test {
+        name: "coherence",
+        compilers: &[Gcc],
+        ranks: &[3],
+        mode: "spmd",
+        settings: &["OMPX_COHERENCE=on"],
+        ..PLAIN
+    },
     Test { name: "coherence", compilers: &[Gcc], ranks: &[3], ..PLAIN },
-    Test { name: "coherence", compilers: &[Gcc], ranks: &[2], progress: "idle", settings: &["OMPX_COHERENCE=on"], ..PLAIN },
-    Test { name: "coherence", ranks: &[4], settings: &["OMPX_COHERENCE=on", "OMPX_SHARED_MEMORY=off"], ..PLAIN },
-    Test { name: "coherence", compilers: &[Gcc], ranks: &[4], argument: "turns", settings: &["OMPX_COHERENCE=on", "OMPX_SHARED_MEMORY=off"], tries: 3, ..PLAIN },
+    Test {
+        name: "coherence",
+        compilers: &[Gcc],
+        ranks: &[2],
+        progress: "idle",
+        settings: &["OMPX_COHERENCE=on"],
+        ..PLAIN
+    },
+    Test {
+        name: "coherence",
+        ranks: &[4],
+        settings: &["OMPX_COHERENCE=on", "OMPX_SHARED_MEMORY=off"],
+        ..PLAIN
+    },
+    Test {
+        name: "coherence",
+        compilers: &[Gcc],
+        ranks: &[4],
+        argument: "turns",
+        settings: &["OMPX_COHERENCE=on", "OMPX_SHARED_MEMORY=off"],
+        tries: 3,
+        ..PLAIN
+    },
     Test { name: "coherence", ranks: &[3], argument: "few", settings: &["OMPX_COHERENCE=20K"], ..PLAIN },
-    Test { name: "coherence", compilers: &[Gcc], ranks: &[4], argument: "memory", settings: &["OMPX_COHERENCE=on", "OMPX_DEVICE_MEMORY=300K"], ..PLAIN },
-    Test { name: "coherence", ranks: &[4], argument: "steal", settings: &["OMPX_COHERENCE=on", "OMPX_STEAL=half"], ..PLAIN },
+    Test {
+        name: "coherence",
+        compilers: &[Gcc],
+        ranks: &[4],
+        argument: "memory",
+        settings: &["OMPX_COHERENCE=on", "OMPX_DEVICE_MEMORY=300K"],
+        ..PLAIN
+    },
+    Test {
+        name: "coherence",
+        ranks: &[4],
+        argument: "steal",
+        settings: &["OMPX_COHERENCE=on", "OMPX_STEAL=half"],
+        ..PLAIN
+    },
     Test { name: "arrays", ranks: &[2, 4], ..PLAIN },
-    Test { name: "arrays", compilers: &[Gcc], ranks: &[3], mode: "spmd", settings: &["OMPX_SHARED_MEMORY=off"], ..PLAIN },
+    Test {
+        name: "arrays",
+        compilers: &[Gcc],
+        ranks: &[3],
+        mode: "spmd",
+        settings: &["OMPX_SHARED_MEMORY=off"],
+        ..PLAIN
+    },
     Test { name: "arrays", compilers: &[Gcc], ranks: &[3], settings: &["OMPX_DEVICE_MEMORY=150K"], ..PLAIN },
     Test { name: "spmd", compilers: &[Gcc], ranks: &[1, 3], mode: "spmd", ..PLAIN },
     Test { name: "spmd", compilers: &[Clang], ranks: &[4], mode: "spmd", ..PLAIN },
-    Test { name: "init", ranks: &[3], diverted: false, wanted: Wanted::Warning("was called before"), ..PLAIN },
+    Test {
+        name: "init",
+        ranks: &[3],
+        diverted: false,
+        wanted: Wanted::Warning("was called before"),
+        ..PLAIN
+    },
     wrong("1", Wanted::Line("rank 1: SIGSEGV at")),
     wrong("2", Wanted::Line("rank 1: the program called exit(3) in a target region")),
     wrong("3", Wanted::Ended),
@@ -192,28 +299,80 @@ const TESTS: &[Test] = &[
     Test { name: "objects", compilers: &[Clang], ranks: &[2], ..PLAIN },
     Test { name: "objects", compilers: &[Gcc], ranks: &[3], progress: "idle", ..PLAIN },
     Test { name: "objects", compilers: &[Gcc], ranks: &[1, 3], mode: "spmd", ..PLAIN },
-    Test { name: "objects", compilers: &[Gcc], ranks: &[4], mode: "spmd", settings: &["OMPX_BALANCE=half"], ..PLAIN },
+    Test {
+        name: "objects",
+        compilers: &[Gcc],
+        ranks: &[4],
+        mode: "spmd",
+        settings: &["OMPX_BALANCE=half"],
+        ..PLAIN
+    },
     Test { name: "objects", compilers: &[Gcc], ranks: &[2], argument: "balance", ..PLAIN },
-    Test { name: "objects", compilers: &[Gcc], ranks: &[1, 2, 4], argument: "balance", settings: &["OMPX_BALANCE=half"], ..PLAIN },
-    Test { name: "objects", compilers: &[Gcc], ranks: &[3], mode: "spmd", progress: "idle", argument: "balance", settings: &["OMPX_BALANCE=one"], ..PLAIN },
+    Test {
+        name: "objects",
+        compilers: &[Gcc],
+        ranks: &[1, 2, 4],
+        argument: "balance",
+        settings: &["OMPX_BALANCE=half"],
+        ..PLAIN
+    },
+    Test {
+        name: "objects",
+        compilers: &[Gcc],
+        ranks: &[3],
+        mode: "spmd",
+        progress: "idle",
+        argument: "balance",
+        settings: &["OMPX_BALANCE=one"],
+        ..PLAIN
+    },
     misused_object("1", Wanted::Warnings(15, "; this call changes nothing")),
     // The home, and who has waited.
     misused_object("2", Wanted::Warnings(2, "the object was freed, or never made; th")),
-    misused_object("3", Wanted::Warning("ompx_object_free by rank 0 for an object of rank 1: the object was freed, or never made")),
+    misused_object(
+        "3",
+        Wanted::Warning(
+            "ompx_object_free by rank 0 for an object of rank 1: the object was freed, or never made",
+        ),
+    ),
     misused_object("4", Wanted::Warning("ompx_event_satisfy_object: the object was freed, or never made")),
     misused_object("5", Wanted::Line("rank 1: SIGSEGV at 0x10 in a target region or handler")),
-    misused_object("6", Wanted::Line("rank 1: rank 0 has invoked a function of a module that is not loaded here")),
-    misused_object("7", Wanted::Line("the function pack of a mobile object has returned no address for 8 bytes")),
+    misused_object(
+        "6",
+        Wanted::Line("rank 1: rank 0 has invoked a function of a module that is not loaded here"),
+    ),
+    misused_object(
+        "7",
+        Wanted::Line("the function pack of a mobile object has returned no address for 8 bytes"),
+    ),
     Test { name: "trays", compilers: &[Gcc], ranks: &[1, 2, 3, 4], ..PLAIN },
     Test { name: "trays", compilers: &[Gcc], ranks: &[1, 2, 4], mode: "spmd", ..PLAIN },
     Test { name: "trays", compilers: &[Gcc], ranks: &[3], progress: "idle", ..PLAIN },
     Test { name: "trays", compilers: &[Clang], ranks: &[2], ..PLAIN },
     Test { name: "trays", compilers: &[Gcc], ranks: &[1], mode: "off", ..PLAIN },
-    Test { name: "trays_file", compilers: &[Gcc], ranks: &[2, 3], argument: "6", settings: &[TASKS], ..PLAIN },
-    Test { name: "trays_file", compilers: &[Gcc], ranks: &[2], mode: "spmd", argument: "6", settings: &[TASKS], ..PLAIN },
+    Test {
+        name: "trays_file",
+        compilers: &[Gcc],
+        ranks: &[2, 3],
+        argument: "6",
+        settings: &[TASKS],
+        ..PLAIN
+    },
+    Test {
+        name: "trays_file",
+        compilers: &[Gcc],
+        ranks: &[2],
+        mode: "spmd",
+        argument: "6",
+        settings: &[TASKS],
+        ..PLAIN
+    },
     mistaken("1", "rank 0 asked task 1 of rank 1 to send tray 0: the task has no such tray"),
     mistaken("2", "rank 0 asked task 1 of rank 1 to execute: the task has no procedure"),
-    mistaken("3", "of rank 0 to receive tray 0: there is no such type or reduction, or the elements have another type"),
+    mistaken(
+        "3",
+        "of rank 0 to receive tray 0: there is no such type or reduction, or the elements have another type",
+    ),
     mistaken("4", "rank 0 asked task 1 of rank 1 to send tray 0: the handle names nothing"),
     mistaken("5", "ompx_run_in, tray 6: the task has no such tray"),
     mistaken("6", "rank 0 asked task 1 of rank 1 to receive tray 0: the handle names nothing"),
@@ -234,15 +393,26 @@ const TESTS: &[Test] = &[
     mistaken("25", "ompx_dist_get: there are not so many elements"),
     mistaken("26", "ompx_dist_alloc: out of memory"),
     Test { name: "dist_any", ranks: &[1, 2, 4], ..PLAIN },
-    Test { name: "dist_any", compilers: &[Gcc], ranks: &[3], mode: "spmd", settings: &["OMPX_SCHED=estmc"], ..PLAIN },
+    Test {
+        name: "dist_any",
+        compilers: &[Gcc],
+        ranks: &[3],
+        mode: "spmd",
+        settings: &["OMPX_SCHED=estmc"],
+        ..PLAIN
+    },
     Test { name: "dist_any", compilers: &[Gcc], ranks: &[4], settings: &["OMPX_STEAL=half"], ..PLAIN },
     Test { name: "dist", compilers: &[Gcc], ranks: &[1, 2, 4], ..PLAIN },
     Test { name: "dist", compilers: &[Clang], ranks: &[3], mode: "spmd", ..PLAIN },
     Test { name: "dist", compilers: &[Gcc], ranks: &[2], mode: "spmd", progress: "idle", ..PLAIN },
-    Test { settings: &["OMPX_DEVICES=gpu"], ..mistaken("23", "ompx_ptask_create: there is no device of this kind") },
+    Test {
+        settings: &["OMPX_DEVICES=gpu"],
+        ..mistaken("23", "ompx_ptask_create: there is no device of this kind")
+    },
 ];
 
-/// Programs of `abi-tests/device`, or of the folder that they name, that hold where memory is not shared, with the compilers that they are for.
+/// Programs of `abi-tests/device`, or of the folder that they name, that hold where memory is not
+/// shared, with the compilers that they are for.
 const DEVICE: [(&str, &[Compiler]); 17] = [
     ("attach", BOTH),
     ("bases", &[Clang]),
@@ -269,7 +439,15 @@ impl Cell<'_> {
         let what = [test.name, test.argument].into_iter().chain(test.settings.iter().copied());
         let what: Vec<&str> = what.filter(|word| !word.is_empty()).collect();
         let by_time = if test.tries > 1 { " (by time)" } else { "" };
-        format!("ranks [{}, {} ranks, {}, {}, {}]: {}{by_time}", self.mpi.name, self.ranks, self.compiler.name(), test.mode, test.progress, what.join(" "))
+        format!(
+            "ranks [{}, {} ranks, {}, {}, {}]: {}{by_time}",
+            self.mpi.name,
+            self.ranks,
+            self.compiler.name(),
+            test.mode,
+            test.progress,
+            what.join(" ")
+        )
     }
 }
 
@@ -284,14 +462,19 @@ struct Cell<'a> {
     ranks: u32,
 }
 
-/// The runs of all rows whose name contains `filter`. If not `every` one, then each number of ranks of a row with one of two compilers under an MPI, and with
-/// the other one under the other MPI; a row for one compiler with one MPI, in turn.
+/// The runs of all rows whose name contains `filter`. If not `every` one, then each number of ranks
+/// of a row with one of two compilers under an MPI, and with the other one under the other MPI; a
+/// row for one compiler with one MPI, in turn.
 fn cells<'a>(mpis: &'a [Mpi], filter: &str, every: bool) -> Vec<Cell<'a>> {
     let mut cells = Vec::new();
     for (row, test) in TESTS.iter().enumerate().filter(|(_, test)| test.name.contains(filter)) {
         for (at, &ranks) in test.ranks.iter().enumerate() {
-            for (by, &compiler) in BOTH.iter().enumerate().filter(|(_, compiler)| test.compilers.contains(compiler)) {
-                let chosen = mpis.iter().enumerate().filter(|&(under, _)| every || mpis.len() == 1 || (row + at + by + under).is_multiple_of(2));
+            for (by, &compiler) in
+                BOTH.iter().enumerate().filter(|(_, compiler)| test.compilers.contains(compiler))
+            {
+                let chosen = mpis.iter().enumerate().filter(|&(under, _)| {
+                    every || mpis.len() == 1 || (row + at + by + under).is_multiple_of(2)
+                });
                 cells.extend(chosen.map(|(_, mpi)| Cell { test, mpi, compiler, ranks }));
             }
         }
@@ -353,8 +536,20 @@ impl<'a> Room<'a> {
     pub fn compile(&self, command: &[String], source: &Path, to: &str) -> Result<PathBuf, String> {
         let program = self.places.target.join("bridge").join(to);
         let mut line = command.to_vec();
-        line.extend(words(&["-O1", "-g", "-w", "-Iabi-tests/include", "-Iinclude", &source.display().to_string()]));
-        line.extend(words(&["-o", &program.display().to_string(), &self.places.library().display().to_string(), "-lm"]));
+        line.extend(words(&[
+            "-O1",
+            "-g",
+            "-w",
+            "-Iabi-tests/include",
+            "-Iinclude",
+            &source.display().to_string(),
+        ]));
+        line.extend(words(&[
+            "-o",
+            &program.display().to_string(),
+            &self.places.library().display().to_string(),
+            "-lm",
+        ]));
         let ran = exec::run(&line, &[], &self.places.root, 120);
         match ran.problem {
             None => Ok(program),
@@ -367,7 +562,8 @@ impl<'a> Room<'a> {
         let known = self.places.target.join("bridge").join(&to);
         let source = self.places.root.join(source);
         let time = |p: &Path| fs::metadata(p).and_then(|m| m.modified()).ok();
-        let headers = ["abi-tests/include", "include"].map(|folder| fs::read_dir(self.places.root.join(folder)));
+        let headers =
+            ["abi-tests/include", "include"].map(|folder| fs::read_dir(self.places.root.join(folder)));
         let headers = headers.into_iter().flatten().flatten().flatten().map(|entry| entry.path());
         let changed = headers.chain([source.clone()]).filter_map(|path| time(&path)).max();
         if time(&known).zip(changed).is_some_and(|(made, changed)| made > changed) {
@@ -395,16 +591,27 @@ impl<'a> Room<'a> {
         exec::run(&line, &environment(&[]), &self.places.root, LIMIT)
     }
 
-    /// The tests of the table, two at a time: starting and ending ranks is mostly waiting. Those that depend on time run alone.
+    /// The tests of the table, two at a time: starting and ending ranks is mostly waiting. Those
+    /// that depend on time run alone.
     fn tests(&self, mpis: &[Mpi], filter: &str, every: bool, report: &mut Report) {
         let cells = cells(mpis, filter, every);
-        let (by_time, others): (Vec<_>, Vec<_>) = cells.iter().filter(|cell| !cell.mpi.launch.is_empty() && self.tries(cell.compiler).is_ok()).partition(|cell| cell.test.tries > 1);
-        let mut programs: Vec<(&str, &str)> = cells.iter().map(|cell| (cell.test.name, cell.compiler.name())).collect();
+        let (by_time, others): (Vec<_>, Vec<_>) = cells
+            .iter()
+            .filter(|cell| !cell.mpi.launch.is_empty() && self.tries(cell.compiler).is_ok())
+            .partition(|cell| cell.test.tries > 1);
+        let mut programs: Vec<(&str, &str)> =
+            cells.iter().map(|cell| (cell.test.name, cell.compiler.name())).collect();
         programs.sort_unstable();
         programs.dedup();
         // What cannot be built says so again below.
-        parallel::map(&programs, 2, |&(name, compiler)| self.test_program(name, if compiler == Gcc.name() { Gcc } else { Clang }).is_ok());
-        let problems = [parallel::map(&others, 2, |cell| self.test(cell)), parallel::map(&by_time, 1, |cell| self.test(cell))].concat();
+        parallel::map(&programs, 2, |&(name, compiler)| {
+            self.test_program(name, if compiler == Gcc.name() { Gcc } else { Clang }).is_ok()
+        });
+        let problems = [
+            parallel::map(&others, 2, |cell| self.test(cell)),
+            parallel::map(&by_time, 1, |cell| self.test(cell)),
+        ]
+        .concat();
         for (cell, problem) in others.iter().chain(&by_time).zip(problems) {
             report.check(&cell.title(), problem.into_iter().collect());
         }
@@ -437,17 +644,25 @@ impl<'a> Room<'a> {
             return;
         }
         let mut problems = Vec::new();
-        let chosen = DEVICE.iter().enumerate().filter(|(_, (name, by))| by.contains(&compiler) && name.contains(filter));
+        let chosen = DEVICE
+            .iter()
+            .enumerate()
+            .filter(|(_, (name, by))| by.contains(&compiler) && name.contains(filter));
         for (at, (name, _)) in chosen {
             let mpi = mpis[(at + usize::from(compiler == Gcc)) % mpis.len()];
             let path = if name.contains('/') { (*name).to_owned() } else { format!("device/{name}") };
-            let problem = match self.program(compiler, &format!("abi-tests/{path}.c"), &format!("device-{}", name.replace('/', "-"))) {
+            let problem = match self.program(
+                compiler,
+                &format!("abi-tests/{path}.c"),
+                &format!("device-{}", name.replace('/', "-")),
+            ) {
                 Ok(program) => judge(&self.launch(mpi, &PLAIN, 3, &[], &program), Wanted::Fine),
                 Err(why) => Some(why),
             };
             problems.extend(problem.map(|p| format!("{name} [{}]: {p}", mpi.name)));
         }
-        report.check(&format!("ranks [3 ranks, {}]: programs of abi-tests/device", compiler.name()), problems);
+        report
+            .check(&format!("ranks [3 ranks, {}]: programs of abi-tests/device", compiler.name()), problems);
     }
 }
 
@@ -457,10 +672,16 @@ pub fn judge(ran: &Ran, wanted: Wanted) -> Option<String> {
     let said = || ran.stderr.lines().find(|l| !l.trim().is_empty()).unwrap_or_default().to_string();
     match (wanted, &ran.problem) {
         (_, Some(problem)) if problem == "hangs" => Some(format!("hangs: {}", said())),
-        (Wanted::Fine | Wanted::Warning(_) | Wanted::Warnings(..), Some(problem)) => Some(format!("{problem}: {}", said())),
+        (Wanted::Fine | Wanted::Warning(_) | Wanted::Warnings(..), Some(problem)) => {
+            Some(format!("{problem}: {}", said()))
+        }
         (Wanted::Line(_) | Wanted::Ended, None) => Some("ends as if all were well".into()),
         (Wanted::Fine, None) if ours.is_empty() => None,
-        (Wanted::Warnings(count, text), None) if ours.len() == count && ours.iter().all(|line| line.contains(text)) => None,
+        (Wanted::Warnings(count, text), None)
+            if ours.len() == count && ours.iter().all(|line| line.contains(text)) =>
+        {
+            None
+        }
         (Wanted::Warnings(..), None) => Some(format!("says {} lines: {}", ours.len(), said())),
         (Wanted::Ended, Some(_)) => None,
         (Wanted::Fine, None) => Some(format!("says: {}", ours[0])),

@@ -1,10 +1,11 @@
 //! How long a program takes on Gangway and on its own runtime.
 //!
-//! Lives here: minima of interleaved runs, when another round is needed, and the verdict. The aim is 1.1 times; what
-//! fails is 2 times, because a machine that does other things makes single runs of a second twice as long. A ratio above
-//! the aim is measured again before it is told.
+//! Lives here: minima of interleaved runs, when another round is needed, and the verdict. The aim
+//! is 1.1 times; what fails is 2 times, because a machine that does other things makes single runs
+//! of a second twice as long. A ratio above the aim is measured again before it is told.
 //!
-//! Rejected: medians of few runs. Foreign load only ever adds time, so the least is nearest to the program's own.
+//! Rejected: medians of few runs. Foreign load only ever adds time, so the least is nearest to the
+//! program's own.
 
 use crate::exec::Ran;
 use crate::runtime::Runtime;
@@ -16,17 +17,15 @@ const AIM: f64 = 1.1;
 const FAILS: f64 = 2.0;
 /// Seconds that no ratio is made of: start-up of processes and the clock.
 const SLACK: f64 = 0.05;
-/// Rounds of a whole run; and at most this many until the ratio is below the aim, or for `quick` below failure.
+/// Rounds of a whole run; and at most this many until the ratio is below the aim, or for `quick`
+/// below failure.
 const ROUNDS: usize = 3;
 const MOST: usize = 6;
 
 impl Ran {
     /// What the program says it took, or the time of the whole run. Seconds.
     pub fn measured(&self) -> f64 {
-        let said = self
-            .stderr
-            .lines()
-            .find_map(|l| l.strip_prefix(MARK)?.trim().parse().ok());
+        let said = self.stderr.lines().find_map(|l| l.strip_prefix(MARK)?.trim().parse().ok());
         said.unwrap_or(self.seconds)
     }
 }
@@ -42,12 +41,7 @@ pub struct Times {
 impl Times {
     /// After the first run on the program's own runtime; `ways` others follow in each round.
     pub fn new(threads: u32, own: f64, ways: usize) -> Times {
-        Times {
-            threads,
-            rounds: 1,
-            own,
-            ours: vec![f64::INFINITY; ways],
-        }
+        Times { threads, rounds: 1, own, ours: vec![f64::INFINITY; ways] }
     }
 
     /// Begins another round.
@@ -71,10 +65,7 @@ impl Times {
     pub fn problem(&self) -> Option<String> {
         self.exceeds(FAILS).then(|| {
             let slowest = self.ours.iter().fold(0.0, |a: f64, b| a.max(*b));
-            format!(
-                "{} threads: {slowest:.2} s, {:.2} s on its own runtime",
-                self.threads, self.own
-            )
+            format!("{} threads: {slowest:.2} s, {:.2} s on its own runtime", self.threads, self.own)
         })
     }
 
@@ -87,18 +78,9 @@ impl Times {
 pub fn words(times: &[Times], runtimes: &[Runtime]) -> String {
     let group = |(way, runtime): (usize, &Runtime)| {
         let ratios = times.iter().map(|t| format!("{:.2}", t.ours[way] / t.own));
-        format!(
-            "{} by {}",
-            ratios.collect::<Vec<_>>().join(" "),
-            runtime.words()
-        )
+        format!("{} by {}", ratios.collect::<Vec<_>>().join(" "), runtime.words())
     };
-    runtimes
-        .iter()
-        .enumerate()
-        .map(group)
-        .collect::<Vec<_>>()
-        .join(", ")
+    runtimes.iter().enumerate().map(group).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -35,7 +35,9 @@ pub fn run(argv: &[String]) -> Result<Outcome, String> {
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().map_err(|e| format!("{program}: {e}"))?;
     let (mut outcome, mut total) = (Outcome::default(), None);
-    for line in child.stdout.take().into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(Result::ok) {
+    for line in
+        child.stdout.take().into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(Result::ok)
+    {
         println!("    {line}");
         match read(&line) {
             Some((None, counts)) => total = Some(counts),
@@ -94,7 +96,9 @@ mod tests {
         let shell = |script: &str| run(&["sh".into(), "-c".into(), script.into()]);
         assert!(shell("echo hello").is_err());
         assert!(shell("echo 1 passed, 0 failed, 0 skipped; exit 3").is_err());
-        let outcome = shell("echo FAIL a.c; echo g: 1 passed, 2 failed, 0 skipped; echo 1 passed, 2 failed, 0 skipped; exit 1");
+        let outcome = shell(
+            "echo FAIL a.c; echo g: 1 passed, 2 failed, 0 skipped; echo 1 passed, 2 failed, 0 skipped; exit 1",
+        );
         let seen = outcome.map(|o| (o.groups.len(), o.failures.len(), o.failures[0].clone()));
         assert_eq!(seen, Ok((1, 2, "FAIL a.c".into())));
     }

@@ -1,8 +1,9 @@
-//! docs/conformance.md: each suite has parts between two marks, which whole runs rewrite. One part tells the counts by
-//! the number of threads: a run replaces its own row. The other tells them by directory, for the usual number.
+//! docs/conformance.md: each suite has parts between two marks, which whole runs rewrite. One part
+//! tells the counts by the number of threads: a run replaces its own row. The other tells them by
+//! directory, for the usual number.
 
-use super::{Request, Suite};
 use super::driver::{Counts, Outcome};
+use super::{Request, Suite};
 use std::fmt::Write as _;
 use std::fs;
 use std::ops::Range;
@@ -31,11 +32,15 @@ pub fn refresh(root: &Path, suite: Suite, threads: usize, outcome: &Outcome) -> 
     fs::write(&page, text).map_err(|e| e.to_string())
 }
 
-/// `table` with the counts of a run with `threads` threads in place of its earlier ones, in the order of threads.
+/// `table` with the counts of a run with `threads` threads in place of its earlier ones, in the
+/// order of threads.
 fn with_row(table: &str, threads: usize, c: &Counts) -> String {
     let threads_of = |row: &str| row.split('|').nth(1)?.trim().parse::<usize>().ok();
-    let mut rows: Vec<(usize, String)> =
-        table.lines().filter_map(|l| Some((threads_of(l)?, l.to_string()))).filter(|(n, _)| *n != threads).collect();
+    let mut rows: Vec<(usize, String)> = table
+        .lines()
+        .filter_map(|l| Some((threads_of(l)?, l.to_string())))
+        .filter(|(n, _)| *n != threads)
+        .collect();
     rows.push((threads, format!("| {threads} | {} | {} | {} |", c.passed, c.failed, c.skipped)));
     rows.sort();
     let rows: String = rows.into_iter().map(|(_, row)| row + "\n").collect();
@@ -109,7 +114,11 @@ mod tests {
     #[test]
     fn groups_and_known_failures_are_listed() {
         let counts = Counts { passed: 2, failed: 0, skipped: 1 };
-        let outcome = Outcome { groups: vec![("a".into(), counts), ("b".into(), counts)], total: counts, failures: vec![] };
+        let outcome = Outcome {
+            groups: vec![("a".into(), counts), ("b".into(), counts)],
+            total: counts,
+            failures: vec![],
+        };
         let text = section(&outcome, "# why\na/x.c   needs that\n\n");
         assert!(text.contains("| a | 2 | 0 | 1 |\n") && text.contains("| **all** | 2 | 0 | 1 |\n"));
         assert!(text.ends_with("* `a/x.c`: needs that\n"));

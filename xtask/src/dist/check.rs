@@ -1,6 +1,8 @@
-//! Packages where they are installed: the tarball in a directory, the Debian package's files, the wheel in a fresh virtual environment.
+//! Packages where they are installed: the tarball in a directory, the Debian package's files, the
+//! wheel in a fresh virtual environment.
 //!
-//! What is tried where a prefix has a package is packages/check/check.sh, the same in a minimal Debian ([`super::root`]).
+//! What is tried where a prefix has a package is packages/check/check.sh, the same in a minimal
+//! Debian ([`super::root`]).
 
 use super::{Checks, Packages, root, stage, step};
 use crate::programs::Places;
@@ -26,7 +28,9 @@ pub fn run(places: &Places, packages: &Packages, checks: Checks, report: &mut Re
     if let Ok(wheel) = &packages.wheel {
         const NAME: &str = "wheel: in a fresh environment";
         match installer(places, is_quick) {
-            Ok(pip) => report.check(NAME, in_environment(places, wheel, &pip, &at).unwrap_or_else(|why| vec![why])),
+            Ok(pip) => {
+                report.check(NAME, in_environment(places, wheel, &pip, &at).unwrap_or_else(|why| vec![why]))
+            }
             Err(why) => report.skip(NAME, &why),
         }
     }
@@ -51,7 +55,8 @@ fn unpacked(packages: &Packages, at: &Path) -> Result<PathBuf, String> {
 /// Puts what check.sh needs into a directory.
 pub fn prepared(places: &Places, work: &Path) -> Result<(), String> {
     for name in ["program.c", "CMakeLists.txt", "check.sh"] {
-        stage::file(&places.root.join("packages/check").join(name), &work.join(name), &[]).map_err(|e| e.to_string())?;
+        stage::file(&places.root.join("packages/check").join(name), &work.join(name), &[])
+            .map_err(|e| e.to_string())?;
     }
     Ok(())
 }
@@ -74,7 +79,10 @@ pub fn judge(what: &str, said: &str, report: &mut Report) {
     for line in said.lines() {
         match line.split_once(' ') {
             Some(("ok", _)) => passed += 1,
-            Some(("skip", rest)) => report.skip(&format!("{what}: {}", rest.split(':').next().unwrap_or(rest)), rest.split_once(": ").map_or("", |(_, why)| why)),
+            Some(("skip", rest)) => report.skip(
+                &format!("{what}: {}", rest.split(':').next().unwrap_or(rest)),
+                rest.split_once(": ").map_or("", |(_, why)| why),
+            ),
             _ => problems.push(line.to_string()),
         }
     }
@@ -88,12 +96,38 @@ pub fn judge(what: &str, said: &str, report: &mut Report) {
 fn files(package: &Path, packages: &Packages, at: &Path) -> Result<Vec<String>, String> {
     let root = at.join("deb");
     step(&["dpkg-deb", "-x", &package.display().to_string(), &root.display().to_string()], &[], at, 60)?;
-    let mut wanted: Vec<String> = ["bin/gangway", "include/gangway/ompx.h", "lib/pkgconfig/gangway.pc", "lib/cmake/Gangway/GangwayConfig.cmake", "share/man/man1/gangway-run.1.gz", "share/gangway/gdb/gangway.py",
-        "share/bash-completion/completions/gangway", "share/doc/gangway/copyright", "lib/gangway/libgangway.so"].map(String::from).to_vec();
-    wanted.extend(links::names::RUNTIMES.iter().chain(&links::names::OFFLOAD).map(|name| format!("{}/{name}", stage::COMPAT)));
-    let mut problems: Vec<String> = wanted.iter().filter(|name| !root.join("usr").join(name).is_file()).map(|name| format!("usr/{name} is not in it")).collect();
-    let same = |name: &str| fs::read(root.join("usr").join(name)).ok() == fs::read(packages.tree.join(name)).ok();
-    problems.extend(["bin/gangway", "lib/gangway/libgangway.so"].iter().filter(|name| !same(name)).map(|name| format!("usr/{name} is another file than in the tree")));
+    let mut wanted: Vec<String> = [
+        "bin/gangway",
+        "include/gangway/ompx.h",
+        "lib/pkgconfig/gangway.pc",
+        "lib/cmake/Gangway/GangwayConfig.cmake",
+        "share/man/man1/gangway-run.1.gz",
+        "share/gangway/gdb/gangway.py",
+        "share/bash-completion/completions/gangway",
+        "share/doc/gangway/copyright",
+        "lib/gangway/libgangway.so",
+    ]
+    .map(String::from)
+    .to_vec();
+    wanted.extend(
+        links::names::RUNTIMES
+            .iter()
+            .chain(&links::names::OFFLOAD)
+            .map(|name| format!("{}/{name}", stage::COMPAT)),
+    );
+    let mut problems: Vec<String> = wanted
+        .iter()
+        .filter(|name| !root.join("usr").join(name).is_file())
+        .map(|name| format!("usr/{name} is not in it"))
+        .collect();
+    let same =
+        |name: &str| fs::read(root.join("usr").join(name)).ok() == fs::read(packages.tree.join(name)).ok();
+    problems.extend(
+        ["bin/gangway", "lib/gangway/libgangway.so"]
+            .iter()
+            .filter(|name| !same(name))
+            .map(|name| format!("usr/{name} is another file than in the tree")),
+    );
     let said = step(&[&root.join("usr/bin/gangway").display().to_string(), "info"], &[], at, 60)?;
     if !said.contains(&root.join("usr/lib/gangway").display().to_string()) {
         problems.push("gangway info does not find the library of the package".into());
@@ -101,7 +135,8 @@ fn files(package: &Path, packages: &Packages, at: &Path) -> Result<Vec<String>, 
     Ok(problems)
 }
 
-/// The Python whose pip installs into the environment: that of the environment for checks; making one with a pip of its own takes long, so not in the gate.
+/// The Python whose pip installs into the environment: that of the environment for checks; making
+/// one with a pip of its own takes long, so not in the gate.
 fn installer(places: &Places, is_quick: bool) -> Result<Option<String>, String> {
     let other = places.venv().join("bin/python");
     match (other.exists(), is_quick) {
@@ -113,7 +148,11 @@ fn installer(places: &Places, is_quick: bool) -> Result<Option<String>, String> 
 
 /// A virtual environment with the wheel alone.
 fn environment(places: &Places, wheel: &Path, pip: &Option<String>, venv: &Path) -> Result<(), String> {
-    let (directory, wheel, python) = (venv.display().to_string(), wheel.display().to_string(), venv.join("bin/python").display().to_string());
+    let (directory, wheel, python) = (
+        venv.display().to_string(),
+        wheel.display().to_string(),
+        venv.join("bin/python").display().to_string(),
+    );
     let install = ["install", "-q", "--no-index", "--no-deps", &wheel];
     let make = ["/usr/bin/python3", "-m", "venv", &directory];
     let install = match pip {
@@ -130,21 +169,48 @@ fn environment(places: &Places, wheel: &Path, pip: &Option<String>, venv: &Path)
 }
 
 /// What a script sees when it is run on Gangway, by each of the ways that the package offers.
-fn in_environment(places: &Places, wheel: &Path, pip: &Option<String>, at: &Path) -> Result<Vec<String>, String> {
+fn in_environment(
+    places: &Places,
+    wheel: &Path,
+    pip: &Option<String>,
+    at: &Path,
+) -> Result<Vec<String>, String> {
     environment(places, wheel, pip, &at.join("venv"))?;
     let script = at.join("script.py");
-    fs::write(&script, "import gangway, sys\nprint(gangway.is_active(), gangway.__version__, *sys.argv[1:])\n").map_err(|e| e.to_string())?;
-    let (python, tool, script) = (at.join("venv/bin/python").display().to_string(), at.join("venv/bin/gangway").display().to_string(), script.display().to_string());
+    fs::write(
+        &script,
+        "import gangway, sys\nprint(gangway.is_active(), gangway.__version__, *sys.argv[1:])\n",
+    )
+    .map_err(|e| e.to_string())?;
+    let (python, tool, script) = (
+        at.join("venv/bin/python").display().to_string(),
+        at.join("venv/bin/gangway").display().to_string(),
+        script.display().to_string(),
+    );
     let cache = at.join("cache").display().to_string();
-    let run = |argv: &[&str], env: &[(&str, &str)]| step(argv, &[env, &[("XDG_CACHE_HOME", cache.as_str())]].concat(), &places.root, 120);
+    let run = |argv: &[&str], env: &[(&str, &str)]| {
+        step(argv, &[env, &[("XDG_CACHE_HOME", cache.as_str())]].concat(), &places.root, 120)
+    };
     let library = run(&[&python, "-m", "gangway", "preload-path"], &[])?;
     let version = super::VERSION;
     let mut problems = Vec::new();
     for (what, said, wanted) in [
         ("script alone", run(&[&python, &script, "a"], &[])?, format!("False {version} a\n")),
-        ("python -m gangway run script.py", run(&[&python, "-m", "gangway", "run", "--threads", "2", &script, "a", "b"], &[])?, format!("True {version} a b\n")),
-        ("gangway run python script.py", run(&[&tool, "run", "--", &python, &script], &[])?, format!("True {version}\n")),
-        ("LD_PRELOAD", run(&[&python, &script], &[("LD_PRELOAD", library.trim())])?, format!("True {version}\n")),
+        (
+            "python -m gangway run script.py",
+            run(&[&python, "-m", "gangway", "run", "--threads", "2", &script, "a", "b"], &[])?,
+            format!("True {version} a b\n"),
+        ),
+        (
+            "gangway run python script.py",
+            run(&[&tool, "run", "--", &python, &script], &[])?,
+            format!("True {version}\n"),
+        ),
+        (
+            "LD_PRELOAD",
+            run(&[&python, &script], &[("LD_PRELOAD", library.trim())])?,
+            format!("True {version}\n"),
+        ),
         ("gangway --version", run(&[&tool, "--version"], &[])?, format!("gangway {version}\n")),
     ] {
         if said != wanted {

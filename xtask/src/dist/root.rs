@@ -1,6 +1,8 @@
-//! The Debian package in a minimal Debian: installed there by apt with nothing but what it depends on, tried, tried again with a compiler, CMake and pkg-config, and removed.
+//! The Debian package in a minimal Debian: installed there by apt with nothing but what it depends
+//! on, tried, tried again with a compiler, CMake and pkg-config, and removed.
 //!
-//! The mirror is the one that this machine's apt uses. It takes minutes and some 700 MB, so it is no part of the gate.
+//! The mirror is the one that this machine's apt uses. It takes minutes and some 700 MB, so it is
+//! no part of the gate.
 
 use super::{check, step};
 use crate::exec;
@@ -17,7 +19,9 @@ const TOOLS: [&str; 5] = ["gcc", "libc6-dev", "clang-14", "libomp-14-dev", "cmak
 
 /// Makes the root, installs and checks. Says why not where that cannot be.
 pub fn run(places: &Places, package: &Path, report: &mut Report) {
-    let made = prerequisites().and_then(|()| mirror()).and_then(|mirror| Root::make(places.target.join("dist/root"), &mirror));
+    let made = prerequisites()
+        .and_then(|()| mirror())
+        .and_then(|mirror| Root::make(places.target.join("dist/root"), &mirror));
     let root = match made {
         Ok(root) => root,
         Err(why) => return report.skip(NAME, &why),
@@ -36,13 +40,19 @@ fn prerequisites() -> Result<(), String> {
             return Err(format!("{tool} is not installed"));
         }
     }
-    let proc = step(&["unshare", "--mount", "--pid", "--fork", "--mount-proc", "true"], &[], Path::new("/"), 10);
+    let proc =
+        step(&["unshare", "--mount", "--pid", "--fork", "--mount-proc", "true"], &[], Path::new("/"), 10);
     proc.map(drop).map_err(|_| "this root may not mount a /proc of its own".into())
 }
 
 /// Where this machine's apt has the release from.
 fn mirror() -> Result<String, String> {
-    let said = step(&["apt-get", "indextargets", "--format", "$(SITE) $(RELEASE) $(COMPONENT)", "Created-By: Packages"], &[], Path::new("/"), 60)?;
+    let said = step(
+        &["apt-get", "indextargets", "--format", "$(SITE) $(RELEASE) $(COMPONENT)", "Created-By: Packages"],
+        &[],
+        Path::new("/"),
+        60,
+    )?;
     let lines = said.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
         let site = words.next()?;
@@ -68,8 +78,18 @@ impl Root {
     fn inside(&self, words: &[&str], limit: u32) -> Result<String, String> {
         let root = self.0.display().to_string();
         let proc = format!("--mount-proc={root}/proc");
-        let env = [("DEBIAN_FRONTEND", "noninteractive"), ("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), ("LC_ALL", "C.UTF-8"), ("HOME", "/root")];
-        step(&[&["unshare", "--mount", "--pid", "--fork", &proc, "chroot", &root], words].concat(), &env, Path::new("/"), limit)
+        let env = [
+            ("DEBIAN_FRONTEND", "noninteractive"),
+            ("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"),
+            ("LC_ALL", "C.UTF-8"),
+            ("HOME", "/root"),
+        ];
+        step(
+            &[&["unshare", "--mount", "--pid", "--fork", &proc, "chroot", &root], words].concat(),
+            &env,
+            Path::new("/"),
+            limit,
+        )
     }
 }
 
@@ -83,10 +103,18 @@ fn in_root(places: &Places, package: &Path, root: &Root, report: &mut Report) ->
         Ok(())
     };
     tried("", "bare", report)?;
-    root.inside(&[&["apt-get", "install", "-y", "-qq", "--no-install-recommends", "pkg-config", "make"], &TOOLS[..]].concat(), 900)?;
+    root.inside(
+        &[&["apt-get", "install", "-y", "-qq", "--no-install-recommends", "pkg-config", "make"], &TOOLS[..]]
+            .concat(),
+        900,
+    )?;
     tried(", with compilers", "", report)?;
     root.inside(&["apt-get", "remove", "-y", "-qq", "gangway"], 120)?;
-    let left: Vec<String> = ["usr/lib/gangway", "usr/bin/gangway", "usr/lib/cmake/Gangway"].into_iter().filter(|name| root.0.join(name).exists()).map(|name| format!("/{name} stays")).collect();
+    let left: Vec<String> = ["usr/lib/gangway", "usr/bin/gangway", "usr/lib/cmake/Gangway"]
+        .into_iter()
+        .filter(|name| root.0.join(name).exists())
+        .map(|name| format!("/{name} stays"))
+        .collect();
     report.check(&format!("{NAME}: removed"), left);
     fs::remove_dir_all(&root.0).map_err(|e| format!("{}: {e}", root.0.display()))
 }

@@ -1,4 +1,5 @@
-//! The tree of files that all packages have below a prefix: the command, the library and its links, headers, files for pkg-config and CMake, manual and completions.
+//! The tree of files that all packages have below a prefix: the command, the library and its links,
+//! headers, files for pkg-config and CMake, manual and completions.
 
 use super::{VERSION, step};
 use crate::exec;
@@ -37,8 +38,12 @@ pub fn tree(places: &Places, out: &Path) -> io::Result<PathBuf> {
 
 /// Copies a text and fills in `@VERSION@` and what else is given.
 pub fn file(from: &Path, to: &Path, values: &[(&str, &str)]) -> io::Result<()> {
-    let text = fs::read_to_string(from).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", from.display())))?;
-    let text = values.iter().chain(&[("VERSION", VERSION)]).fold(text, |text, (name, value)| text.replace(&format!("@{name}@"), value));
+    let text =
+        fs::read_to_string(from).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", from.display())))?;
+    let text = values
+        .iter()
+        .chain(&[("VERSION", VERSION)])
+        .fold(text, |text, (name, value)| text.replace(&format!("@{name}@"), value));
     fs::create_dir_all(to.parent().expect("a file is in a directory"))?;
     fs::write(to, text)
 }
@@ -50,9 +55,12 @@ fn stripped(tree: &Path) -> io::Result<()> {
         return Ok(());
     }
     let mut files = vec![tree.join("bin/gangway"), tree.join(COMPAT).join(links::names::FILE)];
-    files.extend(links::names::BESIDE.iter().map(|name| tree.join(COMPAT).join(name)).filter(|file| file.is_file()));
+    files.extend(
+        links::names::BESIDE.iter().map(|name| tree.join(COMPAT).join(name)).filter(|file| file.is_file()),
+    );
     for file in files {
-        step(&["strip", "--strip-debug", &file.display().to_string()], &[], tree, 60).map_err(io::Error::other)?;
+        step(&["strip", "--strip-debug", &file.display().to_string()], &[], tree, 60)
+            .map_err(io::Error::other)?;
     }
     Ok(())
 }
@@ -61,9 +69,14 @@ fn stripped(tree: &Path) -> io::Result<()> {
 fn pages(tree: &Path) -> io::Result<()> {
     let tool = tree.join("bin/gangway").display().to_string();
     let share = tree.join("share");
-    let ask = |words: &[&str]| step(&[&[tool.as_str()], words].concat(), &[], tree, 60).map_err(io::Error::other);
+    let ask =
+        |words: &[&str]| step(&[&[tool.as_str()], words].concat(), &[], tree, 60).map_err(io::Error::other);
     ask(&["man", &share.join("man/man1").display().to_string()])?;
-    for (shell, place) in [("bash", "bash-completion/completions/gangway"), ("zsh", "zsh/vendor-completions/_gangway"), ("fish", "fish/vendor_completions.d/gangway.fish")] {
+    for (shell, place) in [
+        ("bash", "bash-completion/completions/gangway"),
+        ("zsh", "zsh/vendor-completions/_gangway"),
+        ("fish", "fish/vendor_completions.d/gangway.fish"),
+    ] {
         let to = share.join(place);
         fs::create_dir_all(to.parent().expect("a file is in a directory"))?;
         fs::write(to, ask(&["completions", shell])?)?;
@@ -75,7 +88,10 @@ fn pages(tree: &Path) -> io::Result<()> {
 pub fn glibc(places: &Places) -> Result<(u32, u32), String> {
     let release = places.target.join("release");
     let beside = links::names::BESIDE.into_iter().filter(|name| release.join(name).is_file());
-    let all = ["gangway", links::names::LIBRARY].into_iter().chain(beside).map(|name| links::versions::glibc(&release.join(name)));
+    let all = ["gangway", links::names::LIBRARY]
+        .into_iter()
+        .chain(beside)
+        .map(|name| links::versions::glibc(&release.join(name)));
     all.collect::<Result<Vec<_>, _>>().map(|found| found.into_iter().max().unwrap_or_default())
 }
 

@@ -1,4 +1,5 @@
-//! The cases: variables times values, and combinations, from three tables (`conformance/environment/*.tsv`, which say what their columns are).
+//! The cases: variables times values, and combinations, from three tables
+//! (`conformance/environment/*.tsv`, which say what their columns are).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +8,8 @@ use std::path::Path;
 /// How much of a value a line has to repeat, in bytes.
 const REPEATED: usize = 100;
 
-/// The lines that are expected: variable, beginning of the value as it is shown, beginning of what is used instead.
+/// The lines that are expected: variable, beginning of the value as it is shown, beginning of what
+/// is used instead.
 pub type Lines = Vec<(String, String, String)>;
 
 /// What the program must see of one control variable.
@@ -80,12 +82,20 @@ pub fn read(directory: &Path) -> Result<Vec<Case>, String> {
 
 /// The rows of a table that are no comments, each of `N` columns.
 fn rows<const N: usize>(text: &str) -> Result<Vec<[&str; N]>, String> {
-    let row = |line| <[&str; N]>::try_from(str::split(line, '\t').collect::<Vec<_>>()).map_err(|_| format!("'{line}' has not {N} columns"));
+    let row = |line| {
+        <[&str; N]>::try_from(str::split(line, '\t').collect::<Vec<_>>())
+            .map_err(|_| format!("'{line}' has not {N} columns"))
+    };
     text.lines().filter(|line| !line.starts_with('#')).map(row).collect()
 }
 
 /// A variable with one value.
-fn single(variable: &Variable<'_>, outcome: &str, value: &str, default: &BTreeMap<String, Expected>) -> Result<Case, String> {
+fn single(
+    variable: &Variable<'_>,
+    outcome: &str,
+    value: &str,
+    default: &BTreeMap<String, Expected>,
+) -> Result<Case, String> {
     let bytes = bytes(value)?;
     let line = |instead: &str| vec![(variable.name.to_owned(), shown(&bytes), instead.to_owned())];
     let mut seen = default.clone();
@@ -108,7 +118,12 @@ fn single(variable: &Variable<'_>, outcome: &str, value: &str, default: &BTreeMa
             Vec::new()
         }
         _ => {
-            own(Expected::Is(outcome.strip_prefix('=').ok_or_else(|| format!("no outcome is called {outcome}"))?.to_owned()));
+            own(Expected::Is(
+                outcome
+                    .strip_prefix('=')
+                    .ok_or_else(|| format!("no outcome is called {outcome}"))?
+                    .to_owned(),
+            ));
             Vec::new()
         }
     };
@@ -122,17 +137,29 @@ fn single(variable: &Variable<'_>, outcome: &str, value: &str, default: &BTreeMa
     Ok(Case { settings: vec![(variable.name.to_owned(), bytes)], lines, talks: outcome == "talk", seen })
 }
 
-/// A row of `cases.tsv`. What it does not name may be anything, in the first row only what is named is seen.
-fn combination(settings: &str, lines: &str, seen: &str, default: Option<&BTreeMap<String, Expected>>, machine: &Machine) -> Result<Case, String> {
+/// A row of `cases.tsv`. What it does not name may be anything, in the first row only what is named
+/// is seen.
+fn combination(
+    settings: &str,
+    lines: &str,
+    seen: &str,
+    default: Option<&BTreeMap<String, Expected>>,
+    machine: &Machine,
+) -> Result<Case, String> {
     let pairs = |text: &str| -> Result<Vec<(String, String)>, String> {
-        let pair = |word: &str| word.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned())).ok_or_else(|| format!("{word} has no ="));
+        let pair = |word: &str| {
+            word.split_once('=')
+                .map(|(a, b)| (a.to_owned(), b.to_owned()))
+                .ok_or_else(|| format!("{word} has no ="))
+        };
         text.split(' ').filter(|word| !word.is_empty()).map(pair).collect()
     };
     let settings = pairs(settings)?.into_iter().map(|(name, value)| Ok((name, bytes(&value)?)));
     let settings = settings.collect::<Result<Vec<_>, String>>()?;
     let line = |text: &str| {
         let (name, instead) = text.split_once(' ').ok_or_else(|| format!("'{text}' names no variable"))?;
-        let value = settings.iter().find(|(set, _)| set == name).ok_or_else(|| format!("{name} is not set"))?;
+        let value =
+            settings.iter().find(|(set, _)| set == name).ok_or_else(|| format!("{name} is not set"))?;
         Ok::<_, String>((name.to_owned(), shown(&value.1), machine.fill(instead)))
     };
     let lines = lines.split(';').filter(|text| !text.is_empty()).map(line).collect::<Result<_, _>>()?;
@@ -163,7 +190,9 @@ fn bytes(text: &str) -> Result<Vec<u8>, String> {
         [b't', ..] => (b'\t', 1),
         [b'n', ..] => (b'\n', 1),
         [b'\\', ..] => (b'\\', 1),
-        [b'x', _, _, ..] => (u8::from_str_radix(rest.get(1..3).ok_or_else(wrong)?, 16).map_err(|_| wrong())?, 3),
+        [b'x', _, _, ..] => {
+            (u8::from_str_radix(rest.get(1..3).ok_or_else(wrong)?, 16).map_err(|_| wrong())?, 3)
+        }
         _ => return Err(wrong()),
     };
     Ok([before.as_bytes(), &[byte], &bytes(&rest[length..])?].concat())
@@ -177,15 +206,19 @@ struct Machine {
 
 impl Machine {
     fn this() -> Result<Self, String> {
-        let limits = fs::read_to_string("/proc/self/limits").map_err(|e| format!("/proc/self/limits: {e}"))?;
-        let soft = limits.lines().find_map(|line| line.strip_prefix("Max stack size")?.split_whitespace().next());
+        let limits =
+            fs::read_to_string("/proc/self/limits").map_err(|e| format!("/proc/self/limits: {e}"))?;
+        let soft =
+            limits.lines().find_map(|line| line.strip_prefix("Max stack size")?.split_whitespace().next());
         // Without a limit it is 8 MiB.
         let stack = soft.and_then(|soft| soft.parse().ok()).unwrap_or(8 << 20);
         Ok(Self { processors: std::thread::available_parallelism().map_err(|e| e.to_string())?.get(), stack })
     }
 
     fn fill(&self, text: &str) -> String {
-        let text = text.replace("@PROCS@", &self.processors.to_string()).replace("@KIB@", &(self.stack >> 10).to_string());
+        let text = text
+            .replace("@PROCS@", &self.processors.to_string())
+            .replace("@KIB@", &(self.stack >> 10).to_string());
         text.replace("@BYTES@", &self.stack.to_string())
     }
 }

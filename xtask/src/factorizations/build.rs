@@ -7,7 +7,8 @@ use crate::lanes::build::{self, Builds, Language, Recipe};
 use crate::programs::Places;
 use std::path::Path;
 
-/// Where Debian keeps the pthread flavour. The OpenMP flavour would call the runtime under test from every kernel.
+/// Where Debian keeps the pthread flavour. The OpenMP flavour would call the runtime under test
+/// from every kernel.
 const OPENBLAS: &str = "/usr/lib/x86_64-linux-gnu/openblas-pthread";
 
 /// Builds with all compilers that are there; `mpi`: for several ranks.

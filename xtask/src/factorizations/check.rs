@@ -1,4 +1,5 @@
-//! The small pass of `cargo xtask test`: results are right and nothing hangs, for all routines and team sizes.
+//! The small pass of `cargo xtask test`: results are right and nothing hangs, for all routines and
+//! team sizes.
 
 use super::build;
 use super::plan::{Barriers, Cell, Routine};
@@ -12,7 +13,8 @@ use std::path::Path;
 /// Seconds after which a process hangs; it needs less than one.
 const LIMIT: u32 = 15;
 
-/// After so many failures of one build the rest of it is left out, so that a library that hangs does not take hours.
+/// After so many failures of one build the rest of it is left out, so that a library that hangs
+/// does not take hours.
 const ENOUGH: usize = 3;
 
 /// Runs everything on `library`, in the build of every compiler.
@@ -24,10 +26,7 @@ pub fn run(places: &Places, library: &Path, report: &mut Report) {
     for why in &builds.broken {
         report.fail("factorizations", why);
     }
-    for lane in lanes::lanes(&builds.ready, library)
-        .iter()
-        .filter(|l| !l.is_peer())
-    {
+    for lane in lanes::lanes(&builds.ready, library).iter().filter(|l| !l.is_peer()) {
         let name = format!("factorizations [{}]", lane.built.compiler);
         report.check(&name, problems(lane));
     }
@@ -51,7 +50,8 @@ fn problems(lane: &Lane) -> Vec<String> {
     all
 }
 
-/// A residual that is never too large proves nothing: a result that is spoilt on purpose must be refused.
+/// A residual that is never too large proves nothing: a result that is spoilt on purpose must be
+/// refused.
 fn damage(lane: &Lane) -> Option<String> {
     let mut words = run::factorize(lane, &cell(Routine::Getrf, 1, 1), (0, 1), true);
     words.push("--damage".into());
@@ -65,23 +65,14 @@ fn commands(lane: &Lane) -> Vec<Vec<String>> {
     let mut all = vec![];
     for routine in Routine::ALL {
         for threads in [1, 2, 4, 8] {
-            let panels: &[u32] = if routine == Routine::Potrf {
-                &[1]
-            } else {
-                &[1, 2, 4]
-            };
+            let panels: &[u32] = if routine == Routine::Potrf { &[1] } else { &[1, 2, 4] };
             let words = |&panel| run::factorize(lane, &cell(routine, threads, panel), (0, 2), true);
             all.extend(panels.iter().map(words));
         }
     }
     for (teams, panel, threads) in [(2, 2, 2), (2, 4, 2), (4, 4, 8)] {
         all.extend([false, true].map(|yields| {
-            let row = Barriers {
-                teams,
-                panel,
-                yields,
-                target: None,
-            };
+            let row = Barriers { teams, panel, yields, target: None };
             run::barriers(lane, &row, threads, 2)
         }));
     }
@@ -90,17 +81,6 @@ fn commands(lane: &Lane) -> Vec<Vec<String>> {
 
 /// Orders from 200 to 300 and tiles that do not fit evenly.
 fn cell(routine: Routine, threads: u32, panel: u32) -> Cell {
-    let (n, nb) = (
-        190 + 10 * (threads + panel).min(11),
-        if panel == 1 { 64 } else { 48 },
-    );
-    Cell {
-        routine,
-        n,
-        nb,
-        threads,
-        panel,
-        pinned: threads == 4,
-        ranks: (1, 1),
-    }
+    let (n, nb) = (190 + 10 * (threads + panel).min(11), if panel == 1 { 64 } else { 48 });
+    Cell { routine, n, nb, threads, panel, pinned: threads == 4, ranks: (1, 1) }
 }

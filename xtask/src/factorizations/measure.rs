@@ -9,13 +9,15 @@ use crate::lanes::statistics::{self, Ratio};
 use crate::lanes::{self, Lane, SLOW};
 use std::time::Instant;
 
-/// From this order on results are checked in the first round only: the check takes longer than the factorization.
+/// From this order on results are checked in the first round only: the check takes longer than the
+/// factorization.
 const LARGE: u32 = 2000;
 
 /// Why a lane has no more samples.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
-    /// A peer was stopped: at most `bound` GFlop/s, as fewer than its factorizations were done after `seconds`.
+    /// A peer was stopped: at most `bound` GFlop/s, as fewer than its factorizations were done
+    /// after `seconds`.
     Stopped {
         /// GFlop/s.
         bound: f64,
@@ -152,11 +154,7 @@ fn sample(
     let begun = Instant::now();
     let ended = process::start(&words, cell.limit(extent, peer));
     let slow = peer && begun.elapsed().as_secs_f64() > SLOW;
-    let (figure, why) = judge(
-        ended,
-        peer,
-        f64::from(warmup + runs) * cell.routine.work(cell.n),
-    );
+    let (figure, why) = judge(ended, peer, f64::from(warmup + runs) * cell.routine.work(cell.n));
     *ending = why.or(slow.then_some(Ending::Slow));
     if let Some(Ending::Failed(how)) = ending {
         println!("{} under {}: {how}\n  {}", cell, lane.name, words.join(" "));
@@ -188,21 +186,11 @@ mod tests {
     use super::super::plan::Routine;
     use super::*;
 
-    const CELL: Cell = Cell {
-        routine: Routine::Getrf,
-        n: 500,
-        nb: 64,
-        threads: 2,
-        ranks: (1, 1),
-        panel: 2,
-        pinned: false,
-    };
+    const CELL: Cell =
+        Cell { routine: Routine::Getrf, n: 500, nb: 64, threads: 2, ranks: (1, 1), panel: 2, pinned: false };
 
     fn samples(values: &[f64], ending: Option<Ending>) -> Samples {
-        Samples {
-            rounds: values.iter().map(|&v| (v > 0.0).then_some(v)).collect(),
-            ending,
-        }
+        Samples { rounds: values.iter().map(|&v| (v > 0.0).then_some(v)).collect(), ending }
     }
 
     fn stopped(bound: f64) -> Samples {
@@ -210,10 +198,7 @@ mod tests {
     }
 
     fn row(samples: Vec<Samples>) -> Row {
-        Row {
-            cell: CELL,
-            samples,
-        }
+        Row { cell: CELL, samples }
     }
 
     #[test]
@@ -246,32 +231,17 @@ mod tests {
 
     #[test]
     fn a_peer_that_ran_once_is_paired_with_every_round() {
-        let (ours, theirs) = (
-            samples(&[4.0, 6.0, 8.0], None),
-            samples(&[2.0, 0.0, 0.0], Some(Ending::Slow)),
-        );
-        assert_eq!(
-            pairs_of(&ours, &theirs),
-            [(4.0, 2.0), (6.0, 2.0), (8.0, 2.0)]
-        );
+        let (ours, theirs) = (samples(&[4.0, 6.0, 8.0], None), samples(&[2.0, 0.0, 0.0], Some(Ending::Slow)));
+        assert_eq!(pairs_of(&ours, &theirs), [(4.0, 2.0), (6.0, 2.0), (8.0, 2.0)]);
     }
 
     #[test]
     fn ends_are_judged() {
         let figures = |value: &str| Ended::Figures(vec![("gflops_median".into(), value.into())]);
         assert_eq!(judge(figures("2.5"), false, 1.0), (Some(2.5), None));
-        assert!(matches!(
-            judge(figures("nan"), false, 1.0).1,
-            Some(Ending::Failed(_))
-        ));
+        assert!(matches!(judge(figures("nan"), false, 1.0).1, Some(Ending::Failed(_))));
         let (bound, seconds) = (0.5, 8);
-        assert_eq!(
-            judge(Ended::Stopped(8), true, 4.0),
-            (None, Some(Ending::Stopped { bound, seconds }))
-        );
-        assert!(matches!(
-            judge(Ended::Stopped(8), false, 4.0).1,
-            Some(Ending::Failed(_))
-        ));
+        assert_eq!(judge(Ended::Stopped(8), true, 4.0), (None, Some(Ending::Stopped { bound, seconds })));
+        assert!(matches!(judge(Ended::Stopped(8), false, 4.0).1, Some(Ending::Failed(_))));
     }
 }

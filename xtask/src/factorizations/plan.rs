@@ -1,4 +1,5 @@
-//! What is measured: the configurations, fixed before anything was measured, and how long a run may take.
+//! What is measured: the configurations, fixed before anything was measured, and how long a run may
+//! take.
 //!
 //! May not live here: how a run is started (`run`) and what becomes of its figures (`measure`).
 
@@ -28,7 +29,8 @@ impl Routine {
         }
     }
 
-    /// Billions of operations for a matrix of order `n`, as the program counts them (LAPACK Working Note 41).
+    /// Billions of operations for a matrix of order `n`, as the program counts them (LAPACK Working
+    /// Note 41).
     pub fn work(self, n: u32) -> f64 {
         let n = f64::from(n);
         let operations = match self {
@@ -61,17 +63,8 @@ pub struct Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let (routine, pinned) = (
-            self.routine.name(),
-            if self.pinned { " pinned" } else { "" },
-        );
-        let Cell {
-            n,
-            nb,
-            threads,
-            panel,
-            ..
-        } = self;
+        let (routine, pinned) = (self.routine.name(), if self.pinned { " pinned" } else { "" });
+        let Cell { n, nb, threads, panel, .. } = self;
         write!(f, "{routine} n={n} nb={nb} T={threads} P={panel}{pinned}")?;
         match self.ranks {
             (1, 1) => Ok(()),
@@ -107,11 +100,7 @@ impl Cell {
 
     /// Factorizations before those that count, and those, for a peer or for Gangway.
     pub const fn runs(&self, peer: bool) -> (u32, u32) {
-        if peer && self.is_crowded() {
-            (0, 1)
-        } else {
-            (1, RUNS)
-        }
+        if peer && self.is_crowded() { (0, 1) } else { (1, RUNS) }
     }
 
     /// Seconds after which a process is ended. Gangway's limit allows for the check of the results.
@@ -153,11 +142,7 @@ pub fn cells(extent: Extent) -> Vec<Cell> {
             if routine == Routine::Potrf && panel > 1 {
                 continue;
             }
-            let bindings: &[bool] = if extent == Extent::Quick {
-                &[false]
-            } else {
-                &[false, true]
-            };
+            let bindings: &[bool] = if extent == Extent::Quick { &[false] } else { &[false, true] };
             all.extend(bindings.iter().map(|&pinned| Cell {
                 routine,
                 n,
@@ -172,10 +157,12 @@ pub fn cells(extent: Extent) -> Vec<Cell> {
     all
 }
 
-/// Two, four and eight ranks of two threads. The order is a multiple of nb, which QR on several rows of ranks asks for.
+/// Two, four and eight ranks of two threads. The order is a multiple of nb, which QR on several
+/// rows of ranks asks for.
 fn with_ranks() -> Vec<Cell> {
     let grids = [(1, 2), (2, 2), (4, 2)];
-    let cell = |routine, ranks| Cell { routine, n: 1024, nb: 128, threads: 2, panel: 1, pinned: false, ranks };
+    let cell =
+        |routine, ranks| Cell { routine, n: 1024, nb: 128, threads: 2, panel: 1, pinned: false, ranks };
     Routine::ALL.into_iter().flat_map(|routine| grids.map(|ranks| cell(routine, ranks))).collect()
 }
 
@@ -211,24 +198,16 @@ pub struct Barriers {
 
 /// The rows of the table of spin barriers.
 pub fn barriers(extent: Extent) -> Vec<Barriers> {
-    // Teams, P, and what we aim at without and with `sched_yield`. On two cores the work alone is 1, 2 and 2 ms.
-    let shapes = [
-        (2, 4, [Some(8.0), Some(1.6)]),
-        (4, 4, [Some(25.0), None]),
-        (2, 8, [Some(40.0), None]),
-    ];
+    // Teams, P, and what we aim at without and with `sched_yield`. On two cores the work alone is
+    // 1, 2 and 2 ms.
+    let shapes = [(2, 4, [Some(8.0), Some(1.6)]), (4, 4, [Some(25.0), None]), (2, 8, [Some(40.0), None])];
     let count = match extent {
         Extent::Quick => 1,
         Extent::Ranks => 0,
         Extent::Usual | Extent::Full => shapes.len(),
     };
     let row = |(teams, panel, targets): (u32, u32, [Option<f64>; 2])| {
-        [false, true].map(|yields| Barriers {
-            teams,
-            panel,
-            yields,
-            target: targets[usize::from(yields)],
-        })
+        [false, true].map(|yields| Barriers { teams, panel, yields, target: targets[usize::from(yields)] })
     };
     shapes[..count].iter().copied().flat_map(row).collect()
 }
@@ -241,10 +220,7 @@ mod tests {
     fn cholesky_has_no_panel_threads_and_the_others_have() {
         for extent in [Extent::Quick, Extent::Usual, Extent::Full] {
             let all = cells(extent);
-            assert!(
-                all.iter()
-                    .all(|c| c.routine != Routine::Potrf || c.panel == 1)
-            );
+            assert!(all.iter().all(|c| c.routine != Routine::Potrf || c.panel == 1));
             for routine in [Routine::Getrf, Routine::Geqrf] {
                 assert!(all.iter().any(|c| c.routine == routine && c.panel > 1));
             }

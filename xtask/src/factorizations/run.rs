@@ -21,25 +21,22 @@ pub fn factorize(lane: &Lane, cell: &Cell, (warmup, runs): (u32, u32), check: bo
         ("--p", cell.ranks.0),
         ("--q", cell.ranks.1),
     ];
-    words.extend(
-        numbers
-            .iter()
-            .flat_map(|(n, v)| [(*n).into(), v.to_string()]),
-    );
+    words.extend(numbers.iter().flat_map(|(n, v)| [(*n).into(), v.to_string()]));
     words.extend(["--check".into(), if check { "yes" } else { "no" }.into()]);
     words.push("--tsv".into());
     words
 }
 
-/// What starts so many ranks on this machine, however few cores it has; nothing for one. Gangway is preloaded into the ranks
-/// alone.
+/// What starts so many ranks on this machine, however few cores it has; nothing for one. Gangway is
+/// preloaded into the ranks alone.
 fn mpirun((p, q): (u32, u32)) -> Vec<String> {
     if (p, q) == (1, 1) {
         return vec![];
     }
     let count = (p * q).to_string();
     let may_be_root = ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"];
-    let words = may_be_root.into_iter().chain(["mpirun", "--oversubscribe", "--bind-to", "none", "-np", &count]);
+    let words =
+        may_be_root.into_iter().chain(["mpirun", "--oversubscribe", "--bind-to", "none", "-np", &count]);
     words.map(str::to_string).collect()
 }
 
@@ -53,11 +50,7 @@ pub fn barriers(lane: &Lane, row: &Barriers, threads: u32, repetitions: u32) -> 
         ("--threads", threads),
         ("--repetitions", repetitions),
     ];
-    words.extend(
-        numbers
-            .iter()
-            .flat_map(|(n, v)| [(*n).into(), v.to_string()]),
-    );
+    words.extend(numbers.iter().flat_map(|(n, v)| [(*n).into(), v.to_string()]));
     let wait = if row.yields { "sched_yield" } else { "spin" };
     words.extend(["--wait", wait].map(str::to_string));
     words

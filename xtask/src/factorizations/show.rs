@@ -1,4 +1,5 @@
-//! Tables for people (Markdown, which a terminal shows well enough), tables for programs, and plots.
+//! Tables for people (Markdown, which a terminal shows well enough), tables for programs, and
+//! plots.
 
 use super::measure::{Comparison, Ending, Row, Samples};
 use super::plan::{Cell, Routine};
@@ -24,11 +25,7 @@ pub fn table(routine: Routine, rows: &[Row], lanes: &[Lane]) -> String {
         line.push(target(row));
         lines.push(line);
     }
-    format!(
-        "{} (median GFlop/s)\n\n{}",
-        routine.name(),
-        markdown(&lines)
-    )
+    format!("{} (median GFlop/s)\n\n{}", routine.name(), markdown(&lines))
 }
 
 /// A row in one line, for progress.
@@ -54,9 +51,7 @@ fn ratio(comparison: Comparison) -> String {
     match comparison {
         Comparison::AtLeast(ratio) => format!("≥ {}", digits(ratio)),
         Comparison::Pairs(ratio) => {
-            let interval = ratio
-                .interval
-                .map(|(low, high)| format!(" [{}, {}]", digits(low), digits(high)));
+            let interval = ratio.interval.map(|(low, high)| format!(" [{}, {}]", digits(low), digits(high)));
             digits(ratio.median) + &interval.unwrap_or_default()
         }
     }
@@ -104,7 +99,8 @@ fn ranks(cell: &Cell) -> String {
     format!("{}x{}", cell.ranks.0, cell.ranks.1)
 }
 
-/// One line for each process of a factorization, and one for each lane that has fewer than the others.
+/// One line for each process of a factorization, and one for each lane that has fewer than the
+/// others.
 pub fn samples_tsv(rows: &[Row], lanes: &[Lane]) -> String {
     let mut text =
         "routine\tranks\tn\tnb\tT\tP\tpinned\tcompiler\truntime\tround\tgflops\tnote\n".to_string();
@@ -121,11 +117,7 @@ pub fn samples_tsv(rows: &[Row], lanes: &[Lane]) -> String {
                 cell.panel,
                 cell.pinned,
                 lane.built.compiler,
-                if lane.is_peer() {
-                    lane.built.runtime
-                } else {
-                    "gangway"
-                },
+                if lane.is_peer() { lane.built.runtime } else { "gangway" },
             );
             for (round, figure) in samples.rounds.iter().enumerate() {
                 if let Some(figure) = figure {
@@ -151,43 +143,35 @@ pub fn barriers_tsv(rows: &[spin::Row], lanes: &[Lane]) -> String {
     for row in rows {
         for (time, lane) in row.times.iter().zip(lanes) {
             let one = &row.barriers;
-            let runtime = if lane.is_peer() {
-                lane.built.runtime
-            } else {
-                "gangway"
-            };
+            let runtime = if lane.is_peer() { lane.built.runtime } else { "gangway" };
             let figures = match time {
                 Time::Measured(least, median) => format!("{least}\t{median}\t"),
                 Time::MoreThan(ms) => format!("\t\tmore than {ms} ms"),
                 Time::Failed(why) => format!("\t\t{}", why.replace('\t', " ")),
             };
             let compiler = &lane.built.compiler;
-            let head = format!(
-                "{}\t{}\t{}\t{compiler}\t{runtime}",
-                one.teams, one.panel, one.yields
-            );
+            let head = format!("{}\t{}\t{}\t{compiler}\t{runtime}", one.teams, one.panel, one.yields);
             let _ = writeln!(text, "{head}\t{figures}");
         }
     }
     text
 }
 
-/// Bars of median GFlop/s for the rows of one routine that are not pinned; nothing without such rows.
+/// Bars of median GFlop/s for the rows of one routine that are not pinned; nothing without such
+/// rows.
 pub fn plot(routine: Routine, rows: &[Row], lanes: &[Lane]) -> Option<String> {
     let own = |row: &&Row| row.cell.routine == routine && !row.cell.pinned;
     let rows: Vec<&Row> = rows.iter().filter(own).collect();
     let label = |row: &&Row| {
         let cell = &row.cell;
-        let ranks = if cell.ranks == (1, 1) { String::new() } else { format!(" {}x{}", cell.ranks.0, cell.ranks.1) };
+        let ranks =
+            if cell.ranks == (1, 1) { String::new() } else { format!(" {}x{}", cell.ranks.0, cell.ranks.1) };
         format!("{}/{} {}·{}{ranks}", cell.n, cell.nb, cell.threads, cell.panel)
     };
     let groups: Vec<String> = rows.iter().map(label).collect();
     let series = lanes.iter().enumerate().map(|(at, lane)| Series {
         name: lane.name.clone(),
-        values: rows
-            .iter()
-            .map(|row| statistics::median(&row.samples[at].values()))
-            .collect(),
+        values: rows.iter().map(|row| statistics::median(&row.samples[at].values())).collect(),
     });
     let title = format!("{}, threads not bound", routine.name());
     let mut chart = Chart::new(&title, "n/nb T·P (no bar: stopped or failed)", "GFlop/s");
@@ -203,14 +187,8 @@ mod tests {
 
     #[test]
     fn what_ended_a_lane_is_told() {
-        let ended = |ending| Samples {
-            rounds: vec![None],
-            ending: Some(ending),
-        };
-        let stopped = Ending::Stopped {
-            bound: 0.0204,
-            seconds: 8,
-        };
+        let ended = |ending| Samples { rounds: vec![None], ending: Some(ending) };
+        let stopped = Ending::Stopped { bound: 0.0204, seconds: 8 };
         assert_eq!(speed(&ended(stopped)), "≤ 0.020 (stopped after 8 s)");
         assert_eq!(speed(&ended(Ending::Failed("exit 1".into()))), "exit 1");
     }

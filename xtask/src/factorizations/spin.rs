@@ -54,11 +54,7 @@ fn sample(row: &Barriers, lane: &Lane, extent: Extent) -> Time {
     let words = run::barriers(lane, row, THREADS, repetitions);
     let time = judge(process::start(&words, limit), lane.is_peer(), repetitions);
     if let Time::Failed(how) = &time {
-        println!(
-            "spin barriers under {}: {how}\n  {}",
-            lane.name,
-            words.join(" ")
-        );
+        println!("spin barriers under {}: {how}\n  {}", lane.name, words.join(" "));
     }
     time
 }
@@ -105,9 +101,7 @@ impl Row {
 
     /// Whether anything failed.
     pub fn has_failed(&self) -> bool {
-        self.times
-            .iter()
-            .any(|time| matches!(time, Time::Failed(_)))
+        self.times.iter().any(|time| matches!(time, Time::Failed(_)))
     }
 }
 
@@ -117,11 +111,7 @@ mod tests {
 
     #[test]
     fn processes_are_merged() {
-        let times = [
-            Time::Measured(1.0, 4.0),
-            Time::Measured(2.0, 3.0),
-            Time::Measured(3.0, 9.0),
-        ];
+        let times = [Time::Measured(1.0, 4.0), Time::Measured(2.0, 3.0), Time::Measured(3.0, 9.0)];
         assert_eq!(merged(&times), Time::Measured(1.0, 4.0));
         let failed = Time::Failed("x".into());
         assert_eq!(merged(&[times[0].clone(), failed.clone()]), failed);
@@ -130,13 +120,7 @@ mod tests {
     #[test]
     fn only_peers_may_be_stopped() {
         assert_eq!(judge(Ended::Stopped(4), true, 2), Time::MoreThan(2000.0));
-        assert!(matches!(
-            judge(Ended::Stopped(4), false, 2),
-            Time::Failed(_)
-        ));
-        assert!(matches!(
-            judge(Ended::Figures(vec![]), true, 2),
-            Time::Failed(_)
-        ));
+        assert!(matches!(judge(Ended::Stopped(4), false, 2), Time::Failed(_)));
+        assert!(matches!(judge(Ended::Figures(vec![]), true, 2), Time::Failed(_)));
     }
 }

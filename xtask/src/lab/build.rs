@@ -1,7 +1,8 @@
 //! The programs of the laboratory: their heads, and their builds.
 //!
-//! A head is the comment lines before the first other line. `// free: from N` says that the program is free of deadlock with N threads
-//! or more if each has a kernel thread; `// waits: ...` says what waits for what. A program without them is refused. `// mpi: openmpi` is for one
+//! A head is the comment lines before the first other line. `// free: from N` says that the program
+//! is free of deadlock with N threads or more if each has a kernel thread; `// waits: ...` says
+//! what waits for what. A program without them is refused. `// mpi: openmpi` is for one
 //! that is a rank by itself, and is built with that MPI's command.
 
 use crate::exec;
@@ -35,8 +36,8 @@ impl Compiler {
     }
 }
 
-/// The command that compiles with Open MPI. Not MPICH's: threads of one process that send each other messages hang with its 4.0.2 now and then,
-/// whatever OpenMP runtime they run on.
+/// The command that compiles with Open MPI. Not MPICH's: threads of one process that send each
+/// other messages hang with its 4.0.2 now and then, whatever OpenMP runtime they run on.
 const MPICC: &str = "mpicc.openmpi";
 
 /// A program, built.
@@ -91,14 +92,17 @@ pub fn all(places: &Places, filter: &str) -> Builds {
 
 fn sources(directory: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(directory).into_iter().flatten().flatten().map(|f| f.path());
-    let mut files: Vec<PathBuf> = files.filter(|f| f.extension().is_some_and(|e| e == "c" || e == "cpp")).collect();
+    let mut files: Vec<PathBuf> =
+        files.filter(|f| f.extension().is_some_and(|e| e == "c" || e == "cpp")).collect();
     files.sort();
     files
 }
 
 fn one(source: &Path, name: &str, directory: &Path, clang: bool) -> Result<Built, String> {
     let text = fs::read_to_string(source).map_err(|e| format!("{name}: {e}"))?;
-    let least = least(&text).ok_or_else(|| format!("{name}: its head does not say what waits for what and from how many threads it is free"))?;
+    let least = least(&text).ok_or_else(|| {
+        format!("{name}: its head does not say what waits for what and from how many threads it is free")
+    })?;
     let gcc = compile(Compiler::Gcc, source, name, directory)?;
     let clang = if clang { Some(compile(Compiler::Clang, source, name, directory)?) } else { None };
     Ok(Built { name: name.into(), least, gcc, clang })
@@ -122,12 +126,17 @@ fn compile(compiler: Compiler, source: &Path, name: &str, directory: &Path) -> R
     let (from, to) = (source.display().to_string(), out.display().to_string());
     let mpi = is_for_mpi(source);
     let first = if mpi { MPICC } else { compiler.command(cxx) };
-    let env: &[(String, String)] = if mpi { &[("OMPI_CC".into(), compiler.command(false).into())] } else { &[] };
+    let env: &[(String, String)] =
+        if mpi { &[("OMPI_CC".into(), compiler.command(false).into())] } else { &[] };
     let words = [first, "-O2", "-Wall", "-Werror", "-fopenmp", "-pthread", from.as_str(), "-o", to.as_str()];
     let ran = exec::run(&words.map(String::from), env, directory, 120);
     match ran.problem {
         None => Ok(out),
-        Some(problem) => Err(format!("{name}, {}: {problem} {}", compiler.word(), ran.stderr.lines().next().unwrap_or_default())),
+        Some(problem) => Err(format!(
+            "{name}, {}: {problem} {}",
+            compiler.word(),
+            ran.stderr.lines().next().unwrap_or_default()
+        )),
     }
 }
 

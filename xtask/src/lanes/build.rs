@@ -1,6 +1,7 @@
 //! Builds programs of benchmarks/ with gcc and clang.
 //!
-//! The programs' own Makefiles know the flags; this module finds the compilers and says in one line what is not there.
+//! The programs' own Makefiles know the flags; this module finds the compilers and says in one line
+//! what is not there.
 
 use crate::exec;
 use crate::programs::Places;
@@ -50,7 +51,8 @@ pub enum Language {
     Cxx,
 }
 
-/// Builds all of `recipes` with each compiler that is there, in target/`out`/gcc`suffix` and target/`out`/clang`suffix`.
+/// Builds all of `recipes` with each compiler that is there, in target/`out`/gcc`suffix` and
+/// target/`out`/clang`suffix`.
 pub fn all(places: &Places, language: Language, out: &str, suffix: &str, recipes: &[Recipe]) -> Builds {
     let mut builds = Builds::default();
     if !exec::on_path("make") {

@@ -1,7 +1,7 @@
 //! One process: how it ended, and the figures it prints.
 //!
-//! A program prints a comment with the names of its columns and one line of values, separated by tabs. One that finds its own
-//! result wrong ends with another status than 0.
+//! A program prints a comment with the names of its columns and one line of values, separated by
+//! tabs. One that finds its own result wrong ends with another status than 0.
 
 use crate::exec;
 use std::path::Path;
@@ -22,10 +22,7 @@ pub fn start(words: &[String], limit: u32) -> Ended {
     let ran = exec::run(words, &[], Path::new("/"), limit);
     match ran.problem {
         None => figures(&ran.stdout).map_or(
-            Ended::Failed(format!(
-                "printed no figures: {}",
-                exec::last_line(&ran.stdout)
-            )),
+            Ended::Failed(format!("printed no figures: {}", exec::last_line(&ran.stdout))),
             Ended::Figures,
         ),
         Some(_) if ran.seconds >= f64::from(limit) => Ended::Stopped(limit),
@@ -38,23 +35,16 @@ fn reason(problem: &str, stdout: &str, stderr: &str) -> String {
     let residual = figures(stdout).filter(|f| text(f, "pass") == Some("no"));
     match residual.as_ref().and_then(|f| text(f, "residual")) {
         Some(residual) => format!("wrong result, residual {residual}"),
-        None => format!("{problem} {}", exec::last_line(stderr))
-            .trim()
-            .into(),
+        None => format!("{problem} {}", exec::last_line(stderr)).trim().into(),
     }
 }
 
-/// The last line, with the names that the last comment gives its columns. Nothing if they do not fit together.
+/// The last line, with the names that the last comment gives its columns. Nothing if they do not
+/// fit together.
 pub fn figures(stdout: &str) -> Option<Vec<(String, String)>> {
-    let (comments, lines): (Vec<&str>, Vec<&str>) = stdout
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .partition(|line| line.starts_with('#'));
-    let names: Vec<&str> = comments
-        .last()?
-        .trim_start_matches(['#', ' '])
-        .split('\t')
-        .collect();
+    let (comments, lines): (Vec<&str>, Vec<&str>) =
+        stdout.lines().filter(|line| !line.trim().is_empty()).partition(|line| line.starts_with('#'));
+    let names: Vec<&str> = comments.last()?.trim_start_matches(['#', ' ']).split('\t').collect();
     let values: Vec<&str> = lines.last()?.split('\t').collect();
     (names.len() == values.len() && names.len() > 1).then(|| {
         let pairs = names.iter().zip(&values);
@@ -78,8 +68,7 @@ pub fn number(figures: &[(String, String)], name: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    const PRINTED: &str =
-        "# routine\tn\tgflops_median\tresidual\tpass\ngetrf\t500\t12.5\t0.05\tyes\n";
+    const PRINTED: &str = "# routine\tn\tgflops_median\tresidual\tpass\ngetrf\t500\t12.5\t0.05\tyes\n";
 
     #[test]
     fn columns_are_found_by_name() {
@@ -117,10 +106,7 @@ mod tests {
     fn processes_are_stopped_and_failures_told() {
         let words = |text: &str| ["sh", "-c", text].map(str::to_string);
         assert_eq!(start(&words("sleep 9"), 1), Ended::Stopped(1));
-        assert_eq!(
-            start(&words("echo why >&2; exit 3"), 9),
-            Ended::Failed("exit 3 why".into())
-        );
+        assert_eq!(start(&words("echo why >&2; exit 3"), 9), Ended::Failed("exit 3 why".into()));
         let table = start(&words("printf '# a\\tb\\n1\\t2\\n'"), 9);
         assert!(matches!(table, Ended::Figures(f) if number(&f, "b") == Some(2.0)));
     }

@@ -15,9 +15,7 @@ pub fn digits(value: f64) -> String {
 /// A table whose columns are aligned; the first line is the head.
 pub fn markdown(lines: &[Vec<String>]) -> String {
     let width = |at: usize| lines.iter().map(|line| line[at].chars().count()).max();
-    let widths: Vec<usize> = (0..lines[0].len())
-        .map(|at| width(at).unwrap_or(0))
-        .collect();
+    let widths: Vec<usize> = (0..lines[0].len()).map(|at| width(at).unwrap_or(0)).collect();
     let mut text = String::new();
     for (number, line) in lines.iter().enumerate() {
         for (word, width) in line.iter().zip(&widths) {
@@ -40,21 +38,12 @@ mod tests {
 
     #[test]
     fn three_digits_are_shown() {
-        assert_eq!(
-            [0.0204, 0.98, 25.04, 416.2].map(digits),
-            ["0.020", "0.98", "25.0", "416"]
-        );
+        assert_eq!([0.0204, 0.98, 25.04, 416.2].map(digits), ["0.020", "0.98", "25.0", "416"]);
     }
 
     #[test]
     fn columns_are_aligned() {
-        let lines = [
-            vec!["a".into(), "≥ 1".into()],
-            vec!["long".into(), "2".into()],
-        ];
-        assert_eq!(
-            markdown(&lines),
-            "| a    | ≥ 1 |\n|------|-----|\n| long | 2   |\n"
-        );
+        let lines = [vec!["a".into(), "≥ 1".into()], vec!["long".into(), "2".into()]];
+        assert_eq!(markdown(&lines), "| a    | ≥ 1 |\n|------|-----|\n| long | 2   |\n");
     }
 }

@@ -1,8 +1,8 @@
 //! Medians, and how sure a ratio of pairs is.
 //!
-//! The interval is a percentile bootstrap of the median of the pairs' ratios: neighbours in time share the machine's
-//! noise, so their ratio is steadier than either figure. The generator has a fixed seed: the same samples give the
-//! same interval.
+//! The interval is a percentile bootstrap of the median of the pairs' ratios: neighbours in time
+//! share the machine's noise, so their ratio is steadier than either figure. The generator has a
+//! fixed seed: the same samples give the same interval.
 
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 4000;
@@ -104,8 +104,7 @@ mod tests {
     #[test]
     fn more_samples_make_the_interval_narrower() {
         let spread = |count: u32| {
-            let pairs: Vec<(f64, f64)> =
-                (0..count).map(|i| (f64::from(i % 5) + 1.0, 1.0)).collect();
+            let pairs: Vec<(f64, f64)> = (0..count).map(|i| (f64::from(i % 5) + 1.0, 1.0)).collect();
             let (low, high) = ratio(&pairs).unwrap().interval.unwrap();
             high - low
         };

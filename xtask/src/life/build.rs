@@ -23,8 +23,13 @@ pub struct Programs {
 impl Programs {
     /// Builds what the cases need.
     pub fn build(places: &Places, cases: &[&Case]) -> Programs {
-        let mut programs = Programs { source: places.root.join("conformance/life"), target: places.target.join("life"), broken: vec![] };
-        let mut sources: BTreeSet<&str> = cases.iter().map(|c| c.source.as_str()).filter(|s| is_compiled(s)).collect();
+        let mut programs = Programs {
+            source: places.root.join("conformance/life"),
+            target: places.target.join("life"),
+            broken: vec![],
+        };
+        let mut sources: BTreeSet<&str> =
+            cases.iter().map(|c| c.source.as_str()).filter(|s| is_compiled(s)).collect();
         sources.insert("plugin.c");
         for compiler in [Compiler::Gcc, Compiler::Clang] {
             for source in &sources {
@@ -67,9 +72,17 @@ impl Programs {
         let always = [command, "-O1", "-Wall", "-Werror", "-pthread"];
         let words = always.iter().map(ToString::to_string).chain(kind);
         let library = if source == "collector.c" { "-lgc" } else { "-lm" };
-        let files = [from.display().to_string(), "-o".into(), to.display().to_string(), library.into(), "-ldl".into()];
+        let files = [
+            from.display().to_string(),
+            "-o".into(),
+            to.display().to_string(),
+            library.into(),
+            "-ldl".into(),
+        ];
         let ran = exec::run(&words.chain(files).collect::<Vec<_>>(), &[], Path::new("/"), 120);
-        ran.problem.map_or(Ok(()), |p| Err(format!("not built: {p}: {}", ran.stderr.lines().next().unwrap_or_default())))
+        ran.problem.map_or(Ok(()), |p| {
+            Err(format!("not built: {p}: {}", ran.stderr.lines().next().unwrap_or_default()))
+        })
     }
 
     /// The words that start a case's program, or why there is none.
@@ -85,7 +98,9 @@ impl Programs {
         match source.rsplit('.').next() {
             Some("py") if Path::new(PYTHON).exists() => Ok(vec![PYTHON.into(), script]),
             Some("py") => Err(format!("skipped: {PYTHON} is not there")),
-            Some("java") if exec::on_path("java") && exec::on_path("javac") => Ok(vec!["java".into(), script]),
+            Some("java") if exec::on_path("java") && exec::on_path("javac") => {
+                Ok(vec!["java".into(), script])
+            }
             Some("java") => Err("skipped: no java with a compiler is installed".into()),
             _ => Ok(vec![self.file(source, compiler).display().to_string()]),
         }
@@ -106,7 +121,11 @@ fn machine_flags() -> Result<Vec<String>, String> {
 /// How a program is built that registers its threads with libgc.
 fn collector_flags() -> Result<Vec<String>, String> {
     let is_there = Path::new("/usr/include/gc/gc.h").exists();
-    if is_there { Ok(vec!["-fopenmp".into()]) } else { Err("skipped: libgc is not installed with its headers".into()) }
+    if is_there {
+        Ok(vec!["-fopenmp".into()])
+    } else {
+        Err("skipped: libgc is not installed with its headers".into())
+    }
 }
 
 fn is_compiled(source: &str) -> bool {

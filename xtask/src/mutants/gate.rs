@@ -1,7 +1,9 @@
-//! The mutants as part of `cargo xtask test`: one build, and for each mutant the programs of the table alone.
+//! The mutants as part of `cargo xtask test`: one build, and for each mutant the programs of the
+//! table alone.
 //!
-//! Lives here: the bound on the time, and what becomes of those that are not run. The wider search and the unit tests stay with
-//! `cargo xtask mutants`: they say where a test is missing, here it is enough that a test that was there still notices.
+//! Lives here: the bound on the time, and what becomes of those that are not run. The wider search
+//! and the unit tests stay with `cargo xtask mutants`: they say where a test is missing, here it is
+//! enough that a test that was there still notices.
 
 use super::*;
 use crate::report::Report;
@@ -9,11 +11,12 @@ use std::time::Duration;
 
 /// How long mutants are begun after the build; all of them take about a minute on two processors.
 const LIMIT: Duration = Duration::from_secs(150);
-/// Rounds of the named programs before a mutant counts as not caught: a failing gate should not be an accident.
+/// Rounds of the named programs before a mutant counts as not caught: a failing gate should not be
+/// an accident.
 const ROUNDS: usize = 8;
 
-/// Builds the library with its mutants and runs each against the programs that ought to notice, `jobs` at a time. What
-/// is not run is skipped with its reason.
+/// Builds the library with its mutants and runs each against the programs that ought to notice,
+/// `jobs` at a time. What is not run is skipped with its reason.
 pub fn run(places: &Places, jobs: usize, report: &mut Report) {
     let target = places.target.join("mutants");
     let library = target.join("release/libgangway.so");
@@ -37,7 +40,13 @@ pub fn run(places: &Places, jobs: usize, report: &mut Report) {
     }
 }
 
-fn judge_all(bench: &Bench, chosen: &[&'static Mutant], limits: &BTreeMap<Probe, u32>, jobs: usize, report: &mut Report) {
+fn judge_all(
+    bench: &Bench,
+    chosen: &[&'static Mutant],
+    limits: &BTreeMap<Probe, u32>,
+    jobs: usize,
+    report: &mut Report,
+) {
     let start = Instant::now();
     let caught = parallel::map(chosen, jobs, |mutant| {
         (start.elapsed() < LIMIT).then(|| catch(bench, mutant, limits, ROUNDS).is_some())
@@ -48,12 +57,19 @@ fn judge_all(bench: &Bench, chosen: &[&'static Mutant], limits: &BTreeMap<Probe,
         match caught {
             Some(true) => {}
             Some(false) if mutant.unit_tests.is_some() => {
-                report.skip(&name, "its programs rarely notice; its unit tests are run by `cargo xtask mutants` only");
+                report.skip(
+                    &name,
+                    "its programs rarely notice; its unit tests are run by `cargo xtask mutants` only",
+                );
             }
             Some(false) => report.fail(&name, &format!("nobody notices: {}", mutant.what)),
             None => report.skip(&name, "no time was left; `cargo xtask mutants` runs all of them"),
         }
     }
-    report.row("pass", "mutants", &format!("{count} of {} are noticed, {:.0} s", MUTANTS.len(), start.elapsed().as_secs_f64()));
+    report.row(
+        "pass",
+        "mutants",
+        &format!("{count} of {} are noticed, {:.0} s", MUTANTS.len(), start.elapsed().as_secs_f64()),
+    );
     report.add(count, [], 0);
 }

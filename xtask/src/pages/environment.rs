@@ -1,7 +1,9 @@
-//! docs/environment.md: the words are in docs/environment.in.md, the variables in the one table of them, libomp-shim/variables.tsv.
+//! docs/environment.md: the words are in docs/environment.in.md, the variables in the one table of
+//! them, libomp-shim/variables.tsv.
 //!
-//! Lives here: the page, and whether others agree with the table: the cases of `cargo xtask env-cases`, and the runtimes that it says read a variable, too.
-//! What the library itself reads is held against the table by a test of its own (libomp-shim/src/omp/env/vars.rs).
+//! Lives here: the page, and whether others agree with the table: the cases of `cargo xtask
+//! env-cases`, and the runtimes that it says read a variable, too. What the library itself reads is
+//! held against the table by a test of its own (libomp-shim/src/omp/env/vars.rs).
 //!
 //! Rejected: a table in Rust. This program would have to be built with the library, or read Rust.
 
@@ -17,7 +19,8 @@ const WORDS: &str = "docs/environment.in.md";
 const CASES: &str = "conformance/environment/variables.tsv";
 
 /// The runtimes that others may read a variable, by the table's name, and where Debian has them.
-const RUNTIMES: [(&str, &str); 2] = [("libgomp", "/usr/lib/x86_64-linux-gnu/libgomp.so.1"), ("libomp", "/usr/lib/llvm-19/lib/libomp.so.5")];
+const RUNTIMES: [(&str, &str); 2] =
+    [("libgomp", "/usr/lib/x86_64-linux-gnu/libgomp.so.1"), ("libomp", "/usr/lib/llvm-19/lib/libomp.so.5")];
 
 /// A row of the table; the head of the file says what is in it.
 struct Variable {
@@ -43,36 +46,52 @@ pub fn page(root: &Path) -> Result<String, String> {
         }
     }
     match rows.iter().find(|row| !shown.contains(row.section.as_str())) {
-        Some(row) => Err(format!("{TABLE}: {WORDS} has no place for the section of {}, {}", row.name, row.section)),
+        Some(row) => {
+            Err(format!("{TABLE}: {WORDS} has no place for the section of {}, {}", row.name, row.section))
+        }
         None => Ok(page),
     }
 }
 
-/// The variables of a section. Where no other runtime reads any of them, nothing is said about others.
+/// The variables of a section. Where no other runtime reads any of them, nothing is said about
+/// others.
 fn table(section: &str, rows: &[Variable]) -> Result<String, String> {
     let rows: Vec<&Variable> = rows.iter().filter(|row| row.section == section).collect();
     if rows.is_empty() {
         return Err(format!("{WORDS}: no variable is in the section {section}"));
     }
     let has_also = rows.iter().any(|row| !row.also.is_empty());
-    let mut text = line(["variable", "values", "default", "effect and notes"].into_iter().chain(has_also.then_some("also read by")));
+    let mut text = line(
+        ["variable", "values", "default", "effect and notes"]
+            .into_iter()
+            .chain(has_also.then_some("also read by")),
+    );
     text += &line(std::iter::repeat_n("---", if has_also { 5 } else { 4 })).replace(' ', "");
     for row in rows {
         let (name, also) = (format!("`{}`", row.name), row.also.join(", "));
-        text += &line([name.as_str()].into_iter().chain(row.cells.iter().map(String::as_str)).chain(has_also.then_some(also.as_str())));
+        text += &line(
+            [name.as_str()]
+                .into_iter()
+                .chain(row.cells.iter().map(String::as_str))
+                .chain(has_also.then_some(also.as_str())),
+        );
     }
     Ok(text)
 }
 
 /// A row of a table in Markdown.
 fn line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
-    let cell = |text: &str| if text.is_empty() { " |".into() } else { format!(" {} |", text.replace('|', "\\|")) };
+    let cell =
+        |text: &str| if text.is_empty() { " |".into() } else { format!(" {} |", text.replace('|', "\\|")) };
     format!("|{}\n", cells.map(cell).collect::<String>())
 }
 
 fn read(root: &Path) -> Result<Vec<Variable>, String> {
     let records = table::records(&root.join(TABLE))?;
-    let rows: Vec<Variable> = records.iter().map(|r| variable(r).ok_or_else(|| format!("{TABLE}: incomplete row {r:?}"))).collect::<Result<_, _>>()?;
+    let rows: Vec<Variable> = records
+        .iter()
+        .map(|r| variable(r).ok_or_else(|| format!("{TABLE}: incomplete row {r:?}")))
+        .collect::<Result<_, _>>()?;
     let mut names = BTreeSet::new();
     match rows.iter().find(|row| !names.insert(&row.name)) {
         Some(twice) => Err(format!("{TABLE}: {} is there twice", twice.name)),
@@ -81,7 +100,8 @@ fn read(root: &Path) -> Result<Vec<Variable>, String> {
 }
 
 fn variable(record: &BTreeMap<String, String>) -> Option<Variable> {
-    let cell = |name: &str| record.get(name).map(|text| if text == "-" { String::new() } else { text.clone() });
+    let cell =
+        |name: &str| record.get(name).map(|text| if text == "-" { String::new() } else { text.clone() });
     Some(Variable {
         section: cell("section")?,
         name: cell("variable")?,
@@ -98,27 +118,50 @@ pub fn disagreements(root: &Path) -> Vec<String> {
     };
     let mut problems = untried(root, &rows).unwrap_or_else(|why| vec![why]);
     for (runtime, file) in RUNTIMES {
-        let claimed: Vec<&Variable> = rows.iter().filter(|row| row.also.iter().any(|name| name == runtime)).collect();
+        let claimed: Vec<&Variable> =
+            rows.iter().filter(|row| row.also.iter().any(|name| name == runtime)).collect();
         match fs::read(file) {
-            Ok(bytes) => problems.extend(claimed.iter().filter(|row| !names(&bytes, &row.name)).map(|row| format!("{TABLE}: {file} does not name {}", row.name))),
+            Ok(bytes) => problems.extend(
+                claimed
+                    .iter()
+                    .filter(|row| !names(&bytes, &row.name))
+                    .map(|row| format!("{TABLE}: {file} does not name {}", row.name)),
+            ),
             Err(why) if why.kind() == io::ErrorKind::NotFound => {}
             Err(why) => problems.push(format!("{file}: {why}")),
         }
     }
-    let unknown = rows.iter().flat_map(|row| &row.also).find(|name| RUNTIMES.iter().all(|(runtime, _)| runtime != name));
+    let unknown = rows
+        .iter()
+        .flat_map(|row| &row.also)
+        .find(|name| RUNTIMES.iter().all(|(runtime, _)| runtime != name));
     problems.extend(unknown.map(|name| format!("{TABLE}: nobody knows a runtime {name}")));
     problems
 }
 
-/// Variables of the table that no case tries, and those of cases that the table does not have. Forms for devices and misspelt names are tried beyond it.
+/// Variables of the table that no case tries, and those of cases that the table does not have.
+/// Forms for devices and misspelt names are tried beyond it.
 fn untried(root: &Path, rows: &[Variable]) -> Result<Vec<String>, String> {
     let cases = fs::read_to_string(root.join(CASES)).map_err(|e| format!("{CASES}: {e}"))?;
-    let columns = cases.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t').collect::<Vec<&str>>());
-    let tried: BTreeSet<&str> = columns.filter(|row| row.get(1).is_some_and(|groups| *groups != "nobody")).map(|row| row[0]).collect();
+    let columns = cases
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split('\t').collect::<Vec<&str>>());
+    let tried: BTreeSet<&str> = columns
+        .filter(|row| row.get(1).is_some_and(|groups| *groups != "nobody"))
+        .map(|row| row[0])
+        .collect();
     let known: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-    let is_form = |name: &str| ["_ALL", "_DEV"].iter().any(|form| name.rsplit_once(form).is_some_and(|(base, _)| known.contains(base)));
+    let is_form = |name: &str| {
+        ["_ALL", "_DEV"]
+            .iter()
+            .any(|form| name.rsplit_once(form).is_some_and(|(base, _)| known.contains(base)))
+    };
     let missing = known.difference(&tried).map(|name| format!("{CASES}: {name} of {TABLE} is not tried"));
-    let strange = tried.iter().filter(|name| !known.contains(*name) && !is_form(name)).map(|name| format!("{TABLE}: {name} of {CASES} is not in it"));
+    let strange = tried
+        .iter()
+        .filter(|name| !known.contains(*name) && !is_form(name))
+        .map(|name| format!("{TABLE}: {name} of {CASES} is not in it"));
     Ok(missing.chain(strange).collect())
 }
 

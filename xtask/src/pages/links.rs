@@ -1,4 +1,5 @@
-//! Whether the pages hang together: links between files, headings that they name, and the list of the book's pages.
+//! Whether the pages hang together: links between files, headings that they name, and the list of
+//! the book's pages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,8 @@ pub fn broken(root: &Path) -> Vec<String> {
         let text = fs::read_to_string(&page).unwrap_or_default();
         for target in targets(&text) {
             if let Err(why) = resolves(&page, target) {
-                problems.push(format!("{}: {target}: {why}", page.strip_prefix(root).unwrap_or(&page).display()));
+                problems
+                    .push(format!("{}: {target}: {why}", page.strip_prefix(root).unwrap_or(&page).display()));
             }
         }
     }
@@ -23,11 +25,23 @@ pub fn broken(root: &Path) -> Vec<String> {
 
 /// Pages below docs/ that the book's list does not name.
 pub fn forgotten(root: &Path) -> Vec<String> {
-    let Ok(summary) = fs::read_to_string(root.join(SUMMARY)) else { return vec![format!("{SUMMARY} cannot be read")] };
+    let Ok(summary) = fs::read_to_string(root.join(SUMMARY)) else {
+        return vec![format!("{SUMMARY} cannot be read")];
+    };
     let named: Vec<&str> = targets(&summary).collect();
-    let below_docs = |page: &PathBuf| page.strip_prefix(root.join("docs")).ok().map(|p| p.display().to_string());
-    let is_listed = |name: &String| named.contains(&name.as_str()) || name == "SUMMARY.md" || INPUTS.contains(&format!("docs/{name}").as_str());
-    pages(root).iter().filter_map(below_docs).filter(|name| !is_listed(name)).map(|name| format!("{SUMMARY} does not name {name}")).collect()
+    let below_docs =
+        |page: &PathBuf| page.strip_prefix(root.join("docs")).ok().map(|p| p.display().to_string());
+    let is_listed = |name: &String| {
+        named.contains(&name.as_str())
+            || name == "SUMMARY.md"
+            || INPUTS.contains(&format!("docs/{name}").as_str())
+    };
+    pages(root)
+        .iter()
+        .filter_map(below_docs)
+        .filter(|name| !is_listed(name))
+        .map(|name| format!("{SUMMARY} does not name {name}"))
+        .collect()
 }
 
 /// The Markdown files of the project.
@@ -51,7 +65,9 @@ fn pages(root: &Path) -> Vec<PathBuf> {
 /// Where the links of a page go, those to other sites left out. Links in code are no links.
 fn targets(text: &str) -> impl Iterator<Item = &str> {
     let prose = text.split("```").step_by(2);
-    let links = prose.flat_map(|part| part.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(target, _)| target)));
+    let links = prose.flat_map(|part| {
+        part.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(target, _)| target))
+    });
     links.filter(|target| !target.contains("://") && !target.contains(' ') && !target.is_empty())
 }
 
@@ -65,7 +81,10 @@ fn resolves(page: &Path, target: &str) -> Result<(), String> {
         return Ok(());
     }
     let text = fs::read_to_string(&path).map_err(|e| e.to_string())?;
-    let mut headings = text.lines().filter(|line| line.starts_with('#')).map(|line| anchor(line.trim_start_matches('#').trim()));
+    let mut headings = text
+        .lines()
+        .filter(|line| line.starts_with('#'))
+        .map(|line| anchor(line.trim_start_matches('#').trim()));
     if headings.any(|name| name == heading) { Ok(()) } else { Err("there is no such heading".into()) }
 }
 

@@ -1,9 +1,11 @@
 //! Every line that the library can print, found in the sources.
 //!
-//! Lives here: finding the calls of the reporters and the text in them, and what is written without them: where no reporter may be called (a signal's handler, code below the reporters,
-//! the libraries for MPI) lines begin with `gangway: ` in the source. A message whose text is made elsewhere (a `why` that is passed on) shows as
-//! the part that is known. Tried and rejected: a table of messages with numbers from which the code takes its text; each would be read far from the
-//! place that knows why it is said.
+//! Lives here: finding the calls of the reporters and the text in them, and what is written without
+//! them: where no reporter may be called (a signal's handler, code below the reporters,
+//! the libraries for MPI) lines begin with `gangway: ` in the source. A message whose text is made
+//! elsewhere (a `why` that is passed on) shows as the part that is known. Tried and rejected: a
+//! table of messages with numbers from which the code takes its text; each would be read far from
+//! the place that knows why it is said.
 
 use super::{ROOMS, sources, text_of};
 use std::collections::BTreeMap;
@@ -76,11 +78,14 @@ fn rows(root: &Path, room: &str) -> BTreeMap<String, &'static str> {
 
 /// What is written without a reporter.
 fn direct(text: &str) -> Vec<(String, &'static str)> {
-    let is_code = |at: &usize| !text[..*at].rsplit('\n').next().unwrap_or_default().trim_start().starts_with("//");
-    let literals = text.match_indices(DIRECT).map(|(at, _)| at).filter(is_code).filter_map(|at| literal(&text[at..]));
+    let is_code =
+        |at: &usize| !text[..*at].rsplit('\n').next().unwrap_or_default().trim_start().starts_with("//");
+    let literals =
+        text.match_indices(DIRECT).map(|(at, _)| at).filter(is_code).filter_map(|at| literal(&text[at..]));
     let messages = literals.filter_map(|message| {
         let message = message.strip_prefix(&DIRECT[1..])?.replace("%d", "{}");
-        let what = ENDS.iter().find(|(begin, _)| message.starts_with(begin)).map_or("goes on", |(_, what)| what);
+        let what =
+            ENDS.iter().find(|(begin, _)| message.starts_with(begin)).map_or("goes on", |(_, what)| what);
         // Where a reason follows from elsewhere.
         let more = if message.ends_with("; ") { "{why}" } else { "" };
         has_words(&message).then(|| (shown(&(message + more)), what))
@@ -95,7 +100,10 @@ pub fn unqualified(root: &Path) -> Vec<String> {
         let text = text_of(&path);
         for import in ["report::fatal;", "report::warn;", "report::end;", "report::{", "report::*;"] {
             if text.lines().any(|line| line.contains("use ") && line.contains(import)) {
-                problems.push(format!("{}: `use ...{import}`: reporters are called with their module's name", path.strip_prefix(root).unwrap_or(&path).display()));
+                problems.push(format!(
+                    "{}: `use ...{import}`: reporters are called with their module's name",
+                    path.strip_prefix(root).unwrap_or(&path).display()
+                ));
             }
         }
     }
@@ -173,7 +181,8 @@ mod tests {
 
     #[test]
     fn a_message_is_found_with_its_holes() {
-        let call = "format_args!(\"task {name}: {why}; \\\n        it has {} (of {MOST:?})\", f(\")\"))); rest(";
+        let call =
+            "format_args!(\"task {name}: {why}; \\\n        it has {} (of {MOST:?})\", f(\")\"))); rest(";
         let message = literal(arguments(call)).expect("there is one");
         assert_eq!(shown(&message), "`task <name>: <why>; it has <...> (of <most>)`");
     }
@@ -181,7 +190,13 @@ mod tests {
     #[test]
     fn lines_without_a_reporter_are_found() {
         let text = "/// \"gangway: not this\"\nwrite(b\"gangway: stack overflow of {x}; \"); say(\"gangway: level %d\\n\"); format!(\"gangway: {what}\\n\")";
-        assert_eq!(direct(text), [("`stack overflow of <x>; <why>`".to_string(), "ends by the signal"), ("`level <...>`".to_string(), "goes on")]);
+        assert_eq!(
+            direct(text),
+            [
+                ("`stack overflow of <x>; <why>`".to_string(), "ends by the signal"),
+                ("`level <...>`".to_string(), "goes on")
+            ]
+        );
     }
 
     #[test]

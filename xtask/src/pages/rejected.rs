@@ -1,4 +1,5 @@
-//! Designs that were tried or weighed and left, from the heads of modules, where whoever changes one reads them.
+//! Designs that were tried or weighed and left, from the heads of modules, where whoever changes
+//! one reads them.
 
 use super::{ROOMS, sources, text_of};
 use std::fmt::Write as _;
@@ -39,13 +40,18 @@ fn capital(words: &str) -> String {
     words.chars().take(1).flat_map(char::to_uppercase).chain(words.chars().skip(1)).collect()
 }
 
-/// The paragraphs of a module's head that tell of something rejected, from that word on, each as one line.
+/// The paragraphs of a module's head that tell of something rejected, from that word on, each as
+/// one line.
 fn paragraphs(text: &str) -> Vec<String> {
-    let head: Vec<&str> = text.lines().take_while(|line| line.starts_with("//!")).map(|line| line[3..].trim()).collect();
+    let head: Vec<&str> =
+        text.lines().take_while(|line| line.starts_with("//!")).map(|line| line[3..].trim()).collect();
     let mut found = Vec::new();
     for paragraph in head.split(|line| line.is_empty()) {
         let joined = paragraph.join(" ");
-        let begin = ["Tried and rejected", "Rejected:", "Rejected,"].iter().filter_map(|word| joined.find(word)).min();
+        let begin = ["Tried and rejected", "Rejected:", "Rejected,"]
+            .iter()
+            .filter_map(|word| joined.find(word))
+            .min();
         if let Some(begin) = begin {
             let rest = joined[begin..].split_once([':', ',']).map_or("", |(_, rest)| rest).trim();
             found.push(plain(rest));

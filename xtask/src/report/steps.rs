@@ -1,9 +1,11 @@
-//! What each step took: wall time, processor time of xtask and its ended child processes, number of checks.
+//! What each step took: wall time, processor time of xtask and its ended child processes, number of
+//! checks.
 
 use std::fs;
 use std::time::Instant;
 
-/// Processor ticks per second in `/proc` (`USER_HZ`, the same on every Linux architecture that this runs on).
+/// Processor ticks per second in `/proc` (`USER_HZ`, the same on every Linux architecture that this
+/// runs on).
 const TICKS: f64 = 100.0;
 
 /// The steps so far.
@@ -31,7 +33,12 @@ impl Steps {
     /// Ends the current step and begins `name`; `checks` were made before it.
     pub fn begin(&mut self, name: &str, checks: usize) {
         self.end(checks);
-        self.current = Some(Current { name: name.to_owned(), start: Instant::now(), processor: processor_seconds(), checks });
+        self.current = Some(Current {
+            name: name.to_owned(),
+            start: Instant::now(),
+            processor: processor_seconds(),
+            checks,
+        });
     }
 
     /// Ends the current step and prints a table, if there were at least two steps.
@@ -68,15 +75,18 @@ impl Done {
     }
 }
 
-/// Processor seconds, user and system, of this process and its ended children. 0 where `/proc` is not there.
+/// Processor seconds, user and system, of this process and its ended children. 0 where `/proc` is
+/// not there.
 fn processor_seconds() -> f64 {
     fs::read_to_string("/proc/self/stat").ok().and_then(|text| seconds_of(&text)).unwrap_or(0.0)
 }
 
-/// The sum of utime, stime, cutime and cstime (proc(5)). The command name before them may contain parentheses, so the fields start after the last `) `.
+/// The sum of utime, stime, cutime and cstime (proc(5)). The command name before them may contain
+/// parentheses, so the fields start after the last `) `.
 fn seconds_of(stat: &str) -> Option<f64> {
     let (_, after_name) = stat.rsplit_once(") ")?;
-    let times: Option<Vec<f64>> = after_name.split(' ').skip(11).take(4).map(|field| field.parse().ok()).collect();
+    let times: Option<Vec<f64>> =
+        after_name.split(' ').skip(11).take(4).map(|field| field.parse().ok()).collect();
     times.filter(|times| times.len() == 4).map(|times| times.iter().sum::<f64>() / TICKS)
 }
 

@@ -1,7 +1,8 @@
 //! The kinds of blocks but task graphs: templates, and what is chosen in them by chance.
 //!
-//! A block is the body of a C function without arguments that calls `same` with what OpenMP made and what plain C makes. `@name@` in a template is replaced by
-//! the value of that name; values are chosen in the order of `choices`.
+//! A block is the body of a C function without arguments that calls `same` with what OpenMP made
+//! and what plain C makes. `@name@` in a template is replaced by the value of that name; values are
+//! chosen in the order of `choices`.
 
 use super::chance::Chance;
 
@@ -47,7 +48,8 @@ fn choices(chance: &mut Chance) -> Vec<(&'static str, String)> {
         1 => format!("schedule({kind})"),
         _ => format!("schedule({kind}, {chunk})"),
     };
-    let (operator, identity) = [("+", "0"), ("^", "0"), ("|", "0"), ("*", "1"), ("&", "~(U)0")][chance.from(0, 4) as usize];
+    let (operator, identity) =
+        [("+", "0"), ("^", "0"), ("|", "0"), ("*", "1"), ("&", "~(U)0")][chance.from(0, 4) as usize];
     vec![
         ("schedule", schedule),
         ("plain", plain),
@@ -61,9 +63,23 @@ fn choices(chance: &mut Chance) -> Vec<(&'static str, String)> {
         ("step", chance.from(1, 9).to_string()),
         ("chunk", chunk.to_string()),
         ("spin", [0, 0, 30, 300][chance.from(0, 3) as usize].to_string()),
-        ("grain", { let g = chance.from(1, 60); let w = chance.of(&["", "grainsize(G)", "num_tasks(G)"]); w.replace('G', &g.to_string()) }),
+        ("grain", {
+            let g = chance.from(1, 60);
+            let w = chance.of(&["", "grainsize(G)", "num_tasks(G)"]);
+            w.replace('G', &g.to_string())
+        }),
         ("tied", chance.of(&["", "untied", "mergeable", "priority(3)", "final(n < 4)", "if(n & 1)"]).into()),
-        ("hint", chance.of(&["omp_sync_hint_none", "omp_sync_hint_contended", "omp_sync_hint_uncontended", "omp_sync_hint_speculative"]).into()),
+        (
+            "hint",
+            chance
+                .of(&[
+                    "omp_sync_hint_none",
+                    "omp_sync_hint_contended",
+                    "omp_sync_hint_uncontended",
+                    "omp_sync_hint_speculative",
+                ])
+                .into(),
+        ),
         ("seed", chance.from(1, 1 << 40).to_string()),
     ]
 }

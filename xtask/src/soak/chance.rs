@@ -4,7 +4,8 @@
 pub struct Chance(u64);
 
 impl Chance {
-    /// The stream of program `program` of the run with `seed`; `purpose` tells streams of one program apart.
+    /// The stream of program `program` of the run with `seed`; `purpose` tells streams of one
+    /// program apart.
     pub fn new(seed: u64, program: u64, purpose: u64) -> Chance {
         let mut chance = Chance(seed);
         for word in [program, purpose] {

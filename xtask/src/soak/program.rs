@@ -20,7 +20,12 @@ pub enum Sabotage {
 impl Sabotage {
     /// The mistake of that name.
     pub fn named(name: &str) -> Option<Sabotage> {
-        let all = [("depend", Sabotage::Depend), ("critical", Sabotage::Critical), ("reduction", Sabotage::Reduction), ("ordered", Sabotage::Ordered)];
+        let all = [
+            ("depend", Sabotage::Depend),
+            ("critical", Sabotage::Critical),
+            ("reduction", Sabotage::Reduction),
+            ("ordered", Sabotage::Ordered),
+        ];
         all.iter().find(|(n, _)| *n == name).map(|(_, s)| *s)
     }
 }
@@ -37,10 +42,16 @@ pub fn source(seed: u64, number: u64, modern: bool, sabotage: Sabotage) -> Strin
             let (name, template) = blocks::KINDS[chance.from(0, blocks::KINDS.len() as u64 - 1) as usize];
             (name, blocks::fill(template, &mut chance))
         };
-        text += &format!("static void {name}_{block}(void) {{\n    const char *me = \"{name}_{block}\";\n{}}}\n", spoil(&body, sabotage));
+        text += &format!(
+            "static void {name}_{block}(void) {{\n    const char *me = \"{name}_{block}\";\n{}}}\n",
+            spoil(&body, sabotage)
+        );
         calls += &format!("        {name}_{block}();\n");
     }
-    text + &format!("int main(void) {{\n    for (int round = 0; round < {}; round++) {{\n{calls}    }}\n    return wrong != 0;\n}}\n", chance.from(1, 4))
+    text + &format!(
+        "int main(void) {{\n    for (int round = 0; round < {}; round++) {{\n{calls}    }}\n    return wrong != 0;\n}}\n",
+        chance.from(1, 4)
+    )
 }
 
 fn spoil(body: &str, sabotage: Sabotage) -> String {
@@ -70,7 +81,10 @@ mod tests {
     fn sabotage_changes_programs() {
         for name in ["depend", "critical", "reduction", "ordered"] {
             let sabotage = Sabotage::named(name).expect("a name");
-            assert!((0..20).any(|n| source(7, n, true, sabotage) != source(7, n, true, Sabotage::None)), "{name}");
+            assert!(
+                (0..20).any(|n| source(7, n, true, sabotage) != source(7, n, true, Sabotage::None)),
+                "{name}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! A headless browser on a page of ours, which tells what it has drawn in attributes of its root element.
+//! A headless browser on a page of ours, which tells what it has drawn in attributes of its root
+//! element.
 
 use crate::exec;
 use std::fs;

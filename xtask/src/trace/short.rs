@@ -1,4 +1,5 @@
-//! The trace of a program of very many short tasks, most of which are left out: whether its counts are right.
+//! The trace of a program of very many short tasks, most of which are left out: whether its counts
+//! are right.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -11,9 +12,11 @@ use crate::report::Report;
 const NEAR: f64 = 6.0;
 /// How far the estimate of a number of tasks may be from what it is, as a part of it.
 const COUNT_TOLERANCE: f64 = 0.2;
-/// Standard deviations that the estimate of the share of long tasks may be off. Measured: at most 3 in 200 runs.
+/// Standard deviations that the estimate of the share of long tasks may be off. Measured: at most 3
+/// in 200 runs.
 const MAX_DEVIATIONS: f64 = 5.0;
-/// Tasks that each of two functions of `short.c` makes, none of which makes another (its `PRODUCED`).
+/// Tasks that each of two functions of `short.c` makes, none of which makes another (its
+/// `PRODUCED`).
 const TASKS_PER_FUNCTION: f64 = 80_000.0;
 /// Microseconds that a long task of `short.c` takes at least.
 const LONG: f64 = 4.0;
@@ -36,7 +39,8 @@ impl Bench<'_> {
         }
     }
 
-    /// Of a program that exits in an inner region the tasks of outer ones are counted, and a child that was forked there does not count them.
+    /// Of a program that exits in an inner region the tasks of outer ones are counted, and a child
+    /// that was forked there does not count them.
     pub(super) fn exits(&self, compiler: &str, report: &mut Report) {
         let name = format!("trace of a program that exits in a region [{compiler}]");
         let Some(program) = self.built("exit", compiler, &name, report) else { return };
@@ -47,48 +51,86 @@ impl Bench<'_> {
         let each = self.file("exit");
         let _ = std::fs::remove_dir_all(&each);
         std::fs::create_dir_all(&each).map_err(|e| format!("{}: {e}", each.display()))?;
-        let variables = [("GANGWAY_TRACE", each.join("%p.json").display().to_string()), ("GANGWAY_TRACE_SHARE", "1".into())];
+        let variables = [
+            ("GANGWAY_TRACE", each.join("%p.json").display().to_string()),
+            ("GANGWAY_TRACE_SHARE", "1".into()),
+        ];
         let ran = self.trace(&[program.into(), "fork".into()], &variables);
-        let made = ran.stdout.trim().parse::<u64>().ok().filter(|_| ran.problem.is_none()).ok_or_else(|| format!("{:?}, {:?}", ran.problem, ran.stdout))?;
+        let made = ran
+            .stdout
+            .trim()
+            .parse::<u64>()
+            .ok()
+            .filter(|_| ran.problem.is_none())
+            .ok_or_else(|| format!("{:?}, {:?}", ran.problem, ran.stdout))?;
         let files = std::fs::read_dir(&each).map_err(|e| e.to_string())?.flatten();
         let traces = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
-        let counts = |trace: String| ["tasks", "tasks_left_out", "left_out_and_run"].map(|name| number(&trace, name));
+        let counts =
+            |trace: String| ["tasks", "tasks_left_out", "left_out_and_run"].map(|name| number(&trace, name));
         let mut counts: Vec<_> = traces.map(counts).collect();
         counts.sort_unstable();
         let left_out = counts.last().and_then(|counts| counts[1]).filter(|&n| n > made / 2);
         let fine = left_out.is_some() && counts == [[Some(0); 3], [Some(made), left_out, left_out]];
-        if fine { Ok(()) } else { Err(format!("of {made} tasks by the parent and none by its child, tasks made, left out, and left out and run: {counts:?}")) }
+        if fine {
+            Ok(())
+        } else {
+            Err(format!(
+                "of {made} tasks by the parent and none by its child, tasks made, left out, and left out and run: {counts:?}"
+            ))
+        }
     }
 
-    /// Most tasks are left out (half of them where the machine has much other work, whose time counts), each one is counted once as made and once as
-    /// run, those that are written have names, the others are timed only where those run them, and the report's estimates are near the truth.
+    /// Most tasks are left out (half of them where the machine has much other work, whose time
+    /// counts), each one is counted once as made and once as run, those that are written have
+    /// names, the others are timed only where those run them, and the report's estimates are near
+    /// the truth.
     fn thinned(&self, program: &str, file: &Path) -> Result<(), String> {
         let (trace, made, is_long) = self.counted(program, file, "1")?;
         let fact = |name: &str| number(&trace, name).ok_or_else(|| format!("the trace does not say {name}"));
-        let (tasks, written, left_out, run) = (fact("tasks")?, fact("tasks_written")?, fact("tasks_left_out")?, fact("left_out_and_run")?);
+        let (tasks, written, left_out, run) =
+            (fact("tasks")?, fact("tasks_written")?, fact("tasks_left_out")?, fact("left_out_and_run")?);
         if tasks != made || written + left_out != tasks || run != left_out {
-            return Err(format!("{made} tasks were made; by the trace {tasks}: {written} written and {left_out} left out, of which {run} were run"));
+            return Err(format!(
+                "{made} tasks were made; by the trace {tasks}: {written} written and {left_out} left out, of which {run} were run"
+            ));
         }
         let begun = trace.matches("\"created\":").count() as u64;
         if begun != written || 2 * written > tasks {
-            return Err(format!("{written} of {tasks} tasks are written, which is no thinned trace, and {begun} have begun"));
+            return Err(format!(
+                "{written} of {tasks} tasks are written, which is no thinned trace, and {begun} have begun"
+            ));
         }
-        let nameless = trace.lines().filter(|line| line.contains("\"cat\":\"task\"") && line.contains("\"name\":\"?\"")).count();
+        let nameless = trace
+            .lines()
+            .filter(|line| line.contains("\"cat\":\"task\"") && line.contains("\"name\":\"?\""))
+            .count();
         if nameless != 0 {
             return Err(format!("{nameless} slices of tasks have no name"));
         }
-        let tasks_with = |category: &str| -> HashSet<u64> { trace.lines().filter_map(|line| task_of(line, category)).collect() };
+        let tasks_with = |category: &str| -> HashSet<u64> {
+            trace.lines().filter_map(|line| task_of(line, category)).collect()
+        };
         let astray = tasks_with("short").difference(&tasks_with("task")).count();
         if astray != 0 {
-            return Err(format!("short tasks are timed as run by {astray} tasks that are none that is written"));
+            return Err(format!(
+                "short tasks are timed as run by {astray} tasks that are none that is written"
+            ));
         }
         estimates(&trace)?;
         let said = self.report(file)?;
-        let short = said.lines().find_map(|line| line.split_once(&format!(" % of the {tasks} tasks are shorter"))?.0.parse::<f64>().ok());
+        let short = said.lines().find_map(|line| {
+            line.split_once(&format!(" % of the {tasks} tasks are shorter"))?.0.parse::<f64>().ok()
+        });
         let expected = 100.0 * (1.0 - is_long as f64 / made as f64);
         match short {
-            // That a task with inner ones is shorter than a microsecond depends on the machine, so the lower bound is wide.
-            Some(short) if (expected / 2.0..expected + NEAR).contains(&short) && said.contains(&format!("{left_out} of the {tasks} tasks were left out")) => Ok(()),
+            // That a task with inner ones is shorter than a microsecond depends on the machine, so
+            // the lower bound is wide.
+            Some(short)
+                if (expected / 2.0..expected + NEAR).contains(&short)
+                    && said.contains(&format!("{left_out} of the {tasks} tasks were left out")) =>
+            {
+                Ok(())
+            }
             _ => Err(format!("{expected:.0} % of the tasks are short; the report says: {said}")),
         }
     }
@@ -100,8 +142,22 @@ impl Bench<'_> {
             Err(browser::Failure::Absent(why)) => report.skip(name, &why),
             Err(browser::Failure::Wrong(why)) => report.fail(name, &why),
             Ok(page) => {
-                let fine = page.number("lanes") == 2.0 && page.number("links") == 0.0 && page.has("<b>not known</b><span>critical path</span>");
-                report.check(name, (!fine).then(|| format!("{} lanes, {} links of a critical path", page.text("lanes"), page.text("links"))).into_iter().collect());
+                let fine = page.number("lanes") == 2.0
+                    && page.number("links") == 0.0
+                    && page.has("<b>not known</b><span>critical path</span>");
+                report.check(
+                    name,
+                    (!fine)
+                        .then(|| {
+                            format!(
+                                "{} lanes, {} links of a critical path",
+                                page.text("lanes"),
+                                page.text("links")
+                            )
+                        })
+                        .into_iter()
+                        .collect(),
+                );
             }
         }
     }
@@ -111,12 +167,20 @@ impl Bench<'_> {
         let (trace, made, _) = self.counted(program, file, "100")?;
         let begun = trace.matches("\"created\":").count() as u64;
         let left_out = number(&trace, "tasks_left_out");
-        if begun == made && left_out == Some(0) { Ok(()) } else { Err(format!("with GANGWAY_TRACE_SHARE=100 {begun} of {made} tasks are written")) }
+        if begun == made && left_out == Some(0) {
+            Ok(())
+        } else {
+            Err(format!("with GANGWAY_TRACE_SHARE=100 {begun} of {made} tasks are written"))
+        }
     }
 
     /// The trace, and what the program says: tasks, and long ones.
     fn counted(&self, program: &str, file: &Path, share: &str) -> Result<(String, u64, u64), String> {
-        let variables = [("GANGWAY_TRACE", file.display().to_string()), ("GANGWAY_TRACE_SHARE", share.into()), ("OMP_WAIT_POLICY", "passive".into())];
+        let variables = [
+            ("GANGWAY_TRACE", file.display().to_string()),
+            ("GANGWAY_TRACE_SHARE", share.into()),
+            ("OMP_WAIT_POLICY", "passive".into()),
+        ];
         let ran = self.trace(&[program.into()], &variables);
         if let Some(problem) = ran.problem {
             return Err(format!("{problem}: {}", exec::last_line(&ran.stderr)));
@@ -135,14 +199,23 @@ fn estimates(trace: &str) -> Result<(), String> {
         by_function.entry(task.function).or_default().push(task);
     }
     let tasks = |of: &[WrittenTask]| of.iter().map(|task| task.stands).sum::<f64>();
-    let produced: Vec<_> = by_function.values().filter(|of| (tasks(of) / TASKS_PER_FUNCTION - 1.0).abs() < COUNT_TOLERANCE).collect();
+    let produced: Vec<_> = by_function
+        .values()
+        .filter(|of| (tasks(of) / TASKS_PER_FUNCTION - 1.0).abs() < COUNT_TOLERANCE)
+        .collect();
     if produced.len() != 2 {
         let all: Vec<_> = by_function.iter().map(|(name, of)| (name, tasks(of))).collect();
-        return Err(format!("two functions make {TASKS_PER_FUNCTION} tasks each; by the trace's estimates: {all:?}"));
+        return Err(format!(
+            "two functions make {TASKS_PER_FUNCTION} tasks each; by the trace's estimates: {all:?}"
+        ));
     }
     let share = LongTaskShare::of(produced.into_iter().flatten());
     let wrong = (share.percent - LONG_TASK_PERCENT).abs() > MAX_DEVIATIONS * share.deviation;
-    if wrong { Err(format!("{LONG_TASK_PERCENT} % of the tasks are long; by the trace's estimates {share:?}")) } else { Ok(()) }
+    if wrong {
+        Err(format!("{LONG_TASK_PERCENT} % of the tasks are long; by the trace's estimates {share:?}"))
+    } else {
+        Ok(())
+    }
 }
 
 /// A task that is written.
@@ -180,7 +253,11 @@ fn written(trace: &str) -> HashMap<u64, WrittenTask<'_>> {
     for line in trace.lines() {
         let (Some(id), Some(function)) = (task_of(line, "task"), value(line, "name")) else { continue };
         let number = |name: &str| value(line, name)?.parse::<f64>().ok();
-        let task = tasks.entry(id).or_insert(WrittenTask { function: function.trim_matches('"'), stands: 1.0, microseconds: 0.0 });
+        let task = tasks.entry(id).or_insert(WrittenTask {
+            function: function.trim_matches('"'),
+            stands: 1.0,
+            microseconds: 0.0,
+        });
         task.stands = number("stands").unwrap_or(task.stands);
         task.microseconds += number("dur").unwrap_or(0.0);
     }
@@ -194,7 +271,14 @@ fn value<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 
 /// The task of a slice, if it is one of that category.
 fn task_of(line: &str, category: &str) -> Option<u64> {
-    line.split_once(&format!("\"cat\":\"{category}\""))?.1.split_once("\"task\":")?.1.split([',', '}']).next()?.parse().ok()
+    line.split_once(&format!("\"cat\":\"{category}\""))?
+        .1
+        .split_once("\"task\":")?
+        .1
+        .split([',', '}'])
+        .next()?
+        .parse()
+        .ok()
 }
 
 /// A fact about the whole, which stands on the last line.
@@ -207,18 +291,24 @@ fn number(trace: &str, name: &str) -> Option<u64> {
 mod tests {
     #[test]
     fn tasks_are_those_of_slices_of_a_category() {
-        let line = "{\"ph\":\"X\",\"cat\":\"short\",\"name\":\"short tasks\",\"args\":{\"task\":17,\"end\":1}},";
+        let line =
+            "{\"ph\":\"X\",\"cat\":\"short\",\"name\":\"short tasks\",\"args\":{\"task\":17,\"end\":1}},";
         assert_eq!(super::task_of(line, "short"), Some(17));
         assert_eq!(super::task_of(line, "task"), None);
     }
 
     fn slice(id: u32, function: &str, microseconds: f64, stands: u32) -> String {
-        format!("{{\"name\":\"{function}\",\"cat\":\"task\",\"ts\":1.0,\"dur\":{microseconds},\"args\":{{\"task\":{id},\"stands\":{stands}}}}}")
+        format!(
+            "{{\"name\":\"{function}\",\"cat\":\"task\",\"ts\":1.0,\"dur\":{microseconds},\"args\":{{\"task\":{id},\"stands\":{stands}}}}}"
+        )
     }
 
-    /// A trace of two functions with 100 written tasks each, of which `long` are long; each written task stands for `stands` tasks.
+    /// A trace of two functions with 100 written tasks each, of which `long` are long; each written
+    /// task stands for `stands` tasks.
     fn trace(long: u32, stands: u32) -> String {
-        let lines = (0..200).map(|id| slice(id, if id < 100 { "f" } else { "g" }, if id % 100 < long { 4.5 } else { 0.5 }, stands));
+        let lines = (0..200).map(|id| {
+            slice(id, if id < 100 { "f" } else { "g" }, if id % 100 < long { 4.5 } else { 0.5 }, stands)
+        });
         lines.collect::<Vec<_>>().join("\n")
     }
 
@@ -227,7 +317,10 @@ mod tests {
         assert_eq!(super::estimates(&trace(13, 800)), Ok(()));
         let why = |trace: &str| super::estimates(trace).unwrap_err();
         assert!(why(&trace(13, 600)).contains("80000 tasks each"));
-        assert!(why(&trace(0, 800)).contains("are long"), "tasks that are written keep time with the program");
+        assert!(
+            why(&trace(0, 800)).contains("are long"),
+            "tasks that are written keep time with the program"
+        );
         assert!(why(&trace(50, 800)).contains("are long"));
     }
 

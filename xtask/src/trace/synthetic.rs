@@ -1,4 +1,5 @@
-//! A trace that was not recorded: as many slices as one wants, on eight lanes, tasks with waits in them, the same each time.
+//! A trace that was not recorded: as many slices as one wants, on eight lanes, tasks with waits in
+//! them, the same each time.
 
 use std::fmt::Write as _;
 
@@ -22,13 +23,16 @@ pub fn trace(slices: usize) -> String {
         let _ = write!(
             text,
             ",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{lane},\"name\":\"f{name}\",\"cat\":\"task\",\"ts\":{},\"dur\":{},\"args\":{{\"task\":{task},\"parent\":{parent},\"by\":0,\"created\":{},\"end\":1}}}}",
-            time(begin), time(length), time(begin.saturating_sub(chance % 5000))
+            time(begin),
+            time(length),
+            time(begin.saturating_sub(chance % 5000))
         );
         let wait = if chance.is_multiple_of(3) { "critical" } else { "taskwait" };
         let _ = write!(
             text,
             ",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{lane},\"name\":\"{wait}\",\"cat\":\"wait\",\"ts\":{},\"dur\":{},\"args\":{{\"task\":{task},\"end\":1}}}}",
-            time(begin + length / 4), time(length / 5)
+            time(begin + length / 4),
+            time(length / 5)
         );
     }
     text + "\n],\"otherData\":{\"lost\":0}}\n"

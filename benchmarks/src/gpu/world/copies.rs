@@ -1,4 +1,5 @@
-//! Room on GPUs, and copies: when a task is admitted, what sets out when, what goes for want of room.
+//! Room on GPUs, and copies: when a task is admitted, what sets out when, what goes for want of
+//! room.
 
 use placement::directory::{Block, From, Number, Save, Victim};
 
@@ -63,8 +64,10 @@ impl World<'_> {
     /// Room for all that the task uses: what is there is held, what is not gets its place.
     fn make_room(&mut self, task: usize, gpu: usize) -> bool {
         let device = gpu as Number;
-        let ranges: Vec<_> = self.jobs[task].uses.iter().map(|used| (used.datum, self.range(used.datum))).collect();
-        let (there, absent): (Vec<_>, Vec<_>) = ranges.into_iter().partition(|(_, range)| self.directory.reuse(device, range, None).is_some());
+        let ranges: Vec<_> =
+            self.jobs[task].uses.iter().map(|used| (used.datum, self.range(used.datum))).collect();
+        let (there, absent): (Vec<_>, Vec<_>) =
+            ranges.into_iter().partition(|(_, range)| self.directory.reuse(device, range, None).is_some());
         let need: u64 = absent.iter().map(|(_, range)| range.len() as u64).sum();
         if !self.evict(gpu, need) {
             for (_, range) in there {
@@ -91,7 +94,15 @@ impl World<'_> {
                 }
                 Victim::Save(save) => {
                     let (from, bytes) = (save.device as usize, save.host.len() as u64);
-                    self.ask(Copying { what: What::Save(save), from: Some(from), to: None, bytes, path: Time::MAX, has_begun: false, is_over: false });
+                    self.ask(Copying {
+                        what: What::Save(save),
+                        from: Some(from),
+                        to: None,
+                        bytes,
+                        path: Time::MAX,
+                        has_begun: false,
+                        is_over: false,
+                    });
                     return false;
                 }
                 Victim::Busy | Victim::None => return false,
@@ -151,7 +162,8 @@ impl World<'_> {
         if self.directory.has(gpu as Number, &range) {
             return;
         }
-        let used = self.directory.reuse(gpu as Number, &range, Some(&self.machine)).expect("it has its place");
+        let used =
+            self.directory.reuse(gpu as Number, &range, Some(&self.machine)).expect("it has its place");
         let from = match used.from {
             From::Device(other, _) => Some(other as usize),
             From::Host => None,
@@ -160,7 +172,15 @@ impl World<'_> {
         assert!(from.is_some() || !self.directory.is_stale(&range), "the host's bytes are old");
         self.gpus[gpu].filling.insert(datum, vec![task]);
         self.jobs[task].missing += 1;
-        self.ask(Copying { what: What::Fill(datum, used.from), from, to: Some(gpu), bytes: range.len() as u64, path, has_begun: false, is_over: false });
+        self.ask(Copying {
+            what: What::Fill(datum, used.from),
+            from,
+            to: Some(gpu),
+            bytes: range.len() as u64,
+            path,
+            has_begun: false,
+            is_over: false,
+        });
     }
 
     /// Copies begin whose engines are free: small ones first, then those for the longest path.
@@ -168,8 +188,10 @@ impl World<'_> {
         if self.copies.iter().all(|copy| copy.is_over) {
             self.copies.clear();
         }
-        let mut waiting: Vec<usize> = (0..self.copies.len()).filter(|&at| !self.copies[at].has_begun).collect();
-        waiting.sort_by_key(|&at| (self.copies[at].bytes > SMALL, core::cmp::Reverse(self.copies[at].path), at));
+        let mut waiting: Vec<usize> =
+            (0..self.copies.len()).filter(|&at| !self.copies[at].has_begun).collect();
+        waiting
+            .sort_by_key(|&at| (self.copies[at].bytes > SMALL, core::cmp::Reverse(self.copies[at].path), at));
         for at in waiting {
             let Copying { from, to, bytes, .. } = self.copies[at];
             if from.is_some_and(|gpu| self.gpus[gpu].sends) || to.is_some_and(|gpu| self.gpus[gpu].receives) {

@@ -10,13 +10,20 @@ impl World<'_> {
     pub(super) fn start_kernels(&mut self, gpu: usize) {
         while self.gpus[gpu].running.len() < STREAMS {
             let of = &self.gpus[gpu];
-            let ready = of.admitted.iter().copied().filter(|&task| self.jobs[task].missing == 0 && self.jobs[task].unended == 0);
+            let ready = of
+                .admitted
+                .iter()
+                .copied()
+                .filter(|&task| self.jobs[task].missing == 0 && self.jobs[task].unended == 0);
             let first = ready.min_by(|&a, &b| match (self.jobs[a].id, self.jobs[b].id) {
                 (Some(a), Some(b)) => self.order.compare(a, b),
                 _ => a.cmp(&b),
             });
             // One that does not fit holds up those behind it: the hardware takes kernels in turn.
-            let Some(task) = first.filter(|&task| of.filled + self.program.tasks[task].share <= 1.0 + 1e-9) else { return };
+            let Some(task) = first.filter(|&task| of.filled + self.program.tasks[task].share <= 1.0 + 1e-9)
+            else {
+                return;
+            };
             self.begin(task, gpu);
         }
     }

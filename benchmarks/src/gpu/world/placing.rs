@@ -1,8 +1,14 @@
 //! Which GPU a task goes to, and when that is said.
 //!
-//! A task is placed when all that it waits for has ended, the first by [`Order`](placement::order::Order) first, as long as few are placed that have not ended. *Ahead*, when all that it waits for is placed, it can be placed where most of its data
-//! will be, if the policy wants it there: then it follows them in a stream of the GPU, without the host. One that would do better elsewhere waits until it is ready, since by then tasks may have come that belong
-//! there; even so what is placed ahead makes its GPU look busier than others whose next tasks are not made yet, and blocks wander about (`docs/gpu-model.md`, the stencil): not the default. Of functions of which none has ended, so that nobody knows how long they take, few are placed.
+//! A task is placed when all that it waits for has ended, the first by
+//! [`Order`](placement::order::Order) first, as long as few are placed that have not ended.
+//! *Ahead*, when all that it waits for is placed, it can be placed where most of its data
+//! will be, if the policy wants it there: then it follows them in a stream of the GPU, without the
+//! host. One that would do better elsewhere waits until it is ready, since by then tasks may have
+//! come that belong there; even so what is placed ahead makes its GPU look busier than others whose
+//! next tasks are not made yet, and blocks wander about (`docs/gpu-model.md`, the stencil): not the
+//! default. Of functions of which none has ended, so that nobody knows how long they take, few are
+//! placed.
 
 use placement::directory::Number;
 use placement::forecast::Handle;
@@ -77,8 +83,11 @@ impl World<'_> {
 
     /// What the policy is told of a GPU, by a fresh forecast.
     fn view(&self, task: usize, gpu: usize, before: &[Handle]) -> View {
-        let (job, found) = (&self.jobs[task], self.ahead.find(gpu as Number, &self.jobs[task].uses, &self.machine));
-        let overflow = (self.ahead.held(gpu as Number) + found.fresh).saturating_sub(self.machine.memory).min(found.fresh);
+        let (job, found) =
+            (&self.jobs[task], self.ahead.find(gpu as Number, &self.jobs[task].uses, &self.machine));
+        let overflow = (self.ahead.held(gpu as Number) + found.fresh)
+            .saturating_sub(self.machine.memory)
+            .min(found.fresh);
         // What goes for it is written back, or brought again.
         let evicts = if overflow > 0 { self.machine.copy(Some(gpu), None, overflow) } else { 0 };
         let moves = found.bring + evicts;
@@ -110,7 +119,8 @@ impl World<'_> {
         let &Job { kind, expected, .. } = &self.jobs[task];
         self.ahead.place(gpu as Number, &self.jobs[task].uses);
         // Who places everything at once does without.
-        self.jobs[task].handle = self.setting.patient.then(|| self.forecast.place(gpu, kind, expected, bring, &before));
+        self.jobs[task].handle =
+            self.setting.patient.then(|| self.forecast.place(gpu, kind, expected, bring, &before));
         self.outcome.mapping += begin.elapsed();
         self.gpus[gpu].placed += 1;
         self.under_way += 1;
@@ -158,7 +168,11 @@ impl World<'_> {
             return;
         }
         for gpu in 0..self.gpus.len() {
-            while self.gpus[gpu].admitted.is_empty() && self.gpus[gpu].running.is_empty() && self.order.is_empty(gpu) && self.steal(gpu) {
+            while self.gpus[gpu].admitted.is_empty()
+                && self.gpus[gpu].running.is_empty()
+                && self.order.is_empty(gpu)
+                && self.steal(gpu)
+            {
                 self.admit_all(gpu);
             }
         }
@@ -167,7 +181,8 @@ impl World<'_> {
     /// The GPU takes a task from another one, if that pays.
     fn steal(&mut self, gpu: usize) -> bool {
         let others = (0..self.gpus.len()).filter(|&other| other != gpu);
-        let candidates = others.flat_map(|other| self.order.queue(other).rev().take(8)).map(|id| self.task_of(id));
+        let candidates =
+            others.flat_map(|other| self.order.queue(other).rev().take(8)).map(|id| self.task_of(id));
         let candidates: Vec<usize> = candidates.collect();
         if candidates.is_empty() {
             return false;
@@ -176,7 +191,8 @@ impl World<'_> {
         let gains = candidates.into_iter().filter_map(|task| {
             let (job, before) = (&self.jobs[task], self.before(task));
             let (begin, cost) = self.forecast.of(job.handle?)?;
-            let (from, to) = (self.view(task, job.gpu, &before), View { cost, ..self.view(task, gpu, &before) });
+            let (from, to) =
+                (self.view(task, job.gpu, &before), View { cost, ..self.view(task, gpu, &before) });
             // It stands in its queue already.
             let from = View { bring: 0, moves: 0, wait: begin - self.now, cost, ..from };
             Some((from.gain(&to)?, to.moves, task))

@@ -46,7 +46,8 @@ pub(super) const BY_TILE: Sweep = Sweep {
     title: "What is gained over history, by size of the tiles (messages scale with their work)",
     x: "rows of a tile",
     values: &[16.0, 32.0, 64.0, 128.0, 256.0],
-    // Messages would win with small tiles: their bytes shrink with the square, the work with the cube.
+    // Messages would win with small tiles: their bytes shrink with the square, the work with the
+    // cube.
     set: |config, value| {
         config.messages = value / config.tile;
         config.tile = value;
@@ -58,12 +59,7 @@ pub(super) fn one(seeds: u64, sweep: &Sweep) -> Report {
     let (mut lines, mut rows) = (Vec::new(), Vec::new());
     for config in Factorization::ALL.map(Config::new) {
         for policy in [Kind::Random, Kind::Hybrid] {
-            let name = format!(
-                "{} {}, {}",
-                config.what.name(),
-                shape(&config),
-                policy.name()
-            );
+            let name = format!("{} {}, {}", config.what.name(), shape(&config), policy.name());
             let mut points = Vec::new();
             for &value in sweep.values {
                 let mut changed = config;
@@ -85,40 +81,25 @@ pub(super) fn one(seeds: u64, sweep: &Sweep) -> Report {
     }
 }
 
-/// What more looks of hybrid change where it gains most, where it falls behind random, and where looks cost most.
+/// What more looks of hybrid change where it gains most, where it falls behind random, and where
+/// looks cost most.
 pub(super) fn looks(seeds: u64) -> Report {
     let cholesky = Config::new(Factorization::Cholesky);
     let mut small = Config::new(Factorization::Qr);
     (BY_TILE.set)(&mut small, 32.0);
     let runs = [
         ("Cholesky, 20 workers", cholesky),
-        (
-            "Cholesky, 40 workers",
-            Config {
-                workers: 40,
-                ..cholesky
-            },
-        ),
+        ("Cholesky, 40 workers", Config { workers: 40, ..cholesky }),
         ("QR gang, tiles of 32 rows", small),
     ];
     let (mut lines, mut rows) = (Vec::new(), Vec::new());
     for (name, config) in runs {
         let time = |config| milliseconds(median(config, seeds).time);
-        let before = time(Config {
-            policy: Kind::History,
-            ..config
-        });
+        let before = time(Config { policy: Kind::History, ..config });
         let gain = |looks| 100.0 * (1.0 - time(Config { looks, ..config }) / before);
         let points: Vec<(f64, f64)> = (1..=6).map(|looks| (looks as f64, gain(looks))).collect();
-        rows.extend(
-            points
-                .iter()
-                .map(|&(looks, gain)| row(&[name], &[looks, gain])),
-        );
-        lines.push(Line {
-            name: name.into(),
-            points,
-        });
+        rows.extend(points.iter().map(|&(looks, gain)| row(&[name], &[looks, gain])));
+        lines.push(Line { name: name.into(), points });
     }
     let chart = Chart::new(
         "What hybrid gains over history, by number of looks elsewhere after a success",

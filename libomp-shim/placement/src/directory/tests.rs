@@ -1,5 +1,6 @@
-//! The directory against a plain model: programs of regions by chance, whose copies are made at once, as the directory says, and whose answers are those
-//! of the same program where every region copies everything there and back.
+//! The directory against a plain model: programs of regions by chance, whose copies are made at
+//! once, as the directory says, and whose answers are those of the same program where every region
+//! copies everything there and back.
 
 use super::*;
 
@@ -29,7 +30,8 @@ fn region(d: &mut Directory, device: Number, reads: bool, writes: bool) -> From 
 fn use_copy(d: &mut Directory, device: Number, reads: bool) -> Used {
     let block = device_block(device).block;
     let reads = reads.then_some(&Even as &dyn Ways);
-    d.reuse(device, &RANGE, reads).unwrap_or_else(|| d.add(device, &RANGE, block, 10_000 * device as usize, reads))
+    d.reuse(device, &RANGE, reads)
+        .unwrap_or_else(|| d.add(device, &RANGE, block, 10_000 * device as usize, reads))
 }
 
 #[test]
@@ -95,7 +97,12 @@ fn who_writes_while_it_is_written_back_makes_it_dirty_again() {
 fn others_in_the_way_are_written_back_and_dropped_if_nobody_uses_them() {
     let mut d = Directory::new();
     region(&mut d, 0, false, true);
-    assert!(!d.is_in_the_way(&RANGE) && d.is_in_the_way(&(1000..1101)) && d.is_in_the_way(&(1050..1051)) && !d.is_in_the_way(&(1100..1200)));
+    assert!(
+        !d.is_in_the_way(&RANGE)
+            && d.is_in_the_way(&(1000..1101))
+            && d.is_in_the_way(&(1050..1051))
+            && !d.is_in_the_way(&(1100..1200))
+    );
     let whole = 900..1200;
     let (saves, _) = d.saves_in(&whole);
     assert!(d.drop_in(&whole).is_empty());
@@ -143,7 +150,8 @@ struct Running {
     uses: Vec<(usize, bool, bool)>,
 }
 
-/// Host and devices hold a number per datum; beside them a host as it would be if all were copied at once.
+/// Host and devices hold a number per datum; beside them a host as it would be if all were copied
+/// at once.
 #[derive(Default)]
 struct World {
     directory: Directory,
@@ -169,7 +177,10 @@ impl World {
 
     /// A region may begin beside those that run if nobody writes what another one uses.
     fn may(&self, datum: usize, writes: bool) -> bool {
-        self.running.iter().flat_map(|r| &r.uses).all(|&(other, _, written)| other != datum || !writes && !written)
+        self.running
+            .iter()
+            .flat_map(|r| &r.uses)
+            .all(|&(other, _, written)| other != datum || !writes && !written)
     }
 
     fn begin(&mut self, chance: &mut Chance) {
@@ -177,8 +188,10 @@ impl World {
         let mut uses = Vec::new();
         for datum in 0..DATA {
             let (reads, writes) = [(true, false), (true, true), (false, true)][chance.below(3) as usize];
-            // A device has one region with a datum at a time here: what they share is in its table, not in the directory.
-            let is_there = self.running.iter().any(|r| r.device == device && r.uses.iter().any(|u| u.0 == datum));
+            // A device has one region with a datum at a time here: what they share is in its table,
+            // not in the directory.
+            let is_there =
+                self.running.iter().any(|r| r.device == device && r.uses.iter().any(|u| u.0 == datum));
             if chance.below(2) == 0 && self.may(datum, writes) && !is_there {
                 uses.push((datum, reads, writes));
             }
@@ -273,7 +286,10 @@ impl World {
     fn check(&self) {
         let mut idle = [0; DEVICES as usize];
         for (start, datum) in &self.directory.data {
-            assert!(!datum.stale || datum.copies.values().any(|copy| copy.valid), "someone has the bytes of {start}");
+            assert!(
+                !datum.stale || datum.copies.values().any(|copy| copy.valid),
+                "someone has the bytes of {start}"
+            );
             for (device, copy) in &datum.copies {
                 assert!(self.there.contains_key(&copy.block));
                 idle[*device as usize] += if copy.uses == 0 { CELL as u64 } else { 0 };
@@ -322,7 +338,8 @@ fn programs_by_chance_get_the_same_answers() {
     }
 }
 
-/// Devices in pairs that are nearer to each other than to the host; device 9 reaches the host alone.
+/// Devices in pairs that are nearer to each other than to the host; device 9 reaches the host
+/// alone.
 struct Pairs;
 
 impl Ways for Pairs {
@@ -369,7 +386,11 @@ fn large_data_double_their_places_each_round() {
     let mut d = Directory::new();
     assert!(!d.should_wait(2, &LARGE, &Pairs), "nobody gets it");
     assert_eq!(fetch(&mut d, 0), From::Host);
-    assert!(d.should_wait(2, &LARGE, &Pairs) && !d.should_wait(9, &LARGE, &Pairs) && !d.should_wait(0, &LARGE, &Pairs));
+    assert!(
+        d.should_wait(2, &LARGE, &Pairs)
+            && !d.should_wait(9, &LARGE, &Pairs)
+            && !d.should_wait(0, &LARGE, &Pairs)
+    );
     d.filled(0, &LARGE, From::Host);
     assert!(!d.should_wait(2, &LARGE, &Pairs));
     assert_eq!((fetch(&mut d, 2), d.should_wait(4, &LARGE, &Pairs)), (From::Host, false));

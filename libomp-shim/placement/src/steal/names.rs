@@ -1,16 +1,22 @@
-//! Whom a rank tells that regions wait somewhere: the names that thieves have left with it, and *lifelines*.
+//! Whom a rank tells that regions wait somewhere: the names that thieves have left with it, and
+//! *lifelines*.
 //!
-//! A thief that got nothing leaves its name, and is told once. So word of work spreads to those that have none, and costs nothing where all are busy. Where
-//! nobody has left a name a lifeline is told: a rank at a distance of 1, 2, 4, … in turn, so that any rank reaches any other in as many steps as their number has
-//! bits (the hypercube of Saraswat et al., *Lifeline-based global load balancing*, PPoPP 2011; there thieves leave their names along its edges, and so ask along
-//! them. Here they leave them where they ask anyway). Lifelines may well be busy; hence the [`PACE`].
+//! A thief that got nothing leaves its name, and is told once. So word of work spreads to those
+//! that have none, and costs nothing where all are busy. Where nobody has left a name a lifeline is
+//! told: a rank at a distance of 1, 2, 4, … in turn, so that any rank reaches any other in as many
+//! steps as their number has bits (the hypercube of Saraswat et al., *Lifeline-based global load
+//! balancing*, PPoPP 2011; there thieves leave their names along its edges, and so ask along
+//! them. Here they leave them where they ask anyway). Lifelines may well be busy; hence the
+//! [`PACE`].
 //!
-//! Rejected: names of two ranks left with each rank at the start, a tree on which the first word reaches everybody (lifelines do that, too), and telling all
-//! names at once (they come in the middle of the same region).
+//! Rejected: names of two ranks left with each rank at the start, a tree on which the first word
+//! reaches everybody (lifelines do that, too), and telling all names at once (they come in the
+//! middle of the same region).
 
 use std::collections::VecDeque;
 
-/// Occasions between two lifelines that are told, at most. The first is told at once, and the occasions in between double.
+/// Occasions between two lifelines that are told, at most. The first is told at once, and the
+/// occasions in between double.
 pub const PACE: u32 = 64;
 
 /// Where a rank is among the devices.
@@ -84,7 +90,11 @@ mod tests {
         [5, 6, 5, 7].into_iter().for_each(|name| names.leave(name));
         let place = Place { device: Some(6), devices: 8 };
         let told: [_; 4] = core::array::from_fn(|_| names.next(place, [Some(6), Some(5)]));
-        assert_eq!(told, [Some(7), Some(7), None, Some(0)], "the second and the last are lifelines, 1 and 2 away");
+        assert_eq!(
+            told,
+            [Some(7), Some(7), None, Some(0)],
+            "the second and the last are lifelines, 1 and 2 away"
+        );
         assert_eq!(names.next(place, [None; 2]), Some(5));
     }
 

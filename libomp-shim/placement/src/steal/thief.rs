@@ -1,15 +1,19 @@
 //! A device's part in stealing: when it may ask, and what it knows of origins that have work.
 //!
-//! What may not live here: whom it asks when it knows of nobody (`ult::victim`), and whom it tells ([`super::names`]).
+//! What may not live here: whom it asks when it knows of nobody (`ult::victim`), and whom it tells
+//! ([`super::names`]).
 
-/// Aborted steals in a row after which a thief that knows of no work asks no more. A second one finds little that word of work does not bring, and where
-/// all have the same each thief has one more steal in vain at its end: 3.3 for each successful one with 2, 2.0 with 1 (`docs/distributed.md` has the model).
+/// Aborted steals in a row after which a thief that knows of no work asks no more. A second one
+/// finds little that word of work does not bring, and where all have the same each thief has one
+/// more steal in vain at its end: 3.3 for each successful one with 2, 2.0 with 1
+/// (`docs/distributed.md` has the model).
 pub const PATIENCE: u32 = 1;
 /// Tips followed in vain in a row after which it follows no more.
 pub const TIPS: u32 = 2;
 
-/// Word that regions wait at an origin. It dies by being used: who tells somebody halves it, as the other will take half; every region that ends where it is kept
-/// takes one off, as one will have ended there, too; and who has asked there in vain forgets it.
+/// Word that regions wait at an origin. It dies by being used: who tells somebody halves it, as the
+/// other will take half; every region that ends where it is kept takes one off, as one will have
+/// ended there, too; and who has asked there in vain forgets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tip {
     /// The rank where they wait.
@@ -101,7 +105,9 @@ impl Thief {
 
     /// A region has ended here.
     pub fn region_ended(&mut self) {
-        self.tip = self.tip.and_then(|tip| Some(Tip { waiting: tip.waiting.checked_sub(1).filter(|&left| left > 0)?, ..tip }));
+        self.tip = self.tip.and_then(|tip| {
+            Some(Tip { waiting: tip.waiting.checked_sub(1).filter(|&left| left > 0)?, ..tip })
+        });
     }
 
     /// It is told of regions that wait. Of two such words it keeps the better one.

@@ -1,4 +1,5 @@
-//! Thread affinity routines (OpenMP 5.2 §18.3). Places are numbered from 0 in the order of `OMP_PLACES`.
+//! Thread affinity routines (OpenMP 5.2 §18.3). Places are numbered from 0 in the order of
+//! `OMP_PLACES`.
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -86,7 +87,8 @@ unsafe fn write_all<T>(to: *mut T, numbers: impl Iterator<Item = usize>, convert
     }
 }
 
-/// `omp_get_place_proc_ids` (18.3.4): the processors of a place; writes nothing for one that does not exist.
+/// `omp_get_place_proc_ids` (18.3.4): the processors of a place; writes nothing for one that does
+/// not exist.
 ///
 /// # Safety
 /// `ids` has room for `omp_get_place_num_procs(place)` numbers.

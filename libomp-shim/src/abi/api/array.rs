@@ -25,10 +25,15 @@ fn own<T>(work: impl FnOnce(&mut BTreeMap<usize, Layout>) -> T) -> T {
     work(&mut OWN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// `ompx_array_create`: an array in these bytes, or in new ones that are 0; its address, or null and a line.
+/// `ompx_array_create`: an array in these bytes, or in new ones that are 0; its address, or null
+/// and a line.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_array_create(storage: *mut c_void, bytes: usize, block: usize) -> *mut c_void {
-    let made = if storage.is_null() { in_new_storage(bytes, block) } else { array::create(storage.addr(), bytes, block).map(|()| storage) };
+    let made = if storage.is_null() {
+        in_new_storage(bytes, block)
+    } else {
+        array::create(storage.addr(), bytes, block).map(|()| storage)
+    };
     made.unwrap_or_else(|why| {
         report::warn(format_args!("ompx_array_create: {why}; it returns null"));
         ptr::null_mut()
@@ -54,13 +59,15 @@ fn in_new_storage(bytes: usize, block: usize) -> Result<*mut c_void, Fault> {
     Ok(storage.cast())
 }
 
-/// `ompx_array_destroy`: the array is an array no more. Storage that was the program's has its value; other storage is freed.
+/// `ompx_array_destroy`: the array is an array no more. Storage that was the program's has its
+/// value; other storage is freed.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_array_destroy(array: *mut c_void) -> c_int {
     let destroy = || {
         array::destroy(array.addr())?;
         if let Some(layout) = own(|all| all.remove(&array.addr())) {
-            // SAFETY: allocated by `in_new_storage` with this layout; nobody uses it, as the caller says.
+            // SAFETY: allocated by `in_new_storage` with this layout; nobody uses it, as the caller
+            // says.
             unsafe { dealloc(array.cast(), layout) };
         }
         Ok(())
@@ -68,7 +75,8 @@ pub extern "C-unwind" fn ompx_array_destroy(array: *mut c_void) -> c_int {
     result("ompx_array_destroy", destroy())
 }
 
-/// `ompx_array_host`: the host's bytes are the array's value from here on; if the kind writes, the only one.
+/// `ompx_array_host`: the host's bytes are the array's value from here on; if the kind writes, the
+/// only one.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_array_host(address: *const c_void, bytes: usize, access: c_int) -> c_int {
     let to_host = || {
@@ -129,19 +137,26 @@ pub unsafe extern "C-unwind" fn ompx_array_use(uses: *const BlockUse, count: c_i
     result("ompx_array_use", begin())
 }
 
-/// `ompx_array_pointer`: where a byte of a block that the running task uses is on the device; null if it does not use it there.
+/// `ompx_array_pointer`: where a byte of a block that the running task uses is on the device; null
+/// if it does not use it there.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_array_pointer(address: *const c_void, device: c_int) -> *mut c_void {
     let found = tasks::address(Here::get(), address.addr(), (device >= 0).then_some(device));
     ptr::with_exposed_provenance_mut(found.unwrap_or(0))
 }
 
-/// `ompx_prefetch`: the device gets copies of the blocks that these bytes lie in, as soon as each is done.
+/// `ompx_prefetch`: the device gets copies of the blocks that these bytes lie in, as soon as each
+/// is done.
 ///
 /// # Safety
 /// `future` is null or writable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_prefetch(address: *const c_void, bytes: usize, device: c_int, future: *mut Handle) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_prefetch(
+    address: *const c_void,
+    bytes: usize,
+    device: c_int,
+    future: *mut Handle,
+) -> c_int {
     let create = || {
         device::get(device).ok_or(Fault::Device)?;
         let range = address.addr()..address.addr().checked_add(bytes).ok_or(Fault::Range)?;

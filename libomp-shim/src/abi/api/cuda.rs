@@ -7,22 +7,24 @@ use super::remote::{made, readable, result};
 use crate::abi::kmpc::task::kind;
 use crate::omp::depend::Dependence;
 use crate::omp::device::place::versions::Datum;
+use crate::omp::device::place::{hints, only};
 use crate::omp::device::version::{self, Among};
 use crate::omp::device::work::{self, Function, Work};
 use crate::omp::device::{choose, lent};
-use crate::omp::device::place::{hints, only};
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::{Fault, Handle};
 use crate::omp::report;
 use crate::omp::thread::Here;
 
-/// `ompx_cuda_stream`: the running task's stream on the device that it was told to use, else on the default device; null and a line if it gets none.
+/// `ompx_cuda_stream`: the running task's stream on the device that it was told to use, else on the
+/// default device; null and a line if it gets none.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_cuda_stream() -> *mut c_void {
     stream("ompx_cuda_stream", None)
 }
 
-/// `ompx_cuda_stream_on`: the running task's stream on this device; null and a line if it gets none.
+/// `ompx_cuda_stream_on`: the running task's stream on this device; null and a line if it gets
+/// none.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_cuda_stream_on(device: c_int) -> *mut c_void {
     stream("ompx_cuda_stream_on", Some(device.into()))
@@ -35,7 +37,8 @@ fn stream(routine: &str, device: Option<i64>) -> *mut c_void {
     })
 }
 
-/// `ompx_set_task_stream`: the next task that the calling task creates only queues work, on streams of this device.
+/// `ompx_set_task_stream`: the next task that the calling task creates only queues work, on streams
+/// of this device.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_set_task_stream(device: c_int) -> c_int {
     let wish = || {
@@ -60,14 +63,16 @@ pub extern "C" fn ompx_device_any_rank() -> c_int {
     choose::ANY_RANK
 }
 
-/// `ompx_device_near`: stands for the devices that have the byte at this address, for the next target region that the calling task creates.
+/// `ompx_device_near`: stands for the devices that have the byte at this address, for the next
+/// target region that the calling task creates.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_device_near(address: *const c_void) -> c_int {
     hints::set_address(Here::get().task, address.addr());
     choose::NEAR
 }
 
-/// `ompx_device_of`: stands for the device where the region ran that wrote what begins at this address, for the next target region that the calling task creates.
+/// `ompx_device_of`: stands for the device where the region ran that wrote what begins at this
+/// address, for the next target region that the calling task creates.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_device_of(address: *const c_void) -> c_int {
     hints::set_address(Here::get().task, address.addr());
@@ -106,10 +111,12 @@ impl Access {
     }
 }
 
-/// `ompx_cuda_task`: creates a task that calls `function` with a stream of the device and a copy of the arguments, and ends when what that has put on the stream is over.
+/// `ompx_cuda_task`: creates a task that calls `function` with a stream of the device and a copy of
+/// the arguments, and ends when what that has put on the stream is over.
 ///
 /// # Safety
-/// `function` is one of the program of this type; `bytes` bytes at `arguments` and `count` accesses are readable; `future` is null or writable.
+/// `function` is one of the program of this type; `bytes` bytes at `arguments` and `count` accesses
+/// are readable; `future` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_cuda_task(
     device: c_int,
@@ -164,10 +171,12 @@ pub struct Versions {
 const IN: c_int = 1;
 const OUT: c_int = 2;
 
-/// `ompx_task_versions`: creates a task that calls the version for the device that the runtime chooses among those that `device` stands for.
+/// `ompx_task_versions`: creates a task that calls the version for the device that the runtime
+/// chooses among those that `device` stands for.
 ///
 /// # Safety
-/// `versions` is null or an `ompx_versions_t` of the size that it says, with functions of the program; if it has sizes they are as many as accesses. `bytes` bytes at `arguments` and `count`
+/// `versions` is null or an `ompx_versions_t` of the size that it says, with functions of the
+/// program; if it has sizes they are as many as accesses. `bytes` bytes at `arguments` and `count`
 /// accesses are readable; `future` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_task_versions(
@@ -195,14 +204,24 @@ pub unsafe extern "C-unwind" fn ompx_task_versions(
         let (accesses, items) = unsafe { list(accesses, count) }?;
         // SAFETY: as the caller says.
         let size_of = |at: usize| if sizes.is_null() { 0 } else { unsafe { sizes.add(at).read() as u64 } };
-        let datum = |(at, access): (usize, &Access)| Datum { address: access.address.addr(), bytes: size_of(at), reads: access.kind != OUT, writes: access.kind != IN };
-        let data = if sizes.is_null() { Vec::new() } else { accesses.iter().enumerate().map(datum).collect() };
+        let datum = |(at, access): (usize, &Access)| Datum {
+            address: access.address.addr(),
+            bytes: size_of(at),
+            reads: access.kind != OUT,
+            writes: access.kind != IN,
+        };
+        let data =
+            if sizes.is_null() { Vec::new() } else { accesses.iter().enumerate().map(datum).collect() };
         // SAFETY: as the caller says.
         let arguments = unsafe { Bytes::copy(arguments.cast(), bytes) }.ok_or(Fault::Memory)?;
         let among = Among::new(device, (host.is_some(), gpu.is_some()))?;
         // SAFETY: as the caller says.
         let future = unsafe { made(future) };
-        version::create(Here::get(), version::Versions { among, host, gpu, arguments, data, blocks: Vec::new(), future }, items.into_iter());
+        version::create(
+            Here::get(),
+            version::Versions { among, host, gpu, arguments, data, blocks: Vec::new(), future },
+            items.into_iter(),
+        );
         Ok(())
     };
     result("ompx_task_versions", create())

@@ -1,4 +1,5 @@
-//! Device routines (OpenMP 5.2 §18.7). The number of the initial device is the number of other devices.
+//! Device routines (OpenMP 5.2 §18.7). The number of the initial device is the number of other
+//! devices.
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -48,8 +49,10 @@ routines! {
         }
     }
 
-    /// `omp_get_max_progress_width` (6.0 §24.6): the most hardware threads that make progress together only. One on processors, so any two threads of a team
-    /// may wait for each other (the clause `safesync` has nothing to add); those of a warp on GPUs. 0 for a device that does not exist.
+    /// `omp_get_max_progress_width` (6.0 §24.6): the most hardware threads that make progress
+    /// together only. One on processors, so any two threads of a team may wait for each other (the
+    /// clause `safesync` has nothing to add); those of a warp on GPUs. 0 for a device that does not
+    /// exist.
     fn omp_get_max_progress_width(device: c_int) -> c_int {
         const WARP: c_int = 32;
         home(device).map_or(0, |home| if home.gpu.is_some() { WARP } else { 1 })
@@ -85,7 +88,8 @@ pub extern "C-unwind" fn omp_get_uid_from_device(device: c_int) -> *const c_char
 
 /// The device with this name.
 fn named(uid: &[u8]) -> c_int {
-    let device = |number: &c_int| device::get(*number).is_some_and(|slot| slot.device.name().to_bytes() == uid);
+    let device =
+        |number: &c_int| device::get(*number).is_some_and(|slot| slot.device.name().to_bytes() == uid);
     match uid == HOST_UID.to_bytes() {
         true => device::count(),
         false => (0..device::count()).find(device).unwrap_or(INVALID),
@@ -105,12 +109,17 @@ pub unsafe extern "C-unwind" fn omp_get_device_from_uid(uid: *const c_char) -> c
     named(unsafe { CStr::from_ptr(uid) }.to_bytes())
 }
 
-/// gfortran's name of [`omp_get_uid_from_device`]: the device by value, the string as address and length.
+/// gfortran's name of [`omp_get_uid_from_device`]: the device by value, the string as address and
+/// length.
 ///
 /// # Safety
 /// Both addresses are valid.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn omp_get_uid_from_device_(result: *mut *const c_char, length: *mut usize, device: c_int) {
+pub unsafe extern "C-unwind" fn omp_get_uid_from_device_(
+    result: *mut *const c_char,
+    length: *mut usize,
+    device: c_int,
+) {
     // SAFETY: the same promise; the name is a C string.
     unsafe { super::interop::fortran_string(result, length, omp_get_uid_from_device(device)) };
 }
@@ -120,7 +129,11 @@ pub unsafe extern "C-unwind" fn omp_get_uid_from_device_(result: *mut *const c_c
 /// # Safety
 /// As there.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn omp_get_uid_from_device_8_(result: *mut *const c_char, length: *mut usize, device: i64) {
+pub unsafe extern "C-unwind" fn omp_get_uid_from_device_8_(
+    result: *mut *const c_char,
+    length: *mut usize,
+    device: i64,
+) {
     // SAFETY: the same promise.
     unsafe { omp_get_uid_from_device_(result, length, super::narrow(device).cast_as()) };
 }
@@ -137,13 +150,17 @@ pub unsafe extern "C-unwind" fn omp_get_device_from_uid_(uid: *const c_char, len
     named(name.trim_ascii_end())
 }
 
-/// `omp_get_device_distances` (6.1): how far devices are from the running one: 0 for itself, 1 for another one, and −1 for one
-/// that does not exist.
+/// `omp_get_device_distances` (6.1): how far devices are from the running one: 0 for itself, 1 for
+/// another one, and −1 for one that does not exist.
 ///
 /// # Safety
 /// Both arrays have `count` elements.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn omp_get_device_distances(count: c_int, devices: *const c_int, distances: *mut c_int) {
+pub unsafe extern "C-unwind" fn omp_get_device_distances(
+    count: c_int,
+    devices: *const c_int,
+    distances: *mut c_int,
+) {
     for i in 0..count.max(0) as usize {
         // SAFETY: as the caller says.
         unsafe {

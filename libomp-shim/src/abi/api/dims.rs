@@ -1,5 +1,5 @@
-//! The dimensions of teams and leagues (OpenMP 6.1). There is one, number 0; in every other dimension there is one thread, one
-//! team, and its number is 0.
+//! The dimensions of teams and leagues (OpenMP 6.1). There is one, number 0; in every other
+//! dimension there is one thread, one team, and its number is 0.
 
 use core::ffi::c_int;
 
@@ -42,26 +42,29 @@ fn most(device: c_int, dimension: c_int) -> c_int {
     }
 }
 
-/// `omp_get_supported_teams_dim`: most teams of a league in a dimension; 0 for a device that does not exist.
+/// `omp_get_supported_teams_dim`: most teams of a league in a dimension; 0 for a device that does
+/// not exist.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn omp_get_supported_teams_dim(device: c_int, dimension: c_int) -> c_int {
     most(device, dimension)
 }
 
-/// `omp_get_supported_threads_dim`: most threads of a team in a dimension; 0 for a device that does not exist.
+/// `omp_get_supported_threads_dim`: most threads of a team in a dimension; 0 for a device that does
+/// not exist.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn omp_get_supported_threads_dim(device: c_int, dimension: c_int) -> c_int {
     most(device, dimension)
 }
 
 routines! {
-    /// `omp_get_supported_active_league_dims`: dimensions of a league; 0 for a device that does not exist. Whether emulated ones
-    /// count makes no difference.
+    /// `omp_get_supported_active_league_dims`: dimensions of a league; 0 for a device that does not
+    /// exist. Whether emulated ones count makes no difference.
     fn omp_get_supported_active_league_dims(device: c_int, _emulated: c_int) -> c_int {
         if is_host(device) { SUPPORTED } else { 0 }
     }
 
-    /// `omp_get_supported_active_team_dims`: dimensions of a team; 0 for a device that does not exist.
+    /// `omp_get_supported_active_team_dims`: dimensions of a team; 0 for a device that does not
+    /// exist.
     fn omp_get_supported_active_team_dims(device: c_int, _emulated: c_int) -> c_int {
         if is_host(device) { SUPPORTED } else { 0 }
     }

@@ -13,7 +13,12 @@ use crate::omp::thread::Here;
 /// # Safety
 /// `memory` is writable, or null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_dist_alloc(count: u64, kind: u64, block: u64, memory: *mut *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_dist_alloc(
+    count: u64,
+    kind: u64,
+    block: u64,
+    memory: *mut *mut c_void,
+) -> c_int {
     let allocate = || {
         if memory.is_null() {
             return Err(Fault::Argument);
@@ -44,7 +49,8 @@ pub extern "C-unwind" fn ompx_dist_device(memory: *const c_void, index: u64) -> 
     number("ompx_dist_device", dist::device_of(memory.addr() as u64, index).map(|device| device as c_int))
 }
 
-/// `ompx_set_task_data`: the next target region that the calling task creates works on these elements.
+/// `ompx_set_task_data`: the next target region that the calling task creates works on these
+/// elements.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_set_task_data(memory: *const c_void, index: u64, count: u64) -> c_int {
     let section = Section::new(memory.addr() as u64, index, count);
@@ -53,7 +59,14 @@ pub extern "C-unwind" fn ompx_set_task_data(memory: *const c_void, index: u64, c
 
 /// # Safety
 /// As [`dist::copy`], or `local` is null.
-unsafe fn copy(way: Way, memory: *const c_void, rank: c_int, index: u64, count: u64, local: *mut c_void) -> Result<(), Fault> {
+unsafe fn copy(
+    way: Way,
+    memory: *const c_void,
+    rank: c_int,
+    index: u64,
+    count: u64,
+    local: *mut c_void,
+) -> Result<(), Fault> {
     if local.is_null() && count != 0 {
         return Err(Fault::Argument);
     }
@@ -62,22 +75,36 @@ unsafe fn copy(way: Way, memory: *const c_void, rank: c_int, index: u64, count: 
     unsafe { dist::copy(way, &part, local.cast()) }
 }
 
-/// `ompx_dist_get`: copies elements of the ranks that they belong to, or of one that is named. Waits. Any thread.
+/// `ompx_dist_get`: copies elements of the ranks that they belong to, or of one that is named.
+/// Waits. Any thread.
 ///
 /// # Safety
 /// As many elements are writable at `into`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_dist_get(memory: *const c_void, rank: c_int, index: u64, count: u64, into: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_dist_get(
+    memory: *const c_void,
+    rank: c_int,
+    index: u64,
+    count: u64,
+    into: *mut c_void,
+) -> c_int {
     // SAFETY: as the caller says.
     result("ompx_dist_get", unsafe { copy(Way::Get, memory, rank, index, count, into) })
 }
 
-/// `ompx_dist_put`: copies elements to the ranks that they belong to, or to one that is named. Waits. Any thread.
+/// `ompx_dist_put`: copies elements to the ranks that they belong to, or to one that is named.
+/// Waits. Any thread.
 ///
 /// # Safety
 /// As many elements are readable at `from`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_dist_put(memory: *mut c_void, rank: c_int, index: u64, count: u64, from: *const c_void) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_dist_put(
+    memory: *mut c_void,
+    rank: c_int,
+    index: u64,
+    count: u64,
+    from: *const c_void,
+) -> c_int {
     // SAFETY: as the caller says.
     result("ompx_dist_put", unsafe { copy(Way::Put, memory, rank, index, count, from.cast_mut()) })
 }

@@ -1,7 +1,9 @@
-//! Interoperability routines (OpenMP 5.2 §18.12), on objects that `interop` constructs make ([`crate::omp::device::interop`]).
+//! Interoperability routines (OpenMP 5.2 §18.12), on objects that `interop` constructs make
+//! ([`crate::omp::device::interop`]).
 //!
-//! A property that a device does not have, such as the stream of a device that is no GPU, is `omp_irc_no_value` whatever type is asked for. An object that does not exist is an error of its own
-//! (`omp_irc_other`), where its number shows it.
+//! A property that a device does not have, such as the stream of a device that is no GPU, is
+//! `omp_irc_no_value` whatever type is asked for. An object that does not exist is an error of its
+//! own (`omp_irc_other`), where its number shows it.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
@@ -57,7 +59,8 @@ fn mismatch(value: Value) -> c_int {
     }
 }
 
-/// Stores the code of a result for a caller who wants to know, and returns its value or `otherwise`.
+/// Stores the code of a result for a caller who wants to know, and returns its value or
+/// `otherwise`.
 ///
 /// # Safety
 /// `said` is null or valid.
@@ -84,8 +87,13 @@ pub extern "C-unwind" fn omp_get_num_interop_properties(_object: *const c_void) 
 /// # Safety
 /// `said` is null or valid.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn omp_get_interop_int(object: *const c_void, property: c_int, said: *mut c_int) -> isize {
-    let result = value(object, property).and_then(|value| if let Value::Number(number) = value { Ok(number) } else { Err(mismatch(value)) });
+pub unsafe extern "C-unwind" fn omp_get_interop_int(
+    object: *const c_void,
+    property: c_int,
+    said: *mut c_int,
+) -> isize {
+    let result = value(object, property)
+        .and_then(|value| if let Value::Number(number) = value { Ok(number) } else { Err(mismatch(value)) });
     // SAFETY: the same promise.
     unsafe { tell(said, result, 0) }
 }
@@ -95,8 +103,14 @@ pub unsafe extern "C-unwind" fn omp_get_interop_int(object: *const c_void, prope
 /// # Safety
 /// `said` is null or valid.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn omp_get_interop_ptr(object: *const c_void, property: c_int, said: *mut c_int) -> *mut c_void {
-    let result = value(object, property).and_then(|value| if let Value::Pointer(pointer) = value { Ok(pointer) } else { Err(mismatch(value)) });
+pub unsafe extern "C-unwind" fn omp_get_interop_ptr(
+    object: *const c_void,
+    property: c_int,
+    said: *mut c_int,
+) -> *mut c_void {
+    let result = value(object, property).and_then(|value| {
+        if let Value::Pointer(pointer) = value { Ok(pointer) } else { Err(mismatch(value)) }
+    });
     // SAFETY: the same promise.
     unsafe { tell(said, result, ptr::null_mut()) }
 }
@@ -106,8 +120,14 @@ pub unsafe extern "C-unwind" fn omp_get_interop_ptr(object: *const c_void, prope
 /// # Safety
 /// `said` is null or valid.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn omp_get_interop_str(object: *const c_void, property: c_int, said: *mut c_int) -> *const c_char {
-    let result = value(object, property).and_then(|value| if let Value::Text(text) = value { Ok(text.as_ptr()) } else { Err(mismatch(value)) });
+pub unsafe extern "C-unwind" fn omp_get_interop_str(
+    object: *const c_void,
+    property: c_int,
+    said: *mut c_int,
+) -> *const c_char {
+    let result = value(object, property).and_then(|value| {
+        if let Value::Text(text) = value { Ok(text.as_ptr()) } else { Err(mismatch(value)) }
+    });
     // SAFETY: the same promise.
     unsafe { tell(said, result, ptr::null()) }
 }
@@ -135,8 +155,9 @@ pub extern "C-unwind" fn omp_get_interop_rc_desc(_object: *const c_void, code: c
     RETURN_CODES.iter().find(|(c, _)| *c == code).map_or(ptr::null(), |(_, text)| text.as_ptr())
 }
 
-// ---- Fortran ----------------------------------------------------------------------------------------------------------
-// Arguments are by value there, too. gfortran gets a string as address and length, through two arguments in front.
+// ---- Fortran ----------------------------------------------------------------
+// Arguments are by value there, too. gfortran gets a string as address and length, through two
+// arguments in front.
 
 /// Declares the Fortran name of a routine with the same arguments.
 macro_rules! same {

@@ -9,8 +9,8 @@ use crate::omp::lock::{Lock, NestHandle};
 type LockAddress = NonNull<Lock>;
 type NestAddress = NonNull<NestHandle>;
 
-/// Declares lock routines under their C and Fortran names (the same arguments: the lock's address), each a call of
-/// the routine behind the arrow.
+/// Declares lock routines under their C and Fortran names (the same arguments: the lock's address),
+/// each a call of the routine behind the arrow.
 macro_rules! lock_routines {
     ($( $(#[$meta:meta])* fn $name:ident($lock:ty) $(-> $ret:ty)? => $call:ident; )*) => {
         address_routines! {$(
@@ -52,7 +52,8 @@ address_routines! {
     }
 }
 
-/// `omp_init_lock_with_hint` (18.9.2): there is one kind of lock, which does well whatever the hint.
+/// `omp_init_lock_with_hint` (18.9.2): there is one kind of lock, which does well whatever the
+/// hint.
 ///
 /// # Safety
 /// `lock` is a lock variable of the program's.

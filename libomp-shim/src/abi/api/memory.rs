@@ -1,4 +1,5 @@
-//! Memory management routines (OpenMP 5.2 §18.13), and the predefined handles as data, which is how LLVM exports them.
+//! Memory management routines (OpenMP 5.2 §18.13), and the predefined handles as data, which is how
+//! LLVM exports them.
 
 use core::ffi::{c_int, c_void};
 
@@ -11,9 +12,16 @@ pub(crate) fn resolve(allocator: usize) -> usize {
     if allocator == NULL_ALLOCATOR { icv().def_allocator } else { allocator }
 }
 
-/// Memory of the default device if the allocator stands for it (LLVM's `llvm_omp_target_*_mem_alloc`), else that of the `host`'s allocators,
-/// which also say no to a size that is `None`: more than there can be.
-fn memory(allocator: usize, alignment: usize, size: Option<usize>, zeroed: bool, host: impl FnOnce(usize) -> *mut c_void) -> *mut c_void {
+/// Memory of the default device if the allocator stands for it (LLVM's
+/// `llvm_omp_target_*_mem_alloc`), else that of the `host`'s allocators, which also say no to a
+/// size that is `None`: more than there can be.
+fn memory(
+    allocator: usize,
+    alignment: usize,
+    size: Option<usize>,
+    zeroed: bool,
+    host: impl FnOnce(usize) -> *mut c_void,
+) -> *mut c_void {
     let allocator = resolve(allocator);
     match size.map_or(Served::ByHost, |size| spaces::serve(allocator, alignment, size, zeroed)) {
         Served::ByHost => host(allocator),
@@ -28,7 +36,11 @@ const _: () = assert!(size_of::<Alloctrait>() == 16 && align_of::<Alloctrait>() 
 /// # Safety
 /// `traits` has `count` elements.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn omp_init_allocator(memspace: usize, count: c_int, traits: *const Alloctrait) -> usize {
+pub unsafe extern "C-unwind" fn omp_init_allocator(
+    memspace: usize,
+    count: c_int,
+    traits: *const Alloctrait,
+) -> usize {
     let traits = match usize::try_from(count) {
         // SAFETY: as the caller says.
         Ok(count) if count > 0 && !traits.is_null() => unsafe { core::slice::from_raw_parts(traits, count) },
@@ -72,7 +84,8 @@ routines! {
         unsafe { alloc::destroy_allocator(allocator) };
     }
 
-    /// `omp_set_default_allocator` (18.13.4): what a null handle stands for in the running task and its children.
+    /// `omp_set_default_allocator` (18.13.4): what a null handle stands for in the running task and
+    /// its children.
     fn omp_set_default_allocator(allocator: usize) {
         let allocator = if allocator == NULL_ALLOCATOR { DEFAULT_MEM_ALLOC } else { allocator };
         change_icv(|icv| icv.def_allocator = allocator);
@@ -99,9 +112,15 @@ pub unsafe extern "C-unwind" fn omp_alloc(size: usize, allocator: usize) -> *mut
 /// # Safety
 /// As [`omp_alloc`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn omp_aligned_alloc(alignment: usize, size: usize, allocator: usize) -> *mut c_void {
+pub unsafe extern "C-unwind" fn omp_aligned_alloc(
+    alignment: usize,
+    size: usize,
+    allocator: usize,
+) -> *mut c_void {
     // SAFETY: the same promise.
-    memory(allocator, alignment, Some(size), false, |allocator| unsafe { alloc::aligned_alloc(alignment, size, allocator) })
+    memory(allocator, alignment, Some(size), false, |allocator| unsafe {
+        alloc::aligned_alloc(alignment, size, allocator)
+    })
 }
 
 /// `omp_calloc` (18.13.8): zeroed.
@@ -111,7 +130,9 @@ pub unsafe extern "C-unwind" fn omp_aligned_alloc(alignment: usize, size: usize,
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn omp_calloc(count: usize, size: usize, allocator: usize) -> *mut c_void {
     // SAFETY: the same promise.
-    memory(allocator, 1, count.checked_mul(size), true, |allocator| unsafe { alloc::calloc(count, size, allocator) })
+    memory(allocator, 1, count.checked_mul(size), true, |allocator| unsafe {
+        alloc::calloc(count, size, allocator)
+    })
 }
 
 /// `omp_aligned_calloc` (18.13.8): zeroed.
@@ -131,8 +152,9 @@ pub unsafe extern "C-unwind" fn omp_aligned_calloc(
     })
 }
 
-/// `omp_realloc` (18.13.9). A null `allocator` stands for the block's own; which allocator frees is known from the
-/// block, too. A block does not move between the memory of the host and that of a device: null, and it stays.
+/// `omp_realloc` (18.13.9). A null `allocator` stands for the block's own; which allocator frees is
+/// known from the block, too. A block does not move between the memory of the host and that of a
+/// device: null, and it stays.
 ///
 /// # Safety
 /// As [`omp_alloc`]; `block` is null or came from one of these routines.
@@ -157,7 +179,9 @@ pub unsafe extern "C-unwind" fn omp_realloc(
                 spaces::free(block.addr());
                 core::ptr::null_mut()
             }
-            Some(own) if [NULL_ALLOCATOR, own].contains(&allocator) => spaces::resize(block.addr(), size) as *mut c_void,
+            Some(own) if [NULL_ALLOCATOR, own].contains(&allocator) => {
+                spaces::resize(block.addr(), size) as *mut c_void
+            }
             Some(_) => core::ptr::null_mut(),
         }
     }
@@ -169,7 +193,8 @@ pub unsafe extern "C-unwind" fn omp_realloc(
 /// As [`omp_realloc`]; the block is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn omp_free(block: *mut c_void, allocator: usize) {
-    // A rank's block may have the address of one of ours: only without an allocator is it looked for by its address alone.
+    // A rank's block may have the address of one of ours: only without an allocator is it looked
+    // for by its address alone.
     let may_be_elsewhere = allocator == NULL_ALLOCATOR || Space::of(allocator).is_some();
     // SAFETY: the same promise.
     unsafe {

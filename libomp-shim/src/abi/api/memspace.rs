@@ -1,13 +1,13 @@
-//! Memory spaces and allocators of given devices (OpenMP 6.0 §27.4, §27.5). The host is the only device: what names it alone gets
-//! the handle that was passed, what names another the null one.
+//! Memory spaces and allocators of given devices (OpenMP 6.0 §27.4, §27.5). The host is the only
+//! device: what names it alone gets the handle that was passed, what names another the null one.
 
 use core::ffi::c_int;
 
 use super::device::is_host;
 use crate::omp::alloc;
 
-/// `omp_null_mem_space` of this version of the standard; the C handle of the default space is 0 before it, and 99 in LLVM's
-/// header since.
+/// `omp_null_mem_space` of this version of the standard; the C handle of the default space is 0
+/// before it, and 99 in LLVM's header since.
 const NULL_SPACE: usize = 0;
 
 /// The handle for devices that are `ours` or not.
@@ -65,18 +65,30 @@ macro_rules! of_devices {
         /// # Safety
         /// `devices` has `count` elements.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $some_and_host(count: c_int, devices: *const c_int, memspace: usize) -> usize {
+        pub unsafe extern "C-unwind" fn $some_and_host(
+            count: c_int,
+            devices: *const c_int,
+            memspace: usize,
+        ) -> usize {
             // SAFETY: the same promise.
             $make(count == 0 || unsafe { all_host(count, devices) }, memspace)
         }
         const _: () = {
             #[unsafe(export_name = concat!(stringify!($some), "_"))]
-            unsafe extern "C-unwind" fn some(count: *const c_int, devices: *const c_int, memspace: *const usize) -> usize {
+            unsafe extern "C-unwind" fn some(
+                count: *const c_int,
+                devices: *const c_int,
+                memspace: *const usize,
+            ) -> usize {
                 // SAFETY: Fortran passes the addresses of its arguments.
                 unsafe { $some(*count, devices, *memspace) }
             }
             #[unsafe(export_name = concat!(stringify!($some_and_host), "_"))]
-            unsafe extern "C-unwind" fn host(count: *const c_int, devices: *const c_int, memspace: *const usize) -> usize {
+            unsafe extern "C-unwind" fn host(
+                count: *const c_int,
+                devices: *const c_int,
+                memspace: *const usize,
+            ) -> usize {
                 // SAFETY: as above.
                 unsafe { $some_and_host(*count, devices, *memspace) }
             }
@@ -90,18 +102,24 @@ of_devices!(allocator: omp_get_device_allocator omp_get_device_and_host_allocato
     omp_get_devices_and_host_allocator omp_get_devices_all_allocator);
 
 routines! {
-    /// `omp_get_memspace_num_resources` (6.0 §27.4.6): one, the machine's memory; none of a space that does not exist.
+    /// `omp_get_memspace_num_resources` (6.0 §27.4.6): one, the machine's memory; none of a space
+    /// that does not exist.
     fn omp_get_memspace_num_resources(memspace: usize) -> c_int {
         c_int::from(alloc::is_space(memspace))
     }
 }
 
-/// `omp_get_submemspace` (6.0 §27.4.7): the part of a space that has these resources. There is one, number 0.
+/// `omp_get_submemspace` (6.0 §27.4.7): the part of a space that has these resources. There is one,
+/// number 0.
 ///
 /// # Safety
 /// `resources` has `count` elements.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn omp_get_submemspace(memspace: usize, count: c_int, resources: *const c_int) -> usize {
+pub unsafe extern "C-unwind" fn omp_get_submemspace(
+    memspace: usize,
+    count: c_int,
+    resources: *const c_int,
+) -> usize {
     // SAFETY: as the caller says.
     let whole = count == 1 && !resources.is_null() && unsafe { *resources } == 0;
     space(whole, memspace)

@@ -16,9 +16,10 @@
 //! | [`kmp`] | LLVM's extensions |
 //! | [`ompx`], [`taskgraph`], [`cuda`], [`remote`], [`object`], [`persistent`], [`dist`] | ours |
 //!
-//! A routine is written once, in [`routines!`]: that makes the C name (arguments by value) and the Fortran name, which
-//! is the same with an underscore behind it (arguments by reference). [`wide_routines!`] adds the names that gfortran
-//! calls under `-fdefault-integer-8`. What returns through addresses or takes strings is written out, next to it.
+//! A routine is written once, in [`routines!`]: that makes the C name (arguments by value) and the
+//! Fortran name, which is the same with an underscore behind it (arguments by reference).
+//! [`wide_routines!`] adds the names that gfortran calls under `-fdefault-integer-8`. What returns
+//! through addresses or takes strings is written out, next to it.
 
 /// Declares routines under their C name `x`, by value, and their Fortran name `x_`, by reference.
 macro_rules! routines {
@@ -40,8 +41,8 @@ macro_rules! routines {
     )*};
 }
 
-/// Declares `x_8_` for routines that have been declared as `x`: the same with 64-bit arguments, by reference, cut to
-/// what an `int` holds.
+/// Declares `x_8_` for routines that have been declared as `x`: the same with 64-bit arguments, by
+/// reference, cut to what an `int` holds.
 macro_rules! wide_routines {
     ($( fn $name:ident($($arg:ident),*) $(-> $ret:ty)?; )*) => {$(
         const _: () = {
@@ -146,9 +147,9 @@ pub mod kmp;
 pub mod lock;
 pub mod memory;
 pub mod memspace;
+pub mod object;
 pub mod ompx;
 pub mod parallel;
-pub mod object;
 pub mod persistent;
 pub mod remote;
 pub mod resources;

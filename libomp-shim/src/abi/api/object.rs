@@ -1,6 +1,7 @@
 //! The `ompx_object_*` routines for mobile objects (`include/ompx.h`, `docs/objects.md`).
 //!
-//! Each returns 0, or what [`Fault::code`] says, with a line on standard error that names the routine and the mistake.
+//! Each returns 0, or what [`Fault::code`] says, with a line on standard error that names the
+//! routine and the mistake.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -26,15 +27,21 @@ unsafe fn create(thing: impl FnOnce() -> Result<Thing, Fault>, into: *mut Handle
     Ok(())
 }
 
-/// `ompx_object_create`: an object of `bytes` bytes, a copy of those at `from`, or zero where that is null. Any thread.
+/// `ompx_object_create`: an object of `bytes` bytes, a copy of those at `from`, or zero where that
+/// is null. Any thread.
 ///
 /// # Safety
 /// `bytes` bytes at `from` are readable, or it is null; `into` is writable, or null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_object_create(from: *const c_void, bytes: usize, into: *mut Handle) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_object_create(
+    from: *const c_void,
+    bytes: usize,
+    into: *mut Handle,
+) -> c_int {
     let thing = || {
         // SAFETY: as the caller says.
-        let copy = if from.is_null() { Bytes::zeroed(bytes) } else { unsafe { Bytes::copy(from.cast(), bytes) } };
+        let copy =
+            if from.is_null() { Bytes::zeroed(bytes) } else { unsafe { Bytes::copy(from.cast(), bytes) } };
         copy.map(Thing::Plain).ok_or(Fault::Memory)
     };
     // SAFETY: as the caller says.
@@ -44,9 +51,14 @@ pub unsafe extern "C-unwind" fn ompx_object_create(from: *const c_void, bytes: u
 /// `ompx_object_create_typed`: an object that functions of the program move and free. Any thread.
 ///
 /// # Safety
-/// `functions` is an `ompx_object_type_t` that stays, or null, whose functions may be called for `data`; `into` is writable, or null.
+/// `functions` is an `ompx_object_type_t` that stays, or null, whose functions may be called for
+/// `data`; `into` is writable, or null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_object_create_typed(functions: *const Functions, data: *mut c_void, into: *mut Handle) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_object_create_typed(
+    functions: *const Functions,
+    data: *mut c_void,
+    into: *mut Handle,
+) -> c_int {
     let thing = || {
         if functions.is_null() {
             return Err(Fault::Argument);
@@ -58,11 +70,12 @@ pub unsafe extern "C-unwind" fn ompx_object_create_typed(functions: *const Funct
     result("ompx_object_create_typed", unsafe { create(thing, into) })
 }
 
-/// `ompx_object_invoke`: runs `function(object, data, args, bytes, result)` as a task of the rank where the object is. `future`, if not null, becomes that of the
-/// function's result. Any thread.
+/// `ompx_object_invoke`: runs `function(object, data, args, bytes, result)` as a task of the rank
+/// where the object is. `future`, if not null, becomes that of the function's result. Any thread.
 ///
 /// # Safety
-/// `function` is an `ompx_object_handler` of the program, or 0; `bytes` bytes at `args` are readable; `future` is null or writable.
+/// `function` is an `ompx_object_handler` of the program, or 0; `bytes` bytes at `args` are
+/// readable; `future` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_object_invoke(
     object: Handle,
@@ -87,19 +100,22 @@ pub extern "C-unwind" fn ompx_object_migrate(object: Handle, rank: c_int) -> c_i
     result("ompx_object_migrate", object::migrate(object, rank))
 }
 
-/// `ompx_object_free`: the object is not used any more when all that waits for it now is done. Any thread.
+/// `ompx_object_free`: the object is not used any more when all that waits for it now is done. Any
+/// thread.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_object_free(object: Handle) -> c_int {
     result("ompx_object_free", object::free(object))
 }
 
-/// `ompx_event_satisfy_object`: satisfies a dependence of an event of any rank by an object, which is brought there for the event's function. Any thread.
+/// `ompx_event_satisfy_object`: satisfies a dependence of an event of any rank by an object, which
+/// is brought there for the event's function. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_event_satisfy_object(event: Handle, slot: c_int, object: Handle) -> c_int {
     result("ompx_event_satisfy_object", event::satisfy_with(event, slot, object))
 }
 
-/// `ompx_set_balance`: from here on this rank gives and takes objects as `OMPX_BALANCE` would say. Any thread.
+/// `ompx_set_balance`: from here on this rank gives and takes objects as `OMPX_BALANCE` would say.
+/// Any thread.
 ///
 /// # Safety
 /// `text` is a C string, or null.

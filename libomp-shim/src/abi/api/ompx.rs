@@ -8,15 +8,16 @@ use crate::abi::api::parallel::change_icv;
 use crate::omp::check;
 use crate::omp::check::thing::{End, Message};
 use crate::omp::check::waits::{self, What};
-use crate::omp::device::rank::start::{self, Started};
 use crate::omp::device::place::{hints, policies};
+use crate::omp::device::rank::start::{self, Started};
 use crate::omp::device::{self, choose, keep, rank};
+use crate::omp::stats::{self, Counters};
 use crate::omp::thread::Here;
 use crate::omp::{describe, env, outside, report};
-use crate::omp::stats::{self, Counters};
 
 routines! {
-    /// `ompx_set_gang_sched`: gang-schedule all regions that the calling task and its descendants encounter from here on.
+    /// `ompx_set_gang_sched`: gang-schedule all regions that the calling task and its descendants
+    /// encounter from here on.
     fn ompx_set_gang_sched() {
         change_icv(|icv| icv.set_gang_sched());
     }
@@ -27,8 +28,9 @@ routines! {
     }
 }
 
-/// `ompx_get_counters`: writes the first `size` bytes of [`Counters`], at most as many as there are, and returns how many
-/// there are. May be called before the first OpenMP construct and at exit; makes nobody an initial thread.
+/// `ompx_get_counters`: writes the first `size` bytes of [`Counters`], at most as many as there
+/// are, and returns how many there are. May be called before the first OpenMP construct and at
+/// exit; makes nobody an initial thread.
 ///
 /// # Safety
 /// `out` is valid for writes of `size` bytes, or null.
@@ -38,14 +40,16 @@ pub unsafe extern "C" fn ompx_get_counters(out: *mut Counters, size: usize) -> u
     let known = size_of::<Counters>();
     if !out.is_null() {
         let from: *const u8 = (&raw const counters).cast();
-        // SAFETY: `out` as the caller says, and no more than `counters` has. Bytes need no alignment.
+        // SAFETY: `out` as the caller says, and no more than `counters` has. Bytes need no
+        // alignment.
         unsafe { ptr::copy_nonoverlapping(from, out.cast(), size.min(known)) };
     }
     known
 }
 
-/// `ompx_describe`: writes what the library knows about itself and the machine as lines `name=value`, at most `size` bytes of them with the
-/// zero byte behind, and returns how many bytes there are without it. Makes nobody an initial thread.
+/// `ompx_describe`: writes what the library knows about itself and the machine as lines
+/// `name=value`, at most `size` bytes of them with the zero byte behind, and returns how many bytes
+/// there are without it. Makes nobody an initial thread.
 ///
 /// # Safety
 /// `out` is valid for writes of `size` bytes, or null.
@@ -63,9 +67,11 @@ pub unsafe extern "C" fn ompx_describe(out: *mut c_char, size: usize) -> usize {
     text.len()
 }
 
-/// `ompx_cluster_init`: brings the MPI ranks together as devices, as `OMPX_CLUSTER` says (`docs/mpi.md`). To be the first thing that `main`
-/// does. On a rank that only serves it does not return. 0, or −1 when it was called before. The arguments are not used; null ones stand
-/// for the start library, which calls this before `main`, so that a call by the program is no mistake.
+/// `ompx_cluster_init`: brings the MPI ranks together as devices, as `OMPX_CLUSTER` says
+/// (`docs/mpi.md`). To be the first thing that `main` does. On a rank that only serves it does not
+/// return. 0, or −1 when it was called before. The arguments are not used; null ones stand
+/// for the start library, which calls this before `main`, so that a call by the program is no
+/// mistake.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_cluster_init(argc: *mut c_int, _argv: *mut *mut *mut c_char) -> c_int {
     static BY_LIBRARY: AtomicBool = AtomicBool::new(false);
@@ -85,14 +91,16 @@ pub extern "C-unwind" fn ompx_cluster_init(argc: *mut c_int, _argv: *mut *mut *m
     }
 }
 
-/// `ompx_device_any`: the number for `device` clauses of target regions that leave the choice of the device to the runtime.
+/// `ompx_device_any`: the number for `device` clauses of target regions that leave the choice of
+/// the device to the runtime.
 #[unsafe(no_mangle)]
 pub extern "C" fn ompx_device_any() -> c_int {
     choose::ANY
 }
 
-/// `ompx_set_sched`: regions whose device is the runtime's choice are placed by this policy from here on, a text as in `OMPX_SCHED`. 0, or −1 and
-/// a line when there is no such policy; then nothing changes. Any thread.
+/// `ompx_set_sched`: regions whose device is the runtime's choice are placed by this policy from
+/// here on, a text as in `OMPX_SCHED`. 0, or −1 and a line when there is no such policy; then
+/// nothing changes. Any thread.
 ///
 /// # Safety
 /// `text` is a C string, or null.
@@ -109,15 +117,17 @@ pub unsafe extern "C" fn ompx_set_sched(text: *const c_char) -> c_int {
     }
 }
 
-/// `ompx_set_coherence`: what regions map whose device is the runtime's choice and that are created from here on stays on their devices for the next
-/// ones (not 0), or does not (0). What was said before. Any thread.
+/// `ompx_set_coherence`: what regions map whose device is the runtime's choice and that are created
+/// from here on stays on their devices for the next ones (not 0), or does not (0). What was said
+/// before. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn ompx_set_coherence(on: c_int) -> c_int {
     Here::get(); // what the environment says comes first
     c_int::from(keep::set(on != 0))
 }
 
-/// `ompx_set_task_memory`: the next target region that the calling task creates needs so many bytes of its device besides what it maps.
+/// `ompx_set_task_memory`: the next target region that the calling task creates needs so many bytes
+/// of its device besides what it maps.
 #[unsafe(no_mangle)]
 pub extern "C" fn ompx_set_task_memory(bytes: usize) {
     hints::set_memory(Here::get().task, bytes as u64);
@@ -135,19 +145,24 @@ pub extern "C" fn ompx_cluster_size() -> c_int {
     rank::cluster().map_or(1, |c| c.ranks as c_int)
 }
 
-/// `ompx_may_suspend`: 1 if [`ompx_suspend_until`] would suspend the calling code, where it has to wait: it is in a parallel region.
+/// `ompx_may_suspend`: 1 if [`ompx_suspend_until`] would suspend the calling code, where it has to
+/// wait: it is in a parallel region.
 #[unsafe(no_mangle)]
 pub extern "C" fn ompx_may_suspend() -> c_int {
     c_int::from(outside::may_suspend())
 }
 
-/// `ompx_suspend_until`: waits until `ready(argument)` is not 0. The calling OpenMP thread is suspended; with `OMPX_TASK_AWARE_MPI` it runs
-/// other tasks.
+/// `ompx_suspend_until`: waits until `ready(argument)` is not 0. The calling OpenMP thread is
+/// suspended; with `OMPX_TASK_AWARE_MPI` it runs other tasks.
 ///
 /// # Safety
-/// `ready` may be called with `argument` on any kernel thread until it has answered, waits for nothing, and calls no routine of the runtime.
+/// `ready` may be called with `argument` on any kernel thread until it has answered, waits for
+/// nothing, and calls no routine of the runtime.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_suspend_until(ready: unsafe extern "C" fn(*mut c_void) -> c_int, argument: *mut c_void) {
+pub unsafe extern "C-unwind" fn ompx_suspend_until(
+    ready: unsafe extern "C" fn(*mut c_void) -> c_int,
+    argument: *mut c_void,
+) {
     // SAFETY: as the caller says.
     suspend_until(&|| unsafe { ready(argument) } != 0, What::Library);
 }
@@ -173,12 +188,20 @@ pub extern "C" fn ompx_checks() -> c_int {
 /// # Safety
 /// As there; `message` is null or valid, its call null or a string.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_suspend_for(ready: unsafe extern "C" fn(*mut c_void) -> c_int, argument: *mut c_void, message: *const Awaited) {
+pub unsafe extern "C-unwind" fn ompx_suspend_for(
+    ready: unsafe extern "C" fn(*mut c_void) -> c_int,
+    argument: *mut c_void,
+    message: *const Awaited,
+) {
     // SAFETY: as the caller says.
     let message = unsafe { message.as_ref() }.filter(|_| check::is_on());
     let what = message.map_or(What::Library, |&Awaited { call, rank, tag, end }| {
         // SAFETY: as the caller says.
-        let call = if call.is_null() { "a library".into() } else { unsafe { CStr::from_ptr(call) }.to_string_lossy() };
+        let call = if call.is_null() {
+            "a library".into()
+        } else {
+            unsafe { CStr::from_ptr(call) }.to_string_lossy()
+        };
         What::Message(call.into_owned(), Message { rank, tag, end: End::from_number(end) })
     });
     // SAFETY: as the caller says.
@@ -196,7 +219,8 @@ fn suspend_until(ready: &dyn Fn() -> bool, what: What) {
     }
 }
 
-/// `ompx_blocks`: the calling thread is about to wait in a library for some time. Other threads of its worker that can go on do so elsewhere.
+/// `ompx_blocks`: the calling thread is about to wait in a library for some time. Other threads of
+/// its worker that can go on do so elsewhere.
 #[unsafe(no_mangle)]
 pub extern "C" fn ompx_blocks() {
     if outside::may_suspend() {

@@ -10,8 +10,9 @@ use crate::omp::team::Plan;
 use crate::omp::thread::{Here, Thread};
 use crate::omp::tool;
 
-/// The control variables of the running task, or those of the process on a thread that has not met OpenMP. Neither starts the
-/// runtime nor allocates, so an allocator and a signal handler may call it.
+/// The control variables of the running task, or those of the process on a thread that has not met
+/// OpenMP. Neither starts the runtime nor allocates, so an allocator and a signal handler may call
+/// it.
 #[inline]
 pub(super) fn icv() -> Icv {
     Here::if_known().map_or_else(Icv::of_process, |here| here.task.icv.get())
@@ -36,7 +37,8 @@ pub(super) fn int(value: u32) -> c_int {
     c_int::try_from(value).unwrap_or(c_int::MAX)
 }
 
-/// The running thread's ancestor at nesting `level` (itself at the present level); `None` outside 0 to that.
+/// The running thread's ancestor at nesting `level` (itself at the present level); `None` outside 0
+/// to that.
 pub(super) fn ancestor(level: c_int) -> Option<&'static Thread> {
     let mut thread = Here::if_known()?.thread;
     let level = u32::try_from(level).ok()?;
@@ -44,13 +46,15 @@ pub(super) fn ancestor(level: c_int) -> Option<&'static Thread> {
         return None;
     }
     while thread.team().plan().level > level {
-        // SAFETY: the thread that forked a region waits in it, and only the initial team, of level 0, has none.
+        // SAFETY: the thread that forked a region waits in it, and only the initial team, of level
+        // 0, has none.
         thread = unsafe { thread.team().plan().parent_thread.as_ref() }?;
     }
     Some(thread)
 }
 
-/// `ask` of the ancestor at `level`. On a thread that has not met OpenMP: `outside` for level 0. −1 for a level that does not exist.
+/// `ask` of the ancestor at `level`. On a thread that has not met OpenMP: `outside` for level 0. −1
+/// for a level that does not exist.
 fn ancestor_value(level: c_int, outside: c_int, ask: impl FnOnce(&Thread) -> c_int) -> c_int {
     match ancestor(level) {
         Some(thread) => ask(thread),
@@ -65,23 +69,27 @@ routines! {
         change_icv(|icv| icv.set_num_threads(n));
     }
 
-    /// `omp_get_num_threads` (18.2.2): threads of the running team. Starts the runtime if a tool may be found: LLVM's tests and tools are initialized by this call.
+    /// `omp_get_num_threads` (18.2.2): threads of the running team. Starts the runtime if a tool
+    /// may be found: LLVM's tests and tools are initialized by this call.
     fn omp_get_num_threads() -> c_int {
         int(Here::if_known().or_else(|| tool::ompt::may_find_tool().then(Here::get)).map_or(1, |here| here.team().size()))
     }
 
-    /// `omp_get_max_threads` (18.2.3): most threads that a `parallel` without `num_threads` would have.
+    /// `omp_get_max_threads` (18.2.3): most threads that a `parallel` without `num_threads` would
+    /// have.
     fn omp_get_max_threads() -> c_int {
         int(icv().nthreads)
     }
 
-    /// `omp_get_thread_num` (18.2.4): `omp_unassigned_thread`, −2, for a free agent, which is no thread of the team (6.0 §21.3).
+    /// `omp_get_thread_num` (18.2.4): `omp_unassigned_thread`, −2, for a free agent, which is no
+    /// thread of the team (6.0 §21.3).
     fn omp_get_thread_num() -> c_int {
         let Some(here) = Here::if_known() else { return 0 };
         here.thread.tid.get().wrapping_add(c_int::from(ult::mutant!(thread_num_wrong_nested) && here.team().plan().level > 1))
     }
 
-    /// `omp_get_num_procs` (18.7.1): processors that the calling thread may use now, see [`binding::num_procs`].
+    /// `omp_get_num_procs` (18.7.1): processors that the calling thread may use now, see
+    /// [`binding::num_procs`].
     fn omp_get_num_procs() -> c_int {
         int(binding::num_procs(Here::if_known().map(|here| here.thread)))
     }
@@ -117,7 +125,8 @@ routines! {
         c_int::from(most > 1 && int(most) > plan_value(0, |plan| plan.active_level))
     }
 
-    /// `omp_set_schedule` (18.2.11): what `schedule(runtime)` means. A kind that does not exist changes nothing.
+    /// `omp_set_schedule` (18.2.11): what `schedule(runtime)` means. A kind that does not exist
+    /// changes nothing.
     fn omp_set_schedule(kind: c_uint, chunk: c_int) {
         match Sched::from_omp(kind, chunk) {
             Some(sched) => change_icv(|icv| icv.run_sched = sched),
@@ -202,7 +211,8 @@ address_routines! {
     }
 }
 
-/// `omp_get_schedule` for gfortran's 64-bit integers: the kind is an enumerator of four bytes all the same.
+/// `omp_get_schedule` for gfortran's 64-bit integers: the kind is an enumerator of four bytes all
+/// the same.
 ///
 /// # Safety
 /// Both addresses are valid.

@@ -1,6 +1,7 @@
 //! The `ompx_*` routines for persistent tasks and trays (`include/ompx.h`, `docs/persistent.md`).
 //!
-//! Each returns 0, or what [`Fault::code`] says, with a line on standard error that names the routine and the mistake.
+//! Each returns 0, or what [`Fault::code`] says, with a line on standard error that names the
+//! routine and the mistake.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
@@ -64,7 +65,7 @@ unsafe fn text<'a>(from: *const c_char) -> Result<&'a str, Fault> {
     unsafe { CStr::from_ptr(from) }.to_str().map_err(|_| Fault::Argument)
 }
 
-// ---- devices, and tasks -------------------------------------------------------------------------------------------------
+// ---- devices, and tasks -----------------------------------------------------
 
 /// `ompx_count_devices`: how many devices of these kinds persistent tasks may be on. Any thread.
 #[unsafe(no_mangle)]
@@ -90,7 +91,8 @@ pub unsafe extern "C-unwind" fn ompx_ptask_create(rank: c_int, count: c_int, tas
     result("ompx_ptask_create", create())
 }
 
-/// `ompx_ptask_count`: one more than the largest number in the file of `OMPX_TASKS`; 0 without one. Any thread.
+/// `ompx_ptask_count`: one more than the largest number in the file of `OMPX_TASKS`; 0 without one.
+/// Any thread.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_ptask_count() -> c_int {
     number("ompx_ptask_count", numbered::count().map(|count| count as c_int))
@@ -133,7 +135,8 @@ pub unsafe extern "C-unwind" fn ompx_ptask_execute(task: Handle, args: *const c_
     result("ompx_ptask_execute", args.and_then(execute))
 }
 
-/// `ompx_ptask_wait`: returns when the tasks have done what this rank has asked of them; the calling task is suspended. Any thread.
+/// `ompx_ptask_wait`: returns when the tasks have done what this rank has asked of them; the
+/// calling task is suspended. Any thread.
 ///
 /// # Safety
 /// `count` handles at `tasks` are readable.
@@ -149,7 +152,8 @@ pub extern "C-unwind" fn ompx_ptask_wait_all() -> c_int {
     result("ompx_ptask_wait_all", calls::wait_all())
 }
 
-/// `ompx_ptask_free`: the task goes, with its trays, when it has done what it was asked. Any thread.
+/// `ompx_ptask_free`: the task goes, with its trays, when it has done what it was asked. Any
+/// thread.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_ptask_free(task: Handle) -> c_int {
     result("ompx_ptask_free", calls::one(task, Order::Free))
@@ -161,7 +165,7 @@ pub extern "C-unwind" fn ompx_ptask_free_all() -> c_int {
     result("ompx_ptask_free_all", calls::free_all())
 }
 
-// ---- trays --------------------------------------------------------------------------------------------------------------
+// ---- trays ------------------------------------------------------------------
 
 /// `ompx_tray_alloc`: a tray of `count` elements, all zero. Any thread.
 #[unsafe(no_mangle)]
@@ -186,7 +190,12 @@ pub extern "C-unwind" fn ompx_tray_free_all(task: Handle) -> c_int {
 /// # Safety
 /// As many elements are readable at `from`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_tray_write(tray: At, kind: u64, count: u64, from: *const c_void) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_tray_write(
+    tray: At,
+    kind: u64,
+    count: u64,
+    from: *const c_void,
+) -> c_int {
     let write = || {
         let bytes = Kind::new(kind)?.bytes(count)?;
         // SAFETY: as the caller says.
@@ -195,7 +204,8 @@ pub unsafe extern "C-unwind" fn ompx_tray_write(tray: At, kind: u64, count: u64,
     result("ompx_tray_write", write())
 }
 
-/// `ompx_tray_read`: waits, then copies a tray's bytes, of which there have to be as many. Any thread.
+/// `ompx_tray_read`: waits, then copies a tray's bytes, of which there have to be as many. Any
+/// thread.
 ///
 /// # Safety
 /// `bytes` bytes at `into` are writable.
@@ -215,7 +225,8 @@ pub unsafe extern "C-unwind" fn ompx_tray_read(tray: At, into: *mut c_void, byte
     result("ompx_tray_read", read())
 }
 
-/// `ompx_tray_size`: waits, then says how many bytes a tray has, and the type of its elements. Any thread.
+/// `ompx_tray_size`: waits, then says how many bytes a tray has, and the type of its elements. Any
+/// thread.
 ///
 /// # Safety
 /// `bytes` is writable, `kind` is writable or null.
@@ -276,9 +287,17 @@ pub unsafe extern "C-unwind" fn ompx_tray_gather(from: *const At, count: c_int, 
 /// `ompx_tray_reduce`: a tray becomes what the list's are when combined. Any thread.
 ///
 /// # Safety
-/// `count` trays at `from` are readable; `function` is an `ompx_combiner` of the program where `rule` asks for one.
+/// `count` trays at `from` are readable; `function` is an `ompx_combiner` of the program where
+/// `rule` asks for one.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_tray_reduce(from: *const At, count: c_int, into: At, kind: u64, rule: c_int, function: usize) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_tray_reduce(
+    from: *const At,
+    count: c_int,
+    into: At,
+    kind: u64,
+    rule: c_int,
+    function: usize,
+) -> c_int {
     // SAFETY: as the caller says.
     let reduce = || collect::reduce(unsafe { list(from, count) }?, into, collect::how(kind, rule, function)?);
     result("ompx_tray_reduce", reduce())
@@ -310,7 +329,12 @@ pub unsafe extern "C-unwind" fn ompx_tray_allreduce(
 /// # Safety
 /// `path` is a C string, `count` trays at `into` are readable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_tray_scatter_file(path: *const c_char, kind: u64, into: *const At, count: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_tray_scatter_file(
+    path: *const c_char,
+    kind: u64,
+    into: *const At,
+    count: c_int,
+) -> c_int {
     // SAFETY: as the caller says.
     let scatter = || files::scatter(unsafe { text(path) }?, kind, unsafe { list(into, count) }?);
     result("ompx_tray_scatter_file", scatter())
@@ -321,13 +345,18 @@ pub unsafe extern "C-unwind" fn ompx_tray_scatter_file(path: *const c_char, kind
 /// # Safety
 /// `path` is a C string, `count` trays at `from` are readable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_tray_gather_file(from: *const At, count: c_int, kind: u64, path: *const c_char) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_tray_gather_file(
+    from: *const At,
+    count: c_int,
+    kind: u64,
+    path: *const c_char,
+) -> c_int {
     // SAFETY: as the caller says.
     let gather = || files::gather(unsafe { list(from, count) }?, kind, unsafe { text(path) }?);
     result("ompx_tray_gather_file", gather())
 }
 
-// ---- in procedures ------------------------------------------------------------------------------------------------------
+// ---- in procedures ----------------------------------------------------------
 
 /// # Safety
 /// What a procedure was given and has not returned, or null.
@@ -340,7 +369,12 @@ unsafe fn running<'a>(run: *const Run) -> Result<&'a Run, Fault> {
 ///
 /// # Safety
 /// `bytes` is writable, or null.
-unsafe fn found<T>(routine: &str, tray: u32, found: Result<(*mut T, usize), Fault>, bytes: *mut usize) -> *mut T {
+unsafe fn found<T>(
+    routine: &str,
+    tray: u32,
+    found: Result<(*mut T, usize), Fault>,
+    bytes: *mut usize,
+) -> *mut T {
     let (at, size) = found.unwrap_or_else(|why| {
         report::warn(format_args!("{routine}, tray {tray}: {why}; it returns null"));
         (ptr::null_mut(), 0)
@@ -381,7 +415,12 @@ pub unsafe extern "C-unwind" fn ompx_run_inout(run: *const Run, tray: u32, bytes
 /// # Safety
 /// As `ompx_run_in`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_run_out(run: *const Run, tray: u32, kind: u64, count: u64) -> *mut c_void {
+pub unsafe extern "C-unwind" fn ompx_run_out(
+    run: *const Run,
+    tray: u32,
+    kind: u64,
+    count: u64,
+) -> *mut c_void {
     // SAFETY: as the caller says.
     let make = || unsafe { running(run) }?.make(tray, Kind::new(kind)?, count).map(|at| (at, 0));
     // SAFETY: as the caller says.

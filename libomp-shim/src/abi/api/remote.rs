@@ -1,6 +1,8 @@
-//! The `ompx_*` routines for functions on other ranks, futures and events (`include/ompx.h`, `docs/remote.md`).
+//! The `ompx_*` routines for functions on other ranks, futures and events (`include/ompx.h`,
+//! `docs/remote.md`).
 //!
-//! Each returns 0, or what [`Fault::code`] says, with a line on standard error that names the routine and the mistake.
+//! Each returns 0, or what [`Fault::code`] says, with a line on standard error that names the
+//! routine and the mistake.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
@@ -37,13 +39,20 @@ pub(super) unsafe fn made(future: *mut Handle) -> Option<Handle> {
     Some(made)
 }
 
-/// `ompx_invoke`: runs `function(args, bytes, result)` as a task of rank `rank`, with a copy of the bytes. `future`, if not null, becomes that of the
-/// function's result. Any thread.
+/// `ompx_invoke`: runs `function(args, bytes, result)` as a task of rank `rank`, with a copy of the
+/// bytes. `future`, if not null, becomes that of the function's result. Any thread.
 ///
 /// # Safety
-/// `function` is an `ompx_handler` of the program, or 0; `bytes` bytes at `args` are readable; `future` is null or writable.
+/// `function` is an `ompx_handler` of the program, or 0; `bytes` bytes at `args` are readable;
+/// `future` is null or writable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_invoke(rank: c_int, function: usize, args: *const c_void, bytes: usize, future: *mut Handle) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_invoke(
+    rank: c_int,
+    function: usize,
+    args: *const c_void,
+    bytes: usize,
+    future: *mut Handle,
+) -> c_int {
     let invoke = || {
         readable(args, bytes)?;
         if function == 0 {
@@ -55,12 +64,18 @@ pub unsafe extern "C-unwind" fn ompx_invoke(rank: c_int, function: usize, args: 
     result("ompx_invoke", invoke())
 }
 
-/// `ompx_result_set`: the value of the running handler is a copy of these bytes, in place of what was said before. By the handler, or a task that it waits for.
+/// `ompx_result_set`: the value of the running handler is a copy of these bytes, in place of what
+/// was said before. By the handler, or a task that it waits for.
 ///
 /// # Safety
-/// `answer` is what the handler was given and has not returned, or null; `bytes` bytes at `from` are readable.
+/// `answer` is what the handler was given and has not returned, or null; `bytes` bytes at `from`
+/// are readable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_result_set(answer: *mut Answer, from: *const c_void, bytes: usize) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_result_set(
+    answer: *mut Answer,
+    from: *const c_void,
+    bytes: usize,
+) -> c_int {
     let set = || {
         readable(from, bytes)?;
         // SAFETY: as the caller says: the handler's own.
@@ -92,7 +107,9 @@ pub unsafe extern "C-unwind" fn ompx_future_create(future: *mut Handle) -> c_int
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_future_set(future: Handle, from: *const c_void, bytes: usize) -> c_int {
     // SAFETY: as the caller says.
-    let set = || readable(from, bytes).and_then(|()| unsafe { future::set(future, from.cast(), bytes, By::Program) });
+    let set = || {
+        readable(from, bytes).and_then(|()| unsafe { future::set(future, from.cast(), bytes, By::Program) })
+    };
     result("ompx_future_set", set())
 }
 
@@ -105,7 +122,8 @@ pub extern "C-unwind" fn ompx_future_test(future: Handle) -> c_int {
     }
 }
 
-/// `ompx_future_wait`: returns when the future has its value; the calling task is suspended meanwhile. By its owner; any thread.
+/// `ompx_future_wait`: returns when the future has its value; the calling task is suspended
+/// meanwhile. By its owner; any thread.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_future_wait(future: Handle) -> c_int {
     result("ompx_future_wait", future::wait(future).map(drop))
@@ -156,10 +174,12 @@ pub extern "C-unwind" fn ompx_future_free(future: Handle) -> c_int {
     result("ompx_future_free", future::free(future))
 }
 
-/// `ompx_event_create`: an event of this rank, whose function runs once, when each of its dependences has been satisfied. Any thread.
+/// `ompx_event_create`: an event of this rank, whose function runs once, when each of its
+/// dependences has been satisfied. Any thread.
 ///
 /// # Safety
-/// `function` is an `ompx_event_handler` of the program; `bytes` bytes at `data` are readable; `into` is writable, or null.
+/// `function` is an `ompx_event_handler` of the program; `bytes` bytes at `data` are readable;
+/// `into` is writable, or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_event_create(
     dependences: u32,
@@ -180,14 +200,21 @@ pub unsafe extern "C-unwind" fn ompx_event_create(
     result("ompx_event_create", create())
 }
 
-/// `ompx_event_satisfy`: satisfies a dependence of an event of any rank, and sends a copy of these bytes to its function. Any thread.
+/// `ompx_event_satisfy`: satisfies a dependence of an event of any rank, and sends a copy of these
+/// bytes to its function. Any thread.
 ///
 /// # Safety
 /// `bytes` bytes at `data` are readable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_event_satisfy(event: Handle, slot: c_int, data: *const c_void, bytes: usize) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_event_satisfy(
+    event: Handle,
+    slot: c_int,
+    data: *const c_void,
+    bytes: usize,
+) -> c_int {
     // SAFETY: as the caller says.
-    let satisfy = || readable(data, bytes).and_then(|()| unsafe { event::satisfy(event, slot, data.cast(), bytes) });
+    let satisfy =
+        || readable(data, bytes).and_then(|()| unsafe { event::satisfy(event, slot, data.cast(), bytes) });
     result("ompx_event_satisfy", satisfy())
 }
 
@@ -197,13 +224,17 @@ pub extern "C-unwind" fn ompx_event_free(event: Handle) -> c_int {
     result("ompx_event_free", event::free(event))
 }
 
-/// `ompx_wait_until`: returns when `condition(argument)` has answered with another value than 0. The calling task is suspended, and its thread
-/// runs other tasks.
+/// `ompx_wait_until`: returns when `condition(argument)` has answered with another value than 0.
+/// The calling task is suspended, and its thread runs other tasks.
 ///
 /// # Safety
-/// `condition` may be called with `argument` on any kernel thread until it has answered, waits for nothing, and calls no routine of the runtime.
+/// `condition` may be called with `argument` on any kernel thread until it has answered, waits for
+/// nothing, and calls no routine of the runtime.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_wait_until(condition: unsafe extern "C" fn(*mut c_void) -> c_int, argument: *mut c_void) {
+pub unsafe extern "C-unwind" fn ompx_wait_until(
+    condition: unsafe extern "C" fn(*mut c_void) -> c_int,
+    argument: *mut c_void,
+) {
     if rank::cluster().is_some_and(|cluster| !Cluster::is_dedicated(cluster)) {
         // Somebody has to look after the messages that make it true.
         SERVER.begin();

@@ -13,10 +13,11 @@ const SOFT: c_uint = 1;
 const HARD: c_uint = 2;
 
 routines! {
-    /// `omp_pause_resource` (18.6.1): 0 when done, −1 for a device or kind that does not exist and inside a region. A
-    /// soft pause has nothing to do, since idle threads cost nothing but memory; a hard one dismisses the teams that
-    /// the calling thread keeps, and with them what their threadprivate variables held. It ends the threads that no team of
-    /// another thread uses: destructors of their thread-local variables have run when it returns.
+    /// `omp_pause_resource` (18.6.1): 0 when done, −1 for a device or kind that does not exist and
+    /// inside a region. A soft pause has nothing to do, since idle threads cost nothing but memory;
+    /// a hard one dismisses the teams that the calling thread keeps, and with them what their
+    /// threadprivate variables held. It ends the threads that no team of another thread uses:
+    /// destructors of their thread-local variables have run when it returns.
     fn omp_pause_resource(kind: c_uint, device: c_int) -> c_int {
         if !is_host(device) {
             return -1;
@@ -51,7 +52,8 @@ fn control(command: u64, modifier: u64, argument: *mut c_void) -> c_int {
     hook::other::control(command, modifier, argument.addr()).unwrap_or(NO_TOOL)
 }
 
-/// `omp_control_tool` (18.14): what the tool answers; −2 where there is none, −1 where it does not listen.
+/// `omp_control_tool` (18.14): what the tool answers; −2 where there is none, −1 where it does not
+/// listen.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn omp_control_tool(command: c_int, modifier: c_int, argument: *mut c_void) -> c_int {
     control(command as u64, modifier as u64, argument)
@@ -62,7 +64,11 @@ pub extern "C-unwind" fn omp_control_tool(command: c_int, modifier: c_int, argum
 /// # Safety
 /// Called by compiled code, with the addresses of two integers.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn omp_control_tool_(command: *const c_int, modifier: *const c_int, argument: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn omp_control_tool_(
+    command: *const c_int,
+    modifier: *const c_int,
+    argument: *mut c_void,
+) -> c_int {
     // SAFETY: as the caller says.
     unsafe { control(*command as u64, *modifier as u64, argument) }
 }
@@ -72,7 +78,11 @@ pub unsafe extern "C-unwind" fn omp_control_tool_(command: *const c_int, modifie
 /// # Safety
 /// As there.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn omp_control_tool_8_(command: *const i64, modifier: *const i64, argument: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn omp_control_tool_8_(
+    command: *const i64,
+    modifier: *const i64,
+    argument: *mut c_void,
+) -> c_int {
     // SAFETY: as the caller says.
     unsafe { control(*command as u64, *modifier as u64, argument) }
 }

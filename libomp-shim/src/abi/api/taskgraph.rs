@@ -8,7 +8,8 @@ use crate::omp::report;
 use crate::omp::taskgraph::{Begun, Graph};
 use crate::omp::thread::Here;
 
-/// `ompx_taskgraph_begin`: begins the graph, which is made if `*graph` is null. 1: the program makes its tasks; 0: they have been made.
+/// `ompx_taskgraph_begin`: begins the graph, which is made if `*graph` is null. 1: the program
+/// makes its tasks; 0: they have been made.
 ///
 /// # Safety
 /// `graph` points to null, or to what an earlier call has left there.
@@ -46,7 +47,8 @@ fn made(place: &AtomicPtr<Graph>) -> *mut Graph {
 /// `ompx_taskgraph_end`: waits for the graph's tasks and their descendants.
 ///
 /// # Safety
-/// The running task has called [`ompx_taskgraph_begin`] with this address, and not this routine since.
+/// The running task has called [`ompx_taskgraph_begin`] with this address, and not this routine
+/// since.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_taskgraph_end(graph: *mut *mut Graph) {
     // SAFETY: as the caller says.
@@ -56,7 +58,8 @@ pub unsafe extern "C-unwind" fn ompx_taskgraph_end(graph: *mut *mut Graph) {
     }
 }
 
-/// `ompx_taskgraph_is_ready`: 1 if the next run makes no task by the program's code, 0 if the graph cannot be run so, −1 if nothing has been recorded.
+/// `ompx_taskgraph_is_ready`: 1 if the next run makes no task by the program's code, 0 if the graph
+/// cannot be run so, −1 if nothing has been recorded.
 ///
 /// # Safety
 /// As [`ompx_taskgraph_begin`]; no task is between its beginning and its end.

@@ -26,29 +26,34 @@ routines! {
         c_int::from(Here::if_known().is_some_and(|here| here.task.flags().has(Flags::FINAL)))
     }
 
-    /// `omp_is_free_agent` (6.0 §23.1.4): does a free agent run the enclosing task? So too in a region that one has forked, for its primary thread.
+    /// `omp_is_free_agent` (6.0 §23.1.4): does a free agent run the enclosing task? So too in a
+    /// region that one has forked, for its primary thread.
     fn omp_is_free_agent() -> c_int {
         c_int::from(Here::if_known().is_some_and(|here| here.thread.is_free_agent()))
     }
 
-    /// `omp_ancestor_is_free_agent` (6.0 §23.1.5): is the thread that is this one's ancestor at `level` a free agent? No for a level that does not exist.
+    /// `omp_ancestor_is_free_agent` (6.0 §23.1.5): is the thread that is this one's ancestor at
+    /// `level` a free agent? No for a level that does not exist.
     fn omp_ancestor_is_free_agent(level: c_int) -> c_int {
         c_int::from(ancestor(level).is_some_and(Thread::is_free_agent))
     }
 }
 
-/// `ompx_set_task_pool`: the next task that the calling task makes may be run by free agents. 0, or −1 if there are none for it.
+/// `ompx_set_task_pool`: the next task that the calling task makes may be run by free agents. 0, or
+/// −1 if there are none for it.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_set_task_pool() -> c_int {
     if agents::wish(Here::get()) { 0 } else { -1 }
 }
 
 address_routines! {
-    /// `omp_fulfill_event` (18.11.1): completes the detachable task whose handle this is, as far as the event goes. The
-    /// handle is an address, and is passed by value in Fortran, too. Any thread may call it, once per event.
+    /// `omp_fulfill_event` (18.11.1): completes the detachable task whose handle this is, as far as
+    /// the event goes. The handle is an address, and is passed by value in Fortran, too. Any thread
+    /// may call it, once per event.
     fn omp_fulfill_event(event: *mut Task) {
         match NonNull::new(event) {
-            // SAFETY: by its contract the handle is that of a detachable task whose event has not been fulfilled.
+            // SAFETY: by its contract the handle is that of a detachable task whose event has not
+            // been fulfilled.
             Some(task) => unsafe { task::fulfill(task) },
             None => report::warn("omp_fulfill_event got no event; nothing is fulfilled"),
         }

@@ -26,7 +26,8 @@ routines! {
         int(icv::nteams())
     }
 
-    /// `omp_set_teams_thread_limit` (18.4.5): threads of each contention group of a `teams` without `thread_limit`.
+    /// `omp_set_teams_thread_limit` (18.4.5): threads of each contention group of a `teams` without
+    /// `thread_limit`.
     fn omp_set_teams_thread_limit(n: c_int) {
         icv::set_teams_thread_limit(n);
     }

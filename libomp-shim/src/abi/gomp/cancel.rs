@@ -18,7 +18,8 @@ fn construct(which: c_int) -> Construct {
     }
 }
 
-/// `cancel` when `active` (its `if` clause), a cancellation point otherwise. True: go to the end of the construct.
+/// `cancel` when `active` (its `if` clause), a cancellation point otherwise. True: go to the end of
+/// the construct.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_cancel(which: c_int, active: bool) -> bool {
     let here = Here::get();

@@ -1,5 +1,6 @@
-//! What compilers after gcc 12 call. The constructs are old; gcc splits them into begin and end for tools that want to see
-//! both, and fetches number and size of a team in one call. There is no tool, so the ends owe nothing.
+//! What compilers after gcc 12 call. The constructs are old; gcc splits them into begin and end for
+//! tools that want to see both, and fetches number and size of a team in one call. There is no
+//! tool, so the ends owe nothing.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr;
@@ -14,7 +15,7 @@ use crate::omp::thread::Here;
 use crate::omp::tool::event::{End, Work};
 use crate::omp::tool::hook;
 
-// ---- static loops -----------------------------------------------------------------------------------------------------
+// ---- static loops -----------------------------------------------------------
 
 /// Two `int` as C's `_Complex int` returns them: in one register.
 fn pair(first: u32, second: u32) -> u64 {
@@ -85,7 +86,7 @@ for_tools! {
     GOMP_masked_end {}
 }
 
-// ---- the others -------------------------------------------------------------------------------------------------------
+// ---- the others -------------------------------------------------------------
 
 /// `single`, where an end follows: true in the thread that runs it.
 #[unsafe(no_mangle)]
@@ -111,10 +112,12 @@ pub extern "C-unwind" fn GOMP_barrier_cancel_ext(_kind: c_int) -> bool {
     GOMP_barrier_cancel()
 }
 
-/// `interop`: no object but `omp_interop_none`, whatever the device; the dependences are waited for. No gcc here emits it (gcc 15 does), so that its lists of types could not be tried.
+/// `interop`: no object but `omp_interop_none`, whatever the device; the dependences are waited
+/// for. No gcc here emits it (gcc 15 does), so that its lists of types could not be tried.
 ///
 /// # Safety
-/// `inits` and `destroys` hold as many addresses of objects as said; `depend` is null or the compiler's list.
+/// `inits` and `destroys` hold as many addresses of objects as said; `depend` is null or the
+/// compiler's list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_interop(
     _device: c_int,
@@ -150,7 +153,8 @@ pub extern "C" fn GOMP_target_map_indirect_ptr(function: *mut c_void) -> *mut c_
 /// Kind of device in what gcc's objects say of their images: PTX for NVIDIA's GPUs.
 const PTX: c_int = 5;
 
-/// An object brings code for a kind of device. None is used, and the host's version is in the object anyway.
+/// An object brings code for a kind of device. None is used, and the host's version is in the
+/// object anyway.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_offload_register(_table: *const c_void, kind: c_int, _data: *const c_void) {
     super::target::note_images(kind == PTX);
@@ -158,7 +162,12 @@ pub extern "C" fn GOMP_offload_register(_table: *const c_void, kind: c_int, _dat
 
 /// [`GOMP_offload_register`] with a version.
 #[unsafe(no_mangle)]
-pub extern "C" fn GOMP_offload_register_ver(_version: c_uint, table: *const c_void, kind: c_int, data: *const c_void) {
+pub extern "C" fn GOMP_offload_register_ver(
+    _version: c_uint,
+    table: *const c_void,
+    kind: c_int,
+    data: *const c_void,
+) {
     GOMP_offload_register(table, kind, data);
 }
 
@@ -177,7 +186,7 @@ images! {
     GOMP_offload_unregister_ver;
 }
 
-// ---- Fortran's allocatable variables ------------------------------------------------------------------------------------
+// ---- Fortran's allocatable variables ----------------------------------------
 
 /// Blocks that hold allocatable variables with an `allocate` directive, by address.
 static ALLOCATED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());

@@ -44,7 +44,12 @@ pub fn request_of(num_threads: c_uint, flags: c_uint) -> Request {
 /// # Safety
 /// Called by compiled code with a matching function and data.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn GOMP_parallel(function: Function, data: *mut c_void, num_threads: c_uint, flags: c_uint) {
+pub unsafe extern "C-unwind" fn GOMP_parallel(
+    function: Function,
+    data: *mut c_void,
+    num_threads: c_uint,
+    flags: c_uint,
+) {
     parallel::parallel(Here::get(), body_of(function, data), request_of(num_threads, flags));
 }
 

@@ -1,4 +1,5 @@
-//! `critical` and the atomics that call the library, for gcc and gfortran. `flush` is emitted inline.
+//! `critical` and the atomics that call the library, for gcc and gfortran. `flush` is emitted
+//! inline.
 
 use core::ptr::NonNull;
 
@@ -9,7 +10,9 @@ use crate::omp::tool::hook;
 /// `#pragma omp critical` without a name: takes the one lock of all of them.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_critical_start() {
-    if !ult::mutant!(critical_shared) { hook::mutex::lock(Mutex::Critical, 0, &CRITICAL) }
+    if !ult::mutant!(critical_shared) {
+        hook::mutex::lock(Mutex::Critical, 0, &CRITICAL)
+    }
 }
 
 /// The end of an unnamed `critical`.
@@ -18,8 +21,8 @@ pub extern "C-unwind" fn GOMP_critical_end() {
     hook::mutex::unlock(Mutex::Critical, &CRITICAL);
 }
 
-/// `#pragma omp critical(name)`: `name` is a pointer-sized common symbol, zero at first; its first four bytes are the
-/// lock.
+/// `#pragma omp critical(name)`: `name` is a pointer-sized common symbol, zero at first; its first
+/// four bytes are the lock.
 ///
 /// # Safety
 /// `name` is the compiler's symbol for this name.
@@ -27,7 +30,9 @@ pub extern "C-unwind" fn GOMP_critical_end() {
 pub unsafe extern "C-unwind" fn GOMP_critical_name_start(name: NonNull<Lock>) {
     // SAFETY: eight static bytes, used for nothing else.
     let lock = unsafe { Lock::at(name.as_ptr()) };
-    if !ult::mutant!(critical_shared) { hook::mutex::lock(Mutex::Critical, 0, lock) }
+    if !ult::mutant!(critical_shared) {
+        hook::mutex::lock(Mutex::Critical, 0, lock)
+    }
 }
 
 /// The end of a named `critical`.
@@ -44,7 +49,9 @@ pub unsafe extern "C-unwind" fn GOMP_critical_name_end(name: NonNull<Lock>) {
 /// `#pragma omp atomic` on a type that no instruction handles: takes the one lock of all of them.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_atomic_start() {
-    if !ult::mutant!(atomic_shared) { hook::mutex::lock(Mutex::Atomic, 0, &ATOMIC) }
+    if !ult::mutant!(atomic_shared) {
+        hook::mutex::lock(Mutex::Atomic, 0, &ATOMIC)
+    }
 }
 
 /// The end of such an `atomic`.

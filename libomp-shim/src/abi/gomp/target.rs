@@ -6,8 +6,8 @@
 //! | [`data`] | `target data`, `enter data`, `exit data`, `update` |
 //! | [`teams`] | `teams` |
 //!
-//! A region's code is a function of the host's program, which gets the address of an array of words. So a device that can run the
-//! program's own functions needs no image.
+//! A region's code is a function of the host's program, which gets the address of an array of
+//! words. So a device that can run the program's own functions needs no image.
 //!
 //! With `nowait` the construct is an explicit task: the code behind it may be what it waits for.
 
@@ -75,7 +75,8 @@ unsafe fn extent(mut args: *const *const c_void) -> Extent {
     extent
 }
 
-/// The variables that the region has copies of: their bytes, aligned as the kinds say, in one block.
+/// The variables that the region has copies of: their bytes, aligned as the kinds say, in one
+/// block.
 struct Copies(Vec<u64>);
 
 impl Copies {
@@ -83,7 +84,12 @@ impl Copies {
     ///
     /// # Safety
     /// The compiler's arrays of `count` entries.
-    unsafe fn make(count: usize, addresses: *mut *mut c_void, sizes: *const usize, kinds: *const u16) -> Self {
+    unsafe fn make(
+        count: usize,
+        addresses: *mut *mut c_void,
+        sizes: *const usize,
+        kinds: *const u16,
+    ) -> Self {
         if count == 0 {
             return Self(Vec::new());
         }
@@ -117,7 +123,14 @@ impl Copies {
 ///
 /// # Safety
 /// The compiler's function and list.
-unsafe fn run_there(slot: &Slot, function: Function, arrays: &Arrays, extent: Extent, promise: Option<Promise>, keeps: bool) {
+unsafe fn run_there(
+    slot: &Slot,
+    function: Function,
+    arrays: &Arrays,
+    extent: Extent,
+    promise: Option<Promise>,
+    keeps: bool,
+) {
     device::program::bring(slot);
     // SAFETY: as the caller says.
     unsafe {
@@ -164,7 +177,10 @@ pub(super) fn note_images(are_for_gpus: bool) {
 fn say_what_images_are(slot: &Slot) {
     // ORDERING: Relaxed; see `note_images`.
     if slot.home.gpu.is_some() && HAS_PTX.swap(false, Ordering::Relaxed) {
-        report::warn(format_args!("device {}: the program's code for GPUs is gcc's, which is not known (clang 19's is); its regions run on the host", slot.number));
+        report::warn(format_args!(
+            "device {}: the program's code for GPUs is gcc's, which is not known (clang 19's is); its regions run on the host",
+            slot.number
+        ));
     }
 }
 
@@ -191,11 +207,17 @@ impl Target {
         matches!(self, Self::Any(announced) if announced.keeps)
     }
 
-    /// Where it runs; if the runtime has chosen, with the promise to do so, and whether it keeps what it maps. For a region with this function and list.
+    /// Where it runs; if the runtime has chosen, with the promise to do so, and whether it keeps
+    /// what it maps. For a region with this function and list.
     ///
     /// # Safety
     /// The compiler's list.
-    unsafe fn settle(self, here: Here, function: Function, arrays: &Arrays) -> (Option<&'static Slot>, Option<Promise>, bool) {
+    unsafe fn settle(
+        self,
+        here: Here,
+        function: Function,
+        arrays: &Arrays,
+    ) -> (Option<&'static Slot>, Option<Promise>, bool) {
         let on_host = || {
             if array::any() {
                 // SAFETY: as the caller says.
@@ -251,9 +273,12 @@ impl Deferred {
         // SAFETY: as the caller says.
         unsafe {
             match (self.action, self.place) {
-                (Action::Region(function, extent), place) => match place.settle(here, function, &self.arrays) {
+                (Action::Region(function, extent), place) => match place.settle(here, function, &self.arrays)
+                {
                     // The choice may have waited, and another worker may go on with it.
-                    (Some(slot), promise, keeps) => run_there(slot, function, &self.arrays, extent, promise, keeps),
+                    (Some(slot), promise, keeps) => {
+                        run_there(slot, function, &self.arrays, extent, promise, keeps)
+                    }
                     (None, ..) => {
                         let body = body_of(function, self.arrays.addresses.as_mut_ptr().cast());
                         target::run_on_host(Here::get(), body, extent.thread_limit);
@@ -281,11 +306,16 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
 /// Makes the construct an explicit task.
 ///
 /// # Safety
-/// `depend` is null or the compiler's array; the list is the compiler's, and holds until the task is over.
+/// `depend` is null or the compiler's array; the list is the compiler's, and holds until the task
+/// is over.
 unsafe fn defer(here: Here, deferred: Deferred, depend: *mut *mut c_void) {
     const { assert!(align_of::<Deferred>() <= align_of::<Task>()) };
-    // A target task is untied (5.2 §1.2.5): while it waits for its device its thread may begin others.
-    let flags = Flags::UNTIED.with(Flags::TARGET).with_if(deferred.place.may_be_a_device(), Flags::OFFLOADED).with_if(deferred.place.keeps(), Flags::KEEPS);
+    // A target task is untied (5.2 §1.2.5): while it waits for its device its thread may begin
+    // others.
+    let flags = Flags::UNTIED
+        .with(Flags::TARGET)
+        .with_if(deferred.place.may_be_a_device(), Flags::OFFLOADED)
+        .with_if(deferred.place.keeps(), Flags::KEEPS);
     let task = Task::allocate(here, size_of::<Deferred>(), run, flags);
     let device = deferred.place.number();
     // SAFETY: a fresh task with room for a construct.
@@ -333,7 +363,11 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
         if nowait {
             let mut arrays = Arrays::read(count, addresses, sizes, kinds);
             let copies = Copies::make(count, arrays.addresses.as_mut_ptr().cast(), sizes, kinds);
-            return defer(here, Deferred { action: Action::Region(function, extent), place, arrays, copies }, depend);
+            return defer(
+                here,
+                Deferred { action: Action::Region(function, extent), place, arrays, copies },
+                depend,
+            );
         }
         let held = match depend.is_null() {
             true => None,
@@ -373,7 +407,16 @@ pub unsafe extern "C-unwind" fn GOMP_target(
     let here = Here::get();
     match device_for(here, device) {
         // SAFETY: as for this function.
-        Some(slot) => unsafe { run_there(slot, function, &Arrays::read_old(count, addresses, sizes, kinds), Extent::default(), None, false) },
+        Some(slot) => unsafe {
+            run_there(
+                slot,
+                function,
+                &Arrays::read_old(count, addresses, sizes, kinds),
+                Extent::default(),
+                None,
+                false,
+            )
+        },
         None => target::run_on_host(here, body_of(function, addresses.cast()), 0),
     }
 }

@@ -1,5 +1,5 @@
-//! Tasks, taskwait, taskgroup and dependences as gcc emits them. Taskloops are in [`super::taskloop`], reductions in
-//! [`super::task_reduction`].
+//! Tasks, taskwait, taskgroup and dependences as gcc emits them. Taskloops are in
+//! [`super::taskloop`], reductions in [`super::task_reduction`].
 
 use core::ffi::{c_int, c_long, c_uint, c_void};
 use core::ptr::{self, NonNull};
@@ -10,10 +10,10 @@ use super::parallel::Function;
 use crate::omp::check::events;
 use crate::omp::depend::{self, Dependence, Kind};
 use crate::omp::task::{self, Flags, Task};
-use crate::omp::{taskgraph, taskgroup};
 use crate::omp::thread::{Here, Thread};
 use crate::omp::tool::{self, code, hook};
 use crate::omp::trace;
+use crate::omp::{taskgraph, taskgroup};
 
 /// Builds a task's argument block from the generating task's data.
 pub type Copy = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
@@ -62,14 +62,17 @@ unsafe fn call(task: &Task, function: usize, data: *mut c_void) {
     // SAFETY: as the caller says.
     unsafe {
         match tool::record_if_told(task) {
-            Some(record) => _ = code::call(function as *const (), data as usize, 0, record.frame.exit.as_ptr()),
+            Some(record) => {
+                _ = code::call(function as *const (), data as usize, 0, record.frame.exit.as_ptr())
+            }
             None => core::mem::transmute::<usize, Function>(function)(data),
         }
     }
 }
 
 /// For [`ult::debug`]: whose tasks these are, and which word of theirs is the function.
-pub const ENTRIES: [Entry; 2] = [Entry::address("gomp.run", run as *const ()), Entry::number("gomp.function", FUNCTION)];
+pub const ENTRIES: [Entry; 2] =
+    [Entry::address("gomp.run", run as *const ()), Entry::number("gomp.function", FUNCTION)];
 
 /// The properties that a `flags` argument names.
 pub fn properties(flags: c_uint) -> Flags {
@@ -95,7 +98,11 @@ pub unsafe fn create(here: Here, function: Function, arguments: Arguments, flags
             None if ult::mutant!(firstprivate_not_copied) => block.write_bytes(0, arguments.size),
             None => ptr::copy_nonoverlapping(arguments.data.cast(), block, arguments.size),
         }
-        set_code(task.as_ref(), function, if ult::mutant!(firstprivate_copied_late) { arguments.data } else { block.cast() });
+        set_code(
+            task.as_ref(),
+            function,
+            if ult::mutant!(firstprivate_copied_late) { arguments.data } else { block.cast() },
+        );
     }
     task
 }
@@ -115,13 +122,22 @@ pub fn block_of(task: &Task) -> *mut c_void {
 ///
 /// # Safety
 /// As [`create`].
-pub unsafe fn create_undeferred(here: Here, function: Function, arguments: Arguments, flags: Flags) -> NonNull<Task> {
+pub unsafe fn create_undeferred(
+    here: Here,
+    function: Function,
+    arguments: Arguments,
+    flags: Flags,
+) -> NonNull<Task> {
     if arguments.copy.is_some() {
         // SAFETY: as for this function.
         return unsafe { create(here, function, arguments, flags) };
     }
     let told = tool::is_on() && !here.thread.tool.thin.skips();
-    let task = if told { Task::included::<true>(here, run, flags) } else { Task::included::<false>(here, run, flags) };
+    let task = if told {
+        Task::included::<true>(here, run, flags)
+    } else {
+        Task::included::<false>(here, run, flags)
+    };
     // SAFETY: a fresh task.
     set_code(unsafe { task.as_ref() }, function, arguments.data);
     task
@@ -153,24 +169,28 @@ pub unsafe extern "C-unwind" fn GOMP_task(
         // SAFETY: as for this function.
         return unsafe { run_on_own_data(here, function, data, properties, ptr::null_mut()) };
     }
-    let properties = properties(flags)
-        .with_if(!deferred, Flags::UNDEFERRED)
-        .with_if(copy.is_some(), Flags::CONSTRUCTED);
+    let properties =
+        properties(flags).with_if(!deferred, Flags::UNDEFERRED).with_if(copy.is_some(), Flags::CONSTRUCTED);
     let priority = if flags & PRIORITY != 0 { priority } else { 0 };
     let depend = if flags & DEPEND != 0 { depend } else { ptr::null_mut() };
-    // A task that is run here and now can work on the generating task's data. One with dependences may have to stand
-    // back even in a team of one, for an event.
+    // A task that is run here and now can work on the generating task's data. One with dependences
+    // may have to stand back even in a team of one, for an event.
     let now = !deferred || task::is_included(here) || task::has_enough(here, properties, priority);
     // SAFETY: as for this function.
     unsafe {
-        let now = now && flags & DETACH == 0 && !here.task.flags().has(Flags::RECORDS) && (depend.is_null() || depend::is_satisfied(here, items(depend)));
+        let now = now
+            && flags & DETACH == 0
+            && !here.task.flags().has(Flags::RECORDS)
+            && (depend.is_null() || depend::is_satisfied(here, items(depend)));
         if now && copy.is_none() && priority == 0 {
             return run_on_own_data(here, function, data, properties, depend);
         }
         let arguments = Arguments { data, copy, size: size as usize, align: align as usize };
         match now {
             true => run_copy(here, function, arguments, properties, (depend, priority)),
-            false => launch_new(here, function, arguments, properties, (deferred, flags, depend, priority, detach)),
+            false => {
+                launch_new(here, function, arguments, properties, (deferred, flags, depend, priority, detach))
+            }
         }
     }
 }
@@ -178,9 +198,16 @@ pub unsafe extern "C-unwind" fn GOMP_task(
 /// Runs a task at once that works on the generating task's own data. `depend` is for tools.
 ///
 /// # Safety
-/// As [`create`]; the compiler has no function that copies the data. `depend` is null or the compiler's array.
+/// As [`create`]; the compiler has no function that copies the data. `depend` is null or the
+/// compiler's array.
 #[inline(never)]
-pub unsafe fn run_on_own_data(here: Here, function: Function, data: *mut c_void, flags: Flags, depend: *mut *mut c_void) {
+pub unsafe fn run_on_own_data(
+    here: Here,
+    function: Function,
+    data: *mut c_void,
+    flags: Flags,
+    depend: *mut *mut c_void,
+) {
     if tool::is_on() && !here.thread.tool.thin.skips_quick(here.task) {
         // SAFETY: as the caller says.
         return unsafe { run_on_own_data_told(here, function, data, flags, depend) };
@@ -194,7 +221,13 @@ pub unsafe fn run_on_own_data(here: Here, function: Function, data: *mut c_void,
 /// As [`run_on_own_data`].
 #[cold]
 #[inline(never)]
-unsafe fn run_on_own_data_told(here: Here, function: Function, data: *mut c_void, flags: Flags, depend: *mut *mut c_void) {
+unsafe fn run_on_own_data_told(
+    here: Here,
+    function: Function,
+    data: *mut c_void,
+    flags: Flags,
+    depend: *mut *mut c_void,
+) {
     let thin = &here.thread.tool.thin;
     if thin.skips() {
         // Left out by the trace, but run by a task that is not.
@@ -219,12 +252,19 @@ unsafe fn run_on_own_data_told(here: Here, function: Function, data: *mut c_void
     hook::task::made(here);
 }
 
-/// Runs a task at once that the compiler has a function for, which builds its block, or that has a priority: what it gives to a device has that, too.
+/// Runs a task at once that the compiler has a function for, which builds its block, or that has a
+/// priority: what it gives to a device has that, too.
 ///
 /// # Safety
 /// As [`create`].
 #[inline(never)]
-unsafe fn run_copy(here: Here, function: Function, arguments: Arguments, flags: Flags, (depend, priority): (*mut *mut c_void, c_int)) {
+unsafe fn run_copy(
+    here: Here,
+    function: Function,
+    arguments: Arguments,
+    flags: Flags,
+    (depend, priority): (*mut *mut c_void, c_int),
+) {
     // SAFETY: as the caller says.
     let task = unsafe { create(here, function, arguments, flags) };
     // SAFETY: fresh.
@@ -268,8 +308,8 @@ unsafe fn launch_new(
     }
 }
 
-/// The event handle is the task's address. It goes where `detach` points and into the first word of the data, before
-/// that is copied.
+/// The event handle is the task's address. It goes where `detach` points and into the first word of
+/// the data, before that is copied.
 ///
 /// # Safety
 /// As [`create`]; `detach` points to a handle.
@@ -360,8 +400,9 @@ pub(super) unsafe fn tell(here: Here, task: &Task, at_once: bool, depend: *mut *
     }
 }
 
-/// Reads the compiler's dependence array, in either of its formats: both begin with numbers of items, in the first format of all and of
-/// `out`, in the second of all, `out`, `mutexinoutset` and `in`, behind a zero. The rest are dependence objects.
+/// Reads the compiler's dependence array, in either of its formats: both begin with numbers of
+/// items, in the first format of all and of `out`, in the second of all, `out`, `mutexinoutset` and
+/// `in`, behind a zero. The rest are dependence objects.
 ///
 /// # Safety
 /// `array` is such an array.

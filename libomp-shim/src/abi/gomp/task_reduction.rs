@@ -89,8 +89,8 @@ pub fn start_group(here: Here) {
     taskgroup::start(here);
 }
 
-/// Allocates the copies of a chain of arrays, or takes over those of `shared`, a chain of the same shape, and appends
-/// `outer` to it.
+/// Allocates the copies of a chain of arrays, or takes over those of `shared`, a chain of the same
+/// shape, and appends `outer` to it.
 ///
 /// # Safety
 /// The compiler's arrays.
@@ -181,8 +181,9 @@ pub unsafe extern "C" fn GOMP_taskgroup_reduction_unregister(array: *mut usize) 
     }
 }
 
-/// Replaces each of `count` addresses, an original item or anybody's private copy of it, by the running thread's copy;
-/// for the first `originals` of them the original address is stored `count` places later.
+/// Replaces each of `count` addresses, an original item or anybody's private copy of it, by the
+/// running thread's copy; for the first `originals` of them the original address is stored `count`
+/// places later.
 ///
 /// # Safety
 /// `addresses` has room for `count` + `originals` words.
@@ -207,7 +208,8 @@ fn copy_of(here: Here, address: usize) -> (usize, usize) {
     let mut current = registered(here.task.taskgroup.get());
     while let Some(array) = current {
         if let Some(offset) = array.offset_of(address) {
-            let original = array.items().find(|&(_, o)| o == offset).map_or(address, |(original, _)| original);
+            let original =
+                array.items().find(|&(_, o)| o == offset).map_or(address, |(original, _)| original);
             let copy = array.word(STORAGE) + here.thread.copy() as usize * array.word(CHUNK) + offset;
             return (copy, original);
         }
@@ -216,10 +218,10 @@ fn copy_of(here: Here, address: usize) -> (usize, usize) {
     report::fatal("a task asked for a reduction item that no open taskgroup has")
 }
 
-// ---- reduction(task, …) on worksharing constructs and parallel --------------------------------------------------
+// ---- reduction(task, …) on worksharing constructs and parallel --------------
 
-/// Each thread of a worksharing construct with `reduction(task, …)` opens a taskgroup; the first one's copies, found
-/// through `slot` of the construct's descriptor, serve all.
+/// Each thread of a worksharing construct with `reduction(task, …)` opens a taskgroup; the first
+/// one's copies, found through `slot` of the construct's descriptor, serve all.
 ///
 /// # Safety
 /// `array` is the compiler's; `slot` is null when the construct begins.
@@ -310,8 +312,8 @@ unsafe fn call(thread: &Thread, body: &Body) {
     unsafe { (shared.function)(shared.data) };
 }
 
-/// `parallel reduction(task, …)`: as `GOMP_parallel`; the first word of `data` is the reduction array. Returns the number
-/// of threads.
+/// `parallel reduction(task, …)`: as `GOMP_parallel`; the first word of `data` is the reduction
+/// array. Returns the number of threads.
 ///
 /// # Safety
 /// Called by compiled code.

@@ -1,4 +1,5 @@
-//! `taskloop` as gcc emits it: the first two words of each task's argument block are the bounds of its part.
+//! `taskloop` as gcc emits it: the first two words of each task's argument block are the bounds of
+//! its part.
 
 use core::ffi::{c_int, c_long, c_uint, c_ulonglong, c_void};
 
@@ -38,7 +39,14 @@ fn division(flags: c_uint, value: u64) -> Division {
 
 /// # Safety
 /// As [`GOMP_taskloop`].
-unsafe fn run(function: Function, arguments: Arguments, flags: c_uint, value: u64, priority: c_int, space: &Space) {
+unsafe fn run(
+    function: Function,
+    arguments: Arguments,
+    flags: c_uint,
+    value: u64,
+    priority: c_int,
+    space: &Space,
+) {
     let here = Here::get();
     // SAFETY: with `REDUCTION`, the third word of the data is the reduction array.
     let reductions = (flags & REDUCTION != 0).then(|| unsafe { *arguments.data.cast::<*mut usize>().add(2) });
@@ -61,7 +69,9 @@ unsafe fn run(function: Function, arguments: Arguments, flags: c_uint, value: u6
         }
     }
     let is_for_agents = agents::is_wished(here);
-    for (begin, end) in taskloop::parts(space.trips, division(flags, value), agents::width(here, is_for_agents)) {
+    for (begin, end) in
+        taskloop::parts(space.trips, division(flags, value), agents::width(here, is_for_agents))
+    {
         if is_for_agents {
             agents::wish(here); // for each of its tasks
         }
@@ -90,7 +100,8 @@ unsafe fn launch(
     let properties = front::properties(flags & 3)
         .with_if(flags & IF == 0, Flags::UNDEFERRED)
         .with_if(arguments.copy.is_some(), Flags::CONSTRUCTED);
-    let deferred = flags & IF != 0 && !task::is_included(here) && !task::has_enough(here, properties, priority);
+    let deferred =
+        flags & IF != 0 && !task::is_included(here) && !task::has_enough(here, properties, priority);
     // SAFETY: as for this function; the block begins with two words for the bounds.
     let set_bounds = |block: *mut c_void| unsafe {
         let bounds = block.cast::<u64>();

@@ -1,5 +1,5 @@
-//! Looking at the dependence graph: what tools and tests of LLVM's runtime call. The nodes are opaque here, their addresses
-//! tell them apart.
+//! Looking at the dependence graph: what tools and tests of LLVM's runtime call. The nodes are
+//! opaque here, their addresses tell them apart.
 
 use core::ffi::c_void;
 
@@ -17,7 +17,8 @@ pub unsafe extern "C" fn __kmpc_task_get_depnode(task: *mut KmpTask) -> *mut c_v
     node.map_or(core::ptr::null_mut(), |node| node.as_ptr().cast())
 }
 
-/// The tasks that wait for a task now, as a list that lives as long as the task; null when there are none.
+/// The tasks that wait for a task now, as a list that lives as long as the task; null when there
+/// are none.
 ///
 /// # Safety
 /// As [`__kmpc_task_get_depnode`].

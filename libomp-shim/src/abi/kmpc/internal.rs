@@ -1,4 +1,5 @@
-//! Doors that LLVM's runtime opens to its own parts (its library for offloading, its tests) and to programs that know it.
+//! Doors that LLVM's runtime opens to its own parts (its library for offloading, its tests) and to
+//! programs that know it.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr;
@@ -8,7 +9,8 @@ use crate::abi::api::resources::omp_pause_resource_all;
 use crate::omp::task;
 use crate::omp::thread::Here;
 
-/// What a proxy task stands for has ended, as a thread of the team says. The task itself is a detachable one.
+/// What a proxy task stands for has ended, as a thread of the team says. The task itself is a
+/// detachable one.
 ///
 /// # Safety
 /// `task` came from `__kmpc_omp_task_alloc` with the flag of proxy tasks, and this is said once.
@@ -38,13 +40,15 @@ pub extern "C-unwind" fn __kmpc_invoke_task_func(_gtid: c_int) -> c_int {
     1
 }
 
-/// Where the library for offloading keeps the state of an asynchronous target task; null: wait for the launch instead.
+/// Where the library for offloading keeps the state of an asynchronous target task; null: wait for
+/// the launch instead.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_omp_get_target_async_handle_ptr(_gtid: c_int) -> *mut *mut c_void {
     ptr::null_mut()
 }
 
-/// `omp_pause_resource_all`: 0 when done, 1 when not. Kind 0 would end a pause; regions do that by themselves.
+/// `omp_pause_resource_all`: 0 when done, 1 when not. Kind 0 would end a pause; regions do that by
+/// themselves.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_pause_resource(kind: c_uint) -> c_int {
     c_int::from(omp_pause_resource_all(kind) != 0)

@@ -72,7 +72,12 @@ pub unsafe extern "C-unwind" fn __kmpc_aligned_alloc(
 /// # Safety
 /// As [`__kmpc_alloc`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_calloc(_: c_int, count: usize, size: usize, allocator: usize) -> *mut c_void {
+pub unsafe extern "C-unwind" fn __kmpc_calloc(
+    _: c_int,
+    count: usize,
+    size: usize,
+    allocator: usize,
+) -> *mut c_void {
     // SAFETY: the same promise.
     unsafe { omp_calloc(count, size, allocator) }
 }
@@ -106,12 +111,17 @@ pub unsafe extern "C-unwind" fn __kmpc_free(_: c_int, block: *mut c_void, alloca
 /// `severity(fatal)`.
 const FATAL: c_int = 2;
 
-/// `#pragma omp error at(execution)` (5.2 §8.5): one line, and the end of the program if it is fatal.
+/// `#pragma omp error at(execution)` (5.2 §8.5): one line, and the end of the program if it is
+/// fatal.
 ///
 /// # Safety
 /// `location` is null or an `ident_t`, `message` null or a C string.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_error(location: *const c_void, severity: c_int, message: *const c_char) {
+pub unsafe extern "C-unwind" fn __kmpc_error(
+    location: *const c_void,
+    severity: c_int,
+    message: *const c_char,
+) {
     // SAFETY: the same promise.
     let (place, text) = unsafe { (place_of(location), text_of(message)) };
     crate::omp::tool::hook::other::error(severity == FATAL, &text);

@@ -1,5 +1,5 @@
-//! The entry points that clang, flang and icx emit. `gtid` arguments are ignored: the running thread is found from
-//! the kernel thread, which is as fast and cannot be wrong.
+//! The entry points that clang, flang and icx emit. `gtid` arguments are ignored: the running
+//! thread is found from the kernel thread, which is as fast and cannot be wrong.
 //!
 //! | file | constructs |
 //! |---|---|
@@ -17,9 +17,9 @@
 #[cfg(target_arch = "x86_64")]
 pub mod atomic;
 pub mod cancel;
+pub mod graph;
 pub mod internal;
 pub mod memory;
-pub mod graph;
 pub mod num_threads;
 pub mod parallel;
 pub mod reduction;

@@ -32,8 +32,8 @@ pub extern "C" fn __kmpc_push_num_threads(_: Location, _gtid: c_int, n: c_int) {
     push(|p| p.num_threads = n.max(0) as u32);
 }
 
-/// `num_threads(strict: n)` of the next region; fewer threads than asked for are reported by severity (1 warning, 2 fatal)
-/// and message.
+/// `num_threads(strict: n)` of the next region; fewer threads than asked for are reported by
+/// severity (1 warning, 2 fatal) and message.
 ///
 /// # Safety
 /// `message` is null or a C string that lives until the region begins.
@@ -56,7 +56,12 @@ pub unsafe extern "C" fn __kmpc_push_num_threads_strict(
 /// # Safety
 /// `list` holds `length` numbers.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __kmpc_push_num_threads_list(_: Location, _gtid: c_int, length: c_uint, list: *const c_int) {
+pub unsafe extern "C" fn __kmpc_push_num_threads_list(
+    _: Location,
+    _gtid: c_int,
+    length: c_uint,
+    list: *const c_int,
+) {
     // SAFETY: the same promise.
     unsafe { push_list(length, list, None) };
 }

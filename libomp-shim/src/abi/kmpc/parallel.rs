@@ -1,5 +1,5 @@
-//! `parallel`, barriers, `master` and `masked`, `teams`, and the clauses that are pushed before a region. Those of
-//! `num_threads` are in [`super::num_threads`].
+//! `parallel`, barriers, `master` and `masked`, `teams`, and the clauses that are pushed before a
+//! region. Those of `num_threads` are in [`super::num_threads`].
 
 use core::arch::naked_asm;
 use core::ffi::{c_char, c_int, c_void};
@@ -28,7 +28,11 @@ const SOURCE: usize = 16;
 #[inline(always)]
 unsafe fn source(location: Location) -> *const c_char {
     // SAFETY: as the caller says.
-    if location.is_null() { core::ptr::null() } else { unsafe { location.byte_add(SOURCE).cast::<*const c_char>().read() } }
+    if location.is_null() {
+        core::ptr::null()
+    } else {
+        unsafe { location.byte_add(SOURCE).cast::<*const c_char>().read() }
+    }
 }
 
 /// The trace learns where the task is in the program's source.
@@ -52,10 +56,11 @@ fn note_region(location: Location) {
     }
 }
 
-// ---- calling outlined functions -----------------------------------------------------------------------------------
+// ---- calling outlined functions ---------------------------------------------
 
-/// Calls `function(gtid, tid, arguments[0], …)` with `count` arguments, however many there are: four go in registers,
-/// the rest on the stack, right to left, with padding that keeps the stack aligned to 16. Writes the base of its frame to `exit`.
+/// Calls `function(gtid, tid, arguments[0], …)` with `count` arguments, however many there are:
+/// four go in registers, the rest on the stack, right to left, with padding that keeps the stack
+/// aligned to 16. Writes the base of its frame to `exit`.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "C-unwind" fn invoke(
@@ -73,15 +78,15 @@ unsafe extern "C-unwind" fn invoke(
         ".cfi_offset rbp, -16",
         "mov rbp, rsp",
         ".cfi_def_cfa_register rbp",
-        "mov [r9], rbp",   // where tools find the frame
-        "mov rax, rdi",    // function
-        "mov rdi, rsi",    // gtid
-        "mov rsi, rdx",    // tid
-        "mov r10, rcx",    // arguments
-        "mov r11, r8",     // count
+        "mov [r9], rbp", // where tools find the frame
+        "mov rax, rdi",  // function
+        "mov rdi, rsi",  // gtid
+        "mov rsi, rdx",  // tid
+        "mov r10, rcx",  // arguments
+        "mov r11, r8",   // count
         "cmp r11, 4",
         "jbe 3f",
-        "test r11, 1",     // an odd number on the stack needs 8 bytes of padding
+        "test r11, 1", // an odd number on the stack needs 8 bytes of padding
         "jz 2f",
         "sub rsp, 8",
         "2:",
@@ -112,7 +117,16 @@ unsafe extern "C-unwind" fn invoke(
 
 unsafe fn call(thread: &Thread, body: &Body) {
     // SAFETY: the body was made by `body_of` from what the compiler passed.
-    unsafe { invoke(body.function, thread.gtid.as_ptr(), thread.tid.as_ptr(), body.data.cast(), body.count, thread.tool.task.frame.exit.as_ptr()) };
+    unsafe {
+        invoke(
+            body.function,
+            thread.gtid.as_ptr(),
+            thread.tid.as_ptr(),
+            body.data.cast(),
+            body.count,
+            thread.tool.task.frame.exit.as_ptr(),
+        )
+    };
 }
 
 fn body_of(function: *const (), arguments: *const *mut c_void, count: usize) -> Body {
@@ -146,7 +160,10 @@ unsafe fn gather(count: usize, registers: *const *mut c_void, stack: *const *mut
     let in_registers = count.min(3);
     // SAFETY: as the caller says.
     let (first, rest) = unsafe {
-        (core::slice::from_raw_parts(registers, in_registers), core::slice::from_raw_parts(stack, count - in_registers))
+        (
+            core::slice::from_raw_parts(registers, in_registers),
+            core::slice::from_raw_parts(stack, count - in_registers),
+        )
     };
     [first, rest].concat()
 }
@@ -279,7 +296,7 @@ pub extern "C-unwind" fn __kmpc_end_serialized_parallel(_: Location, _gtid: c_in
     }
 }
 
-// ---- clauses ------------------------------------------------------------------------------------------------------
+// ---- clauses ----------------------------------------------------------------
 
 /// Notes a clause of the next region.
 pub(super) fn push(set: impl FnOnce(&mut Pushed)) {
@@ -304,7 +321,13 @@ pub extern "C" fn __kmpc_push_num_teams(_: Location, _gtid: c_int, n: c_int, lim
 
 /// `num_teams(lower: upper) thread_limit(limit)` of the next `teams`.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_push_num_teams_51(_: Location, _gtid: c_int, lower: c_int, upper: c_int, limit: c_int) {
+pub extern "C" fn __kmpc_push_num_teams_51(
+    _: Location,
+    _gtid: c_int,
+    lower: c_int,
+    upper: c_int,
+    limit: c_int,
+) {
     push(|p| {
         p.num_teams = (lower.max(0) as u32, upper.max(0) as u32);
         p.thread_limit = limit.max(0) as u32;
@@ -322,7 +345,7 @@ pub extern "C" fn __kmpc_set_thread_limit(_: Location, _gtid: c_int, limit: c_in
     }
 }
 
-// ---- who and where ------------------------------------------------------------------------------------------------
+// ---- who and where ----------------------------------------------------------
 
 /// A small number that no other live thread of the process has.
 #[unsafe(no_mangle)]

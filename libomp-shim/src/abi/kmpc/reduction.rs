@@ -1,4 +1,5 @@
-//! `reduction` on parallel and worksharing constructs. The compiler asks which of three ways to take:
+//! `reduction` on parallel and worksharing constructs. The compiler asks which of three ways to
+//! take:
 //!
 //! | way | answer | what follows |
 //! |---|---|---|
@@ -6,9 +7,10 @@
 //! | atomic | 2 | the thread combines with atomic operations |
 //! | tree | 1 in thread 0, 0 elsewhere | the runtime has combined into thread 0's copy, which combines that |
 //!
-//! In a tree the others stay in the call until thread 0 has ended the construct, `nowait` or not: their private
-//! copies stand on their stacks. Thread 0 combines the copies in the order of thread numbers, so that the result of a
-//! floating-point reduction is the same in every run with the same number of threads.
+//! In a tree the others stay in the call until thread 0 has ended the construct, `nowait` or not:
+//! their private copies stand on their stacks. Thread 0 combines the copies in the order of thread
+//! numbers, so that the result of a floating-point reduction is the same in every run with the same
+//! number of threads.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
@@ -61,8 +63,8 @@ unsafe fn tree(here: Here, location: Location, data: *mut c_void, combine: Optio
     let slots = &here.team().contributions;
     // ORDERING: Relaxed; published by the barrier.
     slots[here.thread.num() as usize].0.store(data.cast(), Ordering::Relaxed);
-    // In a cancelled region not all threads come. A thread that cancels does not come here afterwards, so when all have
-    // arrived none will leave before thread 0 has ended the construct.
+    // In a cancelled region not all threads come. A thread that cancels does not come here
+    // afterwards, so when all have arrived none will leave before thread 0 has ended the construct.
     if team::cancellable_barrier(here, (Kind::KmpcReduce, location), || SyncKind::Implementation) {
         return 0;
     }
@@ -111,7 +113,8 @@ unsafe fn end(location: Location, lock: *mut Lock) -> Way {
 /// A reduction that ends with a barrier: asks for the way.
 ///
 /// # Safety
-/// Called by compiled code: `data` is an array of `num` pointers to the thread's copies, `lock` 32 zeroed bytes.
+/// Called by compiled code: `data` is an array of `num` pointers to the thread's copies, `lock` 32
+/// zeroed bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_reduce(
     location: Location,

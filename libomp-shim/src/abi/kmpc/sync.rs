@@ -12,7 +12,8 @@ use crate::omp::tool::event::Mutex;
 use crate::omp::tool::hook;
 use crate::omp::yielding;
 
-/// `#pragma omp critical`: `name` is `kmp_critical_name`, 32 static bytes, zero at first; the first four are the lock.
+/// `#pragma omp critical`: `name` is `kmp_critical_name`, 32 static bytes, zero at first; the first
+/// four are the lock.
 ///
 /// # Safety
 /// `name` is the compiler's symbol for this name.
@@ -20,7 +21,9 @@ use crate::omp::yielding;
 pub unsafe extern "C-unwind" fn __kmpc_critical(_: *const c_void, _: c_int, name: *mut Lock) {
     // SAFETY: static bytes, used for nothing else.
     let lock = unsafe { Lock::at(name) };
-    if !ult::mutant!(critical_shared) { hook::mutex::lock(Mutex::Critical, 0, lock) }
+    if !ult::mutant!(critical_shared) {
+        hook::mutex::lock(Mutex::Critical, 0, lock)
+    }
 }
 
 /// [`__kmpc_critical`] with a hint, which our one kind of lock has no use for.
@@ -28,7 +31,12 @@ pub unsafe extern "C-unwind" fn __kmpc_critical(_: *const c_void, _: c_int, name
 /// # Safety
 /// As [`__kmpc_critical`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_critical_with_hint(_: *const c_void, _: c_int, name: *mut Lock, hint: c_uint) {
+pub unsafe extern "C-unwind" fn __kmpc_critical_with_hint(
+    _: *const c_void,
+    _: c_int,
+    name: *mut Lock,
+    hint: c_uint,
+) {
     // SAFETY: as in `__kmpc_critical`.
     let lock = unsafe { Lock::at(name) };
     hook::mutex::lock(Mutex::Critical, hint, lock);
@@ -47,8 +55,9 @@ pub unsafe extern "C-unwind" fn __kmpc_end_critical(_: *const c_void, _: c_int, 
 
 /// `#pragma omp flush`, of whatever it names and with whatever ordering: a full fence.
 ///
-/// Programs wait for flags by loops around it, and clang puts it behind each sequentially consistent atomic operation in one. Such a loop is too often
-/// found in here to be interrupted, so now and then somebody behind it may run.
+/// Programs wait for flags by loops around it, and clang puts it behind each sequentially
+/// consistent atomic operation in one. Such a loop is too often found in here to be interrupted, so
+/// now and then somebody behind it may run.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_flush(_: *const c_void) {
     ult::sched::poll();
@@ -60,7 +69,8 @@ pub extern "C-unwind" fn __kmpc_flush(_: *const c_void) {
 
 #[inline(always)]
 fn flush() {
-    // ORDERING: SeqCst is what `flush` without a clause means; it pairs with the program's other flushes.
+    // ORDERING: SeqCst is what `flush` without a clause means; it pairs with the program's other
+    // flushes.
     fence(Ordering::SeqCst);
 }
 
@@ -90,7 +100,12 @@ pub unsafe extern "C-unwind" fn __kmpc_init_lock(_: *const c_void, _: c_int, loc
 /// # Safety
 /// As [`__kmpc_init_lock`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_init_lock_with_hint(_: *const c_void, _: c_int, lock: NonNull<Lock>, hint: usize) {
+pub unsafe extern "C-unwind" fn __kmpc_init_lock_with_hint(
+    _: *const c_void,
+    _: c_int,
+    lock: NonNull<Lock>,
+    hint: usize,
+) {
     // SAFETY: as in `__kmpc_init_lock`.
     unsafe { lock.write(Lock::made(lock.as_ptr())) };
     hook::mutex::made(Mutex::Lock, hint as u32, lock.addr().get());
@@ -178,7 +193,11 @@ pub unsafe extern "C-unwind" fn __kmpc_init_nest_lock_with_hint(
 /// # Safety
 /// `lock` is an initialised nestable lock that nobody uses any more.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_destroy_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) {
+pub unsafe extern "C-unwind" fn __kmpc_destroy_nest_lock(
+    _: *const c_void,
+    _: c_int,
+    lock: NonNull<NestHandle>,
+) {
     // SAFETY: as the caller says; a second destruction finds null.
     unsafe { NestLock::destroy(lock.replace(core::ptr::null_mut())) };
     hook::mutex::destroyed(Mutex::NestLock, lock.addr().get());
@@ -200,7 +219,11 @@ pub unsafe extern "C-unwind" fn __kmpc_set_nest_lock(_: *const c_void, _: c_int,
 /// # Safety
 /// As [`__kmpc_set_nest_lock`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_unset_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) {
+pub unsafe extern "C-unwind" fn __kmpc_unset_nest_lock(
+    _: *const c_void,
+    _: c_int,
+    lock: NonNull<NestHandle>,
+) {
     // SAFETY: as the caller says.
     let its = unsafe { &*lock.read() };
     hook::mutex::release(Mutex::NestLock, lock.addr().get(), || its.unlock());
@@ -211,10 +234,15 @@ pub unsafe extern "C-unwind" fn __kmpc_unset_nest_lock(_: *const c_void, _: c_in
 /// # Safety
 /// As [`__kmpc_set_nest_lock`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_test_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) -> c_int {
+pub unsafe extern "C-unwind" fn __kmpc_test_nest_lock(
+    _: *const c_void,
+    _: c_int,
+    lock: NonNull<NestHandle>,
+) -> c_int {
     // SAFETY: as the caller says.
     let its = unsafe { &*lock.read() };
-    let count = hook::mutex::attempt(Mutex::TestNestLock, lock.addr().get(), || its.try_lock(Here::get().task));
+    let count =
+        hook::mutex::attempt(Mutex::TestNestLock, lock.addr().get(), || its.try_lock(Here::get().task));
     if count == 0 {
         yielding::let_others_run(); // as in `__kmpc_test_lock`
     }

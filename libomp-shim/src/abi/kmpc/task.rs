@@ -1,5 +1,5 @@
-//! Tasks, taskwait, taskgroup and dependences as clang emits them. Taskloops are in [`super::taskloop`], reductions in
-//! [`super::task_reduction`].
+//! Tasks, taskwait, taskgroup and dependences as clang emits them. Taskloops are in
+//! [`super::taskloop`], reductions in [`super::task_reduction`].
 
 use core::ffi::{c_int, c_void};
 use core::ptr::{self, NonNull};
@@ -12,12 +12,12 @@ use crate::omp::affinity::hint;
 use crate::omp::agents;
 use crate::omp::check::events;
 use crate::omp::depend::{self, Dependence, Kind};
-use crate::omp::device::{self, array, chain, choose};
 use crate::omp::device::place::{Announced, hints};
+use crate::omp::device::{self, array, chain, choose};
 use crate::omp::task::{self, Flags, Task};
-use crate::omp::{taskgraph, taskgroup};
 use crate::omp::thread::{Here, Thread};
 use crate::omp::tool::{self, code, hook};
+use crate::omp::{taskgraph, taskgroup};
 
 /// `kmp_task_t`: what the compiler knows of a task. The task's private variables follow.
 #[repr(C)]
@@ -81,7 +81,14 @@ unsafe fn run(thread: &Thread, task: &Task, discarded: bool) -> bool {
     unsafe {
         if let Some(routine) = (*kmp).routine.filter(|_| !discarded) {
             match tool::record_if_told(task) {
-                Some(record) => _ = code::call(routine as *const (), thread.gtid.get() as usize, kmp as usize, record.frame.exit.as_ptr()),
+                Some(record) => {
+                    _ = code::call(
+                        routine as *const (),
+                        thread.gtid.get() as usize,
+                        kmp as usize,
+                        record.frame.exit.as_ptr(),
+                    )
+                }
                 None => _ = routine(thread.gtid.get(), kmp),
             }
         }
@@ -90,10 +97,13 @@ unsafe fn run(thread: &Thread, task: &Task, discarded: bool) -> bool {
 }
 
 /// For [`ult::debug`]: whose tasks these are, and where the payload has the function.
-pub const ENTRIES: [Entry; 2] =
-    [Entry::address("kmpc.run", run as *const ()), Entry::number("kmpc.routine", core::mem::offset_of!(KmpTask, routine))];
+pub const ENTRIES: [Entry; 2] = [
+    Entry::address("kmpc.run", run as *const ()),
+    Entry::number("kmpc.routine", core::mem::offset_of!(KmpTask, routine)),
+];
 
-/// The compiler's routine has returned: true when the task has ended, false when it has asked for another part.
+/// The compiler's routine has returned: true when the task has ended, false when it has asked for
+/// another part.
 ///
 /// # Safety
 /// A task of this front that runs in the name of `thread`.
@@ -125,13 +135,23 @@ pub extern "C" fn __kmpc_omp_task_alloc(
     shareds: usize,
     routine: Option<Routine>,
 ) -> *mut KmpTask {
-    if flags & POOL != 0 { allocate_for_agents(location, flags, size, shareds, routine) } else { allocate(location, flags, size, shareds, routine) }
+    if flags & POOL != 0 {
+        allocate_for_agents(location, flags, size, shareds, routine)
+    } else {
+        allocate(location, flags, size, shareds, routine)
+    }
 }
 
 /// [`__kmpc_omp_task_alloc`] with `threadset(omp_pool)`.
 #[cold]
 #[inline(never)]
-fn allocate_for_agents(location: Location, flags: c_int, size: usize, shareds: usize, routine: Option<Routine>) -> *mut KmpTask {
+fn allocate_for_agents(
+    location: Location,
+    flags: c_int,
+    size: usize,
+    shareds: usize,
+    routine: Option<Routine>,
+) -> *mut KmpTask {
     let made = allocate(location, flags, size, shareds, routine);
     // SAFETY: the task was made here.
     agents::open(Here::get(), unsafe { task_of(made).as_ref() });
@@ -139,7 +159,13 @@ fn allocate_for_agents(location: Location, flags: c_int, size: usize, shareds: u
 }
 
 #[inline(always)]
-fn allocate(location: Location, flags: c_int, size: usize, shareds: usize, routine: Option<Routine>) -> *mut KmpTask {
+fn allocate(
+    location: Location,
+    flags: c_int,
+    size: usize,
+    shareds: usize,
+    routine: Option<Routine>,
+) -> *mut KmpTask {
     let here = Here::get();
     // What has no sum is more than there is.
     let offset = size.checked_next_multiple_of(16).unwrap_or(usize::MAX);
@@ -165,8 +191,9 @@ fn allocate(location: Location, flags: c_int, size: usize, shareds: usize, routi
     }
 }
 
-/// Allocates a `target` task. Where its device is the runtime's choice it gets its number; the device is chosen when it runs. Such a task is untied (5.2 §1.2.5): while it waits for its device its
-/// thread may begin others.
+/// Allocates a `target` task. Where its device is the runtime's choice it gets its number; the
+/// device is chosen when it runs. Such a task is untied (5.2 §1.2.5): while it waits for its device
+/// its thread may begin others.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_omp_target_task_alloc(
     location: Location,
@@ -183,7 +210,12 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
     // SAFETY: the task was made here.
     let task = unsafe { task_of(made).as_ref() };
     let queues = device::any() && chain::suits(Here::get(), entry, device::number(Here::get(), device));
-    task.set_flags(task.flags().with(Flags::TARGET).with_if(device::any(), Flags::OFFLOADED).with_if(queues, Flags::QUEUES));
+    task.set_flags(
+        task.flags()
+            .with(Flags::TARGET)
+            .with_if(device::any(), Flags::OFFLOADED)
+            .with_if(queues, Flags::QUEUES),
+    );
     hints::announce(task, announced);
     array::ahead::bind(task, device::number(Here::get(), device));
     made
@@ -222,7 +254,11 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task(_: Location, _gtid: c_int, task:
     prepare(task_ref);
     let here = Here::get();
     taskgraph::record(here, task_ref, is_plain(task_ref), relocate, core::iter::empty());
-    if watch::anybody() { submit_watched(here, task) } else { task::submit_as::<false>(here, task) }
+    if watch::anybody() {
+        submit_watched(here, task)
+    } else {
+        task::submit_as::<false>(here, task)
+    }
     0
 }
 
@@ -240,7 +276,11 @@ fn submit_watched(here: Here, task: NonNull<Task>) {
 /// # Safety
 /// As [`__kmpc_omp_task`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_omp_task_parts(location: Location, gtid: c_int, task: *mut KmpTask) -> c_int {
+pub unsafe extern "C-unwind" fn __kmpc_omp_task_parts(
+    location: Location,
+    gtid: c_int,
+    task: *mut KmpTask,
+) -> c_int {
     // SAFETY: as for this function.
     unsafe { __kmpc_omp_task(location, gtid, task) }
 }
@@ -275,7 +315,10 @@ impl DependInfo {
     fn decode(self) -> Dependence {
         // `omp_all_memory` is a flag, or an address that no object has.
         let all_memory = self.flags & 0x80 != 0 || self.base == usize::MAX;
-        Dependence { address: (!all_memory).then_some(self.base), kind: kind(self.flags & 0xF).unwrap_or(Kind::Out) }
+        Dependence {
+            address: (!all_memory).then_some(self.base),
+            kind: kind(self.flags & 0xF).unwrap_or(Kind::Out),
+        }
     }
 }
 
@@ -313,7 +356,12 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
     unsafe {
         let task = task_of(task);
         prepare(task.as_ref());
-        hook::task::created_with(here, task.as_ref(), false, items(list, count).chain(items(noalias, count_noalias)));
+        hook::task::created_with(
+            here,
+            task.as_ref(),
+            false,
+            items(list, count).chain(items(noalias, count_noalias)),
+        );
         let all = items(list, count).chain(items(noalias, count_noalias));
         taskgraph::record(here, task.as_ref(), is_plain(task.as_ref()), relocate, all.clone());
         depend::submit(here, task, all);
@@ -327,7 +375,8 @@ fn is_plain(task: &Task) -> bool {
     task.front[FLAGS].get() as i32 & DESTRUCTORS == 0
 }
 
-/// Puts the address of the captured variables right in a copy of a task's data, see [`taskgraph::Relocate`].
+/// Puts the address of the captured variables right in a copy of a task's data, see
+/// [`taskgraph::Relocate`].
 unsafe fn relocate(copy: &Task, from: usize, bytes: usize) {
     let kmp = copy.payload().cast::<KmpTask>();
     // SAFETY: the payload is a kmp_task_t.
@@ -338,8 +387,9 @@ unsafe fn relocate(copy: &Task, from: usize, bytes: usize) {
     }
 }
 
-/// Waits for the dependences of an undeferred task, whose beginning is the compiler's next call, or of a `taskwait`. Only the
-/// former may name `mutexinoutset` (5.2 §15.5); it begins with the mutexes held.
+/// Waits for the dependences of an undeferred task, whose beginning is the compiler's next call, or
+/// of a `taskwait`. Only the former may name `mutexinoutset` (5.2 §15.5); it begins with the
+/// mutexes held.
 ///
 /// # Safety
 /// Both lists hold as many items as said.
@@ -354,7 +404,8 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_wait_deps(
 ) {
     let here = Here::get();
     // SAFETY: as for this function.
-    let node = depend::wait_and_hold(here, unsafe { items(list, count).chain(items(noalias, count_noalias)) });
+    let node =
+        depend::wait_and_hold(here, unsafe { items(list, count).chain(items(noalias, count_noalias)) });
     // SAFETY: own thread only.
     let unused = core::mem::replace(unsafe { &mut here.thread.own().entered }, node);
     if let Some(unused) = unused {
@@ -362,8 +413,8 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_wait_deps(
     }
 }
 
-/// `taskwait depend(…) [nowait]`. With `nowait` the wait would be a task without code: the dependences are entered and
-/// completed in order by such a task.
+/// `taskwait depend(…) [nowait]`. With `nowait` the wait would be a task without code: the
+/// dependences are entered and completed in order by such a task.
 ///
 /// # Safety
 /// Both lists hold as many items as said.
@@ -424,8 +475,8 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid:
     let task = unsafe { task_of(task) };
     // SAFETY: alive until its end below.
     let task_ref = unsafe { task.as_ref() };
-    // The compiler calls the function once. The other parts of an untied task are run here, before the generating task
-    // goes on; so are the destructors of its privates.
+    // The compiler calls the function once. The other parts of an untied task are run here, before
+    // the generating task goes on; so are the destructors of its privates.
     // SAFETY: as for this function.
     unsafe {
         let mut ended = part_done(here.thread, task_ref);

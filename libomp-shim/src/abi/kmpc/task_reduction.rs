@@ -1,9 +1,10 @@
-//! Task reductions as clang emits them: `task_reduction` on a taskgroup, `reduction(task, …)` on parallel and
-//! worksharing constructs, and the look-up of a thread's private copy.
+//! Task reductions as clang emits them: `task_reduction` on a taskgroup, `reduction(task, …)` on
+//! parallel and worksharing constructs, and the look-up of a thread's private copy.
 //!
-//! A private copy is made when a thread first asks for it and combined at the end of the taskgroup. For the `task`
-//! modifier every thread has a taskgroup of its own; they share one set of copies, found through a descriptor of the
-//! team's worksharing ring, and the last thread to end combines them into its own item.
+//! A private copy is made when a thread first asks for it and combined at the end of the taskgroup.
+//! For the `task` modifier every thread has a taskgroup of its own; they share one set of copies,
+//! found through a descriptor of the team's worksharing ring, and the last thread to end combines
+//! them into its own item.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
@@ -78,7 +79,8 @@ impl Copies {
 }
 
 impl Registered {
-    /// The item that `address` belongs to: its shared or original address, or that of any thread's copy.
+    /// The item that `address` belongs to: its shared or original address, or that of any thread's
+    /// copy.
     fn item_at(&self, address: *mut c_void) -> Option<usize> {
         (0..self.items.len()).find(|&i| {
             let item = &self.items[i];
@@ -100,7 +102,8 @@ impl Registered {
             return copy;
         }
         let item = &self.items[i];
-        // SAFETY: plain allocation; the compiler's initialiser on fresh, zeroed memory of the item's size.
+        // SAFETY: plain allocation; the compiler's initialiser on fresh, zeroed memory of the
+        // item's size.
         let copy = unsafe {
             let copy = libc::calloc(1, item.size.max(1));
             if copy.is_null() {
@@ -119,7 +122,9 @@ impl Registered {
     /// Combines all copies into the shared items and frees them.
     fn combine(&self) {
         for (i, item) in self.items.iter().enumerate() {
-            for slot in self.copies.of_item(i).iter().skip(usize::from(ult::mutant!(task_reduction_loses_copy))) {
+            for slot in
+                self.copies.of_item(i).iter().skip(usize::from(ult::mutant!(task_reduction_loses_copy)))
+            {
                 // ORDERING: Acquire, pairs with the Release in `copy_of`; all tasks are complete.
                 let copy = slot.swap(ptr::null_mut(), Ordering::Acquire);
                 if copy.is_null() {
@@ -160,7 +165,8 @@ fn end_shared(here: Here, registered: &Registered, construct: u64) {
     let ended = registered.copies.ended.fetch_add(1, Ordering::AcqRel) + 1;
     if ended == registered.copies.threads {
         registered.combine();
-        // SAFETY: the reference that `shared_copies` left in the descriptor; nobody looks there any more.
+        // SAFETY: the reference that `shared_copies` left in the descriptor; nobody looks there any
+        // more.
         drop(unsafe { Arc::from_raw(Arc::as_ptr(&registered.copies)) });
     }
     worksharing::leave(here.thread, construct);
@@ -255,12 +261,17 @@ pub unsafe extern "C" fn __kmpc_taskred_init(_gtid: c_int, count: c_int, data: *
 /// # Safety
 /// `data` points to `count` items.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __kmpc_task_reduction_init(_gtid: c_int, count: c_int, data: *const OldInput) -> *mut c_void {
+pub unsafe extern "C" fn __kmpc_task_reduction_init(
+    _gtid: c_int,
+    count: c_int,
+    data: *const OldInput,
+) -> *mut c_void {
     // SAFETY: as for this function.
     register_group(unsafe { old_items(count, data) })
 }
 
-/// `reduction(task, …)` on a parallel (`worksharing` 0) or worksharing construct: called by every thread.
+/// `reduction(task, …)` on a parallel (`worksharing` 0) or worksharing construct: called by every
+/// thread.
 ///
 /// # Safety
 /// `data` points to `count` items.
@@ -298,8 +309,8 @@ pub extern "C-unwind" fn __kmpc_task_reduction_modifier_fini(_: Location, _gtid:
     end_taskgroup(Here::get());
 }
 
-/// The running thread's private copy of a reduction item, in the taskgroup `group` or, if null, the innermost one that
-/// has the item.
+/// The running thread's private copy of a reduction item, in the taskgroup `group` or, if null, the
+/// innermost one that has the item.
 ///
 /// # Safety
 /// `group` is null or a handle from a registration whose taskgroup is open.
@@ -310,7 +321,8 @@ pub unsafe extern "C" fn __kmpc_task_reduction_get_th_data(
     item: *mut c_void,
 ) -> *mut c_void {
     let here = Here::get();
-    let mut group = if group.is_null() { here.task.taskgroup.get() } else { group.cast_const().cast::<Taskgroup>() };
+    let mut group =
+        if group.is_null() { here.task.taskgroup.get() } else { group.cast_const().cast::<Taskgroup>() };
     // SAFETY: the running task's taskgroup and those around it are open.
     while let Some(open) = unsafe { group.as_ref() } {
         if let Some(Reductions::Kmpc(registered)) = open.reductions.get() {

@@ -1,5 +1,5 @@
-//! `taskloop` as clang emits it: a pattern task that is copied for each part of the loop, with the part's bounds stored
-//! where the pattern has them.
+//! `taskloop` as clang emits it: a pattern task that is copied for each part of the loop, with the
+//! part's bounds stored where the pattern has them.
 
 use core::ffi::{c_int, c_void};
 
@@ -13,7 +13,8 @@ use crate::omp::thread::Here;
 use crate::omp::tool::event::Work;
 use crate::omp::tool::hook;
 
-/// Copies what a memory copy cannot (non-trivial firstprivates), and stores whether the part is the last.
+/// Copies what a memory copy cannot (non-trivial firstprivates), and stores whether the part is the
+/// last.
 type Duplicate = unsafe extern "C-unwind" fn(*mut KmpTask, *mut KmpTask, c_int);
 
 /// A taskloop's pattern and bounds.
@@ -27,7 +28,8 @@ struct Loop {
 }
 
 impl Loop {
-    /// A copy of the pattern for iterations `first..=last` of the loop (counted from its lower bound).
+    /// A copy of the pattern for iterations `first..=last` of the loop (counted from its lower
+    /// bound).
     unsafe fn part(&self, here: Here, lower: u64, first: u64, last: u64, is_last: bool) -> *mut KmpTask {
         // SAFETY: the pattern has not been submitted.
         let pattern = unsafe { task_of(self.pattern) };
@@ -176,4 +178,3 @@ pub unsafe extern "C-unwind" fn __kmpc_taskloop_5(
     // SAFETY: as for this function.
     unsafe { run(location, gtid, task, condition, lower, upper, stride, no_group, division, duplicate) };
 }
-

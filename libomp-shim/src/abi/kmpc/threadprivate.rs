@@ -1,14 +1,15 @@
-//! `threadprivate` without thread-local storage (`clang -fnoopenmp-use-tls`): the program asks for the calling thread's
-//! copy of a variable at each access.
+//! `threadprivate` without thread-local storage (`clang -fnoopenmp-use-tls`): the program asks for
+//! the calling thread's copy of a variable at each access.
 //!
-//! Copies belong to kernel threads, through `pthread_setspecific`: a thread of a team keeps its kernel thread between
-//! regions, so what is written in one region is there in the next (5.2 §5.2). The main thread of the process uses the
-//! original. A copy is made at the first access, by the constructor that was registered, else from what the
-//! original held when any thread first asked for the variable; it is destroyed when its kernel thread ends.
+//! Copies belong to kernel threads, through `pthread_setspecific`: a thread of a team keeps its
+//! kernel thread between regions, so what is written in one region is there in the next (5.2 §5.2).
+//! The main thread of the process uses the original. A copy is made at the first access, by the
+//! constructor that was registered, else from what the original held when any thread first asked
+//! for the variable; it is destroyed when its kernel thread ends.
 //!
-//! Tried and rejected: an array per variable, indexed by a small thread number, behind the `cache` argument. Numbers are
-//! used again by other threads, and the array must grow under readers; programs compiled this way are rare enough
-//! to pay for a search in a short table.
+//! Tried and rejected: an array per variable, indexed by a small thread number, behind the `cache`
+//! argument. Numbers are used again by other threads, and the array must grow under readers;
+//! programs compiled this way are rare enough to pay for a search in a short table.
 
 use core::alloc::Layout;
 use core::ffi::{c_int, c_void};
@@ -29,8 +30,8 @@ struct Special {
     elements: Option<usize>,
 }
 
-// Each of the three has a form with one more argument, which other functions may ignore: it goes in a register that the
-// shorter form does not read.
+// Each of the three has a form with one more argument, which other functions may ignore: it goes in
+// a register that the shorter form does not read.
 type Construct = unsafe extern "C-unwind" fn(*mut c_void, usize) -> *mut c_void;
 type Copy = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void, usize) -> *mut c_void;
 type Destroy = unsafe extern "C-unwind" fn(*mut c_void, usize);
@@ -157,8 +158,8 @@ pub struct PrivateCommon {
     size: usize,
 }
 
-/// Makes the calling thread's copy of the `size` bytes at `data`, which is at `initial` in the main thread. The description of it
-/// is the caller's, for good.
+/// Makes the calling thread's copy of the `size` bytes at `data`, which is at `initial` in the main
+/// thread. The description of it is the caller's, for good.
 ///
 /// # Safety
 /// As [`__kmpc_threadprivate`].
@@ -178,7 +179,8 @@ pub unsafe extern "C-unwind" fn kmp_threadprivate_insert(
 /// `data` is a threadprivate variable of `size` bytes.
 unsafe fn copy_of(data: *mut c_void, size: usize) -> *mut c_void {
     let copies = calling_thread();
-    // SAFETY: only this kernel thread uses its copies; the reference ends before any constructor runs.
+    // SAFETY: only this kernel thread uses its copies; the reference ends before any constructor
+    // runs.
     if let Some(block) = unsafe { &*copies }.of.get(&(data as usize)) {
         return block.at.cast();
     }
@@ -242,7 +244,7 @@ unsafe fn make(data: *mut c_void, size: usize, variable: &Variable) -> Block {
     Block { at, layout, special }
 }
 
-// ---- the copies of a kernel thread --------------------------------------------------------------------------------
+// ---- the copies of a kernel thread ------------------------------------------
 
 fn key() -> libc::pthread_key_t {
     static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();

@@ -1,4 +1,5 @@
-//! Data constructs. With `nowait` the dependences among the arguments are those of the task that the call comes from.
+//! Data constructs. With `nowait` the dependences among the arguments are those of the task that
+//! the call comes from.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -11,7 +12,8 @@ use crate::omp::thread::Here;
 use crate::omp::tool::event::Target;
 use crate::omp::tool::hook::device as hook;
 
-/// The device that a construct of this kind concerns; one that concerns the host is told to tools, and nothing else.
+/// The device that a construct of this kind concerns; one that concerns the host is told to tools,
+/// and nothing else.
 fn device_for(number: i64, kind: Target) -> Option<&'static Slot> {
     choose::refuse_for_data(Here::get(), number);
     let slot = region_device(number);

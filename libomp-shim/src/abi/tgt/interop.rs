@@ -1,4 +1,5 @@
-//! `interop` as clang emits it: a call for each object of the construct, each with all of its dependences.
+//! `interop` as clang emits it: a call for each object of the construct, each with all of its
+//! dependences.
 //!
 //! clang 19 keeps `prefer_type` to itself, and hands `target, targetsync` over as `target`.
 
@@ -100,7 +101,13 @@ pub unsafe extern "C-unwind" fn __tgt_interop_destroy(
 ///
 /// # Safety
 /// The list holds as many items as said.
-unsafe fn without_object(location: Location, gtid: c_int, count: c_int, list: *const DependInfo, nowait: c_int) {
+unsafe fn without_object(
+    location: Location,
+    gtid: c_int,
+    count: c_int,
+    list: *const DependInfo,
+    nowait: c_int,
+) {
     // SAFETY: as the caller says.
     unsafe {
         match (count, nowait) {

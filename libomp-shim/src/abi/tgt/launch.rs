@@ -1,5 +1,5 @@
-//! Launches of target regions. A region that is not run on a device answers "not offloaded", and compiled code then runs its host
-//! version.
+//! Launches of target regions. A region that is not run on a device answers "not offloaded", and
+//! compiled code then runs its host version.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -7,12 +7,12 @@ use super::device_for;
 use super::lists::{Arrays, List};
 use super::mapper::Mapper;
 use crate::abi::kmpc::parallel::Location;
-use crate::omp::device::{Slot, array, chain, choose, keep};
-use crate::omp::device::place::{Announced, Promise, hints};
+use crate::abi::kmpc::task;
 use crate::omp::device::construct::{self, Region};
 use crate::omp::device::interface::{Code, Convention};
+use crate::omp::device::place::{Announced, Promise, hints};
 use crate::omp::device::program;
-use crate::abi::kmpc::task;
+use crate::omp::device::{Slot, array, chain, choose, keep};
 use crate::omp::task::Flags;
 use crate::omp::thread::Here;
 use crate::omp::{report, target};
@@ -63,7 +63,8 @@ fn given(value: c_int) -> u32 {
     u32::try_from(value).unwrap_or(0)
 }
 
-/// The teams that a launch asks for: one where the construct is no `teams`, which launches say by a number below 0.
+/// The teams that a launch asks for: one where the construct is no `teams`, which launches say by a
+/// number below 0.
 fn requested(value: c_int) -> u32 {
     u32::try_from(value).unwrap_or(1)
 }
@@ -88,7 +89,8 @@ unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape
         target::refuse_without_code(slot.number);
         return on_host();
     };
-    let convention = if shape.environment { Convention::SeparateAfterEnvironment } else { Convention::Separate };
+    let convention =
+        if shape.environment { Convention::SeparateAfterEnvironment } else { Convention::Separate };
     // SAFETY: as the caller says.
     unsafe {
         let list = list.unwrap_or_else(|| arrays.list());
@@ -108,11 +110,15 @@ unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape
     OFFLOADED
 }
 
-/// The running task launches a region. If it is one of target constructs, its code does so first: worth knowing where its next instance may be queued.
+/// The running task launches a region. If it is one of target constructs, its code does so first:
+/// worth knowing where its next instance may be queued.
 fn note_launch(slot: &Slot) {
     let task = Here::get().task;
     let may_be_new = task.flags().has(Flags::OFFLOADED) && !task.flags().has(Flags::QUEUES);
-    if may_be_new && slot.device.orders_operations() && let Some(entry) = task::entry(task) {
+    if may_be_new
+        && slot.device.orders_operations()
+        && let Some(entry) = task::entry(task)
+    {
         chain::learn(entry);
     }
 }
@@ -121,7 +127,8 @@ fn note_launch(slot: &Slot) {
 struct Chosen {
     /// The device's number.
     device: i64,
-    /// Where the choice is the runtime's: the list, which was read for it, and the promise to run there.
+    /// Where the choice is the runtime's: the list, which was read for it, and the promise to run
+    /// there.
     list: Option<List>,
     promise: Option<Promise>,
     /// What the region maps stays there.
@@ -149,7 +156,8 @@ unsafe fn chosen(device: i64, host: *const c_void, arrays: &Arrays) -> Chosen {
     // SAFETY: as the caller says.
     let list = unsafe { arrays.list() };
     let keeps = choose::keeps(announced, &list.items);
-    let (device, promise) = choose::device(Here::get(), Announced { keeps, ..announced }, host.addr(), &list.items);
+    let (device, promise) =
+        choose::device(Here::get(), Announced { keeps, ..announced }, host.addr(), &list.items);
     Chosen { device, list: Some(list), promise, keeps }
 }
 
@@ -170,7 +178,10 @@ pub unsafe extern "C-unwind" fn __tgt_target_kernel(
     unsafe {
         let Some(a) = arguments.as_ref() else { return NOT_OFFLOADED };
         if a.version == 0 || a.version > KNOWN {
-            report::warn(format_args!("target regions of version {} are not known; they run on the host", a.version));
+            report::warn(format_args!(
+                "target regions of version {} are not known; they run on the host",
+                a.version
+            ));
             return NOT_OFFLOADED;
         }
         let arrays = Arrays {
@@ -216,11 +227,12 @@ pub unsafe extern "C-unwind" fn __tgt_target_kernel_nowait(
     unsafe { __tgt_target_kernel(location, device, teams, threads, host, arguments) }
 }
 
-/// Launches of compilers up to clang 14: with or without a location, names and mappers, numbers of teams and threads.
+/// Launches of compilers up to clang 14: with or without a location, names and mappers, numbers of
+/// teams and threads.
 macro_rules! older_launches {
     ($($name:ident($($location:ident)?; $($names:ident, $mappers:ident)?; $($teams:ident, $threads:ident)?);)*) => {$(
-        /// Launches a target region, as older compilers do. What follows in the arguments are dependences of the task that it is
-        /// called from.
+        /// Launches a target region, as older compilers do. What follows in the arguments are
+        /// dependences of the task that it is called from.
         ///
         /// # Safety
         /// Called by compiled code.

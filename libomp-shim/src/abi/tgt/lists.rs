@@ -1,8 +1,9 @@
 //! clang's lists of what is mapped, and what they mean.
 //!
-//! A list is some arrays of the same length: base addresses, first addresses, sizes, types, names, mappers. The types are sets of
-//! the bits below. Up to clang 20 a pointer and what it points to are one entry ([`POINTER_AND_OBJECT`]), from then on two, and a
-//! third that attaches them ([`ATTACH`]).
+//! A list is some arrays of the same length: base addresses, first addresses, sizes, types, names,
+//! mappers. The types are sets of the bits below. Up to clang 20 a pointer and what it points to
+//! are one entry ([`POINTER_AND_OBJECT`]), from then on two, and a third that attaches them
+//! ([`ATTACH`]).
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -198,7 +199,11 @@ fn strided(entry: &Entry, dimensions: &[Dimension], items: &mut Vec<Item>) {
         begins = begins.iter().flat_map(|&b| (0..d.count).map(move |i| b.wrapping_add(step(i)))).collect();
     }
     let plain = entry.item(Role::Member, piece as usize);
-    items.extend(begins.into_iter().map(|begin| Item { begin: begin as usize, base: begin as usize, ..plain }));
+    items.extend(begins.into_iter().map(|begin| Item {
+        begin: begin as usize,
+        base: begin as usize,
+        ..plain
+    }));
 }
 
 impl Entry {
@@ -212,7 +217,8 @@ impl Entry {
             (HOLD, Flags::HOLD),
             (IMPLICIT, Flags::IMPLICIT),
         ];
-        let flags = bits.iter().fold(Flags::default(), |set, &(bit, flag)| set.with_if(self.kind & bit != 0, flag));
+        let flags =
+            bits.iter().fold(Flags::default(), |set, &(bit, flag)| set.with_if(self.kind & bit != 0, flag));
         Item { begin: self.begin, base: self.base, size, role, flags }
     }
 }
@@ -238,7 +244,10 @@ mod tests {
         // Whole rows touch each other: one piece.
         assert_eq!(pieces(&[(1, 2, 32), (0, 8, 4), (0, 1, 4)]), [(1032, 64)]);
         // Three dimensions, int c[3][4][5]: c[0:2][1:2][2:3].
-        assert_eq!(pieces(&[(0, 2, 80), (1, 2, 20), (2, 3, 4), (0, 1, 4)]), [(1028, 12), (1048, 12), (1108, 12), (1128, 12)]);
+        assert_eq!(
+            pieces(&[(0, 2, 80), (1, 2, 20), (2, 3, 4), (0, 1, 4)]),
+            [(1028, 12), (1048, 12), (1108, 12), (1128, 12)]
+        );
         assert_eq!(pieces(&[]), []);
         assert_eq!(pieces(&[(0, 0, 8), (0, 1, 4)]), []);
     }

@@ -4,7 +4,8 @@ use core::ffi::c_void;
 
 use super::lists::Entry;
 
-/// A mapper: `(handle, base, begin, size, type, name)`; it calls [`__tgt_push_mapper_component`] for each component.
+/// A mapper: `(handle, base, begin, size, type, name)`; it calls [`__tgt_push_mapper_component`]
+/// for each component.
 pub type Mapper = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void, *mut c_void, i64, i64, *mut c_void);
 
 /// The components of an entry.

@@ -1,4 +1,5 @@
-//! Target constructs as clang and flang emit them, and what else LLVM's library for offloading (`libomptarget`) exports.
+//! Target constructs as clang and flang emit them, and what else LLVM's library for offloading
+//! (`libomptarget`) exports.
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -9,7 +10,8 @@
 //! | [`rest`] | memory, and calls that owe nothing |
 //! | [`interop`] | `interop` |
 //!
-//! With `nowait` these calls come from an explicit task, and are carried out before they return: the task is what goes on later.
+//! With `nowait` these calls come from an explicit task, and are carried out before they return:
+//! the task is what goes on later.
 
 use crate::omp::device::{self, Place, Slot};
 use crate::omp::target;

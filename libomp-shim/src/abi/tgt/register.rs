@@ -1,8 +1,8 @@
 //! Images as clang's programs register them, and what they `require`.
 //!
-//! Constructors call this, before the program's own and in processes that never use a device; so nothing is done but
-//! remembering. There are two layouts of a table's entries; the first words tell them apart: an address in the older one, 0 and a version
-//! in the newer one.
+//! Constructors call this, before the program's own and in processes that never use a device; so
+//! nothing is done but remembering. There are two layouts of a table's entries; the first words
+//! tell them apart: an address in the older one, 0 and a version in the newer one.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::slice;
@@ -61,15 +61,17 @@ const _: () = assert!(size_of::<EntryV1>() == 32 && size_of::<EntryV2>() == 56);
 
 /// In [`EntryV2::kind`]: an entry for OpenMP.
 const OPENMP: u16 = 1;
-/// In the flags: the entry stands for a variable mapped by `link`, is a function called indirectly, or says what the program
-/// requires (the data).
+/// In the flags: the entry stands for a variable mapped by `link`, is a function called indirectly,
+/// or says what the program requires (the data).
 const LINK: u32 = 1;
 const INDIRECT: u32 = 8;
 const REQUIRES: u32 = 16;
-/// `requires` flags: nothing, and what all parts of a program have to agree about (OpenMP 5.2 §8.2).
+/// `requires` flags: nothing, and what all parts of a program have to agree about (OpenMP 5.2
+/// §8.2).
 const NOTHING: i64 = 1;
 const UNIFIED_SHARED_MEMORY: i64 = 8;
-const AGREED: [(i64, &str); 3] = [(2, "reverse_offload"), (4, "unified_address"), (UNIFIED_SHARED_MEMORY, "unified_shared_memory")];
+const AGREED: [(i64, &str); 3] =
+    [(2, "reverse_offload"), (4, "unified_address"), (UNIFIED_SHARED_MEMORY, "unified_shared_memory")];
 
 /// What the program requires, a set; 0 until some part of it has said.
 static REQUIRED: AtomicI64 = AtomicI64::new(0);
@@ -96,13 +98,15 @@ fn entry(address: *const c_void, name: *const c_char, size: usize, flags: u32, d
     Some(Entry { what, host: address.addr(), name, size })
 }
 
-/// Is a table that begins with these words in the newer layout? Its entries begin with 0; one of the older layout does when it says what
-/// the program requires, and the name that comes then is no version.
+/// Is a table that begins with these words in the newer layout? Its entries begin with 0; one of
+/// the older layout does when it says what the program requires, and the name that comes then is no
+/// version.
 fn is_newer(first: u64, second: u64) -> bool {
     first == 0 && second as u16 == 1
 }
 
-/// Reads a table, in either layout, which says whose it is. One without entries is nobody's in particular.
+/// Reads a table, in either layout, which says whose it is. One without entries is nobody's in
+/// particular.
 ///
 /// # Safety
 /// The compiler's table, which stays until it is unregistered.
@@ -116,10 +120,20 @@ unsafe fn entries(begin: *const c_void, end: *const c_void) -> (Release, Vec<Ent
         if is_newer(begin.cast::<u64>().read(), begin.cast::<u64>().add(1).read()) {
             let table = slice::from_raw_parts(begin.cast::<EntryV2>(), bytes / size_of::<EntryV2>());
             let ours = table.iter().filter(|e| e.kind == OPENMP && e.version == 1);
-            return (Release::Later, ours.filter_map(|e| entry(e.address, e.name, e.size as usize, e.flags, e.data as i64)).collect());
+            return (
+                Release::Later,
+                ours.filter_map(|e| entry(e.address, e.name, e.size as usize, e.flags, e.data as i64))
+                    .collect(),
+            );
         }
         let table = slice::from_raw_parts(begin.cast::<EntryV1>(), bytes / size_of::<EntryV1>());
-        (Release::Llvm20, table.iter().filter_map(|e| entry(e.address, e.name, e.size, e.flags as u32, e.data.into())).collect())
+        (
+            Release::Llvm20,
+            table
+                .iter()
+                .filter_map(|e| entry(e.address, e.name, e.size, e.flags as u32, e.data.into()))
+                .collect(),
+        )
     }
 }
 
@@ -135,7 +149,12 @@ pub unsafe extern "C" fn __tgt_register_lib(descriptor: *const Descriptor) {
         let images = if d.count > 0 { slice::from_raw_parts(d.images, d.count as usize) } else { &[] };
         let bytes = |i: &Image| slice::from_raw_parts(i.start, i.end.addr().saturating_sub(i.start.addr()));
         let (release, entries) = entries(d.entries_begin, d.entries_end);
-        program::register(Program { handle: descriptor.addr(), images: images.iter().map(bytes).collect(), release, entries });
+        program::register(Program {
+            handle: descriptor.addr(),
+            images: images.iter().map(bytes).collect(),
+            release,
+            entries,
+        });
     }
 }
 
@@ -145,7 +164,8 @@ pub extern "C" fn __tgt_unregister_lib(descriptor: *const Descriptor) {
     program::unregister(descriptor.addr());
 }
 
-/// The clause that an object with `new` flags and those before it with `old` ones do not agree about; `old` is 0 when there were none.
+/// The clause that an object with `new` flags and those before it with `old` ones do not agree
+/// about; `old` is 0 when there were none.
 fn disagreement(old: i64, new: i64) -> Option<&'static str> {
     AGREED.into_iter().find(|(flag, _)| old != 0 && (old ^ new) & flag != 0).map(|(_, clause)| clause)
 }
@@ -178,7 +198,12 @@ mod tests {
     #[test]
     fn both_layouts_say_the_same() {
         let at = |n: usize| n as *const c_void;
-        let rows = [(0x10, c"region", 0, 0), (0x20, c"to", 4, 0), (0x30, c"link", 8, LINK), (0x40, c"called", 8, INDIRECT)];
+        let rows = [
+            (0x10, c"region", 0, 0),
+            (0x20, c"to", 4, 0),
+            (0x30, c"link", 8, LINK),
+            (0x40, c"called", 8, INDIRECT),
+        ];
         let old = rows.map(|(a, name, size, flags)| EntryV1 {
             address: at(a),
             name: name.as_ptr(),
@@ -219,7 +244,13 @@ mod tests {
 
     #[test]
     fn a_table_may_begin_with_what_the_program_requires() {
-        let say = EntryV1 { address: core::ptr::null(), name: c"".as_ptr(), size: 0, flags: REQUIRES as i32, data: NOTHING as i32 };
+        let say = EntryV1 {
+            address: core::ptr::null(),
+            name: c"".as_ptr(),
+            size: 0,
+            flags: REQUIRES as i32,
+            data: NOTHING as i32,
+        };
         let region = EntryV1 { address: 0x10 as *const c_void, name: c"region".as_ptr(), flags: 0, ..say };
         let table = [say, region];
         let (begin, end) = bounds(&table);

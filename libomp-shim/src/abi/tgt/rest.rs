@@ -41,7 +41,12 @@ pub extern "C-unwind" fn ompx_dump_mapping_tables() {
         for mapped in slot.lock().iter() {
             let (host, at, count) = (&mapped.host, mapped.device, mapped.count());
             let times = if count == u64::MAX { "for ever".into() } else { format!("{count} times") };
-            eprintln!("device {}: {} bytes at {:#x} are at {at:#x}, held {times}", slot.number, host.len(), host.start);
+            eprintln!(
+                "device {}: {} bytes at {:#x} are at {at:#x}, held {times}",
+                slot.number,
+                host.len(),
+                host.start
+            );
         }
     }
 }
@@ -60,7 +65,7 @@ pub extern "C" fn __tgt_activate_record_replay(_device: i64) -> c_int {
     NOT_OFFLOADED
 }
 
-// ---- memory -----------------------------------------------------------------------------------------------------------
+// ---- memory -----------------------------------------------------------------
 
 macro_rules! allocations {
     ($($(#[$doc:meta])* $space:ident: $allocate:ident $free:ident;)*) => {$(
@@ -72,7 +77,8 @@ macro_rules! allocations {
         /// Gives it back.
         ///
         /// # Safety
-        /// `block` is null or came from the routine before for that device, and is not used any more.
+        /// `block` is null or came from the routine before for that device, and is not used any
+        /// more.
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $free(block: *mut c_void, device: c_int) {
             if !block.is_null() {
@@ -88,7 +94,8 @@ allocations! {
     Device: llvm_omp_target_alloc_device llvm_omp_target_free_device;
     /// The host's memory, near a device. Null for a device that does not exist.
     Host: llvm_omp_target_alloc_host llvm_omp_target_free_host;
-    /// Memory that host and device use by the same address. Null where there is none, as between ranks.
+    /// Memory that host and device use by the same address. Null where there is none, as between
+    /// ranks.
     Shared: llvm_omp_target_alloc_shared llvm_omp_target_free_shared;
 }
 

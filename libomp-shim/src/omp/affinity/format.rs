@@ -1,8 +1,9 @@
-//! `OMP_AFFINITY_FORMAT`: the fields of OpenMP 5.2, section 21.2.4, and the routines of section 18.4 that use it.
+//! `OMP_AFFINITY_FORMAT`: the fields of OpenMP 5.2, section 21.2.4, and the routines of section
+//! 18.4 that use it.
 //!
-//! A field is `%[0][.][width]<letter>` or `%[0][.][width]{<name>}`; `.` aligns to the right, `0` then fills numbers with
-//! zeros. A field that nobody knows expands to `undefined`. The caller says where it is ([`Facts`]); this file knows
-//! neither teams nor threads.
+//! A field is `%[0][.][width]<letter>` or `%[0][.][width]{<name>}`; `.` aligns to the right, `0`
+//! then fills numbers with zeros. A field that nobody knows expands to `undefined`. The caller says
+//! where it is ([`Facts`]); this file knows neither teams nor threads.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::fmt::Write;
@@ -47,19 +48,16 @@ pub fn set_affinity_format(format: &str) {
 
 /// `omp_get_affinity_format`; [`copy_out`] puts it into the program's buffer.
 pub fn affinity_format() -> String {
-    current()
-        .clone()
-        .unwrap_or_else(|| settings().affinity_format.clone())
+    current().clone().unwrap_or_else(|| settings().affinity_format.clone())
 }
 
 fn current() -> std::sync::MutexGuard<'static, Option<String>> {
     // A panic aborts the process, so the lock is never poisoned where it matters.
-    FORMAT
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+    FORMAT.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// `omp_capture_affinity`, before [`copy_out`]: `format` expanded, or `affinity-format-var` if it is `None` or empty.
+/// `omp_capture_affinity`, before [`copy_out`]: `format` expanded, or `affinity-format-var` if it
+/// is `None` or empty.
 pub fn capture_affinity(format: Option<&str>, facts: &Facts<'_>) -> String {
     match format {
         Some(format) if !format.is_empty() => expand(format, facts),
@@ -67,21 +65,22 @@ pub fn capture_affinity(format: Option<&str>, facts: &Facts<'_>) -> String {
     }
 }
 
-/// `omp_display_affinity`, and what `OMP_DISPLAY_AFFINITY` prints: one line on standard output, through the C library's
-/// stream, so that it keeps its order among the program's own lines.
+/// `omp_display_affinity`, and what `OMP_DISPLAY_AFFINITY` prints: one line on standard output,
+/// through the C library's stream, so that it keeps its order among the program's own lines.
 pub fn display_affinity(format: Option<&str>, facts: &Facts<'_>) {
     let mut line = capture_affinity(format, facts);
     line.push('\n');
     unsafe extern "C" {
         static stdout: *mut libc::FILE;
     }
-    // SAFETY: the C library's `stdout` is a stream as long as the process lives, and only the program reassigns it;
-    // fwrite locks the stream and reads `line.len()` bytes of a live string.
+    // SAFETY: the C library's `stdout` is a stream as long as the process lives, and only the
+    // program reassigns it; fwrite locks the stream and reads `line.len()` bytes of a live string.
     unsafe { libc::fwrite(line.as_ptr().cast::<c_void>(), 1, line.len(), stdout) };
 }
 
-/// Copies `text` into a buffer of a C program: at most `size - 1` bytes and a zero. Returns the length of the whole
-/// text, without the zero, as `omp_get_affinity_format` and `omp_capture_affinity` do.
+/// Copies `text` into a buffer of a C program: at most `size - 1` bytes and a zero. Returns the
+/// length of the whole text, without the zero, as `omp_get_affinity_format` and
+/// `omp_capture_affinity` do.
 ///
 /// # Safety
 /// `buffer` may be written for `size` bytes, or `size` is 0.
@@ -141,9 +140,7 @@ fn field(rest: &mut Peekable<Chars<'_>>, facts: &Facts<'_>, out: &mut String) {
         Some(letter) => letter_of(letter),
         None => None,
     }
-    .map_or(Value::Text("undefined".into()), |letter| {
-        value(letter, facts)
-    });
+    .map_or(Value::Text("undefined".into()), |letter| value(letter, facts));
     // Writing to a String does not fail.
     let _ = match (value, zeros, right) {
         (Value::Number(n), true, _) => write!(out, "{n:0width$}"),
@@ -174,10 +171,7 @@ const FIELDS: [(char, &str); 10] = [
 ];
 
 fn named(name: &str) -> Option<char> {
-    FIELDS
-        .iter()
-        .find(|(_, long)| *long == name)
-        .map(|&(letter, _)| letter)
+    FIELDS.iter().find(|(_, long)| *long == name).map(|&(letter, _)| letter)
 }
 
 fn letter_of(letter: char) -> Option<char> {
@@ -203,16 +197,8 @@ fn host() -> String {
     let mut name = [0 as c_char; 256];
     // SAFETY: gethostname writes at most 255 bytes into the live buffer, whose last byte stays 0.
     let failed: c_int = unsafe { libc::gethostname(name.as_mut_ptr(), name.len() - 1) };
-    let bytes: Vec<u8> = name
-        .iter()
-        .take_while(|&&c| c != 0)
-        .map(|&c| c as u8)
-        .collect();
-    if failed == 0 {
-        String::from_utf8_lossy(&bytes).into_owned()
-    } else {
-        "unknown".into()
-    }
+    let bytes: Vec<u8> = name.iter().take_while(|&&c| c != 0).map(|&c| c as u8).collect();
+    if failed == 0 { String::from_utf8_lossy(&bytes).into_owned() } else { "unknown".into() }
 }
 
 /// Ascending processors as `0-3,8`.
@@ -221,13 +207,11 @@ pub fn ranges(cpus: &[usize]) -> String {
         [one] => one.to_string(),
         _ => format!("{}-{}", run[0], run[run.len() - 1]),
     };
-    cpus.chunk_by(|a, b| a + 1 == *b)
-        .map(run)
-        .collect::<Vec<_>>()
-        .join(",")
+    cpus.chunk_by(|a, b| a + 1 == *b).map(run).collect::<Vec<_>>().join(",")
 }
 
-/// Says on standard error what `KMP_AFFINITY=verbose` is for: which processors a thread has been bound to.
+/// Says on standard error what `KMP_AFFINITY=verbose` is for: which processors a thread has been
+/// bound to.
 pub fn say_bound(facts: &Facts<'_>) {
     report::warn(format_args!(
         "thread {} of level {} (kernel thread {}) is bound to processors {}",
@@ -260,26 +244,16 @@ mod tests {
     #[test]
     fn letters_and_names_agree() {
         for (letter, name) in FIELDS {
-            assert_eq!(
-                shown(&format!("%{letter}")),
-                shown(&format!("%{{{name}}}")),
-                "{name}"
-            );
+            assert_eq!(shown(&format!("%{letter}")), shown(&format!("%{{{name}}}")), "{name}");
         }
-        assert_eq!(
-            shown("%t %T %L %n %N %a %i %A"),
-            "1 2 3 4 5 -1 77 0-2,5,7-8"
-        );
+        assert_eq!(shown("%t %T %L %n %N %a %i %A"), "1 2 3 4 5 -1 77 0-2,5,7-8");
         assert_eq!(shown("%P"), std::process::id().to_string());
         assert!(!shown("%H").is_empty());
     }
 
     #[test]
     fn widths() {
-        assert_eq!(
-            shown("[%5n][%.5n][%0.5n][%05n]"),
-            "[4    ][    4][00004][4    ]"
-        );
+        assert_eq!(shown("[%5n][%.5n][%0.5n][%05n]"), "[4    ][    4][00004][4    ]");
         assert_eq!(
             shown("[%12A][%.12{thread_affinity}][%0.12A]"),
             "[0-2,5,7-8   ][   0-2,5,7-8][   0-2,5,7-8]"
@@ -290,10 +264,7 @@ mod tests {
 
     #[test]
     fn what_is_no_field() {
-        assert_eq!(
-            shown("100%%, %X %{foobar} plain"),
-            "100%, undefined undefined plain"
-        );
+        assert_eq!(shown("100%%, %X %{foobar} plain"), "100%, undefined undefined plain");
         assert_eq!(shown("%"), "undefined");
         assert_eq!(shown("%{thread_num"), "4");
         assert_eq!(shown(""), "");

@@ -1,25 +1,30 @@
-//! The `affinity` clause of tasks (OpenMP 5.2, section 12.5.2): a task is queued for the thread that last ran one that named the same
-//! data.
+//! The `affinity` clause of tasks (OpenMP 5.2, section 12.5.2): a task is queued for the thread
+//! that last ran one that named the same data.
 //!
-//! A team that meets the clause gets a [`Table`]: which thread was the last for an address (by cache line, hashed; a line that
-//! collides is forgotten), and an *inbox* per thread, first come, first served. A thread looks into its own inbox before its own
-//! deque. Of the locations that a clause lists the longest counts, the first of equals.
+//! A team that meets the clause gets a [`Table`]: which thread was the last for an address (by
+//! cache line, hashed; a line that collides is forgotten), and an *inbox* per thread, first come,
+//! first served. A thread looks into its own inbox before its own deque. Of the locations that a
+//! clause lists the longest counts, the first of equals.
 //!
 //! It is a hint, and may cost little:
 //!
-//! * An inbox is one more queue that everybody sees. Others take from it when they are about to sleep, or have looked around in
-//!   vain for [`PATIENCE`] times ([`PATIENCE_NEAR`] on the same memory node): a thread that is busy elsewhere delays its tasks by
-//!   microseconds, one that never looks again delays nothing for good.
-//! * What a thread takes and may not start, by the task scheduling constraint, goes to the team's shelf, as with stolen tasks.
-//! * For a thread whose inbox is full ([`MOST`]), that has not started, or takes no part in the region, and for tasks with a
-//!   priority, the hint is ignored. So data that one thread has touched first do not make it the only one that works.
+//! * An inbox is one more queue that everybody sees. Others take from it when they are about to
+//!   sleep, or have looked around in vain for [`PATIENCE`] times ([`PATIENCE_NEAR`] on the same
+//!   memory node): a thread that is busy elsewhere delays its tasks by microseconds, one that never
+//!   looks again delays nothing for good.
+//! * What a thread takes and may not start, by the task scheduling constraint, goes to the team's
+//!   shelf, as with stolen tasks.
+//! * For a thread whose inbox is full ([`MOST`]), that has not started, or takes no part in the
+//!   region, and for tasks with a priority, the hint is ignored. So data that one thread has
+//!   touched first do not make it the only one that works.
 //!
-//! Who runs the task in the end is the last for its data from then on. Programs whose compiler drops the clause (GCC) make no table,
-//! and pay a test per task.
+//! Who runs the task in the end is the last for its data from then on. Programs whose compiler
+//! drops the clause (GCC) make no table, and pay a test per task.
 //!
-//! Rejected: a key per page (neighbouring elements that different threads work on would all go to one of them), the deque of
-//! the other thread (only its owner may push), and memory nodes as the finest unit (of two threads that share a cache with nobody
-//! in between, only one has the data there).
+//! Rejected: a key per page (neighbouring elements that different threads work on would all go to
+//! one of them), the deque of the other thread (only its owner may push), and memory nodes as the
+//! finest unit (of two threads that share a cache with nobody in between, only one has the data
+//! there).
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -47,7 +52,8 @@ pub struct Hints(AtomicPtr<Table>);
 const SLOTS: usize = 4096;
 
 struct Table {
-    /// By hash: the rest of the hash in the upper half, the thread's number in the lower; 0: nobody.
+    /// By hash: the rest of the hash in the upper half, the thread's number in the lower; 0:
+    /// nobody.
     last: Box<[AtomicU32]>,
     /// Tasks in all inboxes.
     waiting: Padded<AtomicU32>,
@@ -99,14 +105,16 @@ pub fn remember(thread: &Thread, task: &Task) {
     }
 }
 
-/// Queues a ready task that names data for the thread that was the last for them. False, with nothing done, if there is none, or
-/// the hint is to be ignored.
+/// Queues a ready task that names data for the thread that was the last for them. False, with
+/// nothing done, if there is none, or the hint is to be ignored.
 #[cold]
 pub fn offer(team: &Team, task: NonNull<Task>) -> bool {
     let Some(table) = team.hints().table().filter(|_| team.is_of_this_process()) else { return false };
     // SAFETY: the task is the caller's until it is queued.
     let last = table.last(unsafe { task.as_ref() }.affinity());
-    let Some(thread) = last.filter(|&num| num < team.size()).and_then(|num| team.thread(num)) else { return false };
+    let Some(thread) = last.filter(|&num| num < team.size()).and_then(|num| team.thread(num)) else {
+        return false;
+    };
     if thread.host().is_none() || !table.put(thread.num(), task) {
         return false;
     }
@@ -120,13 +128,18 @@ pub fn own(thread: &Thread) -> Option<NonNull<Task>> {
     thread.team().hints().table()?.take(thread.num())
 }
 
-/// A task from the inbox of another thread, for one that has looked around in vain `looks` times, or is about to sleep (`last`).
+/// A task from the inbox of another thread, for one that has looked around in vain `looks` times,
+/// or is about to sleep (`last`).
 #[inline]
 pub fn steal(thread: &Thread, looks: u32, last: bool) -> Option<NonNull<Task>> {
     let team = thread.team();
     let table = team.hints().table()?;
     let due = last || looks.is_multiple_of(PATIENCE_NEAR) || team.is_lost();
-    if due && table.has_tasks() { steal_from_any(thread, table, last || looks.is_multiple_of(PATIENCE)) } else { None }
+    if due && table.has_tasks() {
+        steal_from_any(thread, table, last || looks.is_multiple_of(PATIENCE))
+    } else {
+        None
+    }
 }
 
 #[cold]
@@ -134,7 +147,9 @@ fn steal_from_any(thread: &Thread, table: &Table, far: bool) -> Option<NonNull<T
     let team = thread.team();
     let far = far || team.is_lost();
     let others = (thread.num() + 1..table.inboxes.len() as u32).chain(0..thread.num());
-    others.filter(|&num| far || team.thread(num).is_some_and(|other| is_near(thread, other))).find_map(|num| table.take(num))
+    others
+        .filter(|&num| far || team.thread(num).is_some_and(|other| is_near(thread, other)))
+        .find_map(|num| table.take(num))
 }
 
 /// Are the two on one memory node of several?
@@ -213,7 +228,8 @@ impl Table {
 
     #[inline(always)]
     fn has_tasks(&self) -> bool {
-        // ORDERING: Relaxed; a wake-up that follows a task comes after a full fence, see `Team::wake_for`.
+        // ORDERING: Relaxed; a wake-up that follows a task comes after a full fence, see
+        // `Team::wake_for`.
         self.waiting.0.load(Ordering::Relaxed) != 0
     }
 
@@ -227,7 +243,8 @@ impl Table {
         let _away = ult::sanitize::look_away();
         let mut tasks = inbox.lock();
         tasks.push_back(Queued(task));
-        // ORDERING: Relaxed, both; who is woken sees them by the fence in `Team::wake_for`, the lock publishes the task.
+        // ORDERING: Relaxed, both; who is woken sees them by the fence in `Team::wake_for`, the
+        // lock publishes the task.
         inbox.count.fetch_add(1, Ordering::Relaxed);
         self.waiting.0.fetch_add(1, Ordering::Relaxed);
         true
@@ -280,7 +297,8 @@ mod tests {
             tiles().for_each(|(address, num)| table.remember(key(address), num));
             let kept = tiles().filter(|&(address, num)| table.last(key(address)) == Some(num)).count();
             assert!(kept > 1200, "stride {stride}: {kept} of 1600");
-            let strangers = (0..1600).filter(|tile| table.last(key(0x5000_0000_0000 + tile * 128)).is_some()).count();
+            let strangers =
+                (0..1600).filter(|tile| table.last(key(0x5000_0000_0000 + tile * 128)).is_some()).count();
             assert!(strangers < 10, "stride {stride}: {strangers} of 1600 taken for others");
         }
     }

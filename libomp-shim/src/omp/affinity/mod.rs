@@ -18,8 +18,8 @@ mod places;
 
 pub use self::assign::{Assignment, assign, part_of};
 pub use self::format::{
-    Facts, affinity_format, capture_affinity, copy_out, copy_out_fortran, display_affinity, expand,
-    ranges, say_bound, set_affinity_format,
+    Facts, affinity_format, capture_affinity, copy_out, copy_out_fortran, display_affinity, expand, ranges,
+    say_bound, set_affinity_format,
 };
 pub use self::places::{Level, Places};
 pub use ult::topology;

@@ -1,9 +1,10 @@
-//! The order of `KMP_AFFINITY=compact` and `scatter`: a sort of the machine's tree whose levels change rank.
+//! The order of `KMP_AFFINITY=compact` and `scatter`: a sort of the machine's tree whose levels
+//! change rank.
 //!
-//! A processor's path is its position in each level that exists: socket, node in the socket, core in the node,
-//! hardware thread in the core. `compact` compares paths from the outside in, so neighbours come one after the other;
-//! `permute` moves that many innermost levels to the front, in inverted order. `scatter` is `compact` with all but the
-//! outermost level moved to the front.
+//! A processor's path is its position in each level that exists: socket, node in the socket, core
+//! in the node, hardware thread in the core. `compact` compares paths from the outside in, so
+//! neighbours come one after the other; `permute` moves that many innermost levels to the front, in
+//! inverted order. `scatter` is `compact` with all but the outermost level moved to the front.
 
 use super::topology::Cpu;
 use crate::omp::env::KmpKind;
@@ -18,20 +19,14 @@ pub(super) struct Order {
 
 impl Order {
     pub fn new(cpus: &[Cpu], kind: KmpKind, permute: usize) -> Order {
-        let full: Vec<(usize, [usize; 4])> =
-            cpus.iter().map(|cpu| (cpu.os, path(cpus, cpu))).collect();
-        let exists: Vec<usize> = (0..4)
-            .filter(|&l| full.iter().any(|(_, p)| p[l] != 0))
-            .collect();
+        let full: Vec<(usize, [usize; 4])> = cpus.iter().map(|cpu| (cpu.os, path(cpus, cpu))).collect();
+        let exists: Vec<usize> = (0..4).filter(|&l| full.iter().any(|(_, p)| p[l] != 0)).collect();
         let innermost = exists.len().saturating_sub(1);
         let moved = match kind {
             KmpKind::Scatter => innermost.saturating_sub(permute),
             _ => permute.min(innermost),
         };
-        let paths = full
-            .iter()
-            .map(|(os, p)| (*os, exists.iter().map(|&l| p[l]).collect()))
-            .collect();
+        let paths = full.iter().map(|(os, p)| (*os, exists.iter().map(|&l| p[l]).collect())).collect();
         Order { paths, moved }
     }
 

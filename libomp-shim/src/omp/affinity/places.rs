@@ -1,4 +1,5 @@
-//! The places: sets of processors, numbered from 0 (`omp_get_num_places` and companions answer from here).
+//! The places: sets of processors, numbered from 0 (`omp_get_num_places` and companions answer from
+//! here).
 
 use core::fmt;
 use core::ops::Range;
@@ -23,13 +24,14 @@ pub enum Level {
     Socket,
 }
 
-/// The list of places; never empty, no place is empty, processor numbers ascend within a place. Immutable.
+/// The list of places; never empty, no place is empty, processor numbers ascend within a place.
+/// Immutable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places(Box<[Box<[usize]>]>);
 
 impl Places {
-    /// Places from what a variable asked for, and how many processors of it may not be used (they are left out, as
-    /// are places that become empty). `None` if nothing is left.
+    /// Places from what a variable asked for, and how many processors of it may not be used (they
+    /// are left out, as are places that become empty). `None` if nothing is left.
     pub fn resolve(machine: &Machine, spec: &PlacesSpec) -> (Option<Places>, usize) {
         match spec {
             PlacesSpec::Abstract(level, count) => {
@@ -49,7 +51,8 @@ impl Places {
             .unwrap_or(Places(Box::new([Box::new([0])])))
     }
 
-    /// The places of `KMP_AFFINITY=compact|scatter|balanced`, in the order in which threads take them.
+    /// The places of `KMP_AFFINITY=compact|scatter|balanced`, in the order in which threads take
+    /// them.
     pub fn from_kmp(machine: &Machine, kind: KmpKind, kmp: &KmpAffinity) -> Places {
         let level = kmp.granularity.unwrap_or(Level::Core);
         let mut sets = grouped(machine, level);
@@ -61,25 +64,19 @@ impl Places {
     }
 
     fn of(sets: Vec<Vec<usize>>) -> Option<Places> {
-        let sets: Box<[Box<[usize]>]> = sets
-            .into_iter()
-            .filter(|set| !set.is_empty())
-            .map(Vec::into_boxed_slice)
-            .collect();
+        let sets: Box<[Box<[usize]>]> =
+            sets.into_iter().filter(|set| !set.is_empty()).map(Vec::into_boxed_slice).collect();
         (!sets.is_empty()).then_some(Places(sets))
     }
 
     /// Number of places (`omp_get_num_places`).
-    #[expect(
-        clippy::len_without_is_empty,
-        reason = "a list of places is never empty"
-    )]
+    #[expect(clippy::len_without_is_empty, reason = "a list of places is never empty")]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The processors of a place, ascending (`omp_get_place_num_procs`, `omp_get_place_proc_ids`); empty for a number
-    /// out of range.
+    /// The processors of a place, ascending (`omp_get_place_num_procs`, `omp_get_place_proc_ids`);
+    /// empty for a number out of range.
     pub fn procs(&self, place: usize) -> &[usize] {
         self.0.get(place).map_or(&[], |set| set)
     }
@@ -113,7 +110,8 @@ impl fmt::Display for Places {
     }
 }
 
-/// Usable processors grouped by `level`; groups in the order in which socket, NUMA node, core, processor first meet them.
+/// Usable processors grouped by `level`; groups in the order in which socket, NUMA node, core,
+/// processor first meet them.
 fn grouped(machine: &Machine, level: Level) -> Vec<Vec<usize>> {
     let mut cpus = machine.cpus().to_vec();
     cpus.sort_unstable_by_key(|cpu| (cpu.socket, cpu.numa, cpu.core, cpu.os));
@@ -127,8 +125,8 @@ fn grouped(machine: &Machine, level: Level) -> Vec<Vec<usize>> {
     let unit = |cpu: &Cpu| match level {
         Level::Thread => (cpu.os, 0),
         Level::Core => (cpu.core, 0),
-        // Without a word from the kernel a node is the best guess for who shares the last cache. No cache is in two packages;
-        // a node may be, where the firmware hides the others.
+        // Without a word from the kernel a node is the best guess for who shares the last cache. No
+        // cache is in two packages; a node may be, where the firmware hides the others.
         Level::LastCache => (cpu.numa, cpu.socket),
         Level::Numa => (cpu.numa, 0),
         Level::Socket => (cpu.socket, 0),
@@ -149,18 +147,10 @@ fn grouped(machine: &Machine, level: Level) -> Vec<Vec<usize>> {
 fn explicit(machine: &Machine, list: &[Vec<usize>]) -> (Option<Places>, usize) {
     let known: HashSet<usize> = machine.cpus().iter().map(|cpu| cpu.os).collect();
     let usable = |os: &usize| known.contains(os);
-    let mut unusable: Vec<usize> = list
-        .iter()
-        .flatten()
-        .copied()
-        .filter(|os| !usable(os))
-        .collect();
+    let mut unusable: Vec<usize> = list.iter().flatten().copied().filter(|os| !usable(os)).collect();
     unusable.sort_unstable();
     unusable.dedup();
-    let sets = list
-        .iter()
-        .map(|set| set.iter().copied().filter(usable).collect())
-        .collect();
+    let sets = list.iter().map(|set| set.iter().copied().filter(usable).collect()).collect();
     (Places::of(sets), unusable.len())
 }
 
@@ -175,49 +165,31 @@ mod tests {
 
     #[test]
     fn abstract_places() {
-        assert_eq!(
-            shown("OMP_PLACES", "cores"),
-            "{0,8},{1,9},{2,10},{3,11},{4,12},{5,13},{6,14},{7,15}"
-        );
+        assert_eq!(shown("OMP_PLACES", "cores"), "{0,8},{1,9},{2,10},{3,11},{4,12},{5,13},{6,14},{7,15}");
         assert_eq!(shown("OMP_PLACES", "sockets"), "{0:4,8:4},{4:4,12:4}");
         assert_eq!(shown("OMP_PLACES", "numa_domains(1)"), "{0:4,8:4}");
         assert_eq!(shown("OMP_PLACES", "threads(3)"), "{0},{8},{1}");
         assert_eq!(shown("OMP_PLACES", "ll_caches"), "{0:4,8:4},{4:4,12:4}");
-        assert_eq!(
-            shown("OMP_PLACES", "cores(100)"),
-            shown("OMP_PLACES", "cores")
-        );
+        assert_eq!(shown("OMP_PLACES", "cores(100)"), shown("OMP_PLACES", "cores"));
     }
 
     #[test]
     fn known_caches_are_used() {
-        let machine = Machine {
-            ll_caches: |_| vec![vec![0, 1], vec![2, 3]],
-            ..test_machine()
-        };
-        assert_eq!(
-            Places::at_level(&machine, Level::LastCache).to_string(),
-            "{0:2},{2:2}"
-        );
+        let machine = Machine { ll_caches: |_| vec![vec![0, 1], vec![2, 3]], ..test_machine() };
+        assert_eq!(Places::at_level(&machine, Level::LastCache).to_string(), "{0:2},{2:2}");
     }
 
     #[test]
     fn explicit_places_lose_what_may_not_be_used() {
         let spec = PlacesSpec::Explicit(vec![vec![0, 99], vec![77], vec![1]]);
         let (places, unusable) = Places::resolve(&test_machine(), &spec);
-        assert_eq!(
-            (places.unwrap().to_string().as_str(), unusable),
-            ("{0},{1}", 2)
-        );
+        assert_eq!((places.unwrap().to_string().as_str(), unusable), ("{0},{1}", 2));
     }
 
     #[test]
     fn questions() {
         let places = test_settings(&[("OMP_PLACES", "sockets")]).places.unwrap();
-        assert_eq!(
-            (places.len(), places.find(13), places.find(99)),
-            (2, Some(1), None)
-        );
+        assert_eq!((places.len(), places.find(13), places.find(99)), (2, Some(1), None));
         assert_eq!(places.procs(1), [4, 5, 6, 7, 12, 13, 14, 15]);
         assert!(places.procs(2).is_empty());
         assert_eq!(places.all(), 0..2);
@@ -225,28 +197,13 @@ mod tests {
 
     #[test]
     fn kmp_affinity_orders() {
-        assert_eq!(
-            shown("KMP_AFFINITY", "compact"),
-            shown("OMP_PLACES", "cores")
-        );
-        assert_eq!(
-            shown("KMP_AFFINITY", "scatter"),
-            "{0,8},{4,12},{1,9},{5,13},{2,10},{6,14},{3,11},{7,15}"
-        );
+        assert_eq!(shown("KMP_AFFINITY", "compact"), shown("OMP_PLACES", "cores"));
+        assert_eq!(shown("KMP_AFFINITY", "scatter"), "{0,8},{4,12},{1,9},{5,13},{2,10},{6,14},{3,11},{7,15}");
         let fine = shown("KMP_AFFINITY", "granularity=fine,scatter");
-        assert!(
-            fine.starts_with("{0},{4},{1},{5}") && fine.ends_with("{11},{15}"),
-            "{fine}"
-        );
+        assert!(fine.starts_with("{0},{4},{1},{5}") && fine.ends_with("{11},{15}"), "{fine}");
         let fine = shown("KMP_AFFINITY", "granularity=fine,compact,1,0");
-        assert!(
-            fine.starts_with("{0},{1},{2},{3},{4}") && fine.ends_with("{14},{15}"),
-            "{fine}"
-        );
+        assert!(fine.starts_with("{0},{1},{2},{3},{4}") && fine.ends_with("{14},{15}"), "{fine}");
         assert!(shown("KMP_AFFINITY", "compact,0,3").starts_with("{3,11},{4,12}"));
-        assert_eq!(
-            shown("KMP_AFFINITY", "explicit,proclist=[3,{1,2},0]"),
-            "{3},{1:2},{0}"
-        );
+        assert_eq!(shown("KMP_AFFINITY", "explicit,proclist=[3,{1,2},0]"), "{3},{1:2},{0}");
     }
 }

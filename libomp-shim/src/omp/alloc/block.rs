@@ -1,13 +1,15 @@
-//! One block of memory: where its bytes come from, and the header that makes `omp_free(ptr, omp_null_allocator)` work.
+//! One block of memory: where its bytes come from, and the header that makes `omp_free(ptr,
+//! omp_null_allocator)` work.
 //!
 //! ```text
 //! base                     user pointer, aligned as asked
 //! | ... padding ... | Header | size bytes ... |
 //! ```
 //!
-//! Ordinary blocks come from the C library's allocator, so that a program that has replaced `malloc` keeps its choice.
-//! Pinned ones, and those with a place on certain memory nodes, get pages of their own from `mmap`: `mlock` does not count, so unlocking a block that
-//! shared a page with another would have unlocked that one too.
+//! Ordinary blocks come from the C library's allocator, so that a program that has replaced
+//! `malloc` keeps its choice. Pinned ones, and those with a place on certain memory nodes, get
+//! pages of their own from `mmap`: `mlock` does not count, so unlocking a block that shared a page
+//! with another would have unlocked that one too.
 
 use core::ffi::c_void;
 use core::ptr::null_mut;
@@ -43,24 +45,14 @@ pub(super) struct Kind {
 
 /// A block of `size` bytes; null if there is no memory, or it cannot be pinned.
 pub(super) fn make(size: usize, kind: Kind, allocator: usize) -> *mut c_void {
-    let alignment = if ult::mutant!(alignment_ignored) { 1 } else { kind.alignment }.max(align_of::<Header>());
-    let padding = if alignment > align_of::<Header>() {
-        alignment
-    } else {
-        0
-    };
-    let Some(total) = size
-        .checked_add(HEADER + padding)
-        .filter(|&t| t <= isize::MAX as usize - PAGE)
-    else {
+    let alignment =
+        if ult::mutant!(alignment_ignored) { 1 } else { kind.alignment }.max(align_of::<Header>());
+    let padding = if alignment > align_of::<Header>() { alignment } else { 0 };
+    let Some(total) = size.checked_add(HEADER + padding).filter(|&t| t <= isize::MAX as usize - PAGE) else {
         return null_mut();
     };
     let own_pages = kind.pinned || kind.placing.needs_pages(size);
-    let mapped = if own_pages {
-        total.next_multiple_of(PAGE)
-    } else {
-        0
-    };
+    let mapped = if own_pages { total.next_multiple_of(PAGE) } else { 0 };
     let base = match (own_pages, kind.zeroed) {
         (true, _) => map(mapped, kind),
         // SAFETY: malloc and calloc may be called with any size; here it is not 0.
@@ -73,16 +65,9 @@ pub(super) fn make(size: usize, kind: Kind, allocator: usize) -> *mut c_void {
     }
     let user = (base.addr() + HEADER).next_multiple_of(alignment);
     let user = base.with_addr(user);
-    // SAFETY: `user - HEADER` is at least `base` and `user + size` at most `base + total`, all inside the fresh block;
-    // both addresses are multiples of 16, the alignment of Header.
-    unsafe {
-        user.cast::<Header>().sub(1).write(Header {
-            base,
-            mapped,
-            size,
-            allocator,
-        })
-    };
+    // SAFETY: `user - HEADER` is at least `base` and `user + size` at most `base + total`, all
+    // inside the fresh block; both addresses are multiples of 16, the alignment of Header.
+    unsafe { user.cast::<Header>().sub(1).write(Header { base, mapped, size, allocator }) };
     user
 }
 
@@ -112,11 +97,9 @@ pub(super) unsafe fn unmake(user: *mut c_void) {
 
 /// Fresh zeroed pages, locked in memory or placed on the nodes that `kind` says; null on failure.
 fn map(bytes: usize, kind: Kind) -> *mut c_void {
-    let (prot, flags) = (
-        libc::PROT_READ | libc::PROT_WRITE,
-        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-    );
-    // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no existing memory.
+    let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no existing
+    // memory.
     let base = unsafe { libc::mmap(null_mut(), bytes, prot, flags, -1, 0) };
     if base == libc::MAP_FAILED {
         return null_mut();
@@ -137,12 +120,7 @@ mod tests {
     use super::super::partition::Partition;
     use super::*;
 
-    const PLAIN: Kind = Kind {
-        alignment: 1,
-        zeroed: false,
-        pinned: false,
-        placing: Placing::ANYWHERE,
-    };
+    const PLAIN: Kind = Kind { alignment: 1, zeroed: false, pinned: false, placing: Placing::ANYWHERE };
 
     fn round_trip(size: usize, kind: Kind) {
         let block = make(size, kind, 77);
@@ -165,14 +143,7 @@ mod tests {
         for size in [1, 7, 16, 4000, 100_000] {
             for alignment in [1, 8, 16, 32, 4096, 65536] {
                 for zeroed in [false, true] {
-                    round_trip(
-                        size,
-                        Kind {
-                            alignment,
-                            zeroed,
-                            ..PLAIN
-                        },
-                    );
+                    round_trip(size, Kind { alignment, zeroed, ..PLAIN });
                     round_trip(
                         size,
                         Kind {
@@ -191,17 +162,7 @@ mod tests {
     fn impossible_sizes_give_null() {
         for size in [usize::MAX, usize::MAX - 64, isize::MAX as usize] {
             assert!(make(size, PLAIN, 1).is_null());
-            assert!(
-                make(
-                    size,
-                    Kind {
-                        alignment: 4096,
-                        ..PLAIN
-                    },
-                    1
-                )
-                .is_null()
-            );
+            assert!(make(size, Kind { alignment: 4096, ..PLAIN }, 1).is_null());
         }
     }
 }

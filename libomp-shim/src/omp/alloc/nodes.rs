@@ -1,9 +1,10 @@
 //! Which memory nodes there are, and which of them are a memory space.
 //!
-//! Ordinary memory are the nodes of the processors that the process may use, as far as its memory may lie there. A machine can have
-//! more: fast memory on the package, large memory behind a link. What the kernel says of each node (its size, and, where the firmware
-//! tells, bandwidth and latency as seen from the nearest processors) decides: a space is the nodes that are better in its respect
-//! than every ordinary one.
+//! Ordinary memory are the nodes of the processors that the process may use, as far as its memory
+//! may lie there. A machine can have more: fast memory on the package, large memory behind a link.
+//! What the kernel says of each node (its size, and, where the firmware tells, bandwidth and
+//! latency as seen from the nearest processors) decides: a space is the nodes that are better in
+//! its respect than every ordinary one.
 //!
 //! | space | nodes |
 //! |---|---|
@@ -12,8 +13,8 @@
 //! | `omp_large_cap_mem_space` | of the largest size, more than twice the largest ordinary one |
 //! | the others | ordinary memory |
 //!
-//! Where no node stands out, all spaces are ordinary memory, and nothing is asked of the kernel. Read once, at the first allocation
-//! that wants to know.
+//! Where no node stands out, all spaces are ordinary memory, and nothing is asked of the kernel.
+//! Read once, at the first allocation that wants to know.
 
 use std::collections::HashMap;
 use std::fs::read_to_string;
@@ -72,7 +73,8 @@ fn machine() -> &'static Machine {
         let facts = facts(Path::new("/"), &allowed, &with_processors);
         let ordinary: Vec<usize> = facts.iter().filter(|f| f.ordinary).map(|f| f.node).collect();
         let spaces = [Space::LargeCapacity, Space::HighBandwidth, Space::LowLatency];
-        let spaces = spaces.into_iter().filter_map(|space| Some((space, standing_out(space, &facts)?))).collect();
+        let spaces =
+            spaces.into_iter().filter_map(|space| Some((space, standing_out(space, &facts)?))).collect();
         // Processors alone, and all memory elsewhere.
         Machine { ordinary: if ordinary.is_empty() { allowed } else { ordinary }, spaces }
     })
@@ -92,7 +94,9 @@ pub(super) fn of_space(space: Space) -> Option<&'static [usize]> {
 pub(super) fn here() -> usize {
     let (mut cpu, mut node): (libc::c_uint, libc::c_uint) = (0, 0);
     // SAFETY: both may be written; the third may be null.
-    let refused = unsafe { libc::syscall(libc::SYS_getcpu, &raw mut cpu, &raw mut node, core::ptr::null_mut::<libc::c_void>()) };
+    let refused = unsafe {
+        libc::syscall(libc::SYS_getcpu, &raw mut cpu, &raw mut node, core::ptr::null_mut::<libc::c_void>())
+    };
     if refused == 0 { node as usize } else { 0 }
 }
 
@@ -120,18 +124,28 @@ fn allowed() -> Option<Vec<usize>> {
     const MPOL_F_MEMS_ALLOWED: libc::c_long = 4;
     let mut mask = [0_u64; 64];
     let nothing = core::ptr::null_mut::<libc::c_void>();
-    // SAFETY: the mask has as many bits as said, and may be written; the other pointers may be null with this flag.
+    // SAFETY: the mask has as many bits as said, and may be written; the other pointers may be null
+    // with this flag.
     let refused = unsafe {
-        libc::syscall(libc::SYS_get_mempolicy, nothing, mask.as_mut_ptr(), size_of_val(&mask) * 8, nothing, MPOL_F_MEMS_ALLOWED)
+        libc::syscall(
+            libc::SYS_get_mempolicy,
+            nothing,
+            mask.as_mut_ptr(),
+            size_of_val(&mask) * 8,
+            nothing,
+            MPOL_F_MEMS_ALLOWED,
+        )
     };
     let is_set = |node: &usize| mask[node / 64] >> (node % 64) & 1 == 1;
-    Some((0..mask.len() * 64).filter(is_set).collect()).filter(|nodes: &Vec<usize>| refused == 0 && !nodes.is_empty())
+    Some((0..mask.len() * 64).filter(is_set).collect())
+        .filter(|nodes: &Vec<usize>| refused == 0 && !nodes.is_empty())
 }
 
 fn facts(root: &Path, allowed: &[usize], with_processors: &[usize]) -> Vec<Facts> {
     let number = |node: usize, name: &str| {
         // As seen from processors; as seen from whatever is nearest, where that is the same.
-        let file = |class: &str| root.join(format!("sys/devices/system/node/node{node}/{class}/initiators/{name}"));
+        let file =
+            |class: &str| root.join(format!("sys/devices/system/node/node{node}/{class}/initiators/{name}"));
         let read = |class: &str| read_to_string(file(class)).ok()?.trim().parse().ok();
         read("access1").or_else(|| read("access0")).unwrap_or(0)
     };
@@ -140,7 +154,10 @@ fn facts(root: &Path, allowed: &[usize], with_processors: &[usize]) -> Vec<Facts
         ordinary: with_processors.contains(&node),
         bandwidth: number(node, "read_bandwidth"),
         latency: number(node, "read_latency"),
-        size: size(&read_to_string(root.join(format!("sys/devices/system/node/node{node}/meminfo"))).unwrap_or_default()),
+        size: size(
+            &read_to_string(root.join(format!("sys/devices/system/node/node{node}/meminfo")))
+                .unwrap_or_default(),
+        ),
     };
     allowed.iter().map(describe).collect()
 }
@@ -151,8 +168,8 @@ fn size(meminfo: &str) -> u64 {
     meminfo.lines().find_map(total).unwrap_or(0)
 }
 
-/// The nodes that are best for `space` and better than all ordinary ones. No node stands out if one ordinary one is as good, or not
-/// known.
+/// The nodes that are best for `space` and better than all ordinary ones. No node stands out if one
+/// ordinary one is as good, or not known.
 fn standing_out(space: Space, facts: &[Facts]) -> Option<Vec<usize>> {
     // More is better.
     let rate = |f: &Facts| match space {
@@ -187,7 +204,8 @@ mod tests {
 
     /// What each space is: large, fast, near.
     fn spaces(facts: &[Facts]) -> [Option<Vec<usize>>; 3] {
-        [Space::LargeCapacity, Space::HighBandwidth, Space::LowLatency].map(|space| standing_out(space, facts))
+        [Space::LargeCapacity, Space::HighBandwidth, Space::LowLatency]
+            .map(|space| standing_out(space, facts))
     }
 
     #[test]

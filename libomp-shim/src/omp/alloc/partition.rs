@@ -1,5 +1,5 @@
-//! On which memory nodes the pages of a block lie: the trait `partition` (OpenMP 5.2, section 6.2), and memory spaces where the
-//! machine has memory of several kinds ([`super::nodes`]).
+//! On which memory nodes the pages of a block lie: the trait `partition` (OpenMP 5.2, section 6.2),
+//! and memory spaces where the machine has memory of several kinds ([`super::nodes`]).
 //!
 //! | partition | pages |
 //! |---|---|
@@ -8,12 +8,14 @@
 //! | `blocked` | in as many runs of equal length as there are nodes, one on each |
 //! | `interleaved` | on one node after the other, page by page |
 //!
-//! The kernel is asked by `mbind`, and *prefers* the nodes: where one is full it takes another, so nothing fails here that would
-//! have worked without the trait. What it refuses (no such call, a sandbox) is ordinary memory. Blocks of less than a page come from
-//! the C library as all others do: they cannot be divided, and its allocator hands them to the thread that touches them first.
+//! The kernel is asked by `mbind`, and *prefers* the nodes: where one is full it takes another, so
+//! nothing fails here that would have worked without the trait. What it refuses (no such call, a
+//! sandbox) is ordinary memory. Blocks of less than a page come from the C library as all others
+//! do: they cannot be divided, and its allocator hands them to the thread that touches them first.
 //!
-//! Rejected: `set_mempolicy` around the first touch (it would have to be the allocating thread that touches all pages), `MPOL_BIND`
-//! (a full node would end the program), and libnuma (a dependency for three system calls).
+//! Rejected: `set_mempolicy` around the first touch (it would have to be the allocating thread that
+//! touches all pages), `MPOL_BIND` (a full node would end the program), and libnuma (a dependency
+//! for three system calls).
 
 use core::ffi::c_void;
 use core::ops::Range;
@@ -59,7 +61,8 @@ impl Placing {
         size >= PAGE && (self.partition != Partition::Environment || nodes::of_space(self.space).is_some())
     }
 
-    /// Asks the kernel to place the `bytes` bytes at `base`, fresh pages that nobody has touched. Best effort.
+    /// Asks the kernel to place the `bytes` bytes at `base`, fresh pages that nobody has touched.
+    /// Best effort.
     pub(super) fn apply(self, base: *mut c_void, bytes: usize) {
         if !self.needs_pages(bytes) {
             return; // pages of its own for another reason
@@ -79,7 +82,9 @@ fn orders(partition: Partition, bytes: usize, nodes: &[usize], here: usize) -> V
         Partition::Environment if nodes.len() > 1 => all(MPOL_PREFERRED_MANY),
         Partition::Environment => all(MPOL_PREFERRED),
         Partition::Interleaved => all(MPOL_INTERLEAVE),
-        Partition::Nearest => vec![Order { bytes: 0..bytes, mode: MPOL_PREFERRED, nodes: vec![nodes::nearest(nodes, here)] }],
+        Partition::Nearest => {
+            vec![Order { bytes: 0..bytes, mode: MPOL_PREFERRED, nodes: vec![nodes::nearest(nodes, here)] }]
+        }
         Partition::Blocked => {
             let pages = bytes / PAGE;
             let edge = |part: usize| pages * part / nodes.len() * PAGE;
@@ -97,10 +102,19 @@ impl Order {
     fn give(&self, base: *mut c_void) {
         let mask = nodes::mask(&self.nodes);
         let bits = mask.len() * 64;
-        // SAFETY: the range lies in a mapping of ours that nobody else knows; `mask` holds `bits` bits and is only read.
+        // SAFETY: the range lies in a mapping of ours that nobody else knows; `mask` holds `bits`
+        // bits and is only read.
         unsafe {
             let start = base.cast::<u8>().add(self.bytes.start);
-            libc::syscall(libc::SYS_mbind, start, self.bytes.len(), self.mode as libc::c_long, mask.as_ptr(), bits, 0);
+            libc::syscall(
+                libc::SYS_mbind,
+                start,
+                self.bytes.len(),
+                self.mode as libc::c_long,
+                mask.as_ptr(),
+                bits,
+                0,
+            );
         }
     }
 }
@@ -109,7 +123,12 @@ impl Order {
 mod tests {
     use super::*;
 
-    fn ranges(partition: Partition, pages: usize, nodes: &[usize], here: usize) -> Vec<(Range<usize>, i32, Vec<usize>)> {
+    fn ranges(
+        partition: Partition,
+        pages: usize,
+        nodes: &[usize],
+        here: usize,
+    ) -> Vec<(Range<usize>, i32, Vec<usize>)> {
         let order = |o: Order| (o.bytes.start / PAGE..o.bytes.end / PAGE, o.mode, o.nodes);
         orders(partition, pages * PAGE, nodes, here).into_iter().map(order).collect()
     }
@@ -119,7 +138,10 @@ mod tests {
         let eight: Vec<usize> = (0..8).collect();
         assert_eq!(ranges(Partition::Interleaved, 100, &eight, 3), [(0..100, 3, eight.clone())]);
         assert_eq!(ranges(Partition::Nearest, 100, &eight, 3), [(0..100, 1, vec![3])]);
-        assert_eq!(ranges(Partition::Blocked, 10, &[0, 2, 5], 3), [(0..3, 1, vec![0]), (3..6, 1, vec![2]), (6..10, 1, vec![5])]);
+        assert_eq!(
+            ranges(Partition::Blocked, 10, &[0, 2, 5], 3),
+            [(0..3, 1, vec![0]), (3..6, 1, vec![2]), (6..10, 1, vec![5])]
+        );
         let blocked = ranges(Partition::Blocked, 1000, &eight, 0);
         assert!(blocked.iter().enumerate().all(|(i, part)| *part == (125 * i..125 * (i + 1), 1, vec![i])));
         assert_eq!(ranges(Partition::Blocked, 2, &eight, 0).len(), 2, "fewer pages than nodes");
@@ -132,18 +154,40 @@ mod tests {
     fn policy_at(address: *mut u8) -> Option<(i32, u64)> {
         const MPOL_F_ADDR: libc::c_long = 2;
         let (mut mode, mut mask) = (0_i32, [0_u64; 16]);
-        // SAFETY: both out pointers are valid, the mask has as many bits as said; the address is only looked up.
-        let refused = unsafe { libc::syscall(libc::SYS_get_mempolicy, &raw mut mode, mask.as_mut_ptr(), 1024_usize, address, MPOL_F_ADDR) };
+        // SAFETY: both out pointers are valid, the mask has as many bits as said; the address is
+        // only looked up.
+        let refused = unsafe {
+            libc::syscall(
+                libc::SYS_get_mempolicy,
+                &raw mut mode,
+                mask.as_mut_ptr(),
+                1024_usize,
+                address,
+                MPOL_F_ADDR,
+            )
+        };
         (refused == 0).then_some((mode, mask[0]))
     }
 
     #[test]
     fn the_kernel_has_been_told() {
         let bytes = 16 * PAGE;
-        for (partition, mode) in [(Partition::Environment, 0), (Partition::Nearest, 1), (Partition::Blocked, 1), (Partition::Interleaved, 3)] {
+        for (partition, mode) in [
+            (Partition::Environment, 0),
+            (Partition::Nearest, 1),
+            (Partition::Blocked, 1),
+            (Partition::Interleaved, 3),
+        ] {
             // SAFETY: a fresh mapping, unmapped below.
             let base = unsafe {
-                libc::mmap(core::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+                libc::mmap(
+                    core::ptr::null_mut(),
+                    bytes,
+                    libc::PROT_READ | libc::PROT_WRITE,
+                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                    -1,
+                    0,
+                )
             };
             assert!(base != libc::MAP_FAILED);
             let untouched = policy_at(base.cast());

@@ -1,8 +1,10 @@
-//! Serving requests: the pool's size, the fallback when an allocator cannot, and the routines of section 18.13.
+//! Serving requests: the pool's size, the fallback when an allocator cannot, and the routines of
+//! section 18.13.
 //!
-//! In all of these `allocator` is a handle. The caller passes `Icv::def_allocator` where the program passed null; what
-//! is still null here is `omp_default_mem_alloc`. Sizes and alignments are in bytes. Null is returned for a size
-//! of 0, an alignment that is no power of two, and where the allocator's fallback says so.
+//! In all of these `allocator` is a handle. The caller passes `Icv::def_allocator` where the
+//! program passed null; what is still null here is `omp_default_mem_alloc`. Sizes and alignments
+//! are in bytes. Null is returned for a size of 0, an alignment that is no power of two, and where
+//! the allocator's fallback says so.
 
 use core::ffi::c_void;
 use core::ptr::null_mut;
@@ -21,7 +23,8 @@ const MOST_FALLBACKS: usize = 64;
 /// `omp_alloc`.
 ///
 /// # Safety
-/// `allocator` is at most `LAST_RESERVED`, or an allocator (with a chain of fallbacks) that has not been destroyed.
+/// `allocator` is at most `LAST_RESERVED`, or an allocator (with a chain of fallbacks) that has not
+/// been destroyed.
 pub unsafe fn alloc(size: usize, allocator: usize) -> *mut c_void {
     // SAFETY: the same promise.
     unsafe { serve(size, 1, false, allocator) }
@@ -49,20 +52,17 @@ pub unsafe fn calloc(count: usize, size: usize, allocator: usize) -> *mut c_void
 ///
 /// # Safety
 /// As [`alloc`].
-pub unsafe fn aligned_calloc(
-    alignment: usize,
-    count: usize,
-    size: usize,
-    allocator: usize,
-) -> *mut c_void {
-    // A product that overflows is as impossible as the largest size, and takes the same way through the fallbacks.
+pub unsafe fn aligned_calloc(alignment: usize, count: usize, size: usize, allocator: usize) -> *mut c_void {
+    // A product that overflows is as impossible as the largest size, and takes the same way through
+    // the fallbacks.
     let bytes = count.saturating_mul(size);
     // SAFETY: the same promise.
     unsafe { serve(bytes, alignment, true, allocator) }
 }
 
-/// `omp_realloc`: moves a block to `allocator` (null: the allocator it has) with a new size. A null `ptr` allocates, a
-/// size of 0 frees. If there is no memory the result is null and the old block stays as it is.
+/// `omp_realloc`: moves a block to `allocator` (null: the allocator it has) with a new size. A null
+/// `ptr` allocates, a size of 0 frees. If there is no memory the result is null and the old block
+/// stays as it is.
 ///
 /// # Safety
 /// As [`alloc`] and, unless null, as [`free`] for `ptr`.
@@ -78,11 +78,7 @@ pub unsafe fn realloc(ptr: *mut c_void, size: usize, allocator: usize) -> *mut c
     }
     // SAFETY: `ptr` is a living block, says the caller.
     let old = unsafe { block::header(ptr) };
-    let allocator = if allocator == NULL_ALLOCATOR {
-        old.allocator
-    } else {
-        allocator
-    };
+    let allocator = if allocator == NULL_ALLOCATOR { old.allocator } else { allocator };
     if allocator == old.allocator {
         // SAFETY: `ptr` is a living block and its allocator is alive, says the caller.
         let resized = unsafe { resize(ptr, old.size, size, allocator) };
@@ -93,8 +89,8 @@ pub unsafe fn realloc(ptr: *mut c_void, size: usize, allocator: usize) -> *mut c
     // SAFETY: the same promise.
     let new = unsafe { alloc(size, allocator) };
     if !new.is_null() {
-        // SAFETY: both blocks are alive, different, and at least as long as the smaller of both sizes; the old one is
-        // freed once and the caller does not use it again.
+        // SAFETY: both blocks are alive, different, and at least as long as the smaller of both
+        // sizes; the old one is freed once and the caller does not use it again.
         unsafe {
             core::ptr::copy_nonoverlapping(ptr.cast::<u8>(), new.cast::<u8>(), size.min(old.size));
             free(ptr);
@@ -103,11 +99,12 @@ pub unsafe fn realloc(ptr: *mut c_void, size: usize, allocator: usize) -> *mut c
     new
 }
 
-/// Moves a block to a new size in its own pool, which must hold only the larger of both sizes, not their sum. Null,
-/// with nothing changed, if it does not fit or the allocator has no pool.
+/// Moves a block to a new size in its own pool, which must hold only the larger of both sizes, not
+/// their sum. Null, with nothing changed, if it does not fit or the allocator has no pool.
 ///
 /// # Safety
-/// `ptr` is a living block of `old` bytes from the living allocator `handle`; unless null is returned it is freed.
+/// `ptr` is a living block of `old` bytes from the living allocator `handle`; unless null is
+/// returned it is freed.
 unsafe fn resize(ptr: *mut c_void, old: usize, size: usize, handle: usize) -> *mut c_void {
     // SAFETY: the allocator is alive, says the caller.
     let Some(a) = (unsafe { lookup(handle) }) else {
@@ -122,8 +119,8 @@ unsafe fn resize(ptr: *mut c_void, old: usize, size: usize, handle: usize) -> *m
         give_back(&a.used, grow);
         return new;
     }
-    // SAFETY: both blocks are alive, different, and at least `size.min(old)` long; the old one is given back once, and
-    // what of it counted against the pool now counts for the new one.
+    // SAFETY: both blocks are alive, different, and at least `size.min(old)` long; the old one is
+    // given back once, and what of it counted against the pool now counts for the new one.
     unsafe {
         core::ptr::copy_nonoverlapping(ptr.cast::<u8>(), new.cast::<u8>(), size.min(old));
         block::unmake(ptr);
@@ -132,10 +129,12 @@ unsafe fn resize(ptr: *mut c_void, old: usize, size: usize, handle: usize) -> *m
     new
 }
 
-/// `omp_free`. The allocator argument of that routine is not needed: the block knows. Null is ignored.
+/// `omp_free`. The allocator argument of that routine is not needed: the block knows. Null is
+/// ignored.
 ///
 /// # Safety
-/// `ptr` is null, or came from a function of this file, was not freed since, and its allocator is not destroyed.
+/// `ptr` is null, or came from a function of this file, was not freed since, and its allocator is
+/// not destroyed.
 pub unsafe fn free(ptr: *mut c_void) {
     if ptr.is_null() {
         return;
@@ -158,11 +157,7 @@ unsafe fn serve(size: usize, alignment: usize, zeroed: bool, allocator: usize) -
     if size == 0 || !alignment.is_power_of_two() {
         return null_mut();
     }
-    let mut handle = if allocator == NULL_ALLOCATOR {
-        DEFAULT_MEM_ALLOC
-    } else {
-        allocator
-    };
+    let mut handle = if allocator == NULL_ALLOCATOR { DEFAULT_MEM_ALLOC } else { allocator };
     for _ in 0..MOST_FALLBACKS {
         // SAFETY: `handle` is the caller's, or one that a living allocator names as its fallback.
         let Some(allocator) = (unsafe { lookup(handle) }) else {
@@ -199,14 +194,9 @@ fn plain(size: usize, alignment: usize, zeroed: bool, handle: usize) -> *mut c_v
     )
 }
 
-fn from_pool(
-    a: &Allocator,
-    size: usize,
-    alignment: usize,
-    zeroed: bool,
-    handle: usize,
-) -> *mut c_void {
-    // What the block costs counts, as under other runtimes: a pool of 2 MiB does not hold two blocks of 1 MiB.
+fn from_pool(a: &Allocator, size: usize, alignment: usize, zeroed: bool, handle: usize) -> *mut c_void {
+    // What the block costs counts, as under other runtimes: a pool of 2 MiB does not hold two
+    // blocks of 1 MiB.
     let Some(cost) = size.checked_add(block::HEADER).filter(|&cost| take(&a.used, cost, a.pool_size)) else {
         return null_mut();
     };
@@ -219,20 +209,15 @@ fn from_pool(
 
 /// The memory that allocator `a` gives for a request.
 fn kind(a: &Allocator, alignment: usize, zeroed: bool) -> Kind {
-    Kind {
-        alignment: alignment.max(a.alignment),
-        zeroed,
-        pinned: a.pinned,
-        placing: a.placing,
-    }
+    Kind { alignment: alignment.max(a.alignment), zeroed, pinned: a.pinned, placing: a.placing }
 }
 
 /// Counts `size` bytes against the pool; false if they do not fit.
 fn take(used: &AtomicUsize, size: usize, pool_size: usize) -> bool {
     let fits = |used: usize| used.checked_add(size).filter(|&sum| sum <= pool_size);
-    // ORDERING: Relaxed, both; a counter by itself. The memory is published by whoever passes the pointer on.
-    used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
-        .is_ok()
+    // ORDERING: Relaxed, both; a counter by itself. The memory is published by whoever passes the
+    // pointer on.
+    used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
 }
 
 fn give_back(used: &AtomicUsize, size: usize) {
@@ -248,10 +233,7 @@ mod tests {
     use super::*;
 
     fn with(traits: &[(i32, usize)]) -> usize {
-        let traits: Vec<_> = traits
-            .iter()
-            .map(|&(key, value)| Alloctrait { key, value })
-            .collect();
+        let traits: Vec<_> = traits.iter().map(|&(key, value)| Alloctrait { key, value }).collect();
         let handle = init_allocator(0, &traits);
         assert_ne!(handle, NULL_ALLOCATOR);
         handle
@@ -259,10 +241,7 @@ mod tests {
 
     fn used(handle: usize) -> usize {
         // SAFETY: the tests ask only for allocators that are alive. ORDERING: Relaxed; one thread.
-        unsafe { lookup(handle) }
-            .unwrap()
-            .used
-            .load(Ordering::Relaxed)
+        unsafe { lookup(handle) }.unwrap().used.load(Ordering::Relaxed)
     }
 
     const H: usize = block::HEADER;
@@ -293,11 +272,8 @@ mod tests {
 
     #[test]
     fn the_pool_is_as_large_as_it_says() {
-        let pool = with(&[
-            (key::POOL_SIZE, 1000 + 2 * H),
-            (key::FALLBACK, tv::NULL_FB),
-            (key::ALIGNMENT, 64),
-        ]);
+        let pool =
+            with(&[(key::POOL_SIZE, 1000 + 2 * H), (key::FALLBACK, tv::NULL_FB), (key::ALIGNMENT, 64)]);
         // SAFETY: `pool` is alive until the end, each block is freed once.
         unsafe {
             let a = alloc(600, pool);
@@ -315,23 +291,13 @@ mod tests {
     fn fallbacks() {
         let to_default = with(&[(key::POOL_SIZE, 1)]);
         let big = with(&[(key::POOL_SIZE, 10_000)]);
-        let to_big = with(&[
-            (key::POOL_SIZE, 1),
-            (key::FALLBACK, tv::ALLOCATOR_FB),
-            (key::FB_DATA, big),
-        ]);
+        let to_big = with(&[(key::POOL_SIZE, 1), (key::FALLBACK, tv::ALLOCATOR_FB), (key::FB_DATA, big)]);
         // SAFETY: the allocators are alive until the end, each block is freed once.
         unsafe {
             let a = alloc(50, to_default);
-            assert_eq!(
-                (block::header(a).allocator, used(to_default)),
-                (DEFAULT_MEM_ALLOC, 0)
-            );
+            assert_eq!((block::header(a).allocator, used(to_default)), (DEFAULT_MEM_ALLOC, 0));
             let b = alloc(50, to_big);
-            assert_eq!(
-                (block::header(b).allocator, used(to_big), used(big)),
-                (big, 0, 50 + H)
-            );
+            assert_eq!((block::header(b).allocator, used(to_big), used(big)), (big, 0, 50 + H));
             free(a);
             free(b);
             assert_eq!(used(big), 0);

@@ -97,8 +97,8 @@ pub(super) enum Fallback {
     Allocator(usize),
 }
 
-/// An allocator made by a program. The hints `sync_hint` and `access` are checked and not kept: all memory here may be
-/// used by all threads.
+/// An allocator made by a program. The hints `sync_hint` and `access` are checked and not kept: all
+/// memory here may be used by all threads.
 #[derive(Debug)]
 pub(super) struct Allocator {
     /// Least alignment in bytes, a power of two.
@@ -114,8 +114,8 @@ pub(super) struct Allocator {
     pub placing: Placing,
 }
 
-/// `omp_init_allocator`: makes an allocator and returns its handle, or [`NULL_ALLOCATOR`] for an unknown memory space,
-/// trait or value. A key that comes twice: the last one counts.
+/// `omp_init_allocator`: makes an allocator and returns its handle, or [`NULL_ALLOCATOR`] for an
+/// unknown memory space, trait or value. A key that comes twice: the last one counts.
 pub fn init_allocator(memspace: usize, traits: &[Alloctrait]) -> usize {
     match is_space(memspace).then(|| with_traits(memspace, traits)).flatten() {
         // An address is above the reserved handles: nothing is mapped in the first page.
@@ -133,19 +133,23 @@ pub fn is_space(memspace: usize) -> bool {
 /// `omp_destroy_allocator`. Null and predefined handles are ignored.
 ///
 /// # Safety
-/// `handle` is not used by any other thread any more, and came from [`init_allocator`] and was not destroyed since, or
-/// is at most [`LAST_RESERVED`]. Memory that it served must not be used again, nor freed.
+/// `handle` is not used by any other thread any more, and came from [`init_allocator`] and was not
+/// destroyed since, or is at most [`LAST_RESERVED`]. Memory that it served must not be used again,
+/// nor freed.
 pub unsafe fn destroy_allocator(handle: usize) {
     if handle > LAST_RESERVED {
-        // SAFETY: the caller says that this came from `init_allocator`, which leaked a Box, and is destroyed once.
+        // SAFETY: the caller says that this came from `init_allocator`, which leaked a Box, and is
+        // destroyed once.
         drop(unsafe { Box::from_raw(core::ptr::with_exposed_provenance_mut::<Allocator>(handle)) });
     }
 }
 
-/// The allocator behind a handle; `None` for the predefined ones, which have no traits that matter here.
+/// The allocator behind a handle; `None` for the predefined ones, which have no traits that matter
+/// here.
 ///
 /// # Safety
-/// A handle above [`LAST_RESERVED`] came from [`init_allocator`] and is not destroyed while the result lives.
+/// A handle above [`LAST_RESERVED`] came from [`init_allocator`] and is not destroyed while the
+/// result lives.
 pub(super) unsafe fn lookup<'a>(handle: usize) -> Option<&'a Allocator> {
     let user = handle > LAST_RESERVED;
     // SAFETY: the caller says that the allocator is alive; only its atomic field is ever written.
@@ -153,14 +157,8 @@ pub(super) unsafe fn lookup<'a>(handle: usize) -> Option<&'a Allocator> {
 }
 
 fn with_traits(memspace: usize, traits: &[Alloctrait]) -> Option<Allocator> {
-    let last = |key: i32| {
-        traits
-            .iter()
-            .rev()
-            .find(|t| t.key == key)
-            .map(|t| t.value)
-            .filter(|&v| v != tv::DEFAULT)
-    };
+    let last =
+        |key: i32| traits.iter().rev().find(|t| t.key == key).map(|t| t.value).filter(|&v| v != tv::DEFAULT);
     if !traits.iter().all(valid) {
         return None;
     }
@@ -213,10 +211,7 @@ mod tests {
     use super::*;
 
     fn handle(traits: &[(i32, usize)]) -> usize {
-        let traits: Vec<_> = traits
-            .iter()
-            .map(|&(key, value)| Alloctrait { key, value })
-            .collect();
+        let traits: Vec<_> = traits.iter().map(|&(key, value)| Alloctrait { key, value }).collect();
         init_allocator(0, &traits)
     }
 
@@ -256,11 +251,10 @@ mod tests {
         let made = handle(&all);
         // SAFETY: `made` was made above and is destroyed below.
         let a = unsafe { lookup(made) }.unwrap();
-        assert_eq!(
-            (a.alignment, a.pool_size, a.fallback),
-            (64, 100, Fallback::Allocator(3))
+        assert_eq!((a.alignment, a.pool_size, a.fallback), (64, 100, Fallback::Allocator(3)));
+        assert!(
+            a.pinned && a.placing.partition == Partition::Interleaved && a.placing.space == Space::Default
         );
-        assert!(a.pinned && a.placing.partition == Partition::Interleaved && a.placing.space == Space::Default);
         // SAFETY: made above, not used any more.
         unsafe { destroy_allocator(made) };
         for key in 1..=8 {

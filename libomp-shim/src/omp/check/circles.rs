@@ -1,15 +1,20 @@
-//! Tasks of this process that wait for each other: by locks, by the mutexes of `mutexinoutset`, by `taskwait` and the ends of taskgroups.
+//! Tasks of this process that wait for each other: by locks, by the mutexes of `mutexinoutset`, by
+//! `taskwait` and the ends of taskgroups.
 //!
-//! What lives here: which of these waits there are, and what comes about by the end of each. What may not: which of them never end ([`super::stuck`]).
+//! What lives here: which of these waits there are, and what comes about by the end of each. What
+//! may not: which of them never end ([`super::stuck`]).
 //!
-//! A wait of a task gives what the task has: its own end, the locks that it has set, the mutexes of its sets. One that belongs to the
-//! implicit task of a region gives what the task has that has forked the region, too. A task that stands in line for a mutex has not begun, and gives its end.
+//! A wait of a task gives what the task has: its own end, the locks that it has set, the mutexes of
+//! its sets. One that belongs to the implicit task of a region gives what the task has that has
+//! forked the region, too. A task that stands in line for a mutex has not begun, and gives its end.
 //!
-//! Not seen: waiting in `critical`, `ordered` and barriers, in loops of the program's own, and for events. Who runs an undeferred task gives nothing
-//! while that waits. So not all circles are found; what is found is one.
+//! Not seen: waiting in `critical`, `ordered` and barriers, in loops of the program's own, and for
+//! events. Who runs an undeferred task gives nothing while that waits. So not all circles are
+//! found; what is found is one.
 //!
-//! No mutex of a set can be in the way of a task's own children: sets are among siblings. So whoever waits for a sibling in the set does it by way of
-//! somebody else, as a rule the generating task, which waits for both and has a lock that one of them wants.
+//! No mutex of a set can be in the way of a task's own children: sets are among siblings. So
+//! whoever waits for a sibling in the set does it by way of somebody else, as a rule the generating
+//! task, which waits for both and has a lock that one of them wants.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -32,7 +37,8 @@ pub enum For {
     Children,
     /// The members of a taskgroup, by address.
     Group(usize),
-    /// What a node of the graph of dependences needs: `taskwait depend`, or a task that is run at once.
+    /// What a node of the graph of dependences needs: `taskwait depend`, or a task that is run at
+    /// once.
     Node(usize),
 }
 
@@ -138,9 +144,10 @@ fn chain(task: &Task) -> Vec<usize> {
     core::iter::successors(Some(task), outer).map(|task| address(task)).collect()
 }
 
-// ---- mutexes of sets ------------------------------------------------------------------------------------------------------
+// ---- mutexes of sets --------------------------------------------------------
 
-/// The running task makes a node that has to acquire mutexes: for `task`, or, where there is none, to wait itself.
+/// The running task makes a node that has to acquire mutexes: for `task`, or, where there is none,
+/// to wait itself.
 pub fn joins_sets(node: usize, task: Option<&Task>) {
     if !super::is_noted() {
         return;
@@ -177,14 +184,16 @@ pub fn leaves_sets(node: usize) {
     }
 }
 
-// ---- what others hear of it -------------------------------------------------------------------------------------------------
+// ---- what others hear of it -------------------------------------------------
 
 /// Numbers of these waits have this bit, those of tasks that have not begun come of their nodes.
 const MARK: u64 = 1 << 62;
 
 /// All of them, as ranks tell each other.
 pub fn all() -> Vec<Wait> {
-    if ult::mutant!(circle_not_told) { return Vec::new() }
+    if ult::mutant!(circle_not_told) {
+        return Vec::new();
+    }
     let locks = locks::all();
     let rank = cluster().map_or(0, |cluster| cluster.rank);
     with(|book| {
@@ -209,15 +218,28 @@ impl Teller<'_> {
             For::Group(_) => "at the end of a taskgroup",
             For::Node(_) => "before a task that is run at once, or in taskwait depend,",
         };
-        let made = self.made(waiting.who.task()).map_or_else(String::new, |place| format!(", made at {place},"));
+        let made =
+            self.made(waiting.who.task()).map_or_else(String::new, |place| format!(", made at {place},"));
         let who = format!("{}{made} {what} at {}", waiting.who, waiting.place);
-        Wait { number: number | MARK, is_code: false, gives: self.gives(&waiting.chain), needs: self.needs(waiting), who: fit(who) }
+        Wait {
+            number: number | MARK,
+            is_code: false,
+            gives: self.gives(&waiting.chain),
+            needs: self.needs(waiting),
+            who: fit(who),
+        }
     }
 
     fn lined_up(&self, node: usize, member: &Member) -> Wait {
         let who = format!("the task made at {}", member.place);
         let number = words::number(Thing::Task(self.rank, node as u64));
-        Wait { number, is_code: false, gives: vec![self.end(member.task)], needs: vec![self.mutex(member.lacks)], who: fit(who) }
+        Wait {
+            number,
+            is_code: false,
+            gives: vec![self.end(member.task)],
+            needs: vec![self.mutex(member.lacks)],
+            who: fit(who),
+        }
     }
 
     fn end(&self, task: usize) -> Thing {
@@ -226,12 +248,20 @@ impl Teller<'_> {
 
     /// Where a member of a set was made.
     fn made(&self, task: usize) -> Option<Place> {
-        self.book.members.values().find(|member| member.is_task && member.task == task).map(|member| member.place)
+        self.book
+            .members
+            .values()
+            .find(|member| member.is_task && member.task == task)
+            .map(|member| member.place)
     }
 
     /// What comes about when these tasks have ended, or some time before.
     fn gives(&self, tasks: &[usize]) -> Vec<Thing> {
-        let held = self.locks.iter().filter(|(_, holder)| tasks.contains(&holder.who.task())).map(|&(lock, _)| Thing::Lock(self.rank, lock as u64));
+        let held = self
+            .locks
+            .iter()
+            .filter(|(_, holder)| tasks.contains(&holder.who.task()))
+            .map(|&(lock, _)| Thing::Lock(self.rank, lock as u64));
         let members = self.book.members.values().filter(|member| tasks.contains(&member.task));
         let sets = members.flat_map(|member| &member.has).map(|&mutex| Thing::Set(self.rank, mutex as u64));
         tasks.iter().map(|&task| self.end(task)).chain(held).chain(sets).collect()
@@ -240,7 +270,14 @@ impl Teller<'_> {
     fn needs(&self, waiting: &Waiting) -> Vec<Need> {
         match waiting.what {
             For::Lock(lock) => vec![self.lock(lock)],
-            For::Node(node) => self.book.members.get(&node).filter(|member| member.lacks != 0).map(|member| self.mutex(member.lacks)).into_iter().collect(),
+            For::Node(node) => self
+                .book
+                .members
+                .get(&node)
+                .filter(|member| member.lacks != 0)
+                .map(|member| self.mutex(member.lacks))
+                .into_iter()
+                .collect(),
             For::Children => self.ends(|parent, _| parent == waiting.who.task()),
             For::Group(group) => self.ends(|_, of| of == group),
         }
@@ -248,21 +285,39 @@ impl Teller<'_> {
 
     /// The ends of those tasks that wait themselves: of the others nothing is known.
     fn ends(&self, is_needed: impl Fn(usize, usize) -> bool) -> Vec<Need> {
-        let running = self.book.waits.values().filter(|other| is_needed(other.parent, other.group)).map(|other| (other.who.task(), other.place, "waits"));
-        let lined_up = self.book.members.values().filter(|member| member.is_task && member.lacks != 0 && is_needed(member.parent, member.group));
+        let running = self
+            .book
+            .waits
+            .values()
+            .filter(|other| is_needed(other.parent, other.group))
+            .map(|other| (other.who.task(), other.place, "waits"));
+        let lined_up =
+            self.book.members.values().filter(|member| {
+                member.is_task && member.lacks != 0 && is_needed(member.parent, member.group)
+            });
         let all = running.chain(lined_up.map(|member| (member.task, member.place, "was made")));
-        all.map(|(task, place, verb)| Need { thing: Some(self.end(task)), what: fit(format!("the task that {verb} at {place}")) }).collect()
+        all.map(|(task, place, verb)| Need {
+            thing: Some(self.end(task)),
+            what: fit(format!("the task that {verb} at {place}")),
+        })
+        .collect()
     }
 
     fn lock(&self, lock: usize) -> Need {
         let holder = self.locks.iter().find(|(held, _)| *held == lock).map(|(_, holder)| holder);
-        let what = holder.map_or_else(|| "a lock".to_owned(), |holder| format!("the lock that {} has set at {}", holder.who, holder.place));
+        let what = holder.map_or_else(
+            || "a lock".to_owned(),
+            |holder| format!("the lock that {} has set at {}", holder.who, holder.place),
+        );
         Need { thing: Some(Thing::Lock(self.rank, lock as u64)), what: fit(what) }
     }
 
     fn mutex(&self, mutex: usize) -> Need {
         let holder = self.book.members.values().find(|member| member.has.contains(&mutex));
-        let what = holder.map_or_else(|| "a mutexinoutset".to_owned(), |holder| format!("the mutexinoutset that the task made at {} has", holder.place));
+        let what = holder.map_or_else(
+            || "a mutexinoutset".to_owned(),
+            |holder| format!("the mutexinoutset that the task made at {} has", holder.place),
+        );
         Need { thing: Some(Thing::Set(self.rank, mutex as u64)), what: fit(what) }
     }
 }

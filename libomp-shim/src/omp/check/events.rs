@@ -1,4 +1,5 @@
-//! Events of detachable tasks (5.2 §12.5.4) that nobody fulfils: told when the process ends, of tasks whose own code has ended.
+//! Events of detachable tasks (5.2 §12.5.4) that nobody fulfils: told when the process ends, of
+//! tasks whose own code has ended.
 //!
 //! A task that has not come to its end is not told of: what fulfils its event may be yet to come.
 
@@ -64,7 +65,13 @@ unsafe extern "C" fn look(_: c_int, _: *mut c_void) {
         let task = unsafe { &*(task as *const Task) };
         if task.awaits_event() {
             let waits = task.waiter().map_or_else(String::new, |who| format!(", and {who} waits for it"));
-            tell_of(About::Event, place, format_args!("nobody has fulfilled the event of the task made at {place}{waits}; the program ends"));
+            tell_of(
+                About::Event,
+                place,
+                format_args!(
+                    "nobody has fulfilled the event of the task made at {place}{waits}; the program ends"
+                ),
+            );
         }
     }
 }

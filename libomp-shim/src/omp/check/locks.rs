@@ -1,10 +1,12 @@
 //! Locks that are misused: who has set which lock, and where.
 //!
-//! Locks that are made under `GANGWAY_CHECK` carry a bit in their word (`lock::CHECKED`), so that each of their operations fails its first
-//! compare-and-swap and comes by here; other locks have no way here at all.
+//! Locks that are made under `GANGWAY_CHECK` carry a bit in their word (`lock::CHECKED`), so that
+//! each of their operations fails its first compare-and-swap and comes by here; other locks have no
+//! way here at all.
 //!
-//! An owner is a task (5.2 §18.9). A lock that is handed from one task to the next without being unset is misused even where both are tasks
-//! of one thread. `critical` has no owner that could be wrong, and is not noted.
+//! An owner is a task (5.2 §18.9). A lock that is handed from one task to the next without being
+//! unset is misused even where both are tasks of one thread. `critical` has no owner that could be
+//! wrong, and is not noted.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -47,10 +49,13 @@ pub fn is_mine(lock: usize) -> bool {
 
 /// All locks that are set.
 pub fn all() -> Vec<(usize, Holder)> {
-    with(|held| held.iter().filter(|(_, holder)| !holder.is_robbed).map(|(&lock, &holder)| (lock, holder)).collect())
+    with(|held| {
+        held.iter().filter(|(_, holder)| !holder.is_robbed).map(|(&lock, &holder)| (lock, holder)).collect()
+    })
 }
 
-/// The running task is about to set the lock, and will wait if somebody has. What this returns is for [`has_set`].
+/// The running task is about to set the lock, and will wait if somebody has. What this returns is
+/// for [`has_set`].
 pub fn about_to_set(lock: usize) -> Option<Holder> {
     if !super::is_noted() {
         return None;
@@ -60,7 +65,10 @@ pub fn about_to_set(lock: usize) -> Option<Holder> {
         tell_of(
             About::SetTwice,
             me.place,
-            format_args!("{} sets a lock that it has set already, at {}; set before at {}; it waits for ever", me.who, me.place, before.place),
+            format_args!(
+                "{} sets a lock that it has set already, at {}; set before at {}; it waits for ever",
+                me.who, me.place, before.place
+            ),
         );
     }
     Some(me)
@@ -112,9 +120,19 @@ fn look_at_owner(lock: usize, routine: &str) {
     }
     let place = Place::of_caller(Source::NONE);
     match holder.filter(|holder| !holder.is_robbed) {
-        None => tell_of(About::Unset, place, format_args!("{routine} of a lock that nobody has set, by {me}, at {place}; nothing is unset")),
+        None => tell_of(
+            About::Unset,
+            place,
+            format_args!("{routine} of a lock that nobody has set, by {me}, at {place}; nothing is unset"),
+        ),
         Some(Holder { who, place: before, .. }) => {
-            tell_of(About::Unset, place, format_args!("{routine} of a lock that {who} has set, by {me}, at {place}; set at {before}; it is unset all the same"));
+            tell_of(
+                About::Unset,
+                place,
+                format_args!(
+                    "{routine} of a lock that {who} has set, by {me}, at {place}; set at {before}; it is unset all the same"
+                ),
+            );
         }
     }
 }
@@ -127,7 +145,13 @@ pub fn destroyed(lock: usize, is_locked: bool, routine: &str) {
     let holder = with(|held| held.remove(&lock));
     if let (true, Some(Holder { who, place: before, is_robbed: false })) = (is_locked, holder) {
         let place = Place::of_caller(Source::NONE);
-        tell_of(About::Destroyed, place, format_args!("{routine} of a lock that {who} has set, at {place}; set at {before}; it is destroyed all the same"));
+        tell_of(
+            About::Destroyed,
+            place,
+            format_args!(
+                "{routine} of a lock that {who} has set, at {place}; set at {before}; it is destroyed all the same"
+            ),
+        );
     }
 }
 

@@ -1,11 +1,14 @@
-//! Threads of one team that wait in different places: in two barriers, or one in a barrier and one at the end of the region.
+//! Threads of one team that wait in different places: in two barriers, or one in a barrier and one
+//! at the end of the region.
 //!
-//! What is told is certain, so much else is not. Both compilers make several calls out of one barrier (inlining, copies of loops, templates), so that two
-//! return addresses say nothing. Two places differ
+//! What is told is certain, so much else is not. Both compilers make several calls out of one
+//! barrier (inlining, copies of loops, templates), so that two return addresses say nothing. Two
+//! places differ
 //!
 //! * if one is the end of the region: who is there comes to no barrier any more;
-//! * if compiled code has called for different constructs: gcc's calls are one for `barrier` and the ends of loops and `single` whose threads need
-//!   nothing from the runtime, one for the ends of other loops, one for those of sections; clang says what each is for;
+//! * if compiled code has called for different constructs: gcc's calls are one for `barrier` and
+//!   the ends of loops and `single` whose threads need nothing from the runtime, one for the ends
+//!   of other loops, one for those of sections; clang says what each is for;
 //! * if clang says a line for both (`-g`), and they are two.
 //!
 //! In cancelled regions and in the child of a fork nothing is told: threads leave barriers early.
@@ -114,7 +117,15 @@ struct Region {
 impl Region {
     fn new(team: &Team) -> Self {
         let function = team.plan().body.function.addr();
-        Self { epoch: team.epoch(), phase: team.phase(), first: None, met: 0, joined: None, ended: 0, function }
+        Self {
+            epoch: team.epoch(),
+            phase: team.phase(),
+            first: None,
+            met: 0,
+            joined: None,
+            ended: 0,
+            function,
+        }
     }
 }
 
@@ -151,9 +162,10 @@ fn address(team: &Team) -> usize {
     core::ptr::from_ref(team).addr()
 }
 
-// ---- what the fronts say --------------------------------------------------------------------------------------------------
+// ---- what the fronts say ----------------------------------------------------
 
-/// The running thread is about to wait in a barrier of its team that compiled code has called for; `location`: null or clang's `ident_t`.
+/// The running thread is about to wait in a barrier of its team that compiled code has called for;
+/// `location`: null or clang's `ident_t`.
 #[inline(always)]
 pub fn meets(here: Here, kind: Kind, location: *const c_void) {
     if super::watches() {
@@ -177,7 +189,7 @@ fn keep_source(function: usize, source: Source) {
     }
 }
 
-// ---- what the team says -------------------------------------------------------------------------------------------------
+// ---- what the team says -----------------------------------------------------
 
 /// The running thread has come to the end of its region.
 #[inline(always)]
@@ -226,7 +238,13 @@ fn look_at_barrier(thread: &Thread, kind: Kind, source: Source) {
     }
     if me.differs(&first) {
         let addresses = (first.place.address, me.place.address);
-        tell(About::Meeting, addresses, format_args!("threads of a team wait in different places: {first}; {me}; they are let through together"));
+        tell(
+            About::Meeting,
+            addresses,
+            format_args!(
+                "threads of a team wait in different places: {first}; {me}; they are let through together"
+            ),
+        );
     }
 }
 
@@ -248,7 +266,8 @@ fn look_at_join(thread: &Thread) {
     }
 }
 
-/// One thread waits for the others, one of which is at the end already. If the region has been cancelled since, it waits no more.
+/// One thread waits for the others, one of which is at the end already. If the region has been
+/// cancelled since, it waits no more.
 fn tell_end(team: &Team, waiting: &Meeting, joined: u32) {
     if team.is_cancelled() {
         return;
@@ -259,7 +278,9 @@ fn tell_end(team: &Team, waiting: &Meeting, joined: u32) {
     tell(
         About::Meeting,
         addresses,
-        format_args!("threads of a team wait in different places: {waiting}; thread {joined} at the end of the region {region}; the region does not end"),
+        format_args!(
+            "threads of a team wait in different places: {waiting}; thread {joined} at the end of the region {region}; the region does not end"
+        ),
     );
 }
 
@@ -269,14 +290,18 @@ pub fn region_name(function: usize) -> String {
     source.map_or_else(|| symbols::name(function), |spot| spot.to_string())
 }
 
-/// How many threads wait for the others of a region with this outlined function, and where, in words.
+/// How many threads wait for the others of a region with this outlined function, and where, in
+/// words.
 pub fn who_waits(function: usize) -> Vec<String> {
     with(|book| {
         let regions = book.regions.values().filter(|region| region.function == function);
         regions
             .flat_map(|region| {
-                let met = region.first.map(|first| format!("{} of its threads in a barrier at {}", region.met, first.place));
-                let ended = (region.ended != 0).then(|| format!("{} of its threads at the end of the region", region.ended));
+                let met = region
+                    .first
+                    .map(|first| format!("{} of its threads in a barrier at {}", region.met, first.place));
+                let ended = (region.ended != 0)
+                    .then(|| format!("{} of its threads at the end of the region", region.ended));
                 [met, ended]
             })
             .flatten()
@@ -295,13 +320,22 @@ mod tests {
     #[test]
     fn calls_for_different_constructs_differ_and_what_is_not_known_does_not() {
         let differ = |one, other| meeting(one).differs(&meeting(other));
-        assert!(differ(Kind::Gomp, Kind::GompLoop) && differ(Kind::GompSections, Kind::GompLoop) && differ(Kind::Kmpc, Kind::KmpcCopy));
-        assert!(!differ(Kind::Gomp, Kind::Gomp) && !differ(Kind::Gomp, Kind::Other) && !differ(Kind::Gomp, Kind::Kmpc));
+        assert!(
+            differ(Kind::Gomp, Kind::GompLoop)
+                && differ(Kind::GompSections, Kind::GompLoop)
+                && differ(Kind::Kmpc, Kind::KmpcCopy)
+        );
+        assert!(
+            !differ(Kind::Gomp, Kind::Gomp)
+                && !differ(Kind::Gomp, Kind::Other)
+                && !differ(Kind::Gomp, Kind::Kmpc)
+        );
     }
 
     #[test]
     fn addresses_do_not_matter() {
-        let other = Meeting { place: Place { address: 2, ..meeting(Kind::Gomp).place }, ..meeting(Kind::Gomp) };
+        let other =
+            Meeting { place: Place { address: 2, ..meeting(Kind::Gomp).place }, ..meeting(Kind::Gomp) };
         assert!(!other.differs(&meeting(Kind::Gomp)));
     }
 }

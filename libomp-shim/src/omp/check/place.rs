@@ -1,13 +1,15 @@
 //! Where in the program a call stands, for lines that tell of it.
 //!
-//! What lives here: finding the code that has called the library, and clang's words for it. What may not: names of functions
-//! ([`super::symbols`]), and unwinding ([`super::super::tool::code`]).
+//! What lives here: finding the code that has called the library, and clang's words for it. What
+//! may not: names of functions ([`super::symbols`]), and unwinding ([`super::super::tool::code`]).
 //!
-//! A call's place is the first return address on the stack that is not the library's, found by the unwinder: nothing has to be passed down through
-//! the fronts, and nothing is paid where nobody asks. Where clang's `ident_t` says a file and a line (it does with `-g`), that comes before the address.
+//! A call's place is the first return address on the stack that is not the library's, found by the
+//! unwinder: nothing has to be passed down through the fronts, and nothing is paid where nobody
+//! asks. Where clang's `ident_t` says a file and a line (it does with `-g`), that comes before the
+//! address.
 //!
-//! Rejected: return addresses taken at each entry point, in assembly: a wrapper around some forty functions for a few
-//! lines on standard error.
+//! Rejected: return addresses taken at each entry point, in assembly: a wrapper around some forty
+//! functions for a few lines on standard error.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::fmt;
@@ -39,7 +41,8 @@ impl Source {
     }
 
     fn ident(self) -> Option<&'static Ident> {
-        // SAFETY: null, or a constant of the program: fronts pass on what compiled code has passed them, nobody else has any.
+        // SAFETY: null, or a constant of the program: fronts pass on what compiled code has passed
+        // them, nobody else has any.
         unsafe { (self.0 as *const Ident).as_ref() }
     }
 
@@ -67,7 +70,8 @@ pub struct Spot {
 }
 
 impl Spot {
-    /// Are they certainly two? A function that is inlined, or made from a template, several times is on the same line each time, and a header may have more than one path.
+    /// Are they certainly two? A function that is inlined, or made from a template, several times
+    /// is on the same line each time, and a header may have more than one path.
     pub fn differs(&self, other: &Self) -> bool {
         let name = |file: &'static str| file.rsplit('/').next();
         (self.line, self.column) != (other.line, other.column) || name(self.file) != name(other.file)
@@ -98,7 +102,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// The code of the program that has called the library on this stack; `source`: what the compiler has passed.
+    /// The code of the program that has called the library on this stack; `source`: what the
+    /// compiler has passed.
     #[cold]
     pub fn of_caller(source: Source) -> Self {
         Self { address: code::caller().address, source }
@@ -130,14 +135,20 @@ mod tests {
     fn lines_differ_and_paths_do_not_matter() {
         let at = |words| spot(words).expect("a line");
         assert!(!at(";a/x.h;f<int>;3;1;;").differs(&at(";./x.h;f<long>;3;1;;")));
-        assert!(at(";x.h;f;3;1;;").differs(&at(";x.h;f;4;1;;")) && at(";x.h;f;3;1;;").differs(&at(";y.h;f;3;1;;")));
+        assert!(
+            at(";x.h;f;3;1;;").differs(&at(";x.h;f;4;1;;"))
+                && at(";x.h;f;3;1;;").differs(&at(";y.h;f;3;1;;"))
+        );
     }
 
     #[test]
     fn the_stack_is_walked_beyond_the_library() {
         // The test's code and the library's are one object here: what calls it is the C library's.
         let place = Place::of_caller(Source::NONE);
-        assert!(code::is_ours(Place::of_caller as *const () as usize) && !code::is_ours(libc::getpid as *const () as usize));
+        assert!(
+            code::is_ours(Place::of_caller as *const () as usize)
+                && !code::is_ours(libc::getpid as *const () as usize)
+        );
         assert!(place.address != 0 && !code::is_ours(place.address), "{place}");
     }
 }

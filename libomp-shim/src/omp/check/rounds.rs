@@ -1,7 +1,8 @@
 //! Looks at all ranks: rank 0 asks, everybody answers, half a second later again.
 //!
-//! An answer is made where the question is handled, in the middle of the bridge, so it does not count itself: while nothing else goes on, all
-//! ranks together have handled as many messages as they have sent (`docs/protocols/bridge.md`, the waves).
+//! An answer is made where the question is handled, in the middle of the bridge, so it does not
+//! count itself: while nothing else goes on, all ranks together have handled as many messages as
+//! they have sent (`docs/protocols/bridge.md`, the waves).
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -41,7 +42,8 @@ fn answers() -> std::sync::MutexGuard<'static, (u64, Vec<Heard>)> {
     ANSWERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The ranks have come together, and the caller runs `main` or serves: rank 0 begins to look, if `GANGWAY_CHECK` says so.
+/// The ranks have come together, and the caller runs `main` or serves: rank 0 begins to look, if
+/// `GANGWAY_CHECK` says so.
 pub fn begin(rank: u32) {
     if !super::is_on() {
         return;
@@ -65,7 +67,10 @@ fn start() {
     if BEGUN.swap(true, Ordering::Relaxed) {
         return;
     }
-    let thread = std::thread::Builder::new().name("gangway-check".into()).stack_size(1 << 20).spawn(look_again_and_again);
+    let thread = std::thread::Builder::new()
+        .name("gangway-check".into())
+        .stack_size(1 << 20)
+        .spawn(look_again_and_again);
     if let Err(why) = thread {
         report::warn(format_args!("GANGWAY_CHECK: no thread to look with: {why}; nothing is checked"));
     }
@@ -106,7 +111,7 @@ fn look(round: u64) -> Option<Vec<Sample>> {
     }
 }
 
-// ---- what a rank says of itself -----------------------------------------------------------------------------------------
+// ---- what a rank says of itself ---------------------------------------------
 
 fn sample() -> Sample {
     let all = waits::all();
@@ -115,13 +120,22 @@ fn sample() -> Sample {
     let leaving = cluster().is_some_and(Cluster::has_run_main).then(std::process::id);
     let is_idle = |thread: i32| held.contains(&thread) || leaving == Some(thread as u32);
     let code = all.into_iter().map(|(waiting, promise)| words::of_code(waiting, promise));
-    let mut waits: Vec<_> = code.chain(persistent::stuck::waits()).chain(object::stuck::waits()).chain(circles::all()).collect();
+    let mut waits: Vec<_> =
+        code.chain(persistent::stuck::waits()).chain(object::stuck::waits()).chain(circles::all()).collect();
     let more = waits.len().saturating_sub(MOST_WAITS) as u64;
     waits.truncate(MOST_WAITS);
-    Sample { runs: ult::worker::somebody_runs(is_idle), sent, handled, transfers, taken: SERVER.taken(), waits, more }
+    Sample {
+        runs: ult::worker::somebody_runs(is_idle),
+        sent,
+        handled,
+        transfers,
+        taken: SERVER.taken(),
+        waits,
+        more,
+    }
 }
 
-// ---- messages -----------------------------------------------------------------------------------------------------------
+// ---- messages ---------------------------------------------------------------
 
 /// [`verb::LOOK`].
 ///

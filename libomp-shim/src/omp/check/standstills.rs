@@ -1,9 +1,12 @@
-//! Standstills: a worker that has not come to a switch point for a second although somebody waited behind it.
+//! Standstills: a worker that has not come to a switch point for a second although somebody waited
+//! behind it.
 //!
-//! The stall monitor of `ult` helps those who wait, within milliseconds; it does not help the code that blocks, and whoever meets that in a barrier waits on.
-//! So it is told: where the code is, and who waits. A kernel thread looks every half a second, and interrupts nobody.
+//! The stall monitor of `ult` helps those who wait, within milliseconds; it does not help the code
+//! that blocks, and whoever meets that in a barrier waits on. So it is told: where the code is, and
+//! who waits. A kernel thread looks every half a second, and interrupts nobody.
 //!
-//! Not told: code that computes for long with nobody behind it, and code that the monitor has switched out (it goes on later).
+//! Not told: code that computes for long with nobody behind it, and code that the monitor has
+//! switched out (it goes on later).
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -24,7 +27,10 @@ const NAMED: usize = 6;
 
 /// Looks from now on.
 pub fn begin() {
-    let thread = std::thread::Builder::new().name("gangway-stills".into()).stack_size(1 << 20).spawn(look_again_and_again);
+    let thread = std::thread::Builder::new()
+        .name("gangway-stills".into())
+        .stack_size(1 << 20)
+        .spawn(look_again_and_again);
     if let Err(why) = thread {
         report::warn(format_args!("GANGWAY_CHECK: no thread to look with: {why}; standstills are not told"));
     }
@@ -38,7 +44,9 @@ fn look_again_and_again() {
         std::thread::sleep(EVERY);
         let now = Instant::now();
         let all: Vec<Standing> = standing().collect();
-        since.retain(|worker, (_, turns)| all.iter().any(|one| one.worker() == *worker && one.turns == *turns));
+        since.retain(|worker, (_, turns)| {
+            all.iter().any(|one| one.worker() == *worker && one.turns == *turns)
+        });
         for one in &all {
             let (began, _) = *since.entry(one.worker()).or_insert((now, one.turns));
             if now - began >= LONG {
@@ -67,7 +75,11 @@ fn tell_of_it(one: &Standing) {
     let does = if sleeps { "sleeps in the kernel" } else { "runs" };
     let what = format_args!(
         "code of {} has not come to a switch point for a second, and {does}, at {}; {}",
-        if one.region == 0 { "no region".into() } else { format!("the region {}", meetings::region_name(one.region)) },
+        if one.region == 0 {
+            "no region".into()
+        } else {
+            format!("the region {}", meetings::region_name(one.region))
+        },
         calls(&stack),
         behind(one),
     );
@@ -76,7 +88,11 @@ fn tell_of_it(one: &Standing) {
 
 /// Where the code is, and what has called it.
 fn calls(stack: &[usize]) -> String {
-    let mut names: Vec<String> = stack.iter().filter(|&&address| !code::is_ours(address)).map(|&address| symbols::name(address.saturating_sub(1))).collect();
+    let mut names: Vec<String> = stack
+        .iter()
+        .filter(|&&address| !code::is_ours(address))
+        .map(|&address| symbols::name(address.saturating_sub(1)))
+        .collect();
     names.dedup();
     names.truncate(NAMED);
     if names.is_empty() { "a place that is not known".into() } else { names.join(" < ") }
@@ -84,6 +100,10 @@ fn calls(stack: &[usize]) -> String {
 
 fn behind(one: &Standing) -> String {
     let waiting = meetings::who_waits(one.region);
-    let queued = if one.is_stood_in_for { "what was queued behind it goes on elsewhere" } else { "somebody is queued behind it" };
+    let queued = if one.is_stood_in_for {
+        "what was queued behind it goes on elsewhere"
+    } else {
+        "somebody is queued behind it"
+    };
     if waiting.is_empty() { queued.into() } else { format!("{queued}; for it wait {}", waiting.join(", ")) }
 }

@@ -1,11 +1,15 @@
 //! Who waits for such as never go on themselves. Pure.
 //!
-//! A thing is *due* from all waits that give it, so it does not come before the last of them is over. From that follows who is *stuck*: the largest set of waits
-//! each of which needs something that is due from one of the set. Only that one can bring it about, so none of the set ever goes on, whatever else runs.
+//! A thing is *due* from all waits that give it, so it does not come before the last of them is
+//! over. From that follows who is *stuck*: the largest set of waits each of which needs something
+//! that is due from one of the set. Only that one can bring it about, so none of the set ever goes
+//! on, whatever else runs.
 //!
-//! Messages of a library are another matter: any code of the other rank may be about to send one. A wait for one is stuck if neither rank has run anything for
-//! some looks (who receives would not see what has come while its workers compute), all code that waits on the other is stuck, and nobody there waits with the other end of
-//! the message. Code that is still to come to that rank is not seen, so this holds as far as the runtime sees.
+//! Messages of a library are another matter: any code of the other rank may be about to send one. A
+//! wait for one is stuck if neither rank has run anything for some looks (who receives would not
+//! see what has come while its workers compute), all code that waits on the other is stuck, and
+//! nobody there waits with the other end of the message. Code that is still to come to that rank is
+//! not seen, so this holds as far as the runtime sees.
 
 use std::collections::HashMap;
 
@@ -64,7 +68,8 @@ impl<'a> Graph<'a> {
         found
     }
 
-    /// What keeps a wait from being over: something it needs, and one of those that are stuck and give it.
+    /// What keeps a wait from being over: something it needs, and one of those that are stuck and
+    /// give it.
     fn hindrance(&self, at: usize) -> Option<(&'a Need, usize)> {
         let (rank, wait) = self.edges[at];
         wait.needs.iter().find_map(|need| {
@@ -125,7 +130,12 @@ fn ends(wait: &Wait) -> impl Iterator<Item = Message> {
 
 /// Do both ends of a message wait, so that it is under way?
 pub fn messages_meet(samples: &[Sample]) -> bool {
-    let all = || samples.iter().enumerate().flat_map(|(rank, sample)| sample.code().flat_map(ends).map(move |end| (rank, end)));
+    let all = || {
+        samples
+            .iter()
+            .enumerate()
+            .flat_map(|(rank, sample)| sample.code().flat_map(ends).map(move |end| (rank, end)))
+    };
     let sends: Vec<_> = all().filter(|(_, end)| end.end == End::Sends).collect();
     all().any(|(here, end)| sends.iter().any(|&(there, other)| end.meets(here, other, there)))
 }
@@ -146,7 +156,13 @@ mod tests {
 
     fn wait(is_code: bool, gives: &[Thing], needs: &[Thing]) -> Wait {
         let need = |thing: &Thing| Need { thing: Some(*thing), what: String::new() };
-        Wait { number: 1, is_code, gives: gives.to_vec(), needs: needs.iter().map(need).collect(), who: String::new() }
+        Wait {
+            number: 1,
+            is_code,
+            gives: gives.to_vec(),
+            needs: needs.iter().map(need).collect(),
+            who: String::new(),
+        }
     }
 
     fn samples(ranks: Vec<Vec<Wait>>) -> Vec<Sample> {
@@ -154,16 +170,24 @@ mod tests {
     }
 
     fn lengths(samples: &[Sample], is_still: bool) -> Vec<(usize, bool)> {
-        Graph::new(samples, |_| is_still).cycles().iter().map(|cycle| (cycle.waits.len(), cycle.is_certain)).collect()
+        Graph::new(samples, |_| is_still)
+            .cycles()
+            .iter()
+            .map(|cycle| (cycle.waits.len(), cycle.is_certain))
+            .collect()
     }
 
     #[test]
     fn all_that_is_needed_has_to_come_and_one_that_does_not_is_enough() {
         let task = Handle { rank: 0, id: 1, generation: 1 };
         let (transfer, fence) = (Thing::Transfer(0, 1), value(1, 1));
-        // A procedure waits for a fence that stands behind what another task has to send, which stands behind the procedure.
+        // A procedure waits for a fence that stands behind what another task has to send, which
+        // stands behind the procedure.
         let ranks = samples(vec![
-            vec![wait(true, &[Thing::Execution(task)], &[fence]), wait(false, &[transfer], &[Thing::Execution(task)])],
+            vec![
+                wait(true, &[Thing::Execution(task)], &[fence]),
+                wait(false, &[transfer], &[Thing::Execution(task)]),
+            ],
             vec![wait(false, &[fence], &[Thing::Transfer(9, 9), transfer])],
         ]);
         assert_eq!(lengths(&ranks, false), [(3, true)], "whatever else runs");
@@ -175,7 +199,10 @@ mod tests {
     #[test]
     fn one_circle_is_found_once_and_what_leads_to_it_is_none() {
         let leads = wait(true, &[], &[value(0, 1)]);
-        let ranks = samples(vec![vec![leads.clone(), wait(true, &[value(0, 1)], &[value(1, 1)]), leads], vec![wait(true, &[value(1, 1)], &[value(0, 1)])]]);
+        let ranks = samples(vec![
+            vec![leads.clone(), wait(true, &[value(0, 1)], &[value(1, 1)]), leads],
+            vec![wait(true, &[value(1, 1)], &[value(0, 1)])],
+        ]);
         assert_eq!(lengths(&ranks, false), [(2, true)]);
         let itself = samples(vec![vec![wait(true, &[value(0, 1)], &[value(0, 1)])]]);
         assert_eq!(lengths(&itself, false), [(1, true)]);
@@ -198,12 +225,20 @@ mod tests {
         assert_eq!(lengths(&idle, true), [], "somebody may be invoked there");
         let sends = samples(vec![vec![receives], vec![asks, wait(true, &[], &[message(0, 5, true)])]]);
         assert_eq!(lengths(&sends, true), [], "it is under way");
-        assert!(messages_meet(&sends) && !messages_meet(&ranks) && awaits_message(&ranks[0]) && !awaits_message(&ranks[1]));
+        assert!(
+            messages_meet(&sends)
+                && !messages_meet(&ranks)
+                && awaits_message(&ranks[0])
+                && !awaits_message(&ranks[1])
+        );
     }
 
     #[test]
     fn two_that_receive_first() {
-        let ranks = samples(vec![vec![wait(true, &[], &[message(1, 1, false)])], vec![wait(true, &[], &[message(0, 2, false)])]]);
+        let ranks = samples(vec![
+            vec![wait(true, &[], &[message(1, 1, false)])],
+            vec![wait(true, &[], &[message(0, 2, false)])],
+        ]);
         assert_eq!(lengths(&ranks, true), [(2, false)]);
     }
 }

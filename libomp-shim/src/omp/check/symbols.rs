@@ -1,7 +1,9 @@
-//! Names of functions by address, for people: the loader's, or those of the object's own file where the loader knows none.
+//! Names of functions by address, for people: the loader's, or those of the object's own file where
+//! the loader knows none.
 //!
-//! Programs export nothing as a rule, so the loader has no names of their functions; their files do, unless they are stripped. One file is opened for
-//! one line on standard error, so nothing is kept.
+//! Programs export nothing as a rule, so the loader has no names of their functions; their files
+//! do, unless they are stripped. One file is opened for one line on standard error, so nothing is
+//! kept.
 //!
 //! Rejected: lines of source code from debug information, which `addr2line -e OBJECT OFFSET` tells.
 
@@ -15,7 +17,8 @@ const STT_FUNC: u8 = 2;
 /// The longest name that is told.
 const LONGEST: usize = 160;
 
-/// `function+0xN (object+0xM)` of an address, as far as that is known; `M` is what `addr2line -e object` takes.
+/// `function+0xN (object+0xM)` of an address, as far as that is known; `M` is what `addr2line -e
+/// object` takes.
 pub fn name(address: usize) -> String {
     let Some(object) = Object::around(address) else { return format!("{address:#x}") };
     let offset = address - object.bias();
@@ -27,7 +30,8 @@ pub fn name(address: usize) -> String {
     }
 }
 
-/// First address and the one behind the last of the loaded object around `address`; nothing if there is none.
+/// First address and the one behind the last of the loaded object around `address`; nothing if
+/// there is none.
 pub fn object_around(address: usize) -> (usize, usize) {
     let mut found = Around { address, range: (0, 0) };
     // SAFETY: the callback gets `found` back, which outlives the call.
@@ -80,14 +84,19 @@ impl Object {
 
     /// What the loader has added to the addresses of the file.
     fn bias(&self) -> usize {
-        let is_fixed = self.file.as_ref().and_then(header).is_some_and(|header| header.e_type == libc::ET_EXEC);
+        let is_fixed =
+            self.file.as_ref().and_then(header).is_some_and(|header| header.e_type == libc::ET_EXEC);
         if is_fixed { 0 } else { self.info.dli_fbase.addr() }
     }
 
-    /// The function around an address, which has that offset in the file, and how far in it that is.
+    /// The function around an address, which has that offset in the file, and how far in it that
+    /// is.
     fn function(&self, address: usize, offset: usize) -> Option<(String, usize)> {
         let file = self.file.as_ref();
-        let own = || file.and_then(|file| function(file, offset as u64)).map(|(name, start)| (name, offset - start as usize));
+        let own = || {
+            file.and_then(|file| function(file, offset as u64))
+                .map(|(name, start)| (name, offset - start as usize))
+        };
         let loaders = text(self.info.dli_sname);
         if loaders.is_empty() { own() } else { Some((loaders, address - self.info.dli_saddr.addr())) }
     }
@@ -125,7 +134,9 @@ fn function(file: &File, address: u64) -> Option<(String, u64)> {
     let count = table.sh_size as usize / size_of::<libc::Elf64_Sym>();
     let symbols: Vec<libc::Elf64_Sym> = read(file, table.sh_offset, count)?;
     let is_around = |symbol: &&libc::Elf64_Sym| {
-        symbol.st_info & 0xf == STT_FUNC && symbol.st_shndx != 0 && (symbol.st_value..symbol.st_value + symbol.st_size).contains(&address)
+        symbol.st_info & 0xf == STT_FUNC
+            && symbol.st_shndx != 0
+            && (symbol.st_value..symbol.st_value + symbol.st_size).contains(&address)
     };
     let symbol = symbols.iter().find(is_around)?;
     let mut name = [0; LONGEST];

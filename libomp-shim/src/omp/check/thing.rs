@@ -1,4 +1,5 @@
-//! What can be waited for, who waits for it, and what a rank says of itself: the words in which ranks talk of waits.
+//! What can be waited for, who waits for it, and what a rank says of itself: the words in which
+//! ranks talk of waits.
 
 use crate::omp::remote::Handle;
 
@@ -9,7 +10,8 @@ pub enum Thing {
     Value(Handle),
     /// A persistent task ends what it executes now.
     Execution(Handle),
-    /// The parcels of a transfer between trays: the rank that has asked for it, and its number for it.
+    /// The parcels of a transfer between trays: the rank that has asked for it, and its number for
+    /// it.
     Transfer(u32, u64),
     /// Those who use a mobile object now let go of it.
     Object(Handle),
@@ -63,7 +65,8 @@ impl Message {
     pub fn meets(self, here: usize, other: Self, there: usize) -> bool {
         let is_with = |message: Self, rank: usize| message.rank < 0 || message.rank as usize == rank;
         let tags = self.tag < 0 || other.tag < 0 || self.tag == other.tag;
-        let are_two = matches!((self.end, other.end), (End::Sends, End::Receives) | (End::Receives, End::Sends));
+        let are_two =
+            matches!((self.end, other.end), (End::Sends, End::Receives) | (End::Receives, End::Sends));
         are_two && tags && is_with(self, there) && is_with(other, here)
     }
 }
@@ -77,7 +80,9 @@ impl Thing {
             Self::Transfer(rank, number) => [[3, 0], [rank.into(), number]],
             Self::Object(handle) => [[4, 0], handle.words()],
             Self::Hold(rank, number) => [[5, 0], [rank.into(), number]],
-            Self::Message(Message { rank, tag, end }) => [[6 + end as u64, 0], [u64::from(rank as u32), u64::from(tag as u32)]],
+            Self::Message(Message { rank, tag, end }) => {
+                [[6 + end as u64, 0], [u64::from(rank as u32), u64::from(tag as u32)]]
+            }
             Self::Lock(rank, address) => [[9, 0], [rank.into(), address]],
             Self::Set(rank, address) => [[10, 0], [rank.into(), address]],
             Self::Task(rank, address) => [[11, 0], [rank.into(), address]],
@@ -94,7 +99,11 @@ impl Thing {
             3 => Self::Transfer(a as u32, b),
             4 => Self::Object(handle),
             5 => Self::Hold(a as u32, b),
-            6..=8 => Self::Message(Message { rank: a as u32 as i32, tag: b as u32 as i32, end: End::from_number(kind as i32 - 6) }),
+            6..=8 => Self::Message(Message {
+                rank: a as u32 as i32,
+                tag: b as u32 as i32,
+                end: End::from_number(kind as i32 - 6),
+            }),
             9 => Self::Lock(a as u32, b),
             10 => Self::Set(a as u32, b),
             11 => Self::Task(a as u32, b),
@@ -112,7 +121,8 @@ pub struct Need {
     pub what: String,
 }
 
-/// A wait, as the other ranks hear of it: code of the program, or something that it has asked for and that has not begun.
+/// A wait, as the other ranks hear of it: code of the program, or something that it has asked for
+/// and that has not begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
     /// Never used again on its rank, or only for the same.
@@ -161,9 +171,19 @@ mod tests {
     fn what_is_said_is_heard() {
         let handle = Handle { rank: 70_000, id: u32::MAX, generation: 1 << 50 };
         let message = |rank, tag, end| Thing::Message(Message { rank, tag, end });
-        let things = [Thing::Value(handle), Thing::Execution(handle), Thing::Transfer(5, u64::MAX), Thing::Object(handle), Thing::Hold(7, 1 << 40)];
+        let things = [
+            Thing::Value(handle),
+            Thing::Execution(handle),
+            Thing::Transfer(5, u64::MAX),
+            Thing::Object(handle),
+            Thing::Hold(7, 1 << 40),
+        ];
         let local = [Thing::Lock(1, 1 << 50), Thing::Set(2, 3), Thing::Task(4, u64::MAX)];
-        for thing in things.into_iter().chain(local).chain([message(-1, -1, End::Unknown), message(-1, -1, End::Receives), message(3, i32::MAX, End::Sends)]) {
+        for thing in things.into_iter().chain(local).chain([
+            message(-1, -1, End::Unknown),
+            message(-1, -1, End::Receives),
+            message(3, i32::MAX, End::Sends),
+        ]) {
             assert_eq!(Thing::from_words(thing.words()), Some(thing));
         }
         assert_eq!(Thing::from_words([0; 3]), None);
@@ -171,9 +191,13 @@ mod tests {
 
     #[test]
     fn ends_of_a_message_meet() {
-        let message = |rank, tag, sends| Message { rank, tag, end: if sends { End::Sends } else { End::Receives } };
+        let message =
+            |rank, tag, sends| Message { rank, tag, end: if sends { End::Sends } else { End::Receives } };
         let receive = message(1, 7, false);
-        assert!(receive.meets(0, message(0, 7, true), 1) && message(-1, -1, false).meets(0, message(0, 7, true), 1));
+        assert!(
+            receive.meets(0, message(0, 7, true), 1)
+                && message(-1, -1, false).meets(0, message(0, 7, true), 1)
+        );
         assert!(!receive.meets(0, message(0, 8, true), 1), "another tag");
         assert!(!receive.meets(0, message(2, 7, true), 1), "for another rank");
         assert!(!receive.meets(0, message(0, 7, true), 2), "of another rank");

@@ -65,7 +65,11 @@ impl Party {
     /// The running task. Makes the caller an initial thread where it has not met OpenMP.
     pub fn me() -> Self {
         let here = Here::get();
-        Self { task: Self::number(here.task), thread: here.thread.num(), is_explicit: here.task.is_explicit() }
+        Self {
+            task: Self::number(here.task),
+            thread: here.thread.num(),
+            is_explicit: here.task.is_explicit(),
+        }
     }
 
     /// What [`Party::is`] compares.
@@ -73,7 +77,8 @@ impl Party {
         core::ptr::from_ref(task).addr()
     }
 
-    /// The same task? Or a later one in its place: nobody is left then who could unset what it has set.
+    /// The same task? Or a later one in its place: nobody is left then who could unset what it has
+    /// set.
     pub fn is(&self, other: &Self) -> bool {
         self.task == other.task
     }
@@ -87,6 +92,10 @@ impl Party {
 impl fmt::Display for Party {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = if self.is_explicit { "a task of " } else { "" };
-        if self.thread == UNASSIGNED { write!(f, "{of}a free agent") } else { write!(f, "{of}thread {}", self.thread) }
+        if self.thread == UNASSIGNED {
+            write!(f, "{of}a free agent")
+        } else {
+            write!(f, "{of}thread {}", self.thread)
+        }
     }
 }

@@ -30,7 +30,8 @@ impl Verdict {
     pub fn look(&mut self, ranks: Vec<Sample>) -> Vec<String> {
         self.still = ranks.iter().enumerate().map(|(rank, now)| self.looks_still(rank, now)).collect();
         let mut lines = self.cycles(&ranks);
-        let stays = self.last.len() == ranks.len() && self.last.iter().zip(&ranks).all(|(before, now)| stays(before, now));
+        let stays = self.last.len() == ranks.len()
+            && self.last.iter().zip(&ranks).all(|(before, now)| stays(before, now));
         self.same = match (nobody_goes_on(&ranks), stays) {
             (false, _) => 0,
             (true, false) => 1,
@@ -48,7 +49,9 @@ impl Verdict {
     fn looks_still(&self, rank: usize, now: &Sample) -> u32 {
         match self.last.get(rank) {
             _ if now.runs => 0,
-            Some(before) if stays(before, now) => self.still.get(rank).map_or(1, |looks| looks.saturating_add(1)),
+            Some(before) if stays(before, now) => {
+                self.still.get(rank).map_or(1, |looks| looks.saturating_add(1))
+            }
             _ => 1,
         }
     }
@@ -59,7 +62,9 @@ impl Verdict {
         let mut lines = Vec::new();
         for cycle in graph.cycles() {
             let first = cycle.waits.iter().map(|(rank, wait, _)| (*rank, wait.number)).min();
-            if cycle.waits.iter().all(|(rank, wait, _)| self.was_there(*rank, wait)) && first.is_some_and(|first| self.told.insert(first)) {
+            if cycle.waits.iter().all(|(rank, wait, _)| self.was_there(*rank, wait))
+                && first.is_some_and(|first| self.told.insert(first))
+            {
                 lines.push(line_of_cycle(&cycle));
             }
         }
@@ -72,7 +77,8 @@ impl Verdict {
 }
 
 fn line_of_cycle(cycle: &Cycle<'_>) -> String {
-    let parts: Vec<String> = cycle.waits.iter().map(|(rank, wait, need)| told(*rank, wait, Some(need))).collect();
+    let parts: Vec<String> =
+        cycle.waits.iter().map(|(rank, wait, need)| told(*rank, wait, Some(need))).collect();
     let seen = if cycle.is_certain { "" } else { "as far as the runtime sees " };
     format!("GANGWAY_CHECK: a cycle, {seen}none of these can go on: {}", parts.join("; "))
 }
@@ -82,11 +88,15 @@ fn told(rank: usize, wait: &Wait, need: Option<&Need>) -> String {
     format!("rank {rank}: {} waits for {need}", wait.who)
 }
 
-/// No rank runs anything, nothing is under way, and somebody waits. Where there is one rank only a message comes from processes that are not asked.
+/// No rank runs anything, nothing is under way, and somebody waits. Where there is one rank only a
+/// message comes from processes that are not asked.
 fn nobody_goes_on(ranks: &[Sample]) -> bool {
     let sum = |what: fn(&Sample) -> u64| ranks.iter().map(what).fold(0_u64, u64::wrapping_add);
     let comes_from_outside = matches!(ranks, [alone] if awaits_message(alone));
-    let nothing_comes = sum(|s| s.sent) == sum(|s| s.handled) && sum(|s| s.transfers) == 0 && !comes_from_outside && !messages_meet(ranks);
+    let nothing_comes = sum(|s| s.sent) == sum(|s| s.handled)
+        && sum(|s| s.transfers) == 0
+        && !comes_from_outside
+        && !messages_meet(ranks);
     nothing_comes && !ranks.iter().any(|s| s.runs) && ranks.iter().any(|s| s.code().next().is_some())
 }
 
@@ -99,7 +109,12 @@ fn stays(before: &Sample, now: &Sample) -> bool {
 fn line_of_nobody(ranks: &[Sample]) -> String {
     let all = |is_code: bool| {
         let of = move |(rank, sample): (usize, &'_ Sample)| -> Vec<String> {
-            sample.waits.iter().filter(|wait| wait.is_code == is_code).map(|wait| told(rank, wait, None)).collect()
+            sample
+                .waits
+                .iter()
+                .filter(|wait| wait.is_code == is_code)
+                .map(|wait| told(rank, wait, None))
+                .collect()
         };
         ranks.iter().enumerate().flat_map(of)
     };
@@ -133,12 +148,21 @@ mod tests {
     fn a_cycle_is_told_once_and_by_its_second_look_though_others_run() {
         let (a, b) = (value(0, 1), value(1, 7));
         let busy = Sample { runs: true, ..Sample::default() };
-        let ranks = || vec![rank(vec![wait(1, Some(a), Some(b)), wait(2, None, Some(a))]), rank(vec![wait(1, Some(b), Some(a))]), busy.clone()];
+        let ranks = || {
+            vec![
+                rank(vec![wait(1, Some(a), Some(b)), wait(2, None, Some(a))]),
+                rank(vec![wait(1, Some(b), Some(a))]),
+                busy.clone(),
+            ]
+        };
         let mut verdict = Verdict::default();
         assert!(verdict.look(ranks()).is_empty());
         let lines = verdict.look(ranks());
         assert_eq!(lines.len(), 1, "{lines:?}");
-        assert!(lines[0].contains("rank 0: f1 waits for it; rank 1: f1 waits for it") && !lines[0].contains("f2"), "{lines:?}");
+        assert!(
+            lines[0].contains("rank 0: f1 waits for it; rank 1: f1 waits for it") && !lines[0].contains("f2"),
+            "{lines:?}"
+        );
         for _ in 0..5 {
             assert!(verdict.look(ranks()).is_empty());
         }
@@ -150,8 +174,22 @@ mod tests {
         let running = |waits| Sample { runs: true, ..rank(waits) };
         let mut verdict = Verdict::default();
         for number in 0..4 {
-            assert!(verdict.look(vec![running(vec![wait(1, Some(a), Some(b))]), rank(vec![wait(1, Some(b), Some(value(0, 2)))])]).is_empty());
-            assert!(verdict.look(vec![running(vec![wait(number, Some(a), Some(b))]), rank(vec![wait(number, Some(b), Some(a))])]).is_empty());
+            assert!(
+                verdict
+                    .look(vec![
+                        running(vec![wait(1, Some(a), Some(b))]),
+                        rank(vec![wait(1, Some(b), Some(value(0, 2)))])
+                    ])
+                    .is_empty()
+            );
+            assert!(
+                verdict
+                    .look(vec![
+                        running(vec![wait(number, Some(a), Some(b))]),
+                        rank(vec![wait(number, Some(b), Some(a))])
+                    ])
+                    .is_empty()
+            );
         }
     }
 
@@ -163,7 +201,8 @@ mod tests {
         let lines = verdict.look(stuck());
         assert!(lines.len() == 1 && lines[0].contains("rank 0: f1 waits for it"), "{lines:?}");
         assert!(verdict.look(stuck()).is_empty(), "once");
-        let moving: [fn(&mut Sample); 4] = [|s| s.runs = true, |s| s.sent = 1, |s| s.transfers = 1, |s| s.waits.clear()];
+        let moving: [fn(&mut Sample); 4] =
+            [|s| s.runs = true, |s| s.sent = 1, |s| s.transfers = 1, |s| s.waits.clear()];
         for change in moving {
             let mut ranks = stuck();
             change(&mut ranks[0]);
@@ -200,7 +239,10 @@ mod tests {
             (0..LOOKS).flat_map(|_| verdict.look(vec![rank(waits.clone())])).collect::<Vec<_>>()
         };
         let lines = looks(vec![asked.clone(), wait(1, None, None)]);
-        assert!(lines.len() == 1 && lines[0].ends_with("rank 0: f1 waits for it; rank 0: f7 waits for it"), "{lines:?}");
+        assert!(
+            lines.len() == 1 && lines[0].ends_with("rank 0: f1 waits for it; rank 0: f7 waits for it"),
+            "{lines:?}"
+        );
         assert!(looks(vec![asked]).is_empty());
     }
 
@@ -209,7 +251,11 @@ mod tests {
         let receive = |rank| Some(Thing::Message(Message { rank, tag: 3, end: End::Receives }));
         let look = |verdict: &mut Verdict, runs| {
             let busy = Sample { runs: true, ..Sample::default() };
-            verdict.look(vec![rank(vec![wait(1, None, receive(1))]), Sample { runs, ..rank(vec![wait(1, None, receive(0))]) }, busy])
+            verdict.look(vec![
+                rank(vec![wait(1, None, receive(1))]),
+                Sample { runs, ..rank(vec![wait(1, None, receive(0))]) },
+                busy,
+            ])
         };
         let mut verdict = Verdict::default();
         let runs = [false, true, false, false, false, false];
@@ -222,7 +268,8 @@ mod tests {
 
     #[test]
     fn a_process_alone_does_not_know_who_sends() {
-        let waits = vec![wait(1, None, Some(Thing::Message(Message { rank: -1, tag: -1, end: End::Unknown })))];
+        let waits =
+            vec![wait(1, None, Some(Thing::Message(Message { rank: -1, tag: -1, end: End::Unknown })))];
         let mut verdict = Verdict::default();
         for _ in 0..5 {
             assert!(verdict.look(vec![rank(waits.clone())]).is_empty());

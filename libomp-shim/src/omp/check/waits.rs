@@ -1,7 +1,7 @@
 //! Who waits for what in this process, as far as `GANGWAY_CHECK` wants to know.
 //!
-//! One lock for all of it: it is taken when a function begins or ends and when somebody begins or ends to wait, and only under `GANGWAY_CHECK`. In the child of a
-//! fork nothing is noted.
+//! One lock for all of it: it is taken when a function begins or ends and when somebody begins or
+//! ends to wait, and only under `GANGWAY_CHECK`. In the child of a fork nothing is noted.
 
 use core::ptr;
 use std::collections::{BTreeMap, HashMap};
@@ -13,8 +13,9 @@ use crate::omp::remote::server::SERVER;
 use crate::omp::task::Task;
 use crate::omp::thread::Here;
 
-/// Code of the program that runs in a task of its own: a function that was invoked or that an event has fired, a handler of an object, a procedure of a
-/// persistent task, a target region for another rank.
+/// Code of the program that runs in a task of its own: a function that was invoked or that an event
+/// has fired, a handler of an object, a procedure of a persistent task, a target region for another
+/// rank.
 #[derive(Clone, Debug)]
 pub struct Activity {
     /// Its address.
@@ -110,7 +111,8 @@ impl Drop for Noted {
     }
 }
 
-/// The calling task runs this until what is returned is dropped; `gives`: what comes about by its end.
+/// The calling task runs this until what is returned is dropped; `gives`: what comes about by its
+/// end.
 pub fn runs(function: usize, gives: impl FnOnce() -> Vec<Thing>) -> Noted {
     if !is_on() {
         return Noted(Note::Nothing);
@@ -121,7 +123,8 @@ pub fn runs(function: usize, gives: impl FnOnce() -> Vec<Thing>) -> Noted {
     Noted(Note::Activity(task))
 }
 
-/// The calling task waits for this until what is returned is dropped; `held`: its kernel thread does nothing else meanwhile.
+/// The calling task waits for this until what is returned is dropped; `held`: its kernel thread
+/// does nothing else meanwhile.
 pub fn waits(what: What, held: bool) -> Noted {
     if !is_on() {
         return Noted(Note::Nothing);

@@ -4,17 +4,20 @@ use super::thing::{Need, Sample, Thing, Wait};
 use super::words::MOST_TEXT;
 use crate::omp::device::rank::wire::Reader;
 
-/// Of a wait that many things at most are said; the others are left out, so that a cycle over those is not found.
+/// Of a wait that many things at most are said; the others are left out, so that a cycle over those
+/// is not found.
 pub const MOST_NEEDS: usize = 8;
 const MOST_GIVES: usize = 8;
 /// Waits in one message.
 const WAITS: usize = 12;
 
 /// The most bytes of a message.
-const LARGEST: usize = 8 * (10 + WAITS * (4 + 3 * (MOST_GIVES + MOST_NEEDS))) + WAITS * (1 + MOST_NEEDS) * (MOST_TEXT + 1);
+const LARGEST: usize =
+    8 * (10 + WAITS * (4 + 3 * (MOST_GIVES + MOST_NEEDS))) + WAITS * (1 + MOST_NEEDS) * (MOST_TEXT + 1);
 const _: () = assert!(LARGEST < 15 << 10);
 
-/// One message of some: its words, and its text, which is a line for each wait and one for each of its needs.
+/// One message of some: its words, and its text, which is a line for each wait and one for each of
+/// its needs.
 pub type Part = (Vec<u64>, String);
 
 /// The messages that say it, in answer to question `round`.
@@ -23,7 +26,18 @@ pub fn written(round: u64, sample: &Sample) -> Vec<Part> {
     let parts: Vec<&[Wait]> = if s.waits.is_empty() { vec![&[]] } else { s.waits.chunks(WAITS).collect() };
     let of = parts.len() as u64;
     let part = |(at, waits): (usize, &&[Wait])| {
-        let mut words = vec![round, at as u64, of, s.runs.into(), s.sent, s.handled, s.transfers, s.taken, s.more, waits.len() as u64];
+        let mut words = vec![
+            round,
+            at as u64,
+            of,
+            s.runs.into(),
+            s.sent,
+            s.handled,
+            s.transfers,
+            s.taken,
+            s.more,
+            waits.len() as u64,
+        ];
         let mut text = String::new();
         for wait in *waits {
             write(wait, &mut words, &mut text);
@@ -52,7 +66,8 @@ pub struct Heard {
 impl Heard {
     /// Takes one message in, behind the word of its round.
     pub fn take(&mut self, mut reader: Reader<'_>) {
-        let [at, of, runs, sent, handled, transfers, taken, more, count]: [u64; 9] = core::array::from_fn(|_| reader.word());
+        let [at, of, runs, sent, handled, transfers, taken, more, count]: [u64; 9] =
+            core::array::from_fn(|_| reader.word());
         self.parts.resize_with(of as usize, || None);
         self.sample = Sample { runs: runs != 0, sent, handled, transfers, taken, waits: Vec::new(), more };
         if let Some(part) = self.parts.get_mut(at as usize) {
@@ -62,7 +77,8 @@ impl Heard {
 
     /// All of it, once it is all there.
     pub fn whole(&self) -> Option<Sample> {
-        let parts = self.parts.iter().cloned().collect::<Option<Vec<_>>>().filter(|parts| !parts.is_empty())?;
+        let parts =
+            self.parts.iter().cloned().collect::<Option<Vec<_>>>().filter(|parts| !parts.is_empty())?;
         Some(Sample { waits: parts.concat(), ..self.sample.clone() })
     }
 }
@@ -83,7 +99,8 @@ fn wait(reader: &mut Reader<'_>) -> Wait {
     let [number, is_code, gives, needs]: [u64; 4] = core::array::from_fn(|_| reader.word());
     let mut thing = || Thing::from_words(core::array::from_fn(|_| reader.word()));
     let gives = (0..gives.min(MOST_GIVES as u64)).filter_map(|_| thing()).collect();
-    let needs = (0..needs.min(MOST_NEEDS as u64)).map(|_| Need { thing: thing(), what: String::new() }).collect();
+    let needs =
+        (0..needs.min(MOST_NEEDS as u64)).map(|_| Need { thing: thing(), what: String::new() }).collect();
     Wait { number, is_code: is_code != 0, gives, needs, who: String::new() }
 }
 
@@ -110,7 +127,10 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let handle = |id| Handle { rank: 3, id, generation: 9 };
-        let need = |at: u64| Need { thing: at.is_multiple_of(2).then_some(Thing::Value(handle(at as u32))), what: format!("what {at}") };
+        let need = |at: u64| Need {
+            thing: at.is_multiple_of(2).then_some(Thing::Value(handle(at as u32))),
+            what: format!("what {at}"),
+        };
         let wait = |number: u64| Wait {
             number,
             is_code: number.is_multiple_of(3),
@@ -118,7 +138,15 @@ mod tests {
             needs: (0..number % 5).map(need).collect(),
             who: format!("who {number}"),
         };
-        let sample = |waits: u64| Sample { runs: true, sent: 1, handled: 2, transfers: 3, taken: 4, waits: (0..waits).map(wait).collect(), more: 7 };
+        let sample = |waits: u64| Sample {
+            runs: true,
+            sent: 1,
+            handled: 2,
+            transfers: 3,
+            taken: 4,
+            waits: (0..waits).map(wait).collect(),
+            more: 7,
+        };
         for waits in [0, 1, WAITS as u64, 100] {
             let parts = written(11, &sample(waits));
             let mut looks = heard(&parts);
@@ -133,9 +161,16 @@ mod tests {
     fn much_is_left_out() {
         let thing = Thing::Hold(1, 2);
         let needs = vec![Need { thing: Some(thing), what: "x".repeat(MOST_TEXT) }; 100];
-        let wait = Wait { number: 1, is_code: false, gives: vec![thing; 100], needs, who: "y".repeat(MOST_TEXT) };
+        let wait =
+            Wait { number: 1, is_code: false, gives: vec![thing; 100], needs, who: "y".repeat(MOST_TEXT) };
         let sample = Sample { waits: vec![wait; 30], ..Sample::default() };
         let whole = heard(&written(11, &sample)).pop().flatten().expect("all of it");
-        assert!(whole.waits.len() == 30 && whole.waits.iter().all(|wait| wait.needs.len() == MOST_NEEDS && wait.gives.len() == MOST_GIVES));
+        assert!(
+            whole.waits.len() == 30
+                && whole
+                    .waits
+                    .iter()
+                    .all(|wait| wait.needs.len() == MOST_NEEDS && wait.gives.len() == MOST_GIVES)
+        );
     }
 }

@@ -33,7 +33,8 @@ fn activity_name(activity: &Activity) -> String {
     of.unwrap_or(name)
 }
 
-/// The number of a wait of what was asked for: no code's, and no other's that gives something else, or so unlikely that it does not matter.
+/// The number of a wait of what was asked for: no code's, and no other's that gives something else,
+/// or so unlikely that it does not matter.
 pub fn number(gives: Thing) -> u64 {
     let mut hasher = DefaultHasher::new();
     gives.hash(&mut hasher);
@@ -55,9 +56,15 @@ fn thing(what: &What) -> Option<Thing> {
 
 fn what(what: &What, promise: Option<Promise>) -> String {
     match (what, promise) {
-        (What::Future(_), Some(Promise::Function(function, Some(rank)))) => format!("the value of {} on rank {rank}", name(function)),
-        (What::Future(_), Some(Promise::Function(function, None))) => format!("the value of {} on a mobile object", name(function)),
-        (What::Future(_), Some(Promise::Tray(task, tray))) => format!("tray {tray} of task {} on rank {}", task.id, task.rank),
+        (What::Future(_), Some(Promise::Function(function, Some(rank)))) => {
+            format!("the value of {} on rank {rank}", name(function))
+        }
+        (What::Future(_), Some(Promise::Function(function, None))) => {
+            format!("the value of {} on a mobile object", name(function))
+        }
+        (What::Future(_), Some(Promise::Tray(task, tray))) => {
+            format!("tray {tray} of task {} on rank {}", task.id, task.rank)
+        }
         (What::Future(_), Some(Promise::Tasks(rank))) => format!("what it has asked of tasks on rank {rank}"),
         (What::Future(_), Some(Promise::Answer(call, rank))) => format!("rank {rank} in {call}"),
         (What::Future(future), None) => format!("future {}, which nobody has set", future.id),
@@ -92,7 +99,9 @@ pub fn name(function: usize) -> String {
         if libc::dladdr(function as *const c_void, &raw mut object) == 0 {
             return format!("{function:#x}");
         }
-        let text = |name: *const core::ffi::c_char| (!name.is_null()).then(|| CStr::from_ptr(name).to_string_lossy().into_owned());
+        let text = |name: *const core::ffi::c_char| {
+            (!name.is_null()).then(|| CStr::from_ptr(name).to_string_lossy().into_owned())
+        };
         if let Some(name) = text(object.dli_sname).filter(|_| object.dli_saddr.addr() == function) {
             return name;
         }
@@ -120,12 +129,27 @@ mod tests {
         let task = Handle { rank: 2, id: 5, generation: 5 };
         let whose = Some(Activity { function, gives: vec![Thing::Execution(task)] });
         let message = Message { rank: 1, tag: 7, end: End::Receives };
-        let waiting = Waiting { number: 1, whose, itself: true, what: What::Message("MPI_Recv".into(), message), holds: 0 };
+        let waiting = Waiting {
+            number: 1,
+            whose,
+            itself: true,
+            what: What::Message("MPI_Recv".into(), message),
+            holds: 0,
+        };
         let wait = of_code(waiting.clone(), None);
         assert!(wait.who.ends_with("getpid of task 5") && wait.gives == [Thing::Execution(task)], "{wait:?}");
-        assert_eq!((wait.needs[0].what.as_str(), wait.needs[0].thing), ("a message of rank 1, tag 7 (MPI_Recv)", Some(Thing::Message(message))));
-        let below = of_code(Waiting { itself: false, what: What::Future(task), ..waiting }, Some(Promise::Tray(task, 3)));
-        assert!(below.who.starts_with("a task of ") && below.gives.is_empty(), "its end is not that of the procedure: {below:?}");
+        assert_eq!(
+            (wait.needs[0].what.as_str(), wait.needs[0].thing),
+            ("a message of rank 1, tag 7 (MPI_Recv)", Some(Thing::Message(message)))
+        );
+        let below = of_code(
+            Waiting { itself: false, what: What::Future(task), ..waiting },
+            Some(Promise::Tray(task, 3)),
+        );
+        assert!(
+            below.who.starts_with("a task of ") && below.gives.is_empty(),
+            "its end is not that of the procedure: {below:?}"
+        );
         assert_eq!(below.needs[0].what, "tray 3 of task 5 on rank 2");
     }
 }

@@ -1,7 +1,8 @@
 //! The tasks of a set: two in place, more in a block ([`ult::blocks`]).
 //!
-//! What may not live here: who is a member, and why ([`super::table`]). Rejected: `smallvec`, whose room beyond two comes from the C library. The sets of a task
-//! that 100,000 others wait for then left a megabyte in the arena of each thread that had made some.
+//! What may not live here: who is a member, and why ([`super::table`]). Rejected: `smallvec`, whose
+//! room beyond two comes from the C library. The sets of a task that 100,000 others wait for then
+//! left a megabyte in the arena of each thread that had made some.
 
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ops::{Deref, DerefMut};
@@ -15,7 +16,8 @@ use super::node::TableRef;
 /// As many have room in place.
 const IN_PLACE: usize = 2;
 
-/// See the module. Invariants: the first `count` of `room` members are there; they are in place if `room` is [`IN_PLACE`].
+/// See the module. Invariants: the first `count` of `room` members are there; they are in place if
+/// `room` is [`IN_PLACE`].
 pub(super) struct Members {
     count: u32,
     room: u32,
@@ -41,13 +43,25 @@ impl Members {
     #[inline]
     fn first(&self) -> *const TableRef {
         // SAFETY: `room` says which of the two it is.
-        unsafe { if self.room == IN_PLACE as u32 { (&raw const self.store.in_place).cast() } else { self.store.block.as_ptr() } }
+        unsafe {
+            if self.room == IN_PLACE as u32 {
+                (&raw const self.store.in_place).cast()
+            } else {
+                self.store.block.as_ptr()
+            }
+        }
     }
 
     #[inline]
     fn first_mut(&mut self) -> *mut TableRef {
         // SAFETY: as above.
-        unsafe { if self.room == IN_PLACE as u32 { (&raw mut self.store.in_place).cast() } else { self.store.block.as_ptr() } }
+        unsafe {
+            if self.room == IN_PLACE as u32 {
+                (&raw mut self.store.in_place).cast()
+            } else {
+                self.store.block.as_ptr()
+            }
+        }
     }
 
     /// Would the next one need more room than there is?
@@ -92,12 +106,16 @@ impl Members {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let room = self.room.checked_mul(2).unwrap_or_else(|| report::fatal("more tasks depend on one address than can be counted; the program stops"));
+        let room = self.room.checked_mul(2).unwrap_or_else(|| {
+            report::fatal("more tasks depend on one address than can be counted; the program stops")
+        });
         let Some(block) = NonNull::new(blocks::allocate(bytes(room)).cast::<TableRef>()) else {
             report::fatal("out of memory for a task's dependences")
         };
         // SAFETY: the block has room for twice as many.
-        unsafe { block.copy_from_nonoverlapping(NonNull::new_unchecked(self.first_mut()), self.count as usize) };
+        unsafe {
+            block.copy_from_nonoverlapping(NonNull::new_unchecked(self.first_mut()), self.count as usize)
+        };
         self.give_room_back();
         (self.room, self.store) = (room, Store { block });
     }
@@ -149,7 +167,9 @@ mod tests {
         ult::worker::register_current();
         let goal = || Goal::Wait(ult::worker::current().expect("a worker"));
         let nodes: Vec<_> = (0..1000).map(|_| Node::new(goal())).collect();
-        let is = |members: &Members, expected: &[usize]| members.len() == expected.len() && members.iter().zip(expected).all(|(m, &at)| m.is(&nodes[at].1));
+        let is = |members: &Members, expected: &[usize]| {
+            members.len() == expected.len() && members.iter().zip(expected).all(|(m, &at)| m.is(&nodes[at].1))
+        };
         let mut members = Members::default();
         for (at, (_, node)) in nodes.iter().enumerate() {
             members.push(node.clone());

@@ -1,9 +1,10 @@
 //! `mutexinoutset`: mutual exclusion among the members of one set.
 //!
-//! A task acquires its mutexes when its last predecessor completes, before it is ready: in the order of their addresses, so that
-//! holding some while standing in line for the next cannot deadlock. Who gives a mutex back hands it to the first in line.
-//! Tried and rejected: taking all or none (whoever gives some back must wake those who queued meanwhile), and trying at the
-//! moment a thread wants to start the task (threads then look at tasks they cannot start).
+//! A task acquires its mutexes when its last predecessor completes, before it is ready: in the
+//! order of their addresses, so that holding some while standing in line for the next cannot
+//! deadlock. Who gives a mutex back hands it to the first in line. Tried and rejected: taking all
+//! or none (whoever gives some back must wake those who queued meanwhile), and trying at the moment
+//! a thread wants to start the task (threads then look at tasks they cannot start).
 
 use core::ptr;
 use std::collections::VecDeque;
@@ -39,16 +40,16 @@ pub(super) fn set(node: &Node, mut mutexes: Vec<Arc<Mutex>>) {
     node.set_mutexes(mutexes);
 }
 
-/// Goes on acquiring the node's mutexes. True when it holds them all; otherwise it stands in line for the next one, and
-/// whoever hands that over goes on in its place.
+/// Goes on acquiring the node's mutexes. True when it holds them all; otherwise it stands in line
+/// for the next one, and whoever hands that over goes on in its place.
 #[inline]
 pub(super) fn acquire(node: &Node) -> bool {
     node.rare().is_none_or(|rare| acquire_all(node, rare))
 }
 
 fn acquire_all(node: &Node, rare: &Rare) -> bool {
-    // SAFETY: see `Node`'s Sync argument: only the thread that brought the count to zero, or that handed a mutex over,
-    // is here; the list itself does not change before the task completes.
+    // SAFETY: see `Node`'s Sync argument: only the thread that brought the count to zero, or that
+    // handed a mutex over, is here; the list itself does not change before the task completes.
     let mutexes = unsafe { &*rare.mutexes.as_ptr() };
     while let Some(mutex) = mutexes.get(rare.held.get()) {
         let _away = ult::sanitize::look_away();
@@ -65,7 +66,8 @@ fn acquire_all(node: &Node, rare: &Rare) -> bool {
     true
 }
 
-/// The node's task is complete: hands its mutexes on. Calls `free` with the nodes that hold all of theirs now.
+/// The node's task is complete: hands its mutexes on. Calls `free` with the nodes that hold all of
+/// theirs now.
 #[inline]
 pub(super) fn release(node: &Node, free: impl FnMut(&Node)) {
     if let Some(rare) = node.rare() {

@@ -1,24 +1,30 @@
 //! A task's place in the dependence graph: whom it waits for, and who waits for it.
 //!
-//! *Edges.* An edge lies in the node that waits and hangs in the list of the node it waits for. So an edge costs no memory of its own
-//! and no reference: a node that still waits for somebody is not complete, hence alive. A list only grows, at its head, until the
-//! node completes; then it is taken and closed by one exchange. Only the generating task adds edges, so who adds competes with
+//! *Edges.* An edge lies in the node that waits and hangs in the list of the node it waits for. So
+//! an edge costs no memory of its own and no reference: a node that still waits for somebody is not
+//! complete, hence alive. A list only grows, at its head, until the node completes; then it is
+//! taken and closed by one exchange. Only the generating task adds edges, so who adds competes with
 //! nobody but the one who closes.
 //!
-//! *References.* The task holds one, the table of the generating task one for all its uses of the node, and each line for a
-//! mutex one. The table's uses are counted without atomics, because one task alone touches the table.
+//! *References.* The task holds one, the table of the generating task one for all its uses of the
+//! node, and each line for a mutex one. The table's uses are counted without atomics, because one
+//! task alone touches the table.
 //!
-//! *The last one does not subtract.* Who finds that the rest of a count is its own share need not take it off: nobody else will ever look.
+//! *The last one does not subtract.* Who finds that the rest of a count is its own share need not
+//! take it off: nobody else will ever look.
 //!
-//! *Two lists.* A task whose work is queued on a device has a second list, for successors that queue theirs, too ([`Node::set_queues`]). It is closed when the
-//! work is in the device's queue ([`Node::close_queued`]), the other one when the task is complete. Such a successor keeps references to those
-//! before it, and asks them where their work is.
+//! *Two lists.* A task whose work is queued on a device has a second list, for successors that
+//! queue theirs, too ([`Node::set_queues`]). It is closed when the work is in the device's queue
+//! ([`Node::close_queued`]), the other one when the task is complete. Such a successor keeps
+//! references to those before it, and asks them where their work is.
 //!
-//! A node is two cache lines, of which the second holds edges only, all but the first one. What few nodes need lies elsewhere ([`Rare`]).
+//! A node is two cache lines, of which the second holds edges only, all but the first one. What few
+//! nodes need lies elsewhere ([`Rare`]).
 //!
-//! Tried and rejected: a lock and a vector of successors per node (two atomic operations and an allocation per edge, and
-//! an addition to a counter that both sides write); a guard of one on the count of predecessors, with an addition per edge
-//! (the whole number of edges is added by the subtraction that takes the guard off); all in one block of three lines, written anew for
+//! Tried and rejected: a lock and a vector of successors per node (two atomic operations and an
+//! allocation per edge, and an addition to a counter that both sides write); a guard of one on the
+//! count of predecessors, with an addition per edge (the whole number of edges is added by the
+//! subtraction that takes the guard off); all in one block of three lines, written anew for
 //! each task.
 
 use core::cell::{Cell, OnceCell, UnsafeCell};
@@ -43,11 +49,13 @@ mod queues;
 pub use queues::Queued;
 use queues::Queues;
 
-/// More than a task can have predecessors: keeps [`Node::predecessors`] above zero while edges are entered.
+/// More than a task can have predecessors: keeps [`Node::predecessors`] above zero while edges are
+/// entered.
 const GUARD: u32 = 1 << 31;
 
-/// [`Node::predecessors`] when the wait that a node stands for may end. Another value than any number of predecessors, with or without
-/// the guard: so many edges would not fit into the memory of a machine.
+/// [`Node::predecessors`] when the wait that a node stands for may end. Another value than any
+/// number of predecessors, with or without the guard: so many edges would not fit into the memory
+/// of a machine.
 const READY: u32 = 1 << 30;
 
 /// [`Node::entered`] of a node whose only edge hangs without a guard.
@@ -84,8 +92,9 @@ const WAIT: usize = 1;
 /// See the module.
 #[repr(C, align(64))]
 pub struct Node {
-    /// Predecessors not yet complete, modulo 2^32; while edges are entered, [`GUARD`] less those that have completed; in the end perhaps
-    /// [`READY`]. The last one to take its share off leaves it there.
+    /// Predecessors not yet complete, modulo 2^32; while edges are entered, [`GUARD`] less those
+    /// that have completed; in the end perhaps [`READY`]. The last one to take its share off
+    /// leaves it there.
     predecessors: AtomicU32,
     references: AtomicU32,
     /// The newest edge to a successor, or [`closed`].
@@ -97,7 +106,8 @@ pub struct Node {
     uses: Cell<u32>,
     /// Edges in use, or [`ALONE`]; touched by the generating task only.
     entered: Cell<u32>,
-    /// The successor that was entered last, only to be compared; touched by the generating task only.
+    /// The successor that was entered last, only to be compared; touched by the generating task
+    /// only.
     newest: Cell<*const Node>,
     edges: UnsafeCell<[MaybeUninit<Edge>; ROOM]>,
 }
@@ -106,9 +116,10 @@ const _: () = assert!(size_of::<Node>() == 128 && align_of::<Node>() <= blocks::
 // The lowest bit of a goal tells workers from tasks.
 const _: () = assert!(align_of::<Task>() > WAIT && align_of::<Worker>() > WAIT);
 
-// SAFETY: the cells are written by the creating thread before `release_guard`, or the edge of `precede_alone`, publishes the node, then
-// by the thread that finds the count at its end, then by whoever hands it a mutex (under that mutex's
-// lock), at last by the thread that completes the task: one at a time, each ordered after the one before. `uses`, `entered` and `newest`
+// SAFETY: the cells are written by the creating thread before `release_guard`, or the edge of
+// `precede_alone`, publishes the node, then by the thread that finds the count at its end, then by
+// whoever hands it a mutex (under that mutex's lock), at last by the thread that completes the
+// task: one at a time, each ordered after the one before. `uses`, `entered` and `newest`
 // belong to the generating task throughout; edges are constant once they hang in a list.
 unsafe impl Sync for Node {}
 // SAFETY: as above.
@@ -169,7 +180,8 @@ impl Rare {
 impl Drop for Rare {
     fn drop(&mut self) {
         for chunk in self.more.take() {
-            // SAFETY: `room` made the block with this size; the node is complete, so its edges hang in no list.
+            // SAFETY: `room` made the block with this size; the node is complete, so its edges hang
+            // in no list.
             unsafe { blocks::release(chunk.cast(), size_of::<[Edge; CHUNK]>()) };
         }
     }
@@ -205,8 +217,8 @@ impl Node {
     pub fn drop_reference(node: NonNull<Self>) {
         // SAFETY: the caller's reference keeps the node until here.
         let references = unsafe { &node.as_ref().references };
-        // ORDERING: Acquire, pairs with the subtraction by others: who has the only reference comes after every other use. Nobody else
-        // can make a new one then.
+        // ORDERING: Acquire, pairs with the subtraction by others: who has the only reference comes
+        // after every other use. Nobody else can make a new one then.
         let is_last = references.load(Ordering::Acquire) == 1
             // ORDERING: AcqRel; Release publishes our uses to the last one, Acquire as above.
             || references.fetch_sub(1, Ordering::AcqRel) == 1;
@@ -230,7 +242,8 @@ impl Node {
         Goal::Wait(unsafe { &*self.goal.map_addr(|a| a & !WAIT).cast::<Worker>() })
     }
 
-    /// The task that is queued when the node is ready; none where somebody waits for that. The task must not be complete.
+    /// The task that is queued when the node is ready; none where somebody waits for that. The task
+    /// must not be complete.
     pub(super) fn task(&self) -> Option<&Task> {
         match self.goal() {
             // SAFETY: the caller's promise: it is alive.
@@ -250,7 +263,8 @@ impl Node {
         self.rare.get_or_init(Box::default).mutexes.set(mutexes);
     }
 
-    /// The node, which is not published, is that of a task with this place in the order of regions on GPUs.
+    /// The node, which is not published, is that of a task with this place in the order of regions
+    /// on GPUs.
     pub(super) fn set_place(&self, place: Id) {
         self.rare.get_or_init(Box::default).place.set(Some(place));
     }
@@ -278,8 +292,9 @@ impl Node {
 
     /// Makes `successor` wait for this node unless it is complete. By the generating task of both.
     pub(super) fn precede(&self, successor: &TableRef) {
-        // Edges are entered for one task after the other: if this edge is there already, it is the newest. (A node that is gone
-        // cannot be taken for one that has its address: it has waited for this one, so the list would be closed.)
+        // Edges are entered for one task after the other: if this edge is there already, it is the
+        // newest. (A node that is gone cannot be taken for one that has its address: it has waited
+        // for this one, so the list would be closed.)
         if !ptr::eq(self, successor.get()) && !ptr::eq(self.newest.get(), successor.get()) {
             let hangs = self.hang_edge(successor);
             if hangs && tool::is_on() {
@@ -288,8 +303,8 @@ impl Node {
         }
     }
 
-    /// As [`Node::precede`], for a successor that waits for nobody else: who closes this list makes it ready, and no guard is needed.
-    /// It has no mutexes.
+    /// As [`Node::precede`], for a successor that waits for nobody else: who closes this list makes
+    /// it ready, and no guard is needed. It has no mutexes.
     pub(super) fn precede_alone(&self, successor: &TableRef) {
         let node = successor.get();
         // ORDERING: Relaxed; published with the edge. Nobody looks at it if there is none.
@@ -318,15 +333,15 @@ impl Node {
             (Some(mine), Some(its)) => self.list_for(mine, its),
             _ => &self.successors,
         };
-        // ORDERING: Acquire, pairs with the exchange in `close`: without an edge, what the task wrote is visible here, and to
-        // whoever gets the successor from here.
+        // ORDERING: Acquire, pairs with the exchange in `close`: without an edge, what the task
+        // wrote is visible here, and to whoever gets the successor from here.
         let head = list.load(Ordering::Acquire);
         if ptr::eq(head, closed()) {
             return false;
         }
         let edge = successor.get().add_edge(head);
-        // ORDERING: Release, pairs with the exchange in `close`: the edge is complete before it hangs. Acquire on failure: the
-        // list can only have been closed, as above.
+        // ORDERING: Release, pairs with the exchange in `close`: the edge is complete before it
+        // hangs. Acquire on failure: the list can only have been closed, as above.
         let hangs = list.compare_exchange(head, edge, Ordering::Release, Ordering::Acquire).is_ok();
         if hangs {
             self.newest.set(successor.get());
@@ -351,7 +366,8 @@ impl Node {
         }
     }
 
-    /// For a detector of races: this node's task comes after that of `before`, complete or not. By the generating task.
+    /// For a detector of races: this node's task comes after that of `before`, complete or not. By
+    /// the generating task.
     #[cold]
     fn note_after(&self, before: &Self) {
         let after = &self.rare.get_or_init(Box::default).after;
@@ -360,7 +376,8 @@ impl Node {
         after.set(list);
     }
 
-    /// The task begins, or what waited for the node goes on: after those noted, and after who held its mutexes.
+    /// The task begins, or what waited for the node goes on: after those noted, and after who held
+    /// its mutexes.
     pub(in crate::omp) fn tell_begin(&self) {
         let Some(rare) = self.rare() else { return };
         for node in rare.after.take() {
@@ -369,8 +386,8 @@ impl Node {
         self.for_each_mutex(sanitize::after);
     }
 
-    /// What the running code has done comes before those that depend on the task, and before who holds its mutexes next. Before the
-    /// task is complete.
+    /// What the running code has done comes before those that depend on the task, and before who
+    /// holds its mutexes next. Before the task is complete.
     pub(in crate::omp) fn tell_end(&self) {
         sanitize::before(self);
         self.for_each_mutex(sanitize::before);
@@ -384,7 +401,8 @@ impl Node {
         }
     }
 
-    /// For a detector of races: the table forgets the node, whose task is complete, so later ones are ordered through their creator.
+    /// For a detector of races: the table forgets the node, whose task is complete, so later ones
+    /// are ordered through their creator.
     pub(super) fn tell_forgotten(&self) {
         sanitize::after(self);
     }
@@ -424,11 +442,13 @@ impl Node {
     fn loses(&self, share: u32) -> bool {
         // ORDERING: Acquire; who finds its own share alone has acquired what all others released.
         self.predecessors.load(Ordering::Acquire) == share
-            // ORDERING: AcqRel; Release publishes the node, or what the predecessor wrote, to the last one, Acquire as above.
+            // ORDERING: AcqRel; Release publishes the node, or what the predecessor wrote, to the
+            // last one, Acquire as above.
             || self.predecessors.fetch_sub(share, Ordering::AcqRel) == share
     }
 
-    /// The task is complete: no more successors. Calls `free` with those that have no predecessor left.
+    /// The task is complete: no more successors. Calls `free` with those that have no predecessor
+    /// left.
     pub(super) fn close(&self, mut free: impl FnMut(&Node)) {
         if let Some(rare) = self.rare() {
             rare.leave(&mut free);
@@ -436,8 +456,8 @@ impl Node {
         close(&self.successors, free);
     }
 
-    /// The nodes that wait for this one now, newest first; null when there are none. The task must not be complete as long as
-    /// the list is in use.
+    /// The nodes that wait for this one now, newest first; null when there are none. The task must
+    /// not be complete as long as the list is in use.
     pub fn successors(&self) -> *const Edge {
         // ORDERING: Acquire, pairs with the exchange in `hang_edge`.
         let head = self.successors.load(Ordering::Acquire);
@@ -450,7 +470,8 @@ impl Node {
         self.predecessors.load(Ordering::Acquire) == READY
     }
 
-    /// The node is ready, for which `worker` waits. It may leave, and the node with it, as soon as it sees that.
+    /// The node is ready, for which `worker` waits. It may leave, and the node with it, as soon as
+    /// it sees that.
     pub(super) fn tell_waiter(&self, worker: &'static Worker) {
         // ORDERING: Release, pairs with the Acquire in `is_ready`. Nobody counts any more.
         self.predecessors.store(READY, Ordering::Release);
@@ -458,14 +479,16 @@ impl Node {
     }
 }
 
-/// Takes a list and closes it. Calls `free` with those that have no predecessor left. What is closed already is empty.
+/// Takes a list and closes it. Calls `free` with those that have no predecessor left. What is
+/// closed already is empty.
 fn close(list: &AtomicPtr<Edge>, mut free: impl FnMut(&Node)) {
-    // ORDERING: AcqRel; Release publishes what the task wrote to those who find the list closed, Acquire pairs with `hang_edge`.
+    // ORDERING: AcqRel; Release publishes what the task wrote to those who find the list closed,
+    // Acquire pairs with `hang_edge`.
     let head: *const Edge = list.swap(closed(), Ordering::AcqRel);
     let mut edge = if ptr::eq(head, closed()) { ptr::null() } else { head };
     while !edge.is_null() {
-        // SAFETY: an edge lies in a node that waits for this one, and is constant. Read before the node is released: it
-        // may be gone afterwards.
+        // SAFETY: an edge lies in a node that waits for this one, and is constant. Read before the
+        // node is released: it may be gone afterwards.
         let (node, next) = unsafe { ((*edge).node, (*edge).next) };
         // SAFETY: as above.
         let node = unsafe { &*node };
@@ -476,7 +499,8 @@ fn close(list: &AtomicPtr<Edge>, mut free: impl FnMut(&Node)) {
     }
 }
 
-/// A use of a node by the table of the generating task, or by that task while it enters the node. Never leaves the task.
+/// A use of a node by the table of the generating task, or by that task while it enters the node.
+/// Never leaves the task.
 pub(super) struct TableRef(NonNull<Node>);
 
 impl TableRef {

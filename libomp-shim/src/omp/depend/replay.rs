@@ -1,4 +1,5 @@
-//! Tasks whose predecessors are known by number: those of a graph that is run again. No table, no addresses.
+//! Tasks whose predecessors are known by number: those of a graph that is run again. No table, no
+//! addresses.
 
 use core::ptr::NonNull;
 
@@ -16,9 +17,15 @@ pub struct Links<'a> {
     pub is_waited_for: bool,
 }
 
-/// Makes `count` children of the running task, by `make`, and lets each begin when those before it are complete. They are not entered in the running task's
-/// table: tasks that it makes itself do not wait for them.
-pub fn replay<'a>(here: Here, count: usize, make: impl Fn(usize) -> NonNull<Task>, links: impl Fn(usize) -> Links<'a>) {
+/// Makes `count` children of the running task, by `make`, and lets each begin when those before it
+/// are complete. They are not entered in the running task's table: tasks that it makes itself do
+/// not wait for them.
+pub fn replay<'a>(
+    here: Here,
+    count: usize,
+    make: impl Fn(usize) -> NonNull<Task>,
+    links: impl Fn(usize) -> Links<'a>,
+) {
     let mut nodes: Vec<Option<TableRef>> = Vec::with_capacity(count);
     for at in 0..count {
         let (task, links) = (make(at), links(at));
@@ -28,7 +35,12 @@ pub fn replay<'a>(here: Here, count: usize, make: impl Fn(usize) -> NonNull<Task
 }
 
 /// Launches a task; returns its node if others wait for it.
-fn launch(here: Here, task: NonNull<Task>, links: &Links<'_>, nodes: &[Option<TableRef>]) -> Option<TableRef> {
+fn launch(
+    here: Here,
+    task: NonNull<Task>,
+    links: &Links<'_>,
+    nodes: &[Option<TableRef>],
+) -> Option<TableRef> {
     if links.before.is_empty() && !links.is_waited_for {
         task::defer(here, task);
         return None;

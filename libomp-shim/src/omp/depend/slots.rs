@@ -1,12 +1,14 @@
-//! Addresses and their sets: a hash table with open addressing that grows with the incomplete tasks only.
+//! Addresses and their sets: a hash table with open addressing that grows with the incomplete tasks
+//! only.
 //!
-//! What lives here: where the sets of an address stand, and which addresses are forgotten. What may not: what a set means
-//! ([`super::table`]). One slot is one cache line. At most five of eight slots are taken, so that a search looks at two or three. When more
-//! would be, those without incomplete tasks are forgotten, in place; only if many are left does the table grow. So memory follows the tasks
-//! alive, and the cost stays constant per entry.
+//! What lives here: where the sets of an address stand, and which addresses are forgotten. What may
+//! not: what a set means ([`super::table`]). One slot is one cache line. At most five of eight
+//! slots are taken, so that a search looks at two or three. When more would be, those without
+//! incomplete tasks are forgotten, in place; only if many are left does the table grow. So memory
+//! follows the tasks alive, and the cost stays constant per entry.
 //!
-//! Tried and rejected: the standard library's table, swept whenever it had doubled beyond a thousand addresses (more
-//! instructions, and nodes of completed tasks that filled the caches).
+//! Tried and rejected: the standard library's table, swept whenever it had doubled beyond a
+//! thousand addresses (more instructions, and nodes of completed tasks that filled the caches).
 
 use core::mem::{self, ManuallyDrop};
 use core::ops::{Deref, DerefMut};
@@ -17,7 +19,8 @@ use ult::blocks;
 use super::super::report;
 use super::table::Sets;
 
-/// The sets of one address; vacant if there are none. Vacant sets own nothing and need not be dropped, nor looked at for that.
+/// The sets of one address; vacant if there are none. Vacant sets own nothing and need not be
+/// dropped, nor looked at for that.
 #[repr(align(64))]
 #[derive(Default)]
 struct Slot {
@@ -32,14 +35,15 @@ const FIRST: usize = 8;
 /// Slots of a table that is no longer small.
 const SMALL: usize = 512;
 
-/// See the module. Invariants: the number of slots is a power of two; between the place where an address belongs and the slot where it
-/// stands no slot is vacant.
+/// See the module. Invariants: the number of slots is a power of two; between the place where an
+/// address belongs and the slot where it stands no slot is vacant.
 pub(super) struct Slots {
     slots: Row,
     taken: usize,
 }
 
-/// Slots in a row, in a block of their own: small ones are recycled, and the largest go back to the kernel. What stands in them is not dropped with it.
+/// Slots in a row, in a block of their own: small ones are recycled, and the largest go back to the
+/// kernel. What stands in them is not dropped with it.
 struct Row(NonNull<[Slot]>);
 
 impl Row {
@@ -102,7 +106,8 @@ impl Drop for Slots {
 }
 
 impl Slots {
-    /// Where `address` belongs: the upper bits of a product with the golden ratio, so that neighbours lie far apart.
+    /// Where `address` belongs: the upper bits of a product with the golden ratio, so that
+    /// neighbours lie far apart.
     #[inline]
     fn home(&self, address: usize) -> usize {
         let mixed = (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -129,8 +134,8 @@ impl Slots {
         Some(&*self.slots[self.find(address)].sets).filter(|sets| !sets.is_vacant())
     }
 
-    /// The sets of `address`, vacant ones if there are none: the caller enters a task there. `forgotten` is called with addresses whose
-    /// tasks are complete.
+    /// The sets of `address`, vacant ones if there are none: the caller enters a task there.
+    /// `forgotten` is called with addresses whose tasks are complete.
     #[inline]
     pub(super) fn of(&mut self, address: usize, forgotten: impl FnMut(usize)) -> &mut Sets {
         let mut at = self.find(address);
@@ -155,7 +160,8 @@ impl Slots {
         *self = Self::default();
     }
 
-    /// Forgets addresses whose tasks are complete. Grows if half of them are left, a small table fourfold.
+    /// Forgets addresses whose tasks are complete. Grows if half of them are left, a small table
+    /// fourfold.
     #[cold]
     fn make_room(&mut self, mut forgotten: impl FnMut(usize)) {
         let mut at = 0;
@@ -181,7 +187,8 @@ impl Slots {
         let mut at = self.after(hole);
         while !self.slots[at].sets.is_vacant() {
             let mask = self.slots.len() - 1;
-            let (from_home, from_hole) = (at.wrapping_sub(self.home(self.slots[at].address)) & mask, at.wrapping_sub(hole) & mask);
+            let (from_home, from_hole) =
+                (at.wrapping_sub(self.home(self.slots[at].address)) & mask, at.wrapping_sub(hole) & mask);
             if from_home >= from_hole {
                 self.slots.swap(at, hole);
                 hole = at;
@@ -201,12 +208,17 @@ impl Slots {
 
 #[cfg(test)]
 mod tests {
-    use super::super::node::{Goal, Node};
     use super::super::Kind;
+    use super::super::node::{Goal, Node};
     use super::*;
 
-    /// Enters a task at each address; those of which `is_complete` says so complete at once. Returns what was forgotten.
-    fn enter(slots: &mut Slots, addresses: impl Iterator<Item = usize>, is_complete: impl Fn(usize) -> bool) -> Vec<usize> {
+    /// Enters a task at each address; those of which `is_complete` says so complete at once.
+    /// Returns what was forgotten.
+    fn enter(
+        slots: &mut Slots,
+        addresses: impl Iterator<Item = usize>,
+        is_complete: impl Fn(usize) -> bool,
+    ) -> Vec<usize> {
         ult::worker::register_current();
         let mut forgotten = Vec::new();
         for address in addresses {

@@ -1,7 +1,9 @@
-//! The table of a generating task: which of its children named which address, as far as that matters to later ones.
+//! The table of a generating task: which of its children named which address, as far as that
+//! matters to later ones.
 //!
 //! What lives here: sets, and the choice of predecessors. What may not: where an address stands
-//! ([`super::slots`]), and what happens when a task completes ([`super::node`]). Nothing here is atomic: one task alone uses its table.
+//! ([`super::slots`]), and what happens when a task completes ([`super::node`]). Nothing here is
+//! atomic: one task alone uses its table.
 
 use core::cell::Cell;
 use core::ptr::NonNull;
@@ -19,7 +21,8 @@ use super::{Dependence, Kind};
 #[derive(Default)]
 pub struct DependTable {
     addresses: Slots,
-    /// The mutexes of addresses that `mutexinoutset` has named. One per address will do: of two sets at one address one waits for the other.
+    /// The mutexes of addresses that `mutexinoutset` has named. One per address will do: of two
+    /// sets at one address one waits for the other.
     mutexes: BTreeMap<usize, Arc<Mutex>>,
     /// The last task with `omp_all_memory`: it precedes every address not seen since.
     all_memory: Option<TableRef>,
@@ -62,7 +65,8 @@ impl DependTable {
         }
     }
 
-    /// Enters `node` with one dependence, its `only` one or one of several. Returns the mutex it must hold, if any.
+    /// Enters `node` with one dependence, its `only` one or one of several. Returns the mutex it
+    /// must hold, if any.
     #[inline]
     pub(super) fn enter(&mut self, node: &TableRef, item: Dependence, only: bool) -> Option<Arc<Mutex>> {
         let Some(address) = item.address else {
@@ -70,7 +74,9 @@ impl DependTable {
             return None;
         };
         let sets = self.addresses.of(address, |forgotten| drop(self.mutexes.remove(&forgotten)));
-        if sets.is_vacant() && let Some(before) = &self.all_memory {
+        if sets.is_vacant()
+            && let Some(before) = &self.all_memory
+        {
             sets.follow(before);
         }
         sets.enter(node, item.kind, only);
@@ -80,12 +86,15 @@ impl DependTable {
         }
     }
 
-    /// Is nothing incomplete that a task with `item` would have to wait for? Says no where that takes a closer look.
+    /// Is nothing incomplete that a task with `item` would have to wait for? Says no where that
+    /// takes a closer look.
     pub(super) fn is_clear_for(&self, item: Dependence) -> bool {
         let is_complete = |node: &TableRef| node.get().is_complete();
         let Some(address) = item.address else { return false };
         match (self.addresses.get(address), &self.all_memory) {
-            (Some(sets), _) if sets.kind == Some(Kind::In) && item.kind == Kind::In => sets.previous.iter().all(is_complete),
+            (Some(sets), _) if sets.kind == Some(Kind::In) && item.kind == Kind::In => {
+                sets.previous.iter().all(is_complete)
+            }
             (Some(sets), _) => matches!(item.kind, Kind::In | Kind::Out) && sets.all().all(is_complete),
             (None, Some(before)) => is_complete(before),
             (None, None) => true,
@@ -99,9 +108,12 @@ impl DependTable {
     }
 
     fn enter_all_memory(&mut self, node: &TableRef) {
-        if ult::mutant!(all_memory_ignored) { return }
+        if ult::mutant!(all_memory_ignored) {
+            return;
+        }
         for sets in self.addresses.iter() {
-            // A set's predecessors are complete when its members are, but a set may consist of `node` alone.
+            // A set's predecessors are complete when its members are, but a set may consist of
+            // `node` alone.
             for before in sets.all() {
                 before.get().precede(node);
             }
@@ -144,11 +156,12 @@ impl Sets {
         self.current.iter().chain(self.previous.iter())
     }
 
-    /// Enters a task that names the address with this kind, and waits for `only` this item or perhaps others.
+    /// Enters a task that names the address with this kind, and waits for `only` this item or
+    /// perhaps others.
     #[inline]
     pub(super) fn enter(&mut self, node: &TableRef, kind: Kind, only: bool) {
-        // A task may name an address twice, with kinds that differ: it counts as the stronger one, `out`. Tasks come one after the
-        // other, so it is the newest member then.
+        // A task may name an address twice, with kinds that differ: it counts as the stronger one,
+        // `out`. Tasks come one after the other, so it is the newest member then.
         let again = self.current.last().is_some_and(|n| n.is(node));
         if kind == Kind::Out && !again && !loses_edge(self.kind, kind) {
             self.enter_alone(node, only);
@@ -194,8 +207,8 @@ impl Sets {
         self.current.push(node.clone());
     }
 
-    /// The current set becomes the previous one. If the new task is its only member (it has named the address before)
-    /// the previous set stays in force.
+    /// The current set becomes the previous one. If the new task is its only member (it has named
+    /// the address before) the previous set stays in force.
     #[inline]
     fn begin_set(&mut self, node: &TableRef, kind: Kind, again: bool) {
         let before = self.kind;

@@ -1,16 +1,25 @@
-//! Regions that follow each other on a device without the host in between: what one has to wait for, the device waits for.
+//! Regions that follow each other on a device without the host in between: what one has to wait
+//! for, the device waits for.
 //!
-//! A task of a region whose code is known to launch it first, and to look at nothing before ([`launches`]), begins when the tasks of the same kind that it depends on have
-//! *queued* their work, not when that is over. If its work only needs what is on the device already, it is queued behind theirs
-//! ([`super::interface::Launch::after`]). If not (something is to be copied, a mapper is to be called, it is another device) the task waits for them here, as it would have
-//! before it began. It is complete after them, so that whoever depends on it finds what they have done on the host, too.
+//! A task of a region whose code is known to launch it first, and to look at nothing before
+//! ([`launches`]), begins when the tasks of the same kind that it depends on have *queued* their
+//! work, not when that is over. If its work only needs what is on the device already, it is queued
+//! behind theirs ([`super::interface::Launch::after`]). If not (something is to be copied, a mapper
+//! is to be called, it is another device) the task waits for them here, as it would have
+//! before it began. It is complete after them, so that whoever depends on it finds what they have
+//! done on the host, too.
 //!
-//! A region lets others follow it while it runs if nothing is copied when it ends ([`queued`]): they would have to wait for that.
+//! A region lets others follow it while it runs if nothing is copied when it ends ([`queued`]):
+//! they would have to wait for that.
 //!
-//! Where the device is the runtime's choice, those before it say which one it has to be ([`lead`]): if it is chosen, the region follows them; if not, it is placed when they are over
-//! ([`super::place::choose`]). What regions keep ([`super::keep`]) is there for those that follow if they map just that, no more and no less ([`map::is_there`]). The page is `docs/protocols/chain.md`.
+//! Where the device is the runtime's choice, those before it say which one it has to be ([`lead`]):
+//! if it is chosen, the region follows them; if not, it is placed when they are over
+//! ([`super::place::choose`]). What regions keep ([`super::keep`]) is there for those that follow
+//! if they map just that, no more and no less ([`map::is_there`]). The page is
+//! `docs/protocols/chain.md`.
 //!
-//! What may not live here: who waits for whom ([`crate::omp::depend`]), streams and events (the device's).
+//! What may not live here: who waits for whom ([`crate::omp::depend`]), streams and events (the
+//! device's).
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::HashSet;
@@ -24,8 +33,9 @@ use crate::omp::depend::{self, Queued};
 use crate::omp::task::{Flags, Task};
 use crate::omp::thread::Here;
 
-/// Code of tasks of clang's that is known to launch a region first, and to look at nothing before. What an `if` clause keeps on the host is another
-/// function, through the same calls, and is only told by what it does.
+/// Code of tasks of clang's that is known to launch a region first, and to look at nothing before.
+/// What an `if` clause keeps on the host is another function, through the same calls, and is only
+/// told by what it does.
 static LAUNCHERS: Mutex<Option<HashSet<usize>>> = Mutex::new(None);
 
 /// The code of a task at `entry` has launched a region.
@@ -35,7 +45,11 @@ pub fn learn(entry: usize) {
 
 /// Has it before?
 pub fn launches(entry: usize) -> bool {
-    LAUNCHERS.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(|known| known.contains(&entry))
+    LAUNCHERS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .as_ref()
+        .is_some_and(|known| known.contains(&entry))
 }
 
 /// Regions that came behind others on their device without the host.
@@ -48,7 +62,8 @@ pub fn count() -> u64 {
 }
 
 /// Is a task with this code, for the device with this number, one whose work is queued?
-/// One that leaves the choice to the runtime may mean several devices: one that orders its operations is enough.
+/// One that leaves the choice to the runtime may mean several devices: one that orders its
+/// operations is enough.
 pub fn suits(here: Here, entry: usize, device: i64) -> bool {
     let named = || usize::try_from(device).ok().and_then(|number| usable().get(number));
     let may_be = choose::may_fall_on(here, device, orders).unwrap_or_else(|| named().is_some_and(orders));
@@ -61,22 +76,30 @@ fn orders(slot: &Slot) -> bool {
 
 /// Waits for the tasks before `task`, the running one, that were not complete when it began.
 pub fn wait(task: &Task) {
-    if task.flags().has(Flags::QUEUES) && !depend::before_are_complete(task) && !ult::mutant!(chain_ends_early) {
+    if task.flags().has(Flags::QUEUES)
+        && !depend::before_are_complete(task)
+        && !ult::mutant!(chain_ends_early)
+    {
         // They have queued work, but may wait for what needs a turn.
         turns::step_aside(Here::get());
         transfer::wait(&|| depend::before_are_complete(task), &|_| false);
     }
 }
 
-/// As [`wait`], if one of those has queued its work and will leave what it has mapped for others: the host is about to look, or a region that does not keep anything.
+/// As [`wait`], if one of those has queued its work and will leave what it has mapped for others:
+/// the host is about to look, or a region that does not keep anything.
 pub fn wait_for_keeping(task: &Task) {
-    if task.flags().has(Flags::QUEUES) && depend::queued_before(task).iter().any(|work| work.keeps) && !ult::mutant!(looks_behind_queued_work) {
+    if task.flags().has(Flags::QUEUES)
+        && depend::queued_before(task).iter().any(|work| work.keeps)
+        && !ult::mutant!(looks_behind_queued_work)
+    {
         wait(task);
     }
 }
 
-/// The device with all that the tasks before the running one have queued and that may not be over, if nothing is to be copied for a region with this list, which `keeps` what it maps or does not, to
-/// follow it there. Otherwise those are waited for. The caller has no turn.
+/// The device with all that the tasks before the running one have queued and that may not be over,
+/// if nothing is to be copied for a region with this list, which `keeps` what it maps or does not,
+/// to follow it there. Otherwise those are waited for. The caller has no turn.
 pub fn lead(here: Here, items: &[Item], keeps: bool) -> Option<i32> {
     if !here.task.flags().has(Flags::QUEUES) {
         return None;
@@ -95,7 +118,8 @@ pub fn lead(here: Here, items: &[Item], keeps: bool) -> Option<i32> {
     found.map(|slot| slot.number)
 }
 
-/// What work of the running task on a stream has to come after on the device. What that cannot do is waited for.
+/// What work of the running task on a stream has to come after on the device. What that cannot do
+/// is waited for.
 pub fn behind(here: Here, slot: &Slot, items: &[Item]) -> Vec<Operation> {
     behind_as(here, slot, items, false)
 }
@@ -106,7 +130,9 @@ pub fn behind_as(here: Here, slot: &Slot, items: &[Item], keeps: bool) -> Vec<Op
         return Vec::new();
     }
     let queued = depend::queued_before(here.task);
-    let follows = !queued.is_empty() && queued.iter().all(|work| work.device == slot.number) && map::is_there(slot, items, keeps);
+    let follows = !queued.is_empty()
+        && queued.iter().all(|work| work.device == slot.number)
+        && map::is_there(slot, items, keeps);
     if !follows {
         if !depend::before_are_complete(here.task) {
             turns::step_aside(here);
@@ -119,12 +145,14 @@ pub fn behind_as(here: Here, slot: &Slot, items: &[Item], keeps: bool) -> Vec<Op
     queued.into_iter().map(|work| work.operation).filter(|_| !ult::mutant!(chain_unordered)).collect()
 }
 
-/// The work of the running task is in the device's queue, and nothing will be copied when it is over.
+/// The work of the running task is in the device's queue, and nothing will be copied when it is
+/// over.
 pub fn queued(here: Here, slot: &Slot, operation: Operation) {
     queued_as(here, slot, operation, false);
 }
 
-/// The same of a region that `keeps` what it has mapped, or does not. On a device that does not put its work in order nobody can follow it.
+/// The same of a region that `keeps` what it has mapped, or does not. On a device that does not put
+/// its work in order nobody can follow it.
 pub fn queued_as(here: Here, slot: &Slot, operation: Operation, keeps: bool) {
     if here.task.flags().has(Flags::QUEUES) && operation != Operation::DONE && orders(slot) {
         depend::queued(here, Queued { device: slot.number, operation, keeps });
@@ -136,7 +164,8 @@ pub fn device_before(here: Here) -> Option<i32> {
     depend::queued_before(here.task).last().map(|work| work.device)
 }
 
-/// The devices on which tasks before the running one have queued work, over or not, as far as they were not complete when it was made.
+/// The devices on which tasks before the running one have queued work, over or not, as far as they
+/// were not complete when it was made.
 pub fn devices_behind(here: Here) -> Vec<i32> {
     depend::have_queued_before(here.task).iter().map(|work| work.device).collect()
 }
@@ -146,13 +175,15 @@ pub fn devices_before(here: Here) -> Vec<i32> {
     depend::queued_before(here.task).iter().map(|work| work.device).collect()
 }
 
-/// The running task queues nothing, and those before it are complete ([`wait`]): from here on it is like any other task.
+/// The running task queues nothing, and those before it are complete ([`wait`]): from here on it is
+/// like any other task.
 pub fn leave(here: Here) {
     depend::forget_before(here.task);
     here.task.set_flags(here.task.flags().without(Flags::QUEUES).without(Flags::OFFLOADED));
 }
 
-/// The end of the running task's code: the task is complete after what it has queued, and those before it.
+/// The end of the running task's code: the task is complete after what it has queued, and those
+/// before it.
 #[cold]
 pub fn end() {
     let here = Here::get();

@@ -1,13 +1,15 @@
 //! `ompx_device_any`: the device of a region, chosen by the runtime.
 //!
-//! The choice is made when the region is about to run, its dependences met or queued on a GPU ([`super::chain`]); its number is taken earlier, where it is created, as far as the
-//! compiler says so then ([`announce`]). How it is chosen is the policy's business ([`super::place`]). What may not live here: moving data that
-//! are elsewhere; a region finds what its own maps bring.
+//! The choice is made when the region is about to run, its dependences met or queued on a GPU
+//! ([`super::chain`]); its number is taken earlier, where it is created, as far as the
+//! compiler says so then ([`announce`]). How it is chosen is the policy's business
+//! ([`super::place`]). What may not live here: moving data that are elsewhere; a region finds what
+//! its own maps bring.
 
-use super::map::Item;
 use super::lent::ANY_GPU;
-use super::{Slot, chain, keep};
+use super::map::Item;
 use super::place::{self, Among, Announced, Promise, hints, only, turns};
+use super::{Slot, chain, keep};
 use crate::omp::report;
 use crate::omp::thread::Here;
 
@@ -17,7 +19,8 @@ pub const ANY: i32 = 0x4000_0000;
 /// The number that stands for any other rank.
 pub const ANY_RANK: i32 = 0x4000_0002;
 
-/// The number that stands for the devices that have what is at an address, and that for the one where it was written last. The address is [noted](hints::set_address).
+/// The number that stands for the devices that have what is at an address, and that for the one
+/// where it was written last. The address is [noted](hints::set_address).
 pub const NEAR: i32 = 0x4000_0003;
 /// See [`NEAR`].
 pub const BEHIND: i32 = 0x4000_0004;
@@ -27,35 +30,58 @@ pub fn is_any(here: Here, number: i64) -> bool {
     among(here, number, None).is_some()
 }
 
-/// May the choice for a construct with this number fall on a device that is so? `None`: it is no choice of the runtime's.
+/// May the choice for a construct with this number fall on a device that is so? `None`: it is no
+/// choice of the runtime's.
 pub fn may_fall_on(here: Here, number: i64, is_so: impl Fn(&Slot) -> bool) -> Option<bool> {
-    among(here, number, None).map(|among| super::usable().iter().any(|slot| among.may_mean(slot) && is_so(slot)))
+    among(here, number, None)
+        .map(|among| super::usable().iter().any(|slot| among.may_mean(slot) && is_so(slot)))
 }
 
-/// Which devices a construct with this number leaves to the runtime to choose from; `None`: it names one.
-/// With an address for those that need one: without it any device will do.
+/// Which devices a construct with this number leaves to the runtime to choose from; `None`: it
+/// names one. With an address for those that need one: without it any device will do.
 fn among(here: Here, number: i64, address: Option<usize>) -> Option<Among> {
     let named = super::number(here, number);
     let stands_for = |any: i32| named == i64::from(any);
     let by = |which: fn(usize) -> Among| address.map_or(Among::All, which);
-    let numbers = [(ANY, Among::All), (ANY_GPU, Among::Gpus), (ANY_RANK, Among::Ranks), (NEAR, by(Among::Near)), (BEHIND, by(Among::Behind))];
-    numbers.into_iter().find_map(|(any, among)| stands_for(any).then_some(among)).or_else(|| only::of_number(named).map(Among::Set))
+    let numbers = [
+        (ANY, Among::All),
+        (ANY_GPU, Among::Gpus),
+        (ANY_RANK, Among::Ranks),
+        (NEAR, by(Among::Near)),
+        (BEHIND, by(Among::Behind)),
+    ];
+    numbers
+        .into_iter()
+        .find_map(|(any, among)| stands_for(any).then_some(among))
+        .or_else(|| only::of_number(named).map(Among::Set))
 }
 
-/// A region is created by the calling task, if the choice is the runtime's: it gets its number, and the memory that the task has declared for
-/// it. `nowait`: its creator goes on, and knows of its end only later.
+/// A region is created by the calling task, if the choice is the runtime's: it gets its number, and
+/// the memory that the task has declared for it. `nowait`: its creator goes on, and knows of its
+/// end only later.
 pub fn announce(here: Here, number: i64, nowait: bool) -> Option<Announced> {
     let (scratch, data) = (hints::take_memory(here.task), hints::take_data(here.task));
     let keeps = || nowait && keep::is_to_keep(here);
-    let announced = among(here, number, hints::take_address(here.task)).map(|among| Announced { number: place::next_number(), scratch, data, keeps: keeps(), entry: 0, among });
-    if nowait && announced.is_some_and(|region| region.among != Among::Ranks) && super::usable().iter().any(|slot| slot.home.gpu.is_some()) {
+    let announced = among(here, number, hints::take_address(here.task)).map(|among| Announced {
+        number: place::next_number(),
+        scratch,
+        data,
+        keeps: keeps(),
+        entry: 0,
+        among,
+    });
+    if nowait
+        && announced.is_some_and(|region| region.among != Among::Ranks)
+        && super::usable().iter().any(|slot| slot.home.gpu.is_some())
+    {
         turns::announce();
     }
     announced
 }
 
-/// Whether a region with this list keeps what it maps; one that was announced to and cannot is preceded by what makes all of it valid on the host, so that the list
-/// may have to be read anew. It waits for those before it then.
+/// Whether a region with this list keeps what it maps; one that was announced to and cannot is
+/// preceded by what makes all of it valid on the host, so that the list may have to be read anew.
+/// It waits for those before it then.
 pub fn keeps(region: Announced, items: &[Item]) -> bool {
     let suits = region.keeps && keep::suits(items);
     if region.keeps && !suits {
@@ -72,8 +98,9 @@ pub fn on_host_instead(keeps: bool) {
     }
 }
 
-/// The number of the device for a region with this code and list, one that no device has for the host; and the promise to run it there. May
-/// wait until a device has room, and for those before it.
+/// The number of the device for a region with this code and list, one that no device has for the
+/// host; and the promise to run it there. May wait until a device has room, and for those before
+/// it.
 pub fn device(here: Here, region: Announced, code: usize, items: &[Item]) -> (i64, Option<Promise>) {
     match place::choose(here, region, code, items) {
         Some(promise) => (i64::from(promise.slot().number), Some(promise)),
@@ -81,9 +108,12 @@ pub fn device(here: Here, region: Announced, code: usize, items: &[Item]) -> (i6
     }
 }
 
-/// Ends the program that leaves the device of a data construct to the runtime: later constructs could not find the data.
+/// Ends the program that leaves the device of a data construct to the runtime: later constructs
+/// could not find the data.
 pub fn refuse_for_data(here: Here, number: i64) {
     if is_any(here, number) {
-        report::end("ompx_device_any() and the like name a device for target regions only, not for data constructs; the program stops");
+        report::end(
+            "ompx_device_any() and the like name a device for target regions only, not for data constructs; the program stops",
+        );
     }
 }

@@ -1,8 +1,9 @@
-//! Target constructs on a device: `target`, `target data`, `target enter data`, `target exit data`, `target update` (OpenMP 5.2
-//! §13).
+//! Target constructs on a device: `target`, `target data`, `target enter data`, `target exit data`,
+//! `target update` (OpenMP 5.2 §13).
 //!
-//! An error of the program (storage that has to be present and is not, overlapping storage) and a device that fails end the
-//! program with a line: there is nobody to tell, and going on would compute something else.
+//! An error of the program (storage that has to be present and is not, overlapping storage) and a
+//! device that fails end the program with a line: there is nobody to tell, and going on would
+//! compute something else.
 
 use super::interface::{Code, Convention, Failure, Launch};
 use super::map::{self, Brought, Entered, Holder, Item, Role};
@@ -27,7 +28,8 @@ pub struct Region<'a> {
     pub arguments: &'a [usize],
     /// `num_teams`, 0 when not given.
     pub teams: [u32; 3],
-    /// Teams that the construct asks for, for tools: one if it is no `teams`, 0 if it leaves their number open.
+    /// Teams that the construct asks for, for tools: one if it is no `teams`, 0 if it leaves their
+    /// number open.
     pub requested_teams: u32,
     /// `thread_limit`, 0 when not given.
     pub thread_limit: [u32; 3],
@@ -37,8 +39,9 @@ pub struct Region<'a> {
     pub shared_bytes: u32,
 }
 
-/// Runs a region on the device, its data environment around it, and returns when both are over. The caller may be suspended. `promise` is
-/// there if the runtime chose the device; if the region `keeps`, what it maps stays for others ([`super::keep`]), which its list suits.
+/// Runs a region on the device, its data environment around it, and returns when both are over. The
+/// caller may be suspended. `promise` is there if the runtime chose the device; if the region
+/// `keeps`, what it maps stays for others ([`super::keep`]), which its list suits.
 ///
 /// # Safety
 /// Code, items and arguments belong together, and the storage of the items is valid on the host.
@@ -84,7 +87,8 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     // SAFETY: as the caller says; the arguments and the room stay until the operation is over.
     let run = hook::submits(region.requested_teams, || unsafe { slot.device.run(&launch) });
     let operation = or_fail(slot, "a target region", run);
-    // Inside of a device task's function the task's work is not all there yet: it tells so itself ([`super::lent`]).
+    // Inside of a device task's function the task's work is not all there yet: it tells so itself
+    // ([`super::lent`]).
     let is_the_task = here.task.flags().has(task::Flags::TARGET) || ult::mutant!(region_tells_for_function);
     if entered.leaves_nothing && is_the_task {
         chain::queued_as(Here::get(), slot, operation, keeps);
@@ -107,7 +111,15 @@ pub unsafe fn end(slot: &Slot, items: &[Item], entered: &Entered) {
         hook::maps(slot, items, false);
         let others = array::lists::let_go(slot, items);
         // SAFETY: as the caller says.
-        unsafe { end_of_region(slot, others.as_deref().unwrap_or(items), entered, &Brought::default(), Holder::Data) };
+        unsafe {
+            end_of_region(
+                slot,
+                others.as_deref().unwrap_or(items),
+                entered,
+                &Brought::default(),
+                Holder::Data,
+            )
+        };
     });
 }
 
@@ -129,7 +141,8 @@ unsafe fn end_of_region(slot: &Slot, items: &[Item], entered: &Entered, brought:
     }
 }
 
-/// What undoes an item: what was attached is detached, what is mapped is counted down; nothing for what was not there.
+/// What undoes an item: what was attached is detached, what is mapped is counted down; nothing for
+/// what was not there.
 fn leaving(item: &Item, absent: bool) -> Option<Item> {
     match item.role {
         Role::Attach { counted: true } => Some(Item { role: Role::Detach, ..*item }),
@@ -160,7 +173,9 @@ pub unsafe fn exit_data(slot: &Slot, items: &[Item]) {
         hook::maps(slot, items, false);
         let others = array::lists::let_go(slot, items);
         // SAFETY: as the caller says.
-        or_fail(slot, "the end of a mapping", unsafe { map::leave(slot, others.as_deref().unwrap_or(items), &Brought::default()) });
+        or_fail(slot, "the end of a mapping", unsafe {
+            map::leave(slot, others.as_deref().unwrap_or(items), &Brought::default())
+        });
     });
 }
 

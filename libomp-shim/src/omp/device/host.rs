@@ -1,10 +1,13 @@
-//! The host behind an address space of its own: a device for tests, and for programs with images for this machine.
+//! The host behind an address space of its own: a device for tests, and for programs with images
+//! for this machine.
 //!
-//! Its memory is memory of this process that nobody else knows; a program that forgets to map something, or reads a copy before
-//! it was updated, fails here as it does on a GPU. Regions run on the calling thread, as initial threads of teams of their own.
+//! Its memory is memory of this process that nobody else knows; a program that forgets to map
+//! something, or reads a copy before it was updated, fails here as it does on a GPU. Regions run on
+//! the calling thread, as initial threads of teams of their own.
 //!
-//! With a delay (`GANGWAY_HOST_DEVICE_DELAY`) nothing is over at once: copies are made when they are due, so that what does not wait
-//! for them finds the old bytes. That is how waiting itself is tested.
+//! With a delay (`GANGWAY_HOST_DEVICE_DELAY`) nothing is over at once: copies are made when they
+//! are due, so that what does not wait for them finds the old bytes. That is how waiting itself is
+//! tested.
 
 use core::ffi::CStr;
 use core::mem::transmute;
@@ -16,7 +19,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::image::{self, Object};
-use super::interface::{Address, Code, Convention, Device, Failure, Image, Launch, Module, Operation, Progress};
+use super::interface::{
+    Address, Code, Convention, Device, Failure, Image, Launch, Module, Operation, Progress,
+};
 use crate::omp::parallel::Region;
 use crate::omp::team::Body;
 use crate::omp::thread::{Here, Thread};
@@ -24,7 +29,8 @@ use crate::omp::thread::{Here, Thread};
 /// The most arguments that code may have which takes each by itself.
 pub const MOST_ARGUMENTS: usize = 256;
 
-/// Bytes that the end of a region brings along; as little as where it spares a message, so that larger copies are tested, too.
+/// Bytes that the end of a region brings along; as little as where it spares a message, so that
+/// larger copies are tested, too.
 const BROUGHT_ALONG: usize = 2048;
 
 /// A device that is the host.
@@ -127,7 +133,8 @@ impl Device for HostImage {
     unsafe fn free(&self, block: Address) {
         let layout = self.state().blocks.remove(&block);
         if let Some(layout) = layout {
-            // SAFETY: the block was allocated with this layout, and the caller says that nobody uses it.
+            // SAFETY: the block was allocated with this layout, and the caller says that nobody
+            // uses it.
             unsafe { dealloc(block as *mut u8, layout) };
         }
     }
@@ -155,7 +162,13 @@ impl Device for HostImage {
         peer == 0
     }
 
-    unsafe fn copy_across(&self, to: Address, _: u64, from: Address, size: usize) -> Result<Operation, Failure> {
+    unsafe fn copy_across(
+        &self,
+        to: Address,
+        _: u64,
+        from: Address,
+        size: usize,
+    ) -> Result<Operation, Failure> {
         // SAFETY: as the caller says.
         Ok(unsafe { self.begin(Copy { to, from, size }) })
     }
@@ -180,7 +193,8 @@ impl Device for HostImage {
             state.symbols.retain(|&(of, _), _| of != module.0);
             state.objects.get_mut(module.0 as usize).and_then(Option::take)
         };
-        // Not under our lock: the destructors are the program's code. At the end of the process the loader calls those that are left.
+        // Not under our lock: the destructors are the program's code. At the end of the process the
+        // loader calls those that are left.
         object.and_then(Arc::into_inner).into_iter().for_each(Object::close);
         Ok(())
     }
@@ -214,7 +228,9 @@ impl Device for HostImage {
 
     unsafe fn run(&self, launch: &Launch<'_>) -> Result<Operation, Failure> {
         if launch.arguments.len() >= MOST_ARGUMENTS {
-            return Err(Failure(format!("{} arguments are more than {MOST_ARGUMENTS}", launch.arguments.len()).into()));
+            return Err(Failure(
+                format!("{} arguments are more than {MOST_ARGUMENTS}", launch.arguments.len()).into(),
+            ));
         }
         // SAFETY: as the caller says.
         unsafe { run_here(launch) };
@@ -247,7 +263,12 @@ impl Device for HostImage {
 /// # Safety
 /// Code and arguments belong together; fewer than [`MOST_ARGUMENTS`].
 pub unsafe fn run_here(launch: &Launch<'_>) {
-    let body = Body { call, function: core::ptr::null(), data: core::ptr::from_ref(launch).cast_mut().cast(), count: 0 };
+    let body = Body {
+        call,
+        function: core::ptr::null(),
+        data: core::ptr::from_ref(launch).cast_mut().cast(),
+        count: 0,
+    };
     let region = Region::begin_target(Here::get(), body, launch.thread_limit[0], launch.device, launch.depth);
     region.run_primary();
     region.end();
@@ -277,8 +298,8 @@ unsafe fn call(_: &Thread, body: &Body) {
     }
 }
 
-/// A struct of words is passed on the stack, where the words behind those in registers are: one function type per size does for
-/// every number of arguments.
+/// A struct of words is passed on the stack, where the words behind those in registers are: one
+/// function type per size does for every number of arguments.
 macro_rules! spread {
     ($code:expr, $words:expr, $($most:literal)*) => {{
         type R = usize;
@@ -288,7 +309,8 @@ macro_rules! spread {
             $(0..=$most => {
                 #[repr(C)]
                 struct Stack([usize; $most - REGISTERS]);
-                // SAFETY: the caller of `call_separately` says so; a callee does not mind arguments that it does not know.
+                // SAFETY: the caller of `call_separately` says so; a callee does not mind arguments
+                // that it does not know.
                 unsafe {
                     let function = transmute::<usize, unsafe extern "C-unwind" fn(R, R, R, R, R, R, Stack)>(code);
                     let stack = Stack(core::array::from_fn(|at| word(REGISTERS + at)));
@@ -317,7 +339,9 @@ unsafe fn call_separately(code: usize, words: &[usize]) {
 unsafe fn call_separately(code: usize, words: &[usize]) {
     type R = usize;
     if words.len() > 8 {
-        crate::omp::report::fatal("a target region has more than 8 arguments, which is not supported on this machine yet");
+        crate::omp::report::fatal(
+            "a target region has more than 8 arguments, which is not supported on this machine yet",
+        );
     }
     let word = |at: usize| words.get(at).copied().unwrap_or(0);
     // SAFETY: as the caller says.
@@ -334,7 +358,17 @@ mod tests {
     static SEEN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
     #[allow(clippy::too_many_arguments, reason = "that is the point")]
-    unsafe extern "C-unwind" fn nine(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize, g: usize, h: usize, i: usize) {
+    unsafe extern "C-unwind" fn nine(
+        a: usize,
+        b: usize,
+        c: usize,
+        d: usize,
+        e: usize,
+        f: usize,
+        g: usize,
+        h: usize,
+        i: usize,
+    ) {
         *SEEN.lock().expect("poisoned") = vec![a, b, c, d, e, f, g, h, i];
     }
 

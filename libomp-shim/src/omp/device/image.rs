@@ -1,9 +1,12 @@
-//! Images of target code for this machine: shared objects inside the program's own file, loaded once per device, so that each
-//! device has variables of its own.
+//! Images of target code for this machine: shared objects inside the program's own file, loaded
+//! once per device, so that each device has variables of its own.
 //!
-//! The loader knows objects by path and inode. Each copy is an anonymous file of its own, reached as `/proc/self/fd/<n>`; the
-//! descriptor stays open as long as the loader knows the object, or another copy would get the number, the path, and with them the object
-//! that is loaded already. That may be longer than it is in use: an object with unique symbols stays, and inside of another `dlclose` the loader lets go later. Rejected: a file in `/tmp` (has to be writable, stays behind when a program is killed).
+//! The loader knows objects by path and inode. Each copy is an anonymous file of its own, reached
+//! as `/proc/self/fd/<n>`; the descriptor stays open as long as the loader knows the object, or
+//! another copy would get the number, the path, and with them the object that is loaded already.
+//! That may be longer than it is in use: an object with unique symbols stays, and inside of another
+//! `dlclose` the loader lets go later. Rejected: a file in `/tmp` (has to be writable, stays behind
+//! when a program is killed).
 
 use core::ffi::{CStr, c_void};
 use std::ffi::CString;
@@ -62,7 +65,8 @@ pub fn load(bytes: &[u8]) -> Result<Object, Failure> {
     let object = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if object.is_null() {
         // SAFETY: null or a C string of the loader's, ours until the next call.
-        let why = unsafe { libc::dlerror().as_ref().map(|s| CStr::from_ptr(s).to_string_lossy().into_owned()) };
+        let why =
+            unsafe { libc::dlerror().as_ref().map(|s| CStr::from_ptr(s).to_string_lossy().into_owned()) };
         return Err(Failure(format!("an image cannot be loaded: {}", why.unwrap_or_default()).into()));
     }
     Ok(Object { handle: object, file })
@@ -102,7 +106,8 @@ impl Object {
         (!address.is_null()).then(|| address.addr())
     }
 
-    /// Calls its destructors and lets it go. Nobody uses anything of it any more. Inside of a `dlclose` both happen at the end of that.
+    /// Calls its destructors and lets it go. Nobody uses anything of it any more. Inside of a
+    /// `dlclose` both happen at the end of that.
     pub fn close(self) {
         // SAFETY: a handle that is open.
         unsafe { libc::dlclose(self.handle) };

@@ -1,13 +1,19 @@
-//! Interop objects (OpenMP 5.2 §14): how the program's own calls of a device's interface (CUDA) meet OpenMP's tasks.
+//! Interop objects (OpenMP 5.2 §14): how the program's own calls of a device's interface (CUDA)
+//! meet OpenMP's tasks.
 //!
-//! An object stands for a device, and for a stream of it that the program puts work on, *foreign tasks* to OpenMP. Each `interop` construct stands for an empty task: it begins when its
-//! dependences are met and what was put on the stream before is over, and what is put there later begins behind it. The stream does all of that but one thing: it cannot wait for the host. So
-//! the thread that meets the construct waits for the dependences, suspended, with `nowait` too. The stream is waited for by that thread, or with `nowait` by a task, on which others can depend.
+//! An object stands for a device, and for a stream of it that the program puts work on, *foreign
+//! tasks* to OpenMP. Each `interop` construct stands for an empty task: it begins when its
+//! dependences are met and what was put on the stream before is over, and what is put there later
+//! begins behind it. The stream does all of that but one thing: it cannot wait for the host. So the
+//! thread that meets the construct waits for the dependences, suspended, with `nowait` too. The
+//! stream is waited for by that thread, or with `nowait` by a task, on which others can depend.
 //!
-//! A number stands for an object in the program. No two are the same, so that one that was destroyed, or never initialised, is told from a live one.
+//! A number stands for an object in the program. No two are the same, so that one that was
+//! destroyed, or never initialised, is told from a live one.
 //!
-//! Rejected: memory that the stream polls (`cuStreamWaitValue32`) in place of the wait for dependences. Streams share the few queues of the hardware, so that one that waits for the host can hold up
-//! the very kernel that the host waits for.
+//! Rejected: memory that the stream polls (`cuStreamWaitValue32`) in place of the wait for
+//! dependences. Streams share the few queues of the hardware, so that one that waits for the host
+//! can hold up the very kernel that the host waits for.
 
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -115,7 +121,8 @@ const OURSELVES: &CStr = c"gangway";
 pub struct Interop {
     slot: &'static Slot,
     handles: Option<Handles>,
-    /// Opened at once for `targetsync`. clang 19 makes `target` of `target, targetsync`; so any other object gets one when it is asked for.
+    /// Opened at once for `targetsync`. clang 19 makes `target` of `target, targetsync`; so any
+    /// other object gets one when it is asked for.
     stream: Mutex<Option<Stream>>,
 }
 
@@ -134,7 +141,8 @@ impl Interop {
         }
     }
 
-    /// An operation that is over when what the program has put on the stream is; `None` if the program has never seen one.
+    /// An operation that is over when what the program has put on the stream is; `None` if the
+    /// program has never seen one.
     fn mark(&self) -> Result<Option<Operation>, Failure> {
         let stream = *lock(&self.stream);
         stream.map(|stream| self.slot.device.mark(stream.id, &[])).transpose()
@@ -172,7 +180,7 @@ impl Drop for Interop {
     }
 }
 
-// ---- objects by number -------------------------------------------------------------------------------------------------------
+// ---- objects by number ------------------------------------------------------
 
 /// Those that the program has.
 static OBJECTS: Mutex<BTreeMap<usize, Arc<Interop>>> = Mutex::new(BTreeMap::new());
@@ -199,7 +207,8 @@ pub fn find(object: *const c_void) -> Object {
     lock(&OBJECTS).get(&object.addr()).map_or(Object::Unknown, |found| Object::Live(found.clone()))
 }
 
-/// As [`find`], for a construct: `None` for `omp_interop_none`. Ends the program if there is no such object.
+/// As [`find`], for a construct: `None` for `omp_interop_none`. Ends the program if there is no
+/// such object.
 fn find_for(construct: &str, object: *const c_void) -> Option<Arc<Interop>> {
     match find(object) {
         Object::Empty => None,
@@ -210,16 +219,20 @@ fn find_for(construct: &str, object: *const c_void) -> Option<Arc<Interop>> {
     }
 }
 
-// ---- constructs --------------------------------------------------------------------------------------------------------------
+// ---- constructs -------------------------------------------------------------
 
-/// `init`: an object for the device, with a stream if it is to have one and the device can. Its dependences are met. Null, `omp_interop_none`, with a line if there are no more streams.
+/// `init`: an object for the device, with a stream if it is to have one and the device can. Its
+/// dependences are met. Null, `omp_interop_none`, with a line if there are no more streams.
 pub fn create(slot: &'static Slot, targetsync: bool) -> *mut c_void {
     let made = Interop { slot, handles: slot.device.handles(), stream: Mutex::new(None) };
     if targetsync
         && made.handles.is_some()
         && let Err(why) = made.stream()
     {
-        report::warn(format_args!("interop init on device {}: {why}; the object is omp_interop_none", slot.number));
+        report::warn(format_args!(
+            "interop init on device {}: {why}; the object is omp_interop_none",
+            slot.number
+        ));
         return core::ptr::null_mut();
     }
     // ORDERING: Relaxed; numbers that differ.
@@ -228,15 +241,26 @@ pub fn create(slot: &'static Slot, targetsync: bool) -> *mut c_void {
     core::ptr::without_provenance_mut(number)
 }
 
-/// `use`: what is put on the stream from now on begins when the dependences are met; those that depend on this construct wait for what was put there before. Without `nowait`
-/// so does the caller.
-pub fn synchronise(here: Here, object: *const c_void, items: impl Iterator<Item = Dependence> + Clone, nowait: bool) {
+/// `use`: what is put on the stream from now on begins when the dependences are met; those that
+/// depend on this construct wait for what was put there before. Without `nowait` so does the
+/// caller.
+pub fn synchronise(
+    here: Here,
+    object: *const c_void,
+    items: impl Iterator<Item = Dependence> + Clone,
+    nowait: bool,
+) {
     let found = find_for("use", object);
     meet(here, "interop use", found.as_deref(), items, nowait);
 }
 
 /// `destroy`: as `use`, and the stream goes back.
-pub fn destroy(here: Here, object: *const c_void, items: impl Iterator<Item = Dependence> + Clone, nowait: bool) {
+pub fn destroy(
+    here: Here,
+    object: *const c_void,
+    items: impl Iterator<Item = Dependence> + Clone,
+    nowait: bool,
+) {
     let found = find_for("destroy", object);
     meet(here, "interop destroy", found.as_deref(), items, nowait);
     lock(&OBJECTS).remove(&object.addr());
@@ -247,10 +271,19 @@ pub fn meet_dependences(here: Here, items: impl Iterator<Item = Dependence> + Cl
     depend::wait_for(here, items);
 }
 
-fn meet(here: Here, what: &'static str, object: Option<&Interop>, items: impl Iterator<Item = Dependence> + Clone, nowait: bool) {
-    let held = if ult::mutant!(interop_ignores_depend) { None } else { depend::wait_and_hold(here, items.clone()) };
+fn meet(
+    here: Here,
+    what: &'static str,
+    object: Option<&Interop>,
+    items: impl Iterator<Item = Dependence> + Clone,
+    nowait: bool,
+) {
+    let held =
+        if ult::mutant!(interop_ignores_depend) { None } else { depend::wait_and_hold(here, items.clone()) };
     let object = object.filter(|_| !ult::mutant!(interop_forgets_stream));
-    let marked = object.and_then(|object| Some((object.slot, object.mark().unwrap_or_else(|why| fail(object.slot, what, &why))?)));
+    let marked = object.and_then(|object| {
+        Some((object.slot, object.mark().unwrap_or_else(|why| fail(object.slot, what, &why))?))
+    });
     if let (Some((slot, operation)), false) = (marked, nowait) {
         settle(&*slot.device, operation).unwrap_or_else(|why| fail(slot, what, &why));
     }
@@ -281,11 +314,13 @@ fn defer(here: Here, foreign: Foreign, items: impl Iterator<Item = Dependence> +
     }
 }
 
-/// Also where the task is discarded: the device keeps an operation until somebody has been told of its end.
+/// Also where the task is discarded: the device keeps an operation until somebody has been told of
+/// its end.
 unsafe fn run(_: &Thread, task: &Task, _discarded: bool) -> bool {
     // SAFETY: `defer` has written it; nothing in it is to be dropped.
     let foreign = unsafe { &*task.payload().cast::<Foreign>() };
-    settle(&*foreign.slot.device, foreign.operation).unwrap_or_else(|why| fail(foreign.slot, foreign.what, &why));
+    settle(&*foreign.slot.device, foreign.operation)
+        .unwrap_or_else(|why| fail(foreign.slot, foreign.what, &why));
     true
 }
 
@@ -295,7 +330,10 @@ mod tests {
 
     #[test]
     fn properties_have_openmp_s_numbers() {
-        assert_eq!((Property::of(-1), Property::of(-5), Property::of(-9)), (Some(Property::Runtime), Some(Property::DeviceNumber), Some(Property::Stream)));
+        assert_eq!(
+            (Property::of(-1), Property::of(-5), Property::of(-9)),
+            (Some(Property::Runtime), Some(Property::DeviceNumber), Some(Property::Stream))
+        );
         assert_eq!([0, 1, -10, i32::MIN, i32::MAX].map(Property::of), [None; 5]);
     }
 

@@ -1,11 +1,16 @@
-//! Streams that tasks of the program put their own work on: kernels of theirs, calls of libraries (`ompx_cuda_stream`, `ompx_cuda_task`).
+//! Streams that tasks of the program put their own work on: kernels of theirs, calls of libraries
+//! (`ompx_cuda_stream`, `ompx_cuda_task`).
 //!
-//! Such a task is a *device task*: it has ended when its code has returned and what it put on its streams is over. Its code only queues work; so
-//! with [`wish`], or made by [`super::work`], it begins when the device tasks and regions before it have queued theirs, and its streams wait for these ([`super::chain`]).
+//! Such a task is a *device task*: it has ended when its code has returned and what it put on its
+//! streams is over. Its code only queues work; so with [`wish`], or made by [`super::work`], it
+//! begins when the device tasks and regions before it have queued theirs, and its streams wait for
+//! these ([`super::chain`]).
 //!
-//! The streams are kept by task in a small list, which is empty in programs without device tasks. Rejected: fields of every task.
+//! The streams are kept by task in a small list, which is empty in programs without device tasks.
+//! Rejected: fields of every task.
 //!
-//! What may not live here: streams themselves (the device's), who waits for whom ([`crate::omp::depend`]).
+//! What may not live here: streams themselves (the device's), who waits for whom
+//! ([`crate::omp::depend`]).
 
 use core::ffi::c_void;
 
@@ -33,7 +38,8 @@ struct Lent {
     before: usize,
 }
 
-/// The next explicit task that the running one generates only queues work, on a stream of this device.
+/// The next explicit task that the running one generates only queues work, on a stream of this
+/// device.
 pub fn wish(here: Here, device: i64) {
     WISHES.set(here.task, Some(device));
     here.task.set_flags(here.task.flags().with(Flags::WISHES));
@@ -53,8 +59,9 @@ pub fn has_streams(slot: &Slot) -> bool {
     slot.device.orders_operations()
 }
 
-/// The device with this number, if it has streams. Of any of them that on which a task before the running one has queued its work, else the one on which this process runs least: who asks is in the middle of its code
-/// and cannot wait for a turn.
+/// The device with this number, if it has streams. Of any of them that on which a task before the
+/// running one has queued its work, else the one on which this process runs least: who asks is in
+/// the middle of its code and cannot wait for a turn.
 fn device(here: Here, number: i64) -> Option<&'static Slot> {
     let devices = || usable().iter().filter(|slot| has_streams(slot));
     if number != i64::from(ANY_GPU) {
@@ -87,8 +94,9 @@ fn broken(slot: &Slot, why: &Failure) -> Fault {
     Fault::Broken
 }
 
-/// The running task's stream on a device, by the handle of the device's own interface; the device's context is current from here on. Without a
-/// number the device that the task was told to use, or the default device.
+/// The running task's stream on a device, by the handle of the device's own interface; the device's
+/// context is current from here on. Without a number the device that the task was told to use, or
+/// the default device.
 ///
 /// # Errors
 /// The running task is no explicit one; there is no such device with streams; the device failed.
@@ -100,7 +108,9 @@ pub fn stream(here: Here, number: Option<i64>) -> Result<*mut c_void, Fault> {
     let told = || WISHES.of(task).filter(|_| task.flags().has(Flags::QUEUES));
     let number = number.or_else(told).unwrap_or_else(|| task.icv.get().default_device.into());
     let mut all = LENT.of(task).unwrap_or_default();
-    if let Some(lent) = all.iter().find(|lent| number == i64::from(ANY_GPU) || i64::from(lent.slot.number) == number) {
+    if let Some(lent) =
+        all.iter().find(|lent| number == i64::from(ANY_GPU) || i64::from(lent.slot.number) == number)
+    {
         return lent.slot.device.bind().map(|_| lent.stream.handle).map_err(|why| broken(lent.slot, &why));
     }
     let slot = device(here, number).ok_or(Fault::Device)?;
@@ -131,7 +141,8 @@ fn close(lent: &Lent) {
     drop(Running(lent.slot));
 }
 
-/// The code of the running task has put its work on its streams; what comes after it may queue its own. Waits for the work.
+/// The code of the running task has put its work on its streams; what comes after it may queue its
+/// own. Waits for the work.
 ///
 /// # Errors
 /// Some of it failed: where, and how.
@@ -139,11 +150,16 @@ pub fn settle_all(here: Here) -> Result<(), (&'static Slot, Failure)> {
     settle_with(here, |slot, operation| transfer::settle(&*slot.device, operation), |_| ())
 }
 
-/// [`settle_all`], with a way to wait for the work on a device. `over` is told that all of it is over, and whether it went well, before those are waited for that the task follows.
+/// [`settle_all`], with a way to wait for the work on a device. `over` is told that all of it is
+/// over, and whether it went well, before those are waited for that the task follows.
 ///
 /// # Errors
 /// As there.
-pub fn settle_with(here: Here, mut settle: impl FnMut(&'static Slot, Operation) -> Result<(), Failure>, over: impl FnOnce(bool)) -> Result<(), (&'static Slot, Failure)> {
+pub fn settle_with(
+    here: Here,
+    mut settle: impl FnMut(&'static Slot, Operation) -> Result<(), Failure>,
+    over: impl FnOnce(bool),
+) -> Result<(), (&'static Slot, Failure)> {
     let all = LENT.take(here.task).unwrap_or_default();
     WISHES.take(here.task);
     for lent in all.iter().rev() {
@@ -154,7 +170,11 @@ pub fn settle_with(here: Here, mut settle: impl FnMut(&'static Slot, Operation) 
         chain::queued(here, lent.slot, *operation);
     }
     // All are waited for, whatever became of the others.
-    let results: Vec<_> = all.iter().zip(marked).map(|(lent, mark)| mark.and_then(|operation| settle(lent.slot, operation))).collect();
+    let results: Vec<_> = all
+        .iter()
+        .zip(marked)
+        .map(|(lent, mark)| mark.and_then(|operation| settle(lent.slot, operation)))
+        .collect();
     all.iter().for_each(close);
     over(results.iter().all(Result::is_ok));
     chain::wait(here.task);

@@ -1,26 +1,27 @@
 //! Mapping: what a list of map items does to a device (OpenMP 5.2 §5.8.3, §13.3 to §13.6).
 //!
-//! Lives here: items, and updating from and to a device. The fronts translate what their compilers pass into lists of
-//! [`Item`]s; the differences between compilers end there. May not live here: how a range is found and counted ([`super::table`]),
-//! launching ([`super::construct`]).
+//! Lives here: items, and updating from and to a device. The fronts translate what their compilers
+//! pass into lists of [`Item`]s; the differences between compilers end there. May not live here:
+//! how a range is found and counted ([`super::table`]), launching ([`super::construct`]).
 //!
 //! | file | what lives there |
 //! |---|---|
 //! | `enter` | entering a list: room, counts, copies to the device, attached pointers |
 //! | `leave` | leaving it: counts, copies back, freed room |
 //!
-//! A list is worked off under the table's lock, until its copies are over: who finds storage present finds it filled. The lock
-//! suspends who waits for it, so a worker is never held; lists of one device follow each other. Rejected: a state per range and a
-//! shorter lock. It is quicker where several threads map large storage to one device at the same time, and can come when something
-//! needs it.
+//! A list is worked off under the table's lock, until its copies are over: who finds storage
+//! present finds it filled. The lock suspends who waits for it, so a worker is never held; lists of
+//! one device follow each other. Rejected: a state per range and a shorter lock. It is quicker
+//! where several threads map large storage to one device at the same time, and can come when
+//! something needs it.
 
 use core::ops::Range;
 
 use super::Slot;
 use super::interface::Failure;
-use super::{keep, statics};
 use super::table::{Mapped, Origin, Place, Table};
 use super::transfer::Batch;
+use super::{keep, statics};
 
 mod enter;
 mod leave;
@@ -60,11 +61,13 @@ impl Flags {
     pub const IMPLICIT: Self = Self(64);
     /// The list counts a range once, however often it is named in it (gcc's lists).
     pub const ONCE: Self = Self(128);
-    /// Storage that the program has in static memory is mapped to the device's own variable, if it has any (gcc's lists).
+    /// Storage that the program has in static memory is mapped to the device's own variable, if it
+    /// has any (gcc's lists).
     pub const STATICS: Self = Self(256);
     /// The range around members that follow: may overlap ranges that are there.
     pub const AROUND: Self = Self(512);
-    /// Copied to the device when the item before it is new there, too: a descriptor of what that is.
+    /// Copied to the device when the item before it is new there, too: a descriptor of what that
+    /// is.
     pub const DESCRIBES: Self = Self(1024);
 
     /// Both sets together.
@@ -95,9 +98,11 @@ pub enum Role {
         /// The pointer is a part of storage that another item counts.
         member: bool,
     },
-    /// The pointer at `base` is attached to what is at `begin`, of which it points `size` bytes to the front.
+    /// The pointer at `base` is attached to what is at `begin`, of which it points `size` bytes to
+    /// the front.
     Attach {
-        /// As often as it was attached, it has to be detached (gcc's lists). Otherwise only what is new, or [`Flags::ALWAYS`].
+        /// As often as it was attached, it has to be detached (gcc's lists). Otherwise only what is
+        /// new, or [`Flags::ALWAYS`].
         counted: bool,
     },
     /// The pointer at `base` is attached no more.
@@ -115,7 +120,8 @@ pub enum Role {
 pub struct Item {
     /// The first byte, on the host.
     pub begin: usize,
-    /// What the region's address is computed from: it gets `device(begin) - (begin - base)`. For some roles something else.
+    /// What the region's address is computed from: it gets `device(begin) - (begin - base)`. For
+    /// some roles something else.
     pub base: usize,
     /// Bytes.
     pub size: usize,
@@ -146,23 +152,29 @@ impl Item {
     }
 }
 
-/// Does the list bring all that a region with it can reach, apart from static storage? An address that no item of the list maps may be one of what
-/// another construct has mapped on some device.
+/// Does the list bring all that a region with it can reach, apart from static storage? An address
+/// that no item of the list maps may be one of what another construct has mapped on some device.
 pub fn is_complete(items: &[Item]) -> bool {
-    let maps = |address: usize| items.iter().filter_map(Item::on_device).any(|(range, _)| range.contains(&address));
+    let maps =
+        |address: usize| items.iter().filter_map(Item::on_device).any(|(range, _)| range.contains(&address));
     items.iter().filter(|item| item.is_address()).all(|item| maps(item.begin))
 }
 
-/// Is all that a region with this list uses on the device, so that nothing is copied before it, whatever those do that it follows? What regions keep there is, for one that `keeps`, too, and maps just
-/// what they have mapped; parts of it, and what is around it, are others' data when those have ended.
+/// Is all that a region with this list uses on the device, so that nothing is copied before it,
+/// whatever those do that it follows? What regions keep there is, for one that `keeps`, too, and
+/// maps just what they have mapped; parts of it, and what is around it, are others' data when those
+/// have ended.
 pub fn is_there(slot: &Slot, items: &[Item], keeps: bool) -> bool {
     let table = slot.lock();
     let is_mapped = |begin: usize, size: usize| match table.place(begin, size) {
-        Place::Inside(start) => table.get(start).is_some_and(|mapped| !mapped.kept || keeps && suits_kept(mapped, begin, size)),
+        Place::Inside(start) => {
+            table.get(start).is_some_and(|mapped| !mapped.kept || keeps && suits_kept(mapped, begin, size))
+        }
         Place::Nowhere => keeps && keep::is_there(slot, &(begin..begin + size)),
         Place::Overlapping(_) => false,
     };
-    let maps = |address: usize| items.iter().filter_map(Item::on_device).any(|(range, _)| range.contains(&address));
+    let maps =
+        |address: usize| items.iter().filter_map(Item::on_device).any(|(range, _)| range.contains(&address));
     // An address in what others keep at the moment is the host's a moment later.
     let lasts = |address: usize| match table.place(address, 0) {
         Place::Inside(start) => maps(address) || table.get(start).is_some_and(|mapped| !mapped.kept),
@@ -171,7 +183,11 @@ pub fn is_there(slot: &Slot, items: &[Item], keeps: bool) -> bool {
     items.iter().all(|item| match item.role {
         Role::Storage | Role::Member if item.size == 0 => !item.flags.has(Flags::ALWAYS) && lasts(item.begin),
         Role::Storage | Role::Member => !item.flags.has(Flags::ALWAYS) && is_mapped(item.begin, item.size),
-        Role::Pointee { .. } => !item.flags.has(Flags::ALWAYS) && is_mapped(item.begin, item.size) && is_mapped(item.base, size_of::<usize>()),
+        Role::Pointee { .. } => {
+            !item.flags.has(Flags::ALWAYS)
+                && is_mapped(item.begin, item.size)
+                && is_mapped(item.base, size_of::<usize>())
+        }
         Role::Attach { .. } | Role::Detach => false,
         // What is copied for the region alone is the task's own, as a rule; it comes from the host.
         Role::Private => !keep::knows(&item.range()),
@@ -201,15 +217,18 @@ pub struct Need {
 }
 
 impl Need {
-    /// What the list means for a device with this table; without one nothing is there. Members count with what they are a part of.
+    /// What the list means for a device with this table; without one nothing is there. Members
+    /// count with what they are a part of.
     pub fn of(items: &[Item], table: Option<&Table>) -> Self {
         let mut need = Self::default();
         for item in items {
             let bytes = item.size as u64;
-            let there = || table.and_then(|table| match table.place(item.begin, item.size) {
-                Place::Inside(start) => table.get(start),
-                _ => None,
-            });
+            let there = || {
+                table.and_then(|table| match table.place(item.begin, item.size) {
+                    Place::Inside(start) => table.get(start),
+                    _ => None,
+                })
+            };
             match item.role {
                 Role::Private => need.private += bytes,
                 Role::Storage | Role::Pointee { .. } if let Some(mapped) = there() => {
@@ -237,14 +256,23 @@ unsafe fn host_pointer(address: usize) -> usize {
 }
 
 fn absent(item: &Item) -> Failure {
-    Failure(format!("{} bytes at {:#x} have to be present (map modifier `present`), and are not", item.size, item.begin).into())
+    Failure(
+        format!(
+            "{} bytes at {:#x} have to be present (map modifier `present`), and are not",
+            item.size, item.begin
+        )
+        .into(),
+    )
 }
 
-/// The device's own variable for storage that is not mapped: `declare target`, as gcc's programs have it (they do not say which
-/// variables are). `None` where the device shares the program's.
+/// The device's own variable for storage that is not mapped: `declare target`, as gcc's programs
+/// have it (they do not say which variables are). `None` where the device shares the program's.
 fn own_variable(slot: &Slot, table: &Table, item: &Item) -> Option<Mapped> {
     let range = item.range();
-    if !item.flags.has(Flags::STATICS) || table.place(item.begin, item.size) != Place::Nowhere || !statics::contains(&range) {
+    if !item.flags.has(Flags::STATICS)
+        || table.place(item.begin, item.size) != Place::Nowhere
+        || !statics::contains(&range)
+    {
         return None;
     }
     let variable = slot.device.static_variable(item.begin).filter(|&variable| variable != item.begin)?;

@@ -99,7 +99,9 @@ fn told(to: (Side, Address), from: (Side, Address), size: usize) -> Option<Devic
         (Side::Host, Side::Host) => None,
         (Side::Device(slot), Side::Host) => Some(to_device(slot, to.1, (ON_HOST, from.1), size)),
         (Side::Host, Side::Device(slot)) => Some(to_host(slot, to.1, from.1, size)),
-        (Side::Device(slot), Side::Device(other)) => Some(to_device(slot, to.1, (other.number, from.1), size)),
+        (Side::Device(slot), Side::Device(other)) => {
+            Some(to_device(slot, to.1, (other.number, from.1), size))
+        }
     }
 }
 
@@ -127,7 +129,10 @@ unsafe fn copy_untold(to: (Side, Address), from: (Side, Address), size: usize) -
                 None => match gpus::nearer(a, b) {
                     Some(rank) => rank.copies((a, to.1), (b, from.1), size),
                     None => {
-                        let (to, from) = (InDevice { device: &*a.device, at: to.1 }, InDevice { device: &*b.device, at: from.1 });
+                        let (to, from) = (
+                            InDevice { device: &*a.device, at: to.1 },
+                            InDevice { device: &*b.device, at: from.1 },
+                        );
                         pipeline::copy(&to, &from, size)
                     }
                 },
@@ -151,13 +156,20 @@ pub struct Rectangle<'a> {
 }
 
 impl Rectangle<'_> {
-    /// Copies the dimensions from `at` on; `to` and `from` are the addresses of the sub-arrays in these.
+    /// Copies the dimensions from `at` on; `to` and `from` are the addresses of the sub-arrays in
+    /// these.
     ///
     /// # Errors
     /// The device's.
     /// # Safety
     /// Both arrays are as large as their extents say.
-    pub unsafe fn copy(&self, at: usize, element: usize, to: (Side, Address), from: (Side, Address)) -> Result<(), Failure> {
+    pub unsafe fn copy(
+        &self,
+        at: usize,
+        element: usize,
+        to: (Side, Address),
+        from: (Side, Address),
+    ) -> Result<(), Failure> {
         let below = |extents: &[usize]| extents[at + 1..].iter().product::<usize>() * element;
         let (to_step, from_step) = (below(self.to_extents), below(self.from_extents));
         let to = (to.0, to.1 + self.to_offsets[at] * to_step);
@@ -223,8 +235,8 @@ pub fn mapped(side: Side, address: usize) -> Option<Address> {
     }
 }
 
-/// Lets `device` be the copy of the host range for good. False when a part of it has another one, or the range is empty. Done
-/// before, the same way: nothing more.
+/// Lets `device` be the copy of the host range for good. False when a part of it has another one,
+/// or the range is empty. Done before, the same way: nothing more.
 pub fn associate(slot: &Slot, host: Range<usize>, device: Address) -> bool {
     let mut table = slot.lock();
     match table.place(host.start, host.len()) {
@@ -241,13 +253,16 @@ pub fn associate(slot: &Slot, host: Range<usize>, device: Address) -> bool {
     }
 }
 
-/// Ends an association. False when there is none that begins at `host`, or a construct holds it (`ompx_hold`).
+/// Ends an association. False when there is none that begins at `host`, or a construct holds it
+/// (`ompx_hold`).
 pub fn disassociate(slot: &Slot, host: usize) -> bool {
     let mut table = slot.lock();
     let associated = table.get(host).is_some_and(|m| m.origin == Origin::Associated && !m.is_held());
     let gone = if associated { table.remove(host) } else { None };
     if let Some(mapped) = &gone {
-        hook::op(|| DeviceOp::of(DataOp::Disassociate, host, (slot.number, mapped.device), mapped.host.len()));
+        hook::op(|| {
+            DeviceOp::of(DataOp::Disassociate, host, (slot.number, mapped.device), mapped.host.len())
+        });
     }
     gone.is_some()
 }

@@ -25,11 +25,13 @@
 //! | [`rank`] | other MPI ranks |
 //! | [`statics`] | what is static storage of the program |
 //!
-//! Two fronts lead here, `abi::tgt` (clang) and `abi::gomp` (gcc). Both make a [`construct::Region`] with a list of
-//! [`map::Item`]s.
+//! Two fronts lead here, `abi::tgt` (clang) and `abi::gomp` (gcc). Both make a
+//! [`construct::Region`] with a list of [`map::Item`]s.
 //!
-//! Devices are numbered from 0 in the order in which they were added. The initial device is none of them: it has no table, and
-//! what names it never comes here. Its number is the number of devices. With ranks these come first, then the GPUs of all ranks in their order, alike on every rank ([`Home`]).
+//! Devices are numbered from 0 in the order in which they were added. The initial device is none of
+//! them: it has no table, and what names it never comes here. Its number is the number of devices.
+//! With ranks these come first, then the GPUs of all ranks in their order, alike on every rank
+//! ([`Home`]).
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut, Range};
@@ -157,7 +159,17 @@ impl Slot {
     /// The same of this rank, or this GPU of it.
     fn of(number: i32, home: Home, device: Box<dyn Device>) -> Self {
         let table = UnsafeCell::new(Table::new());
-        Self { number, home, device, lock: Lock::new(), table, programs: program::Loaded::default(), running: AtomicU32::new(0), placing: place::Load::default(), told: First::default() }
+        Self {
+            number,
+            home,
+            device,
+            lock: Lock::new(),
+            table,
+            programs: program::Loaded::default(),
+            running: AtomicU32::new(0),
+            placing: place::Load::default(),
+            told: First::default(),
+        }
     }
 
     /// How many regions of this process run there.
@@ -184,8 +196,8 @@ impl Slot {
         TableGuard(self)
     }
 
-    /// Memory of the device for a copy of the `size` bytes at `host`: the block, and the address in it that is aligned like
-    /// `host`.
+    /// Memory of the device for a copy of the `size` bytes at `host`: the block, and the address in
+    /// it that is aligned like `host`.
     ///
     /// # Errors
     /// The device's.
@@ -215,7 +227,8 @@ impl Slot {
         made
     }
 
-    /// Is something copied between this address of the device and that one of the host? Not where both are the same bytes.
+    /// Is something copied between this address of the device and that one of the host? Not where
+    /// both are the same bytes.
     pub fn copies_in(&self, device: Address, host: usize) -> bool {
         device != host || !self.device.is_reached_by_host()
     }
@@ -225,7 +238,8 @@ impl Slot {
     /// # Safety
     /// It came from [`Slot::allocate_like`], and nobody uses it.
     pub unsafe fn free(&self, block: Address, copy: Address, host: &Range<usize>) {
-        let told = hook::op_begins(|| DeviceOp::of(DataOp::Delete, host.start, (self.number, copy), host.len()));
+        let told =
+            hook::op_begins(|| DeviceOp::of(DataOp::Delete, host.start, (self.number, copy), host.len()));
         // SAFETY: as the caller says.
         unsafe { self.device.free(block) };
         hook::op_ends(told, || 0);
@@ -241,13 +255,18 @@ fn all() -> &'static [Slot] {
             Some(cluster) => of_ranks(cluster),
             None => of_this_process(),
         };
-        devices.into_iter().enumerate().map(|(number, (home, device))| Slot::of(number as i32, home, device)).collect()
+        devices
+            .into_iter()
+            .enumerate()
+            .map(|(number, (home, device))| Slot::of(number as i32, home, device))
+            .collect()
     })
 }
 
 type Found = Vec<(Home, Box<dyn Device>)>;
 
-/// With ranks: these, then the GPUs of all of them in the order of ranks. So a rank has the number that it has without GPUs, and a GPU the same one on every rank.
+/// With ranks: these, then the GPUs of all of them in the order of ranks. So a rank has the number
+/// that it has without GPUs, and a GPU the same one on every rank.
 fn of_ranks(cluster: &'static rank::Cluster) -> Found {
     let ranks = rank::devices(cluster).into_iter().zip(rank::first_device(cluster) as u32..);
     let mut devices: Found = ranks.map(|(device, rank)| (Home { rank, gpu: None }, device)).collect();
@@ -262,14 +281,23 @@ fn of_ranks(cluster: &'static rank::Cluster) -> Found {
 /// Without ranks.
 fn of_this_process() -> Found {
     let settings = env::settings();
-    let gpus = if settings.devices == DeviceKinds::Cpu { Vec::new() } else { gpu::devices(settings.cuda.as_ref(), "") };
-    let mut devices: Found = (0..).zip(gpus).map(|(at, gpu)| (Home { rank: 0, gpu: Some(at) }, gpu)).collect();
+    let gpus = if settings.devices == DeviceKinds::Cpu {
+        Vec::new()
+    } else {
+        gpu::devices(settings.cuda.as_ref(), "")
+    };
+    let mut devices: Found =
+        (0..).zip(gpus).map(|(at, gpu)| (Home { rank: 0, gpu: Some(at) }, gpu)).collect();
     if settings.devices == DeviceKinds::Gpu {
         say_if_none_is_left(devices.is_empty(), settings.host_devices > 0);
     } else {
-        let host = |number: usize| Box::new(host::HostImage::new(number as i32, settings.host_device_delay)) as Box<dyn Device>;
+        let host = |number: usize| {
+            Box::new(host::HostImage::new(number as i32, settings.host_device_delay)) as Box<dyn Device>
+        };
         let first = devices.len();
-        devices.extend((first..first + settings.host_devices as usize).map(|number| (Home::default(), host(number))));
+        devices.extend(
+            (first..first + settings.host_devices as usize).map(|number| (Home::default(), host(number))),
+        );
     }
     devices
 }
@@ -277,7 +305,9 @@ fn of_this_process() -> Found {
 /// `OMPX_DEVICES` asks for what is not there: with a line, if there would be others.
 fn say_if_none_is_left(is_empty: bool, others: bool) {
     if is_empty && others {
-        report::warn("OMPX_DEVICES=gpu leaves no device: there are no GPUs (OMPX_CUDA); target regions run on the host");
+        report::warn(
+            "OMPX_DEVICES=gpu leaves no device: there are no GPUs (OMPX_CUDA); target regions run on the host",
+        );
     }
 }
 
@@ -319,8 +349,9 @@ pub enum Place {
     Device(&'static Slot),
 }
 
-/// Where a construct with this device number runs. [`target::DEFAULT_DEVICE`] stands for no `device` clause. A number that no
-/// device has means the host, unless `OMP_TARGET_OFFLOAD=mandatory` ends the program.
+/// Where a construct with this device number runs. [`target::DEFAULT_DEVICE`] stands for no
+/// `device` clause. A number that no device has means the host, unless
+/// `OMP_TARGET_OFFLOAD=mandatory` ends the program.
 pub fn place(here: Here, number: i64) -> Place {
     if number == target::HOST_DEVICE {
         return Place::Host;

@@ -1,20 +1,25 @@
-//! Copies in pieces by way of this process's memory, so that a piece goes on while the next ones come: between devices that have no way of their own, and between a GPU and the
-//! host of another rank.
+//! Copies in pieces by way of this process's memory, so that a piece goes on while the next ones
+//! come: between devices that have no way of their own, and between a GPU and the host of another
+//! rank.
 //!
-//! Two pieces come while others go. Whoever copies is suspended while it waits. Copies of one piece cost no more than its two halves.
+//! Two pieces come while others go. Whoever copies is suspended while it waits. Copies of one piece
+//! cost no more than its two halves.
 //!
-//! Rejected: all bytes at once (both halves one after the other, and as much memory as is copied); a thread for each half (operations are asynchronous as they are).
+//! Rejected: all bytes at once (both halves one after the other, and as much memory as is copied);
+//! a thread for each half (operations are asynchronous as they are).
 
 use super::interface::{Address, Device, Failure, Operation};
 use super::transfer;
 
-/// Bytes of a piece: what copies of a GPU in its own pieces ([`cuda_offload::staging`]) and messages of ranks need to be fast.
+/// Bytes of a piece: what copies of a GPU in its own pieces ([`cuda_offload::staging`]) and
+/// messages of ranks need to be fast.
 pub const PIECE: usize = 1 << 20;
 /// Pieces that are under way, and how many of them may come.
 const PIECES: usize = 4;
 const COMING: usize = 2;
 
-/// Memory that bytes come from and go to. Addresses of this process stay valid until what was begun with them is settled.
+/// Memory that bytes come from and go to. Addresses of this process stay valid until what was begun
+/// with them is settled.
 pub trait Place {
     /// Begins to fetch `size` bytes that are `at` bytes from its beginning.
     ///
@@ -98,7 +103,12 @@ pub unsafe fn copy(to: &dyn Place, from: &dyn Place, size: usize) -> Result<(), 
 
 /// # Safety
 /// As [`copy`], and what the buffers have when it returns is settled before they go.
-unsafe fn copy_through(buffers: &mut [Buffer], to: &dyn Place, from: &dyn Place, size: usize) -> Result<(), Failure> {
+unsafe fn copy_through(
+    buffers: &mut [Buffer],
+    to: &dyn Place,
+    from: &dyn Place,
+    size: usize,
+) -> Result<(), Failure> {
     let (pieces, count) = (size.div_ceil(PIECE), buffers.len());
     let length = |piece: usize| PIECE.min(size - piece * PIECE);
     let mut next = 0;
@@ -109,7 +119,8 @@ unsafe fn copy_through(buffers: &mut [Buffer], to: &dyn Place, from: &dyn Place,
             settle(to, &mut buffer.goes)?;
             buffer.bytes.resize(length(next).max(buffer.bytes.len()), 0);
             // SAFETY: as the caller says; the buffer is that large, and free.
-            buffer.comes = Some(unsafe { from.fetch(next * PIECE, buffer.bytes.as_mut_ptr(), length(next)) }?);
+            buffer.comes =
+                Some(unsafe { from.fetch(next * PIECE, buffer.bytes.as_mut_ptr(), length(next)) }?);
             next += 1;
         }
         let buffer = &mut buffers[piece % count];
@@ -163,8 +174,16 @@ mod tests {
         let source: Vec<u8> = (0..size).map(|at| (at * 7 + at / 1000) as u8).collect();
         let mut target = vec![0_u8; size];
         let asked = Mutex::default();
-        let from = Noted { place: InDevice { device: &device, at: source.as_ptr().addr() }, asked: &asked, fails_at: usize::MAX };
-        let to = Noted { place: InDevice { device: &device, at: target.as_mut_ptr().addr() }, asked: &asked, fails_at };
+        let from = Noted {
+            place: InDevice { device: &device, at: source.as_ptr().addr() },
+            asked: &asked,
+            fails_at: usize::MAX,
+        };
+        let to = Noted {
+            place: InDevice { device: &device, at: target.as_mut_ptr().addr() },
+            asked: &asked,
+            fails_at,
+        };
         // SAFETY: both are that large; a host device's memory is this process's.
         let outcome = unsafe { copy(&to, &from, size) };
         (outcome, source == target, asked.into_inner().unwrap())
@@ -177,7 +196,11 @@ mod tests {
             assert_eq!((outcome, same, asked.len()), (Ok(()), true, 2 * size.div_ceil(PIECE)), "{size}");
         }
         let (.., asked) = copied(3 * PIECE, usize::MAX);
-        assert_eq!(asked, [('<', 0), ('<', 1), ('>', 0), ('<', 2), ('>', 1), ('>', 2)], "the next one comes before the first goes");
+        assert_eq!(
+            asked,
+            [('<', 0), ('<', 1), ('>', 0), ('<', 2), ('>', 1), ('>', 2)],
+            "the next one comes before the first goes"
+        );
     }
 
     #[test]

@@ -1,7 +1,10 @@
-//! What the program brings for devices: images, the regions in them, and variables (OpenMP 5.2 §7.8, `declare target`).
+//! What the program brings for devices: images, the regions in them, and variables (OpenMP 5.2
+//! §7.8, `declare target`).
 //!
-//! Lives here: what was registered, and loading it on a device that is used for the first time. Plain data: the layouts of the
-//! compilers' tables are the fronts' matter. Registering does nothing else, because constructors do it, in every process. What becomes of it at the end: [`leaving`].
+//! Lives here: what was registered, and loading it on a device that is used for the first time.
+//! Plain data: the layouts of the compilers' tables are the fronts' matter. Registering does
+//! nothing else, because constructors do it, in every process. What becomes of it at the end:
+//! [`leaving`].
 
 use core::ffi::CStr;
 use core::ops::Range;
@@ -29,7 +32,8 @@ pub enum What {
     Variable,
     /// A pointer that a mapping of the variable it stands for fills in (`link`).
     Link,
-    /// A function that is called through pointers (`indirect`); the image has a variable with its address.
+    /// A function that is called through pointers (`indirect`); the image has a variable with its
+    /// address.
     Indirect,
 }
 
@@ -80,24 +84,28 @@ pub fn register(program: Program) {
     let mut registry = registry();
     registry.last += 1;
     let number = registry.last;
-    let regions = program.entries.iter().filter(|e| e.what == What::Region).map(|e| (e.host, (number, e.name)));
+    let regions =
+        program.entries.iter().filter(|e| e.what == What::Region).map(|e| (e.host, (number, e.name)));
     registry.regions.get_or_insert_default().extend(regions);
     registry.programs.push((number, program));
-    // ORDERING: Release, pairs with the Acquire in `Loaded::bring`; the registry has a lock besides.
+    // ORDERING: Release, pairs with the Acquire in `Loaded::bring`; the registry has a lock
+    // besides.
     GENERATION.fetch_add(1, Ordering::Release);
 }
 
 /// The program with this handle goes away.
 pub fn unregister(handle: usize) {
     forget(handle);
-    // ORDERING: Release, as in `register`: who finds a device busy now leaves it to the next construct there.
+    // ORDERING: Release, as in `register`: who finds a device busy now leaves it to the next
+    // construct there.
     GENERATION.fetch_add(1, Ordering::Release);
     leaving::unload_everywhere();
 }
 
 fn forget(handle: usize) {
     let mut registry = registry();
-    let gone: Vec<u64> = registry.programs.iter().filter(|(_, p)| p.handle == handle).map(|&(n, _)| n).collect();
+    let gone: Vec<u64> =
+        registry.programs.iter().filter(|(_, p)| p.handle == handle).map(|&(n, _)| n).collect();
     registry.programs.retain(|(n, _)| !gone.contains(n));
     if let Some(regions) = &mut registry.regions {
         regions.retain(|_, (n, _)| !gone.contains(n));
@@ -126,7 +134,8 @@ struct Brought {
 pub struct Loaded {
     /// Held while images are loaded or unloaded.
     lock: Lock,
-    /// The task that has the lock, and may come back by way of a tool that is told of what it loads; 0 for none. Not its thread, which may run others meanwhile.
+    /// The task that has the lock, and may come back by way of a tool that is told of what it
+    /// loads; 0 for none. Not its thread, which may run others meanwhile.
     by: AtomicUsize,
     /// [`GENERATION`] up to which all has been loaded.
     seen: AtomicU64,
@@ -142,7 +151,8 @@ pub struct Loaded {
 impl Loaded {
     /// May constructs of programs with images use the device? After [`bring`].
     fn may_be_used(&self) -> bool {
-        // ORDERING: Relaxed, both; stored before `seen`, which was acquired, or by the calling thread.
+        // ORDERING: Relaxed, both; stored before `seen`, which was acquired, or by the calling
+        // thread.
         !self.given_up.load(Ordering::Relaxed) && !self.without_code.load(Ordering::Relaxed)
     }
 
@@ -151,10 +161,12 @@ impl Loaded {
     }
 }
 
-/// Can the device be used? Loads on it what is new, and enters its variables in the table. Before every construct.
+/// Can the device be used? Loads on it what is new, and enters its variables in the table. Before
+/// every construct.
 ///
-/// A device for which no program has an image, or that cannot load it, is not used at all: regions on the host would not see what other constructs map there. Where something is
-/// mapped already, by another program of this process, only the regions run on the host.
+/// A device for which no program has an image, or that cannot load it, is not used at all: regions
+/// on the host would not see what other constructs map there. Where something is mapped already, by
+/// another program of this process, only the regions run on the host.
 pub fn bring(slot: &Slot) -> bool {
     bring_and(slot, &give_up)
 }
@@ -204,7 +216,11 @@ fn bring_and(slot: &Slot, fails: &dyn Fn(&Slot, &Failure)) -> bool {
 }
 
 fn give_up(slot: &Slot, why: &Failure) {
-    let what = if leave_out(slot, why) { "the device is not used, its constructs run on the host" } else { "its regions run on the host" };
+    let what = if leave_out(slot, why) {
+        "the device is not used, its constructs run on the host"
+    } else {
+        "its regions run on the host"
+    };
     report::warn(format_args!("device {}: {why}; {what}", slot.number));
 }
 
@@ -217,7 +233,8 @@ fn leave_out(slot: &Slot, why: &Failure) -> bool {
     is_unused
 }
 
-/// The module that the device has made of the program with an image that is `wanted`: for another rank, which says what cannot be loaded.
+/// The module that the device has made of the program with an image that is `wanted`: for another
+/// rank, which says what cannot be loaded.
 ///
 /// # Errors
 /// Nobody has registered such an image here, or the device cannot load it.
@@ -225,14 +242,21 @@ pub fn module(slot: &Slot, wanted: impl Fn(&[u8]) -> bool) -> Result<Module, Fai
     bring_and(slot, &|slot, why| {
         leave_out(slot, why);
     });
-    let known = registry().programs.iter().find(|(_, program)| program.images.iter().any(|bytes| wanted(bytes))).map(|&(number, _)| number);
-    let number = known.ok_or_else(|| Failure("that rank has not loaded the module that the image is in, or another version of it".into()))?;
+    let known = registry()
+        .programs
+        .iter()
+        .find(|(_, program)| program.images.iter().any(|bytes| wanted(bytes)))
+        .map(|&(number, _)| number);
+    let number = known.ok_or_else(|| {
+        Failure("that rank has not loaded the module that the image is in, or another version of it".into())
+    })?;
     let module = slot.programs.modules().get(&number).map(|brought| brought.module);
     let why = || slot.programs.failed.lock().unwrap_or_else(PoisonError::into_inner).clone();
     module.ok_or_else(|| why().unwrap_or_else(|| Failure("the image cannot be loaded".into())))
 }
 
-/// Can the device run the region with this host address: has it an image with it, or does it run the host's functions?
+/// Can the device run the region with this host address: has it an image with it, or does it run
+/// the host's functions?
 pub fn can_run(slot: &Slot, host: usize) -> bool {
     let has_image = registry().regions.as_ref().is_some_and(|regions| regions.contains_key(&host));
     if has_image { bring(slot) } else { slot.device.runs_host_functions() }
@@ -264,8 +288,9 @@ fn function(slot: &Slot, variable: Address) -> Option<Address> {
     Some(function)
 }
 
-/// Enters the variables of the program that the device has; their host addresses. The device is asked before the table is locked: the host's loader has a lock of its own, which
-/// [`leaving`] may be called under.
+/// Enters the variables of the program that the device has; their host addresses. The device is
+/// asked before the table is locked: the host's loader has a lock of its own, which [`leaving`] may
+/// be called under.
 fn enter_variables(slot: &Slot, module: Module, program: &Program) -> Vec<usize> {
     let found: Vec<_> = program.entries.iter().filter_map(|entry| variable(slot, module, entry)).collect();
     let mut table = slot.lock();
@@ -285,12 +310,15 @@ fn variable(slot: &Slot, module: Module, entry: &Entry) -> Option<(Range<usize>,
     match entry.what {
         // So that a pointer to the function that is mapped points to the device's.
         What::Indirect => Some((entry.host..entry.host + 1, function(slot, found()?)?)),
-        What::Variable | What::Link if entry.size > 0 => Some((entry.host..entry.host + entry.size, found()?)),
+        What::Variable | What::Link if entry.size > 0 => {
+            Some((entry.host..entry.host + entry.size, found()?))
+        }
         _ => None,
     }
 }
 
-/// Where `slot` has the region that is known by the host address `host`; `None` when it has no code for it.
+/// Where `slot` has the region that is known by the host address `host`; `None` when it has no code
+/// for it.
 pub fn region(slot: &Slot, host: usize) -> Option<(Module, &'static CStr, Address)> {
     let (number, name) = *registry().regions.as_ref()?.get(&host)?;
     let module = slot.programs.modules().get(&number)?.module;

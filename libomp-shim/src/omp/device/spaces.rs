@@ -1,8 +1,9 @@
-//! Memory of devices as LLVM's programs ask for it: `llvm_omp_target_alloc_*`, and the allocators `llvm_omp_target_*_mem_alloc` of its
-//! `omp.h`, which stand for the same on the default device.
+//! Memory of devices as LLVM's programs ask for it: `llvm_omp_target_alloc_*`, and the allocators
+//! `llvm_omp_target_*_mem_alloc` of its `omp.h`, which stand for the same on the default device.
 //!
-//! Lives here: which memory is meant, and the blocks that such allocators gave out. They have no header, because the host may not be able to
-//! read one; so a list says which they are. May not live here: other allocators (`omp::alloc`).
+//! Lives here: which memory is meant, and the blocks that such allocators gave out. They have no
+//! header, because the host may not be able to read one; so a list says which they are. May not
+//! live here: other allocators (`omp::alloc`).
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::BTreeMap;
@@ -91,7 +92,8 @@ pub fn is_on_device(allocator: usize) -> bool {
     elsewhere(allocator).is_some()
 }
 
-/// `size` bytes by one of these allocators on the default device, aligned, and `zeroed` if asked for.
+/// `size` bytes by one of these allocators on the default device, aligned, and `zeroed` if asked
+/// for.
 pub fn serve(allocator: usize, alignment: usize, size: usize, zeroed: bool) -> Served {
     let Some((space, there)) = elsewhere(allocator) else {
         return Served::ByHost;
@@ -108,7 +110,8 @@ pub fn serve(allocator: usize, alignment: usize, size: usize, zeroed: bool) -> S
         return Served::Block(0);
     }
     blocks().insert(block, Block { side, size, allocator });
-    // ORDERING: Relaxed; who frees the block has its address from here, by whatever way that orders both.
+    // ORDERING: Relaxed; who frees the block has its address from here, by whatever way that orders
+    // both.
     COUNT.fetch_add(1, Ordering::Relaxed);
     Served::Block(block)
 }
@@ -139,7 +142,8 @@ pub fn known(block: Address) -> Option<usize> {
     any.then(|| blocks().get(&block).map(|b| b.allocator)).flatten()
 }
 
-/// Makes a block of [`serve`] larger or smaller, on its device: another one with what was in it, or 0, and then the old one stays.
+/// Makes a block of [`serve`] larger or smaller, on its device: another one with what was in it, or
+/// 0, and then the old one stays.
 ///
 /// # Safety
 /// As [`free`], when the result is not 0.

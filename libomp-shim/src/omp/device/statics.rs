@@ -1,4 +1,5 @@
-//! Which host addresses are static storage of the program: in a writable segment of the executable or of a shared object.
+//! Which host addresses are static storage of the program: in a writable segment of the executable
+//! or of a shared object.
 
 use core::ffi::{c_int, c_void};
 use core::ops::Range;

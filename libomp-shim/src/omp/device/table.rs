@@ -1,10 +1,11 @@
-//! The mapping table of a device (OpenMP 5.2 §5.8.6): which host storage has a copy on the device, where, and how many mappings
-//! hold it there.
+//! The mapping table of a device (OpenMP 5.2 §5.8.6): which host storage has a copy on the device,
+//! where, and how many mappings hold it there.
 //!
-//! Lives here: ranges, reference counts, attached pointers; numbers only, so that it can be tested without a device. May not live
-//! here: copying and allocation ([`super::map`]).
+//! Lives here: ranges, reference counts, attached pointers; numbers only, so that it can be tested
+//! without a device. May not live here: copying and allocation ([`super::map`]).
 //!
-//! Ranges never overlap: a mapping that overlaps one and does not lie in it is an error of the program.
+//! Ranges never overlap: a mapping that overlaps one and does not lie in it is an error of the
+//! program.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -17,7 +18,8 @@ const FOREVER: u64 = u64::MAX;
 /// Where a copy's memory comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Allocated for the mapping: to be freed with it, at this address (the copy may begin later, for its alignment).
+    /// Allocated for the mapping: to be freed with it, at this address (the copy may begin later,
+    /// for its alignment).
     Block(Address),
     /// The device's own variable of the program.
     Variable,
@@ -46,7 +48,8 @@ pub const POINTER: usize = size_of::<usize>();
 pub struct Mapped {
     /// Host addresses.
     pub host: Range<usize>,
-    /// What the program computes from: where an array begins of which this is a section. At most `host.start`.
+    /// What the program computes from: where an array begins of which this is a section. At most
+    /// `host.start`.
     pub base: usize,
     /// Where the copy of the first byte is.
     pub device: Address,
@@ -71,7 +74,19 @@ pub struct Mapped {
 impl Mapped {
     /// A range that nothing holds yet.
     pub fn new(host: Range<usize>, device: Address, origin: Origin) -> Self {
-        Self { base: host.start, host, device, origin, count: 0, held: 0, regions: 0, mapped: 0, attached: Vec::new(), kept: false, written: false }
+        Self {
+            base: host.start,
+            host,
+            device,
+            origin,
+            count: 0,
+            held: 0,
+            regions: 0,
+            mapped: 0,
+            attached: Vec::new(),
+            kept: false,
+            written: false,
+        }
     }
 
     /// The same, as a section of what begins at `base`; one behind the range is none.
@@ -157,12 +172,16 @@ impl Mapped {
     pub fn attach(&mut self, pointer: usize, value: Address, host: usize, counted: bool) {
         let more = u32::from(counted);
         match self.attached.binary_search_by_key(&pointer, |a| a.pointer) {
-            Ok(at) => self.attached[at] = Attached { value, count: self.attached[at].count + more, ..self.attached[at] },
+            Ok(at) => {
+                self.attached[at] =
+                    Attached { value, count: self.attached[at].count + more, ..self.attached[at] }
+            }
             Err(at) => self.attached.insert(at, Attached { pointer, value, count: more, host }),
         }
     }
 
-    /// The pointer at `pointer` was detached once. When it is attached no more: what the host's held when it was attached.
+    /// The pointer at `pointer` was detached once. When it is attached no more: what the host's
+    /// held when it was attached.
     pub fn detach(&mut self, pointer: usize) -> Option<usize> {
         let at = self.attached.binary_search_by_key(&pointer, |a| a.pointer).ok()?;
         let count = &mut self.attached[at].count;
@@ -176,8 +195,8 @@ impl Mapped {
         Some(self.attached[at].value)
     }
 
-    /// The parts of `range` that are no attached pointers: what copies may touch (5.2 §5.8.3: an attached pointer keeps its value
-    /// on either side).
+    /// The parts of `range` that are no attached pointers: what copies may touch (5.2 §5.8.3: an
+    /// attached pointer keeps its value on either side).
     pub fn without_pointers(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let mut parts = Vec::new();
         let mut from = range.start;
@@ -223,13 +242,18 @@ impl Table {
         self.0.is_empty()
     }
 
-    /// How the `size` bytes from `begin` on lie. With `size` 0: the address, which may also be one before the section of an array
-    /// that is mapped, in that array. One behind a mapped range is nowhere.
+    /// How the `size` bytes from `begin` on lie. With `size` 0: the address, which may also be one
+    /// before the section of an array that is mapped, in that array. One behind a mapped range
+    /// is nowhere.
     pub fn place(&self, begin: usize, size: usize) -> Place {
         let end = begin.saturating_add(size);
         let before = self.0.range(..=begin).next_back().map(|(_, m)| m);
         if let Some(m) = before.filter(|m| begin < m.host.end) {
-            return if end <= m.host.end { Place::Inside(m.host.start) } else { Place::Overlapping(m.host.start) };
+            return if end <= m.host.end {
+                Place::Inside(m.host.start)
+            } else {
+                Place::Overlapping(m.host.start)
+            };
         }
         if size == 0 {
             let behind = self.0.range(begin..).next().filter(|(_, m)| m.base <= begin);
@@ -336,7 +360,10 @@ mod tests {
         t.insert(mapped(160..180, 1000).of_array(100));
         t.insert(mapped(300..310, 2000).of_array(305));
         assert_eq!((t.place(100, 0), t.translate(100, 0)), (Place::Inside(160), Some(940)));
-        assert_eq!((t.place(159, 0), t.place(99, 0), t.place(299, 0)), (Place::Inside(160), Place::Nowhere, Place::Nowhere));
+        assert_eq!(
+            (t.place(159, 0), t.place(99, 0), t.place(299, 0)),
+            (Place::Inside(160), Place::Nowhere, Place::Nowhere)
+        );
         assert_eq!(t.place(100, 1), Place::Nowhere, "bytes are mapped or not");
     }
 

@@ -53,7 +53,11 @@ impl<'a> Batch<'a> {
     /// # Safety
     /// Both are that large, and the host's stays until [`Batch::finish`].
     pub unsafe fn copy_in(&mut self, to: Address, from: usize, size: usize) -> Result<(), Failure> {
-        let told = self.slot.copies_in(to, from).then(|| hook::op_begins(|| to_device(self.slot, to, (ON_HOST, from), size))).flatten();
+        let told = self
+            .slot
+            .copies_in(to, from)
+            .then(|| hook::op_begins(|| to_device(self.slot, to, (ON_HOST, from), size)))
+            .flatten();
         // SAFETY: as the caller says.
         let operation = unsafe { self.slot.device.copy_in(to, from as *const u8, size) };
         hook::op_ends(told, || to);
@@ -69,7 +73,11 @@ impl<'a> Batch<'a> {
     /// # Safety
     /// Both are that large, and the host's stays until [`Batch::finish`].
     pub unsafe fn copy_out(&mut self, to: usize, from: Address, size: usize) -> Result<(), Failure> {
-        let told = self.slot.copies_in(from, to).then(|| hook::op_begins(|| to_host(self.slot, to, from, size))).flatten();
+        let told = self
+            .slot
+            .copies_in(from, to)
+            .then(|| hook::op_begins(|| to_host(self.slot, to, from, size)))
+            .flatten();
         // SAFETY: as the caller says.
         let operation = unsafe { self.slot.device.copy_out(to as *mut u8, from, size) };
         hook::op_ends(told, || to);
@@ -80,11 +88,18 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Copies `size` bytes of the device with this number, which is that peer of this one ([`Device::peer`]).
+    /// Copies `size` bytes of the device with this number, which is that peer of this one
+    /// ([`Device::peer`]).
     ///
     /// # Safety
     /// Both are that large, and the other device's stays until [`Batch::finish`].
-    pub unsafe fn copy_across(&mut self, to: Address, (number, peer): (i32, u64), from: Address, size: usize) -> Result<(), Failure> {
+    pub unsafe fn copy_across(
+        &mut self,
+        to: Address,
+        (number, peer): (i32, u64),
+        from: Address,
+        size: usize,
+    ) -> Result<(), Failure> {
         let told = hook::op_begins(|| to_device(self.slot, to, (number, from), size));
         // SAFETY: as the caller says.
         let operation = unsafe { self.slot.device.copy_across(to, peer, from, size) };
@@ -139,8 +154,12 @@ impl<'a> Batch<'a> {
         let results: Vec<_> = self.begun.into_iter().map(|o| settle(device, o)).collect();
         let outcome: Result<(), Failure> = results.into_iter().collect();
         match (self.sizes, self.since) {
-            ([bytes, 0], Some(since)) if !self.mixed && outcome.is_ok() => pace::copied(device, false, bytes, since.elapsed()),
-            ([0, bytes], Some(since)) if !self.mixed && outcome.is_ok() => pace::copied(device, true, bytes, since.elapsed()),
+            ([bytes, 0], Some(since)) if !self.mixed && outcome.is_ok() => {
+                pace::copied(device, false, bytes, since.elapsed())
+            }
+            ([0, bytes], Some(since)) if !self.mixed && outcome.is_ok() => {
+                pace::copied(device, true, bytes, since.elapsed())
+            }
             _ => {}
         }
         outcome
@@ -164,8 +183,9 @@ unsafe extern "C" fn wake(worker: *mut ()) {
 
 /// Constructs that wait for a device.
 static WAITING: AtomicU32 = AtomicU32::new(0);
-/// Each has a stack of its own, which takes two of the 65,000 mappings that Linux allows. With so many no further tasks are begun: as many as the devices can have
-/// at a time and once more, at least and at most so many.
+/// Each has a stack of its own, which takes two of the 65,000 mappings that Linux allows. With so
+/// many no further tasks are begun: as many as the devices can have at a time and once more, at
+/// least and at most so many.
 const MOST_WAITING: (u32, u32) = (512, 20_000);
 
 fn most_waiting() -> u32 {
@@ -203,10 +223,12 @@ pub fn settle(device: &dyn Device, operation: Operation) -> Result<(), Failure> 
     seen.take().unwrap_or(Ok(()))
 }
 
-/// Waits until `ready`, suspended. `wake_on` promises to call what it is given then, or answers false.
+/// Waits until `ready`, suspended. `wake_on` promises to call what it is given then, or answers
+/// false.
 pub fn wait(ready: &dyn Fn() -> bool, wake_on: &dyn Fn(Wake) -> bool) {
     let here = Here::get();
-    // With tasks to begin, or with a creator that goes on behind `nowait`, the answer is not waited for: they may have more to send.
+    // With tasks to begin, or with a creator that goes on behind `nowait`, the answer is not waited
+    // for: they may have more to send.
     let has_more = !here.thread.deque.is_empty() || here.task.flags().has(Flags::OFFLOADED);
     let is_over = if has_more { ready() } else { ult::sched::comes_at_once(ready) };
     if is_over {

@@ -1,11 +1,20 @@
-//! Tasks that have a function for the host and one for GPUs (`ompx_task_versions`): the runtime chooses which of them runs.
+//! Tasks that have a function for the host and one for GPUs (`ompx_task_versions`): the runtime
+//! chooses which of them runs.
 //!
-//! Such a task begins as a device task does ([`super::work`]): when the device tasks before it have queued their work. If a GPU is chosen then, its work is queued behind theirs. If the host is, the task
-//! waits until those before it are complete, and the choice is made once more, since by then much may have changed; if the host is chosen again the task is one like any other of the team.
+//! Such a task begins as a device task does ([`super::work`]): when the device tasks before it have
+//! queued their work. If a GPU is chosen then, its work is queued behind theirs. If the host is,
+//! the task waits until those before it are complete, and the choice is made once more, since by
+//! then much may have changed; if the host is chosen again the task is one like any other of the
+//! team.
 //!
-//! Where GPUs are the runtime's choice, a task for one waits for its turn, and may be for another one then, or be taken over by one ([`super::place::tasks`]). What is for the host waits for none.
+//! Where GPUs are the runtime's choice, a task for one waits for its turn, and may be for another
+//! one then, or be taken over by one ([`super::place::tasks`]). What is for the host waits for
+//! none.
 //!
-//! A GPU that gives no stream has run nothing yet: the task goes elsewhere. What fails afterwards is the task's failure: nobody knows what it has done. In either case tasks with versions leave that GPU alone from there on, as far as they have a choice: a context that an error has met is of no use any more.
+//! A GPU that gives no stream has run nothing yet: the task goes elsewhere. What fails afterwards
+//! is the task's failure: nobody knows what it has done. In either case tasks with versions leave
+//! that GPU alone from there on, as far as they have a choice: a context that an error has met is
+//! of no use any more.
 //!
 //! What may not live here: how is chosen ([`super::place::versions`]).
 
@@ -26,7 +35,8 @@ use crate::omp::target;
 use crate::omp::task::{self, Flags, Task};
 use crate::omp::thread::{Here, Thread};
 
-/// A version: the number of the device, a stream of it (null on the host), the copy of the arguments; 0 or an error of its own.
+/// A version: the number of the device, a stream of it (null on the host), the copy of the
+/// arguments; 0 or an error of its own.
 pub type Function = unsafe extern "C-unwind" fn(c_int, *mut c_void, *const c_void) -> c_int;
 
 /// `omp_initial_device`.
@@ -60,7 +70,10 @@ impl Among {
             ANY => Self { host: !is_mandatory, gpus: if gpus { Gpus::Any } else { Gpus::None } },
             ANY_GPU if gpus => Self { host: false, gpus: Gpus::Any },
             ANY_GPU => Self { host: !is_mandatory, gpus: Gpus::None },
-            _ => Self { host: false, gpus: if gpus && lent::exists(device) { Gpus::One(device) } else { Gpus::None } },
+            _ => Self {
+                host: false,
+                gpus: if gpus && lent::exists(device) { Gpus::One(device) } else { Gpus::None },
+            },
         };
         let found = Self { host: found.host && has_host, ..found };
         if found.host || found.gpus != Gpus::None { Ok(found) } else { Err(Fault::Device) }
@@ -73,8 +86,13 @@ impl Among {
             Gpus::Any => true,
             Gpus::One(number) => slot.number == number,
         });
-        let all: Vec<Place> = gpus.map(Some).chain(self.host.then_some(None)).filter(|place| !without.iter().any(|other| is_same(*place, *other))).collect();
-        let sound: Vec<Place> = all.iter().copied().filter(|place| place.is_none_or(|slot| !avoided::has(slot))).collect();
+        let all: Vec<Place> = gpus
+            .map(Some)
+            .chain(self.host.then_some(None))
+            .filter(|place| !without.iter().any(|other| is_same(*place, *other)))
+            .collect();
+        let sound: Vec<Place> =
+            all.iter().copied().filter(|place| place.is_none_or(|slot| !avoided::has(slot))).collect();
         if sound.is_empty() { all } else { sound }
     }
 }
@@ -86,7 +104,10 @@ fn is_same(one: Place, other: Place) -> bool {
 /// The GPU has failed a task with versions.
 fn avoid(slot: &Slot) {
     if avoided::add(slot) {
-        report::warn(format_args!("device {} has failed: tasks with versions run elsewhere from here on if they can", slot.number));
+        report::warn(format_args!(
+            "device {} has failed: tasks with versions run elsewhere from here on if they can",
+            slot.number
+        ));
     }
 }
 
@@ -116,7 +137,8 @@ pub fn create(here: Here, versions: Versions, items: impl ExactSizeIterator<Item
     let has_gpus = versions.among.gpus != Gpus::None;
     let flags = Flags::UNTIED.with_if(has_gpus, Flags::OFFLOADED.with(Flags::QUEUES));
     let task = Task::allocate(here, size_of::<Versions>(), run, flags);
-    let (takes_turns, function) = (versions.among.gpus == Gpus::Any, versions.gpu.map_or(0, |function| function as usize));
+    let (takes_turns, function) =
+        (versions.among.gpus == Gpus::Any, versions.gpu.map_or(0, |function| function as usize));
     let versions = Versions { blocks: items.clone().filter(array::tasks::names_block).collect(), ..versions };
     // SAFETY: a fresh task with room for it.
     unsafe { task.as_ref().payload().cast::<Versions>().write(versions) };
@@ -142,7 +164,8 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
 
 /// The version that ran, and how.
 fn carry_out(versions: &Versions) -> (usize, Result<(), Why>) {
-    let addresses = [versions.host, versions.gpu].map(|function| function.map_or(0, |function| function as usize));
+    let addresses =
+        [versions.host, versions.gpu].map(|function| function.map_or(0, |function| function as usize));
     let mut without = Vec::new();
     let mut last = Why::None(Fault::Device);
     while let Some(share) = choose(versions, addresses, &without) {
@@ -170,7 +193,8 @@ fn carry_out(versions: &Versions) -> (usize, Result<(), Why>) {
     (addresses[1], Err(last))
 }
 
-/// Where the task runs; `None`: there is nothing left. On the host nothing before it is left to wait for.
+/// Where the task runs; `None`: there is nothing left. On the host nothing before it is left to
+/// wait for.
 fn choose(versions: &Versions, functions: [usize; 2], without: &[Place]) -> Option<Share> {
     let (here, places) = (Here::get(), versions.among.places(without));
     let before = chain::devices_before(here);
@@ -191,8 +215,15 @@ fn choose(versions: &Versions, functions: [usize; 2], without: &[Place]) -> Opti
     }
     if versions.among.gpus == Gpus::Any {
         let has_others = !chain::devices_before(Here::get()).is_empty();
-        // Behind others on the GPU it follows them there, without the host. Those that have failed while it waited for its turn are none.
-        let gpus = || if has_others { Vec::new() } else { versions.among.places(without).into_iter().flatten().collect() };
+        // Behind others on the GPU it follows them there, without the host. Those that have failed
+        // while it waited for its turn are none.
+        let gpus = || {
+            if has_others {
+                Vec::new()
+            } else {
+                versions.among.places(without).into_iter().flatten().collect()
+            }
+        };
         share.take_turn(&asked(&[]), gpus, has_others);
     }
     Some(share)
@@ -203,7 +234,9 @@ fn on_host(versions: &Versions, mut share: Share) -> Result<(), Why> {
     share.begin(&versions.data);
     array::tasks::to_host(Here::get(), &versions.blocks).map_err(Why::Host)?;
     // SAFETY: the program's function, with no stream and the copy of its arguments.
-    let said = unsafe { function(super::count(), ptr::null_mut(), versions.arguments.address().cast_const().cast()) };
+    let said = unsafe {
+        function(super::count(), ptr::null_mut(), versions.arguments.address().cast_const().cast())
+    };
     if said != 0 {
         return Err(Why::Said(said));
     }
@@ -214,7 +247,8 @@ fn on_host(versions: &Versions, mut share: Share) -> Result<(), Why> {
 fn on_gpu(versions: &Versions, mut share: Share, slot: &'static Slot) -> Result<(), Why> {
     let Some(function) = versions.gpu else { return Err(Why::None(Fault::Device)) };
     share.begin(&versions.data);
-    let wants = versions.blocks.iter().filter_map(|access| array::tasks::wanted(access, slot.number)).collect();
+    let wants =
+        versions.blocks.iter().filter_map(|access| array::tasks::wanted(access, slot.number)).collect();
     array::tasks::begin(Here::get(), wants).map_err(Why::Blocks)?;
     share.opens();
     // It may have waited, and another worker may go on with it.
@@ -229,10 +263,14 @@ fn on_gpu(versions: &Versions, mut share: Share, slot: &'static Slot) -> Result<
     let turn = share.has_put();
     // What it has put there is waited for in any case; how long it took counts if all went well.
     let mut share = Some(share).filter(|_| said == 0);
-    let settled = lent::settle_with(Here::get(), |on, operation| match share.take_if(|_| on.number == slot.number) {
-        Some(share) => versions::settle(share, on, operation),
-        None => transfer::settle(&*on.device, operation),
-    }, |_| drop(turn));
+    let settled = lent::settle_with(
+        Here::get(),
+        |on, operation| match share.take_if(|_| on.number == slot.number) {
+            Some(share) => versions::settle(share, on, operation),
+            None => transfer::settle(&*on.device, operation),
+        },
+        |_| drop(turn),
+    );
     array::tasks::end(Here::get().task);
     if said == 0 { settled.map_err(|(slot, why)| Why::Device(slot, why)) } else { Err(Why::Said(said)) }
 }

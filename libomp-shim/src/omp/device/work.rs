@@ -1,12 +1,14 @@
-//! Device tasks from a function of the program (`ompx_cuda_task`): it puts its work on the stream that it is given, and the task ends when that is over.
+//! Device tasks from a function of the program (`ompx_cuda_task`): it puts its work on the stream
+//! that it is given, and the task ends when that is over.
 //!
-//! What may not live here: streams of tasks ([`super::lent`]), futures ([`crate::omp::remote::future`]).
+//! What may not live here: streams of tasks ([`super::lent`]), futures
+//! ([`crate::omp::remote::future`]).
 
 use core::ffi::{c_int, c_void};
 
+use super::array::{self, Refusal};
 use super::interface::Failure;
 use super::lent;
-use super::array::{self, Refusal};
 use super::{Slot, avoided, fail, place, transfer};
 use crate::omp::check::words;
 use crate::omp::depend::{self, Dependence};
@@ -83,7 +85,9 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
 
 fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
     let mut turn = match work.device {
-        lent::ANY_GPU => Some(place::tasks::take(work.function as usize, blocks).ok_or(Why::None(Fault::Device))?),
+        lent::ANY_GPU => {
+            Some(place::tasks::take(work.function as usize, blocks).ok_or(Why::None(Fault::Device))?)
+        }
         _ => None,
     };
     let device = turn.as_ref().map_or(work.device, |turn| turn.slot().number);
@@ -107,10 +111,12 @@ fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
             turn.ends(well && said == 0);
         }
     };
-    let settled = lent::settle_with(Here::get(), |slot, operation| transfer::settle(&*slot.device, operation), over).map_err(|(slot, why)| {
-        avoided::add(slot);
-        Why::Device(slot, why)
-    });
+    let settled =
+        lent::settle_with(Here::get(), |slot, operation| transfer::settle(&*slot.device, operation), over)
+            .map_err(|(slot, why)| {
+                avoided::add(slot);
+                Why::Device(slot, why)
+            });
     array::tasks::end(Here::get().task);
     if said == 0 { settled } else { Err(Why::Said(said)) }
 }
@@ -127,7 +133,8 @@ pub(super) fn discard(future: Option<Handle>) {
     set(future, By::Failed);
 }
 
-/// A task of the function at this address has ended so: its future is told. If it failed a line says so, and without a future the program ends.
+/// A task of the function at this address has ended so: its future is told. If it failed a line
+/// says so, and without a future the program ends.
 pub(super) fn tell(function: usize, future: Option<Handle>, result: Result<(), Why>) {
     match result {
         Ok(()) => set(future, By::Handler),
@@ -139,15 +146,34 @@ fn complain(function: usize, future: Option<Handle>, why: &Why) {
     let name = words::name(function);
     match (future, why) {
         (None, Why::Device(slot, why)) => fail(slot, &format!("the work of task {name}"), why),
-        (None, Why::Said(code)) => report::end(format_args!("task {name} failed with {code}, and has no future; the program stops")),
-        (None, Why::None(fault)) => report::end(format_args!("task {name} got no stream: {fault}; it has no future, so the program stops")),
-        (None, Why::Blocks(why)) => report::end(format_args!("task {name}: {why}; it has no future, so the program stops")),
-        (None, Why::Host(why)) => report::end(format_args!("task {name} on the host: {why}; it has no future, so the program stops")),
-        (Some(_), Why::Host(why)) => report::warn(format_args!("task {name} on the host: {why}; its future has failed")),
-        (Some(_), Why::Blocks(why)) => report::warn(format_args!("task {name}: {why}; its future has failed")),
-        (Some(_), Why::Device(slot, why)) => report::warn(format_args!("the work of task {name} on device {}: {why}; its future has failed", slot.number)),
-        (Some(_), Why::Said(code)) => report::warn(format_args!("task {name} failed with {code}, and its future with it")),
-        (Some(_), Why::None(fault)) => report::warn(format_args!("task {name} got no stream: {fault}; its future has failed")),
+        (None, Why::Said(code)) => {
+            report::end(format_args!("task {name} failed with {code}, and has no future; the program stops"))
+        }
+        (None, Why::None(fault)) => report::end(format_args!(
+            "task {name} got no stream: {fault}; it has no future, so the program stops"
+        )),
+        (None, Why::Blocks(why)) => {
+            report::end(format_args!("task {name}: {why}; it has no future, so the program stops"))
+        }
+        (None, Why::Host(why)) => report::end(format_args!(
+            "task {name} on the host: {why}; it has no future, so the program stops"
+        )),
+        (Some(_), Why::Host(why)) => {
+            report::warn(format_args!("task {name} on the host: {why}; its future has failed"))
+        }
+        (Some(_), Why::Blocks(why)) => {
+            report::warn(format_args!("task {name}: {why}; its future has failed"))
+        }
+        (Some(_), Why::Device(slot, why)) => report::warn(format_args!(
+            "the work of task {name} on device {}: {why}; its future has failed",
+            slot.number
+        )),
+        (Some(_), Why::Said(code)) => {
+            report::warn(format_args!("task {name} failed with {code}, and its future with it"))
+        }
+        (Some(_), Why::None(fault)) => {
+            report::warn(format_args!("task {name} got no stream: {fault}; its future has failed"))
+        }
     }
     set(future, By::Failed);
 }

@@ -1,4 +1,5 @@
-//! The syntax of `OMP_ALLOCATOR` (OpenMP 5.2, section 21.5): a predefined allocator, or `memspace[:trait=value,...]`.
+//! The syntax of `OMP_ALLOCATOR` (OpenMP 5.2, section 21.5): a predefined allocator, or
+//! `memspace[:trait=value,...]`.
 
 use super::value::{boolean, count, one_of, size};
 use crate::omp::alloc::{self, Alloctrait, trait_key as key, trait_value as tv};
@@ -29,9 +30,7 @@ pub fn allocator(text: &str) -> Result<AllocatorSpec, String> {
 }
 
 fn one_trait(text: &str) -> Result<Alloctrait, String> {
-    let (name, value) = text
-        .split_once('=')
-        .ok_or_else(|| format!("'{text}' is not trait=value"))?;
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("'{text}' is not trait=value"))?;
     let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
     let (key, value) = match name.as_str() {
         "sync_hint" => (
@@ -46,12 +45,9 @@ fn one_trait(text: &str) -> Result<Alloctrait, String> {
         "alignment" => (key::ALIGNMENT, power_of_two(value)),
         "access" => (
             key::ACCESS,
-            one_of(&[
-                ("all", tv::ALL),
-                ("cgroup", tv::CGROUP),
-                ("pteam", tv::PTEAM),
-                ("thread", tv::THREAD),
-            ])(value),
+            one_of(&[("all", tv::ALL), ("cgroup", tv::CGROUP), ("pteam", tv::PTEAM), ("thread", tv::THREAD)])(
+                value,
+            ),
         ),
         "pool_size" => (key::POOL_SIZE, size(b'B')(value)),
         "fallback" => (
@@ -76,19 +72,12 @@ fn one_trait(text: &str) -> Result<Alloctrait, String> {
         ),
         _ => return Err(format!("no trait is called '{name}'")),
     };
-    Ok(Alloctrait {
-        key,
-        value: value.map_err(|why| format!("{name} {why}"))?,
-    })
+    Ok(Alloctrait { key, value: value.map_err(|why| format!("{name} {why}"))? })
 }
 
 fn power_of_two(text: &str) -> Result<usize, String> {
     let n = count(1)(text)? as usize;
-    if n.is_power_of_two() {
-        Ok(n)
-    } else {
-        Err("not a power of two".into())
-    }
+    if n.is_power_of_two() { Ok(n) } else { Err("not a power of two".into()) }
 }
 
 #[cfg(test)]
@@ -97,40 +86,20 @@ mod tests {
 
     #[test]
     fn predefined_names() {
-        assert_eq!(
-            allocator("omp_high_bw_mem_alloc"),
-            Ok(AllocatorSpec::Predefined(4))
-        );
-        assert_eq!(
-            allocator("OMP_DEFAULT_MEM_ALLOC"),
-            Ok(AllocatorSpec::Predefined(1))
-        );
+        assert_eq!(allocator("omp_high_bw_mem_alloc"), Ok(AllocatorSpec::Predefined(4)));
+        assert_eq!(allocator("OMP_DEFAULT_MEM_ALLOC"), Ok(AllocatorSpec::Predefined(1)));
     }
 
     #[test]
     fn a_space_with_traits() {
-        let spec =
-            allocator("omp_large_cap_mem_space : alignment=64, pinned=true,fallback=null_fb")
-                .unwrap();
+        let spec = allocator("omp_large_cap_mem_space : alignment=64, pinned=true,fallback=null_fb").unwrap();
         let traits = vec![
-            Alloctrait {
-                key: key::ALIGNMENT,
-                value: 64,
-            },
-            Alloctrait {
-                key: key::PINNED,
-                value: 1,
-            },
-            Alloctrait {
-                key: key::FALLBACK,
-                value: tv::NULL_FB,
-            },
+            Alloctrait { key: key::ALIGNMENT, value: 64 },
+            Alloctrait { key: key::PINNED, value: 1 },
+            Alloctrait { key: key::FALLBACK, value: tv::NULL_FB },
         ];
         assert_eq!(spec, AllocatorSpec::Custom(1, traits));
-        assert_eq!(
-            allocator("omp_default_mem_space"),
-            Ok(AllocatorSpec::Custom(0, vec![]))
-        );
+        assert_eq!(allocator("omp_default_mem_space"), Ok(AllocatorSpec::Custom(0, vec![])));
     }
 
     #[test]

@@ -1,10 +1,11 @@
-//! Who binds threads to what: five variables of three origins become one policy and one list of places.
+//! Who binds threads to what: five variables of three origins become one policy and one list of
+//! places.
 
+use super::Machine;
 use super::kmp_affinity::{KmpAffinity, KmpKind, kmp_affinity};
 use super::places::{PlacesSpec, gomp_cpu_affinity, nearest, places};
 use super::value::proc_bind;
 use super::vars::Reader;
-use super::Machine;
 use crate::omp::affinity::{Level, Places};
 use crate::omp::icv::ProcBind;
 
@@ -22,14 +23,13 @@ pub(super) struct Binding {
     pub reset: bool,
 }
 
-/// `OMP_PROC_BIND` and `OMP_PLACES` win over `GOMP_CPU_AFFINITY`, which wins over `KMP_AFFINITY`. Places without a policy
-/// mean `true`; a policy without places means cores. A subset of the machine is a place if nothing else is said.
+/// `OMP_PROC_BIND` and `OMP_PLACES` win over `GOMP_CPU_AFFINITY`, which wins over `KMP_AFFINITY`.
+/// Places without a policy mean `true`; a policy without places means cores. A subset of the
+/// machine is a place if nothing else is said.
 pub(super) fn binding(r: &mut Reader<'_>, machine: &Machine) -> Binding {
     let omp_bind = r.read_all("OMP_PROC_BIND", "threads are not bound", proc_bind);
     let omp_places = omp_places(r);
-    let gomp = r
-        .read("GOMP_CPU_AFFINITY", "it is ignored", gomp_cpu_affinity)
-        .map(PlacesSpec::Explicit);
+    let gomp = r.read("GOMP_CPU_AFFINITY", "it is ignored", gomp_cpu_affinity).map(PlacesSpec::Explicit);
     let kmp = r.read("KMP_AFFINITY", "it is ignored", kmp_affinity);
     let (verbose, reset) = kmp.as_ref().map_or((false, false), |k| (k.verbose, k.reset));
     let spec = omp_places
@@ -50,9 +50,15 @@ pub(super) fn binding(r: &mut Reader<'_>, machine: &Machine) -> Binding {
     Binding { list, places: places.or(whole), places_name, verbose, reset }
 }
 
-/// A line for each variable that does not count because another one says something else. The two forms of one variable
-/// with `_ALL` are no contradiction: the plain one is the exception that it is there for.
-fn say_who_loses(r: &mut Reader<'_>, bind: Option<&[ProcBind]>, spec: Option<&(String, PlacesSpec)>, kmp: Option<&KmpAffinity>) {
+/// A line for each variable that does not count because another one says something else. The two
+/// forms of one variable with `_ALL` are no contradiction: the plain one is the exception that it
+/// is there for.
+fn say_who_loses(
+    r: &mut Reader<'_>,
+    bind: Option<&[ProcBind]>,
+    spec: Option<&(String, PlacesSpec)>,
+    kmp: Option<&KmpAffinity>,
+) {
     let places = spec.map(|(name, _)| name.as_str());
     if let Some((winner, wins)) = spec.filter(|(name, _)| name != "GOMP_CPU_AFFINITY") {
         let gomp = r.vars.get("GOMP_CPU_AFFINITY").and_then(|text| gomp_cpu_affinity(text).ok());
@@ -69,8 +75,8 @@ fn say_who_loses(r: &mut Reader<'_>, bind: Option<&[ProcBind]>, spec: Option<&(S
     }
 }
 
-/// Policy, places and their name, as the standard's variables say. The policy's list is empty where none is given and
-/// there are no places, either.
+/// Policy, places and their name, as the standard's variables say. The policy's list is empty where
+/// none is given and there are no places, either.
 fn from_omp(
     r: &mut Reader<'_>,
     machine: &Machine,
@@ -122,19 +128,12 @@ fn resolve(r: &mut Reader<'_>, machine: &Machine, name: &str, spec: &PlacesSpec)
     places
 }
 
-fn from_kmp(
-    r: &mut Reader<'_>,
-    machine: &Machine,
-    kmp: &KmpAffinity,
-) -> (ProcBind, Option<Places>) {
+fn from_kmp(r: &mut Reader<'_>, machine: &Machine, kmp: &KmpAffinity) -> (ProcBind, Option<Places>) {
     let places = match kmp.kind {
         None | Some(KmpKind::None) => None,
-        Some(KmpKind::Explicit) => resolve(
-            r,
-            machine,
-            "KMP_AFFINITY",
-            &PlacesSpec::Explicit(kmp.proclist.clone()),
-        ),
+        Some(KmpKind::Explicit) => {
+            resolve(r, machine, "KMP_AFFINITY", &PlacesSpec::Explicit(kmp.proclist.clone()))
+        }
         Some(kind) => Some(Places::from_kmp(machine, kind, kmp)),
     };
     match (places, kmp.kind) {
@@ -155,38 +154,20 @@ mod tests {
             let s = build(pairs).0;
             (s.initial.bind, s.places.map(|p| p.len()))
         };
-        assert_eq!(
-            bind(&[("OMP_PROC_BIND", "close")]),
-            (ProcBind::Close, Some(8))
-        );
-        assert_eq!(
-            bind(&[("OMP_PLACES", "threads")]),
-            (ProcBind::True, Some(16))
-        );
+        assert_eq!(bind(&[("OMP_PROC_BIND", "close")]), (ProcBind::Close, Some(8)));
+        assert_eq!(bind(&[("OMP_PLACES", "threads")]), (ProcBind::True, Some(16)));
         assert_eq!(
             bind(&[("OMP_PLACES", "sockets"), ("OMP_PROC_BIND", "false")]),
             (ProcBind::False, Some(2))
         );
-        assert_eq!(
-            bind(&[("GOMP_CPU_AFFINITY", "0-3")]),
-            (ProcBind::True, Some(4))
-        );
+        assert_eq!(bind(&[("GOMP_CPU_AFFINITY", "0-3")]), (ProcBind::True, Some(4)));
         assert_eq!(
             bind(&[("GOMP_CPU_AFFINITY", "0-3"), ("OMP_PLACES", "sockets")]),
             (ProcBind::True, Some(2))
         );
-        assert_eq!(
-            bind(&[("KMP_AFFINITY", "compact")]),
-            (ProcBind::Close, Some(8))
-        );
-        assert_eq!(
-            bind(&[("KMP_AFFINITY", "granularity=fine,scatter")]),
-            (ProcBind::Close, Some(16))
-        );
-        assert_eq!(
-            bind(&[("KMP_AFFINITY", "balanced")]),
-            (ProcBind::Spread, Some(8))
-        );
+        assert_eq!(bind(&[("KMP_AFFINITY", "compact")]), (ProcBind::Close, Some(8)));
+        assert_eq!(bind(&[("KMP_AFFINITY", "granularity=fine,scatter")]), (ProcBind::Close, Some(16)));
+        assert_eq!(bind(&[("KMP_AFFINITY", "balanced")]), (ProcBind::Spread, Some(8)));
         assert_eq!(bind(&[("KMP_AFFINITY", "none")]), (ProcBind::False, None));
         assert_eq!(
             bind(&[("KMP_AFFINITY", "compact"), ("OMP_PROC_BIND", "spread")]),
@@ -201,9 +182,6 @@ mod tests {
         let s = good(&[("OMP_PLACES", "threads(4)"), ("KMP_TEAMS_PROC_BIND", "close")]);
         assert_eq!((s.places_name.as_deref(), s.teams_bind), (Some("threads(4)"), ProcBind::Close));
         let (s, lines) = build(&[("OMP_PLACES", "{99}")]);
-        assert_eq!(
-            (s.places.is_none(), s.initial.bind, lines.len()),
-            (true, ProcBind::False, 1)
-        );
+        assert_eq!((s.places.is_none(), s.initial.bind, lines.len()), (true, ProcBind::False, 1));
     }
 }

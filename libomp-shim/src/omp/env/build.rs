@@ -1,5 +1,6 @@
-//! From the variables to [`Settings`]: the order in which they are read, and the variables that stand alone. Where
-//! several speak about one thing, `threads`, `binding` and `scheduling` say who wins.
+//! From the variables to [`Settings`]: the order in which they are read, and the variables that
+//! stand alone. Where several speak about one thing, `threads`, `binding` and `scheduling` say who
+//! wins.
 
 use super::allocator::{AllocatorSpec, allocator};
 use super::binding::{Binding, binding, teams_bind};
@@ -11,8 +12,9 @@ use crate::omp::icv::{Icv, Sched};
 use crate::omp::{alloc, display, report};
 
 impl Settings {
-    /// Parses `vars` for `machine`; also returns one line per wrong value. Reads nothing else, except that
-    /// `KMP_WARNINGS` takes effect at once and that `OMP_ALLOCATOR` may create an allocator.
+    /// Parses `vars` for `machine`; also returns one line per wrong value. Reads nothing else,
+    /// except that `KMP_WARNINGS` takes effect at once and that `OMP_ALLOCATOR` may create an
+    /// allocator.
     pub fn build(vars: Vars, machine: &Machine) -> (Settings, Vec<String>) {
         let mut r = Reader::new(&vars);
         if let Some(on) = r.read("KMP_WARNINGS", "warnings stay on", boolean) {
@@ -25,9 +27,7 @@ impl Settings {
         let nthreads_list = threads::nthreads(&mut r, workers);
         let Binding { list: bind_list, places, places_name, verbose, reset } = binding(&mut r, machine);
         let (def_allocator, allocator_text) = def_allocator(&mut r);
-        let dynamic = r
-            .read_all("OMP_DYNAMIC", "using false", boolean)
-            .unwrap_or(false);
+        let dynamic = r.read_all("OMP_DYNAMIC", "using false", boolean).unwrap_or(false);
         let target_offload = target_offload(&mut r);
         let (host_devices, host_device_delay) = super::devices::host_devices(&mut r);
         let (cluster, dedicated_progress) = super::devices::ranks(&mut r);
@@ -36,18 +36,15 @@ impl Settings {
         let coherence = super::devices::coherence(&mut r);
         let balance = super::devices::balance(&mut r);
         let cuda = super::devices::cuda(&mut r);
-        let devices = host_devices + u32::from(cuda.is_some()) + u32::from(cluster.is_some_and(|c| c != ClusterMode::Off));
+        let devices = host_devices
+            + u32::from(cuda.is_some())
+            + u32::from(cluster.is_some_and(|c| c != ClusterMode::Off));
         let initial = Icv {
             def_allocator,
-            run_sched: r
-                .read_all("OMP_SCHEDULE", "using static", schedule)
-                .unwrap_or(Sched::STATIC),
+            run_sched: r.read_all("OMP_SCHEDULE", "using static", schedule).unwrap_or(Sched::STATIC),
             nthreads: nthreads_list[0],
             thread_limit,
-            max_active_levels: threads::max_active_levels(
-                &mut r,
-                nthreads_list.len().max(bind_list.len()),
-            ),
+            max_active_levels: threads::max_active_levels(&mut r, nthreads_list.len().max(bind_list.len())),
             default_device: r
                 .read_all("OMP_DEFAULT_DEVICE", "using device 0", integer(-1))
                 .unwrap_or(default_device(target_offload, devices)),
@@ -60,9 +57,7 @@ impl Settings {
             invoked_depth: 0,
         };
         let (wait_policy, spin) = threads::waiting(&mut r);
-        let num_teams = r
-            .read_all("OMP_NUM_TEAMS", "no limit is set", count(1))
-            .unwrap_or(0);
+        let num_teams = r.read_all("OMP_NUM_TEAMS", "no limit is set", count(1)).unwrap_or(0);
         let settings = Settings {
             initial,
             nthreads_list,
@@ -71,9 +66,7 @@ impl Settings {
             stacksize: threads::stacksize(&mut r, machine),
             wait_policy,
             spin,
-            cancellation: r
-                .read("OMP_CANCELLATION", "using false", boolean)
-                .unwrap_or(false),
+            cancellation: r.read("OMP_CANCELLATION", "using false", boolean).unwrap_or(false),
             max_task_priority: r
                 .read("OMP_MAX_TASK_PRIORITY", "no limit is set", integer(0))
                 .unwrap_or(NO_PRIORITY_LIMIT),
@@ -82,9 +75,7 @@ impl Settings {
             reserve: threads::reserve(&mut r, thread_limit),
             dynamic,
             display_env: display_env(&mut r),
-            display_affinity: r
-                .read("OMP_DISPLAY_AFFINITY", "using false", boolean)
-                .unwrap_or(false),
+            display_affinity: r.read("OMP_DISPLAY_AFFINITY", "using false", boolean).unwrap_or(false),
             affinity_format: r
                 .text("OMP_AFFINITY_FORMAT", "using the default")
                 .unwrap_or_else(|| display::DEFAULT_FORMAT.to_owned()),
@@ -112,9 +103,7 @@ impl Settings {
             allocator: def_allocator,
             allocator_text,
             tool: tool(&mut r),
-            debug: r
-                .read("OMP_DEBUG", "using disabled", boolean)
-                .unwrap_or(false),
+            debug: r.read("OMP_DEBUG", "using disabled", boolean).unwrap_or(false),
             num_procs: machine.num_procs,
             workers,
             gang,
@@ -127,9 +116,7 @@ impl Settings {
             trace_share: scheduling::trace_share(&mut r),
             stall_signal: scheduling::stall_signal(&mut r),
             task_throttling: scheduling::task_throttling(&mut r),
-            print_settings: r
-                .read("KMP_SETTINGS", "using false", boolean)
-                .unwrap_or(false),
+            print_settings: r.read("KMP_SETTINGS", "using false", boolean).unwrap_or(false),
             affinity_verbose: verbose,
             affinity_reset: reset,
             teams_bind: teams_bind(&mut r),
@@ -148,12 +135,11 @@ fn display_env(r: &mut Reader<'_>) -> DisplayEnv {
         false => boolean(text).map(|on| if on { DisplayEnv::Yes } else { DisplayEnv::No }),
     };
     let parse = |text: &str| parse(text).map_err(|_| "not true, false or verbose".to_string());
-    r.read("OMP_DISPLAY_ENV", "using false", parse)
-        .unwrap_or(DisplayEnv::No)
+    r.read("OMP_DISPLAY_ENV", "using false", parse).unwrap_or(DisplayEnv::No)
 }
 
-/// The initial `default-device-var` where the environment says nothing: without devices it is the invalid one under
-/// `mandatory` (5.2 §2.2).
+/// The initial `default-device-var` where the environment says nothing: without devices it is the
+/// invalid one under `mandatory` (5.2 §2.2).
 fn default_device(target_offload: TargetOffload, devices: u32) -> i32 {
     match target_offload {
         TargetOffload::Mandatory if devices == 0 => crate::omp::target::INVALID_DEVICE,
@@ -167,8 +153,7 @@ pub(super) fn target_offload(r: &mut Reader<'_>) -> TargetOffload {
         ("mandatory", TargetOffload::Mandatory),
         ("disabled", TargetOffload::Disabled),
     ];
-    r.read("OMP_TARGET_OFFLOAD", "using default", one_of(&choices))
-        .unwrap_or(TargetOffload::Default)
+    r.read("OMP_TARGET_OFFLOAD", "using default", one_of(&choices)).unwrap_or(TargetOffload::Default)
 }
 
 fn reduction_method(r: &mut Reader<'_>) -> Option<ReductionMethod> {
@@ -179,9 +164,7 @@ fn reduction_method(r: &mut Reader<'_>) -> Option<ReductionMethod> {
     ];
     let instead = "the runtime chooses";
     let forced = r.read("KMP_FORCE_REDUCTION", instead, one_of(&choices));
-    let deterministic = r
-        .read("KMP_DETERMINISTIC_REDUCTION", instead, boolean)
-        .unwrap_or(false);
+    let deterministic = r.read("KMP_DETERMINISTIC_REDUCTION", instead, boolean).unwrap_or(false);
     if deterministic && forced.is_some_and(|method| method != ReductionMethod::Tree) {
         r.overruled("KMP_DETERMINISTIC_REDUCTION", "KMP_FORCE_REDUCTION");
     }
@@ -197,17 +180,12 @@ fn def_allocator(r: &mut Reader<'_>) -> (usize, String) {
             handle => Ok((handle, text.to_owned())),
         },
     };
-    r.read_all("OMP_ALLOCATOR", "using omp_default_mem_alloc", make)
-        .unwrap_or(default)
+    r.read_all("OMP_ALLOCATOR", "using omp_default_mem_alloc", make).unwrap_or(default)
 }
 
 fn tool(r: &mut Reader<'_>) -> Tool {
     let enabled = r
-        .read(
-            "OMP_TOOL",
-            "using enabled",
-            one_of(&[("enabled", true), ("disabled", false)]),
-        )
+        .read("OMP_TOOL", "using enabled", one_of(&[("enabled", true), ("disabled", false)]))
         .unwrap_or(true);
     let libraries = r.text("OMP_TOOL_LIBRARIES", "it is ignored").unwrap_or_default();
     let verbose_init = match r.text("OMP_TOOL_VERBOSE_INIT", "using disabled") {
@@ -217,16 +195,8 @@ fn tool(r: &mut Reader<'_>) -> Tool {
         Some(v) if v.eq_ignore_ascii_case("stderr") => VerboseInit::Stderr,
         Some(file) => VerboseInit::File(file),
     };
-    let libraries = libraries
-        .split(':')
-        .filter(|l| !l.is_empty())
-        .map(str::to_owned)
-        .collect();
-    Tool {
-        enabled,
-        libraries,
-        verbose_init,
-    }
+    let libraries = libraries.split(':').filter(|l| !l.is_empty()).map(str::to_owned).collect();
+    Tool { enabled, libraries, verbose_init }
 }
 
 /// `KMP_DISP_NUM_BUFFERS`, within the bounds that LLVM's runtime has.
@@ -240,11 +210,7 @@ fn dispatch_buffers(text: &str) -> Result<i32, String> {
 
 /// Variables that are understood and need no action here: only their syntax is checked.
 fn accepted(r: &mut Reader<'_>) {
-    r.read(
-        "KMP_HOT_TEAMS_MAX_LEVEL",
-        "it has no effect here",
-        integer(0),
-    );
+    r.read("KMP_HOT_TEAMS_MAX_LEVEL", "it has no effect here", integer(0));
     r.read("KMP_HOT_TEAMS_MODE", "it has no effect here", integer(0));
     r.read("KMP_DUPLICATE_LIB_OK", "it has no effect here", boolean);
     r.read("KMP_ATOMIC_MODE", "using 1", one_of(&[("1", ()), ("2", ())]));
@@ -275,21 +241,11 @@ pub(super) mod tests {
         let s = good(&[]);
         assert_eq!(s.nthreads_list, [16]);
         assert_eq!(
-            (
-                s.initial.nthreads,
-                s.initial.max_active_levels,
-                s.initial.thread_limit
-            ),
+            (s.initial.nthreads, s.initial.max_active_levels, s.initial.thread_limit),
             (16, 1, NO_THREAD_LIMIT)
         );
-        assert_eq!(
-            (s.initial.bind, s.places.is_none(), s.stacksize),
-            (ProcBind::False, true, 8 << 20)
-        );
-        assert_eq!(
-            (s.spin, s.wait_policy, s.initial.def_allocator),
-            (Spin::DEFAULT, WaitPolicy::Default, 1)
-        );
+        assert_eq!((s.initial.bind, s.places.is_none(), s.stacksize), (ProcBind::False, true, 8 << 20));
+        assert_eq!((s.spin, s.wait_policy, s.initial.def_allocator), (Spin::DEFAULT, WaitPolicy::Default, 1));
         assert!(!s.cancellation && !s.initial.dynamic && s.tool.enabled);
         assert_eq!(s.max_task_priority, i32::MAX);
     }
@@ -315,10 +271,7 @@ pub(super) mod tests {
             GANGWAY_HOST_DEVICES GANGWAY_HOST_DEVICE_DELAY OMPX_CUDA";
         for name in names.split_whitespace() {
             let line = complaint(name, "rubbish!");
-            assert!(
-                line.starts_with(&format!("{name}='rubbish!': ")) && line.contains("; "),
-                "{line}"
-            );
+            assert!(line.starts_with(&format!("{name}='rubbish!': ")) && line.contains("; "), "{line}");
             let (wrong, _) = build(&[(name, "rubbish!")]);
             let default = good(&[]);
             assert_eq!(
@@ -335,43 +288,25 @@ pub(super) mod tests {
 
     #[test]
     fn blank_values_count_as_not_set() {
-        assert_eq!(
-            good(&[("OMP_NUM_THREADS", "  "), ("OMP_PLACES", "")])
-                .initial
-                .nthreads,
-            16
-        );
+        assert_eq!(good(&[("OMP_NUM_THREADS", "  "), ("OMP_PLACES", "")]).initial.nthreads, 16);
     }
 
     #[test]
     fn the_plain_form_wins_over_all_and_dev_is_for_devices() {
         assert_eq!(good(&[("OMP_NUM_THREADS_ALL", "3")]).initial.nthreads, 3);
+        assert_eq!(good(&[("OMP_NUM_THREADS_ALL", "3"), ("OMP_NUM_THREADS", "5")]).initial.nthreads, 5);
         assert_eq!(
-            good(&[("OMP_NUM_THREADS_ALL", "3"), ("OMP_NUM_THREADS", "5")])
-                .initial
-                .nthreads,
-            5
-        );
-        assert_eq!(
-            good(&[("OMP_NUM_THREADS_DEV", "3"), ("OMP_NUM_THREADS_DEV_0", "2")])
-                .initial
-                .nthreads,
+            good(&[("OMP_NUM_THREADS_DEV", "3"), ("OMP_NUM_THREADS_DEV_0", "2")]).initial.nthreads,
             16
         );
     }
 
     #[test]
     fn an_allocator_with_traits_is_made() {
-        let s = good(&[(
-            "OMP_ALLOCATOR",
-            "omp_default_mem_space:alignment=64,pool_size=1M",
-        )]);
+        let s = good(&[("OMP_ALLOCATOR", "omp_default_mem_space:alignment=64,pool_size=1M")]);
         assert!(s.allocator > alloc::LAST_RESERVED && s.initial.def_allocator == s.allocator);
         let all = good(&[("OMP_ALLOCATOR_ALL", "omp_const_mem_alloc")]);
-        assert_eq!(
-            (all.allocator, all.allocator_text.as_str()),
-            (3, "omp_const_mem_alloc")
-        );
+        assert_eq!((all.allocator, all.allocator_text.as_str()), (3, "omp_const_mem_alloc"));
     }
 
     #[test]
@@ -389,26 +324,13 @@ pub(super) mod tests {
             ("GANGWAY_WORKERS", "3"),
             ("OMP_DISPLAY_ENV", "verbose"),
         ]);
-        assert_eq!(
-            (
-                s.initial.run_sched.to_omp(),
-                s.cancellation,
-                s.max_task_priority
-            ),
-            ((3, 4), true, 7)
-        );
+        assert_eq!((s.initial.run_sched.to_omp(), s.cancellation, s.max_task_priority), ((3, 4), true, 7));
         assert_eq!(
             (s.target_offload, s.tool.enabled, s.tool.libraries.len()),
             (TargetOffload::Mandatory, false, 2)
         );
         assert_eq!(s.tool.verbose_init, VerboseInit::File("/tmp/log".into()));
-        assert_eq!(
-            (s.reduction_method, s.allocator),
-            (Some(ReductionMethod::Tree), 5)
-        );
-        assert_eq!(
-            (s.workers, s.initial.nthreads, s.display_env),
-            (3, 3, DisplayEnv::Verbose)
-        );
+        assert_eq!((s.reduction_method, s.allocator), (Some(ReductionMethod::Tree), 5));
+        assert_eq!((s.workers, s.initial.nthreads, s.display_env), (3, 3, DisplayEnv::Verbose));
     }
 }

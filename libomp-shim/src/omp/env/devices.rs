@@ -1,6 +1,7 @@
-//! Variables about other devices: how many host devices there are; `<NAME>_DEV` and `<NAME>_DEV_<n>` (OpenMP 5.2 §3.2), and those
-//! that 6.0 added. Devices share the host's settings, so these change nothing; a value that no device could take gives its line all the same, since it is a
-//! mistake on every machine.
+//! Variables about other devices: how many host devices there are; `<NAME>_DEV` and
+//! `<NAME>_DEV_<n>` (OpenMP 5.2 §3.2), and those that 6.0 added. Devices share the host's settings,
+//! so these change nothing; a value that no device could take gives its line all the same, since it
+//! is a mistake on every machine.
 
 use placement::choice::Choice;
 use placement::steal::Amount;
@@ -16,7 +17,8 @@ use super::vars::Reader;
 /// Checks a value and forgets it.
 type Check = fn(&str) -> Result<(), String>;
 
-/// The variables that each device has its own value of. Those not here are global and have no such forms.
+/// The variables that each device has its own value of. Those not here are global and have no such
+/// forms.
 const PER_DEVICE: [(&str, Check); 14] = [
     ("OMP_NUM_THREADS", |t| count_list(t).map(drop)),
     ("OMP_DYNAMIC", |t| boolean(t).map(drop)),
@@ -56,7 +58,11 @@ pub(super) fn host_devices(r: &mut Reader<'_>) -> (u32, u32) {
 pub(super) fn ranks(r: &mut Reader<'_>) -> (Option<ClusterMode>, bool) {
     let modes = [("off", ClusterMode::Off), ("head", ClusterMode::Head), ("spmd", ClusterMode::Spmd)];
     let mode = r.read("OMPX_CLUSTER", "the ranks have nothing to do with each other", one_of(&modes));
-    (mode, r.read("OMPX_PROGRESS", "using dedicated", one_of(&[("idle", false), ("dedicated", true)])).unwrap_or(true))
+    (
+        mode,
+        r.read("OMPX_PROGRESS", "using dedicated", one_of(&[("idle", false), ("dedicated", true)]))
+            .unwrap_or(true),
+    )
 }
 
 /// `OMPX_SHARED_MEMORY`.
@@ -76,11 +82,14 @@ pub(super) fn placement(r: &mut Reader<'_>) -> (Choice, Option<String>, Option<u
     (choice, r.text("OMPX_GRAPH", "none is kept"), memory.map(|bytes| bytes as u64))
 }
 
-/// `OMPX_COHERENCE`: how many bytes each device may have in copies that nobody uses at the moment; nothing without coherence.
+/// `OMPX_COHERENCE`: how many bytes each device may have in copies that nobody uses at the moment;
+/// nothing without coherence.
 pub(super) fn coherence(r: &mut Reader<'_>) -> Option<u64> {
     let read = |text: &str| match boolean_word(text) {
         Some(on) => Ok(on.then_some(USUAL_MOST)),
-        None => size(b'K')(text).map(|bytes| Some(bytes as u64)).map_err(|_| "not one of on, off, or a size".to_owned()),
+        None => size(b'K')(text)
+            .map(|bytes| Some(bytes as u64))
+            .map_err(|_| "not one of on, off, or a size".to_owned()),
     };
     r.read("OMPX_COHERENCE", "using off", read).flatten()
 }
@@ -132,15 +141,20 @@ pub(super) fn check(r: &mut Reader<'_>) {
     r.read("OMP_AVAILABLE_DEVICES", instead, device_list);
 }
 
-/// The `_DEV` forms that are set: name, whether what follows `_DEV` is a device number, and how the value is checked.
+/// The `_DEV` forms that are set: name, whether what follows `_DEV` is a device number, and how the
+/// value is checked.
 fn forms(r: &Reader<'_>) -> Vec<(String, Result<(), String>, Check)> {
     let form = |name: &str| {
         // A name that would fill a line by itself is nobody's.
-        let (base, rest) = name.rsplit_once("_DEV").filter(|(base, rest)| *base != "OMP_DEFAULT" && rest.len() <= LONGEST_NUMBER)?;
+        let (base, rest) = name
+            .rsplit_once("_DEV")
+            .filter(|(base, rest)| *base != "OMP_DEFAULT" && rest.len() <= LONGEST_NUMBER)?;
         let &(_, check) = PER_DEVICE.iter().find(|(known, _)| *known == base)?;
         let device = match rest.strip_prefix('_') {
             _ if rest.is_empty() => Ok(()),
-            Some(number) => integer(0)(number).map(drop).map_err(|_| format!("'{number}' is no device number")),
+            Some(number) => {
+                integer(0)(number).map(drop).map_err(|_| format!("'{number}' is no device number"))
+            }
             None => return None,
         };
         Some((name.to_owned(), device, check))
@@ -148,13 +162,16 @@ fn forms(r: &Reader<'_>) -> Vec<(String, Result<(), String>, Check)> {
     r.vars.iter().filter_map(|(name, _)| form(name)).collect()
 }
 
-/// `OMP_AVAILABLE_DEVICES`: a list of device numbers, `*`, and conditions on traits; that it is a list with closed brackets.
+/// `OMP_AVAILABLE_DEVICES`: a list of device numbers, `*`, and conditions on traits; that it is a
+/// list with closed brackets.
 fn device_list(text: &str) -> Result<(), String> {
     let mut open = Vec::new();
     for c in text.chars() {
         match c {
             '(' | '[' => open.push(c),
-            ')' | ']' if open.pop() != Some(if c == ')' { '(' } else { '[' }) => return Err("its brackets do not match".into()),
+            ')' | ']' if open.pop() != Some(if c == ')' { '(' } else { '[' }) => {
+                return Err("its brackets do not match".into());
+            }
             _ => {}
         }
     }
@@ -180,7 +197,10 @@ mod tests {
             for form in [format!("{name}_DEV"), format!("{name}_DEV_0"), format!("{name}_DEV_12")] {
                 let (settings, lines) = build(&[(&form, "rubbish!")]);
                 assert_eq!(settings.initial, good(&[]).initial, "{form}");
-                assert!(lines.len() == 1 && lines[0].starts_with(&format!("{form}='rubbish!': ")), "{lines:?}");
+                assert!(
+                    lines.len() == 1 && lines[0].starts_with(&format!("{form}='rubbish!': ")),
+                    "{lines:?}"
+                );
             }
         }
         let right = [
@@ -200,9 +220,15 @@ mod tests {
             (s.host_devices, s.host_device_delay, s.initial.default_device)
         };
         assert_eq!(numbers(&[]), (0, 0, 0));
-        assert_eq!(numbers(&[("GANGWAY_HOST_DEVICES", "3"), ("GANGWAY_HOST_DEVICE_DELAY", "50")]), (3, 50, 0));
+        assert_eq!(
+            numbers(&[("GANGWAY_HOST_DEVICES", "3"), ("GANGWAY_HOST_DEVICE_DELAY", "50")]),
+            (3, 50, 0)
+        );
         let (settings, lines) = build(&[("GANGWAY_HOST_DEVICES", "65")]);
-        assert_eq!((settings.host_devices, lines), (0, vec!["GANGWAY_HOST_DEVICES='65': more than 64; there is none".into()]));
+        assert_eq!(
+            (settings.host_devices, lines),
+            (0, vec!["GANGWAY_HOST_DEVICES='65': more than 64; there is none".into()])
+        );
         assert_eq!(numbers(&[("OMP_TARGET_OFFLOAD", "mandatory")]).2, crate::omp::target::INVALID_DEVICE);
         assert_eq!(numbers(&[("OMP_TARGET_OFFLOAD", "mandatory"), ("GANGWAY_HOST_DEVICES", "1")]).2, 0);
     }
@@ -214,8 +240,14 @@ mod tests {
             (s.cluster, s.dedicated_progress)
         };
         assert_eq!(read(&[]), (None, true));
-        assert_eq!(read(&[("OMPX_CLUSTER", "head"), ("OMPX_PROGRESS", "idle")]), (Some(ClusterMode::Head), false));
-        assert_eq!(good(&[("OMP_TARGET_OFFLOAD", "mandatory"), ("OMPX_CLUSTER", "spmd")]).initial.default_device, 0);
+        assert_eq!(
+            read(&[("OMPX_CLUSTER", "head"), ("OMPX_PROGRESS", "idle")]),
+            (Some(ClusterMode::Head), false)
+        );
+        assert_eq!(
+            good(&[("OMP_TARGET_OFFLOAD", "mandatory"), ("OMPX_CLUSTER", "spmd")]).initial.default_device,
+            0
+        );
         assert!(good(&[]).shared_memory && !good(&[("OMPX_SHARED_MEMORY", "off")]).shared_memory);
         assert!(good(&[("OMPX_TASK_AWARE_MPI", "1")]).task_aware_mpi && !good(&[]).task_aware_mpi);
         let (settings, lines) = build(&[("OMPX_CLUSTER", "all")]);
@@ -225,7 +257,10 @@ mod tests {
     #[test]
     fn the_cuda_driver_is_a_word_or_a_file() {
         let read = |text| good(&[("OMPX_CUDA", text)]).cuda;
-        assert_eq!([good(&[]).cuda, read("off"), read(""), read("ON")], [None, None, None, Some(CudaDriver::System)]);
+        assert_eq!(
+            [good(&[]).cuda, read("off"), read(""), read("ON")],
+            [None, None, None, Some(CudaDriver::System)]
+        );
         assert_eq!(read("./libcuda.so.1"), Some(CudaDriver::File("./libcuda.so.1".into())));
         let (settings, lines) = build(&[("OMPX_CUDA", "libcuda.so.1")]);
         assert!(settings.cuda.is_none() && lines.len() == 1, "{lines:?}");
@@ -249,20 +284,32 @@ mod tests {
         };
         assert_eq!(read(&[]), ("least".into(), None, None));
         assert_eq!((good(&[]).rates, good(&[("OMPX_RATES", "r.txt")]).rates), (None, Some("r.txt".into())));
-        let all = [("OMPX_SCHED", "HEFTMC:lambda=0.7"), ("OMPX_GRAPH", "g.txt"), ("OMPX_DEVICE_MEMORY", "3M")];
+        let all =
+            [("OMPX_SCHED", "HEFTMC:lambda=0.7"), ("OMPX_GRAPH", "g.txt"), ("OMPX_DEVICE_MEMORY", "3M")];
         assert_eq!(read(&all), ("heftmc:lambda=0.7".into(), Some("g.txt".into()), Some(3 << 20)));
         let (settings, lines) = build(&[("OMPX_SCHED", "heftmc:lambda=2")]);
         assert_eq!(settings.placement, Choice::Least);
-        assert_eq!(lines, ["OMPX_SCHED='heftmc:lambda=2': 'lambda=2' is not lambda= and a number from 0 to 1; using least"]);
+        assert_eq!(
+            lines,
+            ["OMPX_SCHED='heftmc:lambda=2': 'lambda=2' is not lambda= and a number from 0 to 1; using least"]
+        );
         let (_, lines) = build(&[("OMPX_SCHED", "fastest")]);
-        assert!(lines.len() == 1 && lines[0].contains("rrmc, estmc, heftmc") && lines[0].ends_with("; using least"), "{lines:?}");
+        assert!(
+            lines.len() == 1
+                && lines[0].contains("rrmc, estmc, heftmc")
+                && lines[0].ends_with("; using least"),
+            "{lines:?}"
+        );
     }
 
     #[test]
     fn coherence_is_on_off_or_a_size() {
         let read = |text: &'static str| build(&[("OMPX_COHERENCE", text)]).0.coherence;
         assert_eq!((build(&[]).0.coherence, read("off")), (None, None));
-        assert_eq!((read("On"), read("64M"), read("1000")), (Some(USUAL_MOST), Some(64 << 20), Some(1000 << 10)));
+        assert_eq!(
+            (read("On"), read("64M"), read("1000")),
+            (Some(USUAL_MOST), Some(64 << 20), Some(1000 << 10))
+        );
         let (settings, lines) = build(&[("OMPX_COHERENCE", "maybe")]);
         assert_eq!(settings.coherence, None);
         assert_eq!(lines, ["OMPX_COHERENCE='maybe': not one of on, off, or a size; using off"]);
@@ -276,10 +323,22 @@ mod tests {
         };
         assert_eq!(read(&[]), (Amount::Nothing, Victim::Hybrid));
         assert_eq!(read(&[("OMPX_STEAL", "half")]).0, Amount::Half);
-        assert_eq!((good(&[]).balance, good(&[("OMPX_BALANCE", "ONE")]).balance), (Amount::Nothing, Amount::One));
-        assert_eq!(build(&[("OMPX_BALANCE", "on")]).1, ["OMPX_BALANCE='on': not one of off, half, one; using off"]);
-        assert_eq!(read(&[("OMPX_STEAL", "One"), ("OMPX_STEAL_VICTIM", "history")]), (Amount::One, Victim::History));
-        assert_eq!(read(&[("OMPX_STEAL", "off"), ("GANGWAY_VICTIM", "random")]), (Amount::Nothing, Victim::Hybrid));
+        assert_eq!(
+            (good(&[]).balance, good(&[("OMPX_BALANCE", "ONE")]).balance),
+            (Amount::Nothing, Amount::One)
+        );
+        assert_eq!(
+            build(&[("OMPX_BALANCE", "on")]).1,
+            ["OMPX_BALANCE='on': not one of off, half, one; using off"]
+        );
+        assert_eq!(
+            read(&[("OMPX_STEAL", "One"), ("OMPX_STEAL_VICTIM", "history")]),
+            (Amount::One, Victim::History)
+        );
+        assert_eq!(
+            read(&[("OMPX_STEAL", "off"), ("GANGWAY_VICTIM", "random")]),
+            (Amount::Nothing, Victim::Hybrid)
+        );
         let (settings, lines) = build(&[("OMPX_STEAL", "all"), ("OMPX_STEAL_VICTIM", "nearest")]);
         assert_eq!((settings.steal, settings.steal_victim), (Amount::Nothing, Victim::Hybrid));
         assert_eq!(
@@ -296,7 +355,11 @@ mod tests {
         let (_, lines) = build(&[("OMP_DYNAMIC_DEV_one", "true")]);
         assert_eq!(lines, ["OMP_DYNAMIC_DEV_one='true': 'one' is no device number; it has no effect here"]);
         // Global variables have no such forms, and other names are other people's.
-        good(&[("OMP_CANCELLATION_DEV", "rubbish!"), ("OMP_DYNAMIC_DEVICE", "rubbish!"), ("OMP_DEVELOPER", "me")]);
+        good(&[
+            ("OMP_CANCELLATION_DEV", "rubbish!"),
+            ("OMP_DYNAMIC_DEVICE", "rubbish!"),
+            ("OMP_DEVELOPER", "me"),
+        ]);
     }
 
     #[test]

@@ -1,9 +1,12 @@
-//! Tests with values by chance: whatever the environment says, it is read without a panic, in little time, and what is wrong gives lines of the
-//! usual form ([`crate::omp::fuzz`] is the judge). Where another way to tell right from wrong is short, the answers are compared, too.
+//! Tests with values by chance: whatever the environment says, it is read without a panic, in
+//! little time, and what is wrong gives lines of the usual form ([`crate::omp::fuzz`] is the
+//! judge). Where another way to tell right from wrong is short, the answers are compared, too.
 //!
-//! The values begin with those of `conformance/environment/` and with its `corpus.txt`, which is also read as it is. They are changed without a look at
-//! the code's coverage; the crate in `fuzz/` does that, with a nightly compiler. A run is short and always the same, unless `GANGWAY_FUZZ_SECONDS` says how long it
-//! takes and `GANGWAY_FUZZ_SEED` where it begins ([docs/robustness.md](../../../../docs/robustness.md)).
+//! The values begin with those of `conformance/environment/` and with its `corpus.txt`, which is
+//! also read as it is. They are changed without a look at the code's coverage; the crate in `fuzz/`
+//! does that, with a nightly compiler. A run is short and always the same, unless
+//! `GANGWAY_FUZZ_SECONDS` says how long it takes and `GANGWAY_FUZZ_SEED` where it begins
+//! ([docs/robustness.md](../../../../docs/robustness.md)).
 
 use std::time::{Duration, Instant};
 
@@ -16,8 +19,40 @@ const CORPUS: &str = include_str!("../../../../conformance/environment/corpus.tx
 
 /// What is put into values.
 const TOKENS: [&str; 34] = [
-    ",", ":", "{", "}", "!", "(", ")", "[", "]", "-", "+", "@", "*", "=", ";", " ", "\t", "0", "1", "65536", "65535", "2147483647", "2147483648", "-2147483648",
-    "18446744073709551615", "x", "K", "T", "é", "\u{FFFD}", "\u{1F600}", "\u{7F}", "infinite", "true",
+    ",",
+    ":",
+    "{",
+    "}",
+    "!",
+    "(",
+    ")",
+    "[",
+    "]",
+    "-",
+    "+",
+    "@",
+    "*",
+    "=",
+    ";",
+    " ",
+    "\t",
+    "0",
+    "1",
+    "65536",
+    "65535",
+    "2147483647",
+    "2147483648",
+    "-2147483648",
+    "18446744073709551615",
+    "x",
+    "K",
+    "T",
+    "é",
+    "\u{FFFD}",
+    "\u{1F600}",
+    "\u{7F}",
+    "infinite",
+    "true",
 ];
 
 struct Chance(u64);
@@ -49,7 +84,8 @@ fn many(usual: u64, mut one: impl FnMut(&mut Chance)) {
 }
 
 fn names() -> Vec<&'static str> {
-    let names = VARIABLES.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split('\t').next());
+    let names =
+        VARIABLES.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split('\t').next());
     // This one makes others silent, and the next one reads files.
     names.filter(|name| !["KMP_WARNINGS", "GANGWAY_TOPOLOGY", "OMPX_"].contains(name)).collect()
 }
@@ -85,14 +121,16 @@ fn the_environment_is_read_whatever_it_says() {
     }
     many(4000, |chance| {
         let count = 1 + chance.below(3);
-        let mut pairs: Vec<(&str, String)> = (0..count).map(|_| (chance.of(&names), changed(chance, &values))).collect();
+        let mut pairs: Vec<(&str, String)> =
+            (0..count).map(|_| (chance.of(&names), changed(chance, &values))).collect();
         pairs.sort();
         pairs.dedup_by_key(|(name, _)| *name);
         reads(&pairs.iter().map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>());
     });
 }
 
-/// An interval by chance: its text and the numbers it stands for, if they are numbers of processors.
+/// An interval by chance: its text and the numbers it stands for, if they are numbers of
+/// processors.
 fn interval(chance: &mut Chance, from: i128) -> (String, Vec<i128>) {
     let numbers = [1, 2, 3, 7, 64, 1000, -1, -3, -64, 2_147_483_647, -2_147_483_648];
     let (length, stride) = (1 + chance.below(20) as i128, numbers[chance.below(numbers.len())]);
@@ -120,7 +158,8 @@ fn lists_of_places_mean_what_they_say() {
         }
         match places(&text) {
             Ok(PlacesSpec::Explicit(list)) => {
-                let list: Vec<Vec<i128>> = list.iter().map(|place| place.iter().map(|&cpu| cpu as i128).collect()).collect();
+                let list: Vec<Vec<i128>> =
+                    list.iter().map(|place| place.iter().map(|&cpu| cpu as i128).collect()).collect();
                 assert_eq!(list, expected, "{text}");
             }
             Ok(named) => panic!("{text}: {named:?}"),

@@ -1,9 +1,10 @@
-//! `KMP_HW_SUBSET`: a part of the machine, as LLVM's runtime documents it: `[:]<item>[,<item>...]` with items
-//! `[<count>|*]<layer>[@<offset>]`, in any order; `x` may stand for the comma.
+//! `KMP_HW_SUBSET`: a part of the machine, as LLVM's runtime documents it: `[:]<item>[,<item>...]`
+//! with items `[<count>|*]<layer>[@<offset>]`, in any order; `x` may stand for the comma.
 //!
-//! Without the leading colon layers are those of the machine: `1s,2t` is two hardware threads of *every* core of a socket.
-//! With it only the layers that are named count: `:1s,2t` is two hardware threads of a socket. Not here: attributes of
-//! cores (`:intel_core`, `:eff1`) and caches other than the last.
+//! Without the leading colon layers are those of the machine: `1s,2t` is two hardware threads of
+//! *every* core of a socket. With it only the layers that are named count: `:1s,2t` is two hardware
+//! threads of a socket. Not here: attributes of cores (`:intel_core`, `:eff1`) and caches other
+//! than the last.
 
 use super::Machine;
 use super::vars::Reader;
@@ -19,7 +20,8 @@ pub struct HwSubset {
     layers: Vec<Layer>,
 }
 
-/// How many units of a layer are used under each unit of the layer around it, after how many others.
+/// How many units of a layer are used under each unit of the layer around it, after how many
+/// others.
 #[derive(Debug, PartialEq, Eq)]
 struct Layer {
     level: Level,
@@ -87,7 +89,8 @@ fn select(subset: &HwSubset, machine: &Machine) -> Result<Vec<Cpu>, String> {
     let mut kept = vec![true; cpus.len()];
     for (i, layer) in subset.layers.iter().enumerate() {
         let units: Vec<Vec<usize>> = cpus.iter().map(|cpu| unit(layer.level, cpu, &caches)).collect();
-        let around = around(subset, i).map(|level| cpus.iter().map(|cpu| unit(level, cpu, &caches)).collect());
+        let around =
+            around(subset, i).map(|level| cpus.iter().map(|cpu| unit(level, cpu, &caches)).collect());
         let ranks = ranks(&units, &around.unwrap_or_else(|| vec![Vec::new(); cpus.len()]));
         let end = layer.count.map_or(usize::MAX, |count| layer.offset.saturating_add(count));
         let most = ranks.iter().max().map_or(0, |rank| rank + 1);
@@ -149,7 +152,8 @@ mod tests {
     use super::super::build::tests::{build, good, machine};
     use super::*;
 
-    /// The processors of the made-up machine of two sockets, four cores each, two hardware threads each.
+    /// The processors of the made-up machine of two sockets, four cores each, two hardware threads
+    /// each.
     fn chosen(text: &str) -> Vec<usize> {
         select(&parse(text).unwrap(), &machine()).unwrap().iter().map(|cpu| cpu.os).collect()
     }
@@ -176,7 +180,8 @@ mod tests {
         for bad in ["", "2", "2q", "1s,1s", "0c", "1c@x", "2c:intel_core", "1s,,1c"] {
             assert!(parse(bad).is_err(), "{bad}");
         }
-        for bad in ["3s", "1s@2", "5c", "4c@1", ":17t", "1c@18446744073709551615", "18446744073709551615c@1"] {
+        for bad in ["3s", "1s@2", "5c", "4c@1", ":17t", "1c@18446744073709551615", "18446744073709551615c@1"]
+        {
             assert!(select(&parse(bad).unwrap(), &machine()).is_err(), "{bad}");
         }
         assert_eq!(build(&[("KMP_HW_SUBSET", "3s")]).1.len(), 1);
@@ -185,7 +190,10 @@ mod tests {
     #[test]
     fn places_numbers_and_binding_follow() {
         let s = good(&[("KMP_HW_SUBSET", "1s,2c"), ("OMP_PLACES", "cores")]);
-        assert_eq!((s.places.unwrap().to_string().as_str(), s.initial.nthreads, s.num_procs), ("{0,8},{1,9}", 4, 4));
+        assert_eq!(
+            (s.places.unwrap().to_string().as_str(), s.initial.nthreads, s.num_procs),
+            ("{0,8},{1,9}", 4, 4)
+        );
         let s = good(&[("KMP_HW_SUBSET", "1s,2c,1t")]);
         assert_eq!((s.places.unwrap().to_string().as_str(), s.initial.nthreads), ("{0:2}", 2));
         let s = good(&[("KMP_HW_SUBSET", "1s"), ("OMP_PROC_BIND", "false")]);

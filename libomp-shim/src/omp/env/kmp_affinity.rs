@@ -1,4 +1,5 @@
-//! The syntax of `KMP_AFFINITY`: `[modifier,...]<type>[,<permute>][,<offset>]`, as LLVM's runtime documents it.
+//! The syntax of `KMP_AFFINITY`: `[modifier,...]<type>[,<permute>][,<offset>]`, as LLVM's runtime
+//! documents it.
 
 use super::places::{MOST, TOO_MANY, range};
 use crate::omp::affinity::Level;
@@ -59,17 +60,15 @@ pub fn kmp_affinity(text: &str) -> Result<KmpAffinity, String> {
     }
     match numbers[..] {
         [] => {}
-        // For `explicit` and `scatter` alike a single number is the permute; `balanced` has no numbers in practice.
+        // For `explicit` and `scatter` alike a single number is the permute; `balanced` has no
+        // numbers in practice.
         [permute] => parsed.permute = permute,
         [permute, offset] => (parsed.permute, parsed.offset) = (permute, offset),
         _ => return Err("more than two numbers".into()),
     }
     match (parsed.kind, parsed.proclist.is_empty()) {
         (Some(KmpKind::Explicit), true) => Err("explicit needs a proclist=[...]".into()),
-        (None, false) => Ok(KmpAffinity {
-            kind: Some(KmpKind::Explicit),
-            ..parsed
-        }),
+        (None, false) => Ok(KmpAffinity { kind: Some(KmpKind::Explicit), ..parsed }),
         _ => Ok(parsed),
     }
 }
@@ -127,18 +126,14 @@ fn setting(parsed: &mut KmpAffinity, name: &str, value: &str) -> Result<(), Stri
 
 /// `[0,{1,2},4-8:2]`
 fn proclist(text: &str) -> Result<Vec<Vec<usize>>, String> {
-    let inner = text
-        .strip_prefix('[')
-        .and_then(|t| t.strip_suffix(']'))
-        .ok_or("proclist needs [ and ]")?;
+    let inner = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).ok_or("proclist needs [ and ]")?;
     let (mut places, mut listed) = (Vec::new(), 0);
     for item in words(inner) {
         let item = item.trim();
         let mut cpus = Vec::new();
         match item.strip_prefix('{').and_then(|t| t.strip_suffix('}')) {
             Some(set) => {
-                set.split(',')
-                    .try_for_each(|one| range(one.trim(), &mut cpus))?;
+                set.split(',').try_for_each(|one| range(one.trim(), &mut cpus))?;
                 listed += cpus.len();
                 cpus.sort_unstable();
                 cpus.dedup();
@@ -191,10 +186,7 @@ mod tests {
         assert_eq!(kmp_affinity("disabled").unwrap().kind, Some(KmpKind::None));
         assert_eq!(kmp_affinity("verbose").unwrap().kind, None);
         let k = kmp_affinity("proclist=[3,0,{1,2},4-8:2],explicit").unwrap();
-        assert_eq!(
-            k.proclist,
-            [vec![3], vec![0], vec![1, 2], vec![4], vec![6], vec![8]]
-        );
+        assert_eq!(k.proclist, [vec![3], vec![0], vec![1, 2], vec![4], vec![6], vec![8]]);
     }
 
     #[test]

@@ -19,12 +19,7 @@ pub(crate) fn machine() -> Machine {
 
 fn cpus() -> &'static [Cpu] {
     static CPUS: OnceLock<Vec<Cpu>> = OnceLock::new();
-    let cpu = |os: usize| Cpu {
-        os,
-        core: os % 8,
-        socket: os % 8 / 4,
-        numa: os % 8 / 4,
-    };
+    let cpu = |os: usize| Cpu { os, core: os % 8, socket: os % 8 / 4, numa: os % 8 / 4 };
     CPUS.get_or_init(|| (0..16).map(cpu).collect())
 }
 

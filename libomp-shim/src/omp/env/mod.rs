@@ -1,9 +1,11 @@
-//! The environment: every `OMP_*`, `KMP_*`, `GOMP_*` and `GANGWAY_*` variable that concerns the host, read once.
+//! The environment: every `OMP_*`, `KMP_*`, `GOMP_*` and `GANGWAY_*` variable that concerns the
+//! host, read once.
 //!
-//! Nothing is read before the first call of [`settings`]: the library is preloaded into shells and helpers that never
-//! use OpenMP, and must not cost them anything. What each variable means, and its default, is in the one table of them,
-//! `libomp-shim/variables.tsv`, from which `docs/environment.md` is written; which one wins where several speak about the
-//! same thing is in `docs/environment.in.md`.
+//! Nothing is read before the first call of [`settings`]: the library is preloaded into shells and
+//! helpers that never use OpenMP, and must not cost them anything. What each variable means, and
+//! its default, is in the one table of them, `libomp-shim/variables.tsv`, from which
+//! `docs/environment.md` is written; which one wins where several speak about the same thing is in
+//! `docs/environment.in.md`.
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -49,23 +51,24 @@ use placement::steal::Amount;
 pub use self::devices::amount;
 pub use self::kmp_affinity::{KmpAffinity, KmpKind};
 pub use self::places::PlacesSpec;
-pub use self::rights::gained as rights_gained;
-pub use self::threads::Reserve;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use self::places::places as parse_places;
+pub use self::rights::gained as rights_gained;
+pub use self::threads::Reserve;
 pub use self::types::*;
 pub use self::vars::Vars;
-use super::affinity::topology::{self, Cpu};
 use super::affinity::Places;
+use super::affinity::topology::{self, Cpu};
 use super::icv::{GangSched, Icv, ProcBind};
-use super::{check, display, report, stats, storage, trace};
 use super::user_files::absolute;
+use super::{check, display, report, stats, storage, trace};
 use crate::memory;
 
-/// `max-task-priority-var` where `OMP_MAX_TASK_PRIORITY` does not set it: priorities count as given. The standard's
-/// initial value is 0, with which no program's priorities count before its user has read the manual; as a priority is a
-/// hint, any order of ready tasks is a right one. Programs that limit their priorities by `omp_get_max_task_priority`, or
-/// warn when it is too small, have to see this value, too.
+/// `max-task-priority-var` where `OMP_MAX_TASK_PRIORITY` does not set it: priorities count as
+/// given. The standard's initial value is 0, with which no program's priorities count before its
+/// user has read the manual; as a priority is a hint, any order of ready tasks is a right one.
+/// Programs that limit their priorities by `omp_get_max_task_priority`, or warn when it is too
+/// small, have to see this value, too.
 pub const NO_PRIORITY_LIMIT: i32 = i32::MAX;
 
 /// What the environment and the machine say: immutable after the first use.
@@ -75,19 +78,23 @@ pub struct Settings {
     pub initial: Icv,
     /// `nthreads-var`: threads per nesting level; never empty.
     pub nthreads_list: Vec<u32>,
-    /// `bind-var`: policy per nesting level; never empty. `[False]`: binding is off for the whole program.
+    /// `bind-var`: policy per nesting level; never empty. `[False]`: binding is off for the whole
+    /// program.
     pub bind_list: Vec<ProcBind>,
     /// The places (`OMP_PLACES` and friends); `None` when nothing asked for places or binding.
     pub places: Option<Places>,
-    /// `stacksize-var` in bytes, a multiple of the page size, at least 64 KiB. Main-like by default: `RLIMIT_STACK`.
+    /// `stacksize-var` in bytes, a multiple of the page size, at least 64 KiB. Main-like by
+    /// default: `RLIMIT_STACK`.
     pub stacksize: usize,
     /// `wait-policy-var`.
     pub wait_policy: WaitPolicy,
-    /// How long to spin before sleeping: from `OMP_WAIT_POLICY`, refined by `KMP_BLOCKTIME` or `GOMP_SPINCOUNT`.
+    /// How long to spin before sleeping: from `OMP_WAIT_POLICY`, refined by `KMP_BLOCKTIME` or
+    /// `GOMP_SPINCOUNT`.
     pub spin: Spin,
     /// `cancel-var`.
     pub cancellation: bool,
-    /// `max-task-priority-var`: larger priorities count as this one; at least 0, [`NO_PRIORITY_LIMIT`] by default.
+    /// `max-task-priority-var`: larger priorities count as this one; at least 0,
+    /// [`NO_PRIORITY_LIMIT`] by default.
     pub max_task_priority: i32,
     /// `thread-limit-var`, as in [`Icv::thread_limit`].
     pub thread_limit: u32,
@@ -111,7 +118,8 @@ pub struct Settings {
     pub affinity_format: String,
     /// `target-offload-var`.
     pub target_offload: TargetOffload,
-    /// `KMP_FORCE_REDUCTION`, or `Tree` for `KMP_DETERMINISTIC_REDUCTION`; `None` = the runtime chooses.
+    /// `KMP_FORCE_REDUCTION`, or `Tree` for `KMP_DETERMINISTIC_REDUCTION`; `None` = the runtime
+    /// chooses.
     pub reduction_method: Option<ReductionMethod>,
     /// The initial `nteams-var`: 0 = not limited.
     pub num_teams: u32,
@@ -125,9 +133,11 @@ pub struct Settings {
     pub tool: Tool,
     /// `debug-var` (OMPD).
     pub debug: bool,
-    /// `num-procs-var`: processors of the affinity mask at the start, at most what the cgroup's quota is worth; at least 1.
+    /// `num-procs-var`: processors of the affinity mask at the start, at most what the cgroup's
+    /// quota is worth; at least 1.
     pub num_procs: u32,
-    /// `GANGWAY_WORKERS`: kernel threads that run OpenMP threads, at least 1; by default [`Machine::worker_target`].
+    /// `GANGWAY_WORKERS`: kernel threads that run OpenMP threads, at least 1; by default
+    /// [`Machine::worker_target`].
     pub workers: u32,
     /// `OMP_GANG_SCHED`, as in [`Icv::gang`].
     pub gang: GangSched,
@@ -135,7 +145,8 @@ pub struct Settings {
     pub victim: Victim,
     /// `GANGWAY_TLS`: the thread-local storage of OpenMP threads that share a worker.
     pub tls: Tls,
-    /// `GANGWAY_HOST_DEVICES`: devices that are the host behind an address space of its own, at most 64.
+    /// `GANGWAY_HOST_DEVICES`: devices that are the host behind an address space of its own, at
+    /// most 64.
     pub host_devices: u32,
     /// `GANGWAY_HOST_DEVICE_DELAY`: microseconds that each of their operations takes.
     pub host_device_delay: u32,
@@ -155,13 +166,17 @@ pub struct Settings {
     pub steal: Amount,
     /// `OMPX_STEAL_VICTIM`: whom it asks.
     pub steal_victim: Victim,
-    /// `OMPX_COHERENCE`: what they map stays on their devices, up to so many bytes that nobody uses; `None` = it does not.
+    /// `OMPX_COHERENCE`: what they map stays on their devices, up to so many bytes that nobody
+    /// uses; `None` = it does not.
     pub coherence: Option<u64>,
-    /// `OMPX_BALANCE`: how many of the mobile objects that no worker has time for a rank with nothing to do is given.
+    /// `OMPX_BALANCE`: how many of the mobile objects that no worker has time for a rank with
+    /// nothing to do is given.
     pub balance: Amount,
-    /// `OMPX_DEVICE_MEMORY`: how many bytes of each device they may use; `None` = as many as there are.
+    /// `OMPX_DEVICE_MEMORY`: how many bytes of each device they may use; `None` = as many as there
+    /// are.
     pub device_memory: Option<u64>,
-    /// `OMPX_RATES`: the file with the measured rates of ranks, or `off`; `None` = the usual one, if it is there.
+    /// `OMPX_RATES`: the file with the measured rates of ranks, or `off`; `None` = the usual one,
+    /// if it is there.
     pub rates: Option<String>,
     /// `OMPX_TASKS`: the file that names persistent tasks.
     pub tasks: Option<String>,
@@ -179,9 +194,11 @@ pub struct Settings {
     pub trace_share: u32,
     /// `GANGWAY_CHECK`: say who waits in vain, and what is misused ([`super::check`]).
     pub check: bool,
-    /// `GANGWAY_STALL_SIGNAL`: a real-time signal for interrupting workers; `None` = the first free one.
+    /// `GANGWAY_STALL_SIGNAL`: a real-time signal for interrupting workers; `None` = the first free
+    /// one.
     pub stall_signal: Option<i32>,
-    /// `KMP_ENABLE_TASK_THROTTLING`: may a task that makes many others be held back to run some of them?
+    /// `KMP_ENABLE_TASK_THROTTLING`: may a task that makes many others be held back to run some of
+    /// them?
     pub task_throttling: bool,
     /// `KMP_SETTINGS`: print the variables at start.
     pub print_settings: bool,
@@ -191,15 +208,18 @@ pub struct Settings {
     pub vars: Vars,
 }
 
-/// What parsing needs to know of the machine; a parameter so that tests have the same machine everywhere.
+/// What parsing needs to know of the machine; a parameter so that tests have the same machine
+/// everywhere.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// Usable processors, never empty. A function for the same reason as the next one: only who binds needs them.
+    /// Usable processors, never empty. A function for the same reason as the next one: only who
+    /// binds needs them.
     pub usable: fn() -> &'static [Cpu],
     /// The part of them that `KMP_HW_SUBSET` leaves, never empty.
     pub subset: Option<&'static [Cpu]>,
-    /// Finds the last-level caches of these processors: sets of processor numbers, empty = not known. A function,
-    /// because the answer costs several files per processor and next to nobody asks.
+    /// Finds the last-level caches of these processors: sets of processor numbers, empty = not
+    /// known. A function, because the answer costs several files per processor and next to
+    /// nobody asks.
     pub ll_caches: fn(&[Cpu]) -> Vec<Vec<usize>>,
     /// Processors, the quota considered.
     pub num_procs: u32,
@@ -212,10 +232,12 @@ pub struct Machine {
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
 /// The settings, once storage, statistics, checks and trace have been started.
 static STARTED: AtomicPtr<Settings> = AtomicPtr::new(ptr::null_mut());
-/// The thread pointer of the thread that reads the environment, or has read it; 0: none. Only used while [`SETTINGS`] is empty.
+/// The thread pointer of the thread that reads the environment, or has read it; 0: none. Only used
+/// while [`SETTINGS`] is empty.
 static READER: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes `name` count as set to `value` in the environment. False, with nothing done, when that has been read already.
+/// Makes `name` count as set to `value` in the environment. False, with nothing done, when that has
+/// been read already.
 pub fn set_default(name: &str, value: &str) -> bool {
     let early = SETTINGS.get().is_none();
     if early {
@@ -233,14 +255,16 @@ pub fn target_offload(text: &str) -> TargetOffload {
     value
 }
 
-/// The line about a value that was found to be unusable after the environment was read: the reason, and the value used instead.
+/// The line about a value that was found to be unusable after the environment was read: the reason,
+/// and the value used instead.
 pub fn complaint(name: &str, why: &str, instead: &str) -> String {
     let mut reader = vars::Reader::new(&settings().vars);
     reader.complain(name, why, instead);
     reader.complaints.pop().unwrap_or_default()
 }
 
-/// The settings of this process. The first call reads the environment and starts what it asks for; later calls cost one load and a branch. Thread-safe.
+/// The settings of this process. The first call reads the environment and starts what it asks for;
+/// later calls cost one load and a branch. Thread-safe.
 #[inline]
 pub fn settings() -> &'static Settings {
     // ORDERING: Acquire, pairs with the Release in `read_and_start`.
@@ -265,9 +289,10 @@ fn read_and_start() -> &'static Settings {
     settings
 }
 
-/// [`settings`] for routines that only query. Starts nothing. The program's allocator may call it in the middle of an allocation, and a signal handler at any
-/// moment: reading the environment takes memory from [`memory`]'s arena (only if that is full, from the program's allocator). `None` if the calling thread is
-/// reading the environment. Other threads wait for that.
+/// [`settings`] for routines that only query. Starts nothing. The program's allocator may call it
+/// in the middle of an allocation, and a signal handler at any moment: reading the environment
+/// takes memory from [`memory`]'s arena (only if that is full, from the program's allocator).
+/// `None` if the calling thread is reading the environment. Other threads wait for that.
 #[inline]
 pub fn settings_for_query() -> Option<&'static Settings> {
     SETTINGS.get().or_else(read_unless_reader)
@@ -280,11 +305,13 @@ fn read_unless_reader() -> Option<&'static Settings> {
     (READER.load(Ordering::Relaxed) != ult::arch::thread_pointer()).then(read)
 }
 
-/// Reads the environment at the first call, and prints complaints about wrong values, and what `OMP_DISPLAY_ENV` and `KMP_SETTINGS` ask for.
-/// One thread reads. Other threads wait, also in signal handlers. The thread that reads waits for none of them.
+/// Reads the environment at the first call, and prints complaints about wrong values, and what
+/// `OMP_DISPLAY_ENV` and `KMP_SETTINGS` ask for. One thread reads. Other threads wait, also in
+/// signal handlers. The thread that reads waits for none of them.
 fn read() -> &'static Settings {
     // ORDERING: Relaxed, both; `SETTINGS` publishes what is read.
-    if READER.compare_exchange(0, ult::arch::thread_pointer(), Ordering::Relaxed, Ordering::Relaxed).is_err() {
+    if READER.compare_exchange(0, ult::arch::thread_pointer(), Ordering::Relaxed, Ordering::Relaxed).is_err()
+    {
         loop {
             match SETTINGS.get() {
                 Some(settings) => return settings,
@@ -305,7 +332,8 @@ fn read() -> &'static Settings {
     SETTINGS.get_or_init(|| settings)
 }
 
-/// In the child of a fork: another thread of the parent may have been reading, which the child does not have.
+/// In the child of a fork: another thread of the parent may have been reading, which the child does
+/// not have.
 pub fn forget_reader_after_fork() {
     // ORDERING: Relaxed, here and there; the child has one thread.
     if SETTINGS.get().is_none() && READER.load(Ordering::Relaxed) != ult::arch::thread_pointer() {
@@ -337,7 +365,10 @@ impl Settings {
             Choice::Library(file) => Some(file),
             _ => None,
         });
-        let driver = self.cuda.as_mut().and_then(|driver| if let CudaDriver::File(file) = driver { Some(file) } else { None });
+        let driver = self
+            .cuda
+            .as_mut()
+            .and_then(|driver| if let CudaDriver::File(file) = driver { Some(file) } else { None });
         for file in libraries.chain(driver).filter(|file| file.contains('/')) {
             *file = absolute(file);
         }
@@ -367,16 +398,14 @@ impl Machine {
 }
 
 fn stack_limit() -> Option<usize> {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is a live rlimit that the call fills in.
     let failed = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) } != 0;
     (!failed && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur as usize)
 }
 
-/// Settings of a made-up machine of eight cores with two hardware threads each, two sockets; wrong values panic.
+/// Settings of a made-up machine of eight cores with two hardware threads each, two sockets; wrong
+/// values panic.
 #[cfg(test)]
 pub(crate) fn test_settings(pairs: &[(&str, &str)]) -> Settings {
     let (settings, complaints) = made_up::build(pairs);
@@ -394,7 +423,8 @@ mod tests {
 
     use super::*;
 
-    /// Not a test by itself: what the others run in a process of its own, where `settings()` has not been called.
+    /// Not a test by itself: what the others run in a process of its own, where `settings()` has
+    /// not been called.
     #[test]
     fn child() {
         if std::env::var_os("GANGWAY_TEST_CHILD").is_some() {
@@ -413,10 +443,7 @@ mod tests {
             .env("GANGWAY_TEST_CHILD", "1");
         let output = command.envs(pairs.iter().copied()).output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        (
-            String::from_utf8(output.stdout).unwrap(),
-            String::from_utf8(output.stderr).unwrap(),
-        )
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
     }
 
     #[test]
@@ -429,28 +456,15 @@ mod tests {
     #[test]
     fn a_wrong_value_is_one_line_and_can_be_silenced() {
         let (_, err) = run(&[("OMP_DYNAMIC", "perhaps")]);
-        assert_eq!(
-            err,
-            "OMP: Warning #42: gangway: OMP_DYNAMIC='perhaps': not true or false; using false\n"
-        );
-        assert_eq!(
-            run(&[("OMP_DYNAMIC", "perhaps"), ("KMP_WARNINGS", "0")]).1,
-            ""
-        );
+        assert_eq!(err, "OMP: Warning #42: gangway: OMP_DYNAMIC='perhaps': not true or false; using false\n");
+        assert_eq!(run(&[("OMP_DYNAMIC", "perhaps"), ("KMP_WARNINGS", "0")]).1, "");
     }
 
     #[test]
     fn the_environment_is_displayed_once_when_asked_for() {
         let (_, err) = run(&[("OMP_DISPLAY_ENV", "true"), ("OMP_NUM_THREADS", "5")]);
         assert_eq!(err.matches("DISPLAY ENVIRONMENT BEGIN").count(), 1);
-        assert!(
-            err.contains("  [host] OMP_NUM_THREADS='5'\n") && !err.contains("KMP_"),
-            "{err}"
-        );
-        assert!(
-            run(&[("KMP_SETTINGS", "1")])
-                .1
-                .contains("Effective settings:")
-        );
+        assert!(err.contains("  [host] OMP_NUM_THREADS='5'\n") && !err.contains("KMP_"), "{err}");
+        assert!(run(&[("KMP_SETTINGS", "1")]).1.contains("Effective settings:"));
     }
 }

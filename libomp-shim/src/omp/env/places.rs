@@ -1,11 +1,12 @@
 //! The syntax of `OMP_PLACES` (OpenMP 5.2, section 21.1.6) and `GOMP_CPU_AFFINITY`.
 //!
-//! Only syntax: which places exist on this machine is decided by [`super::super::affinity`]. Processor numbers are the
-//! operating system's.
+//! Only syntax: which places exist on this machine is decided by [`super::super::affinity`].
+//! Processor numbers are the operating system's.
 
 use crate::omp::affinity::Level;
 
-/// Most places, and most processors in a place, that an interval may describe: `{0}:1000000000` is a typing error.
+/// Most places, and most processors in a place, that an interval may describe: `{0}:1000000000` is
+/// a typing error.
 pub(super) const MOST: i64 = 1 << 16;
 /// Most processors that a list may name in all, each as often as it comes.
 const MOST_PROCESSORS: usize = 1 << 20;
@@ -62,21 +63,11 @@ fn named(text: &str) -> Result<PlacesSpec, String> {
         None => (text, None),
         Some((name, rest)) => {
             let number = rest.strip_suffix(')').ok_or("a ) is missing")?;
-            (
-                name,
-                Some(
-                    super::value::count(1)(number)
-                        .map_err(|why| format!("number of places {why}"))?,
-                ),
-            )
+            (name, Some(super::value::count(1)(number).map_err(|why| format!("number of places {why}"))?))
         }
     };
-    let level = super::value::one_of(&NAMES)(name.trim()).map_err(|why| {
-        format!(
-            "neither a list of places nor {}",
-            why.trim_start_matches("not ")
-        )
-    })?;
+    let level = super::value::one_of(&NAMES)(name.trim())
+        .map_err(|why| format!("neither a list of places nor {}", why.trim_start_matches("not ")))?;
     Ok(PlacesSpec::Abstract(level, count))
 }
 
@@ -104,11 +95,7 @@ fn explicit(text: &str) -> Result<Vec<Vec<usize>>, String> {
             return Err("too many places".into());
         }
         if cursor.done() {
-            return if places.is_empty() {
-                Err("no place is left".into())
-            } else {
-                Ok(places)
-            };
+            return if places.is_empty() { Err("no place is left".into()) } else { Ok(places) };
         }
         cursor.expect(',')?;
     }
@@ -117,14 +104,12 @@ fn explicit(text: &str) -> Result<Vec<Vec<usize>>, String> {
 fn shift(place: &[usize], by: i64) -> Result<Vec<usize>, String> {
     place
         .iter()
-        .map(|&cpu| {
-            usize::try_from(cpu as i64 + by).map_err(|_| "a processor number below 0".to_string())
-        })
+        .map(|&cpu| usize::try_from(cpu as i64 + by).map_err(|_| "a processor number below 0".to_string()))
         .collect()
 }
 
-/// Parses `GOMP_CPU_AFFINITY`: processor numbers and ranges `a-b[:stride]`, separated by blanks or commas; each
-/// processor is a place.
+/// Parses `GOMP_CPU_AFFINITY`: processor numbers and ranges `a-b[:stride]`, separated by blanks or
+/// commas; each processor is a place.
 pub fn gomp_cpu_affinity(text: &str) -> Result<Vec<Vec<usize>>, String> {
     let mut cpus = Vec::new();
     for item in text.split([' ', '\t', ',']).filter(|item| !item.is_empty()) {
@@ -136,12 +121,7 @@ pub fn gomp_cpu_affinity(text: &str) -> Result<Vec<Vec<usize>>, String> {
 /// One `a`, `a-b` or `a-b:stride`, appended to `cpus`.
 pub fn range(item: &str, cpus: &mut Vec<usize>) -> Result<(), String> {
     let wrong = || format!("'{item}' is not a processor, a range a-b or a-b:stride");
-    let number = |t: &str| {
-        t.trim()
-            .parse::<u32>()
-            .map(|n| n as usize)
-            .map_err(|_| wrong())
-    };
+    let number = |t: &str| t.trim().parse::<u32>().map(|n| n as usize).map_err(|_| wrong());
     let (bounds, stride) = match item.split_once(':') {
         None => (item, 1),
         Some((bounds, stride)) => (bounds, number(stride)?),
@@ -190,14 +170,9 @@ impl Cursor<'_> {
         self.rest = self.rest.trim_start();
         let digits = self.rest.strip_prefix('-').unwrap_or(self.rest);
         let sign = self.rest.len() - digits.len();
-        let end = sign + digits.len()
-            - digits
-                .trim_start_matches(|c: char| c.is_ascii_digit())
-                .len();
+        let end = sign + digits.len() - digits.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (number, rest) = self.rest.split_at(end);
-        let n = number
-            .parse::<i32>()
-            .map_err(|_| format!("a number expected before '{}'", self.rest))?;
+        let n = number.parse::<i32>().map_err(|_| format!("a number expected before '{}'", self.rest))?;
         self.rest = rest;
         Ok(n.into())
     }
@@ -211,11 +186,7 @@ impl Cursor<'_> {
         if !(1..=MOST).contains(&len) {
             return Err(format!("length {len} is not from 1 to {MOST}"));
         }
-        let stride = if self.eat(':') {
-            self.number()?
-        } else {
-            default_stride
-        };
+        let stride = if self.eat(':') { self.number()? } else { default_stride };
         Ok((len, stride))
     }
 
@@ -235,11 +206,7 @@ impl Cursor<'_> {
         }
         cpus.sort_unstable();
         cpus.dedup();
-        if cpus.is_empty() {
-            Err("an empty place".into())
-        } else {
-            Ok(cpus)
-        }
+        if cpus.is_empty() { Err("an empty place".into()) } else { Ok(cpus) }
     }
 
     /// `n`, `n:len`, `n:len:stride` or `!n`.
@@ -255,21 +222,14 @@ impl Cursor<'_> {
             return Err(TOO_MANY.into());
         }
         for i in 0..len {
-            let cpu =
-                usize::try_from(first + i * stride).map_err(|_| "a processor number below 0")?;
+            let cpu = usize::try_from(first + i * stride).map_err(|_| "a processor number below 0")?;
             cpus.push(cpu);
         }
         Ok(())
     }
 
     fn cpu(&mut self) -> Result<i64, String> {
-        self.number().and_then(|n| {
-            if n < 0 {
-                Err("a processor number below 0".into())
-            } else {
-                Ok(n)
-            }
-        })
+        self.number().and_then(|n| if n < 0 { Err("a processor number below 0".into()) } else { Ok(n) })
     }
 }
 
@@ -287,10 +247,7 @@ mod tests {
     #[test]
     fn the_three_spellings_of_the_specification_agree() {
         let want: Vec<Vec<usize>> = (0..4).map(|i| (4 * i..4 * i + 4).collect()).collect();
-        assert_eq!(
-            listed("{0,1,2,3},{4,5,6,7},{8,9,10,11},{12,13,14,15}"),
-            want
-        );
+        assert_eq!(listed("{0,1,2,3},{4,5,6,7},{8,9,10,11},{12,13,14,15}"), want);
         assert_eq!(listed("{0:4},{4:4},{8:4},{12:4}"), want);
         assert_eq!(listed("{0:4}:4:4"), want);
     }
@@ -309,14 +266,8 @@ mod tests {
     #[test]
     fn names() {
         assert_eq!(places("Cores"), Ok(PlacesSpec::Abstract(Level::Core, None)));
-        assert_eq!(
-            places("sockets ( 2 )"),
-            Ok(PlacesSpec::Abstract(Level::Socket, Some(2)))
-        );
-        assert_eq!(
-            places("ll_caches"),
-            Ok(PlacesSpec::Abstract(Level::LastCache, None))
-        );
+        assert_eq!(places("sockets ( 2 )"), Ok(PlacesSpec::Abstract(Level::Socket, Some(2))));
+        assert_eq!(places("ll_caches"), Ok(PlacesSpec::Abstract(Level::LastCache, None)));
     }
 
     #[test]
@@ -349,10 +300,7 @@ mod tests {
 
     #[test]
     fn gomp_syntax() {
-        assert_eq!(
-            gomp_cpu_affinity("0 3 1-2 4-8:2").unwrap(),
-            [[0], [3], [1], [2], [4], [6], [8]]
-        );
+        assert_eq!(gomp_cpu_affinity("0 3 1-2 4-8:2").unwrap(), [[0], [3], [1], [2], [4], [6], [8]]);
         assert_eq!(gomp_cpu_affinity("0,1").unwrap(), [[0], [1]]);
         for bad in ["3-1", "a", "0:2", "0-4:0", "-", "0-4000000000", "0-65536", "0-60000 0-60000"] {
             assert!(gomp_cpu_affinity(bad).is_err(), "{bad}");

@@ -6,7 +6,8 @@ use super::value::{at_most, boolean, count, one_of, signal, size};
 use super::vars::Reader;
 use crate::omp::icv::GangSched;
 
-/// The most workers: the kernel's own bounds for the threads of a process begin not far above, and to meet them ends the program.
+/// The most workers: the kernel's own bounds for the threads of a process begin not far above, and
+/// to meet them ends the program.
 const MOST_WORKERS: u32 = 4096;
 
 /// `GANGWAY_WORKERS`: kernel threads that run OpenMP threads.
@@ -38,12 +39,8 @@ pub(super) fn victim(r: &mut Reader<'_>) -> Victim {
 
 /// `GANGWAY_TLS`.
 pub(super) fn tls(r: &mut Reader<'_>) -> Tls {
-    let choices = [
-        ("auto", Tls::Auto),
-        ("donor", Tls::Donor),
-        ("kernel", Tls::Kernel),
-        ("shared", Tls::Shared),
-    ];
+    let choices =
+        [("auto", Tls::Auto), ("donor", Tls::Donor), ("kernel", Tls::Kernel), ("shared", Tls::Shared)];
     r.read("GANGWAY_TLS", "using auto", one_of(&choices)).unwrap_or(Tls::Auto)
 }
 
@@ -109,16 +106,11 @@ mod tests {
         {
             assert_eq!(good(&[("GANGWAY_VICTIM", text)]).victim, kind);
         }
-        for (text, kind) in
-            [("donor", Tls::Donor), ("KERNEL", Tls::Kernel), ("shared", Tls::Shared)]
-        {
+        for (text, kind) in [("donor", Tls::Donor), ("KERNEL", Tls::Kernel), ("shared", Tls::Shared)] {
             assert_eq!(good(&[("GANGWAY_TLS", text)]).tls, kind);
         }
         let (_, lines) = build(&[("GANGWAY_VICTIM", "nearest")]);
-        assert_eq!(
-            lines,
-            ["GANGWAY_VICTIM='nearest': not one of hybrid, history, random; using hybrid"]
-        );
+        assert_eq!(lines, ["GANGWAY_VICTIM='nearest': not one of hybrid, history, random; using hybrid"]);
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! How many threads there are, how large they are and how they wait: what the variables say, and who wins.
+//! How many threads there are, how large they are and how they wait: what the variables say, and
+//! who wins.
 
+use super::Machine;
 use super::types::{Spin, WaitPolicy};
 use super::value::{at_most, blocktime, boolean, count, count_list, one_of, size, spincount};
 use super::vars::Reader;
-use super::Machine;
 use crate::omp::icv::{NO_THREAD_LIMIT, SUPPORTED_ACTIVE_LEVELS};
 use crate::omp::parallel::MOST_THREADS;
 
@@ -14,7 +15,8 @@ const UNLIMITED_STACK: usize = 8 << 20;
 /// Largest stack: some two thousand of them fit into the address space.
 const MOST_STACK: usize = 64 << 30;
 
-/// `OMP_THREAD_LIMIT` for a contention group, `KMP_DEVICE_THREAD_LIMIT` (once `KMP_ALL_THREADS`) for the process.
+/// `OMP_THREAD_LIMIT` for a contention group, `KMP_DEVICE_THREAD_LIMIT` (once `KMP_ALL_THREADS`)
+/// for the process.
 pub(super) fn thread_limits(r: &mut Reader<'_>) -> (u32, u32) {
     let none = "no limit is set";
     let all = r.read("KMP_ALL_THREADS", none, count(1));
@@ -23,14 +25,8 @@ pub(super) fn thread_limits(r: &mut Reader<'_>) -> (u32, u32) {
         r.overruled("KMP_ALL_THREADS", "KMP_DEVICE_THREAD_LIMIT");
     }
     let device = device.or(all).unwrap_or(NO_THREAD_LIMIT);
-    let serial = r
-        .vars
-        .get("KMP_LIBRARY")
-        .is_some_and(|v| v.eq_ignore_ascii_case("serial"));
-    let group = r
-        .read_all("OMP_THREAD_LIMIT", none, count(1))
-        .unwrap_or(device)
-        .min(device);
+    let serial = r.vars.get("KMP_LIBRARY").is_some_and(|v| v.eq_ignore_ascii_case("serial"));
+    let group = r.read_all("OMP_THREAD_LIMIT", none, count(1)).unwrap_or(device).min(device);
     (if serial { 1 } else { group }, device)
 }
 
@@ -57,19 +53,24 @@ pub(super) fn reserve(r: &mut Reader<'_>, limit: u32) -> Reserve {
         }
         Ok(reserve)
     };
-    r.read("OMP_THREADS_RESERVE", "nothing is reserved", |text| fits(reservations(text, limit)?)).unwrap_or(Reserve::USUAL)
+    r.read("OMP_THREADS_RESERVE", "nothing is reserved", |text| fits(reservations(text, limit)?))
+        .unwrap_or(Reserve::USUAL)
 }
 
-/// A number of structured threads, or a list of `structured` and `free_agent`, each with a number or not.
+/// A number of structured threads, or a list of `structured` and `free_agent`, each with a number
+/// or not.
 fn reservations(text: &str, limit: u32) -> Result<Reserve, String> {
     if let Ok(structured) = count(0)(text) {
         return Ok(Reserve { structured, ..Reserve::USUAL });
     }
     let mut reserve = Reserve::USUAL;
     for item in text.split(',') {
-        let (kind, number) = item.trim().split_once('(').map_or((item.trim(), None), |(kind, rest)| (kind.trim(), Some(rest)));
+        let (kind, number) =
+            item.trim().split_once('(').map_or((item.trim(), None), |(kind, rest)| (kind.trim(), Some(rest)));
         let number = match number {
-            Some(rest) => Some(rest.strip_suffix(')').and_then(|n| count(0)(n).ok()).ok_or_else(no_reservation)?),
+            Some(rest) => {
+                Some(rest.strip_suffix(')').and_then(|n| count(0)(n).ok()).ok_or_else(no_reservation)?)
+            }
             None => None,
         };
         match one_of(&[("structured", true), ("free_agent", false)])(kind).map_err(|_| no_reservation())? {
@@ -101,13 +102,10 @@ pub(super) fn nthreads(r: &mut Reader<'_>, default: u32) -> Vec<u32> {
     list
 }
 
-/// `OMP_MAX_ACTIVE_LEVELS`, else `OMP_NESTED`, else more than one level only if a list says what its threads are.
+/// `OMP_MAX_ACTIVE_LEVELS`, else `OMP_NESTED`, else more than one level only if a list says what
+/// its threads are.
 pub(super) fn max_active_levels(r: &mut Reader<'_>, longest_list: usize) -> u32 {
-    let default = if longest_list > 1 {
-        SUPPORTED_ACTIVE_LEVELS
-    } else {
-        1
-    };
+    let default = if longest_list > 1 { SUPPORTED_ACTIVE_LEVELS } else { 1 };
     let instead = format!("using {default}");
     let nested = r.read_all("OMP_NESTED", &instead, boolean);
     let from_nested = nested.map(|on| if on { SUPPORTED_ACTIVE_LEVELS } else { 1 });
@@ -129,13 +127,12 @@ pub(super) fn teams_thread_limit(r: &mut Reader<'_>) -> u32 {
 }
 
 pub(super) fn stacksize(r: &mut Reader<'_>, machine: &Machine) -> usize {
-    let default = machine
-        .stack_limit
-        .unwrap_or(UNLIMITED_STACK)
-        .clamp(MIN_STACK, MOST_STACK);
+    let default = machine.stack_limit.unwrap_or(UNLIMITED_STACK).clamp(MIN_STACK, MOST_STACK);
     let instead = format!("using {} KiB", default >> 10);
     let mut first: Option<(String, usize)> = None;
-    for (name, unit) in [(r.spelling("OMP_STACKSIZE"), b'K'), ("KMP_STACKSIZE".into(), b'B'), ("GOMP_STACKSIZE".into(), b'K')] {
+    for (name, unit) in
+        [(r.spelling("OMP_STACKSIZE"), b'K'), ("KMP_STACKSIZE".into(), b'B'), ("GOMP_STACKSIZE".into(), b'K')]
+    {
         let what = format!("more than {} GiB", MOST_STACK >> 30);
         match (r.read(&name, &instead, at_most(size(unit), MOST_STACK, &what)), &first) {
             (Some(bytes), None) => first = Some((name, bytes)),
@@ -145,17 +142,18 @@ pub(super) fn stacksize(r: &mut Reader<'_>, machine: &Machine) -> usize {
     }
     let Some((name, asked)) = first else { return default.next_multiple_of(4096) };
     if asked < MIN_STACK {
-        r.complain(&name, &format!("a stack of {asked} bytes is too small"), &format!("using {} KiB", MIN_STACK >> 10));
+        r.complain(
+            &name,
+            &format!("a stack of {asked} bytes is too small"),
+            &format!("using {} KiB", MIN_STACK >> 10),
+        );
     }
     asked.max(MIN_STACK).next_multiple_of(4096)
 }
 
 /// The policy gives the default; a number that says how long is obeyed, LLVM's before GNU's.
 pub(super) fn waiting(r: &mut Reader<'_>) -> (WaitPolicy, Spin) {
-    let choices = [
-        ("active", WaitPolicy::Active),
-        ("passive", WaitPolicy::Passive),
-    ];
+    let choices = [("active", WaitPolicy::Active), ("passive", WaitPolicy::Passive)];
     let omp = r.read_all("OMP_WAIT_POLICY", "spinning briefly", one_of(&choices));
     let libraries = [
         ("serial", WaitPolicy::Default),
@@ -205,9 +203,15 @@ mod tests {
         assert_eq!(read("8", "free_agent"), (1, 7, 0));
         assert_eq!(read("8", "free_agent(8)"), (1, 7, 0));
         assert_eq!(read("8", "structured(4),free_agent(5)"), (1, 0, 1));
-        assert_eq!(good(&[("OMP_THREADS_RESERVE", "structured(4),free_agent(5)")]).reserve, Reserve { structured: 4, agents: 5 });
+        assert_eq!(
+            good(&[("OMP_THREADS_RESERVE", "structured(4),free_agent(5)")]).reserve,
+            Reserve { structured: 4, agents: 5 }
+        );
         let (_, lines) = build(&[("OMP_THREAD_LIMIT", "2"), ("OMP_THREADS_RESERVE", "3")]);
-        assert_eq!(lines, ["OMP_THREADS_RESERVE='3': 3 threads are more than the limit of 2; nothing is reserved"]);
+        assert_eq!(
+            lines,
+            ["OMP_THREADS_RESERVE='3': 3 threads are more than the limit of 2; nothing is reserved"]
+        );
     }
 
     #[test]
@@ -216,28 +220,18 @@ mod tests {
         assert_eq!(good(&[("KMP_ALL_THREADS", "6")]).thread_limit, 6);
         let (both, lines) = build(&[("KMP_DEVICE_THREAD_LIMIT", "4"), ("KMP_ALL_THREADS", "6")]);
         assert_eq!(both.device_thread_limit, 4);
-        assert_eq!(lines, ["KMP_ALL_THREADS='6': KMP_DEVICE_THREAD_LIMIT says something else; using KMP_DEVICE_THREAD_LIMIT='4'"]);
+        assert_eq!(
+            lines,
+            [
+                "KMP_ALL_THREADS='6': KMP_DEVICE_THREAD_LIMIT says something else; using KMP_DEVICE_THREAD_LIMIT='4'"
+            ]
+        );
         let s = good(&[("KMP_DEVICE_THREAD_LIMIT", "4"), ("OMP_THREAD_LIMIT", "9")]);
-        assert_eq!(
-            (
-                s.thread_limit,
-                s.initial.thread_limit,
-                s.device_thread_limit
-            ),
-            (4, 4, 4)
-        );
+        assert_eq!((s.thread_limit, s.initial.thread_limit, s.device_thread_limit), (4, 4, 4));
         assert_eq!(good(&[("KMP_LIBRARY", "serial")]).thread_limit, 1);
+        assert_eq!(good(&[("KMP_TEAMS_THREAD_LIMIT", "3")]).teams_thread_limit, 3);
         assert_eq!(
-            good(&[("KMP_TEAMS_THREAD_LIMIT", "3")]).teams_thread_limit,
-            3
-        );
-        assert_eq!(
-            build(&[
-                ("OMP_TEAMS_THREAD_LIMIT", "2"),
-                ("KMP_TEAMS_THREAD_LIMIT", "3")
-            ])
-            .0
-            .teams_thread_limit,
+            build(&[("OMP_TEAMS_THREAD_LIMIT", "2"), ("KMP_TEAMS_THREAD_LIMIT", "3")]).0.teams_thread_limit,
             2
         );
     }
@@ -245,23 +239,11 @@ mod tests {
     #[test]
     fn levels() {
         let levels = |pairs: &[(&str, &str)]| build(pairs).0.initial.max_active_levels;
-        assert_eq!(
-            levels(&[("OMP_NUM_THREADS", "4,2")]),
-            SUPPORTED_ACTIVE_LEVELS
-        );
-        assert_eq!(
-            levels(&[("OMP_PROC_BIND", "spread,close")]),
-            SUPPORTED_ACTIVE_LEVELS
-        );
+        assert_eq!(levels(&[("OMP_NUM_THREADS", "4,2")]), SUPPORTED_ACTIVE_LEVELS);
+        assert_eq!(levels(&[("OMP_PROC_BIND", "spread,close")]), SUPPORTED_ACTIVE_LEVELS);
         assert_eq!(levels(&[("OMP_NESTED", "true")]), SUPPORTED_ACTIVE_LEVELS);
-        assert_eq!(
-            levels(&[("OMP_NESTED", "false"), ("OMP_NUM_THREADS", "4,2")]),
-            1
-        );
-        assert_eq!(
-            levels(&[("OMP_NESTED", "true"), ("OMP_MAX_ACTIVE_LEVELS", "0")]),
-            0
-        );
+        assert_eq!(levels(&[("OMP_NESTED", "false"), ("OMP_NUM_THREADS", "4,2")]), 1);
+        assert_eq!(levels(&[("OMP_NESTED", "true"), ("OMP_MAX_ACTIVE_LEVELS", "0")]), 0);
     }
 
     #[test]
@@ -270,59 +252,75 @@ mod tests {
         assert_eq!(good(&[("KMP_STACKSIZE", "262144")]).stacksize, 256 << 10);
         assert_eq!(good(&[("GOMP_STACKSIZE", "512")]).stacksize, 512 << 10);
         assert_eq!(
-            build(&[
-                ("OMP_STACKSIZE", "1M"),
-                ("KMP_STACKSIZE", "2M"),
-                ("GOMP_STACKSIZE", "3M")
-            ])
-            .0
-            .stacksize,
+            build(&[("OMP_STACKSIZE", "1M"), ("KMP_STACKSIZE", "2M"), ("GOMP_STACKSIZE", "3M")]).0.stacksize,
             1 << 20
         );
-        assert_eq!(
-            build(&[("KMP_STACKSIZE", "2M"), ("GOMP_STACKSIZE", "3M")]).0.stacksize,
-            2 << 20
-        );
+        assert_eq!(build(&[("KMP_STACKSIZE", "2M"), ("GOMP_STACKSIZE", "3M")]).0.stacksize, 2 << 20);
         let (small, lines) = build(&[("OMP_STACKSIZE", "1")]);
         assert_eq!((small.stacksize, lines.len()), (MIN_STACK, 1));
-        let unlimited = Machine {
-            stack_limit: None,
-            ..machine()
-        };
-        assert_eq!(
-            Settings::build(Vars::default(), &unlimited).0.stacksize,
-            8 << 20
-        );
+        let unlimited = Machine { stack_limit: None, ..machine() };
+        assert_eq!(Settings::build(Vars::default(), &unlimited).0.stacksize, 8 << 20);
     }
 
     #[test]
     fn what_cannot_be_had_is_refused() {
-        for (name, value) in [("GOMP_STACKSIZE", "8000T"), ("OMP_STACKSIZE", "65G"), ("OMP_NUM_THREADS", "2000000000"), ("OMP_NUM_THREADS", "2,65536")] {
+        for (name, value) in [
+            ("GOMP_STACKSIZE", "8000T"),
+            ("OMP_STACKSIZE", "65G"),
+            ("OMP_NUM_THREADS", "2000000000"),
+            ("OMP_NUM_THREADS", "2,65536"),
+        ] {
             let (settings, lines) = build(&[(name, value)]);
-            assert_eq!((settings.stacksize, settings.nthreads_list, lines.len()), (8 << 20, vec![16], 1), "{name}={value}");
+            assert_eq!(
+                (settings.stacksize, settings.nthreads_list, lines.len()),
+                (8 << 20, vec![16], 1),
+                "{name}={value}"
+            );
         }
-        assert_eq!((good(&[("OMP_STACKSIZE", "64G")]).stacksize, good(&[("OMP_NUM_THREADS", "65535")]).nthreads_list), (64 << 30, vec![65535]));
+        assert_eq!(
+            (
+                good(&[("OMP_STACKSIZE", "64G")]).stacksize,
+                good(&[("OMP_NUM_THREADS", "65535")]).nthreads_list
+            ),
+            (64 << 30, vec![65535])
+        );
     }
 
     #[test]
     fn who_loses_is_said_once_and_only_where_they_differ() {
         type Row<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
         let table: [Row<'_>; 10] = [
-            (&[("OMP_STACKSIZE", "1M"), ("KMP_STACKSIZE", "2M"), ("GOMP_STACKSIZE", "1024")], &["KMP_STACKSIZE='2M'"]),
-            (&[("OMP_TEAMS_THREAD_LIMIT", "2"), ("KMP_TEAMS_THREAD_LIMIT", "3")], &["KMP_TEAMS_THREAD_LIMIT='3'"]),
+            (
+                &[("OMP_STACKSIZE", "1M"), ("KMP_STACKSIZE", "2M"), ("GOMP_STACKSIZE", "1024")],
+                &["KMP_STACKSIZE='2M'"],
+            ),
+            (
+                &[("OMP_TEAMS_THREAD_LIMIT", "2"), ("KMP_TEAMS_THREAD_LIMIT", "3")],
+                &["KMP_TEAMS_THREAD_LIMIT='3'"],
+            ),
             (&[("OMP_NESTED", "true"), ("OMP_MAX_ACTIVE_LEVELS", "1")], &["OMP_NESTED='true'"]),
             (&[("OMP_NESTED", "true"), ("OMP_MAX_ACTIVE_LEVELS", "4")], &[]),
             (&[("OMP_WAIT_POLICY", "passive"), ("KMP_LIBRARY", "turnaround")], &["KMP_LIBRARY='turnaround'"]),
             (&[("OMP_WAIT_POLICY", "passive"), ("KMP_LIBRARY", "throughput")], &[]),
             (&[("KMP_BLOCKTIME", "0"), ("GOMP_SPINCOUNT", "100")], &["GOMP_SPINCOUNT='100'"]),
-            (&[("KMP_FORCE_REDUCTION", "atomic"), ("KMP_DETERMINISTIC_REDUCTION", "1")], &["KMP_DETERMINISTIC_REDUCTION='1'"]),
-            (&[("OMP_PLACES", "sockets"), ("GOMP_CPU_AFFINITY", "0-3"), ("KMP_AFFINITY", "compact")], &["GOMP_CPU_AFFINITY='0-3'", "KMP_AFFINITY='compact'"]),
+            (
+                &[("KMP_FORCE_REDUCTION", "atomic"), ("KMP_DETERMINISTIC_REDUCTION", "1")],
+                &["KMP_DETERMINISTIC_REDUCTION='1'"],
+            ),
+            (
+                &[("OMP_PLACES", "sockets"), ("GOMP_CPU_AFFINITY", "0-3"), ("KMP_AFFINITY", "compact")],
+                &["GOMP_CPU_AFFINITY='0-3'", "KMP_AFFINITY='compact'"],
+            ),
             (&[("OMP_PROC_BIND", "false"), ("KMP_AFFINITY", "none")], &[]),
         ];
         for (pairs, losers) in table {
             let (_, lines) = build(pairs);
             assert_eq!(lines.len(), losers.len(), "{lines:?}");
-            assert!(lines.iter().zip(losers).all(|(line, loser)| line.starts_with(&format!("{loser}: ")) && line.contains("says something else; using ")), "{lines:?}");
+            assert!(
+                lines.iter().zip(losers).all(|(line, loser)| line.starts_with(&format!("{loser}: "))
+                    && line.contains("says something else; using ")),
+                "{lines:?}"
+            );
         }
     }
 
@@ -331,21 +329,9 @@ mod tests {
         let spin = |pairs: &[(&str, &str)]| build(pairs).0.spin;
         assert_eq!(spin(&[("OMP_WAIT_POLICY", "ACTIVE")]), Spin::Forever);
         assert_eq!(spin(&[("OMP_WAIT_POLICY", "passive")]), Spin::None);
-        assert_eq!(
-            spin(&[
-                ("OMP_WAIT_POLICY", "passive"),
-                ("KMP_LIBRARY", "turnaround")
-            ]),
-            Spin::None
-        );
+        assert_eq!(spin(&[("OMP_WAIT_POLICY", "passive"), ("KMP_LIBRARY", "turnaround")]), Spin::None);
         assert_eq!(spin(&[("KMP_LIBRARY", "turnaround")]), Spin::Forever);
-        assert_eq!(
-            spin(&[("OMP_WAIT_POLICY", "active"), ("GOMP_SPINCOUNT", "100")]),
-            Spin::Iterations(100)
-        );
-        assert_eq!(
-            spin(&[("KMP_BLOCKTIME", "0"), ("GOMP_SPINCOUNT", "100")]),
-            Spin::None
-        );
+        assert_eq!(spin(&[("OMP_WAIT_POLICY", "active"), ("GOMP_SPINCOUNT", "100")]), Spin::Iterations(100));
+        assert_eq!(spin(&[("KMP_BLOCKTIME", "0"), ("GOMP_SPINCOUNT", "100")]), Spin::None);
     }
 }

@@ -11,8 +11,8 @@ pub enum WaitPolicy {
     Passive,
 }
 
-/// How long a thread without work spins before it sleeps. Where more threads are runnable than there are
-/// processors the scheduler spins less than this says.
+/// How long a thread without work spins before it sleeps. Where more threads are runnable than
+/// there are processors the scheduler spins less than this says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spin {
     /// Not at all.
@@ -33,8 +33,8 @@ pub enum Spin {
 }
 
 impl Spin {
-    /// The default. At least about one wake-up: waking a sleeper costs the waker some 10 us and the sleeper 15 to 20 us. At
-    /// most what a panel of a factorization takes.
+    /// The default. At least about one wake-up: waking a sleeper costs the waker some 10 us and the
+    /// sleeper 15 to 20 us. At most what a panel of a factorization takes.
     pub const DEFAULT: Spin = Spin::Learnt { least: 50, most: 2000 };
 }
 

@@ -1,4 +1,5 @@
-//! Parsers of single values. All take trimmed text, ignore case and blanks inside, and say what they wanted.
+//! Parsers of single values. All take trimmed text, ignore case and blanks inside, and say what
+//! they wanted.
 
 use core::num::IntErrorKind;
 
@@ -60,9 +61,7 @@ pub fn at_most<T: PartialOrd + Copy>(
 /// One of `choices`, without regard to case.
 pub fn one_of<T: Copy>(choices: &[(&str, T)]) -> impl Fn(&str) -> Result<T, String> {
     move |text| {
-        let found = choices
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(text));
+        let found = choices.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
         found.map(|&(_, value)| value).ok_or_else(|| {
             let names: Vec<&str> = choices.iter().map(|&(name, _)| name).collect();
             format!("not one of {}", names.join(", "))
@@ -70,7 +69,8 @@ pub fn one_of<T: Copy>(choices: &[(&str, T)]) -> impl Fn(&str) -> Result<T, Stri
     }
 }
 
-/// A size with a unit letter `B`, `K`, `M`, `G`, `T` (also `KB`, ...); `unit` is what no letter means. In bytes.
+/// A size with a unit letter `B`, `K`, `M`, `G`, `T` (also `KB`, ...); `unit` is what no letter
+/// means. In bytes.
 pub fn size(unit: u8) -> impl Fn(&str) -> Result<usize, String> {
     move |text| {
         let wrong = || "not a size such as 4M (units B, K, M, G, T)".to_string();
@@ -91,10 +91,7 @@ pub fn size(unit: u8) -> impl Fn(&str) -> Result<usize, String> {
             b'T' => 40,
             _ => return Err(wrong()),
         };
-        number
-            .checked_mul(1 << shift)
-            .filter(|&n| n <= isize::MAX as usize)
-            .ok_or_else(|| "too large".into())
+        number.checked_mul(1 << shift).filter(|&n| n <= isize::MAX as usize).ok_or_else(|| "too large".into())
     }
 }
 
@@ -106,10 +103,7 @@ pub fn schedule(text: &str) -> Result<Sched, String> {
     };
     let (kind, chunk) = match rest.split_once(',') {
         None => (rest, 0),
-        Some((kind, chunk)) => (
-            kind,
-            integer(1)(chunk).map_err(|why| format!("chunk {why}"))?,
-        ),
+        Some((kind, chunk)) => (kind, integer(1)(chunk).map_err(|why| format!("chunk {why}"))?),
     };
     let kind = one_of(&[
         ("static", SchedKind::Static),
@@ -121,19 +115,12 @@ pub fn schedule(text: &str) -> Result<Sched, String> {
     ])(kind.trim())
     .map_err(|why| format!("kind {why}"))?;
     let chunk = if kind == SchedKind::Auto { 0 } else { chunk };
-    Ok(Sched {
-        chunk,
-        kind,
-        modifier,
-    })
+    Ok(Sched { chunk, kind, modifier })
 }
 
 fn schedule_modifier(text: &str) -> Result<SchedModifier, String> {
-    one_of(&[
-        ("monotonic", SchedModifier::Monotonic),
-        ("nonmonotonic", SchedModifier::Nonmonotonic),
-    ])(text)
-    .map_err(|why| format!("modifier {why}"))
+    one_of(&[("monotonic", SchedModifier::Monotonic), ("nonmonotonic", SchedModifier::Nonmonotonic)])(text)
+        .map_err(|why| format!("modifier {why}"))
 }
 
 /// `true`, `false`, or a list of `primary`, `master`, `close`, `spread`.
@@ -163,8 +150,8 @@ pub fn blocktime(text: &str) -> Result<Spin, String> {
         Some(number) => (number, 1),
         None => (text.strip_suffix("ms").unwrap_or(&text), 1000),
     };
-    let number = integer(0)(number)
-        .map_err(|_| "not a time such as 200 (ms), 50us or infinite".to_string())?;
+    let number =
+        integer(0)(number).map_err(|_| "not a time such as 200 (ms), 50us or infinite".to_string())?;
     Ok(match number {
         0 => Spin::None,
         i32::MAX => Spin::Forever,
@@ -172,7 +159,8 @@ pub fn blocktime(text: &str) -> Result<Spin, String> {
     })
 }
 
-/// `GOMP_SPINCOUNT`: `infinite`, or a number of iterations with the suffixes `k`, `M`, `G`, `T` (powers of 1000).
+/// `GOMP_SPINCOUNT`: `infinite`, or a number of iterations with the suffixes `k`, `M`, `G`, `T`
+/// (powers of 1000).
 pub fn spincount(text: &str) -> Result<Spin, String> {
     let text = text.to_ascii_lowercase();
     if text == "infinite" || text == "infinity" {
@@ -188,11 +176,7 @@ pub fn spincount(text: &str) -> Result<Spin, String> {
         "t" => Some(1_000_000_000_000),
         _ => None,
     };
-    let number = number
-        .parse::<u64>()
-        .ok()
-        .zip(factor)
-        .and_then(|(n, f)| n.checked_mul(f));
+    let number = number.parse::<u64>().ok().zip(factor).and_then(|(n, f)| n.checked_mul(f));
     match number.ok_or_else(|| "not a number (k, M, G, T allowed) or infinite".to_string())? {
         0 => Ok(Spin::None),
         n => Ok(Spin::Iterations(n)),
@@ -223,15 +207,7 @@ mod tests {
         assert_eq!(k("10M"), Ok(10 << 20));
         assert_eq!(k("1 gb"), Ok(1 << 30));
         assert_eq!(size(b'B')("10"), Ok(10));
-        for bad in [
-            "",
-            "M",
-            "-1",
-            "10X",
-            "1MM",
-            "99999999999999999999",
-            "9999999999T",
-        ] {
+        for bad in ["", "M", "-1", "10X", "1MM", "99999999999999999999", "9999999999T"] {
             assert!(k(bad).is_err(), "{bad}");
         }
     }
@@ -239,26 +215,13 @@ mod tests {
     #[test]
     fn schedules() {
         let s = schedule("nonmonotonic : Dynamic , 7").unwrap();
-        assert_eq!(
-            (s.kind, s.chunk, s.modifier),
-            (SchedKind::Dynamic, 7, SchedModifier::Nonmonotonic)
-        );
+        assert_eq!((s.kind, s.chunk, s.modifier), (SchedKind::Dynamic, 7, SchedModifier::Nonmonotonic));
         assert_eq!(schedule("static"), Ok(Sched::STATIC));
         assert_eq!(schedule("auto,3").unwrap().chunk, 0);
-        assert_eq!(
-            schedule("monotonic:guided,2").unwrap().to_string(),
-            "MONOTONIC:GUIDED,2"
-        );
-        for bad in [
-            "",
-            "runtime",
-            "static,0",
-            "static,x",
-            "static,",
-            "fast:static",
-            "dynamic,-3",
-            "dynamic,4,4",
-        ] {
+        assert_eq!(schedule("monotonic:guided,2").unwrap().to_string(), "MONOTONIC:GUIDED,2");
+        for bad in
+            ["", "runtime", "static,0", "static,x", "static,", "fast:static", "dynamic,-3", "dynamic,4,4"]
+        {
             assert!(schedule(bad).is_err(), "{bad}");
         }
     }
@@ -269,10 +232,7 @@ mod tests {
         for bad in ["4,,2", "0", "4,", "-1", "x", "99999999999"] {
             assert!(count_list(bad).is_err(), "{bad}");
         }
-        assert_eq!(
-            proc_bind("Spread , master"),
-            Ok(vec![ProcBind::Spread, ProcBind::Primary])
-        );
+        assert_eq!(proc_bind("Spread , master"), Ok(vec![ProcBind::Spread, ProcBind::Primary]));
         assert_eq!(proc_bind("TRUE"), Ok(vec![ProcBind::True]));
         assert!(proc_bind("true,close").is_err());
     }

@@ -10,7 +10,8 @@ use super::rights;
 /// Prefixes of the variables that are the runtime's business.
 const PREFIXES: [&str; 5] = ["OMP_", "KMP_", "GOMP_", "GANGWAY_", "OMPX_"];
 
-/// What the program has set by [`set_default`], newest first. A list without a lock: the program's allocator may read the environment while an entry is made.
+/// What the program has set by [`set_default`], newest first. A list without a lock: the program's
+/// allocator may read the environment while an entry is made.
 static DEFAULTS: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
 
 /// Never freed or changed once it is in the list.
@@ -32,17 +33,20 @@ pub fn set_default(name: &str, value: &str) {
     loop {
         entry.older = newest_default();
         let before = entry.older.map_or(ptr::null_mut(), |older| ptr::from_ref(older).cast_mut());
-        // ORDERING: Release, pairs with the Acquire in `newest_default`: the entry is complete. Relaxed: it is read again.
+        // ORDERING: Release, pairs with the Acquire in `newest_default`: the entry is complete.
+        // Relaxed: it is read again.
         if DEFAULTS.compare_exchange(before, entry, Ordering::Release, Ordering::Relaxed).is_ok() {
             return;
         }
     }
 }
 
-/// Longest piece of a value, and of what is wrong with it, that a line repeats, in bytes: the line has to end with what is used instead.
+/// Longest piece of a value, and of what is wrong with it, that a line repeats, in bytes: the line
+/// has to end with what is used instead.
 const LONGEST: (usize, usize) = (160, 400);
 
-/// A snapshot of the runtime's environment variables; blank ones count as not set, values are trimmed.
+/// A snapshot of the runtime's environment variables; blank ones count as not set, values are
+/// trimmed.
 #[derive(Debug, Default, Clone)]
 pub struct Vars {
     values: BTreeMap<String, String>,
@@ -51,7 +55,8 @@ pub struct Vars {
 }
 
 impl Vars {
-    /// The process's environment, now. Of two entries with one name the first counts, as for `getenv`.
+    /// The process's environment, now. Of two entries with one name the first counts, as for
+    /// `getenv`.
     pub fn of_process() -> Vars {
         let entries: Vec<&[u8]> = environment().collect();
         let entries = entries.into_iter().rev().filter_map(|entry| {
@@ -64,7 +69,9 @@ impl Vars {
             vars.refuse_files();
         }
         let defaults: Vec<&Entry> = core::iter::successors(newest_default(), |entry| entry.older).collect();
-        vars.values.extend(defaults.iter().rev().map(|entry| (entry.name.clone(), entry.value.clone())).filter_map(relevant));
+        vars.values.extend(
+            defaults.iter().rev().map(|entry| (entry.name.clone(), entry.value.clone())).filter_map(relevant),
+        );
         vars
     }
 
@@ -79,7 +86,11 @@ impl Vars {
 
     /// Forgets the variables that name files or libraries.
     fn refuse_files(&mut self) {
-        self.refused = self.values.extract_if(.., |name, value| rights::names_file(name, value)).map(|(name, _)| name).collect();
+        self.refused = self
+            .values
+            .extract_if(.., |name, value| rights::names_file(name, value))
+            .map(|(name, _)| name)
+            .collect();
     }
 
     /// A line for each variable that is set and not read.
@@ -100,8 +111,8 @@ impl Vars {
     }
 }
 
-/// What stands in the process's environment under one of our prefixes. Not by `std::env::vars_os`, which copies all of it first: most
-/// processes have many variables, and none of ours.
+/// What stands in the process's environment under one of our prefixes. Not by `std::env::vars_os`,
+/// which copies all of it first: most processes have many variables, and none of ours.
 fn environment() -> impl Iterator<Item = &'static [u8]> {
     unsafe extern "C" {
         static environ: *const *const c_char;
@@ -109,8 +120,8 @@ fn environment() -> impl Iterator<Item = &'static [u8]> {
     // SAFETY: the C library's variable.
     let mut next = unsafe { environ };
     let entries = core::iter::from_fn(move || {
-        // SAFETY: null, or an array of C strings that ends with null. Who changes the environment while another thread reads it breaks the
-        // C library's rule.
+        // SAFETY: null, or an array of C strings that ends with null. Who changes the environment
+        // while another thread reads it breaks the C library's rule.
         unsafe {
             let entry = next.as_ref().filter(|entry| !entry.is_null())?;
             next = next.add(1);
@@ -136,13 +147,11 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub fn new(vars: &'a Vars) -> Reader<'a> {
-        Reader {
-            vars,
-            complaints: Vec::new(),
-        }
+        Reader { vars, complaints: Vec::new() }
     }
 
-    /// Parses `name`. Not set: `None`. Wrong: a complaint `<name>='<value>': <why>; <instead>` and `None`.
+    /// Parses `name`. Not set: `None`. Wrong: a complaint `<name>='<value>': <why>; <instead>` and
+    /// `None`.
     pub fn read<T>(
         &mut self,
         name: &str,
@@ -166,7 +175,8 @@ impl<'a> Reader<'a> {
         self.read(name, instead, |text| Ok(text.to_owned()))
     }
 
-    /// As [`Reader::read`] for a variable that also has a `_ALL` form (host and devices); the plain name wins.
+    /// As [`Reader::read`] for a variable that also has a `_ALL` form (host and devices); the plain
+    /// name wins.
     pub fn read_all<T>(
         &mut self,
         name: &str,
@@ -189,7 +199,8 @@ impl<'a> Reader<'a> {
         self.complaints.push(format!("{name}='{value}': {why}; {instead}"));
     }
 
-    /// Says that `name` does not count because `winner`, which comes before it, says something else.
+    /// Says that `name` does not count because `winner`, which comes before it, says something
+    /// else.
     pub fn overruled(&mut self, name: &str, winner: &str) {
         let value = cut(self.vars.get(winner).unwrap_or_default(), LONGEST.0);
         self.complain(name, &format!("{winner} says something else"), &format!("using {winner}='{value}'"));
@@ -223,18 +234,30 @@ mod tests {
 
     #[test]
     fn the_table_has_the_variables_that_are_read() {
-        let table = include_str!("../../../variables.tsv").lines().filter(|line| !line.starts_with('#')).skip(1);
+        let table =
+            include_str!("../../../variables.tsv").lines().filter(|line| !line.starts_with('#')).skip(1);
         let table: BTreeSet<&str> = table.filter_map(|line| line.split('\t').nth(1)).collect();
         ASKED.take();
         described::believe(&Vars::default());
         made_up::build(&[]);
         let asked = ASKED.take();
-        let plain = |name: &str| name.strip_suffix("_ALL").filter(|base| table.contains(base)).unwrap_or(name).to_owned();
+        let plain = |name: &str| {
+            name.strip_suffix("_ALL").filter(|base| table.contains(base)).unwrap_or(name).to_owned()
+        };
         let asked: BTreeSet<String> = asked.iter().map(|name| plain(name)).collect();
         let asked: BTreeSet<&str> = asked.iter().map(String::as_str).collect();
-        let only = |one: &BTreeSet<&str>, other: &BTreeSet<&str>| one.difference(other).map(|name| name.to_string()).collect::<Vec<_>>();
-        assert_eq!((only(&asked, &table), only(&table, &asked)), (vec![], vec![]), "read and not in the table; in the table and not read");
-        assert!(table.len() > 70 && table.iter().all(|name| PREFIXES.iter().any(|prefix| name.starts_with(prefix))));
+        let only = |one: &BTreeSet<&str>, other: &BTreeSet<&str>| {
+            one.difference(other).map(|name| name.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (only(&asked, &table), only(&table, &asked)),
+            (vec![], vec![]),
+            "read and not in the table; in the table and not read"
+        );
+        assert!(
+            table.len() > 70
+                && table.iter().all(|name| PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+        );
     }
 
     #[test]
@@ -242,7 +265,10 @@ mod tests {
         let mut vars = Vars::of(&[("GANGWAY_TRACE", "t"), ("OMP_NUM_THREADS", "3"), ("OMPX_CUDA", "on")]);
         assert!(vars.refusals().is_empty());
         vars.refuse_files();
-        assert_eq!((vars.get("GANGWAY_TRACE"), vars.get("OMP_NUM_THREADS"), vars.get("OMPX_CUDA")), (None, Some("3"), Some("on")));
+        assert_eq!(
+            (vars.get("GANGWAY_TRACE"), vars.get("OMP_NUM_THREADS"), vars.get("OMPX_CUDA")),
+            (None, Some("3"), Some("on"))
+        );
         assert!(matches!(&vars.refusals()[..], [line] if line.starts_with("GANGWAY_TRACE: names a file")));
     }
 
@@ -251,7 +277,10 @@ mod tests {
         for long in ["x".repeat(100_000), "\u{1F600}".repeat(30_000)] {
             let vars = Vars::of(&[("OMP_TOOL", &long)]);
             let mut r = Reader::new(&vars);
-            assert_eq!(r.read("OMP_TOOL", "using enabled", |text| Err::<(), _>(format!("'{text}' is wrong"))), None);
+            assert_eq!(
+                r.read("OMP_TOOL", "using enabled", |text| Err::<(), _>(format!("'{text}' is wrong"))),
+                None
+            );
             let line = &r.complaints[0];
             assert!(line.len() < 700 && line.ends_with("...; using enabled"), "{line}");
         }

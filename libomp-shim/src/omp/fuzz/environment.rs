@@ -1,4 +1,5 @@
-//! Variables: lines of the right form, one per variable; integers by their digits, lists of places by what they stand for in wide arithmetic.
+//! Variables: lines of the right form, one per variable; integers by their digits, lists of places
+//! by what they stand for in wide arithmetic.
 
 use super::in_time;
 use crate::omp::env::made_up::build;
@@ -22,11 +23,23 @@ pub fn environment(input: &[u8]) {
 /// Reads these variables and looks at what came of them.
 pub fn reads(pairs: &[(&str, &str)]) {
     let (settings, lines) = in_time(pairs, || build(pairs));
-    assert!(settings.initial.nthreads >= 1 && settings.workers >= 1 && settings.stacksize >= 64 << 10, "{pairs:?}");
-    assert!(settings.places.as_ref().is_none_or(|all| (0..all.len()).all(|place| all.procs(place).iter().all(|&cpu| cpu < 16))), "{pairs:?}");
+    assert!(
+        settings.initial.nthreads >= 1 && settings.workers >= 1 && settings.stacksize >= 64 << 10,
+        "{pairs:?}"
+    );
+    assert!(
+        settings
+            .places
+            .as_ref()
+            .is_none_or(|all| (0..all.len()).all(|place| all.procs(place).iter().all(|&cpu| cpu < 16))),
+        "{pairs:?}"
+    );
     for line in &lines {
         let is_about = |(name, _): &(&str, &str)| line.starts_with(&format!("{name}='"));
-        assert!(pairs.iter().any(is_about) && line.contains("': ") && line.contains("; ") && line.len() < 1000, "{pairs:?}: {line}");
+        assert!(
+            pairs.iter().any(is_about) && line.contains("': ") && line.contains("; ") && line.len() < 1000,
+            "{pairs:?}: {line}"
+        );
     }
     // A value is wrong once, or well formed and then overruled or not to be had.
     for (name, _) in pairs {
@@ -38,14 +51,21 @@ pub fn reads(pairs: &[(&str, &str)]) {
 /// By the digits alone.
 fn integers_are_right(pairs: &[(&str, &str)], lines: &[String]) {
     for (name, value) in pairs {
-        let Some(&(_, least)) = [("OMP_MAX_TASK_PRIORITY", 0u32), ("OMP_NUM_TEAMS", 1), ("OMP_THREAD_LIMIT", 1)].iter().find(|(n, _)| n == name) else { continue };
+        let Some(&(_, least)) =
+            [("OMP_MAX_TASK_PRIORITY", 0u32), ("OMP_NUM_TEAMS", 1), ("OMP_THREAD_LIMIT", 1)]
+                .iter()
+                .find(|(n, _)| n == name)
+        else {
+            continue;
+        };
         let text = value.trim();
         let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
         let significant = digits.trim_start_matches('0');
         let is_small = significant.len() < 10 || significant.len() == 10 && significant <= "2147483647";
         let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) && is_small;
         let is_negative = text.starts_with('-') && !significant.is_empty();
-        let is_right = text.is_empty() || is_number && !is_negative && (least == 0 || !significant.is_empty());
+        let is_right =
+            text.is_empty() || is_number && !is_negative && (least == 0 || !significant.is_empty());
         let complains = lines.iter().any(|line| line.starts_with(&format!("{name}='")));
         assert_eq!(is_right, !complains, "{name}='{value}'");
     }
@@ -53,7 +73,8 @@ fn integers_are_right(pairs: &[(&str, &str)], lines: &[String]) {
 
 /// A list of places, as `OMP_PLACES` has it.
 ///
-/// What is accepted and looks like `{first:length:stride}:length:stride,...` is compared with what that stands for.
+/// What is accepted and looks like `{first:length:stride}:length:stride,...` is compared with what
+/// that stands for.
 pub fn places(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let text = text.trim();
@@ -62,7 +83,8 @@ pub fn places(input: &[u8]) {
     }
     let Ok(PlacesSpec::Explicit(list)) = in_time(text, || parse_places(text)) else { return };
     let Some(expected) = plain(text) else { return };
-    let list: Vec<Vec<i128>> = list.iter().map(|place| place.iter().map(|&cpu| cpu as i128).collect()).collect();
+    let list: Vec<Vec<i128>> =
+        list.iter().map(|place| place.iter().map(|&cpu| cpu as i128).collect()).collect();
     assert_eq!(list, expected, "{text}");
 }
 
@@ -71,7 +93,8 @@ fn plain(text: &str) -> Option<Vec<Vec<i128>>> {
     let mut all: Vec<Vec<i128>> = Vec::new();
     for part in text.split_inclusive('}') {
         // What stands before a brace belongs to the place before it: its copies, and a comma.
-        let (before, inside) = part.split_once('{').map_or((part, None), |(before, inside)| (before, Some(inside)));
+        let (before, inside) =
+            part.split_once('{').map_or((part, None), |(before, inside)| (before, Some(inside)));
         let copies = before.trim().trim_end_matches(',').trim_end();
         if !copies.is_empty() {
             let (place, shifts) = (all.pop()?, interval(&format!("0{copies}"))?);
@@ -90,7 +113,8 @@ fn plain(text: &str) -> Option<Vec<Vec<i128>>> {
 /// The numbers of `first[:length[:stride]]`.
 fn interval(text: &str) -> Option<Vec<i128>> {
     let numbers: Vec<&str> = text.split(':').collect();
-    let number = |at: usize, usual: i128| numbers.get(at).map_or(Some(usual), |text| text.trim().parse().ok());
+    let number =
+        |at: usize, usual: i128| numbers.get(at).map_or(Some(usual), |text| text.trim().parse().ok());
     let (first, length, stride) = (number(0, 0)?, number(1, 1)?, number(2, 1)?);
     let is_plain = numbers.len() <= 3 && (1..=1 << 16).contains(&length);
     is_plain.then(|| (0..length).map(|i| first + i * stride).collect())

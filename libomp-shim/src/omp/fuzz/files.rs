@@ -1,6 +1,7 @@
 //! Files that variables name: machines, rates, recorded graphs, placements by hand.
 //!
-//! What is written of an answer has to be read as the same; a plan of a graph that was accepted has to pass the judge of plans.
+//! What is written of an answer has to be read as the same; a plan of a graph that was accepted has
+//! to pass the judge of plans.
 
 use placement::choice::Choice;
 use placement::graph::{Device, Graph, Machine};
@@ -29,7 +30,10 @@ pub fn machines(input: &[u8]) {
     let Description { cpus, caches, slit, numbers, .. } = &machine;
     let mut all: Vec<usize> = cpus.iter().map(|cpu| cpu.os).collect();
     all.sort_unstable();
-    assert!(!all.is_empty() && all.windows(2).all(|pair| pair[0] < pair[1]) && all[all.len() - 1] < *numbers, "{text}");
+    assert!(
+        !all.is_empty() && all.windows(2).all(|pair| pair[0] < pair[1]) && all[all.len() - 1] < *numbers,
+        "{text}"
+    );
     assert!((1..=all.len()).contains(&machine.worker_target()), "{text}");
     // Neighbours stand next to each other: a package does not come again, nor does a core.
     for what in [|cpu: &ult::topology::Cpu| cpu.socket, |cpu: &ult::topology::Cpu| cpu.core] {
@@ -74,7 +78,10 @@ pub fn graphs(input: &[u8]) {
     };
     assert_eq!(placement::file::read(&placement::file::write(&graph)).as_ref(), Ok(&graph), "{text}");
     if !graph.is_empty() && graph.len() + graph.edges().len() <= PLANNED {
-        let device = |number: u8| Device::new("one", [1 << 10, 1 << 30, u64::MAX][usize::from(chosen / 4 % 3)]).of_speed(f64::from(number));
+        let device = |number: u8| {
+            Device::new("one", [1 << 10, 1 << 30, u64::MAX][usize::from(chosen / 4 % 3)])
+                .of_speed(f64::from(number))
+        };
         let machine = Machine::new((1..2 + chosen % 4).map(device).collect());
         in_time(&*text, || plans(&text, &graph, &machine));
     }
@@ -98,13 +105,19 @@ pub fn manual(input: &[u8]) {
         Ok(lines) => lines,
         Err(why) => return is_a_line(&why),
     };
-    let device = |rank: usize, kind, number| (rank < ranks && kind == Kind::Cpu && number == 0).then_some(rank);
+    let device =
+        |rank: usize, kind, number| (rank < ranks && kind == Kind::Cpu && number == 0).then_some(rank);
     match in_time(&*text, || manual::devices(&lines, device)) {
         Err(why) => is_a_line(&why),
         Ok(found) => {
-            let last = |task| lines.iter().rev().find(|line| line.tasks.iter().any(|range| range.contains(&task)));
+            let last =
+                |task| lines.iter().rev().find(|line| line.tasks.iter().any(|range| range.contains(&task)));
             for task in [0, 1, 7, found.len().saturating_sub(1), found.len()] {
-                assert_eq!(found.get(task).copied().flatten(), last(task).map(|line| line.rank), "task {task} of {text}");
+                assert_eq!(
+                    found.get(task).copied().flatten(),
+                    last(task).map(|line| line.rank),
+                    "task {task} of {text}"
+                );
             }
         }
     }

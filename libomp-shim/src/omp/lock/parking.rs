@@ -1,17 +1,22 @@
-//! The parking table: those who wait for a lock stand here, by the lock's address, in the order in which they came.
+//! The parking table: those who wait for a lock stand here, by the lock's address, in the order in
+//! which they came.
 //!
-//! A waiter's record lives on its own suspended stack. A bucket is a short list under a lock of its own, held for a
-//! few dozen instructions, never across a wait. See `docs/protocols/lock.md` for the protocol; its invariants are
+//! A waiter's record lives on its own suspended stack. A bucket is a short list under a lock of its
+//! own, held for a few dozen instructions, never across a wait. See `docs/protocols/lock.md` for
+//! the protocol; its invariants are
 //!
-//! * **I1** a lock's word has `QUEUED` exactly while a record for it is in its bucket, and both change under the
-//!   bucket's lock; hence a holder that releases without the bucket's lock has nobody to wake.
-//! * **I2** a record leaves the list before its owner returns; who stores `GRANTED` takes it off first and does not
-//!   touch it afterwards.
-//! * **I3** only the record of a lock that is first in the list is nudged or granted the lock. So the waiters of a lock become ready in the order of
-//!   their tickets, and the scheduler polls a few of them only ([`ReadyOrder`]).
+//! * **I1** a lock's word has `QUEUED` exactly while a record for it is in its bucket, and both
+//!   change under the bucket's lock; hence a holder that releases without the bucket's lock has
+//!   nobody to wake.
+//! * **I2** a record leaves the list before its owner returns; who stores `GRANTED` takes it off
+//!   first and does not touch it afterwards.
+//! * **I3** only the record of a lock that is first in the list is nudged or granted the lock. So
+//!   the waiters of a lock become ready in the order of their tickets, and the scheduler polls a
+//!   few of them only ([`ReadyOrder`]).
 //!
-//! Everything carries the process's generation (how often it was forked): in the child of a fork a bucket locked by a
-//! thread that does not exist there counts as free, and records of the parent's waiters as gone.
+//! Everything carries the process's generation (how often it was forked): in the child of a fork a
+//! bucket locked by a thread that does not exist there counts as free, and records of the parent's
+//! waiters as gone.
 
 use core::cell::{Cell, UnsafeCell};
 use core::ptr;
@@ -30,7 +35,8 @@ const NUDGED: u32 = 1;
 /// The lock is the waiter's. The record has been taken off the list.
 const GRANTED: u32 = 2;
 
-/// How long the first in line may lose against newcomers before the lock is handed to it, in microseconds.
+/// How long the first in line may lose against newcomers before the lock is handed to it, in
+/// microseconds.
 const FAIR_AFTER: u64 = 500;
 
 /// How long a queued context looks before its worker may sleep.
@@ -70,7 +76,8 @@ struct List {
     ticket: u64,
 }
 
-// SAFETY: `list` is touched only between `enter` and the drop of what it returns, which exclude each other.
+// SAFETY: `list` is touched only between `enter` and the drop of what it returns, which exclude
+// each other.
 unsafe impl Sync for Bucket {}
 
 /// A locked bucket.
@@ -112,7 +119,8 @@ impl Bucket {
         let holder = self.holder.load(Ordering::Relaxed);
         // A holder of another generation was a thread of the parent process.
         holder != me
-            // ORDERING: Acquire, pairs with the Release in `drop`: the list is as the last holder left it.
+            // ORDERING: Acquire, pairs with the Release in `drop`: the list is as the last holder
+            // left it.
             && self.holder.compare_exchange(holder, me, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 }
@@ -127,7 +135,8 @@ impl Drop for Locked<'_> {
 impl Locked<'_> {
     #[allow(clippy::mut_from_ref, reason = "the bucket is locked by us")]
     fn list(&self) -> &mut List {
-        // SAFETY: the bucket is ours while `self` exists; callers do not keep the reference across another call.
+        // SAFETY: the bucket is ours while `self` exists; callers do not keep the reference across
+        // another call.
         unsafe { &mut *self.bucket.list.get() }
     }
 
@@ -193,8 +202,8 @@ pub(super) fn acquire(lock: &Lock) {
     while !acquire_in_this_process(lock) {}
 }
 
-/// As [`acquire`]; false when another context of this kernel thread forked meanwhile and this is the child, where the
-/// record is forgotten.
+/// As [`acquire`]; false when another context of this kernel thread forked meanwhile and this is
+/// the child, where the record is forgotten.
 fn acquire_in_this_process(lock: &Lock) -> bool {
     let generation = ult::pool::generation();
     let forked = || ult::pool::generation() != generation;
@@ -211,7 +220,8 @@ fn acquire_in_this_process(lock: &Lock) -> bool {
     }
     loop {
         let wait = Wait {
-            // ORDERING: Acquire, pairs with the Release in `release`: with the grant come the last holder's writes.
+            // ORDERING: Acquire, pairs with the Release in `release`: with the grant come the last
+            // holder's writes.
             ready: &|| waiter.state.load(Ordering::Acquire) != WAITING || forked(),
             seek: None,
             sleepers: None,
@@ -250,7 +260,8 @@ fn enqueue(lock: &Lock, waiter: &Waiter) -> bool {
     }
 }
 
-/// What a waiter does that was nudged or granted the lock: true when it has the lock and is off the list.
+/// What a waiter does that was nudged or granted the lock: true when it has the lock and is off the
+/// list.
 fn compete(lock: &Lock, waiter: &Waiter) -> bool {
     let bucket = bucket(lock);
     // ORDERING: Acquire, as in `acquire_in_this_process`; it may have been granted meanwhile.
@@ -292,8 +303,11 @@ pub(super) fn release(lock: &Lock) {
         if bucket.first(lock, ptr::null()).is_none() || ult::mutant!(lock_queue_forgotten) {
             lock.clear(QUEUED);
         }
-        if ult::mutant!(lock_handed_to_two) { lock.clear(LOCKED) }
-        // ORDERING: Release, pairs with the Acquire in `acquire_in_this_process`. The record may be gone after this.
+        if ult::mutant!(lock_handed_to_two) {
+            lock.clear(LOCKED)
+        }
+        // ORDERING: Release, pairs with the Acquire in `acquire_in_this_process`. The record may be
+        // gone after this.
         waiter.state.store(GRANTED, Ordering::Release);
     } else {
         lock.clear(LOCKED);
@@ -306,7 +320,9 @@ pub(super) fn release(lock: &Lock) {
 
 /// Has this waiter lost against newcomers for too long? Under the bucket's lock.
 fn is_due(waiter: &Waiter) -> bool {
-    if ult::mutant!(lock_unfair) { return false }
+    if ult::mutant!(lock_unfair) {
+        return false;
+    }
     let now = micros();
     // SAFETY: the bucket is locked.
     let since = unsafe { &mut *waiter.nudged_at.get() };

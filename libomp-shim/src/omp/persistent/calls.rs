@@ -1,7 +1,8 @@
 //! What programs call: letters to the tasks that a call names, and waiting for what comes back.
 //!
-//! A call checks everything that it can, waits until none of the ranks that it asks is too far behind ([`super::credit`]), and then asks all of them
-//! without a wait in between: two calls at a time never wait for each other's halves.
+//! A call checks everything that it can, waits until none of the ranks that it asks is too far
+//! behind ([`super::credit`]), and then asks all of them without a wait in between: two calls at a
+//! time never wait for each other's halves.
 
 use std::sync::Arc;
 
@@ -66,7 +67,8 @@ fn home(task: Handle) -> Result<Owner, Fault> {
 /// Asks all that the letters say.
 ///
 /// # Errors
-/// A handle names no rank, or no task of this rank; the ranks have parted. Then nobody is asked. No memory for a copy.
+/// A handle names no rank, or no task of this rank; the ranks have parted. Then nobody is asked. No
+/// memory for a copy.
 pub fn ask(letters: &[Letter<'_>]) -> Result<(), Fault> {
     let owners = letters.iter().map(|letter| known(letter.task)).collect::<Result<Vec<_>, _>>()?;
     if let Some(cluster) = cluster() {
@@ -88,7 +90,9 @@ fn post(letter: &Letter<'_>, owner: Owner, depth: u8) -> Result<(), Fault> {
         Owner::Here => {
             wire::ask_here(letter.task, letter.order, Bytes::of(letter.bytes).ok_or(Fault::Memory)?, depth)
         }
-        Owner::There(cluster, rank) => wire::send(cluster, rank, &letter.order.words(letter.task, depth), Tail::Copied(letter.bytes)),
+        Owner::There(cluster, rank) => {
+            wire::send(cluster, rank, &letter.order.words(letter.task, depth), Tail::Copied(letter.bytes))
+        }
     }
 }
 
@@ -97,7 +101,7 @@ pub fn one(task: Handle, order: Order) -> Result<(), Fault> {
     ask(&[Letter { task, order, bytes: &[] }])
 }
 
-// ---- what comes back ----------------------------------------------------------------------------------------------------
+// ---- what comes back --------------------------------------------------------
 
 /// Something that other ranks will say.
 pub struct Awaited(Handle);
@@ -130,7 +134,7 @@ impl Drop for Awaited {
     }
 }
 
-// ---- tasks --------------------------------------------------------------------------------------------------------------
+// ---- tasks ------------------------------------------------------------------
 
 /// The most tasks that are made at a time.
 const MOST: u64 = 1 << 20;
@@ -143,7 +147,8 @@ pub fn create(rank: i32, count: u64) -> Result<Vec<Handle>, Fault> {
     if count == 0 || count > MOST {
         return Err(Fault::Count);
     }
-    let ranks: Vec<i32> = if rank == devices::ANY { devices::turns(count)? } else { vec![rank; count as usize] };
+    let ranks: Vec<i32> =
+        if rank == devices::ANY { devices::turns(count)? } else { vec![rank; count as usize] };
     devices::allowed()?;
     let mut each: Vec<(i32, u64)> = Vec::new();
     let mut sorted = ranks.clone();
@@ -243,7 +248,7 @@ fn everywhere(free: bool) -> Result<Vec<Awaited>, Fault> {
     (0..ranks).map(ask).collect()
 }
 
-// ---- trays --------------------------------------------------------------------------------------------------------------
+// ---- trays ------------------------------------------------------------------
 
 /// Asks for a tray of so many elements.
 ///

@@ -1,7 +1,8 @@
 //! Transfers between trays: to one task, to many, from many.
 //!
-//! All of them are sends and receptions of parcels that have a key in common. What comes from many is joined or combined by the one who receives it, in
-//! the order of the list: the answer does not depend on where tasks are, nor on who was first.
+//! All of them are sends and receptions of parcels that have a key in common. What comes from many
+//! is joined or combined by the one who receives it, in the order of the list: the answer does not
+//! depend on where tasks are, nor on who was first.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
@@ -53,7 +54,10 @@ pub fn broadcast(from: At, into: &[At]) -> Result<(), Fault> {
     for at in &others {
         *takers.entry(at.task.rank).or_default() += 1;
     }
-    let to: Vec<Delivery> = takers.iter().map(|(&rank, &takers)| Delivery { rank: rank as u32, part: 0, takers, slice: 0 }).collect();
+    let to: Vec<Delivery> = takers
+        .iter()
+        .map(|(&rank, &takers)| Delivery { rank: rank as u32, part: 0, takers, slice: 0 })
+        .collect();
     let mut letters = vec![send(from, key, 0, &to)];
     letters.extend(others.iter().map(|&&at| take(at, key, 1, How::Whole)));
     ask(&letters)
@@ -66,10 +70,17 @@ pub fn broadcast(from: At, into: &[At]) -> Result<(), Fault> {
 pub fn scatter(from: At, into: &[At]) -> Result<(), Fault> {
     listed(into)?;
     let key = key();
-    let part = |(at, tray): (usize, &At)| Delivery { rank: tray.task.rank as u32, part: at as u32, takers: 1, slice: at as u32 };
+    let part = |(at, tray): (usize, &At)| Delivery {
+        rank: tray.task.rank as u32,
+        part: at as u32,
+        takers: 1,
+        slice: at as u32,
+    };
     let to: Vec<Delivery> = into.iter().enumerate().map(part).collect();
     let mut letters = vec![send(from, key, into.len() as u32, &to)];
-    letters.extend(into.iter().enumerate().map(|(at, &tray)| take(tray, Key { part: at as u32, ..key }, 1, How::Whole)));
+    letters.extend(
+        into.iter().enumerate().map(|(at, &tray)| take(tray, Key { part: at as u32, ..key }, 1, How::Whole)),
+    );
     ask(&letters)
 }
 
@@ -86,7 +97,8 @@ fn collect(from: &[At], into: At, how: How) -> Result<(), Fault> {
     let key = key();
     let part = |at: usize| Delivery { rank: into.task.rank as u32, part: at as u32, takers: 1, slice: 0 };
     let to: Vec<Delivery> = (0..from.len()).map(part).collect();
-    let mut letters: Vec<Letter<'_>> = from.iter().zip(to.chunks(1)).map(|(&tray, to)| send(tray, key, 0, to)).collect();
+    let mut letters: Vec<Letter<'_>> =
+        from.iter().zip(to.chunks(1)).map(|(&tray, to)| send(tray, key, 0, to)).collect();
     letters.push(take(into, key, from.len() as u32, how));
     ask(&letters)
 }

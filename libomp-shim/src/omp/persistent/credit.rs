@@ -1,9 +1,11 @@
 //! How far a rank may be ahead of those that do what it asks.
 //!
-//! What is asked costs memory where it waits. So each rank counts what it has asked of every other and has not heard to be over; who is too far ahead
-//! waits. What is over is told in bundles, so that it costs next to nothing.
+//! What is asked costs memory where it waits. So each rank counts what it has asked of every other
+//! and has not heard to be over; who is too far ahead waits. What is over is told in bundles, so
+//! that it costs next to nothing.
 //!
-//! Functions that run for the team never wait here: what they are ahead of may be waiting for their own end.
+//! Functions that run for the team never wait here: what they are ahead of may be waiting for their
+//! own end.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;
@@ -37,7 +39,8 @@ struct Account {
 static ACCOUNTS: OnceLock<Box<[Account]>> = OnceLock::new();
 
 fn account(rank: u32) -> &'static Account {
-    let all = ACCOUNTS.get_or_init(|| (0..cluster().map_or(1, |c| c.ranks)).map(|_| Account::default()).collect());
+    let all =
+        ACCOUNTS.get_or_init(|| (0..cluster().map_or(1, |c| c.ranks)).map(|_| Account::default()).collect());
     &all[rank as usize % all.len()]
 }
 
@@ -106,7 +109,8 @@ mod tests {
     #[test]
     fn bundles_lose_nothing() {
         let account = Account::default();
-        let told: u64 = (0..10 * BUNDLE + 7).filter_map(|_| account.bundle(1)).map(|(operations, _)| operations).sum();
+        let told: u64 =
+            (0..10 * BUNDLE + 7).filter_map(|_| account.bundle(1)).map(|(operations, _)| operations).sum();
         // ORDERING: Relaxed; one thread.
         assert_eq!(told + account.over.load(Ordering::Relaxed), 10 * BUNDLE + 7);
         assert_eq!(account.bundle(BUNDLE_BYTES).map(|(n, _)| n), Some(8));

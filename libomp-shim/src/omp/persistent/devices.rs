@@ -1,5 +1,5 @@
-//! Which devices persistent tasks may be on: those of the kinds that `OMPX_DEVICES` allows. Each rank that runs target regions has one, its processors; there
-//! are no others yet.
+//! Which devices persistent tasks may be on: those of the kinds that `OMPX_DEVICES` allows. Each
+//! rank that runs target regions has one, its processors; there are no others yet.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,7 +23,8 @@ pub fn allowed() -> Result<(), Fault> {
     if env::settings().devices == DeviceKinds::Gpu { Err(Fault::Device) } else { Ok(()) }
 }
 
-/// Ranks that are devices: the first one, and how many. Where there is none, rank 0 does it, as for target regions.
+/// Ranks that are devices: the first one, and how many. Where there is none, rank 0 does it, as for
+/// target regions.
 pub(super) fn ranks() -> (u64, u64) {
     let all = cluster().map_or((0, 1), |cluster| (first_device(cluster) as u64, u64::from(cluster.ranks)));
     if all.0 < all.1 { (all.0, all.1 - all.0) } else { (0, 1) }

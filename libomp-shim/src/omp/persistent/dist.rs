@@ -1,13 +1,16 @@
 //! Distributed memory: at the same address on every rank, its elements dealt out by a [`Layout`].
 //!
-//! Every rank has bytes of its own at all of it, of which the operating system gives it those that it touches. Those of the elements that the layout gives to a rank
-//! are the ones that count; others are room for copies. Nothing is kept alike.
+//! Every rank has bytes of its own at all of it, of which the operating system gives it those that
+//! it touches. Those of the elements that the layout gives to a rank are the ones that count;
+//! others are room for copies. Nothing is kept alike.
 //!
-//! *One address.* Rank 0 chooses it, in a part of the address space that neither loaders nor allocators use by themselves, and has all ranks map it without
-//! replacing anything. Where one of them has something there, the next address is tried. Rejected: reserving the whole part at the start (it would be seen in every process's size, and
-//! nobody may ever ask).
+//! *One address.* Rank 0 chooses it, in a part of the address space that neither loaders nor
+//! allocators use by themselves, and has all ranks map it without replacing anything. Where one of
+//! them has something there, the next address is tried. Rejected: reserving the whole part at the
+//! start (it would be seen in every process's size, and nobody may ever ask).
 //!
-//! Invariant **mapped**: an area in [`AREAS`] is mapped here, and on every rank from when the call that makes it returns to when one begins that frees it.
+//! Invariant **mapped**: an area in [`AREAS`] is mapped here, and on every rank from when the call
+//! that makes it returns to when one begins that frees it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
@@ -22,9 +25,9 @@ use super::order::Wanted;
 use super::tray::Tray;
 use super::wire;
 use crate::omp::check::waits::Promise;
+use crate::omp::device;
 use crate::omp::device::rank::remote::lock;
 use crate::omp::device::rank::{self, Cluster, cluster};
-use crate::omp::device;
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::server::SERVER;
 use crate::omp::remote::{Fault, Owner, me, owner};
@@ -71,7 +74,9 @@ pub fn asked(source: u32, what: u64, wanted: Wanted, words: [u64; 5]) {
         ask::MAP => wire::reply(source, wanted, map(a, b, (c, Kind(d), e)).map(|()| None)),
         ask::UNMAP => wire::reply(source, wanted, unmap(a).map(|()| None)),
         // These ask others, and wait.
-        ask::ALLOCATE => SERVER.leave(Box::new(move || wire::reply(source, wanted, choose(a, Kind(b), c).and_then(said)))),
+        ask::ALLOCATE => {
+            SERVER.leave(Box::new(move || wire::reply(source, wanted, choose(a, Kind(b), c).and_then(said))))
+        }
         _ => SERVER.leave(Box::new(move || wire::reply(source, wanted, give_up(a).map(|()| None)))),
     }
 }
@@ -80,7 +85,7 @@ fn said(address: u64) -> Result<Option<Tray>, Fault> {
     Bytes::of(&address.to_ne_bytes()).map(|bytes| Some(Tray::of(Kind::BYTE, bytes))).ok_or(Fault::Memory)
 }
 
-// ---- on every rank ------------------------------------------------------------------------------------------------------
+// ---- on every rank ----------------------------------------------------------
 
 fn map(address: u64, bytes: u64, (count, kind, block): (u64, Kind, u64)) -> Result<(), Fault> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
@@ -126,7 +131,7 @@ fn everywhere(what: u64, words: [u64; 5], here: impl Fn() -> Result<(), Fault>) 
     result
 }
 
-// ---- on rank 0 ----------------------------------------------------------------------------------------------------------
+// ---- on rank 0 --------------------------------------------------------------
 
 /// The first address behind `from` with so much room, which is taken.
 fn room(taken: &mut BTreeMap<u64, u64>, from: u64, bytes: u64) -> Option<u64> {
@@ -149,7 +154,9 @@ fn choose(count: u64, kind: Kind, block: u64) -> Result<u64, Fault> {
     let mut from = BEGIN;
     for _ in 0..TRIES {
         let address = room(&mut lock(&TAKEN), from, bytes).ok_or(Fault::Memory)?;
-        let all = everywhere(ask::MAP, [address, bytes, count, kind.0, block], || map(address, bytes, (count, kind, block)));
+        let all = everywhere(ask::MAP, [address, bytes, count, kind.0, block], || {
+            map(address, bytes, (count, kind, block))
+        });
         if all.is_ok() {
             return Ok(address);
         }
@@ -170,7 +177,7 @@ fn give_up(address: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-// ---- what programs call -------------------------------------------------------------------------------------------------
+// ---- what programs call -----------------------------------------------------
 
 /// Memory for so many elements, on all ranks. `block` as in [`Layout`].
 ///
@@ -282,7 +289,8 @@ pub struct Part {
 /// # Errors
 /// There is no such memory, element or rank.
 /// # Safety
-/// As many elements at `local` are readable or, to get them, writable; nobody changes them, or those of the ranks, meanwhile.
+/// As many elements at `local` are readable or, to get them, writable; nobody changes them, or
+/// those of the ranks, meanwhile.
 pub unsafe fn copy(way: Way, part: &Part, local: *mut u8) -> Result<(), Fault> {
     let area = area(part.address, part.index, part.count)?;
     if let Some(rank) = part.rank {
@@ -307,7 +315,8 @@ pub unsafe fn copy(way: Way, part: &Part, local: *mut u8) -> Result<(), Fault> {
                 let begun = unsafe { begin(cluster, way, rank, there, here, bytes) };
                 result = begun.map(|ticket| flying.push_back((cluster, ticket)));
             }
-            // SAFETY: as the caller says, and "mapped" here. They may overlap: a copy at the same address.
+            // SAFETY: as the caller says, and "mapped" here. They may overlap: a copy at the same
+            // address.
             None => unsafe {
                 let ours = ptr::with_exposed_provenance_mut::<u8>(there);
                 let (from, to) = if way == Way::Get { (ours, here) } else { (here, ours) };
@@ -315,7 +324,8 @@ pub unsafe fn copy(way: Way, part: &Part, local: *mut u8) -> Result<(), Fault> {
             },
         }
         if flying.len() >= AT_A_TIME {
-            result = result.and(flying.pop_front().map_or(Ok(()), |(cluster, ticket)| finish(cluster, ticket)));
+            result =
+                result.and(flying.pop_front().map_or(Ok(()), |(cluster, ticket)| finish(cluster, ticket)));
         }
         index = until;
     }
@@ -328,7 +338,14 @@ pub unsafe fn copy(way: Way, part: &Part, local: *mut u8) -> Result<(), Fault> {
 
 /// # Safety
 /// As [`copy`].
-unsafe fn begin(cluster: &Cluster, way: Way, rank: u32, there: usize, here: *mut u8, bytes: usize) -> Result<u64, Fault> {
+unsafe fn begin(
+    cluster: &Cluster,
+    way: Way,
+    rank: u32,
+    there: usize,
+    here: *mut u8,
+    bytes: usize,
+) -> Result<u64, Fault> {
     // SAFETY: as the caller says; both stay until the transfer is over, for which `copy` waits.
     let begun = unsafe {
         match way {
@@ -375,7 +392,10 @@ mod tests {
         }
         assert_eq!((rank_of(address, 999), rank_of(address, 1000)), (Ok(0), Err(Fault::Range)));
         let section = Section::new(address, 10, 20).expect("it is there");
-        assert_eq!((section.bytes(0), section.bytes(1), Section::new(address, 990, 20)), ((160, 0), (0, 160), Err(Fault::Range)));
+        assert_eq!(
+            (section.bytes(0), section.bytes(1), Section::new(address, 990, 20)),
+            ((160, 0), (0, 160), Err(Fault::Range))
+        );
         let second = allocate(1, Kind::BYTE.0, 0).expect("memory");
         assert!(second != address);
         assert_eq!((free(address), free(address), free(second)), (Ok(()), Err(Fault::Stale), Ok(())));

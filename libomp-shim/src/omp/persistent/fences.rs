@@ -1,4 +1,5 @@
-//! Waiting for tasks: the rank that has them counts those that are through, and says so when all are.
+//! Waiting for tasks: the rank that has them counts those that are through, and says so when all
+//! are.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

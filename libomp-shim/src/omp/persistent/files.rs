@@ -1,7 +1,9 @@
-//! Trays and files: elements as they lie in memory, one behind the other, those of the first tray of the list first.
+//! Trays and files: elements as they lie in memory, one behind the other, those of the first tray
+//! of the list first.
 //!
-//! The rank that calls reads and writes the file, so it need be nowhere else; and the same file comes of any number of ranks. Rejected: every rank its own part
-//! (needs a file system that all of them see, and a collective call).
+//! The rank that calls reads and writes the file, so it need be nowhere else; and the same file
+//! comes of any number of ranks. Rejected: every rank its own part (needs a file system that all of
+//! them see, and a collective call).
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -27,7 +29,10 @@ fn elements(path: &str, file: &File, kind: Kind) -> Result<usize, Fault> {
     let bytes = file.metadata().map_err(|why| told(path, &why))?.len();
     let bytes = usize::try_from(bytes).map_err(|_| Fault::Memory)?;
     if !bytes.is_multiple_of(kind.size()) {
-        return Err(told(path, &format_args!("{bytes} bytes are not a number of elements of {} bytes", kind.size())));
+        return Err(told(
+            path,
+            &format_args!("{bytes} bytes are not a number of elements of {} bytes", kind.size()),
+        ));
     }
     Ok(bytes / kind.size())
 }
@@ -35,7 +40,8 @@ fn elements(path: &str, file: &File, kind: Kind) -> Result<usize, Fault> {
 /// The trays get the elements of a file, as even as possible.
 ///
 /// # Errors
-/// The file cannot be read, or is no number of elements; as [`write()`]. Trays before the one that it happened with have theirs.
+/// The file cannot be read, or is no number of elements; as [`write()`]. Trays before the one that
+/// it happened with have theirs.
 pub fn scatter(path: &str, kind: u64, into: &[At]) -> Result<(), Fault> {
     let element = Kind::new(kind)?;
     if into.is_empty() {
@@ -53,7 +59,8 @@ pub fn scatter(path: &str, kind: u64, into: &[At]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A file gets the elements of the trays. It is there when all of them are in it: until then they are in one beside it.
+/// A file gets the elements of the trays. It is there when all of them are in it: until then they
+/// are in one beside it.
 ///
 /// # Errors
 /// The file cannot be written; a tray is not there, or has another type. Then there is no new file.
@@ -72,7 +79,8 @@ pub fn gather(from: &[At], kind: u64, path: &str) -> Result<(), Fault> {
         let bytes = read(tray, Some(size))?;
         if bytes.size() != 0 {
             // SAFETY: "ours" of `Bytes`.
-            file.write_all(unsafe { core::slice::from_raw_parts(bytes.address(), bytes.size()) }).map_err(told)?;
+            file.write_all(unsafe { core::slice::from_raw_parts(bytes.address(), bytes.size()) })
+                .map_err(told)?;
         }
     }
     file.complete().map_err(told)

@@ -1,7 +1,8 @@
 //! What the elements of a tray are, and how those of two trays are combined.
 //!
-//! A type is a number: the size of an element, and in its lowest byte what it is to a reduction. So a program's structure is a type
-//! by its size alone (`OMPX_ENTITY`), and nobody has to register it.
+//! A type is a number: the size of an element, and in its lowest byte what it is to a reduction. So
+//! a program's structure is a type by its size alone (`OMPX_ENTITY`), and nobody has to register
+//! it.
 
 use crate::omp::remote::Fault;
 
@@ -45,7 +46,11 @@ impl Kind {
     /// # Errors
     /// More than there are addresses.
     pub fn bytes(self, count: u64) -> Result<usize, Fault> {
-        usize::try_from(count).ok().and_then(|count| count.checked_mul(self.size())).filter(|&n| n <= isize::MAX as usize).ok_or(Fault::Memory)
+        usize::try_from(count)
+            .ok()
+            .and_then(|count| count.checked_mul(self.size()))
+            .filter(|&n| n <= isize::MAX as usize)
+            .ok_or(Fault::Memory)
     }
 }
 
@@ -76,8 +81,19 @@ pub enum Rule {
     User,
 }
 
-const RULES: [Rule; 11] =
-    [Rule::Sum, Rule::Product, Rule::Least, Rule::Greatest, Rule::And, Rule::Or, Rule::Xor, Rule::BitAnd, Rule::BitOr, Rule::BitXor, Rule::User];
+const RULES: [Rule; 11] = [
+    Rule::Sum,
+    Rule::Product,
+    Rule::Least,
+    Rule::Greatest,
+    Rule::And,
+    Rule::Or,
+    Rule::Xor,
+    Rule::BitAnd,
+    Rule::BitOr,
+    Rule::BitXor,
+    Rule::User,
+];
 
 /// A program's own rule: `ompx_combiner`.
 pub type Combiner = unsafe extern "C-unwind" fn(into: *mut u8, from: *const u8, count: usize);
@@ -101,13 +117,17 @@ impl Rule {
     /// `into[i] = into[i] rule from[i]`, for rules of ours.
     ///
     /// # Safety
-    /// `count` elements of the type are readable and, at `into`, writable; both are aligned for it and apart.
+    /// `count` elements of the type are readable and, at `into`, writable; both are aligned for it
+    /// and apart.
     pub unsafe fn combine(self, kind: Kind, into: *mut u8, from: *const u8, count: usize) {
         macro_rules! by {
             ($type:ty) => {{
                 // SAFETY: as the caller says.
                 let (into, from) = unsafe {
-                    (core::slice::from_raw_parts_mut(into.cast::<$type>(), count), core::slice::from_raw_parts(from.cast::<$type>(), count))
+                    (
+                        core::slice::from_raw_parts_mut(into.cast::<$type>(), count),
+                        core::slice::from_raw_parts(from.cast::<$type>(), count),
+                    )
                 };
                 all(self, into, from);
             }};
@@ -207,7 +227,10 @@ mod tests {
         for bad in [0, 1, 0x301, 0x203, 0x104, u64::MAX, 0x1001] {
             assert_eq!(Kind::new(bad), Err(Fault::Type), "{bad:#x}");
         }
-        assert_eq!((INT.bytes(3), DOUBLE.bytes(u64::MAX), Kind(100 << 8).bytes(2)), (Ok(12), Err(Fault::Memory), Ok(200)));
+        assert_eq!(
+            (INT.bytes(3), DOUBLE.bytes(u64::MAX), Kind(100 << 8).bytes(2)),
+            (Ok(12), Err(Fault::Memory), Ok(200))
+        );
     }
 
     #[test]
@@ -240,7 +263,10 @@ mod tests {
     #[test]
     fn floating_point_too() {
         let by = |rule| of(rule, DOUBLE, 1.5f64, -2.0);
-        assert_eq!([Rule::Sum, Rule::Product, Rule::Least, Rule::Greatest, Rule::And].map(by), [-0.5, -3.0, -2.0, 1.5, 1.0]);
+        assert_eq!(
+            [Rule::Sum, Rule::Product, Rule::Least, Rule::Greatest, Rule::And].map(by),
+            [-0.5, -3.0, -2.0, 1.5, 1.0]
+        );
         assert_eq!(of(Rule::Least, DOUBLE, f64::NAN, 2.0), 2.0);
         assert_eq!(of(Rule::Sum, Kind(0x403), 0.25f32, 0.5), 0.75);
     }

@@ -9,7 +9,8 @@ use super::tray::split;
 pub struct Layout {
     /// How many elements.
     pub count: u64,
-    /// Elements that follow each other on one rank, in turns; 0: each rank has one piece, as large as those of the others.
+    /// Elements that follow each other on one rank, in turns; 0: each rank has one piece, as large
+    /// as those of the others.
     pub block: u64,
     /// The first rank that has some.
     pub first: u32,
@@ -27,7 +28,11 @@ impl Layout {
         }
         let (each, more) = (self.count / ranks, self.count % ranks);
         let long = (each + 1) * more;
-        let at = if index < long { index / (each + 1) } else { more + (index - long).checked_div(each).unwrap_or(0) };
+        let at = if index < long {
+            index / (each + 1)
+        } else {
+            more + (index - long).checked_div(each).unwrap_or(0)
+        };
         (self.first + at as u32, split(self.count as usize, at as usize, ranks as usize).end as u64)
     }
 
@@ -71,7 +76,11 @@ mod tests {
                     let counted = (from..to).filter(|&i| layout.piece(i).0 == rank).count() as u64;
                     assert_eq!(layout.owned(rank, from, to - from), counted, "{layout:?} {from} {to}");
                 }
-                assert_eq!((layout.owned(0, 0, count), layout.owned(1 + ranks, 0, count)), (0, 0), "no device");
+                assert_eq!(
+                    (layout.owned(0, 0, count), layout.owned(1 + ranks, 0, count)),
+                    (0, 0),
+                    "no device"
+                );
                 index = end;
             }
         }

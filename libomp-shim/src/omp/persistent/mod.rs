@@ -1,5 +1,5 @@
-//! Persistent tasks and their trays, after XSCALA (chapter 4): tasks with data of their own that execute a procedure again and again, wherever they are
-//! (`include/ompx.h`, `docs/persistent.md`).
+//! Persistent tasks and their trays, after XSCALA (chapter 4): tasks with data of their own that
+//! execute a procedure again and again, wherever they are (`include/ompx.h`, `docs/persistent.md`).
 //!
 //! | room | what lives there |
 //! |---|---|
@@ -15,20 +15,25 @@
 //! | [`dist`], [`layout`] | memory at one address on all ranks |
 //! | [`wire`] | messages |
 //!
-//! What may not live here: how messages get to a rank, handles of futures, the team that runs procedures ([`super::remote`], of which this makes use).
+//! What may not live here: how messages get to a rank, handles of futures, the team that runs
+//! procedures ([`super::remote`], of which this makes use).
 //!
-//! *Where things are.* A task, its trays and what it has been asked live on one rank, which its handle names; no table of tasks is shared. Whoever calls sends
-//! what he asks to the ranks of the tasks concerned, which keep it in order.
+//! *Where things are.* A task, its trays and what it has been asked live on one rank, which its
+//! handle names; no table of tasks is shared. Whoever calls sends what he asks to the ranks of the
+//! tasks concerned, which keep it in order.
 //!
-//! *Order.* What one thread asks of a task is done in that order, as far as it concerns the same tray or the procedure ([`queue`]). A transfer is asked of both ends:
-//! it is the sender's after what it was asked before, and the receiver's before what it is asked afterwards. So a program that is right when each call
-//! does its work at once is right here, and needs no waits of its own.
+//! *Order.* What one thread asks of a task is done in that order, as far as it concerns the same
+//! tray or the procedure ([`queue`]). A transfer is asked of both ends: it is the sender's after
+//! what it was asked before, and the receiver's before what it is asked afterwards. So a program
+//! that is right when each call does its work at once is right here, and needs no waits of its own.
 //!
-//! *Nobody waits in a circle* who asks from one thread: each operation waits for such as were asked before. Of transfers that several threads ask for at the same time, into
-//! and out of the same trays, each may be first at another end: who does that has to wait in between.
+//! *Nobody waits in a circle* who asks from one thread: each operation waits for such as were asked
+//! before. Of transfers that several threads ask for at the same time, into and out of the same
+//! trays, each may be first at another end: who does that has to wait in between.
 //!
-//! *The end* is that of invocations: an operation that may begin is open work of its rank, and a parcel under way keeps the bridge from being
-//! quiet. An operation that waits for something that nobody has asked for keeps nobody.
+//! *The end* is that of invocations: an operation that may begin is open work of its rank, and a
+//! parcel under way keeps the bridge from being quiet. An operation that waits for something that
+//! nobody has asked for keeps nobody.
 
 pub mod calls;
 pub mod collect;

@@ -1,7 +1,9 @@
-//! Tasks that a file names (`OMPX_TASKS`), in XSCALA's grammar ([`placement::manual`]): numbers, rank, kind and number of the device.
+//! Tasks that a file names (`OMPX_TASKS`), in XSCALA's grammar ([`placement::manual`]): numbers,
+//! rank, kind and number of the device.
 //!
-//! Every rank reads the file, so a number is enough to know the rank, and no message makes such a task: it begins where it is asked for the
-//! first time. Its handle says that it is one, and its number.
+//! Every rank reads the file, so a number is enough to know the rank, and no message makes such a
+//! task: it begins where it is asked for the first time. Its handle says that it is one, and its
+//! number.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -11,8 +13,8 @@ use placement::manual::{self, Kind};
 use super::super::{env, report};
 use super::devices;
 use crate::omp::device::rank::cluster;
-use crate::omp::user_files;
 use crate::omp::remote::{Fault, Handle, me};
+use crate::omp::user_files;
 
 /// In generations of such tasks; no other is as large.
 const NUMBERED: u64 = 1 << 63;
@@ -44,7 +46,8 @@ fn parse(text: &str, ranks: usize, allowed: bool) -> Result<Vec<Option<u32>>, St
     if !allowed && lines.iter().any(|line| line.kind == Kind::Cpu) {
         return Err("OMPX_DEVICES=gpu leaves no CPU".into());
     }
-    let device = |rank: usize, kind, number| (rank < ranks && kind == Kind::Cpu && number == 0).then_some(rank);
+    let device =
+        |rank: usize, kind, number| (rank < ranks && kind == Kind::Cpu && number == 0).then_some(rank);
     let found = manual::devices(&lines, device)?;
     Ok(found.into_iter().map(|rank| rank.map(|rank| rank as u32)).collect())
 }
@@ -68,7 +71,8 @@ pub fn task(number: u32) -> Result<Handle, Fault> {
 
 /// Is this the handle of such a task, of this rank, that is not gone?
 pub fn begins_here(name: Handle) -> bool {
-    let is_one = || task(name.id).is_ok_and(|known| known.rank == me() && known.generation == name.generation);
+    let is_one =
+        || task(name.id).is_ok_and(|known| known.rank == me() && known.generation == name.generation);
     name.generation & NUMBERED != 0 && is_one() && !gone().contains(&name.id)
 }
 

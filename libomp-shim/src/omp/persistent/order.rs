@@ -9,7 +9,8 @@ use crate::omp::remote::Handle;
 /// Words of a message.
 pub const WORDS: usize = 14;
 
-/// What names a parcel between two tasks on every rank: who has asked for it, a number of his, and which part.
+/// What names a parcel between two tasks on every rank: who has asked for it, a number of his, and
+/// which part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// The rank that has asked.
@@ -51,7 +52,8 @@ pub enum Order {
     DropAll,
     /// A tray gets these elements. Bytes: those.
     Write(u32, Kind),
-    /// Say what is in a tray, of so many bytes; or, with none, its size and type: to a future of the asking rank.
+    /// Say what is in a tray, of so many bytes; or, with none, its size and type: to a future of
+    /// the asking rank.
     Read(u32, Option<u64>, Wanted),
     /// Say that you are here: to a future of the asking rank, when so many tasks have.
     Fence(u64, Wanted),
@@ -83,14 +85,22 @@ impl Order {
     pub fn access(self) -> Access {
         match self {
             Self::Set(_) | Self::Execute | Self::Free | Self::DropAll | Self::Fence(..) => Access::All,
-            Self::Allocate(tray, ..) | Self::Drop(tray) | Self::Write(tray, _) | Self::Take(tray, ..) => Access::Writes(tray),
+            Self::Allocate(tray, ..) | Self::Drop(tray) | Self::Write(tray, _) | Self::Take(tray, ..) => {
+                Access::Writes(tray)
+            }
             Self::Read(tray, ..) | Self::Send(tray, ..) => Access::Reads(tray),
         }
     }
 
     /// Is it done in an instant, without a wait and without the program's functions?
     pub fn is_quick(self) -> bool {
-        !matches!(self, Self::Execute | Self::Read(..) | Self::Send(..) | Self::Take(_, _, _, How::Joined | How::Combined(..)))
+        !matches!(
+            self,
+            Self::Execute
+                | Self::Read(..)
+                | Self::Send(..)
+                | Self::Take(_, _, _, How::Joined | How::Combined(..))
+        )
     }
 
     /// Parcels that it waits for.
@@ -115,22 +125,41 @@ impl Order {
             Self::Drop(tray) => say(5, &[tray.into()]),
             Self::DropAll => say(6, &[]),
             Self::Write(tray, kind) => say(7, &[tray.into(), kind.0]),
-            Self::Read(tray, bytes, (id, generation)) => say(8, &[tray.into(), bytes.is_some().into(), bytes.unwrap_or(0), id.into(), generation]),
+            Self::Read(tray, bytes, (id, generation)) => {
+                say(8, &[tray.into(), bytes.is_some().into(), bytes.unwrap_or(0), id.into(), generation])
+            }
             Self::Fence(of, (id, generation)) => say(9, &[of, id.into(), generation]),
-            Self::Send(tray, key, parts) => say(10, &[tray.into(), key.rank.into(), key.serial, key.part.into(), parts.into()]),
+            Self::Send(tray, key, parts) => {
+                say(10, &[tray.into(), key.rank.into(), key.serial, key.part.into(), parts.into()])
+            }
             Self::Take(tray, key, parcels, how) => {
                 let (what, kind, rule, place) = match how {
                     How::Whole => (0, 0, 0, (0, 0)),
                     How::Joined => (1, 0, 0, (0, 0)),
                     How::Combined(kind, rule, place) => (2, kind.0, rule as u64, place),
                 };
-                say(11, &[tray.into(), key.rank.into(), key.serial, key.part.into(), parcels.into(), what, kind, rule, place.0, place.1]);
+                say(
+                    11,
+                    &[
+                        tray.into(),
+                        key.rank.into(),
+                        key.serial,
+                        key.part.into(),
+                        parcels.into(),
+                        what,
+                        kind,
+                        rule,
+                        place.0,
+                        place.1,
+                    ],
+                );
             }
         }
         words
     }
 
-    /// What a message asks of which task, and the target regions around who asks; none if it asks nothing of any.
+    /// What a message asks of which task, and the target regions around who asks; none if it asks
+    /// nothing of any.
     pub fn read(words: &[u64; WORDS], me: i32) -> Option<(Handle, u8, Self)> {
         let [what, id, generation, a, b, c, d, e, f, g, h, i, j, _] = *words;
         let tray = a as u32;
@@ -189,7 +218,8 @@ impl Delivery {
     /// Those of a message.
     pub fn read(bytes: &[u8]) -> impl Iterator<Item = Self> {
         bytes.chunks_exact(size_of::<Self>()).map(|chunk| {
-            let word = |at: usize| u32::from_ne_bytes([chunk[at], chunk[at + 1], chunk[at + 2], chunk[at + 3]]);
+            let word =
+                |at: usize| u32::from_ne_bytes([chunk[at], chunk[at + 1], chunk[at + 2], chunk[at + 3]]);
             Self { rank: word(0), part: word(4), takers: word(8), slice: word(12) }
         })
     }
@@ -229,7 +259,10 @@ mod tests {
 
     #[test]
     fn deliveries_too() {
-        let all = [Delivery { rank: 1, part: 2, takers: 3, slice: 4 }, Delivery { rank: 5, part: 6, takers: 7, slice: u32::MAX }];
+        let all = [
+            Delivery { rank: 1, part: 2, takers: 3, slice: 4 },
+            Delivery { rank: 5, part: 6, takers: 7, slice: u32::MAX },
+        ];
         assert_eq!(Delivery::read(Delivery::bytes(&all)).collect::<Vec<_>>(), all);
     }
 }

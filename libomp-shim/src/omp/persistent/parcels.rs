@@ -1,7 +1,7 @@
 //! Parcels that have come to this rank before those that take them, and those that wait for one.
 //!
-//! Who asks for a transfer tells both ends, and the parcel comes from a third rank: so any of them may be here first. A parcel says how many take it,
-//! and is forgotten when they have.
+//! Who asks for a transfer tells both ends, and the parcel comes from a third rank: so any of them
+//! may be here first. A parcel says how many take it, and is forgotten when they have.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,8 @@ use super::order::Key;
 use super::task::Task;
 use super::tray::Parcel;
 
-/// Who takes a parcel: an operation of a task, and which of those it waits for. None takes it and throws it away.
+/// Who takes a parcel: an operation of a task, and which of those it waits for. None takes it and
+/// throws it away.
 pub type Taker = Option<(Arc<Task>, u64, usize)>;
 
 #[derive(Default)]

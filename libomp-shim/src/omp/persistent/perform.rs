@@ -23,14 +23,21 @@ pub fn perform(task: &Arc<Task>, job: Job) {
     let (order, source) = (job.order, job.source.rank);
     match carry_out(task, job) {
         Ok(()) => {}
-        Err(Fault::Memory) => lost(format_args!("out of memory: rank {source} asked task {} of rank {} {order}", task.name.id, me())),
+        Err(Fault::Memory) => lost(format_args!(
+            "out of memory: rank {source} asked task {} of rank {} {order}",
+            task.name.id,
+            me()
+        )),
         Err(why) => complain(source, task.name.id, order, why),
     }
 }
 
 /// Who has asked has gone on: a line here says what was wrong.
 pub fn complain(source: u32, task: u32, order: Order, why: Fault) {
-    report::warn(format_args!("rank {source} asked task {task} of rank {} {order}: {why}; nothing is changed", me()));
+    report::warn(format_args!(
+        "rank {source} asked task {task} of rank {} {order}: {why}; nothing is changed",
+        me()
+    ));
 }
 
 fn carry_out(task: &Arc<Task>, job: Job) -> Result<(), Fault> {
@@ -70,7 +77,9 @@ fn put(task: &Task, tray: u32, content: Tray) {
 fn function(place: Place) -> usize {
     match modules::base(place.0) {
         Some(base) => base + place.1 as usize,
-        None => lost(format_args!("a function of a module that is not loaded here, or another version of it, was asked for")),
+        None => lost(format_args!(
+            "a function of a module that is not loaded here, or another version of it, was asked for"
+        )),
     }
 }
 
@@ -109,7 +118,9 @@ fn read(task: &Task, tray: u32, bytes: Option<u64>, (source, wanted): (u32, Want
 
 /// Size and type, as two words.
 fn describe(tray: &Tray) -> Result<Tray, Fault> {
-    Bytes::of(words_as_bytes(&[tray.data.size() as u64, tray.kind.0])).map(|bytes| Tray::of(Kind::BYTE, bytes)).ok_or(Fault::Memory)
+    Bytes::of(words_as_bytes(&[tray.data.size() as u64, tray.kind.0]))
+        .map(|bytes| Tray::of(Kind::BYTE, bytes))
+        .ok_or(Fault::Memory)
 }
 
 /// Sends a tray. Those that wait for it are told where there is none.
@@ -126,7 +137,9 @@ fn send(task: &Task, tray: u32, key: Key, parts: u32, deliveries: &[u8]) -> Resu
 pub fn deliver(tray: Option<&Tray>, key: Key, parts: u32, deliveries: &[u8]) -> Result<(), Fault> {
     for to in Delivery::read(deliveries) {
         let key = Key { part: to.part, ..key };
-        let range = tray.map_or(0..0, |tray| if parts == 0 { 0..tray.data.size() } else { tray.part(to.slice as usize, parts as usize) });
+        let range = tray.map_or(0..0, |tray| {
+            if parts == 0 { 0..tray.data.size() } else { tray.part(to.slice as usize, parts as usize) }
+        });
         match cluster().filter(|cluster| cluster.rank != to.rank) {
             Some(cluster) => wire::parcel(cluster, to.rank, key, to.takers, tray, range),
             None => {
@@ -197,7 +210,8 @@ fn combined(all: Vec<Tray>, kind: Kind, (rule, place): (Rule, Place), depth: u8)
             // SAFETY: the promise of who has named it; our own elements, and those of the part.
             unsafe { core::mem::transmute::<usize, Combiner>(function(place))(into, from, count) };
         } else {
-            // SAFETY: as many elements of that type in both, aligned as `Bytes` are; `into` is ours alone.
+            // SAFETY: as many elements of that type in both, aligned as `Bytes` are; `into` is ours
+            // alone.
             unsafe { rule.combine(kind, into, from, count) };
         }
     }

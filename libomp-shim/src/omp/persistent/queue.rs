@@ -1,9 +1,11 @@
 //! What a task has been asked and has not done: which of it may begin.
 //!
-//! Operations begin in the order in which they were asked, except that one need not wait for another that uses other trays. Pure logic, under the lock of
-//! the task: who has taken an operation out carries it out, and says when it is over.
+//! Operations begin in the order in which they were asked, except that one need not wait for
+//! another that uses other trays. Pure logic, under the lock of the task: who has taken an
+//! operation out carries it out, and says when it is over.
 //!
-//! Rejected: strictly one after the other (in a ring of `send_recv` each task would receive before it sends, although nothing asks for that).
+//! Rejected: strictly one after the other (in a ring of `send_recv` each task would receive before
+//! it sends, although nothing asks for that).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -47,7 +49,8 @@ impl Before {
     }
 }
 
-/// What operations wait for in the end, by position: an operation may wait for what older ones wait for that it conflicts with.
+/// What operations wait for in the end, by position: an operation may wait for what older ones wait
+/// for that it conflicts with.
 #[derive(Default)]
 struct Ends {
     /// Of the last one that uses the whole task.
@@ -62,7 +65,9 @@ impl Ends {
         let mut ends = self.all.clone();
         match access {
             Access::Reads(tray) => ends.extend(self.trays.get(&tray).iter().flat_map(|[_, writes]| writes)),
-            Access::Writes(tray) => ends.extend(self.trays.get(&tray).iter().flat_map(|both| both.iter().flatten())),
+            Access::Writes(tray) => {
+                ends.extend(self.trays.get(&tray).iter().flat_map(|both| both.iter().flatten()))
+            }
             Access::All => ends.extend(self.trays.values().flatten().flatten()),
         }
         ends
@@ -128,8 +133,9 @@ impl<T> Queue<T> {
         entry.what.take().map(|what| (entry.number, what))
     }
 
-    /// One look from the oldest on. All of them, however many wait: a limit would let those of one thread wait for those of another that asks at the same
-    /// time, although they use different trays.
+    /// One look from the oldest on. All of them, however many wait: a limit would let those of one
+    /// thread wait for those of another that asks at the same time, although they use different
+    /// trays.
     fn startable(&self) -> Option<usize> {
         let mut before = Before::default();
         for (at, entry) in self.entries.iter().enumerate().filter(|(_, entry)| !entry.over) {
@@ -144,8 +150,9 @@ impl<T> Queue<T> {
         None
     }
 
-    /// Operations that have not begun and may not, and what each of them waits for in the end: older ones that are under way (`None`), and such as something
-    /// from elsewhere is missing for, themselves perhaps. At most `most` of those each.
+    /// Operations that have not begun and may not, and what each of them waits for in the end:
+    /// older ones that are under way (`None`), and such as something from elsewhere is missing
+    /// for, themselves perhaps. At most `most` of those each.
     pub fn hindered(&self, most: usize) -> Vec<(&T, Vec<Option<&T>>)> {
         let mut ends = Ends::default();
         let mut all = Vec::new();
@@ -251,7 +258,8 @@ mod tests {
     #[test]
     fn one_tray_keeps_its_order() {
         let mut queue = Queue::EMPTY;
-        let [a, b, c] = [(Reads(7), 'a'), (Writes(7), 'b'), (Reads(7), 'c')].map(|(access, what)| queue.push(access, 0, what));
+        let [a, b, c] = [(Reads(7), 'a'), (Writes(7), 'b'), (Reads(7), 'c')]
+            .map(|(access, what)| queue.push(access, 0, what));
         assert_eq!(begin(&mut queue), [(a, 'a')]);
         queue.finish(a);
         assert_eq!(begin(&mut queue), [(b, 'b')]);

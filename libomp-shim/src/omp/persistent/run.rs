@@ -8,7 +8,8 @@ use super::tray::Tray;
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::{Fault, Handle};
 
-/// `ompx_run_t`. While it is there nothing else touches the trays of its task: an execution uses all of it ([`super::queue::Access::All`]).
+/// `ompx_run_t`. While it is there nothing else touches the trays of its task: an execution uses
+/// all of it ([`super::queue::Access::All`]).
 pub struct Run {
     task: Arc<Task>,
     /// Bytes that the procedure has an address of, and that are the tray's no more.
@@ -30,7 +31,8 @@ impl Run {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     }
 
-    /// Where the bytes of a tray are, and how many, to be read. They stay until the procedure returns.
+    /// Where the bytes of a tray are, and how many, to be read. They stay until the procedure
+    /// returns.
     pub fn look(&self, tray: u32) -> Result<(*const u8, usize), Fault> {
         let state = self.task.state();
         let tray = state.trays.get(&tray).ok_or(Fault::Tray)?;
@@ -43,7 +45,8 @@ impl Run {
         let tray = state.trays.get_mut(&tray).ok_or(Fault::Tray)?;
         let before = Arc::as_ptr(&tray.data);
         let shared = (Arc::strong_count(&tray.data) > 1).then(|| Arc::clone(&tray.data));
-        // With the clone it would be copied even if the others have gone meanwhile: that does no harm.
+        // With the clone it would be copied even if the others have gone meanwhile: that does no
+        // harm.
         let at = tray.own()?;
         let size = tray.data.size();
         if let Some(shared) = shared.filter(|_| before != Arc::as_ptr(&tray.data)) {

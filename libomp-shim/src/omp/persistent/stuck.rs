@@ -1,4 +1,5 @@
-//! For `GANGWAY_CHECK`: what tasks here have been asked and cannot begin, and what that waits for in the end: parcels, or the end of what the task executes.
+//! For `GANGWAY_CHECK`: what tasks here have been asked and cannot begin, and what that waits for
+//! in the end: parcels, or the end of what the task executes.
 
 use super::order::{Order, Wanted};
 use super::task::{self, Job, Task};
@@ -29,7 +30,8 @@ fn asked(task: Handle, job: &Job, ends: &[Option<&Job>]) -> Option<Wait> {
 
 /// What comes about by an operation, for somebody else.
 fn gives(job: &Job) -> Option<Thing> {
-    let value = |(id, generation): Wanted| Thing::Value(Handle { rank: job.source.rank as i32, id, generation });
+    let value =
+        |(id, generation): Wanted| Thing::Value(Handle { rank: job.source.rank as i32, id, generation });
     match job.order {
         Order::Send(_, key, _) => Some(Thing::Transfer(key.rank, key.serial)),
         Order::Read(_, _, wanted) | Order::Fence(_, wanted) => Some(value(wanted)),
@@ -41,7 +43,12 @@ fn gives(job: &Job) -> Option<Thing> {
 fn need(task: Handle, end: Option<&Job>) -> Need {
     match end.map(|job| job.order) {
         None => Need { thing: Some(Thing::Execution(task)), what: "the end of its procedure".into() },
-        Some(Order::Take(tray, key, ..)) => Need { thing: Some(Thing::Transfer(key.rank, key.serial)), what: format!("what is sent to its tray {tray}") },
-        Some(order) => Need { thing: None, what: words::cut(format!("the bytes of what it was asked {order}")) },
+        Some(Order::Take(tray, key, ..)) => Need {
+            thing: Some(Thing::Transfer(key.rank, key.serial)),
+            what: format!("what is sent to its tray {tray}"),
+        },
+        Some(order) => {
+            Need { thing: None, what: words::cut(format!("the bytes of what it was asked {order}")) }
+        }
     }
 }

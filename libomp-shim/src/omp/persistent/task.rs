@@ -1,7 +1,9 @@
 //! A persistent task: its procedure, its trays, and what it has been asked.
 //!
-//! All of it lives on the task's rank. What is asked becomes an operation of the task's queue ([`super::queue`]); whoever adds one, brings what one
-//! waits for, or ends one, begins those that may begin: quick ones at once, also in the middle of the bridge, the others as work of the team that serves.
+//! All of it lives on the task's rank. What is asked becomes an operation of the task's queue
+//! ([`super::queue`]); whoever adds one, brings what one waits for, or ends one, begins those that
+//! may begin: quick ones at once, also in the middle of the bridge, the others as work of the team
+//! that serves.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -57,14 +59,15 @@ pub struct Task {
     state: Mutex<State>,
 }
 
-// ---- which there are ----------------------------------------------------------------------------------------------------
+// ---- which there are --------------------------------------------------------
 
 struct Known {
     tasks: BTreeMap<u64, Arc<Task>>,
     made: u64,
 }
 
-/// The tasks of this rank, by generation, which none has twice. One lock: it is held for a look, and all of them can be asked at a time.
+/// The tasks of this rank, by generation, which none has twice. One lock: it is held for a look,
+/// and all of them can be asked at a time.
 static KNOWN: Mutex<Known> = Mutex::new(Known { tasks: BTreeMap::new(), made: 0 });
 
 fn known() -> MutexGuard<'static, Known> {
@@ -121,7 +124,7 @@ impl State {
     }
 }
 
-// ---- what they do -------------------------------------------------------------------------------------------------------
+// ---- what they do -----------------------------------------------------------
 
 impl Task {
     /// Procedure and trays.
@@ -133,7 +136,12 @@ impl Task {
     ///
     /// # Errors
     /// The bytes, if the task is being freed.
-    pub fn push(self: &Arc<Self>, source: Source, order: Order, bytes: Option<Bytes>) -> Result<u64, Option<Bytes>> {
+    pub fn push(
+        self: &Arc<Self>,
+        source: Source,
+        order: Order,
+        bytes: Option<Bytes>,
+    ) -> Result<u64, Option<Bytes>> {
         let expected = order.parcels() as usize;
         let missing = usize::from(bytes.is_none()) + expected;
         let number = {
@@ -141,7 +149,8 @@ impl Task {
             if state.closing {
                 return Err(bytes);
             }
-            let job = Job { order, bytes: bytes.unwrap_or(Bytes::EMPTY), source, parcels: vec![None; expected] };
+            let job =
+                Job { order, bytes: bytes.unwrap_or(Bytes::EMPTY), source, parcels: vec![None; expected] };
             state.closing = order == Order::Free;
             state.queue.push(order.access(), missing, job)
         };
@@ -175,7 +184,8 @@ impl Task {
         self.state().queue.finish(number);
     }
 
-    /// Begins all that may begin. Of what takes longer, one that runs nothing of the program is left to the caller if he is to `take` one.
+    /// Begins all that may begin. Of what takes longer, one that runs nothing of the program is
+    /// left to the caller if he is to `take` one.
     fn go_on(self: &Arc<Self>, take: bool) -> Option<(u64, Job)> {
         let mut taken = None;
         while let Some((number, job)) = self.next() {
@@ -191,7 +201,8 @@ impl Task {
         taken
     }
 
-    /// What takes longer, and what it makes possible. In a task of its own: a procedure finds it fresh.
+    /// What takes longer, and what it makes possible. In a task of its own: a procedure finds it
+    /// fresh.
     fn work(self: Arc<Self>, first: (u64, Job)) {
         let mut next = Some(first);
         while let Some((number, job)) = next {

@@ -1,7 +1,8 @@
 //! A tray: elements of one type, of one task.
 //!
-//! Trays that travel within a rank share their bytes until somebody writes: a procedure that asks to write gets a copy of its own then
-//! (`run`). So nobody waits until what was sent has left, and nothing that has left changes.
+//! Trays that travel within a rank share their bytes until somebody writes: a procedure that asks
+//! to write gets a copy of its own then (`run`). So nobody waits until what was sent has left, and
+//! nothing that has left changes.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -42,7 +43,8 @@ impl Tray {
         self.data.size() / self.kind.size()
     }
 
-    /// Bytes of the part `at` of `of` equal ones; the first ones are an element longer where that does not come out even.
+    /// Bytes of the part `at` of `of` equal ones; the first ones are an element longer where that
+    /// does not come out even.
     pub fn part(&self, at: usize, of: usize) -> Range<usize> {
         let share = split(self.count(), at, of);
         share.start * self.kind.size()..share.end * self.kind.size()
@@ -81,7 +83,9 @@ mod tests {
         for (count, of) in [(10, 3), (2, 5), (0, 4), (7, 1), (12, 4)] {
             let parts: Vec<_> = (0..of).map(|at| split(count, at, of)).collect();
             assert!(parts[0].start == 0 && parts[of - 1].end == count);
-            assert!(parts.windows(2).all(|two| two[0].end == two[1].start && two[0].len() - two[1].len() <= 1));
+            assert!(
+                parts.windows(2).all(|two| two[0].end == two[1].start && two[0].len() - two[1].len() <= 1)
+            );
         }
         let tray = Tray::zeroed(Kind(8 << 8 | 3), 10).expect("memory");
         assert_eq!((tray.count(), tray.part(0, 3), tray.part(2, 3)), (10, 0..32, 56..80));

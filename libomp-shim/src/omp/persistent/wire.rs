@@ -1,7 +1,9 @@
-//! Messages of persistent tasks: words, then bytes; all under one number (`verb::PERSISTENT`), the first word says which.
+//! Messages of persistent tasks: words, then bytes; all under one number (`verb::PERSISTENT`), the
+//! first word says which.
 //!
-//! What is asked of a task is in its queue once the message is handled, in the order of sending, also where its bytes come later, in a block beside it:
-//! the operation waits for them, and those behind it for the operation. Bytes of trays leave from where they are ([`super::tray`]).
+//! What is asked of a task is in its queue once the message is handled, in the order of sending,
+//! also where its bytes come later, in a block beside it: the operation waits for them, and those
+//! behind it for the operation. Bytes of trays leave from where they are ([`super::tray`]).
 
 use core::ffi::c_void;
 use core::ops::Range;
@@ -42,7 +44,7 @@ const REPLY: u64 = 35;
 /// `[OVER, operations, bytes]`.
 const OVER: u64 = 36;
 
-// ---- sending ------------------------------------------------------------------------------------------------------------
+// ---- sending ----------------------------------------------------------------
 
 /// Bytes beside the words.
 pub enum Tail<'a> {
@@ -79,7 +81,8 @@ pub fn send(cluster: &Cluster, to: u32, words: &[u64; WORDS], tail: Tail<'_>) ->
         }
         Tail::Shared(bytes, _) => (Arc::clone(bytes), from),
     };
-    // SAFETY: `kept` has a share in the bytes, which nobody changes as long as others have one (`Tray::own`).
+    // SAFETY: `kept` has a share in the bytes, which nobody changes as long as others have one
+    // (`Tray::own`).
     unsafe { post_kept(cluster, to, verb::PERSISTENT, words, from, length, kept) }
 }
 
@@ -120,7 +123,8 @@ pub fn request(cluster: &Cluster, to: u32, what: u64, wanted: Wanted, words: [u6
 pub fn parcel(cluster: &Cluster, to: u32, key: Key, takers: u32, tray: Option<&Tray>, range: Range<usize>) {
     debug_assert!(cluster.rank != to);
     let kind = tray.map_or(0, |tray| tray.kind.0);
-    let words = [PARCEL, key.rank.into(), key.serial, key.part.into(), takers.into(), tray.is_some().into(), kind];
+    let words =
+        [PARCEL, key.rank.into(), key.serial, key.part.into(), takers.into(), tray.is_some().into(), kind];
     send_or_end(to, &words, tray.map_or(Tail::Copied(&[]), |tray| Tail::Shared(&tray.data, range)));
 }
 
@@ -132,12 +136,17 @@ pub fn reply(source: u32, wanted: Wanted, answer: Result<Option<Tray>, Fault>) {
     };
     if source == me() as u32 {
         let bytes = tray.map(|tray| {
-            Bytes::of(tray.data.as_slice()).unwrap_or_else(|| lost(format_args!("out of memory for the copy of a tray")))
+            Bytes::of(tray.data.as_slice())
+                .unwrap_or_else(|| lost(format_args!("out of memory for the copy of a tray")))
         });
         return replied(wanted, fault, bytes.unwrap_or(Bytes::EMPTY));
     }
     let words = [REPLY, wanted.0.into(), wanted.1, fault.into(), tray.as_ref().map_or(0, |tray| tray.kind.0)];
-    send_or_end(source, &words, tray.as_ref().map_or(Tail::Copied(&[]), |tray| Tail::Shared(&tray.data, 0..tray.data.size())));
+    send_or_end(
+        source,
+        &words,
+        tray.as_ref().map_or(Tail::Copied(&[]), |tray| Tail::Shared(&tray.data, 0..tray.data.size())),
+    );
 }
 
 /// Rank `to` hears that something it has asked is over.
@@ -145,7 +154,7 @@ pub fn over(to: u32, operations: u64, bytes: u64) {
     send_or_end(to, &[OVER, operations, bytes], Tail::Copied(&[]));
 }
 
-// ---- what comes of futures ----------------------------------------------------------------------------------------------
+// ---- what comes of futures --------------------------------------------------
 
 /// Why futures of ours have no value.
 static REFUSED: Mutex<BTreeMap<Wanted, i32>> = Mutex::new(BTreeMap::new());
@@ -166,7 +175,7 @@ pub fn refused(wanted: Wanted) -> Option<Fault> {
     Some(known.into_iter().find(|fault| fault.code() == code).unwrap_or(Fault::Ended))
 }
 
-// ---- receiving ----------------------------------------------------------------------------------------------------------
+// ---- receiving --------------------------------------------------------------
 
 /// Who gets bytes that are under way.
 enum Addressee {
@@ -306,7 +315,10 @@ fn refuse(source: u32, name: Handle, order: Order, bytes: Option<Bytes>) -> Addr
 /// # Errors
 /// There is no such task.
 pub fn ask_here(name: Handle, order: Order, bytes: Bytes, depth: u8) -> Result<(), Fault> {
-    task::find(name)?.push(Source { rank: me() as u32, counts: true, depth }, order, Some(bytes)).map(drop).map_err(|_| Fault::Stale)
+    task::find(name)?
+        .push(Source { rank: me() as u32, counts: true, depth }, order, Some(bytes))
+        .map(drop)
+        .map_err(|_| Fault::Stale)
 }
 
 /// Handles of new tasks.

@@ -1,8 +1,10 @@
-//! The hand of a thread: a task that the end of another one has made ready, before it stands in any queue.
+//! The hand of a thread: a task that the end of another one has made ready, before it stands in any
+//! queue.
 //!
-//! The thread that ends a task is the best one for what waited for it: its data are in the caches, and neither the deque nor a
-//! thief's look at it comes between the two. It holds at most one such task, for a few steps in which nothing waits; then it begins the task or
-//! pushes it. So nobody ever has to look for a task in a hand.
+//! The thread that ends a task is the best one for what waited for it: its data are in the caches,
+//! and neither the deque nor a thief's look at it comes between the two. It holds at most one such
+//! task, for a few steps in which nothing waits; then it begins the task or pushes it. So nobody
+//! ever has to look for a task in a hand.
 
 use core::ptr::NonNull;
 
@@ -19,8 +21,8 @@ pub fn push_ready(thread: &Thread, hand: Option<NonNull<Task>>) {
     }
 }
 
-/// After a task that was found for the wait `number` and has put `ready` into the hand of `thread`: the task that follows, as for
-/// [`super::next_in_place`], most often this one.
+/// After a task that was found for the wait `number` and has put `ready` into the hand of `thread`:
+/// the task that follows, as for [`super::next_in_place`], most often this one.
 pub fn follow(thread: &Thread, number: u32, ready: NonNull<Task>) -> Option<NonNull<Task>> {
     if !lasts(thread, number) {
         push(thread, ready);
@@ -33,8 +35,9 @@ pub fn follow(thread: &Thread, number: u32, ready: NonNull<Task>) -> Option<NonN
     near(thread)
 }
 
-/// [`follow`] for a member that waits for its next region: does `ready` follow? If not, it is queued. It is of the same region as the task before
-/// it, which lasts as long as `ready` has not ended.
+/// [`follow`] for a member that waits for its next region: does `ready` follow? If not, it is
+/// queued. It is of the same region as the task before it, which lasts as long as `ready` has not
+/// ended.
 pub fn follows_late(thread: &Thread, ready: NonNull<Task>) -> bool {
     let may = goes_first(thread, ready) && ult::sched::may_go_on_in_place(thread.team().sleepers());
     if !may {
@@ -43,12 +46,14 @@ pub fn follows_late(thread: &Thread, ready: NonNull<Task>) -> bool {
     may
 }
 
-/// Does the wait `number` of the thread last, and may it run one more task for it without asking the scheduler?
+/// Does the wait `number` of the thread last, and may it run one more task for it without asking
+/// the scheduler?
 fn lasts(thread: &Thread, number: u32) -> bool {
     // SAFETY: own thread only.
     let helping = unsafe { thread.own().helping };
     let Some(more) = helping.1.filter(|_| helping.0 == number) else { return false };
-    // SAFETY: as in `next_in_place`: the wait that is meant still sits on the bench of this worker, and its closure lives.
+    // SAFETY: as in `next_in_place`: the wait that is meant still sits on the bench of this worker,
+    // and its closure lives.
     ult::sched::may_go_on_in_place(thread.team().sleepers()) && unsafe { (*more)() }
 }
 
@@ -56,5 +61,8 @@ fn lasts(thread: &Thread, number: u32) -> bool {
 fn goes_first(thread: &Thread, ready: NonNull<Task>) -> bool {
     // SAFETY: a task in the hand is ours.
     let task = unsafe { ready.as_ref() };
-    task.priority() == 0 && hint::names_no_data(task) && thread.team().shelf().has_nothing_urgent() && allowed(thread, task)
+    task.priority() == 0
+        && hint::names_no_data(task)
+        && thread.team().shelf().has_nothing_urgent()
+        && allowed(thread, task)
 }

@@ -4,7 +4,8 @@ use core::ptr;
 
 /// A copy of somebody's bytes, aligned to 16. Where there are none the address is null.
 ///
-/// Invariant **ours**: `at` is null, or from the C library's allocator with at least `length` initialised bytes, and nobody else's.
+/// Invariant **ours**: `at` is null, or from the C library's allocator with at least `length`
+/// initialised bytes, and nobody else's.
 #[derive(Debug)]
 pub struct Bytes {
     at: *mut u8,

@@ -1,5 +1,5 @@
-//! Events: a function that runs once, on the rank that made the event, when each of its dependences has been satisfied from somewhere. What
-//! came with them is the function's.
+//! Events: a function that runs once, on the rank that made the event, when each of its dependences
+//! has been satisfied from somewhere. What came with them is the function's.
 
 use super::bytes::Bytes;
 use super::object::hold;
@@ -22,7 +22,8 @@ pub struct Part {
 }
 
 /// The function of an event: its data, and the parts in the order of the dependences.
-pub type Function = unsafe extern "C-unwind" fn(data: *const u8, bytes: usize, parts: *const Part, count: usize);
+pub type Function =
+    unsafe extern "C-unwind" fn(data: *const u8, bytes: usize, parts: *const Part, count: usize);
 
 /// What comes with a dependence.
 #[derive(Debug)]
@@ -42,7 +43,8 @@ struct Event {
     missing: usize,
     /// No dependence before this one is missing.
     first: usize,
-    /// The most target regions around one of the calls that made it and satisfied it. Any of them may be in a region that waits for what the function does.
+    /// The most target regions around one of the calls that made it and satisfied it. Any of them
+    /// may be in a region that waits for what the function does.
     depth: u8,
 }
 
@@ -57,7 +59,12 @@ pub const ANY: i32 = -1;
 /// The function is in no module, or there is no memory.
 /// # Safety
 /// `length` bytes at `data` are readable, and the function may be called once as its type says.
-pub unsafe fn create(dependences: u32, function: Function, data: *const u8, length: usize) -> Result<Handle, Fault> {
+pub unsafe fn create(
+    dependences: u32,
+    function: Function,
+    data: *const u8,
+    length: usize,
+) -> Result<Handle, Fault> {
     owner(me())?;
     modules::place(function as usize).ok_or(Fault::Function)?;
     // SAFETY: as the caller says.
@@ -66,7 +73,8 @@ pub unsafe fn create(dependences: u32, function: Function, data: *const u8, leng
     let mut slots = Vec::new();
     slots.try_reserve_exact(missing).map_err(|_| Fault::Memory)?;
     slots.resize_with(missing, || None);
-    let (id, generation) = EVENTS.insert(Event { function, data, slots, missing, first: 0, depth: depth_here() });
+    let (id, generation) =
+        EVENTS.insert(Event { function, data, slots, missing, first: 0, depth: depth_here() });
     let handle = Handle { rank: me(), id, generation };
     if missing == 0 {
         fire(handle);
@@ -75,7 +83,8 @@ pub unsafe fn create(dependences: u32, function: Function, data: *const u8, leng
 }
 
 impl Event {
-    /// Takes what belongs to a dependence, from inside of so many target regions; true if it was the last one.
+    /// Takes what belongs to a dependence, from inside of so many target regions; true if it was
+    /// the last one.
     fn satisfy(&mut self, slot: i32, data: Datum, depth: u8) -> Result<bool, Fault> {
         while self.slots.get(self.first).is_some_and(Option::is_some) {
             self.first += 1;
@@ -115,7 +124,8 @@ impl Ready {
         self.slots.iter().filter_map(object).collect()
     }
 
-    /// Runs the function; `look` tells where the objects are, which are its own until then. In a task.
+    /// Runs the function; `look` tells where the objects are, which are its own until then. In a
+    /// task.
     pub fn run(self, look: &dyn Fn(Handle) -> Part) {
         let part = |datum: &Datum| match datum {
             Datum::Bytes(bytes) => Part { bytes: bytes.address(), size: bytes.size() },
@@ -123,7 +133,8 @@ impl Ready {
         };
         let parts: Vec<Part> = self.slots.iter().map(part).collect();
         begin_function(self.depth);
-        let _noted = waits::runs(self.function as usize, || self.objects().into_iter().map(Thing::Object).collect());
+        let _noted =
+            waits::runs(self.function as usize, || self.objects().into_iter().map(Thing::Object).collect());
         // SAFETY: the creator's promise; all of it stays until the function returns.
         unsafe { (self.function)(self.data.address(), self.data.size(), parts.as_ptr(), parts.len()) };
     }
@@ -143,7 +154,9 @@ fn fire(handle: Handle) {
 /// # Errors
 /// It was satisfied before, there is none of this number, the event is gone.
 pub fn satisfy_here(handle: Handle, slot: i32, data: Datum, depth: u8) -> Result<(), Fault> {
-    let last = EVENTS.with(handle.id, handle.generation, |event| event.satisfy(slot, data, depth)).ok_or(Fault::Stale)??;
+    let last = EVENTS
+        .with(handle.id, handle.generation, |event| event.satisfy(slot, data, depth))
+        .ok_or(Fault::Stale)??;
     if last {
         fire(handle);
     }
@@ -164,7 +177,9 @@ pub unsafe fn satisfy(handle: Handle, slot: i32, data: *const u8, length: usize)
             satisfy_here(handle, slot, Datum::Bytes(copy), depth_here())
         }
         // SAFETY: as the caller says.
-        Ok(Owner::There(cluster, rank)) => unsafe { wire::satisfy(cluster, rank, handle, (slot, depth_here()), data, length) },
+        Ok(Owner::There(cluster, rank)) => unsafe {
+            wire::satisfy(cluster, rank, handle, (slot, depth_here()), data, length)
+        },
         Err(Fault::Rank) => Err(Fault::Stale),
         Err(why) => Err(why),
     }
@@ -179,7 +194,9 @@ pub fn satisfy_with(handle: Handle, slot: i32, object: Handle) -> Result<(), Fau
     match owner(handle.rank) {
         Ok(_) if is_none => Err(Fault::Object),
         Ok(Owner::Here) => satisfy_here(handle, slot, Datum::Object(object), depth_here()),
-        Ok(Owner::There(cluster, rank)) => wire::satisfy_with(cluster, rank, handle, (slot, depth_here()), object),
+        Ok(Owner::There(cluster, rank)) => {
+            wire::satisfy_with(cluster, rank, handle, (slot, depth_here()), object)
+        }
         Err(Fault::Rank) => Err(Fault::Stale),
         Err(why) => Err(why),
     }
@@ -221,8 +238,17 @@ mod tests {
 
     #[test]
     fn the_last_one_is_known() {
-        let mut event = Event { function: nothing, data: Bytes::EMPTY, slots: vec![None, None, None], missing: 3, first: 0, depth: 1 };
-        let last: Vec<_> = [(ANY, 0), (2, 3), (ANY, 2), (ANY, 9)].map(|(slot, depth)| event.satisfy(slot, NOTHING, depth)).into();
+        let mut event = Event {
+            function: nothing,
+            data: Bytes::EMPTY,
+            slots: vec![None, None, None],
+            missing: 3,
+            first: 0,
+            depth: 1,
+        };
+        let last: Vec<_> = [(ANY, 0), (2, 3), (ANY, 2), (ANY, 9)]
+            .map(|(slot, depth)| event.satisfy(slot, NOTHING, depth))
+            .into();
         assert_eq!((last, event.depth), (vec![Ok(false), Ok(false), Ok(true), Err(Fault::Set)], 3));
     }
 }

@@ -1,8 +1,11 @@
-//! Futures: values that come once, from any rank, and are waited for by tasks of the rank that made the future.
+//! Futures: values that come once, from any rank, and are waited for by tasks of the rank that made
+//! the future.
 //!
-//! Invariant **woken**: who waits has entered its worker in the future's list while there was no value, or has seen the value. Who sets the value
-//! takes the list under the same lock, and wakes all of it afterwards; a worker that is about to sleep asks once more (`docs/protocols/park.md`). So nobody
-//! sleeps over a value. Without a thread that looks after messages (`OMPX_PROGRESS=idle`) those who wait look themselves, and do not sleep.
+//! Invariant **woken**: who waits has entered its worker in the future's list while there was no
+//! value, or has seen the value. Who sets the value takes the list under the same lock, and wakes
+//! all of it afterwards; a worker that is about to sleep asks once more (`docs/protocols/park.md`).
+//! So nobody sleeps over a value. Without a thread that looks after messages (`OMPX_PROGRESS=idle`)
+//! those who wait look themselves, and do not sleep.
 
 use core::cell::RefCell;
 use core::mem;
@@ -40,11 +43,14 @@ static FUTURES: Table<Future> = Table::EMPTY;
 pub enum By {
     /// The program.
     Program,
-    /// The end of the handler that the future was made for. If it has been freed meanwhile nobody wants to know.
+    /// The end of the handler that the future was made for. If it has been freed meanwhile nobody
+    /// wants to know.
     Handler,
-    /// Whoever found that the object does not exist on which it was to come about. There is no value then.
+    /// Whoever found that the object does not exist on which it was to come about. There is no
+    /// value then.
     NoObject,
-    /// The task that it was made for, which failed. Only ever on its own rank. There is no value then.
+    /// The task that it was made for, which failed. Only ever on its own rank. There is no value
+    /// then.
     Failed,
 }
 
@@ -114,8 +120,8 @@ pub fn set_here(handle: Handle, value: Bytes, by: By) -> Result<(), Fault> {
 /// Sets the value of a future, wherever it is.
 ///
 /// # Errors
-/// As [`set_here`] where it is here; elsewhere those are said by its owner, and only what keeps the message from going is an error.
-/// # Safety
+/// As [`set_here`] where it is here; elsewhere those are said by its owner, and only what keeps the
+/// message from going is an error. # Safety
 /// `length` bytes at `from` are readable.
 pub unsafe fn set(handle: Handle, from: *const u8, length: usize, by: By) -> Result<(), Fault> {
     match owner(handle.rank) {
@@ -160,7 +166,8 @@ pub fn test(handle: Handle) -> Result<bool, Fault> {
     value(handle).map(|value| value.is_some())
 }
 
-/// Waits for the value of a future of this rank: the task is suspended, its thread runs any other task of the team.
+/// Waits for the value of a future of this rank: the task is suspended, its thread runs any other
+/// task of the team.
 ///
 /// # Errors
 /// It is gone, or another rank's; or it will have none, as the object was gone.
@@ -226,7 +233,10 @@ mod tests {
         // SAFETY: as many as there are.
         assert_eq!(unsafe { core::slice::from_raw_parts(value.address(), value.size()) }, b"one");
         assert_eq!((test(handle), free(handle), free(handle)), (Ok(true), Ok(()), Err(Fault::Stale)));
-        assert_eq!((test(handle), set_here(handle, Bytes::EMPTY, By::Program)), (Err(Fault::Stale), Err(Fault::Stale)));
+        assert_eq!(
+            (test(handle), set_here(handle, Bytes::EMPTY, By::Program)),
+            (Err(Fault::Stale), Err(Fault::Stale))
+        );
     }
 
     #[test]

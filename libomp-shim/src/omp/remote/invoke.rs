@@ -55,7 +55,8 @@ impl Invocation {
     pub fn run(self) {
         let Self { function, args, future, depth } = self;
         answered(function, future, None, depth, |answer| {
-            // SAFETY: the invoker's promise, on this rank or, for the same function of the same module, on another.
+            // SAFETY: the invoker's promise, on this rank or, for the same function of the same
+            // module, on another.
             unsafe {
                 let function = core::mem::transmute::<usize, Function>(function);
                 function(args.address(), args.size(), answer);
@@ -70,9 +71,15 @@ impl Invocation {
     }
 }
 
-/// Runs the function of the program at `address`, which says its value through what it is given, and tells the future; `depth` as of [`begin_function`]. It may use an
-/// `object`. In a task.
-pub fn answered(address: usize, future: Option<Handle>, object: Option<Handle>, depth: u8, function: impl FnOnce(*mut Answer)) {
+/// Runs the function of the program at `address`, which says its value through what it is given,
+/// and tells the future; `depth` as of [`begin_function`]. It may use an `object`. In a task.
+pub fn answered(
+    address: usize,
+    future: Option<Handle>,
+    object: Option<Handle>,
+    depth: u8,
+    function: impl FnOnce(*mut Answer),
+) {
     begin_function(depth);
     let gives = || future.map(Thing::Value).into_iter().chain(object.map(Thing::Object)).collect();
     let noted = waits::runs(address, gives);
@@ -88,14 +95,21 @@ pub fn answered(address: usize, future: Option<Handle>, object: Option<Handle>, 
     }
 }
 
-/// Invokes `function` on `rank` with a copy of `length` bytes; with a future for its value if `into` is not null, which is written before the
-/// function can run.
+/// Invokes `function` on `rank` with a copy of `length` bytes; with a future for its value if
+/// `into` is not null, which is written before the function can run.
 ///
 /// # Errors
 /// See [`Fault`]; nothing has happened then.
 /// # Safety
-/// `length` bytes at `args` are readable, `into` is null or writable, and the function may be called once as [`Function`] says.
-pub unsafe fn invoke(rank: i32, function: usize, args: *const u8, length: usize, into: *mut Handle) -> Result<(), Fault> {
+/// `length` bytes at `args` are readable, `into` is null or writable, and the function may be
+/// called once as [`Function`] says.
+pub unsafe fn invoke(
+    rank: i32,
+    function: usize,
+    args: *const u8,
+    length: usize,
+    into: *mut Handle,
+) -> Result<(), Fault> {
     let owner = owner(rank)?;
     let place = modules::place(function).ok_or(Fault::Function)?;
     let future = (!into.is_null()).then(|| future::create(true));
@@ -111,7 +125,9 @@ pub unsafe fn invoke(rank: i32, function: usize, args: *const u8, length: usize,
             args.map(|args| Invocation { function, args, future, depth: depth_here() }.leave())
         }
         // SAFETY: as the caller says.
-        Owner::There(cluster, rank) => unsafe { wire::invoke(cluster, rank, place, (future, depth_here()), args, length) },
+        Owner::There(cluster, rank) => unsafe {
+            wire::invoke(cluster, rank, place, (future, depth_here()), args, length)
+        },
     };
     match (begun, future) {
         (Ok(()), _) => count(&COUNTS.sent),

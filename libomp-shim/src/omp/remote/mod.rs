@@ -1,6 +1,8 @@
-//! Functions that run on other ranks, and what ranks tell each other by them: invocations, futures, events (`include/ompx.h`, `docs/remote.md`).
+//! Functions that run on other ranks, and what ranks tell each other by them: invocations, futures,
+//! events (`include/ompx.h`, `docs/remote.md`).
 //!
-//! After PREMA on user-level threads: handlers that may wait (§3), futures (§4.1), events with several dependences (§4.2).
+//! After PREMA on user-level threads: handlers that may wait (§3), futures (§4.1), events with
+//! several dependences (§4.2).
 //!
 //! | room | what lives there |
 //! |---|---|
@@ -12,17 +14,21 @@
 //! | [`wire`] | their messages |
 //! | [`table`], [`bytes`] | handles; copies of somebody's bytes |
 //!
-//! What may not live here: how messages get to a rank ([`super::device::rank::link`]), how a task waits ([`super::outside`]).
+//! What may not live here: how messages get to a rank ([`super::device::rank::link`]), how a task
+//! waits ([`super::outside`]).
 //!
-//! A future or event lives in the table of the rank that made it. Its handle is plain numbers, good on every rank; what concerns it goes to its
-//! owner by a message that nobody answers, and takes effect there under the lock of a table's part. A process without ranks is rank 0 of one: there is no
-//! message then, and everything else is the same.
+//! A future or event lives in the table of the rank that made it. Its handle is plain numbers, good
+//! on every rank; what concerns it goes to its owner by a message that nobody answers, and takes
+//! effect there under the lock of a table's part. A process without ranks is rank 0 of one: there
+//! is no message then, and everything else is the same.
 //!
-//! *Order.* Invocations, and what sets and satisfies, take effect in any order: tasks are stolen, and long bytes come later than short ones. A message
-//! to another rank goes when the copies are made that its receiver may rely on ([`super::device::rank::remote::settle`]).
+//! *Order.* Invocations, and what sets and satisfies, take effect in any order: tasks are stolen,
+//! and long bytes come later than short ones. A message to another rank goes when the copies are
+//! made that its receiver may rely on ([`super::device::rank::remote::settle`]).
 //!
-//! *The end.* An invocation is open work of the rank it is for from its message on, and messages under way keep the bridge from being quiet; so
-//! all of them are done before the ranks part, and those that they make. Futures and events without anybody to wait for them keep nobody.
+//! *The end.* An invocation is open work of the rank it is for from its message on, and messages
+//! under way keep the bridge from being quiet; so all of them are done before the ranks part, and
+//! those that they make. Futures and events without anybody to wait for them keep nobody.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -41,7 +47,8 @@ pub mod server;
 pub mod table;
 pub mod wire;
 
-/// Names a future, an event or an object on every rank: `ompx_future_t`, `ompx_event_t`, `ompx_object_t`.
+/// Names a future, an event or an object on every rank: `ompx_future_t`, `ompx_event_t`,
+/// `ompx_object_t`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle {
@@ -241,8 +248,9 @@ struct Counts {
 
 static COUNTS: Counts = Counts { sent: AtomicU64::new(0), served: AtomicU64::new(0) };
 
-/// A function of the program begins, in a task of the team that serves. The region of that team is none of the program's: the function may nest as many
-/// active ones as `main` may. So many target regions are around what has asked for it, on whichever rank.
+/// A function of the program begins, in a task of the team that serves. The region of that team is
+/// none of the program's: the function may nest as many active ones as `main` may. So many target
+/// regions are around what has asked for it, on whichever rank.
 pub(in crate::omp) fn begin_function(depth: u8) {
     count(&COUNTS.served);
     let control = &Here::get().task.icv;

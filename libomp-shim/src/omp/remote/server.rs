@@ -1,29 +1,39 @@
-//! The team that does what others ask of this process: target regions that another rank has launched, functions that were invoked.
+//! The team that does what others ask of this process: target regions that another rank has
+//! launched, functions that were invoked.
 //!
-//! A serving process is a parallel region each of whose threads waits for work, makes it an explicit task, and runs tasks. So work is a task of the
-//! process's own pool, may fork, make tasks, and is suspended while it waits.
+//! A serving process is a parallel region each of whose threads waits for work, makes it an
+//! explicit task, and runs tasks. So work is a task of the process's own pool, may fork, make
+//! tasks, and is suspended while it waits.
 //!
-//! Tasks run on stacks of their own, so a thread's wait stays on its worker's bench while a task of it waits: new work is
-//! taken as long as one worker is not computing. Rejected: one thread that takes it all (it runs tasks, too, and while it
-//! computed nobody else would get any).
+//! Tasks run on stacks of their own, so a thread's wait stays on its worker's bench while a task of
+//! it waits: new work is taken as long as one worker is not computing. Rejected: one thread that
+//! takes it all (it runs tasks, too, and while it computed nobody else would get any).
 //!
-//! *From the message to the task.* A worker with nothing to do asks its contexts for jobs, on the stack on which jobs run. There the thread looks for messages, and what one
-//! has brought is its job: a task that was never in a deque. Nothing is switched for it. When the thread's own code took it, two switches and two more looks lay
-//! between the message and the task, 0.3 us of what was 1.25 for an empty region.
+//! *From the message to the task.* A worker with nothing to do asks its contexts for jobs, on the
+//! stack on which jobs run. There the thread looks for messages, and what one has brought is its
+//! job: a task that was never in a deque. Nothing is switched for it. When the thread's own code
+//! took it, two switches and two more looks lay between the message and the task, 0.3 us of what
+//! was 1.25 for an empty region.
 //!
-//! *Nobody is passed over.* Of the contexts of one thread only the newest is asked for jobs (`docs/protocols/wait.md`). A task that waits inside of a
-//! region of its own, a target region among them, is asked for that region's tasks, not for the team's; with one such task per thread, what has come, and
-//! what stands in the deques, would never begin. So the thread's wait is also over when there is work and it has not been asked for it since the last look, or
-//! tasks in its deque for some looks: the thread takes what there is, sits down anew, as the newest, and is asked.
+//! *Nobody is passed over.* Of the contexts of one thread only the newest is asked for jobs
+//! (`docs/protocols/wait.md`). A task that waits inside of a region of its own, a target region
+//! among them, is asked for that region's tasks, not for the team's; with one such task per thread,
+//! what has come, and what stands in the deques, would never begin. So the thread's wait is also
+//! over when there is work and it has not been asked for it since the last look, or tasks in its
+//! deque for some looks: the thread takes what there is, sits down anew, as the newest, and is
+//! asked.
 //!
-//! *No work is slept over.* Who leaves work puts it into the queue, then wakes; who falls asleep looks into the queue for the last time behind the parker's
-//! fence (`docs/protocols/park.md`): by its condition or, where that leaves it to the question for jobs, by [`Look::Last`].
+//! *No work is slept over.* Who leaves work puts it into the queue, then wakes; who falls asleep
+//! looks into the queue for the last time behind the parker's fence (`docs/protocols/park.md`): by
+//! its condition or, where that leaves it to the question for jobs, by [`Look::Last`].
 //!
-//! *When there is one.* A rank that does not run `main` is the team, and in spmd mode each rank has it from the start. Everywhere else (rank 0 in head
-//! mode, a process without ranks) a kernel thread begins it when the first function is invoked there; who invokes nothing pays nothing.
+//! *When there is one.* A rank that does not run `main` is the team, and in spmd mode each rank has
+//! it from the start. Everywhere else (rank 0 in head mode, a process without ranks) a kernel
+//! thread begins it when the first function is invoked there; who invokes nothing pays nothing.
 //!
-//! *The end.* Who has ranks leaves with all of them, when nobody has anything to do (`device::rank::start`). A process without ranks does, as its
-//! first exit handler, wait until its work is done.
+//! *The end.* Who has ranks leaves with all of them, when nobody has anything to do
+//! (`device::rank::start`). A process without ranks does, as its first exit handler, wait until its
+//! work is done.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -63,7 +73,8 @@ pub struct Server {
     workers: Mutex<Vec<&'static Worker>>,
     /// The team, once it runs.
     team: AtomicPtr<Team>,
-    /// 0: there is none; else the process that has it, as [`pool::generation`] counts them, and one.
+    /// 0: there is none; else the process that has it, as [`pool::generation`] counts them, and
+    /// one.
     begun: AtomicU32,
     /// The kernel thread that was made for it.
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -84,8 +95,8 @@ pub static SERVER: Server = Server {
 impl Server {
     /// Is there nothing to do?
     pub fn is_idle(&self) -> bool {
-        // ORDERING: Acquire, pairs with the Release in `run_work` and `let_go`. Read first: no more is over than has come, so where both are equal nothing was open when
-        // the second was read.
+        // ORDERING: Acquire, pairs with the Release in `run_work` and `let_go`. Read first: no more
+        // is over than has come, so where both are equal nothing was open when the second was read.
         let over = self.over.load(Ordering::Acquire);
         // ORDERING: Relaxed; not before the load above, which acquires.
         over == self.came.load(Ordering::Relaxed)
@@ -127,8 +138,8 @@ impl Server {
 
     /// Does work wait?
     fn has_work(&self) -> bool {
-        // ORDERING: Relaxed; only the lock publishes. Who has to see it is woken for it: the waker's fence comes after the store, the sleeper's before its last
-        // look.
+        // ORDERING: Relaxed; only the lock publishes. Who has to see it is woken for it: the
+        // waker's fence comes after the store, the sleeper's before its last look.
         self.waiting.load(Ordering::Relaxed) != 0
     }
 
@@ -144,7 +155,8 @@ impl Server {
         work
     }
 
-    /// Something is to be done here later, which keeps the process from being idle until [`Server::let_go`].
+    /// Something is to be done here later, which keeps the process from being idle until
+    /// [`Server::let_go`].
     pub fn keep(&self) {
         // ORDERING: Relaxed; ended by who has got what was kept.
         self.came.fetch_add(1, Ordering::Relaxed);
@@ -152,7 +164,8 @@ impl Server {
 
     /// So many of those are over, or somewhere else.
     pub fn let_go(&self, count: u32) {
-        // ORDERING: Release, pairs with the Acquire in `is_idle`: what was sent for them has been sent.
+        // ORDERING: Release, pairs with the Acquire in `is_idle`: what was sent for them has been
+        // sent.
         self.over.fetch_add(count.into(), Ordering::Release);
     }
 
@@ -216,7 +229,8 @@ impl Server {
     }
 }
 
-/// A process without ranks ends: what was invoked is done first. Unless it ends by what was invoked.
+/// A process without ranks ends: what was invoked is done first. Unless it ends by what was
+/// invoked.
 unsafe extern "C" fn at_exit(_: c_int, _: *mut c_void) {
     if SERVER.is_lost() || SERVER.is_inside() {
         return;
@@ -226,17 +240,19 @@ unsafe extern "C" fn at_exit(_: c_int, _: *mut c_void) {
     }
 }
 
-// ---- from hand to hand ----------------------------------------------------------------------------------------------------
+// ---- from hand to hand ------------------------------------------------------
 
 thread_local! {
     /// Where the calling kernel thread takes work from its own handlers; null: it does not.
     static HAND: Cell<*mut Option<Work>> = const { Cell::new(ptr::null_mut()) };
 }
 
-/// Looks for messages one after the other: a look costs half of a turn of the scheduler, which has nothing else to do.
+/// Looks for messages one after the other: a look costs half of a turn of the scheduler, which has
+/// nothing else to do.
 const IN_A_ROW: u32 = 3;
 
-/// Gives the work to the one that looks for messages on this kernel thread and begins it at once, if there is one with an empty hand: nobody has to be woken.
+/// Gives the work to the one that looks for messages on this kernel thread and begins it at once,
+/// if there is one with an empty hand: nobody has to be woken.
 fn hand_over(work: Work) -> Option<Work> {
     let hand = HAND.get();
     // SAFETY: null or the variable of `work_by_message`, which is further up on this stack.
@@ -269,9 +285,10 @@ fn look_for_messages() {
     }
 }
 
-// ---- the team -----------------------------------------------------------------------------------------------------------
+// ---- the team ---------------------------------------------------------------
 
-/// Does what is asked until all ranks are through; without ranks for ever. The calling kernel thread becomes an initial thread.
+/// Does what is asked until all ranks are through; without ranks for ever. The calling kernel
+/// thread becomes an initial thread.
 pub fn serve() {
     let body = Body { call: take_part, function: ptr::null(), data: ptr::null_mut(), count: 0 };
     // A second thread, so that there is a team: on one worker it shares it.
@@ -279,7 +296,8 @@ pub fn serve() {
     parallel::parallel(Here::get(), body, Request { num_threads: threads, ..Request::default() });
 }
 
-/// A thread of the team: takes work until all ranks are through, then goes to the end of the region, where it runs the last tasks.
+/// A thread of the team: takes work until all ranks are through, then goes to the end of the
+/// region, where it runs the last tasks.
 unsafe fn take_part(_: &Thread, _: &Body) {
     let here = Here::get();
     // ORDERING: Release, pairs with the Acquire in `is_inside`; all threads store the same.
@@ -303,10 +321,12 @@ fn is_over() -> bool {
     cluster().is_some_and(Cluster::is_over)
 }
 
-/// Looks at the condition of a thread's wait, with tasks in its deque and without a question for a job, before the thread is passed over.
+/// Looks at the condition of a thread's wait, with tasks in its deque and without a question for a
+/// job, before the thread is passed over.
 const PASSED_OVER: u32 = 2;
 
-/// Waits until all ranks are through, and runs what comes, and tasks, meanwhile. Also over when the thread is passed over, see the module's header.
+/// Waits until all ranks are through, and runs what comes, and tasks, meanwhile. Also over when the
+/// thread is passed over, see the module's header.
 fn await_work() {
     let here = Here::get();
     // Since the last look at the condition; and looks without.

@@ -1,11 +1,13 @@
-//! Things that are named by handles: plain numbers, which may travel in messages and come back late.
+//! Things that are named by handles: plain numbers, which may travel in messages and come back
+//! late.
 //!
-//! A handle is an index and the generation of the place there. Each thing that a place is given to has a generation of its own, so a handle of one
-//! that is gone names nothing, for ever. Sixteen parts with a lock each: things made one after the other meet different ones. A lock is held for a
-//! few instructions; what wakes, copies or frees much happens outside.
+//! A handle is an index and the generation of the place there. Each thing that a place is given to
+//! has a generation of its own, so a handle of one that is gone names nothing, for ever. Sixteen
+//! parts with a lock each: things made one after the other meet different ones. A lock is held for
+//! a few instructions; what wakes, copies or frees much happens outside.
 //!
-//! Rejected: a hash table by a number that only grows (twice the time, and no reuse of memory in a row); lock-free slots (a protocol to
-//! prove, for a lock that nobody waits at).
+//! Rejected: a hash table by a number that only grows (twice the time, and no reuse of memory in a
+//! row); lock-free slots (a protocol to prove, for a lock that nobody waits at).
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -60,12 +62,19 @@ impl<T> Table<T> {
     /// What `look` says of the thing; `None` when it is gone or never was.
     pub fn with<R>(&self, id: u32, generation: u64, look: impl FnOnce(&mut T) -> R) -> Option<R> {
         let mut part = self.part(id);
-        let place = part.places.get_mut((id / PARTS) as usize).filter(|place| place.generation == generation)?;
+        let place =
+            part.places.get_mut((id / PARTS) as usize).filter(|place| place.generation == generation)?;
         place.thing.as_mut().map(look)
     }
 
-    /// Takes the thing out if `may` says so. Outside: `None` when it is gone or never was. Inside: what kept it there.
-    pub fn take<E>(&self, id: u32, generation: u64, may: impl FnOnce(&T) -> Result<(), E>) -> Option<Result<T, E>> {
+    /// Takes the thing out if `may` says so. Outside: `None` when it is gone or never was. Inside:
+    /// what kept it there.
+    pub fn take<E>(
+        &self,
+        id: u32,
+        generation: u64,
+        may: impl FnOnce(&T) -> Result<(), E>,
+    ) -> Option<Result<T, E>> {
         let mut part = self.part(id);
         let at = id / PARTS;
         let place = part.places.get_mut(at as usize).filter(|place| place.generation == generation)?;
@@ -97,7 +106,10 @@ mod tests {
         assert_eq!(take(&table, handles[7]), Some(Ok(7)));
         assert_eq!(take(&table, handles[7]), None);
         let again: Vec<_> = (0..16).map(|n| table.insert(1000 + n)).collect();
-        assert!(again.iter().any(|h| h.0 == handles[7].0 && h.1 > handles[7].1), "the place is used again, under another generation");
+        assert!(
+            again.iter().any(|h| h.0 == handles[7].0 && h.1 > handles[7].1),
+            "the place is used again, under another generation"
+        );
         assert_eq!(table.with(handles[7].0, handles[7].1, |_| ()), None);
         assert_eq!(table.with(u32::MAX, 1, |_| ()), None);
     }

@@ -1,8 +1,9 @@
 //! Messages of invocations, futures and events: some words, then bytes. None is answered.
 //!
-//! Few bytes travel in the message itself. More are a block beside it, which the sender has copied: the receiver makes room and takes it, and the
-//! message counts when all is there. What arrives is handled in the middle of the bridge: it is put where it belongs and somebody is woken;
-//! functions of the program run in tasks.
+//! Few bytes travel in the message itself. More are a block beside it, which the sender has copied:
+//! the receiver makes room and takes it, and the message counts when all is there. What arrives is
+//! handled in the middle of the bridge: it is put where it belongs and somebody is woken; functions
+//! of the program run in tasks.
 
 use core::ffi::{c_int, c_void};
 use core::fmt;
@@ -27,12 +28,16 @@ const SMALL: usize = 4096;
 const WORDS: usize = 5;
 
 /// Who receives these messages.
-pub const HANDLERS: [(u32, HandlerFn); 3] =
-    [(verb::INVOKE, arrived::<{ verb::INVOKE }>), (verb::SET, arrived::<{ verb::SET }>), (verb::SATISFY, arrived::<{ verb::SATISFY }>)];
+pub const HANDLERS: [(u32, HandlerFn); 3] = [
+    (verb::INVOKE, arrived::<{ verb::INVOKE }>),
+    (verb::SET, arrived::<{ verb::SET }>),
+    (verb::SATISFY, arrived::<{ verb::SATISFY }>),
+];
 
-// ---- sending ------------------------------------------------------------------------------------------------------------
+// ---- sending ----------------------------------------------------------------
 
-/// Invokes the function at `place` of its module on rank `to`; its end sets the future, and so many target regions are around the call.
+/// Invokes the function at `place` of its module on rank `to`; its end sets the future, and so many
+/// target regions are around the call.
 ///
 /// # Errors
 /// No memory, or the ranks have parted.
@@ -48,7 +53,16 @@ pub unsafe fn invoke(
 ) -> Result<(), Fault> {
     let (id, generation) = future.map_or((0, 0), |future| (future.id, future.generation));
     // SAFETY: as the caller says.
-    unsafe { send(cluster, to, verb::INVOKE, [place.0, place.1, u64::from(future.is_some()) | u64::from(depth) << 1, id.into(), generation], from, length) }
+    unsafe {
+        send(
+            cluster,
+            to,
+            verb::INVOKE,
+            [place.0, place.1, u64::from(future.is_some()) | u64::from(depth) << 1, id.into(), generation],
+            from,
+            length,
+        )
+    }
 }
 
 /// Sets a future of rank `to`.
@@ -57,7 +71,14 @@ pub unsafe fn invoke(
 /// As [`invoke`].
 /// # Safety
 /// As [`invoke`].
-pub unsafe fn set(cluster: &Cluster, to: u32, future: Handle, by: By, from: *const u8, length: usize) -> Result<(), Fault> {
+pub unsafe fn set(
+    cluster: &Cluster,
+    to: u32,
+    future: Handle,
+    by: By,
+    from: *const u8,
+    length: usize,
+) -> Result<(), Fault> {
     let words = [future.id.into(), future.generation, by.word(), 0, 0];
     // SAFETY: as the caller says.
     unsafe { send(cluster, to, verb::SET, words, from, length) }
@@ -72,13 +93,21 @@ pub fn fail(cluster: &Cluster, to: u32, future: Handle) -> Result<(), Fault> {
     cluster.post(to, verb::SET, &words, &[], 0).map_err(|_| Fault::Ended)
 }
 
-/// Satisfies a dependence of an event of rank `to`, which is named with the target regions around the call.
+/// Satisfies a dependence of an event of rank `to`, which is named with the target regions around
+/// the call.
 ///
 /// # Errors
 /// As [`invoke`].
 /// # Safety
 /// As [`invoke`].
-pub unsafe fn satisfy(cluster: &Cluster, to: u32, event: Handle, slot: (i32, u8), from: *const u8, length: usize) -> Result<(), Fault> {
+pub unsafe fn satisfy(
+    cluster: &Cluster,
+    to: u32,
+    event: Handle,
+    slot: (i32, u8),
+    from: *const u8,
+    length: usize,
+) -> Result<(), Fault> {
     let words = [event.id.into(), event.generation, slot_word(slot), 0, 0];
     // SAFETY: as the caller says.
     unsafe { send(cluster, to, verb::SATISFY, words, from, length) }
@@ -88,7 +117,13 @@ pub unsafe fn satisfy(cluster: &Cluster, to: u32, event: Handle, slot: (i32, u8)
 ///
 /// # Errors
 /// As [`invoke`].
-pub fn satisfy_with(cluster: &Cluster, to: u32, event: Handle, slot: (i32, u8), object: Handle) -> Result<(), Fault> {
+pub fn satisfy_with(
+    cluster: &Cluster,
+    to: u32,
+    event: Handle,
+    slot: (i32, u8),
+    object: Handle,
+) -> Result<(), Fault> {
     let [place, generation] = object.words();
     let words = [event.id.into(), event.generation, slot_word(slot), place, generation];
     // SAFETY: no bytes.
@@ -102,7 +137,14 @@ fn slot_word((slot, depth): (i32, u8)) -> u64 {
 
 /// # Safety
 /// `length` bytes at `from` are readable.
-unsafe fn send(cluster: &Cluster, to: u32, verb: u32, words: [u64; WORDS], from: *const u8, length: usize) -> Result<(), Fault> {
+unsafe fn send(
+    cluster: &Cluster,
+    to: u32,
+    verb: u32,
+    words: [u64; WORDS],
+    from: *const u8,
+    length: usize,
+) -> Result<(), Fault> {
     settle(cluster).map_err(|_| Fault::Ended)?;
     if length <= SMALL {
         let bytes: &[u8] = match length {
@@ -117,7 +159,8 @@ unsafe fn send(cluster: &Cluster, to: u32, verb: u32, words: [u64; WORDS], from:
     post_bytes(cluster, to, verb, &words, copy)
 }
 
-/// Sends words and bytes, as they are now: nothing is waited for before. Also by handlers of messages.
+/// Sends words and bytes, as they are now: nothing is waited for before. Also by handlers of
+/// messages.
 ///
 /// # Errors
 /// The ranks have parted.
@@ -130,7 +173,8 @@ pub fn post_bytes(cluster: &Cluster, to: u32, verb: u32, words: &[u64], bytes: B
     unsafe { post_kept(cluster, to, verb, words, from, length, bytes) }
 }
 
-/// Sends words, and `length` bytes as a block beside them, which `kept` keeps where they are until the receiver has them.
+/// Sends words, and `length` bytes as a block beside them, which `kept` keeps where they are until
+/// the receiver has them.
 ///
 /// # Errors
 /// The ranks have parted.
@@ -146,7 +190,8 @@ pub unsafe fn post_kept<K: Send + 'static>(
     kept: K,
 ) -> Result<(), Fault> {
     let context: *mut K = Box::into_raw(Box::new(kept));
-    let block = Block { from: from.cast(), bytes: length as u64, done: Some(taken::<K>), context: context.cast() };
+    let block =
+        Block { from: from.cast(), bytes: length as u64, done: Some(taken::<K>), context: context.cast() };
     // SAFETY: the bytes stay until `taken`, as the caller says.
     unsafe { cluster.post_block(to, verb, words, &block) }.map_err(|_| {
         // SAFETY: nothing was begun, so the box is ours.
@@ -161,7 +206,7 @@ unsafe extern "C" fn taken<K>(context: *mut c_void, _: c_int) {
     drop(unsafe { Box::from_raw(context.cast::<K>()) });
 }
 
-// ---- receiving ----------------------------------------------------------------------------------------------------------
+// ---- receiving --------------------------------------------------------------
 
 /// A message without its bytes.
 #[derive(Clone, Copy)]
@@ -186,8 +231,15 @@ unsafe extern "C" fn arrived<const VERB: u32>(_: *mut c_void, message: *const Me
     take(cluster, source, reader.0, blocks, move |bytes| letter.deliver(bytes));
 }
 
-/// The bytes of a message, which are `rest` or the block beside it: `then` gets them, now or when they are all there.
-pub fn take(cluster: &Cluster, source: u32, rest: &[u8], blocks: &[Arrival], then: impl FnOnce(Bytes) + Send + 'static) {
+/// The bytes of a message, which are `rest` or the block beside it: `then` gets them, now or when
+/// they are all there.
+pub fn take(
+    cluster: &Cluster,
+    source: u32,
+    rest: &[u8],
+    blocks: &[Arrival],
+    then: impl FnOnce(Bytes) + Send + 'static,
+) {
     let Some(block) = blocks.first() else {
         return then(Bytes::of(rest).unwrap_or_else(|| no_room(rest.len() as u64, source)));
     };
@@ -221,10 +273,12 @@ impl Letter {
         let mine = |id: u64, generation: u64| Handle { rank: me(), id: id as u32, generation };
         match self.verb {
             verb::INVOKE => {
-                let future = (c & 1 != 0).then_some(Handle { rank: self.source as i32, id: d as u32, generation: e });
+                let future =
+                    (c & 1 != 0).then_some(Handle { rank: self.source as i32, id: d as u32, generation: e });
                 let depth = (c >> 1) as u8;
                 let source = self.source;
-                // Where the module lies may take a look at all of them: not in the middle of the bridge.
+                // Where the module lies may take a look at all of them: not in the middle of the
+                // bridge.
                 SERVER.leave(Box::new(move || match modules::base(a) {
                     Some(base) => Invocation { function: base + b as usize, args: bytes, future, depth }.run(),
                     None => {
@@ -237,16 +291,26 @@ impl Letter {
             }
             _ if e != 0 => {
                 let object = Handle::from_words([d, e]);
-                self.complain("ompx_event_satisfy_object", satisfy_here(mine(a, b), c as u32 as i32, Datum::Object(object), (c >> 32) as u8));
+                self.complain(
+                    "ompx_event_satisfy_object",
+                    satisfy_here(mine(a, b), c as u32 as i32, Datum::Object(object), (c >> 32) as u8),
+                );
             }
-            _ => self.complain("ompx_event_satisfy", satisfy_here(mine(a, b), c as u32 as i32, Datum::Bytes(bytes), (c >> 32) as u8)),
+            _ => self.complain(
+                "ompx_event_satisfy",
+                satisfy_here(mine(a, b), c as u32 as i32, Datum::Bytes(bytes), (c >> 32) as u8),
+            ),
         }
     }
 
     /// The caller has gone on: a line here says what was wrong.
     fn complain(self, call: &str, result: Result<(), Fault>) {
         if let Err(why) = result {
-            report::warn(format_args!("{call} by rank {} for rank {}: {why}; that call changes nothing", self.source, me()));
+            report::warn(format_args!(
+                "{call} by rank {} for rank {}: {why}; that call changes nothing",
+                self.source,
+                me()
+            ));
         }
     }
 }

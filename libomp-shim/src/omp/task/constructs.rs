@@ -19,8 +19,8 @@ use super::super::{queue, races, yielding};
 use super::counts::WAITING;
 use super::{Flags, Task, run_at_once};
 
-/// Makes a task that [`Task::allocate`] returned known: counted by parent, taskgroup and team. Its dependences, if any,
-/// must be entered after this and before it is pushed.
+/// Makes a task that [`Task::allocate`] returned known: counted by parent, taskgroup and team. Its
+/// dependences, if any, must be entered after this and before it is pushed.
 pub fn announce(here: Here, task: &Task) {
     announce_as::<true>(here, task);
 }
@@ -40,8 +40,8 @@ fn announce_as<const WATCHED: bool>(here: Here, task: &Task) {
     }
 }
 
-/// Creates a task without dependences: deferred, or run at once where [`is_included`] says so, or because there are enough
-/// tasks for the others.
+/// Creates a task without dependences: deferred, or run at once where [`is_included`] says so, or
+/// because there are enough tasks for the others.
 pub fn submit(here: Here, task: NonNull<Task>) {
     submit_as::<true>(here, task);
 }
@@ -73,7 +73,8 @@ pub fn defer_as<const WATCHED: bool>(here: Here, task: NonNull<Task>) {
     queue::throttle(here);
 }
 
-/// Is a task that could be deferred, with these properties, to be run at once, because the others have enough to do?
+/// Is a task that could be deferred, with these properties, to be run at once, because the others
+/// have enough to do?
 #[inline(always)]
 pub fn has_enough(here: Here, flags: Flags, priority: i32) -> bool {
     queue::is_saturated(here.thread) && has_enough_for(here, flags, priority)
@@ -97,7 +98,8 @@ fn has_enough_for(here: Here, flags: Flags, priority: i32) -> bool {
     queue::stays_saturated(here.thread)
 }
 
-/// Bytes of stack that tasks which are run at once, each by the one before, may take in all where they could be deferred; a quarter of small stacks.
+/// Bytes of stack that tasks which are run at once, each by the one before, may take in all where
+/// they could be deferred; a quarter of small stacks.
 const DEEP: usize = 256 << 10;
 
 /// Where the stack is, in units of 16 bytes, modulo their number; not 0.
@@ -107,8 +109,8 @@ fn stack_position() -> u32 {
     (mark.as_ptr().addr() >> 4) as u32 | 1
 }
 
-/// May the running task run one more at once without the risk that the stack does not suffice, when each of them does so? Its
-/// children that are run at once count from where it began with that.
+/// May the running task run one more at once without the risk that the stack does not suffice, when
+/// each of them does so? Its children that are run at once count from where it began with that.
 fn is_shallow(here: Here) -> bool {
     let position = stack_position();
     if here.task.base.get() == 0 {
@@ -118,27 +120,32 @@ fn is_shallow(here: Here) -> bool {
     (here.task.base.get().wrapping_sub(position) as i32) < (deep >> 4) as i32
 }
 
-/// Has the running task run children at once until there is no more room for that? A load if it has run none.
+/// Has the running task run children at once until there is no more room for that? A load if it has
+/// run none.
 #[inline(always)]
 pub fn is_deep(here: Here) -> bool {
     here.task.base.get() != 0 && !is_shallow(here)
 }
 
-/// Are children of the running task run at once: is it final (5.2 §12.5), or alone in its team? Not the one that free agents are to run.
+/// Are children of the running task run at once: is it final (5.2 §12.5), or alone in its team? Not
+/// the one that free agents are to run.
 #[inline(always)]
 pub fn is_included(here: Here) -> bool {
     let is_for_agents = || here.task.flags().has(Flags::POOLS) && agents::are_wished_for(here);
     here.thread.includes.get() && !is_for_agents() || here.task.flags().has(Flags::FINAL)
 }
 
-/// [`is_included`], for a child that has been allocated, with these properties: a thread that is alone goes on beside a device, and beside free agents.
+/// [`is_included`], for a child that has been allocated, with these properties: a thread that is
+/// alone goes on beside a device, and beside free agents.
 #[inline(always)]
 pub fn includes(here: Here, flags: Flags) -> bool {
-    (here.thread.includes.get() || here.task.flags().has(Flags::FINAL)) && !(flags.has_any(Flags::OFFLOADED.with(Flags::POOL)) && goes_on_beside_others(here, flags))
+    (here.thread.includes.get() || here.task.flags().has(Flags::FINAL))
+        && !(flags.has_any(Flags::OFFLOADED.with(Flags::POOL)) && goes_on_beside_others(here, flags))
 }
 
-/// The end of a region waits for its tasks, and so does that of the program where `main` runs ([`super::super::root::finish_at_exit`]).
-/// Another kernel thread of the program may end at any time.
+/// The end of a region waits for its tasks, and so does that of the program where `main` runs
+/// ([`super::super::root::finish_at_exit`]). Another kernel thread of the program may end at any
+/// time.
 #[cold]
 fn goes_on_beside_others(here: Here, flags: Flags) -> bool {
     if flags.has(Flags::POOL) {
@@ -148,11 +155,13 @@ fn goes_on_beside_others(here: Here, flags: Flags) -> bool {
         return false; // it would be for the team
     }
     let team = here.thread.team();
-    !here.task.flags().has(Flags::FINAL) && (!team.plan().parent_thread.is_null() || super::super::root::finish_at_exit())
+    !here.task.flags().has(Flags::FINAL)
+        && (!team.plan().parent_thread.is_null() || super::super::root::finish_at_exit())
 }
 
-/// A child with these properties has been deferred, or will be when it is ready. A thread that is alone in its team begins what it has for devices before it goes on,
-/// until that waits; nobody else would.
+/// A child with these properties has been deferred, or will be when it is ready. A thread that is
+/// alone in its team begins what it has for devices before it goes on, until that waits; nobody
+/// else would.
 #[inline(always)]
 pub fn set_off(here: Here, flags: Flags) {
     if flags.has(Flags::OFFLOADED) && here.thread.team().size() == 1 {
@@ -160,7 +169,8 @@ pub fn set_off(here: Here, flags: Flags) {
     }
 }
 
-/// `taskwait` (5.2 §15.5): waits for the children of the running task, running ready tasks meanwhile.
+/// `taskwait` (5.2 §15.5): waits for the children of the running task, running ready tasks
+/// meanwhile.
 pub fn taskwait(here: Here) {
     if watch::anybody() {
         taskwait_watched(here);
@@ -174,11 +184,15 @@ pub fn taskwait(here: Here) {
 #[cold]
 #[inline(never)]
 fn taskwait_watched(here: Here) {
-    hook::wait::around(here, || SyncKind::Taskwait, || {
-        join_children(here);
-        races::has_waited_for_children(here.task);
-        keep::host_looks();
-    });
+    hook::wait::around(
+        here,
+        || SyncKind::Taskwait,
+        || {
+            join_children(here);
+            races::has_waited_for_children(here.task);
+            keep::host_looks();
+        },
+    );
 }
 
 #[inline(always)]
@@ -197,10 +211,11 @@ fn wait_for_children(here: Here) {
     }
     let _noted = circles::waits(|| For::Children);
     task.add_pending();
-    // ORDERING: Release, for `drop_child_of_untied`: who sees the bit sees the thread that waits. Otherwise only its place
-    // in the word's modification order matters, see `drop_child`.
+    // ORDERING: Release, for `drop_child_of_untied`: who sees the bit sees the thread that waits.
+    // Otherwise only its place in the word's modification order matters, see `drop_child`.
     task.counts.fetch_or(WAITING, Ordering::Release);
-    here.team().help_until(here.thread, &|| task.children() <= u64::from(ult::mutant!(taskwait_misses_last_child)));
+    here.team()
+        .help_until(here.thread, &|| task.children() <= u64::from(ult::mutant!(taskwait_misses_last_child)));
     // ORDERING: Relaxed; see above.
     task.counts.fetch_and(!WAITING, Ordering::Relaxed);
 }

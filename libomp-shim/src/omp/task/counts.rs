@@ -1,10 +1,13 @@
-//! Incomplete children and references of a task, and who frees it. The protocol is in `docs/protocols/task.md`.
+//! Incomplete children and references of a task, and who frees it. The protocol is in
+//! `docs/protocols/task.md`.
 //!
-//! One word, `counts`, carries both the references (upper half) and the incomplete children (lower half). The completion of a
-//! childless child by another thread is one subtraction. The thread that runs the parent counts by itself: children that it has
-//! made are *pending* in a plain word, and leave it again if that thread completes them, so that a parent and its children on one
-//! thread share no atomic operation. So that others can subtract before it has added, the word begins with a bias of
-//! [`BIAS`] children; who waits for children adds what is pending, and the end of the task takes the bias off.
+//! One word, `counts`, carries both the references (upper half) and the incomplete children (lower
+//! half). The completion of a childless child by another thread is one subtraction. The thread that
+//! runs the parent counts by itself: children that it has made are *pending* in a plain word, and
+//! leave it again if that thread completes them, so that a parent and its children on one
+//! thread share no atomic operation. So that others can subtract before it has added, the word
+//! begins with a bias of [`BIAS`] children; who waits for children adds what is pending, and the
+//! end of the task takes the bias off.
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::Ordering;
@@ -21,7 +24,8 @@ pub(super) const CHILD: u64 = REFERENCE + 1;
 pub(super) const REFERENCE: u64 = 1 << 32;
 /// Mask of the incomplete children.
 const CHILDREN: u64 = REFERENCE - 1;
-/// How many children the word of a task that has not ended shows too many, less the pending ones: more than ever are pending.
+/// How many children the word of a task that has not ended shows too many, less the pending ones:
+/// more than ever are pending.
 pub(super) const BIAS: u64 = 1 << 24;
 /// The word of a task that has no children yet.
 pub(super) const FRESH: u64 = REFERENCE + BIAS * CHILD;
@@ -34,13 +38,14 @@ impl Task {
     /// Incomplete children. For the task itself, before its end.
     #[inline(always)]
     pub fn children(&self) -> u64 {
-        // ORDERING: Acquire, pairs with the Release half of the subtraction in `drop_child`: who sees no children sees
-        // what they wrote.
+        // ORDERING: Acquire, pairs with the Release half of the subtraction in `drop_child`: who
+        // sees no children sees what they wrote.
         let counted = self.counts.load(Ordering::Acquire) & CHILDREN;
         (counted + u64::from(self.pending.get())).wrapping_sub(BIAS)
     }
 
-    /// At most so many children are incomplete, as far as can be told without looking at what others write. For the task itself.
+    /// At most so many children are incomplete, as far as can be told without looking at what
+    /// others write. For the task itself.
     #[inline(always)]
     pub fn pending(&self) -> u32 {
         self.pending.get()
@@ -50,7 +55,8 @@ impl Task {
     #[cold]
     pub fn add_pending(&self) {
         let pending = u64::from(self.pending.replace(0));
-        // ORDERING: Relaxed; only the parent itself creates children, and others have published theirs.
+        // ORDERING: Relaxed; only the parent itself creates children, and others have published
+        // theirs.
         self.counts.fetch_add(pending * CHILD, Ordering::Relaxed);
     }
 
@@ -69,7 +75,8 @@ impl Task {
         }
     }
 
-    /// What the word shows too much, the task's own reference included, if the task were to end now.
+    /// What the word shows too much, the task's own reference included, if the task were to end
+    /// now.
     fn excess(&self) -> u64 {
         FRESH - u64::from(self.pending.get()) * CHILD
     }
@@ -84,8 +91,8 @@ impl Task {
             && self.children_depend.get().is_none()
     }
 
-    /// The task will complete, and lose its last reference, by the hand of another thread: the word shows the truth from here
-    /// on. For the task itself, when its body has ended.
+    /// The task will complete, and lose its last reference, by the hand of another thread: the word
+    /// shows the truth from here on. For the task itself, when its body has ended.
     pub(super) fn settle(&self) {
         self.settled.set(true);
         // ORDERING: Relaxed; as in `add_pending`.
@@ -93,7 +100,8 @@ impl Task {
         self.pending.set(0);
     }
 
-    /// `thread` completes a childless child of this task: true if that is done, because this task counts it as pending.
+    /// `thread` completes a childless child of this task: true if that is done, because this task
+    /// counts it as pending.
     #[inline(always)]
     fn loses_pending_child(&self, thread: Option<&Thread>) -> bool {
         // ORDERING: Relaxed; that the running thread runs this task too is known to that thread.
@@ -107,17 +115,19 @@ impl Task {
     }
 }
 
-/// Takes the task off its parent's incomplete children and drops its own reference. `thread` as in [`complete`].
+/// Takes the task off its parent's incomplete children and drops its own reference. `thread` as in
+/// [`complete`].
 ///
 /// # Safety
 /// The task is complete; the caller does not touch it afterwards.
 pub(super) unsafe fn leave_parent(task: &Task, thread: Option<&Thread>) {
     let parent = task.parent.get();
     let own_share = if task.settled.get() { REFERENCE } else { task.excess() };
-    // ORDERING: Acquire, pairs with the subtractions of the children: the last one is over before we free.
+    // ORDERING: Acquire, pairs with the subtractions of the children: the last one is over before
+    // we free.
     if task.counts.load(Ordering::Acquire) == own_share {
-        // SAFETY: nobody else refers to the task; its own reference is the last, and with the task goes the
-        // reference on its parent, both shares at once.
+        // SAFETY: nobody else refers to the task; its own reference is the last, and with the task
+        // goes the reference on its parent, both shares at once.
         unsafe {
             free(ptr::from_ref(task).cast_mut());
             if !(*parent).loses_pending_child(thread) {
@@ -126,7 +136,8 @@ pub(super) unsafe fn leave_parent(task: &Task, thread: Option<&Thread>) {
         }
     } else {
         task.settled.set(true);
-        // SAFETY: the parent loses an incomplete child now, and the reference when the last child frees the task.
+        // SAFETY: the parent loses an incomplete child now, and the reference when the last child
+        // frees the task.
         unsafe {
             drop_child(&*parent, 1);
             drop_share(task, own_share);
@@ -137,7 +148,8 @@ pub(super) unsafe fn leave_parent(task: &Task, thread: Option<&Thread>) {
 /// Drops the own reference of a task that its parent has not counted, because it was run at once.
 ///
 /// # Safety
-/// The task is complete, its parent is the running task, and the caller does not touch the task afterwards.
+/// The task is complete, its parent is the running task, and the caller does not touch the task
+/// afterwards.
 pub(super) unsafe fn leave_uncounted(task: &Task) {
     let own_share = task.excess();
     // ORDERING: Acquire, as in `leave_parent`.
@@ -150,7 +162,8 @@ pub(super) unsafe fn leave_uncounted(task: &Task) {
     }
 }
 
-/// Its children are incomplete, and find their ancestors through it: from here on it holds a reference on its parent.
+/// Its children are incomplete, and find their ancestors through it: from here on it holds a
+/// reference on its parent.
 ///
 /// # Safety
 /// As [`leave_uncounted`].
@@ -158,15 +171,16 @@ pub(super) unsafe fn leave_uncounted(task: &Task) {
 unsafe fn leave_to_children(task: &Task, own_share: u64) {
     // SAFETY: the parent is the running task.
     let parent = unsafe { &*task.parent.get() };
-    // ORDERING: Relaxed; published by the subtraction in `drop_share`, before which no child can drop this reference.
+    // ORDERING: Relaxed; published by the subtraction in `drop_share`, before which no child can
+    // drop this reference.
     parent.counts.fetch_add(REFERENCE, Ordering::Relaxed);
     task.settled.set(true);
     // SAFETY: the own share is the caller's.
     unsafe { drop_share(task, own_share) };
 }
 
-/// Subtracts a child's share from `parent`, wakes its kernel thread if that was the last incomplete child of a waiting
-/// parent, and frees the parent if that was the last reference.
+/// Subtracts a child's share from `parent`, wakes its kernel thread if that was the last incomplete
+/// child of a waiting parent, and frees the parent if that was the last reference.
 ///
 /// # Safety
 /// The share is the caller's.
@@ -175,13 +189,14 @@ unsafe fn drop_child(parent: &Task, share: u64) {
         // SAFETY: as the caller says.
         return unsafe { drop_child_of_untied(parent, share) };
     }
-    // Read first: after the subtraction the parent may be gone. A task that has children has started, so its thread
-    // is set, and it stays on that thread's worker.
+    // Read first: after the subtraction the parent may be gone. A task that has children has
+    // started, so its thread is set, and it stays on that thread's worker.
     let worker = parent.thread().worker();
     let explicit = parent.is_explicit();
-    // ORDERING: AcqRel: Release publishes the child's writes to `children`; Acquire orders freeing the parent after the
-    // other children's last access. WAITING is set by a read-modify-write of the same word (`wait_for_children`): either
-    // it comes first and is seen here, or it sees this subtraction.
+    // ORDERING: AcqRel: Release publishes the child's writes to `children`; Acquire orders freeing
+    // the parent after the other children's last access. WAITING is set by a read-modify-write of
+    // the same word (`wait_for_children`): either it comes first and is seen here, or it sees this
+    // subtraction.
     let before = parent.counts.fetch_sub(share, Ordering::AcqRel);
     if before & CHILDREN == BIAS + 1 && before & WAITING != 0 {
         worker.wake();
@@ -192,14 +207,15 @@ unsafe fn drop_child(parent: &Task, share: u64) {
     }
 }
 
-/// As [`drop_child`], for a parent that may wait on another thread than the one it was on when we look: we ask only after we
-/// have seen it wait, and keep the reference until then.
+/// As [`drop_child`], for a parent that may wait on another thread than the one it was on when we
+/// look: we ask only after we have seen it wait, and keep the reference until then.
 ///
 /// # Safety
 /// As [`drop_child`].
 #[cold]
 unsafe fn drop_child_of_untied(parent: &Task, share: u64) {
-    // ORDERING: AcqRel, as in `drop_child`; Acquire also pairs with the Release in `wait_for_children`.
+    // ORDERING: AcqRel, as in `drop_child`; Acquire also pairs with the Release in
+    // `wait_for_children`.
     let before = parent.counts.fetch_sub(1, Ordering::AcqRel);
     if before & CHILDREN == BIAS + 1 && before & WAITING != 0 {
         parent.thread().worker().wake();
@@ -222,15 +238,16 @@ unsafe fn drop_share(task: &Task, share: u64) {
     }
 }
 
-/// Frees a task without references and drops the reference it held on its parent; then that one, and so on: a loop,
-/// because a chain of tasks of which each made the next may be of any length.
+/// Frees a task without references and drops the reference it held on its parent; then that one,
+/// and so on: a loop, because a chain of tasks of which each made the next may be of any length.
 ///
 /// # Safety
 /// No reference is left.
 unsafe fn release(task: &Task) {
     let mut task = ptr::from_ref(task);
     loop {
-        // SAFETY: as the caller says for the first; the others have lost their last reference below.
+        // SAFETY: as the caller says for the first; the others have lost their last reference
+        // below.
         let parent = unsafe { (*task).parent.get() };
         // SAFETY: as above.
         unsafe { free(task.cast_mut()) };

@@ -1,6 +1,7 @@
 //! From the moment a task is taken to its completion.
 //!
-//! What may not live here: who may take a task ([`super::super::queue`]), counting and freeing ([`super::counts`]).
+//! What may not live here: who may take a task ([`super::super::queue`]), counting and freeing
+//! ([`super::counts`]).
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::Ordering;
@@ -26,15 +27,15 @@ use super::{Flags, Task, announce};
 const EVENT_BODY_DONE: u32 = 1;
 const EVENT_FULFILLED: u32 = 2;
 
-/// Runs a task at once on the stack of its creator, and completes it. Dependences must be satisfied. The task must
-/// have been announced.
+/// Runs a task at once on the stack of its creator, and completes it. Dependences must be
+/// satisfied. The task must have been announced.
 pub fn run_undeferred(here: Here, task: NonNull<Task>) {
     // SAFETY: the task is ours; `execute` frees it when nobody refers to it any more.
     queue::push_ready(here.thread, unsafe { execute(here.thread, task, true, here.task.base.get()) });
 }
 
-/// Runs a new task at once on the stack of its creator, to its end, and completes it unless its event is still to come. Its
-/// dependences are satisfied; it has not been announced.
+/// Runs a new task at once on the stack of its creator, to its end, and completes it unless its
+/// event is still to come. Its dependences are satisfied; it has not been announced.
 pub fn run_at_once(here: Here, task: NonNull<Task>) {
     // SAFETY: the task is ours.
     let task_ref = unsafe { task.as_ref() };
@@ -46,7 +47,8 @@ pub fn run_at_once(here: Here, task: NonNull<Task>) {
     include(here, task, || unsafe { run_body(here.thread, task_ref, true) });
 }
 
-/// [`run_at_once`] for a task that is neither detachable nor untied, whose code is `body`. `TOLD`: tools are, as [`tool::is_on`] has said.
+/// [`run_at_once`] for a task that is neither detachable nor untied, whose code is `body`. `TOLD`:
+/// tools are, as [`tool::is_on`] has said.
 #[inline(always)]
 pub fn run_included<const TOLD: bool>(here: Here, task: NonNull<Task>, body: impl FnOnce()) {
     // SAFETY: the task is ours.
@@ -58,7 +60,8 @@ pub fn run_included<const TOLD: bool>(here: Here, task: NonNull<Task>, body: imp
     });
 }
 
-/// Nobody can wait for such a task, since its creator cannot go on before its end: it is counted nowhere.
+/// Nobody can wait for such a task, since its creator cannot go on before its end: it is counted
+/// nowhere.
 #[inline(always)]
 fn include<R>(here: Here, task: NonNull<Task>, run: impl FnOnce() -> R) {
     if tool::is_on() { include_told(here, task, run) } else { include_as::<false, R>(here, task, run) }
@@ -144,7 +147,8 @@ unsafe fn end_included_late(thread: &Thread, task: NonNull<Task>) {
 /// Runs a task that was taken from a queue on the stack of the running task, which waits for it.
 ///
 /// # Safety
-/// The task was taken by this thread alone, its dependences are satisfied, and the running thread may start it.
+/// The task was taken by this thread alone, its dependences are satisfied, and the running thread
+/// may start it.
 pub unsafe fn run_taken(here: Here, task: NonNull<Task>) {
     // SAFETY: as the caller says.
     queue::push_ready(here.thread, unsafe { execute(here.thread, task, false, here.task.base.get()) });
@@ -160,21 +164,23 @@ pub fn job(thread: &Thread, task: NonNull<Task>) -> Job {
     Job { run: run_jobs, data: task.as_ptr().cast() }
 }
 
-/// [`job`] for a member that waits for its next region and runs for no gang meanwhile: the task runs for the one whose region
-/// it belongs to, which lasts until its tasks have ended.
+/// [`job`] for a member that waits for its next region and runs for no gang meanwhile: the task
+/// runs for the one whose region it belongs to, which lasts until its tasks have ended.
 pub fn late_job(thread: &Thread, task: NonNull<Task>) -> Job {
     Job { run: run_late_job, ..job(thread, task) }
 }
 
 unsafe fn run_late_job(data: *mut ()) {
-    // SAFETY: as in `run_job`; the thread and its team last as long as a task of the region has not ended.
+    // SAFETY: as in `run_job`; the thread and its team last as long as a task of the region has not
+    // ended.
     let duty = unsafe {
         let thread: *const Thread = (*data.cast::<Task>()).thread();
         let team = (*thread).team();
         (team.gang(), team.plan().body.function as usize)
     };
     ult::worker::set_duty(duty);
-    // SAFETY: `job` made the argument from a task that it had taken, and set its thread, which lasts as said above.
+    // SAFETY: `job` made the argument from a task that it had taken, and set its thread, which
+    // lasts as said above.
     unsafe {
         let task = NonNull::new_unchecked(data.cast::<Task>());
         let thread: *const Thread = task.as_ref().thread();
@@ -188,11 +194,12 @@ unsafe fn run_late_job(data: *mut ()) {
     ult::worker::set_duty((ult::gang::GangTag::NONE, 0));
 }
 
-/// Runs a task that [`queue::find`] has found; others may follow it. Then tells the closer of a barrier, who may wait for the last
-/// one of them: what this worker goes on with may be the code of another thread, for any length of time.
+/// Runs a task that [`queue::find`] has found; others may follow it. Then tells the closer of a
+/// barrier, who may wait for the last one of them: what this worker goes on with may be the code of
+/// another thread, for any length of time.
 unsafe fn run_jobs(data: *mut ()) {
-    // SAFETY: `job` made the argument from a task that it had taken, and set its thread. The thread waits on this worker, and
-    // goes on only after this.
+    // SAFETY: `job` made the argument from a task that it had taken, and set its thread. The thread
+    // waits on this worker, and goes on only after this.
     unsafe {
         let task = NonNull::new_unchecked(data.cast::<Task>());
         let thread: *const Thread = task.as_ref().thread();
@@ -209,24 +216,37 @@ unsafe fn run_jobs(data: *mut ()) {
     }
 }
 
-/// Runs `task` in the name of `thread` on the current stack, then completes it. Of an untied task that comes in parts it
-/// runs one and queues the rest, or all of them if it is to be run `whole`. `base`: that of the task on whose stack this is, as
-/// far as it has been counted from ([`Task::base`]); 0 elsewhere. Returns what is in the thread's hand then.
+/// Runs `task` in the name of `thread` on the current stack, then completes it. Of an untied task
+/// that comes in parts it runs one and queues the rest, or all of them if it is to be run `whole`.
+/// `base`: that of the task on whose stack this is, as far as it has been counted from
+/// ([`Task::base`]); 0 elsewhere. Returns what is in the thread's hand then.
 ///
 /// # Safety
-/// The task has been taken by the caller alone and its dependences are satisfied; this kernel thread hosts `thread`.
+/// The task has been taken by the caller alone and its dependences are satisfied; this kernel
+/// thread hosts `thread`.
 #[must_use]
 #[inline(always)]
 unsafe fn execute(thread: &Thread, task: NonNull<Task>, whole: bool, base: u32) -> Option<NonNull<Task>> {
     // SAFETY: as the caller says.
-    unsafe { if watch::anybody() { execute_watched(thread, task, whole, base) } else { execute_as::<false>(thread, task, whole, base) } }
+    unsafe {
+        if watch::anybody() {
+            execute_watched(thread, task, whole, base)
+        } else {
+            execute_as::<false>(thread, task, whole, base)
+        }
+    }
 }
 
 /// # Safety
 /// As [`execute`].
 #[cold]
 #[inline(never)]
-unsafe fn execute_watched(thread: &Thread, task: NonNull<Task>, whole: bool, base: u32) -> Option<NonNull<Task>> {
+unsafe fn execute_watched(
+    thread: &Thread,
+    task: NonNull<Task>,
+    whole: bool,
+    base: u32,
+) -> Option<NonNull<Task>> {
     // SAFETY: as the caller says.
     unsafe { execute_as::<true>(thread, task, whole, base) }
 }
@@ -235,7 +255,12 @@ unsafe fn execute_watched(thread: &Thread, task: NonNull<Task>, whole: bool, bas
 ///
 /// # Safety
 /// As there.
-unsafe fn execute_as<const WATCHED: bool>(thread: &Thread, task: NonNull<Task>, whole: bool, base: u32) -> Option<NonNull<Task>> {
+unsafe fn execute_as<const WATCHED: bool>(
+    thread: &Thread,
+    task: NonNull<Task>,
+    whole: bool,
+    base: u32,
+) -> Option<NonNull<Task>> {
     // SAFETY: the task's own reference keeps it until `complete`.
     let task_ref = unsafe { task.as_ref() };
     if WATCHED {
@@ -266,7 +291,8 @@ unsafe fn execute_as<const WATCHED: bool>(thread: &Thread, task: NonNull<Task>, 
     None
 }
 
-/// Runs the code of `task`, of one that comes in parts the next part only unless it is to be run `whole`, or free agents may run it. Is the task at its end?
+/// Runs the code of `task`, of one that comes in parts the next part only unless it is to be run
+/// `whole`, or free agents may run it. Is the task at its end?
 ///
 /// # Safety
 /// The task has begun and is the running one.
@@ -285,7 +311,9 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
         task.run.get().is_none_or(|run| unsafe { run(thread, task, discarded) })
     };
     let mut finished = run_part();
-    if ult::mutant!(task_runs_twice) { finished = run_part() }
+    if ult::mutant!(task_runs_twice) {
+        finished = run_part()
+    }
     while !finished && (whole || task.flags().has(Flags::POOL)) {
         finished = run_part();
     }
@@ -309,8 +337,9 @@ fn status_at_end(task: &Task, finished: bool) -> Status {
     }
 }
 
-/// A detachable task that is discarded does not wait for its event: the code that might have fulfilled it does not run.
-/// Somebody may fulfil it all the same, at any time, so the block is never freed.
+/// A detachable task that is discarded does not wait for its event: the code that might have
+/// fulfilled it does not run. Somebody may fulfil it all the same, at any time, so the block is
+/// never freed.
 fn give_up_event(task: &Task) {
     if task.flags().has(Flags::DETACH) {
         events::fulfilled(task);
@@ -335,7 +364,8 @@ fn is_discarded(task: &Task) -> bool {
     }
     // SAFETY: a taskgroup is alive while it has members.
     let group = unsafe { task.member_of.get().as_ref() };
-    (group.is_some_and(Taskgroup::is_cancelled) || task.team().is_cancelled()) && !ult::mutant!(cancelled_tasks_run)
+    (group.is_some_and(Taskgroup::is_cancelled) || task.team().is_cancelled())
+        && !ult::mutant!(cancelled_tasks_run)
 }
 
 /// Marks a task as started by `thread`.
@@ -352,7 +382,8 @@ pub fn begin(thread: &Thread, task: &Task) {
     }
 }
 
-/// Marks a task that [`begin`] marked as having reached its end. The task is still the running one. If it has queued work on a device, this waits until that is over.
+/// Marks a task that [`begin`] marked as having reached its end. The task is still the running one.
+/// If it has queued work on a device, this waits until that is over.
 #[inline]
 pub fn end(thread: &Thread, task: &Task) {
     let flags = task.flags();
@@ -405,7 +436,8 @@ unsafe fn finish<const WATCHED: bool>(thread: &Thread, task: NonNull<Task>) -> O
     }
     if task_ref.flags().has(Flags::DETACH) && !ult::mutant!(detach_completes_at_once) {
         task_ref.settle();
-        // ORDERING: AcqRel; pairs with the same in `fulfill`: whoever comes second sees what the first wrote.
+        // ORDERING: AcqRel; pairs with the same in `fulfill`: whoever comes second sees what the
+        // first wrote.
         let before = task_ref.event.fetch_or(EVENT_BODY_DONE, Ordering::AcqRel);
         if before & EVENT_FULFILLED == 0 {
             return None;
@@ -436,22 +468,24 @@ impl Task {
     }
 }
 
-/// `omp_fulfill_event` (5.2 §18.11.1): completes the task if its body has ended. Any thread may call it, once.
+/// `omp_fulfill_event` (5.2 §18.11.1): completes the task if its body has ended. Any thread may
+/// call it, once.
 ///
 /// # Safety
 /// `task` is a detachable task that has not been fulfilled.
 pub unsafe fn fulfill(task: NonNull<Task>) {
     // SAFETY: an unfulfilled detachable task is not complete, hence alive.
     let task_ref = unsafe { task.as_ref() };
-    // ORDERING: Acquire, pairs with `give_up_event`: a task that was discarded is kept, but its team may be gone.
+    // ORDERING: Acquire, pairs with `give_up_event`: a task that was discarded is kept, but its
+    // team may be gone.
     if task_ref.event.load(Ordering::Acquire) & EVENT_FULFILLED != 0 {
         return;
     }
     races::task_ends(task_ref);
     events::fulfilled(task_ref);
     if tool::is_on() {
-        // Told before, because the task may be gone after; it says late only where the body has certainly ended.
-        // ORDERING: Acquire, as below.
+        // Told before, because the task may be gone after; it says late only where the body has
+        // certainly ended. ORDERING: Acquire, as below.
         hook::task::fulfilled(task_ref, task_ref.event.load(Ordering::Acquire) == EVENT_BODY_DONE);
     }
     // ORDERING: AcqRel, pairs with `body_done`.
@@ -467,8 +501,9 @@ pub unsafe fn fulfill(task: NonNull<Task>) {
     }
 }
 
-/// Completes a task: releases its successors, its taskgroup, its parent, and its own reference. `thread` is the
-/// completing thread when it belongs to the task's team; what is in its hand then is returned.
+/// Completes a task: releases its successors, its taskgroup, its parent, and its own reference.
+/// `thread` is the completing thread when it belongs to the task's team; what is in its hand then
+/// is returned.
 ///
 /// # Safety
 /// The task has ended and is completed once.

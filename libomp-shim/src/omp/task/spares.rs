@@ -1,7 +1,8 @@
 //! Descriptors that a thread keeps for the tasks that it runs at once.
 //!
-//! Such a task lives for a call and hardly ever leaves anything behind: its descriptor is as new afterwards but for what the next
-//! one writes anyway. What may not live here: tasks with a payload, which come from [`ult::blocks`] one by one.
+//! Such a task lives for a call and hardly ever leaves anything behind: its descriptor is as new
+//! afterwards but for what the next one writes anyway. What may not live here: tasks with a
+//! payload, which come from [`ult::blocks`] one by one.
 
 use core::ptr::{self, NonNull};
 
@@ -12,8 +13,8 @@ use super::{Flags, RunFn, Task};
 /// Descriptors beyond this many are given back: who recurses deeply once need not keep them all.
 const MOST: u32 = 64;
 
-/// A list of descriptors, linked by their parents. Invariant *as new*: each is as [`Task::implicit`] makes it but for what
-/// [`Task::begin_life`] writes, and nobody refers to it.
+/// A list of descriptors, linked by their parents. Invariant *as new*: each is as
+/// [`Task::implicit`] makes it but for what [`Task::begin_life`] writes, and nobody refers to it.
 pub struct Spares {
     first: *const Task,
     count: u32,
@@ -57,7 +58,8 @@ impl Drop for Spares {
 }
 
 impl Task {
-    /// A child of `here.task` without a payload, as [`Task::allocate`] makes it, for [`super::run_at_once`]. `TOLD`: with a record for tools.
+    /// A child of `here.task` without a payload, as [`Task::allocate`] makes it, for
+    /// [`super::run_at_once`]. `TOLD`: with a record for tools.
     #[inline(always)]
     pub fn included<const TOLD: bool>(here: Here, run: RunFn, flags: Flags) -> NonNull<Task> {
         // SAFETY: own thread only.

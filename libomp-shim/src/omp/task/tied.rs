@@ -1,8 +1,10 @@
-//! The tied tasks that a thread has begun and not ended: a stack that a signal handler on the same kernel thread may read between any two instructions.
+//! The tied tasks that a thread has begun and not ended: a stack that a signal handler on the same
+//! kernel thread may read between any two instructions.
 //!
-//! Tools ask for running tasks in handlers (`ompt_get_task_info`, OpenMP 5.2 §19.6.1.14). A `Vec` has moments in which its memory has been freed and it does not
-//! say so; here a task is written before it counts, and memory is freed when nothing points to it any more. The handler runs to its end before the
-//! interrupted code goes on, so that order is all it takes.
+//! Tools ask for running tasks in handlers (`ompt_get_task_info`, OpenMP 5.2 §19.6.1.14). A `Vec`
+//! has moments in which its memory has been freed and it does not say so; here a task is written
+//! before it counts, and memory is freed when nothing points to it any more. The handler runs to
+//! its end before the interrupted code goes on, so that order is all it takes.
 
 use core::ops::Deref;
 use core::ptr::{self, NonNull};
@@ -24,7 +26,8 @@ impl Default for Tied {
     }
 }
 
-// ORDERING: Relaxed on every access: one thread writes, and reads; a handler on it reads, for which the compiler's order is enough (`compiler_fence`).
+// ORDERING: Relaxed on every access: one thread writes, and reads; a handler on it reads, for which
+// the compiler's order is enough (`compiler_fence`).
 impl Tied {
     /// `task` has begun.
     #[inline(always)]
@@ -63,8 +66,9 @@ impl Tied {
         self.count.store(count - 1, Ordering::Relaxed);
     }
 
-    /// Of the oldest `among` those that were begun before `task`, which may go on when it has ended or waits: how many, and the newest one. All of them, if it is not
-    /// among them. May be called by signal handlers.
+    /// Of the oldest `among` those that were begun before `task`, which may go on when it has ended
+    /// or waits: how many, and the newest one. All of them, if it is not among them. May be
+    /// called by signal handlers.
     pub fn below(&self, task: *const Task, among: usize) -> (usize, Option<*const Task>) {
         let all: &[*const Task] = self;
         let oldest = &all[..among.min(all.len())];
@@ -103,7 +107,8 @@ impl Deref for Tied {
     #[inline(always)]
     fn deref(&self) -> &[*const Task] {
         let tasks = self.tasks.load(Ordering::Relaxed);
-        // SAFETY: so many have been written; who changes them has the stack for itself, but for handlers, which change nothing.
+        // SAFETY: so many have been written; who changes them has the stack for itself, but for
+        // handlers, which change nothing.
         unsafe { slice::from_raw_parts(tasks, self.len()) }
     }
 }
@@ -127,7 +132,10 @@ mod tests {
         let mut tied = Tied::default();
         (1..=40).for_each(|number| tied.push(task(number)));
         assert_eq!(tied.below(task(40), 40), (39, Some(task(39))));
-        assert_eq!((tied.below(task(1), 40), tied.below(task(50), usize::MAX)), ((0, None), (40, Some(task(40)))));
+        assert_eq!(
+            (tied.below(task(1), 40), tied.below(task(50), usize::MAX)),
+            ((0, None), (40, Some(task(40))))
+        );
         assert_eq!(tied.below(task(40), 30), (30, Some(task(30))));
         tied.remove(task(39));
         tied.remove(task(50));

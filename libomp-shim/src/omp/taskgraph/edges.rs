@@ -1,6 +1,8 @@
-//! Whom each task of a graph waits for, by the rules of [`super::super::depend`], but for all runs at once: no task is complete here.
+//! Whom each task of a graph waits for, by the rules of [`super::super::depend`], but for all runs
+//! at once: no task is complete here.
 //!
-//! `mutexinoutset` counts as `inout`: an order instead of exclusion, which the standard allows, and which needs no mutex.
+//! `mutexinoutset` counts as `inout`: an order instead of exclusion, which the standard allows, and
+//! which needs no mutex.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +32,11 @@ impl Edges {
             Some(items) => {
                 for (address, kind) in items {
                     let all_memory = self.all_memory;
-                    self.addresses.entry(address).or_insert_with(|| Sets::after(all_memory)).enter(me, kind, &mut before);
+                    self.addresses.entry(address).or_insert_with(|| Sets::after(all_memory)).enter(
+                        me,
+                        kind,
+                        &mut before,
+                    );
                 }
             }
         }
@@ -64,7 +70,11 @@ fn merged(items: impl Iterator<Item = Dependence>) -> Option<BTreeMap<usize, Kin
 
 impl Sets {
     fn after(all_memory: Option<u32>) -> Self {
-        Self { kind: all_memory.map(|_| Kind::Out), current: all_memory.into_iter().collect(), previous: Vec::new() }
+        Self {
+            kind: all_memory.map(|_| Kind::Out),
+            current: all_memory.into_iter().collect(),
+            previous: Vec::new(),
+        }
     }
 
     fn enter(&mut self, me: u32, kind: Kind, before: &mut Vec<u32>) {
@@ -86,7 +96,10 @@ mod tests {
     /// Whom each of these tasks waits for; address 0 stands for `omp_all_memory`.
     fn graph(tasks: &[&[(usize, Kind)]]) -> Vec<Vec<u32>> {
         let mut edges = Edges::default();
-        let item = |&(address, kind): &(usize, Kind)| Dependence { address: (address != ALL).then_some(address), kind };
+        let item = |&(address, kind): &(usize, Kind)| Dependence {
+            address: (address != ALL).then_some(address),
+            kind,
+        };
         tasks.iter().enumerate().map(|(me, items)| edges.enter(me as u32, items.iter().map(item))).collect()
     }
 
@@ -94,24 +107,40 @@ mod tests {
     fn readers_and_writers() {
         let (r, w) = (Kind::In, Kind::Out);
         let none: Vec<u32> = vec![];
-        assert_eq!(graph(&[&[(1, w)], &[(1, r)], &[(1, r)], &[(1, w)], &[(2, w)]]), [none.clone(), vec![0], vec![0], vec![1, 2], none]);
+        assert_eq!(
+            graph(&[&[(1, w)], &[(1, r)], &[(1, r)], &[(1, w)], &[(2, w)]]),
+            [none.clone(), vec![0], vec![0], vec![1, 2], none]
+        );
     }
 
     #[test]
     fn sets_wait_for_the_set_before() {
         let (set, mutex, w) = (Kind::InOutSet, Kind::MutexInOutSet, Kind::Out);
-        assert_eq!(graph(&[&[(1, set)], &[(1, set)], &[(1, Kind::In)], &[(1, set)]]), [vec![], vec![], vec![0, 1], vec![2]]);
+        assert_eq!(
+            graph(&[&[(1, set)], &[(1, set)], &[(1, Kind::In)], &[(1, set)]]),
+            [vec![], vec![], vec![0, 1], vec![2]]
+        );
         assert_eq!(graph(&[&[(1, w)], &[(1, mutex)], &[(1, mutex)]]), [vec![], vec![0], vec![1]]);
     }
 
     #[test]
     fn all_memory_is_every_address() {
         let w = Kind::Out;
-        assert_eq!(graph(&[&[(1, w)], &[(2, w)], &[(ALL, w)], &[(1, w)], &[(3, Kind::In)], &[(ALL, w)]])[2..], [vec![0, 1], vec![2], vec![2], vec![2, 3, 4]]);
+        assert_eq!(
+            graph(&[&[(1, w)], &[(2, w)], &[(ALL, w)], &[(1, w)], &[(3, Kind::In)], &[(ALL, w)]])[2..],
+            [vec![0, 1], vec![2], vec![2], vec![2, 3, 4]]
+        );
     }
 
     #[test]
     fn an_address_named_twice_counts_once() {
-        assert_eq!(graph(&[&[(1, Kind::In), (1, Kind::Out)], &[(1, Kind::In)], &[(1, Kind::In), (1, Kind::InOutSet)]]), [vec![], vec![0], vec![1]]);
+        assert_eq!(
+            graph(&[
+                &[(1, Kind::In), (1, Kind::Out)],
+                &[(1, Kind::In)],
+                &[(1, Kind::In), (1, Kind::InOutSet)]
+            ]),
+            [vec![], vec![0], vec![1]]
+        );
     }
 }

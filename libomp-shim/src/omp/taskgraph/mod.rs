@@ -1,4 +1,5 @@
-//! Graphs of tasks that are made once and run many times: `ompx_taskgraph_*`, after the `taskgraph` construct of OpenMP 6.0 (§14.3).
+//! Graphs of tasks that are made once and run many times: `ompx_taskgraph_*`, after the `taskgraph`
+//! construct of OpenMP 6.0 (§14.3).
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -6,18 +7,23 @@
 //! | `recording` | what the program's tasks leave in it the first time |
 //! | `edges` | whom they wait for, found from their dependences once |
 //!
-//! The first time the tasks between beginning and end are made by the program, run as ever, and are written down as they were when they were made: code, the block of
-//! their data, properties, and the tasks before them. From then on the beginning makes them itself ([`super::depend::replay`]): no clause
-//! is evaluated, no address looked up.
+//! The first time the tasks between beginning and end are made by the program, run as ever, and are
+//! written down as they were when they were made: code, the block of their data, properties, and
+//! the tasks before them. From then on the beginning makes them itself ([`super::depend::replay`]):
+//! no clause is evaluated, no address looked up.
 //!
-//! *What can be written down.* A task whose data may be copied byte by byte. What has constructors or an event, works on devices, or runs at
-//! once in the program's code (`if(0)`) cannot, and a task that is made otherwise than by `task` is not seen. Every child that the recording task makes is counted
-//! ([`made`]), so a graph that lacks one is known to be *unfit*, and then the program goes on making its tasks each time: always right, never faster.
+//! *What can be written down.* A task whose data may be copied byte by byte. What has constructors
+//! or an event, works on devices, or runs at once in the program's code (`if(0)`) cannot, and a
+//! task that is made otherwise than by `task` is not seen. Every child that the recording task
+//! makes is counted ([`made`]), so a graph that lacks one is known to be *unfit*, and then the
+//! program goes on making its tasks each time: always right, never faster.
 //!
-//! What may not live here: what the fronts' blocks of data look like; they pass a function that puts a copy right.
+//! What may not live here: what the fronts' blocks of data look like; they pass a function that
+//! puts a copy right.
 //!
-//! Rejected: to write the items of `depend` down and enter them again (half of what it costs to make such a task is looking its addresses up);
-//! graphs of more than the recording task's own children (their tasks make them anew, which 6.0 leaves to the implementation, too).
+//! Rejected: to write the items of `depend` down and enter them again (half of what it costs to
+//! make such a task is looking its addresses up); graphs of more than the recording task's own
+//! children (their tasks make them anew, which 6.0 leaves to the implementation, too).
 
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::NonNull;
@@ -95,11 +101,12 @@ pub enum Begun {
 }
 
 impl Graph {
-    /// Begins the graph in the running task: a taskgroup is open until [`Graph::end`]. If another task is between the two, the program makes the tasks, and
-    /// nothing is written down.
+    /// Begins the graph in the running task: a taskgroup is open until [`Graph::end`]. If another
+    /// task is between the two, the program makes the tasks, and nothing is written down.
     pub fn begin(&self, here: Here) -> Begun {
         let group = taskgroup::start(here);
-        // ORDERING: Acquire, pairs with the Release in `end`: the graph is as the last task has left it.
+        // ORDERING: Acquire, pairs with the Release in `end`: the graph is as the last task has
+        // left it.
         if !is_recordable(here, group) || self.busy.swap(true, Ordering::Acquire) {
             return Begun::Make;
         }
@@ -123,7 +130,8 @@ impl Graph {
     /// Waits for all tasks of the graph and their descendants, and ends it.
     pub fn end(&self, here: Here) {
         // SAFETY: the innermost taskgroup of the running task is open, if there is one.
-        let is_ours = unsafe { here.task.taskgroup.get().as_ref() }.is_some_and(|group| core::ptr::eq(group.graph.get(), self));
+        let is_ours = unsafe { here.task.taskgroup.get().as_ref() }
+            .is_some_and(|group| core::ptr::eq(group.graph.get(), self));
         if is_ours && self.state.get() == State::Recording {
             here.task.set_flags(here.task.flags().without(Flags::RECORDS));
             // SAFETY: `busy` is ours.
@@ -157,7 +165,8 @@ impl Graph {
             if number > 0 {
                 task::taskwait(here);
             }
-            let links = |at: usize| Links { before: &phase[at].before, is_waited_for: phase[at].is_waited_for };
+            let links =
+                |at: usize| Links { before: &phase[at].before, is_waited_for: phase[at].is_waited_for };
             depend::replay(here, phase.len(), |at| phase[at].make(here), links);
         }
     }
@@ -185,10 +194,15 @@ impl Recorded {
     /// One more task of this kind, a child of the running one.
     fn make(&self, here: Here) -> NonNull<Task> {
         let task = Task::generate(here, self.data.len() * 8, self.run, self.flags);
-        // SAFETY: fresh, with a payload of that size; the front has said how its copies are put right.
+        // SAFETY: fresh, with a payload of that size; the front has said how its copies are put
+        // right.
         unsafe {
             let fresh = task.as_ref();
-            core::ptr::copy_nonoverlapping(self.data.as_ptr(), fresh.payload().cast::<u64>(), self.data.len());
+            core::ptr::copy_nonoverlapping(
+                self.data.as_ptr(),
+                fresh.payload().cast::<u64>(),
+                self.data.len(),
+            );
             fresh.front[0].set(self.front[0]);
             fresh.front[1].set(self.front[1]);
             if !ult::mutant!(taskgraph_data_shared) {

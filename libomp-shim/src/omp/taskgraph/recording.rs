@@ -1,4 +1,5 @@
-//! What the tasks of a graph leave in it the first time: the recording task tells of each child that it makes.
+//! What the tasks of a graph leave in it the first time: the recording task tells of each child
+//! that it makes.
 
 use super::super::depend::Dependence;
 use super::super::task::{Flags, Task};
@@ -6,11 +7,13 @@ use super::super::thread::Here;
 use super::edges::Edges;
 use super::{Graph, Phase, Recorded, State, has_reductions};
 
-/// Puts right what a copy of a task's data knows of its own place: `(copy, where the data were, how many bytes)`. The front's; two front words are copied, too.
+/// Puts right what a copy of a task's data knows of its own place: `(copy, where the data were, how
+/// many bytes)`. The front's; two front words are copied, too.
 pub type Relocate = unsafe fn(&Task, usize, usize);
 
 /// What a task may be and be written down.
-const KNOWN: Flags = Flags::EXPLICIT.with(Flags::UNTIED).with(Flags::FINAL).with(Flags::RECORDED).with(Flags::INCLUDED);
+const KNOWN: Flags =
+    Flags::EXPLICIT.with(Flags::UNTIED).with(Flags::FINAL).with(Flags::RECORDED).with(Flags::INCLUDED);
 
 /// What has been written down.
 #[derive(Default)]
@@ -45,7 +48,8 @@ impl Recording {
         let mut data = vec![0_u64; bytes.div_ceil(8)].into_boxed_slice();
         // SAFETY: the payload has as many bytes, and the task has not begun.
         unsafe { core::ptr::copy_nonoverlapping(task.payload(), data.as_mut_ptr().cast::<u8>(), bytes) };
-        // The first word is the front's to put right; another address of the data's own was made by a constructor.
+        // The first word is the front's to put right; another address of the data's own was made by
+        // a constructor.
         let from = task.payload() as u64;
         if data.iter().skip(1).any(|word| (from..from + bytes as u64).contains(word)) {
             return;
@@ -54,7 +58,18 @@ impl Recording {
         let front = [task.front[0].get(), task.front[1].get()];
         let (from, priority, affinity) = (task.payload() as usize, task.priority(), task.affinity());
         if let Some(run) = task.code() {
-            self.phase.push(Recorded { run, flags, priority, affinity, front, relocate, from, data, before, is_waited_for: false });
+            self.phase.push(Recorded {
+                run,
+                flags,
+                priority,
+                affinity,
+                front,
+                relocate,
+                from,
+                data,
+                before,
+                is_waited_for: false,
+            });
             self.written += 1;
         }
     }
@@ -81,7 +96,8 @@ fn recording_of(graph: &Graph) -> &mut Recording {
     unsafe { &mut *graph.recording.get() }
 }
 
-/// A child of `parent`, which records, is made. Whoever is not told of by [`record`] as well makes the graph unfit.
+/// A child of `parent`, which records, is made. Whoever is not told of by [`record`] as well makes
+/// the graph unfit.
 #[cold]
 pub fn made(parent: &Task) {
     if let Some(recording) = of(parent) {
@@ -89,9 +105,16 @@ pub fn made(parent: &Task) {
     }
 }
 
-/// `task`, a child of the running one that has not begun, with these dependences. `is_fit`: its data may be copied.
+/// `task`, a child of the running one that has not begun, with these dependences. `is_fit`: its
+/// data may be copied.
 #[inline(always)]
-pub fn record(here: Here, task: &Task, is_fit: bool, relocate: Relocate, items: impl Iterator<Item = Dependence>) {
+pub fn record(
+    here: Here,
+    task: &Task,
+    is_fit: bool,
+    relocate: Relocate,
+    items: impl Iterator<Item = Dependence>,
+) {
     if here.task.flags().has(Flags::RECORDS) {
         record_cold(here, task, is_fit, relocate, items);
     }
@@ -99,10 +122,18 @@ pub fn record(here: Here, task: &Task, is_fit: bool, relocate: Relocate, items: 
 
 #[cold]
 #[inline(never)]
-fn record_cold(here: Here, task: &Task, is_fit: bool, relocate: Relocate, items: impl Iterator<Item = Dependence>) {
+fn record_cold(
+    here: Here,
+    task: &Task,
+    is_fit: bool,
+    relocate: Relocate,
+    items: impl Iterator<Item = Dependence>,
+) {
     let is_known = task.flags().without(KNOWN) == Flags::default();
     // A task of a group with reductions keeps that group's address with its data.
-    if let (Some(recording), true) = (of(here.task), is_fit && is_known && !has_reductions(here.task.taskgroup.get())) {
+    if let (Some(recording), true) =
+        (of(here.task), is_fit && is_known && !has_reductions(here.task.taskgroup.get()))
+    {
         recording.write(task, relocate, items);
     }
 }

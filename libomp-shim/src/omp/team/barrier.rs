@@ -1,26 +1,29 @@
 //! The barrier of a team, and cancellation, which ends it early.
 //!
-//! What lives here: arrival and release, what was cancelled. Each operation has two forms: `WATCHED` where somebody may watch ([`ult::watch`]). What may not: the end of a region (`members`), whether all tasks
-//! are complete (`tasks`), where cancellation points look (`crate::omp::cancel`).
+//! What lives here: arrival and release, what was cancelled. Each operation has two forms:
+//! `WATCHED` where somebody may watch ([`ult::watch`]). What may not: the end of a region
+//! (`members`), whether all tasks are complete (`tasks`), where cancellation points look
+//! (`crate::omp::cancel`).
 //!
-//! The last thread that arrives waits until the team is quiet, then lets the others go. The count of arrivals is not that of the
-//! region's end: a cancelled region is left with threads still counted here.
+//! The last thread that arrives waits until the team is quiet, then lets the others go. The count
+//! of arrivals is not that of the region's end: a cancelled region is left with threads still
+//! counted here.
 
 use core::ffi::c_void;
 use core::sync::atomic::Ordering;
 
 use ult::watch;
 
-use super::{Housing, Team};
 use super::super::check::meetings;
 use super::super::device::keep;
 use super::super::thread::{Here, Thread};
 use super::super::tool::event::SyncKind;
 use super::super::tool::hook;
+use super::{Housing, Team};
 
 impl Team {
-    /// A team barrier (5.2 §15.3.1): all threads arrive and all tasks of the team complete before anyone goes on. True
-    /// in the thread that arrived last.
+    /// A team barrier (5.2 §15.3.1): all threads arrive and all tasks of the team complete before
+    /// anyone goes on. True in the thread that arrived last.
     #[inline(always)]
     fn barrier<const WATCHED: bool>(&self, thread: &Thread) -> bool {
         let is_last = self.pass::<WATCHED>(thread);
@@ -49,14 +52,17 @@ impl Team {
             }
             return true;
         }
-        if !(ult::mutant!(barrier_passed_early) && thread.num() == 1) { self.await_release(thread, passed) }
+        if !(ult::mutant!(barrier_passed_early) && thread.num() == 1) {
+            self.await_release(thread, passed)
+        }
         self.has_passed_barrier::<WATCHED>(passed);
         false
     }
 
     #[inline(always)]
     fn arrive(&self) -> u32 {
-        // ORDERING: AcqRel; Release publishes this thread's writes to the last arriver, Acquire shows it everybody's.
+        // ORDERING: AcqRel; Release publishes this thread's writes to the last arriver, Acquire
+        // shows it everybody's.
         self.arrived.0.fetch_add(1, Ordering::AcqRel) + 1
     }
 
@@ -79,10 +85,12 @@ impl Team {
 
     #[inline]
     fn await_release(&self, thread: &Thread, passed: u64) {
-        // In a cancelled region the others may have left for its end: an orphaned function's barrier cannot be told that
-        // it is inside one, so it is left, too.
+        // In a cancelled region the others may have left for its end: an orphaned function's
+        // barrier cannot be told that it is inside one, so it is left, too.
         // ORDERING: Acquire, pairs with `release`.
-        self.help_at_barrier(thread, passed, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
+        self.help_at_barrier(thread, passed, &|| {
+            self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled()
+        });
     }
 
     /// A barrier that is left early when the region is cancelled (5.2 §11.2): true if it has been.
@@ -103,7 +111,9 @@ impl Team {
             }
         } else {
             // ORDERING: Acquire, pairs with `release`.
-            self.help_at_barrier(thread, passed, &|| self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled());
+            self.help_at_barrier(thread, passed, &|| {
+                self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled()
+            });
         }
         self.has_passed_barrier::<WATCHED>(passed);
         keep::host_looks();
@@ -115,10 +125,12 @@ impl Team {
         (&raw const self.arrived.0).cast()
     }
 
-    /// How many barriers the team has passed: constant while its threads are inside one worksharing construct.
+    /// How many barriers the team has passed: constant while its threads are inside one worksharing
+    /// construct.
     #[inline(always)]
     pub fn phase(&self) -> u64 {
-        // ORDERING: Relaxed; asked by threads of the team, which have passed those barriers themselves.
+        // ORDERING: Relaxed; asked by threads of the team, which have passed those barriers
+        // themselves.
         self.passed.0.load(Ordering::Relaxed)
     }
 
@@ -157,8 +169,8 @@ impl Team {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// May threads of the team never come to where others wait for them: because they left a cancelled region, or were left
-    /// behind by a fork?
+    /// May threads of the team never come to where others wait for them: because they left a
+    /// cancelled region, or were left behind by a fork?
     pub fn is_abandoned(&self) -> bool {
         self.is_cancelled() || self.is_lost()
     }
@@ -167,7 +179,8 @@ impl Team {
 /// A call of compiled code that waits in a barrier: what it was, and clang's `ident_t`, or null.
 pub type Call = (meetings::Kind, *const c_void);
 
-/// The team barrier of the running code (`barrier`, and the implicit ones of worksharing), by `call`. `kind` says for tools which of them it is.
+/// The team barrier of the running code (`barrier`, and the implicit ones of worksharing), by
+/// `call`. `kind` says for tools which of them it is.
 #[inline]
 pub fn barrier(here: Here, call: Call, kind: impl FnOnce() -> SyncKind) -> bool {
     if watch::anybody() { barrier_watched(here, call, kind()) } else { barrier_unwatched(here) }
@@ -188,7 +201,11 @@ fn barrier_watched(here: Here, (call, location): Call, kind: SyncKind) -> bool {
 /// As [`barrier`]; left early when the region is cancelled: true if it has been.
 #[inline]
 pub fn cancellable_barrier(here: Here, call: Call, kind: impl FnOnce() -> SyncKind) -> bool {
-    if watch::anybody() { cancellable_barrier_watched(here, call, kind()) } else { cancellable_barrier_unwatched(here) }
+    if watch::anybody() {
+        cancellable_barrier_watched(here, call, kind())
+    } else {
+        cancellable_barrier_unwatched(here)
+    }
 }
 
 #[inline(never)]

@@ -1,12 +1,14 @@
 //! How the members of a team start a region, end it, leave, and come back.
 //!
-//! What lives here: the epoch, the counts of members that are present and that have joined, the end of a region and of the team.
-//! What may not: queueing the members' ULTs and what they do between two regions ([`crate::omp::assemble`]), the barrier (`barrier`).
-//! The agreement is in `docs/protocols/team.md`.
+//! What lives here: the epoch, the counts of members that are present and that have joined, the end
+//! of a region and of the team. What may not: queueing the members' ULTs and what they do between
+//! two regions ([`crate::omp::assemble`]), the barrier (`barrier`). The agreement is in
+//! `docs/protocols/team.md`.
 //!
-//! Rejected: a barrier at the end of a region; the members' next wait is for the next region anyway. Members of shared teams that
-//! wait, suspended, until the region is closed: three switches a thread instead of none. Counting each that leaves by itself: as many
-//! writes to the team's line as there are threads, not workers.
+//! Rejected: a barrier at the end of a region; the members' next wait is for the next region
+//! anyway. Members of shared teams that wait, suspended, until the region is closed: three switches
+//! a thread instead of none. Counting each that leaves by itself: as many writes to the team's line
+//! as there are threads, not workers.
 
 use core::ptr;
 use core::sync::atomic::{Ordering, fence};
@@ -15,11 +17,11 @@ use ult::gang::GangTag;
 use ult::sanitize::{after, before};
 use ult::worker::Worker;
 
-use super::waiting::Place;
-use super::{Housing, Team};
 use super::super::agents;
 use super::super::assemble;
 use super::super::thread::Thread;
+use super::waiting::Place;
+use super::{Housing, Team};
 
 /// One member that is present, in `Team::ending`.
 const PRESENT: u64 = 1;
@@ -38,14 +40,15 @@ impl Team {
         self.start.0.gang.set(gang);
     }
 
-    /// A region of a team that shares workers is about to start: the lines that its forking thread writes and the members' processors have, come
-    /// back while it does something else.
+    /// A region of a team that shares workers is about to start: the lines that its forking thread
+    /// writes and the members' processors have, come back while it does something else.
     pub fn expect_start(&self) {
         ult::arch::fetch_to_write(ptr::from_ref(&self.start).cast());
         ult::arch::fetch_to_write(ptr::from_ref(&self.ending).cast());
     }
 
-    /// A member of a team that shares workers has started: as [`Team::expect_start`], for the line in which it is counted when it has left.
+    /// A member of a team that shares workers has started: as [`Team::expect_start`], for the line
+    /// in which it is counted when it has left.
     pub fn expect_end(&self) {
         ult::arch::fetch_to_write(ptr::from_ref(&self.ending).cast());
     }
@@ -81,7 +84,8 @@ impl Team {
         }
     }
 
-    /// The epoch, for a member that knows `seen`: `Some` when a region has started in which member `num` takes part.
+    /// The epoch, for a member that knows `seen`: `Some` when a region has started in which member
+    /// `num` takes part.
     #[inline(always)]
     pub fn next_region(&self, seen: u64, num: u32) -> Option<u64> {
         // ORDERING: Acquire, pairs with `start_region`.
@@ -95,11 +99,12 @@ impl Team {
         self.start.0.epoch.load(Ordering::Acquire)
     }
 
-    /// The end of a region for a member: arrives, and does not wait here (it waits for the next region, or for the end of this one).
+    /// The end of a region for a member: arrives, and does not wait here (it waits for the next
+    /// region, or for the end of this one).
     pub fn arrive_at_join(&self) {
         let primary_worker = self.thread(0).and_then(Thread::host);
-        // ORDERING: Release, pairs with the Acquire in `is_joined`. AcqRel because the counts of earlier members are
-        // passed on.
+        // ORDERING: Release, pairs with the Acquire in `is_joined`. AcqRel because the counts of
+        // earlier members are passed on.
         let ending = self.ending.0.fetch_add(JOINED, Ordering::AcqRel) + JOINED;
         if self.is_joined_at(ending)
             && let Some(worker) = primary_worker
@@ -108,7 +113,8 @@ impl Team {
         }
     }
 
-    /// Have all members ended their share of the region? With this value of `ending`. Of a team that shares workers those that have left have.
+    /// Have all members ended their share of the region? With this value of `ending`. Of a team
+    /// that shares workers those that have left have.
     fn is_joined_at(&self, ending: u64) -> bool {
         let joined = (ending / JOINED) as u32;
         joined == if self.housing == Housing::Shared { ending as u32 } else { self.size() - 1 }
@@ -118,7 +124,8 @@ impl Team {
     pub fn await_join(&self, thread: &Thread) {
         let size = self.size();
         if size > 1 {
-            // ORDERING: Acquire, pairs with `arrive_at_join` and `leave_for_good`: the members' writes are seen.
+            // ORDERING: Acquire, pairs with `arrive_at_join` and `leave_for_good`: the members'
+            // writes are seen.
             let joined = || self.is_joined_at(self.ending.0.load(Ordering::Acquire));
             self.help_while(thread, &joined, &|| true, self.spin(), Place::Join);
         }
@@ -139,7 +146,11 @@ impl Team {
 
     /// The last region is over: its members, who have arrived at the join, may leave. By thread 0.
     fn close(&self) {
-        let has_nobody = if self.housing == Housing::Shared { self.present() == 0 } else { !self.plan().keeps && !self.plan().told };
+        let has_nobody = if self.housing == Housing::Shared {
+            self.present() == 0
+        } else {
+            !self.plan().keeps && !self.plan().told
+        };
         if has_nobody {
             return; // they have left, or wait for the next region
         }
@@ -147,14 +158,16 @@ impl Team {
         let epoch = self.start.0.epoch.load(Ordering::Relaxed);
         // ORDERING: Release, pairs with the Acquire in `is_closed`.
         self.closed.store(epoch, Ordering::Release);
-        // ORDERING: SeqCst, pairs with the fence in `dress_again`: who puts an identity on is counted here, or sees that the region is closed.
+        // ORDERING: SeqCst, pairs with the fence in `dress_again`: who puts an identity on is
+        // counted here, or sees that the region is closed.
         fence(Ordering::SeqCst);
         if !self.is_clear() || self.plan().told {
             self.wake_members(self.size());
         }
     }
 
-    /// Does no member run, or wear anything, that the next region needs? Asked by thread 0 when all have joined.
+    /// Does no member run, or wear anything, that the next region needs? Asked by thread 0 when all
+    /// have joined.
     pub fn is_clear(&self) -> bool {
         if self.housing == Housing::Shared {
             self.present() == 0
@@ -164,14 +177,16 @@ impl Team {
         }
     }
 
-    /// A member that wears its kept identity joins, and goes on wearing it until [`Team::undress`]. Before it arrives at the join.
+    /// A member that wears its kept identity joins, and goes on wearing it until [`Team::undress`].
+    /// Before it arrives at the join.
     pub fn stay_dressed(&self) {
         // ORDERING: Relaxed; published by the arrival.
         self.dressed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A member that has joined and taken its kept identity off wants to put it on again, for tasks of the region with this epoch, until
-    /// [`Team::undress`]. False if the region is closed: the identity may be another team's by now.
+    /// A member that has joined and taken its kept identity off wants to put it on again, for tasks
+    /// of the region with this epoch, until [`Team::undress`]. False if the region is closed:
+    /// the identity may be another team's by now.
     #[must_use]
     pub fn dress_again(&self, epoch: u64) -> bool {
         self.stay_dressed();
@@ -184,7 +199,8 @@ impl Team {
         open
     }
 
-    /// Are there tasks of the region with this epoch for a member that has taken part in it and joined?
+    /// Are there tasks of the region with this epoch for a member that has taken part in it and
+    /// joined?
     pub fn calls_back(&self, epoch: u64) -> bool {
         self.has_used_tasks() && !self.is_closed(epoch) && self.has_ready_tasks()
     }
@@ -192,7 +208,8 @@ impl Team {
     /// It has taken the identity off.
     pub fn undress(&self) {
         let primary_worker = self.thread(0).and_then(Thread::host);
-        // ORDERING: Release, pairs with `is_clear`; AcqRel because what earlier ones have released is passed on.
+        // ORDERING: Release, pairs with `is_clear`; AcqRel because what earlier ones have released
+        // is passed on.
         if self.dressed.fetch_sub(1, Ordering::AcqRel) == 1
             && let Some(worker) = primary_worker
         {
@@ -213,7 +230,8 @@ impl Team {
         self.ending.0.fetch_add(PRESENT, Ordering::Relaxed);
     }
 
-    /// Counts all members that the next region of a team that shares workers has; all of the last one's have left.
+    /// Counts all members that the next region of a team that shares workers has; all of the last
+    /// one's have left.
     pub fn count_all_present(&self) {
         // ORDERING: Relaxed; published by the queue in which the members' seeds stand.
         self.ending.0.store(u64::from(self.size() - 1) * PRESENT, Ordering::Relaxed);
@@ -221,16 +239,19 @@ impl Team {
 
     /// Members that have not left for good.
     pub fn present(&self) -> u32 {
-        // ORDERING: Acquire, pairs with `leave_for_good`: the team may be freed after the last one has left.
+        // ORDERING: Acquire, pairs with `leave_for_good`: the team may be freed after the last one
+        // has left.
         self.ending.0.load(Ordering::Acquire) as u32
     }
 
-    /// `count` members leave; they must not touch the team afterwards. Those that had not joined have done so now.
+    /// `count` members leave; they must not touch the team afterwards. Those that had not joined
+    /// have done so now.
     pub fn leave_for_good(&self, count: u32) {
         // ORDERING: Acquire, pairs with `retire`. Read first: the team may be gone after the count.
         let dismisser = self.dismisser.load(Ordering::Acquire);
         let primary_worker = self.thread(0).and_then(Thread::host);
-        // ORDERING: AcqRel; Release, pairs with `present` and `is_joined`, Acquire because what others have released is passed on.
+        // ORDERING: AcqRel; Release, pairs with `present` and `is_joined`, Acquire because what
+        // others have released is passed on.
         let before = self.ending.0.fetch_sub(u64::from(count) * PRESENT, Ordering::AcqRel);
         let ending = before - u64::from(count) * PRESENT;
         if u64::from(ending as u32) == ending / JOINED
@@ -250,7 +271,8 @@ impl Team {
         self.has_used_tasks() || self.lingering.load(Ordering::Relaxed) || self.plan().told
     }
 
-    /// `count` members of a team that shares workers have left, on the calling worker, which is in its scheduler.
+    /// `count` members of a team that shares workers have left, on the calling worker, which is in
+    /// its scheduler.
     pub fn settle_members(&self, count: u32) {
         // ORDERING: SeqCst, pairs with the fence in `begin_to_use_tasks`.
         fence(Ordering::SeqCst);
@@ -260,8 +282,9 @@ impl Team {
         self.leave_for_good(count);
     }
 
-    /// Members that left the region before it used tasks come back to help with them. By a thread of the team, or a worker on which some
-    /// have left that are not counted: the region cannot end meanwhile.
+    /// Members that left the region before it used tasks come back to help with them. By a thread
+    /// of the team, or a worker on which some have left that are not counted: the region cannot
+    /// end meanwhile.
     #[cold]
     pub(super) fn revive_members(&self) {
         let epoch = self.epoch();
@@ -270,7 +293,8 @@ impl Team {
         }
         let members = (1..self.size()).filter_map(|num| self.thread(num));
         for thread in members.filter(|thread| thread.comes_back(epoch)) {
-            // ORDERING: Relaxed; the end of the region is ordered by the later counts of the caller.
+            // ORDERING: Relaxed; the end of the region is ordered by the later counts of the
+            // caller.
             self.ending.0.fetch_add(PRESENT + JOINED, Ordering::Relaxed);
             assemble::start_helper(thread);
         }
@@ -278,8 +302,8 @@ impl Team {
 
     /// Tells the members to leave for good; `dismisser` is woken when they do.
     pub fn retire(&self, dismisser: &'static Worker) {
-        // ORDERING: Release, pairs with the Acquire in `leave_for_good`: either the member sees the worker, or, by the
-        // fence of the parker, the worker sees that it has left.
+        // ORDERING: Release, pairs with the Acquire in `leave_for_good`: either the member sees the
+        // worker, or, by the fence of the parker, the worker sees that it has left.
         self.dismisser.store(ptr::from_ref(dismisser).cast_mut(), Ordering::Release);
         // ORDERING: Release, pairs with `is_retired`.
         self.retired.store(true, Ordering::Release);

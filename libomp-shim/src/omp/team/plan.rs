@@ -1,10 +1,12 @@
 //! What a region is, as its forking thread describes it to the members.
 //!
-//! What lives here: the plan, the body, the kinds of housing. What may not: how the plan is decided ([`crate::omp::parallel`]), what changes
-//! while a region runs (the fields of [`Team`](super::Team)).
+//! What lives here: the plan, the body, the kinds of housing. What may not: how the plan is decided
+//! ([`crate::omp::parallel`]), what changes while a region runs (the fields of
+//! [`Team`](super::Team)).
 //!
-//! The number of threads is no part of the plan: members that still look for tasks read it while the next region is planned. Nor is the gang, which
-//! is another one in each region, while the plan is often that of the region before, and is not written then.
+//! The number of threads is no part of the plan: members that still look for tasks read it while
+//! the next region is planned. Nor is the gang, which is another one in each region, while the plan
+//! is often that of the region before, and is not written then.
 
 use core::ops::Range;
 use core::ptr;
@@ -55,8 +57,8 @@ pub struct Plan {
     pub level: u32,
     /// Nested active regions (`omp_get_active_level`).
     pub active_level: u32,
-    /// Active regions that the threads are really inside of: a target region on the host begins at level 0, but not outside
-    /// of the regions around it. Decides where threads run.
+    /// Active regions that the threads are really inside of: a target region on the host begins at
+    /// level 0, but not outside of the regions around it. Decides where threads run.
     pub active_around: u32,
     /// The thread that forked; null for an initial team.
     pub parent_thread: *const Thread,
@@ -78,15 +80,19 @@ pub struct Plan {
     pub bind: ProcBind,
     /// Where the members go; `None` when threads are not bound.
     pub places: Option<Assignment>,
-    /// The forking thread's place partition, which members that are not bound inherit; `None` without places.
+    /// The forking thread's place partition, which members that are not bound inherit; `None`
+    /// without places.
     pub partition: Option<Range<u32>>,
-    /// Threads with kernel threads of their own wear what the forking thread keeps for them (`Thread::kept`).
+    /// Threads with kernel threads of their own wear what the forking thread keeps for them
+    /// (`Thread::kept`).
     pub keeps: bool,
-    /// A team of one defers its tasks, too: one of them may have to wait for a message that the next one sends (`OMPX_TASK_AWARE_MPI`).
+    /// A team of one defers its tasks, too: one of them may have to wait for a message that the
+    /// next one sends (`OMPX_TASK_AWARE_MPI`).
     pub defers_alone: bool,
     /// The threads say where they are when they start (`OMP_DISPLAY_AFFINITY`).
     pub displays: bool,
-    /// What happens in the region is told ([`crate::omp::tool`]): its members stay at the join until it is closed.
+    /// What happens in the region is told ([`crate::omp::tool`]): its members stay at the join
+    /// until it is closed.
     pub told: bool,
     /// The number of the device whose target region this is, or is inside of; [`ON_HOST`] for none.
     pub device: i32,
@@ -100,9 +106,11 @@ pub const ON_HOST: i32 = -1;
 /// Where the threads of a team run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Housing {
-    /// Each on a worker of its own, where it stays between regions: shared workers of the pool, leased.
+    /// Each on a worker of its own, where it stays between regions: shared workers of the pool,
+    /// leased.
     Resident,
-    /// Each on a kernel thread beyond the pool's workers: where identities cannot be borrowed, and for code that blocks.
+    /// Each on a kernel thread beyond the pool's workers: where identities cannot be borrowed, and
+    /// for code that blocks.
     Grown,
     /// As ULTs that start anew in each region, on whatever workers take them.
     Shared,

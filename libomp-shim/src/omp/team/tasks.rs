@@ -1,22 +1,22 @@
 //! What a team knows of its tasks: whether there are any, and whether all are complete.
 //!
-//! What lives here: the note that the region uses tasks, the sums of created and completed ones, who waits for the last of them, and
-//! the team's own places for tasks. What may not: those places themselves and who takes what ([`crate::omp::queue`]), what a task is
-//! ([`crate::omp::task`]).
+//! What lives here: the note that the region uses tasks, the sums of created and completed ones,
+//! who waits for the last of them, and the team's own places for tasks. What may not: those places
+//! themselves and who takes what ([`crate::omp::queue`]), what a task is ([`crate::omp::task`]).
 //!
-//! Rejected: one counter of incomplete tasks per team, which puts every task of every thread on one cache line; resetting the
-//! threads' counters between regions, which writes every member's line at each fork; telling the closer only once no task is found
-//! (`docs/protocols/team.md`).
+//! Rejected: one counter of incomplete tasks per team, which puts every task of every thread on one
+//! cache line; resetting the threads' counters between regions, which writes every member's line at
+//! each fork; telling the closer only once no task is found (`docs/protocols/team.md`).
 
 use core::ptr;
 use core::sync::atomic::{Ordering, fence};
 
-use super::waiting::Place;
-use super::{Housing, Team};
 use super::super::affinity::hint::Hints;
 use super::super::agents::Agents;
 use super::super::queue::Shelf;
 use super::super::thread::Thread;
+use super::waiting::Place;
+use super::{Housing, Team};
 
 impl Team {
     /// Tasks that stand nowhere else.
@@ -31,7 +31,9 @@ impl Team {
 
     /// Is there a task that some member might take?
     pub fn has_ready_tasks(&self) -> bool {
-        !self.shelf.is_empty() || self.hints.has_tasks() || self.helpers(self.size()).any(|t| !t.deque.is_empty())
+        !self.shelf.is_empty()
+            || self.hints.has_tasks()
+            || self.helpers(self.size()).any(|t| !t.deque.is_empty())
     }
 
     /// The first `count` members, and all free agents.
@@ -43,7 +45,8 @@ impl Team {
     /// Has a task been created in this region?
     #[inline(always)]
     pub fn has_used_tasks(&self) -> bool {
-        // ORDERING: Relaxed; the creating thread's arrival at the barrier, or its wake-up of a sleeper, publishes it.
+        // ORDERING: Relaxed; the creating thread's arrival at the barrier, or its wake-up of a
+        // sleeper, publishes it.
         self.tasks_used.load(Ordering::Relaxed)
     }
 
@@ -60,23 +63,26 @@ impl Team {
         // ORDERING: Relaxed, as above.
         self.tasks_used.store(true, Ordering::Relaxed);
         if self.housing == Housing::Shared && self.size() > 1 {
-            // ORDERING: SeqCst, pairs with the fence in `settle_members`: who has left is seen here, or sees that tasks are used.
+            // ORDERING: SeqCst, pairs with the fence in `settle_members`: who has left is seen
+            // here, or sees that tasks are used.
             fence(Ordering::SeqCst);
             self.revive_members();
         }
     }
 
-    /// Waits until no explicit task of the team is incomplete. All other threads wait at the same barrier.
+    /// Waits until no explicit task of the team is incomplete. All other threads wait at the same
+    /// barrier.
     pub fn await_quiet(&self, thread: &Thread) {
         if !self.has_used_tasks() || self.is_quiet() || ult::mutant!(barrier_ignores_tasks) {
             return;
         }
-        // ORDERING: Release, pairs with the Acquire in `notify_closer`. The full fences in `park_unless` (here) and
-        // `notify_closer` (there) make sure that one side sees the other.
+        // ORDERING: Release, pairs with the Acquire in `notify_closer`. The full fences in
+        // `park_unless` (here) and `notify_closer` (there) make sure that one side sees the other.
         self.closer.store(ptr::from_ref(thread.worker()).cast_mut(), Ordering::Release);
-        // To see whether the team is quiet means to look at all its threads; as long as there are tasks, it is not. Nor while the thread
-        // itself has begun one and not ended it: then others are asked whether they go on here, again and again.
-        // SAFETY: own thread only: conditions are called on its worker.
+        // To see whether the team is quiet means to look at all its threads; as long as there are
+        // tasks, it is not. Nor while the thread itself has begun one and not ended it: then others
+        // are asked whether they go on here, again and again. SAFETY: own thread only: conditions
+        // are called on its worker.
         let begun = || !unsafe { thread.own() }.tied.is_empty();
         self.help_while(thread, &|| !begun() && self.is_quiet(), &|| true, self.spin(), Place::Closing);
         // ORDERING: Relaxed; a late notifier wakes for nothing.
@@ -91,12 +97,14 @@ impl Team {
 
     /// Are all tasks of the team complete? Exact once every thread of the team waits at a barrier.
     ///
-    /// Completions are summed first, creations afterwards. Both only grow, and a task is created before it completes;
-    /// so completions at the end of the first pass ≥ the first sum = the second sum ≥ creations at that moment: nothing
-    /// was incomplete then, and with every thread at the barrier nothing can have been created since.
+    /// Completions are summed first, creations afterwards. Both only grow, and a task is created
+    /// before it completes; so completions at the end of the first pass ≥ the first sum = the
+    /// second sum ≥ creations at that moment: nothing was incomplete then, and with every
+    /// thread at the barrier nothing can have been created since.
     ///
-    /// All attached members are asked, not only those of this region: the counters go on from region to region, and what
-    /// a larger team left in a member that takes no part now belongs to the sum. So do free agents: a record comes before what is counted in it.
+    /// All attached members are asked, not only those of this region: the counters go on from
+    /// region to region, and what a larger team left in a member that takes no part now belongs
+    /// to the sum. So do free agents: a record comes before what is counted in it.
     fn is_quiet(&self) -> bool {
         let members = || (0..self.attached()).filter_map(|n| self.thread(n));
         let agents = self.agents_of_any_process();
@@ -105,20 +113,24 @@ impl Team {
         }
         // ORDERING: Acquire, pairs with `count_foreign_completion`.
         let foreign = self.foreign_completed.load(Ordering::Acquire);
-        let completed: u64 = foreign + members().map(Thread::completed).sum::<u64>() + agents.map_or(0, Agents::completed);
+        let completed: u64 =
+            foreign + members().map(Thread::completed).sum::<u64>() + agents.map_or(0, Agents::completed);
         completed == members().map(Thread::created).sum::<u64>() + agents.map_or(0, Agents::created)
     }
 
-    /// Are tasks incomplete, for events that are still to come? Asked by the only thread of the team.
+    /// Are tasks incomplete, for events that are still to come? Asked by the only thread of the
+    /// team.
     pub fn has_incomplete_tasks(&self) -> bool {
         !self.is_quiet()
     }
 
-    /// Wakes the last arriver of a barrier if it sleeps until the tasks are complete. By who has completed one, before it does anything
-    /// else for long. The closer's own worker asks it anyway, before it sleeps.
+    /// Wakes the last arriver of a barrier if it sleeps until the tasks are complete. By who has
+    /// completed one, before it does anything else for long. The closer's own worker asks it
+    /// anyway, before it sleeps.
     pub fn notify_closer(&self) {
-        // ORDERING: SeqCst fence between our completion counts and the look at `closer`; pairs with the fence in
-        // `park_unless` between the closer's registration and its last look at the counts.
+        // ORDERING: SeqCst fence between our completion counts and the look at `closer`; pairs with
+        // the fence in `park_unless` between the closer's registration and its last look at the
+        // counts.
         core::sync::atomic::fence(Ordering::SeqCst);
         // ORDERING: Acquire, pairs with `await_quiet`.
         let closer = self.closer.load(Ordering::Acquire);
@@ -139,7 +151,8 @@ impl Team {
         self.visitors.fetch_sub(1, Ordering::Release);
     }
 
-    /// Waits for those who complete a task from outside: a few instructions. Before the team is freed.
+    /// Waits for those who complete a task from outside: a few instructions. Before the team is
+    /// freed.
     pub fn await_visitors(&self) {
         // ORDERING: Acquire, pairs with `count_foreign_completion`.
         while self.visitors.load(Ordering::Acquire) != 0 && self.is_of_this_process() {

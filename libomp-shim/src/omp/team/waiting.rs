@@ -1,10 +1,12 @@
 //! How threads of a team wait at task scheduling points, and how they are woken.
 //!
-//! What lives here: waiting with tasks meanwhile, the wake-up of one sleeper or all. What may not: conditions (those who wait have
-//! them), which task is taken ([`queue`]), sleeping itself ([`ult::sched`]).
+//! What lives here: waiting with tasks meanwhile, the wake-up of one sleeper or all. What may not:
+//! conditions (those who wait have them), which task is taken ([`queue`]), sleeping itself
+//! ([`ult::sched`]).
 //!
-//! Who makes a condition true publishes it, fences, and looks at `sleepers`; who sleeps counts itself there, fences, and looks once
-//! more. One new task wakes one thread that can take it, and who was woken for nothing wakes another in its place.
+//! Who makes a condition true publishes it, fences, and looks at `sleepers`; who sleeps counts
+//! itself there, fences, and looks once more. One new task wakes one thread that can take it, and
+//! who was woken for nothing wakes another in its place.
 //!
 //! Rejected: waking all sleepers for each task: most look, find nothing, and sleep again.
 
@@ -12,12 +14,12 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use ult::sched::{Look, WaitTraits, ReadyOrder, Spin, Wait};
+use ult::sched::{Look, ReadyOrder, Spin, Wait, WaitTraits};
 use ult::worker::Worker;
 
-use super::Team;
 use super::super::queue;
 use super::super::thread::Thread;
+use super::Team;
 
 /// Where a thread waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,8 +35,9 @@ pub(super) enum Place {
 }
 
 impl Team {
-    /// Waits at a task scheduling point until `done`, running tasks meanwhile. In the child of a fork nobody else makes
-    /// `done` true: there the wait is also over when `thread` finds no more tasks.
+    /// Waits at a task scheduling point until `done`, running tasks meanwhile. In the child of a
+    /// fork nobody else makes `done` true: there the wait is also over when `thread` finds no
+    /// more tasks.
     pub fn help_until(&self, thread: &Thread, done: &dyn Fn() -> bool) {
         self.help_while(thread, done, &|| !done(), self.spin(), Place::Task);
     }
@@ -54,13 +57,22 @@ impl Team {
         wait_alone(done, Spin::POLLING);
     }
 
-    /// As [`Team::wait_polling`], for a condition of which the worker is told: whoever makes it true wakes it.
+    /// As [`Team::wait_polling`], for a condition of which the worker is told: whoever makes it
+    /// true wakes it.
     pub fn wait_until(&self, done: &dyn Fn() -> bool) {
         wait_alone(done, self.spin());
     }
 
-    /// [`Team::help_until`]. As long as `more` holds, one task may follow the other without another look at `done`.
-    pub(super) fn help_while(&self, thread: &Thread, done: &dyn Fn() -> bool, more: &dyn Fn() -> bool, spin: Spin, place: Place) {
+    /// [`Team::help_until`]. As long as `more` holds, one task may follow the other without another
+    /// look at `done`.
+    pub(super) fn help_while(
+        &self,
+        thread: &Thread,
+        done: &dyn Fn() -> bool,
+        more: &dyn Fn() -> bool,
+        spin: Spin,
+        place: Place,
+    ) {
         let left_alone = Cell::new(false);
         let wait = Wait {
             ready: &|| done() || left_alone.get(),
@@ -82,28 +94,36 @@ impl Team {
         };
         // A free agent may start some tasks only, and so may a thread in a tied task.
         // SAFETY: own thread only.
-        let takes_any_task = !thread.is_agent() && (place != Place::Task || unsafe { thread.own() }.tied.is_empty());
-        ult::sched::wait_with(&wait, WaitTraits { rank: thread.num(), meets: place != Place::Task, takes_any_task, order });
+        let takes_any_task =
+            !thread.is_agent() && (place != Place::Task || unsafe { thread.own() }.tied.is_empty());
+        ult::sched::wait_with(
+            &wait,
+            WaitTraits { rank: thread.num(), meets: place != Place::Task, takes_any_task, order },
+        );
         queue::end_help(thread);
         self.pass_wake_up_on();
     }
 
-    /// The wake-up that came with a new task may have gone to a member whose own wait was just over: before it goes back
-    /// to the program it wakes another.
+    /// The wake-up that came with a new task may have gone to a member whose own wait was just
+    /// over: before it goes back to the program it wakes another.
     #[inline]
     pub fn pass_wake_up_on(&self) {
-        // ORDERING: Relaxed; the task and the sleeper that matter are older than the wake-up we may have received.
+        // ORDERING: Relaxed; the task and the sleeper that matter are older than the wake-up we may
+        // have received.
         if self.has_used_tasks() && self.sleepers.0.load(Ordering::Relaxed) != 0 && self.has_ready_tasks() {
             self.wake_one();
         }
     }
 
-    /// Wakes `thread` if it sleeps, because there is a task that it should take, or else some other sleeping member.
+    /// Wakes `thread` if it sleeps, because there is a task that it should take, or else some other
+    /// sleeping member.
     pub fn wake_for(&self, thread: &Thread) {
         // ORDERING: SeqCst fence, as in `wake_one`.
         core::sync::atomic::fence(Ordering::SeqCst);
         // ORDERING: Relaxed; ordered by the fence.
-        if self.sleepers.0.load(Ordering::Relaxed) != 0 && !thread.host().is_some_and(|w| w.wake_seeker(&self.sleepers.0)) {
+        if self.sleepers.0.load(Ordering::Relaxed) != 0
+            && !thread.host().is_some_and(|w| w.wake_seeker(&self.sleepers.0))
+        {
             self.wake_one_cold();
         }
     }
@@ -111,8 +131,8 @@ impl Team {
     /// Wakes one sleeping member, if any sleeps, because there is a task to take.
     #[inline]
     pub fn wake_one(&self) {
-        // ORDERING: SeqCst fence between the push and the look at the sleepers; pairs with the increment in
-        // `ult::sched` that precedes the sleeper's last look at the queues.
+        // ORDERING: SeqCst fence between the push and the look at the sleepers; pairs with the
+        // increment in `ult::sched` that precedes the sleeper's last look at the queues.
         core::sync::atomic::fence(Ordering::SeqCst);
         // ORDERING: Relaxed; ordered by the fence.
         if self.sleepers.0.load(Ordering::Relaxed) != 0 {
@@ -127,7 +147,8 @@ impl Team {
         let others = || self.helpers(size).filter_map(Thread::host).filter(|w| !ptr::eq(*w, me));
         let mut rests = false;
         for worker in others() {
-            // One that sleeps at a lock, or in a nested region, counts as a sleeper too but takes no task of this team.
+            // One that sleeps at a lock, or in a nested region, counts as a sleeper too but takes
+            // no task of this team.
             if worker.wake_seeker(&self.sleepers.0) {
                 return;
             }
@@ -144,7 +165,8 @@ impl Team {
     }
 
     pub(super) fn wake_members(&self, count: u32) {
-        // ORDERING: SeqCst fence, as in `wake_one`: between the published event and the look at the sleepers.
+        // ORDERING: SeqCst fence, as in `wake_one`: between the published event and the look at the
+        // sleepers.
         core::sync::atomic::fence(Ordering::SeqCst);
         // ORDERING: Relaxed; ordered by the fence.
         if self.sleepers.0.load(Ordering::Relaxed) != 0 {
@@ -172,5 +194,13 @@ impl Team {
 
 /// Waits without running tasks.
 fn wait_alone(done: &dyn Fn() -> bool, spin: Spin) {
-    ult::sched::wait(&Wait { ready: done, seek: None, sleepers: None, spin, yields: false, finished: false, alone: false });
+    ult::sched::wait(&Wait {
+        ready: done,
+        seek: None,
+        sleepers: None,
+        spin,
+        yields: false,
+        finished: false,
+        alone: false,
+    });
 }

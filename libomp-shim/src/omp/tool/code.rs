@@ -1,10 +1,12 @@
 //! Where in the program a call comes from, and calls whose frames are known.
 //!
-//! The entry points pass no return addresses down: who asks finds them by unwinding the stack up to the first frame that is not the library's. That costs
-//! about a microsecond, only while somebody is told, and nothing otherwise.
+//! The entry points pass no return addresses down: who asks finds them by unwinding the stack up to
+//! the first frame that is not the library's. That costs about a microsecond, only while somebody
+//! is told, and nothing otherwise.
 //!
-//! Rejected: frame pointers in the whole library (each function pays); entry points that are written in assembly and note the address (each call pays, and
-//! two hundred functions would have a second body).
+//! Rejected: frame pointers in the whole library (each function pays); entry points that are
+//! written in assembly and note the address (each call pays, and two hundred functions would have a
+//! second body).
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -26,7 +28,10 @@ struct Context {
 }
 
 unsafe extern "C" {
-    fn _Unwind_Backtrace(step: unsafe extern "C" fn(*mut Context, *mut c_void) -> c_int, argument: *mut c_void) -> c_int;
+    fn _Unwind_Backtrace(
+        step: unsafe extern "C" fn(*mut Context, *mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> c_int;
     fn _Unwind_GetIP(context: *mut Context) -> usize;
     fn _Unwind_GetCFA(context: *mut Context) -> usize;
     fn _Unwind_GetGR(context: *mut Context, register: c_int) -> usize;
@@ -56,7 +61,11 @@ unsafe extern "C" fn step(context: *mut Context, found: *mut c_void) -> c_int {
             return GO_ON;
         }
         let found = &*found.cast::<Cell<Caller>>();
-        found.set(Caller { address, stack: _Unwind_GetCFA(context), base: _Unwind_GetGR(context, FRAME_POINTER) });
+        found.set(Caller {
+            address,
+            stack: _Unwind_GetCFA(context),
+            base: _Unwind_GetGR(context, FRAME_POINTER),
+        });
     }
     STOP
 }
@@ -74,10 +83,16 @@ pub fn caller() -> Caller {
 /// Calls `function(first, second)` from a frame whose base it writes to `exit` before.
 ///
 /// # Safety
-/// A function of the C calling convention that takes no more than these arguments, and what it asks of them; `exit` may be written.
+/// A function of the C calling convention that takes no more than these arguments, and what it asks
+/// of them; `exit` may be written.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
-pub unsafe extern "C-unwind" fn call(function: *const (), first: usize, second: usize, exit: *mut usize) -> usize {
+pub unsafe extern "C-unwind" fn call(
+    function: *const (),
+    first: usize,
+    second: usize,
+    exit: *mut usize,
+) -> usize {
     core::arch::naked_asm!(
         ".cfi_startproc",
         "push rbp",
@@ -104,5 +119,9 @@ pub unsafe extern "C-unwind" fn call(function: *const (), first: usize, second: 
 #[cfg(not(target_arch = "x86_64"))]
 pub unsafe fn call(function: *const (), first: usize, second: usize, _exit: *mut usize) -> usize {
     // SAFETY: as the caller says.
-    unsafe { core::mem::transmute::<*const (), extern "C-unwind" fn(usize, usize) -> usize>(function)(first, second) }
+    unsafe {
+        core::mem::transmute::<*const (), extern "C-unwind" fn(usize, usize) -> usize>(function)(
+            first, second,
+        )
+    }
 }

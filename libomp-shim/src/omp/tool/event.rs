@@ -1,4 +1,5 @@
-//! The events, and who hears them. Numbers are those of OMPT (OpenMP 5.2 §19.4.4), so that nothing has to be translated.
+//! The events, and who hears them. Numbers are those of OMPT (OpenMP 5.2 §19.4.4), so that nothing
+//! has to be translated.
 
 use core::cell::Cell;
 
@@ -197,7 +198,8 @@ pub enum DataOp {
     Disassociate = 6,
 }
 
-/// An operation on a device's memory: devices by number, [`ON_HOST`] for the host, with addresses there, 0 for none.
+/// An operation on a device's memory: devices by number, [`ON_HOST`] for the host, with addresses
+/// there, 0 for none.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceOp {
     /// What is done.
@@ -263,8 +265,8 @@ impl Site<'_> {
         Site { thread, task, code: Cell::new(Some(0)) }
     }
 
-    /// The address to which the call into the library returns (`codeptr_ra`); 0 where there is none. Costs an unwinding when it is asked for the
-    /// first time: about a microsecond.
+    /// The address to which the call into the library returns (`codeptr_ra`); 0 where there is
+    /// none. Costs an unwinding when it is asked for the first time: about a microsecond.
     pub fn code(&self) -> usize {
         let code = self.code.get().unwrap_or_else(|| code::caller().address);
         self.code.set(Some(code));
@@ -282,12 +284,14 @@ impl Site<'_> {
     }
 }
 
-/// Who hears what happens. See the module above for what the functions may do; each is called by the thread that it is about unless it says otherwise.
+/// Who hears what happens. See the module above for what the functions may do; each is called by
+/// the thread that it is about unless it says otherwise.
 #[allow(unused_variables, reason = "nothing is done by default")]
 pub trait Consumer: Sync {
     /// A thread begins: an initial one at its first OpenMP call, a worker before its first region.
     fn thread_begin(&self, thread: &Thread, kind: ThreadKind) {}
-    /// A thread ends: its kernel thread, or its team. For a worker it may be told by the thread that keeps the team.
+    /// A thread ends: its kernel thread, or its team. For a worker it may be told by the thread
+    /// that keeps the team.
     fn thread_end(&self, thread: &Thread) {}
     /// A member on a worker of its own has nothing to do until the next region.
     fn idle(&self, thread: &Thread, end: End) {}
@@ -299,17 +303,21 @@ pub trait Consumer: Sync {
     fn league_end(&self, site: &Site, word: *mut u64) {}
     /// The region is over; `site` is the task that forked it.
     fn parallel_end(&self, site: &Site, team: &Team) {}
-    /// The implicit task of a thread; an initial one where the team is no `parallel` region's. `over`: its region has ended, so the team is no longer its own.
+    /// The implicit task of a thread; an initial one where the team is no `parallel` region's.
+    /// `over`: its region has ended, so the team is no longer its own.
     fn implicit_task(&self, thread: &Thread, end: End, over: bool) {}
     /// An explicit task has been made by the site's.
     fn task_create(&self, site: &Site, task: &Task, has_dependences: bool) {}
     /// What a task depends on.
     fn dependences(&self, site: &Site, task: &Task, items: &[Dependence]) {}
-    /// An iteration of a doacross loop, by its loop variables: it is a `source`, or the site's task waits for it.
+    /// An iteration of a doacross loop, by its loop variables: it is a `source`, or the site's task
+    /// waits for it.
     fn iteration(&self, site: &Site, source: bool, values: &[i64]) {}
-    /// The second task waits for the first, which is perhaps complete by now: of that one the word that was kept with it, of both their numbers.
+    /// The second task waits for the first, which is perhaps complete by now: of that one the word
+    /// that was kept with it, of both their numbers.
     fn task_dependence(&self, site: &Site, first: (u64, u64), second: &Task) {}
-    /// The thread stops running `prior` and goes on with `next`, which is `None` where it goes on with what it did.
+    /// The thread stops running `prior` and goes on with `next`, which is `None` where it goes on
+    /// with what it did.
     fn task_schedule(&self, thread: &Thread, prior: &Task, status: Status, next: Option<&Task>) {}
     /// A synchronizing region. `over` as in `implicit_task`.
     fn sync_region(&self, site: &Site, kind: SyncKind, end: End, over: bool) {}
@@ -337,7 +345,8 @@ pub trait Consumer: Sync {
     fn lock_destroy(&self, site: &Site, kind: Mutex, id: u64) {}
     /// `flush`.
     fn flush(&self, site: &Site) {}
-    /// A cancellation, in the bits of [`cancelled`], of the site's task or of one that is discarded.
+    /// A cancellation, in the bits of [`cancelled`], of the site's task or of one that is
+    /// discarded.
     fn cancel(&self, site: &Site, task: &Task, flags: u32) {}
     /// `error at(execution)`.
     fn error(&self, site: &Site, fatal: bool, message: &[u8]) {}
@@ -347,9 +356,11 @@ pub trait Consumer: Sync {
     }
     /// A construct of a device, by its number; −1 is the host.
     fn target(&self, site: &Site, kind: Target, end: End, device: i32) {}
-    /// Something is done with a device's memory, from its beginning to its end or, without either, at once.
+    /// Something is done with a device's memory, from its beginning to its end or, without either,
+    /// at once.
     fn device_op(&self, site: &Site, op: &DeviceOp, end: Option<End>, words: &Words) {}
-    /// A region is sent to its device, whose construct asks for so many teams, 0 for as many as there may be.
+    /// A region is sent to its device, whose construct asks for so many teams, 0 for as many as
+    /// there may be.
     fn submit(&self, end: End, teams: u32, words: &Words) {}
     /// What a construct maps.
     fn maps(&self, site: &Site, construct: &Cell<u64>, items: &[Mapping]) {}

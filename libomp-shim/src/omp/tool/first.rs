@@ -1,10 +1,12 @@
 //! What tools are told once, before anything else of the same thing.
 //!
-//! The first who gets there tells it, by a call of the tool's; others wait until that has returned (5.2 §19.5.2.19: a device is known before it is used). The tool's
-//! code may come back here, and may fork: nothing is held while it runs but a word that says who tells.
+//! The first who gets there tells it, by a call of the tool's; others wait until that has returned
+//! (5.2 §19.5.2.19: a device is known before it is used). The tool's code may come back here, and
+//! may fork: nothing is held while it runs but a word that says who tells.
 //!
-//! Rejected: the standard library's `Once` (a callback that comes back to it waits for itself, the child of a fork waits for a thread that it has not, and who
-//! waits keeps its worker from the one it waits for).
+//! Rejected: the standard library's `Once` (a callback that comes back to it waits for itself, the
+//! child of a fork waits for a thread that it has not, and who waits keeps its worker from the one
+//! it waits for).
 
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -38,7 +40,8 @@ impl First {
         }
     }
 
-    /// Is the caller to tell it? Otherwise it has been told, or the caller is in the call that tells it.
+    /// Is the caller to tell it? Otherwise it has been told, or the caller is in the call that
+    /// tells it.
     #[cold]
     fn is_mine(&self) -> bool {
         let me = teller();

@@ -1,7 +1,8 @@
-//! What happens in the runtime, told to those who want to know: tools by the standard's interface (OMPT), and the trace.
+//! What happens in the runtime, told to those who want to know: tools by the standard's interface
+//! (OMPT), and the trace.
 //!
-//! What lives here: the events, the words that tools keep with threads, teams and tasks, and the places that tell. What may not: anything
-//! that the runtime itself needs to work.
+//! What lives here: the events, the words that tools keep with threads, teams and tasks, and the
+//! places that tell. What may not: anything that the runtime itself needs to work.
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -13,24 +14,35 @@
 //! | `hook` | what the rest of `omp` and the fronts call, by construct |
 //! | `ompt` | tools: OMPT (5.2 §19) |
 //!
-//! **What it costs.** While nobody is told a hook is one load of a word that hardly ever changes ([`watch`]), and a branch that is not taken; everything else
-//! is out of line. The short paths (locks, barriers, tasks, `taskwait`) ask once for tools, sanitizers and checks together, and have a second form for all of them. Inside of a region that word is [`Plan::told`](super::team::Plan), fixed when the region was forked, wherever events come in pairs that
-//! several threads agree on: a member waits for the end of a region only if its thread 0 tells that.
+//! **What it costs.** While nobody is told a hook is one load of a word that hardly ever changes
+//! ([`watch`]), and a branch that is not taken; everything else is out of line. The short paths
+//! (locks, barriers, tasks, `taskwait`) ask once for tools, sanitizers and checks together, and
+//! have a second form for all of them. Inside of a region that word is
+//! [`Plan::told`](super::team::Plan), fixed when the region was forked, wherever events come in
+//! pairs that several threads agree on: a member waits for the end of a region only if its thread 0
+//! tells that.
 //!
-//! **How a consumer hooks in.** It implements [`Consumer`], whose functions do nothing by default, and calls [`attach`] with a place of its own
-//! ([`Place`]). From then on it hears events, from all threads at the same time; after [`detach`] some may still be under way. It comes once, at any
-//! time, and may go: it hears ends of what began before, and finds no record with tasks that were made before ([`record::of`]).
+//! **How a consumer hooks in.** It implements [`Consumer`], whose functions do nothing by default,
+//! and calls [`attach`] with a place of its own ([`Place`]). From then on it hears events, from all
+//! threads at the same time; after [`detach`] some may still be under way. It comes once, at any
+//! time, and may go: it hears ends of what began before, and finds no record with tasks that were
+//! made before ([`record::of`]).
 //!
-//! **What a consumer may do.** It is called in the name of the thread that the event says, on that code's stack, wearing its identity: its thread-local variables are
-//! those of the OpenMP thread. No lock of the runtime is held, but that of the list of workers at the program's end, and a device's own (`hook::device`). It may block for a short time, allocate, and call inquiry functions; it may not wait for
-//! other OpenMP threads, call constructs, or unwind. Between two events of a thread the kernel thread may have changed only if
-//! the thread's worker was handed over (`stall.md`).
+//! **What a consumer may do.** It is called in the name of the thread that the event says, on that
+//! code's stack, wearing its identity: its thread-local variables are those of the OpenMP thread.
+//! No lock of the runtime is held, but that of the list of workers at the program's end, and a
+//! device's own (`hook::device`). It may block for a short time, allocate, and call inquiry
+//! functions; it may not wait for other OpenMP threads, call constructs, or unwind. Between two
+//! events of a thread the kernel thread may have changed only if the thread's worker was handed
+//! over (`stall.md`).
 //!
-//! *Threads.* A tool's thread is an OpenMP thread, not a kernel thread: thread 0 of a team is the thread that forked it ([`record::strand`]), each other member one of
-//! its own, as long as its team is kept. Its worker's index goes with every event, for who wants lanes.
+//! *Threads.* A tool's thread is an OpenMP thread, not a kernel thread: thread 0 of a team is the
+//! thread that forked it ([`record::strand`]), each other member one of its own, as long as its
+//! team is kept. Its worker's index goes with every event, for who wants lanes.
 //!
-//! Rejected: a table of functions that is filled in (two loads and an indirect call where nobody listens); the return address as an argument of every function
-//! down from the entry points (a register on the hot paths; it is found by unwinding when somebody asks, see `code`).
+//! Rejected: a table of functions that is filled in (two loads and an indirect call where nobody
+//! listens); the return address as an argument of every function down from the entry points (a
+//! register on the hot paths; it is found by unwinding when somebody asks, see `code`).
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;
@@ -85,7 +97,8 @@ pub fn is_told(place: Place) -> bool {
     watch::watchers() & place.bit() != 0
 }
 
-/// Tells `consumer` what happens from here on. A place has one consumer for the life of the process; attaching it again after [`detach`] is allowed.
+/// Tells `consumer` what happens from here on. A place has one consumer for the life of the
+/// process; attaching it again after [`detach`] is allowed.
 pub fn attach(place: Place, consumer: &'static dyn Consumer) {
     CONSUMERS[place as usize].get_or_init(|| consumer);
     watch::begin(place.bit());

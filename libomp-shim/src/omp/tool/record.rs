@@ -1,22 +1,24 @@
 //! What is kept with threads, teams and tasks for consumers.
 //!
-//! Threads and teams have their records always; an explicit task has one behind its payload if somebody was told when it was made
-//! ([`Flags::RECORDED`]). An implicit task's is its thread's.
+//! Threads and teams have their records always; an explicit task has one behind its payload if
+//! somebody was told when it was made ([`Flags::RECORDED`]). An implicit task's is its thread's.
 //!
-//! Records are written by code that runs in the name of the thread or task they belong to, or by its creator before it is published; a team's by the forking
-//! thread between regions. The words for tools are theirs: what they do with them is between them and their threads.
+//! Records are written by code that runs in the name of the thread or task they belong to, or by
+//! its creator before it is published; a team's by the forking thread between regions. The words
+//! for tools are theirs: what they do with them is between them and their threads.
 
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering, compiler_fence};
 
+use super::event::TeamKind;
 use crate::omp::task::{Flags, Task};
 use crate::omp::team::Team;
 use crate::omp::thread::Thread;
 use crate::omp::trace::{Spans, Thin};
-use super::event::TeamKind;
 
-/// `ompt_frame_t` (5.2 §19.4.4.28): between which frames of the stack a task's code is inside of the runtime.
+/// `ompt_frame_t` (5.2 §19.4.4.28): between which frames of the stack a task's code is inside of
+/// the runtime.
 #[derive(Default)]
 #[repr(C)]
 pub struct Frame {
@@ -50,7 +52,8 @@ pub struct TaskRecord {
     pub trace: Cell<u64>,
     /// First iteration and number of iterations of its part of a taskloop, until it begins.
     pub part: Cell<(u64, u64)>,
-    /// The construct of a device that it carries out at present; null: none that is told. Atomic for handlers that interrupt it, see [`TaskRecord::set_construct`].
+    /// The construct of a device that it carries out at present; null: none that is told. Atomic
+    /// for handlers that interrupt it, see [`TaskRecord::set_construct`].
     construct: AtomicPtr<ConstructRecord>,
     /// Behind which call of the program it was made, as far as somebody has asked.
     pub code: Cell<usize>,
@@ -58,16 +61,18 @@ pub struct TaskRecord {
     pub spans: Spans,
     /// It was begun on the stack of the explicit task that made it, which goes on only after it.
     pub is_on_parent: Cell<bool>,
-    /// It waits for others, and goes on in the name of the same thread. Read by tasks that it has made, on whichever thread those are.
+    /// It waits for others, and goes on in the name of the same thread. Read by tasks that it has
+    /// made, on whichever thread those are.
     rests: AtomicBool,
 }
 
 impl TaskRecord {
-    /// It carries out this construct from here on, and the one that is returned no more. The record lives until it is taken back, and its memory is not given
-    /// back before.
+    /// It carries out this construct from here on, and the one that is returned no more. The record
+    /// lives until it is taken back, and its memory is not given back before.
     pub fn set_construct(&self, construct: *const ConstructRecord) -> *const ConstructRecord {
         compiler_fence(Ordering::Release); // what a handler finds there is written
-        // ORDERING: Relaxed, both; one thread writes and reads, and a handler on it reads, for which the compiler's order is enough.
+        // ORDERING: Relaxed, both; one thread writes and reads, and a handler on it reads, for
+        // which the compiler's order is enough.
         let before = self.construct.load(Ordering::Relaxed);
         self.construct.store(construct.cast_mut(), Ordering::Relaxed);
         compiler_fence(Ordering::Release); // a handler does not find what is freed next
@@ -77,7 +82,8 @@ impl TaskRecord {
     /// Runs `wait`, in which its task waits for others.
     pub fn resting<R>(&self, wait: impl FnOnce() -> R) -> R {
         let spans = self.spans.waits();
-        // ORDERING: Release, pairs with `rests`: who sees that it rests sees whose it is, even if that has changed just before.
+        // ORDERING: Release, pairs with `rests`: who sees that it rests sees whose it is, even if
+        // that has changed just before.
         self.rests.store(true, Ordering::Release);
         let result = wait();
         // ORDERING: Relaxed; who relies on it runs on the thread that has written it.
@@ -143,7 +149,8 @@ pub struct ThreadRecord {
     pub current: Cell<*const Task>,
     /// It is in a `taskyield` that has not run anything yet.
     pub yields: Cell<bool>,
-    /// A member that has arrived at the join: who has forked its region may go on at any time, and be gone.
+    /// A member that has arrived at the join: who has forked its region may go on at any time, and
+    /// be gone.
     pub joined: Cell<bool>,
     /// The work that it divides at present, see [`super::hook`].
     pub work: Cell<super::hook::Working>,
@@ -207,13 +214,13 @@ pub fn of(task: &Task) -> Option<&TaskRecord> {
 
 /// The construct of a device that `task` carries out, if that is told.
 pub fn construct_of(task: &Task) -> Option<&ConstructRecord> {
-    // ORDERING: Relaxed; see `set_construct`. That of a task which has forked a region was written before.
-    // SAFETY: the hook that has written it takes it back before the record goes.
+    // ORDERING: Relaxed; see `set_construct`. That of a task which has forked a region was written
+    // before. SAFETY: the hook that has written it takes it back before the record goes.
     of(task).and_then(|record| unsafe { record.construct.load(Ordering::Relaxed).as_ref() })
 }
 
-/// The construct that the running code belongs to: one that `task` carries out, or one around the region that it is in. Not one that a task above it
-/// carries out meanwhile.
+/// The construct that the running code belongs to: one that `task` carries out, or one around the
+/// region that it is in. Not one that a task above it carries out meanwhile.
 pub fn construct_around(task: &Task) -> Option<&ConstructRecord> {
     if let Some(own) = construct_of(task) {
         return Some(own);

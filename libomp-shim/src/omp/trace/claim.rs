@@ -1,11 +1,15 @@
-//! Decides which process writes the trace file when several processes were given the same name: a program and the programs that it starts, or two runs at a time.
+//! Decides which process writes the trace file when several processes were given the same name: a
+//! program and the programs that it starts, or two runs at a time.
 //!
-//! The first process that traces to a name claims it until it ends; another one has its process number in the name. The claim is a socket of the kernel's abstract
-//! names (unix(7)): it goes with the process however that ends, and nothing of it lies in a directory. A forked process may outlive its parent. It does
-//! not replace the parent's trace, because that file is newer than the process itself.
+//! The first process that traces to a name claims it until it ends; another one has its process
+//! number in the name. The claim is a socket of the kernel's abstract names (unix(7)): it goes with
+//! the process however that ends, and nothing of it lies in a directory. A forked process may
+//! outlive its parent. It does not replace the parent's trace, because that file is newer than the
+//! process itself.
 //!
-//! Rejected: a lock on the file (it would have to be made at the start, and an empty one stays behind where a program is killed), a variable for the programs that
-//! are started (`setenv` while other threads read the environment).
+//! Rejected: a lock on the file (it would have to be made at the start, and an empty one stays
+//! behind where a program is killed), a variable for the programs that are started (`setenv` while
+//! other threads read the environment).
 
 use core::mem;
 use core::sync::atomic::{AtomicI32, Ordering};
@@ -23,12 +27,14 @@ use crate::omp::user_files;
 /// The socket of this process; -1: none.
 static SOCKET: AtomicI32 = AtomicI32::new(-1);
 
-/// Claims the file `path` for this process, until it ends. False: another process has it. A file that cannot be claimed for another reason counts as this process's.
+/// Claims the file `path` for this process, until it ends. False: another process has it. A file
+/// that cannot be claimed for another reason counts as this process's.
 pub fn take(path: &str) -> bool {
     let Some(name) = name_of(&user_files::without_links(Path::new(path))) else { return true };
     match bound(&name) {
         Ok(socket) => {
-            // ORDERING: Relaxed; read in a child of this process, whose only thread has the process's memory.
+            // ORDERING: Relaxed; read in a child of this process, whose only thread has the
+            // process's memory.
             SOCKET.store(socket.into_raw_fd(), Ordering::Relaxed);
             true
         }
@@ -36,9 +42,12 @@ pub fn take(path: &str) -> bool {
     }
 }
 
-/// Was the file written since this process was forked? The kernel reports the start in steps of 10 ms, so a file written in the first 20 ms counts as older than the process.
+/// Was the file written since this process was forked? The kernel reports the start in steps of 10
+/// ms, so a file written in the first 20 ms counts as older than the process.
 pub fn was_written_meanwhile(path: &str) -> bool {
-    let Some((written, age)) = fs::metadata(path).and_then(|data| data.modified()).ok().zip(age()) else { return false };
+    let Some((written, age)) = fs::metadata(path).and_then(|data| data.modified()).ok().zip(age()) else {
+        return false;
+    };
     let begun = SystemTime::now().checked_sub(age);
     begun.is_some_and(|begun| written > begun + Duration::from_millis(20))
 }
@@ -46,7 +55,8 @@ pub fn was_written_meanwhile(path: &str) -> bool {
 /// The time since this process was forked. `exec` does not start the time anew.
 fn age() -> Option<Duration> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // The name of the program is in parentheses, and may have any character; the beginning is the 20th field behind it (proc(5)).
+    // The name of the program is in parentheses, and may have any character; the beginning is the
+    // 20th field behind it (proc(5)).
     let ticks: u64 = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
     // SAFETY: asks only.
     let per_second = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok().filter(|&n| n > 0)?;
@@ -59,7 +69,8 @@ fn age() -> Option<Duration> {
     now.checked_sub(Duration::from_millis(ticks * 1000 / per_second))
 }
 
-/// In the child of a fork: the file is its parent's. Only closes the descriptor, if it is a socket still and not a file that the program has opened since.
+/// In the child of a fork: the file is its parent's. Only closes the descriptor, if it is a socket
+/// still and not a file that the program has opened since.
 pub fn forget_after_fork() {
     // ORDERING: Relaxed; there is one thread.
     let socket = SOCKET.swap(-1, Ordering::Relaxed);
@@ -114,8 +125,12 @@ fn is_ours(socket: i32) -> bool {
     let mut length = mem::size_of_val(&address) as libc::socklen_t;
     // SAFETY: room of this length for the answer.
     let asked = unsafe { libc::getsockname(socket, (&raw mut address).cast(), &raw mut length) };
-    let begins = address.sun_path[1..].iter().zip(PREFIX.as_bytes()).all(|(have, want)| have.cast_unsigned() == *want);
-    asked == 0 && address.sun_family == libc::AF_UNIX as libc::sa_family_t && address.sun_path[0] == 0 && begins
+    let begins =
+        address.sun_path[1..].iter().zip(PREFIX.as_bytes()).all(|(have, want)| have.cast_unsigned() == *want);
+    asked == 0
+        && address.sun_family == libc::AF_UNIX as libc::sa_family_t
+        && address.sun_path[0] == 0
+        && begins
 }
 
 #[cfg(test)]
@@ -139,7 +154,12 @@ mod tests {
         fs::write(&path, "").unwrap();
         let younger = || was_written_meanwhile(path.to_str().unwrap());
         assert!(younger() && age().unwrap() < Duration::from_secs(24 * 3600));
-        fs::File::options().write(true).open(&path).unwrap().set_modified(SystemTime::now() - age().unwrap()).unwrap();
+        fs::File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_modified(SystemTime::now() - age().unwrap())
+            .unwrap();
         assert!(!younger());
         fs::remove_file(&path).unwrap();
         assert!(!younger());

@@ -1,7 +1,7 @@
 //! The clock of the trace: the processor's counter, where it runs evenly, else the monotonic clock.
 //!
-//! What the counter is worth is measured at the end, against the monotonic clock, over the whole run: the longer, the better. No frequency is
-//! asked for, which virtual machines do not tell.
+//! What the counter is worth is measured at the end, against the monotonic clock, over the whole
+//! run: the longer, the better. No frequency is asked for, which virtual machines do not tell.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -27,7 +27,8 @@ pub fn nanos() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// What tells apart machines, and their starts, from which the monotonic clock counts (`random(4)`); empty where the kernel does not say.
+/// What tells apart machines, and their starts, from which the monotonic clock counts
+/// (`random(4)`); empty where the kernel does not say.
 pub fn machine() -> String {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     text.trim().chars().filter(|c| c.is_ascii_hexdigit() || *c == '-').collect()
@@ -67,7 +68,8 @@ fn both() -> (u64, u64) {
     (ticks, nanos)
 }
 
-/// Does the counter run at one speed, in all sleep states? The kernel's own question (AMD's manual, 3: Fn8000_0007).
+/// Does the counter run at one speed, in all sleep states? The kernel's own question (AMD's manual,
+/// 3: Fn8000_0007).
 #[cfg(target_arch = "x86_64")]
 fn is_even() -> bool {
     use core::arch::x86_64::__cpuid;
@@ -88,7 +90,8 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// By what has passed until now. Waits until that is enough for a measurement: 2 ms after the beginning.
+    /// By what has passed until now. Waits until that is enough for a measurement: 2 ms after the
+    /// beginning.
     pub fn measure() -> Self {
         // ORDERING: Relaxed, both; see `begin`.
         let (zero, start) = (START_TICKS.load(Ordering::Relaxed), START_NANOS.load(Ordering::Relaxed));

@@ -1,6 +1,7 @@
 //! The syntax of the file: Chrome's trace event format, one event a line, written as it comes.
 //!
-//! Times are microseconds with three digits behind the point. What lives here: the shape of each kind of event. What may not: when there is one.
+//! Times are microseconds with three digits behind the point. What lives here: the shape of each
+//! kind of event. What may not: when there is one.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -85,7 +86,11 @@ impl<W: Write> Out<W> {
         self.line.clear();
         self.line.push_str(if self.written == 0 { "" } else { ",\n" });
         self.written += 1;
-        _ = write!(self.line, "{{\"ph\":\"{phase}\",\"pid\":{},\"tid\":{lane},\"name\":\"{name}\"", self.process);
+        _ = write!(
+            self.line,
+            "{{\"ph\":\"{phase}\",\"pid\":{},\"tid\":{lane},\"name\":\"{name}\"",
+            self.process
+        );
     }
 
     fn at(&mut self, name: &str, nanos: u64) {
@@ -121,7 +126,14 @@ impl<W: Write> Out<W> {
     }
 
     /// A point in time on a lane.
-    pub fn instant(&mut self, lane: usize, at: u64, category: &str, name: &str, arguments: Arguments) -> io::Result<()> {
+    pub fn instant(
+        &mut self,
+        lane: usize,
+        at: u64,
+        category: &str,
+        name: &str,
+        arguments: Arguments,
+    ) -> io::Result<()> {
         self.head('i', lane, name);
         self.category(category);
         self.at("ts", at);
@@ -130,7 +142,15 @@ impl<W: Write> Out<W> {
     }
 
     /// One end of the arrow `id`.
-    pub fn flow(&mut self, end: End, lane: usize, at: u64, category: &str, id: u64, arguments: Arguments) -> io::Result<()> {
+    pub fn flow(
+        &mut self,
+        end: End,
+        lane: usize,
+        at: u64,
+        category: &str,
+        id: u64,
+        arguments: Arguments,
+    ) -> io::Result<()> {
         self.head(if end == End::Start { 's' } else { 'f' }, lane, category);
         self.category(category);
         self.at("ts", at);
@@ -179,7 +199,11 @@ mod tests {
     #[test]
     fn each_kind_of_event_has_its_shape() {
         let mut out = Out::begin(Vec::new(), 7).unwrap();
-        out.slice(&Slice { lane: 1, begin: 1500, end: 3000, category: "task", name: "f" }, &[("task", Value::Number(3))]).unwrap();
+        out.slice(
+            &Slice { lane: 1, begin: 1500, end: 3000, category: "task", name: "f" },
+            &[("task", Value::Number(3))],
+        )
+        .unwrap();
         out.instant(1, 2000, "stall", "stall", &[]).unwrap();
         out.flow(End::Start, 1, 2999, "dependence", 4, &[]).unwrap();
         out.flow(End::Finish, 0, 4001, "dependence", 4, &[]).unwrap();

@@ -2,8 +2,8 @@
 
 /// What an event says. The columns are those of [`Event`].
 ///
-/// Contexts, teams and tasks are named by their addresses, which are used again: whoever replays the events in the order of time knows which one is
-/// meant.
+/// Contexts, teams and tasks are named by their addresses, which are used again: whoever replays
+/// the events in the order of time knows which one is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -29,7 +29,8 @@ pub enum Kind {
     Preempt,
     /// `a`: the monitor's record of a worker whose contexts are taken over.
     HandOff,
-    /// A region is forked: `a` its team, `b` where ([`super::names`]), `small` the number of threads.
+    /// A region is forked: `a` its team, `b` where ([`super::names`]), `small` the number of
+    /// threads.
     RegionBegin,
     /// It is over: `a` its team.
     RegionEnd,
@@ -37,7 +38,8 @@ pub enum Kind {
     ImplicitBegin,
     /// It has ended: `a`.
     ImplicitEnd,
-    /// A task is made by the running one: `a` the task, `b` its code, `small` how many it stands for with those that were left out before it; 0: it is a wait.
+    /// A task is made by the running one: `a` the task, `b` its code, `small` how many it stands
+    /// for with those that were left out before it; 0: it is a wait.
     TaskCreate,
     /// It begins: `a`.
     TaskBegin,

@@ -1,10 +1,12 @@
 //! The memory of one kernel thread: a list of chunks of events, written by that thread alone.
 //!
-//! A lane belongs to a worker's record and stays with it when another kernel thread gets that; so there are as many as there were workers at one
-//! time. Kernel threads without a worker (the stall monitor) share a lane behind a lock.
+//! A lane belongs to a worker's record and stays with it when another kernel thread gets that; so
+//! there are as many as there were workers at one time. Kernel threads without a worker (the stall
+//! monitor) share a lane behind a lock.
 //!
-//! What lives here: where an event is put, what there is no room for. The first events are kept and the last ones lost: what follows a gap in the middle
-//! could not be understood. Memory is mapped, not allocated: an event may come in a signal handler.
+//! What lives here: where an event is put, what there is no room for. The first events are kept and
+//! the last ones lost: what follows a gap in the middle could not be understood. Memory is mapped,
+//! not allocated: an event may come in a signal handler.
 
 use core::cell::{Cell, UnsafeCell};
 use core::mem::MaybeUninit;
@@ -17,8 +19,9 @@ use super::clock;
 use super::kind::{Event, Kind};
 use super::thin::Purse;
 
-/// Bytes of a chunk, and what it is aligned to: a large page, where the system has them. Of 4 KiB each the first use of pages costs as much as all else
-/// that is done for an event (in virtual machines, which pay most for it: 50 ns per event, against 3).
+/// Bytes of a chunk, and what it is aligned to: a large page, where the system has them. Of 4 KiB
+/// each the first use of pages costs as much as all else that is done for an event (in virtual
+/// machines, which pay most for it: 50 ns per event, against 3).
 const CHUNK: usize = 2 << 20;
 /// Events in it.
 const ROOM: usize = (CHUNK - 64) / size_of::<Event>();
@@ -40,8 +43,10 @@ struct Chunk {
     events: [UnsafeCell<MaybeUninit<Event>>; ROOM],
 }
 
-/// See the module. Invariant **single writer**: the owner's part (`last`, `bytes`, `purse`) and the chunks are written by the worker's kernel thread, or under
-/// the lock of the shared lane; events below a chunk's `used` do not change any more, except in the child of a fork, which has one thread.
+/// See the module. Invariant **single writer**: the owner's part (`last`, `bytes`, `purse`) and the
+/// chunks are written by the worker's kernel thread, or under the lock of the shared lane; events
+/// below a chunk's `used` do not change any more, except in the child of a fork, which has one
+/// thread.
 pub struct Lane {
     first: AtomicPtr<Chunk>,
     last: Cell<*mut Chunk>,
@@ -53,7 +58,8 @@ pub struct Lane {
     next: *mut Lane,
 }
 
-// SAFETY: single writer (see the type); what others read is atomic, or written before the lane is published.
+// SAFETY: single writer (see the type); what others read is atomic, or written before the lane is
+// published.
 unsafe impl Sync for Lane {}
 
 /// Sets how many bytes each lane may take; at least a chunk.
@@ -81,7 +87,8 @@ pub fn record_at(ticks: u64, kind: Kind, small: u32, a: u64, b: u64) {
 /// The lane of the calling kernel thread's `worker`.
 #[inline(always)]
 fn of(worker: &'static Worker) -> &'static Lane {
-    // ORDERING: Relaxed; the worker's own kernel thread has written it, or who had the record before, under the registry's lock.
+    // ORDERING: Relaxed; the worker's own kernel thread has written it, or who had the record
+    // before, under the registry's lock.
     let lane = worker.observers_word().load(Ordering::Relaxed).cast::<Lane>();
     // SAFETY: null, or a lane, and lanes are never freed.
     unsafe { lane.as_ref() }.unwrap_or_else(|| open(worker))
@@ -125,7 +132,8 @@ fn put_shared(event: Event) {
 fn map(bytes: usize) -> *mut u8 {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     // SAFETY: a new mapping.
-    let memory = unsafe { libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+    let memory =
+        unsafe { libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
     if memory == libc::MAP_FAILED { ptr::null_mut() } else { memory.cast() }
 }
 
@@ -136,7 +144,8 @@ fn map_chunk() -> *mut Chunk {
         return ptr::null_mut();
     }
     let before = memory.align_offset(CHUNK);
-    // SAFETY: what is unmapped are the parts of the new mapping before and behind the aligned one. The advice changes nothing but costs.
+    // SAFETY: what is unmapped are the parts of the new mapping before and behind the aligned one.
+    // The advice changes nothing but costs.
     unsafe {
         let chunk = memory.add(before);
         if before != 0 {
@@ -155,8 +164,18 @@ impl Lane {
             super::report::fatal("GANGWAY_TRACE: no memory is left for a thread's events");
         }
         let thread = ult::worker::kernel_thread();
-        let (first, last, lost) = (AtomicPtr::new(ptr::null_mut()), Cell::new(ptr::null_mut()), AtomicU64::new(0));
-        let lane = Self { first, last, bytes: Cell::new(0), lost, purse: Purse::default(), worker, thread, next: ptr::null_mut() };
+        let (first, last, lost) =
+            (AtomicPtr::new(ptr::null_mut()), Cell::new(ptr::null_mut()), AtomicU64::new(0));
+        let lane = Self {
+            first,
+            last,
+            bytes: Cell::new(0),
+            lost,
+            purse: Purse::default(),
+            worker,
+            thread,
+            next: ptr::null_mut(),
+        };
         // SAFETY: the memory is large enough, aligned to a page, and nobody else's yet.
         unsafe { memory.write(lane) };
         // ORDERING: Relaxed; compared only.
@@ -197,7 +216,8 @@ impl Lane {
     fn put_in_new_chunk(&self, event: Event) {
         // SAFETY: as in `put`.
         let last = unsafe { self.last.get().as_ref() };
-        // ORDERING: Relaxed; the writer's own, all below. A chunk is there already in the child of a fork.
+        // ORDERING: Relaxed; the writer's own, all below. A chunk is there already in the child of
+        // a fork.
         let after = last.map_or(&self.first, |chunk| &chunk.next);
         // ORDERING: as above.
         let mut chunk = after.load(Ordering::Relaxed);
@@ -211,7 +231,8 @@ impl Lane {
                 return;
             }
             self.bytes.set(self.bytes.get() + CHUNK);
-            // ORDERING: Release, pairs with the Acquire in `Events::next`: an empty chunk is all zeros.
+            // ORDERING: Release, pairs with the Acquire in `Events::next`: an empty chunk is all
+            // zeros.
             after.store(chunk, Ordering::Release);
         }
         self.last.set(chunk);

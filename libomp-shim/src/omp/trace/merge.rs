@@ -1,12 +1,12 @@
 //! All lanes in the order of time.
 
-use std::collections::BinaryHeap;
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use super::kind::Event;
 
-/// Merges the iterators `sources`, each of which is in the order of time. Yields the source's number and the event; of events at one time those of
-/// the lower number first.
+/// Merges the iterators `sources`, each of which is in the order of time. Yields the source's
+/// number and the event; of events at one time those of the lower number first.
 pub struct Merge<I: Iterator<Item = Event>> {
     sources: Vec<I>,
     heads: Vec<Option<Event>>,
@@ -17,7 +17,8 @@ impl<I: Iterator<Item = Event>> Merge<I> {
     /// Of these.
     pub fn of(mut sources: Vec<I>) -> Self {
         let heads: Vec<_> = sources.iter_mut().map(Iterator::next).collect();
-        let order = heads.iter().enumerate().filter_map(|(i, e)| Some(Reverse((e.as_ref()?.ticks, i)))).collect();
+        let order =
+            heads.iter().enumerate().filter_map(|(i, e)| Some(Reverse((e.as_ref()?.ticks, i)))).collect();
         Self { sources, heads, order }
     }
 }

@@ -1,7 +1,9 @@
-//! `GANGWAY_TRACE`: what each kernel thread does, with times, as a file for Perfetto, `chrome://tracing` and `gangway report` (docs/trace.md).
+//! `GANGWAY_TRACE`: what each kernel thread does, with times, as a file for Perfetto,
+//! `chrome://tracing` and `gangway report` (docs/trace.md).
 //!
-//! While the program runs, events of fixed size go into memory of the kernel thread that they happen on ([`lane`]); nothing is looked up, named or
-//! put in order. At exit the lanes are merged by time, the events become slices of contexts ([`replay`]), and the file is written in one pass
+//! While the program runs, events of fixed size go into memory of the kernel thread that they
+//! happen on ([`lane`]); nothing is looked up, named or put in order. At exit the lanes are merged
+//! by time, the events become slices of contexts ([`replay`]), and the file is written in one pass
 //! ([`json`]).
 //!
 //! | file | what lives there |
@@ -19,14 +21,17 @@
 //!
 //! What may not live here: where things happen ([`super::tool`] and `ult` say so).
 //!
-//! Off, nothing here runs: the places that tell of events ask a word that they share with other tools. On, an event costs a reading of the
-//! processor's counter and a store of 32 bytes; of very many short tasks most are only counted.
+//! Off, nothing here runs: the places that tell of events ask a word that they share with other
+//! tools. On, an event costs a reading of the processor's counter and a store of 32 bytes; of very
+//! many short tasks most are only counted.
 //!
-//! The child of a fork records nothing, unless the file's name says which process it is of (`%p`): then it begins anew. A process that ends
-//! otherwise than by `exit` or the end of `main` leaves no file.
+//! The child of a fork records nothing, unless the file's name says which process it is of (`%p`):
+//! then it begins anew. A process that ends otherwise than by `exit` or the end of `main` leaves no
+//! file.
 //!
-//! Rejected: writing while the program runs (a system call now and then is what one would see in the trace), one buffer for all kernel threads
-//! (a contended line per event), and slices instead of edges in memory (a task that waits may go on elsewhere, and has no end yet).
+//! Rejected: writing while the program runs (a system call now and then is what one would see in
+//! the trace), one buffer for all kernel threads (a contended line per event), and slices instead
+//! of edges in memory (a task that waits may go on elsewhere, and has no end yet).
 
 mod claim;
 mod clock;
@@ -50,8 +55,8 @@ use std::io;
 use std::sync::OnceLock;
 
 pub use kind::{Cause, Kind};
-pub use thin::{Spans, Thin, ends as short_ends};
 pub use recorder::{around, note_copy, note_region, note_steal, note_task, span};
+pub use thin::{Spans, Thin, ends as short_ends};
 
 use super::env::Settings;
 use super::report;
@@ -73,7 +78,8 @@ pub fn at_start(settings: &Settings) {
     // ORDERING: Relaxed; read in a child of this process.
     APART.store(target::tells_processes_apart(file), Ordering::Relaxed);
     // ORDERING: Relaxed; as for `APART`.
-    SHARES.store(!target::tells_processes_apart(file) && !claim::take(&target::path(file)), Ordering::Relaxed);
+    SHARES
+        .store(!target::tells_processes_apart(file) && !claim::take(&target::path(file)), Ordering::Relaxed);
     clock::begin();
     lane::set_limit(settings.trace_buffer);
     thin::set_share(settings.trace_share);
@@ -84,13 +90,15 @@ pub fn at_start(settings: &Settings) {
     super::exit::call(at_exit);
 }
 
-/// Is a trace recorded? For what is done once; the places that tell of events have a word of their own.
+/// Is a trace recorded? For what is done once; the places that tell of events have a word of their
+/// own.
 pub fn is_on() -> bool {
     // ORDERING: Relaxed; set before anything is recorded.
     PROCESS.load(Ordering::Relaxed) != 0
 }
 
-/// Records what happens now, on the calling kernel thread. Any thread; not in a signal handler that may have interrupted this function.
+/// Records what happens now, on the calling kernel thread. Any thread; not in a signal handler that
+/// may have interrupted this function.
 #[inline]
 pub fn record(kind: Kind, small: u32, a: u64, b: u64) {
     lane::record(kind, small, a, b);
@@ -101,10 +109,12 @@ fn process() -> i32 {
     unsafe { libc::getpid() }
 }
 
-/// Does each process write a file of its own? Found before a fork, in whose child nothing may be allocated.
+/// Does each process write a file of its own? Found before a fork, in whose child nothing may be
+/// allocated.
 static APART: AtomicBool = AtomicBool::new(false);
 
-/// Another process writes the file of this name. This process adds its number to the name of its own file.
+/// Another process writes the file of this name. This process adds its number to the name of its
+/// own file.
 static SHARES: AtomicBool = AtomicBool::new(false);
 
 /// In the child of a fork, whose only thread this is.
@@ -121,10 +131,15 @@ fn forked() {
     }
 }
 
-/// Calls `act` for the running thread, and for those that have forked the regions that it is in: they are suspended there, and go on only after it has ended its
-/// share. A member that has done that has nothing to count, and nobody below it to rely on.
+/// Calls `act` for the running thread, and for those that have forked the regions that it is in:
+/// they are suspended there, and go on only after it has ended its share. A member that has done
+/// that has nothing to count, and nobody below it to rely on.
 fn each_below(act: impl Fn(&Thin)) {
-    let Some(here) = Here::if_known().filter(|here| here.task.is_explicit() || !here.thread.tool.joined.get()) else { return };
+    let Some(here) =
+        Here::if_known().filter(|here| here.task.is_explicit() || !here.thread.tool.joined.get())
+    else {
+        return;
+    };
     let mut thread = Some(here.thread);
     while let Some(this) = thread {
         act(&this.tool.thin);
@@ -162,11 +177,14 @@ fn stop() {
 fn finish(name: &str) {
     let given = target::path(name);
     // ORDERING: Relaxed, both; written before anything is recorded.
-    let shares = !APART.load(Ordering::Relaxed) && (SHARES.load(Ordering::Relaxed) || claim::was_written_meanwhile(&given));
+    let shares = !APART.load(Ordering::Relaxed)
+        && (SHARES.load(Ordering::Relaxed) || claim::was_written_meanwhile(&given));
     let path = if shares { target::apart(&given) } else { given.clone() };
     match write(&path) {
         Err(error) => report::warn(format_args!("GANGWAY_TRACE: {path}: {error}; there is no trace")),
-        Ok(()) if shares => report::warn(format_args!("GANGWAY_TRACE: {given} is the trace of another process; this one's trace is {path}")),
+        Ok(()) if shares => report::warn(format_args!(
+            "GANGWAY_TRACE: {given} is the trace of another process; this one's trace is {path}"
+        )),
         Ok(()) => {}
     }
     let lost: u64 = lane::all().map(lane::Lane::lost).sum();

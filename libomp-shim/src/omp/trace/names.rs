@@ -1,4 +1,5 @@
-//! Where something is in the program's source, as text: by the location that clang's code passes, or by a code address.
+//! Where something is in the program's source, as text: by the location that clang's code passes,
+//! or by a code address.
 
 use core::ffi::{CStr, c_char};
 use std::collections::HashMap;
@@ -9,7 +10,8 @@ use super::symbols::{self, Symbols};
 /// Marks a place that is a location's text, not code.
 const LOCATION: u64 = 1 << 63;
 
-/// The place of the location text at `text` (`;file;function;line;column;;`), if there is one that says something, else that of the code at `code`.
+/// The place of the location text at `text` (`;file;function;line;column;;`), if there is one that
+/// says something, else that of the code at `code`.
 pub fn place(text: *const c_char, code: usize) -> u64 {
     // SAFETY: null, or a C string of the compiler's.
     let is_known = !text.is_null() && !unsafe { CStr::from_ptr(text) }.to_bytes().starts_with(b";unknown;");

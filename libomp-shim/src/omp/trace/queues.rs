@@ -1,4 +1,5 @@
-//! How many tasks are ready, where they were made, and how many wait for others: by what has been recorded, not by looking at queues.
+//! How many tasks are ready, where they were made, and how many wait for others: by what has been
+//! recorded, not by looking at queues.
 
 /// Nanoseconds between two values of a counter.
 const PERIOD: u64 = 20_000;

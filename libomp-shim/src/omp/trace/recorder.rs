@@ -1,7 +1,8 @@
 //! The events of OpenMP, as [`super::super::tool`] tells them.
 //!
-//! An explicit task is named by the number of its record, an implicit one by its address, a region by its team's address. What a task's or region's place in the
-//! source is, fronts note in the words that are the trace's ([`note_task`], [`note_region`]).
+//! An explicit task is named by the number of its record, an implicit one by its address, a region
+//! by its team's address. What a task's or region's place in the source is, fronts note in the
+//! words that are the trace's ([`note_task`], [`note_region`]).
 
 use core::ffi::c_char;
 
@@ -17,7 +18,8 @@ use super::{names, record as put};
 /// Hears what happens while a trace is recorded.
 pub struct Recorder;
 
-/// Where the code of a task is, which has not been submitted. `location`: as compilers pass it, or null.
+/// Where the code of a task is, which has not been submitted. `location`: as compilers pass it, or
+/// null.
 #[inline(always)]
 pub fn note_task(task: &Task, location: *const c_char, code: usize) {
     if is_told(Place::Trace) && task.is_told_of() {
@@ -99,7 +101,8 @@ fn address<T>(of: &T) -> u64 {
     core::ptr::from_ref(of) as u64
 }
 
-/// The number of an explicit task; `None`: it is an implicit one, or was made before anybody was told.
+/// The number of an explicit task; `None`: it is an implicit one, or was made before anybody was
+/// told.
 fn number(task: &Task) -> Option<u64> {
     record::of(task).filter(|_| task.is_explicit()).map(|record| record.id.get())
 }
@@ -150,7 +153,9 @@ impl Consumer for Recorder {
 
     fn task_create(&self, site: &Site, task: &Task, _: bool) {
         match record::of(task) {
-            Some(record) if task.flags().has(Flags::WAITS) => put(Kind::TaskCreate, 0, record.id.get(), record.trace.get()),
+            Some(record) if task.flags().has(Flags::WAITS) => {
+                put(Kind::TaskCreate, 0, record.id.get(), record.trace.get())
+            }
             Some(record) => site.thread.tool.thin.write(record.id.get(), record.trace.get()),
             None => {}
         }
@@ -166,7 +171,9 @@ impl Consumer for Recorder {
         let is_over = matches!(status, Status::Complete | Status::Cancel | Status::Detach);
         match number(prior) {
             Some(prior) if is_over => return put(Kind::TaskEnd, 0, prior, 0),
-            Some(number) if status == Status::Switch && prior.flags().has(Flags::UNTIED) => put(Kind::TaskLeave, 0, number, 0),
+            Some(number) if status == Status::Switch && prior.flags().has(Flags::UNTIED) => {
+                put(Kind::TaskLeave, 0, number, 0)
+            }
             _ => {}
         }
         if let Some(next) = next.and_then(number) {
@@ -206,6 +213,11 @@ impl Consumer for Recorder {
             Target::ExitData => Cause::ExitData,
             Target::Update => Cause::Update,
         };
-        put(if end == End::Begin { Kind::SpanBegin } else { Kind::SpanEnd }, cause as u32, 0, i64::from(device) as u64);
+        put(
+            if end == End::Begin { Kind::SpanBegin } else { Kind::SpanEnd },
+            cause as u32,
+            0,
+            i64::from(device) as u64,
+        );
     }
 }

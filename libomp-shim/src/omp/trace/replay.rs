@@ -1,13 +1,18 @@
 //! From events in the order of time to slices, arrows, marks and counters.
 //!
-//! Each context has a stack of what is open on it. A switch closes all slices of the context that is left, at its lane, and opens those of the
-//! context that goes on. While nothing is open on the context that runs, the lane waits for what those wait for that were left there. So a task which waits in the middle, or comes back on another kernel thread, is several slices with one number; the last one is
-//! marked `"end":1`. On a lane times only grow, by a nanosecond where two things begin at one time: slices nest.
+//! Each context has a stack of what is open on it. A switch closes all slices of the context that
+//! is left, at its lane, and opens those of the context that goes on. While nothing is open on the
+//! context that runs, the lane waits for what those wait for that were left there. So a task which
+//! waits in the middle, or comes back on another kernel thread, is several slices with one number;
+//! the last one is marked `"end":1`. On a lane times only grow, by a nanosecond where two things
+//! begin at one time: slices nest.
 //!
-//! Tasks that were left out are counted: a task that is written stands for those of its thread before it, and where they were run is on a lane of its own for
-//! each kernel thread, beside the one for slices.
+//! Tasks that were left out are counted: a task that is written stands for those of its thread
+//! before it, and where they were run is on a lane of its own for each kernel thread, beside the
+//! one for slices.
 //!
-//! What is lost at the end of a lane cannot be told from what did not happen: what is open there ends with the lane's last event.
+//! What is lost at the end of a lane cannot be told from what did not happen: what is open there
+//! ends with the lane's last event.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -48,8 +53,19 @@ struct Open {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum What {
     /// The facts of its first slice.
-    Task { parent: u64, lane: usize, created: u64, victim: Option<u32>, stands: u32, unmeasured: bool },
-    Implicit { team: Team, number: u32, gang: Option<(i64, i32)> },
+    Task {
+        parent: u64,
+        lane: usize,
+        created: u64,
+        victim: Option<u32>,
+        stands: u32,
+        unmeasured: bool,
+    },
+    Implicit {
+        team: Team,
+        number: u32,
+        gang: Option<(i64, i32)>,
+    },
     Region(Team),
     Cause(Cause, u64),
     /// Tasks that are left out, run at once by one that is written.
@@ -116,10 +132,17 @@ struct Replay<W: Write> {
 pub fn write(to: impl Write, lanes: impl Iterator<Item = &'static Lane>) -> io::Result<()> {
     let mut lanes: Vec<_> = lanes.collect();
     lanes.sort_by_key(|lane| number(lane));
-    let mut replay = Replay::new(to, std::process::id(), Scale::measure(), lanes.iter().map(|lane| (number(lane), lane.lost() != 0)).collect())?;
+    let mut replay = Replay::new(
+        to,
+        std::process::id(),
+        Scale::measure(),
+        lanes.iter().map(|lane| (number(lane), lane.lost() != 0)).collect(),
+    )?;
     replay.introduce(&lanes)?;
     for (lane, event) in Merge::of(lanes.iter().map(|lane| lane.events()).collect()) {
-        let watched = |address: u64| lanes.iter().position(|l| l.worker().is_some_and(|w| w.is_watched_at(address as usize)));
+        let watched = |address: u64| {
+            lanes.iter().position(|l| l.worker().is_some_and(|w| w.is_watched_at(address as usize)))
+        };
         replay.take(lane, &event, &watched)?;
     }
     replay.finish(lanes.iter().map(|lane| lane.lost()).sum())
@@ -135,27 +158,57 @@ fn cause(small: u32) -> Option<Cause> {
 
 impl<W: Write> Replay<W> {
     fn new(to: W, process: u32, scale: Scale, lanes: Vec<(usize, bool)>) -> io::Result<Self> {
-        // A context that has not been left yet has no address that is known: the lane's number stands for it.
-        let track = |(number, lost): (usize, bool)| {
-            Track { number, context: number as u64, now: 0, asleep: None, victim: None, preempted: false, lost, left: Vec::new(), idle: None, many: None }
+        // A context that has not been left yet has no address that is known: the lane's number
+        // stands for it.
+        let track = |(number, lost): (usize, bool)| Track {
+            number,
+            context: number as u64,
+            now: 0,
+            asleep: None,
+            victim: None,
+            preempted: false,
+            lost,
+            left: Vec::new(),
+            idle: None,
+            many: None,
         };
         let queues = Queues::new(lanes.len());
         let tracks = lanes.into_iter().map(track).collect();
         let (contexts, teams) = (HashMap::new(), HashMap::new());
-        Ok(Self { out: Out::begin(to, process)?, scale, names: Names::default(), tracks, contexts, tasks: Tasks::default(), teams, regions: 0, queues, counts: Counts::default() })
+        Ok(Self {
+            out: Out::begin(to, process)?,
+            scale,
+            names: Names::default(),
+            tracks,
+            contexts,
+            tasks: Tasks::default(),
+            teams,
+            regions: 0,
+            queues,
+            counts: Counts::default(),
+        })
     }
 
     /// Names of the process and its lanes.
     fn introduce(&mut self, lanes: &[&'static Lane]) -> io::Result<()> {
-        let program = std::env::current_exe().ok().and_then(|path| Some(escape(&path.file_name()?.to_string_lossy())));
-        self.out.metadata(0, "process_name", &[("name", Value::Text(program.as_deref().unwrap_or("program")))])?;
+        let program =
+            std::env::current_exe().ok().and_then(|path| Some(escape(&path.file_name()?.to_string_lossy())));
+        self.out.metadata(
+            0,
+            "process_name",
+            &[("name", Value::Text(program.as_deref().unwrap_or("program")))],
+        )?;
         for lane in lanes {
             let name = match lane.worker() {
                 Some(worker) => format!("worker {} (thread {})", worker.index(), lane.thread()),
                 None => "monitor and others".to_owned(),
             };
             self.out.metadata(number(lane), "thread_name", &[("name", Value::Text(&name))])?;
-            self.out.metadata(number(lane), "thread_sort_index", &[("sort_index", Value::Number(number(lane) as i64))])?;
+            self.out.metadata(
+                number(lane),
+                "thread_sort_index",
+                &[("sort_index", Value::Number(number(lane) as i64))],
+            )?;
         }
         Ok(())
     }
@@ -172,9 +225,15 @@ impl<W: Write> Replay<W> {
             Kind::Switch => self.switch(lane, now, (a, b), preempted)?,
             Kind::Sleep => self.tracks[lane].asleep = Some(now),
             Kind::Wake => self.wakes(lane, now)?,
-            Kind::StealUlt => self.mark(lane, now, "steal", "steals a thread", &[("victim", Value::Number(small.into()))])?,
+            Kind::StealUlt => {
+                self.mark(lane, now, "steal", "steals a thread", &[("victim", Value::Number(small.into()))])?
+            }
             Kind::Gang => {
-                let facts = [("gang", Value::Number(a as i64)), ("level", Value::Number(small.into())), ("size", Value::Number(b as i64))];
+                let facts = [
+                    ("gang", Value::Number(a as i64)),
+                    ("level", Value::Number(small.into())),
+                    ("size", Value::Number(b as i64)),
+                ];
                 self.mark(lane, now, "gang", "gang", &facts)?;
             }
             Kind::UltBegin => self.context(lane).gang = (a as i64 >= 0).then_some((a as i64, small as i32)),
@@ -185,16 +244,23 @@ impl<W: Write> Replay<W> {
             Kind::Preempt => self.tracks[lane].preempted = true,
             Kind::RegionBegin => self.region(lane, now, a, (b, small)),
             Kind::RegionEnd => {
-                self.close(lane, now, true, |open| matches!(open.what, What::Region(_)) && open.address == a)?;
+                self.close(lane, now, true, |open| {
+                    matches!(open.what, What::Region(_)) && open.address == a
+                })?;
                 self.teams.remove(&a);
             }
             Kind::ImplicitBegin => self.implicit(lane, now, a, (b, small)),
-            Kind::ImplicitEnd => self.close(lane, now, true, |open| matches!(open.what, What::Implicit { .. }) && open.address == a)?,
+            Kind::ImplicitEnd => self.close(lane, now, true, |open| {
+                matches!(open.what, What::Implicit { .. }) && open.address == a
+            })?,
             Kind::TaskCreate => {
                 let parent = self.running(lane);
                 self.counts.made += u64::from(small);
                 self.counts.written += u64::from(small != 0);
-                self.tasks.create(a, Task { parent, place: b, lane, created: now, stands: small, ..Task::default() });
+                self.tasks.create(
+                    a,
+                    Task { parent, place: b, lane, created: now, stands: small, ..Task::default() },
+                );
                 self.queues.ready(lane, 1);
                 self.count(lane, now)?;
             }
@@ -204,12 +270,28 @@ impl<W: Write> Replay<W> {
             Kind::WaitBegin | Kind::SpanBegin => {
                 if let Some(cause) = cause(small) {
                     let id = self.running(lane);
-                    self.open(lane, now, Open { what: What::Cause(cause, b), address: a, id, place: 0, begin: 0, again: false });
+                    self.open(
+                        lane,
+                        now,
+                        Open {
+                            what: What::Cause(cause, b),
+                            address: a,
+                            id,
+                            place: 0,
+                            begin: 0,
+                            again: false,
+                        },
+                    );
                 }
             }
             Kind::WaitEnd | Kind::SpanEnd => {
                 let which = cause(small);
-                self.close(lane, now, true, |open| matches!(open.what, What::Cause(cause, _) if Some(cause) == which))?;
+                self.close(
+                    lane,
+                    now,
+                    true,
+                    |open| matches!(open.what, What::Cause(cause, _) if Some(cause) == which),
+                )?;
             }
             Kind::Copy => {
                 let name = cause(small).map_or("copy", Cause::name);
@@ -228,13 +310,19 @@ impl<W: Write> Replay<W> {
             Kind::Ran => self.ran(lane, (self.scale.nanos(a), now), small)?,
             Kind::ShortBegin => {
                 let id = self.running(lane);
-                self.open(lane, now, Open { what: What::Short, address: 0, id, place: 0, begin: 0, again: false });
+                self.open(
+                    lane,
+                    now,
+                    Open { what: What::Short, address: 0, id, place: 0, begin: 0, again: false },
+                );
             }
             Kind::ShortEnd => self.close(lane, now, true, |open| open.what == What::Short)?,
             Kind::Unmeasured => self.is_unmeasured(lane),
         }
         let stays = self.context(lane).open.is_empty();
-        if let (Some(since), Some((cause, id)), false) = (idle, waits_for, stays && event.kind != Kind::Switch) {
+        if let (Some(since), Some((cause, id)), false) =
+            (idle, waits_for, stays && event.kind != Kind::Switch)
+        {
             self.idles(lane, (since, now), cause, id)?;
         }
         let since = idle.filter(|_| event.kind != Kind::Switch).unwrap_or(self.tracks[lane].now);
@@ -244,8 +332,12 @@ impl<W: Write> Replay<W> {
 
     /// What the context waits for that was left here last, and its task.
     fn suspended_wait(&self, lane: usize) -> Option<(Cause, u64)> {
-        let tops = self.tracks[lane].left.iter().rev().filter_map(|context| self.contexts.get(context)?.open.last());
-        tops.filter_map(|open| if let What::Cause(cause, _) = open.what { Some((cause, open.id)) } else { None }).find(|(cause, _)| cause.is_wait())
+        let tops =
+            self.tracks[lane].left.iter().rev().filter_map(|context| self.contexts.get(context)?.open.last());
+        tops.filter_map(
+            |open| if let What::Cause(cause, _) = open.what { Some((cause, open.id)) } else { None },
+        )
+        .find(|(cause, _)| cause.is_wait())
     }
 
     /// Nothing ran there, and who was left there waits for this.
@@ -253,7 +345,8 @@ impl<W: Write> Replay<W> {
         if end < begin + NO_WAIT {
             return Ok(());
         }
-        let slice = Slice { lane: self.tracks[lane].number, begin, end, category: "wait", name: cause.name() };
+        let slice =
+            Slice { lane: self.tracks[lane].number, begin, end, category: "wait", name: cause.name() };
         self.out.slice(&slice, &[("task", Value::Number(id as i64)), ("idle", Value::Number(1))])
     }
 
@@ -264,10 +357,20 @@ impl<W: Write> Replay<W> {
     /// The number of the task that runs.
     fn running(&mut self, lane: usize) -> u64 {
         let open = &self.context(lane).open;
-        open.iter().rev().find(|o| matches!(o.what, What::Task { .. } | What::Implicit { .. })).map_or(0, |o| o.id)
+        open.iter()
+            .rev()
+            .find(|o| matches!(o.what, What::Task { .. } | What::Implicit { .. }))
+            .map_or(0, |o| o.id)
     }
 
-    fn mark(&mut self, lane: usize, now: u64, category: &'static str, name: &str, facts: Arguments) -> io::Result<()> {
+    fn mark(
+        &mut self,
+        lane: usize,
+        now: u64,
+        category: &'static str,
+        name: &str,
+        facts: Arguments,
+    ) -> io::Result<()> {
         self.out.instant(self.tracks[lane].number, now, category, name, facts)
     }
 
@@ -281,16 +384,22 @@ impl<W: Write> Replay<W> {
 
     fn count(&mut self, lane: usize, now: u64) -> io::Result<()> {
         if let Some(ready) = self.queues.due(lane, now) {
-            let (number, name) = (self.tracks[lane].number, format!("ready tasks of {}", self.tracks[lane].number));
+            let (number, name) =
+                (self.tracks[lane].number, format!("ready tasks of {}", self.tracks[lane].number));
             self.out.counter(number, now, &name, &[("ready", Value::Number(ready))])?;
         }
         match self.queues.waiting_due(now) {
-            Some(waiting) => self.out.counter(0, now, "tasks that depend on others", &[("waiting", Value::Number(waiting))]),
+            Some(waiting) => self.out.counter(
+                0,
+                now,
+                "tasks that depend on others",
+                &[("waiting", Value::Number(waiting))],
+            ),
             None => Ok(()),
         }
     }
 
-    // ---- slices ---------------------------------------------------------------------------------------------
+    // ---- slices -------------------------------------------------------------
 
     fn open(&mut self, lane: usize, now: u64, mut open: Open) {
         open.begin = now;
@@ -306,9 +415,14 @@ impl<W: Write> Replay<W> {
         closed.iter().rev().try_for_each(|open| self.put(lane, now, open, ends))
     }
 
-    /// Writes the slice of `open` that ends at `now`; `ends`: the last one. Not a wait that was none.
+    /// Writes the slice of `open` that ends at `now`; `ends`: the last one. Not a wait that was
+    /// none.
     fn put(&mut self, lane: usize, now: u64, open: &Open, ends: bool) -> io::Result<()> {
-        if matches!(open.what, What::Cause(cause, _) if cause.is_wait()) && ends && !open.again && now < open.begin + NO_WAIT {
+        if matches!(open.what, What::Cause(cause, _) if cause.is_wait())
+            && ends
+            && !open.again
+            && now < open.begin + NO_WAIT
+        {
             return Ok(());
         }
         let number = |n: u64| Value::Number(n as i64);
@@ -317,7 +431,11 @@ impl<W: Write> Replay<W> {
             What::Task { parent, lane, created, victim, stands, unmeasured } => {
                 facts.push(("task", number(open.id)));
                 if !open.again {
-                    facts.extend([("parent", number(parent)), ("by", number(self.tracks[lane].number as u64)), ("created", Value::Time(created))]);
+                    facts.extend([
+                        ("parent", number(parent)),
+                        ("by", number(self.tracks[lane].number as u64)),
+                        ("created", Value::Time(created)),
+                    ]);
                     facts.extend(victim.map(|v| ("victim", number(v.into()))));
                     facts.extend((stands > 1).then_some(("stands", number(stands.into()))));
                 }
@@ -325,17 +443,30 @@ impl<W: Write> Replay<W> {
                 ("task", self.names.of(open.place))
             }
             What::Implicit { team, number: thread, gang } => {
-                facts.extend([("task", number(open.id)), ("region", number(team.id)), ("thread", number(thread.into()))]);
-                facts.extend(gang.into_iter().flat_map(|(id, level)| [("gang", Value::Number(id)), ("level", Value::Number(level.into()))]));
+                facts.extend([
+                    ("task", number(open.id)),
+                    ("region", number(team.id)),
+                    ("thread", number(thread.into())),
+                ]);
+                facts.extend(gang.into_iter().flat_map(|(id, level)| {
+                    [("gang", Value::Number(id)), ("level", Value::Number(level.into()))]
+                }));
                 ("implicit", if team.id == 0 { "initial task" } else { self.names.of(open.place) })
             }
             What::Region(team) => {
-                facts.extend([("region", number(team.id)), ("size", number(team.size.into())), ("task", number(open.id))]);
+                facts.extend([
+                    ("region", number(team.id)),
+                    ("size", number(team.size.into())),
+                    ("task", number(open.id)),
+                ]);
                 ("region", self.names.of(open.place))
             }
             What::Cause(cause, whose) => {
                 facts.push(("task", number(open.id)));
-                facts.extend((!cause.is_wait()).then_some((if cause == Cause::Served { "rank" } else { "device" }, number(whose))));
+                facts.extend(
+                    (!cause.is_wait())
+                        .then_some((if cause == Cause::Served { "rank" } else { "device" }, number(whose))),
+                );
                 (if cause.is_wait() { "wait" } else { "device" }, cause.name())
             }
             What::Short => {
@@ -344,7 +475,13 @@ impl<W: Write> Replay<W> {
             }
         };
         facts.extend(ends.then_some(("end", Value::Number(1))));
-        let slice = Slice { lane: self.tracks[lane].number, begin: open.begin, end: now.max(open.begin), category, name };
+        let slice = Slice {
+            lane: self.tracks[lane].number,
+            begin: open.begin,
+            end: now.max(open.begin),
+            category,
+            name,
+        };
         self.out.slice(&slice, &facts)
     }
 
@@ -353,7 +490,9 @@ impl<W: Write> Replay<W> {
             self.mark(lane, now, "stall", "switched out", &[])?;
         }
         let known = core::mem::replace(&mut self.tracks[lane].context, to);
-        if known != from && let Some(context) = self.contexts.remove(&known) {
+        if known != from
+            && let Some(context) = self.contexts.remove(&known)
+        {
             self.contexts.insert(from, context);
         }
         let left = self.contexts.get_mut(&from).map_or(Vec::new(), |context| {
@@ -362,7 +501,10 @@ impl<W: Write> Replay<W> {
             left
         });
         // Who goes on and waits on at once is no slice.
-        left.iter().rev().filter(|open| !open.again || open.begin + NO_WAIT < now).try_for_each(|open| self.put(lane, now, open, false))?;
+        left.iter()
+            .rev()
+            .filter(|open| !open.again || open.begin + NO_WAIT < now)
+            .try_for_each(|open| self.put(lane, now, open, false))?;
         let still_open = !left.is_empty();
         let track = &mut self.tracks[lane];
         track.left.retain(|&context| context != to && context != from);
@@ -379,10 +521,13 @@ impl<W: Write> Replay<W> {
 
     fn wakes(&mut self, lane: usize, now: u64) -> io::Result<()> {
         let Some(begin) = self.tracks[lane].asleep.take().filter(|&begin| begin < now) else { return Ok(()) };
-        self.out.slice(&Slice { lane: self.tracks[lane].number, begin, end: now, category: "sleep", name: "asleep" }, &[])
+        self.out.slice(
+            &Slice { lane: self.tracks[lane].number, begin, end: now, category: "sleep", name: "asleep" },
+            &[],
+        )
     }
 
-    // ---- regions and tasks ----------------------------------------------------------------------------------
+    // ---- regions and tasks --------------------------------------------------
 
     fn region(&mut self, lane: usize, now: u64, address: u64, (place, size): (u64, u32)) {
         self.regions += 1;
@@ -396,7 +541,18 @@ impl<W: Write> Replay<W> {
         let team = self.teams.get(&team).copied().unwrap_or_default();
         let gang = self.context(lane).gang;
         let id = self.tasks.next_id();
-        self.open(lane, now, Open { what: What::Implicit { team, number, gang }, address, id, place: team.place, begin: 0, again: false });
+        self.open(
+            lane,
+            now,
+            Open {
+                what: What::Implicit { team, number, gang },
+                address,
+                id,
+                place: team.place,
+                begin: 0,
+                again: false,
+            },
+        );
     }
 
     fn task(&mut self, lane: usize, now: u64, address: u64) -> io::Result<()> {
@@ -405,7 +561,14 @@ impl<W: Write> Replay<W> {
         let again = core::mem::replace(&mut task.begun, true);
         task.open = true;
         let (id, place, made, created) = (task.id, task.place, task.lane, task.created);
-        let what = What::Task { parent: task.parent, lane: made, created, victim, stands: task.stands, unmeasured: false };
+        let what = What::Task {
+            parent: task.parent,
+            lane: made,
+            created,
+            victim,
+            stands: task.stands,
+            unmeasured: false,
+        };
         let arrows = core::mem::take(&mut task.arrows);
         let was_ready = task.waits == 0 && !again;
         self.open(lane, now, Open { what, address, id, place, begin: 0, again });
@@ -429,17 +592,28 @@ impl<W: Write> Replay<W> {
     fn task_pauses(&mut self, lane: usize, now: u64, address: u64) -> io::Result<()> {
         if let Some(task) = self.tasks.get(address) {
             task.open = false;
-            self.close(lane, now, false, |open| matches!(open.what, What::Task { .. }) && open.address == address)?;
+            self.close(lane, now, false, |open| {
+                matches!(open.what, What::Task { .. }) && open.address == address
+            })?;
         }
         Ok(())
     }
 
     fn task_ends(&mut self, lane: usize, now: u64, address: u64) -> io::Result<()> {
-        self.close(lane, now, true, |open| matches!(open.what, What::Task { .. }) && open.address == address)?;
+        self.close(lane, now, true, |open| {
+            matches!(open.what, What::Task { .. }) && open.address == address
+        })?;
         let Some((task, leaving)) = self.tasks.end(address) else { return Ok(()) };
         let number = self.tracks[lane].number;
         for (arrow, released) in leaving {
-            self.out.flow(End::Start, number, now - 1, "dependence", arrow, &[("from", Value::Number(task.id as i64))])?;
+            self.out.flow(
+                End::Start,
+                number,
+                now - 1,
+                "dependence",
+                arrow,
+                &[("from", Value::Number(task.id as i64))],
+            )?;
             if let Some(made) = released {
                 self.queues.waiting(-1);
                 self.queues.ready(made, 1);
@@ -456,17 +630,23 @@ impl<W: Write> Replay<W> {
         if self.tracks[lane].many.is_none() {
             let name = format!("worker {number}: tasks left out");
             self.out.metadata(MANY + number, "thread_name", &[("name", Value::Text(&name))])?;
-            self.out.metadata(MANY + number, "thread_sort_index", &[("sort_index", Value::Number(number as i64))])?;
+            self.out.metadata(
+                MANY + number,
+                "thread_sort_index",
+                &[("sort_index", Value::Number(number as i64))],
+            )?;
         }
         let begin = begin.max(self.tracks[lane].many.unwrap_or(0)).min(end);
         self.tracks[lane].many = Some(end);
         let facts = [("lane", Value::Number(number as i64)), ("tasks", Value::Number(tasks.into()))];
-        self.out.slice(&Slice { lane: MANY + number, begin, end, category: "many", name: "short tasks" }, &facts)
+        self.out
+            .slice(&Slice { lane: MANY + number, begin, end, category: "many", name: "short tasks" }, &facts)
     }
 
     /// The running task runs others that are not written.
     fn is_unmeasured(&mut self, lane: usize) {
-        let newest = self.context(lane).open.iter_mut().rev().find(|open| matches!(open.what, What::Task { .. }));
+        let newest =
+            self.context(lane).open.iter_mut().rev().find(|open| matches!(open.what, What::Task { .. }));
         if let Some(Open { what: What::Task { unmeasured, .. }, .. }) = newest {
             *unmeasured = true;
         }

@@ -1,7 +1,9 @@
-//! Code addresses as text: the function, by the symbol table of its file. At the end of the program, when time does not matter.
+//! Code addresses as text: the function, by the symbol table of its file. At the end of the
+//! program, when time does not matter.
 //!
-//! What compilers make of the bodies of regions and tasks are local functions (`main._omp_fn.0`), which the loader does not know; they are in
-//! `.symtab`, unless that was stripped. Then the loader's nearest name is given, or the file's name, each with an offset.
+//! What compilers make of the bodies of regions and tasks are local functions (`main._omp_fn.0`),
+//! which the loader does not know; they are in `.symtab`, unless that was stripped. Then the
+//! loader's nearest name is given, or the file's name, each with an offset.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use std::collections::HashMap;
@@ -10,7 +12,8 @@ use std::path::Path;
 
 /// The functions of one file, by address.
 struct Functions {
-    /// Addresses in the file are those in memory: not a library, nor a program that can be loaded anywhere.
+    /// Addresses in the file are those in memory: not a library, nor a program that can be loaded
+    /// anywhere.
     fixed: bool,
     /// Address, size and name, in the order of addresses.
     list: Vec<(u64, u64, String)>,
@@ -35,7 +38,8 @@ fn ask_loader(address: u64) -> Option<Place> {
             return None;
         }
         let text = |s: *const c_char| CStr::from_ptr(s).to_string_lossy().into_owned();
-        let nearest = (!object.dli_sname.is_null()).then(|| (text(object.dli_sname), object.dli_saddr as u64));
+        let nearest =
+            (!object.dli_sname.is_null()).then(|| (text(object.dli_sname), object.dli_saddr as u64));
         Some(Place { file: text(object.dli_fname), base: object.dli_fbase as u64, nearest })
     }
 }
@@ -50,10 +54,15 @@ impl Symbols {
     pub fn name(&mut self, address: u64) -> String {
         let Some(place) = ask_loader(address) else { return format!("{address:#x}") };
         // The loader names the program as it was called; a relative name may not be right any more.
-        let path = if Path::new(&place.file).is_absolute() { place.file.clone() } else { "/proc/self/exe".to_owned() };
+        let path = if Path::new(&place.file).is_absolute() {
+            place.file.clone()
+        } else {
+            "/proc/self/exe".to_owned()
+        };
         let functions = self.0.entry(path).or_insert_with_key(|path| read(Path::new(path)));
         let found = functions.as_ref().and_then(|f| f.find(address - if f.fixed { 0 } else { place.base }));
-        let short = || Path::new(&place.file).file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned());
+        let short =
+            || Path::new(&place.file).file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned());
         match (found, place.nearest) {
             (Some((name, offset)), _) => with_offset(&demangle(name), offset),
             (None, Some((name, at))) => with_offset(&demangle(&name), address - at),
@@ -88,20 +97,26 @@ fn read(path: &Path) -> Option<Functions> {
     if !file.starts_with(b"\x7fELF\x02\x01") {
         return None;
     }
-    let number = |at: usize, bytes: usize| Some(file.get(at..at + bytes)?.iter().rev().fold(0_u64, |n, &b| n << 8 | u64::from(b)));
+    let number = |at: usize, bytes: usize| {
+        Some(file.get(at..at + bytes)?.iter().rev().fold(0_u64, |n, &b| n << 8 | u64::from(b)))
+    };
     let sections = number(0x28, 8)? as usize;
     let section = |i: u64| sections + i as usize * HEADER;
     let mut tables = (0..number(0x3c, 2)?).map(section);
     let table = tables.find(|&at| number(at + 4, 4) == Some(SYMTAB))?;
     let text = number(section(number(table + 0x28, 4)?) + 0x18, 8)? as usize;
     let (begin, size) = (number(table + 0x18, 8)? as usize, number(table + 0x20, 8)? as usize);
-    let mut list: Vec<_> = (begin..begin + size).step_by(SYMBOL).filter_map(|at| {
-        let is_function = file.get(at + 4)? & 15 == FUNCTION;
-        let name = file.get(text + number(at, 4)? as usize..)?;
-        let name = name.split(|&b| b == 0).next()?;
-        let address = number(at + 8, 8)?;
-        (is_function && address != 0).then(|| Some((address, number(at + 16, 8)?, String::from_utf8_lossy(name).into_owned())))?
-    }).collect();
+    let mut list: Vec<_> = (begin..begin + size)
+        .step_by(SYMBOL)
+        .filter_map(|at| {
+            let is_function = file.get(at + 4)? & 15 == FUNCTION;
+            let name = file.get(text + number(at, 4)? as usize..)?;
+            let name = name.split(|&b| b == 0).next()?;
+            let address = number(at + 8, 8)?;
+            (is_function && address != 0)
+                .then(|| Some((address, number(at + 16, 8)?, String::from_utf8_lossy(name).into_owned())))?
+        })
+        .collect();
     list.sort();
     Some(Functions { fixed: number(0x10, 2)? == FIXED, list })
 }
@@ -117,9 +132,12 @@ fn demangle(name: &str) -> String {
     // SAFETY: looks a name up; the function has this signature by the C++ ABI (3.4).
     unsafe {
         let function = libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_demangle".as_ptr());
-        let Some(text) = std::ffi::CString::new(stem).ok().filter(|_| !function.is_null()) else { return name.to_owned() };
+        let Some(text) = std::ffi::CString::new(stem).ok().filter(|_| !function.is_null()) else {
+            return name.to_owned();
+        };
         let demangle = core::mem::transmute::<*mut c_void, Demangle>(function);
-        let plain = demangle(text.as_ptr(), core::ptr::null_mut(), core::ptr::null_mut(), core::ptr::null_mut());
+        let plain =
+            demangle(text.as_ptr(), core::ptr::null_mut(), core::ptr::null_mut(), core::ptr::null_mut());
         if plain.is_null() {
             return name.to_owned();
         }
@@ -144,7 +162,8 @@ fn bare(name: &str) -> String {
             bare.push(letter);
         }
     }
-    let mut words = bare.split_whitespace().filter(|word| !matches!(*word, "const" | "volatile" | "&" | "&&"));
+    let mut words =
+        bare.split_whitespace().filter(|word| !matches!(*word, "const" | "volatile" | "&" | "&&"));
     words.next_back().unwrap_or(&name).to_owned()
 }
 

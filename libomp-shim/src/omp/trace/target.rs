@@ -1,4 +1,5 @@
-//! The name of the trace's file: `%p` is the process, `%r` the rank (nothing where there are no ranks), `%%` a percent sign.
+//! The name of the trace's file: `%p` is the process, `%r` the rank (nothing where there are no
+//! ranks), `%%` a percent sign.
 //!
 //! Ranks that are given one name all the same write a file each: the rank goes before the last dot.
 
@@ -63,7 +64,9 @@ mod tests {
         assert_eq!(expand("d.d/a.json", 7, Some(3)), "d.d/a.3.json");
         assert_eq!(expand("d.d/a", 7, Some(3)), "d.d/a.3");
         assert_eq!(expand("100%%p%x%", 7, None), "100%p%x%");
-        assert!(tells_processes_apart("a%p") && !tells_processes_apart("a%%p") && !tells_processes_apart("a%r"));
+        assert!(
+            tells_processes_apart("a%p") && !tells_processes_apart("a%%p") && !tells_processes_apart("a%r")
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Tasks and teams while a trace is replayed: from addresses, which are used again, to numbers, which are not.
+//! Tasks and teams while a trace is replayed: from addresses, which are used again, to numbers,
+//! which are not.
 
 use std::collections::HashMap;
 
@@ -29,7 +30,8 @@ pub struct Task {
     pub arrows: Vec<(u64, u64)>,
 }
 
-/// Arrows that leave a task: their numbers, and, for each, the lane of the task that it points to if that waits for nothing else now.
+/// Arrows that leave a task: their numbers, and, for each, the lane of the task that it points to
+/// if that waits for nothing else now.
 pub type Leaving = Vec<(u64, Option<usize>)>;
 
 /// All of them, by address.
@@ -112,7 +114,9 @@ mod tests {
     #[test]
     fn who_depends_on_two_tasks_is_released_by_the_last() {
         let mut tasks = Tasks::default();
-        [10, 20, 30].into_iter().for_each(|address| tasks.create(address, Task { lane: 3, ..Task::default() }));
+        [10, 20, 30]
+            .into_iter()
+            .for_each(|address| tasks.create(address, Task { lane: 3, ..Task::default() }));
         assert!(tasks.depend(10, 30) && !tasks.depend(20, 30), "the first one makes it wait");
         assert!(!tasks.depend(99, 30) && !tasks.depend(10, 99), "who has ended, or is not there");
         let (first, leaving) = tasks.end(10).unwrap();

@@ -1,17 +1,24 @@
-//! Tasks that are left out, so that the trace of very many short tasks takes a bounded share of the time.
+//! Tasks that are left out, so that the trace of very many short tasks takes a bounded share of the
+//! time.
 //!
-//! Each lane earns events as time goes by, and pays for those that are put in it ([`Purse`]). While it has some left every task is written. Once it has
-//! none a thread that makes tasks leaves out as many as the next one that is written has to wait for to be paid, until tasks are so long that each one can
-//! be: a task stands for those that its thread has left out before it. Who is left out has no record, is told to nobody and reads no clock: it is counted, by the thread that makes
-//! it and by the one that runs it. How many lie between two that are written is by chance, around what is due, so that no pattern of the program's is met.
+//! Each lane earns events as time goes by, and pays for those that are put in it ([`Purse`]). While
+//! it has some left every task is written. Once it has none a thread that makes tasks leaves out as
+//! many as the next one that is written has to wait for to be paid, until tasks are so long that
+//! each one can be: a task stands for those that its thread has left out before it. Who is left out
+//! has no record, is told to nobody and reads no clock: it is counted, by the thread that makes
+//! it and by the one that runs it. How many lie between two that are written is by chance, around
+//! what is due, so that no pattern of the program's is met.
 //!
-//! What a written task does itself is timed all the same: that it runs a task at once which is left out is written, up to [`SPANS`] times ([`Spans`]).
+//! What a written task does itself is timed all the same: that it runs a task at once which is left
+//! out is written, up to [`SPANS`] times ([`Spans`]).
 //!
 //! What may not live here: what becomes of counts and weights ([`super::replay`]).
 //!
-//! Rejected: counting by code address (a search per task; the tasks that are written say whose they are, and stand for the others), writing everything for a
-//! while and nothing for a while (what is alive at the change is seen in half), a count per lane (found by two loads more than one per OpenMP thread), a word
-//! of the thread for what is timed (tasks of a thread that wait go on in any order, and each would put it back to what it had found).
+//! Rejected: counting by code address (a search per task; the tasks that are written say whose they
+//! are, and stand for the others), writing everything for a while and nothing for a while (what is
+//! alive at the change is seen in half), a count per lane (found by two loads more than one per
+//! OpenMP thread), a word of the thread for what is timed (tasks of a thread that wait go on in any
+//! order, and each would put it back to what it had found).
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -86,8 +93,9 @@ impl Purse {
 /// Of an OpenMP thread. In its name only.
 #[derive(Default)]
 pub struct Thin {
-    /// The lower half: tasks that it makes and leaves out before the next one that is written. The upper half: tasks that it has made, left out and
-    /// run at once since either count below was taken.
+    /// The lower half: tasks that it makes and leaves out before the next one that is written. The
+    /// upper half: tasks that it has made, left out and run at once since either count below
+    /// was taken.
     left: Cell<u64>,
     /// Others that it has made and left out since the last one that was written.
     made: Cell<u32>,
@@ -117,7 +125,8 @@ impl Thin {
         skips
     }
 
-    /// [`Thin::skips`] for a task that `running` runs at once. True: it is counted already, made and run, and nothing else is to be said of it.
+    /// [`Thin::skips`] for a task that `running` runs at once. True: it is counted already, made
+    /// and run, and nothing else is to be said of it.
     #[inline(always)]
     pub fn skips_quick(&self, running: &Task) -> bool {
         let left = self.left.get();
@@ -139,7 +148,8 @@ impl Thin {
         self.made.set(self.made.get() + 1);
     }
 
-    /// A task that is left out begins, on the stack of `running` if that is its parent. Is it timed? Then [`ends`] is to be called.
+    /// A task that is left out begins, on the stack of `running` if that is its parent. Is it
+    /// timed? Then [`ends`] is to be called.
     #[inline(always)]
     pub fn begins(&self, running: &Task) -> bool {
         if self.ran.get() >= self.room.get() {
@@ -241,7 +251,8 @@ impl Thin {
         }
     }
 
-    /// The thread comes to, or from, something after which its tasks may be others: writes what has been left out until here.
+    /// The thread comes to, or from, something after which its tasks may be others: writes what has
+    /// been left out until here.
     pub fn settle(&self) {
         if self.left.get() | u64::from(self.made.get() | self.ran.get()) == 0 {
             return;
@@ -273,13 +284,15 @@ pub fn ends() {
     put(Kind::ShortEnd, 0, 0, 0);
 }
 
-/// With a task that is written: how many of those that it runs at once are still timed, one more as long as it is not said that the others are not. 0 while it
-/// waits: what its thread runs then is not its own.
+/// With a task that is written: how many of those that it runs at once are still timed, one more as
+/// long as it is not said that the others are not. 0 while it waits: what its thread runs then is
+/// not its own.
 #[derive(Default)]
 pub struct Spans(Cell<u32>);
 
 impl Spans {
-    /// Those of the running code, if it is that of a task that is written and anything is to be said of what it runs.
+    /// Those of the running code, if it is that of a task that is written and anything is to be
+    /// said of what it runs.
     #[inline(always)]
     fn of(running: &Task) -> Option<&Self> {
         if !running.flags().has(Flags::EXPLICIT.with(Flags::RECORDED)) {

@@ -1,22 +1,28 @@
-//! Batches of small chunks: `nonmonotonic:dynamic` loops (OpenMP 5.2 §11.5.3; `dynamic` without a modifier is one).
+//! Batches of small chunks: `nonmonotonic:dynamic` loops (OpenMP 5.2 §11.5.3; `dynamic` without a
+//! modifier is one).
 //!
-//! With bodies of a few nanoseconds a `dynamic` loop costs what its counter costs: the threads pull its cache line to and
-//! fro for every chunk. A thread whose last chunks were quick therefore reserves several at once. They stand in its
-//! [`Reserve`], on a cache line of its own, from where it takes them one by one, and so may anybody who finds the counter at its
-//! end: no chunk waits behind a slow one while a thread of the team has nothing to do. The protocol is in
+//! With bodies of a few nanoseconds a `dynamic` loop costs what its counter costs: the threads pull
+//! its cache line to and fro for every chunk. A thread whose last chunks were quick therefore
+//! reserves several at once. They stand in its [`Reserve`], on a cache line of its own, from where
+//! it takes them one by one, and so may anybody who finds the counter at its end: no chunk waits
+//! behind a slow one while a thread of the team has nothing to do. The protocol is in
 //! `docs/protocols/worksharing.md`.
 //!
-//! How many ([`Batch`]): one at first; twice as many when the last ones took less than [`QUICK`] each, up to [`MOST`]; one again
-//! when they did not, and for the next [`PAUSE`] chunks the clock is not even read. Never more than a small part of
-//! what is left. So a loop whose bodies take a fifth of a microsecond or more never has a reserve.
+//! How many ([`Batch`]): one at first; twice as many when the last ones took less than [`QUICK`]
+//! each, up to [`MOST`]; one again when they did not, and for the next [`PAUSE`] chunks the clock
+//! is not even read. Never more than a small part of what is left. So a loop whose bodies take a
+//! fifth of a microsecond or more never has a reserve.
 //!
-//! Tried and rejected: reserves that nobody else may touch (an atomic instruction less per chunk, but the chunks behind a sudden
-//! slow one wait for it, and iterations that wait for each other hang); more chunks per batch by the number of threads instead of by
-//! time (an uneven loop of long bodies loses its balance); the last chunk from the counter like the others (its thread must then
-//! steal none, or `lastprivate` keeps what the stolen one computed, and iterations that wait for each other hang again).
+//! Tried and rejected: reserves that nobody else may touch (an atomic instruction less per chunk,
+//! but the chunks behind a sudden slow one wait for it, and iterations that wait for each other
+//! hang); more chunks per batch by the number of threads instead of by time (an uneven loop of long
+//! bodies loses its balance); the last chunk from the counter like the others (its thread must then
+//! steal none, or `lastprivate` keeps what the stolen one computed, and iterations that wait for
+//! each other hang again).
 //!
-//! What `lastprivate` keeps is what the thread of the last chunk has computed *last*. So that chunk is not in the counter: the first
-//! thread that finds neither a chunk there nor one in a reserve takes it, and is at its end with it.
+//! What `lastprivate` keeps is what the thread of the last chunk has computed *last*. So that chunk
+//! is not in the counter: the first thread that finds neither a chunk there nor one in a reserve
+//! takes it, and is at its end with it.
 
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +31,8 @@ use crate::omp::thread::Here;
 
 use super::WorkShare;
 
-/// Ticks ([`ult::arch::ticks`]) below which a chunk is quick: some 100 ns, a fraction of what the counter costs many threads.
+/// Ticks ([`ult::arch::ticks`]) below which a chunk is quick: some 100 ns, a fraction of what the
+/// counter costs many threads.
 const QUICK: u64 = 256;
 /// Chunks reserved at most.
 const MOST: u64 = 64;
@@ -36,10 +43,11 @@ const SHARE: u64 = 4;
 /// Loops with more chunks have no batches: their numbers do not fit a [`Reserve`].
 const TOO_MANY: u64 = 1 << 48;
 
-/// Chunks that a thread has reserved: the number of its construct (8 bits), the next chunk (48), how many there are (8).
+/// Chunks that a thread has reserved: the number of its construct (8 bits), the next chunk (48),
+/// how many there are (8).
 ///
-/// Eight bits tell constructs apart because threads of a team are never more than a round of the ring from each other, and
-/// a thread empties its reserve when it leaves.
+/// Eight bits tell constructs apart because threads of a team are never more than a round of the
+/// ring from each other, and a thread empties its reserve when it leaves.
 pub struct Reserve(AtomicU64);
 
 const COUNT: u64 = 0xFF;
@@ -57,10 +65,12 @@ impl Reserve {
     /// Takes the next chunk out of the thread's own reserve.
     #[inline(always)]
     pub(super) fn take(&self) -> Option<u64> {
-        // ORDERING: Relaxed; chunks are numbers, what they stand for was published by the construct's turn.
+        // ORDERING: Relaxed; chunks are numbers, what they stand for was published by the
+        // construct's turn.
         let mut word = self.0.load(Ordering::Relaxed);
         while word & COUNT != 0 {
-            // ORDERING: Relaxed, as above; a word never comes back, so the exchange fails if somebody took a chunk meanwhile.
+            // ORDERING: Relaxed, as above; a word never comes back, so the exchange fails if
+            // somebody took a chunk meanwhile.
             match self.0.compare_exchange_weak(word, word + TAKE_ONE, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return Some(number(word)),
                 Err(now) => word = now,
@@ -83,7 +93,8 @@ impl Reserve {
         None
     }
 
-    /// Puts `count` chunks from `first` on into the empty reserve, which nobody else changes while it is empty.
+    /// Puts `count` chunks from `first` on into the empty reserve, which nobody else changes while
+    /// it is empty.
     fn fill(&self, construct: u64, first: u64, count: u64) {
         // ORDERING: Relaxed, as in `take`.
         self.0.store((construct & 0xFF) << TAG_SHIFT | first << 8 | count, Ordering::Relaxed);
@@ -92,7 +103,8 @@ impl Reserve {
     /// Empties a reserve whose chunks nobody will execute: the construct was cancelled.
     #[inline]
     pub(super) fn clear(&self) {
-        // ORDERING: Relaxed, as in `take`: an exchange that is under way succeeds before this or fails.
+        // ORDERING: Relaxed, as in `take`: an exchange that is under way succeeds before this or
+        // fails.
         if self.0.load(Ordering::Relaxed) & COUNT != 0 {
             self.0.store(0, Ordering::Relaxed);
         }
@@ -127,7 +139,18 @@ pub(super) struct Batch {
 
 impl Default for Batch {
     fn default() -> Self {
-        Self { reserve: ptr::null(), construct: 0, chunks: 0, size: 1, taken: 0, since: 0, pause: 0, seen: 0, victim: 0, ends: false }
+        Self {
+            reserve: ptr::null(),
+            construct: 0,
+            chunks: 0,
+            size: 1,
+            taken: 0,
+            since: 0,
+            pause: 0,
+            seen: 0,
+            victim: 0,
+            ends: false,
+        }
     }
 }
 
@@ -142,7 +165,8 @@ impl Batch {
         Self { construct, chunks: if chunks < TOO_MANY { chunks } else { 0 }, ..Self::default() }
     }
 
-    /// The thread leaves the loop, or enters one without batches. What a cancelled loop has left is nobody's.
+    /// The thread leaves the loop, or enters one without batches. What a cancelled loop has left is
+    /// nobody's.
     #[inline]
     pub(super) fn end(&mut self) {
         if let Some(reserve) = self.reserve() {
@@ -158,10 +182,12 @@ impl Batch {
         unsafe { self.reserve.as_ref() }
     }
 
-    /// The number of the next chunk, if the reserve is empty; one beyond the end when there is none.
+    /// The number of the next chunk, if the reserve is empty; one beyond the end when there is
+    /// none.
     pub(super) fn refill(&mut self, here: Here, share: &WorkShare) -> u64 {
         let count = self.count(u64::from(here.team().size()));
-        // ORDERING: Relaxed; the counter only divides the work, what the loop reads was published by the turn.
+        // ORDERING: Relaxed; the counter only divides the work, what the loop reads was published
+        // by the turn.
         let first = share.next.0.fetch_add(count, Ordering::Relaxed);
         self.seen = first;
         if self.chunks == 0 {

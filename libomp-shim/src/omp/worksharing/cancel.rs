@@ -1,9 +1,10 @@
 //! `cancel for` and `cancel sections` (OpenMP 5.2 §11.5, §14.1): a flag that stops a construct.
 //!
-//! A loop with shared state has a flag of its own, looked at before each chunk. Static loops have no shared state (GCC
-//! inlines them), so for them the flag is the team's, cleared by the barrier that ends the construct: a construct that
-//! is cancelled must not be `nowait`. Two static loops between the same two barriers share the flag, the first of
-//! them being `nowait`: with a cancellation point there it might end early because of the second.
+//! A loop with shared state has a flag of its own, looked at before each chunk. Static loops have
+//! no shared state (GCC inlines them), so for them the flag is the team's, cleared by the barrier
+//! that ends the construct: a construct that is cancelled must not be `nowait`. Two static loops
+//! between the same two barriers share the flag, the first of them being `nowait`: with a
+//! cancellation point there it might end early because of the second.
 
 use core::sync::atomic::Ordering;
 

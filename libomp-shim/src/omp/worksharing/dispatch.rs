@@ -1,14 +1,16 @@
-//! Loops whose chunks are handed out while they run: `dynamic`, `guided`, `runtime`, ordered and doacross loops,
-//! sections, and static loops for which the compiler asks chunk by chunk.
+//! Loops whose chunks are handed out while they run: `dynamic`, `guided`, `runtime`, ordered and
+//! doacross loops, sections, and static loops for which the compiler asks chunk by chunk.
 //!
-//! A thread copies everything constant into its own [`Dispatch`] when it enters; what the team shares is one counter on
-//! a cache line of its own. A `dynamic` chunk costs one addition to it. The counter counts *chunks*, not iterations:
-//! threads that find nothing left cannot make it overflow, however large the chunks. Only `guided` counts
-//! iterations, by compare-and-swap, because the size of a chunk depends on what is left.
+//! A thread copies everything constant into its own [`Dispatch`] when it enters; what the team
+//! shares is one counter on a cache line of its own. A `dynamic` chunk costs one addition to it.
+//! The counter counts *chunks*, not iterations: threads that find nothing left cannot make it
+//! overflow, however large the chunks. Only `guided` counts iterations, by compare-and-swap,
+//! because the size of a chunk depends on what is left.
 //!
-//! A thread that leaves a cancelled loop may never tell: compilers before `__kmpc_dispatch_deinit` jump out of the
-//! loop. A loop is therefore also closed by the thread's next construct. Whether a loop that was not closed is still the
-//! running one is seen from the number of barriers the team has passed: there is none inside a worksharing region.
+//! A thread that leaves a cancelled loop may never tell: compilers before `__kmpc_dispatch_deinit`
+//! jump out of the loop. A loop is therefore also closed by the thread's next construct. Whether a
+//! loop that was not closed is still the running one is seen from the number of barriers the team
+//! has passed: there is none inside a worksharing region.
 
 use core::ops::Range;
 use core::ptr;
@@ -100,7 +102,8 @@ impl Dispatch {
         unsafe { self.share.as_ref() }
     }
 
-    /// As [`Dispatch::share`], without a loop that the thread left by cancellation and has not closed.
+    /// As [`Dispatch::share`], without a loop that the thread left by cancellation and has not
+    /// closed.
     pub(super) fn running(&self, here: Here) -> Option<&'static WorkShare> {
         self.share().filter(|_| self.phase == here.team().phase() && self.construct < constructs(here))
     }
@@ -110,11 +113,16 @@ impl Dispatch {
         let trips = self.space.trips.saturating_sub(u64::from(skips_last(self.schedule.rule)));
         let (threads, size) = (u64::from(here.team().size()), self.schedule.chunk);
         match self.schedule.rule {
-            // ORDERING: Relaxed; the counter only divides the work, what the loop reads was published by the turn.
-            Rule::Dynamic | Rule::Singly => schedule::chunk(trips, size, share.next.0.fetch_add(1, Ordering::Relaxed)),
+            // ORDERING: Relaxed; the counter only divides the work, what the loop reads was
+            // published by the turn.
+            Rule::Dynamic | Rule::Singly => {
+                schedule::chunk(trips, size, share.next.0.fetch_add(1, Ordering::Relaxed))
+            }
             Rule::Nonmonotonic => schedule::chunk(trips, size, self.batch.refill(here, share)),
             Rule::Guided => take_guided(share, trips, |left| schedule::guided(left, threads, size)),
-            Rule::GuidedMultiple => take_guided(share, trips, |left| schedule::guided_multiple(left, threads, size)),
+            Rule::GuidedMultiple => {
+                take_guided(share, trips, |left| schedule::guided_multiple(left, threads, size))
+            }
             Rule::Trapezoidal => {
                 // ORDERING: Relaxed, as above.
                 let index = share.next.0.fetch_add(1, Ordering::Relaxed);
@@ -162,7 +170,9 @@ impl Dispatch {
                 schedule::chunk(self.space.trips, self.schedule.chunk, index)
             }
             _ if turn != 0 => 0..0,
-            Rule::BlockMultiple => schedule::block_multiple(self.space.trips, threads, num, self.schedule.chunk),
+            Rule::BlockMultiple => {
+                schedule::block_multiple(self.space.trips, threads, num, self.schedule.chunk)
+            }
             _ => schedule::block(self.space.trips, threads, num),
         }
     }
@@ -199,8 +209,8 @@ fn constructs(here: Here) -> u64 {
     unsafe { here.thread.own() }.constructs
 }
 
-/// Enters a loop: every thread of the team does, with the same arguments. `prepare` runs in the first thread to arrive,
-/// before any other goes on.
+/// Enters a loop: every thread of the team does, with the same arguments. `prepare` runs in the
+/// first thread to arrive, before any other goes on.
 pub fn begin_with(here: Here, what: &Loop, prepare: impl FnOnce(&WorkShare)) -> &'static WorkShare {
     check(what);
     hook::work::begins(|| (here, work_of(what), what.space.trips));
@@ -243,8 +253,8 @@ pub fn begin(here: Here, what: &Loop) {
     }
 }
 
-/// Its iterations are over in order, and are handed out at once, or one by one if they are sections. Where it is cancelled is said
-/// by the team's flag, as for a static loop.
+/// Its iterations are over in order, and are handed out at once, or one by one if they are
+/// sections. Where it is cancelled is said by the team's flag, as for a static loop.
 #[inline]
 fn begin_alone(here: Here, what: &Loop) {
     check(what);
@@ -284,7 +294,8 @@ fn check(what: &Loop) {
     }
 }
 
-/// The next chunk of the loop the thread is in, as iteration numbers; empty when there is none left.
+/// The next chunk of the loop the thread is in, as iteration numbers; empty when there is none
+/// left.
 #[inline(always)]
 pub fn next(here: Here) -> Range<u64> {
     // SAFETY: own thread only.
@@ -343,8 +354,8 @@ pub fn close(here: Here) {
     }
     own.dispatch.share = ptr::null();
     own.dispatch.batch.end();
-    // Every construct closes the loop before it, so one that an earlier region left open meets `constructs` at 0: it is
-    // gone already, the ring was reset.
+    // Every construct closes the loop before it, so one that an earlier region left open meets
+    // `constructs` at 0: it is gone already, the ring was reset.
     if own.dispatch.construct < own.constructs {
         leave(here.thread, own.dispatch.construct);
     }

@@ -1,9 +1,11 @@
-//! Cross-iteration dependences (OpenMP 5.2 §15.9.6: `ordered(n)`, `depend(sink/source)`, `doacross`).
+//! Cross-iteration dependences (OpenMP 5.2 §15.9.6: `ordered(n)`, `depend(sink/source)`,
+//! `doacross`).
 //!
-//! Every iteration of the loop nest has one bit, in row-major order: set by the iteration's `source`, awaited by the
-//! `sink`s that name it. Bits live in one zeroed block per construct; pages of it that nobody touches cost nothing. A
-//! counter per thread or per row was rejected: it cannot tell a posted iteration from one before it in the same chunk
-//! whose source comes later, without assuming things about the schedule.
+//! Every iteration of the loop nest has one bit, in row-major order: set by the iteration's
+//! `source`, awaited by the `sink`s that name it. Bits live in one zeroed block per construct;
+//! pages of it that nobody touches cost nothing. A counter per thread or per row was rejected: it
+//! cannot tell a posted iteration from one before it in the same chunk whose source comes later,
+//! without assuming things about the schedule.
 //!
 //! The block: number of dimensions; then (lowest value, step, iterations) of each; then the bits.
 
@@ -51,7 +53,8 @@ const fn head(dimensions: usize) -> usize {
 /// Makes the table of a construct that is being initialised.
 pub fn prepare(share: &WorkShare, dimensions: &[Dimension]) {
     let is_empty = dimensions.iter().any(|d| d.trips == 0);
-    let total = if is_empty { Some(0) } else { dimensions.iter().try_fold(1u64, |n, d| n.checked_mul(d.trips)) };
+    let total =
+        if is_empty { Some(0) } else { dimensions.iter().try_fold(1u64, |n, d| n.checked_mul(d.trips)) };
     let words = total.map(|n| n.div_ceil(64)).and_then(|n| usize::try_from(n).ok());
     let Some(bytes) = words.and_then(|w| w.checked_add(head(dimensions.len()))?.checked_mul(8)) else {
         report::fatal("a doacross loop has more iterations than can be counted; the program stops");
@@ -66,7 +69,8 @@ pub fn prepare(share: &WorkShare, dimensions: &[Dimension]) {
     share.table.store(table, Ordering::Relaxed);
 }
 
-/// Makes the doacross table of `share`, which the thread has entered, the one its waits and posts refer to.
+/// Makes the doacross table of `share`, which the thread has entered, the one its waits and posts
+/// refer to.
 pub fn attach(here: Here, share: &'static WorkShare) {
     // SAFETY: own thread only.
     let doacross = &mut unsafe { here.thread.own() }.dispatch.doacross;
@@ -112,15 +116,18 @@ pub fn post(here: Here, at: impl Fn(usize) -> i64) {
     let Some((flag, share)) = flag(here, &at) else { return };
     hook::work::iteration(here, true, dimensions(here), &at);
     before(flag.event());
-    // ORDERING: Release, pairs with the Acquire in `wait`: what the iteration wrote before its source is seen.
+    // ORDERING: Release, pairs with the Acquire in `wait`: what the iteration wrote before its
+    // source is seen.
     flag.word.fetch_or(flag.bit, Ordering::Release);
     share.wake_waiting(here.team());
 }
 
-/// Waits until the iteration with loop variables `at(0)`, `at(1)`, … has posted. One that does not exist is not waited
-/// for.
+/// Waits until the iteration with loop variables `at(0)`, `at(1)`, … has posted. One that does not
+/// exist is not waited for.
 pub fn wait(here: Here, at: impl Fn(usize) -> i64) {
-    let Some((flag, share)) = flag(here, &at).filter(|_| !ult::mutant!(doacross_wait_returns)) else { return };
+    let Some((flag, share)) = flag(here, &at).filter(|_| !ult::mutant!(doacross_wait_returns)) else {
+        return;
+    };
     hook::work::iteration(here, false, dimensions(here), &at);
     let team = here.team();
     // ORDERING: Acquire, pairs with `post`.
@@ -183,9 +190,10 @@ fn flag(here: Here, at: &impl Fn(usize) -> i64) -> Option<(Flag, &'static WorkSh
     if count == 0 {
         return None;
     }
-    let index = (0..count).try_fold(0u64, |index, i| Some(index * dimension(i).trips + number(dimension(i), at(i))?))?;
-    // SAFETY: every iteration of the nest has a bit behind the head, and the block lives as long as the construct,
-    // which this thread has not left; bits are only accessed as atomics.
+    let index = (0..count)
+        .try_fold(0u64, |index, i| Some(index * dimension(i).trips + number(dimension(i), at(i))?))?;
+    // SAFETY: every iteration of the nest has a bit behind the head, and the block lives as long as
+    // the construct, which this thread has not left; bits are only accessed as atomics.
     let word = unsafe { AtomicU64::from_ptr(table.cast_mut().add(head(count) + (index / 64) as usize)) };
     Some((Flag { word, bit: 1 << (index % 64) }, share))
 }

@@ -1,4 +1,5 @@
-//! Worksharing constructs (OpenMP 5.2 §11): what the threads of a team share while they divide work.
+//! Worksharing constructs (OpenMP 5.2 §11): what the threads of a team share while they divide
+//! work.
 //!
 //! | file | what |
 //! |---|---|
@@ -10,10 +11,11 @@
 //! | [`ordered`], [`doacross`] | iterations that wait for others |
 //! | [`cancel`] | `cancel for`, `cancel sections` |
 //!
-//! A construct that needs shared state takes a [`WorkShare`] from the team's [`Ring`]. Threads meet constructs in the
-//! same order, so the n-th construct of a region uses entry n modulo the ring's length; a thread that runs ahead by more
-//! than that (`nowait`) waits for the slowest. The first thread to arrive initialises the entry, the last to leave
-//! frees it for the construct one round later. See `docs/protocols/worksharing.md`.
+//! A construct that needs shared state takes a [`WorkShare`] from the team's [`Ring`]. Threads meet
+//! constructs in the same order, so the n-th construct of a region uses entry n modulo the ring's
+//! length; a thread that runs ahead by more than that (`nowait`) waits for the slowest. The first
+//! thread to arrive initialises the entry, the last to leave frees it for the construct one round
+//! later. See `docs/protocols/worksharing.md`.
 //!
 //! `static` loops and `single` do not come here: they need no shared state, or one counter.
 
@@ -45,7 +47,8 @@ const LENGTH: u64 = 8;
 /// The shared descriptors of a team.
 pub struct Ring {
     entries: [WorkShare; LENGTH as usize],
-    /// For threads that would wait for an entry in a region that is cancelled or lost by a fork: those that hold it may never leave.
+    /// For threads that would wait for an entry in a region that is cancelled or lost by a fork:
+    /// those that hold it may never leave.
     dead: WorkShare,
     /// What each thread has reserved of the loop it is in.
     reserves: Box<[Padded<Reserve>]>,
@@ -69,7 +72,8 @@ pub struct WorkShare {
     last: AtomicBool,
     /// A block that lives as long as the construct (GCC's `mem`), or null; freed by `free`.
     pub memory: AtomicPtr<u8>,
-    /// Where a front's threads meet for the construct's task reductions; null when the construct begins.
+    /// Where a front's threads meet for the construct's task reductions; null when the construct
+    /// begins.
     pub reductions: AtomicPtr<usize>,
     /// The table of a doacross loop, or null; freed with `memory`.
     pub(crate) table: AtomicPtr<u64>,
@@ -83,7 +87,8 @@ pub struct WorkShare {
     pub ordered: Padded<AtomicU64>,
 }
 
-// SAFETY: `shape` is written while the turn is `4k+1`, by the one thread that set it, and read while it is `4k+2`.
+// SAFETY: `shape` is written while the turn is `4k+1`, by the one thread that set it, and read
+// while it is `4k+2`.
 unsafe impl Sync for WorkShare {}
 
 impl Ring {
@@ -144,7 +149,8 @@ impl WorkShare {
         }
     }
 
-    /// Wakes the threads that wait for an iteration of the construct, after one has had its turn or has been posted.
+    /// Wakes the threads that wait for an iteration of the construct, after one has had its turn or
+    /// has been posted.
     fn wake_waiting(&self, team: &Team) {
         if !self.waiting_workers.wake(team.sleepers()) {
             team.wake_all();
@@ -161,7 +167,8 @@ impl WorkShare {
     #[inline]
     fn note_reserves(&self) {
         if !self.has_reserves() {
-            // ORDERING: Relaxed; who does not see it in time leaves the chunks to those who have reserved them.
+            // ORDERING: Relaxed; who does not see it in time leaves the chunks to those who have
+            // reserved them.
             self.reserves.store(true, Ordering::Relaxed);
         }
     }
@@ -175,13 +182,17 @@ impl WorkShare {
     /// Takes the last chunk of a loop with batches: true for one thread of the team.
     #[inline]
     fn take_last(&self) -> bool {
-        // ORDERING: Relaxed, as for the counter; the look keeps those who come late from pulling the line away from each other.
+        // ORDERING: Relaxed, as for the counter; the look keeps those who come late from pulling
+        // the line away from each other.
         !self.last.load(Ordering::Relaxed) && !self.last.swap(true, Ordering::Relaxed)
     }
 
     fn free_memory(&self) {
         // ORDERING: Relaxed; the last thread to leave, ordered by `left`.
-        let blocks = [self.memory.swap(ptr::null_mut(), Ordering::Relaxed), self.table.swap(ptr::null_mut(), Ordering::Relaxed).cast()];
+        let blocks = [
+            self.memory.swap(ptr::null_mut(), Ordering::Relaxed),
+            self.table.swap(ptr::null_mut(), Ordering::Relaxed).cast(),
+        ];
         for block in blocks.into_iter().filter(|b| !b.is_null()) {
             // SAFETY: blocks in `memory` and `table` come from libc's allocator.
             ult::sanitize::unnoticed(|| unsafe { libc::free(block.cast()) });
@@ -200,17 +211,22 @@ pub fn zeroed(bytes: usize) -> *mut u8 {
     // SAFETY: no precondition.
     let block = ult::sanitize::unnoticed(|| unsafe { libc::calloc(bytes.max(1), 1) });
     if block.is_null() {
-        report::fatal(format_args!("no memory for the {bytes} bytes a worksharing construct shares; the program stops"));
+        report::fatal(format_args!(
+            "no memory for the {bytes} bytes a worksharing construct shares; the program stops"
+        ));
     }
     block.cast()
 }
 
-/// Enters the running thread's next construct with shared state. The first thread to arrive calls `initialise` with the
-/// state and the shape to fill in; the others wait until it has. Returns the construct's number and state.
+/// Enters the running thread's next construct with shared state. The first thread to arrive calls
+/// `initialise` with the state and the shape to fill in; the others wait until it has. Returns the
+/// construct's number and state.
 #[inline]
 pub fn enter(here: Here, initialise: impl FnOnce(&WorkShare, &mut Shape)) -> (u64, &'static WorkShare) {
     if here.thread.is_agent() {
-        report::fatal("a worksharing construct in a task that a free agent runs (threadset(omp_pool)), which is no thread of the team");
+        report::fatal(
+            "a worksharing construct in a task that a free agent runs (threadset(omp_pool)), which is no thread of the team",
+        );
     }
     dispatch::close(here);
     // SAFETY: own thread only.
@@ -233,7 +249,8 @@ pub fn enter(here: Here, initialise: impl FnOnce(&WorkShare, &mut Shape)) -> (u6
     (k, share)
 }
 
-/// Makes the calling thread the one that initialises `share` for construct `k`; false when it cannot be.
+/// Makes the calling thread the one that initialises `share` for construct `k`; false when it
+/// cannot be.
 #[inline]
 fn claim(share: &WorkShare, k: u64) -> bool {
     // ORDERING: Relaxed; only a hint that saves the attempt.
@@ -246,9 +263,10 @@ fn claim(share: &WorkShare, k: u64) -> bool {
 const LOOKS: u32 = 64;
 const QUICK_LOOKS: u32 = 32;
 
-/// Waits up to a microsecond for something that another thread of the team is about to do; says whether it has come. Where
-/// that thread runs on another worker it comes as soon as this, and to sit down and to get up again costs a part of that. Where
-/// another context of this worker waits, too, it is not looked for: that one may be the thread in question.
+/// Waits up to a microsecond for something that another thread of the team is about to do; says
+/// whether it has come. Where that thread runs on another worker it comes as soon as this, and to
+/// sit down and to get up again costs a part of that. Where another context of this worker waits,
+/// too, it is not looked for: that one may be the thread in question.
 fn comes_soon(done: impl Fn() -> bool) -> bool {
     let looks = if ult::sched::has_others_here() { 0 } else { LOOKS };
     (0..looks).any(|look| {
@@ -288,7 +306,8 @@ fn await_turn(here: Here, share: &WorkShare, k: u64) -> Turn {
         // ORDERING: Acquire, pairs with the Release stores of `turn`.
         match share.turn.load(Ordering::Acquire) {
             turn if turn == 4 * k + 2 => return Turn::Open,
-            // The one who initialises is at work and will be done in a moment, unless a fork has left it behind.
+            // The one who initialises is at work and will be done in a moment, unless a fork has
+            // left it behind.
             turn if turn == 4 * k + 1 && !team.is_lost() => core::hint::spin_loop(),
             _ if team.is_abandoned() => return Turn::Never,
             _ => {}
@@ -351,9 +370,11 @@ pub fn single(here: Here) -> bool {
     let k = own.singles;
     own.singles += 1;
     let begun = &team.singles.0;
-    // ORDERING: Relaxed; only one thread can move the counter from k to k+1, and it publishes nothing. The look keeps a thread that
-    // comes late from pulling the cache line away from those who are ahead.
-    begun.load(Ordering::Relaxed) == k && begun.compare_exchange(k, k + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    // ORDERING: Relaxed; only one thread can move the counter from k to k+1, and it publishes
+    // nothing. The look keeps a thread that comes late from pulling the cache line away from those
+    // who are ahead.
+    begun.load(Ordering::Relaxed) == k
+        && begun.compare_exchange(k, k + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         || (ult::mutant!(single_twice) && here.thread.num() == 1)
 }
 

@@ -1,10 +1,12 @@
-//! `ordered` regions of a loop (OpenMP 5.2 §15.10.2): iteration i's region after that of iteration i − 1.
+//! `ordered` regions of a loop (OpenMP 5.2 §15.10.2): iteration i's region after that of iteration
+//! i − 1.
 //!
-//! The team shares one number: the iterations whose turn is over. LLVM's compilers tell after every iteration, so
-//! it moves by one; GCC's do not, so a whole chunk's turn ends when its thread asks for the next one. Only the thread whose
-//! turn it is writes the number, hence plain stores.
+//! The team shares one number: the iterations whose turn is over. LLVM's compilers tell after every
+//! iteration, so it moves by one; GCC's do not, so a whole chunk's turn ends when its thread asks
+//! for the next one. Only the thread whose turn it is writes the number, hence plain stores.
 //!
-//! Waiting is a switch point, not a task scheduling point: tied code may hold its thread number across it.
+//! Waiting is a switch point, not a task scheduling point: tied code may hold its thread number
+//! across it.
 
 use core::sync::atomic::Ordering;
 
@@ -24,7 +26,10 @@ pub fn start(here: Here) {
 /// What `ordered` regions of the loop exclude each other by, for tools.
 fn id_of(here: Here) -> usize {
     // SAFETY: own thread only.
-    unsafe { here.thread.own() }.dispatch.share().map_or(core::ptr::from_ref(here.team()).addr(), |share| core::ptr::from_ref(share).addr())
+    unsafe { here.thread.own() }
+        .dispatch
+        .share()
+        .map_or(core::ptr::from_ref(here.team()).addr(), |share| core::ptr::from_ref(share).addr())
 }
 
 fn await_iterations(here: Here) {
@@ -44,7 +49,8 @@ pub fn end(here: Here) {
     }
 }
 
-/// An iteration of a [`Ordered::PerIteration`] loop ends, with or without an `ordered` region in it.
+/// An iteration of a [`Ordered::PerIteration`] loop ends, with or without an `ordered` region in
+/// it.
 pub fn end_iteration(here: Here) {
     // SAFETY: own thread only.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
@@ -87,7 +93,8 @@ fn turn(here: Here) -> Option<(&'static WorkShare, u64)> {
     dispatch.share().map(|share| (share, dispatch.chunk.start))
 }
 
-/// While it is this thread's turn the number stays inside its chunk, so "at least the chunk's start" is enough.
+/// While it is this thread's turn the number stays inside its chunk, so "at least the chunk's
+/// start" is enough.
 #[inline]
 fn await_turn(here: Here, share: &WorkShare, from: u64) {
     // ORDERING: Acquire, pairs with the Release in `pass`: earlier iterations' regions are seen.

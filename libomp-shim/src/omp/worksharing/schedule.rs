@@ -1,11 +1,12 @@
-//! Schedules (OpenMP 5.2 §11.5.3): which iterations make a chunk. Pure arithmetic on iteration numbers; who takes which
-//! chunk when is in [`super::dispatch`].
+//! Schedules (OpenMP 5.2 §11.5.3): which iterations make a chunk. Pure arithmetic on iteration
+//! numbers; who takes which chunk when is in [`super::dispatch`].
 //!
-//! * `auto` is an even division: it keeps a thread's iterations the same from loop to loop, and is what GCC inlines.
-//! * `static_steal` is `dynamic` without a modifier. Ranges per thread with stealing were not worth a second protocol beside batches
-//!   ([`super::batch`]).
-//! * `guided` hands out half of an even share of what is left: with a full share, the first chunk of an uneven loop
-//!   is often also the last to end.
+//! * `auto` is an even division: it keeps a thread's iterations the same from loop to loop, and is
+//!   what GCC inlines.
+//! * `static_steal` is `dynamic` without a modifier. Ranges per thread with stealing were not worth
+//!   a second protocol beside batches ([`super::batch`]).
+//! * `guided` hands out half of an even share of what is left: with a full share, the first chunk
+//!   of an uneven loop is often also the last to end.
 
 use core::ops::Range;
 
@@ -17,7 +18,8 @@ pub enum Rule {
     /// One chunk per thread, as even as possible.
     #[default]
     Block,
-    /// As [`Rule::Block`] in multiples of the chunk size (`simd` modifier: the chunk size is a vector's length).
+    /// As [`Rule::Block`] in multiples of the chunk size (`simd` modifier: the chunk size is a
+    /// vector's length).
     BlockMultiple,
     /// Chunks of one size, in turn.
     Chunked,
@@ -29,7 +31,8 @@ pub enum Rule {
     Singly,
     /// Shrinking chunks, first come first served; the chunk size is the smallest.
     Guided,
-    /// As [`Rule::Guided`] in multiples of the chunk size (`simd` modifier: the chunk size is a vector's length).
+    /// As [`Rule::Guided`] in multiples of the chunk size (`simd` modifier: the chunk size is a
+    /// vector's length).
     GuidedMultiple,
     /// Linearly shrinking chunks, first come first served; the chunk size is the last.
     Trapezoidal,
@@ -74,7 +77,9 @@ impl Schedule {
         let chunk = i64::from(sched.effective_chunk());
         match sched.kind {
             SchedKind::Static => Self::fixed(chunk),
-            SchedKind::Dynamic | SchedKind::StaticSteal if sched.is_monotonic() => Self::new(Rule::Dynamic, chunk),
+            SchedKind::Dynamic | SchedKind::StaticSteal if sched.is_monotonic() => {
+                Self::new(Rule::Dynamic, chunk)
+            }
             SchedKind::Dynamic | SchedKind::StaticSteal => Self::new(Rule::Nonmonotonic, chunk),
             SchedKind::Guided => Self::new(Rule::Guided, chunk),
             SchedKind::Trapezoidal => Self::new(Rule::Trapezoidal, chunk),
@@ -84,8 +89,8 @@ impl Schedule {
 }
 
 impl Schedule {
-    /// What `run-sched-var` says for a loop with the `simd` modifier (5.2 §11.5.3): chunks are multiples of `width`, a
-    /// vector's length.
+    /// What `run-sched-var` says for a loop with the `simd` modifier (5.2 §11.5.3): chunks are
+    /// multiples of `width`, a vector's length.
     pub fn of_icv_simd(sched: Sched, width: i64) -> Self {
         let plain = Self::of_icv(sched);
         let chunk = plain.chunk.saturating_mul(u64::try_from(width).unwrap_or(1).max(1));
@@ -97,7 +102,8 @@ impl Schedule {
     }
 }
 
-/// Iterations of part `num` when `trips` are divided evenly into `parts`; the first ones get one more.
+/// Iterations of part `num` when `trips` are divided evenly into `parts`; the first ones get one
+/// more.
 #[inline]
 pub fn block(trips: u64, parts: u64, num: u64) -> Range<u64> {
     let (size, extra) = (trips / parts, trips % parts);
@@ -120,7 +126,8 @@ pub fn guided(left: u64, threads: u64, least: u64) -> u64 {
     left.div_ceil(2 * threads).max(least).min(left)
 }
 
-/// Size of the next guided chunk in multiples of `unit` when `left` > 0 iterations are left; the last one may be less.
+/// Size of the next guided chunk in multiples of `unit` when `left` > 0 iterations are left; the
+/// last one may be less.
 #[inline]
 pub fn guided_multiple(left: u64, threads: u64, unit: u64) -> u64 {
     guided(left, threads, unit).checked_next_multiple_of(unit).unwrap_or(left).min(left)
@@ -128,14 +135,16 @@ pub fn guided_multiple(left: u64, threads: u64, unit: u64) -> u64 {
 
 /// Iterations of the `index`-th trapezoidal chunk; empty beyond the end.
 ///
-/// Sizes go from an even share of half the iterations down to `least`, by the same amount each time.
+/// Sizes go from an even share of half the iterations down to `least`, by the same amount each
+/// time.
 pub fn trapezoidal(trips: u64, threads: u64, least: u64, index: u64) -> Range<u64> {
     let (trips, index) = (u128::from(trips), u128::from(index));
     let first = (trips / (2 * u128::from(threads))).max(1);
     let last = u128::from(least).clamp(1, first);
     let chunks = (2 * trips).div_ceil(first + last).max(2);
     let shrink = (first - last) / (chunks - 1);
-    // Rounding `shrink` down makes the chunks cover at least all iterations; a late index may find none.
+    // Rounding `shrink` down makes the chunks cover at least all iterations; a late index may find
+    // none.
     if index >= chunks {
         return trips as u64..trips as u64;
     }
@@ -173,19 +182,21 @@ fn chunked_part(trips: u64, parts: u64, num: u64, size: u64) -> Part {
     let Range { start, end } = chunk(trips, size, num);
     let last = (trips - 1) / size % parts == num;
     let stride = size.saturating_mul(parts);
-    // Compiled code adds the stride after the thread's only chunk, too, and in the type of its variable, where a distance
-    // further than the end may come back into the loop.
+    // Compiled code adds the stride after the thread's only chunk, too, and in the type of its
+    // variable, where a distance further than the end may come back into the loop.
     let only = start < end && trips - start <= stride;
     Part { range: (start, end), stride: if only { trips - start } else { stride }, last }
 }
 
-/// As [`block`], but every part that does not end the loop is a multiple of `unit`; the last ones may be empty.
+/// As [`block`], but every part that does not end the loop is a multiple of `unit`; the last ones
+/// may be empty.
 pub fn block_multiple(trips: u64, parts: u64, num: u64, unit: u64) -> Range<u64> {
     let even = trips.div_ceil(parts);
     chunk(trips, even.checked_next_multiple_of(unit.max(1)).unwrap_or(trips), num)
 }
 
-/// An even division into chunks that are multiples of `size` (LLVM's `static_balanced_chunked`, for `simd`).
+/// An even division into chunks that are multiples of `size` (LLVM's `static_balanced_chunked`, for
+/// `simd`).
 pub fn balanced_part(trips: u64, parts: u64, num: u64, size: u64) -> Part {
     let Range { start, end } = block_multiple(trips, parts, num, size);
     Part { range: (start, end), stride: trips, last: end == trips && start < end }
@@ -220,7 +231,9 @@ mod tests {
 
     #[test]
     fn the_stride_of_an_only_chunk_ends_the_loop_and_goes_no_further() {
-        let strides = |trips, size| (0..3).map(|num| part(trips, 3, num, Schedule::fixed(size)).stride).collect::<Vec<_>>();
+        let strides = |trips, size| {
+            (0..3).map(|num| part(trips, 3, num, Schedule::fixed(size)).stride).collect::<Vec<_>>()
+        };
         assert_eq!(strides(10, 4), [10, 6, 2]);
         assert_eq!(strides(10, 2), [6, 6, 6]);
         // A thread without a chunk has bounds that end its loop at once.
@@ -296,7 +309,11 @@ mod tests {
                     let p = *p;
                     (0..=trips / p.stride)
                         .map(move |k| (p.range.0 + k * p.stride, p.range.1 + k * p.stride))
-                        .map(move |(a, b)| if p.range.0 < p.range.1 { a.min(trips)..b.min(trips) } else { 0..0 })
+                        .map(
+                            move |(a, b)| {
+                                if p.range.0 < p.range.1 { a.min(trips)..b.min(trips) } else { 0..0 }
+                            },
+                        )
                 };
                 // A first chunk that was cut at the end has no further rounds.
                 assert_covers(trips, all.iter().flat_map(rounds).collect());
@@ -309,9 +326,7 @@ mod tests {
 
     #[test]
     fn simd_multiplies_every_kind() {
-        let simd = |kind, chunk| {
-            Schedule::of_icv_simd(Sched { kind, chunk, ..Sched::STATIC }, 4)
-        };
+        let simd = |kind, chunk| Schedule::of_icv_simd(Sched { kind, chunk, ..Sched::STATIC }, 4);
         assert_eq!(simd(SchedKind::Static, 0), Schedule { rule: Rule::BlockMultiple, chunk: 4 });
         assert_eq!(simd(SchedKind::Auto, 0), Schedule { rule: Rule::BlockMultiple, chunk: 4 });
         assert_eq!(simd(SchedKind::Static, 2), Schedule { rule: Rule::Chunked, chunk: 8 });

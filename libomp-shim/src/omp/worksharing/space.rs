@@ -1,8 +1,9 @@
 //! Iteration spaces: a loop's bounds as a number of iterations, without overflow.
 //!
-//! Everything behind this file counts iterations from 0 in `u64`, whatever the type and direction of the user's
-//! loop. Bounds are kept as 64-bit patterns (sign- or zero-extended) and all arithmetic on them wraps: a value that the
-//! loop really visits fits its type, so the wrapped result is exact.
+//! Everything behind this file counts iterations from 0 in `u64`, whatever the type and direction
+//! of the user's loop. Bounds are kept as 64-bit patterns (sign- or zero-extended) and all
+//! arithmetic on them wraps: a value that the loop really visits fits its type, so the wrapped
+//! result is exact.
 //!
 //! A loop of 2⁶⁴ iterations counts as 2⁶⁴ − 1. Nobody will see it end.
 
@@ -46,8 +47,9 @@ pub struct Space {
 impl Space {
     /// `for (i = lower; i <= upper; i += step)`, or `>=` with a negative step.
     ///
-    /// From 0 to the greatest unsigned value by 1 there are no iterations: their number does not fit the type, and flang
-    /// describes an empty loop so (0 to the number of iterations minus 1).
+    /// From 0 to the greatest unsigned value by 1 there are no iterations: their number does not
+    /// fit the type, and flang describes an empty loop so (0 to the number of iterations minus
+    /// 1).
     #[inline]
     pub fn inclusive<T: Number>(lower: T, upper: T, step: i64) -> Self {
         let wraps = step == 1 && lower.bits() == 0 && T::of_bits(upper.bits().wrapping_add(1)).bits() == 0;
@@ -57,7 +59,8 @@ impl Space {
         Self { first: lower.bits(), step: step as u64, bound: upper.bits(), trips }
     }
 
-    /// `for (i = start; i < end; i += step)`, or `>` when not `up`; `step` is a pattern, negative when not `up`.
+    /// `for (i = start; i < end; i += step)`, or `>` when not `up`; `step` is a pattern, negative
+    /// when not `up`.
     #[inline]
     pub fn exclusive<T: Number>(start: T, end: T, step: u64, up: bool) -> Self {
         let runs = if up { start < end } else { start > end };
@@ -78,8 +81,9 @@ impl Space {
         self.first.wrapping_add(self.step.wrapping_mul(i))
     }
 
-    /// Pattern of the exclusive end of a chunk that ends before iteration `i`, for a space with an exclusive bound:
-    /// never beyond the bound, which the first value after the last iteration might be.
+    /// Pattern of the exclusive end of a chunk that ends before iteration `i`, for a space with an
+    /// exclusive bound: never beyond the bound, which the first value after the last iteration
+    /// might be.
     #[inline(always)]
     pub fn end_at(&self, i: u64) -> u64 {
         if i == self.trips { self.bound } else { self.at(i) }
@@ -106,9 +110,15 @@ mod tests {
 
     #[test]
     fn inclusive_bounds_count_their_iterations() {
-        for (lower, upper, step, trips) in
-            [(0, 9, 1, 10), (0, 9, 3, 4), (9, 0, -3, 4), (5, 5, 7, 1), (5, 4, 1, 0), (4, 5, -1, 0), (-7, 7, 7, 3)]
-        {
+        for (lower, upper, step, trips) in [
+            (0, 9, 1, 10),
+            (0, 9, 3, 4),
+            (9, 0, -3, 4),
+            (5, 5, 7, 1),
+            (5, 4, 1, 0),
+            (4, 5, -1, 0),
+            (-7, 7, 7, 3),
+        ] {
             let space = Space::inclusive::<i32>(lower, upper, step);
             assert_eq!(space.trips, trips, "{lower} {upper} {step}");
             let visited: Vec<i32> = (0..trips).map(|i| i32::of_bits(space.at(i))).collect();

@@ -1,15 +1,18 @@
 //! One level of a gang deque: a growable ring that takers look at before they claim.
 //!
-//! The protocol is in `docs/protocols/gang-deque.md`. What may not live here: levels, and how many there are.
+//! The protocol is in `docs/protocols/gang-deque.md`. What may not live here: levels, and how many
+//! there are.
 
 use crate::gang::GangTag;
 use crate::sync::{AtomicIsize, AtomicPtr, AtomicUsize, Ordering, fence};
 use core::ptr::{self, NonNull};
 
-/// Length of a ring's first buffer, a power of two. Models get a short one, so that they soon reuse slots and grow.
+/// Length of a ring's first buffer, a power of two. Models get a short one, so that they soon reuse
+/// slots and grow.
 pub(super) const FIRST_CAPACITY: usize = if cfg!(loom) { 2 } else { 8 };
 
-// Indices grow for ever and may never come round while a taker sleeps between its look and its compare-and-swap.
+// Indices grow for ever and may never come round while a taker sleeps between its look and its
+// compare-and-swap.
 const _: () = assert!(usize::BITS == 64, "indices and ids are 64 bits wide");
 
 /// *Producer rule* and *window rule* of [`GangDeque`](super::GangDeque) hold for each ring.
@@ -20,7 +23,8 @@ pub(super) struct Ring<T> {
     buffer: AtomicPtr<Buffer<T>>,
 }
 
-/// What a taker saw at the head of a ring. The tag belongs to the item; whether it is still there only `claim` can say.
+/// What a taker saw at the head of a ring. The tag belongs to the item; whether it is still there
+/// only `claim` can say.
 pub(super) struct Seen<T> {
     head: usize,
     item: *mut T,
@@ -39,27 +43,38 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Producer only. All are to be seen by one store: takers look at the line of `tail` all the time.
-    pub(super) fn push_all(&self, items: impl ExactSizeIterator<Item = NonNull<T>>, tag: GangTag, group: u32) {
+    /// Producer only. All are to be seen by one store: takers look at the line of `tail` all the
+    /// time.
+    pub(super) fn push_all(
+        &self,
+        items: impl ExactSizeIterator<Item = NonNull<T>>,
+        tag: GangTag,
+        group: u32,
+    ) {
         let more = items.len();
-        // ORDERING: Relaxed: only producers write `tail`, and the previous push happened before this one.
+        // ORDERING: Relaxed: only producers write `tail`, and the previous push happened before
+        // this one.
         let tail = self.tail.load(Ordering::Relaxed);
-        // ORDERING: Acquire pairs with the CAS of `claim`: a slot is reused only after its taker has read it.
+        // ORDERING: Acquire pairs with the CAS of `claim`: a slot is reused only after its taker
+        // has read it.
         let head = self.head.load(Ordering::Acquire);
         let buffer = self.buffer_with_room(head, tail, more);
-        // ORDERING: Release pairs with the Acquire fence of `look`: who sees anything of a new element in a reused slot
-        // also sees that `head` has left the old one.
+        // ORDERING: Release pairs with the Acquire fence of `look`: who sees anything of a new
+        // element in a reused slot also sees that `head` has left the old one.
         fence(Ordering::Release);
         items.enumerate().for_each(|(i, item)| buffer.write(tail + i, item.as_ptr(), tag, group));
-        // ORDERING: Release pairs with the Acquire load of `tail` in `look`: publishes the slots and the pointees.
+        // ORDERING: Release pairs with the Acquire load of `tail` in `look`: publishes the slots
+        // and the pointees.
         fence(Ordering::Release);
         // ORDERING: Relaxed, after the fence above.
         self.tail.store(tail + more, Ordering::Relaxed);
     }
 
-    /// Producer only: the slot of the next element, where there is a buffer, is fetched while the caller does something else.
+    /// Producer only: the slot of the next element, where there is a buffer, is fetched while the
+    /// caller does something else.
     pub(super) fn expect(&self) {
-        // ORDERING: Relaxed, both: only producers write them, and the previous push happened before.
+        // ORDERING: Relaxed, both: only producers write them, and the previous push happened
+        // before.
         let (tail, buffer) = (self.tail.load(Ordering::Relaxed), self.buffer.load(Ordering::Relaxed));
         // SAFETY: window rule: null before the first push, else alive as long as the queue.
         if let Some(buffer) = unsafe { buffer.as_ref() } {
@@ -67,10 +82,7 @@ impl<T> Ring<T> {
         }
     }
 
-    pub(super) fn take_if(
-        &self,
-        decide: &impl Fn(GangTag, u32) -> bool,
-    ) -> Option<(NonNull<T>, GangTag)> {
+    pub(super) fn take_if(&self, decide: &impl Fn(GangTag, u32) -> bool) -> Option<(NonNull<T>, GangTag)> {
         loop {
             let seen = self.look()?;
             if !decide(seen.tag, seen.group) {
@@ -82,48 +94,47 @@ impl<T> Ring<T> {
         }
     }
 
-    /// The element that was the oldest at one moment of this call, or `None` if there was none at one.
+    /// The element that was the oldest at one moment of this call, or `None` if there was none at
+    /// one.
     pub(super) fn look(&self) -> Option<Seen<T>> {
         loop {
-            // ORDERING: Acquire pairs with the CAS of the taker that brought `head` here: it had seen `tail` at least
-            // there, so do we.
+            // ORDERING: Acquire pairs with the CAS of the taker that brought `head` here: it had
+            // seen `tail` at least there, so do we.
             let head = self.head.load(Ordering::Acquire);
-            // ORDERING: Acquire pairs with the second Release fence of `push`: slot, buffer and pointee are visible.
+            // ORDERING: Acquire pairs with the second Release fence of `push`: slot, buffer and
+            // pointee are visible.
             if self.tail.load(Ordering::Acquire) == head {
                 return None;
             }
-            // ORDERING: Acquire pairs with the Release store of `grow`. An older buffer is as good: its slots that
-            // were full when it was outgrown are never written again.
+            // ORDERING: Acquire pairs with the Release store of `grow`. An older buffer is as good:
+            // its slots that were full when it was outgrown are never written again.
             let buffer = self.buffer.load(Ordering::Acquire);
-            // SAFETY: window rule: not null, as there has been a push; buffers live as long as the queue.
+            // SAFETY: window rule: not null, as there has been a push; buffers live as long as the
+            // queue.
             let (item, tag, group) = unsafe { &*buffer }.read(head);
-            // ORDERING: Acquire pairs with the first Release fence of `push`: had the slot been reused under us, the load
-            // below would see another head.
+            // ORDERING: Acquire pairs with the first Release fence of `push`: had the slot been
+            // reused under us, the load below would see another head.
             fence(Ordering::Acquire);
             // ORDERING: Relaxed, after the fence above.
             if self.head.load(Ordering::Relaxed) == head {
-                return Some(Seen {
-                    head,
-                    item,
-                    tag,
-                    group,
-                });
+                return Some(Seen { head, item, tag, group });
             }
         }
     }
 
     /// Takes the element at `head`, unless somebody else did.
     fn claim(&self, head: usize) -> bool {
-        // ORDERING: on success, Release pairs with the Acquire loads of `head` in `push` and `look`; nothing needs to be
-        // acquired, the element was by `look`. On failure nothing that was read is used.
-        self.head
-            .compare_exchange(head, head + 1, Ordering::Release, Ordering::Relaxed)
-            .is_ok()
+        // ORDERING: on success, Release pairs with the Acquire loads of `head` in `push` and
+        // `look`; nothing needs to be acquired, the element was by `look`. On failure nothing that
+        // was read is used.
+        self.head.compare_exchange(head, head + 1, Ordering::Release, Ordering::Relaxed).is_ok()
     }
 
-    /// Producer only: the buffer for so many `more` elements, a new one if there is none or it has no room for them.
+    /// Producer only: the buffer for so many `more` elements, a new one if there is none or it has
+    /// no room for them.
     fn buffer_with_room(&self, head: usize, tail: usize, more: usize) -> &Buffer<T> {
-        // ORDERING: Relaxed: only producers write it, and the previous push happened before this one.
+        // ORDERING: Relaxed: only producers write it, and the previous push happened before this
+        // one.
         let old = self.buffer.load(Ordering::Relaxed);
         // SAFETY: window rule: null before the first push, else alive as long as the queue.
         match unsafe { old.as_ref() } {
@@ -138,11 +149,13 @@ impl<T> Ring<T> {
         !self.buffer.load(Ordering::Relaxed).is_null()
     }
 
-    /// Replaces the buffer by one twice as large, or larger. The old one is never written again and stays allocated, so that a taker
-    /// that still holds it reads the right element or loses the race: all old ones together are smaller than the newest.
+    /// Replaces the buffer by one twice as large, or larger. The old one is never written again and
+    /// stays allocated, so that a taker that still holds it reads the right element or loses
+    /// the race: all old ones together are smaller than the newest.
     #[cold]
     fn grow(&self, previous: *mut Buffer<T>, head: usize, tail: usize, more: usize) -> &Buffer<T> {
-        // SAFETY: window rule, as in `buffer_with_room`. The pointer is kept as it is: the queue's end frees by it.
+        // SAFETY: window rule, as in `buffer_with_room`. The pointer is kept as it is: the queue's
+        // end frees by it.
         let old = unsafe { previous.as_ref() };
         let least = old.map_or(FIRST_CAPACITY, |old| old.slots.len() * 2);
         let capacity = least.max((tail - head + more).next_power_of_two());
@@ -152,19 +165,22 @@ impl<T> Ring<T> {
         if let Some(old) = old {
             (head..tail).for_each(|index| buffer.copy(index, old));
         }
-        // ORDERING: Release pairs with the Acquire load in `look`: the copied slots are visible through the pointer.
+        // ORDERING: Release pairs with the Acquire load in `look`: the copied slots are visible
+        // through the pointer.
         self.buffer.store(new, Ordering::Release);
         buffer
     }
 }
 
 impl<T> Drop for Ring<T> {
-    /// Frees the buffers. Elements still inside are not touched: they belong to whoever allocated them.
+    /// Frees the buffers. Elements still inside are not touched: they belong to whoever allocated
+    /// them.
     fn drop(&mut self) {
         // ORDERING: Relaxed: `&mut self` says that every other access happened before.
         let mut buffer = self.buffer.load(Ordering::Relaxed);
         while !buffer.is_null() {
-            // SAFETY: every buffer came from `Box::into_raw` in `allocate`, is in this list once, and has no reader left.
+            // SAFETY: every buffer came from `Box::into_raw` in `allocate`, is in this list once,
+            // and has no reader left.
             let owned = unsafe { Box::from_raw(buffer) };
             buffer = owned.previous;
         }
@@ -178,7 +194,8 @@ struct Buffer<T> {
     previous: *mut Buffer<T>,
 }
 
-/// An element. Three words that are read one by one: `look` throws away what does not belong together.
+/// An element. Three words that are read one by one: `look` throws away what does not belong
+/// together.
 #[derive(Debug)]
 struct Slot<T> {
     item: AtomicPtr<T>,
@@ -204,7 +221,8 @@ impl<T> Buffer<T> {
 
     fn read(&self, index: usize) -> (*mut T, GangTag, u32) {
         let slot = self.slot(index);
-        // ORDERING: Relaxed, here and for the next two: `tail` publishes the slot, and `look` notices a reuse.
+        // ORDERING: Relaxed, here and for the next two: `tail` publishes the slot, and `look`
+        // notices a reuse.
         let item = slot.item.load(Ordering::Relaxed);
         // ORDERING: as above.
         let id = slot.id.load(Ordering::Relaxed) as i64;
@@ -217,7 +235,8 @@ impl<T> Buffer<T> {
     fn write(&self, index: usize, item: *mut T, tag: GangTag, group: u32) {
         let slot = self.slot(index);
         let place = ((tag.level as u32 as usize) << 32) | group as usize;
-        // ORDERING: Relaxed, here and for the next two: between the two fences of `push`, or before the store of `grow`.
+        // ORDERING: Relaxed, here and for the next two: between the two fences of `push`, or before
+        // the store of `grow`.
         slot.item.store(item, Ordering::Relaxed);
         // ORDERING: as above.
         slot.id.store(tag.id as isize, Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! Forks from under a donor, on a kernel thread whose stack the C library did not allocate (as contexts have it).
+//! Forks from under a donor, on a kernel thread whose stack the C library did not allocate (as
+//! contexts have it).
 
 use super::*;
 
@@ -13,7 +14,8 @@ fn on_own_stack(body: fn() -> c_int) -> c_int {
     // SAFETY: local, initialised objects; the mapping is the thread's alone and stays.
     unsafe {
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        let stack = libc::mmap(core::ptr::null_mut(), SIZE, access, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0);
+        let stack =
+            libc::mmap(core::ptr::null_mut(), SIZE, access, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0);
         assert_ne!(stack, libc::MAP_FAILED);
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&mut attributes);
@@ -26,9 +28,11 @@ fn on_own_stack(body: fn() -> c_int) -> c_int {
     }
 }
 
-/// Forks; the child does `child` and ends with its result. Returns the wait status, or -1 if the child hung.
+/// Forks; the child does `child` and ends with its result. Returns the wait status, or -1 if the
+/// child hung.
 fn fork_and_wait(child: fn() -> c_int) -> c_int {
-    // SAFETY: the child calls what POSIX and glibc allow it and ends without returning; the parent waits for it.
+    // SAFETY: the child calls what POSIX and glibc allow it and ends without returning; the parent
+    // waits for it.
     unsafe {
         let pid = libc::fork();
         if pid == 0 {
@@ -41,8 +45,9 @@ fn fork_and_wait(child: fn() -> c_int) -> c_int {
     }
 }
 
-/// Allocates, and makes and joins threads of a donor's stack size and of the standard library's, more at once than there
-/// are donors: what the C library has taken back at the fork and would give them is of these sizes. 0 when all is well.
+/// Allocates, and makes and joins threads of a donor's stack size and of the standard library's,
+/// more at once than there are donors: what the C library has taken back at the fork and would give
+/// them is of these sizes. 0 when all is well.
 fn live_on() -> c_int {
     exercise(8);
     // SAFETY: attributes that are written before they are read.
@@ -63,7 +68,8 @@ fn live_on() -> c_int {
 /// `threads` of them alive at once, with stacks of `size` bytes; the sum of their answers, or 0.
 fn make_and_join(size: usize, threads: usize) -> usize {
     let mut ids = Vec::with_capacity(threads);
-    // ORDERING: Relaxed, both; creation and joining order the rest, the threads only wait for the number.
+    // ORDERING: Relaxed, both; creation and joining order the rest, the threads only wait for the
+    // number.
     ALIVE.store(0, Relaxed);
     EXPECTED.store(threads, Relaxed);
     // SAFETY: plain POSIX calls on local objects.
@@ -171,26 +177,29 @@ fn parked_donors_answer_a_change_of_user() {
         fork_and_wait(|| {
             let donor = lent();
             give_back(donor);
-            // SAFETY: sets the user that is set; the C library waits for an answer from every thread.
+            // SAFETY: sets the user that is set; the C library waits for an answer from every
+            // thread.
             unsafe { libc::setuid(libc::getuid()) }
         })
     });
     assert_eq!(status, 0);
 }
 
-// ---- wearing one's own identity through the fork -------------------------------------------------------------
+// ---- wearing one's own identity through the fork ----------------------------
 
-/// The own thread pointer of the kernel thread that forks in the test below, and the one it wears; zero for none. What a
-/// scheduler would ask its worker.
+/// The own thread pointer of the kernel thread that forks in the test below, and the one it wears;
+/// zero for none. What a scheduler would ask its worker.
 static OWN: AtomicUsize = AtomicUsize::new(0);
 static WORN: AtomicUsize = AtomicUsize::new(0);
 
 /// Sets the pointer `to` if `from` is in force: other tests fork too, with other pointers.
 fn change(from: &AtomicUsize, to: &AtomicUsize) {
-    // ORDERING: Relaxed; the forking kernel thread stored them, all others only have to see that they are not theirs.
+    // ORDERING: Relaxed; the forking kernel thread stored them, all others only have to see that
+    // they are not theirs.
     let (from, to) = (from.load(Relaxed), to.load(Relaxed));
     if from == arch::thread_pointer() {
-        // SAFETY: both are the test's, for this kernel thread or its copy in the child; nothing thread-local is live here.
+        // SAFETY: both are the test's, for this kernel thread or its copy in the child; nothing
+        // thread-local is live here.
         unsafe { arch::set_thread_pointer(to) };
     }
 }
@@ -205,7 +214,8 @@ extern "C" fn wear_again() {
 
 #[test]
 fn handlers_may_wear_the_own_identity_through_the_fork() {
-    // An ordinary thread this time: its stack is safe in the child because the C library sees it as the forking one.
+    // An ordinary thread this time: its stack is safe in the child because the C library sees it as
+    // the forking one.
     let thread = std::thread::spawn(|| {
         let donor = lent();
         // ORDERING: Relaxed, both; for this kernel thread.

@@ -31,7 +31,8 @@ fn a_recursive_mutex_belongs_to_the_identity() {
     let (one, two) = (lent(), lent());
     let mutex = &raw mut *Box::leak(Box::new(mutex(libc::PTHREAD_MUTEX_RECURSIVE)));
     // SAFETY: an initialised mutex that is never freed.
-    let (lock, unlock) = (|| unsafe { libc::pthread_mutex_trylock(mutex) }, || unsafe { libc::pthread_mutex_unlock(mutex) });
+    let (lock, unlock) =
+        (|| unsafe { libc::pthread_mutex_trylock(mutex) }, || unsafe { libc::pthread_mutex_unlock(mutex) });
     assert_eq!(under(one, || (lock(), lock())), (0, 0));
     assert_eq!((under(two, lock), lock()), (libc::EBUSY, libc::EBUSY));
     assert_eq!(under(two, unlock), libc::EPERM);
@@ -45,8 +46,10 @@ fn a_recursive_mutex_belongs_to_the_identity() {
 fn an_error_checking_mutex_belongs_to_the_identity() {
     let donor = lent();
     let mutex = &raw mut *Box::leak(Box::new(mutex(libc::PTHREAD_MUTEX_ERRORCHECK)));
-    // SAFETY: an initialised mutex that is never freed; the second lock of one owner returns an error.
-    let (lock, unlock) = (|| unsafe { libc::pthread_mutex_lock(mutex) }, || unsafe { libc::pthread_mutex_unlock(mutex) });
+    // SAFETY: an initialised mutex that is never freed; the second lock of one owner returns an
+    // error.
+    let (lock, unlock) =
+        (|| unsafe { libc::pthread_mutex_lock(mutex) }, || unsafe { libc::pthread_mutex_unlock(mutex) });
     assert_eq!(under(donor, || (lock(), lock())), (0, libc::EDEADLK));
     assert_eq!(unlock(), libc::EPERM);
     assert_eq!(under(donor, unlock), 0);
@@ -82,7 +85,8 @@ fn a_request_to_cancel_ends_neither_donor_nor_wearer() {
     let donor = lent();
     under(donor, || NUMBER.set(11));
     let id = donor.thread_pointer() as libc::pthread_t;
-    // SAFETY: on this processor glibc's thread id is the thread pointer, and a donor does not end by itself.
+    // SAFETY: on this processor glibc's thread id is the thread pointer, and a donor does not end
+    // by itself.
     assert_eq!(unsafe { libc::pthread_cancel(id) }, 0);
     std::thread::sleep(std::time::Duration::from_millis(20));
     // SAFETY: signal 0 only asks whether the thread exists.

@@ -1,15 +1,18 @@
 //! A vector in memory of its own, which comes from the kernel.
 //!
-//! A worker suspends a context also in a signal handler, and in code that the program's own allocator has called. The C library's allocator, and that of
-//! the program, may be in the middle of something then. So the list of suspended contexts asks the kernel for its memory.
+//! A worker suspends a context also in a signal handler, and in code that the program's own
+//! allocator has called. The C library's allocator, and that of the program, may be in the middle
+//! of something then. So the list of suspended contexts asks the kernel for its memory.
 //!
-//! An item is removed by moving the shorter side of the list: threads that spin in turn go on in a circle, oldest first.
+//! An item is removed by moving the shorter side of the list: threads that spin in turn go on in a
+//! circle, oldest first.
 
 use core::mem::offset_of;
 use core::ops::{Deref, DerefMut};
 use core::ptr;
 
-/// Bytes of the first piece of memory; it doubles from then on. Chosen: room for some 80 suspended contexts.
+/// Bytes of the first piece of memory; it doubles from then on. Chosen: room for some 80 suspended
+/// contexts.
 const FIRST_BYTES: usize = 16 << 10;
 
 /// Memory comes in multiples of so many bytes, or the kernel rounds up.
@@ -62,9 +65,14 @@ impl<T> KernelVec<T> {
 
     fn grow(&mut self) -> bool {
         let before = (self.capacity * size_of::<T>()).next_multiple_of(PAGE);
-        let bytes = if self.capacity == 0 { FIRST_BYTES.max(size_of::<T>().next_multiple_of(PAGE)) } else { 2 * before };
+        let bytes = if self.capacity == 0 {
+            FIRST_BYTES.max(size_of::<T>().next_multiple_of(PAGE))
+        } else {
+            2 * before
+        };
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping, or a larger one for the memory of this list, which nobody else refers to while `self` is borrowed.
+        // SAFETY: a new mapping, or a larger one for the memory of this list, which nobody else
+        // refers to while `self` is borrowed.
         let memory = unsafe {
             if self.capacity == 0 {
                 libc::mmap(ptr::null_mut(), bytes, access, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
@@ -80,7 +88,8 @@ impl<T> KernelVec<T> {
         true
     }
 
-    /// Adds an item at the end. Stops the program if the kernel has no memory, see [`KernelVec::reserve`].
+    /// Adds an item at the end. Stops the program if the kernel has no memory, see
+    /// [`KernelVec::reserve`].
     pub(super) fn push(&mut self, item: T) {
         if !self.reserve(1) {
             crate::fatal("the kernel has no memory for the list of suspended contexts");
@@ -154,7 +163,9 @@ impl<T> Drop for KernelVec<T> {
         while self.pop().is_some() {}
         if self.capacity != 0 {
             // SAFETY: the memory is this list's, and has no items any more.
-            unsafe { libc::munmap(self.memory.cast(), (self.capacity * size_of::<T>()).next_multiple_of(PAGE)) };
+            unsafe {
+                libc::munmap(self.memory.cast(), (self.capacity * size_of::<T>()).next_multiple_of(PAGE))
+            };
         }
     }
 }

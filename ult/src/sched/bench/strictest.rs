@@ -3,7 +3,8 @@
 use super::Waiting;
 use crate::gang::GangTag;
 
-/// The strictest gang of the contexts that have not finished, and how many of these are of that gang.
+/// The strictest gang of the contexts that have not finished, and how many of these are of that
+/// gang.
 pub(super) struct Strictest {
     pub(super) tag: GangTag,
     count: u32,
@@ -31,7 +32,8 @@ impl Strictest {
         }
     }
 
-    /// Counts one less. True if that was the last one of its gang: the strictest gang of the others is another one.
+    /// Counts one less. True if that was the last one of its gang: the strictest gang of the others
+    /// is another one.
     pub(super) fn remove(&mut self, entry: &Waiting) -> bool {
         if entry.finished || entry.role.tag != self.tag || self.tag == GangTag::NONE {
             return false;

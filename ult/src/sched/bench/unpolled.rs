@@ -1,15 +1,21 @@
 //! Suspended contexts that the worker does not poll, because others in its list become ready first.
 //!
-//! A worker may host thousands of threads of one team. If it asked each of them at each switch whether it can go on, a barrier would cost
-//! the square of their number. But contexts that wait for one event, or for a row of events in a known order, need not be asked one by one
-//! ([`ReadyOrder`]): the worker polls a few of them, and keeps the others here, sorted by their position in the order.
+//! A worker may host thousands of threads of one team. If it asked each of them at each switch
+//! whether it can go on, a barrier would cost the square of their number. But contexts that wait
+//! for one event, or for a row of events in a known order, need not be asked one by one
+//! ([`ReadyOrder`]): the worker polls a few of them, and keeps the others here, sorted by their
+//! position in the order.
 //!
-//! * **U1** A context is here only while at least one context with the same object and event is polled.
-//! * **U2** It is the only suspended context of its thread, so no newer context of the thread depends on it, and nothing of the thread runs.
-//! * **U3** No position here is lower than the lowest one of the polled contexts for which U2 holds too. So if one here is ready, a polled one is.
+//! * **U1** A context is here only while at least one context with the same object and event is
+//!   polled.
+//! * **U2** It is the only suspended context of its thread, so no newer context of the thread
+//!   depends on it, and nothing of the thread runs.
+//! * **U3** No position here is lower than the lowest one of the polled contexts for which U2 holds
+//!   too. So if one here is ready, a polled one is.
 //!
-//! The contexts in the list also answer for those here when the worker looks for tasks: any thread that waits at a barrier may start any task
-//! of its team. When a polled one starts a task that has to wait, another one from here takes its place in the list.
+//! The contexts in the list also answer for those here when the worker looks for tasks: any thread
+//! that waits at a barrier may start any task of its team. When a polled one starts a task that has
+//! to wait, another one from here takes its place in the list.
 //!
 //! What may not live here: how many contexts are polled (`super`).
 
@@ -21,7 +27,8 @@ pub(super) struct Unpolled {
     groups: KernelVec<Group>,
 }
 
-/// Contexts with the same object and event: a binary heap, the lowest position first. An empty group is kept for reuse.
+/// Contexts with the same object and event: a binary heap, the lowest position first. An empty
+/// group is kept for reuse.
 struct Group {
     waiters: KernelVec<Waiting>,
 }

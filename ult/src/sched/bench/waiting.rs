@@ -2,15 +2,15 @@
 
 use core::sync::atomic::AtomicU32;
 
-use super::super::{Job, Look, WaitTraits, ReadyOrder, Spin, Wait};
+use super::super::{Job, Look, ReadyOrder, Spin, Wait, WaitTraits};
 use crate::ult::Ult;
 use crate::worker::{Locals, Role};
 
 type Ready = *const (dyn Fn() -> bool + 'static);
 type Seek = *const (dyn Fn(Look) -> Option<Job> + 'static);
 
-/// An entry of the bench. The references of a [`Wait`] with their lifetime erased: they point into the suspended
-/// context's own stack, which stays as it is while the entry is on the bench.
+/// An entry of the bench. The references of a [`Wait`] with their lifetime erased: they point into
+/// the suspended context's own stack, which stays as it is while the entry is on the bench.
 #[derive(Clone, Copy)]
 pub(crate) struct Waiting {
     pub(in crate::sched) ult: *mut Ult,
@@ -19,7 +19,8 @@ pub(crate) struct Waiting {
     pub(super) seek: Option<Seek>,
     pub(in crate::sched) sleepers: Option<*const AtomicU32>,
     pub(super) spin: Spin,
-    /// Of those of one gang that can go on the lowest goes first: the thread's number at a barrier, 0 in other waits, and [`GIVES_WAY`].
+    /// Of those of one gang that can go on the lowest goes first: the thread's number at a barrier,
+    /// 0 in other waits, and [`GIVES_WAY`].
     pub(super) rank: u32,
     pub(super) yields: bool,
     pub(super) finished: bool,
@@ -49,8 +50,8 @@ impl Waiting {
         Self {
             ult,
             role,
-            // SAFETY: only the lifetime is erased. The entry is removed before `wait` returns on the context that made it,
-            // so the closures outlive the entry.
+            // SAFETY: only the lifetime is erased. The entry is removed before `wait` returns on
+            // the context that made it, so the closures outlive the entry.
             ready: unsafe { core::mem::transmute::<*const (dyn Fn() -> bool + '_), Ready>(wait.ready) },
             seek: wait.seek.map(erase),
             sleepers: wait.sleepers.map(core::ptr::from_ref),
@@ -70,14 +71,33 @@ impl Waiting {
     /// A context that could go on at any time and was left for others in the middle of its code.
     pub(in crate::sched) fn interrupted(ult: *mut Ult, role: Role) -> Self {
         let (ready, spin, rank): (Ready, _, _) = (&|| true, Spin::NONE, GIVES_WAY);
-        let (yields, finished, alone, meets, takes_any_task, interrupted) = (false, false, false, false, false, true);
+        let (yields, finished, alone, meets, takes_any_task, interrupted) =
+            (false, false, false, false, false, true);
         let (seek, sleepers, below, order) = (None, None, core::ptr::null_mut(), None);
-        Self { ult, role, ready, seek, sleepers, spin, rank, yields, finished, alone, meets, takes_any_task, below, order, interrupted }
+        Self {
+            ult,
+            role,
+            ready,
+            seek,
+            sleepers,
+            spin,
+            rank,
+            yields,
+            finished,
+            alone,
+            meets,
+            takes_any_task,
+            below,
+            order,
+            interrupted,
+        }
     }
 
-    /// Not the loop of a kernel thread of the pool: a thread between regions, or code that runs for one.
+    /// Not the loop of a kernel thread of the pool: a thread between regions, or code that runs for
+    /// one.
     pub(in crate::sched) fn runs_for_a_thread(&self) -> bool {
-        // SAFETY: the entry is on a bench, so its context is suspended and the words are those it left.
+        // SAFETY: the entry is on a bench, so its context is suspended and the words are those it
+        // left.
         self.sleepers.is_some() || unsafe { (*self.ult).locals } != Locals::default()
     }
 
@@ -97,7 +117,8 @@ impl Waiting {
         self.order.map_or(0, |order| order.position)
     }
 
-    /// Does it wait for the same object and event as `other`, and look alike to the scheduler in all but its position?
+    /// Does it wait for the same object and event as `other`, and look alike to the scheduler in
+    /// all but its position?
     pub(super) fn becomes_ready_with(&self, other: &Self) -> bool {
         let (Some(mine), Some(theirs)) = (self.order, other.order) else { return false };
         (mine.object, mine.event) == (theirs.object, theirs.event)
@@ -110,16 +131,19 @@ impl Waiting {
 
     /// Is it the only suspended context of its thread? True only for the contexts of regions.
     pub(super) fn is_alone_of_its_thread(&self) -> bool {
-        // SAFETY: the mode of a thread with a suspended context lives, and belongs to the worker that has the context.
+        // SAFETY: the mode of a thread with a suspended context lives, and belongs to the worker
+        // that has the context.
         self.role.is_of_a_region() && unsafe { (*self.role.strand).suspended() } == 1
     }
 
-    /// The team, named by its counter of sleepers, for all of whose threads and tasks it waits; null: it waits for something else.
+    /// The team, named by its counter of sleepers, for all of whose threads and tasks it waits;
+    /// null: it waits for something else.
     pub(super) fn meeting(&self) -> *const AtomicU32 {
         self.sleepers.filter(|_| self.meets).unwrap_or(core::ptr::null())
     }
 
-    /// The team, named by its counter of sleepers, all of whose tasks it may start; null: it is asked for itself alone.
+    /// The team, named by its counter of sleepers, all of whose tasks it may start; null: it is
+    /// asked for itself alone.
     pub(super) fn answers_for(&self) -> *const AtomicU32 {
         self.sleepers.filter(|_| self.takes_any_task).unwrap_or(core::ptr::null())
     }

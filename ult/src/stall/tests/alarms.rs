@@ -28,7 +28,8 @@ fn an_alarm_ends_when_its_thread_computes() {
             player.spin();
             player.watched.alarm.is_running()
         });
-        // Code is taken for a loop that waits where one tick comes straight after another, on a busy virtual machine, until ticks make sure.
+        // Code is taken for a loop that waits where one tick comes straight after another, on a
+        // busy virtual machine, until ticks make sure.
         let rings = (0..100).all(|_| {
             occupy(Duration::from_millis(5));
             player.watched.alarm.is_running()
@@ -38,7 +39,8 @@ fn an_alarm_ends_when_its_thread_computes() {
     assert!(rang && !rings, "running while it spins: {rang}, through 500 ms of computing: {rings}");
 }
 
-/// A timer goes off again and again before its signal has been dealt with: the thread stands still, and its stack does not grow.
+/// A timer goes off again and again before its signal has been dealt with: the thread stands still,
+/// and its stack does not grow.
 #[test]
 fn ticks_that_come_faster_than_they_are_dealt_with_do_not_pile_up() {
     let _stage = stage();
@@ -63,7 +65,8 @@ fn ticks_that_come_faster_than_they_are_dealt_with_do_not_pile_up() {
 fn timer_for(watched: &'static Watched) -> libc::timer_t {
     // SAFETY: all zero is a valid `sigevent` and timer; the pointers are valid.
     unsafe {
-        let (mut event, mut timer): (libc::sigevent, libc::timer_t) = (core::mem::zeroed(), core::mem::zeroed());
+        let (mut event, mut timer): (libc::sigevent, libc::timer_t) =
+            (core::mem::zeroed(), core::mem::zeroed());
         event.sigev_notify = libc::SIGEV_THREAD_ID;
         event.sigev_signo = signal::number().unwrap();
         event.sigev_value.sival_ptr = ptr::from_ref(watched).cast_mut().cast();

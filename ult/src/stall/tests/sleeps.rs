@@ -50,7 +50,9 @@ pub(super) fn sleeps() -> [(&'static str, Sleep); 6] {
                 until.tv_sec += until.tv_nsec / 1_000_000_000;
                 until.tv_nsec %= 1_000_000_000;
                 let result = libc::sem_timedwait(&raw mut semaphore, &raw const until);
-                result == -1 && *libc::__errno_location() == libc::ETIMEDOUT && start.elapsed().as_millis() + 1 >= ms.into()
+                result == -1
+                    && *libc::__errno_location() == libc::ETIMEDOUT
+                    && start.elapsed().as_millis() + 1 >= ms.into()
             }
         }),
         ("nanosleep", |ms| {
@@ -62,7 +64,8 @@ pub(super) fn sleeps() -> [(&'static str, Sleep); 6] {
     ]
 }
 
-/// What `act` makes of each of the calls, all at the same time, each on a kernel thread of its own whose player no signal ends a spin of.
+/// What `act` makes of each of the calls, all at the same time, each on a kernel thread of its own
+/// whose player no signal ends a spin of.
 fn each_at_once<R: Send + 'static>(act: fn(&'static Player, Sleep) -> R) -> Vec<(&'static str, R)> {
     let sleepers = sleeps().map(|(name, sleep)| {
         let play = move || {
@@ -95,7 +98,8 @@ fn sleeping_calls_are_not_cut_short() {
         let mut cut = 0;
         player.act(fresh_region(), || {
             for round in 0..120 {
-                // Computes for a while, then sleeps: the moment of going to sleep is what is dangerous.
+                // Computes for a while, then sleeps: the moment of going to sleep is what is
+                // dangerous.
                 burn(Duration::from_micros(30 + 17 * (round % 16)));
                 cut += u32::from(!sleep(1 + round % 4));
             }
@@ -106,13 +110,16 @@ fn sleeping_calls_are_not_cut_short() {
     let interrupted = spinner.join().unwrap();
     let after = counters();
     let (sent, restarts) = (after.interrupts - before.interrupts, after.restarts - before.restarts);
-    println!("{sent} signals, {restarts} calls restarted, spinner preempted {interrupted} times, (call, (cut short, hand-offs)): {results:?}");
+    println!(
+        "{sent} signals, {restarts} calls restarted, spinner preempted {interrupted} times, (call, (cut short, hand-offs)): {results:?}"
+    );
     assert!(interrupted > 100, "the monitor was not busy: {interrupted}");
     assert!(results.iter().all(|&(_, (cut, _))| cut == 0), "{results:?}");
 }
 
-/// The remaining window: a thread that goes to sleep while the signal is on its way. Regions are new in each round, so that
-/// nothing is remembered, and every round computes for long enough to be signalled.
+/// The remaining window: a thread that goes to sleep while the signal is on its way. Regions are
+/// new in each round, so that nothing is remembered, and every round computes for long enough to be
+/// signalled.
 #[test]
 fn signals_on_the_way_to_sleep_do_no_harm() {
     let _stage = stage();

@@ -92,7 +92,10 @@ fn every_mistake_is_refused_with_its_line() {
         ("cpus 0-3\nnuma 0-1 x2+2\nslit 10,20\nslit 20", "slit: 2 lines of 2 distances are needed"),
         ("cpus 0-3\nquota 0", "line 2: '0' is not a number of processors above 0"),
         ("cpus 0-3\nquota inf", "line 2: 'inf' is not a number of processors above 0"),
-        ("cpus 0-3\ndie 0-3", "line 2: 'die' is none of cpus, offline, mask, quota, core, cache, numa, slit, socket"),
+        (
+            "cpus 0-3\ndie 0-3",
+            "line 2: 'die' is none of cpus, offline, mask, quota, core, cache, numa, slit, socket",
+        ),
         ("cpus 0-3\ncore 0-1 x2+2 again", "line 2: 'again' is too much"),
         ("cpus 0-3\ncore 0-1 2", "line 2: '2' is not copies such as x4 or x4+16"),
         ("cpus 0-3\ncore 0-1 x0", "line 2: 'x0' is not copies such as x4 or x4+16"),
@@ -101,7 +104,10 @@ fn every_mistake_is_refused_with_its_line() {
         ("cpus 0-3\ncore 0-1 x3+2", "core: there is no processor 4"),
         ("cpus 0-3\nsocket 0-2 x2", "socket: processor 1 is in two"),
         ("cpus 0-3\nnuma 0-2", "numa: processor 3 is in none"),
-        ("cpus 0-3\ncore 0,2 x2\nsocket 0-1 x2+2", "core: processors 0 and 2 are in different packages or nodes"),
+        (
+            "cpus 0-3\ncore 0,2 x2\nsocket 0-1 x2+2",
+            "core: processors 0 and 2 are in different packages or nodes",
+        ),
         ("cpus 0-3\nmask 7", "no processor may be used"),
         ("cpus 0-3\noffline 0-3", "no processor may be used"),
     ];
@@ -114,10 +120,23 @@ fn every_mistake_is_refused_with_its_line() {
 #[test]
 fn no_file_takes_long() {
     let all = "cpus 0-65535\n";
-    assert_eq!(Description::parse(&format!("{all}core 0-65535\noffline 0-65534")).map(|machine| machine.cpus.len()), Ok(1));
-    assert_eq!(Description::parse(&format!("{all}mask 0-65535\ncache 0 x65536")).map(|machine| machine.caches_of(&machine.cpus).len()), Ok(65536));
+    assert_eq!(
+        Description::parse(&format!("{all}core 0-65535\noffline 0-65534")).map(|machine| machine.cpus.len()),
+        Ok(1)
+    );
+    assert_eq!(
+        Description::parse(&format!("{all}mask 0-65535\ncache 0 x65536"))
+            .map(|machine| machine.caches_of(&machine.cpus).len()),
+        Ok(65536)
+    );
     let again = format!("{all}{}", "core 0 x65536\n".repeat(50_000));
     assert_eq!(Description::parse(&again), Err("line 7: core: too many processors".into()));
-    assert_eq!(Description::parse(&format!("{all}core 0-32767 x32768")), Err("line 2: a processor is in two".into()));
-    assert_eq!(Description::parse(&format!("{all}{}", "offline 0-65534\n".repeat(50_000))), Err("line 7: offline: too many processors".into()));
+    assert_eq!(
+        Description::parse(&format!("{all}core 0-32767 x32768")),
+        Err("line 2: a processor is in two".into())
+    );
+    assert_eq!(
+        Description::parse(&format!("{all}{}", "offline 0-65534\n".repeat(50_000))),
+        Err("line 7: offline: too many processors".into())
+    );
 }

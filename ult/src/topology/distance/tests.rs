@@ -7,8 +7,8 @@ fn distances(text: &str) -> Option<Distances> {
     Description::parse(text).unwrap_or_else(|why| panic!("{why} in\n{text}")).distances()
 }
 
-/// Two packages of four nodes of twelve cores of two hardware threads; six cores share a cache. Nodes of a package are 12 apart,
-/// others 32.
+/// Two packages of four nodes of twelve cores of two hardware threads; six cores share a cache.
+/// Nodes of a package are 12 apart, others 32.
 const LARGE: &str = "cpus 0-191\ncore 0,96 x96\ncache 0-5,96-101 x16+6\nnuma 0-11,96-107 x8+12\nsocket 0-47,96-143 x2+48
 slit 10,12,12,12,32,32,32,32\nslit 12,10,12,12,32,32,32,32\nslit 12,12,10,12,32,32,32,32\nslit 12,12,12,10,32,32,32,32
 slit 32,32,32,32,10,12,12,12\nslit 32,32,32,32,12,10,12,12\nslit 32,32,32,32,12,12,10,12\nslit 32,32,32,32,12,12,12,10";
@@ -16,7 +16,17 @@ slit 32,32,32,32,10,12,12,12\nslit 32,32,32,32,12,10,12,12\nslit 32,32,32,32,12,
 #[test]
 fn each_step_of_a_large_machine() {
     let machine = distances(LARGE).unwrap();
-    let table = [(0, 96, 0), (0, 5, 1), (0, 101, 1), (0, 6, 2), (0, 102, 2), (0, 12, 3), (0, 47, 3), (0, 48, 4), (0, 191, 4)];
+    let table = [
+        (0, 96, 0),
+        (0, 5, 1),
+        (0, 101, 1),
+        (0, 6, 2),
+        (0, 102, 2),
+        (0, 12, 3),
+        (0, 47, 3),
+        (0, 48, 4),
+        (0, 191, 4),
+    ];
     for (a, b, expected) in table {
         assert_eq!(machine.between(a, b), expected, "{a} {b}");
         assert_eq!(machine.between(b, a), expected, "{b} {a}");
@@ -29,7 +39,17 @@ fn each_step_of_a_large_machine() {
 #[test]
 fn seats_have_a_core_each_before_they_share() {
     let machine = distances(LARGE).unwrap();
-    let table = [(0, 5, 0), (0, 96, 1), (0, 101, 1), (0, 6, 2), (0, 102, 3), (0, 12, 4), (0, 108, 5), (0, 48, 6), (0, 144, 7)];
+    let table = [
+        (0, 5, 0),
+        (0, 96, 1),
+        (0, 101, 1),
+        (0, 6, 2),
+        (0, 102, 3),
+        (0, 12, 4),
+        (0, 108, 5),
+        (0, 48, 6),
+        (0, 144, 7),
+    ];
     for (a, b, expected) in table {
         assert_eq!(machine.seat(a, b), expected, "{a} {b}");
     }
@@ -70,7 +90,11 @@ fn flat_machines_have_none() {
 #[test]
 fn a_mask_leaves_holes() {
     let machine = distances(&format!("{LARGE}\nmask 3,99,50,101")).unwrap();
-    assert_eq!([99, 101, 50].map(|to| machine.between(3, to)), [0, 1, 3], "one far node is the nearest of those there are");
+    assert_eq!(
+        [99, 101, 50].map(|to| machine.between(3, to)),
+        [0, 1, 3],
+        "one far node is the nearest of those there are"
+    );
     assert_eq!(machine.between(3, 4), FARTHEST);
     assert_eq!(machine.seat(3, 101), 0, "the first usable hardware thread of its core");
 }

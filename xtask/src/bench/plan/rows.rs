@@ -25,7 +25,18 @@ struct Extent {
 /// All rows in the order of the page, for a machine of so many cores.
 pub fn rows(cores: u32, quick: bool) -> Vec<Row> {
     let e = Extent { cores, quick };
-    let parts = [fork_join(e), worksharing(e), nested(e), tasks(e), dependences(e), locks(e), spin(e), contention(e), process(e), suite(e)];
+    let parts = [
+        fork_join(e),
+        worksharing(e),
+        nested(e),
+        tasks(e),
+        dependences(e),
+        locks(e),
+        spin(e),
+        contention(e),
+        process(e),
+        suite(e),
+    ];
     parts.into_iter().flatten().collect()
 }
 
@@ -111,7 +122,10 @@ fn worksharing(e: Extent) -> Vec<Row> {
 fn nested(e: Extent) -> Vec<Row> {
     let ideal = 64.0 * 10.0 / f64::from(e.cores.min(64));
     let row = |probe: &str, title: &str| e.probe(Family::Nested, probe, title, 8, US);
-    let empty = |probe, title, most: f64| Row { bars: vec![Bar::Peers, Bar::TimesLibomp(8.0), Bar::AtMost(most)], ..row(probe, title) };
+    let empty = |probe, title, most: f64| Row {
+        bars: vec![Bar::Peers, Bar::TimesLibomp(8.0), Bar::AtMost(most)],
+        ..row(probe, title)
+    };
     let full = |probe, title| Row {
         ideal: Some(ideal),
         parallel: true,
@@ -141,7 +155,8 @@ fn tasks(e: Extent) -> Vec<Row> {
         ("taskyield", "taskyield, nothing to do", NS),
     ];
     let ideal = 1000.0 / f64::from(e.cores);
-    let mut rows: Vec<Row> = all.iter().flat_map(|(probe, title, unit)| e.probes(Family::Tasks, probe, title, *unit)).collect();
+    let mut rows: Vec<Row> =
+        all.iter().flat_map(|(probe, title, unit)| e.probes(Family::Tasks, probe, title, *unit)).collect();
     for row in &mut rows {
         let probe = row.words[1].as_str();
         if probe.ends_with("_work") {
@@ -149,7 +164,8 @@ fn tasks(e: Extent) -> Vec<Row> {
             row.ideal = Some(ideal);
         }
         if probe == "taskloop" {
-            // libgomp runs it inline: an absolute bar, and the row with bodies shows whether it is parallel.
+            // libgomp runs it inline: an absolute bar, and the row with bodies shows whether it is
+            // parallel.
             row.bars = vec![Bar::AtMost(100.0)];
         }
     }
@@ -164,7 +180,8 @@ fn dependences(e: Extent) -> Vec<Row> {
         ("wavefront", "wavefront 32 × 32"),
         ("wavefront_work", "wavefront 32 × 32, tasks of 5 µs"),
     ];
-    let mut rows: Vec<Row> = all.iter().flat_map(|(probe, title)| e.probes(Family::Dependences, probe, title, NS)).collect();
+    let mut rows: Vec<Row> =
+        all.iter().flat_map(|(probe, title)| e.probes(Family::Dependences, probe, title, NS)).collect();
     for row in rows.iter_mut().filter(|row| row.words[1] == "wavefront_work") {
         row.parallel = true;
         // All cores are busy, but for the first and the last tasks.
@@ -181,8 +198,10 @@ fn locks(e: Extent) -> Vec<Row> {
         ("own_lock", "omp_set_lock, nobody else wants it"),
         ("atomic", "atomic, contended"),
     ];
-    let mut rows: Vec<Row> = all.iter().flat_map(|(probe, title)| e.probes(Family::Locks, probe, title, NS)).collect();
-    // Both compilers emit the instruction itself and call no runtime: the row shows what the machine can do.
+    let mut rows: Vec<Row> =
+        all.iter().flat_map(|(probe, title)| e.probes(Family::Locks, probe, title, NS)).collect();
+    // Both compilers emit the instruction itself and call no runtime: the row shows what the
+    // machine can do.
     rows.iter_mut().filter(|row| row.words[1] == "atomic").for_each(|row| row.bars.clear());
     rows
 }
@@ -198,12 +217,14 @@ fn spin(e: Extent) -> Vec<Row> {
     ];
     let mut rows = vec![];
     for (at, (teams, panel, bars)) in shapes.into_iter().enumerate() {
-        for (wait, bar) in [("spin", bars[0]), ("pause", None), ("sched_yield", bars[1]), ("taskyield", None)] {
+        for (wait, bar) in [("spin", bars[0]), ("pause", None), ("sched_yield", bars[1]), ("taskyield", None)]
+        {
             // Quick: the second shape, in an empty loop and with sched_yield.
             if e.quick && (at != 1 || matches!(wait, "pause" | "taskyield")) {
                 continue;
             }
-            let words = format!("--teams {teams} --panel-threads {panel} --threads 8 --wait {wait} --repetitions 3");
+            let words =
+                format!("--teams {teams} --panel-threads {panel} --threads 8 --wait {wait} --repetitions 3");
             let probe = e.probe(Family::Spin, "", &format!("{teams}×{panel}, {wait}"), 8, MS);
             rows.push(Row {
                 program: Program::Barriers,
@@ -221,14 +242,17 @@ fn spin(e: Extent) -> Vec<Row> {
 }
 
 fn contention(e: Extent) -> Vec<Row> {
-    let (tasks, hold, shares): (_, _, &[u32]) = if e.quick { (100, 5, &[50]) } else { (100, 50, &[10, 30, 50, 70, 90]) };
+    let (tasks, hold, shares): (_, _, &[u32]) =
+        if e.quick { (100, 5, &[50]) } else { (100, 50, &[10, 30, 50, 70, 90]) };
     let ideal = f64::from(tasks * hold) / f64::from(e.cores);
     let teams: Vec<u32> = e.teams().into_iter().filter(|t| *t > e.cores).collect();
     let mut rows = vec![];
     for &threads in &teams {
         for &share in shares {
             for (mutex, kind) in [(0, "omp_lock"), (1, "pthread_mutex")] {
-                let words = format!("--threads {threads} --tasks {tasks} --locks 10 --hold-ms {hold} --share {share} --mutex {mutex}");
+                let words = format!(
+                    "--threads {threads} --tasks {tasks} --locks 10 --hold-ms {hold} --share {share} --mutex {mutex}"
+                );
                 let mut bars = vec![Bar::Peers];
                 bars.extend((mutex == 0).then_some(Bar::AtMost(1.05 * ideal)));
                 rows.push(Row {
@@ -270,7 +294,8 @@ fn process(e: Extent) -> Vec<Row> {
 }
 
 fn suite(e: Extent) -> Vec<Row> {
-    let programs = ["fib", "nqueens", "sort", "strassen", "sparselu", "fft", "health", "uts", "floorplan", "alignment"];
+    let programs =
+        ["fib", "nqueens", "sort", "strassen", "sparselu", "fft", "health", "uts", "floorplan", "alignment"];
     let mut rows = vec![];
     for program in programs {
         let on_tbb = matches!(program, "sort" | "fft" | "alignment");
@@ -300,7 +325,10 @@ mod tests {
             let names: Vec<String> = all.iter().map(Row::to_string).collect();
             for (at, name) in names.iter().enumerate() {
                 assert!(!names[..at].contains(name), "{name}");
-                assert!(all[at].bars.is_empty() == (all[at].words[1] == "atomic") && all[at].rounds > 0, "{name}");
+                assert!(
+                    all[at].bars.is_empty() == (all[at].words[1] == "atomic") && all[at].rounds > 0,
+                    "{name}"
+                );
             }
         }
     }

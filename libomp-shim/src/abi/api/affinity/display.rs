@@ -1,5 +1,6 @@
-//! Affinity display routines (OpenMP 5.2 §18.3.8 and on) and `omp_display_env` (§18.15): C strings end in a zero,
-//! Fortran's come with their length, after all other arguments, and are filled with blanks.
+//! Affinity display routines (OpenMP 5.2 §18.3.8 and on) and `omp_display_env` (§18.15): C strings
+//! end in a zero, Fortran's come with their length, after all other arguments, and are filled with
+//! blanks.
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
 use std::borrow::Cow;
@@ -54,7 +55,8 @@ pub unsafe extern "C-unwind" fn omp_set_affinity_format_(format: *const c_char, 
     }
 }
 
-/// `omp_get_affinity_format` (18.3.9): the length of the format, as much of which is copied as fits.
+/// `omp_get_affinity_format` (18.3.9): the length of the format, as much of which is copied as
+/// fits.
 ///
 /// # Safety
 /// `buffer` has `size` bytes.
@@ -74,8 +76,8 @@ pub unsafe extern "C-unwind" fn omp_get_affinity_format_(buffer: *mut c_char, si
     unsafe { copy_out_fortran(&affinity_format(), buffer, size) as c_int }
 }
 
-/// `omp_display_affinity` (18.3.10): one line about the running thread, by `format`, or the one that was set when that
-/// is null or empty.
+/// `omp_display_affinity` (18.3.10): one line about the running thread, by `format`, or the one
+/// that was set when that is null or empty.
 ///
 /// # Safety
 /// `format` is null or a C string.
@@ -102,10 +104,15 @@ pub unsafe extern "C-unwind" fn omp_display_affinity_(format: *const c_char, len
 /// # Safety
 /// `buffer` has `size` bytes; `format` is null or a C string.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn omp_capture_affinity(buffer: *mut c_char, size: usize, format: *const c_char) -> usize {
+pub unsafe extern "C-unwind" fn omp_capture_affinity(
+    buffer: *mut c_char,
+    size: usize,
+    format: *const c_char,
+) -> usize {
     // SAFETY: the same promise.
     let format = unsafe { of_c(format) };
-    let text = binding::with_facts(super::settled().thread, |facts| capture_affinity(format.as_deref(), facts));
+    let text =
+        binding::with_facts(super::settled().thread, |facts| capture_affinity(format.as_deref(), facts));
     // SAFETY: the same promise.
     unsafe { copy_out(&text, buffer, size) }
 }
@@ -123,7 +130,8 @@ pub unsafe extern "C-unwind" fn omp_capture_affinity_(
 ) -> c_int {
     // SAFETY: the same promise.
     let format = unsafe { of_fortran(format, length) };
-    let text = binding::with_facts(super::settled().thread, |facts| capture_affinity(format.as_deref(), facts));
+    let text =
+        binding::with_facts(super::settled().thread, |facts| capture_affinity(format.as_deref(), facts));
     // SAFETY: the same promise.
     unsafe { copy_out_fortran(&text, buffer, size) as c_int }
 }
@@ -137,7 +145,8 @@ c_aliases! {
 }
 
 routines! {
-    /// `omp_display_env` (18.15): shows the settings on stderr; those of the implementation, too, when `verbose`.
+    /// `omp_display_env` (18.15): shows the settings on stderr; those of the implementation, too,
+    /// when `verbose`.
     fn omp_display_env(verbose: c_uint) {
         display::display_env(verbose != 0);
     }

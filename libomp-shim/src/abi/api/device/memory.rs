@@ -1,9 +1,9 @@
-//! Device memory routines (OpenMP 5.2 §18.8). The host's memory is what `malloc` gives, and there every address is its own
-//! device address.
+//! Device memory routines (OpenMP 5.2 §18.8). The host's memory is what `malloc` gives, and there
+//! every address is its own device address.
 //!
 //! The asynchronous forms wait for what they depend on and then do the work at once. The layout of
-//! `omp_depend_t` differs between compilers and the caller does not say which it is; so they wait for all child tasks
-//! of the calling task, among which are all that a dependence could name.
+//! `omp_depend_t` differs between compilers and the caller does not say which it is; so they wait
+//! for all child tasks of the calling task, among which are all that a dependence could name.
 
 use core::ffi::{c_int, c_void};
 
@@ -14,7 +14,8 @@ use crate::omp::thread::Here;
 /// What failing copies return.
 const EINVAL: c_int = libc::EINVAL;
 
-/// `omp_target_alloc` (18.8.1): null when out of memory, for 0 bytes, and for a device that does not exist.
+/// `omp_target_alloc` (18.8.1): null when out of memory, for 0 bytes, and for a device that does
+/// not exist.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn omp_target_alloc(size: usize, device: c_int) -> *mut c_void {
     match side(device) {
@@ -45,7 +46,11 @@ pub extern "C-unwind" fn omp_target_is_present(pointer: *const c_void, device: c
 
 /// `omp_target_is_accessible` (18.8.4): may the device use this host memory directly?
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn omp_target_is_accessible(_pointer: *const c_void, _size: usize, device: c_int) -> c_int {
+pub extern "C-unwind" fn omp_target_is_accessible(
+    _pointer: *const c_void,
+    _size: usize,
+    device: c_int,
+) -> c_int {
     c_int::from(match side(device) {
         Some(Side::Host) => true,
         Some(Side::Device(slot)) => slot.device.reaches_host_memory(),
@@ -73,7 +78,8 @@ pub unsafe extern "C-unwind" fn omp_target_memcpy(
     from_device: c_int,
 ) -> c_int {
     let (Some(target), Some(source)) = (side(to_device), side(from_device)) else { return EINVAL };
-    let (to, from) = ((target, to.addr().wrapping_add(to_offset)), (source, from.addr().wrapping_add(from_offset)));
+    let (to, from) =
+        ((target, to.addr().wrapping_add(to_offset)), (source, from.addr().wrapping_add(from_offset)));
     // SAFETY: as the caller says.
     status(unsafe { memory::copy(to, from, length) })
 }
@@ -99,11 +105,12 @@ pub unsafe extern "C-unwind" fn omp_target_memcpy_async(
     unsafe { omp_target_memcpy(to, from, length, to_offset, from_offset, to_device, from_device) }
 }
 
-/// `omp_target_memcpy_rect` (18.8.6): 0, or `EINVAL` for a device that does not exist or no dimension. With two null
-/// pointers: the most dimensions there may be.
+/// `omp_target_memcpy_rect` (18.8.6): 0, or `EINVAL` for a device that does not exist or no
+/// dimension. With two null pointers: the most dimensions there may be.
 ///
 /// # Safety
-/// Both arrays are as large as their dimensions say, and all of the latter have `dimensions` elements.
+/// Both arrays are as large as their dimensions say, and all of the latter have `dimensions`
+/// elements.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn omp_target_memcpy_rect(
     to: *mut c_void,
@@ -123,7 +130,9 @@ pub unsafe extern "C-unwind" fn omp_target_memcpy_rect(
     }
     let arrays = [volume, to_offsets, from_offsets, to_extents, from_extents];
     let usable = element > 0 && dimensions > 0 && arrays.iter().all(|a| !a.is_null());
-    let (true, Some(target), Some(source)) = (usable, side(to_device), side(from_device)) else { return EINVAL };
+    let (true, Some(target), Some(source)) = (usable, side(to_device), side(from_device)) else {
+        return EINVAL;
+    };
     // SAFETY: as the caller says.
     let slice = |array: *const usize| unsafe { core::slice::from_raw_parts(array, dimensions as usize) };
     let [volume, to_offsets, from_offsets, to_extents, from_extents] = arrays.map(slice);
@@ -176,7 +185,12 @@ pub unsafe extern "C-unwind" fn omp_target_memcpy_rect_async(
 /// # Safety
 /// The block is valid.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn omp_target_memset(to: *mut c_void, value: c_int, count: usize, device: c_int) -> *mut c_void {
+pub unsafe extern "C-unwind" fn omp_target_memset(
+    to: *mut c_void,
+    value: c_int,
+    count: usize,
+    device: c_int,
+) -> *mut c_void {
     if let Some(side) = side(device) {
         // SAFETY: as the caller says. A device that fails shows when the memory is used next.
         let _ = unsafe { memory::set(side, to.addr(), value as u8, count) };
@@ -208,8 +222,8 @@ fn await_dependences(count: c_int) {
     }
 }
 
-/// `omp_target_associate_ptr` (18.8.9): 0, or `EINVAL`: on the host, where every address has its own copy; for a range of which
-/// a part has another copy already; for an empty one.
+/// `omp_target_associate_ptr` (18.8.9): 0, or `EINVAL`: on the host, where every address has its
+/// own copy; for a range of which a part has another copy already; for an empty one.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn omp_target_associate_ptr(
     host: *const c_void,

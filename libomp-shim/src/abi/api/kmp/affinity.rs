@@ -1,5 +1,5 @@
-//! Affinity masks. A program holds a pointer to a mask; the routines take the address of that pointer, in C and in
-//! Fortran.
+//! Affinity masks. A program holds a pointer to a mask; the routines take the address of that
+//! pointer, in C and in Fortran.
 
 use core::ffi::c_int;
 use core::ptr::NonNull;
@@ -115,7 +115,8 @@ macro_rules! proc_routines {
 }
 
 proc_routines! {
-    /// `kmp_set_affinity_mask_proc`: 0, −1 for a processor that does not exist, −2 for one that may not be used.
+    /// `kmp_set_affinity_mask_proc`: 0, −1 for a processor that does not exist, −2 for one that may
+    /// not be used.
     fn kmp_set_affinity_mask_proc, kmpc_set_affinity_mask_proc(proc, address) {
         // SAFETY: the same promise.
         unsafe { change(proc, address, true) }
@@ -127,7 +128,8 @@ proc_routines! {
         unsafe { change(proc, address, false) }
     }
 
-    /// `kmp_get_affinity_mask_proc`: 1 when the processor is in the mask, 0 when it is not, or cannot be.
+    /// `kmp_get_affinity_mask_proc`: 1 when the processor is in the mask, 0 when it is not, or
+    /// cannot be.
     fn kmp_get_affinity_mask_proc, kmpc_get_affinity_mask_proc(proc, address) {
         match usable(proc) {
             // SAFETY: the same promise.
@@ -138,7 +140,8 @@ proc_routines! {
     }
 }
 
-/// `kmp_set_thread_affinity_mask_initial`: lets the calling kernel thread run wherever the process may; 1 when done.
+/// `kmp_set_thread_affinity_mask_initial`: lets the calling kernel thread run wherever the process
+/// may; 1 when done.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn kmp_set_thread_affinity_mask_initial() -> c_int {
     let procs: Vec<usize> = topology::usable().iter().map(|cpu| cpu.os).collect();

@@ -1,7 +1,8 @@
 //! `kmp_set_defaults`: environment variables from inside the program, `NAME=value|NAME=value`.
 //!
-//! Before the library has read its environment they are taken as if they had been there, over what is there. Afterwards only
-//! what can still change is changed; for each other variable a line says that it came too late.
+//! Before the library has read its environment they are taken as if they had been there, over what
+//! is there. Afterwards only what can still change is changed; for each other variable a line says
+//! that it came too late.
 
 use core::ffi::{CStr, c_char};
 
@@ -40,7 +41,8 @@ c_aliases! {
     unsafe fn kmpc_set_defaults(text: *const c_char) => kmp_set_defaults;
 }
 
-/// What libraries for devices ask the host's runtime: `target-offload-var`, 0 disabled, 1 default, 2 mandatory.
+/// What libraries for devices ask the host's runtime: `target-offload-var`, 0 disabled, 1 default,
+/// 2 mandatory.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_get_target_offload() -> core::ffi::c_int {
     target::offload() as core::ffi::c_int

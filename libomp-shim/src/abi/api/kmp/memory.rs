@@ -1,4 +1,5 @@
-//! `kmp_malloc` and companions: the C library's, so that blocks may be freed by any thread and by `free`.
+//! `kmp_malloc` and companions: the C library's, so that blocks may be freed by any thread and by
+//! `free`.
 
 use core::ffi::c_void;
 use core::ptr;

@@ -1,4 +1,6 @@
-//! Settings that programs change: `kmp_set_blocktime`, `kmp_set_stacksize`, `kmp_set_library`, warnings. What cannot be changed any more once the library runs says so in one line, and says what to do instead.
+//! Settings that programs change: `kmp_set_blocktime`, `kmp_set_stacksize`, `kmp_set_library`,
+//! warnings. What cannot be changed any more once the library runs says so in one line, and says
+//! what to do instead.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, Ordering};
@@ -21,8 +23,8 @@ const SERIAL: c_int = 1;
 const TURNAROUND: c_int = 2;
 const THROUGHPUT: c_int = 3;
 
-/// Makes the regions that the calling thread forks from here on wait like this. Inside a region it is too late: the
-/// way of waiting is part of the region's plan.
+/// Makes the regions that the calling thread forks from here on wait like this. Inside a region it
+/// is too late: the way of waiting is part of the region's plan.
 fn wait_like(spin: Spin) {
     let team = Here::get().team();
     if team.plan().level == 0 {
@@ -41,8 +43,9 @@ fn initial_blocktime() -> c_int {
 }
 
 routines! {
-    /// `kmp_set_blocktime`: milliseconds for which waiting threads look before they sleep; `INT_MAX` is for ever. Holds
-    /// for the regions that the calling thread forks from outside all regions.
+    /// `kmp_set_blocktime`: milliseconds for which waiting threads look before they sleep;
+    /// `INT_MAX` is for ever. Holds for the regions that the calling thread forks from outside all
+    /// regions.
     fn kmp_set_blocktime(milliseconds: c_int) {
         let milliseconds = milliseconds.max(0);
         // ORDERING: Relaxed; a number by itself.
@@ -60,8 +63,8 @@ routines! {
         }
     }
 
-    /// `kmp_set_stacksize_s`: the size of stacks is read from the environment once, so only the value that holds
-    /// already is accepted in silence.
+    /// `kmp_set_stacksize_s`: the size of stacks is read from the environment once, so only the
+    /// value that holds already is accepted in silence.
     fn kmp_set_stacksize_s(bytes: usize) {
         if bytes != env::settings().stacksize {
             no_effect("kmp_set_stacksize", "set OMP_STACKSIZE before the program starts");
@@ -83,8 +86,8 @@ routines! {
         c_int::try_from(env::settings().stacksize).unwrap_or(c_int::MAX)
     }
 
-    /// `kmp_set_library`: 1 serial (regions of one thread), 2 turnaround (waiting threads never sleep), 3 throughput
-    /// (they wait as the environment said).
+    /// `kmp_set_library`: 1 serial (regions of one thread), 2 turnaround (waiting threads never
+    /// sleep), 3 throughput (they wait as the environment said).
     fn kmp_set_library(mode: c_int) {
         match mode {
             SERIAL => change_icv(|icv| icv.set_num_threads(1)),
@@ -120,8 +123,8 @@ routines! {
         kmp_set_library(THROUGHPUT);
     }
 
-    /// `kmp_set_disp_num_buffers`: how many `nowait` loops may be open at once is not limited by buffers of this kind,
-    /// so there is nothing to set.
+    /// `kmp_set_disp_num_buffers`: how many `nowait` loops may be open at once is not limited by
+    /// buffers of this kind, so there is nothing to set.
     fn kmp_set_disp_num_buffers(_count: c_int) {}
 
     /// `kmp_set_warnings_on`.
@@ -134,8 +137,8 @@ routines! {
         report::set_warnings(false);
     }
 
-    /// `kmp_get_cancellation_status`: has the construct around the calling thread been cancelled? The kinds are those
-    /// of `__kmpc_cancel`: 1 parallel, 2 loop, 3 sections, 4 taskgroup.
+    /// `kmp_get_cancellation_status`: has the construct around the calling thread been cancelled?
+    /// The kinds are those of `__kmpc_cancel`: 1 parallel, 2 loop, 3 sections, 4 taskgroup.
     fn kmp_get_cancellation_status(kind: c_int) -> c_int {
         let construct = match kind {
             1 => Construct::Parallel,
@@ -147,7 +150,8 @@ routines! {
         c_int::from(cancel::is_cancelled(Here::get(), construct))
     }
 
-    /// `kmp_get_num_known_threads`: kernel threads that are, or have been made ready to be, OpenMP threads.
+    /// `kmp_get_num_known_threads`: kernel threads that are, or have been made ready to be, OpenMP
+    /// threads.
     fn kmp_get_num_known_threads() -> c_int {
         root::count() as c_int + ult::pool::started() as c_int
     }

@@ -1,7 +1,7 @@
 //! `target data`, `target enter data`, `target exit data` and `target update` as gcc emits them.
 //!
-//! gcc ends a `target data` construct by a call without arguments, so what was entered is kept per task. Where there are no
-//! devices nothing is kept, and these calls cost two loads.
+//! gcc ends a `target data` construct by a call without arguments, so what was entered is kept per
+//! task. Where there are no devices nothing is kept, and these calls cost two loads.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr;
@@ -158,7 +158,13 @@ pub extern "C-unwind" fn GOMP_target_end_data() {
 ///
 /// # Safety
 /// The compiler's arrays.
-unsafe fn change(device: c_int, change: Change, arrays: impl FnOnce() -> Arrays, flags: c_uint, depend: *mut *mut c_void) {
+unsafe fn change(
+    device: c_int,
+    change: Change,
+    arrays: impl FnOnce() -> Arrays,
+    flags: c_uint,
+    depend: *mut *mut c_void,
+) {
     let here = Here::get();
     choose::refuse_for_data(here, device.into());
     let place = device_for(here, device);
@@ -176,7 +182,16 @@ unsafe fn change(device: c_int, change: Change, arrays: impl FnOnce() -> Arrays,
             }
             Some(_) if deferred => {
                 let copies = Copies(Vec::new());
-                defer(here, Deferred { action: Action::Data(change), place: Target::Known(place), arrays: arrays(), copies }, depend);
+                defer(
+                    here,
+                    Deferred {
+                        action: Action::Data(change),
+                        place: Target::Known(place),
+                        arrays: arrays(),
+                        copies,
+                    },
+                    depend,
+                );
             }
             Some(slot) => {
                 if !depend.is_null() {
@@ -220,7 +235,15 @@ pub unsafe extern "C-unwind" fn GOMP_target_update(
     kinds: *const u8,
 ) {
     // SAFETY: as for this function.
-    unsafe { change(device, Change::Update, || Arrays::read_old(count, addresses, sizes, kinds), 0, ptr::null_mut()) };
+    unsafe {
+        change(
+            device,
+            Change::Update,
+            || Arrays::read_old(count, addresses, sizes, kinds),
+            0,
+            ptr::null_mut(),
+        )
+    };
 }
 
 /// `target enter data`, `target exit data`.

@@ -1,7 +1,8 @@
 //! gcc's lists of what is mapped, and what they mean.
 //!
-//! A list is three arrays: addresses, sizes, kinds. The low byte of a kind says what the entry is, the high byte the logarithm of
-//! its alignment. The region gets one word per entry. What the word is, and which entries belong together, follows from the kinds.
+//! A list is three arrays: addresses, sizes, kinds. The low byte of a kind says what the entry is,
+//! the high byte the logarithm of its alignment. The region gets one word per entry. What the word
+//! is, and which entries belong together, follows from the kinds.
 
 use core::ffi::c_void;
 
@@ -17,7 +18,8 @@ const IMPLICIT: u16 = 0x60;
 const KIND_BITS: u16 = 0x7c;
 /// The storage has to be there (gcc 14).
 const PRESENT: u16 = 0x24;
-/// A pointer that is mapped and points to the entry before it; the size is how far behind its value the storage begins.
+/// A pointer that is mapped and points to the entry before it; the size is how far behind its value
+/// the storage begins.
 const POINTER: u16 = 0x04;
 /// A descriptor that has pointers.
 const TO_PSET: u16 = 0x05;
@@ -37,7 +39,8 @@ const USE_DEVICE_IF_PRESENT: u16 = 0x10;
 const RELEASE: u16 = 0x17;
 /// A structure; the size is how many entries behind it are members.
 const STRUCT: u16 = 0x1c;
-/// A pointer in storage that is mapped, pointing to the entry before it; in a descriptor, to what it points to on the host.
+/// A pointer in storage that is mapped, pointing to the entry before it; in a descriptor, to what
+/// it points to on the host.
 const ALWAYS_POINTER: u16 = 0x1d;
 const DELETE_ZERO_LENGTH: u16 = 0x1f;
 /// A pointer in storage that is mapped, pointing to storage that is.
@@ -63,7 +66,12 @@ pub struct Arrays {
 impl Arrays {
     /// # Safety
     /// The compiler's arrays of `count` entries.
-    pub unsafe fn read(count: usize, addresses: *const *mut c_void, sizes: *const usize, kinds: *const u16) -> Self {
+    pub unsafe fn read(
+        count: usize,
+        addresses: *const *mut c_void,
+        sizes: *const usize,
+        kinds: *const u16,
+    ) -> Self {
         if count == 0 {
             return Self::default();
         }
@@ -81,9 +89,18 @@ impl Arrays {
     ///
     /// # Safety
     /// The compiler's arrays of `count` entries.
-    pub unsafe fn read_old(count: usize, addresses: *const *mut c_void, sizes: *const usize, kinds: *const u8) -> Self {
+    pub unsafe fn read_old(
+        count: usize,
+        addresses: *const *mut c_void,
+        sizes: *const usize,
+        kinds: *const u8,
+    ) -> Self {
         // SAFETY: as the caller says.
-        let old: Vec<u8> = if count == 0 { Vec::new() } else { unsafe { core::slice::from_raw_parts(kinds, count) }.to_vec() };
+        let old: Vec<u8> = if count == 0 {
+            Vec::new()
+        } else {
+            unsafe { core::slice::from_raw_parts(kinds, count) }.to_vec()
+        };
         let kinds: Vec<u16> = old.iter().map(|&k| u16::from(k & 7) | u16::from(k >> 3) << 8).collect();
         // SAFETY: as the caller says.
         unsafe { Self::read(count, addresses, sizes, kinds.as_ptr()) }
@@ -123,7 +140,13 @@ impl Arrays {
         let plain = item(if member { Role::Member } else { Role::Storage }, size, storage_flags(kind));
         // SAFETY: as the caller says, throughout.
         let value = |at: usize| unsafe { (at as *const usize).read_unaligned() };
-        let attach = |begin: usize, counted, flags| Item { begin, base: address, size, role: Role::Attach { counted }, flags };
+        let attach = |begin: usize, counted, flags| Item {
+            begin,
+            base: address,
+            size,
+            role: Role::Attach { counted },
+            flags,
+        };
         let meant = match kind {
             _ if address == 0 => item(Role::Value, 0, Flags::default()),
             FIRSTPRIVATE => item(Role::Private, size, Flags::TO),
@@ -177,14 +200,18 @@ impl Arrays {
 
     /// Is the descriptor one whose pointer may have changed?
     fn describes_always(&self, at: usize) -> bool {
-        self.kinds.get(at + 1).is_some_and(|_| self.kind(at + 1) == ALWAYS_POINTER && self.is_in_descriptor(at + 1))
+        self.kinds
+            .get(at + 1)
+            .is_some_and(|_| self.kind(at + 1) == ALWAYS_POINTER && self.is_in_descriptor(at + 1))
     }
 
     /// Does the pointer lie in the descriptor that precedes it?
     fn is_in_descriptor(&self, at: usize) -> bool {
         let pointer = |i: usize| matches!(self.kind(i), POINTER | ALWAYS_POINTER);
         let before = (0..at).rev().find(|&i| !pointer(i)).filter(|&i| self.kind(i) == TO_PSET);
-        before.is_some_and(|i| (self.addresses[i]..self.addresses[i] + self.sizes[i]).contains(&self.addresses[at]))
+        before.is_some_and(|i| {
+            (self.addresses[i]..self.addresses[i] + self.sizes[i]).contains(&self.addresses[at])
+        })
     }
 }
 

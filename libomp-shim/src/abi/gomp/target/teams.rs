@@ -6,7 +6,8 @@ use crate::abi::gomp::parallel::{Function, body_of};
 use crate::omp::icv;
 use crate::omp::thread::Here;
 
-/// `teams` inside `target`, called in a loop: true as long as the calling code is to run another team.
+/// `teams` inside `target`, called in a loop: true as long as the calling code is to run another
+/// team.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_teams4(low: c_uint, high: c_uint, thread_limit: c_uint, first: bool) -> bool {
     let here = Here::get();
@@ -40,7 +41,8 @@ fn league_size(low: c_uint, high: c_uint) -> u32 {
     [high, low, icv::nteams()].into_iter().find(|&n| n != 0).unwrap_or(1)
 }
 
-/// The limit of each team's contention group: what the clause said, or `teams-thread-limit-var`; 0 for none.
+/// The limit of each team's contention group: what the clause said, or `teams-thread-limit-var`; 0
+/// for none.
 fn limit_of(thread_limit: c_uint) -> u32 {
     if thread_limit != 0 { thread_limit } else { icv::teams_thread_limit() }
 }

@@ -1,5 +1,5 @@
-//! `GOMP_parallel_loop_*` and `GOMP_parallel_sections`: a region whose threads find the construct already begun
-//! when the outlined function starts; it only asks for chunks.
+//! `GOMP_parallel_loop_*` and `GOMP_parallel_sections`: a region whose threads find the construct
+//! already begun when the outlined function starts; it only asks for chunks.
 
 use core::ffi::{c_long, c_uint, c_void};
 
@@ -125,7 +125,11 @@ without_chunk! {
 /// Called by compiled code with a matching function and data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_parallel_sections(
-    function: Function, data: *mut c_void, num_threads: c_uint, count: c_uint, flags: c_uint,
+    function: Function,
+    data: *mut c_void,
+    num_threads: c_uint,
+    count: c_uint,
+    flags: c_uint,
 ) {
     run(function, data, num_threads, flags, sections_of(count));
 }

@@ -1,4 +1,5 @@
-//! `GOMP_ordered_*` and `GOMP_doacross_*`. Iterations are given by their numbers, from 0 in every dimension.
+//! `GOMP_ordered_*` and `GOMP_doacross_*`. Iterations are given by their numbers, from 0 in every
+//! dimension.
 
 use core::arch::naked_asm;
 use core::ffi::{c_long, c_ulonglong};
@@ -38,10 +39,12 @@ pub unsafe extern "C-unwind" fn GOMP_doacross_ull_post(counts: *const c_ulonglon
     unsafe { GOMP_doacross_post(counts.cast()) };
 }
 
-/// Waits for the iteration whose numbers are in `registers` (the first [`IN_REGISTERS`]) and on the `stack` (the rest).
+/// Waits for the iteration whose numbers are in `registers` (the first [`IN_REGISTERS`]) and on the
+/// `stack` (the rest).
 unsafe extern "C-unwind" fn wait(registers: *const c_long, stack: *const c_long) {
     let number = |i: usize| {
-        // SAFETY: the trampolines below lay the arguments out like this, and the caller passed one per dimension.
+        // SAFETY: the trampolines below lay the arguments out like this, and the caller passed one
+        // per dimension.
         unsafe { if i < IN_REGISTERS { *registers.add(i) } else { *stack.add(i - IN_REGISTERS) } }
     };
     doacross::wait(Here::get(), number);
@@ -52,8 +55,8 @@ const IN_REGISTERS: usize = 6;
 #[cfg(target_arch = "aarch64")]
 const IN_REGISTERS: usize = 8;
 
-/// Rust cannot define functions with a variable number of arguments: this stores the argument registers
-/// in an array and passes it on, with the address of the arguments on the caller's stack.
+/// Rust cannot define functions with a variable number of arguments: this stores the argument
+/// registers in an array and passes it on, with the address of the arguments on the caller's stack.
 macro_rules! variadic {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*

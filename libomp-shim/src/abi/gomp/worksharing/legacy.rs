@@ -1,5 +1,6 @@
-//! Regions in three steps, as GCC before 4.9 calls them: `_start` forks, the program calls the outlined function
-//! itself as thread 0, `GOMP_parallel_end` joins. The region between fork and join hangs on its own thread 0.
+//! Regions in three steps, as GCC before 4.9 calls them: `_start` forks, the program calls the
+//! outlined function itself as thread 0, `GOMP_parallel_end` joins. The region between fork and
+//! join hangs on its own thread 0.
 
 use core::ffi::{c_long, c_uint, c_void};
 
@@ -31,7 +32,8 @@ fn fork(function: Function, data: *mut c_void, num_threads: c_uint, what: Option
     if what.is_some() {
         combined.begin();
     }
-    // It stays where it is while the region's threads use it; `GOMP_parallel_end` finds it in the region's plan.
+    // It stays where it is while the region's threads use it; `GOMP_parallel_end` finds it in the
+    // region's plan.
     let _ = Box::into_raw(combined);
     // SAFETY: own thread only: the running thread is the new region's thread 0.
     unsafe { Here::get().thread.own() }.region = Some(Box::new(region));
@@ -57,7 +59,11 @@ pub extern "C-unwind" fn GOMP_parallel_end() {
 /// # Safety
 /// Called by compiled code with a matching function and data.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn GOMP_parallel_start(function: Function, data: *mut c_void, num_threads: c_uint) {
+pub unsafe extern "C-unwind" fn GOMP_parallel_start(
+    function: Function,
+    data: *mut c_void,
+    num_threads: c_uint,
+) {
     fork(function, data, num_threads, None);
 }
 
@@ -67,7 +73,10 @@ pub unsafe extern "C-unwind" fn GOMP_parallel_start(function: Function, data: *m
 /// Called by compiled code with a matching function and data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_parallel_sections_start(
-    function: Function, data: *mut c_void, num_threads: c_uint, count: c_uint,
+    function: Function,
+    data: *mut c_void,
+    num_threads: c_uint,
+    count: c_uint,
 ) {
     fork(function, data, num_threads, Some(sections_of(count)));
 }
@@ -102,7 +111,12 @@ loops! {
 /// Called by compiled code with a matching function and data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_parallel_loop_runtime_start(
-    function: Function, data: *mut c_void, num_threads: c_uint, start: c_long, end: c_long, incr: c_long,
+    function: Function,
+    data: *mut c_void,
+    num_threads: c_uint,
+    start: c_long,
+    end: c_long,
+    incr: c_long,
 ) {
     fork(function, data, num_threads, Some(loop_of(start, end, incr, runtime())));
 }

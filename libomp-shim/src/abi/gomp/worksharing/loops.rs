@@ -1,7 +1,7 @@
 //! `GOMP_loop_*` and `GOMP_loop_ull_*`.
 //!
-//! The names say what the compiler knew: schedule, modifier, `ordered`, doacross. All come down to [`start`] and
-//! [`next`]; the `next` of each family is the same function under several names.
+//! The names say what the compiler knew: schedule, modifier, `ordered`, doacross. All come down to
+//! [`start`] and [`next`]; the `next` of each family is the same function under several names.
 
 use core::ffi::{c_long, c_uint, c_ulonglong, c_void};
 use core::ptr;
@@ -54,13 +54,15 @@ fn general(sched: c_long, chunk: i64) -> Schedule {
         1 => Schedule::fixed(chunk),
         2 => Schedule::new(Rule::Nonmonotonic, chunk),
         3 => Schedule::new(Rule::Guided, chunk),
-        other => report::fatal(format_args!("schedule {other} in a call by GCC's code is unknown; the program stops")),
+        other => report::fatal(format_args!(
+            "schedule {other} in a call by GCC's code is unknown; the program stops"
+        )),
     };
     if sched & MONOTONIC == 0 { schedule } else { schedule.monotonic() }
 }
 
-/// Enters a loop and takes the first chunk. Null `istart`: the compiler divides the loop itself, only the
-/// construct is entered.
+/// Enters a loop and takes the first chunk. Null `istart`: the compiler divides the loop itself,
+/// only the construct is entered.
 unsafe fn start<T: Number>(what: Loop, extras: Extras, istart: *mut T, iend: *mut T) -> bool {
     if extras.is_plain() {
         // SAFETY: as the compiler promises.
@@ -87,7 +89,13 @@ unsafe fn start_plain<T: Number>(what: Loop, istart: *mut T, iend: *mut T) -> bo
 }
 
 /// As [`start`], for a doacross loop over `counts`: scheduled over the first dimension.
-unsafe fn doacross_start<T: Number>(counts: &[u64], schedule: Schedule, extras: Extras, istart: *mut T, iend: *mut T) -> bool {
+unsafe fn doacross_start<T: Number>(
+    counts: &[u64],
+    schedule: Schedule,
+    extras: Extras,
+    istart: *mut T,
+    iend: *mut T,
+) -> bool {
     let here = Here::get();
     let trips = counts.first().copied().unwrap_or(0);
     let what = Loop { space: Space::counted(0, trips), schedule: schedule.monotonic(), ordered: Ordered::No };
@@ -99,7 +107,8 @@ unsafe fn doacross_start<T: Number>(counts: &[u64], schedule: Schedule, extras: 
     }
     let share = dispatch::begin_with(here, &what, |share| {
         if !alone {
-            let dimensions: Vec<_> = counts.iter().map(|&trips| Dimension { first: 0, step: 1, trips }).collect();
+            let dimensions: Vec<_> =
+                counts.iter().map(|&trips| Dimension { first: 0, step: 1, trips }).collect();
             doacross::prepare(share, &dimensions);
         }
         // SAFETY: as the compiler promises.
@@ -161,7 +170,8 @@ pub fn end(kind: Kind) {
     team::barrier(here, (kind, ptr::null()), || SyncKind::Workshare);
 }
 
-/// The end of a loop in a region that may be cancelled: a barrier; true when the region has been cancelled.
+/// The end of a loop in a region that may be cancelled: a barrier; true when the region has been
+/// cancelled.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_loop_end_cancel() -> bool {
     end_cancellable(Kind::GompLoop)
@@ -188,7 +198,8 @@ fn leave(here: Here) {
     hook::work::ends();
 }
 
-/// Defines entry points that start a loop: bounds, increment, chunk size, where the first chunk goes.
+/// Defines entry points that start a loop: bounds, increment, chunk size, where the first chunk
+/// goes.
 macro_rules! starts {
     ($($(#[$doc:meta])* $signed:ident, $unsigned:ident: $ordered:expr, $rule:expr;)*) => {$(
         $(#[$doc])*

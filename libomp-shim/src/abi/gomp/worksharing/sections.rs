@@ -1,4 +1,5 @@
-//! `GOMP_sections_*`: a `dynamic` loop over the numbers of the sections, from 1; 0 means none is left.
+//! `GOMP_sections_*`: a `dynamic` loop over the numbers of the sections, from 1; 0 means none is
+//! left.
 
 use core::ffi::{c_uint, c_void};
 
@@ -24,10 +25,15 @@ pub extern "C-unwind" fn GOMP_sections_start(count: c_uint) -> c_uint {
 /// # Safety
 /// Called by compiled code.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn GOMP_sections2_start(count: c_uint, reductions: *mut usize, mem: *mut *mut c_void) -> c_uint {
+pub unsafe extern "C-unwind" fn GOMP_sections2_start(
+    count: c_uint,
+    reductions: *mut usize,
+    mem: *mut *mut c_void,
+) -> c_uint {
     let here = Here::get();
     // SAFETY: as the compiler promises.
-    let share = dispatch::begin_with(here, &sections_of(count), |share| unsafe { shared::allocate(share, mem) });
+    let share =
+        dispatch::begin_with(here, &sections_of(count), |share| unsafe { shared::allocate(share, mem) });
     // SAFETY: as the compiler promises.
     unsafe {
         shared::hand_out(share, mem);

@@ -1,4 +1,5 @@
-//! What a worksharing construct shares besides its iterations: a block of memory (`mem`) and task reductions.
+//! What a worksharing construct shares besides its iterations: a block of memory (`mem`) and task
+//! reductions.
 
 use core::ffi::c_void;
 use core::sync::atomic::Ordering;
@@ -7,8 +8,8 @@ use super::super::task_reduction;
 use crate::omp::thread::Here;
 use crate::omp::worksharing::{WorkShare, zeroed};
 
-/// Allocates the block that `*mem` asks for; in the first thread to arrive. `*mem` holds the number of bytes, and no
-/// number when a thread has been here before: hence before `hand_out`.
+/// Allocates the block that `*mem` asks for; in the first thread to arrive. `*mem` holds the number
+/// of bytes, and no number when a thread has been here before: hence before `hand_out`.
 ///
 /// # Safety
 /// `mem` is null or valid.
@@ -36,7 +37,8 @@ pub unsafe fn hand_out(share: &WorkShare, mem: *mut *mut c_void) {
     }
 }
 
-/// Starts the taskgroup of a construct's `reduction(task, …)` and registers the reductions, if there are any.
+/// Starts the taskgroup of a construct's `reduction(task, …)` and registers the reductions, if
+/// there are any.
 ///
 /// # Safety
 /// `reductions` is null or GCC's array of task reductions; the thread has entered the construct.

@@ -21,8 +21,8 @@ pub extern "C-unwind" fn GOMP_single_start() -> bool {
     executes
 }
 
-/// `single copyprivate`: null in the thread that executes the block, in the others what it passed to
-/// `GOMP_single_copy_end`, once it has.
+/// `single copyprivate`: null in the thread that executes the block, in the others what it passed
+/// to `GOMP_single_copy_end`, once it has.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_single_copy_start() -> *mut c_void {
     let here = Here::get();
@@ -32,7 +32,8 @@ pub extern "C-unwind" fn GOMP_single_copy_start() -> *mut c_void {
         return ptr::null_mut();
     }
     team::barrier(here, (Kind::GompCopy, ptr::null()), || SyncKind::Implementation);
-    // ORDERING: Relaxed; ordered by the barrier. The next broadcast comes after the construct's closing barrier.
+    // ORDERING: Relaxed; ordered by the barrier. The next broadcast comes after the construct's
+    // closing barrier.
     here.team().broadcast.load(Ordering::Relaxed).cast()
 }
 

@@ -1,7 +1,8 @@
-//! The update of one storage location, whatever its type: a compare-and-exchange loop, or the lock (see the parent).
+//! The update of one storage location, whatever its type: a compare-and-exchange loop, or the lock
+//! (see the parent).
 //!
-//! In assembly, because the standard library's atomics want aligned addresses, and programs have unaligned ones (Fortran's
-//! `COMMON`, packed structures) that the compilers' own atomics serve.
+//! In assembly, because the standard library's atomics want aligned addresses, and programs have
+//! unaligned ones (Fortran's `COMMON`, packed structures) that the compilers' own atomics serve.
 
 use core::arch::asm;
 use core::ffi::c_int;
@@ -60,20 +61,25 @@ impl Word for u128 {
     #[inline]
     unsafe fn load(at: *const Self) -> Self {
         if !std::is_x86_feature_detected!("avx") {
-            // SAFETY: writable, aligned and supported, as `fits` found; what is stored is what stands there.
+            // SAFETY: writable, aligned and supported, as `fits` found; what is stored is what
+            // stands there.
             return unsafe { Self::exchange(at.cast_mut(), 0, 0) };
         }
         let value: core::arch::x86_64::__m128i;
         // SAFETY: aligned, as `fits` found. Processors with AVX promise that such a load is atomic.
-        unsafe { asm!("movdqa {0}, [{1}]", out(xmm_reg) value, in(reg) at, options(nostack, preserves_flags)) };
+        unsafe {
+            asm!("movdqa {0}, [{1}]", out(xmm_reg) value, in(reg) at, options(nostack, preserves_flags))
+        };
         // SAFETY: both are 16 plain bytes.
         unsafe { core::mem::transmute(value) }
     }
     #[inline]
     unsafe fn exchange(at: *mut Self, old: Self, new: Self) -> Self {
         let (mut low, mut high) = (old as u64, (old >> 64) as u64);
-        // Not `core::arch`'s function: compiled without the feature, it becomes a call into libatomic.
-        // SAFETY: aligned and supported, as `fits` found. The compiler keeps `rbx` to itself; it is put back.
+        // Not `core::arch`'s function: compiled without the feature, it becomes a call into
+        // libatomic.
+        // SAFETY: aligned and supported, as `fits` found. The compiler keeps `rbx` to itself; it is
+        // put back.
         unsafe {
             asm!("xchg {0}, rbx", "lock cmpxchg16b [rdi]", "mov rbx, {0}", inout(reg) new as u64 => _, in("rdi") at,
                  in("rcx") (new >> 64) as u64, inout("rax") low, inout("rdx") high, options(nostack));
@@ -93,7 +99,8 @@ fn as_gnu() -> bool {
     *MODE.get_or_init(|| env::settings().vars.get("KMP_ATOMIC_MODE") == Some("2"))
 }
 
-/// Replaces what stands at `at` by `next` of it, atomically; returns the old and the new value. `next` may run several times.
+/// Replaces what stands at `at` by `next` of it, atomically; returns the old and the new value.
+/// `next` may run several times.
 ///
 /// # Safety
 /// `at` points to storage of a `T`, of any alignment, that is only used atomically meanwhile.

@@ -1,5 +1,5 @@
-//! Complex numbers. Sums are made here; products and quotients, with what Annex G of C asks for infinities and for the
-//! range of quotients, are libgcc's.
+//! Complex numbers. Sums are made here; products and quotients, with what Annex G of C asks for
+//! infinities and for the range of quotients, are libgcc's.
 
 use core::arch::naked_asm;
 
@@ -41,7 +41,8 @@ extern "C" fn quad_quotient(_: Quad, _: Quad, _: Quad, _: Quad) -> Complex<Quad>
     naked_asm!("jmp {}", sym __divtc3)
 }
 
-/// Calls a function of four `long double` on the stack that returns its result in two x87 registers.
+/// Calls a function of four `long double` on the stack that returns its result in two x87
+/// registers.
 macro_rules! extended {
     ($name:ident, $function:ident) => {
         #[unsafe(naked)]

@@ -1,4 +1,5 @@
-//! Arithmetic as C does it: integers wrap around, small ones are promoted to `int`, division faults as the processor's does.
+//! Arithmetic as C does it: integers wrap around, small ones are promoted to `int`, division faults
+//! as the processor's does.
 
 use core::arch::asm;
 
@@ -74,11 +75,13 @@ integers! {
     i32 as i32; u32 as u32; i64 as i64; u64 as u64;
 }
 
-/// What an integer division that has no result does in compiled code: the processor's fault, SIGFPE to the program.
+/// What an integer division that has no result does in compiled code: the processor's fault, SIGFPE
+/// to the program.
 #[cold]
 fn fault() -> ! {
     loop {
-        // SAFETY: faults; the loop is for a handler that returns, which makes the instruction run again.
+        // SAFETY: faults; the loop is for a handler that returns, which makes the instruction run
+        // again.
         unsafe { asm!("div {0:e}", in(reg) 0, inout("eax") 1 => _, inout("edx") 0 => _, options(nostack)) };
     }
 }

@@ -1,5 +1,5 @@
-//! The shapes of the entry points: how operands and results travel. All take a source location and a thread number, unused
-//! here, and the address of the location.
+//! The shapes of the entry points: how operands and results travel. All take a source location and
+//! a thread number, unused here, and the address of the location.
 //!
 //! | shape | operand | captured result |
 //! |---|---|---|
@@ -9,8 +9,9 @@
 //! | `x87_quad` | by value | in `st(0)`: `long double` with a `__float128` operand |
 //! | `x87_complex` | on the stack | in `st(0)` and `st(1)`: `long double complex` |
 //!
-//! Rust knows neither x87 operands nor results. The x87 shapes are a naked function that hands the addresses of
-//! operand and result to an ordinary one, as the variadic entry points of the fronts do.
+//! Rust knows neither x87 operands nor results. The x87 shapes are a naked function that hands the
+//! addresses of operand and result to an ordinary one, as the variadic entry points of the fronts
+//! do.
 
 /// `#[unsafe(export_name)]` for a function of the table.
 macro_rules! exported {
@@ -20,7 +21,8 @@ macro_rules! exported {
     };
 }
 
-/// A naked function for the x87 shapes: `$before` prepares the arguments of `$body`, which stores its result at `rsp`; `$after` loads it.
+/// A naked function for the x87 shapes: `$before` prepares the arguments of `$body`, which stores
+/// its result at `rsp`; `$after` loads it.
 macro_rules! x87_entry {
     ($name:expr, $body:ident, $bytes:literal, [$($before:literal),*], [$($after:literal),*]) => {
         #[unsafe(naked)]
@@ -44,8 +46,9 @@ macro_rules! x87_entry {
     };
 }
 
-/// An update: the two functions that make it without and with capture. `$type` names the type in the symbol, `$operation` the
-/// operation, `$tail` what follows `_cpt`; `$next` computes the new value from the old one and the operand.
+/// An update: the two functions that make it without and with capture. `$type` names the type in
+/// the symbol, `$operation` the operation, `$tail` what follows `_cpt`; `$next` computes the new
+/// value from the old one and the operand.
 macro_rules! update {
     (value, $type:literal, $operation:literal, $tail:literal, $t:ty, $operand:ty, $next:expr) => {
         update!(plain, $type, $operation, $tail, $t, $operand, $next);
@@ -81,7 +84,8 @@ macro_rules! update {
             unsafe extern "C-unwind" fn body(
                 _: *const c_void, _: c_int, at: *mut $t, flag: c_int, _: usize, out: *mut $t, by: $operand,
             ) {
-                // SAFETY: the compiler passes the location of an `atomic`; `out` is in the entry's frame.
+                // SAFETY: the compiler passes the location of an `atomic`; `out` is in the entry's
+                // frame.
                 unsafe { *out = captured(cell::update(at, |old| $next(old, by)), flag) };
             }
             x87_entry!(concat!("__kmpc_atomic_", $type, "_", $operation, "_cpt", $tail), body, "24", [], ["fld tbyte ptr [rsp]"]);
@@ -101,7 +105,8 @@ macro_rules! update {
     (stacked, $type:literal, $operation:literal, $tail:literal, $t:ty, $load:tt, $bytes:literal, $next:expr) => {
         const _: () = {
             unsafe extern "C-unwind" fn body(_: *const c_void, _: c_int, at: *mut $t, by: *const $t) {
-                // SAFETY: the compiler passes the location of an `atomic`; the operand is in its frame.
+                // SAFETY: the compiler passes the location of an `atomic`; the operand is in its
+                // frame.
                 unsafe { cell::update(at, |old| $next(old, *by)) };
             }
             #[unsafe(naked)]
@@ -168,26 +173,40 @@ macro_rules! transfer {
     // All three of what travels on the stack and in x87 registers.
     (stacked, $type:literal, $t:ty, $bytes:literal, $load:tt) => {
         const _: () = {
-            unsafe extern "C-unwind" fn body(_: *const c_void, _: c_int, at: *mut $t, _: usize, _: usize, out: *mut $t) {
-                // SAFETY: the compiler passes the location of an `atomic`; `out` is in the entry's frame.
+            unsafe extern "C-unwind" fn body(
+                _: *const c_void,
+                _: c_int,
+                at: *mut $t,
+                _: usize,
+                _: usize,
+                out: *mut $t,
+            ) {
+                // SAFETY: the compiler passes the location of an `atomic`; `out` is in the entry's
+                // frame.
                 unsafe { *out = cell::read(at) };
             }
             x87_entry!(concat!("__kmpc_atomic_", $type, "_rd"), body, $bytes, [], $load);
         };
         const _: () = {
             unsafe extern "C-unwind" fn body(_: *const c_void, _: c_int, at: *mut $t, new: *const $t) {
-                // SAFETY: the compiler passes the location of an `atomic`; the operand is in its frame.
+                // SAFETY: the compiler passes the location of an `atomic`; the operand is in its
+                // frame.
                 unsafe { cell::update(at, |_| *new) };
             }
             #[unsafe(naked)]
             #[unsafe(export_name = concat!("__kmpc_atomic_", $type, "_wr"))]
             unsafe extern "C-unwind" fn entry() {
-                naked_asm!("lea rcx, [rsp + 8]", "jmp {}", sym body)
+        naked_asm!("lea rcx, [rsp + 8]", "jmp {}", sym body)
             }
         };
         const _: () = {
             unsafe extern "C-unwind" fn body(
-                _: *const c_void, _: c_int, at: *mut $t, _: usize, new: *const $t, out: *mut $t,
+                _: *const c_void,
+                _: c_int,
+                at: *mut $t,
+                _: usize,
+                new: *const $t,
+                out: *mut $t,
             ) {
                 // SAFETY: as above; `out` is in the entry's frame.
                 unsafe { *out = cell::update(at, |_| *new).0 };

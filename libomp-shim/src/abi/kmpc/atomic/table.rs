@@ -1,6 +1,8 @@
-//! The table: types × operations. A row is a class of types; its classes' operations stand once, above the rows.
+//! The table: types × operations. A row is a class of types; its classes' operations stand once,
+//! above the rows.
 //!
-//! Names are libomp's. Those with a `__float128` operand (`_fp`) and 128-bit complex numbers exist in Intel's library only.
+//! Names are libomp's. Those with a `__float128` operand (`_fp`) and 128-bit complex numbers exist
+//! in Intel's library only.
 
 use core::arch::naked_asm;
 use core::ffi::{c_char, c_int, c_void};
@@ -170,7 +172,8 @@ macro_rules! compare {
     };
 }
 
-/// `function(out, left, right)`: what the compiler makes of an operation that the table does not have.
+/// `function(out, left, right)`: what the compiler makes of an operation that the table does not
+/// have.
 type Operation = unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const c_void);
 
 /// An update by a function of the compiler's, of a location of so many bytes.
@@ -179,15 +182,16 @@ macro_rules! call {
         const _: () = {
             exported! { concat!("__kmpc_atomic_", $bytes),
             unsafe extern "C-unwind" fn call(_: *const c_void, _: c_int, at: *mut c_void, by: *const c_void, f: Operation) {
-                // SAFETY: the compiler passes the location of an `atomic` and a function for values of its size.
+                // SAFETY: the compiler passes the location of an `atomic` and a function for values
+                // of its size.
                 unsafe { by_call::<$bytes>(at.cast(), by, f) };
             } }
         };
     };
 }
 
-/// Updates `N` bytes by `f`. Ten bytes are a `long double`: where it is aligned it has sixteen to itself, and is updated as
-/// `float10` is.
+/// Updates `N` bytes by `f`. Ten bytes are a `long double`: where it is aligned it has sixteen to
+/// itself, and is updated as `float10` is.
 unsafe fn by_call<const N: usize>(at: *mut [c_char; N], by: *const c_void, f: Operation) {
     if N == 10 && at.addr().is_multiple_of(16) {
         // SAFETY: as the caller says.

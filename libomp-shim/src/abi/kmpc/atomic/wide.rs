@@ -1,5 +1,6 @@
-//! The real types that Rust lacks: the x87 extended format and the 128-bit format. Values are their bytes; the x87
-//! unit computes with the first, libgcc's functions with the second, which travels in SSE registers.
+//! The real types that Rust lacks: the x87 extended format and the 128-bit format. Values are their
+//! bytes; the x87 unit computes with the first, libgcc's functions with the second, which travels
+//! in SSE registers.
 
 use core::arch::x86_64::__m128i;
 use core::arch::{asm, naked_asm};
@@ -60,7 +61,8 @@ impl Order for Extended {
 /// `__float128`.
 pub type Quad = __m128i;
 
-// Declared without arguments: only their addresses are used, by functions that pass the registers on.
+// Declared without arguments: only their addresses are used, by functions that pass the registers
+// on.
 unsafe extern "C" {
     fn __addtf3();
     fn __subtf3();
@@ -83,7 +85,8 @@ unsafe extern "C" {
     fn __fixunstfdi();
 }
 
-/// Functions of libgcc with the signatures they have: the foreign declarations may not name a vector type.
+/// Functions of libgcc with the signatures they have: the foreign declarations may not name a
+/// vector type.
 macro_rules! libgcc {
     ($($name:ident($($argument:ty),*) -> $result:ty = $symbol:ident;)*) => { $(
         #[unsafe(naked)]

@@ -1,10 +1,11 @@
-//! Collapsed loop nests that the compiler leaves to the library: rectangular ones by their one combined number, others by a
-//! first and a last point per thread.
+//! Collapsed loop nests that the compiler leaves to the library: rectangular ones by their one
+//! combined number, others by a first and a last point per thread.
 //!
-//! A nest is an array of [`Bounds`], outermost loop first; a bound may depend on one outer variable. Numbers of iterations of nests that
-//! are not rectangular are counted loop by loop, the innermost one by a division: as long as running the outer loops once.
-//! Rejected: LLVM's way, which divides the smallest rectangular nest around the true one. It is faster to set up and spreads
-//! iterations unevenly; which thread gets which is the implementation's choice.
+//! A nest is an array of [`Bounds`], outermost loop first; a bound may depend on one outer
+//! variable. Numbers of iterations of nests that are not rectangular are counted loop by loop, the
+//! innermost one by a division: as long as running the outer loops once. Rejected: LLVM's way,
+//! which divides the smallest rectangular nest around the true one. It is faster to set up and
+//! spreads iterations unevenly; which thread gets which is the implementation's choice.
 
 use core::ffi::c_int;
 use core::slice;
@@ -23,7 +24,8 @@ pub struct Bounds {
     comparison: c_int,
     /// The loop whose variable the bounds depend on.
     outer: c_int,
-    /// The lower bound is `lower[0] + lower[1] * outer variable`; what the loop starts with, even if it goes down.
+    /// The lower bound is `lower[0] + lower[1] * outer variable`; what the loop starts with, even
+    /// if it goes down.
     lower: [u64; 2],
     upper: [u64; 2],
     step: i64,
@@ -39,7 +41,8 @@ const NOT_EQUAL: c_int = 2;
 const LESS: c_int = 3;
 const GREATER: c_int = 4;
 
-/// A number of a type (`loop_type_t`: 8 to 64 bits, even ones without sign) that is kept in 64 bits.
+/// A number of a type (`loop_type_t`: 8 to 64 bits, even ones without sign) that is kept in 64
+/// bits.
 fn number(kind: c_int, word: u64) -> i128 {
     match kind {
         0 => (word as u8).into(),
@@ -146,7 +149,8 @@ unsafe fn nest<'a>(bounds: *mut Bounds, count: c_int) -> &'a mut [Bounds] {
     unsafe { slice::from_raw_parts_mut(bounds, count.max(0) as usize) }
 }
 
-/// Brings a rectangular nest to the form that [`__kmpc_calc_original_ivs_rectang`] takes; returns its number of iterations.
+/// Brings a rectangular nest to the form that [`__kmpc_calc_original_ivs_rectang`] takes; returns
+/// its number of iterations.
 ///
 /// # Safety
 /// `bounds` has `count` elements.
@@ -190,8 +194,9 @@ pub unsafe extern "C" fn __kmpc_calc_original_ivs_rectang(
     }
 }
 
-/// Divides a nest among the threads of the team: stores the calling one's first and last iteration as lower and upper bounds. True if
-/// it has any; `last` tells whether the last one of all is among them.
+/// Divides a nest among the threads of the team: stores the calling one's first and last iteration
+/// as lower and upper bounds. True if it has any; `last` tells whether the last one of all is among
+/// them.
 ///
 /// # Safety
 /// Both arrays have `count` elements; `last` is valid.
@@ -228,8 +233,16 @@ mod tests {
 
     fn one(comparison: c_int, lower: [i64; 2], upper: [i64; 2], step: i64) -> Bounds {
         let word = |b: [i64; 2]| b.map(|n| n as u64);
-        let mut made =
-            Bounds { kind: INT, variable: INT, comparison, outer: 0, lower: word(lower), upper: word(upper), step, trips: 0 };
+        let mut made = Bounds {
+            kind: INT,
+            variable: INT,
+            comparison,
+            outer: 0,
+            lower: word(lower),
+            upper: word(upper),
+            step,
+            trips: 0,
+        };
         made.canonize();
         made
     }
@@ -237,7 +250,8 @@ mod tests {
     #[test]
     fn shares_cover_the_whole_in_order() {
         for (total, threads) in [(0, 3), (2, 5), (7, 3), (100, 7), (12, 4)] {
-            let all: Vec<u64> = (0..threads).filter_map(|n| share(total, threads, n)).flat_map(|(a, b)| a..=b).collect();
+            let all: Vec<u64> =
+                (0..threads).filter_map(|n| share(total, threads, n)).flat_map(|(a, b)| a..=b).collect();
             assert_eq!(all, (0..total).collect::<Vec<_>>());
         }
     }

@@ -1,5 +1,5 @@
-//! Loops whose chunks the compiler asks for: `init`, then `next` until it returns 0; `fini` after each iteration of an
-//! ordered loop; `deinit` after the loop (clang from 19 on).
+//! Loops whose chunks the compiler asks for: `init`, then `next` until it returns 0; `fini` after
+//! each iteration of an ordered loop; `deinit` after the loop (clang from 19 on).
 
 use super::Ident;
 use super::fixed::team_block;

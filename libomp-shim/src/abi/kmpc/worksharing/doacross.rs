@@ -38,7 +38,12 @@ impl Bounds {
 /// # Safety
 /// `bounds` holds `count` dimensions.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __kmpc_doacross_init(_: *const Ident, _: i32, count: i32, bounds: *const Bounds) {
+pub unsafe extern "C-unwind" fn __kmpc_doacross_init(
+    _: *const Ident,
+    _: i32,
+    count: i32,
+    bounds: *const Bounds,
+) {
     // SAFETY: as the caller says.
     let bounds = unsafe { core::slice::from_raw_parts(bounds, usize::try_from(count).unwrap_or(0)) };
     let dimensions: Vec<_> = bounds.iter().map(Bounds::dimension).collect();

@@ -1,7 +1,8 @@
 //! Static loops: the compiler asks once for its thread's part and then loops itself.
 //!
-//! What it gets: bounds of the first chunk (a thread without iterations gets bounds that make none), the distance from
-//! one chunk to the next, and whether the part holds the last iteration. An empty loop keeps its bounds.
+//! What it gets: bounds of the first chunk (a thread without iterations gets bounds that make
+//! none), the distance from one chunk to the next, and whether the part holds the last iteration.
+//! An empty loop keeps its bounds.
 
 use super::Ident;
 use super::kind::{self, Kind};
@@ -107,7 +108,13 @@ const DISTRIBUTE: i32 = 0x800;
 /// [`for_static`] while tools are told.
 #[cold]
 #[inline(never)]
-unsafe fn for_told<T: Number>(location: *const Ident, number: i32, variables: Variables<T>, step: i64, chunk: i64) {
+unsafe fn for_told<T: Number>(
+    location: *const Ident,
+    number: i32,
+    variables: Variables<T>,
+    step: i64,
+    chunk: i64,
+) {
     // SAFETY: as the compiler promises.
     unsafe {
         let flags = flags_of(location);
@@ -137,7 +144,11 @@ unsafe fn for_told<T: Number>(location: *const Ident, number: i32, variables: Va
 unsafe fn for_static<T: Number>(number: i32, variables: Variables<T>, step: i64, chunk: i64) {
     // SAFETY: as the compiler promises.
     unsafe {
-        if number == kind::STATIC { for_block(&variables, step) } else { for_any(number, variables, step, chunk) }
+        if number == kind::STATIC {
+            for_block(&variables, step)
+        } else {
+            for_any(number, variables, step, chunk)
+        }
     }
 }
 
@@ -156,7 +167,8 @@ unsafe fn for_block<T: Number>(variables: &Variables<T>, step: i64) {
             *variables.stride = T::of_bits(space.step.wrapping_mul(space.trips));
             return;
         }
-        variables.set(&space, schedule::part(space.trips, threads, u64::from(here.thread.num()), Schedule::BLOCK));
+        variables
+            .set(&space, schedule::part(space.trips, threads, u64::from(here.thread.num()), Schedule::BLOCK));
     }
 }
 
@@ -175,7 +187,13 @@ unsafe fn for_any<T: Number>(number: i32, variables: Variables<T>, step: i64, ch
 }
 
 /// `distribute parallel for`: the team's block of the loop, then the thread's part of that.
-unsafe fn dist_for_static<T: Number>(number: i32, variables: &Variables<T>, dist_upper: *mut T, step: i64, chunk: i64) {
+unsafe fn dist_for_static<T: Number>(
+    number: i32,
+    variables: &Variables<T>,
+    dist_upper: *mut T,
+    step: i64,
+    chunk: i64,
+) {
     let here = Here::get();
     // SAFETY: the compiler's variables.
     unsafe {
@@ -221,8 +239,8 @@ unsafe fn team_static<T: Number>(variables: &Variables<T>, step: i64, chunk: i64
     }
 }
 
-/// A team's block of a distributed loop that is then dispatched among its threads; writes whether the block ends the
-/// loop.
+/// A team's block of a distributed loop that is then dispatched among its threads; writes whether
+/// the block ends the loop.
 ///
 /// # Safety
 /// `last` is null or valid.
@@ -260,7 +278,8 @@ macro_rules! fixed {
                 }
             }
         }
-        /// A static `distribute parallel for`: writes the team's upper bound and the calling thread's part.
+        /// A static `distribute parallel for`: writes the team's upper bound and the calling
+        /// thread's part.
         ///
         /// # Safety
         /// Called by compiled code.

@@ -37,8 +37,9 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// What `auto` is, as in LLVM's library: programs that were tried with that one rely on uneven iterations being balanced. With gcc it is static, by code that the
-    /// compiler makes itself.
+    /// What `auto` is, as in LLVM's library: programs that were tried with that one rely on uneven
+    /// iterations being balanced. With gcc it is static, by code that the compiler makes
+    /// itself.
     const AUTOMATIC: Schedule = Schedule { rule: Rule::Guided, chunk: 1 };
 
     /// The schedule that `number` stands for.
@@ -51,10 +52,20 @@ impl Kind {
         }
         let merged = if plain > NOMERGE { plain - NOMERGE } else { plain };
         if DISTRIBUTE.contains(&merged) {
-            return Self { number: merged - DISTRIBUTE.start() + 33, ordered: false, distribute: true, modifier };
+            return Self {
+                number: merged - DISTRIBUTE.start() + 33,
+                ordered: false,
+                distribute: true,
+                modifier,
+            };
         }
         let ordered = merged > ORDERED;
-        Self { number: if ordered { merged - ORDERED + PLAIN } else { merged }, ordered, distribute: false, modifier }
+        Self {
+            number: if ordered { merged - ORDERED + PLAIN } else { merged },
+            ordered,
+            distribute: false,
+            modifier,
+        }
     }
 
     /// Chunks are multiples of the chunk size, as even as possible.
@@ -69,7 +80,8 @@ impl Kind {
             33 | 45 => Schedule::new(Rule::Chunked, chunk),
             STATIC | 40 | 41 => Schedule::BLOCK,
             AUTO => Self::AUTOMATIC,
-            DYNAMIC if self.modifier != NONMONOTONIC => Schedule::new(Rule::Dynamic, chunk), // the default before OpenMP 5.0
+            // The default before OpenMP 5.0.
+            DYNAMIC if self.modifier != NONMONOTONIC => Schedule::new(Rule::Dynamic, chunk),
             DYNAMIC | 44 => Schedule::new(Rule::Nonmonotonic, chunk),
             36 | 42 | 43 => Schedule::new(Rule::Guided, chunk),
             46 => Schedule::new(Rule::GuidedMultiple, chunk),
@@ -79,7 +91,9 @@ impl Kind {
             },
             47 => Schedule::of_icv_simd(here.task.icv.get().run_sched, chunk),
             39 => Schedule::new(Rule::Trapezoidal, chunk),
-            other => report::fatal(format_args!("schedule {other} in a call by LLVM's code is unknown; the program stops")),
+            other => report::fatal(format_args!(
+                "schedule {other} in a call by LLVM's code is unknown; the program stops"
+            )),
         };
         if self.modifier == MONOTONIC { schedule.monotonic() } else { schedule }
     }

@@ -1,4 +1,5 @@
-//! `sections` by calls of their own. clang and flang make a static loop of the sections instead; icx calls these.
+//! `sections` by calls of their own. clang and flang make a static loop of the sections instead;
+//! icx calls these.
 
 use super::Ident;
 use crate::omp::thread::Here;

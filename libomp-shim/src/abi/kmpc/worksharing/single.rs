@@ -28,13 +28,19 @@ pub extern "C-unwind" fn __kmpc_end_single(_: *const Ident, _: i32) {
 /// Assigns the variables at `from` to those at `to`; the compiler's.
 pub type Copy = unsafe extern "C-unwind" fn(to: *mut c_void, from: *mut c_void);
 
-/// `copyprivate`: the thread with `did_it` passes its `data` to the others, which copy. Waits for all of them.
+/// `copyprivate`: the thread with `did_it` passes its `data` to the others, which copy. Waits for
+/// all of them.
 ///
 /// # Safety
 /// Called by compiled code, by every thread of the team.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_copyprivate(
-    location: *const Ident, _: i32, _size: usize, data: *mut c_void, copy: Copy, did_it: i32,
+    location: *const Ident,
+    _: i32,
+    _size: usize,
+    data: *mut c_void,
+    copy: Copy,
+    did_it: i32,
 ) {
     let here = Here::get();
     if did_it != 0 {
@@ -45,16 +51,22 @@ pub unsafe extern "C-unwind" fn __kmpc_copyprivate(
     if did_it == 0 && !ult::mutant!(copyprivate_not_copied) {
         // ORDERING: Relaxed; ordered by the barrier.
         let from = here.team().broadcast.load(Ordering::Relaxed);
-        // SAFETY: the compiler's function for the compiler's data; the owner waits at the next barrier.
+        // SAFETY: the compiler's function for the compiler's data; the owner waits at the next
+        // barrier.
         unsafe { copy(data, from.cast()) };
     }
     team::barrier(here, (Kind::KmpcCopy, location.cast()), || SyncKind::Workshare);
 }
 
-/// `copyprivate` in two steps: returns the address of the executing thread's data (which is the one that passes a
-/// `data` that is not null); the code generated around it copies, and ends with a barrier.
+/// `copyprivate` in two steps: returns the address of the executing thread's data (which is the one
+/// that passes a `data` that is not null); the code generated around it copies, and ends with a
+/// barrier.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn __kmpc_copyprivate_light(location: *const Ident, _: i32, data: *mut c_void) -> *mut c_void {
+pub extern "C-unwind" fn __kmpc_copyprivate_light(
+    location: *const Ident,
+    _: i32,
+    data: *mut c_void,
+) -> *mut c_void {
     let here = Here::get();
     if !data.is_null() {
         // ORDERING: Relaxed; published by the barrier.

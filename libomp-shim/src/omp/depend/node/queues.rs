@@ -1,8 +1,10 @@
-//! Tasks whose work is queued on a device: they begin when those before them have queued theirs, and the device keeps the order.
+//! Tasks whose work is queued on a device: they begin when those before them have queued theirs,
+//! and the device keeps the order.
 //!
-//! Such a node has a second list of successors, for those of the same kind. It is closed when the task's work is in the device's queue, the node's own list
-//! when the task is complete; both as `docs/protocols/depend.md` says. A successor keeps references to those before it that were not complete when it
-//! was entered: it asks them where their work is, and completes after them.
+//! Such a node has a second list of successors, for those of the same kind. It is closed when the
+//! task's work is in the device's queue, the node's own list when the task is complete; both as
+//! `docs/protocols/depend.md` says. A successor keeps references to those before it that were not
+//! complete when it was entered: it asks them where their work is, and completes after them.
 //!
 //! What may not live here: devices ([`super::super::super::device::chain`]).
 
@@ -20,7 +22,8 @@ pub struct Queued {
     pub device: i32,
     /// What is over when the work is.
     pub operation: Operation,
-    /// What it has mapped stays for others when it is over, and the host has it only when it looks ([`super::super::super::device::keep`]).
+    /// What it has mapped stays for others when it is over, and the host has it only when it looks
+    /// ([`super::super::super::device::keep`]).
     pub keeps: bool,
 }
 
@@ -31,7 +34,8 @@ pub(super) struct Queues {
     pub(super) successors: AtomicPtr<Edge>,
     /// Where the work is. Set before that list is closed; never, if the task completes without.
     queued: OnceLock<Queued>,
-    /// Those before it, of the same kind, that were not complete. Set before the node is published; the task's own from then on.
+    /// Those before it, of the same kind, that were not complete. Set before the node is published;
+    /// the task's own from then on.
     before: Cell<Vec<NodeRef>>,
 }
 
@@ -64,7 +68,8 @@ impl Node {
         self.rare.get_or_init(Box::default).queues.get_or_init(Box::default);
     }
 
-    /// The task's work is in a device's queue. Calls `free` with those that waited for just that, and for nobody else.
+    /// The task's work is in a device's queue. Calls `free` with those that waited for just that,
+    /// and for nobody else.
     pub fn close_queued(&self, queued: Queued, free: impl FnMut(&Self)) {
         let Some(queues) = self.queues() else { return };
         if queues.queued.set(queued).is_ok() {
@@ -72,7 +77,8 @@ impl Node {
         }
     }
 
-    /// What is asked of those before it. Only the running task does, for itself; `ask` does not wait.
+    /// What is asked of those before it. Only the running task does, for itself; `ask` does not
+    /// wait.
     pub(in crate::omp::depend) fn ask_before<T>(&self, ask: impl FnOnce(&[NodeRef]) -> T) -> Option<T> {
         let queues = self.queues()?;
         let before = queues.before.take();
@@ -81,14 +87,16 @@ impl Node {
         Some(answer)
     }
 
-    /// They are not asked again. By the running task; without this a chain of nodes would keep all that were before.
+    /// They are not asked again. By the running task; without this a chain of nodes would keep all
+    /// that were before.
     pub fn forget_before(&self) {
         if let Some(queues) = self.queues() {
             drop(queues.before.take());
         }
     }
 
-    /// Where the task's work is. Found by those for whom [`Node::close_queued`] has closed the list.
+    /// Where the task's work is. Found by those for whom [`Node::close_queued`] has closed the
+    /// list.
     pub fn queued(&self) -> Option<Queued> {
         self.queues()?.queued.get().copied()
     }

@@ -1,15 +1,23 @@
-//! Copies of blocks ahead of time that nobody asked for: a region or device task for a named device that depends on several things finds the blocks that it reads there when the last of these is done.
+//! Copies of blocks ahead of time that nobody asked for: a region or device task for a named device
+//! that depends on several things finds the blocks that it reads there when the last of these is
+//! done.
 //!
-//! For each block that it names with `in`, and that no task made before brings to that device since it was written, a task of its own is made, which waits for the block's producers alone
+//! For each block that it names with `in`, and that no task made before brings to that device since
+//! it was written, a task of its own is made, which waits for the block's producers alone
 //! ([`super::prefetch`]). It takes memory that is free, and nothing else goes for it.
 //!
-//! *What such a copy must not see.* The program may write a block on the host from `ompx_array_host` on, and says nowhere when it has done so. A region that reads the block comes behind that by its dependences, not
-//! necessarily by those that name the block. So such a block is *open* until the task that asked has ended, or, if that is an implicit one, until a device has written the block; nothing is copied ahead that is open. Who asks
-//! while it is being copied waits for that, as for every use, and the copy is not valid from then on.
+//! *What such a copy must not see.* The program may write a block on the host from
+//! `ompx_array_host` on, and says nowhere when it has done so. A region that reads the block comes
+//! behind that by its dependences, not necessarily by those that name the block. So such a block is
+//! *open* until the task that asked has ended, or, if that is an implicit one, until a device has
+//! written the block; nothing is copied ahead that is open. Who asks while it is being copied waits
+//! for that, as for every use, and the copy is not valid from then on.
 //!
-//! Nobody asked for it, so it waits for nobody who uses the block: it is not made then, as if there were no room.
+//! Nobody asked for it, so it waits for nobody who uses the block: it is not made then, as if there
+//! were no room.
 //!
-//! Not for `inout` and `out`, which compilers do not tell apart: what a region only writes would be copied for nothing. Rejected: tasks that bring what regions map without arrays. Nobody knows
+//! Not for `inout` and `out`, which compilers do not tell apart: what a region only writes would be
+//! copied for nothing. Rejected: tasks that bring what regions map without arrays. Nobody knows
 //! when their bytes are done but they themselves.
 
 use core::ops::Range;
@@ -53,7 +61,8 @@ pub(super) fn copied() {
 pub(super) struct Ahead {
     /// Blocks that are on devices when all is done that was made so far, as far as tasks have said.
     plans: BTreeMap<usize, Vec<i32>>,
-    /// Blocks that the host may write, and by which tasks it does; [`NOBODY`] for those whose end is not known.
+    /// Blocks that the host may write, and by which tasks it does; [`NOBODY`] for those whose end
+    /// is not known.
     open: BTreeMap<usize, Vec<usize>>,
     /// The blocks of each of these tasks.
     owned: BTreeMap<usize, Vec<usize>>,
@@ -159,7 +168,8 @@ pub(super) fn asked(block: &Range<usize>, device: i32) {
 
 /// The fresh task `task` will use the device with this number, if there is one.
 pub fn bind(task: &Task, device: i64) {
-    let known = i32::try_from(device).ok().filter(|&number| number >= 0 && (number as usize) < usable().len());
+    let known =
+        i32::try_from(device).ok().filter(|&number| number >= 0 && (number as usize) < usable().len());
     if super::any() {
         BOUND.set(task, known);
     }
@@ -173,7 +183,12 @@ pub fn before(here: Here, task: &Task, items: impl Iterator<Item = Dependence> +
     let found = plan(&mut registry(), device, items.clone());
     let Some(device) = device else { return };
     let runs_now = here.task.flags().has(Flags::FINAL);
-    if ult::mutant!(array_not_ahead) || runs_now || found.is_empty() || items.clone().nth(1).is_none() || depend::is_clear(here, items) {
+    if ult::mutant!(array_not_ahead)
+        || runs_now
+        || found.is_empty()
+        || items.clone().nth(1).is_none()
+        || depend::is_clear(here, items)
+    {
         return;
     }
     for (block, bytes) in found {
@@ -182,7 +197,11 @@ pub fn before(here: Here, task: &Task, items: impl Iterator<Item = Dependence> +
 }
 
 /// The blocks that such a task reads and nobody brings, each with the bytes of it that are named.
-fn plan(registry: &mut Registry, device: Option<i32>, items: impl Iterator<Item = Dependence> + Clone) -> Vec<(Range<usize>, Vec<usize>)> {
+fn plan(
+    registry: &mut Registry,
+    device: Option<i32>,
+    items: impl Iterator<Item = Dependence> + Clone,
+) -> Vec<(Range<usize>, Vec<usize>)> {
     let mut found: Vec<(Range<usize>, Vec<usize>)> = Vec::new();
     let named = items.filter_map(|item| item.address.map(|address| (address, item.kind)));
     for (address, kind) in named {
@@ -223,10 +242,17 @@ mod tests {
             short: BTreeMap::new(),
             ahead: Ahead::new(),
         };
-        let mut plan = |device: Option<i32>, items: &[Dependence]| plan(&mut registry, device, items.iter().copied());
-        assert_eq!(plan(Some(0), &[read(1000), read(1010), read(1250), read(2000)]), [(1000..1100, vec![1000, 1010]), (1200..1300, vec![1250])]);
+        let mut plan =
+            |device: Option<i32>, items: &[Dependence]| plan(&mut registry, device, items.iter().copied());
+        assert_eq!(
+            plan(Some(0), &[read(1000), read(1010), read(1250), read(2000)]),
+            [(1000..1100, vec![1000, 1010]), (1200..1300, vec![1250])]
+        );
         assert_eq!(plan(Some(0), &[read(1050), write(1300)]), [], "it is to be there");
-        assert_eq!(plan(Some(1), &[read(1050), read(1300)]), [(1000..1100, vec![1050]), (1300..1400, vec![1300])]);
+        assert_eq!(
+            plan(Some(1), &[read(1050), read(1300)]),
+            [(1000..1100, vec![1050]), (1300..1400, vec![1300])]
+        );
         assert_eq!(plan(Some(0), &[read(1300)]), [], "that device has written it");
         assert_eq!(plan(None, &[write(1300), read(1100)]), []);
         assert_eq!(plan(Some(0), &[read(1300), write(1310)]), [], "what it writes, too, comes with it");

@@ -1,8 +1,9 @@
 //! Who uses blocks of arrays on devices: numbers only.
 //!
-//! Uses on one device go together: the device puts them in order, as the program's dependences say. On different devices one that writes goes alone: others would
-//! work with another copy. A program whose dependences cover its blocks never waits here; one that has two blocks' worth of its own data in one block does, and gets the
-//! right answer later.
+//! Uses on one device go together: the device puts them in order, as the program's dependences say.
+//! On different devices one that writes goes alone: others would work with another copy. A program
+//! whose dependences cover its blocks never waits here; one that has two blocks' worth of its own
+//! data in one block does, and gets the right answer later.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +60,11 @@ impl Holders {
     /// # Errors
     /// Some are in use elsewhere.
     pub fn take(&mut self, owner: usize, uses: &[Use]) -> Result<(), Conflict> {
-        let conflicts: Vec<Conflict> = uses.iter().filter_map(|wanted| self.conflict(owner, wanted)).filter(|_| !ult::mutant!(array_users_ignored)).collect();
+        let conflicts: Vec<Conflict> = uses
+            .iter()
+            .filter_map(|wanted| self.conflict(owner, wanted))
+            .filter(|_| !ult::mutant!(array_users_ignored))
+            .collect();
         if conflicts.contains(&Conflict::Own) {
             return Err(Conflict::Own);
         }
@@ -67,19 +72,31 @@ impl Holders {
             return Err(Conflict::Others);
         }
         for &Use { block, device, writes } in uses {
-            self.blocks.entry(block).or_default().push(Holder { owner, device, writes, filling: true, pins: false });
+            self.blocks.entry(block).or_default().push(Holder {
+                owner,
+                device,
+                writes,
+                filling: true,
+                pins: false,
+            });
         }
         Ok(())
     }
 
-    /// Is one of these owners in the way of one of these uses, on another device, so that it has to end before?
+    /// Is one of these owners in the way of one of these uses, on another device, so that it has to
+    /// end before?
     pub fn are_in_the_way(&self, owners: &[usize], uses: &[Use]) -> bool {
-        let is_in_the_way = |wanted: &Use, holder: &Holder| owners.contains(&holder.owner) && holder.device != wanted.device && excludes(holder, wanted);
-        uses.iter().any(|wanted| self.blocks.get(&wanted.block).into_iter().flatten().any(|holder| is_in_the_way(wanted, holder)))
+        let is_in_the_way = |wanted: &Use, holder: &Holder| {
+            owners.contains(&holder.owner) && holder.device != wanted.device && excludes(holder, wanted)
+        };
+        uses.iter().any(|wanted| {
+            self.blocks.get(&wanted.block).into_iter().flatten().any(|holder| is_in_the_way(wanted, holder))
+        })
     }
 
     fn conflict(&self, owner: usize, wanted: &Use) -> Option<Conflict> {
-        let found: Vec<&Holder> = self.blocks.get(&wanted.block)?.iter().filter(|holder| excludes(holder, wanted)).collect();
+        let found: Vec<&Holder> =
+            self.blocks.get(&wanted.block)?.iter().filter(|holder| excludes(holder, wanted)).collect();
         let is_own = found.iter().any(|holder| holder.owner == owner);
         (!found.is_empty()).then_some(if is_own { Conflict::Own } else { Conflict::Others })
     }
@@ -98,7 +115,8 @@ impl Holders {
     fn change(&mut self, owner: usize, uses: &[Use], change: impl Fn(&mut Holder)) {
         for wanted in uses {
             let all = self.blocks.get_mut(&wanted.block).into_iter().flatten();
-            all.filter(|holder| holder.owner == owner && holder.device == wanted.device && holder.filling).for_each(&change);
+            all.filter(|holder| holder.owner == owner && holder.device == wanted.device && holder.filling)
+                .for_each(&change);
         }
     }
 
@@ -106,7 +124,9 @@ impl Holders {
     pub fn give(&mut self, owner: usize, uses: &[Use]) {
         for given in uses {
             let Some(all) = self.blocks.get_mut(&given.block) else { continue };
-            let is_it = |holder: &Holder| holder.owner == owner && holder.device == given.device && holder.writes == given.writes;
+            let is_it = |holder: &Holder| {
+                holder.owner == owner && holder.device == given.device && holder.writes == given.writes
+            };
             if let Some(at) = all.iter().position(is_it) {
                 all.swap_remove(at);
             }
@@ -123,7 +143,10 @@ impl Holders {
 
     /// Does the owner use blocks in `range`, or write them?
     pub fn has(&self, owner: usize, range: core::ops::Range<usize>, only_writes: bool) -> bool {
-        self.blocks.range(range).flat_map(|(_, all)| all).any(|holder| holder.owner == owner && (holder.writes || !only_writes))
+        self.blocks
+            .range(range)
+            .flat_map(|(_, all)| all)
+            .any(|holder| holder.owner == owner && (holder.writes || !only_writes))
     }
 
     /// Does anybody have copies of blocks on the device?
@@ -152,8 +175,14 @@ mod tests {
         all.take(3, &[wanted(64, 1, false)]).unwrap();
         assert_eq!(all.take(4, &[wanted(64, 0, true)]), Err(Conflict::Others), "device 1 reads it");
         assert_eq!(all.take(3, &[wanted(0, 0, true), wanted(64, 0, true)]), Err(Conflict::Own));
-        assert!(all.are_in_the_way(&[9, 3], &[wanted(0, 0, true), wanted(64, 0, true)]), "it has to end before");
-        assert!(!all.are_in_the_way(&[9], &[wanted(64, 0, true)]) && !all.are_in_the_way(&[3], &[wanted(64, 0, false)]));
+        assert!(
+            all.are_in_the_way(&[9, 3], &[wanted(0, 0, true), wanted(64, 0, true)]),
+            "it has to end before"
+        );
+        assert!(
+            !all.are_in_the_way(&[9], &[wanted(64, 0, true)])
+                && !all.are_in_the_way(&[3], &[wanted(64, 0, false)])
+        );
         assert!(!all.any_in(0..64, false), "nothing is left of a list of which a part is in use");
         all.give(3, &[wanted(64, 1, false)]);
         all.take(4, &[wanted(64, 0, true)]).unwrap();

@@ -1,13 +1,15 @@
-//! Map items that name blocks of arrays: what a region gets for them, and data constructs that keep them on a device.
+//! Map items that name blocks of arrays: what a region gets for them, and data constructs that keep
+//! them on a device.
 //!
-//! An item that lies in a block becomes a value, the address of its copy; the rest of the list goes the usual way. What a copy cannot stand for (a range over several blocks, a
-//! pointer that is to be attached) is made valid on the host and mapped like any storage.
+//! An item that lies in a block becomes a value, the address of its copy; the rest of the list goes
+//! the usual way. What a copy cannot stand for (a range over several blocks, a pointer that is to
+//! be attached) is made valid on the host and mapped like any storage.
 
 use core::ops::Range;
 
+use super::super::interface::Failure;
 use super::super::map::{Flags, Item, Role};
 use super::super::{Slot, fail};
-use super::super::interface::Failure;
 use super::{BLOCKS, Held, Part, Want, Who, acquire, any, free, part, registry, to_host};
 use crate::omp::thread::Here;
 
@@ -84,7 +86,8 @@ fn enter_as(who: Who, here: Here, slot: &Slot, items: &[Item]) -> Option<Entered
             Of::Else => leave_to_host(here, slot, item),
         }
     }
-    let held = acquire(owner, wants, who).unwrap_or_else(|why| why.end_program(slot, "blocks of arrays for a target construct"));
+    let held = acquire(owner, wants, who)
+        .unwrap_or_else(|why| why.end_program(slot, "blocks of arrays for a target construct"));
     let items = items.iter().zip(&parts).map(|(item, part)| in_place(slot, item, part, &held)).collect();
     Some(Entered { items, held })
 }
@@ -93,9 +96,19 @@ fn enter_as(who: Who, here: Here, slot: &Slot, items: &[Item]) -> Option<Entered
 fn in_place(slot: &Slot, item: &Item, part: &Of, held: &Held) -> Item {
     let is_address = || item.role == Role::Address || item.role == Role::Storage && item.size == 0;
     let has_copy = part.block().is_some() || *part == Of::Else && is_address();
-    let copy = if has_copy { held.address(item.begin, None).or_else(|| held_by_data(slot, item.begin)) } else { None };
+    let copy = if has_copy {
+        held.address(item.begin, None).or_else(|| held_by_data(slot, item.begin))
+    } else {
+        None
+    };
     match copy {
-        Some(copy) => Item { role: Role::Value, base: copy.wrapping_sub(item.begin.wrapping_sub(item.base)), size: 0, flags: Flags::default(), ..*item },
+        Some(copy) => Item {
+            role: Role::Value,
+            base: copy.wrapping_sub(item.begin.wrapping_sub(item.base)),
+            size: 0,
+            flags: Flags::default(),
+            ..*item
+        },
         None => *item,
     }
 }
@@ -110,10 +123,15 @@ fn held_by_data(slot: &Slot, address: usize) -> Option<usize> {
 /// What is mapped as if it were no array.
 fn leave_to_host(here: Here, slot: &Slot, item: &Item) {
     let storage = item.on_device().map(|(range, flags)| (range, flags.has(Flags::FROM)));
-    let copied = || (item.role == Role::Private && item.size > 0).then(|| (item.begin..item.begin + item.size, false));
+    let copied =
+        || (item.role == Role::Private && item.size > 0).then(|| (item.begin..item.begin + item.size, false));
     let Some((range, writes)) = storage.or_else(copied) else { return };
     if to_host(here, &range, writes).is_err() {
-        fail(slot, "mapping a part of an array", &Failure("the same task uses a block of it on a device".into()));
+        fail(
+            slot,
+            "mapping a part of an array",
+            &Failure("the same task uses a block of it on a device".into()),
+        );
     }
 }
 
@@ -147,7 +165,13 @@ pub fn keep(here: Here, slot: &Slot, items: &[Item]) -> Option<Vec<Item>> {
 /// A data construct ends: the list without its blocks.
 pub fn let_go(slot: &Slot, items: &[Item]) -> Option<Vec<Item>> {
     let parts = parts(items)?;
-    Some(items.iter().zip(&parts).map(|(item, part)| part.block().map_or(*item, |block| let_block_go(slot, item, block))).collect())
+    Some(
+        items
+            .iter()
+            .zip(&parts)
+            .map(|(item, part)| part.block().map_or(*item, |block| let_block_go(slot, item, block)))
+            .collect(),
+    )
 }
 
 fn let_block_go(slot: &Slot, item: &Item, block: &Range<usize>) -> Item {
@@ -156,7 +180,11 @@ fn let_block_go(slot: &Slot, item: &Item, block: &Range<usize>) -> Item {
         let key = (slot.number, block.start);
         let count = registry.kept.get(&key).copied().unwrap_or(0);
         let ends = if item.flags.has(Flags::DELETE) { count } else { count.min(1) };
-        if count == ends { registry.kept.remove(&key) } else { registry.kept.insert(key, count - ends) };
+        if count == ends {
+            registry.kept.remove(&key)
+        } else {
+            registry.kept.insert(key, count - ends)
+        };
         ends
     };
     for _ in 0..ends {
@@ -165,7 +193,8 @@ fn let_block_go(slot: &Slot, item: &Item, block: &Range<usize>) -> Item {
     Item { role: Role::Value, size: 0, flags: Flags::default(), ..*item }
 }
 
-/// `target update`: copies of blocks are valid wherever they are used, so that only the host has to be asked.
+/// `target update`: copies of blocks are valid wherever they are used, so that only the host has to
+/// be asked.
 pub fn update(here: Here, items: &[Item]) {
     make_valid(here, items, Flags::TO);
 }

@@ -1,8 +1,10 @@
-//! Coherent arrays (`ompx_array_create`): storage of the program in blocks, of which copies are on the devices that use them.
+//! Coherent arrays (`ompx_array_create`): storage of the program in blocks, of which copies are on
+//! the devices that use them.
 //!
-//! Lives here: which arrays there are, and uses of their blocks: who may begin one, room for it, its bytes. A block's bytes go where somebody uses them and stay
-//! there; they come back when the program asks for them ([`to_host`]), or when something else needs the room. How bytes move is in [`super::keep::store`], which copies are
-//! valid in [`placement::directory`].
+//! Lives here: which arrays there are, and uses of their blocks: who may begin one, room for it,
+//! its bytes. A block's bytes go where somebody uses them and stay there; they come back when the
+//! program asks for them ([`to_host`]), or when something else needs the room. How bytes move is in
+//! [`super::keep::store`], which copies are valid in [`placement::directory`].
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -12,14 +14,20 @@
 //! | `prefetch` | copies ahead of time |
 //! | `ahead` | those that nobody asked for, and who writes blocks on the host |
 //!
-//! *No deadlock.* Who wants several blocks gets all of them or none ([`acquire`]), and waits with none; a task wants once. Memory is taken by one at a time ([`ROOM`]), who waits for nothing but
-//! copies to the host meanwhile, and has given all back before the next one tries. What nobody uses goes for those who need room, clean blocks first. If that is not enough, they look, still alone, whether others
-//! have copies in use: of each of these the end is told ([`RELEASED`]), and they try again then. Where there are none they are refused.
+//! *No deadlock.* Who wants several blocks gets all of them or none ([`acquire`]), and waits with
+//! none; a task wants once. Memory is taken by one at a time ([`ROOM`]), who waits for nothing but
+//! copies to the host meanwhile, and has given all back before the next one tries. What nobody uses
+//! goes for those who need room, clean blocks first. If that is not enough, they look, still alone,
+//! whether others have copies in use: of each of these the end is told ([`RELEASED`]), and they try
+//! again then. Where there are none they are refused.
 //!
-//! A write is noted when its use begins: whoever follows on the device without the host in between finds the copy valid.
+//! A write is noted when its use begins: whoever follows on the device without the host in between
+//! finds the copy valid.
 //!
-//! What may not live here: copies of what is no array ([`super::table`], [`super::keep`]). Rejected: one copy of the whole array on each device, which could not be moved by blocks
-//! without the driver's virtual memory, that ranks do not have; a coherence protocol by pages, for the same reason as in [`super::keep`].
+//! What may not live here: copies of what is no array ([`super::table`], [`super::keep`]).
+//! Rejected: one copy of the whole array on each device, which could not be moved by blocks without
+//! the driver's virtual memory, that ranks do not have; a coherence protocol by pages, for the same
+//! reason as in [`super::keep`].
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -28,8 +36,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::interface::Failure;
 use super::keep;
-use super::place::{load, turns};
 use super::keep::store::{Roads, Store, free};
+use super::place::{load, turns};
 use super::transfer::{self, Batch};
 use super::{Slot, all, fail};
 use crate::omp::env;
@@ -67,7 +75,14 @@ struct Registry {
     ahead: Ahead,
 }
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry { arrays: BTreeMap::new(), holders: Holders::new(), kept: BTreeMap::new(), filling: 0, short: BTreeMap::new(), ahead: Ahead::new() });
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
+    arrays: BTreeMap::new(),
+    holders: Holders::new(),
+    kept: BTreeMap::new(),
+    filling: 0,
+    short: BTreeMap::new(),
+    ahead: Ahead::new(),
+});
 /// Arrays there are.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// The process whose arrays they are, by [`ult::pool::generation`].
@@ -92,7 +107,8 @@ pub fn any() -> bool {
     COUNT.load(Ordering::Relaxed) != 0 && is_ours()
 }
 
-/// The child of a fork has no part in its parent's arrays: the lock may be held for ever, and the devices are not its own.
+/// The child of a fork has no part in its parent's arrays: the lock may be held for ever, and the
+/// devices are not its own.
 fn is_ours() -> bool {
     // ORDERING: Relaxed; as in `any`.
     BORN.load(Ordering::Relaxed) == ult::pool::generation()
@@ -109,7 +125,8 @@ fn released() -> u32 {
 }
 
 fn tell(count: &AtomicU32) {
-    // ORDERING: Release, pairs with the Acquire in `changed` and `released`: who sees it finds the registry changed.
+    // ORDERING: Release, pairs with the Acquire in `changed` and `released`: who sees it finds the
+    // registry changed.
     count.fetch_add(1, Ordering::Release);
 }
 
@@ -123,12 +140,14 @@ pub enum Part {
 }
 
 impl Registry {
-    /// Does anybody use copies on the device whose end will be told: in a use of their own, or to fill others?
+    /// Does anybody use copies on the device whose end will be told: in a use of their own, or to
+    /// fill others?
     fn has_others(&self, slot: &Slot) -> bool {
         self.filling > 0 || self.holders.others_on(slot.number)
     }
 
-    /// Begins uses; `None`: one of them is of no array any more, or the host writes what nobody asked for.
+    /// Begins uses; `None`: one of them is of no array any more, or the host writes what nobody
+    /// asked for.
     fn take(&mut self, held: &Held, who: Who) -> Result<(), Option<Conflict>> {
         let is_there = |want: &Want| self.part(&want.block) == Some(Part::Block(want.block.clone()));
         let is_open = |want: &Want| who == Who::Unasked && self.ahead.is_open(want.block.start);
@@ -139,16 +158,28 @@ impl Registry {
     }
 
     fn part(&self, range: &Range<usize>) -> Option<Part> {
-        let (&start, array) = self.arrays.range(..range.end).next_back().filter(|(_, array)| range.start < array.end)?;
+        let (&start, array) =
+            self.arrays.range(..range.end).next_back().filter(|(_, array)| range.start < array.end)?;
         let block = array.block_of(start, range.start.max(start));
-        Some(if block.start <= range.start && range.end <= block.end { Part::Block(block) } else { Part::Across })
+        Some(if block.start <= range.start && range.end <= block.end {
+            Part::Block(block)
+        } else {
+            Part::Across
+        })
     }
 
     /// The blocks that share bytes with a range, from the first one's start.
     fn blocks(&self, range: &Range<usize>) -> Vec<Range<usize>> {
-        let Some((&start, array)) = self.arrays.range(..range.end).next_back().filter(|(_, array)| range.start < array.end) else { return Vec::new() };
+        let Some((&start, array)) =
+            self.arrays.range(..range.end).next_back().filter(|(_, array)| range.start < array.end)
+        else {
+            return Vec::new();
+        };
         let first = array.block_of(start, range.start.max(start)).start;
-        (first..range.end.min(array.end)).step_by(array.block).map(|at| at..array.end.min(at + array.block)).collect()
+        (first..range.end.min(array.end))
+            .step_by(array.block)
+            .map(|at| at..array.end.min(at + array.block))
+            .collect()
     }
 }
 
@@ -190,7 +221,8 @@ pub fn create(start: usize, bytes: usize, block: usize) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The array that begins there is storage like any other from here on, with its value. Whoever wants a block of it from now on is refused.
+/// The array that begins there is storage like any other from here on, with its value. Whoever
+/// wants a block of it from now on is refused.
 ///
 /// # Errors
 /// There is none; it is in use.
@@ -201,7 +233,9 @@ pub fn destroy(start: usize) -> Result<Range<usize>, Fault> {
     let range = {
         let mut registry = registry();
         let range = start..registry.arrays.get(&start).ok_or(Fault::NoArray)?.end;
-        if registry.holders.any_in(range.clone(), false) || registry.kept.keys().any(|(_, block)| range.contains(block)) {
+        if registry.holders.any_in(range.clone(), false)
+            || registry.kept.keys().any(|(_, block)| range.contains(block))
+        {
             return Err(Fault::InUse);
         }
         registry.arrays.remove(&start);
@@ -215,7 +249,8 @@ pub fn destroy(start: usize) -> Result<Range<usize>, Fault> {
     Ok(range)
 }
 
-/// The host's bytes of a range are valid from here on, for the running task; if it `writes`, no others are. Waits for uses that are in the way.
+/// The host's bytes of a range are valid from here on, for the running task; if it `writes`, no
+/// others are. Waits for uses that are in the way.
 ///
 /// # Errors
 /// The child of a fork; the task itself has a use that is in the way.
@@ -298,9 +333,12 @@ impl Held {
         self.wants.iter().map(Want::to_use).collect()
     }
 
-    /// The device's address of the byte at `address`, and the device, if it lies in one of the blocks, on the device if one is given.
+    /// The device's address of the byte at `address`, and the device, if it lies in one of the
+    /// blocks, on the device if one is given.
     fn address(&self, address: usize, device: Option<i32>) -> Option<usize> {
-        let want = self.wants.iter().find(|want| want.block.contains(&address) && device.is_none_or(|device| device == want.device))?;
+        let want = self.wants.iter().find(|want| {
+            want.block.contains(&address) && device.is_none_or(|device| device == want.device)
+        })?;
         let copy = BLOCKS.with(|directory| directory.address(want.device, &want.block))?;
         Some(copy + (address - want.block.start))
     }
@@ -342,11 +380,18 @@ impl Refusal {
 impl core::fmt::Display for Refusal {
     fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::Own => write!(out, "the same task, or one that waits for its end, uses a block of an array on another device"),
+            Self::Own => write!(
+                out,
+                "the same task, or one that waits for its end, uses a block of an array on another device"
+            ),
             Self::Gone => write!(out, "the array was destroyed before it was used"),
             Self::Failed(slot, why) => write!(out, "device {}: {why}", slot.number),
             Self::Full(slot, bytes, why) => {
-                write!(out, "blocks of arrays need {bytes} bytes on device {} at a time, for which there is no room", slot.number)?;
+                write!(
+                    out,
+                    "blocks of arrays need {bytes} bytes on device {} at a time, for which there is no room",
+                    slot.number
+                )?;
                 why.as_ref().map_or(Ok(()), |why| write!(out, " ({why})"))
             }
         }
@@ -362,11 +407,13 @@ pub enum Who {
     Other,
     /// Somebody who does without if there is no room.
     Ahead,
-    /// The same, for whom nothing has to go, and who leaves alone what others use or the host writes.
+    /// The same, for whom nothing has to go, and who leaves alone what others use or the host
+    /// writes.
     Unasked,
 }
 
-/// Begins all of these uses, for `owner`: waits until nothing is in their way, makes room, brings the bytes.
+/// Begins all of these uses, for `owner`: waits until nothing is in their way, makes room, brings
+/// the bytes.
 ///
 /// # Errors
 /// See [`Refusal`].
@@ -379,7 +426,8 @@ pub fn acquire(owner: usize, wants: Vec<Want>, who: Who) -> Result<Held, Refusal
         if let Err(why) = taken {
             core::mem::forget(held); // it has nothing
             match why {
-                // Who names a block with `depend` need not use it: whoever has it may wait for this one, with others.
+                // Who names a block with `depend` need not use it: whoever has it may wait for this
+                // one, with others.
                 Some(Conflict::Others) if who == Who::Unasked => return Err(Refusal::Gone),
                 Some(Conflict::Others) if their_creators_wait(&wants) => return Err(Refusal::Own),
                 Some(Conflict::Others) => wait_for_others(&|| changed() != before),
@@ -397,17 +445,21 @@ pub fn acquire(owner: usize, wants: Vec<Want>, who: Who) -> Result<Held, Refusal
         drop(held);
         let changed = || released() != ended || load::rooms() != rooms;
         if matches!(who, Who::Ahead | Who::Unasked) || !wait_for_room(slot, who, others, &changed) {
-            let need = wants.iter().filter(|want| want.device == slot.number).map(|want| want.block.len()).sum();
+            let need =
+                wants.iter().filter(|want| want.device == slot.number).map(|want| want.block.len()).sum();
             return Err(Refusal::Full(slot, need, why));
         }
     }
 }
 
-/// Is a block in use by a task that goes on only when the running one has ended, so that nobody would ever give it up? It may be final, or have made the running one with a false `if` clause.
+/// Is a block in use by a task that goes on only when the running one has ended, so that nobody
+/// would ever give it up? It may be final, or have made the running one with a false `if` clause.
 fn their_creators_wait(wants: &[Want]) -> bool {
     let mut waiting = Vec::new();
     let mut task = Here::get().task;
-    while let Some(parent) = task.parent().filter(|parent| parent.flags().has(Flags::FINAL) || task.flags().has(Flags::UNDEFERRED)) {
+    while let Some(parent) =
+        task.parent().filter(|parent| parent.flags().has(Flags::FINAL) || task.flags().has(Flags::UNDEFERRED))
+    {
         waiting.push(core::ptr::from_ref(parent).addr());
         task = parent;
     }
@@ -415,13 +467,15 @@ fn their_creators_wait(wants: &[Want]) -> bool {
     !waiting.is_empty() && registry().holders.are_in_the_way(&waiting, &uses)
 }
 
-/// Waits for those who use blocks; they may need a turn on a GPU, which the running task must not have then.
+/// Waits for those who use blocks; they may need a turn on a GPU, which the running task must not
+/// have then.
 fn wait_for_others(ready: &dyn Fn() -> bool) {
     turns::step_aside(Here::get());
     transfer::wait(ready, &|_| false);
 }
 
-/// Waits until somebody has given memory of the device back; false if nobody will: of `others` with blocks and of regions there are none but those that wait here.
+/// Waits until somebody has given memory of the device back; false if nobody will: of `others` with
+/// blocks and of regions there are none but those that wait here.
 fn wait_for_room(slot: &Slot, who: Who, others: bool, changed: &dyn Fn() -> bool) -> bool {
     let own = u32::from(who == Who::Region);
     let waiting = {
@@ -468,7 +522,8 @@ impl Held {
 
     /// The same, if the devices have copies of all.
     fn pin_what_is_there(&mut self) -> bool {
-        let exists = |directory: &Directory, want: &Want| directory.address(want.device, &want.block).is_some();
+        let exists =
+            |directory: &Directory, want: &Want| directory.address(want.device, &want.block).is_some();
         if !BLOCKS.with(|directory| self.wants.iter().all(|want| exists(directory, want))) {
             return false;
         }
@@ -507,7 +562,9 @@ impl Held {
 
     /// Brings what is read, and notes what is written.
     fn fill(&self) -> Result<(), Refusal> {
-        let has_all = |directory: &mut Directory| self.wants.iter().all(|want| !want.reads || directory.has(want.device, &want.block));
+        let has_all = |directory: &mut Directory| {
+            self.wants.iter().all(|want| !want.reads || directory.has(want.device, &want.block))
+        };
         if !BLOCKS.with(has_all) {
             // Before copies on other devices are in use for it.
             registry().filling += 1;
@@ -518,7 +575,11 @@ impl Held {
         }
         let written = self.wants.iter().filter(|want| want.writes && !ult::mutant!(array_writes_not_noted));
         registry().ahead.written(written.clone().map(|want| want.block.start));
-        free(BLOCKS.with(|directory| written.flat_map(|want| directory.writes(want.device, &want.block)).collect()));
+        free(
+            BLOCKS.with(|directory| {
+                written.flat_map(|want| directory.writes(want.device, &want.block)).collect()
+            }),
+        );
         Ok(())
     }
 
@@ -532,8 +593,11 @@ impl Held {
         for of_device in filling.chunk_by(|(one, _), (other, _)| one.device == other.device) {
             let slot = of_device[0].0.slot();
             let mut batch = Batch::new(slot);
-            // SAFETY: the array's storage is the program's or ours until it is destroyed, which nobody does while it is in use.
-            let begun = of_device.iter().try_for_each(|(want, used)| unsafe { BLOCKS.fill(slot, &want.block, used, &mut batch) });
+            // SAFETY: the array's storage is the program's or ours until it is destroyed, which
+            // nobody does while it is in use.
+            let begun = of_device
+                .iter()
+                .try_for_each(|(want, used)| unsafe { BLOCKS.fill(slot, &want.block, used, &mut batch) });
             let came = begun.and(batch.finish());
             for (want, used) in of_device {
                 if used.from != From::Nowhere && came.is_ok() {
@@ -581,13 +645,18 @@ fn allocate(slot: &'static Slot, block: &Range<usize>, who: Who) -> Result<(usiz
             return Err(None);
         }
     }
-    let memory = if who == Who::Unasked { slot.allocate_spare(block.start, block.len()) } else { slot.allocate_like(block.start, block.len()) };
+    let memory = if who == Who::Unasked {
+        slot.allocate_spare(block.start, block.len())
+    } else {
+        slot.allocate_like(block.start, block.len())
+    };
     memory.map_err(Some)
 }
 
 /// May the device have so many bytes more, by `OMPX_DEVICE_MEMORY`?
 fn fits(slot: &Slot, bytes: usize) -> bool {
-    let in_use = || slot.placing.in_use().saturating_add(BLOCKS.with(|directory| directory.bytes(slot.number)));
+    let in_use =
+        || slot.placing.in_use().saturating_add(BLOCKS.with(|directory| directory.bytes(slot.number)));
     env::settings().device_memory.is_none_or(|limit| in_use().saturating_add(bytes as u64) <= limit)
 }
 
@@ -596,7 +665,8 @@ pub fn places(address: usize) -> Vec<i32> {
     if any() { BLOCKS.with(|directory| directory.places_of(address)) } else { Vec::new() }
 }
 
-/// Lets go of one block on the device that nobody uses, or waits until it has been written back; false if there is none.
+/// Lets go of one block on the device that nobody uses, or waits until it has been written back;
+/// false if there is none.
 pub fn make_room(slot: &Slot) -> bool {
     any() && BLOCKS.make_room(slot)
 }

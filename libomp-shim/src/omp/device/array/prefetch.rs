@@ -1,8 +1,9 @@
-//! Copies ahead of time, asked for (`ompx_prefetch`) or not ([`super::ahead`]): a task per block that begins when the block's producer is done, whatever else its users wait for.
+//! Copies ahead of time, asked for (`ompx_prefetch`) or not ([`super::ahead`]): a task per block
+//! that begins when the block's producer is done, whatever else its users wait for.
 
-use std::sync::Arc;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
 
 use super::{Want, Who, acquire, ahead, registry};
 use crate::omp::depend::{self, Dependence, Kind};
@@ -36,8 +37,8 @@ pub fn blocks(range: &Range<usize>) -> Result<Vec<Range<usize>>, Fault> {
     if blocks.is_empty() { Err(Fault::NoArray) } else { Ok(blocks) }
 }
 
-/// The device gets copies of these blocks when nobody writes them any more who was created before. The future comes when they are there, or when it is known that there is
-/// no room for them.
+/// The device gets copies of these blocks when nobody writes them any more who was created before.
+/// The future comes when they are there, or when it is known that there is no room for them.
 pub fn create(here: Here, blocks: Vec<Range<usize>>, device: i32, future: Option<Handle>) {
     let whole = Arc::new(Whole { left: AtomicUsize::new(blocks.len()), future });
     for block in blocks {
@@ -47,7 +48,8 @@ pub fn create(here: Here, blocks: Vec<Range<usize>>, device: i32, future: Option
     }
 }
 
-/// The same for one block, for those who depend on these bytes of it, if there is room to spare and the host does not write it then.
+/// The same for one block, for those who depend on these bytes of it, if there is room to spare and
+/// the host does not write it then.
 pub fn create_unasked(here: Here, block: Range<usize>, device: i32, bytes: &[usize]) {
     submit(here, Ahead { block, device, whole: None }, bytes.iter().copied());
 }
@@ -58,7 +60,11 @@ fn submit(here: Here, ahead: Ahead, producers: impl Iterator<Item = usize> + Clo
     ahead::bind(unsafe { task.as_ref() }, -1); // it brings what it is told
     // SAFETY: a fresh task with room for it.
     unsafe { task.as_ref().payload().cast::<Ahead>().write(ahead) };
-    depend::submit(here, task, producers.map(|address| Dependence { address: Some(address), kind: Kind::In }));
+    depend::submit(
+        here,
+        task,
+        producers.map(|address| Dependence { address: Some(address), kind: Kind::In }),
+    );
 }
 
 unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
@@ -67,7 +73,8 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     if !discarded {
         let want = Want { block: block.clone(), device, reads: true, writes: false };
         let who = if whole.is_some() { Who::Ahead } else { Who::Unasked };
-        // No room is no mistake: whoever uses the block brings it. Nor is an array that was destroyed meanwhile. A device that failed says so to whoever uses it.
+        // No room is no mistake: whoever uses the block brings it. Nor is an array that was
+        // destroyed meanwhile. A device that failed says so to whoever uses it.
         let came = acquire(core::ptr::from_ref(task).addr(), vec![want], who);
         match (came, &whole) {
             (Ok(_), None) => ahead::copied(),

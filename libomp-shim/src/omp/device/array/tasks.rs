@@ -1,11 +1,12 @@
 //! Blocks that a task uses until its end (`ompx_array_use`, accesses of `ompx_cuda_task`).
 //!
-//! Kept by task in a small list, which is empty in programs without such tasks. A task asks once, for all, before it has a stream: else it could wait for somebody who waits for it.
+//! Kept by task in a small list, which is empty in programs without such tasks. A task asks once,
+//! for all, before it has a stream: else it could wait for somebody who waits for it.
 
 use std::sync::Arc;
 
-use super::super::place::hints::ByTask;
 use super::super::Slot;
+use super::super::place::hints::ByTask;
 use super::{BLOCKS, Held, Part, Refusal, Want, Who, acquire, part};
 use crate::omp::depend::{Dependence, Kind};
 use crate::omp::remote::Fault;
@@ -22,7 +23,10 @@ pub fn names_block(access: &Dependence) -> bool {
 /// Bytes of these blocks that are valid on the device.
 pub fn near(slot: &Slot, accesses: &[Dependence]) -> u64 {
     let blocks = accesses.iter().filter_map(|access| Some(wanted(access, slot.number)?.block));
-    blocks.filter(|block| BLOCKS.with(|directory| directory.has(slot.number, block))).map(|block| block.len() as u64).sum()
+    blocks
+        .filter(|block| BLOCKS.with(|directory| directory.has(slot.number, block)))
+        .map(|block| block.len() as u64)
+        .sum()
 }
 
 /// Bytes of these blocks.
@@ -56,7 +60,10 @@ pub fn begin(here: Here, wants: Vec<Want>) -> Result<(), Refusal> {
 /// # Errors
 /// As of [`super::to_host`].
 pub fn to_host(here: Here, accesses: &[Dependence]) -> Result<(), Fault> {
-    accesses.iter().filter_map(|access| wanted(access, 0)).try_for_each(|want| super::to_host(here, &want.block, want.writes))
+    accesses
+        .iter()
+        .filter_map(|access| wanted(access, 0))
+        .try_for_each(|want| super::to_host(here, &want.block, want.writes))
 }
 
 /// Has it asked?

@@ -1,22 +1,27 @@
-//! What regions leave on devices for the next ones: optional coherence (`OMPX_COHERENCE`), for regions whose device is the runtime's choice.
+//! What regions leave on devices for the next ones: optional coherence (`OMPX_COHERENCE`), for
+//! regions whose device is the runtime's choice.
 //!
-//! Lives here: when copies are written back, filled from the host or another device, dropped; how is in [`store`]. Which there are and which are valid is numbers only:
-//! [`placement::directory`].
+//! Lives here: when copies are written back, filled from the host or another device, dropped; how
+//! is in [`store`]. Which there are and which are valid is numbers only: [`placement::directory`].
 //!
-//! The contract, and why every legal program gets the same answers, is `docs/coherence.md`. In short: what a region of `target nowait
-//! device(ompx_device_any())` has mapped stays on its device when it ends. The next such region finds it there, or gets it from where it is. Whoever else
-//! goes on because such a region has ended ([`host_looks`]) first writes back all that is dirty, and drops all that nobody uses: from there on the host
-//! may read and write.
+//! The contract, and why every legal program gets the same answers, is `docs/coherence.md`. In
+//! short: what a region of `target nowait device(ompx_device_any())` has mapped stays on its device
+//! when it ends. The next such region finds it there, or gets it from where it is. Whoever else
+//! goes on because such a region has ended ([`host_looks`]) first writes back all that is dirty,
+//! and drops all that nobody uses: from there on the host may read and write.
 //!
-//! Copies that a region uses stand in its device's table like any mapping; idle ones stand in the directory alone. So nobody but regions that keep
-//! finds them: not `present`, `omp_target_is_present`, or another construct.
+//! Copies that a region uses stand in its device's table like any mapping; idle ones stand in the
+//! directory alone. So nobody but regions that keep finds them: not `present`,
+//! `omp_target_is_present`, or another construct.
 //!
-//! *Locks.* The directory's is held for a few steps over lists, and nobody waits under it. A table's is taken before it. Who writes back, marks the datum;
-//! others wait until that is over. Who has marked one never waits for a table: so waiting for it while a table is locked ends.
+//! *Locks.* The directory's is held for a few steps over lists, and nobody waits under it. A
+//! table's is taken before it. Who writes back, marks the datum; others wait until that is over.
+//! Who has marked one never waits for a table: so waiting for it while a table is locked ends.
 //!
-//! Rejected: signals when the host touches a page (pages are shared with other data, and system calls fail on them). Writing back at the end of
-//! each region and keeping what is clean: half of the traffic. A set of dirty data per generating task: few programs have several such tasks, and who waits at a
-//! barrier waits for all.
+//! Rejected: signals when the host touches a page (pages are shared with other data, and system
+//! calls fail on them). Writing back at the end of each region and keeping what is clean: half of
+//! the traffic. A set of dirty data per generating task: few programs have several such tasks, and
+//! who waits at a barrier waits for all.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -61,7 +66,7 @@ static SPARED: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 /// Smaller storage is not kept: it goes along with a region's messages.
 const LEAST: usize = 4096;
 
-// ---- whether ---------------------------------------------------------------------------------------------------------------
+// ---- whether ----------------------------------------------------------------
 
 /// What the environment says, at the first OpenMP call.
 pub fn at_start(most: Option<u64>) {
@@ -75,7 +80,8 @@ pub fn at_start(most: Option<u64>) {
 /// Regions that are created from here on keep what they map, or do not. What was said before.
 pub fn set(on: bool) -> bool {
     if on {
-        // ORDERING: Relaxed, all; whoever creates a region after this call sees it, and who creates tasks behind that region, too.
+        // ORDERING: Relaxed, all; whoever creates a region after this call sees it, and who creates
+        // tasks behind that region, too.
         let _ = BORN.compare_exchange(NEVER, ult::pool::generation(), Ordering::Relaxed, Ordering::Relaxed);
         // ORDERING: as above.
         USED.store(true, Ordering::Relaxed);
@@ -84,8 +90,10 @@ pub fn set(on: bool) -> bool {
     ON.swap(on, Ordering::Relaxed)
 }
 
-/// Does what the next region maps that the running task creates stay? Only outside of target regions, whose data other processes write; where its
-/// creator does not go on because of its end, as in a final task; and where the end of the program waits for tasks, so that it comes by [`host_looks`].
+/// Does what the next region maps that the running task creates stay? Only outside of target
+/// regions, whose data other processes write; where its creator does not go on because of its end,
+/// as in a final task; and where the end of the program waits for tasks, so that it comes by
+/// [`host_looks`].
 pub fn is_to_keep(here: Here) -> bool {
     // ORDERING: Relaxed; see `set`.
     ON.load(Ordering::Relaxed) && is_ours() && !here.task.flags().has(task::Flags::FINAL) && {
@@ -107,20 +115,23 @@ pub fn spared() -> [u64; 2] {
     [&SPARED[0], &SPARED[1]].map(|n| n.load(Ordering::Relaxed))
 }
 
-/// Can a region with this list keep anything? Not with pointers and structures, nor with words that say more about when to copy; nor where items share
-/// some of their bytes.
+/// Can a region with this list keep anything? Not with pointers and structures, nor with words that
+/// say more about when to copy; nor where items share some of their bytes.
 pub fn suits(items: &[Item]) -> bool {
-    const MORE: [Flags; 6] = [Flags::ALWAYS, Flags::DELETE, Flags::PRESENT, Flags::HOLD, Flags::AROUND, Flags::DESCRIBES];
+    const MORE: [Flags; 6] =
+        [Flags::ALWAYS, Flags::DELETE, Flags::PRESENT, Flags::HOLD, Flags::AROUND, Flags::DESCRIBES];
     let plain = |item: &Item| {
-        matches!(item.role, Role::Storage | Role::Private | Role::Value | Role::Address) && !MORE.iter().any(|&flag| item.flags.has(flag))
+        matches!(item.role, Role::Storage | Role::Private | Role::Value | Role::Address)
+            && !MORE.iter().any(|&flag| item.flags.has(flag))
     };
-    let mut ranges: Vec<Range<usize>> = items.iter().filter_map(Item::on_device).map(|(range, _)| range).collect();
+    let mut ranges: Vec<Range<usize>> =
+        items.iter().filter_map(Item::on_device).map(|(range, _)| range).collect();
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     let apart = |pair: &[Range<usize>]| pair[0] == pair[1] || pair[0].end <= pair[1].start;
     items.iter().all(plain) && ranges.windows(2).all(apart)
 }
 
-// ---- the directory ---------------------------------------------------------------------------------------------------------
+// ---- the directory ----------------------------------------------------------
 
 /// The host's bytes of `range` are valid from here on, and no idle copies of them are left.
 fn clear(range: &Range<usize>) {
@@ -130,18 +141,23 @@ fn clear(range: &Range<usize>) {
 
 /// Devices that have a valid copy of the byte at `address`.
 pub fn places(address: usize) -> Vec<i32> {
-    if KEPT.count() != 0 && is_ours() { KEPT.with(|directory| directory.places_of(address)) } else { Vec::new() }
+    if KEPT.count() != 0 && is_ours() {
+        KEPT.with(|directory| directory.places_of(address))
+    } else {
+        Vec::new()
+    }
 }
 
-/// Lets go of one idle copy on the device, or waits until another one has been written back; false if there is none.
+/// Lets go of one idle copy on the device, or waits until another one has been written back; false
+/// if there is none.
 pub fn make_room(slot: &Slot) -> bool {
     is_ours() && KEPT.make_room(slot)
 }
 
-// ---- where the host may look -----------------------------------------------------------------------------------------------
+// ---- where the host may look ------------------------------------------------
 
-/// The caller goes on because tasks have ended, and may look at what they have written, and change what they have read. Costs a load if nothing is
-/// kept.
+/// The caller goes on because tasks have ended, and may look at what they have written, and change
+/// what they have read. Costs a load if nothing is kept.
 #[inline(always)]
 pub fn host_looks() {
     // What was kept before an end that the caller knows of is seen because of how it knows.
@@ -153,8 +169,12 @@ pub fn host_looks() {
 /// The same for a task that begins, unless it is known to launch a region that looks after itself.
 #[cold]
 pub fn host_looks_in(task: &Task) {
-    // What is announced of a task that never launched anything stays until its memory is that of another target task: device tasks are none.
-    let launches = || task.flags().has(task::Flags::OFFLOADED.with(task::Flags::TARGET)) && is_announced(task).is_some_and(|region| region.keeps && chain::launches(region.entry));
+    // What is announced of a task that never launched anything stays until its memory is that of
+    // another target task: device tasks are none.
+    let launches = || {
+        task.flags().has(task::Flags::OFFLOADED.with(task::Flags::TARGET))
+            && is_announced(task).is_some_and(|region| region.keeps && chain::launches(region.entry))
+    };
     if KEPT.count() != 0 && !launches() {
         chain::wait_for_keeping(task);
         host_looks();
@@ -178,12 +198,16 @@ fn give_back() {
     }
 }
 
-// ---- where copies come from --------------------------------------------------------------------------------------------------
+// ---- where copies come from -------------------------------------------------
 
-/// Waits while storage that the list reads is on its way to so many other devices that it is better to wait for one of these. The caller holds nothing that
-/// others wait for: those whose copies are filled at the moment need nothing of those who wait here.
+/// Waits while storage that the list reads is on its way to so many other devices that it is better
+/// to wait for one of these. The caller holds nothing that others wait for: those whose copies are
+/// filled at the moment need nothing of those who wait here.
 pub fn await_turn(slot: &Slot, items: &[Item]) {
-    let read = items.iter().filter_map(Item::on_device).filter(|(range, flags)| flags.has(Flags::TO) && range.len() >= WORTH_WAITING);
+    let read = items
+        .iter()
+        .filter_map(Item::on_device)
+        .filter(|(range, flags)| flags.has(Flags::TO) && range.len() >= WORTH_WAITING);
     for (range, _) in read {
         loop {
             let before = KEPT.filled_so_far();
@@ -195,14 +219,19 @@ pub fn await_turn(slot: &Slot, items: &[Item]) {
     }
 }
 
-// ---- regions ---------------------------------------------------------------------------------------------------------------
+// ---- regions ----------------------------------------------------------------
 
-/// Bytes that a region with this list would find on the device, and those of them that it reads; what the table has is not counted.
+/// Bytes that a region with this list would find on the device, and those of them that it reads;
+/// what the table has is not counted.
 pub fn near(slot: &Slot, items: &[Item], table: Option<&Table>) -> u64 {
     let (Some(table), false) = (table, KEPT.count() == 0) else { return 0 };
     let storage = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::TO));
-    let ranges = storage.map(|(range, _)| range).filter(|range| table.place(range.start, range.len()) == Place::Nowhere);
-    KEPT.with(|directory| ranges.filter(|range| directory.has(slot.number, range)).map(|range| range.len() as u64).sum())
+    let ranges = storage
+        .map(|(range, _)| range)
+        .filter(|range| table.place(range.start, range.len()) == Place::Nowhere);
+    KEPT.with(|directory| {
+        ranges.filter(|range| directory.has(slot.number, range)).map(|range| range.len() as u64).sum()
+    })
 }
 
 /// The copies of a list that is entered.
@@ -225,14 +254,19 @@ impl Prepared {
     }
 }
 
-/// Finds or makes copies for what a list maps that is not in the device's table, which is locked, and begins to fill them. What cannot be kept is made
-/// valid on the host.
+/// Finds or makes copies for what a list maps that is not in the device's table, which is locked,
+/// and begins to fill them. What cannot be kept is made valid on the host.
 ///
 /// # Errors
 /// The device's.
 /// # Safety
 /// The storage of all items is valid on the host, and stays until the batch is finished.
-pub unsafe fn prepare(slot: &Slot, table: &Table, items: &[Item], batch: &mut Batch<'_>) -> Result<Prepared, Failure> {
+pub unsafe fn prepare(
+    slot: &Slot,
+    table: &Table,
+    items: &[Item],
+    batch: &mut Batch<'_>,
+) -> Result<Prepared, Failure> {
     let mut prepared = Prepared::default();
     for item in items.iter().filter(|item| item.size > 0) {
         let range = item.begin..item.begin + item.size;
@@ -242,7 +276,11 @@ pub unsafe fn prepare(slot: &Slot, table: &Table, items: &[Item], batch: &mut Ba
         }
         let is_static = || item.flags.has(Flags::STATICS) && statics::contains(&range);
         let moves = item.flags.has(Flags::TO) || item.flags.has(Flags::FROM);
-        let used = if is_storage && moves && item.size >= LEAST && !is_static() { copy(slot, items, &range)? } else { None };
+        let used = if is_storage && moves && item.size >= LEAST && !is_static() {
+            copy(slot, items, &range)?
+        } else {
+            None
+        };
         match used {
             Some(used) => prepared.copies.push((range, used)),
             None if KEPT.with(|directory| directory.knows(&range)) => clear(&range),
@@ -272,7 +310,8 @@ fn copy(slot: &Slot, items: &[Item], range: &Range<usize>) -> Result<Option<Used
     if KEPT.with(|directory| directory.is_in_the_way(range)) {
         clear(range);
     }
-    let found = KEPT.with(|directory| (!directory.is_in_the_way(range)).then(|| directory.reuse(device, range, reads)));
+    let found = KEPT
+        .with(|directory| (!directory.is_in_the_way(range)).then(|| directory.reuse(device, range, reads)));
     let used = match found {
         None => return Ok(None),
         Some(Some(used)) => used,
@@ -293,7 +332,8 @@ fn copy(slot: &Slot, items: &[Item], range: &Range<usize>) -> Result<Option<Used
     Ok(Some(used))
 }
 
-/// Has a region left a valid copy of just this range on the device? Not of a range that merely shares bytes with what is kept.
+/// Has a region left a valid copy of just this range on the device? Not of a range that merely
+/// shares bytes with what is kept.
 pub fn is_there(slot: &Slot, range: &Range<usize>) -> bool {
     KEPT.count() != 0 && KEPT.with(|directory| directory.has(slot.number, range))
 }
@@ -303,7 +343,8 @@ pub fn knows(range: &Range<usize>) -> bool {
     KEPT.count() != 0 && KEPT.with(|directory| directory.knows(range))
 }
 
-/// A region that has written to the device's copy of the range has ended, while others go on using it. The table is still locked.
+/// A region that has written to the device's copy of the range has ended, while others go on using
+/// it. The table is still locked.
 pub fn written(slot: &Slot, range: &Range<usize>) {
     let (gone, overwrites) = KEPT.with(|directory| {
         let overwrites = directory.is_stale(range);
@@ -320,7 +361,8 @@ fn count_overwritten(range: &Range<usize>, overwrites: bool) {
     }
 }
 
-/// No region uses the device's copy of the range any more; one has `written` to it. The table is still locked.
+/// No region uses the device's copy of the range any more; one has `written` to it. The table is
+/// still locked.
 pub fn release(slot: &Slot, range: &Range<usize>, written: bool) {
     let (gone, overwrites) = KEPT.with(|directory| {
         let overwrites = written && directory.is_stale(range);
@@ -346,7 +388,8 @@ pub fn overwritten(range: &Range<usize>) {
     }
 }
 
-/// Lets idle copies go until there is room on the device for what regions need, of which so many bytes count twice at the moment.
+/// Lets idle copies go until there is room on the device for what regions need, of which so many
+/// bytes count twice at the moment.
 fn trim(slot: &Slot, twice: u64) {
     let limit = env::settings().device_memory;
     // ORDERING: Relaxed; see `at_start`.

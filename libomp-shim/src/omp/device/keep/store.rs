@@ -1,10 +1,11 @@
 //! Copies of host storage on devices: how their bytes move, by a directory of who has what.
 //!
-//! Serves what regions leave for each other ([`super`]) and arrays of the program ([`crate::omp::device::array`]). What may not live here: when anything moves; who may
+//! Serves what regions leave for each other ([`super`]) and arrays of the program
+//! ([`crate::omp::device::array`]). What may not live here: when anything moves; who may
 //! use a copy.
 //!
-//! *Locks.* The directory's is held for a few steps over lists, and nobody waits under it. Who writes back marks the datum; others wait until that is over
-//! ([`Store::wait_for_others`]).
+//! *Locks.* The directory's is held for a few steps over lists, and nobody waits under it. Who
+//! writes back marks the datum; others wait until that is over ([`Store::wait_for_others`]).
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -32,14 +33,20 @@ pub struct Store {
 impl Store {
     /// An empty one.
     pub const fn new() -> Self {
-        Self { directory: Mutex::new(Directory::new()), count: AtomicUsize::new(0), saved: AtomicU32::new(0), filled: AtomicU32::new(0) }
+        Self {
+            directory: Mutex::new(Directory::new()),
+            count: AtomicUsize::new(0),
+            saved: AtomicU32::new(0),
+            filled: AtomicU32::new(0),
+        }
     }
 
     /// Works with the directory, locked.
     pub fn with<T>(&self, work: impl FnOnce(&mut Directory) -> T) -> T {
         let mut directory = self.directory.lock().unwrap_or_else(PoisonError::into_inner);
         let result = work(&mut directory);
-        // ORDERING: Release, pairs with the Acquire in `count`: who finds nothing finds the host's bytes written.
+        // ORDERING: Release, pairs with the Acquire in `count`: who finds nothing finds the host's
+        // bytes written.
         self.count.store(directory.count(), Ordering::Release);
         result
     }
@@ -66,15 +73,17 @@ impl Store {
         for save in saves {
             let slot = slot(save.device);
             let batch = batches.entry(save.device).or_insert_with(|| Batch::new(slot));
-            // SAFETY: a region has mapped the storage, and its program leaves it alone until it knows the region's end, for which it comes by
-            // `host_looks` and waits for this; or it is an array's, which the program touches between calls that say so.
+            // SAFETY: a region has mapped the storage, and its program leaves it alone until it
+            // knows the region's end, for which it comes by `host_looks` and waits for this; or it
+            // is an array's, which the program touches between calls that say so.
             or_fail(slot, unsafe { batch.copy_out(save.host.start, save.address, save.host.len()) });
         }
         for (device, batch) in batches {
             or_fail(slot(device), batch.finish());
         }
         free(self.with(|directory| saves.iter().flat_map(|save| directory.saved(save)).collect()));
-        // ORDERING: Release, pairs with the Acquire in `saved_so_far`: who sees it finds the directory changed.
+        // ORDERING: Release, pairs with the Acquire in `saved_so_far`: who sees it finds the
+        // directory changed.
         self.saved.fetch_add(1, Ordering::Release);
     }
 
@@ -116,13 +125,21 @@ impl Store {
     /// The device's.
     /// # Safety
     /// The range is valid on the host, and stays until the batch is finished.
-    pub unsafe fn fill(&self, slot: &Slot, range: &Range<usize>, used: &Used, batch: &mut Batch<'_>) -> Result<(), Failure> {
+    pub unsafe fn fill(
+        &self,
+        slot: &Slot,
+        range: &Range<usize>,
+        used: &Used,
+        batch: &mut Batch<'_>,
+    ) -> Result<(), Failure> {
         // SAFETY: as the caller says; the other device's copy stays until `filled`.
         unsafe {
             match used.from {
                 From::Nowhere => Ok(()),
                 From::Host => batch.copy_in(used.address, range.start, range.len()),
-                From::Device(..) if ult::mutant!(filled_from_stale_host) => batch.copy_in(used.address, range.start, range.len()),
+                From::Device(..) if ult::mutant!(filled_from_stale_host) => {
+                    batch.copy_in(used.address, range.start, range.len())
+                }
                 From::Device(other, from) => match reaches(slot, other) {
                     Some(peer) => batch.copy_across(used.address, (other, peer), from, range.len()),
                     None => {
@@ -141,7 +158,8 @@ impl Store {
         self.filled.fetch_add(1, Ordering::Release);
     }
 
-    /// Lets go of one idle copy on the device, or waits until another one has been written back; false if there is none.
+    /// Lets go of one idle copy on the device, or waits until another one has been written back;
+    /// false if there is none.
     pub fn make_room(&self, slot: &Slot) -> bool {
         if self.count() == 0 {
             return false;

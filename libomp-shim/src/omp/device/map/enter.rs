@@ -1,15 +1,18 @@
-//! Entering a list of map items: room on the device, counts, copies to it, attached pointers (OpenMP 5.2 §5.8.3).
+//! Entering a list of map items: room on the device, counts, copies to it, attached pointers
+//! (OpenMP 5.2 §5.8.3).
 //!
-//! What may not live here: taking any of it back (`leave`), the record of a range ([`Mapped`]), how bytes travel ([`Batch`]).
+//! What may not live here: taking any of it back (`leave`), the record of a range ([`Mapped`]), how
+//! bytes travel ([`Batch`]).
 //!
-//! Items are entered in their order, and those of [`Role::Attach`] when all others have been: a pointer may stand before its target. What is
-//! new is known by the list that made it, which decides what is copied and what is to be brought back when a region ends.
+//! Items are entered in their order, and those of [`Role::Attach`] when all others have been: a
+//! pointer may stand before its target. What is new is known by the list that made it, which
+//! decides what is copied and what is to be brought back when a region ends.
 
 use core::ops::Range;
 
-use super::super::keep::{self, Prepared};
 use super::super::Slot;
 use super::super::interface::{Address, Failure};
+use super::super::keep::{self, Prepared};
 use super::super::statics;
 use super::super::table::{Mapped, Origin, POINTER, Place, Table};
 use super::super::transfer::Batch;
@@ -24,10 +27,11 @@ pub struct Entered {
     pub absent: Vec<bool>,
     /// Copies for the region alone.
     pub private: Vec<Private>,
-    /// What is to be copied back when the list is left, unless others map it meanwhile, as far as the device can bring it along:
-    /// where it is there and here.
+    /// What is to be copied back when the list is left, unless others map it meanwhile, as far as
+    /// the device can bring it along: where it is there and here.
     pub wanted: Vec<(Address, Range<usize>)>,
-    /// Leaving the list copies nothing, as long as those data constructs hold its ranges that do now.
+    /// Leaving the list copies nothing, as long as those data constructs hold its ranges that do
+    /// now.
     pub leaves_nothing: bool,
 }
 
@@ -60,7 +64,8 @@ pub fn values_alone(items: &[Item]) -> Option<Entered> {
 /// Enters a list on the device `slot` (5.2 §5.8.3).
 ///
 /// # Errors
-/// A range is not there that has to be, or overlaps one without lying in it; the device has no memory, or failed.
+/// A range is not there that has to be, or overlaps one without lying in it; the device has no
+/// memory, or failed.
 ///
 /// # Safety
 /// The storage of all items is valid on the host.
@@ -69,7 +74,8 @@ pub unsafe fn enter(slot: &Slot, items: &[Item]) -> Result<Entered, Failure> {
     unsafe { enter_as(slot, items, Holder::Data) }
 }
 
-/// [`enter`] for this holder: a region that keeps what it maps finds what others have left on the device.
+/// [`enter`] for this holder: a region that keeps what it maps finds what others have left on the
+/// device.
 ///
 /// # Errors
 /// As [`enter`].
@@ -83,7 +89,8 @@ pub unsafe fn enter_as(slot: &Slot, items: &[Item], holder: Holder) -> Result<En
     let mut table = slot.lock();
     let mut batch = Batch::new(slot);
     // SAFETY: as the caller says.
-    let prepared = if keeps { unsafe { keep::prepare(slot, &table, items, &mut batch) }? } else { Prepared::default() };
+    let prepared =
+        if keeps { unsafe { keep::prepare(slot, &table, items, &mut batch) }? } else { Prepared::default() };
     let mut list = Entering {
         slot,
         table: &mut table,
@@ -98,7 +105,8 @@ pub unsafe fn enter_as(slot: &Slot, items: &[Item], holder: Holder) -> Result<En
         entered: Entered::default(),
     };
     for (at, item) in items.iter().enumerate() {
-        let described = at.checked_sub(1).map(|before| items[before]).filter(|_| item.flags.has(Flags::DESCRIBES));
+        let described =
+            at.checked_sub(1).map(|before| items[before]).filter(|_| item.flags.has(Flags::DESCRIBES));
         let again = described.is_some_and(|before| list.is_new(before.begin));
         let item = &Item { flags: item.flags.with_if(again, Flags::ALWAYS), ..*item };
         // SAFETY: as the caller says.
@@ -166,7 +174,8 @@ impl Entering<'_> {
         }
     }
 
-    /// What will have to be copied back: of new ranges, without pointers in them, as much as the device brings along.
+    /// What will have to be copied back: of new ranges, without pointers in them, as much as the
+    /// device brings along.
     fn choose_wanted(&mut self) {
         let mut room = self.slot.device.brings_along();
         for item in self.items.iter().filter(|i| i.is_storage() && i.flags.has(Flags::FROM) && i.size > 0) {
@@ -180,12 +189,24 @@ impl Entering<'_> {
         }
     }
 
-    /// Does all that the list holds stay where it is when it is left, and is nothing to be copied though it does? What only regions hold leaves with the last one of them, whichever that will be:
-    /// it is copied by then, and by nobody before, so that others must not come in between.
+    /// Does all that the list holds stay where it is when it is left, and is nothing to be copied
+    /// though it does? What only regions hold leaves with the last one of them, whichever that will
+    /// be: it is copied by then, and by nobody before, so that others must not come in between.
     fn leaves_nothing(&self) -> bool {
         const COPIES: [Flags; 2] = [Flags::ALWAYS, Flags::DELETE];
-        let lasts = |mapped: &Mapped| if mapped.kept { self.holder == Holder::Keeping } else { mapped.outlasts_regions() || ult::mutant!(regions_hold_for_each_other) && !self.new.contains(&mapped.host.start) };
-        self.held.iter().chain(&self.new).filter_map(|&start| self.table.get(start)).all(lasts) && !self.items.iter().any(|item| item.is_storage() && COPIES.iter().any(|&flag| item.flags.has(flag)))
+        let lasts = |mapped: &Mapped| {
+            if mapped.kept {
+                self.holder == Holder::Keeping
+            } else {
+                mapped.outlasts_regions()
+                    || ult::mutant!(regions_hold_for_each_other) && !self.new.contains(&mapped.host.start)
+            }
+        };
+        self.held.iter().chain(&self.new).filter_map(|&start| self.table.get(start)).all(lasts)
+            && !self
+                .items
+                .iter()
+                .any(|item| item.is_storage() && COPIES.iter().any(|&flag| item.flags.has(flag)))
     }
 
     /// Is the byte at `address` in a range that this list has made?
@@ -259,7 +280,8 @@ impl Entering<'_> {
             }
         };
         self.new.push(range.start);
-        let base = if item.role == Role::Storage && !item.flags.has(Flags::AROUND) { item.base } else { item.begin };
+        let base =
+            if item.role == Role::Storage && !item.flags.has(Flags::AROUND) { item.base } else { item.begin };
         self.table.insert(Mapped::new(range.clone(), address, origin).of_array(base).keeping(kept.is_some()));
         Ok(range.start)
     }
@@ -272,7 +294,8 @@ impl Entering<'_> {
 
     /// Storage with the pointer that points to it.
     unsafe fn pointee(&mut self, item: &Item, member: bool) -> Result<Option<usize>, Failure> {
-        let pointer = Item { begin: item.base, size: POINTER, flags: Flags::IMPLICIT, role: Role::Member, ..*item };
+        let pointer =
+            Item { begin: item.base, size: POINTER, flags: Flags::IMPLICIT, role: Role::Member, ..*item };
         // SAFETY: as the caller says.
         unsafe {
             self.storage(&pointer, !member)?;
@@ -307,8 +330,8 @@ impl Entering<'_> {
         unsafe { self.point(item.base, value, pointer_is_new || always, counted) }
     }
 
-    /// A pointer in static storage that is to be attached and is not mapped is one that regions reach by itself (`declare
-    /// target`): the device's own.
+    /// A pointer in static storage that is to be attached and is not mapped is one that regions
+    /// reach by itself (`declare target`): the device's own.
     fn take_in_static(&mut self, pointer: usize) {
         let range = pointer..pointer + POINTER;
         if self.table.place(pointer, POINTER) == Place::Nowhere
@@ -319,8 +342,15 @@ impl Entering<'_> {
         }
     }
 
-    /// Lets the device's pointer hold `value`; without one, if it is `fresh`, what the host's holds.
-    unsafe fn point(&mut self, pointer: usize, value: Option<Address>, fresh: bool, counted: bool) -> Result<(), Failure> {
+    /// Lets the device's pointer hold `value`; without one, if it is `fresh`, what the host's
+    /// holds.
+    unsafe fn point(
+        &mut self,
+        pointer: usize,
+        value: Option<Address>,
+        fresh: bool,
+        counted: bool,
+    ) -> Result<(), Failure> {
         let Place::Inside(start) = self.table.place(pointer, POINTER) else { return Ok(()) };
         let Some(mapped) = self.table.get_mut(start) else { return Ok(()) };
         let at = mapped.translate(pointer);

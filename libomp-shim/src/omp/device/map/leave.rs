@@ -1,15 +1,17 @@
 //! Leaving a list of map items: counts, copies back, freed room (OpenMP 5.2 §5.8.3).
 //!
-//! What may not live here: what is made when a list is entered (`enter`), the record of a range ([`Mapped`]).
+//! What may not live here: what is made when a list is entered (`enter`), the record of a range
+//! ([`Mapped`]).
 //!
-//! Counts are taken off before anything is copied back: whether an item leaves depends on all items that name its range. Room is freed
-//! when the copies are over. What a region's end has brought along is not fetched a second time.
+//! Counts are taken off before anything is copied back: whether an item leaves depends on all items
+//! that name its range. Room is freed when the copies are over. What a region's end has brought
+//! along is not fetched a second time.
 
 use core::ops::Range;
 
-use super::super::keep;
 use super::super::Slot;
 use super::super::interface::{Address, Failure};
+use super::super::keep;
 use super::super::table::{Mapped, Origin, POINTER, Place, Table};
 use super::super::transfer::{self, Batch};
 use super::{Flags, Holder, Item, Role, absent, host_pointer};
@@ -45,7 +47,9 @@ impl Brought {
     unsafe fn give(&self, slot: &Slot, mapped: &Mapped, range: &Range<usize>) -> bool {
         let Some((_, at)) = self.parts.iter().find(|(part, _)| part == range) else { return false };
         let bytes = &self.bytes[*at..*at + range.len()];
-        let told = hook::op_begins(|| transfer::to_host(slot, range.start, mapped.translate(range.start), range.len()));
+        let told = hook::op_begins(|| {
+            transfer::to_host(slot, range.start, mapped.translate(range.start), range.len())
+        });
         // SAFETY: as the caller says.
         unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), range.start as *mut u8, bytes.len()) };
         hook::op_ends(told, || 0);
@@ -53,8 +57,9 @@ impl Brought {
     }
 }
 
-/// Leaves a list (5.2 §5.8.3): counts down, copies back what nothing holds any more, and frees it. What was `brought` along when
-/// the region ended is not fetched again, unless others have mapped it, too.
+/// Leaves a list (5.2 §5.8.3): counts down, copies back what nothing holds any more, and frees it.
+/// What was `brought` along when the region ended is not fetched again, unless others have mapped
+/// it, too.
 ///
 /// # Errors
 /// A range is not there that has to be; the device failed.
@@ -72,7 +77,12 @@ pub unsafe fn leave(slot: &Slot, items: &[Item], brought: &Brought) -> Result<()
 /// As [`leave`].
 /// # Safety
 /// As [`leave`].
-pub unsafe fn leave_as(slot: &Slot, items: &[Item], brought: &Brought, holder: Holder) -> Result<(), Failure> {
+pub unsafe fn leave_as(
+    slot: &Slot,
+    items: &[Item],
+    brought: &Brought,
+    holder: Holder,
+) -> Result<(), Failure> {
     let keeps = holder == Holder::Keeping;
     let mut table = slot.lock();
     let mut batch = Batch::new(slot);
@@ -87,7 +97,8 @@ pub unsafe fn leave_as(slot: &Slot, items: &[Item], brought: &Brought, holder: H
             let Some(mapped) = start.and_then(|start| table.get_mut(start)) else { continue };
             let is_from = item.flags.has(Flags::FROM);
             if mapped.kept && is_from && (keeps || mapped.count() == 0) {
-                // Whoever waits for this region alone has to find it, whatever others go on to do there.
+                // Whoever waits for this region alone has to find it, whatever others go on to do
+                // there.
                 if mapped.count() == 0 || ult::mutant!(kept_write_noted_late) {
                     mapped.written = true;
                 } else if !noted.contains(&mapped.host.start) {
@@ -112,7 +123,8 @@ pub unsafe fn leave_as(slot: &Slot, items: &[Item], brought: &Brought, holder: H
         batch.finish()?;
         for start in found.into_iter().flatten() {
             if table.get(start).is_some_and(|m| m.count() == 0)
-                && let Some(Mapped { origin: Origin::Block(block), host, device, kept, written, .. }) = table.remove(start)
+                && let Some(Mapped { origin: Origin::Block(block), host, device, kept, written, .. }) =
+                    table.remove(start)
             {
                 match (kept, keeps) {
                     (false, _) => {
@@ -129,7 +141,11 @@ pub unsafe fn leave_as(slot: &Slot, items: &[Item], brought: &Brought, holder: H
 }
 
 /// Takes the items' counts off their ranges, the last one first; per item: the range it lies in.
-unsafe fn count_down(table: &mut Table, items: &[Item], holder: Holder) -> Result<Vec<Option<usize>>, Failure> {
+unsafe fn count_down(
+    table: &mut Table,
+    items: &[Item],
+    holder: Holder,
+) -> Result<Vec<Option<usize>>, Failure> {
     let mut found = vec![None; items.len()];
     let mut counted = Vec::new();
     for (at, item) in items.iter().enumerate().rev().filter(|(_, i)| i.is_storage()) {
@@ -141,9 +157,13 @@ unsafe fn count_down(table: &mut Table, items: &[Item], holder: Holder) -> Resul
                 }
                 continue;
             }
-            Place::Nowhere | Place::Overlapping(_) if item.flags.has(Flags::PRESENT) => return Err(absent(item)),
+            Place::Nowhere | Place::Overlapping(_) if item.flags.has(Flags::PRESENT) => {
+                return Err(absent(item));
+            }
             // gcc lets any part of a structure stand for it.
-            Place::Overlapping(start) if item.flags.has(Flags::IMPLICIT) || item.flags.has(Flags::ONCE) => start,
+            Place::Overlapping(start) if item.flags.has(Flags::IMPLICIT) || item.flags.has(Flags::ONCE) => {
+                start
+            }
             Place::Nowhere | Place::Overlapping(_) => continue,
         };
         found[at] = Some(start);

@@ -169,7 +169,8 @@ fn present_has_to_be_there() {
 #[test]
 fn what_overlaps_is_an_error_unless_nobody_wrote_it() {
     let (slot, a) = (slot(), Host::new([0u32, 1, 2, 3]));
-    let part = |from: usize, to: usize, flags| Item { size: (to - from) * 4, ..storage(&a.at()[from], flags) };
+    let part =
+        |from: usize, to: usize, flags| Item { size: (to - from) * 4, ..storage(&a.at()[from], flags) };
     enter(&slot, &[part(1, 3, TO)]);
     // SAFETY: own storage.
     let why = unsafe { super::enter(&slot, &[part(0, 3, TO)]) }.expect_err("entered");
@@ -360,7 +361,11 @@ fn a_list_may_count_a_range_once() {
     assert_eq!(count(&slot, a.at()), 1);
     put(&slot, a.at(), [5, 6, 7, 8]);
     leave(&slot, &[part(1), part(2)]);
-    assert_eq!((a.get(), there(&slot, a.at())), ([1, 6, 7, 4], None), "both parts come back before the range goes");
+    assert_eq!(
+        (a.get(), there(&slot, a.at())),
+        ([1, 6, 7, 4], None),
+        "both parts come back before the range goes"
+    );
 }
 
 #[test]

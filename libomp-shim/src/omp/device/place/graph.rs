@@ -1,9 +1,10 @@
-//! The graph of the regions whose device is the runtime's choice (`OMPX_GRAPH`): recorded while they run, written at exit, and read by the
-//! policies that plan.
+//! The graph of the regions whose device is the runtime's choice (`OMPX_GRAPH`): recorded while
+//! they run, written at exit, and read by the policies that plan.
 //!
-//! A region reads what its maps copy to the device, and writes what they copy back; so the graph says who needs whose results, whatever the
-//! `depend` clauses are. Costs are times from launch to end. A file that is there is read by `heftmc` and `ishmc`, and written anew under
-//! every other policy.
+//! A region reads what its maps copy to the device, and writes what they copy back; so the graph
+//! says who needs whose results, whatever the `depend` clauses are. Costs are times from launch to
+//! end. A file that is there is read by `heftmc` and `ishmc`, and written anew under every other
+//! policy.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -59,7 +60,9 @@ pub(super) fn begin(region: Announced, code: usize, private: u64, items: &[Item]
 
 /// A region has run for so many nanoseconds.
 pub(super) fn end(number: u32, nanoseconds: u64) {
-    if records() && let Some(record) = record().as_mut() {
+    if records()
+        && let Some(record) = record().as_mut()
+    {
         record.end(number as usize, nanoseconds);
     }
 }
@@ -68,7 +71,9 @@ pub(super) fn end(number: u32, nanoseconds: u64) {
 extern "C" fn write() {
     let Some(file) = &env::settings().graph_file else { return };
     let Some(graph) = record().as_ref().map(Record::graph) else { return };
-    let written = graph.and_then(|graph| NewFile::write_whole(file, placement::file::write(&graph).as_bytes()).map_err(|e| e.to_string()));
+    let written = graph.and_then(|graph| {
+        NewFile::write_whole(file, placement::file::write(&graph).as_bytes()).map_err(|e| e.to_string())
+    });
     if let Err(why) = written {
         report::warn(format_args!("OMPX_GRAPH='{file}': {why}; the graph is not kept"));
     }
@@ -100,10 +105,17 @@ pub(super) fn plan(policy: &mut dyn Policy, devices: usize, memory: Option<u64>)
 }
 
 /// What the plan is worth, in a line.
-fn tell(name: &str, graph: &Graph, machine: &Machine, schedule: &placement::graph::Schedule) -> Result<(), String> {
-    let outcome = replay(graph, machine, schedule).map_err(|fault| format!("the plan is wrong: {fault:?}"))?;
+fn tell(
+    name: &str,
+    graph: &Graph,
+    machine: &Machine,
+    schedule: &placement::graph::Schedule,
+) -> Result<(), String> {
+    let outcome =
+        replay(graph, machine, schedule).map_err(|fault| format!("the plan is wrong: {fault:?}"))?;
     let (ms, waste, count) = (outcome.makespan as f64 / 1e6, 100.0 * outcome.waste, graph.len());
-    let line = format!("gangway: {name} planned {count} regions: makespan {ms:.3} ms, memory wasted {waste:.1} %\n");
+    let line =
+        format!("gangway: {name} planned {count} regions: makespan {ms:.3} ms, memory wasted {waste:.1} %\n");
     report::put(libc::STDERR_FILENO, line.as_bytes());
     Ok(())
 }

@@ -1,11 +1,15 @@
-//! Regions that wait here, at their origin, until their device has room for them or another one steals them.
+//! Regions that wait here, at their origin, until their device has room for them or another one
+//! steals them.
 //!
-//! The rules are `placement::steal`'s; here is the queue of this process, whose regions are tasks that are suspended, and what a device may have
-//! under way. Who asks and who is told is [`rank::steal`]'s business. Regions wait before anything is mapped for them, so that a device that
-//! steals one is like one that was chosen at first. The page is `docs/protocols/rank-steal.md`.
+//! The rules are `placement::steal`'s; here is the queue of this process, whose regions are tasks
+//! that are suspended, and what a device may have under way. Who asks and who is told is
+//! [`rank::steal`]'s business. Regions wait before anything is mapped for them, so that a device
+//! that steals one is like one that was chosen at first. The page is
+//! `docs/protocols/rank-steal.md`.
 //!
-//! The queue's lock is held for a few steps over lists, by tasks and by handlers of messages; nobody is woken, sent to or suspended under it. Where
-//! both are needed, the policy's lock is taken before it.
+//! The queue's lock is held for a few steps over lists, by tasks and by handlers of messages;
+//! nobody is woken, sent to or suspended under it. Where both are needed, the policy's lock is
+//! taken before it.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -64,24 +68,29 @@ pub fn waiting() -> usize {
     LENGTH.load(Ordering::Relaxed)
 }
 
-/// Do regions wait at all? Only where others could steal them: ranks do. What waits for GPUs has a queue of its own ([`super::turns`]).
+/// Do regions wait at all? Only where others could steal them: ranks do. What waits for GPUs has a
+/// queue of its own ([`super::turns`]).
 pub fn is_used() -> bool {
-    env::settings().steal != Amount::Nothing && rank::cluster().is_some_and(|cluster| rank::device_count(cluster) > 1) && !usable().is_empty()
+    env::settings().steal != Amount::Nothing
+        && rank::cluster().is_some_and(|cluster| rank::device_count(cluster) > 1)
+        && !usable().is_empty()
 }
 
-/// Nanoseconds that what is under way to a device should last at least, so that it has work while an answer travels.
+/// Nanoseconds that what is under way to a device should last at least, so that it has work while
+/// an answer travels.
 const AHEAD: u64 = 500_000;
 /// The most regions that short ones may be under way for that.
 const MOST_AHEAD: u64 = 64;
 
-/// How many regions of one depth a device can use at a time: one per worker, one that comes next, and more of short ones. Ranks are taken to have
-/// as many workers as this one; who has more asks.
+/// How many regions of one depth a device can use at a time: one per worker, one that comes next,
+/// and more of short ones. Ranks are taken to have as many workers as this one; who has more asks.
 fn window(slot: &Slot) -> u32 {
     let ahead = (AHEAD / slot.placing.usual_time().max(1)).min(MOST_AHEAD);
     env::settings().workers.saturating_add(1 + ahead as u32)
 }
 
-/// Waits until the region may begin, at this depth of nesting: the promise, which may be for another device then. The caller may be suspended.
+/// Waits until the region may begin, at this depth of nesting: the promise, which may be for
+/// another device then. The caller may be suspended.
 pub fn wait(placed: Placed, depth: usize) -> Promise {
     let Placed { promise, elsewhere, .. } = placed;
     if depth >= DEPTHS {
@@ -130,7 +139,8 @@ pub fn announce(place: Place) -> Option<(usize, u32)> {
     with(|queue| queue.announce(place).map(|device| (device, queue.len() as u32)))
 }
 
-/// Regions wait at another origin, which is this device if it is one: which device is to be told of them, if any is.
+/// Regions wait at another origin, which is this device if it is one: which device is to be told of
+/// them, if any is.
 pub fn passes_on(place: Place, origin: Option<usize>) -> Option<usize> {
     with(|queue| queue.passes_on(place, origin))
 }

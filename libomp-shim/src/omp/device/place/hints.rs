@@ -1,7 +1,9 @@
-//! What is known of a region before it is launched: memory that the program declares for it (`ompx_set_task_memory`), distributed memory that it
-//! works on (`ompx_set_task_data`), and the number that it got when its task was made.
+//! What is known of a region before it is launched: memory that the program declares for it
+//! (`ompx_set_task_memory`), distributed memory that it works on (`ompx_set_task_data`), and the
+//! number that it got when its task was made.
 //!
-//! Kept by task in maps, which are empty in programs that use neither. Rejected: fields of every task.
+//! Kept by task in maps, which are empty in programs that use neither. Rejected: fields of every
+//! task.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::BTreeMap;
@@ -42,7 +44,8 @@ impl<T> ByTask<T> {
             Some(value) => drop(list.insert(key, value)),
             None => drop(list.remove(&key)),
         }
-        // ORDERING: Relaxed; the task reads it itself, or after it was submitted, which publishes all.
+        // ORDERING: Relaxed; the task reads it itself, or after it was submitted, which publishes
+        // all.
         self.count.store(list.len(), Ordering::Relaxed);
     }
 
@@ -86,7 +89,8 @@ pub fn take_memory(task: &Task) -> u64 {
     MEMORY.take(task).unwrap_or(0)
 }
 
-/// The next target region that the task creates works on these elements, besides those that were named before.
+/// The next target region that the task creates works on these elements, besides those that were
+/// named before.
 ///
 /// # Errors
 /// There are [`SECTIONS`] already.
@@ -103,7 +107,8 @@ pub fn take_data(task: &Task) -> [Option<Section>; SECTIONS] {
     DATA.take(task).unwrap_or_default()
 }
 
-/// The `device` clause of the next target region that the task creates means devices by this address.
+/// The `device` clause of the next target region that the task creates means devices by this
+/// address.
 pub fn set_address(task: &Task, address: usize) {
     ADDRESS.set(task, Some(address));
 }

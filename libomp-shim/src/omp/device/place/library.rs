@@ -1,4 +1,5 @@
-//! A policy from a shared object of the user's: a table of C functions, `ompx_sched_policy_t` of `include/ompx.h`.
+//! A policy from a shared object of the user's: a table of C functions, `ompx_sched_policy_t` of
+//! `include/ompx.h`.
 //!
 //! The object stays loaded. Its functions are called under the policy's lock, one at a time.
 
@@ -50,7 +51,8 @@ struct Library {
     table: *const Table,
 }
 
-// SAFETY: the table is used under the policy's lock only, and the header asks its functions to be callable from any thread.
+// SAFETY: the table is used under the policy's lock only, and the header asks its functions to be
+// callable from any thread.
 unsafe impl Send for Library {}
 
 /// What the loader said last.
@@ -58,7 +60,11 @@ fn why() -> String {
     // SAFETY: returns null or a string that stays until this thread's next call.
     let text = unsafe { libc::dlerror() };
     // SAFETY: as above.
-    if text.is_null() { "cannot be loaded".into() } else { unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned() }
+    if text.is_null() {
+        "cannot be loaded".into()
+    } else {
+        unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    }
 }
 
 /// Loads a policy.
@@ -82,12 +88,18 @@ pub fn load(file: &str) -> Result<Box<dyn Policy>, String> {
     // SAFETY: the user's function, with no arguments; it returns null or its table, which stays.
     let table = unsafe { entry() };
     // SAFETY: as above.
-    let Some(known) = (unsafe { table.as_ref() }) else { return Err("ompx_sched_policy returned no table".into()) };
+    let Some(known) = (unsafe { table.as_ref() }) else {
+        return Err("ompx_sched_policy returned no table".into());
+    };
     if known.version != VERSION || known.choose.is_none() {
         return Err(format!("its table is not one of version {VERSION} with a function to choose"));
     }
     // SAFETY: null, or a C string that stays.
-    let name = if known.name.is_null() { file.into() } else { unsafe { CStr::from_ptr(known.name) }.to_string_lossy().into_owned() };
+    let name = if known.name.is_null() {
+        file.into()
+    } else {
+        unsafe { CStr::from_ptr(known.name) }.to_string_lossy().into_owned()
+    };
     Ok(Box::new(Library { name, table }))
 }
 
@@ -102,7 +114,9 @@ impl Policy for Library {
         let devices: Vec<CDevice> = devices.iter().map(CDevice::from).collect();
         let region = request.task.map_or(u64::MAX, |task| task as u64);
         // SAFETY: the function of the table with its own data, and as many devices as are said.
-        let choose = || unsafe { table.choose.map(|choose| choose(table.data, region, devices.as_ptr(), devices.len() as u32)) };
+        let choose = || unsafe {
+            table.choose.map(|choose| choose(table.data, region, devices.as_ptr(), devices.len() as u32))
+        };
         // The caller holds a lock that others of this kernel thread may want.
         let chosen = ult::sched::undisturbed(choose)?;
         usize::try_from(chosen).ok().filter(|&at| at < devices.len())

@@ -44,7 +44,8 @@ impl Load {
 
     /// Bytes of the device's memory in use or promised.
     pub fn in_use(&self) -> u64 {
-        // ORDERING: Acquire, pairs with the Release in `give`: whoever sees a promise gone sees the mapping that took its place.
+        // ORDERING: Acquire, pairs with the Release in `give`: whoever sees a promise gone sees the
+        // mapping that took its place.
         let promised = self.promised.load(Ordering::Acquire);
         // ORDERING: Relaxed; the load above orders it.
         promised.saturating_add(self.mapped.load(Ordering::Relaxed))
@@ -62,7 +63,8 @@ impl Load {
         self.backlog.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nanoseconds from `now` until the device has run what it has, of which `running` regions have begun. Those that name the device take as long as the others did on average.
+    /// Nanoseconds from `now` until the device has run what it has, of which `running` regions have
+    /// begun. Those that name the device take as long as the others did on average.
     pub(super) fn wait(&self, running: u32, now: u64) -> u64 {
         // ORDERING: Relaxed; a load that need not be exact.
         let named = running.saturating_add(self.sent()).saturating_sub(self.placed.load(Ordering::Relaxed));
@@ -116,7 +118,8 @@ impl Load {
     }
 }
 
-/// Promises that are not kept yet in the low half, how often there may have been room again in the high half: one word, so that nobody sees the one change without the other.
+/// Promises that are not kept yet in the low half, how often there may have been room again in the
+/// high half: one word, so that nobody sees the one change without the other.
 static PROMISES: AtomicU64 = AtomicU64::new(0);
 const ENDED: u64 = 1 << 32;
 
@@ -132,7 +135,8 @@ pub struct Promises {
 impl Promises {
     /// Those of now.
     pub fn now() -> Self {
-        // ORDERING: Acquire, pairs with the Release in `Promise::drop`: who sees a promise ended sees its memory given back.
+        // ORDERING: Acquire, pairs with the Release in `Promise::drop`: who sees a promise ended
+        // sees its memory given back.
         let word = PROMISES.load(Ordering::Acquire);
         Self { outstanding: word as u32, given_back: (word / ENDED) as u32 }
     }
@@ -143,13 +147,15 @@ pub fn rooms() -> u32 {
     Promises::now().given_back
 }
 
-/// Memory was given back, or a region has ended, of which no promise tells: who waits for room looks again.
+/// Memory was given back, or a region has ended, of which no promise tells: who waits for room
+/// looks again.
 pub fn there_may_be_room() {
     // ORDERING: Release, pairs with `Promises::now`.
     PROMISES.fetch_add(ENDED, Ordering::Release);
 }
 
-/// The number of what is no region. It is promised no memory, so whoever waits for room does not wait for its end: that may need what waits.
+/// The number of what is no region. It is promised no memory, so whoever waits for room does not
+/// wait for its end: that may need what waits.
 pub(super) const NO_REGION: u32 = u32::MAX;
 
 /// A region that was placed on a device, from the choice to its end.
@@ -168,7 +174,8 @@ pub struct Promise {
     /// It was, behind others that had not ended.
     follows: bool,
     has_landed: bool,
-    /// The depth of nesting at which it is one of those that are under way to the device ([`held`]), as long as it is.
+    /// The depth of nesting at which it is one of those that are under way to the device
+    /// ([`held`]), as long as it is.
     share: Option<usize>,
     /// Its turn ([`turns`]), as long as it has one.
     turn: Option<Turn>,
@@ -178,8 +185,14 @@ pub struct Promise {
 }
 
 impl Promise {
-    /// The region of this kind, which is expected to take so long, needs so many bytes there, `own` of them besides its mappings. Under the policy's lock.
-    pub(super) fn new(slot: &'static Slot, (number, entry): (u32, usize), (bytes, own): (u64, u64), (kind, expected): (Kind, u64)) -> Self {
+    /// The region of this kind, which is expected to take so long, needs so many bytes there, `own`
+    /// of them besides its mappings. Under the policy's lock.
+    pub(super) fn new(
+        slot: &'static Slot,
+        (number, entry): (u32, usize),
+        (bytes, own): (u64, u64),
+        (kind, expected): (Kind, u64),
+    ) -> Self {
         slot.placing.place(expected);
         if number != NO_REGION {
             // ORDERING: Relaxed, all three; the policy's lock orders them for those who choose.
@@ -190,10 +203,26 @@ impl Promise {
         // ORDERING: as above.
         slot.placing.promised.fetch_add(bytes, Ordering::Relaxed);
         let own = own.min(bytes);
-        Self { slot, number, bytes, own, kind: Some(kind), expected, has_begun: false, launched: None, follows: false, has_landed: false, share: None, turn: None, entry, stolen: false }
+        Self {
+            slot,
+            number,
+            bytes,
+            own,
+            kind: Some(kind),
+            expected,
+            has_begun: false,
+            launched: None,
+            follows: false,
+            has_landed: false,
+            share: None,
+            turn: None,
+            entry,
+            stolen: false,
+        }
     }
 
-    /// A task with versions, which needs no memory that is counted: what it takes is learned elsewhere.
+    /// A task with versions, which needs no memory that is counted: what it takes is learned
+    /// elsewhere.
     pub(super) fn of_version(slot: &'static Slot, kind: Kind, expected: u64) -> Self {
         let mut promise = Self::new(slot, (NO_REGION, 0), (0, 0), (kind, expected));
         promise.kind = None;
@@ -240,7 +269,8 @@ impl Promise {
         self.expected
     }
 
-    /// Another device gets it, which has not begun; it may need `bytes` there. Under the policy's lock.
+    /// Another device gets it, which has not begun; it may need `bytes` there. Under the policy's
+    /// lock.
     pub(super) fn carry_over(&mut self, slot: &'static Slot, bytes: u64) {
         // ORDERING: Relaxed, all; as in `new`.
         self.slot.placing.sent.fetch_sub(1, Ordering::Relaxed);
@@ -280,7 +310,8 @@ impl Promise {
         }
     }
 
-    /// It is launched behind others of its device, and begins when they end: its time is not running yet.
+    /// It is launched behind others of its device, and begins when they end: its time is not
+    /// running yet.
     pub fn follow(&mut self) {
         self.follows = true;
     }
@@ -359,38 +390,56 @@ mod tests {
 
     const KIND: Kind = Kind { function: 1, bytes: 100, device: 0 };
 
-    /// What is promised and what is mapped never counts less than what the region needs, and nothing is left of it.
+    /// What is promised and what is mapped never counts less than what the region needs, and
+    /// nothing is left of it.
     #[test]
     fn a_device_has_to_do_what_was_placed_there_and_has_not_ended() {
         let slot: &'static Slot = Box::leak(Box::new(Slot::new(0, Box::new(HostImage::new(0, 0)))));
         let kind = Kind { function: 2, bytes: 1 << 20, device: 0 };
         times::ended(kind, 5_000_000_000);
-        let (load, mut first, second) = (&slot.placing, Promise::new(slot, (0, 0), (0, 0), (kind, times::expected(kind))), Promise::new(slot, (1, 0), (0, 0), (kind, times::expected(kind))));
+        let (load, mut first, second) = (
+            &slot.placing,
+            Promise::new(slot, (0, 0), (0, 0), (kind, times::expected(kind))),
+            Promise::new(slot, (1, 0), (0, 0), (kind, times::expected(kind))),
+        );
         assert_eq!(load.wait(0, times::now()), 10_000_000_000);
         let running = slot.begin();
         first.begin(&running);
         first.launch();
-        assert!((9_000_000_000..10_000_000_000).contains(&load.wait(slot.load(), times::now())), "it has begun: {}", load.wait(slot.load(), times::now()));
+        assert!(
+            (9_000_000_000..10_000_000_000).contains(&load.wait(slot.load(), times::now())),
+            "it has begun: {}",
+            load.wait(slot.load(), times::now())
+        );
         first.land();
-        assert_eq!(load.wait(0, times::now()), second.expected, "the mean may have become less, not for what was placed");
+        assert_eq!(
+            load.wait(0, times::now()),
+            second.expected,
+            "the mean may have become less, not for what was placed"
+        );
         assert!(times::expected(kind) < 5_000_000_000);
         drop((first, second, running));
         assert_eq!(load.wait(slot.load(), times::now()), 0);
     }
 
-    /// What follows others on the device counts with all of its time until it has ended, and its time is not that of those before it.
+    /// What follows others on the device counts with all of its time until it has ended, and its
+    /// time is not that of those before it.
     #[test]
     fn what_follows_others_begins_when_they_end() {
         let slot: &'static Slot = Box::leak(Box::new(Slot::new(0, Box::new(HostImage::new(0, 0)))));
         let kind = Kind { function: 3, bytes: 1 << 20, device: 0 };
         times::ended(kind, 5_000_000_000);
         let (load, expected) = (&slot.placing, times::expected(kind));
-        let mut all: Vec<Promise> = (0..3).map(|number| Promise::new(slot, (number, 0), (0, 0), (kind, expected))).collect();
-        let running: Vec<_> = all.iter_mut().map(|promise| {
-            let running = slot.begin();
-            promise.begin(&running);
-            running
-        }).collect();
+        let mut all: Vec<Promise> =
+            (0..3).map(|number| Promise::new(slot, (number, 0), (0, 0), (kind, expected))).collect();
+        let running: Vec<_> = all
+            .iter_mut()
+            .map(|promise| {
+                let running = slot.begin();
+                promise.begin(&running);
+                running
+            })
+            .collect();
         all[1..].iter_mut().for_each(Promise::follow);
         all.iter_mut().for_each(Promise::launch);
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -414,7 +463,8 @@ mod tests {
     fn memory_counts_from_the_choice_to_the_end() {
         let slot: &'static Slot = Box::leak(Box::new(Slot::new(0, Box::new(HostImage::new(0, 0)))));
         let load = &slot.placing;
-        let (before, mut promise) = (Promises::now().given_back, Promise::new(slot, (0, 0), (100, 20), (KIND, 1)));
+        let (before, mut promise) =
+            (Promises::now().given_back, Promise::new(slot, (0, 0), (100, 20), (KIND, 1)));
         assert_eq!((load.in_use(), load.sent(), slot.load()), (100, 1, 0));
         let running = slot.begin();
         promise.begin(&running);
@@ -430,14 +480,22 @@ mod tests {
         assert_ne!(Promises::now().given_back, before);
         assert!(load.usual_time() < UNKNOWN * 1000, "one has ended");
         let other: &'static Slot = Box::leak(Box::new(Slot::new(1, Box::new(HostImage::new(1, 0)))));
-        let (mut moved, before) = (Promise::new(slot, (2, 0), (100, 20), (KIND, 1)), Promises::now().given_back);
+        let (mut moved, before) =
+            (Promise::new(slot, (2, 0), (100, 20), (KIND, 1)), Promises::now().given_back);
         moved.carry_over(other, 120);
         assert_eq!((load.in_use(), load.sent()), (0, 0), "there is room again where it was");
         assert_ne!(Promises::now().given_back, before);
-        assert_eq!((other.placing.in_use(), other.placing.sent(), moved.is_stolen(), moved.slot().number), (120, 1, true, 1));
+        assert_eq!(
+            (other.placing.in_use(), other.placing.sent(), moved.is_stolen(), moved.slot().number),
+            (120, 1, true, 1)
+        );
         drop(moved);
         assert_eq!((other.placing.in_use(), other.placing.sent()), (0, 0));
-        assert_eq!([load.wait(0, times::now()), other.placing.wait(0, times::now()), load.wait(2, times::now())], [0, 0, 2 * load.usual_time()], "nothing is left but those that name the device");
+        assert_eq!(
+            [load.wait(0, times::now()), other.placing.wait(0, times::now()), load.wait(2, times::now())],
+            [0, 0, 2 * load.usual_time()],
+            "nothing is left but those that name the device"
+        );
         drop(Promise::new(slot, (1, 0), (7, 9), (KIND, 1)));
         assert_eq!((load.in_use(), load.sent()), (0, 0), "a region that was discarded");
     }

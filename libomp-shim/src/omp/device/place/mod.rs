@@ -1,4 +1,5 @@
-//! Placement at run time: devices for regions that leave the choice to the runtime, by a policy of the crate `placement`.
+//! Placement at run time: devices for regions that leave the choice to the runtime, by a policy of
+//! the crate `placement`.
 //!
 //! | room | what lives there |
 //! |---|---|
@@ -17,9 +18,12 @@
 //! | [`writers`] | where regions ran that others wait for |
 //! | [`versions`] | tasks that have a function for the host and one for GPUs: which of them runs |
 //!
-//! A choice and the promise that follows from it are made under one lock, so that two regions cannot both count on the last room. With
-//! `OMPX_DEVICE_MEMORY` a region for which no device has room now waits for other regions of this process to end; where none is under way, or inside of
-//! another region, which such an end may depend on, it runs on the host, or ends the program under `OMP_TARGET_OFFLOAD=mandatory`. Memory that the program takes by `omp_target_alloc` is not counted.
+//! A choice and the promise that follows from it are made under one lock, so that two regions
+//! cannot both count on the last room. With `OMPX_DEVICE_MEMORY` a region for which no device has
+//! room now waits for other regions of this process to end; where none is under way, or inside of
+//! another region, which such an end may depend on, it runs on the host, or ends the program under
+//! `OMP_TARGET_OFFLOAD=mandatory`. Memory that the program takes by `omp_target_alloc` is not
+//! counted.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -95,10 +99,11 @@ pub enum Among {
 impl Among {
     /// Could the device be one of them?
     pub(super) fn may_mean(self, slot: &Slot) -> bool {
-        self.has(slot) && match self {
-            Self::Set(set) => only::of_set(set).binary_search(&slot.number).is_ok(),
-            _ => true,
-        }
+        self.has(slot)
+            && match self {
+                Self::Set(set) => only::of_set(set).binary_search(&slot.number).is_ok(),
+                _ => true,
+            }
     }
 
     /// Is the device one of them?
@@ -111,8 +116,9 @@ impl Among {
     }
 }
 
-/// Which kinds of devices can run the region with this code: processors, GPUs. Where there are devices of one kind only they are asked when they are to run it. One of
-/// a kind stands for all: their images are alike.
+/// Which kinds of devices can run the region with this code: processors, GPUs. Where there are
+/// devices of one kind only they are asked when they are to run it. One of a kind stands for all:
+/// their images are alike.
 fn kinds_for(region: &Announced, code: usize) -> [bool; 2] {
     let slots = usable();
     let is_gpu = |slot: &Slot| slot.home.gpu.is_some();
@@ -120,8 +126,14 @@ fn kinds_for(region: &Announced, code: usize) -> [bool; 2] {
         return [true; 2];
     }
     // Distributed memory is the ranks'.
-    let suits = |gpus: bool| region.among != if gpus { Among::Ranks } else { Among::Gpus } && !(gpus && region.data.iter().any(Option::is_some));
-    [false, true].map(|gpus| suits(gpus) && slots.iter().find(|slot| is_gpu(slot) == gpus).is_some_and(|slot| program::can_run(slot, code)))
+    let suits = |gpus: bool| {
+        region.among != if gpus { Among::Ranks } else { Among::Gpus }
+            && !(gpus && region.data.iter().any(Option::is_some))
+    };
+    [false, true].map(|gpus| {
+        suits(gpus)
+            && slots.iter().find(|slot| is_gpu(slot) == gpus).is_some_and(|slot| program::can_run(slot, code))
+    })
 }
 
 /// Which devices may run a region, at the moment.
@@ -152,7 +164,6 @@ impl Able {
 }
 
 impl Announced {
-
     /// Bytes of its distributed memory that belong to the device, and of what others have.
     fn distributed(&self, slot: &Slot) -> (u64, u64) {
         if rank::cluster().is_none() {
@@ -171,7 +182,8 @@ pub fn next_number() -> u32 {
     NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Bytes of a region's data on its device for which it stays there, even if it has to wait while others are idle.
+/// Bytes of a region's data on its device for which it stays there, even if it has to wait while
+/// others are idle.
 const WORTH_STAYING: u64 = 1 << 20;
 
 /// A region, with what is the same for all devices.
@@ -182,7 +194,8 @@ struct Asked<'a> {
     arrays: Option<array::lists::Asked>,
     limit: Option<u64>,
     now: u64,
-    /// What tells it apart on a device of the host's kind and on another one, and how long it takes there.
+    /// What tells it apart on a device of the host's kind and on another one, and how long it takes
+    /// there.
     kinds: [(Kind, u64); 2],
     /// Per item that it reads: the device that has written it last.
     writers: Vec<i32>,
@@ -191,7 +204,13 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn new(region: &'a Announced, code: usize, items: &'a [Item], limit: Option<u64>, lead: Option<i32>) -> Self {
+    fn new(
+        region: &'a Announced,
+        code: usize,
+        items: &'a [Item],
+        limit: Option<u64>,
+        lead: Option<i32>,
+    ) -> Self {
         // What one device has of distributed memory is far from another: together it is the same.
         let (own, far) = usable().first().map_or((0, 0), |slot| region.distributed(slot));
         let bytes = Need::of(items, None).fresh + own + far;
@@ -201,7 +220,16 @@ impl<'a> Asked<'a> {
         });
         let read = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::TO));
         let writers = read.filter_map(|(range, _)| writers::of(range.start)).collect();
-        Self { region, items, arrays: array::lists::Asked::of(items), limit, now: times::now(), kinds, writers, lead }
+        Self {
+            region,
+            items,
+            arrays: array::lists::Asked::of(items),
+            limit,
+            now: times::now(),
+            kinds,
+            writers,
+            lead,
+        }
     }
 
     fn kind(&self, slot: &Slot) -> (Kind, u64) {
@@ -211,9 +239,11 @@ impl<'a> Asked<'a> {
 
 /// How a device was looked at.
 struct Seen {
-    /// All of it: a table that somebody works with is not waited for, and nothing counts as present then.
+    /// All of it: a table that somebody works with is not waited for, and nothing counts as present
+    /// then.
     all: bool,
-    /// How much of what the region needs is for blocks of arrays, for which room is made when it begins.
+    /// How much of what the region needs is for blocks of arrays, for which room is made when it
+    /// begins.
     blocks: u64,
 }
 
@@ -227,7 +257,8 @@ fn view(slot: &Slot, asked: &Asked<'_>) -> (View, Seen) {
     let blocks = asked.arrays.as_ref().map(|arrays| arrays.near(slot)).unwrap_or_default();
     let (own, far) = region.distributed(slot);
     let load = &slot.placing;
-    // Those that it follows may end before it begins, and another one count on the room that they leave.
+    // Those that it follows may end before it begins, and another one count on the room that they
+    // leave.
     let kept = if limit.is_some() && asked.lead == Some(slot.number) { need.kept } else { 0 };
     let bring = rates::bring(slot.number, need.to.saturating_sub(near) + blocks.to + far);
     let view = View {
@@ -269,7 +300,9 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
         }
         let before = Promises::now().given_back;
         let found = try_choose(region, &able, code, items, limit, lead);
-        let stays_behind = lead.take().is_some_and(|leader| !matches!(&found, Ok(placed) if placed.promise.slot().number == leader));
+        let stays_behind = lead
+            .take()
+            .is_some_and(|leader| !matches!(&found, Ok(placed) if placed.promise.slot().number == leader));
         if stays_behind {
             give_turn_back();
             chain::wait(here.task);
@@ -286,8 +319,9 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
             }
             Err(Nowhere { is_sure }) => is_sure,
         };
-        // Asked afterwards: who took the room while this region was looking is under way, or has ended since.
-        // Streams of its own task's, or of one that waits for it, give no room before it has run.
+        // Asked afterwards: who took the room while this region was looking is under way, or has
+        // ended since. Streams of its own task's, or of one that waits for it, give no room before
+        // it has run.
         let none_runs = usable().iter().all(|slot| slot.load() <= lent::of_task_and_parents(here, slot));
         let is_alone = none_runs && Promises::now() == Promises { outstanding: 0, given_back: before };
         // The depth, not the device: a region inside of another one may run on the host.
@@ -296,7 +330,10 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
             say_that_nobody_has_room(region, items, limit);
             return None;
         }
-        let ready = || Promises::now().given_back != before || !is_sure && usable().iter().all(|slot| slot.try_lock().is_some());
+        let ready = || {
+            Promises::now().given_back != before
+                || !is_sure && usable().iter().all(|slot| slot.try_lock().is_some())
+        };
         transfer::wait(&ready, &|_| false);
     }
 }
@@ -304,7 +341,8 @@ pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Opt
 /// A region for which a device was chosen.
 pub struct Placed {
     promise: Promise,
-    /// It may wait for its rank, and be stolen meanwhile: it is fully mapped, few of its data are there, and the policy does not mind.
+    /// It may wait for its rank, and be stolen meanwhile: it is fully mapped, few of its data are
+    /// there, and the policy does not mind.
     may_move: bool,
     /// It may wait for its GPU: what it needs there is promised, or does not matter.
     may_wait: bool,
@@ -316,13 +354,21 @@ pub struct Placed {
     follows: bool,
 }
 
-/// The policy has found no device, or another one than those before the region are on, where it may be asked once more when these are over.
+/// The policy has found no device, or another one than those before the region are on, where it may
+/// be asked once more when these are over.
 struct Nowhere {
     /// It saw all that is on the devices, or no limit makes it matter.
     is_sure: bool,
 }
 
-fn try_choose(region: Announced, able: &Able, code: usize, items: &[Item], limit: Option<u64>, lead: Option<i32>) -> Result<Placed, Nowhere> {
+fn try_choose(
+    region: Announced,
+    able: &Able,
+    code: usize,
+    items: &[Item],
+    limit: Option<u64>,
+    lead: Option<i32>,
+) -> Result<Placed, Nowhere> {
     let slots = usable();
     let mut policy = policies::in_force(slots.len(), limit);
     let asked = Asked::new(&region, code, items, limit, lead);
@@ -333,28 +379,43 @@ fn try_choose(region: Announced, able: &Able, code: usize, items: &[Item], limit
     }
     // A policy of the user's may answer anything.
     let chosen = policy.choose(Request { task: Some(region.number as usize) }, &views);
-    let chosen = chosen.and_then(|chosen| Some((slots.get(chosen)?, views.get(chosen).filter(|view| view.fits())?, seen.get(chosen)?.blocks)));
+    let chosen = chosen.and_then(|chosen| {
+        Some((slots.get(chosen)?, views.get(chosen).filter(|view| view.fits())?, seen.get(chosen)?.blocks))
+    });
     let Some((slot, view, blocks)) = chosen else {
         return Err(Nowhere { is_sure: limit.is_none() || seen.iter().all(|seen| seen.all) });
     };
     // Who is near may have changed by then, too.
-    if (policy.may_change() || matches!(region.among, Among::Near(_))) && lead.is_some_and(|leader| leader != slot.number) {
+    if (policy.may_change() || matches!(region.among, Among::Near(_)))
+        && lead.is_some_and(|leader| leader != slot.number)
+    {
         return Err(Nowhere { is_sure: false });
     }
     let Need { private, fresh, .. } = Need::of(items, None);
     graph::begin(region, code, private, items);
-    // Data that are there are not promised; they may be gone by the time when a region that waited begins.
+    // Data that are there are not promised; they may be gone by the time when a region that waited
+    // begins.
     let stays = view.present >= WORTH_STAYING || limit.is_some() && view.present > 0;
-    let moves = held::is_used() && slot.home.gpu.is_none() && matches!(region.among, Among::All | Among::Ranks);
+    let moves =
+        held::is_used() && slot.home.gpu.is_none() && matches!(region.among, Among::All | Among::Ranks);
     let may_move = moves && policy.lets_steal() && !stays && map::is_complete(items);
     let follows = lead == Some(slot.number);
     let may_wait = limit.is_none() || view.present == 0 || follows;
-    let others = slots.iter().zip(&views).filter(|(other, view)| other.home.gpu.is_some() && other.number != slot.number && view.fits());
+    let others = slots
+        .iter()
+        .zip(&views)
+        .filter(|(other, view)| other.home.gpu.is_some() && other.number != slot.number && view.fits());
     let offers = others.map(|(other, view)| Offer { device: other.number, bring: view.bring });
     // Behind others on its GPU it would only wait for these elsewhere.
-    let lets_move = slot.home.gpu.is_some() && lead.is_none() && policy.lets_steal() && map::is_complete(items);
+    let lets_move =
+        slot.home.gpu.is_some() && lead.is_none() && policy.lets_steal() && map::is_complete(items);
     let offers = offers.filter(|_| lets_move).collect();
-    let promise = Promise::new(slot, (region.number, region.entry), (view.need - blocks, private + region.scratch), asked.kind(slot));
+    let promise = Promise::new(
+        slot,
+        (region.number, region.entry),
+        (view.need - blocks, private + region.scratch),
+        asked.kind(slot),
+    );
     writers::note(items, slot.number);
     Ok(Placed { promise, may_move, may_wait, offers, elsewhere: fresh + private + region.scratch, follows })
 }
@@ -370,9 +431,14 @@ fn say_that_nobody_has_room(region: Announced, items: &[Item], limit: Option<u64
     *said = true;
     let asked = Asked::new(&region, 0, items, limit, None);
     let views = usable().iter().map(|slot| view(slot, &asked).0);
-    let (need, room) = views.map(|view| (view.need, view.room)).min_by_key(|(need, room)| need.saturating_sub(*room)).unwrap_or_default();
+    let (need, room) = views
+        .map(|view| (view.need, view.room))
+        .min_by_key(|(need, room)| need.saturating_sub(*room))
+        .unwrap_or_default();
     let number = region.number;
-    let what = format!("no device has room for target region {number}, which needs {need} bytes where {room} are free");
+    let what = format!(
+        "no device has room for target region {number}, which needs {need} bytes where {room} are free"
+    );
     if is_mandatory {
         report::fatal(format_args!("{what}, and OMP_TARGET_OFFLOAD is MANDATORY; the program stops"));
     }

@@ -1,8 +1,11 @@
-//! Devices to choose from that a `device` clause says by more than a kind: a set that the program has made, those where data are, that where data were written.
+//! Devices to choose from that a `device` clause says by more than a kind: a set that the program
+//! has made, those where data are, that where data were written.
 //!
-//! The clause has a number only. A set has one of its own, which it keeps ([`set`]). An address is noted for the next region of the task that asks for it ([`super::hints`]).
+//! The clause has a number only. A set has one of its own, which it keeps ([`set`]). An address is
+//! noted for the next region of the task that asks for it ([`super::hints`]).
 //!
-//! Where data are and where they were written is asked when the region is about to be placed. Where nobody knows, any device will do.
+//! Where data are and where they were written is asked when the region is about to be placed. Where
+//! nobody knows, any device will do.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -73,7 +76,8 @@ fn is_mapped(slot: &Slot, address: usize) -> bool {
     slot.try_lock().is_some_and(|table| matches!(table.place(address, 1), Place::Inside(_)))
 }
 
-/// The device where the region ran, or is to run, that wrote what begins at `address` last, as far as it is known.
+/// The device where the region ran, or is to run, that wrote what begins at `address` last, as far
+/// as it is known.
 pub(super) fn behind(address: usize) -> Vec<i32> {
     writers::of(address).into_iter().collect()
 }

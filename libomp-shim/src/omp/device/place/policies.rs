@@ -29,7 +29,8 @@ impl InForce {
         self.0.as_mut()?.0.choose(request, devices)
     }
 
-    /// For a device task, which has no number. Policies that know regions by their numbers are not asked.
+    /// For a device task, which has no number. Policies that know regions by their numbers are not
+    /// asked.
     pub fn choose_for_task(&mut self, devices: &[View]) -> Option<usize> {
         match self.0.as_mut() {
             Some((policy, true)) => policy.choose(Request::default(), devices),
@@ -37,12 +38,14 @@ impl InForce {
         }
     }
 
-    /// May another device steal what was placed? Not what is planned ahead, nor what the user has chosen.
+    /// May another device steal what was placed? Not what is planned ahead, nor what the user has
+    /// chosen.
     pub fn lets_steal(&self) -> bool {
         self.0.as_ref().is_some_and(|(_, moves)| *moves)
     }
 
-    /// Is a task placed best when all is over that it waits for? Otherwise it makes no difference, or the policy is to be asked once.
+    /// Is a task placed best when all is over that it waits for? Otherwise it makes no difference,
+    /// or the policy is to be asked once.
     pub fn may_change(&self) -> bool {
         self.0.as_ref().is_some_and(|(policy, moves)| *moves && !policy.is_blind())
     }
@@ -51,7 +54,9 @@ impl InForce {
 /// The policy in force, for so many devices of this memory; made at the first call.
 pub fn in_force(devices: usize, memory: Option<u64>) -> InForce {
     let mut policy = policy();
-    policy.get_or_insert_with(|| make(&env::settings().placement, devices, memory).unwrap_or_else(|why| instead(&why)));
+    policy.get_or_insert_with(|| {
+        make(&env::settings().placement, devices, memory).unwrap_or_else(|why| instead(&why))
+    });
     InForce(policy)
 }
 
@@ -87,7 +92,9 @@ fn make(choice: &Choice, devices: usize, memory: Option<u64>) -> Result<Placing,
 /// The placement that the file contains.
 fn by_hand(file: &str, devices: usize) -> Result<Box<dyn Policy>, String> {
     let text = user_files::read(file).map_err(|e| e.to_string())?;
-    let gpu = |rank: usize, number: usize| usable().iter().position(|slot| slot.home == Home { rank: rank as u32, gpu: Some(number as u32) });
+    let gpu = |rank: usize, number: usize| {
+        usable().iter().position(|slot| slot.home == Home { rank: rank as u32, gpu: Some(number as u32) })
+    };
     let device = |rank: usize, kind, number: usize| {
         let at = match (kind, rank::cluster()) {
             (Kind::Gpu, _) => gpu(rank, number),

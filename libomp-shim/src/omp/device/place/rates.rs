@@ -1,7 +1,9 @@
-//! How long copies to a device take: what `gangway autotune` measured between the ranks; for other devices what was seen of copies so far ([`super::pace`]); or the same for all.
+//! How long copies to a device take: what `gangway autotune` measured between the ranks; for other
+//! devices what was seen of copies so far ([`super::pace`]); or the same for all.
 //!
-//! `OMPX_RATES` names the file, or says `off`; without it the machine's file in the user's cache is read, if there is one. It is read when the first
-//! device is chosen, and only where ranks are devices.
+//! `OMPX_RATES` names the file, or says `off`; without it the machine's file in the user's cache is
+//! read, if there is one. It is read when the first device is chosen, and only where ranks are
+//! devices.
 
 use std::sync::OnceLock;
 
@@ -11,7 +13,8 @@ use placement::rates::{self, Rates};
 use crate::omp::device::{get, rank, usable};
 use crate::omp::{env, report, user_files};
 
-/// Bytes per nanosecond that copies to a device are taken to make (1 GB/s), and what they take at least, where nothing was measured.
+/// Bytes per nanosecond that copies to a device are taken to make (1 GB/s), and what they take at
+/// least, where nothing was measured.
 const RATE: u64 = 1;
 const LATENCY: u64 = 20_000;
 
@@ -36,14 +39,18 @@ fn said(line: String) -> Option<Rates> {
 /// # Errors
 /// A line.
 fn find(named: Option<&str>) -> Result<Option<Rates>, String> {
-    let parsed = |name: &str, text: &str| Rates::read(text).map(Some).map_err(|why| format!("OMPX_RATES='{name}': {why}; {INSTEAD}"));
+    let parsed = |name: &str, text: &str| {
+        Rates::read(text).map(Some).map_err(|why| format!("OMPX_RATES='{name}': {why}; {INSTEAD}"))
+    };
     match named {
         Some("off") => Ok(None),
         Some(name) => {
-            let text = user_files::read(name).map_err(|why| format!("OMPX_RATES='{name}': {why}; {INSTEAD}"))?;
+            let text =
+                user_files::read(name).map_err(|why| format!("OMPX_RATES='{name}': {why}; {INSTEAD}"))?;
             parsed(name, &text)
         }
-        // The path of the usual file comes from environment variables, which this program must not trust.
+        // The path of the usual file comes from environment variables, which this program must not
+        // trust.
         None if env::rights_gained() => Ok(None),
         None => {
             let Some(file) = rates::usual_file(|name| std::env::var(name).ok()) else { return Ok(None) };
@@ -64,8 +71,11 @@ pub(in crate::omp::device) fn between(from: Option<i32>, to: i32, bytes: u64) ->
     }
     let (source, target) = (from.and_then(get), get(to));
     let has_gpu = [source, target].into_iter().flatten().any(|slot| slot.home.gpu.is_some());
-    let ranks = rank::cluster().map(|cluster| [source, target].map(|slot| slot.map_or(cluster.rank, |slot| slot.home.rank) as usize));
-    let hop = |[source, target]: [usize; 2]| measured().map(|rates| rates.between(source, target).time(bytes));
+    let ranks = rank::cluster().map(|cluster| {
+        [source, target].map(|slot| slot.map_or(cluster.rank, |slot| slot.home.rank) as usize)
+    });
+    let hop =
+        |[source, target]: [usize; 2]| measured().map(|rates| rates.between(source, target).time(bytes));
     if let Some(time) = ranks.filter(|_| !has_gpu).and_then(hop) {
         return time;
     }
@@ -87,7 +97,8 @@ pub(super) fn machine(devices: usize, memory: Option<u64>) -> Machine {
     if let Some((rates, cluster)) = measured().zip(rank::cluster()).filter(|_| !has_gpus) {
         return rates.machine(rank::first_device(cluster), devices, memory);
     }
-    let device = |at: usize| Device::new(&format!("device_{at}"), memory).at(LATENCY as f64 / 2.0, RATE as f64);
+    let device =
+        |at: usize| Device::new(&format!("device_{at}"), memory).at(LATENCY as f64 / 2.0, RATE as f64);
     Machine::new((0..devices).map(device).collect())
 }
 
@@ -111,9 +122,14 @@ mod tests {
             find(Some(&name))
         };
         assert!(of("gangway-rates 1\nrank 0 1 2 3 a\n").is_ok_and(|r| r.is_some()));
-        assert_eq!(of("rates"), Err(format!("OMPX_RATES='{name}': does not begin with 'gangway-rates 1'; {INSTEAD}")));
+        assert_eq!(
+            of("rates"),
+            Err(format!("OMPX_RATES='{name}': does not begin with 'gangway-rates 1'; {INSTEAD}"))
+        );
         std::fs::remove_file(&file).unwrap();
-        assert!(find(Some(&name)).is_err_and(|line| line.starts_with("OMPX_RATES=") && line.ends_with(INSTEAD)));
+        assert!(
+            find(Some(&name)).is_err_and(|line| line.starts_with("OMPX_RATES=") && line.ends_with(INSTEAD))
+        );
         assert_eq!(find(Some("off")), Ok(None));
     }
 }

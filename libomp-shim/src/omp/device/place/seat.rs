@@ -1,4 +1,5 @@
-//! Where the task of a region waits, suspended, until somebody gives it what it waits for ([`Seat`]).
+//! Where the task of a region waits, suspended, until somebody gives it what it waits for
+//! ([`Seat`]).
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,7 +37,8 @@ impl<T> Seat<T> {
         let wake = {
             let mut inside = self.inside();
             inside.given = Some(what);
-            // ORDERING: Release, pairs with the Acquire in `is_given`: who sees it finds what was given.
+            // ORDERING: Release, pairs with the Acquire in `is_given`: who sees it finds what was
+            // given.
             self.is_given.store(true, Ordering::Release);
             inside.wake.take()
         };
@@ -71,6 +73,8 @@ impl<T> Seat<T> {
         };
         transfer::wait(&|| self.is_given(), &wake_on);
         let given = self.inside().given.take();
-        given.unwrap_or_else(|| crate::omp::report::fatal("a target region that waited was let go with nothing"))
+        given.unwrap_or_else(|| {
+            crate::omp::report::fatal("a target region that waited was let go with nothing")
+        })
     }
 }

@@ -1,13 +1,22 @@
-//! Device tasks whose GPU is the runtime's choice (`ompx_cuda_task`): their turn, the choice, and what is learned of them.
+//! Device tasks whose GPU is the runtime's choice (`ompx_cuda_task`): their turn, the choice, and
+//! what is learned of them.
 //!
-//! They take turns with regions ([`turns`]). A task begins here when those before it have queued their work. One whose predecessors all have work on one GPU that is not over follows them there, without the host, and is offered to
-//! no other; one that has them on several waits for them, before it asks for a turn. For the others the policy in force is asked, as for regions: what a task takes is learned by its function and the bytes of the
-//! blocks of arrays that it names, and of equal GPUs the one is chosen where most of those before it ran, then the one that has most of the blocks. Policies that know regions by number (by hand, planned, from a library) are not asked.
+//! They take turns with regions ([`turns`]). A task begins here when those before it have queued
+//! their work. One whose predecessors all have work on one GPU that is not over follows them there,
+//! without the host, and is offered to no other; one that has them on several waits for them,
+//! before it asks for a turn. For the others the policy in force is asked, as for regions: what a
+//! task takes is learned by its function and the bytes of the blocks of arrays that it names, and
+//! of equal GPUs the one is chosen where most of those before it ran, then the one that has most of
+//! the blocks. Policies that know regions by number (by hand, planned, from a library) are not
+//! asked.
 //!
-//! The function is the program's code, and may wait for anything; so the turn pauses while it runs ([`Work::opens`], [`Work::has_put`]). Rejected: giving the turn back in each wait of the runtime's that a function may come to. What the
-//! program waits for by itself (a variable, a lock of the system's) is not seen.
+//! The function is the program's code, and may wait for anything; so the turn pauses while it runs
+//! ([`Work::opens`], [`Work::has_put`]). Rejected: giving the turn back in each wait of the
+//! runtime's that a function may come to. What the program waits for by itself (a variable, a lock
+//! of the system's) is not seen.
 //!
-//! What may not live here: streams and blocks (`device/work.rs`, `lent.rs`, `array/`), tasks with versions ([`super::versions`]).
+//! What may not live here: streams and blocks (`device/work.rs`, `lent.rs`, `array/`), tasks with
+//! versions ([`super::versions`]).
 
 use placement::policy::View;
 use placement::times::Kind;
@@ -33,10 +42,12 @@ pub fn begins(task: &Task) {
     hints::take_function(task);
 }
 
-/// A device task that has its GPU, until its work there is over: then, or when this is dropped, the turn is given back.
+/// A device task that has its GPU, until its work there is over: then, or when this is dropped, the
+/// turn is given back.
 pub struct Work(Promise);
 
-/// The running task's function may begin on the GPU of what is returned, as far as turns go; `None`: there is no GPU. The caller may be suspended.
+/// The running task's function may begin on the GPU of what is returned, as far as turns go;
+/// `None`: there is no GPU. The caller may be suspended.
 pub fn take(function: usize, blocks: &[Dependence]) -> Option<Work> {
     let before = chain::devices_before(Here::get());
     if before.iter().any(|device| *device != before[0]) {
@@ -60,12 +71,25 @@ fn choose(here: Here, function: usize, blocks: &[Dependence]) -> Option<Placed> 
     let asked = Asked { blocks, bytes, expected, now: times::now(), before: chain::devices_behind(here) };
     let sound: Vec<bool> = slots.iter().map(|slot| lent::has_streams(slot) && !avoided::has(slot)).collect();
     let any_sound = sound.contains(&true);
-    let is_home = |slot: &Slot| home.is_none_or(|home| home == slot.number) || ult::mutant!(task_leaves_chain);
-    let may_run = |slot: &Slot, is_sound: bool| lent::has_streams(slot) && (home.is_some() || !any_sound || is_sound) && is_home(slot);
+    let is_home =
+        |slot: &Slot| home.is_none_or(|home| home == slot.number) || ult::mutant!(task_leaves_chain);
+    let may_run = |slot: &Slot, is_sound: bool| {
+        lent::has_streams(slot) && (home.is_some() || !any_sound || is_sound) && is_home(slot)
+    };
     let mut policy = policies::in_force(slots.len(), env::settings().device_memory);
-    let views: Vec<View> = slots.iter().zip(sound).map(|(slot, is_sound)| if may_run(slot, is_sound) { asked.view(slot) } else { NOWHERE }).collect();
-    let chosen = policy.choose_for_task(&views).filter(|&chosen| views.get(chosen).is_some_and(View::fits))?;
-    let others = slots.iter().zip(&views).filter(|(other, view)| other.number != slots[chosen].number && view.fits() && policy.lets_steal() && !ult::mutant!(task_never_moves));
+    let views: Vec<View> = slots
+        .iter()
+        .zip(sound)
+        .map(|(slot, is_sound)| if may_run(slot, is_sound) { asked.view(slot) } else { NOWHERE })
+        .collect();
+    let chosen =
+        policy.choose_for_task(&views).filter(|&chosen| views.get(chosen).is_some_and(View::fits))?;
+    let others = slots.iter().zip(&views).filter(|(other, view)| {
+        other.number != slots[chosen].number
+            && view.fits()
+            && policy.lets_steal()
+            && !ult::mutant!(task_never_moves)
+    });
     let offers = others.map(|(other, view)| Offer { device: other.number, bring: view.bring }).collect();
     let promise = Promise::new(&slots[chosen], (NO_REGION, function), (0, 0), (kind, expected));
     drop(policy);
@@ -73,7 +97,8 @@ fn choose(here: Here, function: usize, blocks: &[Dependence]) -> Option<Placed> 
 }
 
 /// Where a task does not fit.
-const NOWHERE: View = View { need: 1, room: 0, present: 0, running: 0, wait: 0, bring: 0, moves: 0, cost: 0, near: 0 };
+const NOWHERE: View =
+    View { need: 1, room: 0, present: 0, running: 0, wait: 0, bring: 0, moves: 0, cost: 0, near: 0 };
 
 /// A task, with what is the same for all GPUs.
 struct Asked<'a> {

@@ -1,6 +1,8 @@
-//! How long regions take, by their code, the size of their data and the kind of device: a running mean, kept while they end ([`placement::times`]).
+//! How long regions take, by their code, the size of their data and the kind of device: a running
+//! mean, kept while they end ([`placement::times`]).
 //!
-//! A device that runs functions of the host is of one kind, another one (a GPU) of another. From launch to end is measured, so what a region waits for on a rank that has others to run counts.
+//! A device that runs functions of the host is of one kind, another one (a GPU) of another. From
+//! launch to end is measured, so what a region waits for on a rank that has others to run counts.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +16,8 @@ fn times() -> MutexGuard<'static, Times> {
     TIMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How long regions take by the code of their tasks, for the order of those that are not even ready.
+/// How long regions take by the code of their tasks, for the order of those that are not even
+/// ready.
 struct Tasks {
     by_code: BTreeMap<usize, Mean>,
     all: Mean,
@@ -29,7 +32,8 @@ struct Mean {
 
 /// A mean follows the last so many values.
 const MEMORY: u32 = 16;
-/// What all regions take on average counts as so many values of each code: where several ends are noticed at once one of them seems to have taken everything and the others nothing.
+/// What all regions take on average counts as so many values of each code: where several ends are
+/// noticed at once one of them seems to have taken everything and the others nothing.
 const PRIOR: u32 = 3;
 /// With so many ends a mean is news.
 const NEWS: [u32; 3] = [1, 4, MEMORY];
@@ -50,7 +54,8 @@ impl Tasks {
 }
 
 fn tasks() -> MutexGuard<'static, Tasks> {
-    static TASKS: Mutex<Tasks> = Mutex::new(Tasks { by_code: BTreeMap::new(), all: Mean { time: 0.0, count: 0 } });
+    static TASKS: Mutex<Tasks> =
+        Mutex::new(Tasks { by_code: BTreeMap::new(), all: Mean { time: 0.0, count: 0 } });
     TASKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -70,7 +75,8 @@ pub(super) fn expected_of(entry: usize) -> u64 {
     if entry == 0 { 0 } else { tasks().expected(entry) }
 }
 
-/// The region of a task with this code has kept its device for so long. Is that news? Regions that were made by now counted on something else.
+/// The region of a task with this code has kept its device for so long. Is that news? Regions that
+/// were made by now counted on something else.
 pub(super) fn ended_of(entry: usize, nanoseconds: u64) -> bool {
     if entry == 0 {
         return false;

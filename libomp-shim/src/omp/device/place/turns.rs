@@ -1,14 +1,21 @@
-//! Turns on GPUs: tasks that are regions, and device tasks ([`super::tasks`], [`super::versions`]), wait here, suspended, until it is their turn to be placed, and then until they begin.
+//! Turns on GPUs: tasks that are regions, and device tasks ([`super::tasks`], [`super::versions`]),
+//! wait here, suspended, until it is their turn to be placed, and then until they begin.
 //!
-//! The rules are `placement::turns`': priority, remaining path, time; a GPU without work takes over what waits for another one. Here are the tasks that wait, and how many regions a GPU can use. Only
-//! tasks for devices come here ([`Flags::OFFLOADED`]). *Who has a turn that counts waits for devices alone*: whoever has to wait for more calls [`step_aside`] first; this is owed by each such wait in this crate. While a
-//! device task's function runs, which may wait for anything, its turn does not count ([`Turn::pause`]). The page is `docs/protocols/turns.md`.
+//! The rules are `placement::turns`': priority, remaining path, time; a GPU without work takes over
+//! what waits for another one. Here are the tasks that wait, and how many regions a GPU can use.
+//! Only tasks for devices come here ([`Flags::OFFLOADED`]). *Who has a turn that counts waits for
+//! devices alone*: whoever has to wait for more calls [`step_aside`] first; this is owed by each
+//! such wait in this crate. While a device task's function runs, which may wait for anything, its
+//! turn does not count ([`Turn::pause`]). The page is `docs/protocols/turns.md`.
 //!
-//! The remaining path is told by dependences: as soon as regions come here each task with dependences has a place in the order ([`made`]), the host's too, whose own time counts as nothing. What
-//! such a region takes is told by its task's code, as its data are not known when it is made; a program may have made most of its tasks by the time when the first one of them ends, so what is learned then
-//! counts for those, too.
+//! The remaining path is told by dependences: as soon as regions come here each task with
+//! dependences has a place in the order ([`made`]), the host's too, whose own time counts as
+//! nothing. What such a region takes is told by its task's code, as its data are not known when it
+//! is made; a program may have made most of its tasks by the time when the first one of them ends,
+//! so what is learned then counts for those, too.
 //!
-//! Where both are needed, the policy's lock is taken before this one. Nobody is woken or suspended under it.
+//! Where both are needed, the policy's lock is taken before this one. Nobody is woken or suspended
+//! under it.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::collections::BTreeMap;
@@ -26,9 +33,11 @@ use crate::omp::env;
 use crate::omp::task::{Flags, Task};
 use crate::omp::thread::Here;
 
-/// Regions that a GPU can use at a time: one for each stream of kernels, and as many whose data are on their way (`docs/gpu-model.md`).
+/// Regions that a GPU can use at a time: one for each stream of kernels, and as many whose data are
+/// on their way (`docs/gpu-model.md`).
 const EACH: u32 = 8;
-/// Nanoseconds that what has begun on a GPU should last at least, and the most short regions for that: their end is told by the host, as is who follows.
+/// Nanoseconds that what has begun on a GPU should last at least, and the most short regions for
+/// that: their end is told by the host, as is who follows.
 const AHEAD: u64 = 500_000;
 /// See [`AHEAD`].
 const MOST_AHEAD: u64 = 56;
@@ -88,7 +97,8 @@ static WAITED: AtomicU64 = AtomicU64::new(0);
 /// See [`WAITED`].
 static TAKEN: AtomicU64 = AtomicU64::new(0);
 
-/// Regions that waited for their turn or their GPU; those that another GPU than the chosen one has taken over.
+/// Regions that waited for their turn or their GPU; those that another GPU than the chosen one has
+/// taken over.
 pub fn counters() -> [u64; 2] {
     // ORDERING: Relaxed; sums for people.
     [&WAITED, &TAKEN].map(|sum| sum.load(Ordering::Relaxed))
@@ -103,9 +113,10 @@ fn key(task: &Task) -> usize {
     core::ptr::from_ref(task).addr()
 }
 
-// ---- the order of tasks --------------------------------------------------------------------------------------------
+// ---- the order of tasks -----------------------------------------------------
 
-/// Tasks are made that are regions for GPUs. From here on each task with dependences costs its place in the order.
+/// Tasks are made that are regions for GPUs. From here on each task with dependences costs its
+/// place in the order.
 pub fn announce() {
     // ORDERING: Relaxed; tasks that were made before have no place there.
     USED.store(true, Ordering::Relaxed);
@@ -158,7 +169,7 @@ pub fn complete(id: Id) {
     with(|state| state.turns.order().end(id));
 }
 
-// ---- turns ---------------------------------------------------------------------------------------------------------
+// ---- turns ------------------------------------------------------------------
 
 fn is_gpu(slot: &Slot) -> bool {
     slot.home.gpu.is_some()
@@ -174,12 +185,14 @@ fn turns() -> u32 {
     usable().iter().filter(|slot| is_gpu(slot)).map(window).sum()
 }
 
-/// Is the running task a region that waits for its turn, if it runs on a GPU? Regions inside of a device task's function do not: they may have to wait for those before the task.
+/// Is the running task a region that waits for its turn, if it runs on a GPU? Regions inside of a
+/// device task's function do not: they may have to wait for those before the task.
 pub(super) fn applies(here: Here) -> bool {
     here.task.flags().has(Flags::OFFLOADED.with(Flags::TARGET)) && is_used()
 }
 
-/// The running task's region, of a task with this code, is ready: waits until it may be placed. It has a turn then, until [`give_back`].
+/// The running task's region, of a task with this code, is ready: waits until it may be placed. It
+/// has a turn then, until [`give_back`].
 pub(super) fn take(here: Here, entry: usize) {
     let (task, seat, most) = (key(here.task), Arc::new(Seat::default()), turns());
     let place = depend::place_in_order(here.task);
@@ -195,7 +208,8 @@ pub(super) fn take(here: Here, entry: usize) {
     }
 }
 
-/// The running task's region was placed: waits until it may begin, if it has a turn. Its promise may be for another GPU then.
+/// The running task's region was placed: waits until it may begin, if it has a turn. Its promise
+/// may be for another GPU then.
 pub(super) fn begin(here: Here, placed: Placed) -> Promise {
     let Placed { mut promise, offers, elsewhere, may_wait, follows, .. } = placed;
     let (task, seat, slot) = (key(here.task), Arc::new(Seat::default()), promise.slot());
@@ -208,7 +222,11 @@ pub(super) fn begin(here: Here, placed: Placed) -> Promise {
     let held = Held { task, seat: seat.clone(), placed: Some(Offered { promise, offers, elsewhere }) };
     let begins = with(|State { turns, holders }| {
         let Some(holder) = holders.get_mut(&task) else { return Some(held) };
-        let begins = if follows && !ult::mutant!(follower_keeps_turn) { turns.place_behind(holder.id, device, window, held) } else { turns.place(holder.id, device, window, held) };
+        let begins = if follows && !ult::mutant!(follower_keeps_turn) {
+            turns.place_behind(holder.id, device, window, held)
+        } else {
+            turns.place(holder.id, device, window, held)
+        };
         holder.device = Some(device);
         begins
     });
@@ -243,7 +261,8 @@ pub(super) fn ran(function: usize, nanoseconds: u64) {
     }
 }
 
-/// The task gives its turn back, if it has one: its work has ended, or it has to wait for more than a device.
+/// The task gives its turn back, if it has one: its work has ended, or it has to wait for more than
+/// a device.
 pub(super) fn give_back(task: usize) {
     if !is_used() {
         return;
@@ -262,7 +281,8 @@ pub(super) fn give_back(task: usize) {
     }
 }
 
-/// Others may begin, or be placed, after this change, which says where somebody makes room for them: `None` if nobody does.
+/// Others may begin, or be placed, after this change, which says where somebody makes room for
+/// them: `None` if nobody does.
 fn let_others_in(change: impl FnOnce(&mut State) -> Option<Option<usize>>) -> Option<Option<usize>> {
     let mut given = Vec::new();
     let device = with(|state| {
@@ -280,7 +300,8 @@ fn let_others_in(change: impl FnOnce(&mut State) -> Option<Option<usize>>) -> Op
 }
 
 impl Turn {
-    /// Code of the program's is about to run for the task, which may wait for what needs a turn: this one does not count until it [resumes](Self::resume).
+    /// Code of the program's is about to run for the task, which may wait for what needs a turn:
+    /// this one does not count until it [resumes](Self::resume).
     pub(super) fn pause(&self) {
         if ult::mutant!(function_keeps_turn) {
             return;
@@ -351,13 +372,23 @@ impl Held {
     /// How much sooner it would have run on this GPU.
     fn gain(&self, slot: &Slot, limit: Option<u64>) -> Option<u64> {
         let Offered { promise, offers, elsewhere } = self.placed.as_ref()?;
-        let offer = offers.iter().find(|offer| offer.device == slot.number).filter(|_| !avoided::has(slot))?;
+        let offer =
+            offers.iter().find(|offer| offer.device == slot.number).filter(|_| !avoided::has(slot))?;
         let (now, from, cost) = (times::now(), promise.slot(), promise.expected());
         let room = limit.map_or(u64::MAX, |limit| limit.saturating_sub(slot.placing.in_use()));
         // It is one of those that its own GPU has to run.
-        let stays = View { wait: from.placing.wait(from.load(), now).saturating_sub(cost), cost, ..View::default() };
+        let stays =
+            View { wait: from.placing.wait(from.load(), now).saturating_sub(cost), cost, ..View::default() };
         // The other one has nothing to do.
-        let goes = View { wait: 0, bring: offer.bring, moves: offer.bring, cost, need: *elsewhere, room, ..View::default() };
+        let goes = View {
+            wait: 0,
+            bring: offer.bring,
+            moves: offer.bring,
+            cost,
+            need: *elsewhere,
+            room,
+            ..View::default()
+        };
         stays.gain(&goes)
     }
 

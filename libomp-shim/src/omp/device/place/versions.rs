@@ -1,12 +1,18 @@
-//! Tasks with versions for several kinds of device: which of them runs, and where ([`placement::versions`]); here is what is known of the devices, and what runs take.
+//! Tasks with versions for several kinds of device: which of them runs, and where
+//! ([`placement::versions`]); here is what is known of the devices, and what runs take.
 //!
-//! The choice is made by a worker that could run the host's version now. So that version waits for nobody but the tasks before it, and what other tasks the team has waiting is not
-//! looked at: nobody knows how long they take. A GPU is taken to run one task after the other; so a task has taken the time since it was put there or, if that is later, since the one before it was seen to
-//! have ended. Its end is seen by whoever waits for it or is idle, which may be late where all compute; so whoever chooses looks first ([`look`]). Without that GPUs that had long been through with everything
-//! counted as late and therefore busy, the workers ran the host's versions, and nobody looked. What nobody saw in time says between which times it has ended ([`Run`]).
+//! The choice is made by a worker that could run the host's version now. So that version waits for
+//! nobody but the tasks before it, and what other tasks the team has waiting is not looked at:
+//! nobody knows how long they take. A GPU is taken to run one task after the other; so a task has
+//! taken the time since it was put there or, if that is later, since the one before it was seen to
+//! have ended. Its end is seen by whoever waits for it or is idle, which may be late where all
+//! compute; so whoever chooses looks first ([`look`]). Without that GPUs that had long been through
+//! with everything counted as late and therefore busy, the workers ran the host's versions, and
+//! nobody looked. What nobody saw in time says between which times it has ended ([`Run`]).
 //!
-//! Locks, in this order: the list of what is watched, the state of one of these, the record of times, the load of a device. That of the record is held while a task is placed, so that two do not count on
-//! the same gap. None is held while anybody waits.
+//! Locks, in this order: the list of what is watched, the state of one of these, the record of
+//! times, the load of a device. That of the record is held while a task is placed, so that two do
+//! not count on the same gap. None is held while anybody waits.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -60,7 +66,11 @@ pub type Place = Option<&'static Slot>;
 impl Asked<'_> {
     /// Nanoseconds that copies of what it reads take to there.
     fn moves(&self, place: Place) -> u64 {
-        self.data.iter().filter(|datum| datum.reads).map(|datum| moves(datum, place)).fold(0, u64::saturating_add)
+        self.data
+            .iter()
+            .filter(|datum| datum.reads)
+            .map(|datum| moves(datum, place))
+            .fold(0, u64::saturating_add)
     }
 
     fn way(&self, place: Place) -> Way {
@@ -70,7 +80,13 @@ impl Asked<'_> {
         let wait = match place {
             Some(slot) => slot.placing.wait(slot.load(), times::now()),
             // It begins when those before it have ended.
-            None => self.before.iter().filter_map(|&number| get(number)).map(|slot| slot.placing.wait(slot.load(), times::now())).max().unwrap_or(0),
+            None => self
+                .before
+                .iter()
+                .filter_map(|&number| get(number))
+                .map(|slot| slot.placing.wait(slot.load(), times::now()))
+                .max()
+                .unwrap_or(0),
         };
         let near = place.is_some_and(|slot| self.before.contains(&slot.number));
         Way { kind: Kind { function: self.functions[usize::from(device)], bytes, device }, wait, moves, near }
@@ -101,8 +117,13 @@ pub struct Share {
     has_left: bool,
 }
 
-/// The place among these for a task; `None`: there is none. `accept` says whether the task takes it now: else nothing has happened.
-pub fn choose(asked: &Asked<'_>, places: &[Place], accept: impl FnOnce(Place) -> bool) -> Option<Result<Share, Place>> {
+/// The place among these for a task; `None`: there is none. `accept` says whether the task takes it
+/// now: else nothing has happened.
+pub fn choose(
+    asked: &Asked<'_>,
+    places: &[Place],
+    accept: impl FnOnce(Place) -> bool,
+) -> Option<Result<Share, Place>> {
     undisturbed(look);
     let mut versions = versions();
     let ways: Vec<Way> = places.iter().map(|&place| asked.way(place)).collect();
@@ -122,7 +143,8 @@ impl Share {
         self.place
     }
 
-    /// The running task, which is for a GPU, waits for its turn, and until its GPU can use it. It may be for another one of these then.
+    /// The running task, which is for a GPU, waits for its turn, and until its GPU can use it. It
+    /// may be for another one of these then.
     pub fn take_turn(&mut self, asked: &Asked<'_>, gpus: impl FnOnce() -> Vec<&'static Slot>, follows: bool) {
         turns::take_for_task(Here::get(), self.way.kind.function);
         let Some(mut promise) = self.promise.take() else { return };
@@ -133,9 +155,13 @@ impl Share {
             promise.carry_over(slot, 0);
         }
         let others = gpus.iter().filter(|slot| slot.number != promise.slot().number);
-        let offers = others.map(|slot| Offer { device: slot.number, bring: asked.moves(Some(slot)) }).collect();
+        let offers =
+            others.map(|slot| Offer { device: slot.number, bring: asked.moves(Some(slot)) }).collect();
         // It may have waited, and another worker may go on with it.
-        let promise = turns::begin(Here::get(), Placed { promise, may_move: false, may_wait: true, offers, elsewhere: 0, follows });
+        let promise = turns::begin(
+            Here::get(),
+            Placed { promise, may_move: false, may_wait: true, offers, elsewhere: 0, follows },
+        );
         if !ult::mutant!(version_stays) {
             self.place = Some(promise.slot());
         }
@@ -146,7 +172,11 @@ impl Share {
     /// When it would have run there, from now; of those that are equal it stays where it is.
     fn finish(&self, asked: &Asked<'_>, slot: &'static Slot) -> (u64, bool) {
         let is_there = self.place.is_some_and(|place| place.number == slot.number);
-        let wait = slot.placing.wait(slot.load(), times::now()).saturating_sub(if is_there { self.expected } else { 0 });
+        let wait = slot.placing.wait(slot.load(), times::now()).saturating_sub(if is_there {
+            self.expected
+        } else {
+            0
+        });
         (wait.saturating_add(asked.moves(Some(slot))), !is_there)
     }
 
@@ -160,7 +190,8 @@ impl Share {
         self.promise.iter_mut().for_each(Promise::begin_on_stream);
     }
 
-    /// The function has returned. The turn is the task's own from here on: who sees the end of what it has put there may be in the middle of anything.
+    /// The function has returned. The turn is the task's own from here on: who sees the end of what
+    /// it has put there may be in the middle of anything.
     pub fn has_put(&mut self) -> Option<Turn> {
         self.promise.iter().for_each(Promise::resume);
         self.promise.as_mut().and_then(Promise::take_turn)
@@ -172,10 +203,13 @@ impl Share {
         self.promise.iter_mut().for_each(Promise::launch);
         self.began = Some(now);
         let number = self.place.map_or(HOST, |slot| slot.number);
-        data.iter().filter(|datum| datum.writes && datum.bytes > 0).for_each(|datum| WRITERS.note(datum.address, number));
+        data.iter()
+            .filter(|datum| datum.writes && datum.bytes > 0)
+            .for_each(|datum| WRITERS.note(datum.address, number));
     }
 
-    /// What it has done is over, and well; on a GPU somebody last saw that it was not at that time, or never (0).
+    /// What it has done is over, and well; on a GPU somebody last saw that it was not at that time,
+    /// or never (0).
     pub fn end(mut self, pending: u64) {
         let Some(began) = self.began else { return };
         let now = times::now();
@@ -217,7 +251,8 @@ impl Watched {
 
     /// Is it over? Who sees it first notes how long it took.
     fn is_over(&self) -> bool {
-        // Others of this kernel thread may want the lock, in the scheduler too, and the driver's code is no part of the runtime.
+        // Others of this kernel thread may want the lock, in the scheduler too, and the driver's
+        // code is no part of the runtime.
         undisturbed(|| self.look())
     }
 
@@ -242,7 +277,8 @@ impl Watched {
     }
 }
 
-/// Looks at what versions have put on GPUs: who waits for it may be kept from looking for long, by tasks that its worker runs.
+/// Looks at what versions have put on GPUs: who waits for it may be kept from looking for long, by
+/// tasks that its worker runs.
 fn look() {
     let mut pending: Vec<i32> = Vec::new();
     for work in watched().iter() {
@@ -296,7 +332,10 @@ mod tests {
     use super::*;
     use crate::omp::device::host::HostImage;
 
-    const DATA: [Datum; 2] = [Datum { address: 0x7e00_0000_1000, bytes: 1 << 20, reads: true, writes: false }, Datum { address: 0x7e00_0000_2000, bytes: 1 << 20, reads: false, writes: true }];
+    const DATA: [Datum; 2] = [
+        Datum { address: 0x7e00_0000_1000, bytes: 1 << 20, reads: true, writes: false },
+        Datum { address: 0x7e00_0000_2000, bytes: 1 << 20, reads: false, writes: true },
+    ];
 
     fn slot(number: i32) -> &'static Slot {
         Box::leak(Box::new(Slot::new(number, Box::new(HostImage::new(number, 0)))))
@@ -330,13 +369,20 @@ mod tests {
         let (gpu, other) = (slot(0), slot(1));
         let written = Datum { address: 0x7e00_0000_3000, bytes: 1 << 20, reads: true, writes: true };
         let asked = Asked { functions: [103, 104], data: &[written], before: &[1] };
-        assert_eq!([None, Some(gpu), Some(other)].map(|place| asked.way(place).moves), [0; 3], "nobody knows");
+        assert_eq!(
+            [None, Some(gpu), Some(other)].map(|place| asked.way(place).moves),
+            [0; 3],
+            "nobody knows"
+        );
         let mut share = choose(&asked, &[Some(other)], |_| true).and_then(Result::ok).unwrap();
         share.begin(&[written]);
         let ways = [None, Some(gpu), Some(other)].map(|place| asked.way(place));
         assert!(ways[0].moves > 1_000_000 && ways[1].moves > 1_000_000 && ways[2].moves == 0, "{ways:?}");
         assert_eq!(ways.map(|way| way.near), [false, false, true]);
-        assert_eq!(ways.map(|way| (way.kind.bytes, way.kind.device, way.kind.function)), [(1 << 20, 0, 103), (1 << 20, 1, 104), (1 << 20, 1, 104)]);
+        assert_eq!(
+            ways.map(|way| (way.kind.bytes, way.kind.device, way.kind.function)),
+            [(1 << 20, 0, 103), (1 << 20, 1, 104), (1 << 20, 1, 104)]
+        );
         drop(share);
         let mut here = choose(&asked, &[None], |_| true).and_then(Result::ok).unwrap();
         here.begin(&[written]);

@@ -1,7 +1,9 @@
 //! Where regions ran that others wait for: on which device storage was written last by a region.
 //!
-//! What a region waits for, as far as it matters where that ran, is the tasks that wrote what it reads; so this goes by the addresses of what regions map, not by `depend` clauses. It
-//! breaks ties only: of devices that are equally good a chain stays on the one where it is. So a table of fixed size is enough, in which one address may push out another, and a region that was
+//! What a region waits for, as far as it matters where that ran, is the tasks that wrote what it
+//! reads; so this goes by the addresses of what regions map, not by `depend` clauses. It
+//! breaks ties only: of devices that are equally good a chain stays on the one where it is. So a
+//! table of fixed size is enough, in which one address may push out another, and a region that was
 //! stolen counts where it was placed first.
 
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -33,7 +35,9 @@ impl Writers {
 
     /// What begins there is written on the device.
     pub(super) fn note(&self, address: usize, device: i32) {
-        let Some(number) = u64::try_from(device).ok().filter(|number| number + 1 < 1 << DEVICE) else { return };
+        let Some(number) = u64::try_from(device).ok().filter(|number| number + 1 < 1 << DEVICE) else {
+            return;
+        };
         // ORDERING: Relaxed; one word, and a hint.
         self.entry(address).store((address as u64) << DEVICE | (number + 1), Ordering::Relaxed);
     }

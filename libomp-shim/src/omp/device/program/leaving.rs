@@ -1,16 +1,22 @@
-//! Programs that leave: a shared object is closed, or the process ends. Destructors of an image's global objects are called, and its variables leave the tables.
+//! Programs that leave: a shared object is closed, or the process ends. Destructors of an image's
+//! global objects are called, and its variables leave the tables.
 //!
 //! | when | what happens |
 //! |---|---|
 //! | `dlclose` | the image is unloaded from each device that has it. The loader's lock is held then, so no lock is waited for under which somebody might load something: a device that is busy loading lets the image go at the next construct that uses it |
 //! | the end of the process | the first of our handlers waits for what [`root::finish_tasks`] waits for, then the devices call the destructors of all that is left ([`Device::end`](crate::omp::device::interface::Device::end)). Nothing is unloaded: other threads may still run |
 //!
-//! Handlers that were added last are called first. One is added with each program that is loaded on a device: so it comes after the driver has started, and is called before what the driver does at the end; and before
-//! the program's own object is taken away ([`super::unregister`]), which is to find that the process ends. Handlers that the program added earlier come later; regions in them find the objects destroyed.
+//! Handlers that were added last are called first. One is added with each program that is loaded on
+//! a device: so it comes after the driver has started, and is called before what the driver does at
+//! the end; and before the program's own object is taken away ([`super::unregister`]), which is to
+//! find that the process ends. Handlers that the program added earlier come later; regions in them
+//! find the objects destroyed.
 //!
-//! With ranks, devices end when no rank's regions run any more (`rank::start`). A child of a fork has no part in any of this: the images are its parent's.
+//! With ranks, devices end when no rank's regions run any more (`rank::start`). A child of a fork
+//! has no part in any of this: the images are its parent's.
 //!
-//! Rejected: a handler that is added when the library is loaded (the driver has ended by the time it is called); the destructor of the program's own descriptor (as late, for executables).
+//! Rejected: a handler that is added when the library is loaded (the driver has ended by the time
+//! it is called); the destructor of the program's own descriptor (as late, for executables).
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
@@ -34,7 +40,8 @@ fn process() -> i32 {
 
 /// Has this process loaded images, and does it go on?
 fn goes_on() -> bool {
-    // ORDERING: Relaxed, both; written by this thread, or before something that this one has seen the effect of: an image that it uses.
+    // ORDERING: Relaxed, both; written by this thread, or before something that this one has seen
+    // the effect of: an image that it uses.
     PROCESS.load(Ordering::Relaxed) == process() && !ENDING.load(Ordering::Relaxed)
 }
 
@@ -59,7 +66,8 @@ unsafe extern "C" fn at_end(status: c_int, _: *mut c_void) {
     }
 }
 
-/// No regions run any more: the devices call the destructors of what they have loaded. Once more it does nothing.
+/// No regions run any more: the devices call the destructors of what they have loaded. Once more it
+/// does nothing.
 pub fn end_devices() {
     // ORDERING: Relaxed; see `goes_on`.
     if PROCESS.load(Ordering::Relaxed) == process() {
@@ -82,7 +90,8 @@ pub(super) fn unload_everywhere() {
     }
 }
 
-/// Unloads the images of programs that have left, where that was put off. Under the device's lock for images.
+/// Unloads the images of programs that have left, where that was put off. Under the device's lock
+/// for images.
 pub(super) fn unload_gone(slot: &Slot) {
     if goes_on() && !gone(slot).is_empty() {
         unload(slot, slot.lock());
@@ -97,7 +106,10 @@ fn gone(slot: &Slot) -> Vec<u64> {
 }
 
 fn unload(slot: &Slot, mut table: TableGuard<'_>) {
-    let gone: Vec<(u64, Brought)> = gone(slot).into_iter().filter_map(|number| Some((number, slot.programs.modules().remove(&number)?))).collect();
+    let gone: Vec<(u64, Brought)> = gone(slot)
+        .into_iter()
+        .filter_map(|number| Some((number, slot.programs.modules().remove(&number)?)))
+        .collect();
     for host in gone.iter().flat_map(|(_, brought)| &brought.variables) {
         table.remove(*host);
     }

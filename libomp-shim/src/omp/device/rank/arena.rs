@@ -1,10 +1,13 @@
-//! Memory of another rank, portioned out by the rank that uses it: numbers only, so that an allocation costs no message.
+//! Memory of another rank, portioned out by the rank that uses it: numbers only, so that an
+//! allocation costs no message.
 //!
-//! The owner maps memory in large chunks, when asked; a chunk costs address space until it is touched. Requests above [`LARGEST`]
-//! get a mapping of their own, which ends with them. First fit; neighbours that are free become one.
+//! The owner maps memory in large chunks, when asked; a chunk costs address space until it is
+//! touched. Requests above [`LARGEST`] get a mapping of their own, which ends with them. First fit;
+//! neighbours that are free become one.
 //!
-//! Some of the free memory keeps its pages, for the next block there: to give 4 MiB back and have them anew costs the owner as much as to copy them three
-//! times, and the copies that follow have to wait for it.
+//! Some of the free memory keeps its pages, for the next block there: to give 4 MiB back and have
+//! them anew costs the owner as much as to copy them three times, and the copies that follow have
+//! to wait for it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,7 +17,8 @@ use crate::omp::device::interface::Address;
 pub const CHUNK: usize = 256 << 20;
 /// Larger blocks have a mapping of their own.
 pub const LARGEST: usize = 16 << 20;
-/// From this size on, the owner is told when a block is free, unless it is kept for the next one: it can give the pages back.
+/// From this size on, the owner is told when a block is free, unless it is kept for the next one:
+/// it can give the pages back.
 pub const TOLD: usize = 1 << 20;
 const PAGE: usize = 4096;
 
@@ -23,8 +27,9 @@ const PAGE: usize = 4096;
 pub enum Given {
     /// Nothing; a small one, or none of ours.
     Kept,
-    /// Its pages are not needed for now. It is free when the owner has been told, and whoever told it says so by [`Arena::add`]: if it could be taken
-    /// before, what the next user copies there might come before the message that gives the pages back.
+    /// Its pages are not needed for now. It is free when the owner has been told, and whoever told
+    /// it says so by [`Arena::add`]: if it could be taken before, what the next user copies
+    /// there might come before the message that gives the pages back.
     Idle(Address, usize),
     /// The mapping is to end.
     Ended(Address, usize),
@@ -159,7 +164,10 @@ mod tests {
         arena.add_whole(1 << 40, LARGEST * 2);
         assert_eq!(arena.give(1 << 40), Given::Ended(1 << 40, LARGEST * 2));
         assert_eq!(arena.give(1 << 40), Given::Kept);
-        assert_eq!((mapping(1, 64), mapping(4097, 1 << 16), mapping(usize::MAX, 1)), (Some(4096), Some(73728), None));
+        assert_eq!(
+            (mapping(1, 64), mapping(4097, 1 << 16), mapping(usize::MAX, 1)),
+            (Some(4096), Some(73728), None)
+        );
     }
 
     #[test]

@@ -1,9 +1,12 @@
-//! Code that a rank has asked another one to run before, by number: the second launch of a region needs no module and no offset, fits into a cache line of
-//! shared memory if nothing else goes along, and is looked up without a hash on either side.
+//! Code that a rank has asked another one to run before, by number: the second launch of a region
+//! needs no module and no offset, fits into a cache line of shared memory if nothing else goes
+//! along, and is looked up without a hash on either side.
 //!
-//! Who launches gives the numbers, one table for each rank. A number stands for one code for ever. It is said with the whole launch ([`super::wire::verb::RUN`]) until one that says it
-//! has been handed to the bridge: messages of one rank to another are handled in order, so the other rank has heard of it when a
-//! launch by number ([`super::wire::verb::AGAIN`]) comes. Code that finds no place in the table is launched as a whole each time.
+//! Who launches gives the numbers, one table for each rank. A number stands for one code for ever.
+//! It is said with the whole launch ([`super::wire::verb::RUN`]) until one that says it
+//! has been handed to the bridge: messages of one rank to another are handled in order, so the
+//! other rank has heard of it when a launch by number ([`super::wire::verb::AGAIN`]) comes. Code
+//! that finds no place in the table is launched as a whole each time.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::OnceLock;
@@ -50,7 +53,9 @@ fn key(code: &Code<'_>, how: u64) -> usize {
 impl Given {
     /// What `code` is called that takes its arguments as `how` says, below 4.
     pub fn name(&self, code: &Code<'_>, how: u64) -> Name {
-        let places = self.0.get_or_init(|| Box::new([const { Place { key: AtomicUsize::new(0), is_told: AtomicBool::new(false) } }; NUMBERS]));
+        let places = self.0.get_or_init(|| {
+            Box::new([const { Place { key: AtomicUsize::new(0), is_told: AtomicBool::new(false) } }; NUMBERS])
+        });
         let key = key(code, how);
         let first = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - NUMBERS.ilog2());
         for number in (first..first + TRIES).map(|at| at % NUMBERS) {
@@ -59,9 +64,13 @@ impl Given {
             let mut found = place.key.load(Ordering::Relaxed);
             if found == 0 {
                 // ORDERING: as above.
-                found = place.key.compare_exchange(0, key, Ordering::Relaxed, Ordering::Relaxed).map_or_else(|other| other, |_| key);
+                found = place
+                    .key
+                    .compare_exchange(0, key, Ordering::Relaxed, Ordering::Relaxed)
+                    .map_or_else(|other| other, |_| key);
             }
-            // ORDERING: Acquire, pairs with the Release in `told`: what is sent from here on comes behind the launch that has said the number.
+            // ORDERING: Acquire, pairs with the Release in `told`: what is sent from here on comes
+            // behind the launch that has said the number.
             match (found == key, place.is_told.load(Ordering::Acquire)) {
                 (true, true) => return Name::Known(number as u32),
                 (true, false) => return Name::New(number as u32),
@@ -104,9 +113,12 @@ pub struct Known {
 }
 
 impl Heard {
-    /// `what` has this number from now on. In the order of messages, by one handler at a time; what the number stands for already stays.
+    /// `what` has this number from now on. In the order of messages, by one handler at a time; what
+    /// the number stands for already stays.
     pub fn learn(&self, number: u32, what: What) -> Option<&Known> {
-        let known = self.0.get_or_init(|| Box::new([const { Known { what: OnceLock::new(), address: AtomicUsize::new(0) } }; NUMBERS]));
+        let known = self.0.get_or_init(|| {
+            Box::new([const { Known { what: OnceLock::new(), address: AtomicUsize::new(0) } }; NUMBERS])
+        });
         let known = known.get(number as usize)?;
         (*known.what.get_or_init(|| what) == what).then_some(known)
     }
@@ -156,7 +168,8 @@ mod tests {
     fn more_codes_than_numbers_never_share_one() {
         let given = Given::default();
         let names: Vec<Name> = (1..1000).map(|at| given.name(&Code::HostFunction(16 * at), 0)).collect();
-        let mut numbers: Vec<u32> = names.iter().filter_map(|n| if let Name::New(n) = n { Some(*n) } else { None }).collect();
+        let mut numbers: Vec<u32> =
+            names.iter().filter_map(|n| if let Name::New(n) = n { Some(*n) } else { None }).collect();
         assert!(numbers.len() > NUMBERS / 2 && names.contains(&Name::None));
         numbers.sort_unstable();
         numbers.dedup();
@@ -165,7 +178,8 @@ mod tests {
 
     #[test]
     fn what_is_heard_stays() {
-        let (heard, what) = (Heard::default(), What { kind: code::MODULE, words: [3, 4], convention: Convention::Array });
+        let (heard, what) =
+            (Heard::default(), What { kind: code::MODULE, words: [3, 4], convention: Convention::Array });
         assert!(heard.get(5).is_none());
         assert!(heard.learn(5, what).is_some() && heard.learn(5, what).is_some());
         assert!(heard.learn(5, What { kind: code::IMAGE, ..what }).is_none(), "a number stands for one code");

@@ -1,7 +1,9 @@
-//! The last line of a rank that crashes while it serves: which rank, which signal, which address. The launcher then ends the others.
+//! The last line of a rank that crashes while it serves: which rank, which signal, which address.
+//! The launcher then ends the others.
 //!
-//! An address that was not mapped to the device is valid on the rank that launched the region and nowhere else, so this is the
-//! commonest mistake, and the launcher's own message knows nothing of it.
+//! An address that was not mapped to the device is valid on the rank that launched the region and
+//! nowhere else, so this is the commonest mistake, and the launcher's own message knows nothing of
+//! it.
 
 use core::fmt::Write;
 use core::mem;
@@ -15,15 +17,21 @@ use crate::omp::report;
 /// This rank.
 static RANK: AtomicU32 = AtomicU32::new(0);
 
-const SIGNALS: [(c_int, &str); 4] =
-    [(libc::SIGSEGV, "SIGSEGV"), (libc::SIGBUS, "SIGBUS"), (libc::SIGFPE, "SIGFPE"), (libc::SIGILL, "SIGILL")];
+const SIGNALS: [(c_int, &str); 4] = [
+    (libc::SIGSEGV, "SIGSEGV"),
+    (libc::SIGBUS, "SIGBUS"),
+    (libc::SIGFPE, "SIGFPE"),
+    (libc::SIGILL, "SIGILL"),
+];
 
-/// From here on such signals leave a line. Before the runtime takes its own precautions, which pass on what is not theirs.
+/// From here on such signals leave a line. Before the runtime takes its own precautions, which pass
+/// on what is not theirs.
 pub fn watch(rank: u32) {
     // ORDERING: Relaxed; the handler runs in this process later.
     RANK.store(rank, Ordering::Relaxed);
     for (signal, _) in SIGNALS {
-        // SAFETY: a zeroed action is valid; the handler is async-signal-safe and lives as long as the process.
+        // SAFETY: a zeroed action is valid; the handler is async-signal-safe and lives as long as
+        // the process.
         unsafe {
             let mut action: libc::sigaction = mem::zeroed();
             action.sa_sigaction = crashed as *const () as usize;
@@ -66,7 +74,8 @@ unsafe extern "C" fn crashed(signal: c_int, info: *mut siginfo_t, _: *mut c_void
     // ORDERING: Relaxed; written at the start.
     let line = line(RANK.load(Ordering::Relaxed), signal, address);
     report::put(libc::STDERR_FILENO, &line.text[..line.length]);
-    // The action is the default one again: the fault repeats, and ends the process as it would have.
+    // The action is the default one again: the fault repeats, and ends the process as it would
+    // have.
 }
 
 #[cfg(test)]
@@ -77,8 +86,14 @@ mod tests {
     fn the_line_names_rank_signal_and_address() {
         let said = line(2, libc::SIGSEGV, 0x10);
         let text = core::str::from_utf8(&said.text[..said.length]).expect("text");
-        assert_eq!(text, "gangway: rank 2: SIGSEGV at 0x10 in a target region or handler (is what it uses mapped?); all ranks stop\n");
+        assert_eq!(
+            text,
+            "gangway: rank 2: SIGSEGV at 0x10 in a target region or handler (is what it uses mapped?); all ranks stop\n"
+        );
         let said = line(1, libc::SIGFPE, 0x20);
-        assert!(said.text[..said.length].ends_with(b"SIGFPE at 0x20 in a target region or handler; all ranks stop\n"));
+        assert!(
+            said.text[..said.length]
+                .ends_with(b"SIGFPE at 0x20 in a target region or handler; all ranks stop\n")
+        );
     }
 }

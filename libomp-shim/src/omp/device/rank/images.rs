@@ -1,12 +1,19 @@
-//! Images of target code on another rank: one copy of each in its process for all that ask, from the first rank that loads it to the last one that lets it go.
+//! Images of target code on another rank: one copy of each in its process for all that ask, from
+//! the first rank that loads it to the last one that lets it go.
 //!
-//! Who asks lets an image go when the object that holds it is closed there ([`crate::omp::device::program::leaving`]). The loader's lock is held then, and a message may have to wait; so it is sent with the next
-//! launch there, or ahead of the next image ([`Parted`]). Messages of one rank are handled in order: the copy is nobody's as soon as the message is, and an image that comes later is a new one.
-//! The copy itself is closed when no region runs on the rank that others have launched: the one who closes does not wait for regions that nobody has waited for.
+//! Who asks lets an image go when the object that holds it is closed there
+//! ([`crate::omp::device::program::leaving`]). The loader's lock is held then, and a message may
+//! have to wait; so it is sent with the next launch there, or ahead of the next image ([`Parted`]).
+//! Messages of one rank are handled in order: the copy is nobody's as soon as the message is, and
+//! an image that comes later is a new one. The copy itself is closed when no region runs on the
+//! rank that others have launched: the one who closes does not wait for regions that nobody has
+//! waited for.
 //!
-//! Whether the rank's own object is still open counts for nothing: others may go on with the copy, whose bytes are its own.
+//! Whether the rank's own object is still open counts for nothing: others may go on with the copy,
+//! whose bytes are its own.
 //!
-//! Rejected: closing the copy with the rank's own object (ranks close theirs at different times, and each region would have to ask whether its code is still there).
+//! Rejected: closing the copy with the rank's own object (ranks close theirs at different times,
+//! and each region would have to ask whether its code is still there).
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -90,7 +97,10 @@ impl Images {
 
     fn copy(&self, identity: u64, source: u32) -> Outcome {
         let Some(bytes) = program::image(|bytes| hash(0, bytes) == identity) else {
-            return Err(Failure("the other rank has not loaded the module that the image is in, or another version of it".into()));
+            return Err(Failure(
+                "the other rank has not loaded the module that the image is in, or another version of it"
+                    .into(),
+            ));
         };
         let object = Arc::new(image::load(bytes)?);
         Ok(lock(&self.copies).add(Copy { identity, object, users: vec![source] }))
@@ -113,10 +123,12 @@ impl Images {
         }
     }
 
-    /// Closes those that are nobody's, if no region runs here: those of who has let them go came before that. Not in handlers: destructors are the program's code.
+    /// Closes those that are nobody's, if no region runs here: those of who has let them go came
+    /// before that. Not in handlers: destructors are the program's code.
     #[inline]
     pub(super) fn close_idle(&self, cluster: &Cluster) {
-        // ORDERING: Relaxed; see `let_go`. Should a region that ends not see it, nor the job behind that the region's end, the next region's end does.
+        // ORDERING: Relaxed; see `let_go`. Should a region that ends not see it, nor the job behind
+        // that the region's end, the next region's end does.
         if self.have_left.load(Ordering::Relaxed) {
             self.close_left(cluster);
         }
@@ -156,7 +168,8 @@ impl Parted {
     /// From here on nothing of it is used. Under the loader's lock.
     pub(super) fn add(&self, number: u64) {
         lock(&self.numbers).push(number);
-        // ORDERING: Relaxed; who loads or launches after the `dlclose` comes behind it, and the numbers have a lock.
+        // ORDERING: Relaxed; who loads or launches after the `dlclose` comes behind it, and the
+        // numbers have a lock.
         self.any.store(true, Ordering::Relaxed);
     }
 
@@ -174,10 +187,12 @@ impl Parted {
     #[cold]
     pub(super) fn tell_all(&self, cluster: &Cluster, rank: u32) -> Result<(), Failure> {
         self.telling.lock();
-        // ORDERING: Relaxed; before the numbers are taken, so that one that is added later says so again.
+        // ORDERING: Relaxed; before the numbers are taken, so that one that is added later says so
+        // again.
         self.any.store(false, Ordering::Relaxed);
         let numbers = core::mem::take(&mut *lock(&self.numbers));
-        let told = numbers.into_iter().try_for_each(|number| cluster.post(rank, verb::UNLOAD, &[number], &[], 0));
+        let told =
+            numbers.into_iter().try_for_each(|number| cluster.post(rank, verb::UNLOAD, &[number], &[], 0));
         self.telling.unlock();
         told
     }

@@ -1,5 +1,5 @@
-//! A region's launch on another rank, as the asking rank writes it: in whole, or by number ([`super::codes`]). What the other rank makes of it is
-//! [`super::region`]'s.
+//! A region's launch on another rank, as the asking rank writes it: in whole, or by number
+//! ([`super::codes`]). What the other rank makes of it is [`super::region`]'s.
 
 use core::sync::atomic::Ordering;
 
@@ -41,25 +41,37 @@ impl Rank {
     /// The bridge's, and what cannot be said to another rank.
     pub(super) fn launch(&self, launch: &Launch<'_>) -> Result<u64, Failure> {
         if launch.arguments.len() >= MOST_ARGUMENTS {
-            return Err(Failure(format!("{} arguments are more than {MOST_ARGUMENTS}", launch.arguments.len()).into()));
+            return Err(Failure(
+                format!("{} arguments are more than {MOST_ARGUMENTS}", launch.arguments.len()).into(),
+            ));
         }
         self.pay()?;
         self.parted.tell(self.cluster, self.rank)?;
         let name = self.codes.name(&launch.code, convention(launch.convention));
-        let (debts, marks) = (self.debts(), if launch.stolen { mark::STOLEN } else { 0 } | (held::waiting() as u64) << mark::WAITING);
+        let (debts, marks) = (
+            self.debts(),
+            if launch.stolen { mark::STOLEN } else { 0 } | (held::waiting() as u64) << mark::WAITING,
+        );
         // ORDERING: Relaxed; a sum.
         self.cluster.counts.launched.fetch_add(1, Ordering::Relaxed);
         if let Name::Known(number) = name
             && debts.is_empty()
             && launch.wanted.is_empty()
         {
-            let words = [halves(number, launch.thread_limit[0]), halves(launch.device as u32, launch.depth), marks];
+            let words =
+                [halves(number, launch.thread_limit[0]), halves(launch.device as u32, launch.depth), marks];
             return self.cluster.request(self.rank, verb::AGAIN, &words, bytes(launch.arguments));
         }
         self.launch_in_whole(launch, name, debts, marks)
     }
 
-    fn launch_in_whole(&self, launch: &Launch<'_>, name: Name, debts: Vec<[u64; 3]>, marks: u64) -> Result<u64, Failure> {
+    fn launch_in_whole(
+        &self,
+        launch: &Launch<'_>,
+        name: Name,
+        debts: Vec<[u64; 3]>,
+        marks: u64,
+    ) -> Result<u64, Failure> {
         let (kind, first, second) = match launch.code {
             Code::HostFunction(address) => {
                 let Some((identity, offset)) = modules::place(address) else {
@@ -70,7 +82,8 @@ impl Rank {
             Code::Loaded(module, _, address) => (code::IMAGE, module.0, address as u64),
         };
         let says = if let Name::New(number) = name { Some(number) } else { None };
-        let how = convention(launch.convention) | says.map_or(0, |number| u64::from(number) + 1) << mark::NAME;
+        let how =
+            convention(launch.convention) | says.map_or(0, |number| u64::from(number) + 1) << mark::NAME;
         let limit = u64::from(launch.thread_limit[0]);
         let into = launch.into.addr() as u64;
         // One allocation: nine words, two lists with their lengths.
@@ -93,7 +106,9 @@ impl Rank {
     fn debts(&self) -> Vec<[u64; 3]> {
         let mut list = self.cluster.debts.list(self.rank);
         for rank in (0..self.cluster.ranks).filter(|&r| r != self.rank) {
-            list.extend(unknown(self.cluster, rank).map(|writes| [self.cluster.rank.into(), rank.into(), writes]));
+            list.extend(
+                unknown(self.cluster, rank).map(|writes| [self.cluster.rank.into(), rank.into(), writes]),
+            );
         }
         list
     }

@@ -1,8 +1,10 @@
 //! Calls of the bridge, and requests: a message with a ticket, and its answer.
 //!
-//! Every call is counted while it is inside, so that the end can wait for the last one ([`Cluster::close`]), and is a part of the
-//! runtime: MPIs yield the processor in the middle of their work, which must not lead to another thread of the worker. When a
-//! rank has too many messages waiting for it, the caller's thread is suspended until there is room; handlers are never refused.
+//! Every call is counted while it is inside, so that the end can wait for the last one
+//! ([`Cluster::close`]), and is a part of the runtime: MPIs yield the processor in the middle of
+//! their work, which must not lead to another thread of the worker. When a rank has too many
+//! messages waiting for it, the caller's thread is suspended until there is room; handlers are
+//! never refused.
 
 use core::cell::{Cell, RefCell};
 use core::ffi::{CStr, c_int, c_void};
@@ -25,7 +27,8 @@ pub const MORE: u32 = mpi_bridge::table::MORE;
 /// The ticket of what is over when it has begun.
 const DONE: u64 = Operation::DONE.0;
 
-/// Bytes that are copied at once between memory here and that of a rank of this machine: a millisecond.
+/// Bytes that are copied at once between memory here and that of a rank of this machine: a
+/// millisecond.
 const PART: usize = 4 << 20;
 
 /// A call of the bridge that is under way.
@@ -83,8 +86,8 @@ impl Cluster {
         (counters.messages_sent, counters.messages_handled, counters.transfers)
     }
 
-    /// A call of the bridge's, again and again while it says that it is busy. Handlers, which are never refused, come here too, on whichever kernel thread; only who may
-    /// wait does.
+    /// A call of the bridge's, again and again while it says that it is busy. Handlers, which are
+    /// never refused, come here too, on whichever kernel thread; only who may wait does.
     fn insist(&self, call: &dyn Fn() -> c_int) -> Result<(), Failure> {
         let Some(inside) = self.enter() else { return Err(parted()) };
         let mut result = undisturbed(call);
@@ -95,7 +98,8 @@ impl Cluster {
         if result == code::OK { Ok(()) } else { Err(self.failure(result)) }
     }
 
-    /// Other threads of the worker go on meanwhile. A kernel thread that has not met OpenMP (that of the checks) does not become an initial thread by this.
+    /// Other threads of the worker go on meanwhile. A kernel thread that has not met OpenMP (that
+    /// of the checks) does not become an initial thread by this.
     fn again_until_free(&self, call: &dyn Fn() -> c_int) -> c_int {
         let last = Cell::new(code::BUSY);
         let is_free = || {
@@ -130,10 +134,18 @@ impl Cluster {
         self.post_pieces(to, verb, &[bytes(words), tail], flags)
     }
 
-    fn post_pieces<const N: usize>(&self, to: u32, verb: u32, pieces: &[&[u8]; N], flags: u32) -> Result<(), Failure> {
+    fn post_pieces<const N: usize>(
+        &self,
+        to: u32,
+        verb: u32,
+        pieces: &[&[u8]; N],
+        flags: u32,
+    ) -> Result<(), Failure> {
         let pieces = pieces.map(|b| Piece { bytes: b.as_ptr().cast(), length: b.len() as u64 });
         // SAFETY: the bridge is open, and copies the pieces.
-        let send = || unsafe { (self.table.send)(self.bridge, to, verb, pieces.as_ptr(), N as u32, ptr::null(), 0, flags) };
+        let send = || unsafe {
+            (self.table.send)(self.bridge, to, verb, pieces.as_ptr(), N as u32, ptr::null(), 0, flags)
+        };
         self.insist(&send)
     }
 
@@ -151,14 +163,21 @@ impl Cluster {
         self.insist(&send)
     }
 
-    /// Takes a block that came beside a message; `done(context)` when it is there. In the message's handler, where nobody can wait: that more is under way than there are
-    /// numbers for is an error.
+    /// Takes a block that came beside a message; `done(context)` when it is there. In the message's
+    /// handler, where nobody can wait: that more is under way than there are numbers for is an
+    /// error.
     ///
     /// # Errors
     /// The bridge's; then nothing was begun.
     /// # Safety
     /// As many bytes as the block has may be written at `into` until `done` is called.
-    pub unsafe fn accept(&self, block: &Arrival, into: *mut u8, done: DoneFn, context: *mut c_void) -> Result<(), Failure> {
+    pub unsafe fn accept(
+        &self,
+        block: &Arrival,
+        into: *mut u8,
+        done: DoneFn,
+        context: *mut c_void,
+    ) -> Result<(), Failure> {
         // SAFETY: as the caller says.
         let accept = || unsafe { (self.table.accept)(self.bridge, block, into.cast(), Some(done), context) };
         let Some(_inside) = self.enter() else { return Err(parted()) };
@@ -224,8 +243,9 @@ impl Cluster {
         outcome.into_inner().unwrap_or(Ok(0))
     }
 
-    /// Copies between memory here and memory of a rank of this machine, now. `false`: not this way. What was sent to the rank before need not have been handled there, so
-    /// writes and wipes that are not known to be made are waited for by a copy in the order of messages.
+    /// Copies between memory here and memory of a rank of this machine, now. `false`: not this way.
+    /// What was sent to the rank before need not have been handled there, so writes and wipes
+    /// that are not known to be made are waited for by a copy in the order of messages.
     ///
     /// # Safety
     /// Both are that large, and the callers'.
@@ -236,9 +256,11 @@ impl Cluster {
         let Some(_inside) = self.enter() else { return false };
         // In parts, between which the stall monitor may let others go on.
         (0..size).step_by(PART).all(|at| {
-            let (here, there, size) = (here.wrapping_add(at).cast(), (there + at) as u64, PART.min(size - at) as u64);
+            let (here, there, size) =
+                (here.wrapping_add(at).cast(), (there + at) as u64, PART.min(size - at) as u64);
             // SAFETY: the bridge is open; the memory as the caller says.
-            undisturbed(|| unsafe { (self.table.copy)(self.bridge, rank, here, there, size, writes.into()) }) == code::OK
+            undisturbed(|| unsafe { (self.table.copy)(self.bridge, rank, here, there, size, writes.into()) })
+                == code::OK
         })
     }
 
@@ -258,7 +280,9 @@ impl Cluster {
         super::remote::lock(flying).push((ticket, to..to + size));
         let context = context(rank, ticket);
         // SAFETY: as the caller says.
-        let put = || unsafe { (self.table.put)(self.bridge, rank, from.cast(), to as u64, size as u64, Some(done), context) };
+        let put = || unsafe {
+            (self.table.put)(self.bridge, rank, from.cast(), to as u64, size as u64, Some(done), context)
+        };
         match self.insist(&put) {
             Ok(()) => Ok(ticket),
             Err(why) => {
@@ -283,7 +307,9 @@ impl Cluster {
         let ticket = self.pending.begin();
         let context = context(rank, ticket);
         // SAFETY: as the caller says.
-        let get = || unsafe { (self.table.get)(self.bridge, rank, to.cast(), from as u64, size as u64, Some(done), context) };
+        let get = || unsafe {
+            (self.table.get)(self.bridge, rank, to.cast(), from as u64, size as u64, Some(done), context)
+        };
         self.insist(&get).map(|()| ticket).inspect_err(|_| self.give_up(ticket))
     }
 
@@ -338,7 +364,8 @@ pub(super) unsafe extern "C" fn answered(_: *mut c_void, message: *const Message
     }
     let outcome = match failed {
         0 => {
-            // SAFETY: the room that the launch has told of, which stays until the operation is over.
+            // SAFETY: the room that the launch has told of, which stays until the operation is
+            // over.
             unsafe { ptr::copy_nonoverlapping(reader.0.as_ptr(), word as usize as *mut u8, reader.0.len()) };
             Ok(word)
         }

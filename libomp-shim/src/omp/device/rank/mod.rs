@@ -1,4 +1,5 @@
-//! MPI ranks as devices: regions of one rank run on another, over the bridge (`mpi-bridge`, `docs/bridge.md`).
+//! MPI ranks as devices: regions of one rank run on another, over the bridge (`mpi-bridge`,
+//! `docs/bridge.md`).
 //!
 //! | room | what lives there |
 //! |---|---|
@@ -17,19 +18,24 @@
 //! | [`modules`] | executables and shared objects, by something that is the same on every rank |
 //! | [`death`] | the last line of a rank that crashes |
 //!
-//! *Numbers.* In head mode rank 0 runs `main`, and device `k` is rank `k + 1`, on whatever rank it is asked. In spmd mode every rank
-//! runs `main`, and device `k` is rank `k`, the asking one included. A rank is a device of its own like any other.
+//! *Numbers.* In head mode rank 0 runs `main`, and device `k` is rank `k + 1`, on whatever rank it
+//! is asked. In spmd mode every rank runs `main`, and device `k` is rank `k`, the asking one
+//! included. A rank is a device of its own like any other.
 //!
-//! *Messages.* A request is one message and so is its answer. Small copies to a device travel in messages that nobody answers: those
-//! of one rank to another are handled in the order of sending, so a region finds what was written before. Large copies are the
-//! bridge's puts and gets, from and to the program's memory.
+//! *Messages.* A request is one message and so is its answer. Small copies to a device travel in
+//! messages that nobody answers: those of one rank to another are handled in the order of sending,
+//! so a region finds what was written before. Large copies are the bridge's puts and gets, from and
+//! to the program's memory.
 //!
-//! *Debts.* Rank 0 writes to rank 2 and launches on rank 1 a region that launches on rank 2: the write might come later than that
-//! launch. So a launch says how many writes to others its sender does not know to be made, and a rank that turns to one of
-//! those others asks it first to have them ([`remote::Debts`]). Answers say how many writes have been handled, so there are few debts; who
-//! launches nothing from a region pays none. Before a region's end is reported, what it wrote itself is waited for ([`remote::fence`]).
+//! *Debts.* Rank 0 writes to rank 2 and launches on rank 1 a region that launches on rank 2: the
+//! write might come later than that launch. So a launch says how many writes to others its sender
+//! does not know to be made, and a rank that turns to one of those others asks it first to have
+//! them ([`remote::Debts`]). Answers say how many writes have been handled, so there are few debts;
+//! who launches nothing from a region pays none. Before a region's end is reported, what it wrote
+//! itself is waited for ([`remote::fence`]).
 //!
-//! Rejected: memory windows of MPI (`docs/bridge.md`), and a request to allocate per mapping (a round trip each; [`arena`]).
+//! Rejected: memory windows of MPI (`docs/bridge.md`), and a request to allocate per mapping (a
+//! round trip each; [`arena`]).
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -148,7 +154,11 @@ pub fn first_device(cluster: &Cluster) -> usize {
 
 /// How many ranks are devices. None with `OMPX_DEVICES=gpu`.
 pub fn device_count(cluster: &Cluster) -> usize {
-    if env::settings().devices == DeviceKinds::Gpu { 0 } else { cluster.ranks as usize - first_device(cluster) }
+    if env::settings().devices == DeviceKinds::Gpu {
+        0
+    } else {
+        cluster.ranks as usize - first_device(cluster)
+    }
 }
 
 /// The number of a rank as a device, if it is one.
@@ -160,7 +170,9 @@ pub fn device_of(rank: u32) -> Option<usize> {
 /// The ranks as devices, in the order of their numbers.
 pub fn devices(cluster: &'static Cluster) -> Vec<Box<dyn Device>> {
     let first = first_device(cluster);
-    (first..first + device_count(cluster)).map(|rank| Box::new(remote::Rank::new(cluster, rank as u32)) as Box<dyn Device>).collect()
+    (first..first + device_count(cluster))
+        .map(|rank| Box::new(remote::Rank::new(cluster, rank as u32)) as Box<dyn Device>)
+        .collect()
 }
 
 /// Regions that were stolen and run here; steals attempted, successful, aborted.
@@ -168,11 +180,13 @@ pub fn steals() -> [u64; 4] {
     cluster().map_or([0; 4], |c| c.stealing.counters())
 }
 
-/// Regions sent to other ranks, regions run for others, bytes sent, bytes fetched, bytes fetched because another rank said so.
+/// Regions sent to other ranks, regions run for others, bytes sent, bytes fetched, bytes fetched
+/// because another rank said so.
 pub fn counters() -> [u64; 5] {
     let Some(cluster) = cluster() else { return [0; 5] };
     let c = &cluster.counts;
     // ORDERING: Relaxed; sums for people.
-    let [launched, out, back, across] = [&c.launched, &c.out, &c.back, &c.across].map(|n| n.load(Ordering::Relaxed));
+    let [launched, out, back, across] =
+        [&c.launched, &c.out, &c.back, &c.across].map(|n| n.load(Ordering::Relaxed));
     [launched, cluster.served.came(), out, back, across]
 }

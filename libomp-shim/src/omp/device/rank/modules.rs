@@ -1,8 +1,9 @@
-//! Executables and shared objects by an identity that is the same on every rank, so that an address in one can be said to another
-//! rank: identity and offset.
+//! Executables and shared objects by an identity that is the same on every rank, so that an address
+//! in one can be said to another rank: identity and offset.
 //!
-//! The identity is a hash of the build identifier that linkers put into objects, or of the code where there is none. A rank
-//! that has another version of a module has no module of that identity, and says so.
+//! The identity is a hash of the build identifier that linkers put into objects, or of the code
+//! where there is none. A rank that has another version of a module has no module of that identity,
+//! and says so.
 
 use core::ffi::{CStr, c_int, c_void};
 use std::collections::HashMap;
@@ -43,7 +44,8 @@ fn known() -> MutexGuard<'static, Option<Known>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A note that an object's headers point to, if its name and type are those of the build identifier.
+/// A note that an object's headers point to, if its name and type are those of the build
+/// identifier.
 fn build_id(mut notes: &[u8]) -> Option<&[u8]> {
     let word = |bytes: &[u8], at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     while notes.len() > 12 {
@@ -69,7 +71,9 @@ unsafe fn identity(info: &libc::dl_phdr_info, headers: &[libc::Elf64_Phdr]) -> u
     if let Some(id) = notes.map(|h| bytes(h, usize::MAX)).find_map(build_id) {
         return hash(1, id);
     }
-    let code = headers.iter().filter(|h| h.p_type == libc::PT_LOAD && h.p_flags & (libc::PF_X | libc::PF_R) == libc::PF_X | libc::PF_R);
+    let code = headers.iter().filter(|h| {
+        h.p_type == libc::PT_LOAD && h.p_flags & (libc::PF_X | libc::PF_R) == libc::PF_X | libc::PF_R
+    });
     code.fold(2, |seed, h| hash(seed, bytes(h, ENOUGH)))
 }
 

@@ -1,7 +1,9 @@
 //! Operations that are under way: requests whose answer has not come, copies that have not ended.
 //!
-//! Each has a ticket, a number that is never used again in the process, from 1 on, and is written down when it is over, or when somebody sleeps until it is. Who begins an
-//! operation asks for its result until it is given, once; what was not asked for stays. Who waits asks at each look, mostly in vain, so a part in which nothing is to be had is known without its lock.
+//! Each has a ticket, a number that is never used again in the process, from 1 on, and is written
+//! down when it is over, or when somebody sleeps until it is. Who begins an operation asks for its
+//! result until it is given, once; what was not asked for stays. Who waits asks at each look,
+//! mostly in vain, so a part in which nothing is to be had is known without its lock.
 
 use core::hash::{BuildHasherDefault, Hasher};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -25,8 +27,9 @@ unsafe impl Send for State {}
 /// How many locks: tickets in a row meet different ones.
 const PARTS: usize = 16;
 
-/// A ticket as its own hash: those of one part differ in the bits above the part's. An answer is looked for at each look of whoever
-/// waits for it; with the standard library's hash that was a fifth of the time of an empty region's round trip.
+/// A ticket as its own hash: those of one part differ in the bits above the part's. An answer is
+/// looked for at each look of whoever waits for it; with the standard library's hash that was a
+/// fifth of the time of an empty region's round trip.
 #[derive(Default)]
 struct Ticket(u64);
 
@@ -57,7 +60,8 @@ struct States {
 #[derive(Default)]
 struct Part {
     states: Mutex<States>,
-    /// Outcomes that have not been taken, as far as those who ask have to know. Stored under the lock.
+    /// Outcomes that have not been taken, as far as those who ask have to know. Stored under the
+    /// lock.
     to_take: AtomicU32,
     /// Operations that are over. Stored under the lock.
     ended: AtomicU64,
@@ -78,7 +82,8 @@ impl Pending {
 
     /// A ticket for an operation that begins.
     pub fn begin(&self) -> u64 {
-        // ORDERING: Relaxed; numbers that differ. `count` compares it with the ends, which come later.
+        // ORDERING: Relaxed; numbers that differ. `count` compares it with the ends, which come
+        // later.
         self.last.fetch_add(1, Ordering::Relaxed) + 1
     }
 
@@ -91,9 +96,11 @@ impl Pending {
             }
             states.to_take += 1;
             states.ended += 1;
-            // ORDERING: Release, pairs with the Acquire in `take`. Under the lock: who finds the state, and is woken or wakes for it, finds the number.
+            // ORDERING: Release, pairs with the Acquire in `take`. Under the lock: who finds the
+            // state, and is woken or wakes for it, finds the number.
             part.to_take.store(states.to_take, Ordering::Release);
-            // ORDERING: Release, pairs with the Acquire in `count`: what belongs to the end has been done.
+            // ORDERING: Release, pairs with the Acquire in `count`: what belongs to the end has
+            // been done.
             part.ended.store(states.ended, Ordering::Release);
             states.by_ticket.insert(ticket, State::Over(outcome))
         };
@@ -103,7 +110,8 @@ impl Pending {
         }
     }
 
-    /// The outcome, if the operation is over; it is forgotten then. Ticket 0 is that of what was over at once.
+    /// The outcome, if the operation is over; it is forgotten then. Ticket 0 is that of what was
+    /// over at once.
     pub fn take(&self, ticket: u64) -> Option<Outcome> {
         if ticket == 0 {
             return Some(Ok(0));
@@ -145,8 +153,9 @@ impl Pending {
 
     /// How many operations are not over.
     pub fn count(&self) -> u64 {
-        // ORDERING: Acquire, pairs with the Release in `end`. The ends are read first: they are never more than the beginnings, so where both are equal nothing was
-        // under way when the beginnings were read.
+        // ORDERING: Acquire, pairs with the Release in `end`. The ends are read first: they are
+        // never more than the beginnings, so where both are equal nothing was under way when the
+        // beginnings were read.
         let ended: u64 = self.parts.iter().map(|part| part.ended.load(Ordering::Acquire)).sum();
         // ORDERING: Relaxed; not before the loads above, which acquire.
         self.last.load(Ordering::Relaxed) - ended

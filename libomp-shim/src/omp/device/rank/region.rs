@@ -1,6 +1,8 @@
-//! A region that another rank has launched here: what its message says, and its run. The message is written by [`super::launch`].
+//! A region that another rank has launched here: what its message says, and its run. The message is
+//! written by [`super::launch`].
 //!
-//! Reading is done in the handler, short; what may take longer, to find the code's module among those loaded, in the task that runs the region.
+//! Reading is done in the handler, short; what may take longer, to find the code's module among
+//! those loaded, in the task that runs the region.
 
 use core::ptr;
 
@@ -65,7 +67,8 @@ pub(super) fn read(cluster: &'static Cluster, source: u32, reader: &mut Reader<'
         Some(number) => Some(cluster.peer(source).codes.learn(number, what).ok_or_else(|| nonsense(number))?),
         None => None,
     };
-    let region = Region { device, depth, thread_limit, what, known, arguments: arguments(*reader), wanted, into };
+    let region =
+        Region { device, depth, thread_limit, what, known, arguments: arguments(*reader), wanted, into };
     Ok(Came::new(region, marks))
 }
 
@@ -73,13 +76,26 @@ pub(super) fn read(cluster: &'static Cluster, source: u32, reader: &mut Reader<'
 ///
 /// # Errors
 /// The message makes no sense.
-pub(super) fn read_again(cluster: &'static Cluster, source: u32, reader: &mut Reader<'_>) -> Result<Came, Failure> {
+pub(super) fn read_again(
+    cluster: &'static Cluster,
+    source: u32,
+    reader: &mut Reader<'_>,
+) -> Result<Came, Failure> {
     let (number, thread_limit) = apart(reader.word());
     let (device, depth) = apart(reader.word());
     let marks = reader.word();
     let (known, what) = cluster.peer(source).codes.get(number).ok_or_else(|| nonsense(number))?;
     let (arguments, wanted) = (arguments(*reader), Vec::new());
-    let region = Region { device: device as i32, depth, thread_limit, what, known: Some(known), arguments, wanted, into: 0 };
+    let region = Region {
+        device: device as i32,
+        depth,
+        thread_limit,
+        what,
+        known: Some(known),
+        arguments,
+        wanted,
+        into: 0,
+    };
     Ok(Came::new(region, marks))
 }
 
@@ -116,7 +132,11 @@ impl Region {
             device: self.device,
             depth: self.depth,
             stolen: false,
-            code: if self.what.kind == code::MODULE { Code::HostFunction(address) } else { Code::Loaded(Module(0), c"", address) },
+            code: if self.what.kind == code::MODULE {
+                Code::HostFunction(address)
+            } else {
+                Code::Loaded(Module(0), c"", address)
+            },
             convention: self.what.convention,
             arguments: &self.arguments,
             teams: [0; 3],
@@ -129,7 +149,8 @@ impl Region {
             after: &[],
         };
         let _noted = waits::runs(address, Vec::new);
-        // SAFETY: the sender's promise (`Device::run`): code and arguments belong together. It has counted the arguments.
+        // SAFETY: the sender's promise (`Device::run`): code and arguments belong together. It has
+        // counted the arguments.
         unsafe { run_here(&launch) };
         flush();
         Ok(())
@@ -148,10 +169,12 @@ unsafe extern "C" {
     fn __fpending(stream: *mut libc::FILE) -> libc::size_t;
 }
 
-/// Lets what a region printed leave this process before its end is known: under a launcher standard output is a pipe, and would keep it
-/// until the program ends. What the region's threads have printed is seen by who has joined them.
+/// Lets what a region printed leave this process before its end is known: under a launcher standard
+/// output is a pipe, and would keep it until the program ends. What the region's threads have
+/// printed is seen by who has joined them.
 fn flush() {
-    // SAFETY: the C library's variable, set before `main`; its streams have locks, and a number that is read beside one is any that it was.
+    // SAFETY: the C library's variable, set before `main`; its streams have locks, and a number
+    // that is read beside one is any that it was.
     unsafe {
         if __fpending(stdout) != 0 {
             libc::fflush(stdout);

@@ -21,13 +21,19 @@ use crate::omp::device::transfer;
 /// Up to this size a copy to a rank travels in a message.
 const SMALL: usize = 4096;
 
-/// Where a device's modules have names, as far as they were asked for: by module and the name's address, which lies in an image.
+/// Where a device's modules have names, as far as they were asked for: by module and the name's
+/// address, which lies in an image.
 #[derive(Default)]
 pub(super) struct Symbols(Mutex<HashMap<(u64, usize), Option<Address>>>);
 
 impl Symbols {
     /// Where the module has it; `ask`s once, whose answer is 0 if nowhere.
-    pub(super) fn find(&self, module: Module, name: &CStr, ask: impl FnOnce() -> super::pending::Outcome) -> Option<Address> {
+    pub(super) fn find(
+        &self,
+        module: Module,
+        name: &CStr,
+        ask: impl FnOnce() -> super::pending::Outcome,
+    ) -> Option<Address> {
         let key = (module.0, name.as_ptr().addr());
         if let Some(&known) = lock(&self.0).get(&key) {
             return known;
@@ -62,8 +68,8 @@ pub(in crate::omp) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Small copies that a region which runs here relies on, though they were sent by other ranks to other ranks: by target and source
-/// how many have to be made before the target is turned to.
+/// Small copies that a region which runs here relies on, though they were sent by other ranks to
+/// other ranks: by target and source how many have to be made before the target is turned to.
 #[derive(Default)]
 pub struct Debts {
     any: AtomicBool,
@@ -86,7 +92,10 @@ impl Debts {
         if !self.any.load(Ordering::Relaxed) {
             return Vec::new();
         }
-        lock(&self.owed).iter().flat_map(|(&rank, by)| by.iter().map(move |(&source, &writes)| (rank, source, writes))).collect()
+        lock(&self.owed)
+            .iter()
+            .flat_map(|(&rank, by)| by.iter().map(move |(&source, &writes)| (rank, source, writes)))
+            .collect()
     }
 
     /// So many copies of `source` have been made on `rank`.
@@ -113,14 +122,19 @@ impl Debts {
         }
         let owed = lock(&self.owed);
         let others = owed.iter().filter(|(rank, _)| **rank != except);
-        others.flat_map(|(&rank, by)| by.iter().map(move |(&source, &writes)| [source.into(), rank.into(), writes])).collect()
+        others
+            .flat_map(|(&rank, by)| {
+                by.iter().map(move |(&source, &writes)| [source.into(), rank.into(), writes])
+            })
+            .collect()
     }
 }
 
 /// Copies to `rank` that are not known to be made: how many have been sent, if there are any.
 pub(super) fn unknown(cluster: &Cluster, rank: u32) -> Option<u64> {
     let peer = cluster.peer(rank);
-    // ORDERING: Relaxed, both; the copies that matter were sent by the calling thread, or by one that it has waited for.
+    // ORDERING: Relaxed, both; the copies that matter were sent by the calling thread, or by one
+    // that it has waited for.
     let written = peer.written.load(Ordering::Relaxed);
     // ORDERING: as above.
     (written > peer.known.load(Ordering::Relaxed)).then_some(written)
@@ -139,8 +153,8 @@ pub fn fence(cluster: &Cluster) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Waits until all small copies are made that who hears from here may rely on: those sent from here, and those we were told of. Costs a
-/// load per rank if they are.
+/// Waits until all small copies are made that who hears from here may rely on: those sent from
+/// here, and those we were told of. Costs a load per rank if they are.
 ///
 /// # Errors
 /// The bridge's.
@@ -171,7 +185,8 @@ impl Rank {
         self.cluster.ask(self.rank, verb, words, tail)
     }
 
-    /// Waits until no large copy to this rank is under way that touches these bytes: puts overtake each other.
+    /// Waits until no large copy to this rank is under way that touches these bytes: puts overtake
+    /// each other.
     fn settle_flying(&self, to: Address, size: usize) {
         let flying = &self.cluster.peer(self.rank).flying;
         let touches = || lock(flying).iter().any(|(_, range)| range.start < to + size && to < range.end);
@@ -184,8 +199,9 @@ impl Rank {
         }
     }
 
-    /// Waits for the copies that others have sent to this rank and that we rely on. They are owed until they are made: another region that turns to the
-    /// rank meanwhile has to wait for them, too.
+    /// Waits for the copies that others have sent to this rank and that we rely on. They are owed
+    /// until they are made: another region that turns to the rank meanwhile has to wait for
+    /// them, too.
     pub(super) fn pay(&self) -> Result<(), Failure> {
         for (source, writes) in self.cluster.debts.of(self.rank) {
             self.ask(verb::AWAIT, &[source.into(), writes], &[])?;
@@ -241,8 +257,8 @@ impl Device for Rank {
             Returned::Ended(at, size) => [at as u64, size as u64, 1],
         };
         if matches!(given, Returned::Idle(..)) {
-            // It counts as a write: another rank that is told of the block's next use must not write there before it was wiped.
-            // ORDERING: Relaxed; see `unknown`.
+            // It counts as a write: another rank that is told of the block's next use must not
+            // write there before it was wiped. ORDERING: Relaxed; see `unknown`.
             self.cluster.peer(self.rank).written.fetch_add(1, Ordering::Relaxed);
         }
         // When the bridge fails all ranks end.
@@ -282,7 +298,9 @@ impl Device for Rank {
         self.pay()?;
         self.settle_flying(to, size);
         self.settle_flying(from, size);
-        self.cluster.request(self.rank, verb::COPY, &[to as u64, from as u64, size as u64], &[]).map(Operation)
+        self.cluster
+            .request(self.rank, verb::COPY, &[to as u64, from as u64, size as u64], &[])
+            .map(Operation)
     }
 
     fn peer(&self) -> Option<u64> {
@@ -293,7 +311,13 @@ impl Device for Rank {
         peer < self.cluster.ranks.into()
     }
 
-    unsafe fn copy_across(&self, to: Address, peer: u64, from: Address, size: usize) -> Result<Operation, Failure> {
+    unsafe fn copy_across(
+        &self,
+        to: Address,
+        peer: u64,
+        from: Address,
+        size: usize,
+    ) -> Result<Operation, Failure> {
         self.pay()?;
         self.settle_flying(to, size);
         let words = [to as u64, peer, from as u64, size as u64];

@@ -1,7 +1,7 @@
 //! What a rank does for others: handlers of requests, and the jobs that they leave.
 //!
-//! Handlers run in the middle of the bridge and must be short: they write, count, answer, or leave a [`Job`] for the team
-//! that serves (`omp::remote::server`).
+//! Handlers run in the middle of the bridge and must be short: they write, count, answer, or leave
+//! a [`Job`] for the team that serves (`omp::remote::server`).
 
 use core::ffi::c_void;
 use core::ptr;
@@ -68,7 +68,8 @@ impl Served {
     pub(super) fn is_idle(&self) -> bool {
         // ORDERING: Acquire, pairs with the Release in `carry_out`; the next load comes behind it.
         let over = self.over.load(Ordering::Acquire);
-        // ORDERING: Relaxed; regions that came before what made the caller ask were counted by the handler that has published that, or by an earlier one.
+        // ORDERING: Relaxed; regions that came before what made the caller ask were counted by the
+        // handler that has published that, or by an earlier one.
         self.came.load(Ordering::Relaxed) == over
     }
 
@@ -79,7 +80,7 @@ impl Served {
     }
 }
 
-// ---- handlers -----------------------------------------------------------------------------------------------------------
+// ---- handlers ---------------------------------------------------------------
 
 /// All handlers, by number.
 pub const HANDLERS: [(u32, HandlerFn); 23] = [
@@ -108,9 +109,11 @@ pub const HANDLERS: [(u32, HandlerFn); 23] = [
     (verb::UNLOAD, let_go),
 ];
 
-/// A write of `source` has been made, or a block that it gave back was wiped: answers those that wait for it.
+/// A write of `source` has been made, or a block that it gave back was wiped: answers those that
+/// wait for it.
 fn one_more_handled(cluster: &Cluster, source: u32) {
-    // ORDERING: Release, pairs with the Acquire in `awaited` and in answers: who reads the number finds the bytes.
+    // ORDERING: Release, pairs with the Acquire in `awaited` and in answers: who reads the number
+    // finds the bytes.
     let handled = cluster.peer(source).handled.fetch_add(1, Ordering::Release) + 1;
     let mut waiting = lock(&cluster.served.awaited);
     waiting.retain(|&(whose, writes, asker, ticket)| {
@@ -243,7 +246,8 @@ const PAGE: usize = 4096;
 
 /// Fresh memory, which costs nothing until it is touched.
 fn map(size: usize) -> Outcome {
-    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
+    let (access, kind) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
     // SAFETY: a fresh mapping concerns nobody.
     let at = unsafe { libc::mmap(ptr::null_mut(), size, access, kind, -1, 0) };
     match at {
@@ -252,7 +256,7 @@ fn map(size: usize) -> Outcome {
     }
 }
 
-// ---- jobs ---------------------------------------------------------------------------------------------------------------
+// ---- jobs -------------------------------------------------------------------
 
 /// A region has come: counts it, and leaves it for the team.
 fn take_region(cluster: &'static Cluster, source: u32, ticket: u64, came: Result<Came, Failure>) {
@@ -295,15 +299,19 @@ impl Order {
                 unsafe { ptr::copy(from as *const u8, to as *mut u8, size) };
                 Ok(0)
             }
-            // SAFETY: the sender has the memory here from us and the other from that rank, and does without both until we have answered.
+            // SAFETY: the sender has the memory here from us and the other from that rank, and does
+            // without both until we have answered.
             Job::Fetch { to, rank, from, size } => unsafe { cluster.fetch(rank, to, from, size) },
             Job::Load { identity } => cluster.served.images.load(identity, self.source),
             Job::Find { object, name } => Ok(cluster.served.images.find(object, &name) as u64),
-            Job::Base { identity } => modules::base(identity).map(|base| base as u64).ok_or_else(|| not_here(cluster)),
+            Job::Base { identity } => {
+                modules::base(identity).map(|base| base as u64).ok_or_else(|| not_here(cluster))
+            }
         };
         cluster.answer(self.source, self.ticket, outcome, &bytes);
         if is_region {
-            // ORDERING: Release, pairs with the Acquire in `is_idle`: nothing of the region's code is used any more.
+            // ORDERING: Release, pairs with the Acquire in `is_idle`: nothing of the region's code
+            // is used any more.
             cluster.served.over.fetch_add(1, Ordering::Release);
             cluster.served.images.close_idle(cluster);
             steal::region_ended(cluster);

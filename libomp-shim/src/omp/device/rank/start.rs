@@ -1,15 +1,17 @@
 //! Bringing the ranks together before `main`, and parting.
 //!
-//! `ompx_cluster_init` comes here: called by the program, or by `libgangway_start.so` in place of `main`. It picks the bridge that
-//! belongs to the launcher, loads it from beside this library, has it compare the ranks' programs, and begins to take part. A rank that does not run
-//! `main` serves here, and its process ends here.
+//! `ompx_cluster_init` comes here: called by the program, or by `libgangway_start.so` in place of
+//! `main`. It picks the bridge that belongs to the launcher, loads it from beside this library, has
+//! it compare the ranks' programs, and begins to take part. A rank that does not run `main` serves
+//! here, and its process ends here.
 //!
-//! *The end.* All ranks begin one quiescence of the bridge (`docs/protocols/bridge.md`) at the start: a rank is idle when its `main` has
-//! ended, it runs nothing for others and awaits nothing; thieves among such ranks are silent. So it is over when all are through, whoever launched what, and no
-//! message says so. A `main` has ended when the process runs its exit handlers.
+//! *The end.* All ranks begin one quiescence of the bridge (`docs/protocols/bridge.md`) at the
+//! start: a rank is idle when its `main` has ended, it runs nothing for others and awaits nothing;
+//! thieves among such ranks are silent. So it is over when all are through, whoever launched what,
+//! and no message says so. A `main` has ended when the process runs its exit handlers.
 //!
-//! Rejected: a message from rank 0 that ends the others (in spmd mode nobody knows when to send it; regions that launch further
-//! ones could outlive it).
+//! Rejected: a message from rank 0 that ends the others (in spmd mode nobody knows when to send it;
+//! regions that launch further ones could outlive it).
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
@@ -54,7 +56,8 @@ fn directories() -> Vec<PathBuf> {
     // SAFETY: a valid out pointer; the path is the loader's C string.
     let path = unsafe {
         let mut object: libc::Dl_info = core::mem::zeroed();
-        let found = libc::dladdr(launched as *const () as *const c_void, &mut object) != 0 && !object.dli_fname.is_null();
+        let found = libc::dladdr(launched as *const () as *const c_void, &mut object) != 0
+            && !object.dli_fname.is_null();
         found.then(|| CStr::from_ptr(object.dli_fname).to_string_lossy().into_owned())
     };
     let as_loaded = PathBuf::from(path.unwrap_or_default());
@@ -73,19 +76,23 @@ fn load(mpi: &str) -> Result<&'static Table, String> {
     mpi_bridge::load::table(&path)
 }
 
-/// What all ranks must have alike besides their executable: the shared objects with code for devices that are loaded now, and whether there may be GPUs.
+/// What all ranks must have alike besides their executable: the shared objects with code for
+/// devices that are loaded now, and whether there may be GPUs.
 fn identities() -> Vec<(CString, u64)> {
     let modules = program::handles().into_iter().filter_map(modules::at).filter(|m| !m.name.is_empty());
-    let modules = modules.map(|m| (CString::new(format!("version of {}", m.name)).unwrap_or_default(), m.identity));
+    let modules =
+        modules.map(|m| (CString::new(format!("version of {}", m.name)).unwrap_or_default(), m.identity));
     // All count their GPUs for each other, or none does.
-    let gpus = (c"setting of OMPX_CUDA (on or off)".to_owned(), 1 + u64::from(env::settings().cuda.is_some()));
+    let gpus =
+        (c"setting of OMPX_CUDA (on or off)".to_owned(), 1 + u64::from(env::settings().cuda.is_some()));
     modules.chain([gpus]).collect()
 }
 
 /// Starts MPI and compares the ranks. `None`: the bridge has said why not.
 fn join(table: &Table, dedicated: bool) -> Option<*const Bridge> {
     let names = identities();
-    let identities: Vec<Identity> = names.iter().map(|(name, hash)| Identity { name: name.as_ptr(), hash: *hash }).collect();
+    let identities: Vec<Identity> =
+        names.iter().map(|(name, hash)| Identity { name: name.as_ptr(), hash: *hash }).collect();
     let config = Config {
         thread_level: 3,
         progress: if dedicated { DEDICATED } else { 0 },
@@ -111,8 +118,8 @@ pub enum Started {
     Twice,
 }
 
-/// Brings the ranks together, if this is to be. On a rank that serves, it does not return. What goes wrong ends the process with
-/// a line by one rank.
+/// Brings the ranks together, if this is to be. On a rank that serves, it does not return. What
+/// goes wrong ends the process with a line by one rank.
 pub fn init() -> Started {
     let mode = env::settings().cluster.unwrap_or(ClusterMode::Head);
     // SAFETY: no preconditions.
@@ -128,10 +135,16 @@ pub fn init() -> Started {
     let Some(mpi) = by.map(|(mpi, _)| mpi).or_else(linked) else { return Started::Alone };
     let speaks = by.is_none_or(|(_, rank)| rank == 0);
     if device::are_counted() {
-        refuse(speaks, "ompx_cluster_init was called after the devices had been counted: it has to be the first call");
+        refuse(
+            speaks,
+            "ompx_cluster_init was called after the devices had been counted: it has to be the first call",
+        );
     }
     if SERVER.has_begun() || object::were_made() {
-        refuse(speaks, "ompx_cluster_init was called after the first ompx_invoke or ompx_object_create: it has to be the first call");
+        refuse(
+            speaks,
+            "ompx_cluster_init was called after the first ompx_invoke or ompx_object_create: it has to be the first call",
+        );
     }
     let table = load(mpi).unwrap_or_else(|why| refuse(speaks, &why));
     let dedicated = env::settings().dedicated_progress;
@@ -180,7 +193,9 @@ fn begin(table: &'static Table, bridge: *const Bridge, mode: ClusterMode, dedica
     }
     // SAFETY: the functions live as long as this library, which is never unloaded.
     unsafe {
-        for (number, handler) in serve::HANDLERS.into_iter().chain(object::wire::HANDLERS).chain(gpus::HANDLERS) {
+        for (number, handler) in
+            serve::HANDLERS.into_iter().chain(object::wire::HANDLERS).chain(gpus::HANDLERS)
+        {
             (table.handle)(bridge, number, Some(handler), ptr::null_mut());
         }
         (table.open)(bridge);
@@ -201,7 +216,7 @@ fn begin(table: &'static Table, bridge: *const Bridge, mode: ClusterMode, dedica
     if ranks == 1 && !spmd { Started::Alone } else { Started::Together }
 }
 
-// ---- the end ------------------------------------------------------------------------------------------------------------
+// ---- the end ----------------------------------------------------------------
 
 unsafe extern "C" fn is_idle(_: *mut c_void) -> c_int {
     let idle = |cluster: &Cluster| {
@@ -256,7 +271,8 @@ unsafe extern "C" fn at_exit(status: c_int, _: *mut c_void) {
 fn part(cluster: &Cluster) {
     crate::omp::device::program::leaving::end_devices(); // nobody's regions run any more
     cluster.close();
-    // ORDERING: Relaxed; the exit handlers run later in this thread, or see the old value and find `closed`.
+    // ORDERING: Relaxed; the exit handlers run later in this thread, or see the old value and find
+    // `closed`.
     PARTED.store(true, Ordering::Relaxed);
     // SAFETY: nobody is inside, and nobody will be.
     unsafe { (cluster.table.finalize)(cluster.bridge) };

@@ -1,9 +1,12 @@
-//! Stealing of regions between ranks: who asks whom when, and what the messages do (`docs/protocols/rank-steal.md`).
+//! Stealing of regions between ranks: who asks whom when, and what the messages do
+//! (`docs/protocols/rank-steal.md`).
 //!
-//! A rank that serves asks when a region has ended and fewer are left than it has workers. What waits here for other devices is taken first,
-//! without a message. Otherwise it asks the origin that it knows has work, or a victim that the policy of victims names
-//! (`ult::victim`). What it knows comes along with regions and answers, or by [`verb::WORK`], and it tells others. The rules are
-//! `placement::steal`'s: a rank sends nothing of its own accord, which the search for the end relies on ([`super::start`]).
+//! A rank that serves asks when a region has ended and fewer are left than it has workers. What
+//! waits here for other devices is taken first, without a message. Otherwise it asks the origin
+//! that it knows has work, or a victim that the policy of victims names (`ult::victim`). What it
+//! knows comes along with regions and answers, or by [`verb::WORK`], and it tells others. The rules
+//! are `placement::steal`'s: a rank sends nothing of its own accord, which the search for the end
+//! relies on ([`super::start`]).
 //!
 //! What may not live here: which regions wait, and what a thief gets of them ([`held`]).
 
@@ -33,7 +36,8 @@ pub struct Stealing {
     aborted: AtomicU64,
 }
 
-/// Who asks other ranks for something, and whom; also for mobile objects (`omp::remote::object::balance`).
+/// Who asks other ranks for something, and whom; also for mobile objects
+/// (`omp::remote::object::balance`).
 pub struct Seeker {
     /// When it may ask.
     pub thief: Thief,
@@ -55,7 +59,10 @@ impl Seeker {
         }
         let known = self.thief.asks().map(|origin| origin as u32).or(first);
         self.chosen = known.is_none();
-        Some(known.unwrap_or_else(|| self.victims.select(cluster.rank as usize, cluster.ranks as usize) as u32))
+        Some(
+            known
+                .unwrap_or_else(|| self.victims.select(cluster.rank as usize, cluster.ranks as usize) as u32),
+        )
     }
 
     /// The answer of `victim` has come.
@@ -69,7 +76,8 @@ impl Seeker {
     }
 }
 
-/// Ranks on the node of this one. They are taken to be numbered in a row, as launchers do unless they are told otherwise.
+/// Ranks on the node of this one. They are taken to be numbered in a row, as launchers do unless
+/// they are told otherwise.
 fn node(rank: u32, var: &dyn Fn(&str) -> Option<String>) -> Option<Range<u32>> {
     let number = |names: [&str; 2]| names.iter().find_map(|name| var(name)?.parse::<u32>().ok());
     let place = number(["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"])?;
@@ -78,12 +86,14 @@ fn node(rank: u32, var: &dyn Fn(&str) -> Option<String>) -> Option<Range<u32>> {
     (place < size).then(|| first..first + size)
 }
 
-/// Who chooses whom `rank`, of so many, asks: by `OMPX_STEAL_VICTIM`, ranks of the same node more often.
+/// Who chooses whom `rank`, of so many, asks: by `OMPX_STEAL_VICTIM`, ranks of the same node more
+/// often.
 fn victims(rank: u32, ranks: u32) -> Selector {
     let mut victims = Selector::new(env::settings().steal_victim.into(), rank.into());
     let near = node(rank, &|name| std::env::var(name).ok()).filter(|near| near.len() < ranks as usize);
     if let Some(near) = near {
-        let distances: Vec<u8> = (0..ranks).map(|other| if near.contains(&other) { 0 } else { FARTHEST }).collect();
+        let distances: Vec<u8> =
+            (0..ranks).map(|other| if near.contains(&other) { 0 } else { FARTHEST }).collect();
         victims.set_distances(rank as usize, &distances);
     }
     victims
@@ -123,7 +133,8 @@ fn place(cluster: &Cluster) -> Option<Place> {
     held::is_used().then(|| Place { device: own_device(cluster), devices: device_count(cluster) })
 }
 
-/// A region has come from `source`, stolen or not, where so many wait. Called by the handler of its message.
+/// A region has come from `source`, stolen or not, where so many wait. Called by the handler of its
+/// message.
 pub fn region_came(cluster: &Cluster, source: u32, stolen: bool, waiting: u32) {
     if env::settings().steal == Amount::Nothing {
         return;
@@ -147,8 +158,9 @@ pub fn region_ended(cluster: &Cluster) {
     look(cluster);
 }
 
-/// This rank may have time for more: if so it takes what waits here, or asks an origin or a victim, if it may. Does it have time, and nothing yet?
-/// Called while a region of this rank is not over, or by the handler of a message.
+/// This rank may have time for more: if so it takes what waits here, or asks an origin or a victim,
+/// if it may. Does it have time, and nothing yet? Called while a region of this rank is not over,
+/// or by the handler of a message.
 fn look(cluster: &Cluster) -> bool {
     let settings = env::settings();
     let Some(device) = own_device(cluster).filter(|_| held::is_used()) else { return false };
@@ -163,7 +175,8 @@ fn look(cluster: &Cluster) -> bool {
     true
 }
 
-/// Regions wait here: tells somebody, if anybody is to be told. Called while one of them is not over.
+/// Regions wait here: tells somebody, if anybody is to be told. Called while one of them is not
+/// over.
 pub fn announce() {
     let Some(cluster) = CLUSTER.get() else { return };
     let Some(place) = place(cluster) else { return };
@@ -172,7 +185,8 @@ pub fn announce() {
     }
 }
 
-/// Regions wait at another rank: tells somebody, if anybody is to be told. Called by the handler of a message.
+/// Regions wait at another rank: tells somebody, if anybody is to be told. Called by the handler of
+/// a message.
 fn pass_on(cluster: &Cluster, tip: Tip) {
     let (Some(place), Some(half)) = (place(cluster), tip.half()) else { return };
     let origin = tip.origin.checked_sub(first_device(cluster));
@@ -187,7 +201,7 @@ fn tell(cluster: &Cluster, device: usize, tip: Tip) {
     drop(cluster.post(to, verb::WORK, &[tip.origin as u64, tip.waiting.into()], &[], 0));
 }
 
-// ---- handlers -----------------------------------------------------------------------------------------------------------
+// ---- handlers ---------------------------------------------------------------
 
 /// [`verb::STEAL`].
 pub(super) unsafe extern "C" fn asked(_: *mut c_void, message: *const Message) {
@@ -253,6 +267,9 @@ mod tests {
         assert_eq!(with("1", "4"), Some(4..8));
         assert_eq!(with("5", "6"), Some(0..6));
         assert_eq!((with("6", "8"), with("4", "4"), with("x", "4")), (None, None, None));
-        assert_eq!(node(0, &|name| name.starts_with("MPI_").then(|| u8::from(name.ends_with("RANKS")).to_string())), Some(0..1));
+        assert_eq!(
+            node(0, &|name| name.starts_with("MPI_").then(|| u8::from(name.ends_with("RANKS")).to_string())),
+            Some(0..1)
+        );
     }
 }

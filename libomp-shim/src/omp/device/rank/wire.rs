@@ -1,18 +1,21 @@
-//! What messages between ranks look like: words, then bytes. Ranks are like machines with one executable (the bridge compares
-//! them), so words are as they lie in memory.
+//! What messages between ranks look like: words, then bytes. Ranks are like machines with one
+//! executable (the bridge compares them), so words are as they lie in memory.
 
 /// Handlers, by number. Alike on all ranks.
 pub mod verb {
     /// `[to] bytes`: write them. No answer.
     pub const WRITE: u32 = 1;
-    /// `[ticket, device, depth, marks, convention + 4 * name, thread limit, code, word, word, into, debts, {source, rank, writes}…, wanted, {address, size}…,
-    /// arguments…]`: run a region. The answer's word is `into`, its bytes are what was wanted. The name is 0, or one more than the code's number from now on (`codes`).
+    /// `[ticket, device, depth, marks, convention + 4 * name, thread limit, code, word, word, into,
+    /// debts, {source, rank, writes}…, wanted, {address, size}…, arguments…]`: run a region.
+    /// The answer's word is `into`, its bytes are what was wanted. The name is 0, or one more than
+    /// the code's number from now on (`codes`).
     pub const RUN: u32 = 2;
     /// `[ticket, to, from, size]`: copy.
     pub const COPY: u32 = 3;
     /// `[ticket, size]`: map memory; the answer's word is its address.
     pub const ALLOCATE: u32 = 4;
-    /// `[address, size, whole]`: the memory is not used any more, and is unmapped if `whole`. No answer.
+    /// `[address, size, whole]`: the memory is not used any more, and is unmapped if `whole`. No
+    /// answer.
     pub const RELEASE: u32 = 5;
     /// `[ticket, identity]`: load the image; the answer's word is its number.
     pub const LOAD: u32 = 6;
@@ -22,21 +25,25 @@ pub mod verb {
     pub const BASE: u32 = 8;
     /// `[ticket]`: answer, when what was sent before has been handled.
     pub const FENCE: u32 = 9;
-    /// `[ticket, failed, word, writes] bytes`: the answer, and how many of the asking rank's writes have been handled. The bytes of a
-    /// failure are its text; others belong at the address `word`.
+    /// `[ticket, failed, word, writes] bytes`: the answer, and how many of the asking rank's writes
+    /// have been handled. The bytes of a failure are its text; others belong at the address
+    /// `word`.
     pub const ANSWER: u32 = 10;
     /// `[ticket, source, writes]`: answer, when so many writes of `source` have been handled.
     pub const AWAIT: u32 = 11;
-    /// `[module, offset, future? + 2 * depth, id, generation] bytes`: run a function of the program's; its end sets that future of the sender
-    /// (`omp::remote`). As for the next two: no answer, and many bytes are a block beside the message.
+    /// `[module, offset, future? + 2 * depth, id, generation] bytes`: run a function of the
+    /// program's; its end sets that future of the sender (`omp::remote`). As for the next two:
+    /// no answer, and many bytes are a block beside the message.
     pub const INVOKE: u32 = 12;
     /// `[id, generation, by whom, 0, 0] bytes`: the value of a future (`omp::remote::future::By`).
     pub const SET: u32 = 13;
-    /// `[id, generation, dependence, object, its generation] bytes`: a dependence of an event is satisfied; by an object, if its generation is not 0.
+    /// `[id, generation, dependence, object, its generation] bytes`: a dependence of an event is
+    /// satisfied; by an object, if its generation is not 0.
     pub const SATISFY: u32 = 14;
     /// Nothing: give me regions that wait.
     pub const STEAL: u32 = 15;
-    /// `[count, rank, waiting]`: so many are yours; those that begin follow by themselves. If there are none, the rank may have some if `waiting` is not 0.
+    /// `[count, rank, waiting]`: so many are yours; those that begin follow by themselves. If there
+    /// are none, the rank may have some if `waiting` is not 0.
     pub const STOLEN: u32 = 16;
     /// `[rank, waiting]`: so many regions wait at that rank.
     pub const WORK: u32 = 17;
@@ -46,10 +53,13 @@ pub mod verb {
     pub const LOOKED: u32 = 19;
     /// `[ticket, to, rank, from, size]`: copy from that rank's memory.
     pub const FETCH: u32 = 20;
-    /// What persistent tasks are asked, and what they send each other: `omp::persistent::wire`. No answer; many bytes are a block beside it.
+    /// What persistent tasks are asked, and what they send each other: `omp::persistent::wire`. No
+    /// answer; many bytes are a block beside it.
     pub const PERSISTENT: u32 = 21;
-    /// `[ticket, number + thread limit, device + depth, marks, arguments…]`: run a region of which an earlier [`RUN`] has said the code, under this number; it relies on no
-    /// write elsewhere, and nothing is wanted. The first of two is the lower half of the word. Without arguments it fits into a cell of shared memory.
+    /// `[ticket, number + thread limit, device + depth, marks, arguments…]`: run a region of which
+    /// an earlier [`RUN`] has said the code, under this number; it relies on no
+    /// write elsewhere, and nothing is wanted. The first of two is the lower half of the word.
+    /// Without arguments it fits into a cell of shared memory.
     pub const AGAIN: u32 = 22;
     /// `[number]`: the sender has the image one time less. No answer.
     pub const UNLOAD: u32 = 23;
@@ -109,7 +119,8 @@ pub fn bytes<W: Word>(words: &[W]) -> &[u8] {
     unsafe { core::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
 }
 
-/// A number for bytes that differs when they do, as far as 64 bits can tell (FNV-1a, by words). Never 0.
+/// A number for bytes that differs when they do, as far as 64 bits can tell (FNV-1a, by words).
+/// Never 0.
 pub fn hash(seed: u64, bytes: &[u8]) -> u64 {
     const PRIME: u64 = 0x0000_0100_0000_01b3;
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;

@@ -1,5 +1,6 @@
-//! Machines nobody here has, and what the variables make of them: numbers of threads, places, bindings. What is expected
-//! was written by hand from the standard's rules (5.2 §21.1.6 for places, §10.1.3 for bindings).
+//! Machines nobody here has, and what the variables make of them: numbers of threads, places,
+//! bindings. What is expected was written by hand from the standard's rules (5.2 §21.1.6 for
+//! places, §10.1.3 for bindings).
 
 use core::cell::Cell;
 
@@ -13,9 +14,11 @@ const ONE: &str = "cpus 0";
 const TWO: &str = "cpus 0-1";
 const TWO_NODES: &str = "cpus 0-63\ncache 0-7 x8+8\nnuma 0-31 x2+32\nsocket 0-31 x2+32";
 /// Two packages, eight nodes; the hardware threads of a core are far apart.
-const FAR: &str = "cpus 0-191\ncore 0,96 x96\ncache 0-5,96-101 x16+6\nnuma 0-11,96-107 x8+12\nsocket 0-47,96-143 x2+48";
+const FAR: &str =
+    "cpus 0-191\ncore 0,96 x96\ncache 0-5,96-101 x16+6\nnuma 0-11,96-107 x8+12\nsocket 0-47,96-143 x2+48";
 /// The same with neighbours as hardware threads, cores dealt to nodes and packages in turns.
-const INTERLEAVED: &str = "cpus 0-191\ncore 0-1 x96+2\ncache 0-191:2/32 x16+2\nnuma 0-191:2/16 x8+2\nsocket 0-191:2/4 x2+2";
+const INTERLEAVED: &str =
+    "cpus 0-191\ncore 0-1 x96+2\ncache 0-191:2/32 x16+2\nnuma 0-191:2/16 x8+2\nsocket 0-191:2/4 x2+2";
 const HOLES: &str = "cpus 0-7\noffline 1,6\ncore 0,4 x4\nnuma 0-1,4-5 x2+2";
 const QUOTA: &str = "quota 2.5";
 const ONE_NODE: &str = "mask 24-35,120-131";
@@ -93,7 +96,11 @@ fn named_places() {
         (INTERLEAVED, "threads", "{0} {1} .. {191} (192)"),
         (INTERLEAVED, "threads(3)", "{0} {1} {16} (3)"),
         (INTERLEAVED, "cores", "{0:2} {16:2} .. {190:2} (96)"),
-        (INTERLEAVED, "ll_caches(2)", "{0:2,32:2,64:2,96:2,128:2,160:2} {16:2,48:2,80:2,112:2,144:2,176:2} (2)"),
+        (
+            INTERLEAVED,
+            "ll_caches(2)",
+            "{0:2,32:2,64:2,96:2,128:2,160:2} {16:2,48:2,80:2,112:2,144:2,176:2} (2)",
+        ),
         (
             INTERLEAVED,
             "numa_domains(2)",
@@ -166,8 +173,27 @@ fn lists_of_places() {
         assert_eq!(ends(&places(machine, text)), expected, "{text}");
     }
     for wrong in [
-        "{}", "{0", "{0},", "{0:0}", "{0:-2}", "{0}:0", "{0:2}:2:", "{0,!0}", "{-1}", "!{0}", "{0:2:-1}", "{0}:2:-1", "{0}{1}",
-        "{0};{1}", "cores(0)", "cores(-1)", "cores()", "cores(2", "cores,sockets", "{0},!{0}:2", "{99999999999}",
+        "{}",
+        "{0",
+        "{0},",
+        "{0:0}",
+        "{0:-2}",
+        "{0}:0",
+        "{0:2}:2:",
+        "{0,!0}",
+        "{-1}",
+        "!{0}",
+        "{0:2:-1}",
+        "{0}:2:-1",
+        "{0}{1}",
+        "{0};{1}",
+        "cores(0)",
+        "cores(-1)",
+        "cores()",
+        "cores(2",
+        "cores,sockets",
+        "{0},!{0}:2",
+        "{99999999999}",
     ] {
         assert_eq!(settings(TWO_NODES, &[("OMP_PLACES", wrong)]).1.len(), 1, "{wrong}");
     }
@@ -204,13 +230,17 @@ fn a_quota_takes_no_place_away() {
     assert_eq!(ends(&places(machine, "cores")), "{0,96} {1,97} .. {95,191} (96)");
     let places = places(machine, "cores");
     let team = assign(Spread, Some(0), places.all(), 3).unwrap();
-    assert_eq!(team.map(|(place, part)| (place, part.start, part.end)).collect::<Vec<_>>(), [(0, 0, 32), (32, 32, 64), (64, 64, 96)]);
+    assert_eq!(
+        team.map(|(place, part)| (place, part.start, part.end)).collect::<Vec<_>>(),
+        [(0, 0, 32), (32, 32, 64), (64, 64, 96)]
+    );
 }
 
 /// A team of so many threads under a policy; the next one is forked by the thread of this number.
 type Team = (ProcBind, u32, u32);
 
-/// Processors and partition of each thread of the last of the teams, each forked by a thread of the one before.
+/// Processors and partition of each thread of the last of the teams, each forked by a thread of the
+/// one before.
 fn bound(machine: &str, text: &str, teams: &[Team]) -> String {
     let places = places(machine, text);
     let (mut place, mut partition) = (0, places.all());
@@ -236,8 +266,14 @@ fn bindings() {
         (TWO, "cores", &[(Spread, 2, 0)], "0 of 0-0, 1 of 1-1"),
         (FAR, "threads", &[(Close, 3, 0)], "0 of 0-191, 96 of 0-191, 1 of 0-191"),
         (FAR, "cores", &[(Spread, 4, 0)], "0+96 of 0-23, 24+120 of 24-47, 48+144 of 48-71, 72+168 of 72-95"),
-        // Nested: eight threads with a node each, then four in the fourth node, then two beside its second thread.
-        (FAR, "cores", &[(Spread, 8, 3), (Spread, 4, 1)], "36+132 of 36-38, 39+135 of 39-41, 42+138 of 42-44, 45+141 of 45-47"),
+        // Nested: eight threads with a node each, then four in the fourth node, then two beside its
+        // second thread.
+        (
+            FAR,
+            "cores",
+            &[(Spread, 8, 3), (Spread, 4, 1)],
+            "36+132 of 36-38, 39+135 of 39-41, 42+138 of 42-44, 45+141 of 45-47",
+        ),
         (FAR, "cores", &[(Spread, 8, 3), (Spread, 4, 1), (Close, 2, 0)], "39+135 of 39-41, 40+136 of 39-41"),
         (FAR, "cores", &[(Spread, 8, 7), (Close, 3, 2), (Close, 2, 0)], "86+182 of 84-95, 87+183 of 84-95"),
         (FAR, "cores", &[(Spread, 96, 95), (Primary, 2, 0)], "95+191 of 95-95, 95+191 of 95-95"),

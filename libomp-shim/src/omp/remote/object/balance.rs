@@ -1,16 +1,21 @@
-//! Balance between ranks: one that has nothing to do asks others for objects for which handlers wait (`OMPX_BALANCE`; PREMA's implicit load balancing, §3).
+//! Balance between ranks: one that has nothing to do asks others for objects for which handlers
+//! wait (`OMPX_BALANCE`; PREMA's implicit load balancing, §3).
 //!
-//! A rank asks when a handler has ended and none is left that could begin. The rules of silence are those of regions that are stolen
-//! (`placement::steal::Thief`, `docs/protocols/rank-steal.md`): it asks for a reason only, a few ranks in vain, and then waits until it hears that there is
-//! something. Who is asked gives half of the objects for which its own workers have no time, or one, those first for which most handlers wait. They move like any:
-//! with what waits for them, and by leave of their homes. Until they have come the rank asks nobody: a move can wait for a worker of the victim, and who asked again
-//! meanwhile got half of the rest each time, until the victim had nothing left and asked others.
+//! A rank asks when a handler has ended and none is left that could begin. The rules of silence are
+//! those of regions that are stolen (`placement::steal::Thief`, `docs/protocols/rank-steal.md`): it
+//! asks for a reason only, a few ranks in vain, and then waits until it hears that there is
+//! something. Who is asked gives half of the objects for which its own workers have no time, or
+//! one, those first for which most handlers wait. They move like any: with what waits for them, and
+//! by leave of their homes. Until they have come the rank asks nobody: a move can wait for a worker
+//! of the victim, and who asked again meanwhile got half of the rest each time, until the victim
+//! had nothing left and asked others.
 //!
-//! An object that is being used is not given away, however many handlers wait for it: they would have to wait for the one that runs on
-//! either rank.
+//! An object that is being used is not given away, however many handlers wait for it: they would
+//! have to wait for the one that runs on either rank.
 //!
-//! Rejected: moving handlers without their objects (they are what the handlers are invoked on), and weights of handlers (nobody knows them before they have run; the
-//! number that waits for an object is what PREMA's default takes, too).
+//! Rejected: moving handlers without their objects (they are what the handlers are invoked on), and
+//! weights of handlers (nobody knows them before they have run; the number that waits for an object
+//! is what PREMA's default takes, too).
 
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::collections::VecDeque;
@@ -25,8 +30,8 @@ use crate::omp::device::rank::steal::Seeker;
 use crate::omp::device::rank::{Cluster, cluster};
 use crate::omp::env;
 
-/// Vain questions in a row after which a rank asks no more. What it is told, it follows at once and does not pass on: the rank that has objects tells
-/// all that it knows of.
+/// Vain questions in a row after which a rank asks no more. What it is told, it follows at once and
+/// does not pass on: the rank that has objects tells all that it knows of.
 const TRIES: u32 = 2;
 
 /// Tokens that are left to the team and have not begun.
@@ -39,7 +44,8 @@ static HUNGRY: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 struct State {
     seeker: Seeker,
-    /// Objects that were promised and have not come. Those that come because the program wants it take one off as well, so it may be too few.
+    /// Objects that were promised and have not come. Those that come because the program wants it
+    /// take one off as well, so it may be too few.
     due: usize,
     /// Ranks that got nothing, or never asked, and were not told of anything since.
     hungry: VecDeque<u32>,
@@ -51,7 +57,11 @@ impl State {
     /// Of this rank of so many.
     fn new(rank: u32, ranks: u32) -> Self {
         let others = (1..ranks).map(|next| (rank + next) % ranks);
-        Self { seeker: Seeker::new(Thief::with_limits(TRIES, 0), rank, ranks), due: 0, hungry: others.collect() }
+        Self {
+            seeker: Seeker::new(Thief::with_limits(TRIES, 0), rank, ranks),
+            due: 0,
+            hungry: others.collect(),
+        }
     }
 
     /// Is nothing on its way that was promised, and may it ask for more?
@@ -121,7 +131,8 @@ pub fn token_is_over() {
     TOKENS.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// Objects for which handlers wait and no worker has time: as many tokens as there are workers are about to begin.
+/// Objects for which handlers wait and no worker has time: as many tokens as there are workers are
+/// about to begin.
 fn spare() -> usize {
     // ORDERING: Relaxed; a hint.
     let tokens = TOKENS.load(Ordering::Relaxed);
@@ -129,7 +140,8 @@ fn spare() -> usize {
     table::loaded().min(tokens.saturating_sub(about_to))
 }
 
-/// After a change: if there is more here than workers have time for, one of those is told that have nothing. Any thread.
+/// After a change: if there is more here than workers have time for, one of those is told that have
+/// nothing. Any thread.
 pub fn tell() {
     // ORDERING: Relaxed; a hint. Whoever is forgotten by it is told at the next change.
     if HUNGRY.load(Ordering::Relaxed) == 0 {
@@ -143,7 +155,8 @@ pub fn tell() {
     }
 }
 
-/// This rank may have time: if so it asks `first`, or else a victim. While a task of this rank is not over, or by the handler of a message.
+/// This rank may have time: if so it asks `first`, or else a victim. While a task of this rank is
+/// not over, or by the handler of a message.
 pub fn look(first: Option<u32>) {
     let Some(cluster) = others() else { return };
     // ORDERING: Relaxed; a hint.

@@ -1,8 +1,9 @@
-//! Events whose data are objects: when all has come that the event depends on, its objects are brought to its rank, one after the other,
-//! and its function has them for itself.
+//! Events whose data are objects: when all has come that the event depends on, its objects are
+//! brought to its rank, one after the other, and its function has them for itself.
 //!
-//! Objects are taken in the order of their handles, whatever the order of the dependences: two events that want the same ones do not wait for
-//! each other. An object that was taken stays until the function has returned.
+//! Objects are taken in the order of their handles, whatever the order of the dependences: two
+//! events that want the same ones do not wait for each other. An object that was taken stays until
+//! the function has returned.
 
 use core::ffi::c_void;
 use std::collections::BTreeMap;
@@ -72,16 +73,19 @@ fn go_on(number: u64) {
         return;
     };
     let here = me() as u32;
-    let item = Item { what: What::Hold(here, number), depth: 0, origin: here, future: None, args: Bytes::EMPTY };
+    let item =
+        Item { what: What::Hold(here, number), depth: 0, origin: here, future: None, args: Bytes::EMPTY };
     if submit(object, item).is_err() {
         not_there(number);
     }
 }
 
-/// What `look` makes of all events that wait for objects: their number, their function's address, what they have, and what they want next.
+/// What `look` makes of all events that wait for objects: their number, their function's address,
+/// what they have, and what they want next.
 pub fn all_waiting<R>(look: impl Fn(u64, usize, Vec<Handle>, Handle) -> R) -> Vec<R> {
     let of = |(&number, waiting): (&u64, &Waiting)| {
-        let has = waiting.taken.iter().filter(|(_, part)| part.is_some()).map(|(object, _)| *object).collect();
+        let has =
+            waiting.taken.iter().filter(|(_, part)| part.is_some()).map(|(object, _)| *object).collect();
         waiting.wanted.last().map(|&wants| look(number, waiting.event.function(), has, wants))
     };
     all().waiting.iter().filter_map(of).collect()
@@ -117,9 +121,13 @@ pub fn held(number: u64, at: *mut c_void, size: usize) {
     go_on(number);
 }
 
-/// The object does not exist: a line, and the function gets nothing for it. Also in the handler of a message.
+/// The object does not exist: a line, and the function gets nothing for it. Also in the handler of
+/// a message.
 pub fn not_there(number: u64) {
-    report::warn(format_args!("ompx_event_satisfy_object: {}; the event's function gets no bytes for it", Fault::Object));
+    report::warn(format_args!(
+        "ompx_event_satisfy_object: {}; the event's function gets no bytes for it",
+        Fault::Object
+    ));
     take(number, None);
     SERVER.leave(Box::new(move || go_on(number)));
 }

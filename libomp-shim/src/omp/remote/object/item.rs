@@ -1,4 +1,5 @@
-//! What waits for an object: invocations, and what moves or ends it. As it stands in a queue, and as words of a message.
+//! What waits for an object: invocations, and what moves or ends it. As it stands in a queue, and
+//! as words of a message.
 
 use super::super::Handle;
 use super::super::bytes::Bytes;
@@ -94,8 +95,18 @@ impl Header {
             Mark::Certain => 1,
             Mark::Counted => 2,
         };
-        let ([object, generation], [future, future_generation]) = (self.object.words(), Handle::words_if(self.future));
-        [object, generation, kind << 32 | u64::from(self.depth) << 8 | mark, a, b, self.origin.into(), future, future_generation]
+        let ([object, generation], [future, future_generation]) =
+            (self.object.words(), Handle::words_if(self.future));
+        [
+            object,
+            generation,
+            kind << 32 | u64::from(self.depth) << 8 | mark,
+            a,
+            b,
+            self.origin.into(),
+            future,
+            future_generation,
+        ]
     }
 
     /// The inverse.
@@ -128,7 +139,9 @@ mod tests {
         let future = Some(Handle { rank: 65000, id: 7, generation: 9 });
         let calls = [false, true].map(|writes| What::Call { writes, place: (u64::MAX, 12) });
         for what in calls.into_iter().chain([What::Move(5), What::Hold(2, 99), What::End]) {
-            for (mark, depth, future) in [(Mark::Open, 0, None), (Mark::Certain, u8::MAX, future), (Mark::Counted, 1, future)] {
+            for (mark, depth, future) in
+                [(Mark::Open, 0, None), (Mark::Certain, u8::MAX, future), (Mark::Counted, 1, future)]
+            {
                 let header = Header { object, mark, what, depth, origin: 8, future };
                 assert_eq!(Header::from_words(header.words()), header);
             }

@@ -1,16 +1,23 @@
-//! An object on the rank where it is: who uses it, who waits for it, and when it may leave. No I/O: what has to be done is said, not done.
+//! An object on the rank where it is: who uses it, who waits for it, and when it may leave. No I/O:
+//! what has to be done is said, not done.
 //!
-//! *Access.* Any number of readers, or one writer. Where nothing runs the oldest waiting request is next. While readers run, further ones
-//! begin, also before writers that have waited longer: a reader may wait for another one, and would for ever if that stood behind a writer which
+//! *Access.* Any number of readers, or one writer. Where nothing runs the oldest waiting request is
+//! next. While readers run, further ones begin, also before writers that have waited longer: a
+//! reader may wait for another one, and would for ever if that stood behind a writer which
 //! waits for the first. So writers come in their order, and wait as long as reads overlap.
 //!
-//! *Leaving.* An object asks its home before it goes, when nothing runs, and then nothing begins until it has the answer: a request that comes meanwhile
-//! waits here, and goes along. It does not ask while a handler runs that waits for something: its home would send to the new place what the handler waits for.
+//! *Leaving.* An object asks its home before it goes, when nothing runs, and then nothing begins
+//! until it has the answer: a request that comes meanwhile waits here, and goes along. It does not
+//! ask while a handler runs that waits for something: its home would send to the new place what the
+//! handler waits for.
 //!
-//! *Tokens.* Whoever has time takes the next request, so a request is open to be carried away until it really begins. Each token is a
-//! task that was left to the rank's team, and there is one for each request that could begin now (`tokens` counts at most as many as there are; one too many finds nothing).
+//! *Tokens.* Whoever has time takes the next request, so a request is open to be carried away until
+//! it really begins. Each token is a task that was left to the rank's team, and there is one for
+//! each request that could begin now (`tokens` counts at most as many as there are; one too many
+//! finds nothing).
 //!
-//! Rejected: readers that stand behind writers (above), and a limit for handlers that run (those that wait would fill it).
+//! Rejected: readers that stand behind writers (above), and a limit for handlers that run (those
+//! that wait would fill it).
 
 use std::collections::VecDeque;
 
@@ -66,7 +73,8 @@ pub struct Local<T, I> {
     waiting_reads: u32,
     readers: u32,
     has_writer: bool,
-    /// Requests that have been taken in and whose bytes are not there yet, or that follow the object.
+    /// Requests that have been taken in and whose bytes are not there yet, or that follow the
+    /// object.
     due: u32,
     tokens: u32,
     phase: Phase,
@@ -88,7 +96,16 @@ pub struct Next {
 impl<T, I: Request> Local<T, I> {
     /// One that is here, or on its way.
     pub fn new(thing: Option<T>) -> Self {
-        Self { thing, queue: VecDeque::new(), waiting_reads: 0, readers: 0, has_writer: false, due: 0, tokens: 0, phase: Phase::Open }
+        Self {
+            thing,
+            queue: VecDeque::new(),
+            waiting_reads: 0,
+            readers: 0,
+            has_writer: false,
+            due: 0,
+            tokens: 0,
+            phase: Phase::Open,
+        }
     }
 
     /// Does it take requests in?
@@ -103,7 +120,8 @@ impl<T, I: Request> Local<T, I> {
 
     /// Could it be given away together with handlers that wait?
     pub fn is_loaded(&self) -> bool {
-        self.is_at_rest() && self.queue.front().is_some_and(|item| matches!(item.access(), Access::Read | Access::Write))
+        self.is_at_rest()
+            && self.queue.front().is_some_and(|item| matches!(item.access(), Access::Read | Access::Write))
     }
 
     /// How many requests wait.
@@ -116,7 +134,8 @@ impl<T, I: Request> Local<T, I> {
         self.thing.as_ref()
     }
 
-    /// A request joins the queue. A move goes before all, in place of an earlier one: how many requests are over by that.
+    /// A request joins the queue. A move goes before all, in place of an earlier one: how many
+    /// requests are over by that.
     pub fn push(&mut self, item: I) -> u32 {
         match item.access() {
             Access::Move(_) => {
@@ -184,7 +203,8 @@ impl<T, I: Request> Local<T, I> {
         next
     }
 
-    /// Where the object wants to go, when it is at rest: what the oldest request says. Counts those that are over by that.
+    /// Where the object wants to go, when it is at rest: what the oldest request says. Counts those
+    /// that are over by that.
     fn wish(&mut self, me: u32, over: &mut u32) -> Option<Goal> {
         loop {
             let goal = match self.queue.front()?.access() {
@@ -227,7 +247,11 @@ impl<T, I: Request> Local<T, I> {
         if self.startable() == 0 {
             return None;
         }
-        let at = if self.readers == 0 { 0 } else { self.queue.iter().position(|item| item.access() == Access::Read)? };
+        let at = if self.readers == 0 {
+            0
+        } else {
+            self.queue.iter().position(|item| item.access() == Access::Read)?
+        };
         let item = self.queue.remove(at)?;
         match item.access() {
             Access::Read => {
@@ -289,7 +313,10 @@ mod tests {
         object.end(Write);
         assert_eq!(object.hindered().count(), 0);
         assert_eq!(object.review(0).tokens, 2, "both readers may");
-        assert_eq!([begun(&mut object), begun(&mut object), begun(&mut object)], [Some('b'), Some('d'), None]);
+        assert_eq!(
+            [begun(&mut object), begun(&mut object), begun(&mut object)],
+            [Some('b'), Some('d'), None]
+        );
         object.end(Read);
         assert_eq!(object.review(0), Next::default());
         object.push(('e', Read));

@@ -1,6 +1,8 @@
-//! Mobile objects: data that functions are invoked on wherever they are, and that move from rank to rank (`include/ompx.h`, `docs/objects.md`).
+//! Mobile objects: data that functions are invoked on wherever they are, and that move from rank to
+//! rank (`include/ompx.h`, `docs/objects.md`).
 //!
-//! After PREMA (§1.1, §3, §4.2): global ids, invocation without knowing the place, access modes, migration.
+//! After PREMA (§1.1, §3, §4.2): global ids, invocation without knowing the place, access modes,
+//! migration.
 //!
 //! | room | what lives there |
 //! |---|---|
@@ -15,10 +17,12 @@
 //! | [`stuck`] | for `GANGWAY_CHECK`: requests that wait for those who use an object |
 //! | [`wire`] | messages |
 //!
-//! The protocol is in `docs/protocols/objects.md`; [`local`] and [`route`] are what its model runs (`model.rs`).
+//! The protocol is in `docs/protocols/objects.md`; [`local`] and [`route`] are what its model runs
+//! (`model.rs`).
 //!
-//! *Locks.* One part of the table at a time, for a few steps over lists; nothing is sent, woken or left to the team under it, and no function
-//! of the program is called. Who waits for an object waits in its queue, not for a lock.
+//! *Locks.* One part of the table at a time, for a few steps over lists; nothing is sent, woken or
+//! left to the team under it, and no function of the program is called. Who waits for an object
+//! waits in its queue, not for a lock.
 
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -73,9 +77,11 @@ struct Counts {
     forwarded: AtomicU64,
 }
 
-static COUNTS: Counts = Counts { invoked: AtomicU64::new(0), moved: AtomicU64::new(0), forwarded: AtomicU64::new(0) };
+static COUNTS: Counts =
+    Counts { invoked: AtomicU64::new(0), moved: AtomicU64::new(0), forwarded: AtomicU64::new(0) };
 
-/// Handlers invoked on objects from here, objects that have left for another rank, requests that were sent on.
+/// Handlers invoked on objects from here, objects that have left for another rank, requests that
+/// were sent on.
 pub fn counters() -> [u64; 3] {
     // ORDERING: Relaxed; sums for people.
     [&COUNTS.invoked, &COUNTS.moved, &COUNTS.forwarded].map(|n| n.load(Ordering::Relaxed))
@@ -103,14 +109,22 @@ pub fn create(thing: Thing) -> Result<Handle, Fault> {
     Ok(object)
 }
 
-/// Runs the function on the object, wherever it is, with a copy of `length` bytes; with a future for its value if `into` is not null, which is written before
-/// the function can run.
+/// Runs the function on the object, wherever it is, with a copy of `length` bytes; with a future
+/// for its value if `into` is not null, which is written before the function can run.
 ///
 /// # Errors
 /// See [`Fault`]; nothing has happened then.
 /// # Safety
-/// `length` bytes at `args` are readable, `into` is null or writable, and the function may be called once as [`run::Function`] says.
-pub unsafe fn invoke(object: Handle, mode: Mode, function: usize, args: *const u8, length: usize, into: *mut Handle) -> Result<(), Fault> {
+/// `length` bytes at `args` are readable, `into` is null or writable, and the function may be
+/// called once as [`run::Function`] says.
+pub unsafe fn invoke(
+    object: Handle,
+    mode: Mode,
+    function: usize,
+    args: *const u8,
+    length: usize,
+    into: *mut Handle,
+) -> Result<(), Fault> {
     reachable(object)?;
     let place = modules::place(function).ok_or(Fault::Function)?;
     // SAFETY: as the caller says.

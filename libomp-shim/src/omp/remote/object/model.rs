@@ -1,10 +1,13 @@
-//! Model of one object among ranks: every order of events of small programs, over the shipped [`Entry`] and [`Local`] (`docs/protocols/objects.md`).
+//! Model of one object among ranks: every order of events of small programs, over the shipped
+//! [`Entry`] and [`Local`] (`docs/protocols/objects.md`).
 //!
-//! Rank 0 is the home. Each operation of a program is submitted once, by its rank, at any time. Messages of a pair of ranks are handled in the
-//! order of sending, blocks beside them come at any time; what a task does outside of a lock (sending, asking, leaving) happens at any later time, request by
-//! request. Every operation has to be done once, with the access it asked for; a rank that is idle sends nothing but in the handler of a
-//! message; a short request takes three messages at most; and where all are idle and nothing is under way, all is done. Each `broken` test changes one
-//! rule.
+//! Rank 0 is the home. Each operation of a program is submitted once, by its rank, at any time.
+//! Messages of a pair of ranks are handled in the order of sending, blocks beside them come at any
+//! time; what a task does outside of a lock (sending, asking, leaving) happens at any later time,
+//! request by request. Every operation has to be done once, with the access it asked for; a rank
+//! that is idle sends nothing but in the handler of a message; a short request takes three messages
+//! at most; and where all are idle and nothing is under way, all is done. Each `broken` test
+//! changes one rule.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -106,11 +109,26 @@ type Found<T> = Result<T, String>;
 impl Model {
     fn new(ranks: usize, operations: &[Operation]) -> Self {
         let operations = operations.to_vec();
-        Self { ranks, operations, pulls: 0, overtaking: false, uncounted: false, hasty: false, unmarked: false }
+        Self {
+            ranks,
+            operations,
+            pulls: 0,
+            overtaking: false,
+            uncounted: false,
+            hasty: false,
+            unmarked: false,
+        }
     }
 
     fn start(&self) -> State {
-        let rank = || Rank { entry: Entry::default(), heard: None, running: Vec::new(), tokens: 0, open: 0, later: Vec::new() };
+        let rank = || Rank {
+            entry: Entry::default(),
+            heard: None,
+            running: Vec::new(),
+            tokens: 0,
+            open: 0,
+            later: Vec::new(),
+        };
         let mut ranks: Vec<Rank> = (0..self.ranks).map(|_| rank()).collect();
         ranks[0].entry.create(0, ());
         let ways = vec![vec![VecDeque::new(); self.ranks]; self.ranks];
@@ -365,18 +383,23 @@ impl Model {
         if state.done.iter().any(|&times| times > 1) {
             return Err("something is done twice".into());
         }
-        let running: Vec<Access> = state.ranks.iter().flat_map(|r| &r.running).map(|&n| self.operations[n].access).collect();
+        let running: Vec<Access> =
+            state.ranks.iter().flat_map(|r| &r.running).map(|&n| self.operations[n].access).collect();
         if running.len() > 1 && running.iter().any(|access| *access != Read) {
             return Err("a writer is not alone".into());
         }
-        let objects = state.ranks.iter().filter(|r| r.entry.local.as_ref().is_some_and(|l| l.thing().is_some())).count();
+        let objects = state
+            .ranks
+            .iter()
+            .filter(|r| r.entry.local.as_ref().is_some_and(|l| l.thing().is_some()))
+            .count();
         if objects > 1 {
             return Err("the object is in two places".into());
         }
         // Transfers are under way as messages are.
         let transfers = |later: &Later| matches!(later, Later::Bytes(..) | Later::Thing);
-        let is_quiet =
-            state.ranks.iter().all(|r| r.open == 0 && !r.later.iter().any(transfers)) && state.ways.iter().flatten().all(VecDeque::is_empty);
+        let is_quiet = state.ranks.iter().all(|r| r.open == 0 && !r.later.iter().any(transfers))
+            && state.ways.iter().flatten().all(VecDeque::is_empty);
         let has_begun = state.submitted.iter().all(|&submitted| submitted);
         if is_quiet && has_begun && state.done.contains(&0) {
             return Err("told too early".into());
@@ -415,10 +438,15 @@ impl State {
     /// So many moves are over: the last one submitted counts for those that it replaced.
     fn over(&mut self, rank: usize, count: u32, operations: &[Operation]) {
         self.ranks[rank].open -= count;
-        // Which one is over makes no difference: moves and ends are done when nothing waits for them.
+        // Which one is over makes no difference: moves and ends are done when nothing waits for
+        // them.
         let mut left = count;
         for (number, operation) in operations.iter().enumerate() {
-            if left > 0 && matches!(operation.access, Move(_) | End) && self.submitted[number] && self.done[number] == 0 {
+            if left > 0
+                && matches!(operation.access, Move(_) | End)
+                && self.submitted[number]
+                && self.done[number] == 0
+            {
                 self.done[number] += 1;
                 left -= 1;
             }
@@ -438,14 +466,20 @@ fn model_requests_find_an_object_that_moves() {
     holds("three ranks, two moves", &Model::new(3, &moves));
     let home = [plain(1, Write), plain(0, Write), plain(1, Move(1)), plain(0, Move(0))];
     holds("away and back", &Model::new(2, &home));
-    holds("given away", &Model { pulls: 2, ..Model::new(2, &[plain(1, Write), plain(0, Write), plain(1, Read)]) });
+    holds(
+        "given away",
+        &Model { pulls: 2, ..Model::new(2, &[plain(1, Write), plain(0, Write), plain(1, Read)]) },
+    );
 }
 
 #[test]
 fn model_long_requests_find_it_too() {
     let long = Operation { is_long: true, ..plain(1, Write) };
     holds("long", &Model::new(2, &[long, plain(0, Move(1)), plain(1, Move(0))]));
-    holds("long, from elsewhere", &Model::new(3, &[Operation { rank: 2, ..long }, plain(0, Move(1)), plain(1, Move(2))]));
+    holds(
+        "long, from elsewhere",
+        &Model::new(3, &[Operation { rank: 2, ..long }, plain(0, Move(1)), plain(1, Move(2))]),
+    );
 }
 
 #[test]

@@ -1,17 +1,22 @@
-//! How requests find their object: what one rank knows of one object, and where it sends what it cannot keep. No I/O.
+//! How requests find their object: what one rank knows of one object, and where it sends what it
+//! cannot keep. No I/O.
 //!
-//! The *home* of an object, the rank that made it, knows at any time where it is or is going, and agrees to every move before it begins. So a
-//! request that is sent to a place where the object is not goes to the home, and from there to the right one: three messages at most.
+//! The *home* of an object, the rank that made it, knows at any time where it is or is going, and
+//! agrees to every move before it begins. So a request that is sent to a place where the object is
+//! not goes to the home, and from there to the right one: three messages at most.
 //!
-//! Invariant **certain**: a request that the home has sent on finds the object at its new place, or comes before it and waits there. The
-//! home sends requests on in the handlers of messages, in which it also agrees to moves, and messages of a pair of ranks are handled in the order of sending:
-//! before the object can leave a rank, that rank has handled what the home has sent there.
+//! Invariant **certain**: a request that the home has sent on finds the object at its new place, or
+//! comes before it and waits there. The home sends requests on in the handlers of messages, in
+//! which it also agrees to moves, and messages of a pair of ranks are handled in the order of
+//! sending: before the object can leave a rank, that rank has handled what the home has sent there.
 //!
-//! Invariant **counted**: what an object takes along is counted in the object's message, and requests whose bytes come later are counted
-//! from their own message on (`Local::expect`). An object does not leave before all of them are there.
+//! Invariant **counted**: what an object takes along is counted in the object's message, and
+//! requests whose bytes come later are counted from their own message on (`Local::expect`). An
+//! object does not leave before all of them are there.
 //!
-//! Rejected: forwarding pointers on every rank that an object was on (as long a way as it has moved, or memory that nobody gives back), and telling the home after
-//! the move (a request could run after the object for ever).
+//! Rejected: forwarding pointers on every rank that an object was on (as long a way as it has
+//! moved, or memory that nobody gives back), and telling the home after the move (a request could
+//! run after the object for ever).
 
 use super::local::{Goal, Local, Next, Request};
 
@@ -68,7 +73,9 @@ impl<T, I: Request> Entry<T, I> {
         match (&mut self.local, mark) {
             (Some(local), Mark::Counted) => Road::Kept(local.push_due(item)),
             (Some(local), _) if local.is_open() => Road::Kept(local.push(item)),
-            (None, Mark::Certain | Mark::Counted) => Road::Kept(self.local.insert(Local::new(None)).push(item)),
+            (None, Mark::Certain | Mark::Counted) => {
+                Road::Kept(self.local.insert(Local::new(None)).push(item))
+            }
             _ if me != home => Road::Forward(item, home, Mark::Open),
             _ => match self.record {
                 None => Road::Stale(item),
@@ -77,7 +84,8 @@ impl<T, I: Request> Entry<T, I> {
         }
     }
 
-    /// A request is here whose bytes are still to come: does it find its object here for certain, and is expected from here on? By a handler.
+    /// A request is here whose bytes are still to come: does it find its object here for certain,
+    /// and is expected from here on? By a handler.
     pub fn reserve(&mut self, mark: Mark) -> bool {
         match (&mut self.local, mark) {
             (_, Mark::Counted) => return true,

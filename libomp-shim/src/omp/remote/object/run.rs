@@ -1,4 +1,5 @@
-//! What objects do: handlers that run, objects that leave and arrive, requests for those that do not exist.
+//! What objects do: handlers that run, objects that leave and arrive, requests for those that do
+//! not exist.
 
 use core::ffi::c_void;
 use std::collections::VecDeque;
@@ -18,9 +19,16 @@ use crate::omp::device::rank::{self, modules};
 use crate::omp::report;
 
 /// A handler of objects: `ompx_object_handler`.
-pub type Function = unsafe extern "C-unwind" fn(object: Handle, data: *mut c_void, args: *const u8, bytes: usize, result: *mut Answer);
+pub type Function = unsafe extern "C-unwind" fn(
+    object: Handle,
+    data: *mut c_void,
+    args: *const u8,
+    bytes: usize,
+    result: *mut Answer,
+);
 
-/// Does what has to be done after a change. Any thread, also in handlers of messages; without a lock.
+/// Does what has to be done after a change. Any thread, also in handlers of messages; without a
+/// lock.
 pub fn act(object: Handle, next: Next) {
     for _ in 0..next.tokens {
         balance::token_begins();
@@ -93,7 +101,7 @@ fn refuse(object: Handle, item: &Item) {
     }
 }
 
-// ---- handlers of the program --------------------------------------------------------------------------------------------
+// ---- handlers of the program ------------------------------------------------
 
 /// A task that takes the next request of the object that may begin, if there still is one.
 fn token(object: Handle) {
@@ -127,12 +135,15 @@ fn call(object: Handle, item: Item, at: *mut c_void) {
         return;
     };
     let Some(base) = modules::base(place.0) else {
-        lost(format_args!("rank {origin} has invoked a function of a module that is not loaded here, or another version of it"))
+        lost(format_args!(
+            "rank {origin} has invoked a function of a module that is not loaded here, or another version of it"
+        ))
     };
     let function = base + place.1 as usize;
     answered(function, future, Some(object), depth, |answer| {
-        // SAFETY: the invoker's promise, on this rank or, for the same function of the same module, on another. The object stays
-        // until `release`, and nobody uses it in a way that conflicts (`Local::begin`).
+        // SAFETY: the invoker's promise, on this rank or, for the same function of the same module,
+        // on another. The object stays until `release`, and nobody uses it in a way that conflicts
+        // (`Local::begin`).
         unsafe {
             let function = core::mem::transmute::<usize, Function>(function);
             function(object, at, args.address(), args.size(), answer);
@@ -153,11 +164,13 @@ pub fn release(object: Handle, access: Access) {
     SERVER.let_go(1);
 }
 
-// ---- moving -------------------------------------------------------------------------------------------------------------
+// ---- moving -----------------------------------------------------------------
 
 /// The object leaves, with all that waits for it. A task.
 fn depart(object: Handle) {
-    let Some((thing, goal, queue)) = table::with(object, |entry| entry.local.take().and_then(Local::into_parts)) else {
+    let Some((thing, goal, queue)) =
+        table::with(object, |entry| entry.local.take().and_then(Local::into_parts))
+    else {
         return;
     };
     match goal {

@@ -1,6 +1,8 @@
-//! What this rank knows of objects: those that are here, those whose home it is, and where it last heard that others are.
+//! What this rank knows of objects: those that are here, those whose home it is, and where it last
+//! heard that others are.
 //!
-//! Sixteen parts with a lock each. Word of where an object is may be out of date, and may be forgotten: who has none asks the home.
+//! Sixteen parts with a lock each. Word of where an object is may be out of date, and may be
+//! forgotten: who has none asks the home.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::HashMap;
@@ -65,7 +67,9 @@ pub fn all_loaded() -> Vec<(usize, Handle)> {
     for part in &TABLE {
         let part = part.lock().unwrap_or_else(PoisonError::into_inner);
         let known = part.iter().flat_map(|part| &part.known);
-        let loaded = known.filter_map(|(object, entry)| Some((entry.local.as_ref().filter(|l| l.is_loaded())?.length(), *object)));
+        let loaded = known.filter_map(|(object, entry)| {
+            Some((entry.local.as_ref().filter(|l| l.is_loaded())?.length(), *object))
+        });
         all.extend(loaded);
     }
     all
@@ -77,7 +81,11 @@ pub fn all_here<R>(look: impl Fn(Handle, &Local<Thing, Item>) -> Vec<R>) -> Vec<
     for part in &TABLE {
         let part = part.lock().unwrap_or_else(PoisonError::into_inner);
         let known = part.iter().flat_map(|part| &part.known);
-        all.extend(known.filter_map(|(object, entry)| entry.local.as_ref().map(|local| (*object, look(*object, local)))));
+        all.extend(
+            known.filter_map(|(object, entry)| {
+                entry.local.as_ref().map(|local| (*object, look(*object, local)))
+            }),
+        );
     }
     all.sort_by_key(|(object, _)| *object);
     all.into_iter().flat_map(|(_, seen)| seen).collect()

@@ -10,11 +10,13 @@ use super::super::bytes::Bytes;
 use super::super::wire::lost;
 use crate::omp::device::rank::modules;
 
-/// The functions of a type of objects: `ompx_object_type_t`. On every rank at the same place of the same module.
+/// The functions of a type of objects: `ompx_object_type_t`. On every rank at the same place of the
+/// same module.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Functions {
-    /// Bytes of the C library's allocator that the object can be made from, and their number. The object stays as it is.
+    /// Bytes of the C library's allocator that the object can be made from, and their number. The
+    /// object stays as it is.
     pub pack: Option<unsafe extern "C-unwind" fn(*const c_void, *mut usize) -> *mut c_void>,
     /// Makes it from them.
     pub unpack: Option<unsafe extern "C-unwind" fn(*const c_void, usize) -> *mut c_void>,
@@ -88,7 +90,9 @@ impl Thing {
         // SAFETY: the promise of `typed`; nobody else uses the object now.
         let bytes = unsafe { pack(typed.at, &raw mut length) };
         if bytes.is_null() && length != 0 {
-            lost(format_args!("the function pack of a mobile object has returned no address for {length} bytes"));
+            lost(format_args!(
+                "the function pack of a mobile object has returned no address for {length} bytes"
+            ));
         }
         let place = typed.place;
         typed.free();
@@ -96,7 +100,8 @@ impl Thing {
         (unsafe { Bytes::adopt(bytes.cast(), length) }, place)
     }
 
-    /// Is it made by a function of the program, so that [`Thing::from_bytes`] has to be called in a task?
+    /// Is it made by a function of the program, so that [`Thing::from_bytes`] has to be called in a
+    /// task?
     pub fn is_made_by_program(place: (u64, u64)) -> bool {
         place != PLAIN
     }
@@ -107,10 +112,13 @@ impl Thing {
             return Self::Plain(bytes);
         }
         let Some(base) = modules::base(place.0) else {
-            lost(format_args!("a mobile object has come whose type lies in a module that is not loaded here, or in another version of it"));
+            lost(format_args!(
+                "a mobile object has come whose type lies in a module that is not loaded here, or in another version of it"
+            ));
         };
         let functions: *const Functions = ptr::with_exposed_provenance(base + place.1 as usize);
-        // SAFETY: the same place of the same module as where the object was made, where it is a type.
+        // SAFETY: the same place of the same module as where the object was made, where it is a
+        // type.
         let functions = unsafe { &*functions };
         let unpack = functions.unpack.unwrap_or(no_unpack);
         // SAFETY: the promise of `typed`.
@@ -176,7 +184,8 @@ mod tests {
     #[test]
     fn the_programs_functions_carry_its_data() {
         // SAFETY: numbers in boxes.
-        let thing = unsafe { Thing::typed(&raw const NUMBER, Box::into_raw(Box::new(7u64)).cast()) }.expect("a type");
+        let thing =
+            unsafe { Thing::typed(&raw const NUMBER, Box::into_raw(Box::new(7u64)).cast()) }.expect("a type");
         let (bytes, place) = thing.into_bytes();
         assert!(Thing::is_made_by_program(place) && bytes.size() == 8);
         let there = Thing::from_bytes(bytes, place);
@@ -188,9 +197,13 @@ mod tests {
     #[test]
     fn types_have_a_place_and_functions() {
         // SAFETY: nothing is called.
-        let typed = |functions: *const Functions| unsafe { Thing::typed(functions, ptr::null_mut()) }.map(drop);
+        let typed =
+            |functions: *const Functions| unsafe { Thing::typed(functions, ptr::null_mut()) }.map(drop);
         let elsewhere = Box::new(Functions { pack: Some(pack), unpack: Some(unpack), free: None });
-        assert_eq!((typed(&raw const HALF), typed(&raw const *elsewhere)), (Err(Fault::Argument), Err(Fault::Function)));
+        assert_eq!(
+            (typed(&raw const HALF), typed(&raw const *elsewhere)),
+            (Err(Fault::Argument), Err(Fault::Function))
+        );
     }
 
     #[test]

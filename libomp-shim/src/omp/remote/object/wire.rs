@@ -1,5 +1,5 @@
-//! Messages about objects. All are handled in the middle of the bridge, one at a time and those of one rank in the order of
-//! sending, which the protocol relies on (`route`'s "certain").
+//! Messages about objects. All are handled in the middle of the bridge, one at a time and those of
+//! one rank in the order of sending, which the protocol relies on (`route`'s "certain").
 
 use core::ffi::c_void;
 
@@ -16,7 +16,8 @@ use crate::omp::device::rank::link::{blocks, opened};
 use crate::omp::device::rank::wire::Reader;
 use crate::omp::device::rank::{Cluster, cluster};
 
-/// Numbers of these messages, after those of `device::rank::wire::verb`. None is answered by itself; bytes may be a block beside the message.
+/// Numbers of these messages, after those of `device::rank::wire::verb`. None is answered by
+/// itself; bytes may be a block beside the message.
 mod verb {
     /// `[object…, kind and mark, …] bytes`: a request ([`super::Header`]).
     pub const REQUEST: u32 = 64;
@@ -68,7 +69,7 @@ fn goal(reader: &mut Reader<'_>) -> Goal {
     if kind == 0 { Goal::Move(to as u32) } else { Goal::End }
 }
 
-// ---- sending ------------------------------------------------------------------------------------------------------------
+// ---- sending ----------------------------------------------------------------
 
 /// Few words without bytes. A bridge that fails has ended all ranks, or is about to.
 fn say(to: u32, verb: u32, words: &[u64]) {
@@ -96,7 +97,14 @@ pub fn ask(object: Handle, goal: Goal) {
 ///
 /// # Errors
 /// The ranks have parted.
-pub fn object(cluster: &Cluster, to: u32, object: Handle, place: (u64, u64), follow: usize, bytes: Bytes) -> Result<(), Fault> {
+pub fn object(
+    cluster: &Cluster,
+    to: u32,
+    object: Handle,
+    place: (u64, u64),
+    follow: usize,
+    bytes: Bytes,
+) -> Result<(), Fault> {
     let [a, b] = object.words();
     post_bytes(cluster, to, verb::OBJECT, &[a, b, place.0, place.1, follow as u64], bytes)
 }
@@ -130,7 +138,7 @@ pub fn loaded(rank: u32) {
     say(rank, verb::LOADED, &[]);
 }
 
-// ---- receiving ----------------------------------------------------------------------------------------------------------
+// ---- receiving --------------------------------------------------------------
 
 unsafe extern "C" fn requested(_: *mut c_void, message: *const Message) {
     let Some(cluster) = cluster() else { return };

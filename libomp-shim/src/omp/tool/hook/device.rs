@@ -1,12 +1,14 @@
 //! Devices: constructs, what is done with their memory, launches, and their lives.
 //!
-//! A construct that is told has a record ([`ConstructRecord`]), which lives from its begin to its end and which the record of its task points to: an operation
-//! in between finds it there.
+//! A construct that is told has a record ([`ConstructRecord`]), which lives from its begin to its
+//! end and which the record of its task points to: an operation in between finds it there.
 //!
-//! *When.* Operations are told where they are begun: a copy may be on its way after that (5.2 §5.8.3). A device is told before the first thing that concerns it.
+//! *When.* Operations are told where they are begun: a copy may be on its way after that (5.2
+//! §5.8.3). A device is told before the first thing that concerns it.
 //!
-//! *Locks.* Operations are told under the lock of the device's table, images under that of the device's images. Callbacks may not call routines or
-//! constructs (5.2 §19.5), so they meet neither.
+//! *Locks.* Operations are told under the lock of the device's table, images under that of the
+//! device's images. Callbacks may not call routines or constructs (5.2 §19.5), so they meet
+//! neither.
 
 use core::cell::Cell;
 use core::ptr;
@@ -58,7 +60,9 @@ fn begins_told(kind: Target, slot: Option<&Slot>) -> Construct {
     let caller = caller_if_wanted();
     let entered = caller.is_some_and(|caller| enter(here.task, caller));
     // A target task is the construct: its code may be the runtime's, or lie elsewhere.
-    let made_at = record::of(here.task).map(|record| record.code.get()).filter(|_| here.task.flags().has(task::Flags::TARGET));
+    let made_at = record::of(here.task)
+        .map(|record| record.code.get())
+        .filter(|_| here.task.flags().has(task::Flags::TARGET));
     let code = made_at.or(caller.map(|caller| caller.address)).unwrap_or(0);
     let device = slot.map_or(ON_HOST, |slot| slot.number);
     let record = Box::new(ConstructRecord { data: Cell::new(0), op: Cell::new(0), device, code });
@@ -81,7 +85,8 @@ fn ends_told(construct: Construct) {
     }
 }
 
-/// Where something happens that belongs to a construct, or to a routine that the program has called.
+/// Where something happens that belongs to a construct, or to a routine that the program has
+/// called.
 fn site_in(here: Here, construct: Option<&ConstructRecord>) -> Site<'static> {
     site(here, construct.map(|record| record.code).filter(|&code| code != 0))
 }
@@ -93,13 +98,17 @@ pub struct Begun {
     word: Cell<u64>,
 }
 
-/// Calls `event` with the words of the operation that the running code begins or ends; `word` is its own where it belongs to no construct.
+/// Calls `event` with the words of the operation that the running code begins or ends; `word` is
+/// its own where it belongs to no construct.
 fn with_words(word: &Cell<u64>, event: impl Fn(&Site, &Words)) {
     let here = Here::get();
     let construct = record::construct_of(here.task);
     let site = site_in(here, construct);
     let none = Cell::new(0);
-    let words = Words { construct: construct.map_or(&none, |record| &record.data), op: construct.map_or(word, |record| &record.op) };
+    let words = Words {
+        construct: construct.map_or(&none, |record| &record.data),
+        op: construct.map_or(word, |record| &record.op),
+    };
     event(&site, &words);
 }
 
@@ -223,7 +232,14 @@ fn maps_told(slot: &Slot, items: &[Item], enters: bool) {
 /// `ompt_target_map_flag_t` (5.2 §19.4.4.24) of an item.
 fn map_flags(flags: Flags, enters: bool) -> u32 {
     const NEITHER: [u32; 2] = [0x08, 0x04]; // release, alloc
-    let bits = [(Flags::TO, 0x01), (Flags::FROM, 0x02), (Flags::DELETE, 0x10), (Flags::IMPLICIT, 0x20), (Flags::ALWAYS, 0x40), (Flags::PRESENT, 0x80)];
+    let bits = [
+        (Flags::TO, 0x01),
+        (Flags::FROM, 0x02),
+        (Flags::DELETE, 0x10),
+        (Flags::IMPLICIT, 0x20),
+        (Flags::ALWAYS, 0x40),
+        (Flags::PRESENT, 0x80),
+    ];
     let said: u32 = bits.iter().filter(|(flag, _)| flags.has(*flag)).map(|(_, bit)| bit).sum();
     if said & 0x13 == 0 { said | NEITHER[usize::from(enters)] } else { said }
 }

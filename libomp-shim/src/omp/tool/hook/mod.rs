@@ -1,5 +1,5 @@
-//! What the rest of `omp` and the fronts call where something happens. A function that begins with the look whether anybody is told is inlined; what it
-//! then does is out of line.
+//! What the rest of `omp` and the fronts call where something happens. A function that begins with
+//! the look whether anybody is told is inlined; what it then does is out of line.
 //!
 //! | file | places |
 //! |---|---|
@@ -11,8 +11,10 @@
 //! | `device` | constructs of devices, their memory, their lives |
 //! | `other` | cancellation, errors, `omp_control_tool` |
 //!
-//! *Frames.* A tool that walks stacks asks where a task's code has entered the runtime ([`Frame`](super::record::Frame)). A hook at the beginning of something that
-//! the program's code has called notes that, and the one at its end takes it back ([`enter`], [`leave`]); only for tools of the standard's interface.
+//! *Frames.* A tool that walks stacks asks where a task's code has entered the runtime
+//! ([`Frame`](super::record::Frame)). A hook at the beginning of something that the program's code
+//! has called notes that, and the one at its end takes it back ([`enter`], [`leave`]); only for
+//! tools of the standard's interface.
 
 use super::code::{self, Caller};
 use super::event::Work;
@@ -75,7 +77,8 @@ pub struct Working {
     code: usize,
 }
 
-/// The running code has called the runtime from this frame, if that is not known already. True if it was not.
+/// The running code has called the runtime from this frame, if that is not known already. True if
+/// it was not.
 fn enter(task: &Task, caller: Caller) -> bool {
     let Some(record) = record::of(task) else { return false };
     let is_first = record.frame.enter.get() == 0;
@@ -94,12 +97,14 @@ fn leave(task: &Task) {
     }
 }
 
-/// Where the running code has called the runtime from; looked for at once only where frames are to be noted.
+/// Where the running code has called the runtime from; looked for at once only where frames are to
+/// be noted.
 fn caller_if_wanted() -> Option<Caller> {
     is_told(Place::Ompt).then(code::caller)
 }
 
-/// Runs `body` as what the program's running code has called; it gets the address behind the call, if that is known.
+/// Runs `body` as what the program's running code has called; it gets the address behind the call,
+/// if that is known.
 fn entered<R>(here: Here, body: impl FnOnce(Option<usize>) -> R) -> R {
     let caller = caller_if_wanted();
     let first = caller.is_some_and(|caller| enter(here.task, caller));

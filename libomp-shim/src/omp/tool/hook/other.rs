@@ -8,7 +8,8 @@ use super::site;
 use crate::omp::task::Task;
 use crate::omp::thread::Here;
 
-/// The running task cancels, or notices a cancellation, in the bits of [`cancelled`](super::super::event::cancelled).
+/// The running task cancels, or notices a cancellation, in the bits of
+/// [`cancelled`](super::super::event::cancelled).
 #[inline(always)]
 pub fn cancels(here: Here, flags: impl FnOnce() -> u32) {
     if is_on() {

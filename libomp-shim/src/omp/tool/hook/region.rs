@@ -1,7 +1,8 @@
 //! Threads, regions and implicit tasks.
 //!
-//! Whether a region is told is decided when it is forked ([`Plan::told`](crate::omp::team::Plan)). The members of one that is stay at its join until
-//! thread 0 has closed it; only then has their implicit barrier ended.
+//! Whether a region is told is decided when it is forked ([`Plan::told`](crate::omp::team::Plan)).
+//! The members of one that is stay at its join until thread 0 has closed it; only then has their
+//! implicit barrier ended.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -14,7 +15,8 @@ use super::{enter, leave, put_state, state};
 use crate::omp::team::{Housing, Team};
 use crate::omp::thread::{Here, Thread};
 
-/// A worker that has begun and not ended: an address, which stays valid until it is taken off the list.
+/// A worker that has begun and not ended: an address, which stays valid until it is taken off the
+/// list.
 struct Begun(*const Thread);
 // SAFETY: what is read through it is the record of a thread that is idle or has left.
 unsafe impl Send for Begun {}
@@ -27,7 +29,7 @@ fn begun() -> std::sync::MutexGuard<'static, Vec<Begun>> {
     BEGUN.lock().unwrap_or_else(PoisonError::into_inner) // a panic aborts the process
 }
 
-// ---- threads ------------------------------------------------------------------------------------------------------
+// ---- threads ----------------------------------------------------------------
 
 /// An initial thread has begun, with its team and its initial task.
 #[inline]
@@ -62,11 +64,13 @@ fn root_ends_told(here: Here) {
     here.thread.tool.id.set(0);
 }
 
-/// The generation of the process to which the two above belong; [`NOBODYS`] before a worker has begun.
+/// The generation of the process to which the two above belong; [`NOBODYS`] before a worker has
+/// begun.
 static GENERATION: AtomicU32 = AtomicU32::new(NOBODYS);
 const NOBODYS: u32 = u32::MAX;
 
-/// Do the list and the count belong to a parent of this process? Its threads are not here, and one of them may have held the lock.
+/// Do the list and the count belong to a parent of this process? Its threads are not here, and one
+/// of them may have held the lock.
 fn is_of_parent() -> bool {
     // ORDERING: Relaxed; the threads of a process write one number.
     let generation = GENERATION.load(Ordering::Relaxed);
@@ -120,14 +124,16 @@ fn worker_ends(thread: &Thread) {
 }
 
 fn end_of_thread(thread: &Thread) {
-    // SAFETY: the member has left, or is idle while the program ends; it is named for the duration of the call only.
+    // SAFETY: the member has left, or is idle while the program ends; it is named for the duration
+    // of the call only.
     let before = unsafe { Here::set(thread, &thread.implicit) };
     tell(|consumer| consumer.thread_end(thread));
     ult::worker::set_locals(before);
     thread.tool.id.set(0);
 }
 
-/// Gives members that are on their way out of a region a moment, at the program's end, to tell that.
+/// Gives members that are on their way out of a region a moment, at the program's end, to tell
+/// that.
 pub fn await_members() {
     if is_of_parent() {
         return;
@@ -148,7 +154,8 @@ pub fn end_all(here: Here) {
     if is_of_parent() {
         return;
     }
-    // One after the other, under the lock: who frees one takes it off the list first ([`worker_ends`]), and waits for that.
+    // One after the other, under the lock: who frees one takes it off the list first
+    // ([`worker_ends`]), and waits for that.
     let mut workers = begun();
     while let Some(Begun(thread)) = workers.pop() {
         // SAFETY: it was on the list a moment ago, and the lock is held, hence not freed.
@@ -160,9 +167,10 @@ pub fn end_all(here: Here) {
     }
 }
 
-// ---- regions ------------------------------------------------------------------------------------------------------
+// ---- regions ----------------------------------------------------------------
 
-/// A team for a region has been planned, which asked for `wanted` threads. By the forking thread, before it starts.
+/// A team for a region has been planned, which asked for `wanted` threads. By the forking thread,
+/// before it starts.
 #[inline(always)]
 pub fn begins(here: Here, team: &Team, wanted: u32, kind: TeamKind) {
     let told = is_on();
@@ -241,7 +249,8 @@ fn entered_told(here: Here) {
     task_begins(here.thread);
 }
 
-/// The program itself calls the code of a region of one thread, from the frame that has called the runtime.
+/// The program itself calls the code of a region of one thread, from the frame that has called the
+/// runtime.
 #[inline]
 pub fn called_by_program(here: Here) {
     if here.team().plan().told {
@@ -313,7 +322,8 @@ pub fn member_arrives(team: &Team) {
     }
 }
 
-/// A member has seen that the region is closed. Nothing of the team may be touched but what is the member's.
+/// A member has seen that the region is closed. Nothing of the team may be touched but what is the
+/// member's.
 #[cold]
 pub fn member_leaves(thread: &Thread) {
     leaves(Here::get(), 0);

@@ -1,11 +1,14 @@
 //! Explicit tasks.
 //!
-//! *Who goes on.* A thread's record knows which task it was last said to run. Begin and end of a task are told where they happen; that a task goes on which
-//! has waited is told when it comes back from its wait ([`resumed`]). After the end of a task the newest one that the thread has begun goes on, or its implicit
-//! task; if it is another one, its return from the wait corrects that.
+//! *Who goes on.* A thread's record knows which task it was last said to run. Begin and end of a
+//! task are told where they happen; that a task goes on which has waited is told when it comes back
+//! from its wait ([`resumed`]). After the end of a task the newest one that the thread has begun
+//! goes on, or its implicit task; if it is another one, its return from the wait corrects that.
 //!
-//! *Tasks without a record.* While a trace alone is told, it leaves out tasks of programs that make very many ([`crate::omp::trace::Thin`]): they have no
-//! record, are counted, and nothing else is told of them. [`current`](record::ThreadRecord::current) is never one of them; the implicit task stands for them.
+//! *Tasks without a record.* While a trace alone is told, it leaves out tasks of programs that make
+//! very many ([`crate::omp::trace::Thin`]): they have no record, are counted, and nothing else is
+//! told of them. [`current`](record::ThreadRecord::current) is never one of them; the implicit task
+//! stands for them.
 
 use core::ptr::{self, NonNull};
 
@@ -18,7 +21,8 @@ use crate::omp::task::{self, Flags, Task};
 use crate::omp::thread::{Here, Thread};
 use crate::omp::trace;
 
-/// A task has been made by the running one, which may run it `at_once`. The caller goes on inside of the runtime until [`made`].
+/// A task has been made by the running one, which may run it `at_once`. The caller goes on inside
+/// of the runtime until [`made`].
 #[inline(always)]
 pub fn created(here: Here, task: &Task, at_once: bool) {
     if is_on() {
@@ -76,14 +80,20 @@ pub fn created_with(here: Here, task: &Task, at_once: bool, items: impl Iterator
 
 #[cold]
 #[inline(never)]
-fn created_with_told(here: Here, task: &Task, at_once: bool, items: impl Iterator<Item = Dependence> + Clone) {
+fn created_with_told(
+    here: Here,
+    task: &Task,
+    at_once: bool,
+    items: impl Iterator<Item = Dependence> + Clone,
+) {
     created_told(here, task, at_once, true);
     let items: Vec<Dependence> = items.collect();
     let site = site(here, None);
     tell(|consumer| consumer.dependences(&site, task, &items));
 }
 
-/// What [`waits_for`] will say of a task that others wait for: its word and its number, which outlive it.
+/// What [`waits_for`] will say of a task that others wait for: its word and its number, which
+/// outlive it.
 pub fn mark(task: &Task) -> (u64, u64) {
     record::of(task).map_or((0, 0), |record| (record.data.get(), record.id.get()))
 }
@@ -111,7 +121,8 @@ pub fn begun(thread: &Thread, task: &Task) {
     }
 }
 
-/// The running one is still the task on whose stack `task` begins: its parent if that runs it at once.
+/// The running one is still the task on whose stack `task` begins: its parent if that runs it at
+/// once.
 #[inline(always)]
 fn left_out_begins(thread: &Thread, task: &Task) {
     if thread.tool.thin.begins(Here::get().task) {
@@ -123,8 +134,9 @@ fn left_out_begins(thread: &Thread, task: &Task) {
 #[inline(never)]
 fn begun_told(thread: &Thread, task: &Task) {
     if ult::worker::locals().0[0] != ptr::from_ref(thread).addr() {
-        // A runner's stack has the words of whoever has left it last, or none: tools ask in the name of the thread.
-        // SAFETY: the caller runs the task on the thread's worker; the words change again when the task begins.
+        // A runner's stack has the words of whoever has left it last, or none: tools ask in the
+        // name of the thread. SAFETY: the caller runs the task on the thread's worker; the words
+        // change again when the task begins.
         unsafe { Here::set(thread, &thread.implicit) };
     }
     if let Some(record) = record::of(task) {
@@ -132,7 +144,9 @@ fn begun_told(thread: &Thread, task: &Task) {
             record.spans.open();
         }
         let running = Here::get().task;
-        record.is_on_parent.set(running.is_explicit() && task.parent().is_some_and(|parent| ptr::eq(parent, running)));
+        record
+            .is_on_parent
+            .set(running.is_explicit() && task.parent().is_some_and(|parent| ptr::eq(parent, running)));
     }
     goes_on_with(thread, task);
 }
@@ -146,7 +160,8 @@ pub fn called_by_program(task: &Task) {
     }
 }
 
-/// The running task is about to wait for those that the items name, as a task that waits would: for tools it is one. [`wait_ends`] gets what this returns.
+/// The running task is about to wait for those that the items name, as a task that waits would: for
+/// tools it is one. [`wait_ends`] gets what this returns.
 #[inline(always)]
 pub fn wait_begins(here: Here, items: impl Iterator<Item = Dependence> + Clone) -> Option<NonNull<Task>> {
     if is_on() && here.task.is_told_of() { Some(wait_begins_told(here, items)) } else { None }
@@ -211,7 +226,8 @@ fn yields_told(here: Here, run: impl FnOnce()) {
     resumed(here);
 }
 
-/// Was it said that `task` was made? Tasks of the runtime's own, for devices and ranks, are not told.
+/// Was it said that `task` was made? Tasks of the runtime's own, for devices and ranks, are not
+/// told.
 fn is_known(task: &Task) -> bool {
     !task.is_explicit() || record::of(task).is_none_or(|record| record.id.get() != 0)
 }
@@ -231,18 +247,22 @@ fn goes_on_with(thread: &Thread, task: &Task) {
         return;
     }
     let prior = thread.tool.current.replace(task);
-    // SAFETY: a task that was said to run and whose end was not told is alive; null: nothing was told of this thread.
+    // SAFETY: a task that was said to run and whose end was not told is alive; null: nothing was
+    // told of this thread.
     if let Some(prior) = unsafe { prior.as_ref() } {
         let status = if thread.tool.yields.take() { Status::Yield } else { Status::Switch };
         tell(|consumer| consumer.task_schedule(thread, prior, status, Some(task)));
     }
-    if let Some((first, count)) = record::of(task).map(|record| record.part.take()).filter(|&(_, count)| count != 0) {
+    if let Some((first, count)) =
+        record::of(task).map(|record| record.part.take()).filter(|&(_, count)| count != 0)
+    {
         let site = Site::of(thread, task);
         tell(|consumer| consumer.dispatch(&site, Chunk::Taskloop(first, count)));
     }
 }
 
-/// The code of `task`, which `thread` has run, has ended in this way, or a part of it. It is the running one no more, and not complete yet.
+/// The code of `task`, which `thread` has run, has ended in this way, or a part of it. It is the
+/// running one no more, and not complete yet.
 #[inline(always)]
 pub fn ended(thread: &Thread, task: &Task, status: impl FnOnce() -> Status) {
     if is_on() {

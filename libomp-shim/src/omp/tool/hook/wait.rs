@@ -5,7 +5,8 @@ use super::super::{is_on, record, tell};
 use super::{entered, put_state, site, state};
 use crate::omp::thread::Here;
 
-/// Runs `wait`, a synchronizing region of this kind. The kind is asked for only if somebody is told.
+/// Runs `wait`, a synchronizing region of this kind. The kind is asked for only if somebody is
+/// told.
 #[inline(always)]
 pub fn around<R>(here: Here, kind: impl FnOnce() -> SyncKind, wait: impl FnOnce() -> R) -> R {
     if is_on() && here.task.is_told_of() { around_told(here, kind(), true, wait) } else { wait() }

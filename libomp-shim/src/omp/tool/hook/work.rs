@@ -7,7 +7,8 @@ use super::super::{is_on, tell};
 use super::{Working, put_state, site, state};
 use crate::omp::thread::Here;
 
-/// The running thread begins work of this kind, `count` iterations or sections; both are asked for only if somebody is told.
+/// The running thread begins work of this kind, `count` iterations or sections; both are asked for
+/// only if somebody is told.
 #[inline(always)]
 pub fn begins(what: impl FnOnce() -> (Here, Work, u64)) {
     if is_on() {
@@ -66,7 +67,8 @@ fn one(kind: Work, end: End, count: u64) {
     tell(|consumer| consumer.work(&site, kind, end, count));
 }
 
-/// `single` where the compiler does not tell its end (gcc): that is the thread's next barrier or construct, or [`ends`].
+/// `single` where the compiler does not tell its end (gcc): that is the thread's next barrier or
+/// construct, or [`ends`].
 #[inline(always)]
 pub fn single_without_end(here: Here, executes: bool) {
     if is_on() {
@@ -123,7 +125,8 @@ fn chunk_told(chunk: Chunk) {
     tell(|consumer| consumer.dispatch(&site, chunk));
 }
 
-/// An iteration of a doacross loop, by the values of its loop variables, is a source, or one that the running code waits for.
+/// An iteration of a doacross loop, by the values of its loop variables, is a source, or one that
+/// the running code waits for.
 #[inline(always)]
 pub fn iteration(here: Here, source: bool, dimensions: usize, at: &impl Fn(usize) -> i64) {
     if is_on() {

@@ -13,7 +13,8 @@ use crate::omp::task::{Flags, Task};
 use crate::omp::team::Team;
 use crate::omp::thread::Thread;
 use crate::omp::tool::event::{
-    Chunk, Consumer, DeviceOp, End, Mapping, Mutex, Site, Status, SyncKind, Target, TeamKind, ThreadKind, Words, Work,
+    Chunk, Consumer, DeviceOp, End, Mapping, Mutex, Site, Status, SyncKind, Target, TeamKind, ThreadKind,
+    Words, Work,
 };
 use crate::omp::tool::record::{self, Frame, TaskRecord};
 
@@ -82,9 +83,14 @@ pub fn registered(event: usize) -> *mut () {
 /// The callback of an event as a function of the type that belongs to it.
 macro_rules! callback {
     ($event:ident: $type:ident) => {{
-        let function = $crate::omp::tool::ompt::callbacks::registered($crate::omp::tool::ompt::callbacks::number::$event);
-        // SAFETY: a tool registers functions of the type that the standard gives an event; null is none.
-        unsafe { core::mem::transmute::<*mut (), Option<$crate::omp::tool::ompt::types::callback::$type>>(function) }
+        let function = $crate::omp::tool::ompt::callbacks::registered(
+            $crate::omp::tool::ompt::callbacks::number::$event,
+        );
+        // SAFETY: a tool registers functions of the type that the standard gives an event; null is
+        // none.
+        unsafe {
+            core::mem::transmute::<*mut (), Option<$crate::omp::tool::ompt::types::callback::$type>>(function)
+        }
     }};
 }
 
@@ -153,8 +159,9 @@ fn kind_of(item: &Dependence) -> u32 {
 /// The consumer that calls a tool's callbacks.
 pub struct Ompt;
 
-// *Word and type*, the invariant of all calls below: `callback!` gives a function of the type that belongs to the event; words and frames live as long
-// as what they are kept with, which lives during the event.
+// *Word and type*, the invariant of all calls below: `callback!` gives a function of the type that
+// belongs to the event; words and frames live as long as what they are kept with, which lives
+// during the event.
 impl Consumer for Ompt {
     fn thread_begin(&self, thread: &Thread, kind: ThreadKind) {
         if let Some(call) = callback!(THREAD_BEGIN: ThreadBegin) {
@@ -173,7 +180,16 @@ impl Consumer for Ompt {
     fn parallel_begin(&self, site: &Site, team: &Team, wanted: u32) {
         if let Some(call) = callback!(PARALLEL_BEGIN: ParallelBegin) {
             // SAFETY: *word and type*.
-            unsafe { call(data_of(site.task), frame_of(site.task), region_of(team), wanted, parallel_flags(team), code(site)) };
+            unsafe {
+                call(
+                    data_of(site.task),
+                    frame_of(site.task),
+                    region_of(team),
+                    wanted,
+                    parallel_flags(team),
+                    code(site),
+                )
+            };
         }
     }
 
@@ -195,7 +211,9 @@ impl Consumer for Ompt {
     fn league_end(&self, site: &Site, word: *mut u64) {
         if let Some(call) = callback!(PARALLEL_END: ParallelEnd) {
             // SAFETY: *word and type*.
-            unsafe { call(word, data_of(site.task), parallel_flag::LEAGUE | parallel_flag::BY_RUNTIME, code(site)) };
+            unsafe {
+                call(word, data_of(site.task), parallel_flag::LEAGUE | parallel_flag::BY_RUNTIME, code(site))
+            };
         }
     }
 
@@ -210,20 +228,27 @@ impl Consumer for Ompt {
         };
         let size = if end == End::Begin { size } else { 0 };
         // SAFETY: *word and type*.
-        unsafe { call(end as u32, region_unless(over, thread), data_of(&thread.implicit), size, index, flags) };
+        unsafe {
+            call(end as u32, region_unless(over, thread), data_of(&thread.implicit), size, index, flags)
+        };
     }
 
     fn task_create(&self, site: &Site, task: &Task, has_dependences: bool) {
         if let Some(call) = callback!(TASK_CREATE: TaskCreate) {
             let has = c_int::from(has_dependences);
             // SAFETY: *word and type*.
-            unsafe { call(data_of(site.task), frame_of(site.task), data_of(task), flags_of(task), has, code(site)) };
+            unsafe {
+                call(data_of(site.task), frame_of(site.task), data_of(task), flags_of(task), has, code(site))
+            };
         }
     }
 
     fn dependences(&self, _: &Site, task: &Task, items: &[Dependence]) {
         if let Some(call) = callback!(DEPENDENCES: Dependences) {
-            let items: Vec<Item> = items.iter().map(|item| Item { variable: item.address.unwrap_or(0), kind: kind_of(item) }).collect();
+            let items: Vec<Item> = items
+                .iter()
+                .map(|item| Item { variable: item.address.unwrap_or(0), kind: kind_of(item) })
+                .collect();
             // SAFETY: *word and type*.
             unsafe { call(data_of(task), items.as_ptr(), items.len() as c_int) };
         }
@@ -232,7 +257,8 @@ impl Consumer for Ompt {
     fn iteration(&self, site: &Site, source: bool, values: &[i64]) {
         if let Some(call) = callback!(DEPENDENCES: Dependences) {
             let kind = if source { 5 } else { 6 };
-            let items: Vec<Item> = values.iter().map(|&value| Item { variable: value as usize, kind }).collect();
+            let items: Vec<Item> =
+                values.iter().map(|&value| Item { variable: value as usize, kind }).collect();
             // SAFETY: *word and type*.
             unsafe { call(data_of(site.task), items.as_ptr(), items.len() as c_int) };
         }
@@ -256,21 +282,46 @@ impl Consumer for Ompt {
     fn sync_region(&self, site: &Site, kind: SyncKind, end: End, over: bool) {
         if let Some(call) = callback!(SYNC_REGION: SyncRegion) {
             // SAFETY: *word and type*.
-            unsafe { call(kind as u32, end as u32, region_unless(over, site.thread), data_of(site.task), code(site)) };
+            unsafe {
+                call(
+                    kind as u32,
+                    end as u32,
+                    region_unless(over, site.thread),
+                    data_of(site.task),
+                    code(site),
+                )
+            };
         }
     }
 
     fn sync_wait(&self, site: &Site, kind: SyncKind, end: End, over: bool) {
         if let Some(call) = callback!(SYNC_WAIT: SyncRegion) {
             // SAFETY: *word and type*.
-            unsafe { call(kind as u32, end as u32, region_unless(over, site.thread), data_of(site.task), code(site)) };
+            unsafe {
+                call(
+                    kind as u32,
+                    end as u32,
+                    region_unless(over, site.thread),
+                    data_of(site.task),
+                    code(site),
+                )
+            };
         }
     }
 
     fn work(&self, site: &Site, kind: Work, end: End, count: u64) {
         if let Some(call) = callback!(WORK: Work) {
             // SAFETY: *word and type*.
-            unsafe { call(kind as u32, end as u32, region_of(site.thread.team()), data_of(site.task), count, code(site)) };
+            unsafe {
+                call(
+                    kind as u32,
+                    end as u32,
+                    region_of(site.thread.team()),
+                    data_of(site.task),
+                    count,
+                    code(site),
+                )
+            };
         }
     }
 
@@ -364,7 +415,9 @@ impl Consumer for Ompt {
         if let Some(call) = callback!(ERROR: Error) {
             let text: Vec<u8> = message.iter().copied().chain([0]).collect();
             // SAFETY: *word and type*.
-            unsafe { call(if fatal { 2 } else { 1 }, text.as_ptr().cast::<c_char>(), message.len(), code(site)) };
+            unsafe {
+                call(if fatal { 2 } else { 1 }, text.as_ptr().cast::<c_char>(), message.len(), code(site))
+            };
         }
     }
 

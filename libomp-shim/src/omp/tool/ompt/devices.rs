@@ -1,7 +1,7 @@
 //! What a tool is told of devices (5.2 §19.5.2.18 to .28).
 //!
-//! Of the two callbacks of an event the newer one counts (`_emi`): a tool may not register both. The older ones get numbers in place of the tool's words, once for
-//! each event.
+//! Of the two callbacks of an event the newer one counts (`_emi`): a tool may not register both.
+//! The older ones get numbers in place of the tool's words, once for each event.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_uint, c_void};
@@ -20,7 +20,8 @@ pub fn number_of(device: i32) -> c_int {
     if device == ON_HOST { device::count() } else { device }
 }
 
-/// The words of the task that has met a construct of a device, and of the target task, which is null where there is none (5.2 §19.5.2.26).
+/// The words of the task that has met a construct of a device, and of the target task, which is
+/// null where there is none (5.2 §19.5.2.26).
 fn tasks_of(site: &Site) -> (*mut Data, *mut Data) {
     match site.task.parent() {
         Some(parent) if site.task.flags().has(Flags::TARGET) => (data_of(parent), data_of(site.task)),
@@ -62,7 +63,21 @@ pub fn device_op(site: &Site, op: &DeviceOp, end: Option<End>, words: &Words) {
         let endpoint = end.map_or(AT_ONCE, |end| end as u32);
         let (word, op_word) = (words.construct.as_ptr(), words.op.as_ptr());
         // SAFETY: *word and type*.
-        return unsafe { call(endpoint, tasks_of(site).1, word, op_word, kind, from, from_device, to, to_device, op.bytes, code(site)) };
+        return unsafe {
+            call(
+                endpoint,
+                tasks_of(site).1,
+                word,
+                op_word,
+                kind,
+                from,
+                from_device,
+                to,
+                to_device,
+                op.bytes,
+                code(site),
+            )
+        };
     }
     if end != Some(End::End) {
         words.op.set(unique_id());
@@ -71,7 +86,19 @@ pub fn device_op(site: &Site, op: &DeviceOp, end: Option<End>, words: &Words) {
     let when = if op.kind == DataOp::Delete { End::Begin } else { End::End };
     if let Some(call) = callback!(TARGET_DATA_OP: DataOp).filter(|_| end.is_none_or(|end| end == when)) {
         // SAFETY: *word and type*.
-        unsafe { call(words.construct.get(), words.op.get(), kind, from, from_device, to, to_device, op.bytes, code(site)) };
+        unsafe {
+            call(
+                words.construct.get(),
+                words.op.get(),
+                kind,
+                from,
+                from_device,
+                to,
+                to_device,
+                op.bytes,
+                code(site),
+            )
+        };
     }
 }
 
@@ -97,7 +124,8 @@ pub fn maps(site: &Site, construct: &Cell<u64>, items: &[Mapping]) {
         return;
     }
     let column = |of: &dyn Fn(&Mapping) -> usize| items.iter().map(of).collect::<Vec<usize>>();
-    let (mut hosts, mut devices, mut sizes) = (column(&|item| item.host), column(&|item| item.device), column(&|item| item.bytes));
+    let (mut hosts, mut devices, mut sizes) =
+        (column(&|item| item.host), column(&|item| item.device), column(&|item| item.bytes));
     let mut flags: Vec<c_uint> = items.iter().map(|item| item.flags).collect();
     let (hosts, devices) = (hosts.as_mut_ptr().cast(), devices.as_mut_ptr().cast());
     let (count, sizes, flags) = (items.len() as c_uint, sizes.as_mut_ptr(), flags.as_mut_ptr());
@@ -115,7 +143,8 @@ pub fn maps(site: &Site, construct: &Cell<u64>, items: &[Mapping]) {
 pub fn opens(slot: &Slot) {
     if let Some(call) = callback!(DEVICE_INITIALIZE: DeviceInitialize) {
         let device = ptr::from_ref(slot).cast_mut().cast();
-        // SAFETY: *word and type*; the device's name stays. Without a function to look up others the device has no traces.
+        // SAFETY: *word and type*; the device's name stays. Without a function to look up others
+        // the device has no traces.
         unsafe { call(slot.number, slot.device.name().as_ptr(), device, None, c"".as_ptr()) };
     }
 }
@@ -133,7 +162,9 @@ pub fn loads(slot: &Slot, module: u64, image: &[u8]) {
     if let Some(call) = callback!(DEVICE_LOAD: DeviceLoad) {
         let (bytes, host) = (image.len(), address(image.as_ptr().addr()));
         // SAFETY: *word and type*; the image is in memory, and in no file that is known.
-        unsafe { call(slot.number, ptr::null(), -1, address(NO_ADDRESS), bytes, host, address(NO_ADDRESS), module) };
+        unsafe {
+            call(slot.number, ptr::null(), -1, address(NO_ADDRESS), bytes, host, address(NO_ADDRESS), module)
+        };
     }
 }
 

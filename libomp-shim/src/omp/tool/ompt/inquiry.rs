@@ -1,8 +1,12 @@
-//! What a tool may ask (5.2 §19.6). Any thread may ask, also one that has never met OpenMP: it does not become an initial thread by that.
+//! What a tool may ask (5.2 §19.6). Any thread may ask, also one that has never met OpenMP: it does
+//! not become an initial thread by that.
 //!
-//! *From signal handlers*, at any instruction, as the standard has it: what is asked for is read, nothing is waited for or allocated, and what is read is
-//! the thread's own, or belongs to tasks that its own one keeps alive. In the scheduler no task runs. A member that has arrived at the join keeps nobody ([`is_between`]). Exceptions: what needs
-//! the thread's place may bind an initial thread to it first (`ompt_get_place_num`, `ompt_get_partition_place_nums`), and `ompt_set_callback`.
+//! *From signal handlers*, at any instruction, as the standard has it: what is asked for is read,
+//! nothing is waited for or allocated, and what is read is the thread's own, or belongs to tasks
+//! that its own one keeps alive. In the scheduler no task runs. A member that has arrived at the
+//! join keeps nobody ([`is_between`]). Exceptions: what needs the thread's place may bind an
+//! initial thread to it first (`ompt_get_place_num`, `ompt_get_partition_place_nums`), and
+//! `ompt_set_callback`.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
@@ -36,7 +40,9 @@ pub unsafe extern "C" fn lookup(name: *const c_char) -> Option<Function> {
     let name = unsafe { CStr::from_ptr(name) };
     Some(match name.to_bytes() {
         b"ompt_enumerate_states" => function!(enumerate_states: c_int, *mut c_int, *mut *const c_char; c_int),
-        b"ompt_enumerate_mutex_impls" => function!(enumerate_mutex_impls: c_int, *mut c_int, *mut *const c_char; c_int),
+        b"ompt_enumerate_mutex_impls" => {
+            function!(enumerate_mutex_impls: c_int, *mut c_int, *mut *const c_char; c_int)
+        }
         b"ompt_set_callback" => function!(set_callback: c_int, Option<Function>; c_int),
         b"ompt_get_callback" => function!(get_callback: c_int, *mut *mut (); c_int),
         b"ompt_get_thread_data" => function!(get_thread_data: ; *mut Data),
@@ -95,7 +101,12 @@ const STATES: [(c_int, &CStr); 16] = [
 ///
 /// # Safety
 /// `next` and `name` are null or may be written.
-unsafe fn follow(list: &[(c_int, &'static CStr)], current: c_int, next: *mut c_int, name: *mut *const c_char) -> c_int {
+unsafe fn follow(
+    list: &[(c_int, &'static CStr)],
+    current: c_int,
+    next: *mut c_int,
+    name: *mut *const c_char,
+) -> c_int {
     let at = list.iter().position(|&(number, _)| number == current);
     let Some(&(number, text)) = at.and_then(|at| list.get(at + 1)) else { return 0 };
     // SAFETY: as the caller says.
@@ -111,7 +122,11 @@ unsafe extern "C" fn enumerate_states(current: c_int, next: *mut c_int, name: *m
     unsafe { follow(&STATES, current, next, name) }
 }
 
-unsafe extern "C" fn enumerate_mutex_impls(current: c_int, next: *mut c_int, name: *mut *const c_char) -> c_int {
+unsafe extern "C" fn enumerate_mutex_impls(
+    current: c_int,
+    next: *mut c_int,
+    name: *mut *const c_char,
+) -> c_int {
     // SAFETY: the tool's variables.
     unsafe { follow(&MUTEX_IMPLS, current, next, name) }
 }
@@ -135,7 +150,8 @@ fn running() -> Option<Here> {
     if is_told(Place::Ompt) { Here::in_program() } else { None }
 }
 
-/// Is that a member whose share of its region is over, or which waits for the next one? Who forked the region may have gone on, and ended.
+/// Is that a member whose share of its region is over, or which waits for the next one? Who forked
+/// the region may have gone on, and ended.
 fn is_between(here: Here) -> bool {
     !here.task.is_explicit() && here.thread.tool.joined.get()
 }
@@ -164,7 +180,11 @@ unsafe extern "C" fn get_num_places() -> c_int {
 
 unsafe extern "C" fn get_place_proc_ids(place: c_int, size: c_int, ids: *mut c_int) -> c_int {
     let places = env::settings().places.as_ref();
-    let Some((places, place)) = places.zip(usize::try_from(place).ok()).filter(|(places, place)| *place < places.len()) else { return 0 };
+    let Some((places, place)) =
+        places.zip(usize::try_from(place).ok()).filter(|(places, place)| *place < places.len())
+    else {
+        return 0;
+    };
     let procs = places.procs(place);
     for (i, &id) in procs.iter().enumerate().take(usize::try_from(size).unwrap_or(0)) {
         // SAFETY: the tool's array has room for `size` numbers.
@@ -234,27 +254,38 @@ unsafe extern "C" fn get_parallel_info(level: c_int, data: *mut *mut Data, size:
 #[derive(Clone, Copy)]
 struct Level<'a> {
     task: &'a Task,
-    /// In whose name it runs, or is suspended. Not asked of the task: a part of an untied one may begin elsewhere at any moment.
+    /// In whose name it runs, or is suspended. Not asked of the task: a part of an untied one may
+    /// begin elsewhere at any moment.
     thread: &'a Thread,
-    /// That is the asking thread, or one that has forked the regions which it is thread 0 of. All these are one strand, so nobody else changes their tasks meanwhile.
+    /// That is the asking thread, or one that has forked the regions which it is thread 0 of. All
+    /// these are one strand, so nobody else changes their tasks meanwhile.
     own: bool,
-    /// Of the tied tasks that it has begun those that are still to come: tasks without a tie are in no order with them, and none may come twice.
+    /// Of the tied tasks that it has begun those that are still to come: tasks without a tie are in
+    /// no order with them, and none may come twice.
     tied: usize,
 }
 
 impl Level<'_> {
-    /// The one below: what the thread goes on with when the task has ended or waits. Of an implicit task: the one that has forked the region.
+    /// The one below: what the thread goes on with when the task has ended or waits. Of an implicit
+    /// task: the one that has forked the region.
     fn below(self) -> Option<Self> {
         let Self { task, thread, own, .. } = self;
         if !task.is_explicit() {
             // SAFETY: null, or the thread that has forked the region, which outlives it.
             let thread = unsafe { thread.team().plan().parent_thread.as_ref() }?;
-            return Some(Self { task: task.parent()?, thread, own: own && self.thread.num() == 0, tied: usize::MAX });
+            return Some(Self {
+                task: task.parent()?,
+                thread,
+                own: own && self.thread.num() == 0,
+                tied: usize::MAX,
+            });
         }
         let parent = task.parent().filter(|parent| {
-            record::of(task).is_some_and(|record| record.is_on_parent.get()) || own && rests_at(parent, thread)
+            record::of(task).is_some_and(|record| record.is_on_parent.get())
+                || own && rests_at(parent, thread)
         });
-        // SAFETY: own thread only: one of the asker's strand. Others of another thread may end meanwhile, but not its implicit one.
+        // SAFETY: own thread only: one of the asker's strand. Others of another thread may end
+        // meanwhile, but not its implicit one.
         let (tied, newest) = if own { unsafe { thread.tied() }.below(task, self.tied) } else { (0, None) };
         // SAFETY: a task that has begun and not ended is alive.
         let below = parent.unwrap_or_else(|| newest.map_or(&thread.implicit, |newest| unsafe { &*newest }));
@@ -262,9 +293,13 @@ impl Level<'_> {
     }
 }
 
-/// Does `task` wait in the name of `thread`, which is the asker's? Then it does so until the asker has gone on. Of those that are not on the thread's stack of tied ones.
+/// Does `task` wait in the name of `thread`, which is the asker's? Then it does so until the asker
+/// has gone on. Of those that are not on the thread's stack of tied ones.
 fn rests_at(task: &Task, thread: &Thread) -> bool {
-    task.is_explicit() && task.flags().has(Flags::UNTIED) && record::of(task).is_some_and(TaskRecord::rests) && ptr::eq(task.thread(), thread)
+    task.is_explicit()
+        && task.flags().has(Flags::UNTIED)
+        && record::of(task).is_some_and(TaskRecord::rests)
+        && ptr::eq(task.thread(), thread)
 }
 
 unsafe extern "C" fn get_task_info(
@@ -310,7 +345,8 @@ unsafe extern "C" fn get_task_memory(address: *mut *mut c_void, size: *mut usize
 }
 
 unsafe extern "C" fn get_target_info(device: *mut u64, target: *mut u64, op: *mut u64) -> c_int {
-    let around = running().filter(|here| !is_between(*here)).and_then(|here| record::construct_around(here.task));
+    let around =
+        running().filter(|here| !is_between(*here)).and_then(|here| record::construct_around(here.task));
     let Some(construct) = around else { return 0 };
     // SAFETY: the tool's variables.
     unsafe {
@@ -325,7 +361,8 @@ unsafe extern "C" fn get_num_devices() -> c_int {
     device::count() as c_int
 }
 
-/// What tools' numbers begin behind: all have as many digits, so that lines that begin with them can be sorted as text, in the order in which they were given.
+/// What tools' numbers begin behind: all have as many digits, so that lines that begin with them
+/// can be sorted as text, in the order in which they were given.
 const BASE: u64 = 1 << 48;
 
 unsafe extern "C" fn get_unique_id() -> u64 {

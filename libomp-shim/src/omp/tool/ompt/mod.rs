@@ -9,8 +9,9 @@
 //! | `devices` | those of devices |
 //! | `inquiry` | what a tool may ask |
 //!
-//! A tool begins with the first initial thread, after that has its team: routines that the tool's initializer calls find one. It ends when the
-//! program does, or when it says so itself; then all threads end for it.
+//! A tool begins with the first initial thread, after that has its team: routines that the tool's
+//! initializer calls find one. It ends when the program does, or when it says so itself; then all
+//! threads end for it.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
@@ -50,11 +51,13 @@ pub fn is_wanted() -> bool {
 /// The kernel thread that starts the tool, 0 while none does.
 static STARTER: AtomicI32 = AtomicI32::new(0);
 
-/// Looks for a tool, once in the process, and starts it. The calling thread is an initial one; others wait here meanwhile.
+/// Looks for a tool, once in the process, and starts it. The calling thread is an initial one;
+/// others wait here meanwhile.
 pub fn start() {
     static START: Once = Once::new();
     let me = ult::worker::kernel_thread();
-    // ORDERING: Relaxed; only who has written it looks for its own number: the tool's initializer calls the runtime.
+    // ORDERING: Relaxed; only who has written it looks for its own number: the tool's initializer
+    // calls the runtime.
     if START.is_completed() || STARTER.load(Ordering::Relaxed) == me {
         return;
     }

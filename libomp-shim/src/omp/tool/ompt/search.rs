@@ -1,9 +1,12 @@
-//! Where a tool is looked for (5.2 §19.2.2), and the log of that (`OMP_TOOL_VERBOSE_INIT`, 5.2 §21.6.3).
+//! Where a tool is looked for (5.2 §19.2.2), and the log of that (`OMP_TOOL_VERBOSE_INIT`, 5.2
+//! §21.6.3).
 //!
-//! First in what the program has mapped: its own binary, preloaded libraries, those it is linked with; then in `OMP_TOOL_LIBRARIES`, in order. A program that was
-//! linked against LLVM's library exports its own `ompt_start_tool` because that library has one, too; so has this one.
+//! First in what the program has mapped: its own binary, preloaded libraries, those it is linked
+//! with; then in `OMP_TOOL_LIBRARIES`, in order. A program that was linked against LLVM's library
+//! exports its own `ompt_start_tool` because that library has one, too; so has this one.
 //!
-//! The log has the words and lines of LLVM's runtime: scripts look for them. It goes through the C library's streams, since what tools print meanwhile does.
+//! The log has the words and lines of LLVM's runtime: scripts look for them. It goes through the C
+//! library's streams, since what tools print meanwhile does.
 
 use core::ffi::{CStr, c_char, c_uint, c_void};
 use core::ptr;
@@ -53,7 +56,11 @@ impl Log {
             if file.is_null() { Err(io::Error::last_os_error()) } else { Ok(file) }
         });
         Self(made.unwrap_or_else(|why| {
-            report::warn_environment(env::complaint("OMP_TOOL_VERBOSE_INIT", &why.to_string(), "using disabled"));
+            report::warn_environment(env::complaint(
+                "OMP_TOOL_VERBOSE_INIT",
+                &why.to_string(),
+                "using disabled",
+            ));
             ptr::null_mut()
         }))
     }
@@ -77,8 +84,9 @@ impl Drop for Log {
     }
 }
 
-/// May a tool be found? True if tools are allowed, and an object that is not an OpenMP runtime defines `ompt_start_tool`, or `OMP_TOOL_LIBRARIES` names a library.
-/// Decided once. Does not allocate; the first call takes the loader's lock.
+/// May a tool be found? True if tools are allowed, and an object that is not an OpenMP runtime
+/// defines `ompt_start_tool`, or `OMP_TOOL_LIBRARIES` names a library. Decided once. Does not
+/// allocate; the first call takes the loader's lock.
 pub fn may_find_tool() -> bool {
     const UNKNOWN: u8 = 2;
     static KNOWN: AtomicU8 = AtomicU8::new(UNKNOWN);
@@ -96,8 +104,8 @@ pub fn may_find_tool() -> bool {
 
 /// The address of the first `ompt_start_tool` in the process that is not an OpenMP runtime's.
 ///
-/// Not by `dlsym`: it takes the lock that a thread in `dlopen` holds while it runs constructors, and one of those may be waiting here; and it leaves
-/// a message for the program's `dlerror`.
+/// Not by `dlsym`: it takes the lock that a thread in `dlopen` holds while it runs constructors,
+/// and one of those may be waiting here; and it leaves a message for the program's `dlerror`.
 fn of_process() -> Option<usize> {
     ult::loader::function_of_others(NAME, c"__kmpc_fork_call")
 }
@@ -110,7 +118,11 @@ pub fn find() -> *mut StartResult {
     let found = in_process();
     log.put(if found.is_null() { "Failed.\n" } else { "Success.\n" });
     let found = if found.is_null() { in_libraries(&log) } else { found };
-    log.put(if found.is_null() { "No OMP tool loaded.\n" } else { "Tool was started and is using the OMPT interface.\n" });
+    log.put(if found.is_null() {
+        "No OMP tool loaded.\n"
+    } else {
+        "Tool was started and is using the OMPT interface.\n"
+    });
     log.put("----- END LOGGING OF TOOL REGISTRATION -----\n");
     found
 }
@@ -129,7 +141,8 @@ fn in_process() -> *mut StartResult {
     ask(of_process().map_or(ptr::null_mut(), ptr::with_exposed_provenance_mut))
 }
 
-/// `ompt_start_tool` of this library (5.2 §19.2.1): what the next library in the order of the loader says, if there is one.
+/// `ompt_start_tool` of this library (5.2 §19.2.1): what the next library in the order of the
+/// loader says, if there is one.
 ///
 /// # Safety
 /// `runtime` is a C string.
@@ -153,7 +166,9 @@ fn in_libraries(log: &Log) -> *mut StartResult {
     }
     log.put("Searching tool libraries...\n");
     log.put(&format!("OMP_TOOL_LIBRARIES = {}\n", libraries.join(":")));
-    if let Some(found) = libraries.iter().map(|library| in_library(library, log)).find(|found| !found.is_null()) {
+    if let Some(found) =
+        libraries.iter().map(|library| in_library(library, log)).find(|found| !found.is_null())
+    {
         return found;
     }
     log.put("...searching tool libraries failed.\n");
@@ -174,7 +189,10 @@ fn in_library(library: &str, log: &Log) -> *mut StartResult {
     // SAFETY: an open library.
     let start = unsafe { libc::dlsym(handle, NAME.as_ptr()) };
     if start.is_null() || start == crate::abi::tool::address() {
-        log.put(&format!("Failed: {}\n", if start.is_null() { error() } else { format!("{library}: undefined symbol: ompt_start_tool") }));
+        log.put(&format!(
+            "Failed: {}\n",
+            if start.is_null() { error() } else { format!("{library}: undefined symbol: ompt_start_tool") }
+        ));
         // SAFETY: opened above.
         unsafe { libc::dlclose(handle) };
         return ptr::null_mut();
@@ -195,6 +213,10 @@ fn error() -> String {
     // SAFETY: null or a string that lives until the next call.
     unsafe {
         let text = libc::dlerror();
-        if text.is_null() { "unknown error".into() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }
+        if text.is_null() {
+            "unknown error".into()
+        } else {
+            CStr::from_ptr(text).to_string_lossy().into_owned()
+        }
     }
 }

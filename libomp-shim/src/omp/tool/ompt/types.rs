@@ -1,4 +1,5 @@
-//! What tools and the runtime pass to each other: the types and numbers of `omp-tools.h` (5.2 §19.4).
+//! What tools and the runtime pass to each other: the types and numbers of `omp-tools.h` (5.2
+//! §19.4).
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -50,10 +51,12 @@ pub mod callback {
 
     pub type ThreadBegin = unsafe extern "C" fn(c_uint, *mut Data);
     pub type ThreadEnd = unsafe extern "C" fn(*mut Data);
-    pub type ParallelBegin = unsafe extern "C" fn(*mut Data, *const Frame, *mut Data, c_uint, c_uint, *const c_void);
+    pub type ParallelBegin =
+        unsafe extern "C" fn(*mut Data, *const Frame, *mut Data, c_uint, c_uint, *const c_void);
     pub type ParallelEnd = unsafe extern "C" fn(*mut Data, *mut Data, c_uint, *const c_void);
     pub type ImplicitTask = unsafe extern "C" fn(c_uint, *mut Data, *mut Data, c_uint, c_uint, c_uint);
-    pub type TaskCreate = unsafe extern "C" fn(*mut Data, *const Frame, *mut Data, c_uint, c_int, *const c_void);
+    pub type TaskCreate =
+        unsafe extern "C" fn(*mut Data, *const Frame, *mut Data, c_uint, c_int, *const c_void);
     pub type TaskSchedule = unsafe extern "C" fn(*mut Data, c_uint, *mut Data);
     pub type Dependences = unsafe extern "C" fn(*mut Data, *const Item, c_int);
     pub type TaskDependence = unsafe extern "C" fn(*mut Data, *mut Data);
@@ -69,17 +72,48 @@ pub mod callback {
     pub type Error = unsafe extern "C" fn(c_uint, *const c_char, usize, *const c_void);
     pub type ControlTool = unsafe extern "C" fn(u64, u64, *mut c_void, *const c_void) -> c_int;
     pub type Target = unsafe extern "C" fn(c_uint, c_uint, c_int, *mut Data, u64, *const c_void);
-    pub type TargetEmi = unsafe extern "C" fn(c_uint, c_uint, c_int, *mut Data, *mut Data, *mut Data, *const c_void);
-    pub type DataOp = unsafe extern "C" fn(u64, u64, c_uint, *mut c_void, c_int, *mut c_void, c_int, usize, *const c_void);
-    pub type DataOpEmi =
-        unsafe extern "C" fn(c_uint, *mut Data, *mut Data, *mut u64, c_uint, *mut c_void, c_int, *mut c_void, c_int, usize, *const c_void);
+    pub type TargetEmi =
+        unsafe extern "C" fn(c_uint, c_uint, c_int, *mut Data, *mut Data, *mut Data, *const c_void);
+    pub type DataOp =
+        unsafe extern "C" fn(u64, u64, c_uint, *mut c_void, c_int, *mut c_void, c_int, usize, *const c_void);
+    pub type DataOpEmi = unsafe extern "C" fn(
+        c_uint,
+        *mut Data,
+        *mut Data,
+        *mut u64,
+        c_uint,
+        *mut c_void,
+        c_int,
+        *mut c_void,
+        c_int,
+        usize,
+        *const c_void,
+    );
     pub type Submit = unsafe extern "C" fn(u64, u64, c_uint);
     pub type SubmitEmi = unsafe extern "C" fn(c_uint, *mut Data, *mut u64, c_uint);
-    pub type Map = unsafe extern "C" fn(u64, c_uint, *mut *mut c_void, *mut *mut c_void, *mut usize, *mut c_uint, *const c_void);
-    pub type MapEmi = unsafe extern "C" fn(*mut Data, c_uint, *mut *mut c_void, *mut *mut c_void, *mut usize, *mut c_uint, *const c_void);
-    pub type DeviceInitialize = unsafe extern "C" fn(c_int, *const c_char, *mut c_void, Option<Lookup>, *const c_char);
+    pub type Map = unsafe extern "C" fn(
+        u64,
+        c_uint,
+        *mut *mut c_void,
+        *mut *mut c_void,
+        *mut usize,
+        *mut c_uint,
+        *const c_void,
+    );
+    pub type MapEmi = unsafe extern "C" fn(
+        *mut Data,
+        c_uint,
+        *mut *mut c_void,
+        *mut *mut c_void,
+        *mut usize,
+        *mut c_uint,
+        *const c_void,
+    );
+    pub type DeviceInitialize =
+        unsafe extern "C" fn(c_int, *const c_char, *mut c_void, Option<Lookup>, *const c_char);
     pub type DeviceFinalize = unsafe extern "C" fn(c_int);
-    pub type DeviceLoad = unsafe extern "C" fn(c_int, *const c_char, i64, *mut c_void, usize, *mut c_void, *mut c_void, u64);
+    pub type DeviceLoad =
+        unsafe extern "C" fn(c_int, *const c_char, i64, *mut c_void, usize, *mut c_void, *mut c_void, u64);
     pub type DeviceUnload = unsafe extern "C" fn(c_int, u64);
 }
 
@@ -118,7 +152,9 @@ pub const AT_ONCE: u32 = 3;
 /// `ompt_addr_none`.
 pub const NO_ADDRESS: usize = usize::MAX;
 
-/// `ompt_thread_initial` and so on are [`crate::omp::tool::event::ThreadKind`]; here: the one implementation of mutexes, by its number and name.
-pub const MUTEX_IMPLS: [(c_int, &core::ffi::CStr); 2] = [(0, c"gangway_mutex_none"), (1, c"gangway_mutex_parking")];
+/// `ompt_thread_initial` and so on are [`crate::omp::tool::event::ThreadKind`]; here: the one
+/// implementation of mutexes, by its number and name.
+pub const MUTEX_IMPLS: [(c_int, &core::ffi::CStr); 2] =
+    [(0, c"gangway_mutex_none"), (1, c"gangway_mutex_parking")];
 /// The one that all locks have.
 pub const PARKING: c_uint = 1;

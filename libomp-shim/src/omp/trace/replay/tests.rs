@@ -2,10 +2,12 @@
 
 use super::*;
 
-/// What the events (lane, time, kind, small, a, b) become, one event of the file a line, without what all lines have.
+/// What the events (lane, time, kind, small, a, b) become, one event of the file a line, without
+/// what all lines have.
 fn replay(lanes: usize, events: &[(usize, u64, Kind, u32, u64, u64)]) -> Vec<String> {
     let mut text = Vec::new();
-    let mut replay = Replay::new(&mut text, 1, Scale::plain(), (0..lanes).map(|n| (n, false)).collect()).unwrap();
+    let mut replay =
+        Replay::new(&mut text, 1, Scale::plain(), (0..lanes).map(|n| (n, false)).collect()).unwrap();
     for &(lane, ticks, kind, small, a, b) in events {
         replay.take(lane, &Event { ticks, a, b, small, kind }, &|address| Some(address as usize)).unwrap();
     }
@@ -17,63 +19,81 @@ fn replay(lanes: usize, events: &[(usize, u64, Kind, u32, u64, u64)]) -> Vec<Str
 
 #[test]
 fn a_task_that_waits_and_goes_on_elsewhere_is_three_slices() {
-    let lines = replay(2, &[
-        (0, 1000, Kind::ImplicitBegin, 0, 50, 0),
-        (0, 2000, Kind::TaskCreate, 0, 70, 0),
-        (0, 3000, Kind::Switch, 0, 0x100, 0x200),
-        (0, 3100, Kind::TaskBegin, 0, 70, 0),
-        (0, 4000, Kind::WaitBegin, Cause::Lock as u32, 0, 0),
-        (0, 5000, Kind::Switch, 0, 0x200, 0x100),
-        (1, 6000, Kind::Switch, 0, 0x300, 0x200),
-        (1, 7000, Kind::WaitEnd, Cause::Lock as u32, 0, 0),
-        (1, 8000, Kind::TaskEnd, 0, 70, 0),
-    ]);
-    assert_eq!(lines, [
-        "{ph:C,tid:0,name:ready tasks of 0,ts:2,args:{ready:1}}",
-        "{ph:X,tid:0,name:initial task,cat:implicit,ts:1,dur:2,args:{task:1,region:0,thread:0}}",
-        "{ph:X,tid:0,name:lock,cat:wait,ts:4,dur:1,args:{task:2}}",
-        "{ph:X,tid:0,name:?,cat:task,ts:3.100,dur:1.900,args:{task:2,parent:1,by:0,created:2}}",
-        "{ph:X,tid:1,name:lock,cat:wait,ts:6.001,dur:0.999,args:{task:2,end:1}}",
-        "{ph:X,tid:1,name:?,cat:task,ts:6,dur:2,args:{task:2,end:1}}",
-        "{ph:X,tid:0,name:initial task,cat:implicit,ts:5,dur:3,args:{task:1,region:0,thread:0}}",
-    ].map(str::to_owned));
+    let lines = replay(
+        2,
+        &[
+            (0, 1000, Kind::ImplicitBegin, 0, 50, 0),
+            (0, 2000, Kind::TaskCreate, 0, 70, 0),
+            (0, 3000, Kind::Switch, 0, 0x100, 0x200),
+            (0, 3100, Kind::TaskBegin, 0, 70, 0),
+            (0, 4000, Kind::WaitBegin, Cause::Lock as u32, 0, 0),
+            (0, 5000, Kind::Switch, 0, 0x200, 0x100),
+            (1, 6000, Kind::Switch, 0, 0x300, 0x200),
+            (1, 7000, Kind::WaitEnd, Cause::Lock as u32, 0, 0),
+            (1, 8000, Kind::TaskEnd, 0, 70, 0),
+        ],
+    );
+    assert_eq!(
+        lines,
+        [
+            "{ph:C,tid:0,name:ready tasks of 0,ts:2,args:{ready:1}}",
+            "{ph:X,tid:0,name:initial task,cat:implicit,ts:1,dur:2,args:{task:1,region:0,thread:0}}",
+            "{ph:X,tid:0,name:lock,cat:wait,ts:4,dur:1,args:{task:2}}",
+            "{ph:X,tid:0,name:?,cat:task,ts:3.100,dur:1.900,args:{task:2,parent:1,by:0,created:2}}",
+            "{ph:X,tid:1,name:lock,cat:wait,ts:6.001,dur:0.999,args:{task:2,end:1}}",
+            "{ph:X,tid:1,name:?,cat:task,ts:6,dur:2,args:{task:2,end:1}}",
+            "{ph:X,tid:0,name:initial task,cat:implicit,ts:5,dur:3,args:{task:1,region:0,thread:0}}",
+        ]
+        .map(str::to_owned)
+    );
 }
 
 #[test]
 fn dependences_and_steals_are_arrows() {
-    let lines = replay(2, &[
-        (0, 100, Kind::TaskCreate, 0, 70, 0),
-        (0, 200, Kind::TaskCreate, 0, 80, 0),
-        (0, 201, Kind::Depend, 0, 70, 80),
-        (0, 300, Kind::TaskBegin, 0, 70, 0),
-        (0, 400, Kind::TaskEnd, 0, 70, 0),
-        (1, 500, Kind::StealTask, 0, 0, 0),
-        (1, 510, Kind::TaskBegin, 0, 80, 0),
-        (1, 600, Kind::TaskEnd, 0, 80, 0),
-    ]);
-    let arrows: Vec<_> = lines.iter().filter(|line| line.contains("ph:s") || line.contains("ph:f")).cloned().collect();
-    assert_eq!(arrows, [
-        "{ph:s,tid:0,name:dependence,cat:dependence,ts:0.399,id:1,args:{from:1}}",
-        "{ph:f,tid:1,name:dependence,cat:dependence,ts:0.510,id:1,bp:e,args:{from:1,to:2}}",
-        "{ph:s,tid:0,name:steal,cat:steal,ts:0.200,id:2}",
-        "{ph:f,tid:1,name:steal,cat:steal,ts:0.510,id:2,bp:e}",
-    ].map(str::to_owned));
+    let lines = replay(
+        2,
+        &[
+            (0, 100, Kind::TaskCreate, 0, 70, 0),
+            (0, 200, Kind::TaskCreate, 0, 80, 0),
+            (0, 201, Kind::Depend, 0, 70, 80),
+            (0, 300, Kind::TaskBegin, 0, 70, 0),
+            (0, 400, Kind::TaskEnd, 0, 70, 0),
+            (1, 500, Kind::StealTask, 0, 0, 0),
+            (1, 510, Kind::TaskBegin, 0, 80, 0),
+            (1, 600, Kind::TaskEnd, 0, 80, 0),
+        ],
+    );
+    let arrows: Vec<_> =
+        lines.iter().filter(|line| line.contains("ph:s") || line.contains("ph:f")).cloned().collect();
+    assert_eq!(
+        arrows,
+        [
+            "{ph:s,tid:0,name:dependence,cat:dependence,ts:0.399,id:1,args:{from:1}}",
+            "{ph:f,tid:1,name:dependence,cat:dependence,ts:0.510,id:1,bp:e,args:{from:1,to:2}}",
+            "{ph:s,tid:0,name:steal,cat:steal,ts:0.200,id:2}",
+            "{ph:f,tid:1,name:steal,cat:steal,ts:0.510,id:2,bp:e}",
+        ]
+        .map(str::to_owned)
+    );
     assert!(lines.iter().any(|line| line.contains("victim:0")));
 }
 
 #[test]
 fn threads_of_a_gang_say_which() {
-    let lines = replay(1, &[
-        (0, 10, Kind::RegionBegin, 4, 900, 0),
-        (0, 20, Kind::Gang, 1, 6, 3),
-        (0, 30, Kind::Switch, 0, 0x100, 0x200),
-        (0, 40, Kind::UltBegin, 1, 6, 0),
-        (0, 50, Kind::ImplicitBegin, 2, 60, 900),
-        (0, 60, Kind::ImplicitEnd, 0, 60, 0),
-        (0, 70, Kind::UltEnd, 0, 0, 0),
-        (0, 80, Kind::Switch, 0, 0x200, 0x100),
-        (0, 90, Kind::RegionEnd, 0, 900, 0),
-    ]);
+    let lines = replay(
+        1,
+        &[
+            (0, 10, Kind::RegionBegin, 4, 900, 0),
+            (0, 20, Kind::Gang, 1, 6, 3),
+            (0, 30, Kind::Switch, 0, 0x100, 0x200),
+            (0, 40, Kind::UltBegin, 1, 6, 0),
+            (0, 50, Kind::ImplicitBegin, 2, 60, 900),
+            (0, 60, Kind::ImplicitEnd, 0, 60, 0),
+            (0, 70, Kind::UltEnd, 0, 0, 0),
+            (0, 80, Kind::Switch, 0, 0x200, 0x100),
+            (0, 90, Kind::RegionEnd, 0, 900, 0),
+        ],
+    );
     assert_eq!(lines, [
         "{ph:i,tid:0,name:gang,cat:gang,ts:0.020,s:t,args:{gang:6,level:1,size:3}}",
         "{ph:X,tid:0,name:?,cat:region,ts:0.010,dur:0.020,args:{region:1,size:4,task:0}}",
@@ -84,62 +104,88 @@ fn threads_of_a_gang_say_which() {
 
 #[test]
 fn what_the_monitor_does_is_marked_where_it_was_done() {
-    let lines = replay(3, &[
-        (2, 10, Kind::Stall, 0, 1, 0),
-        (2, 11, Kind::Interrupt, 0, 1, 0),
-        (1, 12, Kind::Preempt, 0, 0, 0),
-        (1, 13, Kind::Switch, 0, 0x100, 0x200),
-        (1, 20, Kind::Preempt, 0, 0, 0),
-        (1, 21, Kind::Sleep, 0, 0, 0),
-        (1, 29, Kind::Wake, 0, 0, 0),
-    ]);
+    let lines = replay(
+        3,
+        &[
+            (2, 10, Kind::Stall, 0, 1, 0),
+            (2, 11, Kind::Interrupt, 0, 1, 0),
+            (1, 12, Kind::Preempt, 0, 0, 0),
+            (1, 13, Kind::Switch, 0, 0x100, 0x200),
+            (1, 20, Kind::Preempt, 0, 0, 0),
+            (1, 21, Kind::Sleep, 0, 0, 0),
+            (1, 29, Kind::Wake, 0, 0, 0),
+        ],
+    );
     let marks: Vec<_> = lines.iter().map(|line| line.split(',').nth(2).unwrap()).collect();
-    assert_eq!(marks, ["name:stall", "name:interrupt", "name:switched out", "name:asleep"], "one preemption found nobody to go to");
+    assert_eq!(
+        marks,
+        ["name:stall", "name:interrupt", "name:switched out", "name:asleep"],
+        "one preemption found nobody to go to"
+    );
     assert!(lines.iter().all(|line| line.contains("tid:1,")));
 }
 
 #[test]
 fn a_lane_with_nothing_to_do_waits_for_what_is_suspended_there() {
-    let lines = replay(1, &[
-        (0, 1000, Kind::ImplicitBegin, 0, 50, 0),
-        (0, 2000, Kind::WaitBegin, Cause::Taskwait as u32, 0, 0),
-        (0, 3000, Kind::Switch, 0, 0x100, 0x200),
-        (0, 5000, Kind::Sleep, 0, 0, 0),
-        (0, 7000, Kind::Wake, 0, 0, 0),
-        (0, 8000, Kind::Switch, 0, 0x200, 0x100),
-        (0, 8100, Kind::WaitEnd, Cause::Taskwait as u32, 0, 0),
-        (0, 9000, Kind::ImplicitEnd, 0, 50, 0),
-    ]);
-    let slices: Vec<_> = lines.iter().filter(|line| line.contains("taskwait") || line.contains("asleep")).cloned().collect();
-    assert_eq!(slices, [
-        "{ph:X,tid:0,name:taskwait,cat:wait,ts:2,dur:1,args:{task:1}}",
-        "{ph:X,tid:0,name:asleep,cat:sleep,ts:5,dur:2}",
-        "{ph:X,tid:0,name:taskwait,cat:wait,ts:3,dur:5,args:{task:1,idle:1}}",
-        "{ph:X,tid:0,name:taskwait,cat:wait,ts:8.001,dur:0.099,args:{task:1,end:1}}",
-    ].map(str::to_owned));
+    let lines = replay(
+        1,
+        &[
+            (0, 1000, Kind::ImplicitBegin, 0, 50, 0),
+            (0, 2000, Kind::WaitBegin, Cause::Taskwait as u32, 0, 0),
+            (0, 3000, Kind::Switch, 0, 0x100, 0x200),
+            (0, 5000, Kind::Sleep, 0, 0, 0),
+            (0, 7000, Kind::Wake, 0, 0, 0),
+            (0, 8000, Kind::Switch, 0, 0x200, 0x100),
+            (0, 8100, Kind::WaitEnd, Cause::Taskwait as u32, 0, 0),
+            (0, 9000, Kind::ImplicitEnd, 0, 50, 0),
+        ],
+    );
+    let slices: Vec<_> =
+        lines.iter().filter(|line| line.contains("taskwait") || line.contains("asleep")).cloned().collect();
+    assert_eq!(
+        slices,
+        [
+            "{ph:X,tid:0,name:taskwait,cat:wait,ts:2,dur:1,args:{task:1}}",
+            "{ph:X,tid:0,name:asleep,cat:sleep,ts:5,dur:2}",
+            "{ph:X,tid:0,name:taskwait,cat:wait,ts:3,dur:5,args:{task:1,idle:1}}",
+            "{ph:X,tid:0,name:taskwait,cat:wait,ts:8.001,dur:0.099,args:{task:1,end:1}}",
+        ]
+        .map(str::to_owned)
+    );
 }
 
 #[test]
 fn ends_without_a_beginning_are_left_out() {
-    let lines = replay(1, &[(0, 10, Kind::TaskEnd, 0, 7, 0), (0, 11, Kind::WaitEnd, 0, 0, 0), (0, 12, Kind::TaskBegin, 0, 9, 0), (0, 13, Kind::ImplicitEnd, 0, 3, 0)]);
+    let lines = replay(
+        1,
+        &[
+            (0, 10, Kind::TaskEnd, 0, 7, 0),
+            (0, 11, Kind::WaitEnd, 0, 0, 0),
+            (0, 12, Kind::TaskBegin, 0, 9, 0),
+            (0, 13, Kind::ImplicitEnd, 0, 3, 0),
+        ],
+    );
     assert_eq!(lines, Vec::<String>::new());
 }
 
 #[test]
 fn tasks_left_out_are_counted_and_stood_for() {
-    let lines = replay(1, &[
-        (0, 1000, Kind::ImplicitBegin, 0, 50, 0),
-        (0, 2000, Kind::TaskCreate, 8, 70, 0),
-        (0, 2100, Kind::TaskBegin, 0, 70, 0),
-        (0, 2500, Kind::ShortBegin, 0, 0, 0),
-        (0, 2800, Kind::ShortEnd, 0, 0, 0),
-        (0, 3000, Kind::Unmeasured, 0, 0, 0),
-        (0, 4000, Kind::TaskEnd, 0, 70, 0),
-        (0, 5000, Kind::Ran, 6, 1500, 0),
-        (0, 5500, Kind::Ran, 3, 4800, 0),
-        (0, 6000, Kind::LeftOut, 2, 0, 0),
-        (0, 7000, Kind::ImplicitEnd, 0, 50, 0),
-    ]);
+    let lines = replay(
+        1,
+        &[
+            (0, 1000, Kind::ImplicitBegin, 0, 50, 0),
+            (0, 2000, Kind::TaskCreate, 8, 70, 0),
+            (0, 2100, Kind::TaskBegin, 0, 70, 0),
+            (0, 2500, Kind::ShortBegin, 0, 0, 0),
+            (0, 2800, Kind::ShortEnd, 0, 0, 0),
+            (0, 3000, Kind::Unmeasured, 0, 0, 0),
+            (0, 4000, Kind::TaskEnd, 0, 70, 0),
+            (0, 5000, Kind::Ran, 6, 1500, 0),
+            (0, 5500, Kind::Ran, 3, 4800, 0),
+            (0, 6000, Kind::LeftOut, 2, 0, 0),
+            (0, 7000, Kind::ImplicitEnd, 0, 50, 0),
+        ],
+    );
     assert_eq!(lines[1..], [
         "{ph:X,tid:0,name:short tasks,cat:short,ts:2.500,dur:0.300,args:{task:2,end:1}}",
         "{ph:X,tid:0,name:?,cat:task,ts:2.100,dur:1.900,args:{task:2,parent:1,by:0,created:2,stands:8,unmeasured:1,end:1}}",

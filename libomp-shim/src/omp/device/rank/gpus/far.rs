@@ -13,7 +13,9 @@ use super::super::wire::hash;
 use super::wire::{VERB, ask, launch_words};
 use super::{across, home_of_peer, peer};
 use crate::omp::device::Home;
-use crate::omp::device::interface::{Address, Code, Device, Failure, Image, Launch, Module, Operation, Progress, Wake};
+use crate::omp::device::interface::{
+    Address, Code, Device, Failure, Image, Launch, Module, Operation, Progress, Wake,
+};
 use crate::omp::device::transfer;
 
 /// Up to this size a copy travels in a message.
@@ -75,18 +77,25 @@ impl FarGpu {
         self.cluster.ask(self.rank, VERB, &words, tail).map_err(|why| self.failed(&why))
     }
 
-    /// Begins an operation behind those that touch the same bytes. Nobody else knows its ticket yet, so it is still noted here when its end is told.
+    /// Begins an operation behind those that touch the same bytes. Nobody else knows its ticket
+    /// yet, so it is still noted here when its end is told.
     fn begin(&self, words: &[u64], tail: &[u8], uses: &[Use]) -> Result<Operation, Failure> {
         self.await_flying(&|flying| uses.iter().any(|bytes| flying.is_in_the_way_of(bytes)));
         let ticket = self.cluster.request(self.rank, VERB, words, tail).map_err(|why| self.failed(&why))?;
-        let noted = uses.iter().map(|Use(range, writes)| Flying { ticket, range: range.clone(), writes: *writes });
+        let noted =
+            uses.iter().map(|Use(range, writes)| Flying { ticket, range: range.clone(), writes: *writes });
         lock(&self.flying).extend(noted);
         Ok(Operation(ticket))
     }
 
-    /// Waits until no operation is under way that is meant. One that is over and not asked for counts as over.
+    /// Waits until no operation is under way that is meant. One that is over and not asked for
+    /// counts as over.
     fn await_flying(&self, is_meant: &dyn Fn(&Flying) -> bool) {
-        let is_under_way = || lock(&self.flying).iter().any(|flying| is_meant(flying) && !self.cluster.pending.is_to_take(flying.ticket));
+        let is_under_way = || {
+            lock(&self.flying)
+                .iter()
+                .any(|flying| is_meant(flying) && !self.cluster.pending.is_to_take(flying.ticket))
+        };
         if is_under_way() {
             let ready = || {
                 self.cluster.progress();
@@ -116,7 +125,11 @@ impl Device for FarGpu {
         self.cluster.counts.out.fetch_add(size as u64, Ordering::Relaxed);
         let uses = [writes(to, size)];
         if size > SMALL {
-            return self.begin(&[ask::PULL, self.gpu.into(), to as u64, from.addr() as u64, size as u64], &[], &uses);
+            return self.begin(
+                &[ask::PULL, self.gpu.into(), to as u64, from.addr() as u64, size as u64],
+                &[],
+                &uses,
+            );
         }
         // SAFETY: as the caller says; the bytes are copied now.
         let bytes = unsafe { core::slice::from_raw_parts(from, size) };
@@ -147,8 +160,15 @@ impl Device for FarGpu {
         home_of_peer(self.cluster, peer).is_some_and(|home| home != self.home())
     }
 
-    unsafe fn copy_across(&self, to: Address, peer: u64, from: Address, size: usize) -> Result<Operation, Failure> {
-        let source = home_of_peer(self.cluster, peer).ok_or_else(|| Failure("there is no way from that device".into()))?;
+    unsafe fn copy_across(
+        &self,
+        to: Address,
+        peer: u64,
+        from: Address,
+        size: usize,
+    ) -> Result<Operation, Failure> {
+        let source = home_of_peer(self.cluster, peer)
+            .ok_or_else(|| Failure("there is no way from that device".into()))?;
         let words = across(self.cluster, (self.home(), to), (source, from), size)?;
         self.begin(&words, &[], &[writes(to, size)])
     }

@@ -7,19 +7,28 @@
 //! | [`serve`] | what a rank does with its GPUs for others |
 //! | [`wire`] | what the messages look like |
 //!
-//! A GPU is driven by its own rank alone. Another rank asks for each operation by a message, which becomes a task there that does the same with that rank's own device, waits for it,
-//! suspended, and answers. So memory, images (the rank runs the same program) and failures are that device's, and a GPU has one copy of the program's variables, whoever asks. This rank's own GPUs
+//! A GPU is driven by its own rank alone. Another rank asks for each operation by a message, which
+//! becomes a task there that does the same with that rank's own device, waits for it, suspended,
+//! and answers. So memory, images (the rank runs the same program) and failures are that device's,
+//! and a GPU has one copy of the program's variables, whoever asks. This rank's own GPUs
 //! are devices without any message.
 //!
-//! *Order.* Tasks overtake each other. So who asks waits before a copy for those of its own that are not answered and touch the same bytes ([`far`]); everything else is waited for by the core, since these
-//! devices do not say that they order operations. What is freed is freed before the next block is asked for: the handler notes it, in the order of messages.
+//! *Order.* Tasks overtake each other. So who asks waits before a copy for those of its own that
+//! are not answered and touch the same bytes ([`far`]); everything else is waited for by the core,
+//! since these devices do not say that they order operations. What is freed is freed before the
+//! next block is asked for: the handler notes it, in the order of messages.
 //!
-//! *Data.* Small copies travel in messages. Of large ones the GPU's rank fetches pieces from the asking rank's memory, or puts them there, while others are on their way to or from the GPU
-//! ([`super::super::pipeline`]). Between two GPUs the rank of the target makes the copy, which asks the source's rank for pieces.
+//! *Data.* Small copies travel in messages. Of large ones the GPU's rank fetches pieces from the
+//! asking rank's memory, or puts them there, while others are on their way to or from the GPU
+//! ([`super::super::pipeline`]). Between two GPUs the rank of the target makes the copy, which asks
+//! the source's rank for pieces.
 //!
-//! *How many.* Each rank opens its driver when the ranks are brought together, if `OMPX_CUDA` is set (on all ranks or on none, which the bridge checks), and tells rank 0, which tells all. Nobody goes on before.
+//! *How many.* Each rank opens its driver when the ranks are brought together, if `OMPX_CUDA` is
+//! set (on all ranks or on none, which the bridge checks), and tells rank 0, which tells all.
+//! Nobody goes on before.
 //!
-//! Rejected: memory portioned out here ([`super::arena`]; kernels with arguments in one block of the driver's follow each other), operations inside of handlers (the driver takes its time, and
+//! Rejected: memory portioned out here ([`super::arena`]; kernels with arguments in one block of
+//! the driver's follow each other), operations inside of handlers (the driver takes its time, and
 //! others would wait for messages).
 
 use std::sync::{Mutex, OnceLock};
@@ -72,7 +81,10 @@ struct Counted {
 
 impl Counted {
     fn new(counts: Vec<u8>) -> Self {
-        let before = counts.iter().scan(0, |sum, &count| Some(core::mem::replace(sum, *sum + u32::from(count)))).collect();
+        let before = counts
+            .iter()
+            .scan(0, |sum, &count| Some(core::mem::replace(sum, *sum + u32::from(count))))
+            .collect();
         Self { counts: counts.into(), before }
     }
 
@@ -88,13 +100,23 @@ impl Gpus {
     /// Opens those of this rank, as one of so many.
     pub(super) fn open(rank: u32, ranks: u32) -> Self {
         let (settings, who) = (env::settings(), format!("rank {rank}: "));
-        let mut own = if settings.devices == DeviceKinds::Cpu { Vec::new() } else { gpu::devices(settings.cuda.as_ref(), &who) };
+        let mut own = if settings.devices == DeviceKinds::Cpu {
+            Vec::new()
+        } else {
+            gpu::devices(settings.cuda.as_ref(), &who)
+        };
         own.truncate(MOST);
         let heard = Heard { counts: vec![0; ranks as usize], silent: ranks as usize };
-        Self { own: Mutex::new(own), heard: Mutex::new(heard), counted: OnceLock::new(), to_free: Mutex::default() }
+        Self {
+            own: Mutex::new(own),
+            heard: Mutex::new(heard),
+            counted: OnceLock::new(),
+            to_free: Mutex::default(),
+        }
     }
 
-    /// These ranks, from `first` on, have so many; by handlers, and for rank 0 itself. Rank 0 tells the others when all are known.
+    /// These ranks, from `first` on, have so many; by handlers, and for rank 0 itself. Rank 0 tells
+    /// the others when all are known.
     fn hear(&self, cluster: &Cluster, first: usize, counts: &[u8]) {
         let all = {
             let heard = &mut *lock(&self.heard);
@@ -120,7 +142,8 @@ fn tell(cluster: &Cluster, to: u32, first: usize, counts: &[u8]) -> Result<(), F
     cluster.post(to, VERB, &[0, ask::COUNT, first as u64], counts, 0)
 }
 
-/// Counts the GPUs of all ranks, which all of them do when they are brought together. Nothing without `OMPX_CUDA`.
+/// Counts the GPUs of all ranks, which all of them do when they are brought together. Nothing
+/// without `OMPX_CUDA`.
 pub(super) fn count_all(cluster: &Cluster) {
     if env::settings().cuda.is_none() {
         return;
@@ -143,9 +166,19 @@ const NAP: Duration = Duration::from_micros(50);
 pub fn devices(cluster: &'static Cluster) -> Vec<(Home, Box<dyn Device>)> {
     let Some(counted) = cluster.gpus.counted.get() else { return Vec::new() };
     let mut own = core::mem::take(&mut *lock(&cluster.gpus.own)).into_iter();
-    let homes = (0..).zip(&counted.counts).flat_map(|(rank, &count)| (0..u32::from(count)).map(move |gpu| (rank, gpu)));
-    let mut device = |rank, gpu| if rank == cluster.rank { own.next() } else { Some(Box::new(FarGpu::new(cluster, rank, gpu)) as Box<dyn Device>) };
-    homes.filter_map(|(rank, gpu)| device(rank, gpu).map(|device| (Home { rank, gpu: Some(gpu) }, device))).collect()
+    let homes = (0..)
+        .zip(&counted.counts)
+        .flat_map(|(rank, &count)| (0..u32::from(count)).map(move |gpu| (rank, gpu)));
+    let mut device = |rank, gpu| {
+        if rank == cluster.rank {
+            own.next()
+        } else {
+            Some(Box::new(FarGpu::new(cluster, rank, gpu)) as Box<dyn Device>)
+        }
+    };
+    homes
+        .filter_map(|(rank, gpu)| device(rank, gpu).map(|device| (Home { rank, gpu: Some(gpu) }, device)))
+        .collect()
 }
 
 /// The device that is there.
@@ -157,7 +190,8 @@ fn slot(cluster: &Cluster, home: Home) -> Option<&'static Slot> {
     get(i32::try_from(number).ok()?).filter(|slot| slot.home == home)
 }
 
-/// Added to a rank's number, in the upper half, and a GPU's: other kinds of devices have other numbers as peers.
+/// Added to a rank's number, in the upper half, and a GPU's: other kinds of devices have other
+/// numbers as peers.
 const PEERS: u64 = 1 << 63;
 
 /// By which other devices know a GPU of another rank.
@@ -173,14 +207,16 @@ fn home_of_peer(cluster: &Cluster, peer: u64) -> Option<Home> {
     if peer < cluster.ranks.into() {
         return Some(Home { rank: peer as u32, gpu: None });
     }
-    let mut own = (0..).map(|gpu| slot(cluster, Home { rank: cluster.rank, gpu: Some(gpu) })).map_while(|slot| slot);
+    let mut own =
+        (0..).map(|gpu| slot(cluster, Home { rank: cluster.rank, gpu: Some(gpu) })).map_while(|slot| slot);
     own.find(|slot| slot.device.peer() == Some(peer)).map(|slot| slot.home)
 }
 
 /// Another rank.
 pub struct Nearer(&'static Cluster, u32);
 
-/// The rank that makes copies from `from` to `to`, where it is not this one: neither is here, and one is a GPU.
+/// The rank that makes copies from `from` to `to`, where it is not this one: neither is here, and
+/// one is a GPU.
 pub fn nearer(to: &Slot, from: &Slot) -> Option<Nearer> {
     let cluster = cluster()?;
     let is_elsewhere = |slot: &Slot| slot.home.rank != cluster.rank;
@@ -195,18 +231,29 @@ impl Nearer {
     /// That rank's, or the bridge's.
     /// # Safety
     /// Both are that large.
-    pub unsafe fn copies(&self, to: (&Slot, Address), from: (&Slot, Address), size: usize) -> Result<(), Failure> {
+    pub unsafe fn copies(
+        &self,
+        to: (&Slot, Address),
+        from: (&Slot, Address),
+        size: usize,
+    ) -> Result<(), Failure> {
         let Self(cluster, rank) = *self;
         let words = across(cluster, (to.0.home, to.1), (from.0.home, from.1), size)?;
         cluster.ask(rank, VERB, &words, &[]).map(drop)
     }
 }
 
-/// What asks for a copy between two devices, once what was sent to the memory of ranks is there: others read it.
+/// What asks for a copy between two devices, once what was sent to the memory of ranks is there:
+/// others read it.
 ///
 /// # Errors
 /// The bridge's.
-fn across(cluster: &Cluster, to: (Home, Address), from: (Home, Address), size: usize) -> Result<[u64; 7], Failure> {
+fn across(
+    cluster: &Cluster,
+    to: (Home, Address),
+    from: (Home, Address),
+    size: usize,
+) -> Result<[u64; 7], Failure> {
     settle(cluster)?;
     let [(to, to_at), (from, from_at)] = [to, from].map(|(home, at)| (wire::home(home), at as u64));
     Ok([ask::ACROSS, to[1], to_at, from[0], from[1], from_at, size as u64])
@@ -224,7 +271,10 @@ mod tests {
     #[test]
     fn gpus_are_numbered_in_the_order_of_ranks() {
         let counted = Counted::new(vec![2, 0, 3]);
-        let all: Vec<_> = (0..4).flat_map(|rank| (0..4).map(move |gpu| (rank, gpu))).filter_map(|(rank, gpu)| counted.place(rank, gpu)).collect();
+        let all: Vec<_> = (0..4)
+            .flat_map(|rank| (0..4).map(move |gpu| (rank, gpu)))
+            .filter_map(|(rank, gpu)| counted.place(rank, gpu))
+            .collect();
         assert_eq!(all, [0, 1, 2, 3, 4]);
         assert_eq!((counted.place(0, 2), counted.place(1, 0), counted.place(2, 1)), (None, None, Some(3)));
     }

@@ -1,4 +1,5 @@
-//! What a rank does with its GPUs for others. The handler notes and hands over; all else happens in tasks of the team that serves, which wait for the GPU, suspended.
+//! What a rank does with its GPUs for others. The handler notes and hands over; all else happens in
+//! tasks of the team that serves, which wait for the GPU, suspended.
 
 use core::ffi::c_void;
 use core::sync::atomic::Ordering;
@@ -11,8 +12,8 @@ use super::super::pending::Outcome;
 use super::super::remote::{fence, lock};
 use super::super::wire::{Reader, hash};
 use super::super::{CLUSTER, Cluster};
-use super::wire::{Came, ask, home_of};
 use super::slot;
+use super::wire::{Came, ask, home_of};
 use crate::omp::device::interface::{Address, Failure, Module, Operation};
 use crate::omp::device::memory::{self, Side};
 use crate::omp::device::pipeline::{self, InDevice, Place};
@@ -80,7 +81,13 @@ impl Order {
     }
 
     /// An order for a GPU; what goes along with the answer is put into `bytes`.
-    fn on(&self, cluster: &'static Cluster, slot: &'static Slot, mut reader: Reader<'_>, bytes: &mut Vec<u8>) -> Outcome {
+    fn on(
+        &self,
+        cluster: &'static Cluster,
+        slot: &'static Slot,
+        mut reader: Reader<'_>,
+        bytes: &mut Vec<u8>,
+    ) -> Outcome {
         let device = &*slot.device;
         let mut next = || reader.word() as usize;
         match self.what {
@@ -99,18 +106,22 @@ impl Order {
                 let (from, size, into) = (next(), next(), next());
                 bytes.resize(size, 0);
                 // SAFETY: as above.
-                over(slot, unsafe { device.copy_out(bytes.as_mut_ptr(), from, size) }).inspect_err(|_| bytes.clear())?;
+                over(slot, unsafe { device.copy_out(bytes.as_mut_ptr(), from, size) })
+                    .inspect_err(|_| bytes.clear())?;
                 Ok(into as u64)
             }
             ask::PULL => {
                 let (at, from, size) = (next(), next(), next());
-                // SAFETY: the sender has the memory here from us; its own stays until we have answered.
-                unsafe { pipeline::copy(&InDevice { device, at }, &self.memory(cluster, from, size), size) }.map(|()| 0)
+                // SAFETY: the sender has the memory here from us; its own stays until we have
+                // answered.
+                unsafe { pipeline::copy(&InDevice { device, at }, &self.memory(cluster, from, size), size) }
+                    .map(|()| 0)
             }
             ask::PUSH => {
                 let (at, into, size) = (next(), next(), next());
                 // SAFETY: as above.
-                unsafe { pipeline::copy(&self.memory(cluster, into, size), &InDevice { device, at }, size) }.map(|()| 0)
+                unsafe { pipeline::copy(&self.memory(cluster, into, size), &InDevice { device, at }, size) }
+                    .map(|()| 0)
             }
             ask::WITHIN => {
                 let (to, from, size) = (next(), next(), next());
@@ -155,8 +166,13 @@ fn across(cluster: &'static Cluster, reader: &mut Reader<'_>) -> Outcome {
     let (to, to_at) = (home_of(cluster.rank.into(), next()), next() as Address);
     let (from, from_at) = (home_of(next(), next()), next() as Address);
     let size = next() as usize;
-    let device = |home| slot(cluster, home).map(Side::Device).ok_or_else(|| Failure("the rank does not know one of both devices".into()));
-    // SAFETY: the sender has both from those devices. It is here that the copy is made, since one of them is.
+    let device = |home| {
+        slot(cluster, home)
+            .map(Side::Device)
+            .ok_or_else(|| Failure("the rank does not know one of both devices".into()))
+    };
+    // SAFETY: the sender has both from those devices. It is here that the copy is made, since one
+    // of them is.
     unsafe { memory::copy((device(to)?, to_at), (device(from)?, from_at), size) }?;
     // What went to this rank's own memory by messages is there when we answer.
     fence(cluster).map(|()| 0)

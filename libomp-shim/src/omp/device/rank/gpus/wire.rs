@@ -1,4 +1,5 @@
-//! What the messages about GPUs look like: words, then bytes, as in [`super::super::wire`]. May not live here: what is done.
+//! What the messages about GPUs look like: words, then bytes, as in [`super::super::wire`]. May not
+//! live here: what is done.
 
 use super::super::launch::{convention, convention_of};
 use super::super::wire::Reader;
@@ -6,12 +7,15 @@ use crate::omp::device::Home;
 use crate::omp::device::interface::{Address, Code, Convention, Failure, Launch, Module};
 use std::ffi::CString;
 
-/// The number of all these messages, after those of `device::rank::wire::verb` and of mobile objects: `[ticket, what, …]`.
+/// The number of all these messages, after those of `device::rank::wire::verb` and of mobile
+/// objects: `[ticket, what, …]`.
 pub const VERB: u32 = 96;
 
-/// What is asked. Behind it stands the number of the GPU on its rank, but in the first and the last.
+/// What is asked. Behind it stands the number of the GPU on its rank, but in the first and the
+/// last.
 pub mod ask {
-    /// `[first] counts`: so many GPUs have the ranks from this one on, a byte each. No answer, and no ticket.
+    /// `[first] counts`: so many GPUs have the ranks from this one on, a byte each. No answer, and
+    /// no ticket.
     pub const COUNT: u64 = 0;
     /// `[gpu, size, align]`: memory; the answer's word is its address.
     pub const ALLOCATE: u64 = 1;
@@ -33,7 +37,8 @@ pub mod ask {
     pub const FIND: u64 = 9;
     /// `[gpu, …]`: run a region ([`super::launch_words`]).
     pub const RUN: u64 = 10;
-    /// `[to, address, rank, from, address, size]`: copy to a device of this rank from one of that rank: a GPU's number and one, 0 for the rank itself.
+    /// `[to, address, rank, from, address, size]`: copy to a device of this rank from one of that
+    /// rank: a GPU's number and one, 0 for the rank itself.
     pub const ACROSS: u64 = 11;
 }
 
@@ -55,9 +60,22 @@ pub fn launch_words(gpu: u32, launch: &Launch<'_>) -> Result<Vec<u64>, Failure> 
     let Code::Loaded(Module(module), _, address) = launch.code else {
         return Err(Failure("it cannot run functions of the host".into()));
     };
-    let mut words = vec![ask::RUN, gpu.into(), launch.device as u64, launch.depth.into(), module, address as u64, convention(launch.convention)];
+    let mut words = vec![
+        ask::RUN,
+        gpu.into(),
+        launch.device as u64,
+        launch.depth.into(),
+        module,
+        address as u64,
+        convention(launch.convention),
+    ];
     words.extend(launch.teams.iter().chain(&launch.thread_limit).map(|&number| u64::from(number)));
-    words.extend([launch.iterations, launch.priority.into(), launch.shared_bytes.into(), launch.arguments.len() as u64]);
+    words.extend([
+        launch.iterations,
+        launch.priority.into(),
+        launch.shared_bytes.into(),
+        launch.arguments.len() as u64,
+    ]);
     words.extend(launch.arguments.iter().map(|&word| word as u64));
     Ok(words)
 }
@@ -81,13 +99,26 @@ impl Came {
     /// Reads [`launch_words`] behind the GPU's number.
     pub fn read(reader: &mut Reader<'_>) -> Self {
         let (device, depth) = (reader.word() as i32, reader.word() as u32);
-        let (module, address, convention) = (Module(reader.word()), reader.word() as Address, convention_of(reader.word()));
+        let (module, address, convention) =
+            (Module(reader.word()), reader.word() as Address, convention_of(reader.word()));
         let numbers = core::array::from_fn(|_| reader.word() as u32);
         let (iterations, priority) = (reader.word(), reader.word() as u32);
         let (shared_bytes, count) = (reader.word() as u32, reader.word());
         let arguments = (0..count).map(|_| reader.word() as usize).collect();
         let name = CString::new(reader.0).unwrap_or_default();
-        Self { device, depth, module, address, convention, numbers, iterations, priority, shared_bytes, arguments, name }
+        Self {
+            device,
+            depth,
+            module,
+            address,
+            convention,
+            numbers,
+            iterations,
+            priority,
+            shared_bytes,
+            arguments,
+            name,
+        }
     }
 
     /// The launch.
@@ -144,14 +175,22 @@ mod tests {
         let read = came.launch();
         let Code::Loaded(module, name, address) = read.code else { panic!("no code of an image") };
         assert_eq!((module, name, address), (Module(3), c"kernel", 0x7777));
-        assert_eq!((read.device, read.depth, read.convention, read.arguments), (5, 2, launch.convention, launch.arguments));
-        assert_eq!((read.teams, read.thread_limit, read.iterations, read.priority, read.shared_bytes), (launch.teams, launch.thread_limit, 1 << 40, 88, 77));
+        assert_eq!(
+            (read.device, read.depth, read.convention, read.arguments),
+            (5, 2, launch.convention, launch.arguments)
+        );
+        assert_eq!(
+            (read.teams, read.thread_limit, read.iterations, read.priority, read.shared_bytes),
+            (launch.teams, launch.thread_limit, 1 << 40, 88, 77)
+        );
         assert!(launch_words(0, &Launch { code: Code::HostFunction(4), ..launch }).is_err());
     }
 
     #[test]
     fn devices_are_two_words() {
-        for here in [Home { rank: 3, gpu: None }, Home { rank: 0, gpu: Some(0) }, Home { rank: 9, gpu: Some(7) }] {
+        for here in
+            [Home { rank: 3, gpu: None }, Home { rank: 0, gpu: Some(0) }, Home { rank: 9, gpu: Some(7) }]
+        {
             let [rank, gpu] = home(here);
             assert_eq!(home_of(rank, gpu), here);
         }
