@@ -10,66 +10,76 @@ enum { BLOCKS = 6, N = 32 };
 typedef double block[N][N];
 static block a[BLOCKS][BLOCKS], original[BLOCKS][BLOCKS];
 
-static void factor(block b) {
-  for (int k = 0; k < N; k++) {
-    b[k][k] = sqrt(b[k][k]);
+static void factor(block b)
+{
+    for (int k = 0; k < N; k++) {
+        b[k][k] = sqrt(b[k][k]);
 #pragma omp parallel for num_threads(2)
-    for (int i = k + 1; i < N; i++)
-      b[i][k] /= b[k][k];
+        for (int i = k + 1; i < N; i++)
+            b[i][k] /= b[k][k];
 #pragma omp parallel for num_threads(2)
-    for (int i = k + 1; i < N; i++)
-      for (int j = k + 1; j <= i; j++)
-        b[i][j] -= b[i][k] * b[j][k];
-  }
-}
-
-static void solve(block l, block b) {
-  for (int i = 0; i < N; i++)
-    for (int j = 0; j < N; j++) {
-      for (int k = 0; k < j; k++)
-        b[i][j] -= b[i][k] * l[j][k];
-      b[i][j] /= l[j][j];
+        for (int i = k + 1; i < N; i++)
+            for (int j = k + 1; j <= i; j++)
+                b[i][j] -= b[i][k] * b[j][k];
     }
 }
 
-static void update(block x, block y, block b) {
-  for (int i = 0; i < N; i++)
-    for (int j = 0; j < N; j++)
-      for (int k = 0; k < N; k++)
-        b[i][j] -= x[i][k] * y[j][k];
+static void solve(block l, block b)
+{
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            for (int k = 0; k < j; k++)
+                b[i][j] -= b[i][k] * l[j][k];
+            b[i][j] /= l[j][j];
+        }
 }
 
-static double entry(int i, int j) { return i == j ? BLOCKS * N + 1.0 : 1.0 / (1 + (i > j ? i - j : j - i)); }
+static void update(block x, block y, block b)
+{
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            for (int k = 0; k < N; k++)
+                b[i][j] -= x[i][k] * y[j][k];
+}
 
-static double l(int i, int j) { return i < j ? 0 : a[i / N][j / N][i % N][j % N]; }
+static double entry(int i, int j)
+{
+    return i == j ? BLOCKS * N + 1.0 : 1.0 / (1 + (i > j ? i - j : j - i));
+}
 
-int main(void) {
-  for (int i = 0; i < BLOCKS * N; i++)
-    for (int j = 0; j < BLOCKS * N; j++)
-      a[i / N][j / N][i % N][j % N] = original[i / N][j / N][i % N][j % N] = entry(i, j);
+static double l(int i, int j)
+{
+    return i < j ? 0 : a[i / N][j / N][i % N][j % N];
+}
+
+int main(void)
+{
+    for (int i = 0; i < BLOCKS * N; i++)
+        for (int j = 0; j < BLOCKS * N; j++)
+            a[i / N][j / N][i % N][j % N] = original[i / N][j / N][i % N][j % N] = entry(i, j);
 #pragma omp parallel
 #pragma omp single
-  for (int k = 0; k < BLOCKS; k++) {
+    for (int k = 0; k < BLOCKS; k++) {
 #pragma omp task depend(inout : a[k][k]) firstprivate(k)
-    factor(a[k][k]);
-    for (int i = k + 1; i < BLOCKS; i++) {
+        factor(a[k][k]);
+        for (int i = k + 1; i < BLOCKS; i++) {
 #pragma omp task depend(in : a[k][k]) depend(inout : a[i][k]) firstprivate(i, k)
-      solve(a[k][k], a[i][k]);
-    }
-    for (int i = k + 1; i < BLOCKS; i++)
-      for (int j = k + 1; j <= i; j++) {
+            solve(a[k][k], a[i][k]);
+        }
+        for (int i = k + 1; i < BLOCKS; i++)
+            for (int j = k + 1; j <= i; j++) {
 #pragma omp task depend(in : a[i][k], a[j][k]) depend(inout : a[i][j]) firstprivate(i, j, k)
-        update(a[i][k], a[j][k], a[i][j]);
-      }
-  }
-  double worst = 0;
-  for (int i = 0; i < BLOCKS * N; i += 7)
-    for (int j = 0; j <= i; j += 5) {
-      double sum = 0;
-      for (int k = 0; k <= j; k++)
-        sum += l(i, k) * l(j, k);
-      worst = fmax(worst, fabs(sum - original[i / N][j / N][i % N][j % N]));
+                update(a[i][k], a[j][k], a[i][j]);
+            }
     }
-  printf("largest error %.1e\n", worst);
-  return !(worst < 1e-10);
+    double worst = 0;
+    for (int i = 0; i < BLOCKS * N; i += 7)
+        for (int j = 0; j <= i; j += 5) {
+            double sum = 0;
+            for (int k = 0; k <= j; k++)
+                sum += l(i, k) * l(j, k);
+            worst = fmax(worst, fabs(sum - original[i / N][j / N][i % N][j % N]));
+        }
+    printf("largest error %.1e\n", worst);
+    return !(worst < 1e-10);
 }

@@ -9,41 +9,43 @@ enum { THREADS = 8, MEETINGS = 50 };
 
 static int arrived, round_now;
 
-static void meet(void) {
-  int mine, last;
+static void meet(void)
+{
+    int mine, last;
 #pragma omp atomic read seq_cst
-  mine = round_now;
+    mine = round_now;
 #pragma omp atomic capture seq_cst
-  last = ++arrived;
-  if (last == THREADS) {
+    last = ++arrived;
+    if (last == THREADS) {
 #pragma omp atomic write seq_cst
-    arrived = 0;
+        arrived = 0;
 #pragma omp atomic update seq_cst
-    round_now++;
-    return;
-  }
-  for (int now = mine; now == mine;) {
+        round_now++;
+        return;
+    }
+    for (int now = mine; now == mine;) {
 #pragma omp atomic read seq_cst
-    now = round_now;
-  }
+        now = round_now;
+    }
 }
 
-int main(void) {
-  double start = 0;
-  int got = 0;
-  omp_set_dynamic(0);
+int main(void)
+{
+    double start = 0;
+    int got = 0;
+    omp_set_dynamic(0);
 #pragma omp parallel num_threads(THREADS)
-  {
-#pragma omp single
     {
-      start = omp_get_wtime();
-      got = omp_get_num_threads();
+#pragma omp single
+        {
+            start = omp_get_wtime();
+            got = omp_get_num_threads();
+        }
+        if (got == THREADS)
+            for (int i = 0; i < MEETINGS; i++)
+                meet();
     }
-    if (got == THREADS)
-      for (int i = 0; i < MEETINGS; i++)
-        meet();
-  }
-  double ms = (omp_get_wtime() - start) * 1e3;
-  printf("%d threads, %d meetings, %.3f ms each\n", got, round_now, ms / MEETINGS);
-  return round_now != MEETINGS;
+    double ms = (omp_get_wtime() - start) * 1e3;
+    printf("%d threads, %d meetings, %.3f ms each\n", got, round_now, ms / MEETINGS);
+    return round_now != MEETINGS;
 }

@@ -30,21 +30,22 @@ extern "C" {
 enum {
     GANGWAY_BRIDGE_OK = 0,
     GANGWAY_BRIDGE_BUSY = 1,
-    GANGWAY_BRIDGE_E_ARGUMENT = -1, /* a null pointer, a rank or handler that does not exist */
-    GANGWAY_BRIDGE_E_STATE = -2,    /* not open yet, open already, or finalized */
-    GANGWAY_BRIDGE_E_TOO_LARGE = -3,/* more bytes or blocks than a message holds */
-    GANGWAY_BRIDGE_E_MPI = -4,      /* an MPI call failed */
-    GANGWAY_BRIDGE_E_LAUNCHER = -5, /* this is not the bridge of the MPI that started the program */
-    GANGWAY_BRIDGE_E_THREADS = -6,  /* MPI does not grant the thread level */
-    GANGWAY_BRIDGE_E_MISMATCH = -7, /* ranks run different executables or modules */
-    GANGWAY_BRIDGE_E_TWICE = -8,    /* init was called before */
-    GANGWAY_BRIDGE_E_REFUSED = -9,  /* the other rank did not allow or accept a block */
-    GANGWAY_BRIDGE_E_ABI = -10,     /* a structure of another version */
-    GANGWAY_BRIDGE_E_PROTOCOL = -11 /* a message that makes no sense, or has no handler */
+    GANGWAY_BRIDGE_E_ARGUMENT = -1,  /* a null pointer, a rank or handler that does not exist */
+    GANGWAY_BRIDGE_E_STATE = -2,     /* not open yet, open already, or finalized */
+    GANGWAY_BRIDGE_E_TOO_LARGE = -3, /* more bytes or blocks than a message holds */
+    GANGWAY_BRIDGE_E_MPI = -4,       /* an MPI call failed */
+    GANGWAY_BRIDGE_E_LAUNCHER = -5,  /* this is not the bridge of the MPI that started the program */
+    GANGWAY_BRIDGE_E_THREADS = -6,   /* MPI does not grant the thread level */
+    GANGWAY_BRIDGE_E_MISMATCH = -7,  /* ranks run different executables or modules */
+    GANGWAY_BRIDGE_E_TWICE = -8,     /* init was called before */
+    GANGWAY_BRIDGE_E_REFUSED = -9,   /* the other rank did not allow or accept a block */
+    GANGWAY_BRIDGE_E_ABI = -10,      /* a structure of another version */
+    GANGWAY_BRIDGE_E_PROTOCOL = -11  /* a message that makes no sense, or has no handler */
 };
 
 /* Flags of send. */
-#define GANGWAY_BRIDGE_MORE 1u /* more follows for this rank: keep it until flush, progress or a full packet */
+#define GANGWAY_BRIDGE_MORE                                                                                  \
+    1u /* more follows for this rank: keep it until flush, progress or a full packet */
 
 /* Thread levels, as MPI orders them. */
 enum { GANGWAY_BRIDGE_SERIALIZED = 2, GANGWAY_BRIDGE_MULTIPLE = 3 };
@@ -64,15 +65,18 @@ struct gangway_bridge_identity {
 };
 
 struct gangway_bridge_config {
-    uint32_t size;         /* sizeof(struct gangway_bridge_config) */
-    uint32_t thread_level; /* the least that will do; SERIALIZED where the program itself makes no MPI calls */
-    uint32_t progress;     /* IDLE or DEDICATED */
-    uint32_t nap_us;       /* longest sleep of the dedicated thread between two looks; 0: 500 */
-    uint32_t window;       /* packets in flight to one rank before it must have read some; 0: 32 */
-    uint32_t queue_kib;    /* KiB that wait for one rank before send says BUSY; 0: 1024 */
-    uint32_t mpi_only;     /* 0: packets between ranks of one machine go through shared memory, if all ranks have some; 1: MPI carries all */
-    uint32_t reserved;     /* 0 */
-    const struct gangway_bridge_identity *identities; /* compared between ranks, in order, after the executable itself */
+    uint32_t size; /* sizeof(struct gangway_bridge_config) */
+    uint32_t
+        thread_level;   /* the least that will do; SERIALIZED where the program itself makes no MPI calls */
+    uint32_t progress;  /* IDLE or DEDICATED */
+    uint32_t nap_us;    /* longest sleep of the dedicated thread between two looks; 0: 500 */
+    uint32_t window;    /* packets in flight to one rank before it must have read some; 0: 32 */
+    uint32_t queue_kib; /* KiB that wait for one rank before send says BUSY; 0: 1024 */
+    uint32_t
+        mpi_only; /* 0: packets between ranks of one machine go through shared memory, if all ranks have some; 1: MPI carries all */
+    uint32_t reserved; /* 0 */
+    const struct gangway_bridge_identity
+        *identities; /* compared between ranks, in order, after the executable itself */
     uint64_t identity_count;
     /* Called instead of ending all ranks (a line on stderr and MPI_Abort) when something goes wrong that no call can
      * return; NULL: the default. After it the bridge is dead: everything returns E_STATE. */
@@ -121,7 +125,7 @@ typedef void (*gangway_bridge_handler)(void *context, const struct gangway_bridg
 struct gangway_bridge_counters {
     uint64_t messages_sent;
     uint64_t messages_handled;
-    uint64_t packets_sent;     /* MPI messages that carried them */
+    uint64_t packets_sent; /* MPI messages that carried them */
     uint64_t packets_received;
     uint64_t credit_packets;   /* MPI messages that only returned credits */
     uint64_t block_bytes_sent; /* by blocks, put and get */
@@ -131,8 +135,8 @@ struct gangway_bridge_counters {
 };
 
 struct gangway_bridge_table {
-    uint32_t abi;  /* GANGWAY_BRIDGE_ABI */
-    uint32_t size; /* sizeof(struct gangway_bridge_table) */
+    uint32_t abi;               /* GANGWAY_BRIDGE_ABI */
+    uint32_t size;              /* sizeof(struct gangway_bridge_table) */
     const char *implementation; /* "openmpi" or "mpich" */
 
     /* Starts MPI unless the program has, compares the ranks and makes the bridge. Collective; once per process. On failure one
@@ -145,14 +149,16 @@ struct gangway_bridge_table {
     uint64_t (*most_bytes)(const struct gangway_bridge *bridge);
 
     /* Says who gets messages for `number` (0..1023). Between init and open only, alike on all ranks. */
-    int (*handle)(struct gangway_bridge *bridge, uint32_t number, gangway_bridge_handler handler, void *context);
+    int (*handle)(struct gangway_bridge *bridge, uint32_t number, gangway_bridge_handler handler,
+                  void *context);
     /* From here on messages arrive. Not collective: what comes early waits. */
     int (*open)(struct gangway_bridge *bridge);
 
     /* Sends a message; the bytes are copied. Messages of one rank to another are handled in the order of sending.
      * BUSY when too much waits for that rank; never BUSY for that reason inside callbacks. */
-    int (*send)(struct gangway_bridge *bridge, uint32_t to, uint32_t handler, const struct gangway_bridge_piece *pieces,
-                uint32_t piece_count, const struct gangway_bridge_block *blocks, uint32_t block_count, uint32_t flags);
+    int (*send)(struct gangway_bridge *bridge, uint32_t to, uint32_t handler,
+                const struct gangway_bridge_piece *pieces, uint32_t piece_count,
+                const struct gangway_bridge_block *blocks, uint32_t block_count, uint32_t flags);
     /* Takes a block into `into`; `done` says when it is there. */
     int (*accept)(struct gangway_bridge *bridge, const struct gangway_bridge_arrival *arrival, void *into,
                   gangway_bridge_done done, void *context);
@@ -166,7 +172,8 @@ struct gangway_bridge_table {
     /* Copies now, by the calling thread and without the other rank, from memory of a rank of this machine to `here`, or (write != 0) the other way.
      * E_REFUSED: that rank's memory is not reached so (it is on another machine, the system forbids it, `allow` is to be asked, the address is wrong); put and get
      * may. What was sent to the rank before need not have been handled there. */
-    int (*copy)(struct gangway_bridge *bridge, uint32_t rank, void *here, uint64_t there, uint64_t bytes, int write);
+    int (*copy)(struct gangway_bridge *bridge, uint32_t rank, void *here, uint64_t there, uint64_t bytes,
+                int write);
     /* Sends what was kept because of MORE. */
     int (*flush)(struct gangway_bridge *bridge);
 
@@ -178,7 +185,8 @@ struct gangway_bridge_table {
      * barrier: `done` once all ranks have begun it. quiet: `done` once, on all ranks together, `idle` answers 1 and no message or
      * block is under way; `idle` (NULL: always 1) is asked repeatedly and may go back to 0 when a message brings work. */
     int (*barrier)(struct gangway_bridge *bridge, gangway_bridge_done done, void *context);
-    int (*quiet)(struct gangway_bridge *bridge, int (*idle)(void *context), void *context, gangway_bridge_done done);
+    int (*quiet)(struct gangway_bridge *bridge, int (*idle)(void *context), void *context,
+                 gangway_bridge_done done);
     /* The same, and wait for it by making progress; for a kernel thread that has nothing else to do. */
     int (*wait_barrier)(struct gangway_bridge *bridge);
     int (*wait_quiet)(struct gangway_bridge *bridge, int (*idle)(void *context), void *context);

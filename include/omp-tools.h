@@ -38,7 +38,8 @@ typedef void ompt_device_t;
 
 typedef void (*ompt_interface_fn_t)(void);
 typedef ompt_interface_fn_t (*ompt_function_lookup_t)(const char *name);
-typedef int (*ompt_initialize_t)(ompt_function_lookup_t lookup, int initial_device_num, ompt_data_t *tool_data);
+typedef int (*ompt_initialize_t)(ompt_function_lookup_t lookup, int initial_device_num,
+                                 ompt_data_t *tool_data);
 typedef void (*ompt_finalize_t)(ompt_data_t *tool_data);
 
 typedef struct ompt_start_tool_result_t {
@@ -100,9 +101,18 @@ typedef enum ompt_set_result_t {
     ompt_set_always = 5
 } ompt_set_result_t;
 
-typedef enum ompt_thread_t { ompt_thread_initial = 1, ompt_thread_worker = 2, ompt_thread_other = 3, ompt_thread_unknown = 4 } ompt_thread_t;
+typedef enum ompt_thread_t {
+    ompt_thread_initial = 1,
+    ompt_thread_worker = 2,
+    ompt_thread_other = 3,
+    ompt_thread_unknown = 4
+} ompt_thread_t;
 
-typedef enum ompt_scope_endpoint_t { ompt_scope_begin = 1, ompt_scope_end = 2, ompt_scope_beginend = 3 } ompt_scope_endpoint_t;
+typedef enum ompt_scope_endpoint_t {
+    ompt_scope_begin = 1,
+    ompt_scope_end = 2,
+    ompt_scope_beginend = 3
+} ompt_scope_endpoint_t;
 
 typedef enum ompt_sync_region_t {
     ompt_sync_region_barrier_explicit = 3,
@@ -274,55 +284,72 @@ typedef struct ompt_dispatch_chunk_t {
 typedef void (*ompt_callback_t)(void);
 typedef void (*ompt_callback_thread_begin_t)(ompt_thread_t type, ompt_data_t *thread_data);
 typedef void (*ompt_callback_thread_end_t)(ompt_data_t *thread_data);
-typedef void (*ompt_callback_parallel_begin_t)(ompt_data_t *task_data, const ompt_frame_t *task_frame, ompt_data_t *parallel_data,
-                                               unsigned int requested, int flags, const void *codeptr_ra);
-typedef void (*ompt_callback_parallel_end_t)(ompt_data_t *parallel_data, ompt_data_t *task_data, int flags, const void *codeptr_ra);
-typedef void (*ompt_callback_implicit_task_t)(ompt_scope_endpoint_t end, ompt_data_t *parallel_data, ompt_data_t *task_data,
-                                              unsigned int actual, unsigned int index, int flags);
-typedef void (*ompt_callback_task_create_t)(ompt_data_t *task_data, const ompt_frame_t *task_frame, ompt_data_t *new_task_data,
-                                            int flags, int has_dependences, const void *codeptr_ra);
-typedef void (*ompt_callback_task_schedule_t)(ompt_data_t *prior, ompt_task_status_t status, ompt_data_t *next);
+typedef void (*ompt_callback_parallel_begin_t)(ompt_data_t *task_data, const ompt_frame_t *task_frame,
+                                               ompt_data_t *parallel_data, unsigned int requested, int flags,
+                                               const void *codeptr_ra);
+typedef void (*ompt_callback_parallel_end_t)(ompt_data_t *parallel_data, ompt_data_t *task_data, int flags,
+                                             const void *codeptr_ra);
+typedef void (*ompt_callback_implicit_task_t)(ompt_scope_endpoint_t end, ompt_data_t *parallel_data,
+                                              ompt_data_t *task_data, unsigned int actual, unsigned int index,
+                                              int flags);
+typedef void (*ompt_callback_task_create_t)(ompt_data_t *task_data, const ompt_frame_t *task_frame,
+                                            ompt_data_t *new_task_data, int flags, int has_dependences,
+                                            const void *codeptr_ra);
+typedef void (*ompt_callback_task_schedule_t)(ompt_data_t *prior, ompt_task_status_t status,
+                                              ompt_data_t *next);
 typedef void (*ompt_callback_dependences_t)(ompt_data_t *task_data, const ompt_dependence_t *deps, int ndeps);
 typedef void (*ompt_callback_task_dependence_t)(ompt_data_t *source, ompt_data_t *sink);
-typedef void (*ompt_callback_sync_region_t)(ompt_sync_region_t kind, ompt_scope_endpoint_t end, ompt_data_t *parallel_data,
-                                            ompt_data_t *task_data, const void *codeptr_ra);
-typedef void (*ompt_callback_work_t)(ompt_work_t kind, ompt_scope_endpoint_t end, ompt_data_t *parallel_data, ompt_data_t *task_data,
-                                     uint64_t count, const void *codeptr_ra);
-typedef void (*ompt_callback_dispatch_t)(ompt_data_t *parallel_data, ompt_data_t *task_data, ompt_dispatch_t kind, ompt_data_t instance);
-typedef void (*ompt_callback_masked_t)(ompt_scope_endpoint_t end, ompt_data_t *parallel_data, ompt_data_t *task_data,
-                                       const void *codeptr_ra);
-typedef void (*ompt_callback_mutex_acquire_t)(ompt_mutex_t kind, unsigned int hint, unsigned int impl, ompt_wait_id_t wait_id,
-                                              const void *codeptr_ra);
+typedef void (*ompt_callback_sync_region_t)(ompt_sync_region_t kind, ompt_scope_endpoint_t end,
+                                            ompt_data_t *parallel_data, ompt_data_t *task_data,
+                                            const void *codeptr_ra);
+typedef void (*ompt_callback_work_t)(ompt_work_t kind, ompt_scope_endpoint_t end, ompt_data_t *parallel_data,
+                                     ompt_data_t *task_data, uint64_t count, const void *codeptr_ra);
+typedef void (*ompt_callback_dispatch_t)(ompt_data_t *parallel_data, ompt_data_t *task_data,
+                                         ompt_dispatch_t kind, ompt_data_t instance);
+typedef void (*ompt_callback_masked_t)(ompt_scope_endpoint_t end, ompt_data_t *parallel_data,
+                                       ompt_data_t *task_data, const void *codeptr_ra);
+typedef void (*ompt_callback_mutex_acquire_t)(ompt_mutex_t kind, unsigned int hint, unsigned int impl,
+                                              ompt_wait_id_t wait_id, const void *codeptr_ra);
 typedef void (*ompt_callback_mutex_t)(ompt_mutex_t kind, ompt_wait_id_t wait_id, const void *codeptr_ra);
-typedef void (*ompt_callback_nest_lock_t)(ompt_scope_endpoint_t end, ompt_wait_id_t wait_id, const void *codeptr_ra);
+typedef void (*ompt_callback_nest_lock_t)(ompt_scope_endpoint_t end, ompt_wait_id_t wait_id,
+                                          const void *codeptr_ra);
 typedef void (*ompt_callback_flush_t)(ompt_data_t *thread_data, const void *codeptr_ra);
 typedef void (*ompt_callback_cancel_t)(ompt_data_t *task_data, int flags, const void *codeptr_ra);
-typedef void (*ompt_callback_error_t)(ompt_severity_t severity, const char *message, size_t length, const void *codeptr_ra);
-typedef void (*ompt_callback_target_t)(ompt_target_t kind, ompt_scope_endpoint_t end, int device_num, ompt_data_t *task_data,
-                                       ompt_id_t target_id, const void *codeptr_ra);
-typedef void (*ompt_callback_target_emi_t)(ompt_target_t kind, ompt_scope_endpoint_t end, int device_num, ompt_data_t *task_data,
-                                           ompt_data_t *target_task_data, ompt_data_t *target_data, const void *codeptr_ra);
-typedef void (*ompt_callback_target_data_op_t)(ompt_id_t target_id, ompt_id_t host_op_id, ompt_target_data_op_t kind, void *dev1_addr,
-                                               int dev1_device_num, void *dev2_addr, int dev2_device_num, size_t bytes,
-                                               const void *codeptr_ra);
-typedef void (*ompt_callback_target_data_op_emi_t)(ompt_scope_endpoint_t end, ompt_data_t *target_task_data, ompt_data_t *target_data,
-                                                   ompt_id_t *host_op_id, ompt_target_data_op_t kind, void *dev1_addr,
-                                                   int dev1_device_num, void *dev2_addr, int dev2_device_num, size_t bytes,
-                                                   const void *codeptr_ra);
-typedef void (*ompt_callback_target_submit_t)(ompt_id_t target_id, ompt_id_t host_op_id, unsigned int requested_num_teams);
-typedef void (*ompt_callback_target_submit_emi_t)(ompt_scope_endpoint_t end, ompt_data_t *target_data, ompt_id_t *host_op_id,
-                                                  unsigned int requested_num_teams);
-typedef void (*ompt_callback_target_map_t)(ompt_id_t target_id, unsigned int nitems, void **host_addr, void **device_addr, size_t *bytes,
-                                           unsigned int *mapping_flags, const void *codeptr_ra);
-typedef void (*ompt_callback_target_map_emi_t)(ompt_data_t *target_data, unsigned int nitems, void **host_addr, void **device_addr,
-                                               size_t *bytes, unsigned int *mapping_flags, const void *codeptr_ra);
-typedef void (*ompt_callback_device_initialize_t)(int device_num, const char *type, ompt_device_t *device, ompt_function_lookup_t lookup,
-                                                  const char *documentation);
+typedef void (*ompt_callback_error_t)(ompt_severity_t severity, const char *message, size_t length,
+                                      const void *codeptr_ra);
+typedef void (*ompt_callback_target_t)(ompt_target_t kind, ompt_scope_endpoint_t end, int device_num,
+                                       ompt_data_t *task_data, ompt_id_t target_id, const void *codeptr_ra);
+typedef void (*ompt_callback_target_emi_t)(ompt_target_t kind, ompt_scope_endpoint_t end, int device_num,
+                                           ompt_data_t *task_data, ompt_data_t *target_task_data,
+                                           ompt_data_t *target_data, const void *codeptr_ra);
+typedef void (*ompt_callback_target_data_op_t)(ompt_id_t target_id, ompt_id_t host_op_id,
+                                               ompt_target_data_op_t kind, void *dev1_addr,
+                                               int dev1_device_num, void *dev2_addr, int dev2_device_num,
+                                               size_t bytes, const void *codeptr_ra);
+typedef void (*ompt_callback_target_data_op_emi_t)(ompt_scope_endpoint_t end, ompt_data_t *target_task_data,
+                                                   ompt_data_t *target_data, ompt_id_t *host_op_id,
+                                                   ompt_target_data_op_t kind, void *dev1_addr,
+                                                   int dev1_device_num, void *dev2_addr, int dev2_device_num,
+                                                   size_t bytes, const void *codeptr_ra);
+typedef void (*ompt_callback_target_submit_t)(ompt_id_t target_id, ompt_id_t host_op_id,
+                                              unsigned int requested_num_teams);
+typedef void (*ompt_callback_target_submit_emi_t)(ompt_scope_endpoint_t end, ompt_data_t *target_data,
+                                                  ompt_id_t *host_op_id, unsigned int requested_num_teams);
+typedef void (*ompt_callback_target_map_t)(ompt_id_t target_id, unsigned int nitems, void **host_addr,
+                                           void **device_addr, size_t *bytes, unsigned int *mapping_flags,
+                                           const void *codeptr_ra);
+typedef void (*ompt_callback_target_map_emi_t)(ompt_data_t *target_data, unsigned int nitems,
+                                               void **host_addr, void **device_addr, size_t *bytes,
+                                               unsigned int *mapping_flags, const void *codeptr_ra);
+typedef void (*ompt_callback_device_initialize_t)(int device_num, const char *type, ompt_device_t *device,
+                                                  ompt_function_lookup_t lookup, const char *documentation);
 typedef void (*ompt_callback_device_finalize_t)(int device_num);
-typedef void (*ompt_callback_device_load_t)(int device_num, const char *filename, int64_t offset_in_file, void *vma_in_file, size_t bytes,
-                                            void *host_addr, void *device_addr, uint64_t module_id);
+typedef void (*ompt_callback_device_load_t)(int device_num, const char *filename, int64_t offset_in_file,
+                                            void *vma_in_file, size_t bytes, void *host_addr,
+                                            void *device_addr, uint64_t module_id);
 typedef void (*ompt_callback_device_unload_t)(int device_num, uint64_t module_id);
-typedef int (*ompt_callback_control_tool_t)(uint64_t command, uint64_t modifier, void *arg, const void *codeptr_ra);
+typedef int (*ompt_callback_control_tool_t)(uint64_t command, uint64_t modifier, void *arg,
+                                            const void *codeptr_ra);
 
 /* ---- what a tool may ask ---- */
 

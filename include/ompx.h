@@ -59,21 +59,27 @@ typedef struct ompx_counters_t {
     uint64_t bytes_sent;      /* bytes copied to other MPI ranks */
     uint64_t bytes_fetched;   /* bytes fetched from other MPI ranks */
     uint64_t invokes_sent;    /* functions invoked (ompx_invoke), on this rank or another */
-    uint64_t invokes_served;  /* functions run here that were invoked, that an event fired, or that a persistent task executed */
-    uint64_t regions_stolen;  /* target regions run here that had been placed on another device */
+    uint64_t
+        invokes_served; /* functions run here that were invoked, that an event fired, or that a persistent task executed */
+    uint64_t regions_stolen;       /* target regions run here that had been placed on another device */
     uint64_t rank_steal_attempts;  /* times that this rank asked another one for such regions */
     uint64_t rank_steal_successes; /* those that brought some */
     uint64_t rank_steals_aborted;  /* those that brought none */
-    uint64_t bytes_between;        /* bytes fetched from a rank by another one, to which a region's data went */
-    uint64_t bytes_not_sent;       /* bytes of regions' data that their devices had already (OMPX_COHERENCE) */
-    uint64_t bytes_not_fetched;    /* bytes of regions' results that were overwritten before the host could look (OMPX_COHERENCE) */
+    uint64_t bytes_between;  /* bytes fetched from a rank by another one, to which a region's data went */
+    uint64_t bytes_not_sent; /* bytes of regions' data that their devices had already (OMPX_COHERENCE) */
+    uint64_t
+        bytes_not_fetched; /* bytes of regions' results that were overwritten before the host could look (OMPX_COHERENCE) */
     uint64_t object_invokes;  /* handlers invoked on mobile objects (ompx_object_invoke) */
     uint64_t objects_moved;   /* mobile objects that have left this rank for another one */
     uint64_t object_forwards; /* requests for mobile objects that were sent on, as the object was not here */
-    uint64_t regions_chained; /* target regions, and tasks with streams, queued on their device behind others that were not over */
-    uint64_t regions_waited;  /* target regions and device tasks whose GPU the runtime chooses that waited until they could be placed, or begin */
-    uint64_t regions_taken_over; /* those that began on another GPU than the one they waited for, which had nothing to do */
-    uint64_t blocks_ahead;    /* blocks of arrays brought to devices ahead of time that nobody asked for (docs/arrays.md) */
+    uint64_t
+        regions_chained; /* target regions, and tasks with streams, queued on their device behind others that were not over */
+    uint64_t
+        regions_waited; /* target regions and device tasks whose GPU the runtime chooses that waited until they could be placed, or begin */
+    uint64_t
+        regions_taken_over; /* those that began on another GPU than the one they waited for, which had nothing to do */
+    uint64_t
+        blocks_ahead; /* blocks of arrays brought to devices ahead of time that nobody asked for (docs/arrays.md) */
 } ompx_counters_t;
 
 /* Writes the counters to `out`: its first `size` bytes, at most as many as the library knows. Returns how many bytes the
@@ -144,8 +150,10 @@ OMPX_API int ompx_set_coherence(int on);
 
 /* A device, as a policy sees it for one region. Times are estimates. */
 typedef struct ompx_sched_device_t {
-    uint64_t need;    /* bytes that the region would add there: what it maps and is not there, its own copies, what it declared */
-    uint64_t room;    /* bytes that nobody uses there, UINT64_MAX where there is no limit; the region fits if need <= room */
+    uint64_t
+        need; /* bytes that the region would add there: what it maps and is not there, its own copies, what it declared */
+    uint64_t
+        room; /* bytes that nobody uses there, UINT64_MAX where there is no limit; the region fits if need <= room */
     uint64_t present; /* bytes of the region's data that are there */
     uint64_t wait;    /* nanoseconds until the device has run what it has */
     uint64_t bring;   /* nanoseconds until the region's data would be there */
@@ -219,29 +227,30 @@ enum {
     OMPX_E_ARGUMENT = -2, /* a pointer is null that must not be; data may be, where their size is 0 */
     OMPX_E_FUNCTION = -3, /* the function lies in no executable and no shared object */
     OMPX_E_MEMORY = -4,   /* no memory for a copy of the bytes */
-    OMPX_E_STALE = -5,    /* the handle names nothing: freed, fired, or never made; or the object of an invocation does not */
-    OMPX_E_FOREIGN = -6,  /* another rank's, and only its owner may ask for this */
-    OMPX_E_SET = -7,      /* it was set or satisfied before; or the future is an invocation's, which sets it */
-    OMPX_E_SIZE = -8,     /* the value has another size */
-    OMPX_E_WAITED = -9,   /* somebody waits for it */
-    OMPX_E_ENDED = -10,   /* the ranks have parted, or this is the child of a fork */
-    OMPX_E_SLOT = -11,    /* the event has no dependence of this number */
-    OMPX_E_TRAY = -20,      /* the task has no such tray */
-    OMPX_E_TYPE = -21,      /* there is no such type or reduction, or the elements have another type */
-    OMPX_E_FILE = -22,      /* a file cannot be used; a line says why */
-    OMPX_E_DEVICE = -23,    /* there is no device of this kind */
+    OMPX_E_STALE =
+        -5, /* the handle names nothing: freed, fired, or never made; or the object of an invocation does not */
+    OMPX_E_FOREIGN = -6, /* another rank's, and only its owner may ask for this */
+    OMPX_E_SET = -7,     /* it was set or satisfied before; or the future is an invocation's, which sets it */
+    OMPX_E_SIZE = -8,    /* the value has another size */
+    OMPX_E_WAITED = -9,  /* somebody waits for it */
+    OMPX_E_ENDED = -10,  /* the ranks have parted, or this is the child of a fork */
+    OMPX_E_SLOT = -11,   /* the event has no dependence of this number */
+    OMPX_E_TRAY = -20,   /* the task has no such tray */
+    OMPX_E_TYPE = -21,   /* there is no such type or reduction, or the elements have another type */
+    OMPX_E_FILE = -22,   /* a file cannot be used; a line says why */
+    OMPX_E_DEVICE = -23, /* there is no device of this kind */
     OMPX_E_PROCEDURE = -24, /* the task has no procedure */
     OMPX_E_COUNT = -25,     /* a list without entries, or with too many */
     OMPX_E_NUMBER = -26,    /* OMPX_TASKS names no task of this number */
     OMPX_E_RANGE = -27,     /* there are not so many elements */
     OMPX_E_TASK = -28,      /* the calling code is no explicit task */
-    OMPX_E_BROKEN = -29     /* a device failed, which a line says; or the function that was to use it said so */
+    OMPX_E_BROKEN = -29 /* a device failed, which a line says; or the function that was to use it said so */
 };
 
 /* A future: a value that comes once. Made by one rank, its owner; plain numbers, which may be copied, sent and compared. All zero: none. */
 typedef struct ompx_future_t {
-    int32_t rank;  /* the owner */
-    uint32_t id;   /* its place there */
+    int32_t rank;        /* the owner */
+    uint32_t id;         /* its place there */
     uint64_t generation; /* never twice for one place, never 0 */
 } ompx_future_t;
 
@@ -397,7 +406,8 @@ typedef int (*ompx_cuda_function)(void *stream, const void *args);
  * If `future` is not null, a future is written there, to be freed by ompx_future_free: it comes, with 0 bytes, when the work is over. If the function returns another value than 0, or the work fails,
  * a line says so with the function's name, and ompx_future_wait returns OMPX_E_BROKEN; the program and other devices go on. Without a future the program ends then.
  * OMPX_E_ARGUMENT, _COUNT, _TYPE (no such kind of access), _DEVICE, _MEMORY; then nothing was created. Any thread. */
-OMPX_API int ompx_cuda_task(int device, ompx_cuda_function fn, const void *args, size_t bytes, const ompx_access_t *accesses, int count, ompx_future_t *future);
+OMPX_API int ompx_cuda_task(int device, ompx_cuda_function fn, const void *args, size_t bytes,
+                            const ompx_access_t *accesses, int count, ompx_future_t *future);
 
 /* ---- coherent arrays (docs/arrays.md) ------------------------------------------------------------------------------------------------
  *
@@ -449,7 +459,8 @@ typedef struct ompx_versions_t {
     size_t size;                /* sizeof(ompx_versions_t) */
     ompx_version_function host; /* null: there is none */
     ompx_version_function gpu;  /* null: there is none */
-    const size_t *sizes;        /* bytes of each access of the task, in the same order, 0 where that is not known; or null */
+    const size_t
+        *sizes; /* bytes of each access of the task, in the same order, 0 where that is not known; or null */
 } ompx_versions_t;
 
 /* Creates a child of the calling task that runs one of its versions, with a copy of `bytes` bytes, where the runtime expects it to have run first (docs/gpu.md, "Versions of a task"): by what runs of each
@@ -463,7 +474,8 @@ typedef struct ompx_versions_t {
  * are there before a version runs, on its GPU (ompx_array_pointer(p, device)) or on the host. Dependences and
  * futures as with ompx_cuda_task, whichever version runs; that on the host begins when all before it are complete.
  * OMPX_E_ARGUMENT (also: neither version, a size that is too small), _COUNT, _TYPE, _DEVICE (no such device, or no version for it), _MEMORY; then nothing was created. Any thread. */
-OMPX_API int ompx_task_versions(int device, const ompx_versions_t *versions, const void *args, size_t bytes, const ompx_access_t *accesses, int count, ompx_future_t *future);
+OMPX_API int ompx_task_versions(int device, const ompx_versions_t *versions, const void *args, size_t bytes,
+                                const ompx_access_t *accesses, int count, ompx_future_t *future);
 
 /* An event: a function that runs once, on the rank that made the event, when each of its dependences has been satisfied by somebody. A handle like
  * that of a future. */
@@ -485,7 +497,8 @@ typedef void (*ompx_event_handler)(const void *data, size_t bytes, const ompx_pa
 
 /* Makes an event of this rank with so many dependences. With 0 its function runs at once. When it has fired, its handles name nothing.
  * OMPX_E_ARGUMENT, _FUNCTION, _MEMORY, _ENDED. */
-OMPX_API int ompx_event_create(uint32_t dependences, ompx_event_handler fn, const void *data, size_t bytes, ompx_event_t *event);
+OMPX_API int ompx_event_create(uint32_t dependences, ompx_event_handler fn, const void *data, size_t bytes,
+                               ompx_event_t *event);
 
 /* For `slot` of ompx_event_satisfy: the first dependence that is not satisfied yet. */
 #define OMPX_ANY_SLOT (-1)
@@ -534,14 +547,16 @@ enum {
 };
 
 /* A handler: the object that it was invoked on, its data where they are, for this call; else as ompx_handler. */
-typedef void (*ompx_object_handler)(ompx_object_t object, void *data, const void *args, size_t bytes, ompx_result_t *result);
+typedef void (*ompx_object_handler)(ompx_object_t object, void *data, const void *args, size_t bytes,
+                                    ompx_result_t *result);
 
 /* Runs fn(object, data, args, bytes, result) on the rank where the object is, at a time when no other handler uses the object in a way that conflicts. The rest as
  * ompx_invoke: the bytes are copied, `future` may be null, the handler is an untied explicit task and may wait, fork, make tasks, invoke. While it waits it keeps
  * the object: what it waits for must not need an access that conflicts with its own. Readers begin before writers that wait while other readers run; so a reader may
  * wait for another one, and objects that are read without a pause are not written. Handlers of one object begin in any order. OMPX_E_ARGUMENT (also `mode`), _FUNCTION,
  * _MEMORY, _STALE, _ENDED. */
-OMPX_API int ompx_object_invoke(ompx_object_t object, int mode, ompx_object_handler fn, const void *args, size_t bytes, ompx_future_t *future);
+OMPX_API int ompx_object_invoke(ompx_object_t object, int mode, ompx_object_handler fn, const void *args,
+                                size_t bytes, ompx_future_t *future);
 
 /* Moves the object to a rank, as soon as no handler uses it; what waits for the object goes along. Does not wait. Of several moves that wait the last one holds.
  * OMPX_E_RANK, _STALE, _ENDED. */
@@ -699,10 +714,12 @@ typedef void (*ompx_combiner)(void *into, const void *from, size_t count);
 
 /* `into` becomes the trays of the list, combined element by element from the first to the last, on whichever ranks they are: so floating point has the same
  * rounding on any number of ranks. All have the given type and one size. `fn` is null but for OMPX_USER. OMPX_E_TYPE, _FUNCTION. */
-OMPX_API int ompx_tray_reduce(const ompx_tray_t *from, int count, ompx_tray_t into, ompx_type_t type, int op, ompx_combiner fn);
+OMPX_API int ompx_tray_reduce(const ompx_tray_t *from, int count, ompx_tray_t into, ompx_type_t type, int op,
+                              ompx_combiner fn);
 
 /* The same, for as many trays. */
-OMPX_API int ompx_tray_allreduce(const ompx_tray_t *from, const ompx_tray_t *into, int count, ompx_type_t type, int op, ompx_combiner fn);
+OMPX_API int ompx_tray_allreduce(const ompx_tray_t *from, const ompx_tray_t *into, int count,
+                                 ompx_type_t type, int op, ompx_combiner fn);
 
 /* As ompx_tray_scatter, of a file's bytes, which are elements as they lie in memory. Only the calling rank needs the file. OMPX_E_FILE. */
 OMPX_API int ompx_tray_scatter_file(const char *path, ompx_type_t type, const ompx_tray_t *into, int count);

@@ -2,7 +2,14 @@
 #include "check.h"
 #include <stdexcept>
 #include <string>
-struct guard { int *count; explicit guard(int *c) : count(c) {} ~guard() { __atomic_fetch_add(count, 1, __ATOMIC_RELAXED); } };
+struct guard {
+    int *count;
+    explicit guard(int *c) : count(c) {}
+    ~guard()
+    {
+        __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+    }
+};
 static void thrower(int value, int depth, int *unwound)
 {
     guard g(unwound);

@@ -3,7 +3,8 @@
 #include <numeric>
 #include <vector>
 #include <functional>
-template <typename T> static T total(const std::vector<T> &v)
+template <typename T>
+static T total(const std::vector<T> &v)
 {
     T sum = 0;
 #pragma omp parallel for reduction(+ : sum) schedule(dynamic, 3)

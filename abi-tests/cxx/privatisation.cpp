@@ -4,10 +4,24 @@
 static int alive, copies;
 struct thing {
     int value;
-    thing(int v = 3) : value(v) { __atomic_fetch_add(&alive, 1, __ATOMIC_RELAXED); }
-    thing(const thing &o) : value(o.value) { __atomic_fetch_add(&alive, 1, __ATOMIC_RELAXED); __atomic_fetch_add(&copies, 1, __ATOMIC_RELAXED); }
-    thing &operator=(const thing &o) { value = o.value; return *this; }
-    ~thing() { __atomic_fetch_sub(&alive, 1, __ATOMIC_RELAXED); }
+    thing(int v = 3) : value(v)
+    {
+        __atomic_fetch_add(&alive, 1, __ATOMIC_RELAXED);
+    }
+    thing(const thing &o) : value(o.value)
+    {
+        __atomic_fetch_add(&alive, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&copies, 1, __ATOMIC_RELAXED);
+    }
+    thing &operator=(const thing &o)
+    {
+        value = o.value;
+        return *this;
+    }
+    ~thing()
+    {
+        __atomic_fetch_sub(&alive, 1, __ATOMIC_RELAXED);
+    }
 };
 int main()
 {

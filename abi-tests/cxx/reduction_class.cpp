@@ -5,10 +5,23 @@
 static int alive;
 struct counted {
     std::vector<int> items;
-    counted() { __atomic_fetch_add(&alive, 1, __ATOMIC_RELAXED); }
-    counted(const counted &other) : items(other.items) { __atomic_fetch_add(&alive, 1, __ATOMIC_RELAXED); }
-    ~counted() { __atomic_fetch_sub(&alive, 1, __ATOMIC_RELAXED); }
-    counted &operator+=(const counted &other) { items.insert(items.end(), other.items.begin(), other.items.end()); return *this; }
+    counted()
+    {
+        __atomic_fetch_add(&alive, 1, __ATOMIC_RELAXED);
+    }
+    counted(const counted &other) : items(other.items)
+    {
+        __atomic_fetch_add(&alive, 1, __ATOMIC_RELAXED);
+    }
+    ~counted()
+    {
+        __atomic_fetch_sub(&alive, 1, __ATOMIC_RELAXED);
+    }
+    counted &operator+=(const counted &other)
+    {
+        items.insert(items.end(), other.items.begin(), other.items.end());
+        return *this;
+    }
 };
 #pragma omp declare reduction(+ : counted : omp_out += omp_in)
 #pragma omp declare reduction(join : std::string : omp_out += omp_in)

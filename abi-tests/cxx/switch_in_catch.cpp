@@ -1,7 +1,9 @@
 // what: a thread that waits (barrier, taskwait, critical, nested region) inside a catch rethrows its own exception
 #include "check.h"
 #include <exception>
-struct mine { int id; };
+struct mine {
+    int id;
+};
 static int nested(int id)
 {
     int result = -1;
@@ -12,7 +14,10 @@ static int nested(int id)
 #pragma omp barrier
 #pragma omp task
             {
-                try { throw 3.5; } catch (double) { }
+                try {
+                    throw 3.5;
+                } catch (double) {
+                }
             }
 #pragma omp taskwait
 #pragma omp critical
@@ -21,7 +26,11 @@ static int nested(int id)
             }
 #pragma omp parallel num_threads(2)
             {
-                try { throw mine{1000}; } catch (mine &inner) { CHECK_EQ(inner.id, 1000); }
+                try {
+                    throw mine{1000};
+                } catch (mine &inner) {
+                    CHECK_EQ(inner.id, 1000);
+                }
             }
 #pragma omp barrier
             CHECK(std::current_exception() != nullptr);

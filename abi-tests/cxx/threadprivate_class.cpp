@@ -5,7 +5,10 @@
 static int made;
 struct holder {
     std::vector<int> v;
-    holder() : v(3, 7) { __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED); }
+    holder() : v(3, 7)
+    {
+        __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
+    }
 };
 extern holder held;
 #pragma omp threadprivate(held)

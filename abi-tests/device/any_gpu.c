@@ -22,10 +22,10 @@ int main(void)
 #pragma omp single
     for (int r = 0; r < REGIONS; r++) {
         long *mine = a + r * N;
-#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0:N]) device(any)
+#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0 : N]) device(any)
         for (int i = 0; i < N; i++)
             mine[i] *= 2;
-#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0:N]) device(any)
+#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0 : N]) device(any)
         for (int i = 0; i < N; i++)
             mine[i] += 1;
     }

@@ -10,7 +10,10 @@
 #include <unistd.h>
 enum { BLOCK = 2000, ROUNDS = 12 };
 
-static uint64_t ahead(void) { return turns().blocks_ahead; }
+static uint64_t ahead(void)
+{
+    return turns().blocks_ahead;
+}
 
 static void fill(long *block, long value)
 {
@@ -40,7 +43,8 @@ static void comes_while_others_work(long *a, int device, int round)
 #pragma omp task depend(out : first[0])
         fill(first, round);
         /* It is the one that brings both: none is there, and nobody else reads them there. */
-#pragma omp target nowait depend(in : first[0], second[0]) map(to : first[0 : BLOCK], second[0 : BLOCK]) map(tofrom : sums[0 : 2]) device(device)
+#pragma omp target nowait depend(in : first[0], second[0]) map(to : first[0 : BLOCK], second[0 : BLOCK])     \
+    map(tofrom : sums[0 : 2]) device(device)
         for (int i = 0; i < BLOCK; i++) {
             sums[0] += first[i];
             sums[1] += second[i];
@@ -72,7 +76,8 @@ static void is_not_torn(long *a, int device, int round)
         while (!__atomic_load_n(&begun, __ATOMIC_ACQUIRE)) {
 #pragma omp taskyield
         }
-#pragma omp target nowait depend(in : block[0], done) map(to : block[0 : BLOCK]) map(tofrom : wrong) device(device)
+#pragma omp target nowait depend(in : block[0], done) map(to : block[0 : BLOCK]) map(tofrom : wrong)         \
+    device(device)
         for (int i = 0; i < BLOCK; i++)
             wrong += block[i] != round;
     }
@@ -107,7 +112,8 @@ static void is_whole(long *a, int device, int round)
         }
 #pragma omp taskwait depend(in : second)
         __atomic_store_n(&over, 1, __ATOMIC_RELEASE);
-#pragma omp target nowait depend(in : block[0], first, second) map(to : block[0 : BLOCK]) map(tofrom : wrong) device(device)
+#pragma omp target nowait depend(in : block[0], first, second) map(to : block[0 : BLOCK])                    \
+    map(tofrom : wrong) device(device)
         for (int i = 0; i < BLOCK; i++)
             wrong += block[i] != round;
     }

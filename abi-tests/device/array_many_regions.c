@@ -8,7 +8,6 @@
 #include "arrays.h"
 enum { BLOCK = 100, REGIONS = 700 };
 
-
 static int ran;
 
 /* Other tasks between, so that it has many of either kind. */

@@ -30,7 +30,8 @@ int main(void)
 #pragma omp target enter data map(to : a[0 : 64]) device(0)
     CHECK_EQ(ompx_array_destroy(a), OMPX_E_WAITED);
 #pragma omp target exit data map(from : a[0 : 64]) device(0)
-    ompx_use_t here = { a, OMPX_INOUT, 0 }, there = { a, OMPX_IN, 1 }, wrong = { a, 0, 0 }, none = { &other, OMPX_IN, 0 };
+    ompx_use_t here = {a, OMPX_INOUT, 0}, there = {a, OMPX_IN, 1}, wrong = {a, 0, 0},
+               none = {&other, OMPX_IN, 0};
     CHECK_EQ(ompx_array_use(&here, 1), OMPX_E_TASK);
     CHECK(ompx_array_pointer(a, 0) == NULL);
 #pragma omp parallel
@@ -38,13 +39,15 @@ int main(void)
     {
 #pragma omp task shared(here, there, wrong, none, other)
         {
-            ompx_use_t both[] = { here, there };
+            ompx_use_t both[] = {here, there};
             CHECK_EQ(ompx_array_use(&wrong, 1), OMPX_E_TYPE);
             CHECK_EQ(ompx_array_use(&none, 1), OMPX_E_RANGE);
             CHECK_EQ(ompx_array_use(both, 0), OMPX_E_COUNT);
             CHECK_EQ(ompx_array_use(&here, 1), 0);
-            CHECK(ompx_array_pointer(a, 0) != NULL && ompx_array_pointer(a + 1, -1) == (int *)ompx_array_pointer(a, 0) + 1);
-            CHECK(ompx_array_pointer(a, 1) == NULL && ompx_array_pointer(a + 64, 0) == NULL && ompx_array_pointer(&other, -1) == NULL);
+            CHECK(ompx_array_pointer(a, 0) != NULL &&
+                  ompx_array_pointer(a + 1, -1) == (int *)ompx_array_pointer(a, 0) + 1);
+            CHECK(ompx_array_pointer(a, 1) == NULL && ompx_array_pointer(a + 64, 0) == NULL &&
+                  ompx_array_pointer(&other, -1) == NULL);
             CHECK_EQ(ompx_array_use(&there, 1), OMPX_E_SET);
             CHECK_EQ(ompx_array_host(a, 4, OMPX_IN), OMPX_E_WAITED);
         }

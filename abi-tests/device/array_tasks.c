@@ -20,7 +20,10 @@ enum { BLOCK = 3000, BLOCKS = 6, LINKS = 40 };
 typedef int (*copy_function)(long to, long from, size_t bytes, void *stream);
 static copy_function copy_within;
 
-typedef struct { const long *from; long *to; } move_t;
+typedef struct {
+    const long *from;
+    long *to;
+} move_t;
 
 /* One block becomes a copy of another one. */
 static int move(void *stream, const void *args)
@@ -56,8 +59,8 @@ static void around(long *a, int devices)
 #pragma omp single
     for (int l = 0; l < LINKS; l++) {
         long *from = a + l % BLOCKS * BLOCK, *to = a + (l + 1) % BLOCKS * BLOCK;
-        move_t blocks = { from, to };
-        ompx_access_t accesses[] = { { from, OMPX_IN }, { to, OMPX_OUT } };
+        move_t blocks = {from, to};
+        ompx_access_t accesses[] = {{from, OMPX_IN}, {to, OMPX_OUT}};
         int device = l % 3 == 0 ? ompx_device_any_gpu() : l % devices;
         if (l % 4 == 1)
             CHECK_EQ(ompx_prefetch(from, BYTES, l % devices, NULL), 0);
@@ -85,12 +88,13 @@ static void on_several(long *a, int devices)
     {
         ompx_use_t uses[2 * 3];
         for (int d = 0; d < devices; d++) {
-            uses[2 * d] = (ompx_use_t){ a + 2 * d * BLOCK, OMPX_IN, d };
-            uses[2 * d + 1] = (ompx_use_t){ a + (2 * d + 1) * BLOCK, OMPX_INOUT, d };
+            uses[2 * d] = (ompx_use_t){a + 2 * d * BLOCK, OMPX_IN, d};
+            uses[2 * d + 1] = (ompx_use_t){a + (2 * d + 1) * BLOCK, OMPX_INOUT, d};
         }
         CHECK_EQ(ompx_array_use(uses, 2 * devices), 0);
         for (int d = 0; d < devices; d++) {
-            long from = (long)ompx_array_pointer(a + 2 * d * BLOCK, d), to = (long)ompx_array_pointer(a + (2 * d + 1) * BLOCK, d);
+            long from = (long)ompx_array_pointer(a + 2 * d * BLOCK, d),
+                 to = (long)ompx_array_pointer(a + (2 * d + 1) * BLOCK, d);
             CHECK_EQ(copy_within(to, from, BYTES, ompx_cuda_stream_on(d)), 0);
         }
     }
@@ -102,7 +106,7 @@ static void on_several(long *a, int devices)
 static void too_much(void)
 {
     char *a = ompx_array_create(NULL, 8 << 20, 4 << 20);
-    ompx_access_t both[] = { { a, OMPX_IN }, { a + (4 << 20), OMPX_INOUT } };
+    ompx_access_t both[] = {{a, OMPX_IN}, {a + (4 << 20), OMPX_INOUT}};
     ompx_future_t future;
     CHECK_EQ(ompx_cuda_task(0, nothing, NULL, 0, both, 2, &future), 0);
     CHECK_EQ(ompx_future_wait(future), OMPX_E_BROKEN);

@@ -14,7 +14,7 @@ int main(void)
         int *a = malloc(N * sizeof *a), *there = NULL;
         for (int i = 0; i < N; i++)
             a[i] = i;
-#pragma omp target enter data device(d) map(to : a[FROM:LENGTH])
+#pragma omp target enter data device(d) map(to : a[FROM : LENGTH])
 #pragma omp target device(d)
         for (int i = FROM; i < FROM + LENGTH; i++)
             a[i] *= 2;
@@ -22,7 +22,7 @@ int main(void)
         there = a;
         CHECK_EQ(there != a, is_apart(d));
         CHECK_EQ(a[FROM], APART(d, FROM, 2 * FROM));
-#pragma omp target exit data device(d) map(from : a[FROM:LENGTH])
+#pragma omp target exit data device(d) map(from : a[FROM : LENGTH])
         for (int i = 0; i < N; i++)
             CHECK_EQ(a[i], i >= FROM && i < FROM + LENGTH ? 2 * i : i);
         free(a);

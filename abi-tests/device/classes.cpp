@@ -7,16 +7,23 @@
 #include "device.h"
 #include <vector>
 #pragma omp declare target
-struct Made { int v; Made() : v(77) {} };
+struct Made {
+    int v;
+    Made() : v(77) {}
+};
 static Made made;
-template <typename T> T twice(T x) { return x + x; }
+template <typename T>
+T twice(T x)
+{
+    return x + x;
+}
 #pragma omp end declare target
 struct Box {
     int n;
     double v[4];
     void scale(int d, double f)
     {
-#pragma omp target device(d) map(tofrom : this[0:1]) firstprivate(f)
+#pragma omp target device(d) map(tofrom : this[0 : 1]) firstprivate(f)
         for (int i = 0; i < n; i++)
             v[i] = twice(v[i]) * f;
     }
@@ -59,7 +66,7 @@ int main()
         std::vector<float> v(1000, 1.5f);
         float *p = v.data();
         size_t n = v.size();
-#pragma omp target teams distribute parallel for device(d) map(tofrom : p[0:n])
+#pragma omp target teams distribute parallel for device(d) map(tofrom : p[0 : n])
         for (size_t i = 0; i < n; i++)
             p[i] *= 2;
         CHECK(v[0] == 3 && v[999] == 3);

@@ -95,7 +95,8 @@ static void by_function(int device, int any)
 #pragma omp target nowait depend(inout : a[0]) depend(in : a[N]) map(tofrom : a[0 : 2 * N]) device(device)
         for (int i = 0; i < N; i++)
             a[i] += a[N + i] + link;
-        CHECK(ompx_cuda_task(any ? ompx_device_any_gpu() : device, put_copy, &forth, sizeof forth, accesses, 2, &futures[link]) == 0);
+        CHECK(ompx_cuda_task(any ? ompx_device_any_gpu() : device, put_copy, &forth, sizeof forth, accesses,
+                             2, &futures[link]) == 0);
     }
     for (int link = 0; link < LINKS; link++) {
         CHECK(ompx_future_wait(futures[link]) == 0);
@@ -128,7 +129,8 @@ static void several(void)
 #pragma omp task depend(out : b[0])
     for (int d = 0; d < devices; d++) {
         void *stream = ompx_cuda_stream_on(d);
-        CHECK(copy_in((long)there[d], (long)a, BYTES, stream) == 0 && copy_out((long)(b + d * N), (long)there[d], BYTES, stream) == 0);
+        CHECK(copy_in((long)there[d], (long)a, BYTES, stream) == 0 &&
+              copy_out((long)(b + d * N), (long)there[d], BYTES, stream) == 0);
     }
     int equal = 0;
 #pragma omp task depend(in : b[0]) shared(equal)

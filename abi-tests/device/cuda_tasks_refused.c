@@ -25,8 +25,10 @@ static int gives_up(void *stream, const void *args)
 
 static void without(void)
 {
-    CHECK(ompx_set_task_stream(0) == OMPX_E_DEVICE && said("ompx_set_task_stream: there is no device of this kind"));
-    CHECK(ompx_cuda_task(ompx_device_any_gpu(), does_nothing, NULL, 0, NULL, 0, NULL) == OMPX_E_DEVICE && said("ompx_cuda_task"));
+    CHECK(ompx_set_task_stream(0) == OMPX_E_DEVICE &&
+          said("ompx_set_task_stream: there is no device of this kind"));
+    CHECK(ompx_cuda_task(ompx_device_any_gpu(), does_nothing, NULL, 0, NULL, 0, NULL) == OMPX_E_DEVICE &&
+          said("ompx_cuda_task"));
 #pragma omp parallel
 #pragma omp single
 #pragma omp task
@@ -43,10 +45,13 @@ static void with(void)
     CHECK(ompx_cuda_stream_on(0) == NULL && said("ompx_cuda_stream_on"));
     CHECK(ompx_set_task_stream(77) == OMPX_E_DEVICE && said("no device of this kind"));
     CHECK(ompx_cuda_task(0, NULL, NULL, 0, NULL, 0, NULL) == OMPX_E_ARGUMENT && said("ompx_cuda_task"));
-    CHECK(ompx_cuda_task(0, does_nothing, NULL, 1, NULL, 0, NULL) == OMPX_E_ARGUMENT && said("ompx_cuda_task"));
+    CHECK(ompx_cuda_task(0, does_nothing, NULL, 1, NULL, 0, NULL) == OMPX_E_ARGUMENT &&
+          said("ompx_cuda_task"));
     CHECK(ompx_cuda_task(0, does_nothing, NULL, 0, &wrong, 1, NULL) == OMPX_E_TYPE && said("ompx_cuda_task"));
-    CHECK(ompx_cuda_task(0, does_nothing, NULL, 0, &right, -1, NULL) == OMPX_E_COUNT && said("ompx_cuda_task"));
-    CHECK(ompx_cuda_task(1, does_nothing, NULL, 0, &right, 1, NULL) == OMPX_E_DEVICE && said("ompx_cuda_task"));
+    CHECK(ompx_cuda_task(0, does_nothing, NULL, 0, &right, -1, NULL) == OMPX_E_COUNT &&
+          said("ompx_cuda_task"));
+    CHECK(ompx_cuda_task(1, does_nothing, NULL, 0, &right, 1, NULL) == OMPX_E_DEVICE &&
+          said("ompx_cuda_task"));
 #pragma omp parallel
 #pragma omp single
     {
@@ -56,7 +61,8 @@ static void with(void)
 #pragma omp taskwait
     }
     CHECK(said("failed with 7, and its future with it"));
-    CHECK(ompx_future_wait(future) == OMPX_E_BROKEN && said("ompx_future_wait: the device, or the code that used it, failed"));
+    CHECK(ompx_future_wait(future) == OMPX_E_BROKEN &&
+          said("ompx_future_wait: the device, or the code that used it, failed"));
     CHECK(ompx_future_free(future) == 0 && said(NULL));
     CHECK(calls == 1);
 }

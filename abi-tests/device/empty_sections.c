@@ -11,7 +11,7 @@ int main(void)
     {
         int v[10], *p = v, *q = NULL, *loose = v + 5, n = 0;
         void *in_p = NULL, *in_q = (void *)1, *in_loose = NULL;
-#pragma omp target device(d) map(from : in_loose, in_q) map(alloc : q[0:n])
+#pragma omp target device(d) map(from : in_loose, in_q) map(alloc : q[0 : n])
         {
             in_loose = loose;
             in_q = q;
@@ -20,7 +20,7 @@ int main(void)
         CHECK(in_loose == (void *)loose);
 #pragma omp target data device(d) map(to : v)
         {
-#pragma omp target device(d) map(from : in_p, in_loose) map(alloc : p[0:n])
+#pragma omp target device(d) map(from : in_p, in_loose) map(alloc : p[0 : n])
             {
                 in_p = p;
                 in_loose = loose;

@@ -19,7 +19,7 @@ int main(void)
         int r = 0;
         counter = 10 + d;
         table[9] = 90;
-#pragma omp target update device(d) to(counter, table[9:1])
+#pragma omp target update device(d) to(counter, table[9 : 1])
 #pragma omp target device(d) map(from : r)
         {
             r = twice(table[9]) + table[8];

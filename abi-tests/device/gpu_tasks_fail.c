@@ -22,7 +22,10 @@ static int fails(void *stream, const void *args)
     return put_call(stream, nap, &length) ? 1 : 7;
 }
 
-static int version_fails(int device, void *stream, const void *args) { return device < 0 ? 1 : fails(stream, args); }
+static int version_fails(int device, void *stream, const void *args)
+{
+    return device < 0 ? 1 : fails(stream, args);
+}
 
 static int works(void *stream, const void *args)
 {
@@ -38,7 +41,8 @@ static void all(char *large)
     ompx_access_t access = {large, OMPX_IN};
     for (int i = 0; i < MANY; i++) {
         CHECK_EQ(ompx_cuda_task(ompx_device_any_gpu(), fails, NULL, 0, NULL, 0, &futures[3 * i]), 0);
-        CHECK_EQ(ompx_task_versions(ompx_device_any_gpu(), &versions, NULL, 0, NULL, 0, &futures[3 * i + 1]), 0);
+        CHECK_EQ(ompx_task_versions(ompx_device_any_gpu(), &versions, NULL, 0, NULL, 0, &futures[3 * i + 1]),
+                 0);
         CHECK_EQ(ompx_cuda_task(ompx_device_any_gpu(), works, NULL, 0, &access, 1, &futures[3 * i + 2]), 0);
     }
     for (int i = 0; i < MANY; i++)

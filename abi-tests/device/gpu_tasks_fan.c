@@ -26,8 +26,14 @@ static void naps_as_other(void *none)
     __atomic_fetch_add(&others, 1, __ATOMIC_RELAXED);
 }
 
-static int puts_long(void *stream, const void *args) { return put_call(stream, naps_long, args); }
-static int puts_other(void *stream, const void *args) { return put_call(stream, naps_as_other, args); }
+static int puts_long(void *stream, const void *args)
+{
+    return put_call(stream, naps_long, args);
+}
+static int puts_other(void *stream, const void *args)
+{
+    return put_call(stream, naps_as_other, args);
+}
 
 static int puts_follower(void *stream, const void *args)
 {
@@ -47,9 +53,11 @@ int main(void)
         ompx_access_t reads = {&x, OMPX_IN};
         uint64_t before = turns().regions_waited;
         for (int i = 0; i < FOLLOWERS; i++)
-            CHECK_EQ(ompx_cuda_task(ompx_device_any_gpu(), puts_follower, &none, sizeof none, &reads, 1, NULL), 0);
+            CHECK_EQ(
+                ompx_cuda_task(ompx_device_any_gpu(), puts_follower, &none, sizeof none, &reads, 1, NULL), 0);
         /* They stand in line. */
-        while (turns().regions_waited - before < FOLLOWERS / 2 && !__atomic_load_n(&is_over, __ATOMIC_ACQUIRE))
+        while (turns().regions_waited - before < FOLLOWERS / 2 &&
+               !__atomic_load_n(&is_over, __ATOMIC_ACQUIRE))
             usleep(1000);
         for (int i = 0; i < OTHERS; i++)
             any_task(puts_other, 0, NULL);

@@ -41,7 +41,10 @@ static void does(void *args)
     step(work->to, work->from, work->k);
 }
 
-static int puts_step(void *stream, const void *args) { return put_call(stream, does, *(struct work *const *)args); }
+static int puts_step(void *stream, const void *args)
+{
+    return put_call(stream, does, *(struct work *const *)args);
+}
 
 static int extra;
 static void adds(void *args)
@@ -50,7 +53,10 @@ static void adds(void *args)
     __atomic_fetch_add(&extra, 1, __ATOMIC_RELAXED);
 }
 
-static int puts_one(void *stream, const void *args) { return put_call(stream, adds, args); }
+static int puts_one(void *stream, const void *args)
+{
+    return put_call(stream, adds, args);
+}
 
 /* Those before it may not be over, so the task that it waits for has nothing to do with them. */
 static int waits(void *stream, const void *args)
@@ -83,23 +89,21 @@ static void one(unsigned what, int x, int y, int t, int devices)
     switch (what) {
     case 0:
     case 1:
-    case 2:
-        status = ompx_cuda_task(any, puts_step, &work, sizeof work, accesses, 2, NULL);
-        break;
-    case 3:
-        status = ompx_cuda_task(t % devices, puts_step, &work, sizeof work, accesses, 2, NULL);
-        break;
+    case 2: status = ompx_cuda_task(any, puts_step, &work, sizeof work, accesses, 2, NULL); break;
+    case 3: status = ompx_cuda_task(t % devices, puts_step, &work, sizeof work, accesses, 2, NULL); break;
     case 4:
         status = ompx_cuda_task(any, waits, &work, sizeof work, accesses, 2, NULL);
         waiting++;
         break;
     case 5:
     case 6:
-        status = ompx_task_versions(what == 5 ? ompx_device_any() : any, &versions, &work, sizeof work, accesses, 2, NULL);
+        status = ompx_task_versions(what == 5 ? ompx_device_any() : any, &versions, &work, sizeof work,
+                                    accesses, 2, NULL);
         break;
     case 7:
     case 8:
-#pragma omp target nowait depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0:N]) map(to : from[0:N]) device(any)
+#pragma omp target nowait depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0 : N])                 \
+    map(to : from[0 : N]) device(any)
         step(to, from, t);
         break;
     default:

@@ -16,7 +16,7 @@ static int ran, length = 1000;
 static int region(int value)
 {
     char *data = calloc(LARGE, 1);
-#pragma omp target device(ompx_device_any()) map(tofrom : data[0:LARGE])
+#pragma omp target device(ompx_device_any()) map(tofrom : data[0 : LARGE])
     data[LARGE - 1] += value;
     int right = data[LARGE - 1] == value;
     free(data);

@@ -23,7 +23,7 @@ int main(void)
     {
         for (int leaf = 0; leaf < LEAVES; leaf++) {
             long *mine = a + leaf * N;
-#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0:N], count, position) device(any)
+#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0 : N], count, position) device(any)
             {
                 position[leaf] = count++;
                 for (int i = 0; i < N; i++)
@@ -32,7 +32,7 @@ int main(void)
         }
         long *mine = a + LEAVES * N;
         for (int link = 0; link < LINKS; link++) {
-#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0:N], count, position) device(any)
+#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0 : N], count, position) device(any)
             {
                 position[LEAVES + link] = count++;
                 for (int i = 0; i < N; i++)

@@ -16,7 +16,8 @@ static char parts[N];
 
 int main(void)
 {
-    int any = ompx_device_any_gpu(), second = 1, other = ompx_device_set(&second, 1), devices = omp_get_num_devices();
+    int any = ompx_device_any_gpu(), second = 1, other = ompx_device_set(&second, 1),
+        devices = omp_get_num_devices();
     long *a = ompx_array_create(NULL, N * sizeof(long), 0), result = 0;
     CHECK(a != NULL && devices == 2);
     for (int round = 0; round < ROUNDS; round++) {

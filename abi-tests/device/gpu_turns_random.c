@@ -35,11 +35,13 @@ static void one(unsigned what, int x, int y, int k, int any, int devices)
     case 0:
     case 1:
     case 2:
-#pragma omp target nowait depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0:N]) map(to : from[0:N]) device(any)
+#pragma omp target nowait depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0 : N])                 \
+    map(to : from[0 : N]) device(any)
         step(to, from, k);
         break;
     case 3:
-#pragma omp target nowait depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0:N]) map(to : from[0:N]) device(named)
+#pragma omp target nowait depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0 : N])                 \
+    map(to : from[0 : N]) device(named)
         step(to, from, k);
         break;
     case 4:
@@ -49,23 +51,23 @@ static void one(unsigned what, int x, int y, int k, int any, int devices)
     case 5:
         /* A task that waits for regions of its own. */
 #pragma omp task depend(inout : to[0]) depend(in : from[0]) firstprivate(to, from, k, any)
-        {
-#pragma omp target nowait depend(inout : to[0]) map(tofrom : to[0:N]) map(to : from[0:N]) device(any)
-            step(to, from, k);
-#pragma omp target nowait depend(inout : to[0]) map(tofrom : to[0:N]) map(to : from[0:N]) device(any)
-            step(to, from, k + 1);
+    {
+#pragma omp target nowait depend(inout : to[0]) map(tofrom : to[0 : N]) map(to : from[0 : N]) device(any)
+        step(to, from, k);
+#pragma omp target nowait depend(inout : to[0]) map(tofrom : to[0 : N]) map(to : from[0 : N]) device(any)
+        step(to, from, k + 1);
 #pragma omp taskwait
-        }
+    }
         step(expected[x], expected[y], k);
         k++;
         break;
     default:
         /* One that waits for its region at once. */
 #pragma omp task depend(inout : to[0]) depend(in : from[0]) firstprivate(to, from, k, any)
-        {
-#pragma omp target map(tofrom : to[0:N]) map(to : from[0:N]) device(any)
-            step(to, from, k);
-        }
+    {
+#pragma omp target map(tofrom : to[0 : N]) map(to : from[0 : N]) device(any)
+        step(to, from, k);
+    }
     }
     step(expected[x], expected[y], k);
 }

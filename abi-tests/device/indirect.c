@@ -9,8 +9,14 @@
 #include "device.h"
 int base = 1000;
 #pragma omp declare target(base)
-int add(int x) { return x + base; }
-int sub(int x) { return x - base; }
+int add(int x)
+{
+    return x + base;
+}
+int sub(int x)
+{
+    return x - base;
+}
 #pragma omp declare target indirect enter(add, sub)
 int main(void)
 {

@@ -13,7 +13,7 @@ int main(void)
     {
         for (size_t i = 0; i < n; i++)
             v[i] = i;
-#pragma omp target teams distribute parallel for device(d) map(tofrom : v[0:n])
+#pragma omp target teams distribute parallel for device(d) map(tofrom : v[0 : n])
         for (size_t i = 0; i < n; i++)
             v[i] += 1;
         size_t wrong = 0;

@@ -6,11 +6,17 @@
 // ours: host devices
 #include "device.h"
 #include <stdint.h>
-extern void __tgt_target_data_begin_mapper(void *, int64_t, int32_t, void **, void **, int64_t *, int64_t *, void **, void **);
-extern void __tgt_target_data_end_mapper(void *, int64_t, int32_t, void **, void **, int64_t *, int64_t *, void **, void **);
-extern void __tgt_target_data_update_mapper(void *, int64_t, int32_t, void **, void **, int64_t *, int64_t *, void **, void **);
+extern void __tgt_target_data_begin_mapper(void *, int64_t, int32_t, void **, void **, int64_t *, int64_t *,
+                                           void **, void **);
+extern void __tgt_target_data_end_mapper(void *, int64_t, int32_t, void **, void **, int64_t *, int64_t *,
+                                         void **, void **);
+extern void __tgt_target_data_update_mapper(void *, int64_t, int32_t, void **, void **, int64_t *, int64_t *,
+                                            void **, void **);
 extern void *omp_get_mapped_ptr(const void *, int);
-struct s { int n; double *p; };
+struct s {
+    int n;
+    double *p;
+};
 enum { TO = 1, FROM = 2, ALWAYS = 4, DELETE = 8, ATTACH = 0x4000 };
 static void *device_word(void *host, int d)
 {
@@ -34,13 +40,16 @@ int main(void)
         // Nothing of it is new: the pointer goes on pointing to the first storage, unless told otherwise.
         void *other_bases[] = {w, &s.p}, *other_begins[] = {w, w};
         int64_t other_sizes[] = {sizeof w, sizeof s.p}, other_kinds[] = {TO, ATTACH};
-        __tgt_target_data_begin_mapper(NULL, d, 1, other_bases, other_begins, other_sizes, other_kinds, NULL, NULL);
+        __tgt_target_data_begin_mapper(NULL, d, 1, other_bases, other_begins, other_sizes, other_kinds, NULL,
+                                       NULL);
         s.p = w;
-        __tgt_target_data_begin_mapper(NULL, d, 1, &other_bases[1], &other_begins[1], &other_sizes[1], &other_kinds[1], NULL, NULL);
+        __tgt_target_data_begin_mapper(NULL, d, 1, &other_bases[1], &other_begins[1], &other_sizes[1],
+                                       &other_kinds[1], NULL, NULL);
         if (is_apart(d))
             CHECK(device_word(&s.p, d) == (char *)omp_get_mapped_ptr(&v[2], d) - 2 * sizeof *v);
         int64_t always = ATTACH | ALWAYS;
-        __tgt_target_data_begin_mapper(NULL, d, 1, &other_bases[1], &other_begins[1], &other_sizes[1], &always, NULL, NULL);
+        __tgt_target_data_begin_mapper(NULL, d, 1, &other_bases[1], &other_begins[1], &other_sizes[1],
+                                       &always, NULL, NULL);
         if (is_apart(d))
             CHECK(device_word(&s.p, d) == omp_get_mapped_ptr(w, d));
         s.n = 3;

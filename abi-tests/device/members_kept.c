@@ -5,7 +5,9 @@
 // mode: preload
 // ours: host devices
 #include "device.h"
-struct s { int a, b, c, d; };
+struct s {
+    int a, b, c, d;
+};
 int main(void)
 {
     EACH_DEVICE(d)
@@ -17,7 +19,7 @@ int main(void)
         CHECK_EQ(omp_target_is_present(&s.a, d), !is_apart(d));
         s.b = 20;
 #ifdef __clang__
-#pragma omp target device(d) map(tofrom : q->b, q->d)
+#pragma omp target device(d) map(tofrom : q -> b, q->d)
         {
             q->b += 100;
             q->d += 100;

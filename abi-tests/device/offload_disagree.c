@@ -12,7 +12,7 @@
 void __tgt_register_requires(long flags);
 int main(void)
 {
-    __tgt_register_requires(1); // what older compilers' constructors say of a part without clauses
+    __tgt_register_requires(1);      // what older compilers' constructors say of a part without clauses
     __tgt_register_requires(1 | 16); // dynamic_allocators
     __tgt_register_requires(2);
     return 0;

@@ -33,7 +33,8 @@ static int build(const char *directory, const char *name, const char *text)
     FILE *source = fopen(file, "w");
     fputs(text, source);
     fclose(source);
-    snprintf(command, sizeof command, "LD_PRELOAD= cc -shared -fPIC -I%.*s/../../include -o %s/%s.so %s", length, header, directory, name, file);
+    snprintf(command, sizeof command, "LD_PRELOAD= cc -shared -fPIC -I%.*s/../../include -o %s/%s.so %s",
+             length, header, directory, name, file);
     CHECK_EQ(system(command), 0);
     snprintf(command, sizeof command, "library:%s/%s.so", directory, name);
     return ompx_set_sched(command);
@@ -49,11 +50,11 @@ int main(void)
     CHECK_EQ(build(directory, "policy", policy), 0);
     for (int i = 0; i < 6; i++)
         CHECK_EQ(where(2000), i * 2 % 3);
-#pragma omp target enter data device(1) map(to : there[0:4096])
-#pragma omp target device(ANY) map(to : there[0:4096]) map(from : at)
+#pragma omp target enter data device(1) map(to : there[0 : 4096])
+#pragma omp target device(ANY) map(to : there[0 : 4096]) map(from : at)
     at = omp_get_device_num();
     CHECK_EQ(at, 1);
-#pragma omp target exit data device(1) map(delete : there[0:4096])
+#pragma omp target exit data device(1) map(delete : there[0 : 4096])
     snprintf(command, sizeof command, "rm -r %s", directory);
     CHECK_EQ(system(command), 0);
     return check_result();

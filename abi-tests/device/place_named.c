@@ -17,7 +17,7 @@ enum { REGIONS = 30, N = 1000 };
 
 static void sets(void)
 {
-    int two[] = { 3, 1, 3 }, again[] = { 1, 3 }, none[] = { 4 }, on[REGIONS];
+    int two[] = {3, 1, 3}, again[] = {1, 3}, none[] = {4}, on[REGIONS];
     int set = ompx_device_set(two, 3);
     CHECK(set > 0);
     CHECK_EQ(ompx_device_set(again, 2), set);

@@ -5,7 +5,12 @@
 // mode: preload
 // ours: host devices
 #include "device.h"
-struct s { int n; double *p; int *q; int m; };
+struct s {
+    int n;
+    double *p;
+    int *q;
+    int m;
+};
 int main(void)
 {
     EACH_DEVICE(d)
@@ -15,11 +20,11 @@ int main(void)
         for (int i = 0; i < 10; i++)
             v[i] = i;
         struct s s = {10, v, w, 7};
-#pragma omp target device(d) map(tofrom : s.p[0:10]) map(to : s.n, s.p, s.m)
+#pragma omp target device(d) map(tofrom : s.p[0 : 10]) map(to : s.n, s.p, s.m)
         for (int i = 0; i < s.n; i++)
             s.p[i] += s.m;
         CHECK(s.p == keep && v[9] == 16 && s.n == 10);
-#pragma omp target device(d) map(tofrom : s.p[2:3], s.q[1:2], s.n) map(to : s.p, s.q)
+#pragma omp target device(d) map(tofrom : s.p[2 : 3], s.q[1 : 2], s.n) map(to : s.p, s.q)
         {
             s.p[4] = -1;
             s.q[2] = s.q[1] * 10;

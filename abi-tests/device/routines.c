@@ -13,7 +13,8 @@ static void copies(int to, int from)
     int a[20], b[20];
     for (int i = 0; i < 20; i++)
         a[i] = i, b[i] = -1;
-    int *p = omp_target_alloc(sizeof a, from), *q = omp_target_alloc(sizeof a, to), host = omp_get_initial_device();
+    int *p = omp_target_alloc(sizeof a, from), *q = omp_target_alloc(sizeof a, to),
+        host = omp_get_initial_device();
     CHECK(p && q && p != q);
     CHECK_EQ(omp_target_memcpy(p, a, sizeof a, 0, 0, from, host), 0);
     CHECK_EQ(omp_target_memcpy(q, b, sizeof a, 0, 0, to, host), 0);
@@ -21,8 +22,11 @@ static void copies(int to, int from)
     CHECK_EQ(omp_target_memcpy(b, q, sizeof b, 0, 0, host, to), 0);
     for (int i = 0; i < 20; i++)
         CHECK_EQ(b[i], i >= 2 && i < 12 ? i + 3 : -1);
-    size_t volume[2] = {2, 3}, to_at[2] = {1, 0}, from_at[2] = {0, 2}, to_size[2] = {5, 4}, from_size[2] = {4, 5};
-    CHECK_EQ(omp_target_memcpy_rect(q, p, sizeof(int), 2, volume, to_at, from_at, to_size, from_size, to, from), 0);
+    size_t volume[2] = {2, 3}, to_at[2] = {1, 0}, from_at[2] = {0, 2}, to_size[2] = {5, 4},
+           from_size[2] = {4, 5};
+    CHECK_EQ(
+        omp_target_memcpy_rect(q, p, sizeof(int), 2, volume, to_at, from_at, to_size, from_size, to, from),
+        0);
     CHECK_EQ(omp_target_memcpy(b, q, sizeof b, 0, 0, host, to), 0);
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 3; j++)
@@ -72,7 +76,7 @@ int main(void)
     EACH_DEVICE(to)
     {
         EACH_DEVICE(from)
-            copies(to, from);
+        copies(to, from);
         association(to);
         CHECK(omp_target_alloc(0, to) == NULL);
         CHECK_EQ(omp_target_memcpy(NULL, NULL, 0, 0, 0, to, to), 0);

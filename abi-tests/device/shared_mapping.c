@@ -17,7 +17,7 @@ int main(void)
 #pragma omp parallel reduction(+ : bad)
         for (int r = 0; r < ROUNDS; r++) {
             long sum = 0;
-#pragma omp target device(d) map(to : table[0:N]) map(tofrom : sum)
+#pragma omp target device(d) map(to : table[0 : N]) map(tofrom : sum)
             for (int i = 0; i < N; i++)
                 sum += table[i];
             bad += sum != (long)N * (N - 1) / 2;

@@ -16,7 +16,8 @@ void llvm_omp_target_free_device(void *, int);
 static int sum(const int *p, int n)
 {
     int s = 0;
-    for (int i = 0; i < n; i++) s += p[i];
+    for (int i = 0; i < n; i++)
+        s += p[i];
     return s;
 }
 int main(void)
@@ -26,16 +27,19 @@ int main(void)
     {
         int *h = llvm_omp_target_alloc_host(N * sizeof *h, d), s = 0;
         CHECK(h != 0);
-        for (int i = 0; i < N; i++) h[i] = 2;
+        for (int i = 0; i < N; i++)
+            h[i] = 2;
 #pragma omp target parallel for device(d) map(tofrom : h[0 : N])
-        for (int i = 0; i < N; i++) h[i]--;
+        for (int i = 0; i < N; i++)
+            h[i]--;
         CHECK_EQ(sum(h, N), N);
         llvm_omp_target_free_host(h, d);
 
         int *b = llvm_omp_target_alloc_shared(N * sizeof *b, d);
         CHECK(b != 0);
 #pragma omp target parallel for device(d) is_device_ptr(b)
-        for (int i = 0; i < N; i++) b[i] = i;
+        for (int i = 0; i < N; i++)
+            b[i] = i;
         CHECK_EQ(sum(b, N), N * (N - 1) / 2);
         llvm_omp_target_free_shared(b, d);
 
@@ -44,15 +48,18 @@ int main(void)
         CHECK(a != 0);
         CHECK_EQ((size_t)a % 256, 0);
 #pragma omp target parallel for is_device_ptr(a)
-        for (int i = 0; i < N; i++) a[i] = 1;
+        for (int i = 0; i < N; i++)
+            a[i] = 1;
         a = omp_realloc(a, 2 * N * sizeof *a, omp_null_allocator, llvm_omp_target_device_mem_alloc);
 #pragma omp target parallel for is_device_ptr(a) reduction(+ : s)
-        for (int i = 0; i < N; i++) s += a[i];
+        for (int i = 0; i < N; i++)
+            s += a[i];
         CHECK_EQ(s, N);
         int *z = omp_calloc(N, sizeof *z, llvm_omp_target_shared_mem_alloc);
         s = 1;
 #pragma omp target parallel for is_device_ptr(z) reduction(+ : s)
-        for (int i = 0; i < N; i++) s += z[i];
+        for (int i = 0; i < N; i++)
+            s += z[i];
         CHECK_EQ(s, 1);
         CHECK_EQ(sum(z, N), 0);
         omp_free(z, llvm_omp_target_shared_mem_alloc);

@@ -15,7 +15,7 @@ int main(void)
             c[i / 30][i / 6 % 5][i % 6] = i;
 #pragma omp target enter data device(d) map(to : c)
         memset(c, 0, sizeof c);
-#pragma omp target update device(d) from(c[1:2][2:2][3:3])
+#pragma omp target update device(d) from(c[1 : 2][2 : 2][3 : 3])
         for (int i = 0; i < 120; i++) {
             int x = i / 30, y = i / 6 % 5, z = i % 6;
             int in = x >= 1 && x < 3 && y >= 2 && y < 4 && z >= 3;

@@ -5,7 +5,10 @@
 // mode: preload
 // ours: host devices
 #include "device.h"
-struct node { int value; struct node *next; };
+struct node {
+    int value;
+    struct node *next;
+};
 enum { N = 20 };
 int main(void)
 {
@@ -19,13 +22,13 @@ int main(void)
             head = n;
         }
         struct node *n = head;
-#pragma omp target enter data device(d) map(to : n[0:1])
+#pragma omp target enter data device(d) map(to : n[0 : 1])
         for (; n->next; n = n->next) {
-#pragma omp target enter data device(d) map(to : n->next[0:1])
+#pragma omp target enter data device(d) map(to : n -> next[0 : 1])
         }
         int sum = 0, count = 0;
         n = head;
-#pragma omp target device(d) map(tofrom : sum, count) map(alloc : n[0:1])
+#pragma omp target device(d) map(tofrom : sum, count) map(alloc : n[0 : 1])
         for (struct node *at = n; count < N; at = at->next) {
             sum += at->value;
             at->value *= 2;
@@ -35,13 +38,13 @@ int main(void)
         CHECK_EQ(sum, N * (N - 1) / 2);
         for (n = head; n; n = n->next) {
             int value = n->value;
-#pragma omp target update device(d) from(n->value)
+#pragma omp target update device(d) from(n -> value)
             CHECK_EQ(n->value, is_apart(d) ? 2 * value : value);
         }
         while (head) {
             n = head;
             head = n->next;
-#pragma omp target exit data device(d) map(delete : n[0:1])
+#pragma omp target exit data device(d) map(delete : n[0 : 1])
             CHECK_EQ(omp_target_is_present(n, d), !is_apart(d));
             free(n);
         }

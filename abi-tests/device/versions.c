@@ -64,17 +64,21 @@ static void chains(int device, const size_t *sizes)
                 step(&s);
                 break;
             case 1: /* a target region */
-#pragma omp target nowait depend(inout : mine[0]) depend(in : other[0]) map(tofrom : mine[0 : N]) map(to : other[0 : N]) firstprivate(link)
+#pragma omp target nowait depend(inout : mine[0]) depend(in : other[0]) map(tofrom : mine[0 : N])            \
+    map(to : other[0 : N]) firstprivate(link)
                 for (int i = 0; i < N; i++)
                     mine[i] = mine[i] * 3 + link + other[i];
                 break;
             case 2: /* one of a stream */
                 if (ompx_cuda_task && has_gpus()) {
-                    CHECK_EQ(ompx_cuda_task(ompx_device_any_gpu(), cuda_step, &s, sizeof s, accesses, 2, NULL), 0);
+                    CHECK_EQ(
+                        ompx_cuda_task(ompx_device_any_gpu(), cuda_step, &s, sizeof s, accesses, 2, NULL), 0);
                     break;
                 } /* fall through */
             default:
-                CHECK_EQ(ompx_task_versions(device, &versions, &s, sizeof s, accesses, 2, chain ? &future[futures++] : NULL), 0);
+                CHECK_EQ(ompx_task_versions(device, &versions, &s, sizeof s, accesses, 2,
+                                            chain ? &future[futures++] : NULL),
+                         0);
             }
         }
     for (int i = 0; i < futures; i++)

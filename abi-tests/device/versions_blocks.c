@@ -56,7 +56,9 @@ static void chains(int turn)
         int to = link % BLOCKS, from = (link + 1) % BLOCKS;
         struct step s = {a + to * N, a + from * N, queued + link, link};
         ompx_access_t accesses[] = {{s.to, OMPX_INOUT}, {s.from, OMPX_IN}};
-        int device = (link + turn) % 3 == 0 ? omp_get_initial_device() : (link + turn) % 3 == 1 ? ompx_device_any_gpu() : ompx_device_any();
+        int device = (link + turn) % 3 == 0   ? omp_get_initial_device()
+                     : (link + turn) % 3 == 1 ? ompx_device_any_gpu()
+                                              : ompx_device_any();
         CHECK_EQ(ompx_task_versions(device, &versions, &s, sizeof s, accesses, 2, NULL), 0);
         struct step check = {model[to], model[from], NULL, link};
         step(&check);

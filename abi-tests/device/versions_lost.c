@@ -16,7 +16,8 @@ static int ran;
 static int breaks(int device, void *stream, const void *args)
 {
     (void)device;
-    int (*copy)(void *, const void *, size_t, void *) = (int (*)(void *, const void *, size_t, void *))cuda("cuMemcpyHtoDAsync_v2");
+    int (*copy)(void *, const void *, size_t, void *) =
+        (int (*)(void *, const void *, size_t, void *))cuda("cuMemcpyHtoDAsync_v2");
     int code = copy((void *)args, args, sizeof(long), stream); /* to the host's own */
     return code == 700 ? 0 : code;
 }

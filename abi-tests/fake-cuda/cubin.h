@@ -46,7 +46,8 @@ static const Elf64_Sym *cubin_symbol(const Elf64_Ehdr *image, const char *name, 
             continue;
         const Elf64_Sym *symbols = (const Elf64_Sym *)((const char *)image + table->sh_offset);
         for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++)
-            if (ELF64_ST_TYPE(symbols[i].st_info) == type && ELF64_ST_BIND(symbols[i].st_info) != STB_LOCAL && symbols[i].st_shndx != SHN_UNDEF &&
+            if (ELF64_ST_TYPE(symbols[i].st_info) == type && ELF64_ST_BIND(symbols[i].st_info) != STB_LOCAL &&
+                symbols[i].st_shndx != SHN_UNDEF &&
                 !strcmp(text_at(image, table->sh_link, symbols[i].st_name), name))
                 return symbols + i;
     }
@@ -80,7 +81,8 @@ static void *first_value(const Elf64_Ehdr *image, const Elf64_Sym *symbol, const
     char *copy = calloc(1, symbol->st_size ? symbol->st_size : 1);
     if (copy && in->sh_type == SHT_PROGBITS)
         memcpy(copy, (const char *)image + in->sh_offset + symbol->st_value, symbol->st_size);
-    if (copy && symbol->st_size == sizeof name && (!strncmp(name, "__init_array_object_", 20) || !strncmp(name, "__fini_array_object_", 20)))
+    if (copy && symbol->st_size == sizeof name &&
+        (!strncmp(name, "__init_array_object_", 20) || !strncmp(name, "__fini_array_object_", 20)))
         memcpy(copy, &name, sizeof name);
     return copy;
 }
@@ -110,7 +112,8 @@ static uintptr_t list_end(const struct variable *variables, const char *name)
 /* How many there are in the list that was written. */
 static long list_of_constructors(const struct variable *variables)
 {
-    uintptr_t begin = list_end(variables, "__init_array_start"), end = list_end(variables, "__init_array_end");
+    uintptr_t begin = list_end(variables, "__init_array_start"),
+              end = list_end(variables, "__init_array_end");
     return begin && end ? (long)((end - begin) / sizeof(void *)) : 0;
 }
 
@@ -128,7 +131,8 @@ static int has_function(const Elf64_Ehdr *image, const char *name)
             continue;
         const Elf64_Sym *symbols = (const Elf64_Sym *)((const char *)image + table->sh_offset);
         for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++)
-            if (symbols[i].st_shndx != SHN_UNDEF && !strcmp(text_at(image, table->sh_link, symbols[i].st_name), name))
+            if (symbols[i].st_shndx != SHN_UNDEF &&
+                !strcmp(text_at(image, table->sh_link, symbols[i].st_name), name))
                 return 1;
     }
     return 0;
@@ -169,7 +173,8 @@ static const Elf64_Ehdr *companion(const Elf64_Ehdr *cubin, int *kernels)
         const Elf64_Sym *symbols = (const Elf64_Sym *)((const char *)cubin + table->sh_offset);
         for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
             const char *name = text_at(cubin, table->sh_link, symbols[i].st_name);
-            if (ELF64_ST_TYPE(symbols[i].st_info) != STT_FUNC || ELF64_ST_BIND(symbols[i].st_info) == STB_LOCAL || strncmp(name, "__omp_offloading_", 17))
+            if (ELF64_ST_TYPE(symbols[i].st_info) != STT_FUNC ||
+                ELF64_ST_BIND(symbols[i].st_info) == STB_LOCAL || strncmp(name, "__omp_offloading_", 17))
                 continue;
             *kernels = 1;
             struct search search = {.wanted = name};

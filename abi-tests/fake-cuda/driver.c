@@ -43,9 +43,25 @@
 #include "cubin.h"
 
 enum {
-    OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, DEINITIALIZED = 4, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201,
-    PEER_UNSUPPORTED = 217, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, PEER_ALREADY = 704, PEER_NOT_ENABLED = 705, TOO_MANY_PEERS = 711,
-    LAUNCH_FAILED = 719, NOT_PERMITTED = 800
+    OK = 0,
+    INVALID_VALUE = 1,
+    OUT_OF_MEMORY = 2,
+    NOT_INITIALIZED = 3,
+    DEINITIALIZED = 4,
+    NO_DEVICE = 100,
+    INVALID_DEVICE = 101,
+    INVALID_IMAGE = 200,
+    INVALID_CONTEXT = 201,
+    PEER_UNSUPPORTED = 217,
+    INVALID_HANDLE = 400,
+    NOT_FOUND = 500,
+    NOT_READY = 600,
+    ILLEGAL_ADDRESS = 700,
+    PEER_ALREADY = 704,
+    PEER_NOT_ENABLED = 705,
+    TOO_MANY_PEERS = 711,
+    LAUNCH_FAILED = 719,
+    NOT_PERMITTED = 800
 };
 enum { MOST_DEVICES = 8, MOST_ARGUMENTS = 16, EM_GPU = 190 };
 
@@ -312,8 +328,9 @@ struct stream {
 static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t events_changed = PTHREAD_COND_INITIALIZER;
 
-typedef void (*kernel)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
-                       uintptr_t, uintptr_t, uintptr_t, uintptr_t);
+typedef void (*kernel)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
+                       uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
+                       uintptr_t);
 
 struct module {
     void *object;
@@ -338,11 +355,13 @@ static void launch(struct device *device, const struct item *item)
     }
     pthread_mutex_lock(&one_at_a_time);
     if (item->module->geometry)
-        memcpy(item->module->geometry, (unsigned[]){item->teams, item->threads, item->shared}, 3 * sizeof(unsigned));
+        memcpy(item->module->geometry, (unsigned[]){item->teams, item->threads, item->shared},
+               3 * sizeof(unsigned));
     if (item->module->priority)
         *item->module->priority = item->priority;
     const uintptr_t *a = item->arguments;
-    ((kernel)item->function)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15]);
+    ((kernel)item->function)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12],
+                             a[13], a[14], a[15]);
     pthread_mutex_unlock(&one_at_a_time);
 }
 
@@ -375,8 +394,7 @@ static void do_it(struct device *device, const struct item *item)
     else if (item->what == KERNEL) {
         usleep(device == devices ? slow : 0);
         launch(device, item);
-    }
-    else if (item->what == CALL)
+    } else if (item->what == CALL)
         item->call(item->to);
 }
 
@@ -529,7 +547,8 @@ API int cuEventQuery(struct event *event)
 API int cuEventElapsedTime(float *ms, struct event *begin, struct event *end)
 {
     pthread_mutex_lock(&events_lock);
-    int are_recorded = begin->recorded && end->recorded, are_done = begin->done >= begin->recorded && end->done >= end->recorded;
+    int are_recorded = begin->recorded && end->recorded,
+        are_done = begin->done >= begin->recorded && end->done >= end->recorded;
     *ms = (float)(end->when - begin->when);
     pthread_mutex_unlock(&events_lock);
     return !are_recorded ? INVALID_HANDLE : are_done ? OK : NOT_READY;
@@ -555,7 +574,8 @@ API int cuLaunchHostFunc(struct stream *stream, void (*call)(void *), void *argu
 static struct block **pinned_block(const void *address)
 {
     struct block **at = &pinned;
-    while (*at && !((*at)->begin <= (const char *)address && (const char *)address < (*at)->begin + (*at)->size))
+    while (*at &&
+           !((*at)->begin <= (const char *)address && (const char *)address < (*at)->begin + (*at)->size))
         at = &(*at)->next;
     return at;
 }
@@ -627,12 +647,14 @@ static int copy_host(struct stream *stream, void *to, const void *from, size_t s
 
 API int cuMemcpyHtoDAsync_v2(void *to, const void *from, size_t size, struct stream *stream)
 {
-    return has(stream->device, to, size) ? copy_host(stream, to, from, size, from) : fails(stream->device, ILLEGAL_ADDRESS);
+    return has(stream->device, to, size) ? copy_host(stream, to, from, size, from)
+                                         : fails(stream->device, ILLEGAL_ADDRESS);
 }
 
 API int cuMemcpyDtoHAsync_v2(void *to, const void *from, size_t size, struct stream *stream)
 {
-    return has(stream->device, from, size) ? copy_host(stream, to, from, size, to) : fails(stream->device, ILLEGAL_ADDRESS);
+    return has(stream->device, from, size) ? copy_host(stream, to, from, size, to)
+                                           : fails(stream->device, ILLEGAL_ADDRESS);
 }
 
 API int cuMemcpyDtoDAsync_v2(void *to, const void *from, size_t size, struct stream *stream)
@@ -673,13 +695,15 @@ API int cuCtxEnablePeerAccess(struct device *other, unsigned flags)
 }
 
 /* The real one goes by way of the host where access is not enabled. Here that is a mistake: it would go unnoticed. */
-API int cuMemcpyPeerAsync(void *to, struct device *to_context, const void *from, struct device *from_context, size_t size, struct stream *stream)
+API int cuMemcpyPeerAsync(void *to, struct device *to_context, const void *from, struct device *from_context,
+                          size_t size, struct stream *stream)
 {
     if (stream->device != to_context || !(to_context->open_peers >> (from_context - devices) & 1))
         return PEER_NOT_ENABLED;
     if (from_context->error)
         return from_context->error;
-    return has(to_context, to, size) && has(from_context, from, size) ? copy(stream, to, from, size) : fails(to_context, ILLEGAL_ADDRESS);
+    return has(to_context, to, size) && has(from_context, from, size) ? copy(stream, to, from, size)
+                                                                      : fails(to_context, ILLEGAL_ADDRESS);
 }
 #endif
 
@@ -716,7 +740,8 @@ API int cuModuleLoadData(struct module **module, const void *image)
     if (!current)
         return INVALID_CONTEXT;
     const Elf64_Ehdr *header = image, *cubin = NULL;
-    if (memcmp(header->e_ident, ELFMAG, SELFMAG) || (header->e_machine != EM_GPU && header->e_machine != EM_X86_64))
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) ||
+        (header->e_machine != EM_GPU && header->e_machine != EM_X86_64))
         return INVALID_IMAGE;
     if (header->e_machine == EM_GPU && is_cubin(header)) {
         int kernels;
@@ -729,9 +754,17 @@ API int cuModuleLoadData(struct module **module, const void *image)
     if (header && !object)
         return INVALID_IMAGE;
     *module = malloc(sizeof **module);
-    unsigned *geometry = object ? dlsym(object, "fake_geometry") : NULL; /* not while a kernel runs: the loader's lock may be held then by whoever waits for it */
+    unsigned *geometry =
+        object
+            ? dlsym(object, "fake_geometry")
+            : NULL; /* not while a kernel runs: the loader's lock may be held then by whoever waits for it */
     int *priority = object ? dlsym(object, "fake_priority") : NULL;
-    **module = (struct module){.object = object, .device = current, .cubin = cubin, .geometry = geometry, .priority = priority, .is_constructed = !cubin || !cubin_has_constructors(cubin)};
+    **module = (struct module){.object = object,
+                               .device = current,
+                               .cubin = cubin,
+                               .geometry = geometry,
+                               .priority = priority,
+                               .is_constructed = !cubin || !cubin_has_constructors(cubin)};
     return OK;
 }
 
@@ -763,7 +796,8 @@ API int cuModuleUnload(struct module *module)
     }
     pthread_mutex_unlock(&lock);
     if (is_wrong)
-        return fails(module->device, ILLEGAL_ADDRESS); /* a kernel of it runs, or it is no image of this device */
+        return fails(module->device,
+                     ILLEGAL_ADDRESS); /* a kernel of it runs, or it is no image of this device */
     if (logs)
         fprintf(stderr, "GPU %d: an image is unloaded\n", (int)(module->device - devices));
     if (module->object)
@@ -774,7 +808,8 @@ API int cuModuleUnload(struct module *module)
 static void say_called(struct module *module, const char *what, const char *name)
 {
     if (logs)
-        fprintf(stderr, "GPU %d: %s %s\n", (int)(module->device - devices), what, name + strlen("__init_array_object_"));
+        fprintf(stderr, "GPU %d: %s %s\n", (int)(module->device - devices), what,
+                name + strlen("__init_array_object_"));
 }
 
 /* The kernels of a real image that call constructors and destructors, as LLVM 19 makes them: they walk the list, which has the variables' names in place of functions (cubin.h). Those of this
@@ -790,7 +825,8 @@ static void call_constructors(uintptr_t module)
 static void call_destructors(uintptr_t module)
 {
     struct module *of = (struct module *)module;
-    uintptr_t begin = list_end(of->variables, "__fini_array_start"), last = list_end(of->variables, "__fini_array_end") - sizeof(void *);
+    uintptr_t begin = list_end(of->variables, "__fini_array_start"),
+              last = list_end(of->variables, "__fini_array_end") - sizeof(void *);
     if (last <= begin)
         return; /* a single one, too, if the list begins there */
     for (uintptr_t at = last; at >= begin; at -= sizeof(void *))
@@ -807,15 +843,18 @@ API int cuModuleGetFunction(struct function **function, struct module *module, c
     int is_init = !strcmp(name, "nvptx$device$init"), is_fini = !strcmp(name, "nvptx$device$fini");
     if (module->cubin && (is_init || is_fini) && cubin_symbol(module->cubin, name, STT_FUNC)) {
         *function = malloc(sizeof **function);
-        **function = (struct function){(void (*)(void))(is_init ? call_constructors : call_destructors), module, 0};
+        **function =
+            (struct function){(void (*)(void))(is_init ? call_constructors : call_destructors), module, 0};
         return OK;
     }
-    if (!code || !dladdr1((void *)code, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
+    if (!code || !dladdr1((void *)code, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol ||
+        ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
         return NOT_FOUND;
     if (module->cubin && !cubin_symbol(module->cubin, name, STT_FUNC))
         return NOT_FOUND;
     *function = malloc(sizeof **function);
-    **function = (struct function){code, module, module->cubin ? cubin_parameter_bytes(module->cubin, name) : -1};
+    **function =
+        (struct function){code, module, module->cubin ? cubin_parameter_bytes(module->cubin, name) : -1};
     return OK;
 }
 
@@ -828,8 +867,8 @@ static int find_variable(struct module *module, const char *name, void **address
     void *found = module->object ? dlsym(module->object, name) : NULL;
     Elf64_Sym *symbol = NULL;
     Dl_info info;
-    if (found && dladdr1(found, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol && ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT &&
-        (!wanted || wanted->st_size == symbol->st_size)) {
+    if (found && dladdr1(found, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+        ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && (!wanted || wanted->st_size == symbol->st_size)) {
         *address = found;
         *size = symbol->st_size;
         return 1;
@@ -842,7 +881,8 @@ static int find_variable(struct module *module, const char *name, void **address
     if (!at) {
         at = malloc(sizeof *at);
         const char *own = strdup(name);
-        *at = (struct variable){module->variables, own, first_value(module->cubin, wanted, own), wanted->st_size};
+        *at = (struct variable){module->variables, own, first_value(module->cubin, wanted, own),
+                                wanted->st_size};
         module->variables = at;
     }
     *address = at->at;
@@ -860,23 +900,35 @@ API int cuModuleGetGlobal_v2(void **address, size_t *size, struct module *module
     return found ? OK : NOT_FOUND;
 }
 
-API int cuLaunchKernel(struct function *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
-                       unsigned shared, struct stream *stream, void **arguments, void **extra)
+API int cuLaunchKernel(struct function *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                       struct stream *stream, void **arguments, void **extra)
 {
-    if (arguments || !extra || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4] || grid_y * grid_z * block_y * block_z != 1)
+    if (arguments || !extra || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4] ||
+        grid_y * grid_z * block_y * block_z != 1)
         return INVALID_VALUE;
     size_t bytes = *(size_t *)extra[3];
-    if (bytes % sizeof(uintptr_t) || bytes > MOST_ARGUMENTS * sizeof(uintptr_t) || !grid_x || !block_x || block_x > 1024)
+    if (bytes % sizeof(uintptr_t) || bytes > MOST_ARGUMENTS * sizeof(uintptr_t) || !grid_x || !block_x ||
+        block_x > 1024)
         return INVALID_VALUE;
     if (function->bytes >= 0 && bytes != (size_t)function->bytes)
         return INVALID_VALUE;
     struct module *module = function->module;
-    int is_init = function->code == (void (*)(void))call_constructors, is_fini = function->code == (void (*)(void))call_destructors;
+    int is_init = function->code == (void (*)(void))call_constructors,
+        is_fini = function->code == (void (*)(void))call_destructors;
     if (is_init)
         module->is_constructed = list_of_constructors(module->variables) > 0;
     if (!module->is_constructed || module->is_unloaded)
-        return fails(stream->device, LAUNCH_FAILED); /* a kernel before its image's objects are made, or after it was unloaded */
-    struct item item = {.what = KERNEL, .function = function->code, .module = module, .teams = grid_x, .threads = block_x, .shared = shared, .priority = stream ? stream->priority : 0};
+        return fails(
+            stream->device,
+            LAUNCH_FAILED); /* a kernel before its image's objects are made, or after it was unloaded */
+    struct item item = {.what = KERNEL,
+                        .function = function->code,
+                        .module = module,
+                        .teams = grid_x,
+                        .threads = block_x,
+                        .shared = shared,
+                        .priority = stream ? stream->priority : 0};
     memcpy(item.arguments, extra[1], bytes);
     if (is_init || is_fini)
         item.arguments[0] = (uintptr_t)module;
@@ -892,8 +944,11 @@ API int cuLaunchKernel(struct function *function, unsigned grid_x, unsigned grid
 #ifndef FAKE_CUDA_OLD
 API int cuGetErrorName(int error, const char **name)
 {
-    *name = error == OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : error == LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED" :
-            error == ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS" : error == INVALID_IMAGE ? "CUDA_ERROR_INVALID_IMAGE" : "CUDA_ERROR_OTHER";
+    *name = error == OUT_OF_MEMORY     ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : error == LAUNCH_FAILED   ? "CUDA_ERROR_LAUNCH_FAILED"
+            : error == ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+            : error == INVALID_IMAGE   ? "CUDA_ERROR_INVALID_IMAGE"
+                                       : "CUDA_ERROR_OTHER";
     return OK;
 }
 #endif

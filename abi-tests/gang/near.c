@@ -69,7 +69,8 @@ static int near_all(void)
 int main(void)
 {
     describe_machine("cpus 0-7\ncache 0-7:1/2 x2\nnuma 0-7:1/2 x2\n");
-    setenv("OMP_PLACES", "{0}:8", 1); /* in the order of their numbers; what stands behind us would complain */
+    setenv("OMP_PLACES", "{0}:8",
+           1); /* in the order of their numbers; what stands behind us would complain */
     CHECK_EQ(omp_get_num_places(), OUTER);
     machine_is_known();
     /* Three of the seven others are near: 43 by chance. */

@@ -2,7 +2,10 @@
 // threads: 4,8,17
 #include "identity.h"
 static int number;
-static struct { double weight; int parts[20]; } record;
+static struct {
+    double weight;
+    int parts[20];
+} record;
 #pragma omp threadprivate(number, record)
 static void expect(int value, int part)
 {

@@ -19,7 +19,10 @@ struct object {
     }
 };
 static thread_local object mine;
-static void key_ends(void *value) { __atomic_fetch_add(&freed[(long)value - 1], 1, __ATOMIC_RELAXED); }
+static void key_ends(void *value)
+{
+    __atomic_fetch_add(&freed[(long)value - 1], 1, __ATOMIC_RELAXED);
+}
 
 static int sum(const int *counts)
 {
@@ -62,7 +65,8 @@ static struct last {
 int main()
 {
     pthread_key_create(&key, key_ends);
-    for (long first = 10; first <= 20; first += 10) { /* roots in turn: the second one's threads may wear what the first one's wore */
+    for (long first = 10; first <= 20;
+         first += 10) { /* roots in turn: the second one's threads may wear what the first one's wore */
         pthread_t thread;
         CHECK(!pthread_create(&thread, NULL, root, (void *)first));
         pthread_join(thread, NULL);

@@ -18,10 +18,10 @@ static void bind_to(int way, int cpu)
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(cpu, &set);
-    int failed = way == 0 ? sched_setaffinity(0, sizeof set, &set)
-        : way == 1        ? pthread_setaffinity_np(pthread_self(), sizeof set, &set)
-        : way == 2        ? sched_setaffinity(gettid(), sizeof set, &set)
-                          : syscall(SYS_sched_setaffinity, 0, sizeof set, &set) < 0;
+    int failed = way == 0   ? sched_setaffinity(0, sizeof set, &set)
+                 : way == 1 ? pthread_setaffinity_np(pthread_self(), sizeof set, &set)
+                 : way == 2 ? sched_setaffinity(gettid(), sizeof set, &set)
+                            : syscall(SYS_sched_setaffinity, 0, sizeof set, &set) < 0;
     __atomic_fetch_add(&refused, failed != 0, __ATOMIC_RELAXED);
 }
 
@@ -29,10 +29,10 @@ static void look(int way, int cpu)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
-    int failed = way == 0 ? sched_getaffinity(0, sizeof set, &set)
-        : way == 1        ? pthread_getaffinity_np(pthread_self(), sizeof set, &set)
-        : way == 2        ? sched_getaffinity(gettid(), sizeof set, &set)
-                          : syscall(SYS_sched_getaffinity, 0, sizeof set, &set) < 0;
+    int failed = way == 0   ? sched_getaffinity(0, sizeof set, &set)
+                 : way == 1 ? pthread_getaffinity_np(pthread_self(), sizeof set, &set)
+                 : way == 2 ? sched_getaffinity(gettid(), sizeof set, &set)
+                            : syscall(SYS_sched_getaffinity, 0, sizeof set, &set) < 0;
     int bad = failed || CPU_COUNT(&set) != 1 || !CPU_ISSET(cpu, &set);
     __atomic_fetch_add(&wrong, bad, __ATOMIC_RELAXED);
     __atomic_fetch_add(&elsewhere, sched_getcpu() != cpu, __ATOMIC_RELAXED);

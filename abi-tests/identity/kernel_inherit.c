@@ -36,7 +36,8 @@ int main(void)
         sched_getaffinity(0, sizeof mine, &mine);
         pthread_getname_np(pthread_self(), name, sizeof name);
         if (me == 0 || me >= old)
-            wrong += getpriority(PRIO_PROCESS, 0) != 3 || prctl(PR_GET_TIMERSLACK) != SLACK || !CPU_EQUAL(&mine, &first) || strcmp(name, "maker");
+            wrong += getpriority(PRIO_PROCESS, 0) != 3 || prctl(PR_GET_TIMERSLACK) != SLACK ||
+                     !CPU_EQUAL(&mine, &first) || strcmp(name, "maker");
 #pragma omp barrier
     }
     CHECK_EQ(wrong, 0);

@@ -17,7 +17,8 @@ static int wanted(int me)
 
 int main(void)
 {
-    int key = pkey_alloc(0, 0), makers = pkey_alloc(0, PKEY_DISABLE_WRITE), wrong = 0, wrong_spinning = 0, wrong_at_first = 0, wrong_later = 0;
+    int key = pkey_alloc(0, 0), makers = pkey_alloc(0, PKEY_DISABLE_WRITE), wrong = 0, wrong_spinning = 0,
+        wrong_at_first = 0, wrong_later = 0;
     if (key < 0 || makers < 0) {
         printf("no protection keys on this machine\n");
         CHECK(1);

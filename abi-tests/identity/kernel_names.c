@@ -14,7 +14,8 @@ enum { ROUNDS = 30 };
 static int is_named(const char *name)
 {
     char one[16] = "", other[16] = "";
-    return pthread_getname_np(pthread_self(), one, sizeof one) == 0 && prctl(PR_GET_NAME, other) == 0 && !strcmp(one, name) && !strcmp(other, name);
+    return pthread_getname_np(pthread_self(), one, sizeof one) == 0 && prctl(PR_GET_NAME, other) == 0 &&
+           !strcmp(one, name) && !strcmp(other, name);
 }
 
 /* The name of a kernel thread of this process, as other programs see it. */

@@ -10,7 +10,8 @@
 #include "check.h"
 
 enum { MOST = 64, ROUNDS = 10, BEST_EFFORT = 2 << 13, KINDS = 4 };
-static const char *const names[KINDS] = {"setpriority", "ioprio_set", "pthread_setschedparam", "pthread_setname_np"};
+static const char *const names[KINDS] = {"setpriority", "ioprio_set", "pthread_setschedparam",
+                                         "pthread_setname_np"};
 static pthread_t threads[MOST];
 static pid_t numbers[MOST];
 

@@ -13,18 +13,31 @@
 #include "check.h"
 
 enum { ROUNDS = 20, KINDS = 12, BEST_EFFORT = 2 << 13, SET_GS = 0x1001, GET_GS = 0x1004 };
-static const char *const names[KINDS] = {"setpriority", "timer slack", "I/O priority", "personality", "setfsuid", "setfsgid", "setpriority of the own number",
-                                           "sched_setscheduler", "sched_setscheduler of the own number", "pthread_setschedparam", "set_mempolicy", "GS base"};
+static const char *const names[KINDS] = {"setpriority",
+                                         "timer slack",
+                                         "I/O priority",
+                                         "personality",
+                                         "setfsuid",
+                                         "setfsgid",
+                                         "setpriority of the own number",
+                                         "sched_setscheduler",
+                                         "sched_setscheduler of the own number",
+                                         "pthread_setschedparam",
+                                         "set_mempolicy",
+                                         "GS base"};
 
 /* What thread `me` sets. The first thread leaves everything as it is. */
 static long wanted(int kind, int me)
 {
     switch (kind) {
-    case 0: case 6: return 1 + me % 5;
+    case 0:
+    case 6: return 1 + me % 5;
     case 1: return 60000 + me;
     case 2: return BEST_EFFORT | me % 8;
     case 3: return me % 2 ? ADDR_NO_RANDOMIZE : 0;
-    case 7: case 8: case 9: return me % 2 ? SCHED_BATCH : SCHED_IDLE;
+    case 7:
+    case 8:
+    case 9: return me % 2 ? SCHED_BATCH : SCHED_IDLE;
     case 10: return me % 2 ? 1 : 2; /* preferred, bound to, node 0 */
     default: return 1000 + me;
     }
@@ -76,7 +89,8 @@ int main(void)
     for (int kind = 0; kind < KINDS; kind++) {
         /* what cannot be set back, or not at all, by this user or on this machine */
         long before = get(kind);
-        if (set(kind, wanted(kind, 1)) != 0 || get(kind) != wanted(kind, 1) || set(kind, before) != 0 || get(kind) != before) {
+        if (set(kind, wanted(kind, 1)) != 0 || get(kind) != wanted(kind, 1) || set(kind, before) != 0 ||
+            get(kind) != before) {
             printf("%s: not for this user\n", names[kind]);
             continue;
         }

@@ -23,7 +23,8 @@ static double usage(void)
     struct rusage now;
     if (getrusage(RUSAGE_THREAD, &now))
         return -1;
-    return (double)now.ru_utime.tv_sec + (double)now.ru_stime.tv_sec + 1e-6 * (double)(now.ru_utime.tv_usec + now.ru_stime.tv_usec);
+    return (double)now.ru_utime.tv_sec + (double)now.ru_stime.tv_sec +
+           1e-6 * (double)(now.ru_utime.tv_usec + now.ru_stime.tv_usec);
 }
 
 static double raw(void)

@@ -42,7 +42,8 @@ static void texts_stay(int id)
 }
 static void locale_stays(int id)
 {
-    locale_t own = id % 2 ? newlocale(LC_ALL_MASK, "C", (locale_t)0) : LC_GLOBAL_LOCALE, before = uselocale(own);
+    locale_t own = id % 2 ? newlocale(LC_ALL_MASK, "C", (locale_t)0) : LC_GLOBAL_LOCALE,
+             before = uselocale(own);
     for (int round = 0; round < 10; round++) {
 #pragma omp barrier
         CHECK(uselocale((locale_t)0) == own);

@@ -4,7 +4,10 @@
 #include <pthread.h>
 #include <signal.h>
 static __thread int handled;
-static void handler(int signal) { (void)signal, handled++; }
+static void handler(int signal)
+{
+    (void)signal, handled++;
+}
 static int pending(int signal)
 {
     sigset_t set;

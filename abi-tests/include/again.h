@@ -57,13 +57,15 @@ static inline void *again_open(void)
     struct stat about;
     if (from < 0 || to < 0 || fstat(from, &about) || ftruncate(to, about.st_size))
         return NULL;
-    char *bytes = (char *)mmap(NULL, (size_t)about.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, to, 0), path[40];
+    char *bytes = (char *)mmap(NULL, (size_t)about.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, to, 0),
+         path[40];
     if (bytes == MAP_FAILED || read(from, bytes, (size_t)about.st_size) != about.st_size)
         return NULL;
     Elf64_Ehdr *file = (Elf64_Ehdr *)bytes;
     Elf64_Phdr *parts = (Elf64_Phdr *)(bytes + file->e_phoff);
     for (int i = 0; i < file->e_phnum; i++)
-        for (Elf64_Dyn *entry = (Elf64_Dyn *)(bytes + parts[i].p_offset); parts[i].p_type == PT_DYNAMIC && entry->d_tag != DT_NULL; entry++)
+        for (Elf64_Dyn *entry = (Elf64_Dyn *)(bytes + parts[i].p_offset);
+             parts[i].p_type == PT_DYNAMIC && entry->d_tag != DT_NULL; entry++)
             if (entry->d_tag == DT_FLAGS_1)
                 entry->d_un.d_val &= ~(Elf64_Xword)DF_1_PIE;
     munmap(bytes, (size_t)about.st_size);

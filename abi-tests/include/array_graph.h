@@ -23,7 +23,8 @@ static void graph(int blocks, int block, int tasks, unsigned long seed)
 {
     int devices = omp_get_num_devices();
     size_t bytes = (size_t)blocks * block * sizeof(long);
-    long *a = ompx_array_create(NULL, bytes, block * sizeof(long)), *want = calloc(blocks, block * sizeof(long));
+    long *a = ompx_array_create(NULL, bytes, block * sizeof(long)),
+         *want = calloc(blocks, block * sizeof(long));
     CHECK(a != NULL && want != NULL);
     array_seed = seed;
     for (int i = 0; i < blocks * block; i++)
@@ -31,7 +32,8 @@ static void graph(int blocks, int block, int tasks, unsigned long seed)
 #pragma omp parallel
 #pragma omp single
     for (int t = 0; t < tasks; t++) {
-        int i = by_chance(blocks), j = (i + 1 + by_chance(blocks - 1)) % blocks, kind = by_chance(8), device = by_chance(devices);
+        int i = by_chance(blocks), j = (i + 1 + by_chance(blocks - 1)) % blocks, kind = by_chance(8),
+            device = by_chance(devices);
         long *into = a + (long)i * block, *from = a + (long)j * block;
         add(want + (long)i * block, want + (long)j * block, block, t);
         if (kind == 0) {
@@ -45,11 +47,13 @@ static void graph(int blocks, int block, int tasks, unsigned long seed)
             CHECK_EQ(ompx_prefetch(from, block * sizeof *from, device, NULL), 0);
         }
         if (kind >= 4) {
-#pragma omp target nowait depend(inout : into[0]) depend(in : from[0]) map(tofrom : into[0 : block]) map(to : from[0 : block]) device(device) firstprivate(t, block)
+#pragma omp target nowait depend(inout : into[0]) depend(in : from[0]) map(tofrom : into[0 : block])         \
+    map(to : from[0 : block]) device(device) firstprivate(t, block)
             for (int n = 0; n < block; n++)
                 into[n] = into[n] * 3 + from[n] + t;
         } else if (kind != 0) {
-#pragma omp target nowait depend(inout : into[0]) depend(in : from[0]) map(tofrom : into[0 : block]) map(to : from[0 : block]) device(ompx_device_any()) firstprivate(t, block)
+#pragma omp target nowait depend(inout : into[0]) depend(in : from[0]) map(tofrom : into[0 : block])         \
+    map(to : from[0 : block]) device(ompx_device_any()) firstprivate(t, block)
             for (int n = 0; n < block; n++)
                 into[n] = into[n] * 3 + from[n] + t;
         }

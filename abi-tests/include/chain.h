@@ -21,13 +21,13 @@ static void one_chain(int device, int where)
     long *a = malloc(N * sizeof *a);
     for (int i = 0; i < N; i++)
         a[i] = i;
-#pragma omp target enter data map(to : a[0:N]) device(device)
+#pragma omp target enter data map(to : a[0 : N]) device(device)
     for (int link = 0; link < LINKS; link++) {
-#pragma omp target nowait depend(inout : a[0]) map(tofrom : a[0:N]) device(where)
+#pragma omp target nowait depend(inout : a[0]) map(tofrom : a[0 : N]) device(where)
         for (int i = 0; i < N; i++)
             a[i] = a[i] * 3 % 1000003 + link;
     }
-#pragma omp target exit data map(from : a[0:N]) depend(inout : a[0]) device(device)
+#pragma omp target exit data map(from : a[0 : N]) depend(inout : a[0]) device(device)
     int wrong = 0;
     for (int i = 0; i < N; i++)
         wrong += a[i] != after(i, LINKS);
@@ -41,12 +41,13 @@ static void with_copies(int device, int where)
     long *a = malloc(N * sizeof *a), sum = 0, add = 5;
     for (int i = 0; i < N; i++)
         a[i] = 1;
-#pragma omp target enter data map(to : a[0:N]) device(device)
+#pragma omp target enter data map(to : a[0 : N]) device(device)
     for (int round = 0; round < ROUNDS; round++) {
-#pragma omp target nowait depend(inout : a[0]) map(tofrom : a[0:N]) device(where)
+#pragma omp target nowait depend(inout : a[0]) map(tofrom : a[0 : N]) device(where)
         for (int i = 0; i < N; i++)
             a[i] += 1;
-#pragma omp target nowait depend(inout : a[0]) depend(inout : sum) depend(in : add) map(to : a[0:N]) map(tofrom : sum) map(to : add) device(where)
+#pragma omp target nowait depend(inout : a[0]) depend(inout : sum) depend(in : add) map(to : a[0 : N])       \
+    map(tofrom : sum) map(to : add) device(where)
         for (int i = 0; i < N; i++)
             sum += a[i] + add;
 #pragma omp task depend(inout : sum) depend(out : add) shared(sum, add)
@@ -63,7 +64,7 @@ static void with_copies(int device, int where)
         more += 1;
     }
     CHECK(sum == expected && add == more);
-#pragma omp target exit data map(delete : a[0:N]) device(device)
+#pragma omp target exit data map(delete : a[0 : N]) device(device)
     free(a);
 }
 
@@ -77,24 +78,25 @@ static void net(int device, int where)
     for (int round = 0; round < ROUNDS; round++) {
         for (int c = 0; c < CHAINS; c++) {
             long *mine = a[c];
-#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0:N]) device(where)
+#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0 : N]) device(where)
             for (int i = 0; i < N; i++)
                 mine[i] += c + 1;
         }
         for (int c = 1; c < CHAINS; c++) {
             long *mine = a[c], *other = a[c - 1];
-#pragma omp target nowait depend(inout : mine[0]) depend(in : other[0]) map(tofrom : mine[0:N]) map(to : other[0:N]) device(where)
+#pragma omp target nowait depend(inout : mine[0]) depend(in : other[0]) map(tofrom : mine[0 : N])            \
+    map(to : other[0 : N]) device(where)
             for (int i = 0; i < N; i++)
                 mine[i] += other[i];
         }
         for (int c = 0; c < CHAINS; c++) {
             long *mine = a[c];
             int there = c != round; /* one of them on the host, between two updates */
-#pragma omp target update from(mine[0:N]) depend(inout : mine[0]) device(device) nowait if(!there)
-#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0:N]) device(where) if(there)
+#pragma omp target update from(mine[0 : N]) depend(inout : mine[0]) device(device) nowait if (!there)
+#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0 : N]) device(where) if (there)
             for (int i = 0; i < N; i++)
                 mine[i] = mine[i] * 3 % 1000003;
-#pragma omp target update to(mine[0:N]) depend(inout : mine[0]) device(device) nowait if(!there)
+#pragma omp target update to(mine[0 : N]) depend(inout : mine[0]) device(device) nowait if (!there)
         }
     }
 #pragma omp taskwait
@@ -126,8 +128,8 @@ static void through_pointers(int device, int where)
     for (int i = 0; i < N; i++)
         even.values[i] = i;
 #pragma omp target enter data map(to : even, odd) device(device)
-#pragma omp target enter data map(to : even.values[0:N]) device(device)
-#pragma omp target enter data map(to : odd.values[0:N]) device(device)
+#pragma omp target enter data map(to : even.values[0 : N]) device(device)
+#pragma omp target enter data map(to : odd.values[0 : N]) device(device)
     for (int link = 0; link < LINKS; link += 2) {
 #pragma omp target nowait depend(inout : even.values[0]) map(to : even) device(where)
         for (int i = 0; i < N; i++)
@@ -136,8 +138,8 @@ static void through_pointers(int device, int where)
         for (int i = 0; i < N; i++)
             odd.values[i] = odd.values[i] * 3 % 1000003 + link + 1;
     }
-#pragma omp target update from(even.values[0:N]) depend(inout : even.values[0]) device(device)
-#pragma omp target exit data map(delete : even.values[0:N]) device(device)
+#pragma omp target update from(even.values[0 : N]) depend(inout : even.values[0]) device(device)
+#pragma omp target exit data map(delete : even.values[0 : N]) device(device)
 #pragma omp target exit data map(delete : even, odd) device(device)
     int wrong = 0;
     for (int i = 0; i < N; i++)
@@ -152,16 +154,18 @@ static void copies_behind_pointers(int device, int where)
     struct holder even = {calloc(N, sizeof(long))}, odd = even;
     long seen[ROUNDS * 3] = {0};
 #pragma omp target enter data map(to : even, odd) device(device)
-#pragma omp target enter data map(to : even.values[0:N]) device(device)
-#pragma omp target enter data map(to : odd.values[0:N]) device(device)
+#pragma omp target enter data map(to : even.values[0 : N]) device(device)
+#pragma omp target enter data map(to : odd.values[0 : N]) device(device)
     for (int round = 0; round < ROUNDS * 3; round++) {
 #pragma omp target nowait depend(inout : even.values[0]) map(to : even) device(where)
         {
-            for (volatile int spin = 0; spin < 2000000; spin++) {}
+            for (volatile int spin = 0; spin < 2000000; spin++) {
+            }
             for (int i = 0; i < N; i++)
                 even.values[i] += 1;
         }
-#pragma omp target nowait depend(inout : even.values[0]) map(to : odd) map(from : seen[round : 1]) device(where)
+#pragma omp target nowait depend(inout : even.values[0]) map(to : odd) map(from : seen[round : 1])           \
+    device(where)
         seen[round] = odd.values[N - 1];
         if (round == 0) {
             /* Code that is known to launch a region first is queued. */
@@ -169,7 +173,7 @@ static void copies_behind_pointers(int device, int where)
         }
     }
 #pragma omp taskwait
-#pragma omp target exit data map(delete : even.values[0:N]) device(device)
+#pragma omp target exit data map(delete : even.values[0 : N]) device(device)
 #pragma omp target exit data map(delete : even, odd) device(device)
     int wrong = 0;
     for (int round = 0; round < ROUNDS * 3; round++)

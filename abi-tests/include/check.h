@@ -9,18 +9,20 @@
 
 static int check_made, check_failed;
 
-static void check_report(int right, const char *file, int line, const char *what, long long got, long long want)
+static void check_report(int right, const char *file, int line, const char *what, long long got,
+                         long long want)
 {
     __atomic_fetch_add(&check_made, 1, __ATOMIC_RELAXED);
     if (!right && __atomic_fetch_add(&check_failed, 1, __ATOMIC_RELAXED) < 8)
-        fprintf(stderr, "%s:%d: %s: expected %lld, got %lld\n", strrchr(file, '/') ? strrchr(file, '/') + 1 : file, line, what, want, got);
+        fprintf(stderr, "%s:%d: %s: expected %lld, got %lld\n",
+                strrchr(file, '/') ? strrchr(file, '/') + 1 : file, line, what, want, got);
 }
 
 #define CHECK(condition) check_report(!!(condition), __FILE__, __LINE__, #condition, 0, 1)
-#define CHECK_EQ(got, want) \
-    do { \
-        long long check_got = (long long)(got), check_want = (long long)(want); \
-        check_report(check_got == check_want, __FILE__, __LINE__, #got, check_got, check_want); \
+#define CHECK_EQ(got, want)                                                                                  \
+    do {                                                                                                     \
+        long long check_got = (long long)(got), check_want = (long long)(want);                              \
+        check_report(check_got == check_want, __FILE__, __LINE__, #got, check_got, check_want);              \
     } while (0)
 
 static int check_result(void)

@@ -43,31 +43,36 @@ static void set(uint64_t *to, const uint64_t *from, uint64_t by, int length)
 /* Regions of which the runtime chooses the device. */
 static void any_mix(uint64_t *to, uint64_t *from, uint64_t by)
 {
-#pragma omp target nowait device(ANY) depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0 : LENGTH]) map(to : from[0 : LENGTH]) firstprivate(by)
+#pragma omp target nowait device(ANY) depend(inout : to[0]) depend(in : from[0])                             \
+    map(tofrom : to[0 : LENGTH]) map(to : from[0 : LENGTH]) firstprivate(by)
     mix(to, from, by, LENGTH);
 }
 
 static void any_set(uint64_t *to, uint64_t *from, uint64_t by)
 {
-#pragma omp target nowait device(ANY) depend(out : to[0]) depend(in : from[0]) map(from : to[0 : LENGTH]) map(to : from[0 : LENGTH]) firstprivate(by)
+#pragma omp target nowait device(ANY) depend(out : to[0]) depend(in : from[0]) map(from : to[0 : LENGTH])    \
+    map(to : from[0 : LENGTH]) firstprivate(by)
     set(to, from, by, LENGTH);
 }
 
 static void any_pair(uint64_t *both, uint64_t by)
 {
-#pragma omp target nowait device(ANY) depend(inout : both[0], both[LENGTH]) map(tofrom : both[0 : 2 * LENGTH]) firstprivate(by)
+#pragma omp target nowait device(ANY) depend(inout : both[0], both[LENGTH])                                  \
+    map(tofrom : both[0 : 2 * LENGTH]) firstprivate(by)
     mix(both, both + LENGTH, by, LENGTH);
 }
 
 static void any_few(uint64_t *to, uint64_t *from, uint64_t by)
 {
-#pragma omp target nowait device(ANY) depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[10 : FEW]) map(to : from[0 : LENGTH]) firstprivate(by)
+#pragma omp target nowait device(ANY) depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[10 : FEW])  \
+    map(to : from[0 : LENGTH]) firstprivate(by)
     mix(to + 10, from, by, FEW);
 }
 
 static void any_scratch(uint64_t *to, uint64_t *scratch, uint64_t by)
 {
-#pragma omp target nowait device(ANY) depend(inout : to[0], scratch[0]) map(tofrom : to[0 : LENGTH]) map(alloc : scratch[0 : LENGTH]) firstprivate(by)
+#pragma omp target nowait device(ANY) depend(inout : to[0], scratch[0]) map(tofrom : to[0 : LENGTH])         \
+    map(alloc : scratch[0 : LENGTH]) firstprivate(by)
     {
         set(scratch, to, by, LENGTH);
         mix(to, scratch, by, LENGTH);
@@ -77,7 +82,8 @@ static void any_scratch(uint64_t *to, uint64_t *scratch, uint64_t by)
 static void any_fixed(uint64_t *to, int which, uint64_t by)
 {
     uint64_t *own = fixed[which];
-#pragma omp target nowait device(ANY) depend(inout : to[0]) depend(inout : own[0]) map(tofrom : to[0 : LENGTH], own[0 : LENGTH]) firstprivate(by)
+#pragma omp target nowait device(ANY) depend(inout : to[0]) depend(inout : own[0])                           \
+    map(tofrom : to[0 : LENGTH], own[0 : LENGTH]) firstprivate(by)
     {
         mix(own, to, by, LENGTH);
         mix(to, own, by, LENGTH);
@@ -86,14 +92,16 @@ static void any_fixed(uint64_t *to, int which, uint64_t by)
 
 static void any_together(uint64_t *to, uint64_t *from, uint64_t by)
 {
-#pragma omp target nowait device(ANY) depend(mutexinoutset : to[0]) depend(in : from[0]) map(tofrom : to[0 : LENGTH]) map(to : from[0 : LENGTH]) firstprivate(by)
+#pragma omp target nowait device(ANY) depend(mutexinoutset : to[0]) depend(in : from[0])                     \
+    map(tofrom : to[0 : LENGTH]) map(to : from[0 : LENGTH]) firstprivate(by)
     for (int i = 0; i < LENGTH; i++)
         to[i] += from[i] * by; /* in any order with others of its kind */
 }
 
 static void any_waits(uint64_t *to, uint64_t *from, uint64_t by)
 {
-#pragma omp target device(ANY) depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0 : LENGTH]) map(to : from[0 : LENGTH]) firstprivate(by)
+#pragma omp target device(ANY) depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0 : LENGTH])       \
+    map(to : from[0 : LENGTH]) firstprivate(by)
     mix(to, from, by, LENGTH);
     CHECK_EQ(to[0], model[(to - data[0]) / LENGTH][0]);
 }
@@ -101,14 +109,16 @@ static void any_waits(uint64_t *to, uint64_t *from, uint64_t by)
 /* Others. */
 static void on_host(uint64_t *to, uint64_t *from, uint64_t by)
 {
-#pragma omp target nowait device(ANY) if (by == 0) depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0 : LENGTH]) map(to : from[0 : LENGTH]) firstprivate(by)
+#pragma omp target nowait device(ANY) if (by == 0) depend(inout : to[0]) depend(in : from[0])                \
+    map(tofrom : to[0 : LENGTH]) map(to : from[0 : LENGTH]) firstprivate(by)
     mix(to, from, by, LENGTH);
 }
 
 static void named(uint64_t *to, uint64_t *from, uint64_t by)
 {
     int device = omp_get_num_devices() > 0 ? (int)(by % omp_get_num_devices()) : 0;
-#pragma omp target nowait device(device) depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0 : LENGTH]) map(to : from[0 : LENGTH]) firstprivate(by)
+#pragma omp target nowait device(device) depend(inout : to[0]) depend(in : from[0])                          \
+    map(tofrom : to[0 : LENGTH]) map(to : from[0 : LENGTH]) firstprivate(by)
     mix(to, from, by, LENGTH);
 }
 
@@ -116,7 +126,8 @@ static void stays(uint64_t *to, uint64_t *from, uint64_t by)
 {
     int device = omp_get_num_devices() > 0 ? (int)(by % omp_get_num_devices()) : 0;
 #pragma omp target enter data nowait device(device) depend(inout : to[0]) map(to : to[0 : LENGTH])
-#pragma omp target nowait device(device) depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0 : LENGTH]) map(to : from[0 : LENGTH]) firstprivate(by)
+#pragma omp target nowait device(device) depend(inout : to[0]) depend(in : from[0])                          \
+    map(tofrom : to[0 : LENGTH]) map(to : from[0 : LENGTH]) firstprivate(by)
     mix(to, from, by, LENGTH);
 #pragma omp target exit data nowait device(device) depend(inout : to[0]) map(from : to[0 : LENGTH])
 }
@@ -136,7 +147,8 @@ static void task_at_once(uint64_t *to, uint64_t *from, uint64_t by)
 /* By way of a tile that does not concern the task: what is before the tile's region is before the task. */
 static void task_behind(uint64_t *to, uint64_t *from, uint64_t *sign, uint64_t by)
 {
-#pragma omp target nowait device(ANY) depend(in : to[0], from[0]) depend(out : sign[0]) map(to : from[0 : LENGTH]) map(from : sign[0 : LENGTH]) firstprivate(by)
+#pragma omp target nowait device(ANY) depend(in : to[0], from[0]) depend(out : sign[0])                      \
+    map(to : from[0 : LENGTH]) map(from : sign[0 : LENGTH]) firstprivate(by)
     set(sign, from, by, LENGTH);
     uint64_t *want = malloc(sizeof(tile_t));
     memcpy(want, model[(from - data[0]) / LENGTH], sizeof(tile_t));
@@ -175,15 +187,23 @@ static void one(void)
     unsigned t = chance(TILES), f = (t + 1 + chance(TILES - 1)) % TILES;
     uint64_t by = 1 + chance(1000), *to = data[t], *from = data[f], *want = model[t], *with = model[f];
     switch (chance(17)) {
-    case 0: case 1: case 2: any_mix(to, from, by); break;
-    case 3: any_set(to, from, by); set(want, with, by, LENGTH); return;
+    case 0:
+    case 1:
+    case 2: any_mix(to, from, by); break;
+    case 3:
+        any_set(to, from, by);
+        set(want, with, by, LENGTH);
+        return;
     case 4:
         if (t + 1 == TILES)
             return;
         any_pair(to, by);
         mix(want, model[t + 1], by, LENGTH);
         return;
-    case 5: any_few(to, from, by); mix(want + 10, with, by, FEW); return;
+    case 5:
+        any_few(to, from, by);
+        mix(want + 10, with, by, FEW);
+        return;
     case 6: {
         static uint64_t scratch[LENGTH];
         any_scratch(to, room, by);
@@ -191,11 +211,16 @@ static void one(void)
         mix(want, scratch, by, LENGTH);
         return;
     }
-    case 7: any_together(to, from, by); any_together(to, data[(f + 1) % TILES == t ? f : (f + 1) % TILES], by);
+    case 7:
+        any_together(to, from, by);
+        any_together(to, data[(f + 1) % TILES == t ? f : (f + 1) % TILES], by);
         for (int i = 0; i < LENGTH; i++)
             want[i] += (with[i] + model[(f + 1) % TILES == t ? f : (f + 1) % TILES][i]) * by;
         return;
-    case 8: mix(want, with, by, LENGTH); any_waits(to, from, by); return;
+    case 8:
+        mix(want, with, by, LENGTH);
+        any_waits(to, from, by);
+        return;
     case 9: on_host(to, from, by); break;
     case 10: named(to, from, by); break;
     case 11: stays(to, from, by); break;
@@ -284,7 +309,8 @@ static void by_threads(int rounds)
                     set(mine, shared, by, LENGTH);
                     set(want, shared, by, LENGTH);
                 } else {
-#pragma omp target nowait device(ANY) depend(inout : mine[0]) map(tofrom : mine[0 : LENGTH]) map(to : shared[0 : LENGTH]) firstprivate(by)
+#pragma omp target nowait device(ANY) depend(inout : mine[0]) map(tofrom : mine[0 : LENGTH])                 \
+    map(to : shared[0 : LENGTH]) firstprivate(by)
                     mix(mine, shared, by, LENGTH);
                     mix(want, shared, by, LENGTH);
                 }

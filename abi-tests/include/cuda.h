@@ -36,14 +36,16 @@ static CUstream stream_of(omp_interop_t object)
 }
 
 /* Puts a copy on the object's stream: to the device, to the host, inside of the device. Where there is no stream, the thread copies, when all that it has begun is over. Returns the driver's code. */
-static int foreign_copy(omp_interop_t object, const char *way, void *to, const void *from, size_t size, int to_device, int from_device)
+static int foreign_copy(omp_interop_t object, const char *way, void *to, const void *from, size_t size,
+                        int to_device, int from_device)
 {
     if (!is_of_a_gpu(object)) {
 #pragma omp taskwait
         return omp_target_memcpy(to, (void *)from, size, 0, 0, to_device, from_device);
     }
     void *before = enter(object);
-    int code = ((int (*)(void *, const void *, size_t, CUstream))cuda(way))(to, from, size, stream_of(object));
+    int code =
+        ((int (*)(void *, const void *, size_t, CUstream))cuda(way))(to, from, size, stream_of(object));
     leave(before);
     return code;
 }
@@ -67,7 +69,9 @@ static int copy_within(omp_interop_t object, void *to, const void *from, size_t 
 static void foreign_call(omp_interop_t object, void (*call)(void *), void *argument)
 {
     void *before = enter(object);
-    CHECK_EQ(((int (*)(CUstream, void (*)(void *), void *))cuda("cuLaunchHostFunc"))(stream_of(object), call, argument), 0);
+    CHECK_EQ(((int (*)(CUstream, void (*)(void *), void *))cuda("cuLaunchHostFunc"))(stream_of(object), call,
+                                                                                     argument),
+             0);
     leave(before);
 }
 

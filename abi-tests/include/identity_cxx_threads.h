@@ -15,7 +15,8 @@ static thread_local struct drand48_data drands;
 static thread_local struct random_data randoms;
 static thread_local char random_state[64];
 
-static void draw(int id, int round, std::mt19937 &expected, struct drand48_data *drand, struct random_data *random)
+static void draw(int id, int round, std::mt19937 &expected, struct drand48_data *drand,
+                 struct random_data *random)
 {
     long drawn = 0, alone = 0;
     int number = 0, also = 0;
@@ -47,7 +48,8 @@ int main()
         engine(500 + id).seed(500 + id); /* the storage may have been another thread's */
         srand48_r(id, &drands), srand48_r(id, &drand);
         randoms = {};
-        initstate_r(id + 1, random_state, sizeof random_state, &randoms), initstate_r(id + 1, state, sizeof state, &random);
+        initstate_r(id + 1, random_state, sizeof random_state, &randoms),
+            initstate_r(id + 1, state, sizeof state, &random);
         for (int round = 0; round < 40; round++) {
             draw(id, round, expected, &drand, &random);
 #pragma omp barrier

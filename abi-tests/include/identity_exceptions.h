@@ -5,7 +5,10 @@
 #include <string>
 struct leaving { /* its destructor runs while an exception is on its way */
     int *seen;
-    ~leaving() { *seen = std::uncaught_exceptions(); }
+    ~leaving()
+    {
+        *seen = std::uncaught_exceptions();
+    }
 };
 static void thrower(int value, int *seen)
 {

@@ -32,10 +32,19 @@ static struct bounds ask(pthread_t thread)
     answer.lowest = (uintptr_t)lowest;
     return answer;
 }
-static int same(struct bounds a, struct bounds b) { return a.lowest == b.lowest && a.size == b.size && a.guard == b.guard; }
-static int apart(struct bounds a, struct bounds b) { return a.lowest + a.size <= b.lowest || b.lowest + b.size <= a.lowest; }
+static int same(struct bounds a, struct bounds b)
+{
+    return a.lowest == b.lowest && a.size == b.size && a.guard == b.guard;
+}
+static int apart(struct bounds a, struct bounds b)
+{
+    return a.lowest + a.size <= b.lowest || b.lowest + b.size <= a.lowest;
+}
 /* Whether the byte is there: the kernel says so without a signal. */
-static int readable(uintptr_t at) { return write(ends[1], (const void *)at, 1) == 1; }
+static int readable(uintptr_t at)
+{
+    return write(ends[1], (const void *)at, 1) == 1;
+}
 
 /* The bounds that the calling code is told of are those of the stack that it stands on. */
 static __attribute__((noinline)) struct bounds verify(int is_program_stack)

@@ -6,7 +6,10 @@
 static int constructed;
 struct object {
     int made, value;
-    object() : made(1), value(-1) { ADD(constructed, 1); }
+    object() : made(1), value(-1)
+    {
+        ADD(constructed, 1);
+    }
     object(const object &) = delete;
 };
 static thread_local object mine;

@@ -1,11 +1,16 @@
 /* The library's atomics among the compiler's own, on the same locations. */
 #include "check.h"
-void __kmpc_atomic_fixed1_add(void *, int, signed char *, signed char), __kmpc_atomic_fixed8_xor(void *, int, long *, long);
-void __kmpc_atomic_float4_add(void *, int, float *, float), __kmpc_atomic_float8_sub(void *, int, double *, double);
+void __kmpc_atomic_fixed1_add(void *, int, signed char *, signed char),
+    __kmpc_atomic_fixed8_xor(void *, int, long *, long);
+void __kmpc_atomic_float4_add(void *, int, float *, float),
+    __kmpc_atomic_float8_sub(void *, int, double *, double);
 void __kmpc_atomic_float10_add(void *, int, long double *, long double);
 void __kmpc_atomic_10(void *, int, void *, void *, void (*)(void *, void *, void *));
 
-static void add(void *out, void *a, void *b) { *(long double *)out = *(long double *)a + *(long double *)b; }
+static void add(void *out, void *a, void *b)
+{
+    *(long double *)out = *(long double *)a + *(long double *)b;
+}
 
 /* Each thread updates by the compiler's means and by the library's in turns. */
 int main(void)

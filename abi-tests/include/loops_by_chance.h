@@ -34,14 +34,18 @@ static ull chance(void)
     return z ^ (z >> 31);
 }
 
-static const wide least[4] = {INT32_MIN, 0, INT64_MIN, 0}, most[4] = {INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX};
+static const wide least[4] = {INT32_MIN, 0, INT64_MIN, 0},
+                  most[4] = {INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX};
 static const wide most_step[4] = {INT32_MAX, INT32_MAX, INT64_MAX, INT64_MAX};
 
 static ull seed_of_now;
 static void tell(void)
 {
-    fprintf(stderr, "seed %llu: way %d, type %d, from %lld to %lld step %lld, %llu iterations, chunk %lld: %d pieces\n", seed_of_now, now.how, now.type,
-        (long long)now.lower, (long long)now.upper, (long long)now.step, (ull)now.trip, (long long)now.chunk, used);
+    fprintf(
+        stderr,
+        "seed %llu: way %d, type %d, from %lld to %lld step %lld, %llu iterations, chunk %lld: %d pieces\n",
+        seed_of_now, now.how, now.type, (long long)now.lower, (long long)now.upper, (long long)now.step,
+        (ull)now.trip, (long long)now.chunk, used);
     for (int i = 0; i < used && i < 5; i++)
         fprintf(stderr, "  %lld + %lld\n", (long long)pieces[i].first, (long long)pieces[i].count);
 }
@@ -113,7 +117,8 @@ __attribute__((unused)) static void invent_loop(void)
     now.lower = value(from, to);
     now.upper = value(from, to);
     if (chance() % 2) {
-        wide upper = now.lower + now.step * (wide)(chance() % 300) + (now.step > 0 ? 1 : -1) * (wide)(chance() % 5);
+        wide upper =
+            now.lower + now.step * (wide)(chance() % 300) + (now.step > 0 ? 1 : -1) * (wide)(chance() % 5);
         now.upper = upper < from ? from : upper > to ? to : upper;
     }
 }

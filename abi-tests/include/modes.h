@@ -27,8 +27,8 @@ static int mode_now(void)
     unsigned sse = _mm_getcsr() & 0xe040u;
     _FPU_GETCW(x87);
     for (int mode = 0; mode < MODES; mode++)
-        if ((x87 & 0xf00) == (((mode & 3) << 10) | (mode & SINGLE_X87 ? 0x200 : 0x300))
-            && sse == ((unsigned)(mode & 3) << 13 | (mode & FLUSHES ? 0x8040u : 0)))
+        if ((x87 & 0xf00) == (((mode & 3) << 10) | (mode & SINGLE_X87 ? 0x200 : 0x300)) &&
+            sse == ((unsigned)(mode & 3) << 13 | (mode & FLUSHES ? 0x8040u : 0)))
             return mode;
     return -1;
 }

@@ -43,8 +43,9 @@ static int build_library(const char *source, const char *library)
     static const char *const compilers[] = {"cc", "gcc", "clang", "clang-19"};
     char command[600];
     for (int i = 0; i < 4; i++) {
-        snprintf(command, sizeof command, "env -u LD_PRELOAD %s -O1 -shared -fPIC -pthread -o %s %s 2>/dev/null",
-                 compilers[i], library, source);
+        snprintf(command, sizeof command,
+                 "env -u LD_PRELOAD %s -O1 -shared -fPIC -pthread -o %s %s 2>/dev/null", compilers[i],
+                 library, source);
         if (system(command) == 0)
             return 1;
     }

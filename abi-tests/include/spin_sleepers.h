@@ -19,7 +19,10 @@ static struct timespec after(clockid_t clock)
     time.tv_nsec %= 1000000000;
     return time;
 }
-static void by_usleep(void) { CHECK_EQ(usleep(SLEEP_MS * 1000), 0); }
+static void by_usleep(void)
+{
+    CHECK_EQ(usleep(SLEEP_MS * 1000), 0);
+}
 static void by_nanosleep(void)
 {
     struct timespec time = {0, SLEEP_NS}, left;
@@ -30,7 +33,10 @@ static void by_clock(void)
     struct timespec end = after(CLOCK_MONOTONIC);
     CHECK_EQ(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL), 0);
 }
-static void by_poll(void) { CHECK_EQ(poll(NULL, 0, SLEEP_MS), 0); }
+static void by_poll(void)
+{
+    CHECK_EQ(poll(NULL, 0, SLEEP_MS), 0);
+}
 static void by_select(void)
 {
     struct timeval time = {0, SLEEP_MS * 1000};
@@ -64,7 +70,8 @@ static void by_condition(void)
     pthread_mutex_unlock(&mutex);
     CHECK_EQ(result, ETIMEDOUT);
 }
-static void (*const ways[])(void) = {by_usleep, by_nanosleep, by_clock, by_poll, by_select, by_epoll, by_semaphore, by_condition};
+static void (*const ways[])(void) = {by_usleep, by_nanosleep, by_clock,     by_poll,
+                                     by_select, by_epoll,     by_semaphore, by_condition};
 enum { WAYS = sizeof ways / sizeof *ways, ROUNDS = 2 };
 static long long now(void)
 {

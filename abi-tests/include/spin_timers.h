@@ -12,7 +12,10 @@ static void on_alarm(int signal)
     (void)signal, ADD(alarms, 1);
     errno = saved;
 }
-static void on_profile(int signal) { (void)signal, ADD(profiles, 1); }
+static void on_profile(int signal)
+{
+    (void)signal, ADD(profiles, 1);
+}
 static void handle(int signal, void (*handler)(int))
 {
     struct sigaction action;

@@ -64,6 +64,9 @@ static long storage_donors(void)
     ompx_counters_t counters = {0};
     size_t (*get)(ompx_counters_t *, size_t);
     *(void **)&get = dlsym(RTLD_DEFAULT, "ompx_get_counters");
-    return get && get(&counters, sizeof counters) >= offsetof(ompx_counters_t, donors) + sizeof counters.donors ? (long)counters.donors : -1;
+    return get && get(&counters, sizeof counters) >=
+                       offsetof(ompx_counters_t, donors) + sizeof counters.donors
+               ? (long)counters.donors
+               : -1;
 }
 #endif

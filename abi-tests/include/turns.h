@@ -15,5 +15,8 @@ static ompx_counters_t turns(void)
 }
 
 /* Are devices those of the driver for tests, or GPUs? */
-static int has_gpus(void) { return getenv("OMPX_CUDA") != NULL; }
+static int has_gpus(void)
+{
+    return getenv("OMPX_CUDA") != NULL;
+}
 #endif

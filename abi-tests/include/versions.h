@@ -24,7 +24,8 @@ static int put_call(void *stream, void (*call)(void *), const void *args)
 {
     static int (*launch)(void *, void (*)(void *), void *);
     if (!__atomic_load_n(&launch, __ATOMIC_ACQUIRE))
-        __atomic_store_n(&launch, (int (*)(void *, void (*)(void *), void *))cuda("cuLaunchHostFunc"), __ATOMIC_RELEASE);
+        __atomic_store_n(&launch, (int (*)(void *, void (*)(void *), void *))cuda("cuLaunchHostFunc"),
+                         __ATOMIC_RELEASE);
     return launch(stream, call, (void *)args);
 }
 #endif

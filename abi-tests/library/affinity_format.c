@@ -12,7 +12,8 @@ int main(void)
         char mine[200], want[200];
         int id = omp_get_thread_num();
         size_t size = omp_capture_affinity(mine, sizeof mine, NULL);
-        snprintf(want, sizeof want, "level 1 thread %d of %d, [%-5d] [%5d]", id, omp_get_num_threads(), id, id);
+        snprintf(want, sizeof want, "level 1 thread %d of %d, [%-5d] [%5d]", id, omp_get_num_threads(), id,
+                 id);
         CHECK_EQ(strcmp(mine, want), 0);
         CHECK_EQ(size, strlen(want));
     }

@@ -19,7 +19,8 @@ int main(void)
     whole = malloc(bytes + 1);
     CHECK_EQ(ompx_describe(whole, bytes + 1), bytes);
     CHECK_EQ(strlen(whole), bytes);
-    CHECK(has("version=") && has("openmp=202111\n") && has("workers=") && has("processors=") && has("cores=") && has("setting.OMP_SCHEDULE="));
+    CHECK(has("version=") && has("openmp=202111\n") && has("workers=") && has("processors=") &&
+          has("cores=") && has("setting.OMP_SCHEDULE="));
     CHECK(has("tls=donor\n") || has("tls=kernel\n") || has("tls=shared\n"));
     CHECK(has("tls_reason="));
     CHECK(whole[bytes - 1] == '\n');

@@ -4,11 +4,40 @@
 #include "check.h"
 #include "ompx.h"
 
-static const char *const names[] = {"regions", "gangs", "gang_ults_run", "steal_attempts", "steal_successes", "steals_aborted", "stalls",
-    "interrupts", "preemptions", "hand_offs", "yields", "donors", "switches", "workers", "regions_sent", "regions_served", "bytes_sent",
-    "bytes_fetched", "invokes_sent", "invokes_served", "regions_stolen", "rank_steal_attempts", "rank_steal_successes",
-    "rank_steals_aborted", "bytes_between", "bytes_not_sent", "bytes_not_fetched", "object_invokes", "objects_moved", "object_forwards",
-    "regions_chained", "regions_waited", "regions_taken_over", "blocks_ahead"};
+static const char *const names[] = {"regions",
+                                    "gangs",
+                                    "gang_ults_run",
+                                    "steal_attempts",
+                                    "steal_successes",
+                                    "steals_aborted",
+                                    "stalls",
+                                    "interrupts",
+                                    "preemptions",
+                                    "hand_offs",
+                                    "yields",
+                                    "donors",
+                                    "switches",
+                                    "workers",
+                                    "regions_sent",
+                                    "regions_served",
+                                    "bytes_sent",
+                                    "bytes_fetched",
+                                    "invokes_sent",
+                                    "invokes_served",
+                                    "regions_stolen",
+                                    "rank_steal_attempts",
+                                    "rank_steal_successes",
+                                    "rank_steals_aborted",
+                                    "bytes_between",
+                                    "bytes_not_sent",
+                                    "bytes_not_fetched",
+                                    "object_invokes",
+                                    "objects_moved",
+                                    "object_forwards",
+                                    "regions_chained",
+                                    "regions_waited",
+                                    "regions_taken_over",
+                                    "blocks_ahead"};
 enum { KNOWN = sizeof(ompx_counters_t), COUNTERS = KNOWN / sizeof(uint64_t) };
 
 static ompx_counters_t read_counters(void)

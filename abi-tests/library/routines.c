@@ -46,7 +46,8 @@ int main(void)
     int *host = (int *)omp_target_alloc(64, omp_get_initial_device());
     CHECK(host != NULL);
     int source[4] = {1, 2, 3, 4};
-    CHECK_EQ(omp_target_memcpy(host, source, 16, 0, 0, omp_get_initial_device(), omp_get_initial_device()), 0);
+    CHECK_EQ(omp_target_memcpy(host, source, 16, 0, 0, omp_get_initial_device(), omp_get_initial_device()),
+             0);
     CHECK_EQ(host[3], 4);
     CHECK_EQ(omp_target_is_present(host, omp_get_initial_device()), 1);
     omp_target_free(host, omp_get_initial_device());

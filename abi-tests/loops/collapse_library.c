@@ -9,7 +9,8 @@ typedef struct {
     unsigned long long trips;
 } bounds_t;
 unsigned long long __kmpc_process_loop_nest_rectang(void *, int, bounds_t *, int);
-void __kmpc_calc_original_ivs_rectang(void *, unsigned long long, const bounds_t *, unsigned long long *, int);
+void __kmpc_calc_original_ivs_rectang(void *, unsigned long long, const bounds_t *, unsigned long long *,
+                                      int);
 int __kmpc_for_collapsed_init(void *, int, bounds_t *, bounds_t *, int, int *);
 int __kmpc_global_thread_num(void *);
 
@@ -25,7 +26,9 @@ static void hit(long i, long j)
 
 static void rectangle(void)
 {
-    bounds_t nest[3] = { { i32, i32, less, 0, -2, 0, 7, 0, 2, 0 }, { i64, i64, at_least, 0, 5, 0, -6, 0, -3, 0 }, { i32, i32, not_equal, 0, 0, 0, 4, 0, 1, 0 } };
+    bounds_t nest[3] = {{i32, i32, less, 0, -2, 0, 7, 0, 2, 0},
+                        {i64, i64, at_least, 0, 5, 0, -6, 0, -3, 0},
+                        {i32, i32, not_equal, 0, 0, 0, 4, 0, 1, 0}};
     unsigned long long n = 0, ivs[3], total = __kmpc_process_loop_nest_rectang(0, 0, nest, 3);
     CHECK_EQ(total, 5 * 4 * 4);
     for (int i = -2; i < 7; i += 2)
@@ -44,7 +47,9 @@ static void triangle(void)
     memset(hits, 0, sizeof hits);
 #pragma omp parallel reduction(+ : lasts, chunks)
     {
-        bounds_t nest[2] = { { i32, i32, less, 0, -7, 0, 9, 0, 3, 0 }, { i32, i32, at_most, 0, -2, 1, 12, 2, 2, 0 } }, mine[2];
+        bounds_t nest[2] = {{i32, i32, less, 0, -7, 0, 9, 0, 3, 0},
+                            {i32, i32, at_most, 0, -2, 1, 12, 2, 2, 0}},
+                 mine[2];
         int last = 9, any = __kmpc_for_collapsed_init(0, __kmpc_global_thread_num(0), nest, mine, 2, &last);
         chunks += any != 0;
         if (any) {

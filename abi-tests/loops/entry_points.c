@@ -9,42 +9,47 @@
 // ENTRY_POINTS_SEED=N begins elsewhere; a mismatch prints the seed that makes it again.
 #include "loops_by_chance.h"
 
-#define KMPC(T, S, suffix) \
-    void __kmpc_for_static_init_##suffix(void *, int, int, int *, T *, T *, S *, S, S); \
-    void __kmpc_dispatch_init_##suffix(void *, int, int, T, T, S, S); \
-    int __kmpc_dispatch_next_##suffix(void *, int, int *, T *, T *, S *); \
-    static void plain_##suffix(int thread) \
-    { \
-        T lower = (T)now.lower, upper = (T)now.upper; \
-        S stride = 0; \
-        int last = 0; \
-        __kmpc_for_static_init_##suffix(0, thread, 34, &last, &lower, &upper, &stride, (S)now.step, (S)now.chunk); \
-        got_range(lower, now.step > 0 ? (upper < (T)now.upper ? upper : (T)now.upper) : upper > (T)now.upper ? upper : (T)now.upper); \
-        __kmpc_for_static_fini(0, thread); \
-    } \
-    static void chunked_##suffix(int thread) \
-    { \
-        T lower = (T)now.lower, upper = (T)now.upper; \
-        S stride = 0; \
-        int last = 0; \
-        __kmpc_for_static_init_##suffix(0, thread, 33, &last, &lower, &upper, &stride, (S)now.step, (S)now.chunk); \
-        for (;; lower = (T)((ull)lower + (ull)stride), upper = (T)((ull)upper + (ull)stride)) { \
-            if (upper > (T)now.upper) \
-                upper = (T)now.upper; \
-            if (lower > upper) \
-                break; \
-            got_range(lower, upper); \
-        } \
-        __kmpc_for_static_fini(0, thread); \
-    } \
-    static void dispatched_##suffix(int thread, int schedule) \
-    { \
-        T lower, upper; \
-        S step; \
-        int last; \
-        __kmpc_dispatch_init_##suffix(0, thread, schedule, (T)now.lower, (T)now.upper, (S)now.step, (S)now.chunk); \
-        while (__kmpc_dispatch_next_##suffix(0, thread, &last, &lower, &upper, &step)) \
-            got_range(lower, upper); \
+#define KMPC(T, S, suffix)                                                                                   \
+    void __kmpc_for_static_init_##suffix(void *, int, int, int *, T *, T *, S *, S, S);                      \
+    void __kmpc_dispatch_init_##suffix(void *, int, int, T, T, S, S);                                        \
+    int __kmpc_dispatch_next_##suffix(void *, int, int *, T *, T *, S *);                                    \
+    static void plain_##suffix(int thread)                                                                   \
+    {                                                                                                        \
+        T lower = (T)now.lower, upper = (T)now.upper;                                                        \
+        S stride = 0;                                                                                        \
+        int last = 0;                                                                                        \
+        __kmpc_for_static_init_##suffix(0, thread, 34, &last, &lower, &upper, &stride, (S)now.step,          \
+                                        (S)now.chunk);                                                       \
+        got_range(lower, now.step > 0           ? (upper < (T)now.upper ? upper : (T)now.upper)              \
+                         : upper > (T)now.upper ? upper                                                      \
+                                                : (T)now.upper);                                             \
+        __kmpc_for_static_fini(0, thread);                                                                   \
+    }                                                                                                        \
+    static void chunked_##suffix(int thread)                                                                 \
+    {                                                                                                        \
+        T lower = (T)now.lower, upper = (T)now.upper;                                                        \
+        S stride = 0;                                                                                        \
+        int last = 0;                                                                                        \
+        __kmpc_for_static_init_##suffix(0, thread, 33, &last, &lower, &upper, &stride, (S)now.step,          \
+                                        (S)now.chunk);                                                       \
+        for (;; lower = (T)((ull)lower + (ull)stride), upper = (T)((ull)upper + (ull)stride)) {              \
+            if (upper > (T)now.upper)                                                                        \
+                upper = (T)now.upper;                                                                        \
+            if (lower > upper)                                                                               \
+                break;                                                                                       \
+            got_range(lower, upper);                                                                         \
+        }                                                                                                    \
+        __kmpc_for_static_fini(0, thread);                                                                   \
+    }                                                                                                        \
+    static void dispatched_##suffix(int thread, int schedule)                                                \
+    {                                                                                                        \
+        T lower, upper;                                                                                      \
+        S step;                                                                                              \
+        int last;                                                                                            \
+        __kmpc_dispatch_init_##suffix(0, thread, schedule, (T)now.lower, (T)now.upper, (S)now.step,          \
+                                      (S)now.chunk);                                                         \
+        while (__kmpc_dispatch_next_##suffix(0, thread, &last, &lower, &upper, &step))                       \
+            got_range(lower, upper);                                                                         \
     }
 void __kmpc_for_static_fini(void *, int);
 int __kmpc_global_thread_num(void *);
@@ -53,30 +58,32 @@ KMPC(uint32_t, int32_t, 4u)
 KMPC(int64_t, int64_t, 8)
 KMPC(uint64_t, int64_t, 8u)
 
-#define GOMP(kind) \
-    _Bool GOMP_loop_##kind##_start(long, long, long, long, long *, long *); \
-    _Bool GOMP_loop_##kind##_next(long *, long *); \
-    _Bool GOMP_loop_ull_##kind##_start(_Bool, ull, ull, ull, ull, ull *, ull *); \
-    _Bool GOMP_loop_ull_##kind##_next(ull *, ull *); \
-    static void gomp_##kind(void) \
-    { \
-        long from, to; \
-        wide one = now.step > 0 ? 1 : -1; \
-        if (GOMP_loop_##kind##_start((long)now.lower, (long)(now.upper + one), (long)now.step, (long)now.chunk, &from, &to)) \
-            do \
-                got_range(from, (wide)to - one); \
-            while (GOMP_loop_##kind##_next(&from, &to)); \
-        GOMP_loop_end_nowait(); \
-    } \
-    static void gomp_ull_##kind(void) \
-    { \
-        ull from, to; \
-        wide one = now.step > 0 ? 1 : -1; \
-        if (GOMP_loop_ull_##kind##_start(now.step > 0, (ull)now.lower, (ull)(now.upper + one), (ull)now.step, (ull)now.chunk, &from, &to)) \
-            do \
-                got_range(from, (wide)to - one); \
-            while (GOMP_loop_ull_##kind##_next(&from, &to)); \
-        GOMP_loop_end_nowait(); \
+#define GOMP(kind)                                                                                           \
+    _Bool GOMP_loop_##kind##_start(long, long, long, long, long *, long *);                                  \
+    _Bool GOMP_loop_##kind##_next(long *, long *);                                                           \
+    _Bool GOMP_loop_ull_##kind##_start(_Bool, ull, ull, ull, ull, ull *, ull *);                             \
+    _Bool GOMP_loop_ull_##kind##_next(ull *, ull *);                                                         \
+    static void gomp_##kind(void)                                                                            \
+    {                                                                                                        \
+        long from, to;                                                                                       \
+        wide one = now.step > 0 ? 1 : -1;                                                                    \
+        if (GOMP_loop_##kind##_start((long)now.lower, (long)(now.upper + one), (long)now.step,               \
+                                     (long)now.chunk, &from, &to))                                           \
+            do                                                                                               \
+                got_range(from, (wide)to - one);                                                             \
+            while (GOMP_loop_##kind##_next(&from, &to));                                                     \
+        GOMP_loop_end_nowait();                                                                              \
+    }                                                                                                        \
+    static void gomp_ull_##kind(void)                                                                        \
+    {                                                                                                        \
+        ull from, to;                                                                                        \
+        wide one = now.step > 0 ? 1 : -1;                                                                    \
+        if (GOMP_loop_ull_##kind##_start(now.step > 0, (ull)now.lower, (ull)(now.upper + one),               \
+                                         (ull)now.step, (ull)now.chunk, &from, &to))                         \
+            do                                                                                               \
+                got_range(from, (wide)to - one);                                                             \
+            while (GOMP_loop_ull_##kind##_next(&from, &to));                                                 \
+        GOMP_loop_end_nowait();                                                                              \
     }
 void GOMP_loop_end_nowait(void);
 GOMP(static)
@@ -92,7 +99,8 @@ static void ask(void)
     static const int schedules[7] = {33, 34, 35, 36, 39, 44, 35 | 1 << 30};
     int thread = __kmpc_global_thread_num(0);
     if (now.how < 2) {
-        void (*plain[2][4])(int) = {{plain_4, plain_4u, plain_8, plain_8u}, {chunked_4, chunked_4u, chunked_8, chunked_8u}};
+        void (*plain[2][4])(int) = {{plain_4, plain_4u, plain_8, plain_8u},
+                                    {chunked_4, chunked_4u, chunked_8, chunked_8u}};
         plain[now.how][now.type](thread);
     } else if (now.how < 9) {
         void (*dispatched[4])(int, int) = {dispatched_4, dispatched_4u, dispatched_8, dispatched_8u};
@@ -100,7 +108,8 @@ static void ask(void)
     } else {
         void (*gomp[2][5])(void) = {
             {gomp_static, gomp_dynamic, gomp_guided, gomp_nonmonotonic_dynamic, gomp_nonmonotonic_guided},
-            {gomp_ull_static, gomp_ull_dynamic, gomp_ull_guided, gomp_ull_nonmonotonic_dynamic, gomp_ull_nonmonotonic_guided}};
+            {gomp_ull_static, gomp_ull_dynamic, gomp_ull_guided, gomp_ull_nonmonotonic_dynamic,
+             gomp_ull_nonmonotonic_guided}};
         gomp[now.type == 3][now.how - 9]();
     }
 }

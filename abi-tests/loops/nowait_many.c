@@ -10,7 +10,8 @@ int main(void)
         {
             /* Thread 0 starts late: the others are many loops ahead of it. */
             if (omp_get_thread_num() == 0)
-                for (volatile int spin = 0; spin < 20000; spin++) { }
+                for (volatile int spin = 0; spin < 20000; spin++) {
+                }
             for (int loop = 0; loop < 40; loop++) {
                 if (loop % 4 == 0) {
 #pragma omp for schedule(dynamic) nowait

@@ -259,22 +259,22 @@ static void loop9(long n, index_t chunk)
 static void loop10(long n, index_t chunk)
 {
     index_t limit = (index_t)n;
-#pragma omp parallel for schedule(nonmonotonic: dynamic)
+#pragma omp parallel for schedule(nonmonotonic : dynamic)
     for (index_t i = 0; i < limit; i++)
         __atomic_fetch_add(&seen[i], 1, __ATOMIC_RELAXED);
     all_once(n, "nonmonotonic: dynamic, up by 1");
 #pragma omp parallel
     {
-#pragma omp for schedule(nonmonotonic: dynamic)
+#pragma omp for schedule(nonmonotonic : dynamic)
         for (index_t i = 10; i < 3 * limit + 10; i += 3)
             __atomic_fetch_add(&seen[(i - 10) / 3], 1, __ATOMIC_RELAXED);
     }
     all_once(n, "nonmonotonic: dynamic, up by 3");
-#pragma omp parallel for schedule(nonmonotonic: dynamic)
+#pragma omp parallel for schedule(nonmonotonic : dynamic)
     for (index_t i = 2 * limit + 7; i > 7; i -= 2)
         __atomic_fetch_add(&seen[(i - 8) / 2], 1, __ATOMIC_RELAXED);
     all_once(n, "nonmonotonic: dynamic, down by 2");
-#pragma omp parallel for schedule(nonmonotonic: dynamic)
+#pragma omp parallel for schedule(nonmonotonic : dynamic)
     for (index_t i = limit / 2; i >= limit / 2 - limit + 1; i--)
         __atomic_fetch_add(&seen[i - (limit / 2 - limit + 1)], 1, __ATOMIC_RELAXED);
     all_once(n, "nonmonotonic: dynamic, down through 0");
@@ -283,22 +283,22 @@ static void loop10(long n, index_t chunk)
 static void loop11(long n, index_t chunk)
 {
     index_t limit = (index_t)n;
-#pragma omp parallel for schedule(monotonic: dynamic, 4)
+#pragma omp parallel for schedule(monotonic : dynamic, 4)
     for (index_t i = 0; i < limit; i++)
         __atomic_fetch_add(&seen[i], 1, __ATOMIC_RELAXED);
     all_once(n, "monotonic: dynamic, 4, up by 1");
 #pragma omp parallel
     {
-#pragma omp for schedule(monotonic: dynamic, 4)
+#pragma omp for schedule(monotonic : dynamic, 4)
         for (index_t i = 10; i < 3 * limit + 10; i += 3)
             __atomic_fetch_add(&seen[(i - 10) / 3], 1, __ATOMIC_RELAXED);
     }
     all_once(n, "monotonic: dynamic, 4, up by 3");
-#pragma omp parallel for schedule(monotonic: dynamic, 4)
+#pragma omp parallel for schedule(monotonic : dynamic, 4)
     for (index_t i = 2 * limit + 7; i > 7; i -= 2)
         __atomic_fetch_add(&seen[(i - 8) / 2], 1, __ATOMIC_RELAXED);
     all_once(n, "monotonic: dynamic, 4, down by 2");
-#pragma omp parallel for schedule(monotonic: dynamic, 4)
+#pragma omp parallel for schedule(monotonic : dynamic, 4)
     for (index_t i = limit / 2; i >= limit / 2 - limit + 1; i--)
         __atomic_fetch_add(&seen[i - (limit / 2 - limit + 1)], 1, __ATOMIC_RELAXED);
     all_once(n, "monotonic: dynamic, 4, down through 0");
@@ -331,22 +331,22 @@ static void loop12(long n, index_t chunk)
 static void loop13(long n, index_t chunk)
 {
     index_t limit = (index_t)n;
-#pragma omp parallel for schedule(monotonic: guided, 6)
+#pragma omp parallel for schedule(monotonic : guided, 6)
     for (index_t i = 0; i < limit; i++)
         __atomic_fetch_add(&seen[i], 1, __ATOMIC_RELAXED);
     all_once(n, "monotonic: guided, 6, up by 1");
 #pragma omp parallel
     {
-#pragma omp for schedule(monotonic: guided, 6)
+#pragma omp for schedule(monotonic : guided, 6)
         for (index_t i = 10; i < 3 * limit + 10; i += 3)
             __atomic_fetch_add(&seen[(i - 10) / 3], 1, __ATOMIC_RELAXED);
     }
     all_once(n, "monotonic: guided, 6, up by 3");
-#pragma omp parallel for schedule(monotonic: guided, 6)
+#pragma omp parallel for schedule(monotonic : guided, 6)
     for (index_t i = 2 * limit + 7; i > 7; i -= 2)
         __atomic_fetch_add(&seen[(i - 8) / 2], 1, __ATOMIC_RELAXED);
     all_once(n, "monotonic: guided, 6, down by 2");
-#pragma omp parallel for schedule(monotonic: guided, 6)
+#pragma omp parallel for schedule(monotonic : guided, 6)
     for (index_t i = limit / 2; i >= limit / 2 - limit + 1; i--)
         __atomic_fetch_add(&seen[i - (limit / 2 - limit + 1)], 1, __ATOMIC_RELAXED);
     all_once(n, "monotonic: guided, 6, down through 0");
@@ -355,22 +355,22 @@ static void loop13(long n, index_t chunk)
 static void loop14(long n, index_t chunk)
 {
     index_t limit = (index_t)n;
-#pragma omp parallel for schedule(nonmonotonic: runtime)
+#pragma omp parallel for schedule(nonmonotonic : runtime)
     for (index_t i = 0; i < limit; i++)
         __atomic_fetch_add(&seen[i], 1, __ATOMIC_RELAXED);
     all_once(n, "nonmonotonic: runtime, up by 1");
 #pragma omp parallel
     {
-#pragma omp for schedule(nonmonotonic: runtime)
+#pragma omp for schedule(nonmonotonic : runtime)
         for (index_t i = 10; i < 3 * limit + 10; i += 3)
             __atomic_fetch_add(&seen[(i - 10) / 3], 1, __ATOMIC_RELAXED);
     }
     all_once(n, "nonmonotonic: runtime, up by 3");
-#pragma omp parallel for schedule(nonmonotonic: runtime)
+#pragma omp parallel for schedule(nonmonotonic : runtime)
     for (index_t i = 2 * limit + 7; i > 7; i -= 2)
         __atomic_fetch_add(&seen[(i - 8) / 2], 1, __ATOMIC_RELAXED);
     all_once(n, "nonmonotonic: runtime, down by 2");
-#pragma omp parallel for schedule(nonmonotonic: runtime)
+#pragma omp parallel for schedule(nonmonotonic : runtime)
     for (index_t i = limit / 2; i >= limit / 2 - limit + 1; i--)
         __atomic_fetch_add(&seen[i - (limit / 2 - limit + 1)], 1, __ATOMIC_RELAXED);
     all_once(n, "nonmonotonic: runtime, down through 0");

@@ -13,7 +13,8 @@ int main(void)
         {
 #pragma omp for schedule(dynamic, 2) nowait
             for (int i = 0; i < 60; i++) {
-                for (volatile int spin = 0; spin < i * 20; spin++) { }
+                for (volatile int spin = 0; spin < i * 20; spin++) {
+                }
                 mine += i;
             }
 #pragma omp for schedule(guided)

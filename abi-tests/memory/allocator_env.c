@@ -7,7 +7,8 @@
 #include <stdint.h>
 int main(void)
 {
-    CHECK(omp_get_default_allocator() != omp_default_mem_alloc && omp_get_default_allocator() != omp_const_mem_alloc);
+    CHECK(omp_get_default_allocator() != omp_default_mem_alloc &&
+          omp_get_default_allocator() != omp_const_mem_alloc);
     void *a = omp_alloc(1000, omp_null_allocator);
     CHECK(a != NULL && (uintptr_t)a % 256 == 0);
     CHECK(omp_alloc(4000, omp_null_allocator) == NULL);

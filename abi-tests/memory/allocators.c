@@ -4,7 +4,9 @@
 #include <stdint.h>
 int main(void)
 {
-    omp_allocator_handle_t known[] = {omp_default_mem_alloc, omp_large_cap_mem_alloc, omp_const_mem_alloc, omp_high_bw_mem_alloc, omp_low_lat_mem_alloc, omp_cgroup_mem_alloc, omp_pteam_mem_alloc, omp_thread_mem_alloc};
+    omp_allocator_handle_t known[] = {omp_default_mem_alloc, omp_large_cap_mem_alloc, omp_const_mem_alloc,
+                                      omp_high_bw_mem_alloc, omp_low_lat_mem_alloc,   omp_cgroup_mem_alloc,
+                                      omp_pteam_mem_alloc,   omp_thread_mem_alloc};
     for (int k = 0; k < 8; k++) {
         char *p = (char *)omp_alloc(100, known[k]);
         if (k == 0)
@@ -13,7 +15,8 @@ int main(void)
             memset(p, 1, 100);
         omp_free(p, known[k]);
     }
-    omp_alloctrait_t traits[] = {{omp_atk_alignment, 256}, {omp_atk_pool_size, 4096}, {omp_atk_fallback, omp_atv_null_fb}};
+    omp_alloctrait_t traits[] = {
+        {omp_atk_alignment, 256}, {omp_atk_pool_size, 4096}, {omp_atk_fallback, omp_atv_null_fb}};
     omp_allocator_handle_t mine = omp_init_allocator(omp_default_mem_space, 3, traits);
     CHECK(mine != omp_null_allocator);
     void *a = omp_alloc(1000, mine);

@@ -14,17 +14,21 @@
 #include <sys/mman.h>
 
 /* Kibibytes. */
-static long locked(void) {
+static long locked(void)
+{
     char line[256];
     long value = -1;
     FILE *status = fopen("/proc/self/status", "r");
     while (status && fgets(line, sizeof line, status))
-        if (!strncmp(line, "VmLck:", 6)) value = atol(line + 6);
-    if (status) fclose(status);
+        if (!strncmp(line, "VmLck:", 6))
+            value = atol(line + 6);
+    if (status)
+        fclose(status);
     return value;
 }
 
-int main(void) {
+int main(void)
+{
     int count = 0;
     locked(); /* what the C library allocates for files */
     if (mlockall(MCL_CURRENT | MCL_FUTURE)) {

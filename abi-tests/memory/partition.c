@@ -28,15 +28,21 @@ static void check_block(char *block, int expected)
 
 int main(void)
 {
-    static const struct { uintptr_t partition; int mode; } cases[] = {
-        {omp_atv_environment, DEFAULT}, {omp_atv_nearest, PREFERRED}, {omp_atv_blocked, PREFERRED},
-        {omp_atv_interleaved, INTERLEAVE}};
+    static const struct {
+        uintptr_t partition;
+        int mode;
+    } cases[] = {{omp_atv_environment, DEFAULT},
+                 {omp_atv_nearest, PREFERRED},
+                 {omp_atv_blocked, PREFERRED},
+                 {omp_atv_interleaved, INTERLEAVE}};
     static const uintptr_t access[] = {omp_atv_all, omp_atv_cgroup, omp_atv_pteam, omp_atv_thread};
-    static const uintptr_t hint[] = {omp_atv_contended, omp_atv_uncontended, omp_atv_serialized, omp_atv_private};
+    static const uintptr_t hint[] = {omp_atv_contended, omp_atv_uncontended, omp_atv_serialized,
+                                     omp_atv_private};
     omp_memspace_handle_t space[] = {omp_default_mem_space, omp_large_cap_mem_space, omp_const_mem_space,
                                      omp_high_bw_mem_space, omp_low_lat_mem_space};
     for (int i = 0; i < 20; ++i) {
-        omp_alloctrait_t traits[] = {{omp_atk_partition, cases[i % 4].partition}, {omp_atk_access, access[i / 4 % 4]},
+        omp_alloctrait_t traits[] = {{omp_atk_partition, cases[i % 4].partition},
+                                     {omp_atk_access, access[i / 4 % 4]},
                                      {omp_atk_sync_hint, hint[i / 5 % 4]}};
         omp_allocator_handle_t made = omp_init_allocator(space[i % 5], 3, traits);
         CHECK(made != omp_null_allocator);

@@ -1,7 +1,10 @@
 // what: threadprivate persists between regions of one size, copyin, and threads see their own
 #include "check.h"
 static int counter;
-static struct { double d; int a[10]; } record = {1.5, {1, 2, 3}};
+static struct {
+    double d;
+    int a[10];
+} record = {1.5, {1, 2, 3}};
 #pragma omp threadprivate(counter, record)
 static int *address[64];
 int main(void)

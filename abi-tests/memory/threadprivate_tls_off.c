@@ -3,7 +3,9 @@
 // flags: clang -fnoopenmp-use-tls
 #include "check.h"
 static int counter = 3;
-static struct { char c[100]; } block;
+static struct {
+    char c[100];
+} block;
 #pragma omp threadprivate(counter, block)
 int main(void)
 {

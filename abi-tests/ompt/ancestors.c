@@ -13,13 +13,15 @@ enum { ROUNDS = 300, CHILDREN = 8 };
 static ompt_get_task_info_t get_task_info;
 static atomic_long last = 1000, in_waits, in_regions;
 
-static void task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *made, int flags, int depends, const void *code)
+static void task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *made, int flags,
+                        int depends, const void *code)
 {
     (void)task, (void)frame, (void)flags, (void)depends, (void)code;
     made->value = (uint64_t)atomic_fetch_add(&last, 1);
 }
 
-static void sync_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t end, ompt_data_t *parallel, ompt_data_t *task, const void *code)
+static void sync_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t end, ompt_data_t *parallel,
+                      ompt_data_t *task, const void *code)
 {
     (void)kind, (void)end, (void)parallel, (void)task, (void)code;
 }

@@ -42,7 +42,10 @@ static struct event *event(const char *letter, int end)
 {
     struct event *this = &events[counted++ % EVENTS];
     memset(this, 0, sizeof *this);
-    snprintf(this->text, sizeof this->text, "%s%s", letter, end == ompt_scope_begin ? "[" : end == ompt_scope_end ? "]" : "");
+    snprintf(this->text, sizeof this->text, "%s%s", letter,
+             end == ompt_scope_begin ? "["
+             : end == ompt_scope_end ? "]"
+                                     : "");
     this->end = end;
     return this;
 }
@@ -77,8 +80,8 @@ static void see_info(const struct construct *construct, ompt_id_t wanted)
     CHECK_EQ(host_op, wanted);
 }
 
-static void target(ompt_target_t kind, ompt_scope_endpoint_t end, int device, ompt_data_t *task, ompt_data_t *target_task, ompt_data_t *word,
-                   const void *code)
+static void target(ompt_target_t kind, ompt_scope_endpoint_t end, int device, ompt_data_t *task,
+                   ompt_data_t *target_task, ompt_data_t *word, const void *code)
 {
     char letter[4];
     heard++;
@@ -93,19 +96,30 @@ static void target(ompt_target_t kind, ompt_scope_endpoint_t end, int device, om
         *(struct construct *)word->ptr = (struct construct){device, kind, code, task, target_task};
     }
     struct construct *construct = word->ptr;
-    CHECK(construct && construct->device == device && construct->kind == (int)kind && construct->code == code);
+    CHECK(construct && construct->device == device && construct->kind == (int)kind &&
+          construct->code == code);
     CHECK(construct->task == task && construct->target_task == target_task);
     CHECK(device == omp_get_initial_device() || opened[device] == 1);
     see_info(construct, 0);
 }
 
-static void data_op(ompt_scope_endpoint_t end, ompt_data_t *target_task, ompt_data_t *word, ompt_id_t *host_op, ompt_target_data_op_t kind,
-                    void *from, int from_device, void *to, int to_device, size_t bytes, const void *code)
+static void data_op(ompt_scope_endpoint_t end, ompt_data_t *target_task, ompt_data_t *word,
+                    ompt_id_t *host_op, ompt_target_data_op_t kind, void *from, int from_device, void *to,
+                    int to_device, size_t bytes, const void *code)
 {
     static const char *const letters[] = {"?", "A", ">", "<", "D", "+", "-"};
     struct event *this = event(letters[kind < 7 ? kind : 0], end);
-    *this = (struct event){.end = end, .kind = kind, .from = from, .from_device = from_device, .to = to, .to_device = to_device, .bytes = bytes};
-    snprintf(this->text, sizeof this->text, "%s%s", letters[kind < 7 ? kind : 0], end == 1 ? "[" : end == 2 ? "]" : "");
+    *this = (struct event){.end = end,
+                           .kind = kind,
+                           .from = from,
+                           .from_device = from_device,
+                           .to = to,
+                           .to_device = to_device,
+                           .bytes = bytes};
+    snprintf(this->text, sizeof this->text, "%s%s", letters[kind < 7 ? kind : 0],
+             end == 1   ? "["
+             : end == 2 ? "]"
+                        : "");
     see_code(code);
     if (end != ompt_scope_end) {
         CHECK_EQ(*host_op, 0);
@@ -132,7 +146,8 @@ static void submit(ompt_scope_endpoint_t end, ompt_data_t *word, ompt_id_t *host
     see_info(word->ptr, op);
 }
 
-static void maps(ompt_data_t *word, unsigned count, void **host, void **device, size_t *bytes, unsigned *flags, const void *code)
+static void maps(ompt_data_t *word, unsigned count, void **host, void **device, size_t *bytes,
+                 unsigned *flags, const void *code)
 {
     struct event *this = event("m", 0);
     struct construct *construct = word->ptr;
@@ -145,7 +160,8 @@ static void maps(ompt_data_t *word, unsigned count, void **host, void **device, 
     this->from = host[at], this->to = device[at], this->bytes = bytes[at], this->flags = flags[at];
 }
 
-static void device_initialize(int device, const char *type, ompt_device_t *object, ompt_function_lookup_t lookup, const char *documentation)
+static void device_initialize(int device, const char *type, ompt_device_t *object,
+                              ompt_function_lookup_t lookup, const char *documentation)
 {
     (void)documentation;
     CHECK(device >= 0 && device < DEVICES && type && *type && object);
@@ -159,7 +175,8 @@ static void device_finalize(int device)
     closed[device]++;
 }
 
-static void device_load(int device, const char *file, int64_t offset, void *vma, size_t bytes, void *host, void *there, uint64_t module)
+static void device_load(int device, const char *file, int64_t offset, void *vma, size_t bytes, void *host,
+                        void *there, uint64_t module)
 {
     (void)offset, (void)vma, (void)there;
     CHECK(opened[device] == 1 && !file && bytes > 0 && host && module);
@@ -172,14 +189,16 @@ static void device_unload(int device, uint64_t module)
     CHECK(opened[device] == 1 && !closed[device]);
 }
 
-static void implicit_task(ompt_scope_endpoint_t end, ompt_data_t *parallel, ompt_data_t *task, unsigned actual, unsigned index, int flags)
+static void implicit_task(ompt_scope_endpoint_t end, ompt_data_t *parallel, ompt_data_t *task,
+                          unsigned actual, unsigned index, int flags)
 {
     (void)parallel, (void)actual, (void)index, (void)flags;
     if (end == ompt_scope_begin)
         task->value = get_unique_id();
 }
 
-static void task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *made, int flags, int depends, const void *code)
+static void task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *made, int flags,
+                        int depends, const void *code)
 {
     (void)task, (void)frame, (void)depends, (void)code;
     made->value = flags & ompt_task_target ? get_unique_id() : 0;
@@ -243,11 +262,15 @@ static void op_was(int at, int kind, int device, void *host, void *copy, size_t 
     void *there = kind == ompt_target_data_alloc ? NULL : copy;
     check_report(begin->kind == kind && end->kind == kind, __FILE__, line, "operation", begin->kind, kind);
     check_report(begin->bytes == bytes && end->bytes == bytes, __FILE__, line, "bytes", begin->bytes, bytes);
-    check_report(end->from_device == (back ? device : number) && end->to_device == (back ? number : device), __FILE__, line, "devices", end->from_device, number);
-    check_report((back ? begin->to : begin->from) == host && (back ? end->to : end->from) == host, __FILE__, line, "host's address", 0, 1);
-    check_report((back ? begin->from : begin->to) == there && (back ? end->from : end->to) == copy, __FILE__, line, "device's address", 0, 1);
+    check_report(end->from_device == (back ? device : number) && end->to_device == (back ? number : device),
+                 __FILE__, line, "devices", end->from_device, number);
+    check_report((back ? begin->to : begin->from) == host && (back ? end->to : end->from) == host, __FILE__,
+                 line, "host's address", 0, 1);
+    check_report((back ? begin->from : begin->to) == there && (back ? end->from : end->to) == copy, __FILE__,
+                 line, "device's address", 0, 1);
 }
-#define OP_WAS(at, kind, device, host, copy, bytes) op_was(at, ompt_target_data_##kind, device, host, copy, bytes, __LINE__)
+#define OP_WAS(at, kind, device, host, copy, bytes)                                                          \
+    op_was(at, ompt_target_data_##kind, device, host, copy, bytes, __LINE__)
 
 /* A region with an array: `bytes` of it are small enough to come back with the answer, or not. */
 static void region(int device, int n)
@@ -273,7 +296,8 @@ static void region(int device, int n)
     void *copy = events[3].to;
     CHECK(copy && copy != a);
     CHECK(events[1].from == a && !events[1].to && events[1].bytes == bytes);
-    CHECK_EQ(events[1].flags & ~ompt_target_map_flag_implicit, ompt_target_map_flag_to | ompt_target_map_flag_from);
+    CHECK_EQ(events[1].flags & ~ompt_target_map_flag_implicit,
+             ompt_target_map_flag_to | ompt_target_map_flag_from);
     OP_WAS(2, alloc, device, a, copy, bytes);
     OP_WAS(4, transfer_to_device, device, a, copy, bytes);
     CHECK_EQ(events[6].bytes, 1);
@@ -341,7 +365,8 @@ static void nowait(int device)
 #pragma omp taskwait
     CHECK_EQ(a[1], 7);
     if (is_apart(device)) {
-        CHECK(constructs[0].target_task && constructs[0].target_task->value && constructs[0].task != constructs[0].target_task);
+        CHECK(constructs[0].target_task && constructs[0].target_task->value &&
+              constructs[0].task != constructs[0].target_task);
         TOLD("T9[ m A[ A] >[ >] S[ S] <[ <] D[ D] T9]");
     }
 #ifndef __clang__
@@ -367,7 +392,8 @@ static void routines(int device)
     OP_WAS(0, transfer_from_device, device, a, (char *)there + 8, 40);
     TOLD("<[ <]");
     omp_target_associate_ptr(a, there, sizeof a, 0, device);
-    CHECK(events[0].from == a && events[0].to == there && events[0].bytes == sizeof a && events[0].end == ompt_scope_beginend);
+    CHECK(events[0].from == a && events[0].to == there && events[0].bytes == sizeof a &&
+          events[0].end == ompt_scope_beginend);
     TOLD("+");
     omp_target_disassociate_ptr(a, device);
     CHECK(events[0].from == a && events[0].to == there);

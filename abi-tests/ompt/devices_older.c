@@ -21,7 +21,8 @@ static void add(const char *text)
     strncat(strncat(seen, seen[0] ? " " : "", 2), text, 8);
 }
 
-static void target(ompt_target_t kind, ompt_scope_endpoint_t end, int device, ompt_data_t *task, ompt_id_t id, const void *code)
+static void target(ompt_target_t kind, ompt_scope_endpoint_t end, int device, ompt_data_t *task, ompt_id_t id,
+                   const void *code)
 {
     CHECK(kind == ompt_target && device == 0 && task && id && code);
     add(end == ompt_scope_begin ? "T[" : "T]");
@@ -32,7 +33,8 @@ static void target(ompt_target_t kind, ompt_scope_endpoint_t end, int device, om
     CHECK(get_target_info(&number, &asked, &op) == 1 && number == 0 && asked == id && op == 0);
 }
 
-static void data_op(ompt_id_t id, ompt_id_t op, ompt_target_data_op_t kind, void *from, int from_device, void *to, int to_device, size_t bytes, const void *code)
+static void data_op(ompt_id_t id, ompt_id_t op, ompt_target_data_op_t kind, void *from, int from_device,
+                    void *to, int to_device, size_t bytes, const void *code)
 {
     static const char *const letters[] = {"?", "A", ">", "<", "D"};
     int back = kind == ompt_target_data_transfer_from_device, number = omp_get_initial_device();
@@ -53,10 +55,12 @@ static void submit(ompt_id_t id, ompt_id_t op, unsigned teams)
     last_op = op;
 }
 
-static void maps(ompt_id_t id, unsigned count, void **hosts, void **devices, size_t *bytes, unsigned *flags, const void *code)
+static void maps(ompt_id_t id, unsigned count, void **hosts, void **devices, size_t *bytes, unsigned *flags,
+                 const void *code)
 {
     add("m");
-    CHECK(id == construct && count == 1 && hosts[0] == host && !devices[0] && bytes[0] == N * sizeof(int) && flags[0] && code);
+    CHECK(id == construct && count == 1 && hosts[0] == host && !devices[0] && bytes[0] == N * sizeof(int) &&
+          flags[0] && code);
 }
 
 static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *tool)

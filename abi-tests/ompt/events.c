@@ -13,7 +13,8 @@
 
 enum { KINDS = 16, DEPTH = 64 };
 
-static atomic_int threads_begun, threads_ended, regions_begun, regions_ended, implicit_begun, implicit_ended, initial_begun, initial_ended;
+static atomic_int threads_begun, threads_ended, regions_begun, regions_ended, implicit_begun, implicit_ended,
+    initial_begun, initial_ended;
 static atomic_int created, completed, switched, dependent, edges, wrong_code, broken, words;
 static atomic_int sync_begun[KINDS], sync_ended[KINDS], waits_begun[KINDS], waits_ended[KINDS];
 static atomic_int work_begun[KINDS], work_ended[KINDS], wanted[KINDS], taken[KINDS], released[KINDS], nested;
@@ -76,7 +77,8 @@ static void thread_end(ompt_data_t *data)
     data->ptr = NULL;
 }
 
-static void parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *parallel, unsigned requested, int flags, const void *code)
+static void parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *parallel,
+                           unsigned requested, int flags, const void *code)
 {
     (void)requested, (void)flags;
     atomic_fetch_add(&regions_begun, 1);
@@ -97,7 +99,8 @@ static void parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, co
     bracket(ompt_scope_end, 1000);
 }
 
-static void implicit_task(ompt_scope_endpoint_t end, ompt_data_t *parallel, ompt_data_t *task, unsigned actual, unsigned index, int flags)
+static void implicit_task(ompt_scope_endpoint_t end, ompt_data_t *parallel, ompt_data_t *task,
+                          unsigned actual, unsigned index, int flags)
 {
     (void)actual, (void)index;
     int initial = flags & ompt_task_initial;
@@ -115,7 +118,8 @@ static void implicit_task(ompt_scope_endpoint_t end, ompt_data_t *parallel, ompt
         bracket(end, 1001);
 }
 
-static void task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *made, int flags, int depends, const void *code)
+static void task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *made, int flags,
+                        int depends, const void *code)
 {
     (void)frame;
     if (!(flags & ompt_task_explicit))
@@ -141,7 +145,8 @@ static void task_dependence(ompt_data_t *source, ompt_data_t *sink)
     atomic_fetch_add(&edges, 1);
 }
 
-static void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t end, ompt_data_t *parallel, ompt_data_t *task, const void *code)
+static void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t end, ompt_data_t *parallel,
+                        ompt_data_t *task, const void *code)
 {
     (void)parallel, (void)code;
     if (!task->value)
@@ -151,14 +156,16 @@ static void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t end, ompt
         bracket(end, kind);
 }
 
-static void sync_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t end, ompt_data_t *parallel, ompt_data_t *task, const void *code)
+static void sync_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t end, ompt_data_t *parallel,
+                      ompt_data_t *task, const void *code)
 {
     (void)parallel, (void)task, (void)code;
     atomic_fetch_add(end == ompt_scope_begin ? &waits_begun[kind] : &waits_ended[kind], 1);
     bracket(end, 100 + kind);
 }
 
-static void work(ompt_work_t kind, ompt_scope_endpoint_t end, ompt_data_t *parallel, ompt_data_t *task, uint64_t count, const void *code)
+static void work(ompt_work_t kind, ompt_scope_endpoint_t end, ompt_data_t *parallel, ompt_data_t *task,
+                 uint64_t count, const void *code)
 {
     (void)parallel, (void)task, (void)count;
     if (!code)
@@ -166,7 +173,8 @@ static void work(ompt_work_t kind, ompt_scope_endpoint_t end, ompt_data_t *paral
     atomic_fetch_add(end == ompt_scope_begin ? &work_begun[kind] : &work_ended[kind], 1);
 }
 
-static void mutex_acquire(ompt_mutex_t kind, unsigned hint, unsigned impl, ompt_wait_id_t id, const void *code)
+static void mutex_acquire(ompt_mutex_t kind, unsigned hint, unsigned impl, ompt_wait_id_t id,
+                          const void *code)
 {
     (void)hint, (void)impl, (void)id, (void)code;
     atomic_fetch_add(&wanted[kind], 1);
@@ -338,7 +346,8 @@ __attribute__((noinline)) void regions_nested(void)
         look(0);
         look(0);
     }
-    atomic_fetch_add(&nested_regions, 1); /* or the call would be the function's last, and come from where that was called */
+    atomic_fetch_add(&nested_regions,
+                     1); /* or the call would be the function's last, and come from where that was called */
 }
 
 int main(void)

@@ -42,7 +42,8 @@ static void handler(int signal)
     int level, flags, num, size;
     ompt_data_t *task, *region, *other;
     ompt_frame_t *frame;
-    for (level = 0; get_task_info(level, &flags, &task, &frame, &region, &num) == 2 && level < 1000; level++) {
+    for (level = 0; get_task_info(level, &flags, &task, &frame, &region, &num) == 2 && level < 1000;
+         level++) {
         see(task, TASK);
         see(region, REGION);
         if (!(flags & 0x1f) || num < 0 || num > 64 || !frame)
@@ -62,7 +63,8 @@ static void handler(int signal)
     uint64_t device;
     ompt_id_t target, op;
     uint64_t before = get_unique_id();
-    if (get_state(&wait) > 0x102 || get_target_info(&device, &target, &op) != 0 || get_num_procs() < 1 || get_proc_id() < -1)
+    if (get_state(&wait) > 0x102 || get_target_info(&device, &target, &op) != 0 || get_num_procs() < 1 ||
+        get_proc_id() < -1)
         atomic_fetch_add(&foreign, 1);
     atomic_fetch_add(&backwards, get_unique_id() <= before);
 }
@@ -72,7 +74,8 @@ static void thread_begin(ompt_thread_t type, ompt_data_t *data)
     data->value = THREAD + type;
 }
 
-static void parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *parallel, unsigned requested, int flags, const void *code)
+static void parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *parallel,
+                           unsigned requested, int flags, const void *code)
 {
     (void)task, (void)frame, (void)flags, (void)code;
     parallel->value = REGION + requested;
@@ -83,20 +86,23 @@ static void parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, co
     (void)parallel, (void)task, (void)flags, (void)code;
 }
 
-static void implicit_task(ompt_scope_endpoint_t end, ompt_data_t *parallel, ompt_data_t *task, unsigned actual, unsigned index, int flags)
+static void implicit_task(ompt_scope_endpoint_t end, ompt_data_t *parallel, ompt_data_t *task,
+                          unsigned actual, unsigned index, int flags)
 {
     (void)parallel, (void)actual, (void)flags;
     if (end == ompt_scope_begin)
         task->value = TASK + index;
 }
 
-static void task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *made, int flags, int depends, const void *code)
+static void task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *made, int flags,
+                        int depends, const void *code)
 {
     (void)task, (void)frame, (void)flags, (void)depends, (void)code;
     made->value = TASK + 100;
 }
 
-static void sync_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t end, ompt_data_t *parallel, ompt_data_t *task, const void *code)
+static void sync_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t end, ompt_data_t *parallel,
+                      ompt_data_t *task, const void *code)
 {
     (void)kind, (void)end, (void)parallel, (void)task, (void)code;
 }

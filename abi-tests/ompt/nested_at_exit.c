@@ -16,7 +16,8 @@ enum { TRIES = 150 };
 static atomic_int begun, ended, inner_runs;
 
 /* Slow at each end, so that the program ends while members still report. */
-static void implicit_task(ompt_scope_endpoint_t end, ompt_data_t *parallel, ompt_data_t *task, unsigned size, unsigned index, int flags)
+static void implicit_task(ompt_scope_endpoint_t end, ompt_data_t *parallel, ompt_data_t *task, unsigned size,
+                          unsigned index, int flags)
 {
     (void)parallel, (void)task, (void)size, (void)index;
     if (flags & ompt_task_initial)

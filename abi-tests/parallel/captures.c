@@ -1,7 +1,11 @@
 // what: regions that capture 0, 1, 5, 10, 20 variables, arrays and structs, shared and firstprivate
 #include "check.h"
 static int global;
-struct big { int a[40]; double d; char c; };
+struct big {
+    int a[40];
+    double d;
+    char c;
+};
 int main(void)
 {
     int n = omp_get_max_threads();
@@ -58,13 +62,15 @@ int main(void)
         long v9 = 10;
         long sum = 0;
 #pragma omp parallel reduction(+ : sum)
-        sum += (long)v0 + (long)v1 + (long)v2 + (long)v3 + (long)v4 + (long)v5 + (long)v6 + (long)v7 + (long)v8 + (long)v9;
+        sum += (long)v0 + (long)v1 + (long)v2 + (long)v3 + (long)v4 + (long)v5 + (long)v6 + (long)v7 +
+               (long)v8 + (long)v9;
         CHECK_EQ(sum, 55 * n);
         sum = 0;
 #pragma omp parallel firstprivate(v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) reduction(+ : sum)
         {
             v9 += omp_get_thread_num();
-            sum += (long)v0 + (long)v1 + (long)v2 + (long)v3 + (long)v4 + (long)v5 + (long)v6 + (long)v7 + (long)v8 + (long)v9;
+            sum += (long)v0 + (long)v1 + (long)v2 + (long)v3 + (long)v4 + (long)v5 + (long)v6 + (long)v7 +
+                   (long)v8 + (long)v9;
         }
         CHECK_EQ(sum, 55 * n + n * (n - 1) / 2);
         CHECK_EQ(v9, 10);
@@ -88,13 +94,17 @@ int main(void)
         unsigned v15 = 16;
         long sum = 0;
 #pragma omp parallel reduction(+ : sum)
-        sum += (long)v0 + (long)v1 + (long)v2 + (long)v3 + (long)v4 + (long)v5 + (long)v6 + (long)v7 + (long)v8 + (long)v9 + (long)v10 + (long)v11 + (long)v12 + (long)v13 + (long)v14 + (long)v15;
+        sum += (long)v0 + (long)v1 + (long)v2 + (long)v3 + (long)v4 + (long)v5 + (long)v6 + (long)v7 +
+               (long)v8 + (long)v9 + (long)v10 + (long)v11 + (long)v12 + (long)v13 + (long)v14 + (long)v15;
         CHECK_EQ(sum, 136 * n);
         sum = 0;
-#pragma omp parallel firstprivate(v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15) reduction(+ : sum)
+#pragma omp parallel firstprivate(v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15)      \
+    reduction(+ : sum)
         {
             v15 += omp_get_thread_num();
-            sum += (long)v0 + (long)v1 + (long)v2 + (long)v3 + (long)v4 + (long)v5 + (long)v6 + (long)v7 + (long)v8 + (long)v9 + (long)v10 + (long)v11 + (long)v12 + (long)v13 + (long)v14 + (long)v15;
+            sum += (long)v0 + (long)v1 + (long)v2 + (long)v3 + (long)v4 + (long)v5 + (long)v6 + (long)v7 +
+                   (long)v8 + (long)v9 + (long)v10 + (long)v11 + (long)v12 + (long)v13 + (long)v14 +
+                   (long)v15;
         }
         CHECK_EQ(sum, 136 * n + n * (n - 1) / 2);
         CHECK_EQ(v15, 16);
@@ -122,13 +132,18 @@ int main(void)
         short v19 = 20;
         long sum = 0;
 #pragma omp parallel reduction(+ : sum)
-        sum += (long)v0 + (long)v1 + (long)v2 + (long)v3 + (long)v4 + (long)v5 + (long)v6 + (long)v7 + (long)v8 + (long)v9 + (long)v10 + (long)v11 + (long)v12 + (long)v13 + (long)v14 + (long)v15 + (long)v16 + (long)v17 + (long)v18 + (long)v19;
+        sum += (long)v0 + (long)v1 + (long)v2 + (long)v3 + (long)v4 + (long)v5 + (long)v6 + (long)v7 +
+               (long)v8 + (long)v9 + (long)v10 + (long)v11 + (long)v12 + (long)v13 + (long)v14 + (long)v15 +
+               (long)v16 + (long)v17 + (long)v18 + (long)v19;
         CHECK_EQ(sum, 210 * n);
         sum = 0;
-#pragma omp parallel firstprivate(v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19) reduction(+ : sum)
+#pragma omp parallel firstprivate(v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, \
+                                      v17, v18, v19) reduction(+ : sum)
         {
             v19 += omp_get_thread_num();
-            sum += (long)v0 + (long)v1 + (long)v2 + (long)v3 + (long)v4 + (long)v5 + (long)v6 + (long)v7 + (long)v8 + (long)v9 + (long)v10 + (long)v11 + (long)v12 + (long)v13 + (long)v14 + (long)v15 + (long)v16 + (long)v17 + (long)v18 + (long)v19;
+            sum += (long)v0 + (long)v1 + (long)v2 + (long)v3 + (long)v4 + (long)v5 + (long)v6 + (long)v7 +
+                   (long)v8 + (long)v9 + (long)v10 + (long)v11 + (long)v12 + (long)v13 + (long)v14 +
+                   (long)v15 + (long)v16 + (long)v17 + (long)v18 + (long)v19;
         }
         CHECK_EQ(sum, 210 * n + n * (n - 1) / 2);
         CHECK_EQ(v19, 20);

@@ -6,7 +6,9 @@ static void levels(int active, int n)
     omp_set_max_active_levels(active);
     CHECK_EQ(omp_get_max_active_levels(), active);
     int leaves = 0, n1 = active >= 1 ? n : 1, n2 = active >= 2 ? 2 : 1, n3 = active >= 3 ? 3 : 1;
-    if (n == 1) { n2 = 2, n3 = active >= 2 ? 3 : 1; }
+    if (n == 1) {
+        n2 = 2, n3 = active >= 2 ? 3 : 1;
+    }
 #pragma omp parallel num_threads(n)
     {
         int a = omp_get_thread_num();

@@ -22,14 +22,17 @@ static __thread int inside;
 static void ask(void)
 {
     omp_sched_t kind;
-    int chunk, most = omp_get_max_threads(), procs = omp_get_num_procs(), team = omp_get_num_threads(), me = omp_get_thread_num();
+    int chunk, most = omp_get_max_threads(), procs = omp_get_num_procs(), team = omp_get_num_threads(),
+               me = omp_get_thread_num();
     omp_get_schedule(&kind, &chunk);
-    int levels = omp_get_level(), active = omp_get_active_level(), limit = omp_get_thread_limit(), deepest = omp_get_max_active_levels();
-    int sum = omp_get_dynamic() + omp_get_cancellation() + omp_in_final() + omp_get_proc_bind() + omp_get_default_device()
-              + omp_get_num_teams() + omp_get_team_num() + omp_is_initial_device();
-    int is_bad = most < 1 || procs < 1 || team < 1 || me < 0 || me >= team || levels < 0 || active < 0 || active > levels || limit < 1 || deepest < 0 || sum < 0 || omp_get_max_task_priority() < 0
-                 || omp_get_ancestor_thread_num(levels) != me || omp_get_team_size(levels) != team || (omp_in_parallel() != 0) != (active > 0)
-                 || omp_get_wtime() <= 0;
+    int levels = omp_get_level(), active = omp_get_active_level(), limit = omp_get_thread_limit(),
+        deepest = omp_get_max_active_levels();
+    int sum = omp_get_dynamic() + omp_get_cancellation() + omp_in_final() + omp_get_proc_bind() +
+              omp_get_default_device() + omp_get_num_teams() + omp_get_team_num() + omp_is_initial_device();
+    int is_bad = most < 1 || procs < 1 || team < 1 || me < 0 || me >= team || levels < 0 || active < 0 ||
+                 active > levels || limit < 1 || deepest < 0 || sum < 0 || omp_get_max_task_priority() < 0 ||
+                 omp_get_ancestor_thread_num(levels) != me || omp_get_team_size(levels) != team ||
+                 (omp_in_parallel() != 0) != (active > 0) || omp_get_wtime() <= 0;
     if (is_bad)
         __atomic_fetch_add(&wrong, 1, __ATOMIC_RELAXED);
 }
@@ -74,7 +77,8 @@ void *realloc(void *old, size_t size)
 
 void *memalign(size_t align, size_t size)
 {
-    char *block = malloc(size + align + HEAD), *aligned = (char *)(((uintptr_t)block + align + HEAD) & ~(uintptr_t)(align - 1));
+    char *block = malloc(size + align + HEAD),
+         *aligned = (char *)(((uintptr_t)block + align + HEAD) & ~(uintptr_t)(align - 1));
     *(size_t *)(aligned - HEAD) = size;
     return aligned;
 }

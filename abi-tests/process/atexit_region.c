@@ -9,13 +9,19 @@ static int region(void)
     return sum == n * (n + 1) / 2;
 }
 static int early;
-__attribute__((constructor)) static void before(void) { early = region(); }
+__attribute__((constructor)) static void before(void)
+{
+    early = region();
+}
 __attribute__((destructor)) static void after(void)
 {
     puts(region() ? "destructor right" : "destructor wrong");
     fflush(stdout);
 }
-static void at_exit(void) { puts(region() ? "atexit right" : "atexit wrong"); }
+static void at_exit(void)
+{
+    puts(region() ? "atexit right" : "atexit wrong");
+}
 int main(void)
 {
     CHECK(early);

@@ -2,7 +2,10 @@
 // expect-exit: 7
 // expect-stdout: bye
 #include "check.h"
-static void last(void) { puts("bye"); }
+static void last(void)
+{
+    puts("bye");
+}
 int main(void)
 {
     atexit(last);

@@ -5,7 +5,10 @@
 #include "check.h"
 #include <fenv.h>
 #include <xmmintrin.h>
-static unsigned control(void) { return _mm_getcsr() & 0xffc0u; }
+static unsigned control(void)
+{
+    return _mm_getcsr() & 0xffc0u;
+}
 int main(void)
 {
     unsigned plain = control();

@@ -91,7 +91,8 @@ int main(void)
         }
         waitpid(child, &status, 0);
         if (status != 0)
-            fprintf(stderr, "use %d, kind %d, late %d: status 0x%x\n", which % USES, which / USES % KINDS, which / USES / KINDS, status);
+            fprintf(stderr, "use %d, kind %d, late %d: status 0x%x\n", which % USES, which / USES % KINDS,
+                    which / USES / KINDS, status);
         CHECK_EQ(status, 0);
     }
     return check_result();

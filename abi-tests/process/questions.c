@@ -16,14 +16,18 @@ static volatile sig_atomic_t wrong, asked;
 static void ask(void)
 {
     omp_sched_t kind;
-    int chunk, team = omp_get_num_threads(), me = omp_get_thread_num(), levels = omp_get_level(), active = omp_get_active_level();
+    int chunk, team = omp_get_num_threads(), me = omp_get_thread_num(), levels = omp_get_level(),
+               active = omp_get_active_level();
     omp_get_schedule(&kind, &chunk);
     asked++;
-    if (omp_get_max_threads() < 1 || omp_get_num_procs() < 1 || me < 0 || me >= team || active > levels || omp_get_thread_limit() < 1
-        || omp_get_max_active_levels() < 0 || omp_get_dynamic() || omp_in_final() || omp_get_ancestor_thread_num(0) != 0
-        || omp_get_team_size(0) != 1 || omp_get_ancestor_thread_num(levels) != me || omp_get_team_size(levels) != team || omp_get_num_teams() != 1
-        || omp_get_team_num() != 0 || (omp_in_parallel() != 0) != (active > 0) || (levels == 0 && team != 1) || omp_get_cancellation()
-        || omp_get_max_task_priority() < 0 || omp_get_default_device() < 0 || !omp_is_initial_device() || omp_get_ancestor_thread_num(levels + 1) != -1)
+    if (omp_get_max_threads() < 1 || omp_get_num_procs() < 1 || me < 0 || me >= team || active > levels ||
+        omp_get_thread_limit() < 1 || omp_get_max_active_levels() < 0 || omp_get_dynamic() ||
+        omp_in_final() || omp_get_ancestor_thread_num(0) != 0 || omp_get_team_size(0) != 1 ||
+        omp_get_ancestor_thread_num(levels) != me || omp_get_team_size(levels) != team ||
+        omp_get_num_teams() != 1 || omp_get_team_num() != 0 || (omp_in_parallel() != 0) != (active > 0) ||
+        (levels == 0 && team != 1) || omp_get_cancellation() || omp_get_max_task_priority() < 0 ||
+        omp_get_default_device() < 0 || !omp_is_initial_device() ||
+        omp_get_ancestor_thread_num(levels + 1) != -1)
         wrong++;
 }
 

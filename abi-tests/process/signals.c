@@ -4,7 +4,11 @@
 #include <setjmp.h>
 #include <pthread.h>
 static int handled;
-static void handler(int signal) { (void)signal; __atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED); }
+static void handler(int signal)
+{
+    (void)signal;
+    __atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
+}
 int main(void)
 {
     int n = omp_get_max_threads();

@@ -15,7 +15,10 @@ extern "C" int check()
 #pragma omp barrier
 #pragma omp task
                     {
-                        try { throw std::string("other"); } catch (const std::string &) { }
+                        try {
+                            throw std::string("other");
+                        } catch (const std::string &) {
+                        }
                     }
 #pragma omp taskwait
 #pragma omp critical

@@ -1,14 +1,22 @@
 // what: reductions declared by the program over a struct, with and without an initializer, and over 200 bytes
 #include "check.h"
-struct range { int low, high; long sum; };
+struct range {
+    int low, high;
+    long sum;
+};
 static void join(struct range *into, const struct range *from)
 {
-    if (from->low < into->low) into->low = from->low;
-    if (from->high > into->high) into->high = from->high;
+    if (from->low < into->low)
+        into->low = from->low;
+    if (from->high > into->high)
+        into->high = from->high;
     into->sum += from->sum;
 }
-#pragma omp declare reduction(join : struct range : join(&omp_out, &omp_in)) initializer(omp_priv = {1 << 30, -(1 << 30), 0})
-struct wide { long v[25]; };
+#pragma omp declare reduction(join : struct range : join(&omp_out, &omp_in))                                 \
+    initializer(omp_priv = {1 << 30, -(1 << 30), 0})
+struct wide {
+    long v[25];
+};
 static void add(struct wide *into, const struct wide *from)
 {
     for (int i = 0; i < 25; i++)

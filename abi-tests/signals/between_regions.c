@@ -57,7 +57,8 @@ int main(void)
 #pragma omp parallel
         if (number != omp_get_thread_num())
             __atomic_fetch_add(&wrong_thread, 1, __ATOMIC_RELAXED);
-        for (double end = signals_clock() + LONG_ENOUGH; total < 3 * ROUNDS * (n - 1) + region + 1 && signals_clock() < end;)
+        for (double end = signals_clock() + LONG_ENOUGH;
+             total < 3 * ROUNDS * (n - 1) + region + 1 && signals_clock() < end;)
             usleep(10);
     }
     CHECK_EQ(wrong_thread, 0);

@@ -31,9 +31,7 @@ static unsigned long by(int way, const char *path)
     int result = 0, file;
     snprintf(command, sizeof command, "grep SigBlk /proc/self/status > %s", path);
     switch (way) {
-    case SYSTEM:
-        result = system(command);
-        break;
+    case SYSTEM: result = system(command); break;
     case POPEN: {
         FILE *pipe = popen("grep SigBlk /proc/self/status", "r");
         unsigned long mask = mask_in(pipe);

@@ -53,7 +53,8 @@ int main(void)
             wrong_mask += is_blocked() != me % 2;
 #pragma omp barrier
         }
-        for (double end = signals_clock() + LONG_ENOUGH; me % 2 == 0 && handled == 0 && signals_clock() < end;)
+        for (double end = signals_clock() + LONG_ENOUGH;
+             me % 2 == 0 && handled == 0 && signals_clock() < end;)
             continue;
         late += handled != (me % 2 == 0);
 #pragma omp barrier

@@ -32,7 +32,8 @@ static int samples(int me)
         return -1;
     timer_settime(timer, 0, &every, NULL);
     for (int n = 0; n < SAMPLES; n++)
-        own += sigtimedwait(&set, &info, &limit) == SIGRTMIN + 1 && info.si_code == SI_TIMER && info.si_value.sival_int == me;
+        own += sigtimedwait(&set, &info, &limit) == SIGRTMIN + 1 && info.si_code == SI_TIMER &&
+               info.si_value.sival_int == me;
     timer_delete(timer);
     /* What is still pending. */
     struct timespec none = {0, 2000000};

@@ -36,22 +36,26 @@ static int waits(int method)
     sigaddset(&usr1, SIGUSR1);
     sigemptyset(&empty);
     switch (method) {
-    case 0:
-        return sigwait(&usr1, &got) == 0 && got == SIGUSR1;
+    case 0: return sigwait(&usr1, &got) == 0 && got == SIGUSR1;
     case 1:
-        return sigtimedwait(&usr1, &info, &LONG) == SIGUSR1 && info.si_signo == SIGUSR1 && info.si_code == SI_USER && info.si_pid == getpid();
+        return sigtimedwait(&usr1, &info, &LONG) == SIGUSR1 && info.si_signo == SIGUSR1 &&
+               info.si_code == SI_USER && info.si_pid == getpid();
     case 2:
-        for (double end = signals_clock() + LONG_ENOUGH; sigpending(&pending) == 0 && !sigismember(&pending, SIGUSR1) && signals_clock() < end;)
+        for (double end = signals_clock() + LONG_ENOUGH;
+             sigpending(&pending) == 0 && !sigismember(&pending, SIGUSR1) && signals_clock() < end;)
             continue;
-        return sigismember(&pending, SIGUSR1) == 1 && sigwaitinfo(&usr1, &info) == SIGUSR1 && fails_with(sigtimedwait(&usr1, &info, &SHORT), EAGAIN);
-    case 3:
-        return fails_with(sigsuspend(&empty), EINTR) && handled == before + 1;
+        return sigismember(&pending, SIGUSR1) == 1 && sigwaitinfo(&usr1, &info) == SIGUSR1 &&
+               fails_with(sigtimedwait(&usr1, &info, &SHORT), EAGAIN);
+    case 3: return fails_with(sigsuspend(&empty), EINTR) && handled == before + 1;
     case 4:
-        return fails_with(ppoll(&none, 1, &LONG, &empty), EINTR) && handled == before + 1 && ppoll(&none, 1, &SHORT, &empty) == 0;
+        return fails_with(ppoll(&none, 1, &LONG, &empty), EINTR) && handled == before + 1 &&
+               ppoll(&none, 1, &SHORT, &empty) == 0;
     case 5:
-        return fails_with(pselect(0, NULL, NULL, NULL, &LONG, &empty), EINTR) && handled == before + 1 && pselect(0, NULL, NULL, NULL, &SHORT, &empty) == 0;
+        return fails_with(pselect(0, NULL, NULL, NULL, &LONG, &empty), EINTR) && handled == before + 1 &&
+               pselect(0, NULL, NULL, NULL, &SHORT, &empty) == 0;
     case 6:
-        return fails_with(epoll_pwait(epoll, &event, 1, 10000, &empty), EINTR) && handled == before + 1 && epoll_pwait(epoll, &event, 1, 1, &empty) == 0;
+        return fails_with(epoll_pwait(epoll, &event, 1, 10000, &empty), EINTR) && handled == before + 1 &&
+               epoll_pwait(epoll, &event, 1, 1, &empty) == 0;
     default:
         for (double end = signals_clock() + LONG_ENOUGH; handled == before && signals_clock() < end;) {
             pthread_sigmask(SIG_UNBLOCK, &usr1, NULL);

@@ -20,7 +20,20 @@
 #include "check.h"
 
 enum { ROUNDS = 3, ATTEMPTS = 5, KINDS = 14 };
-static const char *const names[KINDS] = {"nothing", "clock_gettime", "read", "pthread_mutex_trylock", "poll", "malloc", "snprintf", "syscall", "pthread_sigmask", "gettimeofday", "epoll_wait", "recv", "sem_trywait", "ioctl"};
+static const char *const names[KINDS] = {"nothing",
+                                         "clock_gettime",
+                                         "read",
+                                         "pthread_mutex_trylock",
+                                         "poll",
+                                         "malloc",
+                                         "snprintf",
+                                         "syscall",
+                                         "pthread_sigmask",
+                                         "gettimeofday",
+                                         "epoll_wait",
+                                         "recv",
+                                         "sem_trywait",
+                                         "ioctl"};
 static int ends[2], polled, sockets[2], wrong;
 static sem_t none;
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
@@ -38,10 +51,16 @@ static __attribute__((noinline)) int call(int kind, int turn)
     case 2: return read(ends[0], &byte, 1) > 0;
     case 3: return !pthread_mutex_trylock(&held);
     case 4: return poll(0, 0, 0);
-    case 5: { void *volatile block = malloc(100); free(block); return 0; }
+    case 5: {
+        void *volatile block = malloc(100);
+        free(block);
+        return 0;
+    }
     case 6: return snprintf(text, sizeof text, "%d %g", turn, 1.5) < 3;
     case 7: return syscall(SYS_getppid) < 0;
-    case 8: sigfillset(&all); return pthread_sigmask(SIG_BLOCK, &all, &before) || pthread_sigmask(SIG_SETMASK, &before, 0);
+    case 8:
+        sigfillset(&all);
+        return pthread_sigmask(SIG_BLOCK, &all, &before) || pthread_sigmask(SIG_SETMASK, &before, 0);
     case 9: return gettimeofday(&day, 0);
     case 10: return epoll_wait(polled, &event, 1, 0);
     case 11: return recv(sockets[0], &byte, 1, MSG_DONTWAIT) >= 0;
@@ -72,7 +91,8 @@ static double chain(int kind)
 
 int main(void)
 {
-    CHECK(!pipe2(ends, O_NONBLOCK) && !socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) && !sem_init(&none, 0, 0));
+    CHECK(!pipe2(ends, O_NONBLOCK) && !socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) &&
+          !sem_init(&none, 0, 0));
     polled = epoll_create1(0);
     pthread_mutex_lock(&held);
     chain(0);

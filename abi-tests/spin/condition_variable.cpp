@@ -7,7 +7,8 @@ class meeting {
     std::mutex mutex;
     std::condition_variable condition;
     int arrived = 0, round = 0;
-public:
+
+  public:
     void wait(int size)
     {
         std::unique_lock<std::mutex> lock(mutex);

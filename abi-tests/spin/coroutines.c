@@ -13,22 +13,26 @@ static int turn, threads;
 static ucontext_t outside[MOST], inside[MOST];
 
 /* In the coroutine: waits for its turn and passes it on. */
-static void wait_for_turn(void) {
+static void wait_for_turn(void)
+{
     int me = omp_get_thread_num();
     volatile char used[USED];
     used[0] = 1;
-    while (__atomic_load_n(&turn, __ATOMIC_ACQUIRE) % threads != me) used[0]++;
+    while (__atomic_load_n(&turn, __ATOMIC_ACQUIRE) % threads != me)
+        used[0]++;
     __atomic_fetch_add(&turn, 1, __ATOMIC_RELEASE);
     swapcontext(&inside[me], &outside[me]);
 }
 
-int main(void) {
+int main(void)
+{
     threads = omp_get_max_threads(); /* called here, so that no function is looked up on a small stack */
 #pragma omp parallel
     {
         int me = omp_get_thread_num();
         for (int round = 0; round < ROUNDS; round++) {
-            char *block = mmap(NULL, BELOW + STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            char *block =
+                mmap(NULL, BELOW + STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             mprotect(block, BELOW, PROT_NONE);
             getcontext(&inside[me]);
             inside[me].uc_stack.ss_sp = block + BELOW;

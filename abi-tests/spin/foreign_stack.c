@@ -9,7 +9,8 @@
 enum { BLOCK = 1 << 16, ROUNDS = 12, RED_ZONE = 128 };
 
 /* Counts down with the stack pointer in the middle of `block`, as a kernel that keeps data below it does. */
-static void run_on(char *block, long steps) {
+static void run_on(char *block, long steps)
+{
     __asm__ volatile("mov %%rsp, %%r12\n\t"
                      "mov %1, %%rsp\n\t"
                      "1: sub $1, %0\n\t"
@@ -20,7 +21,8 @@ static void run_on(char *block, long steps) {
                      : "r12", "memory", "cc");
 }
 
-int main(void) {
+int main(void)
+{
     int touched = 0, threads = 0;
 #pragma omp parallel reduction(+ : touched, threads)
     {
@@ -30,7 +32,8 @@ int main(void) {
             memset(block, round + 1, BLOCK);
             run_on(block, 10000000);
             int same = 1;
-            for (int i = 0; i < BLOCK / 2 - RED_ZONE; i++) same &= block[i] == round + 1;
+            for (int i = 0; i < BLOCK / 2 - RED_ZONE; i++)
+                same &= block[i] == round + 1;
             touched += !same;
             free(block);
         }

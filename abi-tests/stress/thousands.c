@@ -17,7 +17,8 @@ static long count;
 static volatile int flag;
 static omp_lock_t lock;
 
-static void many_barriers(int threads) {
+static void many_barriers(int threads)
+{
 #pragma omp parallel num_threads(threads)
     {
 #pragma omp barrier
@@ -27,7 +28,8 @@ static void many_barriers(int threads) {
     }
 }
 
-static void many_criticals(int threads) {
+static void many_criticals(int threads)
+{
 #pragma omp parallel num_threads(threads)
     {
 #pragma omp barrier
@@ -36,7 +38,8 @@ static void many_criticals(int threads) {
     }
 }
 
-static void many_locks(int threads) {
+static void many_locks(int threads)
+{
 #pragma omp parallel num_threads(threads)
     for (int i = 0; i < 2; i++) {
         omp_set_lock(&lock);
@@ -45,7 +48,8 @@ static void many_locks(int threads) {
     }
 }
 
-static void many_ordered(int threads) {
+static void many_ordered(int threads)
+{
 #pragma omp parallel for ordered schedule(static, 1) num_threads(threads)
     for (int i = 0; i < threads; i++) {
 #pragma omp ordered
@@ -53,7 +57,8 @@ static void many_ordered(int threads) {
     }
 }
 
-static void many_singles(int threads) {
+static void many_singles(int threads)
+{
 #pragma omp parallel num_threads(threads)
     {
 #pragma omp single
@@ -61,7 +66,8 @@ static void many_singles(int threads) {
     }
 }
 
-static void many_taskwaits(int threads) {
+static void many_taskwaits(int threads)
+{
 #pragma omp parallel num_threads(threads)
     {
 #pragma omp task
@@ -73,7 +79,8 @@ static void many_taskwaits(int threads) {
     }
 }
 
-static void many_reductions(int threads) {
+static void many_reductions(int threads)
+{
     long sum = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : sum)
     sum++;
@@ -81,12 +88,15 @@ static void many_reductions(int threads) {
 }
 
 /* Threads that wait in code of their own are suspended in the middle of it, however many they are. */
-static void many_spin(int threads) {
+static void many_spin(int threads)
+{
     flag = 0;
 #pragma omp parallel num_threads(threads)
     {
-        if (omp_get_thread_num() == threads - 1) flag = 1;
-        while (!flag) sched_yield();
+        if (omp_get_thread_num() == threads - 1)
+            flag = 1;
+        while (!flag)
+            sched_yield();
 #pragma omp atomic
         count++;
     }
@@ -95,13 +105,14 @@ static void many_spin(int threads) {
 static const struct {
     const char *name;
     void (*run)(int threads);
-} constructs[] = {{"barrier", many_barriers},   {"critical", many_criticals}, {"lock", many_locks},
-                  {"ordered", many_ordered},    {"single", many_singles},     {"taskwait", many_taskwaits},
+} constructs[] = {{"barrier", many_barriers},     {"critical", many_criticals}, {"lock", many_locks},
+                  {"ordered", many_ordered},      {"single", many_singles},     {"taskwait", many_taskwaits},
                   {"reduction", many_reductions}, {"spin", many_spin}};
 enum { CONSTRUCTS = sizeof constructs / sizeof *constructs };
 
 /* Seconds: the least, and the first, of some regions. */
-static double least_time(int which, int threads, int regions, double *first) {
+static double least_time(int which, int threads, int regions, double *first)
+{
     double best = 0;
     for (int region = 0; region < regions; region++) {
         count = 0;
@@ -112,14 +123,17 @@ static double least_time(int which, int threads, int regions, double *first) {
             printf("%s: %d threads counted %ld\n", constructs[which].name, threads, count);
             exit(1);
         }
-        if (region == 0) *first = time;
-        if (region == 0 || time < best) best = time;
+        if (region == 0)
+            *first = time;
+        if (region == 0 || time < best)
+            best = time;
     }
     return best;
 }
 
 /* The table of docs/robustness.md: microseconds per thread, the first region and the least of the others. */
-static int table(void) {
+static int table(void)
+{
     const int teams[] = {500, 1000, 2000, 4000, 20000};
     for (int which = 0; which < CONSTRUCTS; which++) {
         printf("| `%s` |", constructs[which].name);
@@ -133,17 +147,21 @@ static int table(void) {
     return 0;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     omp_init_lock(&lock);
     omp_set_dynamic(0);
-    if (argc > 1 && !strcmp(argv[1], "table")) return table();
+    if (argc > 1 && !strcmp(argv[1], "table"))
+        return table();
     int failed = 0;
     double first = 0;
     for (int which = 0; which < CONSTRUCTS; which++) {
         /* Larger memory is slower memory: a region of 500 threads has its stacks in the caches. */
-        double few = least_time(which, 500, 5, &first) / 500, many = least_time(which, 4000, 4, &first) / 4000;
+        double few = least_time(which, 500, 5, &first) / 500,
+               many = least_time(which, 4000, 4, &first) / 4000;
         if (many > 4 * few && many > 10e-6) {
-            printf("%s: %.1f us per thread with 500 threads, %.1f us with 4000\n", constructs[which].name, few * 1e6, many * 1e6);
+            printf("%s: %.1f us per thread with 500 threads, %.1f us with 4000\n", constructs[which].name,
+                   few * 1e6, many * 1e6);
             failed = 1;
         }
     }

@@ -6,17 +6,23 @@
 #include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
-void __kmpc_atomic_fixed1_div(void *, int, signed char *, signed char), __kmpc_atomic_fixed4_div(void *, int, int *, int);
+void __kmpc_atomic_fixed1_div(void *, int, signed char *, signed char),
+    __kmpc_atomic_fixed4_div(void *, int, int *, int);
 void __kmpc_atomic_fixed8u_div_rev(void *, int, unsigned long *, unsigned long);
 
 static sigjmp_buf back;
-static void faulted(int signal) { siglongjmp(back, signal); }
+static void faulted(int signal)
+{
+    siglongjmp(back, signal);
+}
 
-#define FAULTS(call) \
-    do { \
-        int got = sigsetjmp(back, 1); \
-        if (got == 0) { call; } \
-        CHECK_EQ(got, SIGFPE); \
+#define FAULTS(call)                                                                                         \
+    do {                                                                                                     \
+        int got = sigsetjmp(back, 1);                                                                        \
+        if (got == 0) {                                                                                      \
+            call;                                                                                            \
+        }                                                                                                    \
+        CHECK_EQ(got, SIGFPE);                                                                               \
     } while (0)
 
 int main(void)

@@ -36,7 +36,8 @@ int main(void)
                 while (__atomic_load_n(&in_line, __ATOMIC_SEQ_CST) < n - 1)
                     usleep(100);
                 usleep(2000);
-                while (leaves ? again < 1 : __atomic_load_n(&served, __ATOMIC_SEQ_CST) < n - 1 && again < 1000) {
+                while (leaves ? again < 1
+                              : __atomic_load_n(&served, __ATOMIC_SEQ_CST) < n - 1 && again < 1000) {
                     omp_unset_lock(&lock);
                     omp_set_lock(&lock);
                     stay(leaves ? 1000 : 200);

@@ -24,7 +24,8 @@ int main(void)
                 omp_set_nest_lock(&lock);
                 omp_set_nest_lock(&lock);
                 int before = count;
-                for (volatile int spin = 0; spin < 50; spin++) { }
+                for (volatile int spin = 0; spin < 50; spin++) {
+                }
                 count = before + 1;
                 omp_unset_nest_lock(&lock);
                 omp_unset_nest_lock(&lock);

@@ -16,31 +16,46 @@ int main(void)
 #pragma omp ordered
             in_turn(i);
 #pragma omp single
-        { CHECK_EQ(next, 100); next = 0; }
+        {
+            CHECK_EQ(next, 100);
+            next = 0;
+        }
 #pragma omp for ordered schedule(static, 3)
         for (int i = 0; i < 100; i++)
 #pragma omp ordered
             in_turn(i);
 #pragma omp single
-        { CHECK_EQ(next, 100); next = 0; }
+        {
+            CHECK_EQ(next, 100);
+            next = 0;
+        }
 #pragma omp for ordered schedule(dynamic)
         for (int i = 0; i < 100; i++)
 #pragma omp ordered
             in_turn(i);
 #pragma omp single
-        { CHECK_EQ(next, 100); next = 0; }
+        {
+            CHECK_EQ(next, 100);
+            next = 0;
+        }
 #pragma omp for ordered schedule(guided, 2)
         for (int i = 0; i < 100; i++)
 #pragma omp ordered
             in_turn(i);
 #pragma omp single
-        { CHECK_EQ(next, 100); next = 0; }
+        {
+            CHECK_EQ(next, 100);
+            next = 0;
+        }
 #pragma omp for ordered schedule(runtime)
         for (int i = 0; i < 100; i++)
 #pragma omp ordered
             in_turn(i);
 #pragma omp single
-        { CHECK_EQ(next, 100); next = 0; }
+        {
+            CHECK_EQ(next, 100);
+            next = 0;
+        }
 #pragma omp for ordered schedule(dynamic, 4)
         for (long long i = 0; i < 60; i++)
             if (i % 3 == 0) {

@@ -8,15 +8,35 @@ int main(void)
         for (int i = 0; i < 20; i++) {
 #pragma omp sections lastprivate(last) reduction(+ : sum) nowait
             {
-                { done[0]++; last = 1; sum += 1; }
+                {
+                    done[0]++;
+                    last = 1;
+                    sum += 1;
+                }
 #pragma omp section
-                { done[1]++; last = 2; sum += 2; }
+                {
+                    done[1]++;
+                    last = 2;
+                    sum += 2;
+                }
 #pragma omp section
-                { done[2]++; last = 3; sum += 3; }
+                {
+                    done[2]++;
+                    last = 3;
+                    sum += 3;
+                }
 #pragma omp section
-                { done[3]++; last = 4; sum += 4; }
+                {
+                    done[3]++;
+                    last = 4;
+                    sum += 4;
+                }
 #pragma omp section
-                { done[4]++; last = 5; sum += 5; }
+                {
+                    done[4]++;
+                    last = 5;
+                    sum += 5;
+                }
             }
 #pragma omp barrier
             CHECK_EQ(last, 5);

@@ -1,6 +1,10 @@
 // what: single runs once per encounter, copyprivate reaches every thread, nowait does not wait
 #include "check.h"
-struct pair { int a; double b; int many[9]; };
+struct pair {
+    int a;
+    double b;
+    int many[9];
+};
 int main(void)
 {
     int n = omp_get_max_threads(), runs = 0, loose = 0;

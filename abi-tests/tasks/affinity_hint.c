@@ -39,7 +39,7 @@ static double hits(int hinted)
 #pragma omp single
         size = omp_get_num_threads();
         for (int i = me; i < BLOCKS; i += size)
-#pragma omp task if(0) affinity(block[i])
+#pragma omp task if (0) affinity(block[i])
             runs[i] = 0;
 #pragma omp barrier
 #pragma omp single

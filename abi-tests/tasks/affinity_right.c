@@ -34,7 +34,8 @@ static long wave(void)
 #pragma omp single
     for (int s = 0; s < STEPS; ++s)
         for (int i = 1; i < LENGTH; ++i)
-#pragma omp task depend(in: value[i - 1]) depend(inout: value[i]) affinity(iterator(k = i - 1 : i + 1): tile[k]) firstprivate(i)
+#pragma omp task depend(in : value[i - 1]) depend(inout : value[i])                                          \
+    affinity(iterator(k = i - 1 : i + 1) : tile[k]) firstprivate(i)
             value[i] = (value[i] + value[i - 1]) % 1000003;
     int wrong = 0;
     for (int i = 0; i < LENGTH; ++i)

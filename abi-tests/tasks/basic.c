@@ -1,7 +1,13 @@
 // what: tasks from every thread end by the barrier; if(0), nested undeferred, firstprivate of many sizes
 #include "check.h"
-struct big { char bytes[3000]; };
-struct odd { char a; short b; char c; };
+struct big {
+    char bytes[3000];
+};
+struct odd {
+    char a;
+    short b;
+    char c;
+};
 int main(void)
 {
     int n = omp_get_max_threads();

@@ -16,7 +16,8 @@ int main(void)
             depth_of[id]++;
             for (int k = 0; k < 4; k++) {
 #pragma omp task firstprivate(k)
-                for (volatile int spin = 0; spin < 300; spin++) { }
+                for (volatile int spin = 0; spin < 300; spin++) {
+                }
             }
 #pragma omp taskwait
             CHECK_EQ(omp_get_thread_num(), id);

@@ -9,7 +9,8 @@ int main(void)
         {
 #pragma omp task depend(out : x) shared(x)
             {
-                for (volatile int spin = 0; spin < 3000; spin++) { }
+                for (volatile int spin = 0; spin < 3000; spin++) {
+                }
                 x = 1;
             }
             for (int i = 0; i < 8; i++) {

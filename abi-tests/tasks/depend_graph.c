@@ -2,12 +2,23 @@
 // compilers: clang>=19
 // threads: 2,4
 #include "check.h"
-struct location { int reserved, flags, reserved2, reserved3; const char *text; };
-struct dependence { void *address; size_t length; unsigned char flags; };
-struct successor { void *node; struct successor *next; };
+struct location {
+    int reserved, flags, reserved2, reserved3;
+    const char *text;
+};
+struct dependence {
+    void *address;
+    size_t length;
+    unsigned char flags;
+};
+struct successor {
+    void *node;
+    struct successor *next;
+};
 typedef int (*routine_t)(int, void *);
 void *__kmpc_omp_task_alloc(struct location *, int, int, size_t, size_t, routine_t);
-int __kmpc_omp_task_with_deps(struct location *, int, void *, int, struct dependence *, int, struct dependence *);
+int __kmpc_omp_task_with_deps(struct location *, int, void *, int, struct dependence *, int,
+                              struct dependence *);
 int __kmpc_global_thread_num(struct location *);
 struct successor *__kmpc_task_get_successors(void *);
 void *__kmpc_task_get_depnode(void *);
@@ -45,8 +56,10 @@ int main(void)
             struct successor *all = __kmpc_task_get_successors(first);
             CHECK(all && all->next && !all->next->next);
             if (all && all->next) {
-                CHECK(all->node == __kmpc_task_get_depnode(second) || all->next->node == __kmpc_task_get_depnode(second));
-                CHECK(all->node == __kmpc_task_get_depnode(third) || all->next->node == __kmpc_task_get_depnode(third));
+                CHECK(all->node == __kmpc_task_get_depnode(second) ||
+                      all->next->node == __kmpc_task_get_depnode(second));
+                CHECK(all->node == __kmpc_task_get_depnode(third) ||
+                      all->next->node == __kmpc_task_get_depnode(third));
             }
             CHECK(__kmpc_task_get_successors(second) == NULL);
 #pragma omp atomic write

@@ -6,7 +6,8 @@ static long count[2];
 static void use(int which)
 {
     CHECK_EQ(__atomic_add_fetch(&inside[which], 1, __ATOMIC_RELAXED), 1);
-    for (volatile int spin = 0; spin < 500; spin++) { }
+    for (volatile int spin = 0; spin < 500; spin++) {
+    }
     count[which]++;
     __atomic_sub_fetch(&inside[which], 1, __ATOMIC_RELAXED);
 }

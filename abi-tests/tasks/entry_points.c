@@ -27,18 +27,24 @@ struct reduction {
 int __kmpc_global_thread_num(void *);
 kmp_task *__kmpc_omp_task_alloc(void *, int, int, size_t, size_t, int (*)(int, kmp_task *));
 int __kmpc_omp_task(void *, int, kmp_task *);
-int __kmpc_omp_task_with_deps(void *, int, kmp_task *, int, const struct depend *, int, const struct depend *);
+int __kmpc_omp_task_with_deps(void *, int, kmp_task *, int, const struct depend *, int,
+                              const struct depend *);
 void __kmpc_omp_wait_deps(void *, int, int, const struct depend *, int, const struct depend *);
 int __kmpc_omp_taskwait(void *, int);
 void __kmpc_taskgroup(void *, int), __kmpc_end_taskgroup(void *, int);
-void __kmpc_taskloop(void *, int, kmp_task *, int, uint64_t *, uint64_t *, int64_t, int, int, uint64_t, void *);
-void __kmpc_taskloop_5(void *, int, kmp_task *, int, uint64_t *, uint64_t *, int64_t, int, int, uint64_t, int, void *);
+void __kmpc_taskloop(void *, int, kmp_task *, int, uint64_t *, uint64_t *, int64_t, int, int, uint64_t,
+                     void *);
+void __kmpc_taskloop_5(void *, int, kmp_task *, int, uint64_t *, uint64_t *, int64_t, int, int, uint64_t, int,
+                       void *);
 void *__kmpc_taskred_init(int, int, void *);
 void *__kmpc_task_reduction_get_th_data(int, void *, void *);
-void GOMP_task(void (*)(void *), void *, void (*)(void *, void *), long, long, _Bool, unsigned, void **, int, void *);
+void GOMP_task(void (*)(void *), void *, void (*)(void *, void *), long, long, _Bool, unsigned, void **, int,
+               void *);
 void GOMP_taskwait(void);
-void GOMP_taskloop(void (*)(void *), void *, void (*)(void *, void *), long, long, unsigned, unsigned long, int, long, long, long);
-void GOMP_taskloop_ull(void (*)(void *), void *, void (*)(void *, void *), long, long, unsigned, unsigned long, int, ull, ull, ull);
+void GOMP_taskloop(void (*)(void *), void *, void (*)(void *, void *), long, long, unsigned, unsigned long,
+                   int, long, long, long);
+void GOMP_taskloop_ull(void (*)(void *), void *, void (*)(void *, void *), long, long, unsigned,
+                       unsigned long, int, ull, ull, ull);
 
 enum { TIED = 1, SIZES = 24, ADDRESSES = 12, TASKS = 60, MANY = 300 };
 static int ran, wrong;
@@ -100,7 +106,9 @@ static int kmpc_sized(int thread, kmp_task *task)
     (void)thread;
     struct sized_task *t = (struct sized_task *)task;
     unsigned char *shareds = task->shareds;
-    if ((uintptr_t)task % 16 || (uintptr_t)shareds % 16 || !is_filled((void *)task, sizeof *t, t->size, t->seed) || (t->shareds && !is_filled(shareds, 0, t->shareds, t->seed)))
+    if ((uintptr_t)task % 16 || (uintptr_t)shareds % 16 ||
+        !is_filled((void *)task, sizeof *t, t->size, t->seed) ||
+        (t->shareds && !is_filled(shareds, 0, t->shareds, t->seed)))
         COUNT(wrong);
     COUNT(ran);
     return 0;
@@ -109,7 +117,8 @@ static void kmpc_sizes(int thread)
 {
     for (int i = 0; i < SIZES; i++) {
         long size = a_size(sizeof(struct sized_task)), shareds = chance() % 3 ? a_size(0) : 0;
-        struct sized_task *t = (void *)__kmpc_omp_task_alloc(0, thread, (int)(chance() % 2), (size_t)size, (size_t)shareds, kmpc_sized);
+        struct sized_task *t = (void *)__kmpc_omp_task_alloc(0, thread, (int)(chance() % 2), (size_t)size,
+                                                             (size_t)shareds, kmpc_sized);
         t->size = size;
         t->shareds = shareds;
         t->seed = (unsigned char)chance();
@@ -253,17 +262,22 @@ static void taskloop(int thread)
         t->upper = (uint64_t)now.upper;
         int undeferred = chance() % 4 == 0;
         if (chance() % 2)
-            __kmpc_taskloop_5(0, thread, &t->head, !undeferred, &t->lower, &t->upper, (int64_t)now.step, 0, by_grain ? 1 : 2 * (tasks > 0), by_grain ? grain : tasks, strict, 0);
+            __kmpc_taskloop_5(0, thread, &t->head, !undeferred, &t->lower, &t->upper, (int64_t)now.step, 0,
+                              by_grain ? 1 : 2 * (tasks > 0), by_grain ? grain : tasks, strict, 0);
         else
-            __kmpc_taskloop(0, thread, &t->head, !undeferred, &t->lower, &t->upper, (int64_t)now.step, 0, by_grain ? 1 : 2 * (tasks > 0), by_grain ? grain : tasks, 0);
+            __kmpc_taskloop(0, thread, &t->head, !undeferred, &t->lower, &t->upper, (int64_t)now.step, 0,
+                            by_grain ? 1 : 2 * (tasks > 0), by_grain ? grain : tasks, 0);
         return;
     }
-    unsigned flags = (chance() % 4 ? 1u << 10 : 0) | (by_grain ? 1u << 9 : 0) | (now.step > 0 ? 1u << 8 : 0) | (strict ? 1u << 14 : 0);
+    unsigned flags = (chance() % 4 ? 1u << 10 : 0) | (by_grain ? 1u << 9 : 0) | (now.step > 0 ? 1u << 8 : 0) |
+                     (strict ? 1u << 14 : 0);
     uint64_t data[2] = {0, 0};
     if (now.type == 3)
-        GOMP_taskloop_ull(gomp_part_ull, data, 0, sizeof data, 8, flags, by_grain ? grain : tasks, 0, (ull)now.lower, (ull)(now.upper + one), (ull)now.step);
+        GOMP_taskloop_ull(gomp_part_ull, data, 0, sizeof data, 8, flags, by_grain ? grain : tasks, 0,
+                          (ull)now.lower, (ull)(now.upper + one), (ull)now.step);
     else
-        GOMP_taskloop(gomp_part, data, 0, sizeof data, 8, flags, by_grain ? grain : tasks, 0, (long)now.lower, (long)(now.upper + one), (long)now.step);
+        GOMP_taskloop(gomp_part, data, 0, sizeof data, 8, flags, by_grain ? grain : tasks, 0, (long)now.lower,
+                      (long)(now.upper + one), (long)now.step);
 }
 static int invent_taskloop(void)
 {
@@ -274,7 +288,8 @@ static int invent_taskloop(void)
     wide one = now.step > 0 ? 1 : -1, size = now.step > 0 ? now.step : -now.step;
     /* gcc adds up in the loop's type: one step beyond the last iteration has to fit (docs/robustness.md). */
     wide beyond = now.lower + (now.trip > 0 ? now.trip : 0) * now.step;
-    int fits = now.how == 3 || (beyond >= least[now.type] && beyond <= most[now.type] && now.upper + one >= least[now.type] && now.upper + one <= most[now.type]);
+    int fits = now.how == 3 || (beyond >= least[now.type] && beyond <= most[now.type] &&
+                                now.upper + one >= least[now.type] && now.upper + one <= most[now.type]);
     return fits && size <= INT64_MAX && now.trip <= UINT64_MAX;
 }
 
@@ -317,7 +332,8 @@ static void reductions(int thread)
     for (int i = 0; i < items_now; i++) {
         sizes[i] = (size_t)a_size(1);
         originals[i] = calloc(sizes[i], 1);
-        list[i] = (struct reduction){originals[i], originals[i], sizes[i], 0, 0, add_up, (unsigned)(chance() % 2)};
+        list[i] =
+            (struct reduction){originals[i], originals[i], sizes[i], 0, 0, add_up, (unsigned)(chance() % 2)};
     }
     __kmpc_taskgroup(0, thread);
     __kmpc_taskred_init(thread, items_now, list);

@@ -28,9 +28,11 @@ struct depend {
 int __kmpc_global_thread_num(void *);
 kmp_task *__kmpc_omp_task_alloc(void *, int, int, size_t, size_t, int (*)(int, kmp_task *));
 int __kmpc_omp_task(void *, int, kmp_task *);
-int __kmpc_omp_task_with_deps(void *, int, kmp_task *, int, const struct depend *, int, const struct depend *);
+int __kmpc_omp_task_with_deps(void *, int, kmp_task *, int, const struct depend *, int,
+                              const struct depend *);
 int __kmpc_omp_taskwait(void *, int);
-void __kmpc_taskloop(void *, int, kmp_task *, int, uint64_t *, uint64_t *, int64_t, int, int, uint64_t, void *);
+void __kmpc_taskloop(void *, int, kmp_task *, int, uint64_t *, uint64_t *, int64_t, int, int, uint64_t,
+                     void *);
 void *__kmpc_task_allow_completion_event(void *, int, kmp_task *);
 int omp_in_explicit_task(void), omp_is_free_agent(void), omp_ancestor_is_free_agent(int);
 
@@ -72,8 +74,10 @@ static void look(void)
 {
     int agent = omp_is_free_agent(), num = omp_get_thread_num();
     int right = agent ? num == UNASSIGNED : num >= 0 && num < GET(size_outside);
-    right &= omp_get_num_threads() == GET(size_outside) && omp_get_level() == GET(level_outside) && omp_in_explicit_task();
-    right &= omp_ancestor_is_free_agent(omp_get_level()) == agent && !omp_ancestor_is_free_agent(omp_get_level() + 1);
+    right &= omp_get_num_threads() == GET(size_outside) && omp_get_level() == GET(level_outside) &&
+             omp_in_explicit_task();
+    right &= omp_ancestor_is_free_agent(omp_get_level()) == agent &&
+             !omp_ancestor_is_free_agent(omp_get_level() + 1);
     right &= !omp_ancestor_is_free_agent(-1) && omp_get_ancestor_thread_num(omp_get_level()) == num;
     if (!right)
         ADD(wrong, 1);
@@ -120,7 +124,8 @@ static void expect(long value, const char *where)
 {
     long found = __atomic_exchange_n(&sum, 0, __ATOMIC_ACQ_REL);
     if (found != value || GET(wrong)) {
-        fprintf(stderr, "%s: %ld instead of %ld, %d tasks saw a wrong scope\n", where, found, value, GET(wrong));
+        fprintf(stderr, "%s: %ld instead of %ld, %d tasks saw a wrong scope\n", where, found, value,
+                GET(wrong));
         exit(1);
     }
 }
@@ -256,7 +261,8 @@ static int forks(int gtid, kmp_task *task)
 #pragma omp parallel num_threads(3)
     {
         int primary = omp_get_thread_num() == 0;
-        if (omp_is_free_agent() != (agent && primary) || omp_ancestor_is_free_agent(level) != agent || omp_get_level() != level + 1)
+        if (omp_is_free_agent() != (agent && primary) || omp_ancestor_is_free_agent(level) != agent ||
+            omp_get_level() != level + 1)
             ADD(wrong, 1);
 #pragma omp barrier
 #pragma omp for
@@ -330,7 +336,8 @@ int main(void)
         start(make(TIED | POOL, forks, 0));
     __kmpc_omp_taskwait(0, 0);
     expect(600, "regions of agents");
-    int threads = 1, may = ompx_set_task_pool() == 0; /* not where threads cannot share workers: under sanitizers */
+    int threads = 1,
+        may = ompx_set_task_pool() == 0; /* not where threads cannot share workers: under sanitizers */
 #pragma omp task
     {
     }

@@ -49,13 +49,13 @@ static void other_constructs(struct modes *modes, unsigned seed)
     int chain = 0;
 #pragma omp taskgroup
     for (int i = 0; i < 20; i++) {
-#pragma omp task depend(inout: chain) firstprivate(i) shared(chain)
+#pragma omp task depend(inout : chain) firstprivate(i) shared(chain)
         {
             LOOK(modes);
             chain += i;
             change(modes, seed + i);
         }
-#pragma omp task depend(in: chain)
+#pragma omp task depend(in : chain)
         tree(modes, 1, seed + i);
     }
     LOOK(modes);

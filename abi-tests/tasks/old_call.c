@@ -2,7 +2,8 @@
 // compilers: gcc
 // peers: libomp fails, because it has other entry points
 #include "check.h"
-extern void GOMP_task(void (*)(void *), void *, void (*)(void *, void *), long, long, _Bool, unsigned, void **, int, void *);
+extern void GOMP_task(void (*)(void *), void *, void (*)(void *, void *), long, long, _Bool, unsigned,
+                      void **, int, void *);
 static int done;
 static void body(void *data)
 {

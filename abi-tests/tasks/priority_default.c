@@ -21,7 +21,7 @@ static void make(void)
 }
 int main(void)
 {
-    static const int want[] = { 3000, 2000, 1000, 1, 0, 0 };
+    static const int want[] = {3000, 2000, 1000, 1, 0, 0};
     CHECK_EQ(omp_get_max_task_priority(), INT_MAX);
     on_one_thread(make);
     CHECK_EQ(starts, 6);

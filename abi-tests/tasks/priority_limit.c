@@ -5,7 +5,7 @@
 #include "priority.h"
 static void make(void)
 {
-    static const int given[] = { 1, 3, 2, 1000000, 0, 1, 2 };
+    static const int given[] = {1, 3, 2, 1000000, 0, 1, 2};
     for (int i = 0; i < 7; i++) {
 #pragma omp task priority(given[i]) firstprivate(i)
         start(i);
@@ -13,7 +13,7 @@ static void make(void)
 }
 int main(void)
 {
-    static const int want[] = { 1, 2, 3, 6, 0, 5, 4 };
+    static const int want[] = {1, 2, 3, 6, 0, 5, 4};
     CHECK_EQ(omp_get_max_task_priority(), 2);
     on_one_thread(make);
     CHECK_EQ(starts, 7);

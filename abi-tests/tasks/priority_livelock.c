@@ -10,7 +10,7 @@ static int tree(int depth)
 {
     if (depth == 0)
         return 1;
-    int sum[3] = { 0 };
+    int sum[3] = {0};
     for (int i = 0; i < 3; i++) {
 #pragma omp task shared(sum) firstprivate(i, depth) priority(depth)
         sum[i] = tree(depth - 1);

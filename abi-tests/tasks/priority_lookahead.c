@@ -37,7 +37,8 @@ static void factor(int wait)
         panel(k);
 #pragma omp task depend(in : column[k]) depend(inout : column[k + 1]) priority(1) firstprivate(k)
         start(LOOKAHEAD + k);
-#pragma omp task depend(in : column[k]) depend(inout : column[k + 2], column[COLUMNS + 1]) firstprivate(k, wait)
+#pragma omp task depend(in : column[k]) depend(inout : column[k + 2], column[COLUMNS + 1])                   \
+    firstprivate(k, wait)
         trailing(k, wait);
     }
 }

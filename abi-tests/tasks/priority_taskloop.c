@@ -23,7 +23,7 @@ static void make(void)
 }
 int main(void)
 {
-    static const int want[] = { 9, 5, 5, 5, 5, 3, 3, 3, 3, 1, 1, 1, 1, 0, 0 };
+    static const int want[] = {9, 5, 5, 5, 5, 3, 3, 3, 3, 1, 1, 1, 1, 0, 0};
     on_one_thread(make);
     CHECK_EQ(starts, 15);
     for (int i = 0; i < 15; i++)

@@ -21,7 +21,7 @@ static void deep(int depth, int *seen)
 /* Waits in a tied task of this thread for a task of priority 3, which is ready when `*event` is fulfilled. */
 static void wait_for_event(omp_event_handle_t *event, int *known, int *seen)
 {
-#pragma omp task if(0)
+#pragma omp task if (0)
     {
         char order = 0;
         (void)order; /* gcc does not count depend as a use */
@@ -41,7 +41,7 @@ static void wait_for_event(omp_event_handle_t *event, int *known, int *seen)
 static void behind_another(int first)
 {
     omp_event_handle_t events[2];
-    int known[2] = { 0, 0 }, seen[2] = { 0, 0 };
+    int known[2] = {0, 0}, seen[2] = {0, 0};
 #pragma omp parallel num_threads(3) shared(events, known, seen)
     {
         int me = omp_get_thread_num();

@@ -31,7 +31,10 @@ static void plan(unsigned seed)
     }
 }
 
-static long value(int i, long a, long b) { return (a * 31 + b * 17 + i) % 1000003; }
+static long value(int i, long a, long b)
+{
+    return (a * 31 + b * 17 + i) % 1000003;
+}
 
 static void run_task(int i)
 {

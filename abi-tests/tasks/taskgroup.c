@@ -16,7 +16,8 @@ int main(void)
                         {
 #pragma omp task shared(deep)
                             {
-                                for (volatile int spin = 0; spin < 2000; spin++) { }
+                                for (volatile int spin = 0; spin < 2000; spin++) {
+                                }
 #pragma omp atomic
                                 deep++;
                             }

@@ -13,7 +13,8 @@
 enum { THREADS = 2000, REGIONS = 3 };
 static long count;
 
-static void make_one(void) {
+static void make_one(void)
+{
 #pragma omp task
     {
 #pragma omp atomic
@@ -21,7 +22,8 @@ static void make_one(void) {
     }
 }
 
-int main(void) {
+int main(void)
+{
     omp_set_dynamic(0);
     double start = omp_get_wtime();
     for (int region = 0; region < REGIONS; region++) {

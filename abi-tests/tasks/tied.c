@@ -31,7 +31,8 @@ int main(void)
         {
             int id = omp_get_thread_num();
             CHECK_EQ(__atomic_fetch_add(&busy[id], 1, __ATOMIC_SEQ_CST), 0);
-            for (volatile int spin = 0; spin < 500; spin++) { }
+            for (volatile int spin = 0; spin < 500; spin++) {
+            }
             __atomic_fetch_sub(&busy[id], 1, __ATOMIC_SEQ_CST);
         }
     }

@@ -5,18 +5,27 @@
 #include "check.h"
 
 int __tgt_target(long device, void *host, int n, void **bases, void **addresses, long *sizes, long *kinds);
-int __tgt_target_teams_nowait_mapper(void *loc, long device, void *host, int n, void **bases, void **addresses, long *sizes, long *kinds,
-                                     void **names, void **mappers, int teams, int threads, int count, void *list, int count2, void *list2);
-int __tgt_target_kernel_nowait(void *loc, long device, int teams, int threads, void *host, void *arguments, int n, void *l, int m, void *k);
+int __tgt_target_teams_nowait_mapper(void *loc, long device, void *host, int n, void **bases,
+                                     void **addresses, long *sizes, long *kinds, void **names, void **mappers,
+                                     int teams, int threads, int count, void *list, int count2, void *list2);
+int __tgt_target_kernel_nowait(void *loc, long device, int teams, int threads, void *host, void *arguments,
+                               int n, void *l, int m, void *k);
 void __tgt_target_data_begin(long device, int n, void **bases, void **addresses, long *sizes, long *kinds);
 void __tgt_register_lib(void *), __tgt_unregister_lib(void *), __tgt_register_requires(long);
 int __tgt_print_device_info(long);
-void *llvm_omp_target_alloc_host(size_t, int), *llvm_omp_target_alloc_shared(size_t, int), *llvm_omp_target_lock_mem(void *, size_t, int);
+void *llvm_omp_target_alloc_host(size_t, int), *llvm_omp_target_alloc_shared(size_t, int),
+    *llvm_omp_target_lock_mem(void *, size_t, int);
 void llvm_omp_target_free_host(void *, int), llvm_omp_target_free_shared(void *, int);
 int __kmpc_global_thread_num(void *);
-void __tgt_interop_init(void *, int, void **, int, int, int, void *, int), __tgt_interop_destroy(void *, int, void **, int, int, void *, int);
+void __tgt_interop_init(void *, int, void **, int, int, int, void *, int),
+    __tgt_interop_destroy(void *, int, void **, int, int, void *, int);
 void __tgt_interop_use(void *, int, void **, int, int, void *, int);
-typedef struct { void *shareds; int (*routine)(int, void *); int part; void *data[2]; } task_t;
+typedef struct {
+    void *shareds;
+    int (*routine)(int, void *);
+    int part;
+    void *data[2];
+} task_t;
 task_t *__kmpc_omp_task_alloc(void *, int, int, size_t, size_t, int (*)(int, void *));
 int __kmpc_omp_task(void *, int, task_t *);
 void __kmpc_proxy_task_completed_ooo(task_t *), __kmpc_proxy_task_completed(int, task_t *);

@@ -1,7 +1,10 @@
 // what: target regions fall back to the host: map, firstprivate, data, update, nowait with depend, teams
 #include "check.h"
 #pragma omp declare target
-static int square(int x) { return x * x; }
+static int square(int x)
+{
+    return x * x;
+}
 #pragma omp end declare target
 int main(void)
 {

@@ -7,24 +7,25 @@
 #include <ctime>
 
 extern "C" {
-void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
-            const double*, const int*, const double*, double*, const int*);
-void dsyrk_(const char*, const char*, const int*, const int*, const double*, const double*, const int*, const double*,
-            double*, const int*);
-void dtrsm_(const char*, const char*, const char*, const char*, const int*, const int*, const double*, const double*,
-            const int*, double*, const int*);
-void dtrmm_(const char*, const char*, const char*, const char*, const int*, const int*, const double*, const double*,
-            const int*, double*, const int*);
-void dgemv_(const char*, const int*, const int*, const double*, const double*, const int*, const double*, const int*,
-            const double*, double*, const int*);
-void dtrmv_(const char*, const char*, const char*, const int*, const double*, const int*, double*, const int*);
-void dger_(const int*, const int*, const double*, const double*, const int*, const double*, const int*, double*,
-           const int*);
-void dscal_(const int*, const double*, double*, const int*);
-void dswap_(const int*, double*, const int*, double*, const int*);
-double ddot_(const int*, const double*, const int*, const double*, const int*);
-int idamax_(const int*, const double*, const int*);
-void dpotrf_(const char*, const int*, double*, const int*, int*);
+void dgemm_(const char *, const char *, const int *, const int *, const int *, const double *, const double *,
+            const int *, const double *, const int *, const double *, double *, const int *);
+void dsyrk_(const char *, const char *, const int *, const int *, const double *, const double *, const int *,
+            const double *, double *, const int *);
+void dtrsm_(const char *, const char *, const char *, const char *, const int *, const int *, const double *,
+            const double *, const int *, double *, const int *);
+void dtrmm_(const char *, const char *, const char *, const char *, const int *, const int *, const double *,
+            const double *, const int *, double *, const int *);
+void dgemv_(const char *, const int *, const int *, const double *, const double *, const int *,
+            const double *, const int *, const double *, double *, const int *);
+void dtrmv_(const char *, const char *, const char *, const int *, const double *, const int *, double *,
+            const int *);
+void dger_(const int *, const int *, const double *, const double *, const int *, const double *, const int *,
+           double *, const int *);
+void dscal_(const int *, const double *, double *, const int *);
+void dswap_(const int *, double *, const int *, double *, const int *);
+double ddot_(const int *, const double *, const int *, const double *, const int *);
+int idamax_(const int *, const double *, const int *);
+void dpotrf_(const char *, const int *, double *, const int *, int *);
 }
 
 namespace blas {
@@ -44,8 +45,8 @@ inline bool sleeps(double operations)
 }
 
 /// C = alpha op(A) op(B) + beta C, where op is 'N' or 'T'; C is m x n, the inner size is k.
-inline void gemm(char ta, char tb, int m, int n, int k, double alpha, const double* a, int lda, const double* b, int ldb,
-                 double beta, double* c, int ldc)
+inline void gemm(char ta, char tb, int m, int n, int k, double alpha, const double *a, int lda,
+                 const double *b, int ldb, double beta, double *c, int ldc)
 {
     if (sleeps(2.0 * m * n * k))
         return;
@@ -53,7 +54,7 @@ inline void gemm(char ta, char tb, int m, int n, int k, double alpha, const doub
 }
 
 /// C -= A A^T in the lower triangle of the n x n matrix C; A is n x k.
-inline void syrk_lower(int n, int k, const double* a, int lda, double* c, int ldc)
+inline void syrk_lower(int n, int k, const double *a, int lda, double *c, int ldc)
 {
     if (sleeps(1.0 * n * n * k))
         return;
@@ -63,7 +64,8 @@ inline void syrk_lower(int n, int k, const double* a, int lda, double* c, int ld
 }
 
 /// Solves op(A) X = B (side 'L') or X op(A) = B (side 'R') in place of B, which is m x n.
-inline void trsm(char side, char uplo, char trans, char diag, int m, int n, const double* a, int lda, double* b, int ldb)
+inline void trsm(char side, char uplo, char trans, char diag, int m, int n, const double *a, int lda,
+                 double *b, int ldb)
 {
     if (sleeps(1.0 * m * n * (side == 'L' ? m : n)))
         return;
@@ -72,8 +74,8 @@ inline void trsm(char side, char uplo, char trans, char diag, int m, int n, cons
 }
 
 /// B = alpha op(A) B (side 'L') or alpha B op(A) (side 'R'); B is m x n.
-inline void trmm(char side, char uplo, char trans, char diag, int m, int n, double alpha, const double* a, int lda,
-                 double* b, int ldb)
+inline void trmm(char side, char uplo, char trans, char diag, int m, int n, double alpha, const double *a,
+                 int lda, double *b, int ldb)
 {
     if (sleeps(1.0 * m * n * (side == 'L' ? m : n)))
         return;
@@ -81,7 +83,7 @@ inline void trmm(char side, char uplo, char trans, char diag, int m, int n, doub
 }
 
 /// y += A^T x; A is m x n.
-inline void gemv_trans(int m, int n, const double* a, int lda, const double* x, double* y)
+inline void gemv_trans(int m, int n, const double *a, int lda, const double *x, double *y)
 {
     const char trans = 'T';
     const double one = 1.0;
@@ -90,7 +92,7 @@ inline void gemv_trans(int m, int n, const double* a, int lda, const double* x, 
 }
 
 /// x = A x for an upper triangular A of order n.
-inline void trmv_upper(int n, const double* a, int lda, double* x)
+inline void trmv_upper(int n, const double *a, int lda, double *x)
 {
     const char uplo = 'U', trans = 'N', diag = 'N';
     const int step = 1;
@@ -98,7 +100,7 @@ inline void trmv_upper(int n, const double* a, int lda, double* x)
 }
 
 /// A -= x y^T; A is m x n, the elements of y are `incy` apart.
-inline void subtract_outer(int m, int n, const double* x, const double* y, int incy, double* a, int lda)
+inline void subtract_outer(int m, int n, const double *x, const double *y, int incy, double *a, int lda)
 {
     const double minus = -1.0;
     const int step = 1;
@@ -106,31 +108,34 @@ inline void subtract_outer(int m, int n, const double* x, const double* y, int i
 }
 
 /// x *= alpha.
-inline void scal(int n, double alpha, double* x)
+inline void scal(int n, double alpha, double *x)
 {
     const int step = 1;
     dscal_(&n, &alpha, x, &step);
 }
 
 /// Exchanges two vectors whose elements are `incx` and `incy` apart.
-inline void swap(int n, double* x, int incx, double* y, int incy) { dswap_(&n, x, &incx, y, &incy); }
+inline void swap(int n, double *x, int incx, double *y, int incy)
+{
+    dswap_(&n, x, &incx, y, &incy);
+}
 
 /// Sum of the squares of x.
-inline double sum_of_squares(int n, const double* x)
+inline double sum_of_squares(int n, const double *x)
 {
     const int step = 1;
     return ddot_(&n, x, &step, x, &step);
 }
 
 /// Index, from 0, of the element of x that is largest in magnitude; n must be positive.
-inline int iamax(int n, const double* x)
+inline int iamax(int n, const double *x)
 {
     const int step = 1;
     return idamax_(&n, x, &step) - 1;
 }
 
 /// Cholesky factor of the lower triangle of A, in place. Returns LAPACK's info: 0 when A is positive definite.
-inline int potrf_lower(int n, double* a, int lda)
+inline int potrf_lower(int n, double *a, int lda)
 {
     if (sleeps(n / 3.0 * n * n))
         return 0;

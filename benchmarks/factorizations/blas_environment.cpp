@@ -19,7 +19,7 @@ bool has_avx512()
 }
 
 /// Sets a variable that has no value; true if it did.
-bool set_if_missing(const char* name, const char* value)
+bool set_if_missing(const char *name, const char *value)
 {
     if (std::getenv(name) != nullptr)
         return false;
@@ -29,7 +29,7 @@ bool set_if_missing(const char* name, const char* value)
 
 } // namespace
 
-void prepare_blas(char** argv)
+void prepare_blas(char **argv)
 {
     bool changed = set_if_missing("OPENBLAS_NUM_THREADS", "1");
     if (has_avx512() && set_if_missing("OPENBLAS_CORETYPE", "SkylakeX"))

@@ -5,4 +5,4 @@
 ///
 /// OpenBLAS reads both when it is loaded, so a process that lacks one of them starts itself again. Values that the user has
 /// set stay. To be called first in main.
-void prepare_blas(char** argv);
+void prepare_blas(char **argv);

@@ -16,8 +16,8 @@ constexpr double residual_bound = 30.0;
 std::vector<double> random_matrix(int n, std::uint64_t seed, bool positive_definite);
 
 /// Of L L^T.
-double potrf_residual(const std::vector<double>& original, const TileMatrix& factored);
+double potrf_residual(const std::vector<double> &original, const TileMatrix &factored);
 /// Of P A = L U.
-double getrf_residual(const std::vector<double>& original, const TileMatrix& factored, const Pivots& pivots);
+double getrf_residual(const std::vector<double> &original, const TileMatrix &factored, const Pivots &pivots);
 /// Of Q R, or ||I - Q^T Q|| / (n eps) if that is larger.
-double geqrf_residual(const std::vector<double>& original, const TileMatrix& factored, const TileMatrix& t);
+double geqrf_residual(const std::vector<double> &original, const TileMatrix &factored, const TileMatrix &t);

@@ -8,7 +8,7 @@
 namespace {
 
 /// W_j = V^T C_top,j, where V is the unit lower triangle of the tile that is the first of its rank in block column k.
-void start_product(TileMatrix& a, TileMatrix& w, int top, int k, int j)
+void start_product(TileMatrix &a, TileMatrix &w, int top, int k, int j)
 {
     const Tile v = a.read(top, k), c = a.read(top, j), product = w.write(0, j);
     for (int column = 0; column < c.cols; ++column)
@@ -18,21 +18,23 @@ void start_product(TileMatrix& a, TileMatrix& w, int top, int k, int j)
 }
 
 /// W_j += V_i^T C_ij.
-void add_to_product(TileMatrix& a, TileMatrix& w, int k, int i, int j)
+void add_to_product(TileMatrix &a, TileMatrix &w, int k, int i, int j)
 {
     const Tile v = a.read(i, k), c = a.read(i, j), product = w.write(0, j);
-    blas::gemm('T', 'N', v.cols, c.cols, v.rows, 1.0, v.data, v.ld, c.data, c.ld, 1.0, product.data, product.ld);
+    blas::gemm('T', 'N', v.cols, c.cols, v.rows, 1.0, v.data, v.ld, c.data, c.ld, 1.0, product.data,
+               product.ld);
 }
 
 /// C_ij -= V_i W_j.
-void subtract_product(TileMatrix& a, TileMatrix& w, int k, int i, int j)
+void subtract_product(TileMatrix &a, TileMatrix &w, int k, int i, int j)
 {
     const Tile v = a.read(i, k), product = w.read(0, j), c = a.write(i, j);
-    blas::gemm('N', 'N', c.rows, c.cols, v.cols, -1.0, v.data, v.ld, product.data, product.ld, 1.0, c.data, c.ld);
+    blas::gemm('N', 'N', c.rows, c.cols, v.cols, -1.0, v.data, v.ld, product.data, product.ld, 1.0, c.data,
+               c.ld);
 }
 
 /// C_top,j -= V W_j, which uses W_j up.
-void finish_top(TileMatrix& a, TileMatrix& w, int top, int k, int j)
+void finish_top(TileMatrix &a, TileMatrix &w, int top, int k, int j)
 {
     const Tile v = a.read(top, k), product = w.write(0, j), c = a.write(top, j);
     blas::trmm('L', 'L', 'N', 'U', c.rows, c.cols, 1.0, v.data, v.ld, product.data, product.ld);
@@ -42,9 +44,9 @@ void finish_top(TileMatrix& a, TileMatrix& w, int top, int k, int j)
 }
 
 /// Factors block column k, and sends it and its T along the row of ranks.
-void factor_panel(TileMatrix& a, TileMatrix& t, int k, Context context)
+void factor_panel(TileMatrix &a, TileMatrix &t, int k, Context context)
 {
-    const Grid& grid = context.grid;
+    const Grid &grid = context.grid;
     if (grid.in_column(k))
         geqrf_panel(a, t, k, context);
     join_panel(a, t, grid, k);
@@ -56,7 +58,7 @@ void factor_panel(TileMatrix& a, TileMatrix& t, int k, Context context)
 
 /// Updates the caller's tiles in block columns `first` up to, not including, `end` with its tiles in block column k. W_j
 /// is the column's own, so that tasks on other columns may be under way.
-void update_tiles(TileMatrix& a, TileMatrix& t, TileMatrix& w, const Grid& grid, int k, int first, int end,
+void update_tiles(TileMatrix &a, TileMatrix &t, TileMatrix &w, const Grid &grid, int k, int first, int end,
                   int priority)
 {
     const int top = grid.first_row(k), step = grid.p();
@@ -85,7 +87,8 @@ void update_tiles(TileMatrix& a, TileMatrix& t, TileMatrix& w, const Grid& grid,
 #pragma omp task shared(t, w, grid) firstprivate(top, k, j) priority(priority)
         {
             const Tile tk = t.read(local_t(grid, top), k), product = w.write(0, j);
-            blas::trmm('L', 'U', 'T', 'N', tk.cols, product.cols, 1.0, tk.data, tk.ld, product.data, product.ld);
+            blas::trmm('L', 'U', 'T', 'N', tk.cols, product.cols, 1.0, tk.data, tk.ld, product.data,
+                       product.ld);
         }
     }
 #pragma omp taskgroup
@@ -107,7 +110,7 @@ void update_tiles(TileMatrix& a, TileMatrix& t, TileMatrix& w, const Grid& grid,
 }
 
 /// Updates block columns with block column k: the caller's own tiles, then the joins.
-void update_columns(TileMatrix& a, TileMatrix& t, TileMatrix& w, const Grid& grid, int k, int first, int end,
+void update_columns(TileMatrix &a, TileMatrix &t, TileMatrix &w, const Grid &grid, int k, int first, int end,
                     int priority)
 {
     update_tiles(a, t, w, grid, k, first, end, priority);
@@ -116,7 +119,7 @@ void update_columns(TileMatrix& a, TileMatrix& t, TileMatrix& w, const Grid& gri
 
 } // namespace
 
-void geqrf(TileMatrix& a, TileMatrix& t, Context context)
+void geqrf(TileMatrix &a, TileMatrix &t, Context context)
 {
     TileMatrix products(a.nb(), a.cols(), a.nb());
 #pragma omp parallel num_threads(context.options.threads) shared(a, t, products, context)
@@ -124,7 +127,7 @@ void geqrf(TileMatrix& a, TileMatrix& t, Context context)
     {
         const int high = context.high();
         TileMatrix *m = &a, *factors = &t, *w = &products;
-        const Grid* grid = &context.grid;
+        const Grid *grid = &context.grid;
         outer_tasks(
             a.nt(), context, [=](int k) { factor_panel(*m, *factors, k, context); },
             [=](int k, int j) { update_columns(*m, *factors, *w, *grid, k, j, j + 1, high); },

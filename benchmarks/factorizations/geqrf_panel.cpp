@@ -16,9 +16,9 @@
 namespace {
 
 class Panel {
-public:
+  public:
     /// The caller has at least one tile of the block column.
-    Panel(TileMatrix& a, TileMatrix& t, int k, const Grid& grid, const Options& options)
+    Panel(TileMatrix &a, TileMatrix &t, int k, const Grid &grid, const Options &options)
         : t_(t.write(local_t(grid, grid.first_row(k)), k)), ib_(options.ib), barrier_(options.barrier)
     {
         for (int i = grid.first_row(k); i < a.mt(); i += grid.p())
@@ -43,18 +43,33 @@ public:
         }
     }
 
-    int threads() const { return threads_; }
-    long barriers() const { return barrier_.rounds(); }
+    int threads() const
+    {
+        return threads_;
+    }
+    long barriers() const
+    {
+        return barrier_.rounds();
+    }
 
-private:
+  private:
     struct alignas(64) Sum {
         double value;
     };
 
-    int tiles() const { return static_cast<int>(tiles_.size()); }
+    int tiles() const
+    {
+        return static_cast<int>(tiles_.size());
+    }
     /// The first row of tile t that rows from `row` of the diagonal tile downwards include.
-    static int from(int t, int row) { return t == 0 ? row : 0; }
-    double* product(int rank) { return products_.data() + rank * stride_; }
+    static int from(int t, int row)
+    {
+        return t == 0 ? row : 0;
+    }
+    double *product(int rank)
+    {
+        return products_.data() + rank * stride_;
+    }
 
     /// Makes reflector j and applies it to the stripe [s, end).
     void factor_column(int s, int j, int end, int rank, int size)
@@ -91,7 +106,7 @@ private:
         double sum = 0.0;
         for (int rank = 0; rank < size; ++rank)
             sum += sums_[rank].value;
-        double& diagonal = *tiles_[0].at(j, j);
+        double &diagonal = *tiles_[0].at(j, j);
         tau_ = 0.0;
         scale_ = 0.0;
         if (sum != 0.0) {
@@ -105,10 +120,10 @@ private:
     /// The reflector v, and v^T times all columns of the stripe: to the left for T, to the right for the update.
     void scale_and_multiply(int s, int j, int end, int rank, int size)
     {
-        double* sums = product(rank);
+        double *sums = product(rank);
         std::fill_n(sums, end - s, 0.0);
         for (int t = rank; t < tiles(); t += size) {
-            const Tile& tile = tiles_[t];
+            const Tile &tile = tiles_[t];
             const int top = from(t, j + 1);
             const int count = tile.rows - top;
             blas::scal(count, scale_, tile.at(top, j));
@@ -122,7 +137,7 @@ private:
     /// Adds up the products in the place of thread 0, and computes T(s:j, j) = -tau T(s:j-1, s:j-1) V^T v.
     void grow_t_by_column(int s, int j, int end, int size)
     {
-        double* sums = product(0);
+        double *sums = product(0);
         for (int rank = 1; rank < size; ++rank)
             for (int c = 0; c < end - s; ++c)
                 sums[c] += product(rank)[c];
@@ -137,12 +152,13 @@ private:
     /// A -= v (tau v^T A) in the columns of the stripe right of j.
     void apply_reflector(int s, int j, int end, int rank, int size)
     {
-        const double* sums = product(0) + (j + 1 - s);
+        const double *sums = product(0) + (j + 1 - s);
         const int columns = end - j - 1;
         for (int t = rank; t < tiles(); t += size) {
-            const Tile& tile = tiles_[t];
+            const Tile &tile = tiles_[t];
             const int top = from(t, j + 1);
-            blas::subtract_outer(tile.rows - top, columns, tile.at(top, j), sums, 1, tile.at(top, j + 1), tile.ld);
+            blas::subtract_outer(tile.rows - top, columns, tile.at(top, j), sums, 1, tile.at(top, j + 1),
+                                 tile.ld);
             if (t == 0)
                 for (int c = 0; c < columns; ++c)
                     *tile.at(j, j + 1 + c) -= sums[c];
@@ -170,18 +186,18 @@ private:
         const int kb = end - s, columns = last - first;
         if (columns == 0)
             return;
-        double* w = product(rank) + static_cast<std::size_t>(first) * kb;
+        double *w = product(rank) + static_cast<std::size_t>(first) * kb;
         std::fill_n(w, static_cast<std::size_t>(kb) * columns, 0.0);
         for (int t = rank; t < tiles(); t += size) {
-            const Tile& tile = tiles_[t];
+            const Tile &tile = tiles_[t];
             const int top = from(t, end);
             if (t == 0) {
                 for (int c = 0; c < columns; ++c)
                     std::copy_n(tile.at(s, first + c), kb, w + static_cast<std::size_t>(c) * kb);
                 blas::trmm('L', 'L', 'T', 'U', kb, columns, 1.0, tile.at(s, s), tile.ld, w, kb);
             }
-            blas::gemm('T', 'N', kb, columns, tile.rows - top, 1.0, tile.at(top, s), tile.ld, tile.at(top, first),
-                       tile.ld, 1.0, w, kb);
+            blas::gemm('T', 'N', kb, columns, tile.rows - top, 1.0, tile.at(top, s), tile.ld,
+                       tile.at(top, first), tile.ld, 1.0, w, kb);
         }
     }
 
@@ -189,9 +205,9 @@ private:
     void grow_t_by_stripe(int s, int end, int size)
     {
         const int kb = end - s;
-        double* w = product(0);
+        double *w = product(0);
         for (int rank = 1; rank < size; ++rank) {
-            const double* other = product(rank);
+            const double *other = product(rank);
             for (int c = 0; c < width_; ++c)
                 if (c < s || c >= end)
                     for (int r = 0; r < kb; ++r)
@@ -202,16 +218,17 @@ private:
                 *t_.at(c, s + r) = -w[c * kb + r];
         blas::trmm('L', 'U', 'N', 'N', s, kb, 1.0, t_.data, t_.ld, t_.at(0, s), t_.ld);
         blas::trmm('R', 'U', 'N', 'N', s, kb, 1.0, t_.at(s, s), t_.ld, t_.at(0, s), t_.ld);
-        blas::trmm('L', 'U', 'T', 'N', kb, width_ - end, 1.0, t_.at(s, s), t_.ld, w + static_cast<std::size_t>(end) * kb, kb);
+        blas::trmm('L', 'U', 'T', 'N', kb, width_ - end, 1.0, t_.at(s, s), t_.ld,
+                   w + static_cast<std::size_t>(end) * kb, kb);
     }
 
     /// A -= V W in the columns right of the stripe.
     void update_right(int s, int end, int rank, int size)
     {
         const int kb = end - s, columns = width_ - end;
-        const double* w = product(0) + static_cast<std::size_t>(end) * kb;
+        const double *w = product(0) + static_cast<std::size_t>(end) * kb;
         for (int t = rank; t < tiles(); t += size) {
-            const Tile& tile = tiles_[t];
+            const Tile &tile = tiles_[t];
             const int top = from(t, end);
             blas::gemm('N', 'N', tile.rows - top, columns, kb, -1.0, tile.at(top, s), tile.ld, w, kb, 1.0,
                        tile.at(top, end), tile.ld);
@@ -221,10 +238,10 @@ private:
     }
 
     /// The rows of the stripe's own triangle.
-    void update_top(int s, int end, const double* w)
+    void update_top(int s, int end, const double *w)
     {
         const int kb = end - s, columns = width_ - end;
-        const Tile& tile = tiles_[0];
+        const Tile &tile = tiles_[0];
         std::vector<double> part(w, w + static_cast<std::size_t>(kb) * columns);
         blas::trmm('L', 'L', 'N', 'U', kb, columns, 1.0, tile.at(s, s), tile.ld, part.data(), kb);
         for (int c = 0; c < columns; ++c)
@@ -244,7 +261,7 @@ private:
 
 } // namespace
 
-void geqrf_panel(TileMatrix& a, TileMatrix& t, int k, Context context)
+void geqrf_panel(TileMatrix &a, TileMatrix &t, int k, Context context)
 {
     if (context.grid.first_row(k) >= a.mt())
         return;

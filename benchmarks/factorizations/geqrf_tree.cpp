@@ -12,7 +12,7 @@
 namespace {
 
 /// A copy of a tile, columns `rows` apart.
-std::vector<double> copy_of(const Tile& tile)
+std::vector<double> copy_of(const Tile &tile)
 {
     std::vector<double> numbers;
     for (int c = 0; c < tile.cols; ++c)
@@ -20,7 +20,7 @@ std::vector<double> copy_of(const Tile& tile)
     return numbers;
 }
 
-void subtract(const std::vector<double>& numbers, const Tile& tile)
+void subtract(const std::vector<double> &numbers, const Tile &tile)
 {
     for (int c = 0; c < tile.cols; ++c)
         for (int r = 0; r < tile.rows; ++r)
@@ -29,14 +29,14 @@ void subtract(const std::vector<double>& numbers, const Tile& tile)
 
 /// QR of two upper triangles on top of each other (LAPACK's tpqrt with L = n, one column at a time): R in `top`, the
 /// vectors V in the upper triangle of `bottom`, and T with Q = I - [I; V] T [I; V]^T.
-void join_triangles(const Tile& top, const Tile& bottom, const Tile& t)
+void join_triangles(const Tile &top, const Tile &bottom, const Tile &t)
 {
     const int n = top.cols;
     std::vector<double> row(n);
     std::fill_n(t.data, static_cast<std::size_t>(t.ld) * n, 0.0);
     for (int j = 0; j < n; ++j) {
-        double* v = bottom.at(0, j);
-        double& diagonal = *top.at(j, j);
+        double *v = bottom.at(0, j);
+        double &diagonal = *top.at(j, j);
         const double sum = blas::sum_of_squares(j + 1, v);
         double tau = 0.0;
         if (sum != 0.0) {
@@ -65,7 +65,7 @@ void join_triangles(const Tile& top, const Tile& bottom, const Tile& t)
 }
 
 /// [top; bottom] = Q^T [top; bottom] for the Q of a join.
-void apply_join(const Tile& v, const Tile& t, const Tile& top, const Tile& bottom)
+void apply_join(const Tile &v, const Tile &t, const Tile &top, const Tile &bottom)
 {
     std::vector<double> w = copy_of(bottom);
     blas::trmm('L', 'U', 'T', 'N', bottom.rows, bottom.cols, 1.0, v.data, v.ld, w.data(), bottom.rows);
@@ -90,20 +90,21 @@ std::vector<Join> joins(int k, int mt, int p)
     return all;
 }
 
-void join_panel(TileMatrix& a, TileMatrix& t, const Grid& grid, int k)
+void join_panel(TileMatrix &a, TileMatrix &t, const Grid &grid, int k)
 {
-    for (const Join& join : joins(k, a.mt(), grid.p())) {
+    for (const Join &join : joins(k, a.mt(), grid.p())) {
         const int upper = grid.owner(join.top, k), lower = grid.owner(join.bottom, k);
         grid.move(a, join.top, k, upper, lower, Topic::join);
         if (grid.rank() == lower)
-            join_triangles(a.write(join.top, k), a.write(join.bottom, k), t.write(join_t(grid, join.bottom), k));
+            join_triangles(a.write(join.top, k), a.write(join.bottom, k),
+                           t.write(join_t(grid, join.bottom), k));
         grid.move(a, join.top, k, lower, upper, Topic::join);
     }
 }
 
-void apply_joins(TileMatrix& a, TileMatrix& t, const Grid& grid, int k, int first, int end)
+void apply_joins(TileMatrix &a, TileMatrix &t, const Grid &grid, int k, int first, int end)
 {
-    for (const Join& join : joins(k, a.mt(), grid.p())) {
+    for (const Join &join : joins(k, a.mt(), grid.p())) {
         for (int j = first; j < end; ++j) {
             const int upper = grid.owner(join.top, j), lower = grid.owner(join.bottom, j);
             grid.move(a, join.top, j, upper, lower, Topic::join_update);

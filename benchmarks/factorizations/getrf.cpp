@@ -9,7 +9,7 @@
 namespace {
 
 /// Exchanges rows of block column j as the pivots of block column k say. Column after column, for the cache's sake.
-void permute_column(TileMatrix& a, int k, int j, const std::vector<Pivot>& pivots)
+void permute_column(TileMatrix &a, int k, int j, const std::vector<Pivot> &pivots)
 {
     std::vector<Tile> tiles;
     for (int i = k; i < a.mt(); ++i)
@@ -21,8 +21,8 @@ void permute_column(TileMatrix& a, int k, int j, const std::vector<Pivot>& pivot
 }
 
 /// The same for block columns `first` up to, not including, `end`.
-void permute_columns(TileMatrix& a, const Grid& grid, int k, int first, int end, const std::vector<Pivot>& pivots,
-                     int priority)
+void permute_columns(TileMatrix &a, const Grid &grid, int k, int first, int end,
+                     const std::vector<Pivot> &pivots, int priority)
 {
     if (grid.p() > 1) { // ranks talk to each other here, and must go through the columns in one order
         for (int j = first; j < end; ++j)
@@ -40,20 +40,21 @@ void permute_columns(TileMatrix& a, const Grid& grid, int k, int first, int end,
 }
 
 /// Factors block column k, and sends it and its pivots to those who need them.
-void factor_panel(TileMatrix& a, int k, std::vector<Pivot>& pivots, Context context)
+void factor_panel(TileMatrix &a, int k, std::vector<Pivot> &pivots, Context context)
 {
-    const Grid& grid = context.grid;
+    const Grid &grid = context.grid;
     pivots.resize(a.tile_cols(k));
     if (grid.in_column(k))
         getrf_panel(a, k, pivots, context);
-    grid.broadcast(pivots.data(), static_cast<int>(pivots.size() * sizeof(Pivot)), grid.owner(k, k), k, Topic::pivots);
+    grid.broadcast(pivots.data(), static_cast<int>(pivots.size() * sizeof(Pivot)), grid.owner(k, k), k,
+                   Topic::pivots);
     for (int i = k; i < a.mt(); ++i)
         grid.broadcast(a, i, k, Topic::panel, grid.row(i));
 }
 
 /// Updates block columns `first` up to, not including, `end` with block column k: exchange, solve, multiply.
-void update_columns(TileMatrix& a, const Grid& grid, const std::vector<Pivot>& pivots, int k, int first, int end,
-                    int priority)
+void update_columns(TileMatrix &a, const Grid &grid, const std::vector<Pivot> &pivots, int k, int first,
+                    int end, int priority)
 {
     permute_columns(a, grid, k, first, end, pivots, priority);
 #pragma omp taskgroup
@@ -79,7 +80,8 @@ void update_columns(TileMatrix& a, const Grid& grid, const std::vector<Pivot>& p
                 const Tile l = a.read(i, k);
                 const Tile u = a.read(k, j);
                 const Tile c = a.write(i, j);
-                blas::gemm('N', 'N', c.rows, c.cols, l.cols, -1.0, l.data, l.ld, u.data, u.ld, 1.0, c.data, c.ld);
+                blas::gemm('N', 'N', c.rows, c.cols, l.cols, -1.0, l.data, l.ld, u.data, u.ld, 1.0, c.data,
+                           c.ld);
             }
         }
     }
@@ -87,16 +89,16 @@ void update_columns(TileMatrix& a, const Grid& grid, const std::vector<Pivot>& p
 
 } // namespace
 
-void getrf(TileMatrix& a, Pivots& pivots, Context context)
+void getrf(TileMatrix &a, Pivots &pivots, Context context)
 {
     pivots.assign(a.nt(), {});
 #pragma omp parallel num_threads(context.options.threads) shared(a, pivots, context)
 #pragma omp master
     {
         const int high = context.high();
-        TileMatrix* m = &a;
-        const Grid* grid = &context.grid;
-        Pivots* p = &pivots;
+        TileMatrix *m = &a;
+        const Grid *grid = &context.grid;
+        Pivots *p = &pivots;
         outer_tasks(
             a.nt(), context, [=](int k) { factor_panel(*m, k, (*p)[k], context); },
             [=](int k, int j) { update_columns(*m, *grid, (*p)[k], k, j, j + 1, high); },

@@ -23,11 +23,12 @@ struct alignas(64) Candidate {
 };
 
 class Panel {
-public:
+  public:
     /// `pivots` has an element for every column of the panel.
-    Panel(TileMatrix& a, int k, std::vector<Pivot>& pivots, Context context)
-        : a_(a), grid_(context.grid), k_(k), diagonal_(a.write(k, k)), pivots_(pivots), ib_(context.options.ib),
-          barrier_(context.options.barrier), candidates_(context.options.panel_threads)
+    Panel(TileMatrix &a, int k, std::vector<Pivot> &pivots, Context context)
+        : a_(a), grid_(context.grid), k_(k), diagonal_(a.write(k, k)), pivots_(pivots),
+          ib_(context.options.ib), barrier_(context.options.barrier),
+          candidates_(context.options.panel_threads)
     {
         for (int i = k; i < a.mt(); ++i)
             if (grid_.mine(i, k))
@@ -47,10 +48,16 @@ public:
         }
     }
 
-    int tiles() const { return static_cast<int>(mine_.size()); }
-    long barriers() const { return barrier_.rounds(); }
+    int tiles() const
+    {
+        return static_cast<int>(mine_.size());
+    }
+    long barriers() const
+    {
+        return barrier_.rounds();
+    }
 
-private:
+  private:
     /// A tile of this rank: how far it is below the diagonal tile, and its numbers.
     struct Part {
         int below;
@@ -58,7 +65,10 @@ private:
     };
 
     /// The first row of that tile that rows from `row` of the diagonal tile downwards include.
-    static int from(const Part& part, int row) { return part.below == 0 ? row : 0; }
+    static int from(const Part &part, int row)
+    {
+        return part.below == 0 ? row : 0;
+    }
 
     void factor_column(int j, int end, int rank, int size)
     {
@@ -74,7 +84,7 @@ private:
     {
         Candidate best{-1.0, {0, j}};
         for (int t = rank; t < tiles(); t += size) {
-            const Tile& tile = mine_[t].tile;
+            const Tile &tile = mine_[t].tile;
             const int top = from(mine_[t], j);
             const int count = tile.rows - top;
             if (count <= 0)
@@ -111,24 +121,25 @@ private:
             packed.insert(packed.end(), diagonal_.at(row, c), diagonal_.at(row, c) + count);
         grid_.column_broadcast(packed.data(), static_cast<int>(packed.size()), k_ % grid_.p());
         for (int c = first; c < last; ++c)
-            std::copy_n(packed.begin() + static_cast<std::ptrdiff_t>(c - first) * count, count, diagonal_.at(row, c));
+            std::copy_n(packed.begin() + static_cast<std::ptrdiff_t>(c - first) * count, count,
+                        diagonal_.at(row, c));
     }
 
     /// Column j of L, and its outer product with row j in the rest of the stripe.
     void eliminate(int j, int end, int rank, int size) const
     {
         const double scale = 1.0 / *diagonal_.at(j, j);
-        const double* row = diagonal_.at(j, j + 1);
+        const double *row = diagonal_.at(j, j + 1);
         for (int t = rank; t < tiles(); t += size) {
-            const Tile& tile = mine_[t].tile;
+            const Tile &tile = mine_[t].tile;
             const int top = from(mine_[t], j + 1);
             const int count = tile.rows - top;
             if (count <= 0)
                 continue;
             blas::scal(count, scale, tile.at(top, j));
             if (j + 1 < end)
-                blas::subtract_outer(count, end - j - 1, tile.at(top, j), row, diagonal_.ld, tile.at(top, j + 1),
-                                     tile.ld);
+                blas::subtract_outer(count, end - j - 1, tile.at(top, j), row, diagonal_.ld,
+                                     tile.at(top, j + 1), tile.ld);
         }
     }
 
@@ -136,28 +147,28 @@ private:
     void update_right(int s, int end, int rank, int size)
     {
         const int columns = diagonal_.cols - end;
-        const double* u = diagonal_.at(s, end);
+        const double *u = diagonal_.at(s, end);
         if (rank == 0) {
             if (grid_.mine(k_, k_))
-                blas::trsm('L', 'L', 'N', 'U', end - s, columns, diagonal_.at(s, s), diagonal_.ld, diagonal_.at(s, end),
-                           diagonal_.ld);
+                blas::trsm('L', 'L', 'N', 'U', end - s, columns, diagonal_.at(s, s), diagonal_.ld,
+                           diagonal_.at(s, end), diagonal_.ld);
             share_rows(s, end - s, end, diagonal_.cols);
         }
         barrier_.wait(rank, size);
         for (int t = rank; t < tiles(); t += size) {
-            const Tile& tile = mine_[t].tile;
+            const Tile &tile = mine_[t].tile;
             const int top = from(mine_[t], end);
-            blas::gemm('N', 'N', tile.rows - top, columns, end - s, -1.0, tile.at(top, s), tile.ld, u, diagonal_.ld, 1.0,
-                       tile.at(top, end), tile.ld);
+            blas::gemm('N', 'N', tile.rows - top, columns, end - s, -1.0, tile.at(top, s), tile.ld, u,
+                       diagonal_.ld, 1.0, tile.at(top, end), tile.ld);
         }
     }
 
-    TileMatrix& a_;
-    const Grid& grid_;
+    TileMatrix &a_;
+    const Grid &grid_;
     int k_;
     Tile diagonal_;
     std::vector<Part> mine_;
-    std::vector<Pivot>& pivots_;
+    std::vector<Pivot> &pivots_;
     int ib_;
     PanelBarrier barrier_;
     std::vector<Candidate> candidates_;
@@ -165,7 +176,7 @@ private:
 
 } // namespace
 
-void getrf_panel(TileMatrix& a, int k, std::vector<Pivot>& pivots, Context context)
+void getrf_panel(TileMatrix &a, int k, std::vector<Pivot> &pivots, Context context)
 {
     Panel panel(a, k, pivots, context);
     const int threads = std::min(context.options.panel_threads, panel.tiles());

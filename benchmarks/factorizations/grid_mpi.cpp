@@ -16,11 +16,14 @@ MPI_Comm column_communicator = MPI_COMM_NULL;
 
 /// MPI allows tags up to 32767 everywhere: seven topics, and a tile's place modulo 64 in both directions. Messages that are
 /// under way between two ranks at the same time are of block columns that are near each other.
-int tag(Topic topic, int i, int j) { return (static_cast<int>(topic) * 64 + i % 64) * 64 + j % 64; }
+int tag(Topic topic, int i, int j)
+{
+    return (static_cast<int>(topic) * 64 + i % 64) * 64 + j % 64;
+}
 
 } // namespace
 
-void Grid::start(int* argc, char*** argv)
+void Grid::start(int *argc, char ***argv)
 {
     int provided = MPI_THREAD_SINGLE;
     MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
@@ -67,7 +70,7 @@ std::vector<int> Grid::column(int j) const
     return ranks;
 }
 
-void Grid::broadcast(TileMatrix& a, int i, int j, Topic topic, const std::vector<int>& to) const
+void Grid::broadcast(TileMatrix &a, int i, int j, Topic topic, const std::vector<int> &to) const
 {
     const int root = owner(i, j);
     if (rank_ != root && std::find(to.begin(), to.end(), rank_) == to.end())
@@ -83,7 +86,7 @@ void Grid::broadcast(TileMatrix& a, int i, int j, Topic topic, const std::vector
             MPI_Send(tile.data, count, MPI_DOUBLE, other, tag(topic, i, j), MPI_COMM_WORLD);
 }
 
-void Grid::move(TileMatrix& a, int i, int j, int from, int to, Topic topic) const
+void Grid::move(TileMatrix &a, int i, int j, int from, int to, Topic topic) const
 {
     if (from == to || (rank_ != from && rank_ != to))
         return;
@@ -95,7 +98,7 @@ void Grid::move(TileMatrix& a, int i, int j, int from, int to, Topic topic) cons
         MPI_Recv(tile.data, count, MPI_DOUBLE, from, tag(topic, i, j), MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-void Grid::broadcast(void* data, int bytes, int root, int j, Topic topic) const
+void Grid::broadcast(void *data, int bytes, int root, int j, Topic topic) const
 {
     const int number = tag(topic, 0, j);
     if (rank_ != root) {
@@ -107,10 +110,11 @@ void Grid::broadcast(void* data, int bytes, int root, int j, Topic topic) const
             MPI_Send(data, bytes, MPI_BYTE, other, number, MPI_COMM_WORLD);
 }
 
-void Grid::exchange(double* numbers, int count, int other, int j, Topic topic) const
+void Grid::exchange(double *numbers, int count, int other, int j, Topic topic) const
 {
     const int number = tag(topic, 0, j);
-    MPI_Sendrecv_replace(numbers, count, MPI_DOUBLE, other, number, other, number, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv_replace(numbers, count, MPI_DOUBLE, other, number, other, number, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
 }
 
 int Grid::column_max(double value, int where) const
@@ -123,16 +127,19 @@ int Grid::column_max(double value, int where) const
     return best.where;
 }
 
-void Grid::column_broadcast(double* numbers, int count, int root_row) const
+void Grid::column_broadcast(double *numbers, int count, int root_row) const
 {
     MPI_Bcast(numbers, count, MPI_DOUBLE, root_row, column_communicator);
 }
 
-void Grid::gather(TileMatrix& a) const
+void Grid::gather(TileMatrix &a) const
 {
     for (int j = 0; j < a.nt(); ++j)
         for (int i = 0; i < a.mt(); ++i)
             broadcast(a, i, j, Topic::gather, {0});
 }
 
-void Grid::barrier() const { MPI_Barrier(MPI_COMM_WORLD); }
+void Grid::barrier() const
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+}

@@ -33,10 +33,10 @@ struct Summary {
 std::string runtime_name()
 {
     Dl_info info{};
-    void* symbol = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+    void *symbol = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
     if (symbol == nullptr || dladdr(symbol, &info) == 0 || info.dli_fname == nullptr)
         return "unknown";
-    char* resolved = realpath(info.dli_fname, nullptr);
+    char *resolved = realpath(info.dli_fname, nullptr);
     const std::string path = resolved != nullptr ? resolved : info.dli_fname;
     std::free(resolved);
     return path.substr(path.rfind('/') + 1);
@@ -53,8 +53,8 @@ double operations(Routine routine, double n)
     return 0;
 }
 
-Run run_once(const Options& o, const Grid& grid, const std::vector<double>& original, TileMatrix& a, TileMatrix& t,
-             Trace& trace)
+Run run_once(const Options &o, const Grid &grid, const std::vector<double> &original, TileMatrix &a,
+             TileMatrix &t, Trace &trace)
 {
     a.load(original);
     Pivots pivots;
@@ -88,7 +88,7 @@ Run run_once(const Options& o, const Grid& grid, const std::vector<double>& orig
 }
 
 /// Residuals of the warm-up count too. One that is not a number fails.
-Summary summarise(const std::vector<Run>& runs, int warmup)
+Summary summarise(const std::vector<Run> &runs, int warmup)
 {
     Summary summary;
     std::vector<double> seconds;
@@ -105,41 +105,43 @@ Summary summarise(const std::vector<Run>& runs, int warmup)
     return summary;
 }
 
-void print_tsv(const Options& o, const Summary& s, const Trace& trace)
+void print_tsv(const Options &o, const Summary &s, const Trace &trace)
 {
     const double work = operations(o.routine, o.n) * 1e-9;
-    std::printf("# routine\tn\tnb\tib\tT\tP\tbarrier\truntime\tmin_s\tmedian_s\tgflops_max\tgflops_median\tresidual\tpass%s\n",
-                o.trace ? "\tpanel_s\tlookahead_s\ttrailing_s\tbarriers" : "");
-    std::printf("%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%.6f\t%.6f\t%.3f\t%.3f\t", name_of(o.routine), o.n, o.nb, o.ib, o.threads,
-                o.panel_threads, name_of(o.barrier), runtime_name().c_str(), s.least_seconds, s.median_seconds,
-                work / s.least_seconds, work / s.median_seconds);
+    std::printf(
+        "# routine\tn\tnb\tib\tT\tP\tbarrier\truntime\tmin_s\tmedian_s\tgflops_max\tgflops_median\tresidual\tpass%s\n",
+        o.trace ? "\tpanel_s\tlookahead_s\ttrailing_s\tbarriers" : "");
+    std::printf("%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%.6f\t%.6f\t%.3f\t%.3f\t", name_of(o.routine), o.n, o.nb,
+                o.ib, o.threads, o.panel_threads, name_of(o.barrier), runtime_name().c_str(), s.least_seconds,
+                s.median_seconds, work / s.least_seconds, work / s.median_seconds);
     if (o.check)
         std::printf("%.3g\t%s", s.residual, s.pass ? "yes" : "no");
     else
         std::printf("-\tunchecked");
     if (o.trace)
-        std::printf("\t%.6f\t%.6f\t%.6f\t%ld", trace.panel.load(), trace.lookahead.load(), trace.trailing.load(),
-                    trace.barriers.load());
+        std::printf("\t%.6f\t%.6f\t%.6f\t%ld", trace.panel.load(), trace.lookahead.load(),
+                    trace.trailing.load(), trace.barriers.load());
     std::printf("\n");
 }
 
-void print_text(const Options& o, const Summary& s, const Trace& trace)
+void print_text(const Options &o, const Summary &s, const Trace &trace)
 {
     const double work = operations(o.routine, o.n) * 1e-9;
-    std::printf("%s n=%d nb=%d ib=%d T=%d P=%d, %s barrier, %s\n", name_of(o.routine), o.n, o.nb, o.ib, o.threads,
-                o.panel_threads, name_of(o.barrier), runtime_name().c_str());
+    std::printf("%s n=%d nb=%d ib=%d T=%d P=%d, %s barrier, %s\n", name_of(o.routine), o.n, o.nb, o.ib,
+                o.threads, o.panel_threads, name_of(o.barrier), runtime_name().c_str());
     std::printf("  best   %10.6f s  %8.2f GFlop/s\n  median %10.6f s  %8.2f GFlop/s\n", s.least_seconds,
                 work / s.least_seconds, s.median_seconds, work / s.median_seconds);
     if (o.check)
-        std::printf("  residual %.3g of at most %.3g: %s\n", s.residual, residual_bound, s.pass ? "pass" : "FAIL");
+        std::printf("  residual %.3g of at most %.3g: %s\n", s.residual, residual_bound,
+                    s.pass ? "pass" : "FAIL");
     if (o.trace)
-        std::printf("  last run: panels %.6f s (%ld barriers), lookahead %.6f s, trailing %.6f s\n", trace.panel.load(),
-                    trace.barriers.load(), trace.lookahead.load(), trace.trailing.load());
+        std::printf("  last run: panels %.6f s (%ld barriers), lookahead %.6f s, trailing %.6f s\n",
+                    trace.panel.load(), trace.barriers.load(), trace.lookahead.load(), trace.trailing.load());
 }
 
 } // namespace
 
-int main(int argc, char** argv)
+int main(int argc, char **argv)
 {
     prepare_blas(argv);
     Grid::start(&argc, &argv);

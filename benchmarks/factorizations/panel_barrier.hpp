@@ -11,7 +11,7 @@ enum class BarrierKind { spin, omp };
 
 /// A counter of arrivals and a generation. Reusable at once.
 class SpinBarrier {
-public:
+  public:
     /// Returns when `size` threads, the same number in every round, have called it.
     void wait(int size)
     {
@@ -27,14 +27,14 @@ public:
         }
     }
 
-private:
+  private:
     alignas(64) std::atomic<int> arrived_{0};
     alignas(64) std::atomic<int> generation_{0};
 };
 
 /// A barrier of one panel: of the kind asked for, and free of cost when a single thread works on the panel.
 class PanelBarrier {
-public:
+  public:
     explicit PanelBarrier(BarrierKind kind) : kind_(kind) {}
 
     /// To be called by all `size` threads of the innermost region; `rank` is the caller's number there.
@@ -52,9 +52,12 @@ public:
     }
 
     /// How often thread 0 has come here.
-    long rounds() const { return rounds_; }
+    long rounds() const
+    {
+        return rounds_;
+    }
 
-private:
+  private:
     BarrierKind kind_;
     long rounds_ = 0;
     SpinBarrier spin_;

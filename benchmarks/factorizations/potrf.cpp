@@ -7,7 +7,7 @@
 namespace {
 
 /// The ranks that update with tile (i, k): on the left in row i, on the right in column i.
-std::vector<int> users(const Grid& grid, int i)
+std::vector<int> users(const Grid &grid, int i)
 {
     std::vector<int> ranks = grid.row(i);
     for (int rank : grid.column(i))
@@ -17,7 +17,7 @@ std::vector<int> users(const Grid& grid, int i)
 }
 
 /// Returns what LAPACK's potrf says of the diagonal tile, where that is.
-int factor_panel(TileMatrix& a, const Grid& grid, int k, int priority)
+int factor_panel(TileMatrix &a, const Grid &grid, int k, int priority)
 {
     int info = 0;
     if (grid.mine(k, k)) {
@@ -42,7 +42,7 @@ int factor_panel(TileMatrix& a, const Grid& grid, int k, int priority)
 }
 
 /// A(i, j) -= A(i, k) A(j, k)^T, of which only the lower triangle when i == j.
-void update_tile(TileMatrix& a, int k, int i, int j)
+void update_tile(TileMatrix &a, int k, int i, int j)
 {
     const Tile left = a.read(i, k);
     if (i == j) {
@@ -51,13 +51,13 @@ void update_tile(TileMatrix& a, int k, int i, int j)
     } else {
         const Tile right = a.read(j, k);
         const Tile c = a.write(i, j);
-        blas::gemm('N', 'T', c.rows, c.cols, left.cols, -1.0, left.data, left.ld, right.data, right.ld, 1.0, c.data,
-                   c.ld);
+        blas::gemm('N', 'T', c.rows, c.cols, left.cols, -1.0, left.data, left.ld, right.data, right.ld, 1.0,
+                   c.data, c.ld);
     }
 }
 
 /// Updates the lower triangle of block columns `first` up to, not including, `end` with block column k.
-void update_columns(TileMatrix& a, const Grid& grid, int k, int first, int end, int priority)
+void update_columns(TileMatrix &a, const Grid &grid, int k, int first, int end, int priority)
 {
 #pragma omp taskgroup
     for (int j = first; j < end; ++j) {
@@ -72,16 +72,16 @@ void update_columns(TileMatrix& a, const Grid& grid, int k, int first, int end, 
 
 } // namespace
 
-int potrf(TileMatrix& a, Context context)
+int potrf(TileMatrix &a, Context context)
 {
     int info = 0; // written by panels only, which follow one another
 #pragma omp parallel num_threads(context.options.threads) shared(a, context, info)
 #pragma omp master
     {
         const int high = context.high();
-        TileMatrix* m = &a;
-        const Grid* grid = &context.grid;
-        int* first_bad = &info;
+        TileMatrix *m = &a;
+        const Grid *grid = &context.grid;
+        int *first_bad = &info;
         outer_tasks(
             a.nt(), context,
             [=](int k) {

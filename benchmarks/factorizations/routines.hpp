@@ -27,19 +27,19 @@ using Pivots = std::vector<std::vector<Pivot>>;
 
 /// A = L L^T in the lower triangle of A, which must be symmetric positive definite. Returns 0, or the block column
 /// (from 1) whose diagonal tile is not positive definite.
-int potrf(TileMatrix& a, Context context);
+int potrf(TileMatrix &a, Context context);
 
 /// P A = L U in place of A, with the row exchanges in `pivots`.
-void getrf(TileMatrix& a, Pivots& pivots, Context context);
+void getrf(TileMatrix &a, Pivots &pivots, Context context);
 
 /// A = Q R: R in the upper triangle, Householder vectors below. Tile (r, k) of `t`, r < p, is the upper triangular T of the
 /// reflectors I - V T V^T that row r of the grid of ranks made in block column k; tile (p + r, k) is the T of the join whose bottom
 /// tile is in that row (geqrf_tree.hpp). So `t` has 2p rows of tiles.
-void geqrf(TileMatrix& a, TileMatrix& t, Context context);
+void geqrf(TileMatrix &a, TileMatrix &t, Context context);
 
 /// Factors block column k from its diagonal tile down, in a region of `context.options.panel_threads` threads.
-void getrf_panel(TileMatrix& a, int k, std::vector<Pivot>& pivots, Context context);
-void geqrf_panel(TileMatrix& a, TileMatrix& t, int k, Context context);
+void getrf_panel(TileMatrix &a, int k, std::vector<Pivot> &pivots, Context context);
+void geqrf_panel(TileMatrix &a, TileMatrix &t, int k, Context context);
 
 /// Makes the outer tasks of the graph above and waits for them. To be called by one thread of a region.
 ///
@@ -48,10 +48,10 @@ template <typename Panel, typename Lookahead, typename Trailing>
 void outer_tasks(int nt, Context context, Panel panel, Lookahead lookahead, Trailing trailing)
 {
     std::vector<std::uint8_t> columns(nt);
-    std::uint8_t* c = columns.data();
+    std::uint8_t *c = columns.data();
     const int ahead = context.options.lookahead;
     const int high = context.high();
-    Trace* trace = &context.trace;
+    Trace *trace = &context.trace;
     for (int k = 0; k < nt; ++k) {
 #pragma omp task depend(inout : c[k]) priority(high) firstprivate(k, panel, trace)
         {
@@ -67,7 +67,7 @@ void outer_tasks(int nt, Context context, Panel panel, Lookahead lookahead, Trai
         }
         const int first = k + 1 + ahead;
         if (first < nt) {
-#pragma omp task depend(in : c[k]) depend(inout : c[first]) depend(inout : c[nt - 1]) \
+#pragma omp task depend(in : c[k]) depend(inout : c[first]) depend(inout : c[nt - 1])                        \
     firstprivate(k, first, trailing, trace)
             {
                 Timed timed(trace->trailing);

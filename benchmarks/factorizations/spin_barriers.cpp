@@ -19,7 +19,7 @@ namespace {
 /// What a thread does in its loop while it waits: nothing, the processor's pause, a call of the kernel, or of the runtime.
 enum class Wait { spin, pause, sched_yield, taskyield };
 
-constexpr const char* wait_names[] = {"spin", "pause", "sched_yield", "taskyield"};
+constexpr const char *wait_names[] = {"spin", "pause", "sched_yield", "taskyield"};
 
 struct Options {
     int teams = 2;
@@ -42,7 +42,7 @@ void work(double us)
 /// The barrier of panel_barrier.hpp with something in its loop.
 template <typename Pass>
 class BusyBarrier {
-public:
+  public:
     void wait(int size)
     {
         const int mine = generation_.load(std::memory_order_relaxed);
@@ -55,7 +55,7 @@ public:
         }
     }
 
-private:
+  private:
     std::atomic<int> arrived_{0}, generation_{0};
 };
 
@@ -71,7 +71,10 @@ struct Pause {
 };
 
 struct Yield {
-    static void once() { ::sched_yield(); }
+    static void once()
+    {
+        ::sched_yield();
+    }
 };
 
 struct Taskyield {
@@ -84,7 +87,7 @@ struct Taskyield {
 /// One team: `rounds` times some work and a barrier. Returns how many threads did all their rounds, each checked: nobody may
 /// leave a barrier before all have arrived.
 template <typename Barrier>
-int run_team(const Options& o)
+int run_team(const Options &o)
 {
     Barrier barrier;
     std::atomic<long> arrivals{0};
@@ -105,7 +108,7 @@ int run_team(const Options& o)
     return done.load();
 }
 
-int run_team_waiting(const Options& o)
+int run_team_waiting(const Options &o)
 {
     switch (o.wait) {
     case Wait::pause: return run_team<BusyBarrier<Pause>>(o);
@@ -116,7 +119,7 @@ int run_team_waiting(const Options& o)
 }
 
 /// All teams once. Returns milliseconds, or a negative number if a barrier let somebody through or threads were missing.
-double run_all(const Options& o)
+double run_all(const Options &o)
 {
     std::atomic<int> done{0};
     const double start = omp_get_wtime();
@@ -133,12 +136,14 @@ double run_all(const Options& o)
 
 [[noreturn]] void usage()
 {
-    std::fprintf(stderr, "usage: spin_barriers [--teams N] [--panel-threads P] [--threads T] [--rounds R] [--work-us U]\n"
-                         "                     [--repetitions N] [--wait spin|pause|sched_yield|taskyield]\n");
+    std::fprintf(
+        stderr,
+        "usage: spin_barriers [--teams N] [--panel-threads P] [--threads T] [--rounds R] [--work-us U]\n"
+        "                     [--repetitions N] [--wait spin|pause|sched_yield|taskyield]\n");
     std::exit(2);
 }
 
-Wait wait_named(const char* word)
+Wait wait_named(const char *word)
 {
     for (int i = 0; i < 4; ++i)
         if (std::strcmp(word, wait_names[i]) == 0)
@@ -146,34 +151,41 @@ Wait wait_named(const char* word)
     usage();
 }
 
-Options parse(int argc, char** argv)
+Options parse(int argc, char **argv)
 {
     Options o;
     for (int i = 1; i < argc; ++i) {
-        const char* name = argv[i];
+        const char *name = argv[i];
         if (std::strcmp(name, "--wait") == 0) {
             o.wait = wait_named(i + 1 < argc ? argv[++i] : "");
             continue;
         }
-        char* end = nullptr;
+        char *end = nullptr;
         const long value = i + 1 < argc ? std::strtol(argv[++i], &end, 10) : 0;
         const bool us = std::strcmp(name, "--work-us") == 0;
         if (end == nullptr || *end != '\0' || value < (us ? 0 : 1) || value > 1000000)
             usage();
-        if (us) o.work_us = static_cast<double>(value);
-        else if (std::strcmp(name, "--teams") == 0) o.teams = static_cast<int>(value);
-        else if (std::strcmp(name, "--panel-threads") == 0) o.panel_threads = static_cast<int>(value);
-        else if (std::strcmp(name, "--threads") == 0) o.threads = static_cast<int>(value);
-        else if (std::strcmp(name, "--rounds") == 0) o.rounds = static_cast<int>(value);
-        else if (std::strcmp(name, "--repetitions") == 0) o.repetitions = static_cast<int>(value);
-        else usage();
+        if (us)
+            o.work_us = static_cast<double>(value);
+        else if (std::strcmp(name, "--teams") == 0)
+            o.teams = static_cast<int>(value);
+        else if (std::strcmp(name, "--panel-threads") == 0)
+            o.panel_threads = static_cast<int>(value);
+        else if (std::strcmp(name, "--threads") == 0)
+            o.threads = static_cast<int>(value);
+        else if (std::strcmp(name, "--rounds") == 0)
+            o.rounds = static_cast<int>(value);
+        else if (std::strcmp(name, "--repetitions") == 0)
+            o.repetitions = static_cast<int>(value);
+        else
+            usage();
     }
     return o;
 }
 
 } // namespace
 
-int main(int argc, char** argv)
+int main(int argc, char **argv)
 {
     const Options o = parse(argc, argv);
     omp_set_dynamic(0);
@@ -182,14 +194,15 @@ int main(int argc, char** argv)
     for (int i = 0; i < o.repetitions; ++i) {
         ms.push_back(run_all(o));
         if (ms.back() < 0) {
-            std::fprintf(stderr, "spin_barriers: a barrier let a thread through too early, or a team was too small\n");
+            std::fprintf(
+                stderr, "spin_barriers: a barrier let a thread through too early, or a team was too small\n");
             return 1;
         }
     }
     std::sort(ms.begin(), ms.end());
     const double median = (ms[(ms.size() - 1) / 2] + ms[ms.size() / 2]) / 2;
     std::printf("# teams\tP\tT\trounds\twork_us\tbarrier\tmin_ms\tmedian_ms\n");
-    std::printf("%d\t%d\t%d\t%d\t%.0f\t%s\t%.3f\t%.3f\n", o.teams, o.panel_threads, o.threads, o.rounds, o.work_us,
-                wait_names[static_cast<int>(o.wait)], ms.front(), median);
+    std::printf("%d\t%d\t%d\t%d\t%.0f\t%s\t%.3f\t%.3f\n", o.teams, o.panel_threads, o.threads, o.rounds,
+                o.work_us, wait_names[static_cast<int>(o.wait)], ms.front(), median);
     return 0;
 }

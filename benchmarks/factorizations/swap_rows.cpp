@@ -6,7 +6,7 @@
 namespace {
 
 /// Exchanges a row of a tile with a row that another rank passes at the same time.
-void swap_with(const Grid& grid, const Tile& tile, int row, int other, int j)
+void swap_with(const Grid &grid, const Tile &tile, int row, int other, int j)
 {
     std::vector<double> numbers(tile.cols);
     for (int c = 0; c < tile.cols; ++c)
@@ -18,7 +18,7 @@ void swap_with(const Grid& grid, const Tile& tile, int row, int other, int j)
 
 } // namespace
 
-void swap_rows(const Grid& grid, const TileMatrix& a, int k, int j, int row, Pivot pivot)
+void swap_rows(const Grid &grid, const TileMatrix &a, int k, int j, int row, Pivot pivot)
 {
     const Tile top = a.tile(k, j), below = a.tile(k + pivot.tile, j);
     const int top_owner = grid.owner(k, j), below_owner = grid.owner(k + pivot.tile, j);

@@ -22,7 +22,8 @@ static double between_0_and_1(unsigned long number)
 
 static double element(long row, long column)
 {
-    double x = points[row][0] - points[BLOCKS * size + column][0], y = points[row][1] - points[BLOCKS * size + column][1];
+    double x = points[row][0] - points[BLOCKS * size + column][0],
+           y = points[row][1] - points[BLOCKS * size + column][1];
     return 1 / __builtin_sqrt(x * x + y * y);
 }
 
@@ -32,7 +33,8 @@ static void place_points(void)
     long n = BLOCKS * size;
     points = room_for((size_t)(2 * n), sizeof *points);
     for (long i = 0; i < 2 * n; i++) {
-        points[i][0] = ((double)(i % n) + between_0_and_1(2ul * (unsigned long)i)) / (double)n + (i < n ? 0 : 2);
+        points[i][0] =
+            ((double)(i % n) + between_0_and_1(2ul * (unsigned long)i)) / (double)n + (i < n ? 0 : 2);
         points[i][1] = between_0_and_1(2ul * (unsigned long)i + 1);
     }
 }
@@ -85,7 +87,8 @@ static void sample(long i, long j)
     double *a = dense[i][j], *q = basis[i][j];
     long n = size, r = rank;
     int device = place_in_blocks(i, BLOCKS);
-#pragma omp target SPREAD nowait depend(in : a[0]) depend(out : q[0]) map(to : a[0 : n * n]) map(tofrom : q[0 : (n + 1) * r]) firstprivate(n, r) device(device)
+#pragma omp target SPREAD nowait depend(in : a[0]) depend(out : q[0]) map(to : a[0 : n * n])                 \
+    map(tofrom : q[0 : (n + 1) * r]) firstprivate(n, r) device(device)
     for (long at = 0; at < n * r; at++) {
         long row = at / r, column = at % r;
         double sum = 0;
@@ -101,7 +104,8 @@ static void orthonormalize(long i, long j)
     double *q = basis[i][j];
     long n = size, r = rank;
     int device = place_in_blocks(i, BLOCKS);
-#pragma omp target nowait depend(inout : q[0]) map(tofrom : q[0 : (n + 1) * r]) firstprivate(n, r) device(device)
+#pragma omp target nowait depend(inout : q[0]) map(tofrom : q[0 : (n + 1) * r]) firstprivate(n, r)           \
+    device(device)
     for (long c = 0; c < r; c++) {
         double *noted = q + n * r; /* what column c has of the columns before it; then its length squared */
         for (int again = 0; again < 2; again++) {
@@ -143,7 +147,8 @@ static void project(long i, long j)
     double *a = dense[i][j], *q = basis[i][j], *v = weight[i][j];
     long n = size, r = rank;
     int device = place_in_blocks(i, BLOCKS);
-#pragma omp target SPREAD nowait depend(in : a[0], q[0]) depend(out : v[0]) map(to : a[0 : n * n], q[0 : (n + 1) * r]) map(tofrom : v[0 : n * r]) firstprivate(n, r) device(device)
+#pragma omp target SPREAD nowait depend(in : a[0], q[0]) depend(out : v[0])                                  \
+    map(to : a[0 : n * n], q[0 : (n + 1) * r]) map(tofrom : v[0 : n * r]) firstprivate(n, r) device(device)
     for (long at = 0; at < n * r; at++) {
         long column = at / r, k = at % r;
         double sum = 0;
@@ -159,7 +164,9 @@ static void multiply(long i, long j)
     double *q = basis[i][j], *v = weight[i][j], *x = vector[j], *y = part[i][j];
     long n = size, r = rank;
     int device = place_in_blocks(i, BLOCKS);
-#pragma omp target nowait depend(in : q[0], v[0], x[0]) depend(out : y[0]) map(to : q[0 : (n + 1) * r], v[0 : n * r], x[0:n]) map(tofrom : y[0 : n + r]) firstprivate(n, r) device(device)
+#pragma omp target nowait depend(in : q[0], v[0], x[0]) depend(out : y[0])                                   \
+    map(to : q[0 : (n + 1) * r], v[0 : n * r], x[0 : n]) map(tofrom : y[0 : n + r]) firstprivate(n, r)       \
+    device(device)
     {
         SPREAD_INSIDE
         for (long k = 0; k < r; k++) {
@@ -184,8 +191,9 @@ static void add_up(long i)
     double *x = vector[i], *y0 = part[i][0], *y1 = part[i][1], *y2 = part[i][2], *y3 = part[i][3];
     long n = size, all = size + rank;
     int device = place_in_blocks(i, BLOCKS);
-#pragma omp target SPREAD nowait depend(in : y0[0], y1[0], y2[0], y3[0]) depend(out : x[0]) map(to : y0[0:all], y1[0:all], y2[0:all], y3[0:all]) map(tofrom : x[0:n]) \
-    firstprivate(n) device(device)
+#pragma omp target SPREAD nowait depend(in : y0[0], y1[0], y2[0], y3[0]) depend(out : x[0])                  \
+    map(to : y0[0 : all], y1[0 : all], y2[0 : all], y3[0 : all]) map(tofrom : x[0 : n]) firstprivate(n)      \
+    device(device)
     for (long p = 0; p < n; p++)
         x[p] = (y0[p] + y1[p] + y2[p] + y3[p]) / (double)(BLOCKS * n);
 }
@@ -238,7 +246,8 @@ static void blr_check(void)
     const double *host = wanted();
     for (long at = 0; at < BLOCKS * size; at++) {
         double found = vector[at / size][at % size], right = host[at];
-        MUST(__builtin_fabs(found - right) <= 1e-10 * __builtin_fabs(right), "block low-rank: element %ld is %.12g, not %.12g", at, found, right);
+        MUST(__builtin_fabs(found - right) <= 1e-10 * __builtin_fabs(right),
+             "block low-rank: element %ld is %.12g, not %.12g", at, found, right);
     }
 }
 

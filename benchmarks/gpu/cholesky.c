@@ -54,7 +54,8 @@ static void solve(long i, long k)
     double *a = tile(i, k), *l = tile(k, k);
     long n = size;
     int device = place_in_turns(i);
-#pragma omp target SPREAD nowait depend(in : l[0]) depend(inout : a[0]) map(to : l[0 : n * n]) map(tofrom : a[0 : n * n]) firstprivate(n) device(device)
+#pragma omp target SPREAD nowait depend(in : l[0]) depend(inout : a[0]) map(to : l[0 : n * n])               \
+    map(tofrom : a[0 : n * n]) firstprivate(n) device(device)
     for (long r = 0; r < n; r++)
         for (long s = 0; s < n; s++) {
             double sum = a[r * n + s];
@@ -69,8 +70,8 @@ static void update(long i, long j, long k)
     double *c = tile(i, j), *a = tile(i, k), *b = tile(j, k);
     long n = size;
     int device = place_in_turns(i);
-#pragma omp target SPREAD nowait depend(in : a[0], b[0]) depend(inout : c[0]) map(to : a[0 : n * n], b[0 : n * n]) map(tofrom : c[0 : n * n]) \
-    firstprivate(n) device(device)
+#pragma omp target SPREAD nowait depend(in : a[0], b[0]) depend(inout : c[0])                                \
+    map(to : a[0 : n * n], b[0 : n * n]) map(tofrom : c[0 : n * n]) firstprivate(n) device(device)
     for (long at = 0; at < n * n; at++) {
         double sum = c[at];
         for (long t = 0; t < n; t++)
@@ -85,7 +86,8 @@ static void update_diagonal(long i, long k)
     double *c = tile(i, i), *a = tile(i, k);
     long n = size;
     int device = place_in_turns(i);
-#pragma omp target SPREAD nowait depend(in : a[0]) depend(inout : c[0]) map(to : a[0 : n * n]) map(tofrom : c[0 : n * n]) firstprivate(n) device(device)
+#pragma omp target SPREAD nowait depend(in : a[0]) depend(inout : c[0]) map(to : a[0 : n * n])               \
+    map(tofrom : c[0 : n * n]) firstprivate(n) device(device)
     for (long at = 0; at < n * n; at++) {
         double sum = c[at];
         for (long t = 0; t < n; t++)
@@ -117,7 +119,8 @@ static void triangle_times(const double *x, double *y, int is_transposed)
             for (long r = 0; r < size; r++)
                 for (long s = 0; s < (i == j ? r + 1 : size); s++) {
                     long row = i * size + r, column = j * size + s;
-                    y[is_transposed ? column : row] += tile(i, j)[r * size + s] * x[is_transposed ? row : column];
+                    y[is_transposed ? column : row] +=
+                        tile(i, j)[r * size + s] * x[is_transposed ? row : column];
                 }
 }
 
@@ -125,7 +128,8 @@ static void triangle_times(const double *x, double *y, int is_transposed)
 static void cholesky_check(void)
 {
     long n = tiles * size;
-    double *x = room_for((size_t)n, sizeof *x), *half = room_for((size_t)n, sizeof *half), *found = room_for((size_t)n, sizeof *found);
+    double *x = room_for((size_t)n, sizeof *x), *half = room_for((size_t)n, sizeof *half),
+           *found = room_for((size_t)n, sizeof *found);
     for (long i = 0; i < n; i++)
         x[i] = (double)(mixed((unsigned long)i) % 1000) / 1000 - 0.5;
     triangle_times(x, half, 1);
@@ -134,9 +138,11 @@ static void cholesky_check(void)
         double wanted = 0;
         for (long column = 0; column < n; column++)
             wanted += element(row, column) * x[column];
-        MUST(__builtin_fabs(found[row] - wanted) <= 1e-12 * (double)n * (double)n, "Cholesky: row %ld times a vector is %.15g, not %.15g", row, found[row], wanted);
+        MUST(__builtin_fabs(found[row] - wanted) <= 1e-12 * (double)n * (double)n,
+             "Cholesky: row %ld times a vector is %.15g, not %.15g", row, found[row], wanted);
     }
     free(x), free(half), free(found);
 }
 
-const struct graph cholesky_graph = {"Cholesky", cholesky_prepare, cholesky_begin, cholesky_run, cholesky_check};
+const struct graph cholesky_graph = {"Cholesky", cholesky_prepare, cholesky_begin, cholesky_run,
+                                     cholesky_check};

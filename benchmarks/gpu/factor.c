@@ -33,12 +33,15 @@ static double checked(const struct routine *routine)
 static void check_the_check(const struct routine *routine)
 {
     long nb = matrix.nb, last = matrix.count - 1;
-    double *spoilt[] = {&matrix.column[0][(matrix.n - 1) * nb + nb / 2], &matrix.column[last][matrix.n * nb - 1]};
+    double *spoilt[] = {&matrix.column[0][(matrix.n - 1) * nb + nb / 2],
+                        &matrix.column[last][matrix.n * nb - 1]};
     for (int i = 0; i < 2; i++) {
         double kept = *spoilt[i];
-        *spoilt[i] -= copysign(1e-3 * (fabs(kept) + 1), kept); /* a multiplier of LU may not become larger than 1 */
+        *spoilt[i] -=
+            copysign(1e-3 * (fabs(kept) + 1), kept); /* a multiplier of LU may not become larger than 1 */
         double residual = routine->residual();
-        MUST(!(residual <= MOST_RESIDUAL), "%s: a wrong element makes a residual of %g", routine->name, residual);
+        MUST(!(residual <= MOST_RESIDUAL), "%s: a wrong element makes a residual of %g", routine->name,
+             residual);
         *spoilt[i] = kept;
     }
 }
@@ -47,10 +50,12 @@ static void run(const struct routine *routine, const struct setting *s, enum way
 {
     graph_prepare(routine, way, s->n, s->nb, s->depth);
     for (long round = 0; round <= s->rounds; round++) {
-        double took = graph_run(routine, s->panel_threads, spins), residual = checked(routine), n = (double)s->n;
+        double took = graph_run(routine, s->panel_threads, spins), residual = checked(routine),
+               n = (double)s->n;
         if (round > 0)
-            printf("%s\t%ld\t%ld\t%s\t%s\t%d\t%d\t%.6f\t%.2f\t%.3f\n", routine->name, s->n, s->nb, way == BY_ARRAYS ? "arrays" : "update", spins ? "spin" : "omp", omp_get_max_threads(), s->panel_threads, took,
-                   1e-9 * routine->flops * n * n * n / took, residual);
+            printf("%s\t%ld\t%ld\t%s\t%s\t%d\t%d\t%.6f\t%.2f\t%.3f\n", routine->name, s->n, s->nb,
+                   way == BY_ARRAYS ? "arrays" : "update", spins ? "spin" : "omp", omp_get_max_threads(),
+                   s->panel_threads, took, 1e-9 * routine->flops * n * n * n / took, residual);
     }
     if (s->is_small)
         check_the_check(routine);
@@ -69,7 +74,8 @@ static void run_all(const struct setting *s, const char *way, const char *barrie
     for (int r = 0; r < 3; r++)
         for (int arrays = 0; arrays < 2; arrays++)
             for (int spins = 0; spins < 2; spins++)
-                if (names(s->only, routines[r]->name) && names(way, arrays ? "arrays" : "update") && names(barrier, spins ? "spin" : "omp"))
+                if (names(s->only, routines[r]->name) && names(way, arrays ? "arrays" : "update") &&
+                    names(barrier, spins ? "spin" : "omp"))
                     run(routines[r], s, arrays ? BY_ARRAYS : BY_UPDATE, spins), ran++;
     MUST(ran > 0, "there is no %s by %s with %s", s->only, way, barrier);
 }
@@ -78,13 +84,19 @@ int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
     int is_small = is_check(argc, argv), cores = omp_get_num_procs();
-    long n = option(argc, argv, "--size", is_small ? 192 : 8192), nb = option(argc, argv, "--block", is_small ? 16 : 128);
+    long n = option(argc, argv, "--size", is_small ? 192 : 8192),
+         nb = option(argc, argv, "--block", is_small ? 16 : 128);
     long rounds = option(argc, argv, "--rounds", is_small ? 1 : 3), depth = option(argc, argv, "--depth", 2);
-    long panel_threads = option(argc, argv, "--panel-threads", is_small ? 3 : cores > 16 ? 8 : (cores + 1) / 2);
-    MUST(depth <= MOST_DEPTH && panel_threads <= MOST_TEAM, "at most %d steps at a time, %d threads", MOST_DEPTH, MOST_TEAM);
+    long panel_threads = option(argc, argv, "--panel-threads",
+                                is_small     ? 3
+                                : cores > 16 ? 8
+                                             : (cores + 1) / 2);
+    MUST(depth <= MOST_DEPTH && panel_threads <= MOST_TEAM, "at most %d steps at a time, %d threads",
+         MOST_DEPTH, MOST_TEAM);
     MUST(omp_get_num_devices() > 0, "there is no GPU");
     omp_set_max_active_levels(2);
-    struct setting s = {n, nb, rounds, (int)panel_threads, (int)depth, is_small, word(argc, argv, "--routine", "")};
+    struct setting s = {
+        n, nb, rounds, (int)panel_threads, (int)depth, is_small, word(argc, argv, "--routine", "")};
     run_all(&s, word(argc, argv, "--way", ""), word(argc, argv, "--barrier", ""));
     return 0;
 }

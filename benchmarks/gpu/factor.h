@@ -20,8 +20,8 @@ struct matrix {
     long n, nb, count;
     double **column; /* factored in place */
     double (*element)(long row, long column);
-    long *pivot;     /* LU: the row that was exchanged with each */
-    double *tau;     /* QR: of each reflector */
+    long *pivot; /* LU: the row that was exchanged with each */
+    double *tau; /* QR: of each reflector */
 };
 extern struct matrix matrix;
 
@@ -60,10 +60,13 @@ struct routine {
     const char *name;
     double flops; /* this times n cubed */
     double (*element)(long row, long column);
-    void (*panel)(struct team *team, int rank, double *rows, long m, long first); /* by each thread of the team, in place */
-    void (*publish)(struct team *team, int rank, const double *rows, long m, long first, const struct slot *slot); /* likewise, behind it */
-    void (*update)(const struct step *step, long j, const struct work *work); /* target regions that update block column j */
-    void (*finish)(void); /* on the host, when all is there; may be null */
+    void (*panel)(struct team *team, int rank, double *rows, long m,
+                  long first); /* by each thread of the team, in place */
+    void (*publish)(struct team *team, int rank, const double *rows, long m, long first,
+                    const struct slot *slot); /* likewise, behind it */
+    void (*update)(const struct step *step, long j,
+                   const struct work *work); /* target regions that update block column j */
+    void (*finish)(void);                    /* on the host, when all is there; may be null */
     double (*residual)(void);
 };
 extern const struct routine lu, qr, cholesky;
@@ -98,9 +101,10 @@ double any_element(long row, long column);
 
 /* Rows [*begin, end) of a panel, the next strip that is thread `rank`'s: strips are dealt round robin, as SLATE's tiles are. */
 enum { STRIP = 32 };
-#define OWN_ROWS(row, from, m, rank, size)                                                                                                                                \
-    for (long strip_ = (rank); strip_ * STRIP < (m); strip_ += (size))                                                                                                    \
-        for (long row = strip_ * STRIP > (from) ? strip_ * STRIP : (from); row < (m) && row < (strip_ + 1) * STRIP; row++)
+#define OWN_ROWS(row, from, m, rank, size)                                                                   \
+    for (long strip_ = (rank); strip_ * STRIP < (m); strip_ += (size))                                       \
+        for (long row = strip_ * STRIP > (from) ? strip_ * STRIP : (from);                                   \
+             row < (m) && row < (strip_ + 1) * STRIP; row++)
 
 /* On a GPU: GROUP rows of a column of `v` times `w`, taken from `sum`. Rows of v and w have nb elements; w points at the column. */
 #pragma omp declare target

@@ -169,7 +169,8 @@ static double qr_vector(const double *x, double scale)
         reflect(back, j, 0);
     memcpy(same, x, (size_t)matrix.n * sizeof *same);
     free(rx);
-    double product = difference(found, times_matrix(x), scale), orthogonal = difference(back, same, size_of(x));
+    double product = difference(found, times_matrix(x), scale),
+           orthogonal = difference(back, same, size_of(x));
     return orthogonal <= product ? product : orthogonal;
 }
 
@@ -186,7 +187,9 @@ static void check_pivots(void)
     for (long j = 0; j < matrix.count; j++)
         for (long row = j * matrix.nb + 1; row < matrix.n; row++)
             for (long s = 0; s < matrix.nb && j * matrix.nb + s < row; s++)
-                MUST(fabs(matrix.column[j][row * matrix.nb + s]) <= 1, "LU: the pivot of column %ld is not the largest element: row %ld", j * matrix.nb + s, row);
+                MUST(fabs(matrix.column[j][row * matrix.nb + s]) <= 1,
+                     "LU: the pivot of column %ld is not the largest element: row %ld", j * matrix.nb + s,
+                     row);
 }
 
 double residual_of_lu(void)

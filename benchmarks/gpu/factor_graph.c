@@ -23,7 +23,8 @@ static struct team team;
 /* Pairs: the last one's store of the generation with the others' loads; all arrivals with the last one's. */
 static void spin(void)
 {
-    int mine = __atomic_load_n(&team.generation, __ATOMIC_RELAXED); /* it cannot move before this thread has arrived */
+    int mine = __atomic_load_n(&team.generation,
+                               __ATOMIC_RELAXED); /* it cannot move before this thread has arrived */
     if (__atomic_add_fetch(&team.arrived, 1, __ATOMIC_ACQ_REL) == team.size) {
         __atomic_store_n(&team.arrived, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&team.generation, mine + 1, __ATOMIC_RELEASE);
@@ -74,28 +75,30 @@ static void enter_slot(const struct slot *slot, int device)
 {
     double *v = slot->v, *small = slot->small;
     long *origin = slot->origin, n = matrix.n, nb = matrix.nb;
-#pragma omp target enter data map(alloc : v[0 : n * nb], small[0 : nb * nb], origin[0:n]) device(device)
+#pragma omp target enter data map(alloc : v[0 : n * nb], small[0 : nb * nb], origin[0 : n]) device(device)
 }
 
 static void exit_slot(const struct slot *slot, int device)
 {
     double *v = slot->v, *small = slot->small;
     long *origin = slot->origin, n = matrix.n, nb = matrix.nb;
-#pragma omp target exit data map(delete : v[0 : n * nb], small[0 : nb * nb], origin[0:n]) device(device)
+#pragma omp target exit data map(delete : v[0 : n * nb], small[0 : nb * nb], origin[0 : n]) device(device)
 }
 
 static void enter_column(long j)
 {
     double *c = matrix.column[j], *w = works[j].w, *part = works[j].part;
     long n = matrix.n, nb = matrix.nb;
-#pragma omp target enter data map(alloc : c[0 : n * nb], w[0 : 2 * nb * nb], part[0 : SLICES * nb * nb]) device(owner(j))
+#pragma omp target enter data map(alloc : c[0 : n * nb], w[0 : 2 * nb * nb], part[0 : SLICES * nb * nb])     \
+    device(owner(j))
 }
 
 static void exit_column(long j)
 {
     double *c = matrix.column[j], *w = works[j].w, *part = works[j].part;
     long n = matrix.n, nb = matrix.nb;
-#pragma omp target exit data map(delete : c[0 : n * nb], w[0 : 2 * nb * nb], part[0 : SLICES * nb * nb]) device(owner(j))
+#pragma omp target exit data map(delete : c[0 : n * nb], w[0 : 2 * nb * nb], part[0 : SLICES * nb * nb])     \
+    device(owner(j))
 }
 
 static void on_all_gpus(void (*slot_too)(const struct slot *, int), void (*column_too)(long))
@@ -114,12 +117,20 @@ void graph_prepare(const struct routine *of, enum way by, long n, long nb, int s
     routine = of, way = by, depth = slot_count, gpu_count = omp_get_num_devices();
     MUST(way == BY_UPDATE || ompx_array_create, "coherent arrays are libgangway's");
     MUST(gpu_count > 0 && gpu_count <= MOST_GPUS, "%d GPUs", gpu_count);
-    MUST(n % nb == 0 && nb % GROUP == 0, "%ld rows, blocks of %ld: these have to be a multiple of %d, those of them", n, nb, GROUP);
-    matrix = (struct matrix){n, nb, n / nb, calloc((size_t)(n / nb), sizeof(double *)), of->element, calloc((size_t)n, sizeof(long)), calloc((size_t)n, sizeof(double))};
+    MUST(n % nb == 0 && nb % GROUP == 0,
+         "%ld rows, blocks of %ld: these have to be a multiple of %d, those of them", n, nb, GROUP);
+    matrix = (struct matrix){n,
+                             nb,
+                             n / nb,
+                             calloc((size_t)(n / nb), sizeof(double *)),
+                             of->element,
+                             calloc((size_t)n, sizeof(long)),
+                             calloc((size_t)n, sizeof(double))};
     works = calloc((size_t)matrix.count, sizeof *works);
     MUST(matrix.column && matrix.pivot && matrix.tau && works, "no memory");
     for (long j = 0; j < matrix.count; j++)
-        matrix.column[j] = numbers(n * nb), works[j] = (struct work){numbers(2 * nb * nb), numbers(SLICES * nb * nb)};
+        matrix.column[j] = numbers(n * nb),
+        works[j] = (struct work){numbers(2 * nb * nb), numbers(SLICES * nb * nb)};
     for (int s = 0; s < depth; s++)
         slots[s] = (struct slot){numbers(n * nb), numbers(nb * nb), storage((size_t)n * sizeof(long))};
     on_all_gpus(enter_slot, enter_column);
@@ -141,14 +152,14 @@ static void bring(long j)
 {
     double *c = matrix.column[j];
     long elements = matrix.n * matrix.nb;
-#pragma omp target update to(c[0:elements]) nowait depend(inout : c[0]) device(owner(j))
+#pragma omp target update to(c[0 : elements]) nowait depend(inout : c[0]) device(owner(j))
 }
 
 static void fetch(long j)
 {
     double *c = matrix.column[j];
     long elements = matrix.n * matrix.nb;
-#pragma omp target update from(c[0:elements]) nowait depend(inout : c[0]) device(owner(j))
+#pragma omp target update from(c[0 : elements]) nowait depend(inout : c[0]) device(owner(j))
 }
 
 static void send(const struct step *step, int s)
@@ -156,15 +167,18 @@ static void send(const struct step *step, int s)
     double *v = step->slot->v, *small = step->slot->small;
     long *origin = step->slot->origin, m = step->rows, nb = matrix.nb;
     char *copy = &there[s][step->device];
-#pragma omp target update to(v[0 : m * nb], small[0 : nb * nb], origin[0:m]) nowait depend(in : v[0]) depend(out : copy[0]) device(step->device)
+#pragma omp target update to(v[0 : m * nb], small[0 : nb * nb], origin[0 : m]) nowait depend(in : v[0])      \
+    depend(out : copy[0]) device(step -> device)
 }
 
 /* By the way of arrays: in the task of a panel, what it uses. */
 static void host_has(double *c, const struct slot *slot)
 {
     size_t n = (size_t)matrix.n, nb = (size_t)matrix.nb;
-    int problem = ompx_array_host(c, n * nb * sizeof *c, OMPX_INOUT) | ompx_array_host(slot->v, n * nb * sizeof *c, OMPX_OUT);
-    problem |= ompx_array_host(slot->small, nb * nb * sizeof *c, OMPX_OUT) | ompx_array_host(slot->origin, n * sizeof(long), OMPX_OUT);
+    int problem = ompx_array_host(c, n * nb * sizeof *c, OMPX_INOUT) |
+                  ompx_array_host(slot->v, n * nb * sizeof *c, OMPX_OUT);
+    problem |= ompx_array_host(slot->small, nb * nb * sizeof *c, OMPX_OUT) |
+               ompx_array_host(slot->origin, n * sizeof(long), OMPX_OUT);
     MUST(problem == 0, "%d", problem);
 }
 
@@ -225,7 +239,8 @@ static void fill(void)
     for (long j = 0; j < matrix.count; j++) {
         double *c = matrix.column[j];
         if (way == BY_ARRAYS)
-            MUST(ompx_array_host(c, (size_t)(matrix.n * nb) * sizeof *c, OMPX_OUT) == 0, "no block column %ld", j);
+            MUST(ompx_array_host(c, (size_t)(matrix.n * nb) * sizeof *c, OMPX_OUT) == 0,
+                 "no block column %ld", j);
         for (long at = 0; at < matrix.n * nb; at++)
             c[at] = matrix.element(at / nb, j * nb + at % nb);
     }
@@ -264,8 +279,9 @@ void subtract_product(const struct step *step, double *c, double *w, long from)
     double *v = step->slot->v;
     long n = matrix.n, nb = matrix.nb, first = step->first, m = step->rows;
     const char *copy = step->there;
-#pragma omp target teams distribute parallel for nowait depend(in : copy[0], w[0]) depend(inout : c[0]) map(to : v[0 : m * nb], w[0 : 2 * nb * nb]) map(tofrom : c[0 : n * nb]) \
-    firstprivate(nb, first, m, from) device(step->device)
+#pragma omp target teams distribute parallel for nowait depend(in : copy[0], w[0]) depend(inout : c[0])      \
+    map(to : v[0 : m * nb], w[0 : 2 * nb * nb]) map(tofrom : c[0 : n * nb]) firstprivate(nb, first, m, from) \
+    device(step -> device)
     for (long at = 0; at < (m - from) / GROUP * nb; at++) {
         long row = from + at / nb * GROUP, column = at % nb;
         double *to = c + (first + row) * nb + column, sum[GROUP];

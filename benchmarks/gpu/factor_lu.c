@@ -44,8 +44,8 @@ static void search_first(struct team *team, int rank, const double *a, long m)
     double best = -1;
     long where = 0;
     OWN_ROWS(i, 0, m, rank, team->size)
-        if (fabs(a[i * matrix.nb]) > best)
-            best = fabs(a[i * matrix.nb]), where = i;
+    if (fabs(a[i * matrix.nb]) > best)
+        best = fabs(a[i * matrix.nb]), where = i;
     note(team, rank, best, where);
 }
 
@@ -85,11 +85,12 @@ static void invert_column(double *inverse, const double *a, long c)
     }
 }
 
-static void lu_publish(struct team *team, int rank, const double *a, long m, long first, const struct slot *slot)
+static void lu_publish(struct team *team, int rank, const double *a, long m, long first,
+                       const struct slot *slot)
 {
     long nb = matrix.nb;
     OWN_ROWS(i, nb, m, rank, team->size)
-        memcpy(slot->v + i * nb, a + i * nb, (size_t)nb * sizeof *a);
+    memcpy(slot->v + i * nb, a + i * nb, (size_t)nb * sizeof *a);
     for (long c = rank; c < nb; c += team->size)
         invert_column(slot->small, a, c);
     if (rank != 0)
@@ -108,8 +109,9 @@ static void solve(const struct step *step, double *c, double *w)
     double *small = step->slot->small;
     long *origin = step->slot->origin, n = matrix.n, nb = matrix.nb, first = step->first, m = step->rows;
     const char *there = step->there;
-#pragma omp target teams distribute parallel for nowait depend(in : there[0]) depend(inout : c[0]) depend(out : w[0]) \
-    map(to : small[0 : nb * nb], origin[0:m], c[0 : n * nb]) map(from : w[0 : 2 * nb * nb]) firstprivate(nb, first) device(step->device)
+#pragma omp target teams distribute parallel for nowait depend(in : there[0]) depend(inout : c[0])           \
+    depend(out : w[0]) map(to : small[0 : nb * nb], origin[0 : m], c[0 : n * nb])                            \
+    map(from : w[0 : 2 * nb * nb]) firstprivate(nb, first) device(step -> device)
     for (long at = 0; at < nb * nb; at++) {
         long r = at / nb, column = at % nb;
         double sum = 0;
@@ -126,13 +128,16 @@ static void exchange_and_subtract(const struct step *step, double *c, double *w)
     double *v = step->slot->v;
     long *origin = step->slot->origin, n = matrix.n, nb = matrix.nb, first = step->first, m = step->rows;
     const char *there = step->there;
-#pragma omp target teams distribute parallel for nowait depend(in : there[0], w[0]) depend(inout : c[0]) map(to : v[0 : m * nb], origin[0:m], w[0 : 2 * nb * nb]) \
-    map(tofrom : c[0 : n * nb]) firstprivate(nb, first, m) device(step->device)
+#pragma omp target teams distribute parallel for nowait depend(in : there[0], w[0]) depend(inout : c[0])     \
+    map(to : v[0 : m * nb], origin[0 : m], w[0 : 2 * nb * nb]) map(tofrom : c[0 : n * nb])                   \
+    firstprivate(nb, first, m) device(step -> device)
     for (long at = 0; at < m / GROUP * nb; at++) {
         long row = at / nb * GROUP, column = at % nb;
         double *to = c + (first + row) * nb + column, sum[GROUP];
         for (int g = 0; g < GROUP; g++)
-            sum[g] = row < nb ? w[(row + g) * nb + column] : origin[row + g] < nb ? w[(nb + origin[row + g]) * nb + column] : to[g * nb];
+            sum[g] = row < nb               ? w[(row + g) * nb + column]
+                     : origin[row + g] < nb ? w[(nb + origin[row + g]) * nb + column]
+                                            : to[g * nb];
         if (row >= nb)
             take_products(sum, v + row * nb, w + column, nb);
         for (int g = 0; g < GROUP; g++)
@@ -156,4 +161,5 @@ static void lu_finish(void)
             exchange(matrix.column[j] + row * nb, matrix.column[j] + matrix.pivot[row] * nb, nb);
 }
 
-const struct routine lu = {"LU", 2.0 / 3, any_element, lu_panel, lu_publish, lu_update, lu_finish, residual_of_lu};
+const struct routine lu = {"LU",       2.0 / 3,   any_element, lu_panel,
+                           lu_publish, lu_update, lu_finish,   residual_of_lu};

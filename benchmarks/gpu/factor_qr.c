@@ -8,7 +8,7 @@ static double squares(const struct team *team, int rank, const double *a, long m
 {
     double sum = 0;
     OWN_ROWS(i, from, m, rank, team->size)
-        sum += a[i * matrix.nb + j] * a[i * matrix.nb + j];
+    sum += a[i * matrix.nb + j] * a[i * matrix.nb + j];
     return sum;
 }
 
@@ -57,7 +57,8 @@ static void scale_and_multiply(const struct team *team, int rank, double *a, lon
     }
 }
 
-static void apply(const struct team *team, int rank, double *a, long m, long j, const double *all, struct reflector h)
+static void apply(const struct team *team, int rank, double *a, long m, long j, const double *all,
+                  struct reflector h)
 {
     long nb = matrix.nb;
     OWN_ROWS(i, j, m, rank, team->size)
@@ -95,13 +96,14 @@ static void qr_panel(struct team *team, int rank, double *a, long m, long first)
     }
 }
 
-static void qr_publish(struct team *team, int rank, const double *a, long m, long first, const struct slot *slot)
+static void qr_publish(struct team *team, int rank, const double *a, long m, long first,
+                       const struct slot *slot)
 {
     (void)first;
     long nb = matrix.nb;
     OWN_ROWS(i, 0, m, rank, team->size)
-        for (long s = 0; s < nb; s++)
-            slot->v[i * nb + s] = s < i ? a[i * nb + s] : s == i;
+    for (long s = 0; s < nb; s++)
+        slot->v[i * nb + s] = s < i ? a[i * nb + s] : s == i;
     if (rank == 0)
         memcpy(slot->small, triangle, (size_t)(nb * nb) * sizeof *triangle);
 }
@@ -112,8 +114,9 @@ static void multiply_slices(const struct step *step, double *c, double *part)
     double *v = step->slot->v;
     long n = matrix.n, nb = matrix.nb, first = step->first, m = step->rows;
     const char *there = step->there;
-#pragma omp target teams distribute parallel for nowait depend(in : there[0]) depend(inout : c[0]) depend(out : part[0]) map(to : v[0 : m * nb], c[0 : n * nb]) \
-    map(from : part[0 : SLICES * nb * nb]) firstprivate(nb, first, m) device(step->device)
+#pragma omp target teams distribute parallel for nowait depend(in : there[0]) depend(inout : c[0])           \
+    depend(out : part[0]) map(to : v[0 : m * nb], c[0 : n * nb]) map(from : part[0 : SLICES * nb * nb])      \
+    firstprivate(nb, first, m) device(step -> device)
     for (long at = 0; at < SLICES * nb / GROUP * nb; at++) {
         long column = at % nb, row = at / nb % (nb / GROUP) * GROUP, slice = at / nb / (nb / GROUP);
         double sum[GROUP] = {0};
@@ -132,8 +135,9 @@ static void multiply_slices(const struct step *step, double *c, double *part)
 static void add_slices(const struct step *step, double *part, double *w)
 {
     long nb = matrix.nb;
-#pragma omp target teams distribute parallel for nowait depend(in : part[0]) depend(out : w[0]) map(to : part[0 : SLICES * nb * nb]) map(from : w[0 : 2 * nb * nb]) \
-    firstprivate(nb) device(step->device)
+#pragma omp target teams distribute parallel for nowait depend(in : part[0]) depend(out : w[0])              \
+    map(to : part[0 : SLICES * nb * nb]) map(from : w[0 : 2 * nb * nb]) firstprivate(nb)                     \
+    device(step -> device)
     for (long at = 0; at < nb * nb; at++) {
         double sum = 0;
         for (long slice = 0; slice < SLICES; slice++)
@@ -148,8 +152,8 @@ static void multiply_triangle(const struct step *step, double *w)
     double *small = step->slot->small;
     long nb = matrix.nb;
     const char *there = step->there;
-#pragma omp target teams distribute parallel for nowait depend(in : there[0]) depend(inout : w[0]) map(to : small[0 : nb * nb]) map(tofrom : w[0 : 2 * nb * nb]) \
-    firstprivate(nb) device(step->device)
+#pragma omp target teams distribute parallel for nowait depend(in : there[0]) depend(inout : w[0])           \
+    map(to : small[0 : nb * nb]) map(tofrom : w[0 : 2 * nb * nb]) firstprivate(nb) device(step -> device)
     for (long at = 0; at < nb * nb; at++) {
         long r = at / nb, column = at % nb;
         double sum = 0;

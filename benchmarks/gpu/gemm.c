@@ -65,7 +65,8 @@ static void product(const struct plan *plan, long row, long column)
             bring(plan, b, k, column);
         DRIVER(driver.wait_event(stream, plan->of_a[row * blocks + k], 0));
         DRIVER(driver.wait_event(stream, plan->of_b[k * blocks + column], 0));
-        DRIVER(put_product(stream, at(plan->c, row, column), at(plan->a, row, k), at(plan->b, k, column), k == 0));
+        DRIVER(put_product(stream, at(plan->c, row, column), at(plan->a, row, k), at(plan->b, k, column),
+                           k == 0));
     }
     DRIVER(driver.record(plan->of_c[number], stream));
     DRIVER(driver.wait_event(out, plan->of_c[number], 0));
@@ -93,7 +94,8 @@ struct step {
 static int put_copy(void *stream, const void *args)
 {
     const struct step *step = args;
-    return step->is_out ? driver.copy_out(step->host, step->to, block_bytes(), stream) : driver.copy_in(step->to, step->host, block_bytes(), stream);
+    return step->is_out ? driver.copy_out(step->host, step->to, block_bytes(), stream)
+                        : driver.copy_in(step->to, step->host, block_bytes(), stream);
 }
 
 static int put_step(void *stream, const void *args)
@@ -126,7 +128,10 @@ static void by_tasks(void)
                 if (row == 0)
                     copy_task(right, at(plan.b, k, column), 0);
                 ompx_access_t accesses[] = {{left, OMPX_IN}, {right, OMPX_IN}, {to, OMPX_INOUT}};
-                task(put_step, (struct step){at(plan.c, row, column), at(plan.a, row, k), at(plan.b, k, column), NULL, k == 0, 0}, accesses, 3);
+                task(put_step,
+                     (struct step){at(plan.c, row, column), at(plan.a, row, k), at(plan.b, k, column), NULL,
+                                   k == 0, 0},
+                     accesses, 3);
             }
             copy_task(to, at(plan.c, row, column), 1);
         }
@@ -137,14 +142,15 @@ static void by_tasks(void)
 
 static void enter(double *it)
 {
-#pragma omp target enter data nowait depend(out : it[0]) map(to : it[0:elements]) device(0)
+#pragma omp target enter data nowait depend(out : it[0]) map(to : it[0 : elements]) device(0)
 }
 
 static void region(double *to, double *left, double *right, long is_first)
 {
     long n = size;
 #pragma omp target teams distribute parallel for nowait depend(in : left[0], right[0]) depend(inout : to[0]) \
-    map(to : left[0:elements], right[0:elements]) map(tofrom : to[0:elements]) firstprivate(n, is_first) device(0)
+    map(to : left[0 : elements], right[0 : elements]) map(tofrom : to[0 : elements])                         \
+    firstprivate(n, is_first) device(0)
     for (long place = 0; place < n * n; place++) {
         long row = place / n, column = place % n;
         double sum = is_first ? 0 : to[place];
@@ -158,7 +164,7 @@ static void forget(double *matrix)
 {
     for (long i = 0; i < blocks * blocks; i++) {
         double *it = matrix + i * elements;
-#pragma omp target exit data map(delete : it[0:elements]) device(0)
+#pragma omp target exit data map(delete : it[0 : elements]) device(0)
     }
 }
 
@@ -167,7 +173,7 @@ static void by_regions(void)
     for (long row = 0; row < blocks; row++)
         for (long column = 0; column < blocks; column++) {
             double *to = block(c, row, column);
-#pragma omp target enter data nowait depend(out : to[0]) map(alloc : to[0:elements]) device(0)
+#pragma omp target enter data nowait depend(out : to[0]) map(alloc : to[0 : elements]) device(0)
             for (long k = 0; k < blocks; k++) {
                 if (column == 0)
                     enter(block(a, row, k));
@@ -175,7 +181,7 @@ static void by_regions(void)
                     enter(block(b, k, column));
                 region(to, block(a, row, k), block(b, k, column), k == 0);
             }
-#pragma omp target exit data nowait depend(inout : to[0]) map(from : to[0:elements]) device(0)
+#pragma omp target exit data nowait depend(inout : to[0]) map(from : to[0 : elements]) device(0)
         }
 #pragma omp taskwait
     forget(a);
@@ -226,7 +232,8 @@ static void check(const char *name, long round)
         x[i] = drawn(i + 7919 * round, 5);
     double *right = times(b, x), *wanted = times(a, right), *found = times(c, x);
     for (long row = 0; row < n; row++)
-        MUST(found[row] == wanted[row], "%s: row %ld of c times a vector is %g, not %g", name, row, found[row], wanted[row]);
+        MUST(found[row] == wanted[row], "%s: row %ld of c times a vector is %g, not %g", name, row,
+             found[row], wanted[row]);
     free(x), free(right), free(wanted), free(found);
 }
 
@@ -236,10 +243,13 @@ static void check_record(const struct way *way)
     const struct recorded *r = &way->last;
     long cubes = blocks * blocks * blocks, all = 3 * blocks * blocks;
     MUST(r->kernels == cubes, "%s: %ld kernels, not %ld", way->name, r->kernels, cubes);
-    MUST(r->copies >= all && r->bytes >= (size_t)all * block_bytes(), "%s: %ld copies of %zu bytes", way->name, r->copies, r->bytes);
+    MUST(r->copies >= all && r->bytes >= (size_t)all * block_bytes(), "%s: %ld copies of %zu bytes",
+         way->name, r->copies, r->bytes);
     MUST(!way->is_raw || r->copies == all, "%s: %ld copies, not %ld", way->name, r->copies, all);
-    MUST(r->copying > 0 && r->computing > 0 && r->overlapped >= 0 && r->overlapped <= r->copying && r->overlapped <= r->computing, "%s: %g ms of copies, %g of kernels, %g of both",
-         way->name, r->copying, r->computing, r->overlapped);
+    MUST(r->copying > 0 && r->computing > 0 && r->overlapped >= 0 && r->overlapped <= r->copying &&
+             r->overlapped <= r->computing,
+         "%s: %g ms of copies, %g of kernels, %g of both", way->name, r->copying, r->computing,
+         r->overlapped);
 }
 
 static double timed(const struct way *way)
@@ -278,14 +288,18 @@ static void print(void)
 {
     long n = blocks * size;
     printf("%ld x %ld, blocks of %ld.\n\n", n, n, size);
-    printf(recorder_end ? "| | copying overlapped by kernels: least, median | copying, ms | kernels, ms |\n|---|---:|---:|---:|\n"
-                        : "| | least, ms | median, ms | to the one by hand: least, median | GFlop/s, least time |\n|---|---:|---:|---:|---:|\n");
+    printf(
+        recorder_end
+            ? "| | copying overlapped by kernels: least, median | copying, ms | kernels, ms |\n|---|---:|---:|---:|\n"
+            : "| | least, ms | median, ms | to the one by hand: least, median | GFlop/s, least time |\n|---|---:|---:|---:|---:|\n");
     for (int w = 0; w < WAYS; w++) {
         const struct samples *s = &ways[w].seconds, *own = &ways[0].seconds;
         if (recorder_end)
-            printf("| %s | %.1f %%, %.1f %% | %.2f | %.2f |\n", ways[w].name, 100 * least(&ways[w].shares), 100 * median(&ways[w].shares), ways[w].last.copying, ways[w].last.computing);
+            printf("| %s | %.1f %%, %.1f %% | %.2f | %.2f |\n", ways[w].name, 100 * least(&ways[w].shares),
+                   100 * median(&ways[w].shares), ways[w].last.copying, ways[w].last.computing);
         else
-            printf("| %s | %.2f | %.2f | %.3f, %.3f | %.1f |\n", ways[w].name, 1e3 * least(s), 1e3 * median(s), least(s) / least(own), median(s) / median(own),
+            printf("| %s | %.2f | %.2f | %.3f, %.3f | %.1f |\n", ways[w].name, 1e3 * least(s),
+                   1e3 * median(s), least(s) / least(own), median(s) / median(own),
                    2e-9 * (double)n * (double)n * (double)n / least(s));
     }
 }
@@ -295,7 +309,8 @@ static void check_overlap(void)
 {
     struct interval copies[] = {{6, 9}, {0, 2}, {1, 4}}, kernels[] = {{8, 12}, {3, 5}, {4, 7}};
     size_t count = unite(copies, 3), others = unite(kernels, 3);
-    MUST(count == 2 && others == 2 && length(copies, 2) == 7 && length(kernels, 2) == 8, "%zu and %zu", count, others);
+    MUST(count == 2 && others == 2 && length(copies, 2) == 7 && length(kernels, 2) == 8, "%zu and %zu", count,
+         others);
     MUST(in_both(copies, 2, kernels, 2) == 3, "%g", in_both(copies, 2, kernels, 2));
 }
 
@@ -318,7 +333,8 @@ static void prepare(void)
 {
     int multiprocessors;
     DRIVER(driver.attribute(&multiprocessors, MULTIPROCESSORS, 0));
-    long wanted = (elements + THREADS - 1) / THREADS, most = 16L * multiprocessors; /* as the runtime has it for regions */
+    long wanted = (elements + THREADS - 1) / THREADS,
+         most = 16L * multiprocessors; /* as the runtime has it for regions */
     teams = (unsigned)(wanted < most ? wanted : most);
     multiply = raw_kernel(&driver, "bench_gemm");
     DRIVER(driver.create_stream(&in, NON_BLOCKING));

@@ -20,14 +20,14 @@
 #pragma weak ompx_future_wait
 #pragma weak ompx_set_sched
 
-#define MUST(condition, ...)                                                                                                                                                  \
-    do                                                                                                                                                                        \
-        if (!(condition)) {                                                                                                                                                   \
-            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition);                                                                                                   \
-            fprintf(stderr, __VA_ARGS__);                                                                                                                                     \
-            fputc('\n', stderr);                                                                                                                                              \
-            exit(1);                                                                                                                                                          \
-        }                                                                                                                                                                     \
+#define MUST(condition, ...)                                                                                 \
+    do                                                                                                       \
+        if (!(condition)) {                                                                                  \
+            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition);                                  \
+            fprintf(stderr, __VA_ARGS__);                                                                    \
+            fputc('\n', stderr);                                                                             \
+            exit(1);                                                                                         \
+        }                                                                                                    \
     while (0)
 
 static inline double now(void)
@@ -110,20 +110,24 @@ static inline void *driver_function(const char *name)
 typedef uintptr_t address; /* on a device */
 
 struct driver {
-    int (*retain)(void **, int), (*set_current)(void *), (*attribute)(int *, int, int), (*device_name)(char *, int, int), (*version)(int *);
+    int (*retain)(void **, int), (*set_current)(void *), (*attribute)(int *, int, int),
+        (*device_name)(char *, int, int), (*version)(int *);
     int (*load)(void **, const void *), (*get_function)(void **, void *, const char *);
-    int (*allocate)(address *, size_t), (*release)(address), (*allocate_host)(void **, size_t, unsigned), (*release_host)(void *);
+    int (*allocate)(address *, size_t), (*release)(address), (*allocate_host)(void **, size_t, unsigned),
+        (*release_host)(void *);
     int (*create_stream)(void **, unsigned), (*synchronize)(void *);
-    int (*create_event)(void **, unsigned), (*destroy_event)(void *), (*record)(void *, void *), (*wait_event)(void *, void *, unsigned);
+    int (*create_event)(void **, unsigned), (*destroy_event)(void *), (*record)(void *, void *),
+        (*wait_event)(void *, void *, unsigned);
     int (*copy_in)(address, const void *, size_t, void *), (*copy_out)(void *, address, size_t, void *);
-    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+                  void **, void **);
 };
 enum { NON_BLOCKING = 1, WITHOUT_TIMES = 2, MULTIPROCESSORS = 16 };
 
-#define DRIVER(call, ...)                                                                                                                                                     \
-    do {                                                                                                                                                                      \
-        int error = (call);                                                                                                                                                   \
-        MUST(error == 0, "CUDA's error %d", error);                                                                                                                           \
+#define DRIVER(call, ...)                                                                                    \
+    do {                                                                                                     \
+        int error = (call);                                                                                  \
+        MUST(error == 0, "CUDA's error %d", error);                                                          \
     } while (0)
 
 static inline struct driver find_driver(void)
@@ -195,7 +199,8 @@ static inline void *raw_kernel(const struct driver *driver, const char *name)
 }
 
 /* Puts a kernel on a stream. Its parameters are all as large as a pointer. Returns the driver's error. */
-static inline int launch(const struct driver *driver, void *kernel, unsigned blocks, unsigned threads, void *stream, uintptr_t *parameters, size_t count)
+static inline int launch(const struct driver *driver, void *kernel, unsigned blocks, unsigned threads,
+                         void *stream, uintptr_t *parameters, size_t count)
 {
     size_t bytes = count * sizeof *parameters;
     void *extra[] = {(void *)1, parameters, (void *)2, &bytes, NULL};

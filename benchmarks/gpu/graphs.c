@@ -11,7 +11,9 @@
 
 enum mapping { AUTOMATIC, FIXED, ONE, CHANCE, MAPPINGS };
 static const char *const mapping_names[] = {"automatic", "fixed", "one GPU", "by chance"};
-static const struct graph *const graphs[] = {&independent_graph, &serial_graph, &reduction_graph, &product_graph, &cholesky_graph, &jacobi_graph, &nbody_graph, &blr_graph};
+static const struct graph *const graphs[] = {&independent_graph, &serial_graph,   &reduction_graph,
+                                             &product_graph,     &cholesky_graph, &jacobi_graph,
+                                             &nbody_graph,       &blr_graph};
 enum { GRAPHS = sizeof graphs / sizeof *graphs };
 
 static struct wishes *wishes;
@@ -32,7 +34,9 @@ static int placed(int fixed)
 {
     uint64_t number = wishes->made;
     MUST(number < MOST_REGIONS, "too many regions");
-    int device = mapping == FIXED ? fixed : mapping == CHANCE ? (int)(mixed(seed + number) % (unsigned)gpu_count) : 0;
+    int device = mapping == FIXED    ? fixed
+                 : mapping == CHANCE ? (int)(mixed(seed + number) % (unsigned)gpu_count)
+                                     : 0;
     wishes->of[number] = device;
     __atomic_store_n(&wishes->made, number + 1, __ATOMIC_RELEASE); /* pairs with the policy's load */
     if (mapping != AUTOMATIC)
@@ -73,7 +77,8 @@ static void check_policy(const struct graph *graph)
 {
     MUST(wishes->unknown == 0, "%s: regions that are not the program's", graph->name);
     for (int d = 0; d < gpu_count; d++)
-        MUST(wishes->asked[d] == wished[d], "%s, %s: %lu regions on GPU %d, not %lu", graph->name, mapping_names[mapping], (unsigned long)wishes->asked[d], d, (unsigned long)wished[d]);
+        MUST(wishes->asked[d] == wished[d], "%s, %s: %lu regions on GPU %d, not %lu", graph->name,
+             mapping_names[mapping], (unsigned long)wishes->asked[d], d, (unsigned long)wished[d]);
 }
 
 static void run_graph(const struct graph *graph, long rounds, int is_small)
@@ -93,8 +98,10 @@ static void run_graph(const struct graph *graph, long rounds, int is_small)
     printf("| %s ", graph->name);
     for (int m = 0; m < MAPPINGS; m++)
         printf("| %.2f, %.2f ", least(&samples[m]), median(&samples[m]));
-    const struct samples *best = least(&samples[ONE]) < least(&samples[FIXED]) ? &samples[ONE] : &samples[FIXED];
-    printf("| %.3f, %.3f |\n", least(&samples[AUTOMATIC]) / least(best), median(&samples[AUTOMATIC]) / median(best));
+    const struct samples *best =
+        least(&samples[ONE]) < least(&samples[FIXED]) ? &samples[ONE] : &samples[FIXED];
+    printf("| %.3f, %.3f |\n", least(&samples[AUTOMATIC]) / least(best),
+           median(&samples[AUTOMATIC]) / median(best));
 }
 
 static void find_policy(void)
@@ -113,12 +120,17 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     int is_small = is_check(argc, argv);
     long rounds = option(argc, argv, "--rounds", is_small ? 1 : 7);
-    const char *only = argc > 1 && argv[argc - 1][0] != '-' && (argc < 3 || argv[argc - 2][0] != '-' || !strcmp(argv[argc - 2], "--check")) ? argv[argc - 1] : "";
+    const char *only = argc > 1 && argv[argc - 1][0] != '-' &&
+                               (argc < 3 || argv[argc - 2][0] != '-' || !strcmp(argv[argc - 2], "--check"))
+                           ? argv[argc - 1]
+                           : "";
     MUST(rounds <= MOST_ROUNDS, "at most %d rounds", MOST_ROUNDS);
     gpu_count = gpus();
     MUST(gpu_count <= MOST_GPUS, "at most %d GPUs", MOST_GPUS);
     find_policy();
-    printf("%d GPUs; ms, least and median.\n\n| graph | automatic | fixed | one GPU | by chance | automatic to the better of fixed and one GPU |\n|---|---:|---:|---:|---:|---:|\n", gpu_count);
+    printf(
+        "%d GPUs; ms, least and median.\n\n| graph | automatic | fixed | one GPU | by chance | automatic to the better of fixed and one GPU |\n|---|---:|---:|---:|---:|---:|\n",
+        gpu_count);
     int ran = 0;
     for (int g = 0; g < GRAPHS; g++)
         if (strstr(graphs[g]->name, only)) {

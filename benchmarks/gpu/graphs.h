@@ -20,7 +20,8 @@ struct graph {
     void (*run)(void);             /* creates all regions; they are over behind the next taskwait */
     void (*check)(void);           /* behind it */
 };
-extern const struct graph independent_graph, serial_graph, reduction_graph, product_graph, cholesky_graph, jacobi_graph, nbody_graph, blr_graph;
+extern const struct graph independent_graph, serial_graph, reduction_graph, product_graph, cholesky_graph,
+    jacobi_graph, nbody_graph, blr_graph;
 
 /* For the device clause of the next region, which the fixed mapping puts on part `part` of `parts`: in blocks, so neighbours are together. To be called once for each region, before it. */
 int place_in_blocks(long part, long parts);

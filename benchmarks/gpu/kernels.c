@@ -7,7 +7,8 @@
 #define KERNEL __attribute__((nvptx_kernel))
 static long me(void)
 {
-    return (long)__nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() + __nvvm_read_ptx_sreg_tid_x();
+    return (long)__nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() +
+           __nvvm_read_ptx_sreg_tid_x();
 }
 static long all(void)
 {

@@ -100,7 +100,8 @@ static void region_chain(void)
     unsigned long *one = cells;
     for (long i = 0; i < tasks; i++) {
         unsigned long number = (unsigned long)i;
-#pragma omp target teams distribute parallel for num_teams(1) thread_limit(32) nowait depend(inout : one[0]) map(tofrom : one[0:1]) firstprivate(number) device(0)
+#pragma omp target teams distribute parallel for num_teams(1) thread_limit(32) nowait depend(inout : one[0]) \
+    map(tofrom : one[0 : 1]) firstprivate(number) device(0)
         for (int k = 0; k < 1; k++)
             one[k] = one[k] * 3 + number;
     }
@@ -111,7 +112,8 @@ static void region_independent(void)
 {
     for (long i = 0; i < tasks; i++) {
         unsigned long number = (unsigned long)i, *one = cells + i;
-#pragma omp target teams distribute parallel for num_teams(1) thread_limit(32) nowait map(tofrom : one[0:1]) firstprivate(number) device(0)
+#pragma omp target teams distribute parallel for num_teams(1) thread_limit(32) nowait map(                   \
+        tofrom : one[0 : 1]) firstprivate(number) device(0)
         for (int k = 0; k < 1; k++)
             one[k] = one[k] * 3 + number;
     }
@@ -123,7 +125,8 @@ static void region_waited(void)
     unsigned long *one = cells;
     for (long i = 0; i < waits; i++) {
         unsigned long number = (unsigned long)i;
-#pragma omp target teams distribute parallel for num_teams(1) thread_limit(32) map(tofrom : one[0:1]) firstprivate(number) device(0)
+#pragma omp target teams distribute parallel for num_teams(1) thread_limit(32) map(tofrom : one[0 : 1])      \
+    firstprivate(number) device(0)
         for (int k = 0; k < 1; k++)
             one[k] = one[k] * 3 + number;
     }
@@ -181,7 +184,7 @@ static void run_once(struct way *way, int is_warm)
 {
     for (long i = 0; i < tasks; i++)
         cells[i] = begins_with(i);
-#pragma omp target update to(cells[0:tasks]) device(0)
+#pragma omp target update to(cells[0 : tasks]) device(0)
     double took = 0;
     if (way->is_raw) {
         double begin = now();
@@ -196,7 +199,7 @@ static void run_once(struct way *way, int is_warm)
             took = now() - begin;
         }
     }
-#pragma omp target update from(cells[0:tasks]) device(0)
+#pragma omp target update from(cells[0 : tasks]) device(0)
     check(way);
     if (is_warm)
         add_sample(&way->samples, 1e6 * took / (double)steps_of(way));
@@ -204,7 +207,8 @@ static void run_once(struct way *way, int is_warm)
 
 static void print(void)
 {
-    printf("| per step | least, µs | median, µs | of the driver's own, by least | beyond it, µs: least, median |\n|---|---:|---:|---:|---:|\n");
+    printf(
+        "| per step | least, µs | median, µs | of the driver's own, by least | beyond it, µs: least, median |\n|---|---:|---:|---:|---:|\n");
     const struct way *own = ways;
     for (int w = 0; w < WAYS; w++) {
         const struct samples *s = &ways[w].samples;
@@ -214,7 +218,8 @@ static void print(void)
         if (ways[w].is_raw)
             puts("- | - |");
         else
-            printf("%.2f | %.2f, %.2f |\n", least(s) / least(&own->samples), least(s) - least(&own->samples), median(s) - median(&own->samples));
+            printf("%.2f | %.2f, %.2f |\n", least(s) / least(&own->samples), least(s) - least(&own->samples),
+                   median(s) - median(&own->samples));
     }
 }
 
@@ -233,14 +238,14 @@ int main(int argc, char **argv)
     for (int s = 0; s < 4; s++)
         DRIVER(driver.create_stream(&streams[s], NON_BLOCKING));
     cells = calloc((size_t)tasks, sizeof *cells);
-#pragma omp target enter data map(to : cells[0:tasks]) device(0)
+#pragma omp target enter data map(to : cells[0 : tasks]) device(0)
     there = (address)omp_get_mapped_ptr(cells, 0);
     MUST(there, "the numbers are not on the GPU");
     /* The first round loads images and tells the runtime what is a region. */
     for (long round = 0; round <= rounds; round++)
         for (int turn = 0; turn < WAYS; turn++)
             run_once(&ways[(turn + round) % WAYS], round > 0);
-#pragma omp target exit data map(delete : cells[0:tasks]) device(0)
+#pragma omp target exit data map(delete : cells[0 : tasks]) device(0)
     print();
     free(cells);
     return 0;

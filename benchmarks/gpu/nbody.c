@@ -17,7 +17,8 @@ static struct motion *speeds[MOST_STRIPS], *forces[MOST_STRIPS];
 static inline void attract(struct motion *force, const struct body *on, const struct body *by, long number)
 {
     for (long i = 0; i < number; i++) {
-        double x = by[i].x - on->x, y = by[i].y - on->y, z = by[i].z - on->z, square = x * x + y * y + z * z + 1e-3;
+        double x = by[i].x - on->x, y = by[i].y - on->y, z = by[i].z - on->z,
+               square = x * x + y * y + z * z + 1e-3;
         double pull = by[i].mass / (square * __builtin_sqrt(square));
         force->x += pull * x, force->y += pull * y, force->z += pull * z;
     }
@@ -50,7 +51,8 @@ static double between(unsigned long number)
 static struct body first_body(long s, long i)
 {
     unsigned long number = 4ul * (unsigned long)(s * 1000000 + i);
-    return (struct body){between(number) + (double)s, between(number + 1), between(number + 2), 1.5 + between(number + 3)};
+    return (struct body){between(number) + (double)s, between(number + 1), between(number + 2),
+                         1.5 + between(number + 3)};
 }
 
 static void nbody_begin(void)
@@ -69,8 +71,8 @@ static void pull(long s, long by)
     struct motion *force = forces[s];
     long n = count[s], m = count[by];
     int device = place_in_blocks(s, strips);
-#pragma omp target SPREAD nowait depend(in : mine[0], others[0]) depend(inout : force[0]) \
-    map(to : mine[0:n], others[0:m]) map(tofrom : force[0:n]) firstprivate(n, m) device(device)
+#pragma omp target SPREAD nowait depend(in : mine[0], others[0]) depend(inout : force[0])                    \
+    map(to : mine[0 : n], others[0 : m]) map(tofrom : force[0 : n]) firstprivate(n, m) device(device)
     for (long i = 0; i < n; i++)
         attract(&force[i], &mine[i], others, m);
 }
@@ -82,7 +84,8 @@ static void pull_itself(long s)
     struct motion *force = forces[s];
     long n = count[s];
     int device = place_in_blocks(s, strips);
-#pragma omp target SPREAD nowait depend(in : mine[0]) depend(inout : force[0]) map(to : mine[0:n]) map(tofrom : force[0:n]) firstprivate(n) device(device)
+#pragma omp target SPREAD nowait depend(in : mine[0]) depend(inout : force[0]) map(to : mine[0 : n])         \
+    map(tofrom : force[0 : n]) firstprivate(n) device(device)
     for (long i = 0; i < n; i++)
         attract(&force[i], &mine[i], mine, n);
 }
@@ -93,7 +96,8 @@ static void move_all(long s)
     struct motion *force = forces[s], *speed = speeds[s];
     long n = count[s];
     int device = place_in_blocks(s, strips);
-#pragma omp target SPREAD nowait depend(inout : mine[0], force[0], speed[0]) map(tofrom : mine[0:n], force[0:n], speed[0:n]) firstprivate(n) device(device)
+#pragma omp target SPREAD nowait depend(inout : mine[0], force[0], speed[0])                                 \
+    map(tofrom : mine[0 : n], force[0 : n], speed[0 : n]) firstprivate(n) device(device)
     for (long i = 0; i < n; i++)
         move(&mine[i], &speed[i], &force[i]);
 }
@@ -153,7 +157,8 @@ static void nbody_check(void)
     for (long s = 0; s < strips; s++)
         for (long i = 0; i < count[s]; i++) {
             struct body found = bodies[s][i], right = host[s][i], began = first_body(s, i);
-            MUST(is_near(found.x, right.x) && is_near(found.y, right.y) && is_near(found.z, right.z), "N-body: body %ld of strip %ld is at %.12g, %.12g, %.12g, not %.12g, %.12g, %.12g", i, s,
+            MUST(is_near(found.x, right.x) && is_near(found.y, right.y) && is_near(found.z, right.z),
+                 "N-body: body %ld of strip %ld is at %.12g, %.12g, %.12g, not %.12g, %.12g, %.12g", i, s,
                  found.x, found.y, found.z, right.x, right.y, right.z);
             MUST(found.x != began.x, "N-body: body %ld of strip %ld has not moved", i, s);
         }

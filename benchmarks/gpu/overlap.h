@@ -35,11 +35,13 @@ static inline double length(const struct interval *all, size_t count)
 }
 
 /* The time that is in both; both are united. */
-static inline double in_both(const struct interval *a, size_t count_a, const struct interval *b, size_t count_b)
+static inline double in_both(const struct interval *a, size_t count_a, const struct interval *b,
+                             size_t count_b)
 {
     double sum = 0;
     for (size_t i = 0, j = 0; i < count_a && j < count_b;) {
-        double begin = a[i].begin > b[j].begin ? a[i].begin : b[j].begin, end = a[i].end < b[j].end ? a[i].end : b[j].end;
+        double begin = a[i].begin > b[j].begin ? a[i].begin : b[j].begin,
+               end = a[i].end < b[j].end ? a[i].end : b[j].end;
         sum += end > begin ? end - begin : 0;
         if (a[i].end < b[j].end)
             i++;
@@ -53,8 +55,8 @@ static inline double in_both(const struct interval *a, size_t count_a, const str
 struct recorded {
     long copies, kernels;
     size_t bytes;
-    double copying;  /* time in which at least one copy was under way */
-    double computing; /* the same of kernels */
+    double copying;    /* time in which at least one copy was under way */
+    double computing;  /* the same of kernels */
     double overlapped; /* time in which both were */
 };
 #endif

@@ -9,7 +9,8 @@ static int choose(void *data, uint64_t region, const ompx_sched_device_t *device
 {
     (void)data;
     (void)devices;
-    if (region >= __atomic_load_n(&policy_wishes.made, __ATOMIC_ACQUIRE)) { /* pairs with the program's store */
+    if (region >=
+        __atomic_load_n(&policy_wishes.made, __ATOMIC_ACQUIRE)) { /* pairs with the program's store */
         policy_wishes.unknown++;
         return 0;
     }

@@ -5,9 +5,9 @@
 
 enum { MOST_REGIONS = 1 << 20, MOST_GPUS = 64 };
 struct wishes {
-    uint64_t made;              /* so many regions were created, whichever policy was asked for them */
-    int of[MOST_REGIONS];       /* the GPU of each */
-    uint64_t asked[MOST_GPUS];  /* how many regions each was given; one call at a time */
-    uint64_t unknown;           /* regions that the program knows nothing of: 0 */
+    uint64_t made;             /* so many regions were created, whichever policy was asked for them */
+    int of[MOST_REGIONS];      /* the GPU of each */
+    uint64_t asked[MOST_GPUS]; /* how many regions each was given; one call at a time */
+    uint64_t unknown;          /* regions that the program knows nothing of: 0 */
 };
 #endif

@@ -19,7 +19,8 @@ static void product_prepare(int is_small)
 {
     blocks = is_small ? 4 : 8, size = is_small ? 24 : 1024;
     long count = blocks * blocks * size * size;
-    a = room_for((size_t)count, sizeof *a), b = room_for((size_t)count, sizeof *b), c = room_for((size_t)count, sizeof *c);
+    a = room_for((size_t)count, sizeof *a), b = room_for((size_t)count, sizeof *b),
+    c = room_for((size_t)count, sizeof *c);
     for (long at = 0; at < count; at++)
         a[at] = drawn((unsigned long)at + 1), b[at] = drawn((unsigned long)at + 1000000007ul);
 }
@@ -35,7 +36,8 @@ static void multiply(long i, long j, long k)
     double *to = block(c, i, j), *left = block(a, i, k), *right = block(b, k, j);
     long n = size;
     int device = place_in_blocks(i, blocks);
-#pragma omp target SPREAD nowait depend(in : left[0], right[0]) depend(inout : to[0]) map(to : left[0 : n * n], right[0 : n * n]) map(tofrom : to[0 : n * n]) firstprivate(n) device(device)
+#pragma omp target SPREAD nowait depend(in : left[0], right[0]) depend(inout : to[0])                        \
+    map(to : left[0 : n * n], right[0 : n * n]) map(tofrom : to[0 : n * n]) firstprivate(n) device(device)
     for (long at = 0; at < n * n; at++) {
         double sum = to[at];
         for (long t = 0; t < n; t++)
@@ -73,7 +75,8 @@ static void product_check(void)
         x[i] = drawn((unsigned long)i + 7919 * round);
     double *right = times(b, x), *wanted = times(a, right), *found = times(c, x);
     for (long row = 0; row < n; row++)
-        MUST(found[row] == wanted[row], "product: row %ld of c times a vector is %g, not %g", row, found[row], wanted[row]);
+        MUST(found[row] == wanted[row], "product: row %ld of c times a vector is %g, not %g", row, found[row],
+             wanted[row]);
     free(x), free(right), free(wanted), free(found);
 }
 

@@ -28,7 +28,8 @@ static struct recorded counted;
 
 static void *own(const char *name)
 {
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *found = driver ? dlsym(driver, name) : NULL;
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL),
+         *found = driver ? dlsym(driver, name) : NULL;
     if (!found)
         fprintf(stderr, "recorder: the driver has no %s\n", name), abort();
     return found;
@@ -41,9 +42,12 @@ static int call(int error, const char *what)
     return error;
 }
 
-static int (*create)(void **, unsigned), (*destroy)(void *), (*note)(void *, void *), (*elapsed)(float *, void *, void *);
-static int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
-static int (*copy_in)(uintptr_t, const void *, size_t, void *), (*copy_out)(void *, uintptr_t, size_t, void *);
+static int (*create)(void **, unsigned), (*destroy)(void *), (*note)(void *, void *),
+    (*elapsed)(float *, void *, void *);
+static int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+                     void **, void **);
+static int (*copy_in)(uintptr_t, const void *, size_t, void *),
+    (*copy_out)(void *, uintptr_t, size_t, void *);
 
 __attribute__((constructor)) static void find(void)
 {
@@ -83,7 +87,8 @@ API struct recorded recorder_end(void)
 {
     pthread_mutex_lock(&lock);
     struct recorded found = counted;
-    struct interval *of[2] = {malloc((size_t)(found.copies + 1) * sizeof **of), malloc((size_t)(found.kernels + 1) * sizeof **of)};
+    struct interval *of[2] = {malloc((size_t)(found.copies + 1) * sizeof **of),
+                              malloc((size_t)(found.kernels + 1) * sizeof **of)};
     size_t count[2] = {0, 0};
     for (struct operation *next, *at = operations; at; at = next) {
         next = at->next;
@@ -140,10 +145,13 @@ static int ends(struct operation *operation, void *stream, int error)
     return error;
 }
 
-API int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared, void *stream, void **arguments, void **extra)
+API int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned threads_x,
+                       unsigned threads_y, unsigned threads_z, unsigned shared, void *stream,
+                       void **arguments, void **extra)
 {
     struct operation *operation = begins(1, 0, stream);
-    return ends(operation, stream, launch(function, x, y, z, threads_x, threads_y, threads_z, shared, stream, arguments, extra));
+    return ends(operation, stream,
+                launch(function, x, y, z, threads_x, threads_y, threads_z, shared, stream, arguments, extra));
 }
 
 API int cuMemcpyHtoDAsync_v2(uintptr_t to, const void *from, size_t bytes, void *stream)

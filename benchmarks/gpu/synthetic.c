@@ -60,7 +60,8 @@ static void independent_task(long number)
     unsigned long *in = data[number % count], *out = results[number];
     long n = elements, times = passes;
     int device = place_in_turns(number % count);
-#pragma omp target SPREAD nowait depend(in : in[0]) depend(out : out[0]) map(to : in[0:n]) map(from : out[0:OUT]) firstprivate(n, times, number) device(device)
+#pragma omp target SPREAD nowait depend(in : in[0]) depend(out : out[0]) map(to : in[0 : n])                 \
+    map(from : out[0 : OUT]) firstprivate(n, times, number) device(device)
     for (long o = 0; o < OUT; o++) {
         unsigned long sum = 0;
         for (long i = o; i < n; i += OUT)
@@ -82,11 +83,13 @@ static void independent_check(void)
             unsigned long wanted = 0;
             for (long i = o; i < elements; i += OUT)
                 wanted += worked(first_value(t % count, i), (unsigned long)t, passes);
-            MUST(results[t][o] == wanted, "independent: result %ld of task %ld is %lu, not %lu", o, t, results[t][o], wanted);
+            MUST(results[t][o] == wanted, "independent: result %ld of task %ld is %lu, not %lu", o, t,
+                 results[t][o], wanted);
         }
 }
 
-const struct graph independent_graph = {"independent", independent_prepare, independent_begin, independent_run, independent_check};
+const struct graph independent_graph = {"independent", independent_prepare, independent_begin,
+                                        independent_run, independent_check};
 
 /* ---- a chain: all tasks change the same data ----------------------------------------------------------------------------------- */
 
@@ -110,7 +113,8 @@ static void serial_run(void)
     long n = elements, times = passes;
     for (long link = 0; link < links; link++) {
         int device = place_in_turns(0);
-#pragma omp target SPREAD nowait depend(inout : all[0]) map(tofrom : all[0:n]) firstprivate(n, times, link) device(device)
+#pragma omp target SPREAD nowait depend(inout : all[0]) map(tofrom : all[0 : n])                             \
+    firstprivate(n, times, link) device(device)
         for (long i = 0; i < n; i++)
             all[i] = worked(all[i], (unsigned long)link, times);
     }
@@ -147,7 +151,8 @@ static void leaf(long which)
     unsigned long *all = data[which];
     long n = elements, times = passes;
     int device = place_in_blocks(which, count);
-#pragma omp target SPREAD nowait depend(inout : all[0]) map(tofrom : all[0:n]) firstprivate(n, times, which) device(device)
+#pragma omp target SPREAD nowait depend(inout : all[0]) map(tofrom : all[0 : n])                             \
+    firstprivate(n, times, which) device(device)
     for (long i = 0; i < n; i++)
         all[i] = worked(all[i], (unsigned long)which, times);
 }
@@ -157,8 +162,8 @@ static void join(long left_one, long right_one)
     unsigned long *left = data[left_one], *right = data[right_one];
     long n = elements, times = passes;
     int device = place_in_blocks(left_one, count);
-#pragma omp target SPREAD nowait depend(inout : left[0]) depend(in : right[0]) map(tofrom : left[0:n]) map(to : right[0:n]) \
-    firstprivate(n, times, left_one) device(device)
+#pragma omp target SPREAD nowait depend(inout : left[0]) depend(in : right[0]) map(tofrom : left[0 : n])     \
+    map(to : right[0 : n]) firstprivate(n, times, left_one) device(device)
     for (long i = 0; i < n; i++)
         left[i] = worked(left[i], (unsigned long)left_one, times) + right[i];
 }
@@ -182,9 +187,11 @@ static void reduction_check(void)
             for (long i = 0; i < count; i += 2 * half)
                 of[i] = worked(of[i], (unsigned long)i, passes) + of[i + half];
         for (long i = 0; i < count; i++) /* those that were added to others have what they had then */
-            MUST(data[i][at] == of[i], "reduction: element %ld of leaf %ld is %lu, not %lu", at, i, data[i][at], of[i]);
+            MUST(data[i][at] == of[i], "reduction: element %ld of leaf %ld is %lu, not %lu", at, i,
+                 data[i][at], of[i]);
     }
     free(of);
 }
 
-const struct graph reduction_graph = {"reduction", reduction_prepare, reduction_begin, reduction_run, reduction_check};
+const struct graph reduction_graph = {"reduction", reduction_prepare, reduction_begin, reduction_run,
+                                      reduction_check};

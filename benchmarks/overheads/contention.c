@@ -92,16 +92,25 @@ int main(int argc, char **argv)
     struct options o = {2, 100, 10, 50, 0, 50};
     for (int i = 1; i < argc; i += 2) {
         const double value = i + 1 < argc ? atof(argv[i + 1]) : -1;
-        if (strcmp(argv[i], "--threads") == 0) o.threads = (int)value;
-        else if (strcmp(argv[i], "--tasks") == 0) o.tasks = (int)value;
-        else if (strcmp(argv[i], "--locks") == 0) o.locks = (int)value;
-        else if (strcmp(argv[i], "--share") == 0) o.share = (int)value;
-        else if (strcmp(argv[i], "--hold-ms") == 0) o.hold_ms = value;
-        else if (strcmp(argv[i], "--mutex") == 0) o.mutex = value > 0;
-        else o.threads = 0;
+        if (strcmp(argv[i], "--threads") == 0)
+            o.threads = (int)value;
+        else if (strcmp(argv[i], "--tasks") == 0)
+            o.tasks = (int)value;
+        else if (strcmp(argv[i], "--locks") == 0)
+            o.locks = (int)value;
+        else if (strcmp(argv[i], "--share") == 0)
+            o.share = (int)value;
+        else if (strcmp(argv[i], "--hold-ms") == 0)
+            o.hold_ms = value;
+        else if (strcmp(argv[i], "--mutex") == 0)
+            o.mutex = value > 0;
+        else
+            o.threads = 0;
     }
     if (o.threads < 1 || o.tasks < 1 || o.locks < 1 || o.share < 0 || o.share > 100 || o.hold_ms <= 0) {
-        fprintf(stderr, "usage: contention [--threads T] [--tasks N] [--locks L] [--hold-ms H] [--share P] [--mutex 1]\n");
+        fprintf(
+            stderr,
+            "usage: contention [--threads T] [--tasks N] [--locks L] [--hold-ms H] [--share P] [--mutex 1]\n");
         return 2;
     }
     omp_set_dynamic(0);
@@ -109,6 +118,7 @@ int main(int argc, char **argv)
     prepare(&o);
     const double took = run(&o), cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
     const double ideal = o.tasks * o.hold_ms / (cores < o.threads ? cores : o.threads);
-    printf("# least\tmedian\tunit\tideal\tthreads_seen\n%.3f\t%.3f\tms\t%.3f\t%d\n", took, took, ideal, threads_seen());
+    printf("# least\tmedian\tunit\tideal\tthreads_seen\n%.3f\t%.3f\tms\t%.3f\t%d\n", took, took, ideal,
+           threads_seen());
     return 0;
 }

@@ -100,7 +100,7 @@ const struct probe dependence_probes[] = {
     {"chain", chain, TASKS, 0, 0, 0},
     {"independent", independent, TASKS, 0, 0, 0},
     {"readers", readers, TASKS, 0, 0, 0},
-    {"wavefront", wavefront, SIDE * SIDE, 0, 0, 0},
-    {"wavefront_work", wavefront_work, SIDE * SIDE, 0, 0, 0},
+    {"wavefront", wavefront, SIDE *SIDE, 0, 0, 0},
+    {"wavefront_work", wavefront_work, SIDE *SIDE, 0, 0, 0},
     {0, 0, 0, 0, 0, 0},
 };

@@ -78,10 +78,7 @@ static void own_lock(long times)
 }
 
 const struct probe lock_probes[] = {
-    {"lock", lock, PAIRS, 1, 0, 0},
-    {"critical", critical, PAIRS, 1, 0, 0},
-    {"nest_lock", nest_lock, PAIRS, 1, 0, 0},
-    {"own_lock", own_lock, PAIRS, 1, 0, 0},
-    {"atomic", atomic, PAIRS, 1, 0, 0},
-    {0, 0, 0, 0, 0, 0},
+    {"lock", lock, PAIRS, 1, 0, 0},           {"critical", critical, PAIRS, 1, 0, 0},
+    {"nest_lock", nest_lock, PAIRS, 1, 0, 0}, {"own_lock", own_lock, PAIRS, 1, 0, 0},
+    {"atomic", atomic, PAIRS, 1, 0, 0},       {0, 0, 0, 0, 0, 0},
 };

@@ -16,7 +16,8 @@
 enum { MOST_SAMPLES = 2000, LEAST_SAMPLES = 5 };
 
 static const struct probe *const families[] = {
-    fork_join_probes, worksharing_probes, nested_probes, task_probes, dependence_probes, lock_probes, process_probes,
+    fork_join_probes,  worksharing_probes, nested_probes,  task_probes,
+    dependence_probes, lock_probes,        process_probes,
 };
 
 int team_size = 2;
@@ -61,7 +62,8 @@ static void print(double least, double median, const char *unit, int samples)
     /* A figure of nothing at all would not be told from a missing one. */
     least = least > 1e-6 ? least : 1e-6;
     median = median > 1e-6 ? median : 1e-6;
-    printf("# least\tmedian\tunit\tsamples\tthreads_seen\n%.6f\t%.6f\t%s\t%d\t%d\n", least, median, unit, samples, threads_seen());
+    printf("# least\tmedian\tunit\tsamples\tthreads_seen\n%.6f\t%.6f\t%s\t%d\t%d\n", least, median, unit,
+           samples, threads_seen());
 }
 
 static void measure(const struct probe *p, double budget)
@@ -89,11 +91,16 @@ int main(int argc, char **argv)
     int at = 1;
     for (; at < argc && strcmp(argv[at], "--list") != 0; at += 2) {
         const char *option = argv[at], *value = at + 1 < argc ? argv[at + 1] : "";
-        if (strcmp(option, "--probe") == 0) name = value;
-        else if (strcmp(option, "--threads") == 0) team_size = atoi(value);
-        else if (strcmp(option, "--budget-ms") == 0) budget_ms = atof(value);
-        else if (strcmp(option, "--count") == 0) count = atol(value);
-        else team_size = 0;
+        if (strcmp(option, "--probe") == 0)
+            name = value;
+        else if (strcmp(option, "--threads") == 0)
+            team_size = atoi(value);
+        else if (strcmp(option, "--budget-ms") == 0)
+            budget_ms = atof(value);
+        else if (strcmp(option, "--count") == 0)
+            count = atol(value);
+        else
+            team_size = 0;
     }
     if (at < argc)
         return list();

@@ -18,8 +18,8 @@ struct probe {
 };
 
 /* Lists, each ended by a probe without a name. */
-extern const struct probe fork_join_probes[], worksharing_probes[], nested_probes[], task_probes[], dependence_probes[],
-    lock_probes[], process_probes[];
+extern const struct probe fork_join_probes[], worksharing_probes[], nested_probes[], task_probes[],
+    dependence_probes[], lock_probes[], process_probes[];
 
 /* Threads of a team, as asked for by --threads. */
 extern int team_size;

@@ -67,7 +67,8 @@ static void start_one(const char *path, char *const arguments[], char *const env
     posix_spawn_file_actions_t silence;
     posix_spawn_file_actions_init(&silence);
     posix_spawn_file_actions_addopen(&silence, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    if (posix_spawn(&child, path, &silence, NULL, arguments, environment) != 0 || waitpid(child, &status, 0) != child || status != 0)
+    if (posix_spawn(&child, path, &silence, NULL, arguments, environment) != 0 ||
+        waitpid(child, &status, 0) != child || status != 0)
         wrong("a process could not be started");
     posix_spawn_file_actions_destroy(&silence);
 }

@@ -3,7 +3,16 @@
 
 #include <omp.h>
 
-enum { TASKS = 10000, WORK_TASKS = 2000, PAIRS = 1000, GROUPS = 250, GROUP = 8, FIB = 20, FIB_TASKS = 21890, FIB_VALUE = 6765 };
+enum {
+    TASKS = 10000,
+    WORK_TASKS = 2000,
+    PAIRS = 1000,
+    GROUPS = 250,
+    GROUP = 8,
+    FIB = 20,
+    FIB_TASKS = 21890,
+    FIB_VALUE = 6765
+};
 
 static const double body_us = 1;
 

@@ -12,7 +12,10 @@ enum { MOST_THREADS = 4096, TRIALS = 40, TRIAL_STEPS = 100000 };
 static double steps_per_us;
 
 /* One mark per thread number, each on a line of its own. */
-static struct { int seen; char pad[60]; } marks[MOST_THREADS];
+static struct {
+    int seen;
+    char pad[60];
+} marks[MOST_THREADS];
 
 static void steps(long count)
 {

@@ -88,28 +88,21 @@ static void regions(int count)
         ;
 }
 
-static const char *const names[KINDS] = {"plain MPI, 64 bytes there and back", "function, empty", "function, 64 bytes there and back",
-    "functions, to one rank, many at once", "function on the own rank, empty", "region, empty"};
+static const char *const names[KINDS] = {
+    "plain MPI, 64 bytes there and back", "function, empty",
+    "function, 64 bytes there and back",  "functions, to one rank, many at once",
+    "function on the own rank, empty",    "region, empty"};
 
 static double series(int kind)
 {
     int count = kind == 3 ? STREAM : TURNS;
     double begin = omp_get_wtime();
     switch (kind) {
-    case 1:
-        invocations(1, nothing, 0, count);
-        break;
-    case 2:
-        invocations(1, echo, 64, count);
-        break;
-    case 3:
-        stream(count);
-        break;
-    case 4:
-        invocations(0, nothing, 0, count);
-        break;
-    case 5:
-        regions(count);
+    case 1: invocations(1, nothing, 0, count); break;
+    case 2: invocations(1, echo, 64, count); break;
+    case 3: stream(count); break;
+    case 4: invocations(0, nothing, 0, count); break;
+    case 5: regions(count);
     }
     return (omp_get_wtime() - begin) / count;
 }

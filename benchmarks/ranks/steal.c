@@ -41,7 +41,8 @@ static void part_of_pi(int r)
     double *sum = &sums[r], step = 1.0 / ((double)regions * steps);
     int *where = &on[r];
     long from = r * steps, to = from + steps;
-#pragma omp target nowait device(ompx_device_any()) map(from : sum[0 : 1], where[0 : 1]) firstprivate(from, to, step)
+#pragma omp target nowait device(ompx_device_any()) map(from : sum[0 : 1], where[0 : 1])                     \
+    firstprivate(from, to, step)
     {
         double s = 0;
         for (long i = from; i < to; i++) {
@@ -103,10 +104,12 @@ static void table(const char *title, enum kind kind, int devices)
     if (kind == PI)
         printf(", pi = %.9f", sum);
     printf("\n");
-    printf("%6s %14s %14s %12s %12s %12s\n", "device", "regions/round", "stolen/round", "successful", "aborted", "attempted");
+    printf("%6s %14s %14s %12s %12s %12s\n", "device", "regions/round", "stolen/round", "successful",
+           "aborted", "attempted");
     for (int d = 0; d < devices; d++) {
         ompx_counters_t *a = &after[d], *b = &before[d];
-        long asked = a->rank_steal_attempts - b->rank_steal_attempts, done = a->rank_steal_successes - b->rank_steal_successes;
+        long asked = a->rank_steal_attempts - b->rank_steal_attempts,
+             done = a->rank_steal_successes - b->rank_steal_successes;
         long none = a->rank_steals_aborted - b->rank_steals_aborted;
         printf("%6d %14.1f %14.1f %12ld %12ld %12ld\n", d, (double)count[d] / rounds,
                (double)(a->regions_stolen - b->regions_stolen) / rounds, done, none, asked);

@@ -3,7 +3,15 @@
 
 #include <string.h>
 
-enum { LEAST_LENGTH = 60, MOST_LENGTH = 180, LETTERS = 20, GAP_OPEN = 10, GAP_MORE = 2, NOT_YET = -1000000, SAMPLES = 40 };
+enum {
+    LEAST_LENGTH = 60,
+    MOST_LENGTH = 180,
+    LETTERS = 20,
+    GAP_OPEN = 10,
+    GAP_MORE = 2,
+    NOT_YET = -1000000,
+    SAMPLES = 40
+};
 
 int alignment_scores[SEQUENCES][SEQUENCES];
 static unsigned char text[SEQUENCES][MOST_LENGTH];
@@ -15,7 +23,8 @@ void alignment_prepare(void)
     unsigned long state = 11;
     for (int a = 0; a < LETTERS; ++a)
         for (int b = 0; b <= a; ++b)
-            similarity[a][b] = similarity[b][a] = a == b ? 5 + (int)(next_random(&state) % 5) : (int)(next_random(&state) % 6) - 4;
+            similarity[a][b] = similarity[b][a] =
+                a == b ? 5 + (int)(next_random(&state) % 5) : (int)(next_random(&state) % 6) - 4;
     for (int i = 0; i < SEQUENCES; ++i) {
         length[i] = LEAST_LENGTH + (int)(next_random(&state) % (MOST_LENGTH - LEAST_LENGTH + 1));
         for (int j = 0; j < length[i]; ++j)
@@ -64,7 +73,8 @@ const char *alignment_check(void)
                 return "a pair has no score";
     unsigned long state = 12;
     for (int sample = 0; sample < SAMPLES; ++sample) {
-        const int i = 1 + (int)(next_random(&state) % (SEQUENCES - 1)), j = (int)(next_random(&state) % (unsigned)i);
+        const int i = 1 + (int)(next_random(&state) % (SEQUENCES - 1)),
+                  j = (int)(next_random(&state) % (unsigned)i);
         if (alignment_scores[i][j] != alignment_score(j, i))
             return "a score depends on the order of its pair";
     }

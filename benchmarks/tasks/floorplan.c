@@ -36,7 +36,8 @@ static int put(const struct plan *p, int which, int bound, struct plan *next)
     const int shape = which % SHAPES, side = which / SHAPES % 2, neighbour = which / SHAPES / 2;
     const struct rectangle o = p->cells[neighbour];
     const int width = sides[p->count][shape], height = sides[p->count][1 - shape];
-    const struct rectangle r = {side == 0 ? o.x + o.width : o.x, side == 0 ? o.y : o.y + o.height, width, height};
+    const struct rectangle r = {side == 0 ? o.x + o.width : o.x, side == 0 ? o.y : o.y + o.height, width,
+                                height};
     const int all_width = r.x + width > p->width ? r.x + width : p->width;
     const int all_height = r.y + height > p->height ? r.y + height : p->height;
     if (all_width * all_height >= bound || overlaps(p, r))

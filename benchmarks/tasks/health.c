@@ -98,7 +98,8 @@ static unsigned long fingerprint(void)
     unsigned long sum = 0;
     for (int i = 0; i < VILLAGES; ++i) {
         const struct village *v = &country[i];
-        const unsigned long counts = (unsigned long)(v->treated + 1000 * v->sent_up + 1000000 * v->turned_away);
+        const unsigned long counts =
+            (unsigned long)(v->treated + 1000 * v->sent_up + 1000000 * v->turned_away);
         sum = mixed(sum ^ counts ^ v->state) + (unsigned long)v->ill;
     }
     return sum;

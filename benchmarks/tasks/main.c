@@ -69,7 +69,8 @@ static int measure(const struct program *p, int repeat)
         }
     }
     qsort(ms, (size_t)repeat, sizeof *ms, ascending);
-    printf("# least\tmedian\tunit\tsamples\n%.4f\t%.4f\tms\t%d\n", ms[0], (ms[(repeat - 1) / 2] + ms[repeat / 2]) / 2, repeat);
+    printf("# least\tmedian\tunit\tsamples\n%.4f\t%.4f\tms\t%d\n", ms[0],
+           (ms[(repeat - 1) / 2] + ms[repeat / 2]) / 2, repeat);
     return 0;
 }
 
@@ -79,10 +80,14 @@ int main(int argc, char **argv)
     int repeat = 3, at = 1;
     for (; at < argc && strcmp(argv[at], "--list") != 0; at += 2) {
         const char *option = argv[at], *value = at + 1 < argc ? argv[at + 1] : "";
-        if (strcmp(option, "--program") == 0) name = value;
-        else if (strcmp(option, "--threads") == 0) team_size = atoi(value);
-        else if (strcmp(option, "--repeat") == 0) repeat = atoi(value);
-        else repeat = 0;
+        if (strcmp(option, "--program") == 0)
+            name = value;
+        else if (strcmp(option, "--threads") == 0)
+            team_size = atoi(value);
+        else if (strcmp(option, "--repeat") == 0)
+            repeat = atoi(value);
+        else
+            repeat = 0;
     }
     for (int i = 0; programs[i] != NULL; ++i) {
         const struct program *p = programs[i];

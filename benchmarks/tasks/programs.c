@@ -2,6 +2,7 @@
 #include "programs.h"
 
 const struct program *const programs[] = {
-    &fib_program, &nqueens_program, &sort_program, &strassen_program, &sparselu_program, &fft_program,
-    &health_program, &uts_program, &floorplan_program, &alignment_program, NULL,
+    &fib_program, &nqueens_program, &sort_program, &strassen_program,  &sparselu_program,
+    &fft_program, &health_program,  &uts_program,  &floorplan_program, &alignment_program,
+    NULL,
 };

@@ -4,7 +4,7 @@
 
 #include "suite.h"
 
-extern const struct program fib_program, nqueens_program, sort_program, strassen_program, sparselu_program, fft_program,
-    health_program, uts_program, floorplan_program, alignment_program;
+extern const struct program fib_program, nqueens_program, sort_program, strassen_program, sparselu_program,
+    fft_program, health_program, uts_program, floorplan_program, alignment_program;
 
 #endif

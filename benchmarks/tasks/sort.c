@@ -61,8 +61,10 @@ void sort_leaf(int *from, long count)
         const int pivot = middle(from[0], from[count / 2], from[count - 1]);
         long low = 0, high = count - 1;
         while (low <= high) {
-            while (from[low] < pivot) ++low;
-            while (from[high] > pivot) --high;
+            while (from[low] < pivot)
+                ++low;
+            while (from[high] > pivot)
+                --high;
             if (low <= high) {
                 const int other = from[low];
                 from[low++] = from[high];
@@ -81,8 +83,10 @@ void merge_leaf(const int *a, long count_a, const int *b, long count_b, int *to)
     const int *const end_a = a + count_a, *const end_b = b + count_b;
     while (a < end_a && b < end_b)
         *to++ = *b < *a ? *b++ : *a++;
-    while (a < end_a) *to++ = *a++;
-    while (b < end_b) *to++ = *b++;
+    while (a < end_a)
+        *to++ = *a++;
+    while (b < end_b)
+        *to++ = *b++;
 }
 
 long rank_of(int value, const int *from, long count)
@@ -90,8 +94,10 @@ long rank_of(int value, const int *from, long count)
     long low = 0, high = count;
     while (low < high) {
         const long half = (low + high) / 2;
-        if (from[half] < value) low = half + 1;
-        else high = half;
+        if (from[half] < value)
+            low = half + 1;
+        else
+            high = half;
     }
     return low;
 }

@@ -46,10 +46,12 @@ static void multiply(struct block x, struct block y, struct block z, long n);
 static void product(int which, struct block x, struct block y, struct block to, long half)
 {
     /* Of x and of y: two quarters and the sign of the second, 0 if there is none. */
-    static const struct { char row, column, sign, row2, column2; } left[PRODUCTS] =
-        {{0, 0, 1, 1, 1}, {1, 0, 1, 1, 1}, {0, 0, 0, 0, 0}, {1, 1, 0, 0, 0}, {0, 0, 1, 0, 1}, {1, 0, -1, 0, 0}, {0, 1, -1, 1, 1}},
-      right[PRODUCTS] =
-        {{0, 0, 1, 1, 1}, {0, 0, 0, 0, 0}, {0, 1, -1, 1, 1}, {1, 0, -1, 0, 0}, {1, 1, 0, 0, 0}, {0, 0, 1, 0, 1}, {1, 0, 1, 1, 1}};
+    static const struct {
+        char row, column, sign, row2, column2;
+    } left[PRODUCTS] = {{0, 0, 1, 1, 1}, {1, 0, 1, 1, 1},  {0, 0, 0, 0, 0}, {1, 1, 0, 0, 0},
+                        {0, 0, 1, 0, 1}, {1, 0, -1, 0, 0}, {0, 1, -1, 1, 1}},
+      right[PRODUCTS] = {{0, 0, 1, 1, 1}, {0, 0, 0, 0, 0}, {0, 1, -1, 1, 1}, {1, 0, -1, 0, 0},
+                         {1, 1, 0, 0, 0}, {0, 0, 1, 0, 1}, {1, 0, 1, 1, 1}};
     double *memory = malloc(2 * (size_t)(half * half) * sizeof *memory);
     if (memory == NULL)
         abort();

@@ -50,7 +50,9 @@ long rank_of(int value, const int *from, long count);
 
 /* --- fft: complex numbers --------------------------------------------------------------------------------------- */
 enum { FFT_COUNT = 1 << 18, FFT_LEAF = 512, FFT_CHUNK = 4096 };
-struct complex_number { double re, im; };
+struct complex_number {
+    double re, im;
+};
 extern struct complex_number *fft_input, *fft_output;
 void fft_prepare(void);
 const char *fft_check(void);

@@ -23,7 +23,7 @@ void in_arena(Work work)
     arena.execute(work);
 }
 
-void merge(const int* a, long count_a, const int* b, long count_b, int* to)
+void merge(const int *a, long count_a, const int *b, long count_b, int *to)
 {
     if (count_a < count_b) {
         std::swap(a, b);
@@ -36,11 +36,12 @@ void merge(const int* a, long count_a, const int* b, long count_b, int* to)
     const long half_a = count_a / 2, half_b = rank_of(a[half_a], b, count_b);
     tbb::task_group tasks;
     tasks.run([=] { merge(a, half_a, b, half_b, to); });
-    tasks.run([=] { merge(a + half_a, count_a - half_a, b + half_b, count_b - half_b, to + half_a + half_b); });
+    tasks.run(
+        [=] { merge(a + half_a, count_a - half_a, b + half_b, count_b - half_b, to + half_a + half_b); });
     tasks.wait();
 }
 
-void sort(int* data, int* scratch, long count)
+void sort(int *data, int *scratch, long count)
 {
     if (count <= SORT_LEAF) {
         sort_leaf(data, count);
@@ -59,7 +60,7 @@ void sort(int* data, int* scratch, long count)
     merge(scratch, half, scratch + half, count - half, data);
 }
 
-void fft(const complex_number* from, complex_number* to, long count, long stride)
+void fft(const complex_number *from, complex_number *to, long count, long stride)
 {
     if (count <= FFT_LEAF) {
         fft_leaf(from, to, count, stride);
@@ -107,4 +108,4 @@ const program alignment_program = {"alignment", alignment_prepare, solve_alignme
 
 } // namespace
 
-extern "C" const program* const programs[] = {&sort_program, &fft_program, &alignment_program, nullptr};
+extern "C" const program *const programs[] = {&sort_program, &fft_program, &alignment_program, nullptr};

@@ -67,10 +67,14 @@ int main(void)
     int threads = omp_get_max_threads();
     omp_get_schedule(&kind, &chunk);
     omp_get_affinity_format(format, sizeof format);
-    printf("threads=%d\ndynamic=%d\nlevels=%d\nlimit=%d\n", threads, omp_get_dynamic(), omp_get_max_active_levels(), omp_get_thread_limit());
-    printf("schedule=%d,%d\nbind=%d\nplaces=%d\n", (int)(kind & 0x7fffffff), chunk, (int)omp_get_proc_bind(), omp_get_num_places());
-    printf("device=%d\ndevices=%d\ncancellation=%d\npriority=%d\n", omp_get_default_device(), omp_get_num_devices(), omp_get_cancellation(), omp_get_max_task_priority());
-    printf("teams=%d\nteams_limit=%d\nallocator=%ld\n", omp_get_max_teams(), omp_get_teams_thread_limit(), (long)omp_get_default_allocator());
+    printf("threads=%d\ndynamic=%d\nlevels=%d\nlimit=%d\n", threads, omp_get_dynamic(),
+           omp_get_max_active_levels(), omp_get_thread_limit());
+    printf("schedule=%d,%d\nbind=%d\nplaces=%d\n", (int)(kind & 0x7fffffff), chunk, (int)omp_get_proc_bind(),
+           omp_get_num_places());
+    printf("device=%d\ndevices=%d\ncancellation=%d\npriority=%d\n", omp_get_default_device(),
+           omp_get_num_devices(), omp_get_cancellation(), omp_get_max_task_priority());
+    printf("teams=%d\nteams_limit=%d\nallocator=%ld\n", omp_get_max_teams(), omp_get_teams_thread_limit(),
+           (long)omp_get_default_allocator());
     printf("format=%s\n", format);
     printf("stack=%ld\n", ask("kmp_get_stacksize_s", -1));
     void *block = omp_alloc(100, omp_null_allocator);

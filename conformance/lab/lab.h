@@ -8,8 +8,8 @@
 #define LOAD(word) __atomic_load_n(&(word), __ATOMIC_ACQUIRE)
 #define STORE(word, value) __atomic_store_n(&(word), (value), __ATOMIC_RELEASE)
 #define ADD(word, value) __atomic_add_fetch(&(word), (value), __ATOMIC_ACQ_REL)
-#define SPIN_UNTIL(condition) \
-    do { \
+#define SPIN_UNTIL(condition)                                                                                \
+    do {                                                                                                     \
     } while (!(condition))
 
 /* More than any team here has. */

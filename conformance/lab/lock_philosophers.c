@@ -10,7 +10,8 @@ int main(void)
         omp_init_lock(&fork[i]);
 #pragma omp parallel shared(eaten, at, wrong, fork)
     {
-        int me = omp_get_thread_num(), other = (me + 1) % n, low = me < other ? me : other, high = me + other - low;
+        int me = omp_get_thread_num(), other = (me + 1) % n, low = me < other ? me : other,
+            high = me + other - low;
         for (int meal = 0; meal < 5; meal++) {
             omp_set_lock(&fork[low]);
             omp_set_lock(&fork[high]);

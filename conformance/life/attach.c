@@ -43,11 +43,13 @@ static int overflows(JNIEnv *java)
 {
     static char letters[LETTERS + 1];
     jclass pattern = (*java)->FindClass(java, "java/util/regex/Pattern");
-    jmethodID matches = (*java)->GetStaticMethodID(java, pattern, "matches", "(Ljava/lang/String;Ljava/lang/CharSequence;)Z");
+    jmethodID matches =
+        (*java)->GetStaticMethodID(java, pattern, "matches", "(Ljava/lang/String;Ljava/lang/CharSequence;)Z");
     jclass error = (*java)->FindClass(java, "java/lang/StackOverflowError");
 #pragma omp critical
     memset(letters, 'a', LETTERS);
-    (*java)->CallStaticBooleanMethod(java, pattern, matches, (*java)->NewStringUTF(java, "(a|b)*"), (*java)->NewStringUTF(java, letters));
+    (*java)->CallStaticBooleanMethod(java, pattern, matches, (*java)->NewStringUTF(java, "(a|b)*"),
+                                     (*java)->NewStringUTF(java, letters));
     jthrowable thrown = (*java)->ExceptionOccurred(java);
     (*java)->ExceptionClear(java);
     return thrown && (*java)->IsInstanceOf(java, thrown, error);
@@ -151,21 +153,58 @@ static int start(int (*does)(int), int threads, const char *storage)
     /* It would wait for those that are attached. */
     return right && (does != attached_and_detached || (*machine)->DestroyJavaVM(machine) == JNI_OK);
 }
-static int two(void) { return start(attached_and_detached, 2, "auto"); }
-static int six(void) { return start(attached_and_detached, 6, "auto"); }
-static int two_of_kernel_threads(void) { return start(attached_and_detached, 2, "kernel"); }
-static int six_of_kernel_threads(void) { return start(attached_and_detached, 6, "kernel"); }
-static int two_stay(void) { return start(attached_regions, 2, "auto"); }
-static int six_stay(void) { return start(attached_regions, 6, "auto"); }
-static int six_stay_as_kernel_threads(void) { return start(attached_regions, 6, "kernel"); }
-static int tasks_of_two(void) { return start(attached_tasks, 2, "auto"); }
-static int tasks_of_six(void) { return start(attached_tasks, 6, "auto"); }
-static int tasks_of_six_kernel_threads(void) { return start(attached_tasks, 6, "kernel"); }
+static int two(void)
+{
+    return start(attached_and_detached, 2, "auto");
+}
+static int six(void)
+{
+    return start(attached_and_detached, 6, "auto");
+}
+static int two_of_kernel_threads(void)
+{
+    return start(attached_and_detached, 2, "kernel");
+}
+static int six_of_kernel_threads(void)
+{
+    return start(attached_and_detached, 6, "kernel");
+}
+static int two_stay(void)
+{
+    return start(attached_regions, 2, "auto");
+}
+static int six_stay(void)
+{
+    return start(attached_regions, 6, "auto");
+}
+static int six_stay_as_kernel_threads(void)
+{
+    return start(attached_regions, 6, "kernel");
+}
+static int tasks_of_two(void)
+{
+    return start(attached_tasks, 2, "auto");
+}
+static int tasks_of_six(void)
+{
+    return start(attached_tasks, 6, "auto");
+}
+static int tasks_of_six_kernel_threads(void)
+{
+    return start(attached_tasks, 6, "kernel");
+}
 int main(int argc, char **argv)
 {
-    static const struct life cases[] = {
-        {"two", two}, {"six", six}, {"two_of_kernel_threads", two_of_kernel_threads}, {"six_of_kernel_threads", six_of_kernel_threads},
-        {"two_stay", two_stay}, {"six_stay", six_stay}, {"six_stay_as_kernel_threads", six_stay_as_kernel_threads},
-        {"tasks_of_two", tasks_of_two}, {"tasks_of_six", tasks_of_six}, {"tasks_of_six_kernel_threads", tasks_of_six_kernel_threads}, {0, 0}};
+    static const struct life cases[] = {{"two", two},
+                                        {"six", six},
+                                        {"two_of_kernel_threads", two_of_kernel_threads},
+                                        {"six_of_kernel_threads", six_of_kernel_threads},
+                                        {"two_stay", two_stay},
+                                        {"six_stay", six_stay},
+                                        {"six_stay_as_kernel_threads", six_stay_as_kernel_threads},
+                                        {"tasks_of_two", tasks_of_two},
+                                        {"tasks_of_six", tasks_of_six},
+                                        {"tasks_of_six_kernel_threads", tasks_of_six_kernel_threads},
+                                        {0, 0}};
     return life(argc, argv, cases);
 }

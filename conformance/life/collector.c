@@ -40,7 +40,8 @@ static int with(int threads)
 #pragma omp parallel num_threads(threads) reduction(+ : whole)
         {
             struct GC_stack_base base;
-            int mine = !GC_thread_is_registered() && GC_get_stack_base(&base) == GC_SUCCESS && GC_register_my_thread(&base) == GC_SUCCESS;
+            int mine = !GC_thread_is_registered() && GC_get_stack_base(&base) == GC_SUCCESS &&
+                       GC_register_my_thread(&base) == GC_SUCCESS;
             whole += is_whole(list());
             if (mine)
                 GC_unregister_my_thread();
@@ -83,13 +84,33 @@ static int in_tasks(int threads)
     }
     return whole == 2 * REGIONS * TASKS;
 }
-static int tasks_of_two(void) { return in_tasks(2); }
-static int tasks_of_six(void) { return in_tasks(6); }
-static int two(void) { return with(2); }
-static int six(void) { return with(6); }
-static int seventeen(void) { return with(17); }
+static int tasks_of_two(void)
+{
+    return in_tasks(2);
+}
+static int tasks_of_six(void)
+{
+    return in_tasks(6);
+}
+static int two(void)
+{
+    return with(2);
+}
+static int six(void)
+{
+    return with(6);
+}
+static int seventeen(void)
+{
+    return with(17);
+}
 int main(int argc, char **argv)
 {
-    static const struct life cases[] = {{"two", two}, {"six", six}, {"seventeen", seventeen}, {"tasks_of_two", tasks_of_two}, {"tasks_of_six", tasks_of_six}, {0, 0}};
+    static const struct life cases[] = {{"two", two},
+                                        {"six", six},
+                                        {"seventeen", seventeen},
+                                        {"tasks_of_two", tasks_of_two},
+                                        {"tasks_of_six", tasks_of_six},
+                                        {0, 0}};
     return life(argc, argv, cases);
 }

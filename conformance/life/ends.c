@@ -17,9 +17,18 @@ __attribute__((destructor)) static void finishes(void)
     if (!strcmp(wanted, "destructor"))
         says(region() && tasks() ? "ends" : "wrong");
 }
-static void at_exit(void) { says(region() && tasks() ? "at exit" : "wrong"); }
-static int plain(void) { return region() && nested(); }
-static int atexit_region(void) { return !atexit(at_exit) && region(); }
+static void at_exit(void)
+{
+    says(region() && tasks() ? "at exit" : "wrong");
+}
+static int plain(void)
+{
+    return region() && nested();
+}
+static int atexit_region(void)
+{
+    return !atexit(at_exit) && region();
+}
 static int exit_by(int who, int others_wait)
 {
     atexit(at_exit);
@@ -37,10 +46,22 @@ static int exit_by(int who, int others_wait)
     }
     return 0;
 }
-static int exit_master(void) { return exit_by(0, 0); }
-static int exit_other(void) { return exit_by(1, 0); }
-static int exit_barrier_master(void) { return exit_by(0, 1); }
-static int exit_barrier_other(void) { return exit_by(2, 1); }
+static int exit_master(void)
+{
+    return exit_by(0, 0);
+}
+static int exit_other(void)
+{
+    return exit_by(1, 0);
+}
+static int exit_barrier_master(void)
+{
+    return exit_by(0, 1);
+}
+static int exit_barrier_other(void)
+{
+    return exit_by(2, 1);
+}
 static int exit_task(void)
 {
 #pragma omp parallel num_threads(TEAM)
@@ -52,7 +73,10 @@ static int exit_task(void)
     }
     return 0;
 }
-static void quick(void) { says("quick"); }
+static void quick(void)
+{
+    says("quick");
+}
 static int quick_exit_inside(void)
 {
     at_quick_exit(quick);
@@ -93,7 +117,8 @@ static int key_destructor(void)
     int right = 0;
     pthread_t thread;
     pthread_key_create(&key, key_ends);
-    return !pthread_create(&thread, 0, with_key, &right) && !pthread_join(thread, 0) && right && at_end && region();
+    return !pthread_create(&thread, 0, with_key, &right) && !pthread_join(thread, 0) && right && at_end &&
+           region();
 }
 /* The initial thread ends by pthread_exit; another goes on and ends the process. */
 static pthread_t initial;
@@ -123,7 +148,8 @@ static int foreign_leaves(void)
     for (int i = 0; i < 20; i++) {
         pthread_t thread;
         void *value = 0;
-        right &= !pthread_create(&thread, 0, leaves, 0) && !pthread_join(thread, &value) && value == (void *)7;
+        right &=
+            !pthread_create(&thread, 0, leaves, 0) && !pthread_join(thread, &value) && value == (void *)7;
     }
     return right && region();
 }
@@ -205,11 +231,24 @@ static int leaves_inside(void)
 }
 int main(int argc, char **argv)
 {
-    static const struct life cases[] = {{"constructor", plain}, {"destructor", plain}, {"atexit_region", atexit_region}, {"exit_master", exit_master},
-        {"exit_other", exit_other}, {"exit_barrier_master", exit_barrier_master}, {"exit_barrier_other", exit_barrier_other}, {"exit_task", exit_task},
-        {"quick_exit_inside", quick_exit_inside}, {"hard_exit_inside", hard_exit_inside}, {"abort_inside", abort_inside}, {"key_destructor", key_destructor},
-        {"initial_leaves", initial_leaves}, {"foreign_leaves", foreign_leaves}, {"foreign_cancelled", foreign_cancelled},
-        {"foreign_cancelled_inside", foreign_cancelled_inside},
-        {"detached_at_exit", detached_at_exit}, {"leaves_inside", leaves_inside}, {0, 0}};
+    static const struct life cases[] = {{"constructor", plain},
+                                        {"destructor", plain},
+                                        {"atexit_region", atexit_region},
+                                        {"exit_master", exit_master},
+                                        {"exit_other", exit_other},
+                                        {"exit_barrier_master", exit_barrier_master},
+                                        {"exit_barrier_other", exit_barrier_other},
+                                        {"exit_task", exit_task},
+                                        {"quick_exit_inside", quick_exit_inside},
+                                        {"hard_exit_inside", hard_exit_inside},
+                                        {"abort_inside", abort_inside},
+                                        {"key_destructor", key_destructor},
+                                        {"initial_leaves", initial_leaves},
+                                        {"foreign_leaves", foreign_leaves},
+                                        {"foreign_cancelled", foreign_cancelled},
+                                        {"foreign_cancelled_inside", foreign_cancelled_inside},
+                                        {"detached_at_exit", detached_at_exit},
+                                        {"leaves_inside", leaves_inside},
+                                        {0, 0}};
     return life(argc, argv, cases);
 }

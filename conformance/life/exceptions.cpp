@@ -4,7 +4,10 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-static std::string text(int i) { return "number " + std::to_string(i) + ", long enough for the heap"; }
+static std::string text(int i)
+{
+    return "number " + std::to_string(i) + ", long enough for the heap";
+}
 static bool thrown(int i)
 {
     try {
@@ -84,9 +87,18 @@ static int caught(Switch how)
     }
     return right == 200;
 }
-static int yield_in_catch() { return caught(YIELD); }
-static int wait_in_catch() { return caught(WAIT); }
-static int group_in_catch() { return caught(GROUP); }
+static int yield_in_catch()
+{
+    return caught(YIELD);
+}
+static int wait_in_catch()
+{
+    return caught(WAIT);
+}
+static int group_in_catch()
+{
+    return caught(GROUP);
+}
 struct Unwinding {
     int &right;
     int before = std::uncaught_exceptions();
@@ -182,7 +194,10 @@ static int escapes_task()
 static int at_end;
 struct Runs {
     int value = 0;
-    ~Runs() { at_end = region() && tasks(); }
+    ~Runs()
+    {
+        at_end = region() && tasks();
+    }
 };
 static thread_local Runs runs;
 static int thread_local_destructor()
@@ -196,9 +211,18 @@ static int thread_local_destructor()
 }
 int main(int argc, char **argv)
 {
-    static const struct life cases[] = {{"in_region", in_region}, {"in_loop", in_loop}, {"in_sections", in_sections}, {"yield_in_catch", yield_in_catch},
-        {"wait_in_catch", wait_in_catch}, {"group_in_catch", group_in_catch}, {"uncaught", uncaught}, {"nested_in_catch", nested_in_catch},
-        {"carried_out", carried_out}, {"escapes_region", escapes_region}, {"escapes_task", escapes_task},
-        {"thread_local_destructor", thread_local_destructor}, {nullptr, nullptr}};
+    static const struct life cases[] = {{"in_region", in_region},
+                                        {"in_loop", in_loop},
+                                        {"in_sections", in_sections},
+                                        {"yield_in_catch", yield_in_catch},
+                                        {"wait_in_catch", wait_in_catch},
+                                        {"group_in_catch", group_in_catch},
+                                        {"uncaught", uncaught},
+                                        {"nested_in_catch", nested_in_catch},
+                                        {"carried_out", carried_out},
+                                        {"escapes_region", escapes_region},
+                                        {"escapes_task", escapes_task},
+                                        {"thread_local_destructor", thread_local_destructor},
+                                        {nullptr, nullptr}};
     return life(argc, argv, cases);
 }

@@ -9,11 +9,26 @@ static int child_of(int (*does)(void))
         _exit(does() ? 0 : 1);
     return ended(child, 0);
 }
-static int all(void) { return region() && tasks() && nested(); }
-static int before(void) { return child_of(all) && all(); }
-static int after(void) { return region() && child_of(all) && all(); }
-static int after_nested(void) { return nested() && child_of(all) && all(); }
-static int after_tasks(void) { return tasks() && child_of(all) && all(); }
+static int all(void)
+{
+    return region() && tasks() && nested();
+}
+static int before(void)
+{
+    return child_of(all) && all();
+}
+static int after(void)
+{
+    return region() && child_of(all) && all();
+}
+static int after_nested(void)
+{
+    return nested() && child_of(all) && all();
+}
+static int after_tasks(void)
+{
+    return tasks() && child_of(all) && all();
+}
 static int many(void)
 {
     int right = region();
@@ -34,9 +49,18 @@ static int inside(int (*does)(void))
     }
     return right && region();
 }
-static int nothing(void) { return 1; }
-static int leaves(void) { return child_of(nothing); }
-static int forks_region(void) { return child_of(region); }
+static int nothing(void)
+{
+    return 1;
+}
+static int leaves(void)
+{
+    return child_of(nothing);
+}
+static int forks_region(void)
+{
+    return child_of(region);
+}
 static int execs(void)
 {
     pid_t child = fork();
@@ -61,13 +85,34 @@ static int spawns(void)
     pid_t child;
     return !posix_spawn(&child, "/bin/true", 0, 0, words, environ) && ended(child, 0);
 }
-static int calls_system(void) { return system("exit 5") == 5 << 8; }
-static int inside_exit(void) { return inside(leaves); }
-static int inside_region(void) { return inside(forks_region); }
-static int inside_exec(void) { return inside(execs); }
-static int inside_vfork(void) { return inside(vforks); }
-static int inside_spawn(void) { return inside(spawns); }
-static int inside_system(void) { return inside(calls_system); }
+static int calls_system(void)
+{
+    return system("exit 5") == 5 << 8;
+}
+static int inside_exit(void)
+{
+    return inside(leaves);
+}
+static int inside_region(void)
+{
+    return inside(forks_region);
+}
+static int inside_exec(void)
+{
+    return inside(execs);
+}
+static int inside_vfork(void)
+{
+    return inside(vforks);
+}
+static int inside_spawn(void)
+{
+    return inside(spawns);
+}
+static int inside_system(void)
+{
+    return inside(calls_system);
+}
 static int inside_task(void)
 {
     int right = 0;
@@ -116,9 +161,18 @@ static int other_in_region(void)
     __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
     return !pthread_join(thread, 0) && right && theirs;
 }
-static int link_2(void) { return region() && child_of(all) && region(); }
-static int link_1(void) { return region() && child_of(link_2) && region(); }
-static int chain(void) { return region() && child_of(link_1) && all(); }
+static int link_2(void)
+{
+    return region() && child_of(all) && region();
+}
+static int link_1(void)
+{
+    return region() && child_of(link_2) && region();
+}
+static int chain(void)
+{
+    return region() && child_of(link_1) && all();
+}
 static int exec_after(void)
 {
     int right = all();
@@ -136,9 +190,23 @@ static int exec_inside(void)
 }
 int main(int argc, char **argv)
 {
-    static const struct life cases[] = {{"before", before}, {"after", after}, {"after_nested", after_nested}, {"after_tasks", after_tasks},
-        {"many", many}, {"inside_exit", inside_exit}, {"inside_region", inside_region}, {"inside_exec", inside_exec},
-        {"inside_task", inside_task}, {"inside_vfork", inside_vfork}, {"inside_spawn", inside_spawn}, {"inside_system", inside_system},
-        {"foreign", foreign}, {"other_in_region", other_in_region}, {"chain", chain}, {"exec_after", exec_after}, {"exec_inside", exec_inside}, {0, 0}};
+    static const struct life cases[] = {{"before", before},
+                                        {"after", after},
+                                        {"after_nested", after_nested},
+                                        {"after_tasks", after_tasks},
+                                        {"many", many},
+                                        {"inside_exit", inside_exit},
+                                        {"inside_region", inside_region},
+                                        {"inside_exec", inside_exec},
+                                        {"inside_task", inside_task},
+                                        {"inside_vfork", inside_vfork},
+                                        {"inside_spawn", inside_spawn},
+                                        {"inside_system", inside_system},
+                                        {"foreign", foreign},
+                                        {"other_in_region", other_in_region},
+                                        {"chain", chain},
+                                        {"exec_after", exec_after},
+                                        {"exec_inside", exec_inside},
+                                        {0, 0}};
     return life(argc, argv, cases);
 }

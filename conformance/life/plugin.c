@@ -2,7 +2,10 @@
 #include "life.h"
 static int kept = 3, ready;
 #pragma omp threadprivate(kept)
-__attribute__((constructor)) static void begins(void) { ready = region(); }
+__attribute__((constructor)) static void begins(void)
+{
+    ready = region();
+}
 __attribute__((destructor)) static void finishes(void)
 {
     if (!region())
@@ -61,4 +64,7 @@ int plugin_call(int (*back)(int), int count)
         sum += back(i);
     return sum;
 }
-int Java_Host_run(void *environment, void *class) { return (void)environment, (void)class, plugin_run(); }
+int Java_Host_run(void *environment, void *class)
+{
+    return (void)environment, (void)class, plugin_run();
+}

@@ -29,7 +29,10 @@ static int copy(char *name, size_t room, int which)
     snprintf(command, sizeof command, "cp '%s' '%s'", file, name);
     return !system(command);
 }
-static void *is_loaded(const char *name) { return dlopen(name, RTLD_NOW | RTLD_NOLOAD); }
+static void *is_loaded(const char *name)
+{
+    return dlopen(name, RTLD_NOW | RTLD_NOLOAD);
+}
 static int storage(void)
 {
     char name[2][200];
@@ -67,7 +70,8 @@ int main(int argc, char **argv)
         for (int i = 0; i < 20; i++) {
             int one = 0, two = 0;
             pthread_t a, b;
-            if (pthread_create(&a, 0, other, &one) || pthread_create(&b, 0, other, &two) || pthread_join(a, 0) || pthread_join(b, 0))
+            if (pthread_create(&a, 0, other, &one) || pthread_create(&b, 0, other, &two) ||
+                pthread_join(a, 0) || pthread_join(b, 0))
                 return 65;
             right = right && one && two;
         }

@@ -28,7 +28,10 @@ static void on(int signal, void (*handler)(int), int flags)
     action.sa_flags = flags;
     sigaction(signal, &action, 0);
 }
-__attribute__((noinline)) static void faults(void) { *(volatile int *)8 = 1; }
+__attribute__((noinline)) static void faults(void)
+{
+    *(volatile int *)8 = 1;
+}
 __attribute__((noinline)) static void divides(void)
 {
     volatile double zero = 0;
@@ -100,8 +103,14 @@ static int timer(int which, int signal)
     setitimer(which, &never, 0);
     return right && counted >= 50 && tasks();
 }
-static int prof(void) { return timer(ITIMER_PROF, SIGPROF); }
-static int alrm(void) { return timer(ITIMER_REAL, SIGALRM); }
+static int prof(void)
+{
+    return timer(ITIMER_PROF, SIGPROF);
+}
+static int alrm(void)
+{
+    return timer(ITIMER_REAL, SIGALRM);
+}
 static int sleeping(void)
 {
     int early = 0;
@@ -151,8 +160,14 @@ static int usr1(int process)
     pthread_join(thread, 0);
     return right && counted > 0;
 }
-static int usr1_process(void) { return usr1(1); }
-static int usr1_thread(void) { return usr1(0); }
+static int usr1_process(void)
+{
+    return usr1(1);
+}
+static int usr1_thread(void)
+{
+    return usr1(0);
+}
 static int int_default(void)
 {
 #pragma omp parallel num_threads(TEAM)
@@ -192,8 +207,18 @@ static int stop_continue(void)
 }
 int main(int argc, char **argv)
 {
-    static const struct life cases[] = {{"segv", segv}, {"segv_later", segv_later}, {"segv_alternate", segv_alternate}, {"segv_default", segv_default},
-        {"fpe", fpe}, {"prof", prof}, {"alrm", alrm}, {"sleeping", sleeping}, {"usr1_process", usr1_process}, {"usr1_thread", usr1_thread},
-        {"int_default", int_default}, {"stop_continue", stop_continue}, {0, 0}};
+    static const struct life cases[] = {{"segv", segv},
+                                        {"segv_later", segv_later},
+                                        {"segv_alternate", segv_alternate},
+                                        {"segv_default", segv_default},
+                                        {"fpe", fpe},
+                                        {"prof", prof},
+                                        {"alrm", alrm},
+                                        {"sleeping", sleeping},
+                                        {"usr1_process", usr1_process},
+                                        {"usr1_thread", usr1_thread},
+                                        {"int_default", int_default},
+                                        {"stop_continue", stop_continue},
+                                        {0, 0}};
     return life(argc, argv, cases);
 }

@@ -36,7 +36,10 @@ static int program(int stays)
     }
     return size == THREADS;
 }
-static int inside(void) { return program(0); }
+static int inside(void)
+{
+    return program(0);
+}
 
 static size_t answer_of(const char *command, char *said, size_t room)
 {
@@ -60,8 +63,10 @@ static int frames(const char *said, const char *word)
 }
 static int is_right(const char *said)
 {
-    int right = frames(said, " stopped_here") == 1 && frames(said, " chosen_share") == 1 && frames(said, "") < 60 && strstr(said, "\nvalue 104\n") &&
-                strstr(said, "\n* ") && strstr(said, " = 101\n") && strstr(said, " = 103\n") && !strstr(said, "Backtrace stopped") && !strstr(said, "corrupt");
+    int right = frames(said, " stopped_here") == 1 && frames(said, " chosen_share") == 1 &&
+                frames(said, "") < 60 && strstr(said, "\nvalue 104\n") && strstr(said, "\n* ") &&
+                strstr(said, " = 101\n") && strstr(said, " = 103\n") && !strstr(said, "Backtrace stopped") &&
+                !strstr(said, "corrupt");
     if (!right)
         fputs(said, stderr);
     return right;
@@ -73,11 +78,13 @@ static int ask(const char *go, const char *whom)
     char command[4000], signals[400] = "";
     for (int number = 34; number <= 64; number++)
         snprintf(signals + strlen(signals), sizeof signals - strlen(signals), "SIG%d ", number);
-    if (!answer_of("timeout 5 gdb -batch -nx -ex run -ex 'print 6*7' /bin/true 2>&1", said, sizeof said) || !strstr(said, "exited normally")) {
+    if (!answer_of("timeout 5 gdb -batch -nx -ex run -ex 'print 6*7' /bin/true 2>&1", said, sizeof said) ||
+        !strstr(said, "exited normally")) {
         puts("gdb is not there, or may not run programs");
         exit(77);
     }
-    snprintf(command, sizeof command,
+    snprintf(
+        command, sizeof command,
         "timeout 8 gdb -batch -nx -ex 'set debuginfod enabled off' -ex 'set pagination off' -ex 'handle %snostop noprint pass' -ex 'break "
         "stopped_here' -ex %s -ex bt -ex 'info threads' -ex 'printf \"value %%d\\n\", mine' -ex 'set language c' -ex "
         "'thread apply all -s print mine' -ex kill %s 2>&1",
@@ -106,7 +113,8 @@ static int attached(void)
 }
 int main(int argc, char **argv)
 {
-    static const struct life cases[] = {{"launched", launched}, {"attached", attached}, {"inside", inside}, {0, 0}};
+    static const struct life cases[] = {
+        {"launched", launched}, {"attached", attached}, {"inside", inside}, {0, 0}};
     self = argv[0];
     setenv("GANGWAY_WORKERS", "2", 1);
     return life(argc, argv, cases);

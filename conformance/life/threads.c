@@ -51,8 +51,14 @@ static int grows_not(int rounds, int threads)
         fprintf(stderr, "%ld threads, %ld kB more\n", stay, larger);
     return right && stay <= most && larger <= 4096;
 }
-static int in_turn(void) { return grows_not(400, 1); }
-static int at_once(void) { return grows_not(12, 200); }
+static int in_turn(void)
+{
+    return grows_not(400, 1);
+}
+static int at_once(void)
+{
+    return grows_not(12, 200);
+}
 static int affinity(int before)
 {
     cpu_set_t all, first;
@@ -67,8 +73,14 @@ static int affinity(int before)
     sched_setaffinity(0, sizeof all, &all);
     return right && omp_get_num_procs() == CPU_COUNT(&all) && region();
 }
-static int affinity_before(void) { return affinity(1); }
-static int affinity_after(void) { return affinity(0); }
+static int affinity_before(void)
+{
+    return affinity(1);
+}
+static int affinity_after(void)
+{
+    return affinity(0);
+}
 static int large(void)
 {
     long members = 0, size = 0;
@@ -152,12 +164,30 @@ static int waiting_tasks(void)
     }
     return sum == 377 && turns == 50 && inner == 20 && most == 200;
 }
-static int in_space(int megabytes) { return leaves(megabytes) && large() && waiting_tasks() && large(); }
-static int address_space(void) { return leaves(20) && large(); }
-static int address_space_none(void) { return in_space(6); }
-static int address_space_tasks(void) { return in_space(20); }
-static int address_space_more(void) { return in_space(150); }
-static int address_space_after(void) { return region() && tasks() && nested() && in_space(60); }
+static int in_space(int megabytes)
+{
+    return leaves(megabytes) && large() && waiting_tasks() && large();
+}
+static int address_space(void)
+{
+    return leaves(20) && large();
+}
+static int address_space_none(void)
+{
+    return in_space(6);
+}
+static int address_space_tasks(void)
+{
+    return in_space(20);
+}
+static int address_space_more(void)
+{
+    return in_space(150);
+}
+static int address_space_after(void)
+{
+    return region() && tasks() && nested() && in_space(60);
+}
 static int write_to(const char *path, const char *text)
 {
     FILE *file = fopen(path, "w");
@@ -168,7 +198,8 @@ static int quota(void)
 {
     char group[64], path[128];
     snprintf(group, sizeof group, "/sys/fs/cgroup/gangway-life-%d", (int)getpid());
-    if (rmdir(group), access("/sys/fs/cgroup/cgroup.controllers", R_OK) || system("test -w /sys/fs/cgroup/cgroup.procs"))
+    if (rmdir(group),
+        access("/sys/fs/cgroup/cgroup.controllers", R_OK) || system("test -w /sys/fs/cgroup/cgroup.procs"))
         goto none;
     pid_t child = fork();
     if (!child) {
@@ -193,8 +224,17 @@ none:
 }
 int main(int argc, char **argv)
 {
-    static const struct life cases[] = {{"in_turn", in_turn}, {"at_once", at_once}, {"affinity_before", affinity_before}, {"affinity_after", affinity_after},
-        {"nproc", nproc}, {"address_space", address_space}, {"address_space_none", address_space_none},
-        {"address_space_tasks", address_space_tasks}, {"address_space_more", address_space_more}, {"address_space_after", address_space_after}, {"quota", quota}, {0, 0}};
+    static const struct life cases[] = {{"in_turn", in_turn},
+                                        {"at_once", at_once},
+                                        {"affinity_before", affinity_before},
+                                        {"affinity_after", affinity_after},
+                                        {"nproc", nproc},
+                                        {"address_space", address_space},
+                                        {"address_space_none", address_space_none},
+                                        {"address_space_tasks", address_space_tasks},
+                                        {"address_space_more", address_space_more},
+                                        {"address_space_after", address_space_after},
+                                        {"quota", quota},
+                                        {0, 0}};
     return life(argc, argv, cases);
 }

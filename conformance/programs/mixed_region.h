@@ -6,9 +6,9 @@
 typedef long inner_region(int seed);
 
 struct mixed_result {
-  long sum;     /* of what the inner regions returned */
-  long wrong;   /* threadprivate copies that somebody else wrote, teams of another size than asked for */
-  long workers; /* kernel threads of this process, the largest number seen */
+    long sum;     /* of what the inner regions returned */
+    long wrong;   /* threadprivate copies that somebody else wrote, teams of another size than asked for */
+    long workers; /* kernel threads of this process, the largest number seen */
 };
 
 struct mixed_result by_gcc_outer(int threads, int rounds, inner_region *inner);

@@ -3,4 +3,7 @@
 #include "runtime_used.h"
 #undef report_runtime
 
-void report_runtime(void) { report_runtime_in_c(); }
+void report_runtime(void)
+{
+    report_runtime_in_c();
+}

@@ -5,12 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static void report_runtime(void) {
-  char line[4096];
-  int ours = 0;
-  FILE *maps = fopen("/proc/self/maps", "r");
-  while (maps && fgets(line, sizeof line, maps)) ours |= strstr(line, "libgangway.so") != NULL;
-  if (maps) fclose(maps);
-  fprintf(stderr, "runtime: %s\n", ours ? "gangway" : "other");
+static void report_runtime(void)
+{
+    char line[4096];
+    int ours = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps))
+        ours |= strstr(line, "libgangway.so") != NULL;
+    if (maps)
+        fclose(maps);
+    fprintf(stderr, "runtime: %s\n", ours ? "gangway" : "other");
 }
 #endif

@@ -16,7 +16,7 @@ int main(int argc, char **argv)
     {
         for (int i = 0; i < TASKS; i++) {
 #pragma omp task
-            __asm__ volatile ("" ::: "memory");
+            __asm__ volatile("" ::: "memory");
         }
 #pragma omp parallel num_threads(2)
 #pragma omp master

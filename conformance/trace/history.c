@@ -8,7 +8,8 @@
 static void work(int microseconds)
 {
     double end = omp_get_wtime() + microseconds * 1e-6;
-    while (omp_get_wtime() < end) { }
+    while (omp_get_wtime() < end) {
+    }
 }
 
 static void child(void)
@@ -23,13 +24,13 @@ static void many(void)
 #pragma omp single
     for (int i = 0; i < 200000; i++) {
 #pragma omp task
-        __asm__ volatile ("" ::: "memory"); /* an empty task is left out */
+        __asm__ volatile("" ::: "memory"); /* an empty task is left out */
     }
 }
 
 int main(int argc, char **argv)
 {
-    int cells[4] = { 0 }, entered = 0;
+    int cells[4] = {0}, entered = 0;
     (void)argv;
 #pragma omp parallel num_threads(2)
     {
@@ -38,7 +39,7 @@ int main(int argc, char **argv)
 #pragma omp single
         {
             for (int i = 0; i < 40; i++) {
-#pragma omp task depend(inout: cells[i % 4]) shared(cells)
+#pragma omp task depend(inout : cells[i % 4]) shared(cells)
                 {
                     work(20);
                     cells[i % 4]++;

@@ -11,7 +11,8 @@ static long made, is_long;
 static void work(double microseconds)
 {
     double end = omp_get_wtime() + microseconds * 1e-6;
-    while (omp_get_wtime() < end) { }
+    while (omp_get_wtime() < end) {
+    }
 }
 
 /* What the task number i does. */
@@ -38,7 +39,7 @@ static void tree(int depth, int i)
     for (int child = 0; child < 2; child++) {
         int number = 2 * i + child + 1;
         count(number);
-#pragma omp task firstprivate(depth, number) if(depth > 3)
+#pragma omp task firstprivate(depth, number) if (depth > 3)
         {
             one(number);
             tree(depth - 1, number);
@@ -99,7 +100,7 @@ int main(void)
 #pragma omp single
         for (int i = 0; i < PRODUCED / 4; i++) {
             count(i);
-#pragma omp task firstprivate(i) if(0)
+#pragma omp task firstprivate(i) if (0)
             one(i);
         }
     }

@@ -31,7 +31,8 @@ static double apart(const struct body *p, const struct body *q)
 static void attract(const ompx_run_t *run)
 {
     size_t bytes, others;
-    const struct body *own = ompx_run_in(run, BODIES, &bytes), *visitors = ompx_run_in(run, VISITORS, &others);
+    const struct body *own = ompx_run_in(run, BODIES, &bytes),
+                      *visitors = ompx_run_in(run, VISITORS, &others);
     struct vector *pulls = ompx_run_inout(run, PULLS, NULL);
     for (size_t i = 0; i < bytes / sizeof *own; i++)
         for (size_t j = 0; j < others / sizeof *visitors; j++) {
@@ -125,13 +126,18 @@ int main(int argc, char **argv)
     }
     ompx_tray_gather(tray[BODIES], TASKS, tray[BODIES][0]);
     ompx_tray_gather(tray[VELOCITIES], TASKS, tray[VELOCITIES][0]);
-    int wrong = ompx_tray_read(tray[BODIES][0], all, bodies * sizeof *all) | ompx_tray_read(tray[VELOCITIES][0], velocity, bodies * sizeof *velocity);
+    int wrong = ompx_tray_read(tray[BODIES][0], all, bodies * sizeof *all) |
+                ompx_tray_read(tray[VELOCITIES][0], velocity, bodies * sizeof *velocity);
     double seconds = omp_get_wtime() - begin, after = energy(all, velocity, bodies);
 
-    int on[TASKS], right = !wrong && fabs(after - before) < 1e-3 * fabs(before); /* none is made, none is lost, but for the length of the steps */
+    int on[TASKS],
+        right = !wrong &&
+                fabs(after - before) <
+                    1e-3 * fabs(before); /* none is made, none is lost, but for the length of the steps */
     for (int t = 0; t < TASKS; t++)
         on[t] = task[t].rank;
-    printf("bodies: %ld bodies, %ld steps, energy %.6f, then %.12f, %s\n", bodies, steps, before, after, right ? "right" : "WRONG");
+    printf("bodies: %ld bodies, %ld steps, energy %.6f, then %.12f, %s\n", bodies, steps, before, after,
+           right ? "right" : "WRONG");
     print_tasks_per_rank(on, TASKS, seconds);
     ompx_ptask_free_all();
     free(all);

@@ -36,7 +36,8 @@ static void solve(int i, int k)
 {
     double *l = tile[k][k], *a = tile[i][k];
     long all = cells, size = n;
-#pragma omp target nowait device(owner(i, k)) depend(in : l[0]) depend(inout : a[0]) map(to : l[0 : all]) map(always, from : a[0 : all])
+#pragma omp target nowait device(owner(i, k)) depend(in : l[0]) depend(inout : a[0]) map(to : l[0 : all])    \
+    map(always, from : a[0 : all])
     for (long row = 0; row < size; row++)
         for (long j = 0; j < size; j++) {
             double sum = a[row * size + j];
@@ -64,10 +65,12 @@ static void update(int i, int j, int k)
     double *a = tile[i][j], *x = tile[i][k], *y = tile[j][k];
     long all = cells, size = n;
     if (i == j) {
-#pragma omp target nowait device(owner(i, j)) depend(in : x[0]) depend(inout : a[0]) map(to : x[0 : all], a[0 : all])
+#pragma omp target nowait device(owner(i, j)) depend(in : x[0]) depend(inout : a[0])                         \
+    map(to : x[0 : all], a[0 : all])
         subtract(a, x, x, size);
     } else {
-#pragma omp target nowait device(owner(i, j)) depend(in : x[0], y[0]) depend(inout : a[0]) map(to : x[0 : all], y[0 : all], a[0 : all])
+#pragma omp target nowait device(owner(i, j)) depend(in : x[0], y[0]) depend(inout : a[0])                   \
+    map(to : x[0 : all], y[0 : all], a[0 : all])
         subtract(a, x, y, size);
     }
 }
@@ -135,7 +138,8 @@ int main(int argc, char **argv)
             free(tile[i][j]);
         }
     int right = error < 1e-9;
-    printf("cholesky: size %ld, logarithm of the determinant %.6f, %s\n", n * TILES, determinant, right ? "right" : "WRONG");
+    printf("cholesky: size %ld, logarithm of the determinant %.6f, %s\n", n * TILES, determinant,
+           right ? "right" : "WRONG");
     printf("  %.3f s; largest error %.1e\n", seconds, error);
     return !right;
 }

@@ -9,7 +9,8 @@
 enum { BANDS = 8, ROWS = 16 };
 
 /* One sweep over `rows` rows, with the row above them and the row below. */
-static void sweep(double *restrict to, const double *restrict from, const double *above, const double *below, int rows, long columns)
+static void sweep(double *restrict to, const double *restrict from, const double *above, const double *below,
+                  int rows, long columns)
 {
     for (int r = 0; r < rows; r++) {
         const double *row = from + r * columns;
@@ -22,11 +23,14 @@ static void sweep(double *restrict to, const double *restrict from, const double
 }
 
 /* The task: band `old` becomes band `new`, both there already; `edges` gets its first row and its last one. */
-static void sweep_task(int band, double *new, double *old, double *above, double *below, double *edges, long columns)
+static void sweep_task(int band, double *new, double *old, double *above, double *below, double *edges,
+                       long columns)
 {
     long cells = ROWS * columns;
-#pragma omp target nowait device(home(band)) depend(in : above[0], below[0]) depend(inout : old[0]) depend(out : new[0], edges[0], edges[columns]) \
-    map(to : new[0 : cells], old[0 : cells], above[0 : columns], below[0 : columns]) map(from : edges[0 : 2 * columns])
+#pragma omp target nowait device(home(band)) depend(in : above[0], below[0]) depend(inout : old[0])          \
+    depend(out : new[0], edges[0], edges[columns])                                                           \
+    map(to : new[0 : cells], old[0 : cells], above[0 : columns], below[0 : columns])                         \
+    map(from : edges[0 : 2 * columns])
     {
         sweep(new, old, above, below, ROWS, columns);
         for (long c = 0; c < columns; c++) {
@@ -61,21 +65,26 @@ int main(int argc, char **argv)
 #pragma omp single
     {
         for (int b = 0; b < BANDS; b++) {
-            double *old = plate[0] + b * cells, *new = plate[1] + b * cells;
-#pragma omp target enter data nowait device(home(b)) depend(out : old[0], new[0]) map(to : old[0 : cells], new[0 : cells])
+            double *old = plate[0] + b * cells, *new = plate[1] + b *cells;
+#pragma omp target enter data nowait device(home(b)) depend(out : old[0], new[0])                            \
+    map(to : old[0 : cells], new[0 : cells])
         }
         for (long s = 0; s < sweeps; s++)
             for (int b = 0; b < BANDS; b++) {
-                double *old = plate[s % 2] + b * cells, *new = plate[1 - s % 2] + b * cells, *now = edges[s % 2];
-                double *above = b > 0 ? now + (2 * b - 1) * columns : rim, *below = b < BANDS - 1 ? now + 2 * (b + 1) * columns : rim + columns;
+                double *old = plate[s % 2] + b * cells, *new = plate[1 - s % 2] + b *cells,
+                       *now = edges[s % 2];
+                double *above = b > 0 ? now + (2 * b - 1) * columns : rim,
+                       *below = b < BANDS - 1 ? now + 2 * (b + 1) * columns : rim + columns;
                 sweep_task(b, new, old, above, below, edges[1 - s % 2] + 2 * b * columns, columns);
             }
         for (int b = 0; b < BANDS; b++) {
-            double *old = plate[0] + b * cells, *new = plate[1] + b * cells;
-#pragma omp target exit data nowait device(home(b)) depend(inout : old[0], new[0]) map(from : old[0 : cells], new[0 : cells])
+            double *old = plate[0] + b * cells, *new = plate[1] + b *cells;
+#pragma omp target exit data nowait device(home(b)) depend(inout : old[0], new[0])                           \
+    map(from : old[0 : cells], new[0 : cells])
         }
     }
-    double seconds = omp_get_wtime() - begin, error = 0, heat = 0, *got = plate[sweeps % 2], *want = alone[sweeps % 2];
+    double seconds = omp_get_wtime() - begin, error = 0, heat = 0, *got = plate[sweeps % 2],
+           *want = alone[sweeps % 2];
 
     for (long s = 0; s < sweeps; s++)
         sweep(alone[1 - s % 2], alone[s % 2], rim, rim + columns, BANDS * ROWS, columns);
@@ -84,7 +93,8 @@ int main(int argc, char **argv)
         heat += got[i];
     }
     int right = error < 1e-9;
-    printf("jacobi: %d x %ld cells, %ld sweeps, heat %.6f, %s\n", BANDS * ROWS, columns, sweeps, heat, right ? "right" : "WRONG");
+    printf("jacobi: %d x %ld cells, %ld sweeps, heat %.6f, %s\n", BANDS * ROWS, columns, sweeps, heat,
+           right ? "right" : "WRONG");
     printf("  %.3f s\n", seconds);
     for (int p = 0; p < 2; p++) {
         free(plate[p]);

@@ -19,14 +19,23 @@
 #define COLUMNS 8
 #endif
 
-enum { ROWS = COLUMNS / 2, PATCHES = COLUMNS * ROWS, CUTS = 4, DEEPEST = 5, PIECE = 64, MOST_RANKS = 64, MODES = 4, MOST_ROUNDS = 100 };
+enum {
+    ROWS = COLUMNS / 2,
+    PATCHES = COLUMNS * ROWS,
+    CUTS = 4,
+    DEEPEST = 5,
+    PIECE = 64,
+    MOST_RANKS = 64,
+    MODES = 4,
+    MOST_ROUNDS = 100
+};
 
 struct cell {
     double x, y, size, value;
 };
 
 struct patch {
-    long number, count, heard;   /* the last: cells of neighbours, as they have told */
+    long number, count, heard; /* the last: cells of neighbours, as they have told */
     struct cell *cells;
     ompx_object_t neighbours[4]; /* all zero: none */
 };
@@ -82,7 +91,8 @@ static struct patch *new_patch(long number)
     patch->cells = memory(patch->count * sizeof *patch->cells);
     for (int i = 0; i < CUTS * CUTS; i++) {
         double size = 1.0 / CUTS;
-        patch->cells[i] = (struct cell){number % COLUMNS + (i % CUTS) * size, number / COLUMNS + (i / CUTS) * size, size, 0};
+        patch->cells[i] = (struct cell){number % COLUMNS + (i % CUTS) * size,
+                                        number / COLUMNS + (i / CUTS) * size, size, 0};
     }
     return patch;
 }
@@ -90,8 +100,10 @@ static struct patch *new_patch(long number)
 /* Does the front cross the cell in this step? It is a circle that grows around a corner. */
 static int is_crossed(const struct cell *cell, int step)
 {
-    double radius = (1.5 + 0.5 * step) * COLUMNS / 8, far_x = cell->x + cell->size, far_y = cell->y + cell->size;
-    return cell->x * cell->x + cell->y * cell->y < radius * radius && far_x * far_x + far_y * far_y > radius * radius;
+    double radius = (1.5 + 0.5 * step) * COLUMNS / 8, far_x = cell->x + cell->size,
+           far_y = cell->y + cell->size;
+    return cell->x * cell->x + cell->y * cell->y < radius * radius &&
+           far_x * far_x + far_y * far_y > radius * radius;
 }
 
 /* Cuts what the front crosses into four. */
@@ -108,7 +120,8 @@ static void cut(struct patch *patch, int step)
         }
         cell.size /= 2;
         for (int quarter = 0; quarter < 4; quarter++)
-            to[count++] = (struct cell){cell.x + quarter % 2 * cell.size, cell.y + quarter / 2 * cell.size, cell.size, cell.value};
+            to[count++] = (struct cell){cell.x + quarter % 2 * cell.size, cell.y + quarter / 2 * cell.size,
+                                        cell.size, cell.value};
     }
     free(old);
     patch->cells = to;
@@ -281,7 +294,8 @@ static void run(const struct step *like, int steps, uint64_t *sums)
         struct step step = *like;
         ompx_future_t over;
         step.number = s;
-        if (ompx_future_create(&over) || ompx_event_create(pairs, all_have_heard, &over, sizeof over, &step.event))
+        if (ompx_future_create(&over) ||
+            ompx_event_create(pairs, all_have_heard, &over, sizeof over, &step.event))
             exit(1);
         for (int p = 0; p < PATCHES; p++)
             ompx_object_invoke(objects[p], OMPX_WRITE, on_step, &step, sizeof step, NULL);
@@ -329,7 +343,8 @@ static void run_alone(long work, int steps, uint64_t *sums)
 static const struct {
     const char *name, *balance;
     int tasks;
-} modes[MODES] = {{"stay", "off", 0}, {"move", "half", 0}, {"move, tasks", "half", 1}, {"stay, tasks", "off", 1}};
+} modes[MODES] = {
+    {"stay", "off", 0}, {"move", "half", 0}, {"move, tasks", "half", 1}, {"stay, tasks", "off", 1}};
 
 /* Seconds of each round: of the whole, of the core with most to do, and of a core of each rank. */
 enum { WHOLE, MOST, OF_RANKS };
@@ -351,7 +366,8 @@ static int run_mode(int mode, int round, struct step step, int steps, const uint
     everywhere("off", done);
     for (int r = 0; r < ompx_cluster_size(); r++) {
         double naps = mean_of(&done[r], &times[mode][MOST][round]);
-        times[mode][OF_RANKS + r][round] = step.nanoseconds ? naps : seconds_of_unit * (double)done[r].units / done[r].count;
+        times[mode][OF_RANKS + r][round] =
+            step.nanoseconds ? naps : seconds_of_unit * (double)done[r].units / done[r].count;
     }
     return memcmp(sums, wanted, sizeof sums) == 0;
 }
@@ -368,7 +384,11 @@ static void print_times(int rounds, int has_naps)
         for (int m = 0; m < MODES && (row != MOST || has_naps); m++) {
             double *t = times[m][row];
             char what[32];
-            snprintf(what, sizeof what, row == WHOLE ? "all" : row == MOST ? "core with most" : "a core of rank %d", row - OF_RANKS);
+            snprintf(what, sizeof what,
+                     row == WHOLE  ? "all"
+                     : row == MOST ? "core with most"
+                                   : "a core of rank %d",
+                     row - OF_RANKS);
             qsort(t, (size_t)rounds, sizeof *t, by_value);
             printf("  %-12s %-18s %8.2f ms %8.2f ms\n", modes[m].name, what, t[0] * 1e3, t[rounds / 2] * 1e3);
         }
@@ -392,7 +412,8 @@ int main(int argc, char **argv)
     for (int r = 0; r < rounds && has_objects; r++)
         for (int m = 0; m < MODES; m++)
             right &= run_mode(m, r, step, (int)steps, wanted);
-    printf("mesh: %d patches, %ld steps, %lu cells, sum %lu, %s\n", PATCHES, steps, (unsigned long)wanted[1], (unsigned long)wanted[0], right ? "right" : "WRONG");
+    printf("mesh: %d patches, %ld steps, %lu cells, sum %lu, %s\n", PATCHES, steps, (unsigned long)wanted[1],
+           (unsigned long)wanted[0], right ? "right" : "WRONG");
     if (has_objects)
         print_times((int)rounds, step.nanoseconds > 0);
     return !right;

@@ -20,7 +20,8 @@ static double apart(const struct body *p, const struct body *q)
 }
 
 /* One step for `count` bodies: what all others do to their velocities, and where they are then. */
-static void move(struct body *to, double (*velocity)[3], const struct body *all, long bodies, long first, long count, double time)
+static void move(struct body *to, double (*velocity)[3], const struct body *all, long bodies, long first,
+                 long count, double time)
 {
     for (long i = 0; i < count; i++) {
         const struct body *p = &all[first + i];
@@ -52,7 +53,8 @@ static double energy(const struct body *all, double (*velocity)[3], long bodies)
 
 int main(int argc, char **argv)
 {
-    long count = argument(argc, argv, 1, 256) / BLOCKS, steps = argument(argc, argv, 2, 10), bodies = count * BLOCKS;
+    long count = argument(argc, argv, 1, 256) / BLOCKS, steps = argument(argc, argv, 2, 10),
+         bodies = count * BLOCKS;
     double time = 1e-3;
     if (has_nothing_to_begin())
         return 0;
@@ -73,7 +75,8 @@ int main(int argc, char **argv)
             struct body *to = next + b * count;
             double(*its)[3] = velocity + b * count;
             long first = b * count;
-#pragma omp target nowait device(any_rank()) map(to : now[0 : bodies]) map(tofrom : its[0 : count]) map(from : to[0 : count])
+#pragma omp target nowait device(any_rank()) map(to : now[0 : bodies]) map(tofrom : its[0 : count])          \
+    map(from : to[0 : count])
             move(to, its, now, bodies, first, count, time);
         }
 #pragma omp taskwait
@@ -83,8 +86,10 @@ int main(int argc, char **argv)
     }
     double seconds = omp_get_wtime() - begin, after = energy(now, velocity, bodies);
 
-    int right = fabs(after - before) < 1e-3 * fabs(before); /* none is made, none is lost, but for the length of the steps */
-    printf("nbody: %ld bodies, %ld steps, energy %.6f, then %.6f, %s\n", bodies, steps, before, after, right ? "right" : "WRONG");
+    int right = fabs(after - before) <
+                1e-3 * fabs(before); /* none is made, none is lost, but for the length of the steps */
+    printf("nbody: %ld bodies, %ld steps, energy %.6f, then %.6f, %s\n", bodies, steps, before, after,
+           right ? "right" : "WRONG");
     printf("  %.3f s\n", seconds);
     free(now);
     free(next);

@@ -69,7 +69,8 @@ int main(int argc, char **argv)
         /* Tasks that work at the same time on the same rank share a strip of B: it is sent once. */
         for (int t = 0; t < STRIPS * STRIPS; t++) {
             float *rows = a + t / STRIPS * m * n, *columns = b + t % STRIPS * m * n, *block = c + t * m * m;
-#pragma omp target nowait map(to : rows[0 : m * n], columns[0 : m * n]) map(from : block[0 : m * m], on[t : 1]) device(any_rank())
+#pragma omp target nowait map(to : rows[0 : m * n], columns[0 : m * n])                                      \
+    map(from : block[0 : m * m], on[t : 1]) device(any_rank())
             {
                 multiply(block, rows, columns, m, n);
                 on[t] = rank_here();

@@ -13,7 +13,8 @@ static long n, cells; /* size of a quarter, and its number of elements */
 static void add(float *to, const float *x, float sign, const float *y)
 {
     long all = cells;
-#pragma omp target nowait device(any_rank()) depend(in : x[0], y[0]) depend(out : to[0]) map(to : x[0 : all], y[0 : all]) map(from : to[0 : all])
+#pragma omp target nowait device(any_rank()) depend(in : x[0], y[0]) depend(out : to[0])                     \
+    map(to : x[0 : all], y[0 : all]) map(from : to[0 : all])
     for (long i = 0; i < all; i++)
         to[i] = x[i] + sign * y[i];
 }
@@ -22,7 +23,8 @@ static void add(float *to, const float *x, float sign, const float *y)
 static void multiply(float *to, const float *x, const float *y)
 {
     long all = cells, size = n;
-#pragma omp target nowait device(any_rank()) depend(in : x[0], y[0]) depend(out : to[0]) map(to : x[0 : all], y[0 : all]) map(from : to[0 : all])
+#pragma omp target nowait device(any_rank()) depend(in : x[0], y[0]) depend(out : to[0])                     \
+    map(to : x[0 : all], y[0 : all]) map(from : to[0 : all])
     {
         memset(to, 0, all * sizeof *to);
         for (long i = 0; i < size; i++)
@@ -36,7 +38,7 @@ static void multiply(float *to, const float *x, const float *y)
 static void combine(float *to, const float *w, const float *x, float sign, const float *y, const float *z)
 {
     long all = cells;
-#pragma omp target nowait device(any_rank()) depend(in : w[0], x[0], y[0], z[0]) depend(out : to[0]) \
+#pragma omp target nowait device(any_rank()) depend(in : w[0], x[0], y[0], z[0]) depend(out : to[0])         \
     map(to : w[0 : all], x[0 : all], y[0 : all], z[0 : all]) map(from : to[0 : all])
     for (long i = 0; i < all; i++)
         to[i] = w[i] + x[i] + sign * y[i] + z[i];
@@ -74,7 +76,8 @@ int main(int argc, char **argv)
     cells = n * n;
     if (has_nothing_to_begin())
         return 0;
-    float *a = memory(4 * cells * sizeof *a), *b = memory(4 * cells * sizeof *b), *c = memory(4 * cells * sizeof *c);
+    float *a = memory(4 * cells * sizeof *a), *b = memory(4 * cells * sizeof *b),
+          *c = memory(4 * cells * sizeof *c);
     float *between = memory(17 * cells * sizeof *between), *s[10], *p[7];
     for (long i = 0; i < 4 * cells; i++) {
         a[i] = (float)(i % 5);

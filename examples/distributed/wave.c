@@ -25,7 +25,7 @@ struct edge {
 struct slab {
     int first, planes; /* which planes of the box */
     int step, steps, tasks, wanted, has_begun;
-    int present[2];    /* edges that have come for even and odd steps: a neighbour is one step ahead at most */
+    int present[2]; /* edges that have come for even and odd steps: a neighbour is one step ahead at most */
     ompx_object_t below, above; /* all zero: the wall */
     ompx_event_t event;
     double edges[2][2][PLANE];
@@ -50,8 +50,10 @@ static void set_up(struct slab *slab, int first, int planes)
     for (int z = 1; z <= planes; z++)
         for (int y = 1; y < SIDE - 1; y++)
             for (int x = 1; x < SIDE - 1; x++) {
-                double dx = x - SIDE / 3, dy = y - SIDE / 2, dz = z + first - SIDE / 2, u = 10 * exp(-0.05 * (dx * dx + dy * dy + dz * dz));
-                planes_at(slab, 0)[z * PLANE + y * SIDE + x] = planes_at(slab, 1)[z * PLANE + y * SIDE + x] = u;
+                double dx = x - SIDE / 3, dy = y - SIDE / 2, dz = z + first - SIDE / 2,
+                       u = 10 * exp(-0.05 * (dx * dx + dy * dy + dz * dz));
+                planes_at(slab, 0)[z * PLANE + y * SIDE + x] = planes_at(slab, 1)[z * PLANE + y * SIDE + x] =
+                    u;
             }
 }
 
@@ -62,7 +64,8 @@ static void swing(double *to, const double *from, int begin, int end)
         for (int y = 1; y < SIDE - 1; y++)
             for (int x = 1; x < SIDE - 1; x++) {
                 long at = (long)z * PLANE + y * SIDE + x;
-                double around = from[at - 1] + from[at + 1] + from[at - SIDE] + from[at + SIDE] + from[at - PLANE] + from[at + PLANE];
+                double around = from[at - 1] + from[at + 1] + from[at - SIDE] + from[at + SIDE] +
+                                from[at - PLANE] + from[at + PLANE];
                 to[at] = 2 * from[at] - to[at] + 0.1 * (around - 6 * from[at]);
             }
 }
@@ -118,7 +121,8 @@ static void go_on(struct slab *slab)
         if (slab->present[turn] != slab->wanted)
             return;
         memcpy(planes_at(slab, 0), slab->edges[turn][0], sizeof slab->edges[turn][0]);
-        memcpy(planes_at(slab, 0) + (slab->planes + 1) * PLANE, slab->edges[turn][1], sizeof slab->edges[turn][1]);
+        memcpy(planes_at(slab, 0) + (slab->planes + 1) * PLANE, slab->edges[turn][1],
+               sizeof slab->edges[turn][1]);
         slab->present[turn] = 0;
         advance(slab);
         if (slab->step < slab->steps) {
@@ -215,7 +219,8 @@ static int64_t run(int per_rank, int tasks, int steps, double *seconds)
     for (int s = 0; s < slabs; s++)
         get(made[s], &objects[s], sizeof objects[s]);
     struct begin begin = {none, none, {0, 0, 0}, steps, tasks};
-    if (ompx_future_create(&over) || ompx_event_create(slabs, all_are_through, &over, sizeof over, &begin.event))
+    if (ompx_future_create(&over) ||
+        ompx_event_create(slabs, all_are_through, &over, sizeof over, &begin.event))
         exit(1);
     double time = omp_get_wtime();
     for (int s = 0; s < slabs; s++) {
@@ -260,7 +265,8 @@ static void print_times(double (*seconds)[MOST_ROUNDS], int rounds, int steps)
     for (int c = 0; c < CHOICES; c++) {
         double *t = seconds[c], us = 1e6 / steps;
         qsort(t, (size_t)rounds, sizeof *t, by_value);
-        printf("  %d slabs per rank, %d tasks per handler %10.2f us %10.2f us\n", choices[c / SOME], choices[c % SOME], t[0] * us, t[rounds / 2] * us);
+        printf("  %d slabs per rank, %d tasks per handler %10.2f us %10.2f us\n", choices[c / SOME],
+               choices[c % SOME], t[0] * us, t[rounds / 2] * us);
     }
 }
 
@@ -279,7 +285,8 @@ int main(int argc, char **argv)
     for (int r = 0; r < rounds && has_objects; r++)
         for (int c = 0; c < CHOICES; c++)
             right &= run(choices[c / SOME], choices[c % SOME], steps, &seconds[c][r]) == wanted;
-    printf("wave: %d x %d x %d points, %d steps, sum %lld, %s\n", SIDE, SIDE, SIDE, steps, (long long)wanted, right ? "right" : "WRONG");
+    printf("wave: %d x %d x %d points, %d steps, sum %lld, %s\n", SIDE, SIDE, SIDE, steps, (long long)wanted,
+           right ? "right" : "WRONG");
     if (has_objects)
         print_times(seconds, rounds, steps);
     return !right;

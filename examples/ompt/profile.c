@@ -72,8 +72,8 @@ static void thread_end(ompt_data_t *thread)
     thread->ptr = NULL;
 }
 
-static void parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *parallel, unsigned requested, int flags,
-                           const void *code)
+static void parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *parallel,
+                           unsigned requested, int flags, const void *code)
 {
     (void)task, (void)frame, (void)requested, (void)flags;
     struct region *region = malloc(sizeof *region);
@@ -106,7 +106,8 @@ static struct place *here(void)
     return ((struct region *)parallel->ptr)->place;
 }
 
-static void task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *made, int flags, int depends, const void *code)
+static void task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *made, int flags,
+                        int depends, const void *code)
 {
     (void)task, (void)frame, (void)made, (void)depends, (void)code;
     struct place *place = flags & ompt_task_explicit ? here() : NULL;
@@ -115,7 +116,8 @@ static void task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_
 }
 
 /* Waits of workers at the end of a region are over only when the region may be gone: they are left out. */
-static void wait(ompt_sync_region_t kind, ompt_scope_endpoint_t end, ompt_data_t *parallel, ompt_data_t *task, const void *code)
+static void wait(ompt_sync_region_t kind, ompt_scope_endpoint_t end, ompt_data_t *parallel, ompt_data_t *task,
+                 const void *code)
 {
     (void)task, (void)code;
     ompt_data_t *data = get_thread_data();
@@ -152,8 +154,8 @@ static void finalize(ompt_data_t *tool)
     fprintf(stderr, "%18s %9s %11s %9s %11s\n", "region", "times", "ms", "tasks", "waiting ms");
     for (int i = 0; i < atomic_load(&used) && i < PLACES; i++) {
         struct place *p = &places[i];
-        fprintf(stderr, "%18p %9ld %11.3f %9ld %11.3f\n", p->code, atomic_load(&p->regions), atomic_load(&p->nanoseconds) / 1e6,
-                atomic_load(&p->tasks), atomic_load(&p->waiting) / 1e6);
+        fprintf(stderr, "%18p %9ld %11.3f %9ld %11.3f\n", p->code, atomic_load(&p->regions),
+                atomic_load(&p->nanoseconds) / 1e6, atomic_load(&p->tasks), atomic_load(&p->waiting) / 1e6);
     }
 }
 

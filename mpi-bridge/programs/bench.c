@@ -132,8 +132,14 @@ static double stream_with(uint32_t flags)
     return STREAM / (now() - start) / 1e3;
 }
 
-static double each_alone(void) { return stream_with(0); }
-static double with_more(void) { return stream_with(GANGWAY_BRIDGE_MORE); }
+static double each_alone(void)
+{
+    return stream_with(0);
+}
+static double with_more(void)
+{
+    return stream_with(GANGWAY_BRIDGE_MORE);
+}
 
 /* A block there and back, us. */
 static uint64_t block_bytes;
@@ -200,8 +206,8 @@ static void row(const char *what, const char *unit, double (*raw)(void), double 
     qsort(all_ours, (size_t)rounds, sizeof *all_ours, by_size);
     int best = strcmp(unit, "us") == 0 ? 0 : rounds - 1;
     if (me == 0)
-        printf("| %s | %s | %.2f | %.2f | %.2f | %.2f | %.2f |\n", what, unit, raws[best], raws[rounds / 2], all_ours[best],
-               all_ours[rounds / 2], all_ours[best] / raws[best]);
+        printf("| %s | %s | %.2f | %.2f | %.2f | %.2f | %.2f |\n", what, unit, raws[best], raws[rounds / 2],
+               all_ours[best], all_ours[rounds / 2], all_ours[best] / raws[best]);
 }
 
 int main(int argc, char **argv)
@@ -222,15 +228,18 @@ int main(int argc, char **argv)
     block_here = calloc(1, 64 << 20);
     DEMAND(T->open(B) == GANGWAY_BRIDGE_OK);
     if (me == 0)
-        printf("| %s | unit | MPI best | MPI median | bridge best | bridge median | ratio |\n|---|---|---:|---:|---:|---:|---:|\n",
-               is_dedicated ? "dedicated" : "idle");
+        printf(
+            "| %s | unit | MPI best | MPI median | bridge best | bridge median | ratio |\n|---|---|---:|---:|---:|---:|---:|\n",
+            is_dedicated ? "dedicated" : "idle");
     row("round trip, 256 B and 64 B back", "us", raw_trip, bridge_trip);
     row("stream of 20,000 x 64 B, each flushed", "1000/s", raw_stream, each_alone);
     row("stream of 20,000 x 64 B, `MORE`", "1000/s", raw_stream, with_more);
     static const struct {
         uint64_t bytes;
         const char *name;
-    } blocks[] = {{64 << 10, "block of 64 KiB there and back"}, {1 << 20, "block of 1 MiB there and back"}, {64 << 20, "block of 64 MiB there and back"}};
+    } blocks[] = {{64 << 10, "block of 64 KiB there and back"},
+                  {1 << 20, "block of 1 MiB there and back"},
+                  {64 << 20, "block of 64 MiB there and back"}};
     for (int i = 0; i < 3; i++) {
         block_bytes = blocks[i].bytes;
         row(blocks[i].name, "us", raw_block, bridge_block);

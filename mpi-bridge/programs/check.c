@@ -87,7 +87,8 @@ static void large(void)
     while (!marked(&sent) || !marked(&put) || !marked(&get) || !marked(&arrived))
         look();
     DEMAND(sent == 1000 && put == 1000 && get == 1000 && arrived == 1000);
-    DEMAND(T->wait_barrier(B) == GANGWAY_BRIDGE_OK); /* the put into this rank is done when its sender passes */
+    DEMAND(T->wait_barrier(B) ==
+           GANGWAY_BRIDGE_OK); /* the put into this rank is done when its sender passes */
     DEMAND(is_filled(inbox, WORDS, before * 1000003u));
     DEMAND(is_filled(put_here, WORDS, before * 1000003u));
     DEMAND(is_filled(got, WORDS, next * 1000003u));
@@ -169,10 +170,11 @@ static void one_random(uint64_t draw)
         fill(data, block_length / 8 + 1, ~draw);
     uint64_t sum = sum_of(bytes, length) + (data ? sum_of(data, block_length) : 0);
     struct gangway_bridge_block block = {data, block_length, freed, data};
-    struct gangway_bridge_piece pieces[2] = {{bytes, length / 3}, {(char *)bytes + length / 3, length - length / 3}};
+    struct gangway_bridge_piece pieces[2] = {{bytes, length / 3},
+                                             {(char *)bytes + length / 3, length - length / 3}};
     int result;
-    while ((result = T->send(B, to, RANDOM, pieces, 2, &block, data != NULL, draw >> 60 ? GANGWAY_BRIDGE_MORE : 0)) ==
-           GANGWAY_BRIDGE_BUSY)
+    while ((result = T->send(B, to, RANDOM, pieces, 2, &block, data != NULL,
+                             draw >> 60 ? GANGWAY_BRIDGE_MORE : 0)) == GANGWAY_BRIDGE_BUSY)
         look();
     DEMAND(result == GANGWAY_BRIDGE_OK);
     __atomic_add_fetch(&out[to].count, 1 + (data != NULL), __ATOMIC_RELAXED);
@@ -210,7 +212,8 @@ static void threads(void)
 {
     pthread_t more[2];
     for (uintptr_t i = 0; i < 2; i++)
-        DEMAND(pthread_create(&more[i], NULL, random_sender, (void *)((uintptr_t)me * 7919u + 100000u * (i + 1))) == 0);
+        DEMAND(pthread_create(&more[i], NULL, random_sender,
+                              (void *)((uintptr_t)me * 7919u + 100000u * (i + 1))) == 0);
     random_sender((void *)(uintptr_t)(me * 7919u));
     for (int i = 0; i < 2; i++)
         pthread_join(more[i], NULL);
@@ -221,7 +224,8 @@ static void threads(void)
 
 static uint64_t todo[1 << 16], todo_count, ran;
 static int running; /* the last task taken has not sent all its children yet */
-static pthread_mutex_t tasks = PTHREAD_MUTEX_INITIALIZER; /* in dedicated mode messages come in another thread */
+static pthread_mutex_t tasks =
+    PTHREAD_MUTEX_INITIALIZER; /* in dedicated mode messages come in another thread */
 
 static void task(void *context, const struct gangway_bridge_message *m)
 {
@@ -372,8 +376,9 @@ static const struct {
     const char *name;
     void (*run)(void);
 } checks[] = {
-    {"stream", stream}, {"large", large},     {"random", random_traffic}, {"threads", threads}, {"quiet", quiet},   {"compute", compute},
-    {"twice", twice},   {"unhandled", unhandled}, {"abort", give_up},     {"killed", killed},   {"nothing", nothing}, {"modules", nothing},
+    {"stream", stream}, {"large", large},     {"random", random_traffic}, {"threads", threads},
+    {"quiet", quiet},   {"compute", compute}, {"twice", twice},           {"unhandled", unhandled},
+    {"abort", give_up}, {"killed", killed},   {"nothing", nothing},       {"modules", nothing},
 };
 
 int main(int argc, char **argv)
@@ -387,7 +392,8 @@ int main(int argc, char **argv)
     config.identities = modules;
     config.identity_count = strcmp(argv[2], "modules") == 0 ? 2 : 1;
     start(&config);
-    gangway_bridge_handler handlers[] = {NULL, numbered, answer, take_block, random_message, compare, task, ping};
+    gangway_bridge_handler handlers[] = {NULL,           numbered, answer, take_block,
+                                         random_message, compare,  task,   ping};
     for (uint32_t i = 1; i < sizeof handlers / sizeof *handlers; i++)
         DEMAND(T->handle(B, i, handlers[i], NULL) == GANGWAY_BRIDGE_OK);
     DEMAND(T->open(B) == GANGWAY_BRIDGE_OK);

@@ -19,12 +19,12 @@ static const struct gangway_bridge_table *T;
 static struct gangway_bridge *B;
 static uint32_t me, all;
 
-#define DEMAND(condition)                                                                              \
-    do {                                                                                               \
-        if (!(condition)) {                                                                            \
-            fprintf(stderr, "rank %u, line %d: not so: %s\n", me, __LINE__, #condition);               \
-            _exit(3);                                                                                  \
-        }                                                                                              \
+#define DEMAND(condition)                                                                                    \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            fprintf(stderr, "rank %u, line %d: not so: %s\n", me, __LINE__, #condition);                     \
+            _exit(3);                                                                                        \
+        }                                                                                                    \
     } while (0)
 
 static inline double now(void)
@@ -112,8 +112,14 @@ static inline int is_filled(const uint64_t *words, size_t count, uint64_t seed)
     return 1;
 }
 
-static inline void mark(void *where, int status) { __atomic_store_n((int *)where, 1000 + status, __ATOMIC_RELEASE); }
+static inline void mark(void *where, int status)
+{
+    __atomic_store_n((int *)where, 1000 + status, __ATOMIC_RELEASE);
+}
 
-static inline int marked(const int *where) { return __atomic_load_n(where, __ATOMIC_ACQUIRE); }
+static inline int marked(const int *where)
+{
+    return __atomic_load_n(where, __ATOMIC_ACQUIRE);
+}
 
 #endif

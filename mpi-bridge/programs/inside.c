@@ -37,7 +37,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2000; i++) {
         int sent = i, received = -1;
         send_to(next, 1, &(uint64_t){7}, 8, 0);
-        MPI_Sendrecv(&sent, 1, MPI_INT, (int)next, 5, &received, 1, MPI_INT, (int)before, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&sent, 1, MPI_INT, (int)next, 5, &received, 1, MPI_INT, (int)before, 5, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
         DEMAND(received == i);
     }
     DEMAND(T->finalize(B) == GANGWAY_BRIDGE_OK);

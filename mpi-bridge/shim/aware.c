@@ -34,9 +34,10 @@ static void say_level(int level)
     if (!display || strcasecmp(display, "verbose") != 0)
         return;
     char line[160];
-    int length = snprintf(line, sizeof line,
-                          "gangway: MPI grants thread level %d; below MPI_THREAD_MULTIPLE (%d) blocking MPI calls hold their worker\n",
-                          level, MPI_THREAD_MULTIPLE);
+    int length = snprintf(
+        line, sizeof line,
+        "gangway: MPI grants thread level %d; below MPI_THREAD_MULTIPLE (%d) blocking MPI calls hold their worker\n",
+        level, MPI_THREAD_MULTIPLE);
     ssize_t written = write(STDERR_FILENO, line, (size_t)length);
     (void)written;
 }
@@ -98,7 +99,8 @@ static int in_world(int rank, MPI_Comm comm)
 {
     int between, there = MPI_UNDEFINED;
     MPI_Group group, world;
-    if (rank < 0 || PMPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between || PMPI_Comm_group(comm, &group) != MPI_SUCCESS)
+    if (rank < 0 || PMPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between ||
+        PMPI_Comm_group(comm, &group) != MPI_SUCCESS)
         return -1;
     if (PMPI_Comm_group(MPI_COMM_WORLD, &world) == MPI_SUCCESS) {
         PMPI_Group_translate_ranks(group, 1, &rank, world, &there);
@@ -116,7 +118,8 @@ void aware_wait(int (*test)(void *), void *argument, const struct aware_end *end
         ompx_suspend_until(test, argument);
         return;
     }
-    ompx_message_t message = {end->call, end->end == OMPX_MESSAGES ? -1 : in_world(end->rank, end->comm), end->tag, end->end};
+    ompx_message_t message = {end->call, end->end == OMPX_MESSAGES ? -1 : in_world(end->rank, end->comm),
+                              end->tag, end->end};
     ompx_suspend_for(test, argument, &message);
 }
 
@@ -204,7 +207,8 @@ int MPI_Waitsome(int count, MPI_Request requests[], int *found, int indices[], M
 {
     if (!aware_suspends())
         return PMPI_Waitsome(count, requests, found, indices, statuses);
-    struct requests all = {.count = count, .found = found, .indices = indices, .requests = requests, .statuses = statuses};
+    struct requests all = {
+        .count = count, .found = found, .indices = indices, .requests = requests, .statuses = statuses};
     struct aware_end end = some("MPI_Waitsome");
     aware_wait(test_some, &all, &end);
     return all.error;
@@ -212,7 +216,8 @@ int MPI_Waitsome(int count, MPI_Request requests[], int *found, int indices[], M
 
 /* ---- sending and receiving ----------------------------------------------------------------------------------------- */
 
-int MPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
+int MPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+             MPI_Status *status)
 {
     if (source == MPI_PROC_NULL || !aware_suspends()) /* MPICH's request for nobody has no status */
         return PMPI_Recv(buffer, count, type, source, tag, comm, status);
@@ -231,26 +236,28 @@ int MPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, 
     return error != MPI_SUCCESS ? error : complete(&request, status, some("MPI_Mrecv"));
 }
 
-#define SENDS(name, twin)                                                                                                      \
-    int MPI_##name(const void *buffer, int count, MPI_Datatype type, int target, int tag, MPI_Comm comm)                       \
-    {                                                                                                                          \
-        if (!aware_suspends())                                                                                                 \
-            return PMPI_##name(buffer, count, type, target, tag, comm);                                                        \
-        MPI_Request request;                                                                                                   \
-        struct aware_end end = {"MPI_" #name, target, tag, OMPX_SENDS, comm};                                                  \
-        int error = PMPI_##twin(buffer, count, type, target, tag, comm, &request);                                             \
-        return error != MPI_SUCCESS ? error : complete(&request, MPI_STATUS_IGNORE, end);                                      \
+#define SENDS(name, twin)                                                                                    \
+    int MPI_##name(const void *buffer, int count, MPI_Datatype type, int target, int tag, MPI_Comm comm)     \
+    {                                                                                                        \
+        if (!aware_suspends())                                                                               \
+            return PMPI_##name(buffer, count, type, target, tag, comm);                                      \
+        MPI_Request request;                                                                                 \
+        struct aware_end end = {"MPI_" #name, target, tag, OMPX_SENDS, comm};                                \
+        int error = PMPI_##twin(buffer, count, type, target, tag, comm, &request);                           \
+        return error != MPI_SUCCESS ? error : complete(&request, MPI_STATUS_IGNORE, end);                    \
     }
 
 SENDS(Send, Isend)
 SENDS(Ssend, Issend)
 SENDS(Rsend, Irsend)
 
-int MPI_Sendrecv(const void *out, int out_count, MPI_Datatype out_type, int target, int out_tag, void *in, int in_count,
-                 MPI_Datatype in_type, int source, int in_tag, MPI_Comm comm, MPI_Status *status)
+int MPI_Sendrecv(const void *out, int out_count, MPI_Datatype out_type, int target, int out_tag, void *in,
+                 int in_count, MPI_Datatype in_type, int source, int in_tag, MPI_Comm comm,
+                 MPI_Status *status)
 {
     if (!aware_suspends())
-        return PMPI_Sendrecv(out, out_count, out_type, target, out_tag, in, in_count, in_type, source, in_tag, comm, status);
+        return PMPI_Sendrecv(out, out_count, out_type, target, out_tag, in, in_count, in_type, source, in_tag,
+                             comm, status);
     if (source == MPI_PROC_NULL) {
         int error = MPI_Send(out, out_count, out_type, target, out_tag, comm);
         int second = PMPI_Recv(in, in_count, in_type, source, in_tag, comm, status);
@@ -318,32 +325,38 @@ static void blocks(void)
         ompx_blocks();
 }
 
-#define COLLECTIVE(name, parameters, arguments)                                                                                \
-    int MPI_##name parameters                                                                                                  \
-    {                                                                                                                          \
-        blocks();                                                                                                              \
-        return PMPI_##name arguments;                                                                                          \
+#define COLLECTIVE(name, parameters, arguments)                                                              \
+    int MPI_##name parameters                                                                                \
+    {                                                                                                        \
+        blocks();                                                                                            \
+        return PMPI_##name arguments;                                                                        \
     }
 
 COLLECTIVE(Barrier, (MPI_Comm comm), (comm))
-COLLECTIVE(Bcast, (void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm), (buffer, count, type, root, comm))
-COLLECTIVE(Reduce, (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
+COLLECTIVE(Bcast, (void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm),
+           (buffer, count, type, root, comm))
+COLLECTIVE(Reduce,
+           (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
            (in, out, count, type, op, root, comm))
 COLLECTIVE(Allreduce, (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
            (in, out, count, type, op, comm))
 COLLECTIVE(Scan, (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
            (in, out, count, type, op, comm))
-COLLECTIVE(Gather, (const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count, MPI_Datatype out_type, int root,
-                    MPI_Comm comm),
+COLLECTIVE(Gather,
+           (const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count,
+            MPI_Datatype out_type, int root, MPI_Comm comm),
            (in, in_count, in_type, out, out_count, out_type, root, comm))
-COLLECTIVE(Scatter, (const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count, MPI_Datatype out_type, int root,
-                     MPI_Comm comm),
+COLLECTIVE(Scatter,
+           (const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count,
+            MPI_Datatype out_type, int root, MPI_Comm comm),
            (in, in_count, in_type, out, out_count, out_type, root, comm))
-COLLECTIVE(Allgather, (const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count, MPI_Datatype out_type,
-                       MPI_Comm comm),
+COLLECTIVE(Allgather,
+           (const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count,
+            MPI_Datatype out_type, MPI_Comm comm),
            (in, in_count, in_type, out, out_count, out_type, comm))
-COLLECTIVE(Alltoall, (const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count, MPI_Datatype out_type,
-                      MPI_Comm comm),
+COLLECTIVE(Alltoall,
+           (const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count,
+            MPI_Datatype out_type, MPI_Comm comm),
            (in, in_count, in_type, out, out_count, out_type, comm))
 COLLECTIVE(Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))
 COLLECTIVE(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *made), (comm, color, key, made))

@@ -11,15 +11,16 @@ typedef MPI_Fint F;
 #define WEAK __attribute__((weak))
 
 /* The routine under both names. */
-#define NAMES(name, parameters)                                                                                                \
-    void mpi_##name##_ parameters;                                                                                             \
-    void ompi_##name##_f parameters __attribute__((alias("mpi_" #name "_")));                                                  \
+#define NAMES(name, parameters)                                                                              \
+    void mpi_##name##_ parameters;                                                                           \
+    void ompi_##name##_f parameters __attribute__((alias("mpi_" #name "_")));                                \
     void mpi_##name##_ parameters
 
 #define SEND_PARAMETERS void *buffer, F *count, F *type, F *target, F *tag, F *comm
 #define RECV_PARAMETERS void *buffer, F *count, F *type, F *source, F *tag, F *comm
-#define BOTH_PARAMETERS                                                                                                        \
-    void *out, F *out_count, F *out_type, F *target, F *out_tag, void *in, F *in_count, F *in_type, F *source, F *in_tag, F *comm
+#define BOTH_PARAMETERS                                                                                      \
+    void *out, F *out_count, F *out_type, F *target, F *out_tag, void *in, F *in_count, F *in_type,          \
+        F *source, F *in_tag, F *comm
 
 WEAK void pmpi_recv_(RECV_PARAMETERS, F *status, F *error);
 WEAK void pmpi_irecv_(RECV_PARAMETERS, F *request, F *error);
@@ -72,7 +73,7 @@ static void complete(F *request, F *status, F *error, struct aware_end end)
     aware_wait(test_one, &one, &end);
 }
 
-NAMES(wait, (F *request, F *status, F *error))
+NAMES(wait, (F * request, F *status, F *error))
 {
     if (aware_suspends())
         complete(request, status, error, some("mpi_wait"));
@@ -80,7 +81,7 @@ NAMES(wait, (F *request, F *status, F *error))
         pmpi_wait_(request, status, error);
 }
 
-NAMES(waitall, (F *count, F *requests, F *statuses, F *error))
+NAMES(waitall, (F * count, F *requests, F *statuses, F *error))
 {
     struct requests all = {count, requests, statuses, error};
     struct aware_end end = some("mpi_waitall");
@@ -102,19 +103,20 @@ NAMES(recv, (RECV_PARAMETERS, F *status, F *error))
         complete(&request, status, error, an_end("mpi_recv", OMPX_RECEIVES, source, tag, comm));
 }
 
-#define SENDS(name, twin)                                                                                                      \
-    WEAK void pmpi_##name##_(SEND_PARAMETERS, F *error);                                                                       \
-    WEAK void pmpi_##twin##_(SEND_PARAMETERS, F *request, F *error);                                                           \
-    NAMES(name, (SEND_PARAMETERS, F *error))                                                                                   \
-    {                                                                                                                          \
-        if (!aware_suspends()) {                                                                                               \
-            pmpi_##name##_(buffer, count, type, target, tag, comm, error);                                                     \
-            return;                                                                                                            \
-        }                                                                                                                      \
-        F request;                                                                                                             \
-        pmpi_##twin##_(buffer, count, type, target, tag, comm, &request, error);                                               \
-        if (*error == MPI_SUCCESS)                                                                                             \
-            complete(&request, MPI_F_STATUS_IGNORE, error, an_end("mpi_" #name, OMPX_SENDS, target, tag, comm));               \
+#define SENDS(name, twin)                                                                                    \
+    WEAK void pmpi_##name##_(SEND_PARAMETERS, F *error);                                                     \
+    WEAK void pmpi_##twin##_(SEND_PARAMETERS, F *request, F *error);                                         \
+    NAMES(name, (SEND_PARAMETERS, F * error))                                                                \
+    {                                                                                                        \
+        if (!aware_suspends()) {                                                                             \
+            pmpi_##name##_(buffer, count, type, target, tag, comm, error);                                   \
+            return;                                                                                          \
+        }                                                                                                    \
+        F request;                                                                                           \
+        pmpi_##twin##_(buffer, count, type, target, tag, comm, &request, error);                             \
+        if (*error == MPI_SUCCESS)                                                                           \
+            complete(&request, MPI_F_STATUS_IGNORE, error,                                                   \
+                     an_end("mpi_" #name, OMPX_SENDS, target, tag, comm));                                   \
     }
 
 SENDS(send, isend)
@@ -124,7 +126,8 @@ SENDS(rsend, irsend)
 NAMES(sendrecv, (BOTH_PARAMETERS, F *status, F *error))
 {
     if (!aware_suspends()) {
-        pmpi_sendrecv_(out, out_count, out_type, target, out_tag, in, in_count, in_type, source, in_tag, comm, status, error);
+        pmpi_sendrecv_(out, out_count, out_type, target, out_tag, in, in_count, in_type, source, in_tag, comm,
+                       status, error);
         return;
     }
     F receive, send, other = MPI_SUCCESS;
@@ -154,7 +157,7 @@ static int has_come(void *argument)
     return found || *p->error != MPI_SUCCESS;
 }
 
-NAMES(probe, (F *source, F *tag, F *comm, F *status, F *error))
+NAMES(probe, (F * source, F *tag, F *comm, F *status, F *error))
 {
     struct probe probe = {source, tag, comm, status, error};
     struct aware_end end = an_end("mpi_probe", OMPX_RECEIVES, source, tag, comm);

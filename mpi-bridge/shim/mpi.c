@@ -54,7 +54,10 @@ static MPI_Comm lanes[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
 static char words[MPI_MAX_ERROR_STRING + 64];
 
 /* What is under way: the first `count` places of three arrays. Of what has completed, [taken, found) is not yet reported. */
-static struct operation { uint64_t token; int is_receive; } *operations;
+static struct operation {
+    uint64_t token;
+    int is_receive;
+} *operations;
 static MPI_Request *requests;
 static MPI_Status *statuses;
 static int *indices;
@@ -72,7 +75,10 @@ static int fine(int result, const char *what)
     return -1;
 }
 
-static const char *reason(void) { return words; }
+static const char *reason(void)
+{
+    return words;
+}
 
 static int begin(int level, int *granted, int *ours)
 {
@@ -127,12 +133,18 @@ static int make_room(void)
     if (count < room)
         return 0;
     int more = room ? 2 * room : 256;
-    void *places[] = {realloc(operations, (size_t)more * sizeof *operations), realloc(requests, (size_t)more * sizeof *requests),
-                      realloc(statuses, (size_t)more * sizeof *statuses), realloc(indices, (size_t)more * sizeof *indices)};
-    if (places[0]) operations = places[0];
-    if (places[1]) requests = places[1];
-    if (places[2]) statuses = places[2];
-    if (places[3]) indices = places[3];
+    void *places[] = {realloc(operations, (size_t)more * sizeof *operations),
+                      realloc(requests, (size_t)more * sizeof *requests),
+                      realloc(statuses, (size_t)more * sizeof *statuses),
+                      realloc(indices, (size_t)more * sizeof *indices)};
+    if (places[0])
+        operations = places[0];
+    if (places[1])
+        requests = places[1];
+    if (places[2])
+        statuses = places[2];
+    if (places[3])
+        indices = places[3];
     if (!places[0] || !places[1] || !places[2] || !places[3]) {
         snprintf(words, sizeof words, "no memory for %d operations", more);
         return -1;
@@ -152,7 +164,8 @@ static void keep(uint64_t token, int is_receive)
 static int begin_send(int lane, int to, int tag, const void *from, uint64_t length, uint64_t token)
 {
     int done = 0;
-    if (make_room() || fine(MPI_Isend(from, (int)length, MPI_BYTE, to, tag, lanes[lane], &requests[count]), "MPI_Isend"))
+    if (make_room() ||
+        fine(MPI_Isend(from, (int)length, MPI_BYTE, to, tag, lanes[lane], &requests[count]), "MPI_Isend"))
         return -1;
     /* What MPI has copied is done already: not worth a place in the array. */
     if (length <= EAGER && fine(MPI_Test(&requests[count], &done, MPI_STATUS_IGNORE), "MPI_Test"))
@@ -166,7 +179,8 @@ static int begin_send(int lane, int to, int tag, const void *from, uint64_t leng
 static int begin_receive(int lane, int source, int tag, void *into, uint64_t length, uint64_t token)
 {
     int from = source < 0 ? MPI_ANY_SOURCE : source;
-    if (make_room() || fine(MPI_Irecv(into, (int)length, MPI_BYTE, from, tag, lanes[lane], &requests[count]), "MPI_Irecv"))
+    if (make_room() ||
+        fine(MPI_Irecv(into, (int)length, MPI_BYTE, from, tag, lanes[lane], &requests[count]), "MPI_Irecv"))
         return -1;
     keep(token, 1);
     return 0;
@@ -176,7 +190,8 @@ static int begin_receive(int lane, int source, int tag, void *into, uint64_t len
 static int note(struct completed *to, const struct operation *operation, MPI_Status *status, int result)
 {
     int cancelled = 0, length = 0;
-    if (result == MPI_ERR_IN_STATUS && fine(status->MPI_ERROR, operation->is_receive ? "a reception" : "a sending"))
+    if (result == MPI_ERR_IN_STATUS &&
+        fine(status->MPI_ERROR, operation->is_receive ? "a reception" : "a sending"))
         return -1;
     to->token = operation->token;
     to->length = 0;
@@ -247,12 +262,16 @@ static int poll_all(struct completed *into, int most)
 static int cancel(uint64_t token)
 {
     for (int i = 0; i < count; i++)
-        if (operations[i].is_receive && operations[i].token == token && fine(MPI_Cancel(&requests[i]), "MPI_Cancel"))
+        if (operations[i].is_receive && operations[i].token == token &&
+            fine(MPI_Cancel(&requests[i]), "MPI_Cancel"))
             return -1;
     return 0;
 }
 
-static int from_first(void *bytes, uint64_t length) { return fine(MPI_Bcast(bytes, (int)length, MPI_BYTE, 0, lanes[0]), "MPI_Bcast"); }
+static int from_first(void *bytes, uint64_t length)
+{
+    return fine(MPI_Bcast(bytes, (int)length, MPI_BYTE, 0, lanes[0]), "MPI_Bcast");
+}
 
 static int least(uint64_t *value)
 {
@@ -261,7 +280,8 @@ static int least(uint64_t *value)
 
 static int settle(const uint64_t *sent, uint64_t *expected)
 {
-    return fine(MPI_Reduce_scatter_block(sent, expected, 1, MPI_UINT64_T, MPI_SUM, lanes[0]), "MPI_Reduce_scatter_block");
+    return fine(MPI_Reduce_scatter_block(sent, expected, 1, MPI_UINT64_T, MPI_SUM, lanes[0]),
+                "MPI_Reduce_scatter_block");
 }
 
 static int end(int finalize)
@@ -272,11 +292,14 @@ static int end(int finalize)
     return finalize ? fine(MPI_Finalize(), "MPI_Finalize") : 0;
 }
 
-static void stop_all(void) { MPI_Abort(MPI_COMM_WORLD, 1); }
+static void stop_all(void)
+{
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
 
 static const struct calls all = {
-    NAME,   begin,  join,       rank,  ranks,  most_tag, begin_send, begin_receive, poll_all,
-    cancel, from_first, least, settle, end, stop_all, reason,
+    NAME,     begin,  join,       rank,  ranks,  most_tag, begin_send, begin_receive,
+    poll_all, cancel, from_first, least, settle, end,      stop_all,   reason,
 };
 
 __attribute__((visibility("default"))) const struct gangway_bridge_table *gangway_bridge_table(uint32_t abi)

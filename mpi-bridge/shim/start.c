@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 typedef int main_function(int, char **, char **);
-typedef int start_function(main_function *, int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
+typedef int start_function(main_function *, int, char **, void (*)(void), void (*)(void), void (*)(void),
+                           void *);
 typedef int cluster_function(int *, char ***);
 
 static main_function *program_main;
@@ -30,7 +31,8 @@ static void say(const char *line)
 
 static int needs_openmp(const char *library)
 {
-    static const char *const known[] = {"libgomp.so", "libomp.so", "libiomp5.so", "libomptarget.so", "libgangway.so"};
+    static const char *const known[] = {"libgomp.so", "libomp.so", "libiomp5.so", "libomptarget.so",
+                                        "libgangway.so"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strncmp(library, known[i], strlen(known[i])) == 0)
             return 1;
@@ -47,7 +49,8 @@ static int look(struct dl_phdr_info *object, size_t size, void *found)
         const ElfW(Dyn) *first = (const ElfW(Dyn) *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
         const char *strings = NULL;
         for (const ElfW(Dyn) *entry = first; entry->d_tag != DT_NULL; entry++)
-            if (entry->d_tag == DT_STRTAB) /* the loader has made it an address, except in the kernel's own object */
+            if (entry->d_tag ==
+                DT_STRTAB) /* the loader has made it an address, except in the kernel's own object */
                 strings = entry->d_un.d_ptr > object->dlpi_addr ? (const char *)entry->d_un.d_ptr : NULL;
         for (const ElfW(Dyn) *entry = first; strings && entry->d_tag != DT_NULL; entry++)
             if (entry->d_tag == DT_NEEDED && needs_openmp(strings + entry->d_un.d_val))

@@ -104,7 +104,8 @@ static void answered(long count)
 int main(int argc, char **argv)
 {
     struct times all[3 + SIZES];
-    int ranks, count = 0, level = MPI_THREAD_SINGLE, runtime = argc > 1 && strcmp(argv[argc - 1], "runtime") == 0;
+    int ranks, count = 0, level = MPI_THREAD_SINGLE,
+               runtime = argc > 1 && strcmp(argv[argc - 1], "runtime") == 0;
     MPI_Init_thread(&argc, &argv, runtime ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     argc -= runtime;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

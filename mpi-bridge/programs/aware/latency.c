@@ -10,18 +10,18 @@ static int by_time(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-#define SERIES_OF(name, send, recv)                                                                                            \
-    static double name(char *data, int size)                                                                                   \
-    {                                                                                                                          \
-        double start = MPI_Wtime();                                                                                            \
-        for (int i = 0; i < TRIPS; i++) {                                                                                      \
-            if (rank == 0)                                                                                                     \
-                send(data, size, MPI_CHAR, 1, 0, MPI_COMM_WORLD);                                                              \
-            recv(data, size, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);                                        \
-            if (rank == 1)                                                                                                     \
-                send(data, size, MPI_CHAR, 0, 0, MPI_COMM_WORLD);                                                              \
-        }                                                                                                                      \
-        return (MPI_Wtime() - start) / TRIPS / 2 * 1e6;                                                                        \
+#define SERIES_OF(name, send, recv)                                                                          \
+    static double name(char *data, int size)                                                                 \
+    {                                                                                                        \
+        double start = MPI_Wtime();                                                                          \
+        for (int i = 0; i < TRIPS; i++) {                                                                    \
+            if (rank == 0)                                                                                   \
+                send(data, size, MPI_CHAR, 1, 0, MPI_COMM_WORLD);                                            \
+            recv(data, size, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);                      \
+            if (rank == 1)                                                                                   \
+                send(data, size, MPI_CHAR, 0, 0, MPI_COMM_WORLD);                                            \
+        }                                                                                                    \
+        return (MPI_Wtime() - start) / TRIPS / 2 * 1e6;                                                      \
     }
 
 SERIES_OF(aware, MPI_Send, MPI_Recv)
@@ -42,8 +42,8 @@ int main(void)
         qsort(times[0], SERIES, sizeof(double), by_time);
         qsort(times[1], SERIES, sizeof(double), by_time);
         if (rank == 0)
-            printf("%6d B: best %.2f / %.2f us (%.2f), median %.2f / %.2f us (%.2f)\n", sizes[s], times[1][0], times[0][0],
-                   times[1][0] / times[0][0], times[1][SERIES / 2], times[0][SERIES / 2],
+            printf("%6d B: best %.2f / %.2f us (%.2f), median %.2f / %.2f us (%.2f)\n", sizes[s], times[1][0],
+                   times[0][0], times[1][0] / times[0][0], times[1][SERIES / 2], times[0][SERIES / 2],
                    times[1][SERIES / 2] / times[0][SERIES / 2]);
     }
     return end();

@@ -29,7 +29,8 @@ static void repeat(const char *name, void (*act)(int, int))
     long after = rescues() - before;
     const char *workers = getenv("GANGWAY_WORKERS");
     if (after > ROUNDS && workers && strcmp(workers, "1") == 0) {
-        fprintf(stderr, "rank %d: %s: the monitor helped %ld times in %d rounds\n", rank, name, after, ROUNDS);
+        fprintf(stderr, "rank %d: %s: the monitor helped %ld times in %d rounds\n", rank, name, after,
+                ROUNDS);
         failures++;
     }
 }
@@ -134,10 +135,12 @@ static void exchange(int round, int thread)
 {
     int out = mine(thread) + round, in = -1;
     MPI_Status status;
-    MPI_Sendrecv(&out, 1, MPI_INT, 1 - rank, thread, &in, 1, MPI_INT, 1 - rank, thread, MPI_COMM_WORLD, &status);
+    MPI_Sendrecv(&out, 1, MPI_INT, 1 - rank, thread, &in, 1, MPI_INT, 1 - rank, thread, MPI_COMM_WORLD,
+                 &status);
     CHECK_EQ(in, 100 * (1 - rank) + thread + round);
     CHECK_EQ(status.MPI_TAG, thread);
-    MPI_Sendrecv(&out, 1, MPI_INT, MPI_PROC_NULL, 0, &in, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status);
+    MPI_Sendrecv(&out, 1, MPI_INT, MPI_PROC_NULL, 0, &in, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD,
+                 &status);
     CHECK_EQ(status.MPI_SOURCE, MPI_PROC_NULL);
 }
 
@@ -169,7 +172,9 @@ static void errors(MPI_Comm comm, int handled)
         MPI_Error_class(MPI_Recv(&one, 1, MPI_INT, 77, 5, comm, MPI_STATUS_IGNORE), &class);
         CHECK_EQ(class, MPI_ERR_RANK);
         CHECK_EQ(called, 2 * handled);
-        MPI_Error_class(MPI_Sendrecv(data, 1, MPI_INT, 77, 5, &one, 1, MPI_INT, rank, 6, comm, MPI_STATUS_IGNORE), &class);
+        MPI_Error_class(
+            MPI_Sendrecv(data, 1, MPI_INT, 77, 5, &one, 1, MPI_INT, rank, 6, comm, MPI_STATUS_IGNORE),
+            &class);
         CHECK_EQ(class, MPI_ERR_RANK);
         CHECK_EQ(called, 3 * handled);
         CHECK_EQ(thread_of_handler, handled - 1);
@@ -224,12 +229,14 @@ static void collective(int round, int thread)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "low") == 0) { /* nothing is different, and only OMP_DISPLAY_ENV=verbose says so */
+    if (argc > 1 &&
+        strcmp(argv[1], "low") == 0) { /* nothing is different, and only OMP_DISPLAY_ENV=verbose says so */
         start(MPI_THREAD_FUNNELED);
         int value = -1;
 #pragma omp parallel num_threads(2)
 #pragma omp master
-        MPI_Sendrecv(&rank, 1, MPI_INT, 1 - rank, 0, &value, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&rank, 1, MPI_INT, 1 - rank, 0, &value, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
         CHECK_EQ(value, 1 - rank);
         return end();
     }

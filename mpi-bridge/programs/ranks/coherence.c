@@ -51,7 +51,10 @@ static void fewer_bytes(int on, int limited)
     if (!on) {
         CHECK_EQ(moved[0], STEPS * all);
         CHECK_EQ(moved[1], STEPS * all);
-    } else if (!limited && ompx_cluster_size() > 1) { /* gcc: once there, once back. clang: and when a region's code is met for the first time */
+    } else if (
+        !limited &&
+        ompx_cluster_size() >
+            1) { /* gcc: once there, once back. clang: and when a region's code is met for the first time */
         CHECK(moved[0] <= 2 * all);
         CHECK(moved[1] <= 2 * all);
         CHECK(now().bytes_not_fetched > 0);

@@ -60,7 +60,8 @@ static void routines(int d)
     int *a = malloc(size), *b = calloc(LARGE, sizeof(int));
     for (int i = 0; i < LARGE; i++)
         a[i] = i * 7;
-    void *here = omp_target_alloc(size, d), *there = omp_target_alloc(size, other), *again = omp_target_alloc(size, d);
+    void *here = omp_target_alloc(size, d), *there = omp_target_alloc(size, other),
+         *again = omp_target_alloc(size, d);
     CHECK(here && there && again);
     CHECK_EQ(omp_target_memcpy(here, a, size, 0, 0, d, host), 0);
     CHECK_EQ(omp_target_memcpy(there, here, size, 0, 0, other, d), 0);

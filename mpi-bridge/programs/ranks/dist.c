@@ -74,7 +74,7 @@ static void regions(void)
     long *x, y[4 * EACH];
     CHECK_EQ(ompx_dist_alloc(4 * EACH, OMPX_LONG, EACH, (void **)&x), 0);
     for (int b = 0; b < 4; b++) {
-#pragma omp target device(ompx_dist_device(x, b * EACH)) is_device_ptr(x) firstprivate(b)
+#pragma omp target device(ompx_dist_device(x, b *EACH)) is_device_ptr(x) firstprivate(b)
         for (int i = b * EACH; i < (b + 1) * EACH; i++)
             x[i] = 3 * i;
     }

@@ -43,31 +43,34 @@ static void mapping(int d)
     long *a = malloc(N * sizeof *a), sum = 0, factor = 3;
     for (int i = 0; i < N; i++)
         a[i] = i;
-#pragma omp target data map(tofrom : a[0:N]) device(d)
+#pragma omp target data map(tofrom : a[0 : N]) device(d)
     {
 #pragma omp target device(d) firstprivate(factor)
         for (int i = 0; i < N; i++)
             a[i] = a[i] * factor + 1;
         CHECK_EQ(a[7], 7);
         a[5] = 1000;
-#pragma omp target update to(a[5:1]) device(d)
+#pragma omp target update to(a[5 : 1]) device(d)
 #pragma omp target device(d) map(tofrom : sum)
         for (int i = 0; i < N; i++)
             sum += a[i];
-#pragma omp target update from(a[N - 1:1]) device(d)
+#pragma omp target update from(a[N - 1 : 1]) device(d)
         CHECK_EQ(a[N - 1], 3L * (N - 1) + 1);
     }
     CHECK_EQ(sum, 3L * N * (N - 1) / 2 + N - 16 + 1000);
     CHECK_EQ(a[7], 22);
-    struct { int count; long *data; } list = {N, a};
-#pragma omp target enter data map(to : list, list.data[0:N]) device(d)
+    struct {
+        int count;
+        long *data;
+    } list = {N, a};
+#pragma omp target enter data map(to : list, list.data[0 : N]) device(d)
 #pragma omp target map(from : sum) device(d)
     {
         sum = 0;
         for (int i = 0; i < list.count; i++)
             sum += list.data[i];
     }
-#pragma omp target exit data map(release : list.data[0:N]) map(delete : list) device(d)
+#pragma omp target exit data map(release : list.data[0 : N]) map(delete : list) device(d)
     CHECK_EQ(sum, 3L * N * (N - 1) / 2 + N - 16 + 1000);
     free(a);
 }
@@ -112,7 +115,8 @@ static void chains(int any)
     for (int link = 0; link < LINKS; link++)
         for (int c = 0; c < CHAINS; c++) {
             long *mine = a[c];
-#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0:N]) device(any ? any : (c + link) % devices)
+#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0 : N])                                  \
+    device(any ? any : (c + link) % devices)
             for (int i = 0; i < N; i++)
                 mine[i] = mine[i] * 2 + i % 3 + 1;
         }

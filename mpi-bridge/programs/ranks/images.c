@@ -70,8 +70,7 @@ int main(void)
     if (ompx_cluster_rank() != 0)
         return 0;
     for (int round = 0; round < ROUNDS; round++) {
-        for (int d = 0; d < omp_get_num_devices(); d++)
-        {
+        for (int d = 0; d < omp_get_num_devices(); d++) {
             for (int before = 0; before < VISITS; before++)
                 CHECK_EQ(visit(d), 100 + before);
             expect_copies(ompx_device_rank(d), 1);
@@ -80,8 +79,7 @@ int main(void)
         __tgt_register_lib(brought);
     }
     /* By several threads at once, that all come upon a new copy. */
-    for (int d = 0; d < omp_get_num_devices(); d++)
-    {
+    for (int d = 0; d < omp_get_num_devices(); d++) {
         long sum = 0;
 #pragma omp parallel for num_threads(4) reduction(+ : sum)
         for (int i = 0; i < 40; i++)

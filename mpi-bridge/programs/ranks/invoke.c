@@ -59,7 +59,8 @@ static void fib(const void *args, size_t bytes, ompx_result_t *result)
     long n = *(const long *)args, value = n, before = n - 1, before2 = n - 2;
     int rank = ompx_cluster_rank(), of = ompx_cluster_size();
     if (n > 1) {
-        ompx_future_t a = call((rank + 1) % of, fib, &before, sizeof before), b = call((rank + 2) % of, fib, &before2, sizeof before2);
+        ompx_future_t a = call((rank + 1) % of, fib, &before, sizeof before),
+                      b = call((rank + 2) % of, fib, &before2, sizeof before2);
         value = value_of(a) + value_of(b);
     }
     CHECK_EQ(bytes, sizeof n);
@@ -204,7 +205,8 @@ static int late_notes;
 static void all_are_noted(void)
 {
     if (late_notes != LATE) {
-        fprintf(stderr, "rank %d: %d of %d late functions were run before the end\n", ompx_cluster_rank(), late_notes, LATE);
+        fprintf(stderr, "rank %d: %d of %d late functions were run before the end\n", ompx_cluster_rank(),
+                late_notes, LATE);
         fflush(stderr);
         _exit(1);
     }

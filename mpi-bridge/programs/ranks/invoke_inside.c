@@ -87,21 +87,13 @@ static void ask(int how, struct made made, ompx_future_t answer)
 {
     struct wanted wanted = {made.asked, answer};
     switch (how) {
-    case INVOKE:
-        CHECK_EQ(ompx_invoke(0, invoked, &answer, sizeof answer, NULL), 0);
-        break;
+    case INVOKE: CHECK_EQ(ompx_invoke(0, invoked, &answer, sizeof answer, NULL), 0); break;
     case OBJECT:
         CHECK_EQ(ompx_object_invoke(made.object, OMPX_WRITE, handler, &answer, sizeof answer, NULL), 0);
         break;
-    case EVENT:
-        CHECK_EQ(ompx_event_satisfy(made.event, 0, &answer, sizeof answer), 0);
-        break;
-    case MAKE_EVENT:
-        CHECK_EQ(ompx_invoke(0, makes, &wanted, sizeof wanted, NULL), 0);
-        break;
-    case EXECUTE:
-        CHECK_EQ(ompx_ptask_execute(made.task, &answer, sizeof answer), 0);
-        break;
+    case EVENT: CHECK_EQ(ompx_event_satisfy(made.event, 0, &answer, sizeof answer), 0); break;
+    case MAKE_EVENT: CHECK_EQ(ompx_invoke(0, makes, &wanted, sizeof wanted, NULL), 0); break;
+    case EXECUTE: CHECK_EQ(ompx_ptask_execute(made.task, &answer, sizeof answer), 0); break;
     }
 }
 

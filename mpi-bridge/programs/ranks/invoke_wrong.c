@@ -69,29 +69,18 @@ int main(int argc, char **argv)
     CHECK_EQ(ompx_future_create(&both.future), 0);
     CHECK_EQ(ompx_event_create(2, none, NULL, 0, &both.event), 0);
     switch (how) {
-    case 1:
-        ompx_invoke(1, crashes, &address, sizeof address, &done);
-        break;
-    case 2:
-        ompx_invoke(1, exits, NULL, 0, &done);
-        break;
-    case 3:
-        ompx_invoke(1, known_here, NULL, 0, &done);
-        break;
-    case 4:
-        ompx_invoke(1, sets_twice, &both, sizeof both, &done);
-        break;
-    case 5:
-        ompx_invoke(1, satisfies_twice, &both, sizeof both, &done);
-        break;
+    case 1: ompx_invoke(1, crashes, &address, sizeof address, &done); break;
+    case 2: ompx_invoke(1, exits, NULL, 0, &done); break;
+    case 3: ompx_invoke(1, known_here, NULL, 0, &done); break;
+    case 4: ompx_invoke(1, sets_twice, &both, sizeof both, &done); break;
+    case 5: ompx_invoke(1, satisfies_twice, &both, sizeof both, &done); break;
     case 6:
         ompx_invoke(1, makes_one, NULL, 0, &done);
         CHECK_EQ(ompx_future_get(done, &theirs, sizeof theirs), 0);
         CHECK_EQ(theirs.rank, 1);
         CHECK_EQ(ompx_future_wait(theirs), OMPX_E_FOREIGN);
         break;
-    default:
-        return 2;
+    default: return 2;
     }
     ompx_future_wait(done);
     return check_result();

@@ -24,7 +24,8 @@ static long value_of(ompx_future_t future)
     return value;
 }
 
-static ompx_future_t call(ompx_object_t object, int mode, ompx_object_handler fn, const void *args, size_t bytes)
+static ompx_future_t call(ompx_object_t object, int mode, ompx_object_handler fn, const void *args,
+                          size_t bytes)
 {
     ompx_future_t future = {0};
     CHECK_EQ(ompx_object_invoke(object, mode, fn, args, bytes, &future), 0);
@@ -111,7 +112,8 @@ static void busy(const void *args, size_t bytes, ompx_result_t *result)
             for (int o = 0; o < OBJECTS; o++) {
                 int is_long = (i + o) % 50 == 7;
                 ompx_object_t object = all[(r + rank) % of][o];
-                futures[count++] = call(object, OMPX_WRITE, add, is_long ? (void *)longs : &one, is_long ? sizeof longs : sizeof one);
+                futures[count++] = call(object, OMPX_WRITE, add, is_long ? (void *)longs : &one,
+                                        is_long ? sizeof longs : sizeof one);
                 if (i % 5 == 0)
                     CHECK_EQ(ompx_object_invoke(object, OMPX_READ, look, NULL, 0, NULL), 0);
                 if ((i + 7 * o + 3 * rank) % 31 == 0)
@@ -159,7 +161,8 @@ static void nested(ompx_object_t object, void *data, const void *args, size_t by
     if (depth > 0) {
         CHECK_EQ(ompx_object_invoke(object, OMPX_WRITE, add, &value, sizeof value, NULL), 0);
         CHECK_EQ(ompx_object_migrate(object, (int)(depth % ompx_cluster_size())), 0);
-        ompx_future_t a = call(object, OMPX_READ, nested, &below, sizeof below), b = call(object, OMPX_READ, nested, &below, sizeof below);
+        ompx_future_t a = call(object, OMPX_READ, nested, &below, sizeof below),
+                      b = call(object, OMPX_READ, nested, &below, sizeof below);
         value = value_of(a) + value_of(b);
     }
     ompx_result_set(result, &value, sizeof value);
@@ -333,7 +336,8 @@ static int late_notes, late_made;
 __attribute__((destructor)) static void all_are_noted(void)
 {
     if (late_made && late_notes != LATE) {
-        fprintf(stderr, "rank %d: %d of %d late handlers were run before the end\n", ompx_cluster_rank(), late_notes, LATE);
+        fprintf(stderr, "rank %d: %d of %d late handlers were run before the end\n", ompx_cluster_rank(),
+                late_notes, LATE);
         fflush(stderr);
         _exit(1);
     }
@@ -348,7 +352,8 @@ static void late(ompx_object_t object, void *data, const void *args, size_t byte
     usleep(2000);
     if (hops > 0 || ompx_cluster_rank() != home) { /* where objects are balanced it may be taken away again */
         hops -= hops > 0;
-        CHECK_EQ(ompx_object_migrate(object, hops ? (ompx_cluster_rank() + 1) % ompx_cluster_size() : home), 0);
+        CHECK_EQ(ompx_object_migrate(object, hops ? (ompx_cluster_rank() + 1) % ompx_cluster_size() : home),
+                 0);
         CHECK_EQ(ompx_object_invoke(object, OMPX_WRITE, late, &hops, sizeof hops, NULL), 0);
     } else {
         __atomic_fetch_add(&late_notes, 1, __ATOMIC_RELAXED);

@@ -71,7 +71,8 @@ int main(int argc, char **argv)
     ompx_future_t future = {0};
     ompx_event_t event;
     void *library = dlopen("libBrokenLocale.so.1", RTLD_NOW), *address = (void *)16;
-    ompx_object_handler known_here = library ? (ompx_object_handler)dlsym(library, "__ctype_get_mb_cur_max") : NULL;
+    ompx_object_handler known_here =
+        library ? (ompx_object_handler)dlsym(library, "__ctype_get_mb_cur_max") : NULL;
     CHECK_EQ(ompx_object_create(NULL, 8, &object), 0);
     switch (how) {
     case 1: /* what the caller can know; each has its line */
@@ -82,7 +83,8 @@ int main(int argc, char **argv)
         CHECK_EQ(ompx_object_invoke(object, 0, nothing, NULL, 0, NULL), OMPX_E_ARGUMENT);
         CHECK_EQ(ompx_object_invoke(object, OMPX_READ, NULL, NULL, 0, NULL), OMPX_E_ARGUMENT);
         CHECK_EQ(ompx_object_invoke(object, OMPX_READ, nothing, NULL, 1, NULL), OMPX_E_ARGUMENT);
-        CHECK_EQ(ompx_object_invoke(object, OMPX_READ, (ompx_object_handler)malloc(64), NULL, 0, NULL), OMPX_E_FUNCTION);
+        CHECK_EQ(ompx_object_invoke(object, OMPX_READ, (ompx_object_handler)malloc(64), NULL, 0, NULL),
+                 OMPX_E_FUNCTION);
         CHECK_EQ(ompx_object_invoke(none, OMPX_READ, nothing, NULL, 0, &future), OMPX_E_STALE);
         CHECK_EQ(ompx_object_invoke(nowhere, OMPX_READ, nothing, NULL, 0, &future), OMPX_E_STALE);
         CHECK_EQ(ompx_object_migrate(object, ompx_cluster_size()), OMPX_E_RANK);
@@ -114,19 +116,14 @@ int main(int argc, char **argv)
         CHECK_EQ(ompx_event_satisfy_object(event, 0, object), 0);
         CHECK_EQ(ompx_future_wait(future), 0);
         return check_result();
-    case 5:
-        ompx_object_invoke(theirs(), OMPX_WRITE, crashes, &address, sizeof address, &future);
-        break;
-    case 6:
-        ompx_object_invoke(theirs(), OMPX_WRITE, known_here, NULL, 0, &future);
-        break;
+    case 5: ompx_object_invoke(theirs(), OMPX_WRITE, crashes, &address, sizeof address, &future); break;
+    case 6: ompx_object_invoke(theirs(), OMPX_WRITE, known_here, NULL, 0, &future); break;
     case 7:
         CHECK_EQ(ompx_object_create_typed(&hollow, NULL, &object), 0);
         CHECK_EQ(ompx_object_migrate(object, 1), 0);
         ompx_object_invoke(object, OMPX_WRITE, nothing, NULL, 0, &future);
         break;
-    default:
-        return 2;
+    default: return 2;
     }
     ompx_future_wait(future);
     return check_result();

@@ -85,7 +85,8 @@ static void chains(void)
         for (int c = 0; c < CHAINS; c++) {
             long *one = &x[c];
             want[c] = want[c] * 3 + i;
-#pragma omp target nowait depend(inout : one[0]) map(tofrom : one[0 : 1]) firstprivate(i) device(ompx_device_any())
+#pragma omp target nowait depend(inout : one[0]) map(tofrom : one[0 : 1]) firstprivate(i)                    \
+    device(ompx_device_any())
             one[0] = one[0] * 3 + i;
         }
     for (int c = 0; c < CHAINS; c++)

@@ -95,7 +95,8 @@ static int spread(int devices)
 #pragma omp target nowait device(ompx_device_any()) map(from : on[i : 1])
         {
             on[i] = omp_get_device_num();
-            usleep(2000); /* what ends at once leaves its device free for the next one, while another has not begun */
+            usleep(
+                2000); /* what ends at once leaves its device free for the next one, while another has not begun */
         }
     }
     for (int d = 0; d < devices; d++) {

@@ -157,7 +157,8 @@ static void collectives(void)
         CHECK_EQ(ompx_tray_write(all[0][i], OMPX_ENTITY(sizeof(long)), 2, digits), 0);
     }
     unsigned long digits[2];
-    CHECK_EQ(ompx_tray_reduce(all[0], TASKS, all[0][2], OMPX_ENTITY(sizeof(long)), OMPX_USER, concatenate), 0);
+    CHECK_EQ(ompx_tray_reduce(all[0], TASKS, all[0][2], OMPX_ENTITY(sizeof(long)), OMPX_USER, concatenate),
+             0);
     CHECK_EQ(ompx_tray_read(all[0][2], digits, sizeof digits), 0);
     CHECK_EQ(digits[0], 123456);
     CHECK_EQ(digits[1], 9876543);
@@ -207,7 +208,10 @@ static void many(void)
 
 static void files(void)
 {
-    struct { char name[3]; int n; } body[23], back[23];
+    struct {
+        char name[3];
+        int n;
+    } body[23], back[23];
     char from[64], to[64];
     snprintf(from, sizeof from, "/tmp/gangway-trays-%d-in", getpid());
     snprintf(to, sizeof to, "/tmp/gangway-trays-%d-out", getpid());

@@ -70,50 +70,28 @@ static void returned(int how)
     ompx_ptask_t none = {0}, far = {99, 1, 1};
     void *memory;
     switch (how) {
-    case 10:
-        CHECK_EQ(ompx_tray_read(tray, &value, sizeof value), OMPX_E_TRAY);
-        break;
+    case 10: CHECK_EQ(ompx_tray_read(tray, &value, sizeof value), OMPX_E_TRAY); break;
     case 11:
         CHECK_EQ(ompx_tray_alloc(tray, OMPX_INT8, 7), 0);
         CHECK_EQ(ompx_tray_read(tray, &value, sizeof value), OMPX_E_SIZE);
         break;
-    case 12:
-        CHECK_EQ(ompx_ptask_execute(none, NULL, 0), OMPX_E_STALE);
-        break;
-    case 13:
-        CHECK_EQ(ompx_ptask_execute(far, NULL, 0), OMPX_E_STALE);
-        break;
+    case 12: CHECK_EQ(ompx_ptask_execute(none, NULL, 0), OMPX_E_STALE); break;
+    case 13: CHECK_EQ(ompx_ptask_execute(far, NULL, 0), OMPX_E_STALE); break;
     case 14:
         CHECK_EQ(ompx_ptask_free(a), 0);
         CHECK_EQ(ompx_ptask_wait(&a, 1), OMPX_E_STALE);
         break;
-    case 15:
-        CHECK_EQ(ompx_tray_alloc(tray, 0x305, 1), OMPX_E_TYPE);
-        break;
-    case 16:
-        CHECK_EQ(ompx_tray_reduce(&tray, 1, tray, OMPX_DOUBLE, OMPX_BAND, NULL), OMPX_E_TYPE);
-        break;
-    case 17:
-        CHECK_EQ(ompx_tray_bcast(tray, &tray, 0), OMPX_E_COUNT);
-        break;
-    case 18:
-        CHECK_EQ(ompx_tray_scatter_file("/nowhere/at/all", OMPX_BYTE, &tray, 1), OMPX_E_FILE);
-        break;
-    case 19:
-        CHECK_EQ(ompx_ptask_create(99, 1, &a), OMPX_E_RANK);
-        break;
-    case 20:
-        CHECK_EQ(ompx_ptask_numbered(0, &a), OMPX_E_NUMBER);
-        break;
-    case 21:
-        CHECK_EQ(ompx_ptask_set(a, (ompx_procedure)16), OMPX_E_FUNCTION);
-        break;
+    case 15: CHECK_EQ(ompx_tray_alloc(tray, 0x305, 1), OMPX_E_TYPE); break;
+    case 16: CHECK_EQ(ompx_tray_reduce(&tray, 1, tray, OMPX_DOUBLE, OMPX_BAND, NULL), OMPX_E_TYPE); break;
+    case 17: CHECK_EQ(ompx_tray_bcast(tray, &tray, 0), OMPX_E_COUNT); break;
+    case 18: CHECK_EQ(ompx_tray_scatter_file("/nowhere/at/all", OMPX_BYTE, &tray, 1), OMPX_E_FILE); break;
+    case 19: CHECK_EQ(ompx_ptask_create(99, 1, &a), OMPX_E_RANK); break;
+    case 20: CHECK_EQ(ompx_ptask_numbered(0, &a), OMPX_E_NUMBER); break;
+    case 21: CHECK_EQ(ompx_ptask_set(a, (ompx_procedure)16), OMPX_E_FUNCTION); break;
     case 22:
         CHECK_EQ(ompx_tray_gather_file(&tray, 1, OMPX_BYTE, "/tmp/gangway-trays-wrong"), OMPX_E_TRAY);
         break;
-    case 24:
-        CHECK_EQ(ompx_dist_free(&value), OMPX_E_STALE);
-        break;
+    case 24: CHECK_EQ(ompx_dist_free(&value), OMPX_E_STALE); break;
     case 25:
         CHECK_EQ(ompx_dist_alloc(9, OMPX_INT8, OMPX_BLOCK, &memory), 0);
         CHECK_EQ(ompx_dist_get(memory, OMPX_OWNER, 8, 2, &value), OMPX_E_RANGE);
@@ -121,9 +99,7 @@ static void returned(int how)
     case 26:
         CHECK_EQ(ompx_dist_alloc((uint64_t)1 << 58, OMPX_LONG, OMPX_BLOCK, &memory), OMPX_E_MEMORY);
         break;
-    case 23: /* OMPX_DEVICES=gpu */
-        CHECK_EQ(ompx_ptask_create(OMPX_ANY_RANK, 1, &a), OMPX_E_DEVICE);
-        break;
+    case 23: /* OMPX_DEVICES=gpu */ CHECK_EQ(ompx_ptask_create(OMPX_ANY_RANK, 1, &a), OMPX_E_DEVICE); break;
     }
 }
 

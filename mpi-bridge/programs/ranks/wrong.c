@@ -11,13 +11,9 @@ int main(int argc, char **argv)
     long address = (long)unmapped;
 #pragma omp target device(0) firstprivate(how, address)
     switch (how) {
-    case 1:
-        *(volatile int *)address = 1;
-        break;
-    case 2:
-        exit(3);
-    case 3:
-        kill(getpid(), SIGKILL);
+    case 1: *(volatile int *)address = 1; break;
+    case 2: exit(3);
+    case 3: kill(getpid(), SIGKILL);
     }
     if (how == 4) { /* a part of it is mapped already */
 #pragma omp target enter data device(0) map(to : unmapped[5 : 10])

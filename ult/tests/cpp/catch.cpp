@@ -3,7 +3,8 @@
 
 typedef void (*Yield)(void *);
 
-extern "C" int catch_and_rethrow(int mine, Yield yield, void *arg) {
+extern "C" int catch_and_rethrow(int mine, Yield yield, void *arg)
+{
     try {
         try {
             throw mine;
@@ -13,7 +14,8 @@ extern "C" int catch_and_rethrow(int mine, Yield yield, void *arg) {
                 throw mine + 1000;
             } catch (int inner) {
                 yield(arg);
-                if (inner != mine + 1000) return -1;
+                if (inner != mine + 1000)
+                    return -1;
             }
             throw;
         }
@@ -27,16 +29,18 @@ struct Guard {
     Yield yield;
     void *arg;
     int *seen;
-    ~Guard() {
+    ~Guard()
+    {
         int before = std::uncaught_exceptions();
         yield(arg);
         *seen = before * 10 + std::uncaught_exceptions();
     }
 };
-}  // namespace
+} // namespace
 
 // The count of exceptions in flight before and after a switch during unwinding: 11 if it is this stack's own.
-extern "C" int yield_in_flight(int, Yield yield, void *arg) {
+extern "C" int yield_in_flight(int, Yield yield, void *arg)
+{
     int seen = -1;
     try {
         Guard guard = {yield, arg, &seen};
