@@ -16,6 +16,7 @@ mod env_cases;
 mod examples;
 mod exec;
 mod factorizations;
+mod format;
 mod gpu_bench;
 mod gpu_model;
 mod lab;
@@ -61,6 +62,8 @@ cargo xtask <command>
                          --adopt  first make the table say what the sources implement
   pages                write the pages that come from the sources, look at all links, make the book with mdBook
                          --check  compare them instead, as in test
+  format               rustfmt and clang-format over everything (rustfmt.toml, .clang-format)
+                         --check  only say what is not formatted, as in test
   programs             the real programs only, all of them (docs/programs.md)
                          --quick  those of test   --filter TEXT   --own  on their own runtimes
   abi-tests            the ABI programs only
@@ -209,6 +212,12 @@ fn dispatch(
             );
             let library = library(options, places)?;
             life::run(places, &life::Request { library, quick, table, filter }, report);
+            Ok(report.finish() == 0)
+        }
+        "format" => {
+            let check = options.flag("--check");
+            nothing_left(options)?;
+            format::run(places, check, report);
             Ok(report.finish() == 0)
         }
         "pages" => {

@@ -7,9 +7,9 @@ use crate::conformance::{self, Suite};
 use crate::programs::Places;
 use crate::report::Report;
 use crate::{
-    abi_tests, bench, bridge, conform, debugger, dist, env_cases, examples, exec, factorizations, gpu_bench,
-    gpu_model, lab, life, mutants, pages, parallel, pins, placement, readme, sanitizers, setup, soak,
-    symbols, trace,
+    abi_tests, bench, bridge, conform, debugger, dist, env_cases, examples, exec, factorizations, format,
+    gpu_bench, gpu_model, lab, life, mutants, pages, parallel, pins, placement, readme, sanitizers, setup,
+    soak, symbols, trace,
 };
 use std::process::{Command, Output, Stdio};
 use std::{fs, io};
@@ -32,6 +32,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     loader(places, report);
     pages::run(places, true, report);
     report.step("lints");
+    format::run(places, true, report);
     lints(places, report);
     report.step("tests of the crates");
     tests(places, "crates", &["test", "--no-fail-fast"], &[], report);
