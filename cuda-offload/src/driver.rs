@@ -247,10 +247,10 @@ impl Driver {
 fn why_not_opened() -> String {
     // SAFETY: the text is this thread's until its next call of `dlopen` and the like.
     let text = unsafe { libc::dlerror() };
-    // SAFETY: a string, if not null.
     if text.is_null() {
         "it cannot be opened".into()
     } else {
+        // SAFETY: a string, if not null.
         unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
     }
 }

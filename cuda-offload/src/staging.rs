@@ -161,8 +161,8 @@ impl Staging {
         if size <= SMALL {
             if pool.small.is_empty() {
                 let block = self.allocate(&mut pool, SMALL * SMALL_ONES)?;
-                // SAFETY: inside of the block.
                 pool.small.extend(
+                    // SAFETY: inside of the block.
                     (0..SMALL_ONES).map(|i| Buffer { at: unsafe { block.add(i * SMALL) }, is_large: false }),
                 );
             }

@@ -272,8 +272,8 @@ mod tests {
                 mark(b, size, i);
             }
             for &(i, b) in &blocks {
-                // SAFETY: the block has `size` bytes.
                 assert!(
+                    // SAFETY: the block has `size` bytes.
                     unsafe { (b.read(), b.add(size - 1).read()) } == (i, i),
                     "blocks of {size} bytes overlap"
                 );

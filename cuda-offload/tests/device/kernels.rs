@@ -172,8 +172,8 @@ fn a_kernel_that_fails_says_so_and_only_its_device_is_lost() {
         gpus[0].run(&launch(&gpus[0], module, c"add", Convention::Separate, &[block, block, 4, 1]))
     });
     assert_eq!(lost.expect_err("it fails").to_string(), "CUDA_ERROR_LAUNCH_FAILED");
-    // SAFETY: as large.
     assert!(
+        // SAFETY: as large.
         settle(&gpus[0], unsafe { gpus[0].copy_in(block, [0_u8; 4].as_ptr(), 4) }).is_err(),
         "the device is lost"
     );

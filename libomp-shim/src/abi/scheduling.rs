@@ -29,9 +29,9 @@ pub(super) unsafe fn call(number: c_long, [tid, second, third]: [usize; 3]) -> c
     if !is_me(tid) {
         return of_other(tid, &SETTINGS, || pass_on(tid));
     }
-    // SAFETY: the kernel reads 48 bytes at least; asked only after it has.
     let clamps = || {
         number == libc::SYS_sched_setattr
+            // SAFETY: the kernel reads 48 bytes at least; asked only after it has.
             && unsafe { (second as *const u64).add(1).read_unaligned() } & CLAMPS != 0
     };
     let result = change_kept(&SETTINGS, || pass_on(0));

@@ -125,8 +125,8 @@ extern "C" fn of_threads(
     }
     let (thread, signal) = if call == libc::SYS_tkill { (first, second) } else { (second, third) };
     if thread as i32 == gettid() {
-        // SAFETY: the caller of the system call answers for its arguments.
         let info = if call == libc::SYS_rt_tgsigqueueinfo {
+            // SAFETY: the caller of the system call answers for its arguments.
             unsafe { (fourth as *const Info).as_ref() }
         } else {
             None

@@ -128,9 +128,9 @@ impl Bridge {
         let way = if inline { Way::OutInline } else { Way::Out };
         let ticket = self.begin(to, way, from.cast_mut(), bytes, address, done)?;
         let announced = [Announced { bytes, ticket }];
-        // SAFETY: the caller promises that the bytes are readable. An empty slice may have any
-        // pointer but null.
         let data = if inline && bytes > 0 {
+            // SAFETY: the caller promises that the bytes are readable. An empty slice may have any
+            // pointer but null.
             unsafe { core::slice::from_raw_parts(from, bytes as usize) }
         } else {
             &[]

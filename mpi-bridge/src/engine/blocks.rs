@@ -276,10 +276,10 @@ impl Engine {
         count(&bridge.counts.block_bytes, block.bytes);
         let from = frame.word as *const u8;
         if block.bytes <= INLINE {
-            // SAFETY: the caller of `get` answers for the address, and `allow` has agreed.
             let data = if block.bytes == 0 {
                 &[]
             } else {
+                // SAFETY: the caller of `get` answers for the address, and `allow` has agreed.
                 unsafe { core::slice::from_raw_parts(from, block.bytes as usize) }
             };
             own(

@@ -190,8 +190,8 @@ fn the_processor_is_the_kernel_threads_not_the_donors() {
         let donor = make_donor().expect("this machine can make donors");
         for &cpu in &allowed {
             assert!(pin(cpu));
-            // SAFETY: only asks.
             under(donor, || {
+                // SAFETY: only asks.
                 assert_eq!(unsafe { libc::sched_getcpu() }, cpu as c_int, "donor born on {born}")
             });
         }

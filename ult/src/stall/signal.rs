@@ -449,10 +449,10 @@ pub(super) unsafe fn place(watched: &'static Watched, context: &ucontext_t, now:
         let known = objects::is_program_code(caller) || regions::is_known_wait(caller);
         return if known { Place::Yields } else { Place::Elsewhere };
     }
-    // SAFETY: passed on.
     let (at, place) = if objects::is_program_code(now.ip) {
         (Point::of(context), Place::Program)
     } else {
+        // SAFETY: passed on.
         unsafe { called(watched, context, now) }
     };
     if place != Place::Elsewhere {

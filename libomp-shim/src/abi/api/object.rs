@@ -39,8 +39,8 @@ pub unsafe extern "C-unwind" fn ompx_object_create(
     into: *mut Handle,
 ) -> c_int {
     let thing = || {
-        // SAFETY: as the caller says.
         let copy =
+            // SAFETY: as the caller says.
             if from.is_null() { Bytes::zeroed(bytes) } else { unsafe { Bytes::copy(from.cast(), bytes) } };
         copy.map(Thing::Plain).ok_or(Fault::Memory)
     };

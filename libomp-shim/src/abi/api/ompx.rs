@@ -196,10 +196,10 @@ pub unsafe extern "C-unwind" fn ompx_suspend_for(
     // SAFETY: as the caller says.
     let message = unsafe { message.as_ref() }.filter(|_| check::is_on());
     let what = message.map_or(What::Library, |&Awaited { call, rank, tag, end }| {
-        // SAFETY: as the caller says.
         let call = if call.is_null() {
             "a library".into()
         } else {
+            // SAFETY: as the caller says.
             unsafe { CStr::from_ptr(call) }.to_string_lossy()
         };
         What::Message(call.into_owned(), Message { rank, tag, end: End::from_number(end) })

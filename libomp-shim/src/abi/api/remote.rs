@@ -106,8 +106,8 @@ pub unsafe extern "C-unwind" fn ompx_future_create(future: *mut Handle) -> c_int
 /// `bytes` bytes at `from` are readable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_future_set(future: Handle, from: *const c_void, bytes: usize) -> c_int {
-    // SAFETY: as the caller says.
     let set = || {
+        // SAFETY: as the caller says.
         readable(from, bytes).and_then(|()| unsafe { future::set(future, from.cast(), bytes, By::Program) })
     };
     result("ompx_future_set", set())

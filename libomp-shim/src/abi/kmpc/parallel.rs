@@ -27,10 +27,10 @@ const SOURCE: usize = 16;
 /// `location` is null or comes from compiled code.
 #[inline(always)]
 unsafe fn source(location: Location) -> *const c_char {
-    // SAFETY: as the caller says.
     if location.is_null() {
         core::ptr::null()
     } else {
+        // SAFETY: as the caller says.
         unsafe { location.byte_add(SOURCE).cast::<*const c_char>().read() }
     }
 }

@@ -95,10 +95,10 @@ impl Arrays {
         sizes: *const usize,
         kinds: *const u8,
     ) -> Self {
-        // SAFETY: as the caller says.
         let old: Vec<u8> = if count == 0 {
             Vec::new()
         } else {
+            // SAFETY: as the caller says.
             unsafe { core::slice::from_raw_parts(kinds, count) }.to_vec()
         };
         let kinds: Vec<u16> = old.iter().map(|&k| u16::from(k & 7) | u16::from(k >> 3) << 8).collect();

@@ -88,8 +88,8 @@ pub unsafe fn enter_as(slot: &Slot, items: &[Item], holder: Holder) -> Result<En
     }
     let mut table = slot.lock();
     let mut batch = Batch::new(slot);
-    // SAFETY: as the caller says.
     let prepared =
+        // SAFETY: as the caller says.
         if keeps { unsafe { keep::prepare(slot, &table, items, &mut batch) }? } else { Prepared::default() };
     let mut list = Entering {
         slot,

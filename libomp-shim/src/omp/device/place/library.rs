@@ -59,10 +59,10 @@ unsafe impl Send for Library {}
 fn why() -> String {
     // SAFETY: returns null or a string that stays until this thread's next call.
     let text = unsafe { libc::dlerror() };
-    // SAFETY: as above.
     if text.is_null() {
         "cannot be loaded".into()
     } else {
+        // SAFETY: as above.
         unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
     }
 }
@@ -94,10 +94,10 @@ pub fn load(file: &str) -> Result<Box<dyn Policy>, String> {
     if known.version != VERSION || known.choose.is_none() {
         return Err(format!("its table is not one of version {VERSION} with a function to choose"));
     }
-    // SAFETY: null, or a C string that stays.
     let name = if known.name.is_null() {
         file.into()
     } else {
+        // SAFETY: null, or a C string that stays.
         unsafe { CStr::from_ptr(known.name) }.to_string_lossy().into_owned()
     };
     Ok(Box::new(Library { name, table }))
