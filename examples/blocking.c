@@ -1,5 +1,6 @@
-/* A token goes round through pipes: each thread sleeps in read() until the one before it has written. With more threads than workers somebody
-   sleeps where others are queued, so a kernel thread of its own has to take them over. The second region knows that already.
+/* A token goes round through pipes: each thread sleeps in read() until the one before it has written. With
+   more threads than workers somebody sleeps where others are queued, so a kernel thread of its own has to
+   take them over. The second region knows that already.
 
    Prints the time of both regions. */
 #include <omp.h>

@@ -1,4 +1,5 @@
-/* What the runtime did, in numbers that a program can ask for (include/ompx.h). Runs under any runtime: the routine is a weak symbol.
+/* What the runtime did, in numbers that a program can ask for (include/ompx.h). Runs under any runtime: the
+   routine is a weak symbol.
 
        gcc -O2 -fopenmp -Iinclude examples/counters.c -o counters */
 #include "ompx.h"

@@ -1,5 +1,6 @@
-/* A task that ends when something outside of OpenMP says so: here a pthread that plays a disk. The thread that began the task is free
-   meanwhile, and the task that depends on it begins when the event is fulfilled. */
+/* A task that ends when something outside of OpenMP says so: here a pthread that plays a disk. The thread
+   that began the task is free meanwhile, and the task that depends on it begins when the event is fulfilled.
+ */
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* Target regions in the order of their dependences. Without devices they run on the host; with GANGWAY_HOST_DEVICES=2 on two devices for tests,
-   each the host behind an address space of its own, so that a forgotten `map` shows. */
+/* Target regions in the order of their dependences. Without devices they run on the host; with
+   GANGWAY_HOST_DEVICES=2 on two devices for tests, each the host behind an address space of its own, so that
+   a forgotten `map` shows. */
 #include <omp.h>
 #include <stdio.h>
 

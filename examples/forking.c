@@ -1,4 +1,5 @@
-/* Processes made by fork after the parent has used OpenMP: each child runs regions of its own. libgomp's children hang here. */
+/* Processes made by fork after the parent has used OpenMP: each child runs regions of its own. libgomp's
+ * children hang here. */
 #include <omp.h>
 #include <stdio.h>
 #include <sys/wait.h>

@@ -1,6 +1,7 @@
-/* A program without a parallel region, on all cores: tasks that free agents may run (OpenMP 6.0, `threadset(omp_pool)`; here said by a routine, for
-   compilers that do not know the clause, include/ompx.h). It integrates a function by halving intervals until they are fine enough: plain recursion, with a task
-   for the left half. Prints how much faster that is than without tasks, and how many tasks free agents ran.
+/* A program without a parallel region, on all cores: tasks that free agents may run (OpenMP 6.0,
+   `threadset(omp_pool)`; here said by a routine, for compilers that do not know the clause, include/ompx.h).
+   It integrates a function by halving intervals until they are fine enough: plain recursion, with a task for
+   the left half. Prints how much faster that is than without tasks, and how many tasks free agents ran.
 
        gcc -O2 -fopenmp -Iinclude examples/free_agents.c -o free_agents -lm */
 #include "ompx.h"

@@ -1,5 +1,5 @@
-/* A graph of tasks: Cholesky's factorization of a matrix of blocks, ordered by nothing but `depend`. The panel of each step is a nested
-   region of two threads. Checks that L times its transpose gives the matrix.
+/* A graph of tasks: Cholesky's factorization of a matrix of blocks, ordered by nothing but `depend`. The
+   panel of each step is a nested region of two threads. Checks that L times its transpose gives the matrix.
 
        OMP_MAX_ACTIVE_LEVELS=2 ./graph */
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Nested regions with far more threads than cores: every inner barrier waits for threads that are not running.
-   Prints the number of barriers passed and the time it took. */
+/* Nested regions with far more threads than cores: every inner barrier waits for threads that are not
+   running. Prints the number of barriers passed and the time it took. */
 #include <omp.h>
 #include <stdio.h>
 

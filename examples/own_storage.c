@@ -1,5 +1,6 @@
-/* Sixteen threads on however many cores, each with variables of its own: `threadprivate`, `_Thread_local` and errno are per OpenMP thread,
-   also where threads share a kernel thread, and threadprivate ones persist from one outermost region to the next. */
+/* Sixteen threads on however many cores, each with variables of its own: `threadprivate`, `_Thread_local` and
+   errno are per OpenMP thread, also where threads share a kernel thread, and threadprivate ones persist from
+   one outermost region to the next. */
 #include <errno.h>
 #include <omp.h>
 #include <stdio.h>

@@ -1,7 +1,9 @@
-/* A chain of tasks on which the end of the program depends, among many others, made last. With `priority` on the chain a runtime that heeds
-   it begins each link as soon as it is ready. Prints how many of the others had ended when the chain had.
+/* A chain of tasks on which the end of the program depends, among many others, made last. With `priority` on
+   the chain a runtime that heeds it begins each link as soon as it is ready. Prints how many of the others
+   had ended when the chain had.
 
-   The standard's default is that priorities do nothing until OMP_MAX_TASK_PRIORITY is set; Gangway heeds them. */
+   The standard's default is that priorities do nothing until OMP_MAX_TASK_PRIORITY is set; Gangway heeds
+   them. */
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,7 +1,9 @@
-/* Threads that wait for each other in a loop of their own, more of them than cores. No runtime sees such a wait: each round ends when the
-   kernel has given every thread its turn, unless the runtime finds the loop and switches. Prints milliseconds per meeting.
+/* Threads that wait for each other in a loop of their own, more of them than cores. No runtime sees such a
+   wait: each round ends when the kernel has given every thread its turn, unless the runtime finds the loop
+   and switches. Prints milliseconds per meeting.
 
-   Under libgomp it takes milliseconds per meeting here, under Gangway tens of microseconds; GANGWAY_STATS=1 counts the interrupts. */
+   Under libgomp it takes milliseconds per meeting here, under Gangway tens of microseconds; GANGWAY_STATS=1
+   counts the interrupts. */
 #include <omp.h>
 #include <stdio.h>
 

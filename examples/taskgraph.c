@@ -1,5 +1,6 @@
-/* A graph of tasks that is made once and run many times: a wave over a grid, step after step (include/ompx.h). From the second step on no
-   `depend` is evaluated and no address looked up. Prints what a task costs made anew each step, and from the graph.
+/* A graph of tasks that is made once and run many times: a wave over a grid, step after step
+   (include/ompx.h). From the second step on no `depend` is evaluated and no address looked up. Prints what a
+   task costs made anew each step, and from the graph.
 
        gcc -O2 -fopenmp -Iinclude examples/taskgraph.c -o taskgraph */
 #include "ompx.h"

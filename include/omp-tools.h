@@ -1,5 +1,6 @@
-/* omp-tools.h: what tools and the runtime pass to each other (OpenMP 5.2, chapter 19): the part that this library
- * supports, for compilers that bring no header of their own. Names, types and numbers are the standard's. See docs/tools.md. */
+/* omp-tools.h: what tools and the runtime pass to each other (OpenMP 5.2, chapter 19): the part that this
+ * library supports, for compilers that bring no header of their own. Names, types and numbers are the
+ * standard's. See docs/tools.md. */
 #ifndef OMP_TOOLS_H
 #define OMP_TOOLS_H
 

@@ -2,19 +2,19 @@
 // env: OMP_CANCELLATION=true
 // peers: libomp fails, because its stealing schedule asserts when a loop is cancelled
 #include "check.h"
-#define CANCELLED(schedule_text)                                                                             \
-    do {                                                                                                     \
-        int iterations = 0;                                                                                  \
-        PRAGMA(omp parallel)                                                                                 \
-        {                                                                                                    \
-            PRAGMA(omp for schedule_text)                                                                    \
-            for (int i = 0; i < 100000; i++) {                                                               \
-                PRAGMA(omp atomic)                                                                           \
-                iterations++;                                                                                \
-                PRAGMA(omp cancel for)                                                                       \
-            }                                                                                                \
-        }                                                                                                    \
-        CHECK(iterations >= 1 && iterations <= omp_get_max_threads());                                       \
+#define CANCELLED(schedule_text) \
+    do { \
+        int iterations = 0; \
+        PRAGMA(omp parallel) \
+        { \
+            PRAGMA(omp for schedule_text) \
+            for (int i = 0; i < 100000; i++) { \
+                PRAGMA(omp atomic) \
+                iterations++; \
+                PRAGMA(omp cancel for) \
+            } \
+        } \
+        CHECK(iterations >= 1 && iterations <= omp_get_max_threads()); \
     } while (0)
 #define PRAGMA(text) PRAGMA_(text)
 #define PRAGMA_(text) _Pragma(#text)

@@ -22,7 +22,8 @@ static void fill(long *block, long value)
         block[i] = value + i;
 }
 
-/* The second block is made by a task that waits, for a while, until the first one is on its way to the device. */
+/* The second block is made by a task that waits, for a while, until the first one is on its way to the
+ * device. */
 static void comes_while_others_work(long *a, int device, int round)
 {
     long *first = a, *second = a + BLOCK, sums[2] = {0, 0};
@@ -43,7 +44,7 @@ static void comes_while_others_work(long *a, int device, int round)
 #pragma omp task depend(out : first[0])
         fill(first, round);
         /* It is the one that brings both: none is there, and nobody else reads them there. */
-#pragma omp target nowait depend(in : first[0], second[0]) map(to : first[0 : BLOCK], second[0 : BLOCK])     \
+#pragma omp target nowait depend(in : first[0], second[0]) map(to : first[0 : BLOCK], second[0 : BLOCK]) \
     map(tofrom : sums[0 : 2]) device(device)
         for (int i = 0; i < BLOCK; i++) {
             sums[0] += first[i];
@@ -76,7 +77,7 @@ static void is_not_torn(long *a, int device, int round)
         while (!__atomic_load_n(&begun, __ATOMIC_ACQUIRE)) {
 #pragma omp taskyield
         }
-#pragma omp target nowait depend(in : block[0], done) map(to : block[0 : BLOCK]) map(tofrom : wrong)         \
+#pragma omp target nowait depend(in : block[0], done) map(to : block[0 : BLOCK]) map(tofrom : wrong) \
     device(device)
         for (int i = 0; i < BLOCK; i++)
             wrong += block[i] != round;
@@ -112,7 +113,7 @@ static void is_whole(long *a, int device, int round)
         }
 #pragma omp taskwait depend(in : second)
         __atomic_store_n(&over, 1, __ATOMIC_RELEASE);
-#pragma omp target nowait depend(in : block[0], first, second) map(to : block[0 : BLOCK])                    \
+#pragma omp target nowait depend(in : block[0], first, second) map(to : block[0 : BLOCK]) \
     map(tofrom : wrong) device(device)
         for (int i = 0; i < BLOCK; i++)
             wrong += block[i] != round;
@@ -120,7 +121,8 @@ static void is_whole(long *a, int device, int round)
     CHECK_EQ(wrong, 0);
 }
 
-/* A block that a region names for the order only is in use elsewhere, by the task that waits for the region. */
+/* A block that a region names for the order only is in use elsewhere, by the task that waits for the region.
+ */
 static void waits_for_nobody(long *a, int devices)
 {
     long *block = a + 4 * BLOCK, other = 0, late = 0;

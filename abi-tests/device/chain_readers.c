@@ -18,7 +18,8 @@ static void spin(int turns)
         ;
 }
 
-/* Two that read, one that writes behind them, a slow one that reads behind that, and the host, which waits for the one that writes alone. */
+/* Two that read, one that writes behind them, a slow one that reads behind that, and the host, which waits
+ * for the one that writes alone. */
 static void readers(int device, int turns)
 {
     static int x[SIZE];

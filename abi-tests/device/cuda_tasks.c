@@ -26,7 +26,8 @@ static void find_driver(void)
     copy_within = (copy_function)cuda("cuMemcpyDtoDAsync_v2");
 }
 
-/* Tasks by the directive: without a word before them they begin when those before them have ended, with one as soon as those have queued their work. */
+/* Tasks by the directive: without a word before them they begin when those before them have ended, with one
+ * as soon as those have queued their work. */
 static void by_directive(int device, int ahead)
 {
     long *a = malloc(BYTES), *b = malloc(BYTES);

@@ -102,7 +102,7 @@ static void one(unsigned what, int x, int y, int t, int devices)
         break;
     case 7:
     case 8:
-#pragma omp target nowait depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0 : N])                 \
+#pragma omp target nowait depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0 : N]) \
     map(to : from[0 : N]) device(any)
         step(to, from, t);
         break;

@@ -18,7 +18,8 @@ static int puts_nap(void *stream, const void *args)
     return put_call(stream, nap, &length);
 }
 
-/* Who has waited may be on another kernel thread: who asks for the stream once more has its GPU current there. */
+/* Who has waited may be on another kernel thread: who asks for the stream once more has its GPU current
+ * there. */
 static int waits_for_children(void *stream, const void *args)
 {
     (void)args;

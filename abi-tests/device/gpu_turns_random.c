@@ -35,12 +35,12 @@ static void one(unsigned what, int x, int y, int k, int any, int devices)
     case 0:
     case 1:
     case 2:
-#pragma omp target nowait depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0 : N])                 \
+#pragma omp target nowait depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0 : N]) \
     map(to : from[0 : N]) device(any)
         step(to, from, k);
         break;
     case 3:
-#pragma omp target nowait depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0 : N])                 \
+#pragma omp target nowait depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0 : N]) \
     map(to : from[0 : N]) device(named)
         step(to, from, k);
         break;

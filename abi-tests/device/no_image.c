@@ -33,7 +33,8 @@ int main(void)
         CHECK(x[1] == 12);
 #pragma omp target map(tofrom : here) device(device)
         here = there + omp_is_initial_device();
-        /* GPUs have no image here: the regions run on the host, as far as compilers leave it to the library. */
+        /* GPUs have no image here: the regions run on the host, as far as compilers leave it to the library.
+         */
         CHECK(here == 5 || here == 6);
     }
     return check_result();

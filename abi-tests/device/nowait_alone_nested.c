@@ -1,5 +1,6 @@
 // what: a thread that is alone in a target region goes on behind target nowait there, too; the second task of a chain, which is made ready when the thread that
-// launched the region has gone on and waits anew, begins all the same; what is not waited for is over when the region ends
+// launched the region has gone on and waits anew, begins all the same; what is not waited for is over when
+// the region ends
 // env: GANGWAY_HOST_DEVICE_DELAY=10000
 // offload: yes
 // compilers: gcc

@@ -64,7 +64,7 @@ static void chains(int device, const size_t *sizes)
                 step(&s);
                 break;
             case 1: /* a target region */
-#pragma omp target nowait depend(inout : mine[0]) depend(in : other[0]) map(tofrom : mine[0 : N])            \
+#pragma omp target nowait depend(inout : mine[0]) depend(in : other[0]) map(tofrom : mine[0 : N]) \
     map(to : other[0 : N]) firstprivate(link)
                 for (int i = 0; i < N; i++)
                     mine[i] = mine[i] * 3 + link + other[i];

@@ -34,7 +34,8 @@ static int on_gpu(int device, void *stream, const void *args)
     return put_call(stream, nap, &naps[1]);
 }
 
-/* Runs tasks of these lengths, one after the other or all at once; the size tells them apart from others. How many ran on the GPU. */
+/* Runs tasks of these lengths, one after the other or all at once; the size tells them apart from others. How
+ * many ran on the GPU. */
 static int run(int host, int gpu, size_t size, int in_order)
 {
     static int x[TASKS];
@@ -46,7 +47,8 @@ static int run(int host, int gpu, size_t size, int in_order)
         ompx_access_t access = {&x[in_order ? 0 : i], OMPX_INOUT};
         CHECK_EQ(ompx_task_versions(ompx_device_any(), &versions, NULL, 0, &access, 1, NULL), 0);
         if (in_order && i % ROUND == ROUND - 1) {
-            /* A task is placed when those before it have queued their work: so that they tell something about it they have to end. */
+            /* A task is placed when those before it have queued their work: so that they tell something about
+             * it they have to end. */
 #pragma omp taskwait
         }
     }
@@ -61,7 +63,8 @@ static void all(void)
     CHECK(gpu >= TASKS * 3 / 4 && gpu < TASKS);
     gpu = run(SHORT, LONG, 100000, 1);
     CHECK(gpu <= TASKS / 4 && gpu > 0);
-    /* All at once: the slower one is not worth a wait for the faster one. The first ones are placed while nothing is known. */
+    /* All at once: the slower one is not worth a wait for the faster one. The first ones are placed while
+     * nothing is known. */
     gpu = run(LONG * 2, SHORT, 1000, 0);
     CHECK(gpu >= TASKS / 2 && gpu < TASKS);
     gpu = run(SHORT, LONG * 2, 10000, 0);

@@ -11,8 +11,9 @@
 #define INTERLEAVED "cpus 0-191\ncore 0-1 x96+2\nnuma 0-191:2/16 x8+2\nsocket 0-191:2/4 x2+2\n"
 #define HUGE "cpus 0-1535\ncore 0,768 x768\nsocket 0-383,768-1151 x2+384\n"
 
-/* A machine, the variables, a team's size; then the numbers of processors and places, and for each thread its place's first and
-   last processor, its number of processors, the place's number and the partition's first place and size. */
+/* A machine, the variables, a team's size; then the numbers of processors and places, and for each thread its
+   place's first and last processor, its number of processors, the place's number and the partition's first
+   place and size. */
 static const struct {
     const char *machine, *places, *bind;
     int size, procs, num_places;
@@ -80,7 +81,8 @@ static const struct {
      {{1024, 1024, 1, 0, 0, 2}, {1535, 1535, 1, 1, 0, 2}}},
 };
 
-/* Some compilers ask for the thread's number, and so for the variables, at the start of a function with a region. */
+/* Some compilers ask for the thread's number, and so for the variables, at the start of a function with a
+ * region. */
 __attribute__((noinline)) static void believe(const char *machine)
 {
     describe_machine(machine);

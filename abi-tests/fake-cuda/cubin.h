@@ -1,10 +1,14 @@
-/* Real images for GPUs, in a driver that has no GPU: what an image says about itself is read from it, and its kernels run as this machine's functions of the same names.
+/* Real images for GPUs, in a driver that has no GPU: what an image says about itself is read from it, and its
+ * kernels run as this machine's functions of the same names.
  *
- * Those are in the program, too, if it was built for two targets (-fopenmp-targets=x86_64-pc-linux-gnu,nvptx64-nvidia-cuda): an ELF file among its constants. So what is checked here
- * is what a GPU's driver would look at: names and sizes of variables, their first values, how many bytes of parameters a kernel takes.
+ * Those are in the program, too, if it was built for two targets
+ * (-fopenmp-targets=x86_64-pc-linux-gnu,nvptx64-nvidia-cuda): an ELF file among its constants. So what is
+ * checked here is what a GPU's driver would look at: names and sizes of variables, their first values, how
+ * many bytes of parameters a kernel takes.
  *
- * The format: the ELF specification, and for `.nv.info.*` what `readelf` and `nvdisasm` show of files that ptxas 13.0 made: entries of a format byte, an attribute byte and a
- * 16-bit value, behind which so many bytes follow if the format is 4. */
+ * The format: the ELF specification, and for `.nv.info.*` what `readelf` and `nvdisasm` show of files that
+ * ptxas 13.0 made: entries of a format byte, an attribute byte and a 16-bit value, behind which so many bytes
+ * follow if the format is 4. */
 #include <elf.h>
 #include <link.h>
 #include <stdint.h>
@@ -74,7 +78,8 @@ static long cubin_parameter_bytes(const Elf64_Ehdr *image, const char *kernel)
     return -1;
 }
 
-/* A copy of a variable's first value. Where that is a constructor or destructor, its address is the variable's name here: the code does not run. */
+/* A copy of a variable's first value. Where that is a constructor or destructor, its address is the
+ * variable's name here: the code does not run. */
 static void *first_value(const Elf64_Ehdr *image, const Elf64_Sym *symbol, const char *name)
 {
     const Elf64_Shdr *in = section(image, symbol->st_shndx);
@@ -162,7 +167,8 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *data)
     return search->found != NULL;
 }
 
-/* The image for this machine that belongs to one for GPUs: it has the same kernels. Null if the program was built for GPUs alone; `kernels` says whether there are any. */
+/* The image for this machine that belongs to one for GPUs: it has the same kernels. Null if the program was
+ * built for GPUs alone; `kernels` says whether there are any. */
 static const Elf64_Ehdr *companion(const Elf64_Ehdr *cubin, int *kernels)
 {
     *kernels = 0;

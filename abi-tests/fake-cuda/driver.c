@@ -1,9 +1,13 @@
-/* A CUDA driver for tests, where there is no GPU: devices are memory of this process, streams are threads, kernels are functions of this machine.
+/* A CUDA driver for tests, where there is no GPU: devices are memory of this process, streams are threads,
+ * kernels are functions of this machine.
  *
- * What it has of the driver API it does as the driver does, as far as a program can tell that keeps to the rules; what breaks them fails: an address that is in no block,
- * a stream of another device, memory that is freed twice. Everything on a stream takes a time by chance, so that whoever does not wait finds the old bytes.
+ * What it has of the driver API it does as the driver does, as far as a program can tell that keeps to the
+ * rules; what breaks them fails: an address that is in no block, a stream of another device, memory that is
+ * freed twice. Everything on a stream takes a time by chance, so that whoever does not wait finds the old
+ * bytes.
  *
- * It cannot be loaded by accident: it lies in a directory of its own, and without GANGWAY_FAKE_CUDA cuInit fails. The variable is a list of words:
+ * It cannot be loaded by accident: it lies in a directory of its own, and without GANGWAY_FAKE_CUDA cuInit
+ * fails. The variable is a list of words:
  *
  *     devices=2       how many; 1
  *     memory=64       MiB of each; 256
@@ -12,20 +16,22 @@
  *     seed=1          of what is left to chance
  *     alloc=3         the third allocation finds no memory, whatever there is
  *     launch=2        the second kernel fails, and its device with it
- *     peers=0         ways between devices: 1 between any two, 2 between the two of a pair, 3 none that can be opened, 0 none; 1
- *     pageable=1      copies from and to memory that is not pinned keep the caller waiting, as the driver does: all to the host, large ones to the device; 0
- *     pinned=0        MiB of pinned memory; 1024
+ *     peers=0         ways between devices: 1 between any two, 2 between the two of a pair, 3 none that can
+ * be opened, 0 none; 1 pageable=1      copies from and to memory that is not pinned keep the caller waiting,
+ * as the driver does: all to the host, large ones to the device; 0 pinned=0        MiB of pinned memory; 1024
  *     version=12020   what cuDriverGetVersion says; 13000
- *     priorities=2    of streams, above the usual one: nothing goes by them, but cuStreamGetPriority says them, and kernels find them in fake_priority; 5
- *     streams=9       the tenth stream that has a priority is not made, nor are later ones; no limit
- *     log=1           a line on stderr for each constructor and destructor of a real image that is called, for each image that is unloaded, and for the driver's end; 0
+ *     priorities=2    of streams, above the usual one: nothing goes by them, but cuStreamGetPriority says
+ * them, and kernels find them in fake_priority; 5 streams=9       the tenth stream that has a priority is not
+ * made, nor are later ones; no limit log=1           a line on stderr for each constructor and destructor of
+ * a real image that is called, for each image that is unloaded, and for the driver's end; 0
  *
  * As the driver, it ends by a handler of its own when the process does: what is called afterwards fails.
  *
- * An image is an ELF file for CUDA (machine 190) or for this machine; its code is this machine's in either case: a real one's kernels run as those of the
- * image for this machine that the program has, too (cubin.h). A kernel gets its arguments, each as large as a pointer. A
- * variable `fake_geometry` of the image, if there is one, has teams, threads and shared bytes while a kernel runs, `fake_priority` its stream's priority. Functions that the runtime has to do
- * without when a driver lacks them: FAKE_CUDA_OLD leaves them out. */
+ * An image is an ELF file for CUDA (machine 190) or for this machine; its code is this machine's in either
+ * case: a real one's kernels run as those of the image for this machine that the program has, too (cubin.h).
+ * A kernel gets its arguments, each as large as a pointer. A variable `fake_geometry` of the image, if there
+ * is one, has teams, threads and shared bytes while a kernel runs, `fake_priority` its stream's priority.
+ * Functions that the runtime has to do without when a driver lacks them: FAKE_CUDA_OLD leaves them out. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
@@ -67,7 +73,9 @@ enum { MOST_DEVICES = 8, MOST_ARGUMENTS = 16, EM_GPU = 190 };
 
 #define API __attribute__((visibility("default")))
 
-/* ---- state ------------------------------------------------------------------------------------------------------------- */
+/* ---- state
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 struct block {
     struct block *next;
@@ -146,7 +154,8 @@ static void add_block(struct device *device, char *begin, size_t size, int is_va
     device->blocks = block;
 }
 
-/* ---- devices and contexts: a context is its device --------------------------------------------------------------------- */
+/* ---- devices and contexts: a context is its device
+ * --------------------------------------------------------------------- */
 
 static void end_driver(void)
 {
@@ -244,7 +253,9 @@ API int cuCtxSetCurrent(void *context)
     return has_ended ? DEINITIALIZED : OK;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------ */
+/* ---- memory
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 API int cuMemAlloc_v2(void **address, size_t size)
 {
@@ -291,7 +302,8 @@ API int cuMemFree_v2(void *address)
     return block ? OK : INVALID_VALUE;
 }
 
-/* ---- streams and events ------------------------------------------------------------------------------------------------ */
+/* ---- streams and events
+ * ------------------------------------------------------------------------------------------------ */
 
 struct event {
     unsigned long recorded, done;
@@ -569,7 +581,8 @@ API int cuLaunchHostFunc(struct stream *stream, void (*call)(void *), void *argu
     return put(stream, (struct item){.what = CALL, .call = call, .to = argument});
 }
 
-/* ---- pinned memory ----------------------------------------------------------------------------------------------------- */
+/* ---- pinned memory
+ * ----------------------------------------------------------------------------------------------------- */
 
 static struct block **pinned_block(const void *address)
 {
@@ -630,7 +643,9 @@ API int cuPointerGetAttribute(unsigned *value, int attribute, void *address)
 }
 #endif
 
-/* ---- copies ------------------------------------------------------------------------------------------------------------ */
+/* ---- copies
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static int copy(struct stream *stream, void *to, const void *from, size_t size)
 {
@@ -664,7 +679,8 @@ API int cuMemcpyDtoDAsync_v2(void *to, const void *from, size_t size, struct str
 }
 
 #ifndef FAKE_CUDA_OLD
-/* ---- copies between devices ---------------------------------------------------------------------------------------------- */
+/* ---- copies between devices
+ * ---------------------------------------------------------------------------------------------- */
 
 static int have_a_way(long a, long b)
 {
@@ -694,7 +710,8 @@ API int cuCtxEnablePeerAccess(struct device *other, unsigned flags)
     return before & bit ? PEER_ALREADY : OK;
 }
 
-/* The real one goes by way of the host where access is not enabled. Here that is a mistake: it would go unnoticed. */
+/* The real one goes by way of the host where access is not enabled. Here that is a mistake: it would go
+ * unnoticed. */
 API int cuMemcpyPeerAsync(void *to, struct device *to_context, const void *from, struct device *from_context,
                           size_t size, struct stream *stream)
 {
@@ -707,7 +724,8 @@ API int cuMemcpyPeerAsync(void *to, struct device *to_context, const void *from,
 }
 #endif
 
-/* ---- images and kernels ------------------------------------------------------------------------------------------------ */
+/* ---- images and kernels
+ * ------------------------------------------------------------------------------------------------ */
 
 struct function {
     void (*code)(void);
@@ -812,8 +830,9 @@ static void say_called(struct module *module, const char *what, const char *name
                 name + strlen("__init_array_object_"));
 }
 
-/* The kernels of a real image that call constructors and destructors, as LLVM 19 makes them: they walk the list, which has the variables' names in place of functions (cubin.h). Those of this
- * machine's image are called when it is loaded and unloaded. */
+/* The kernels of a real image that call constructors and destructors, as LLVM 19 makes them: they walk the
+ * list, which has the variables' names in place of functions (cubin.h). Those of this machine's image are
+ * called when it is loaded and unloaded. */
 static void call_constructors(uintptr_t module)
 {
     struct module *of = (struct module *)module;
@@ -939,7 +958,9 @@ API int cuLaunchKernel(struct function *function, unsigned grid_x, unsigned grid
     return done;
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------------------- */
+/* ---- words
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 #ifndef FAKE_CUDA_OLD
 API int cuGetErrorName(int error, const char **name)

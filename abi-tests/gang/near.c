@@ -20,7 +20,8 @@ static int home(void)
     return -1;
 }
 
-/* Of 100 mates of gangs that thread `forker` forks, and that do not start on its own worker, how many start on its node. */
+/* Of 100 mates of gangs that thread `forker` forks, and that do not start on its own worker, how many start
+ * on its node. */
 static int near(int forker, int inner)
 {
     int same = 0, all = 0;

@@ -35,7 +35,8 @@ int main(void)
         }
     }
     CHECK_EQ(done, REGIONS * threads * 3);
-    /* A worker, a donor and a dedicated kernel thread for each thread of both levels, and those of the runtime. */
+    /* A worker, a donor and a dedicated kernel thread for each thread of both levels, and those of the
+     * runtime. */
     int most = 3 * 2 * threads + 16;
     if (kernel_threads() > most)
         printf("%d kernel threads\n", kernel_threads());

@@ -1,4 +1,5 @@
-/* The program once more: as another process whose lines are read, and as a shared object that it loads into itself. */
+/* The program once more: as another process whose lines are read, and as a shared object that it loads into
+ * itself. */
 #ifndef AGAIN_H
 #define AGAIN_H
 #ifndef _GNU_SOURCE
@@ -50,7 +51,8 @@ static inline int again_count(const char *text)
     return count;
 }
 
-/* Loads the program's own file as a shared object, with code for devices and variables of its own. It is one but for a flag, for which the loader would refuse it; so a copy without that. */
+/* Loads the program's own file as a shared object, with code for devices and variables of its own. It is one
+ * but for a flag, for which the loader would refuse it; so a copy without that. */
 static inline void *again_open(void)
 {
     int from = open("/proc/self/exe", O_RDONLY), to = memfd_create("again", MFD_CLOEXEC);

@@ -1,4 +1,5 @@
-/* Tasks by chance over the blocks of one array, in order by their dependences: regions on all devices, on one that the runtime chooses, tasks of the host. Each adds what it reads to what it writes. */
+/* Tasks by chance over the blocks of one array, in order by their dependences: regions on all devices, on one
+ * that the runtime chooses, tasks of the host. Each adds what it reads to what it writes. */
 #ifndef ARRAY_GRAPH_H
 #define ARRAY_GRAPH_H
 #include "device.h"
@@ -47,12 +48,12 @@ static void graph(int blocks, int block, int tasks, unsigned long seed)
             CHECK_EQ(ompx_prefetch(from, block * sizeof *from, device, NULL), 0);
         }
         if (kind >= 4) {
-#pragma omp target nowait depend(inout : into[0]) depend(in : from[0]) map(tofrom : into[0 : block])         \
+#pragma omp target nowait depend(inout : into[0]) depend(in : from[0]) map(tofrom : into[0 : block]) \
     map(to : from[0 : block]) device(device) firstprivate(t, block)
             for (int n = 0; n < block; n++)
                 into[n] = into[n] * 3 + from[n] + t;
         } else if (kind != 0) {
-#pragma omp target nowait depend(inout : into[0]) depend(in : from[0]) map(tofrom : into[0 : block])         \
+#pragma omp target nowait depend(inout : into[0]) depend(in : from[0]) map(tofrom : into[0 : block]) \
     map(to : from[0 : block]) device(ompx_device_any()) firstprivate(t, block)
             for (int n = 0; n < block; n++)
                 into[n] = into[n] * 3 + from[n] + t;

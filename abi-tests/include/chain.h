@@ -1,4 +1,5 @@
-/* Chains of regions on a device. Their data are on `device`, by data constructs; their `device` clause says `where`, which means no other one. */
+/* Chains of regions on a device. Their data are on `device`, by data constructs; their `device` clause says
+ * `where`, which means no other one. */
 #ifndef CHAIN_H
 #define CHAIN_H
 #include "check.h"
@@ -46,7 +47,7 @@ static void with_copies(int device, int where)
 #pragma omp target nowait depend(inout : a[0]) map(tofrom : a[0 : N]) device(where)
         for (int i = 0; i < N; i++)
             a[i] += 1;
-#pragma omp target nowait depend(inout : a[0]) depend(inout : sum) depend(in : add) map(to : a[0 : N])       \
+#pragma omp target nowait depend(inout : a[0]) depend(inout : sum) depend(in : add) map(to : a[0 : N]) \
     map(tofrom : sum) map(to : add) device(where)
         for (int i = 0; i < N; i++)
             sum += a[i] + add;
@@ -84,7 +85,7 @@ static void net(int device, int where)
         }
         for (int c = 1; c < CHAINS; c++) {
             long *mine = a[c], *other = a[c - 1];
-#pragma omp target nowait depend(inout : mine[0]) depend(in : other[0]) map(tofrom : mine[0 : N])            \
+#pragma omp target nowait depend(inout : mine[0]) depend(in : other[0]) map(tofrom : mine[0 : N]) \
     map(to : other[0 : N]) device(where)
             for (int i = 0; i < N; i++)
                 mine[i] += other[i];
@@ -117,7 +118,8 @@ static void net(int device, int where)
     free(all);
 }
 
-/* Links with nothing in common but what their structures point to: the device cannot see that, only the dependences say it. */
+/* Links with nothing in common but what their structures point to: the device cannot see that, only the
+ * dependences say it. */
 struct holder {
     long *values;
 };
@@ -148,7 +150,8 @@ static void through_pointers(int device, int where)
     free(even.values);
 }
 
-/* Links that bring something back, behind slow ones with which they have nothing in common that the device can see: the host has to wait for those. */
+/* Links that bring something back, behind slow ones with which they have nothing in common that the device
+ * can see: the host has to wait for those. */
 static void copies_behind_pointers(int device, int where)
 {
     struct holder even = {calloc(N, sizeof(long))}, odd = even;
@@ -164,7 +167,7 @@ static void copies_behind_pointers(int device, int where)
             for (int i = 0; i < N; i++)
                 even.values[i] += 1;
         }
-#pragma omp target nowait depend(inout : even.values[0]) map(to : odd) map(from : seen[round : 1])           \
+#pragma omp target nowait depend(inout : even.values[0]) map(to : odd) map(from : seen[round : 1]) \
     device(where)
         seen[round] = odd.values[N - 1];
         if (round == 0) {

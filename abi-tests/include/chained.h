@@ -1,4 +1,5 @@
-/* How many regions and tasks with streams were queued on their device behind others; 0 under other runtimes. */
+/* How many regions and tasks with streams were queued on their device behind others; 0 under other runtimes.
+ */
 #ifndef CHAINED_H
 #define CHAINED_H
 #include "ompx.h"

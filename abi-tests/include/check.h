@@ -19,10 +19,10 @@ static void check_report(int right, const char *file, int line, const char *what
 }
 
 #define CHECK(condition) check_report(!!(condition), __FILE__, __LINE__, #condition, 0, 1)
-#define CHECK_EQ(got, want)                                                                                  \
-    do {                                                                                                     \
-        long long check_got = (long long)(got), check_want = (long long)(want);                              \
-        check_report(check_got == check_want, __FILE__, __LINE__, #got, check_got, check_want);              \
+#define CHECK_EQ(got, want) \
+    do { \
+        long long check_got = (long long)(got), check_want = (long long)(want); \
+        check_report(check_got == check_want, __FILE__, __LINE__, #got, check_got, check_want); \
     } while (0)
 
 static int check_result(void)

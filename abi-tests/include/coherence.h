@@ -1,4 +1,5 @@
-/* Programs by chance of regions whose device is the runtime's choice, regions on named devices, tasks of the host, and what the host does itself, beside a plain
+/* Programs by chance of regions whose device is the runtime's choice, regions on named devices, tasks of the
+ * host, and what the host does itself, beside a plain
  * model: operations in the order in which they are made. `depend` says who has to wait, nothing else. */
 #ifndef COHERENCE_H
 #define COHERENCE_H
@@ -43,35 +44,35 @@ static void set(uint64_t *to, const uint64_t *from, uint64_t by, int length)
 /* Regions of which the runtime chooses the device. */
 static void any_mix(uint64_t *to, uint64_t *from, uint64_t by)
 {
-#pragma omp target nowait device(ANY) depend(inout : to[0]) depend(in : from[0])                             \
+#pragma omp target nowait device(ANY) depend(inout : to[0]) depend(in : from[0]) \
     map(tofrom : to[0 : LENGTH]) map(to : from[0 : LENGTH]) firstprivate(by)
     mix(to, from, by, LENGTH);
 }
 
 static void any_set(uint64_t *to, uint64_t *from, uint64_t by)
 {
-#pragma omp target nowait device(ANY) depend(out : to[0]) depend(in : from[0]) map(from : to[0 : LENGTH])    \
+#pragma omp target nowait device(ANY) depend(out : to[0]) depend(in : from[0]) map(from : to[0 : LENGTH]) \
     map(to : from[0 : LENGTH]) firstprivate(by)
     set(to, from, by, LENGTH);
 }
 
 static void any_pair(uint64_t *both, uint64_t by)
 {
-#pragma omp target nowait device(ANY) depend(inout : both[0], both[LENGTH])                                  \
+#pragma omp target nowait device(ANY) depend(inout : both[0], both[LENGTH]) \
     map(tofrom : both[0 : 2 * LENGTH]) firstprivate(by)
     mix(both, both + LENGTH, by, LENGTH);
 }
 
 static void any_few(uint64_t *to, uint64_t *from, uint64_t by)
 {
-#pragma omp target nowait device(ANY) depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[10 : FEW])  \
+#pragma omp target nowait device(ANY) depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[10 : FEW]) \
     map(to : from[0 : LENGTH]) firstprivate(by)
     mix(to + 10, from, by, FEW);
 }
 
 static void any_scratch(uint64_t *to, uint64_t *scratch, uint64_t by)
 {
-#pragma omp target nowait device(ANY) depend(inout : to[0], scratch[0]) map(tofrom : to[0 : LENGTH])         \
+#pragma omp target nowait device(ANY) depend(inout : to[0], scratch[0]) map(tofrom : to[0 : LENGTH]) \
     map(alloc : scratch[0 : LENGTH]) firstprivate(by)
     {
         set(scratch, to, by, LENGTH);
@@ -82,7 +83,7 @@ static void any_scratch(uint64_t *to, uint64_t *scratch, uint64_t by)
 static void any_fixed(uint64_t *to, int which, uint64_t by)
 {
     uint64_t *own = fixed[which];
-#pragma omp target nowait device(ANY) depend(inout : to[0]) depend(inout : own[0])                           \
+#pragma omp target nowait device(ANY) depend(inout : to[0]) depend(inout : own[0]) \
     map(tofrom : to[0 : LENGTH], own[0 : LENGTH]) firstprivate(by)
     {
         mix(own, to, by, LENGTH);
@@ -92,7 +93,7 @@ static void any_fixed(uint64_t *to, int which, uint64_t by)
 
 static void any_together(uint64_t *to, uint64_t *from, uint64_t by)
 {
-#pragma omp target nowait device(ANY) depend(mutexinoutset : to[0]) depend(in : from[0])                     \
+#pragma omp target nowait device(ANY) depend(mutexinoutset : to[0]) depend(in : from[0]) \
     map(tofrom : to[0 : LENGTH]) map(to : from[0 : LENGTH]) firstprivate(by)
     for (int i = 0; i < LENGTH; i++)
         to[i] += from[i] * by; /* in any order with others of its kind */
@@ -100,7 +101,7 @@ static void any_together(uint64_t *to, uint64_t *from, uint64_t by)
 
 static void any_waits(uint64_t *to, uint64_t *from, uint64_t by)
 {
-#pragma omp target device(ANY) depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0 : LENGTH])       \
+#pragma omp target device(ANY) depend(inout : to[0]) depend(in : from[0]) map(tofrom : to[0 : LENGTH]) \
     map(to : from[0 : LENGTH]) firstprivate(by)
     mix(to, from, by, LENGTH);
     CHECK_EQ(to[0], model[(to - data[0]) / LENGTH][0]);
@@ -109,7 +110,7 @@ static void any_waits(uint64_t *to, uint64_t *from, uint64_t by)
 /* Others. */
 static void on_host(uint64_t *to, uint64_t *from, uint64_t by)
 {
-#pragma omp target nowait device(ANY) if (by == 0) depend(inout : to[0]) depend(in : from[0])                \
+#pragma omp target nowait device(ANY) if (by == 0) depend(inout : to[0]) depend(in : from[0]) \
     map(tofrom : to[0 : LENGTH]) map(to : from[0 : LENGTH]) firstprivate(by)
     mix(to, from, by, LENGTH);
 }
@@ -117,7 +118,7 @@ static void on_host(uint64_t *to, uint64_t *from, uint64_t by)
 static void named(uint64_t *to, uint64_t *from, uint64_t by)
 {
     int device = omp_get_num_devices() > 0 ? (int)(by % omp_get_num_devices()) : 0;
-#pragma omp target nowait device(device) depend(inout : to[0]) depend(in : from[0])                          \
+#pragma omp target nowait device(device) depend(inout : to[0]) depend(in : from[0]) \
     map(tofrom : to[0 : LENGTH]) map(to : from[0 : LENGTH]) firstprivate(by)
     mix(to, from, by, LENGTH);
 }
@@ -126,7 +127,7 @@ static void stays(uint64_t *to, uint64_t *from, uint64_t by)
 {
     int device = omp_get_num_devices() > 0 ? (int)(by % omp_get_num_devices()) : 0;
 #pragma omp target enter data nowait device(device) depend(inout : to[0]) map(to : to[0 : LENGTH])
-#pragma omp target nowait device(device) depend(inout : to[0]) depend(in : from[0])                          \
+#pragma omp target nowait device(device) depend(inout : to[0]) depend(in : from[0]) \
     map(tofrom : to[0 : LENGTH]) map(to : from[0 : LENGTH]) firstprivate(by)
     mix(to, from, by, LENGTH);
 #pragma omp target exit data nowait device(device) depend(inout : to[0]) map(from : to[0 : LENGTH])
@@ -147,7 +148,7 @@ static void task_at_once(uint64_t *to, uint64_t *from, uint64_t by)
 /* By way of a tile that does not concern the task: what is before the tile's region is before the task. */
 static void task_behind(uint64_t *to, uint64_t *from, uint64_t *sign, uint64_t by)
 {
-#pragma omp target nowait device(ANY) depend(in : to[0], from[0]) depend(out : sign[0])                      \
+#pragma omp target nowait device(ANY) depend(in : to[0], from[0]) depend(out : sign[0]) \
     map(to : from[0 : LENGTH]) map(from : sign[0 : LENGTH]) firstprivate(by)
     set(sign, from, by, LENGTH);
     uint64_t *want = malloc(sizeof(tile_t));
@@ -292,7 +293,8 @@ static void programs(int count, int operations)
     free(room);
 }
 
-/* Each thread has a chain of its own, looks at it now and then, and reads what all of them read and one changes between two barriers. */
+/* Each thread has a chain of its own, looks at it now and then, and reads what all of them read and one
+ * changes between two barriers. */
 static void by_threads(int rounds)
 {
     uint64_t *shared = malloc(sizeof(tile_t));
@@ -309,7 +311,7 @@ static void by_threads(int rounds)
                     set(mine, shared, by, LENGTH);
                     set(want, shared, by, LENGTH);
                 } else {
-#pragma omp target nowait device(ANY) depend(inout : mine[0]) map(tofrom : mine[0 : LENGTH])                 \
+#pragma omp target nowait device(ANY) depend(inout : mine[0]) map(tofrom : mine[0 : LENGTH]) \
     map(to : shared[0 : LENGTH]) firstprivate(by)
                     mix(mine, shared, by, LENGTH);
                     mix(want, shared, by, LENGTH);

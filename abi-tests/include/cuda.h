@@ -1,4 +1,5 @@
-/* What a program that calls CUDA's driver does: its functions, from the library that the runtime has opened, and streams of interop objects. */
+/* What a program that calls CUDA's driver does: its functions, from the library that the runtime has opened,
+ * and streams of interop objects. */
 #ifndef CUDA_H
 #define CUDA_H
 #include "cuda_driver.h"
@@ -35,7 +36,8 @@ static CUstream stream_of(omp_interop_t object)
     return stream;
 }
 
-/* Puts a copy on the object's stream: to the device, to the host, inside of the device. Where there is no stream, the thread copies, when all that it has begun is over. Returns the driver's code. */
+/* Puts a copy on the object's stream: to the device, to the host, inside of the device. Where there is no
+ * stream, the thread copies, when all that it has begun is over. Returns the driver's code. */
 static int foreign_copy(omp_interop_t object, const char *way, void *to, const void *from, size_t size,
                         int to_device, int from_device)
 {

@@ -1,5 +1,6 @@
 /* The body of gang/figure_1a*.c: figure 1(a) of "Task-Graph Scheduling Extensions for Efficient
- * Synchronization and Communication" (ICS 2021): two gangs that each meet in a barrier of their own making. */
+ * Synchronization and Communication" (ICS 2021): two gangs that each meet in a barrier of their own making.
+ */
 #include "check.h"
 #include "spin.h"
 static void gang(int size)

@@ -1,6 +1,7 @@
-/* The body of gang/hand_off*.c: threads of an outer region compute inside the C library, and sleep in the kernel, for so long
- * that those behind them are handed to other kernel threads; then a nested region's threads meet in a spinning barrier,
- * each on a worker again, and no more of them at once than there are processors. */
+/* The body of gang/hand_off*.c: threads of an outer region compute inside the C library, and sleep in the
+ * kernel, for so long that those behind them are handed to other kernel threads; then a nested region's
+ * threads meet in a spinning barrier, each on a worker again, and no more of them at once than there are
+ * processors. */
 #include "check.h"
 #include "spin.h"
 #include <unistd.h>

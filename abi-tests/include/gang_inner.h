@@ -1,5 +1,6 @@
-/* The body of gang/*_inner.c. Thread 1 forks an inner team of two that waits until others have had the lock which thread 0 holds: threads of the outer
- * gang that wait visibly on a worker, behind waiting ones of the inner gang, have to go on. */
+/* The body of gang/*_inner.c. Thread 1 forks an inner team of two that waits until others have had the lock
+ * which thread 0 holds: threads of the outer gang that wait visibly on a worker, behind waiting ones of the
+ * inner gang, have to go on. */
 #include "check.h"
 #include "spin.h"
 static int inside, count;

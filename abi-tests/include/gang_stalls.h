@@ -1,6 +1,7 @@
-/* The body of gang/stalls_*.c: figure 1(a) of the ICS 2021 paper on a pool of the gangs' size, counted. EXPECT_STALLS says
- * whether the monitor is needed. A busy machine may deschedule a worker for longer than a stall lasts, and a young process may
- * find both its threads on one processor for some milliseconds; so with gangs most turns of one batch have to pass without one. */
+/* The body of gang/stalls_*.c: figure 1(a) of the ICS 2021 paper on a pool of the gangs' size, counted.
+ * EXPECT_STALLS says whether the monitor is needed. A busy machine may deschedule a worker for longer than a
+ * stall lasts, and a young process may find both its threads on one processor for some milliseconds; so with
+ * gangs most turns of one batch have to pass without one. */
 #include "check.h"
 #include "spin.h"
 #include "ompx.h"

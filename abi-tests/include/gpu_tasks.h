@@ -27,7 +27,8 @@ static void nap(void *microseconds)
     usleep(*(int *)microseconds);
 }
 
-/* The device task that calls this function with a copy of an int, after those that used `after`, if that is not null. */
+/* The device task that calls this function with a copy of an int, after those that used `after`, if that is
+ * not null. */
 static void any_task(ompx_cuda_function function, int argument, void *after)
 {
     ompx_access_t access = {after, OMPX_INOUT};

@@ -1,4 +1,5 @@
-/* The body of identity/threadprivate_blocking*.c: regions whose threads sleep in the kernel for each other, among regions that do not. */
+/* The body of identity/threadprivate_blocking*.c: regions whose threads sleep in the kernel for each other,
+ * among regions that do not. */
 #include "identity.h"
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The body of identity/cxx_threads.cpp: what C++ and the C library know a thread by, and generators that libraries keep per thread. Between any
- * two draws the others of the worker run. */
+/* The body of identity/cxx_threads.cpp: what C++ and the C library know a thread by, and generators that
+ * libraries keep per thread. Between any two draws the others of the worker run. */
 #include "identity.h"
 #include <mutex>
 #include <random>

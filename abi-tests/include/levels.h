@@ -1,6 +1,7 @@
-/* The body of identity/levels.*: thread-private variables of every kind in teams of 1 to 17 threads, each of which forks a team of two or three, whose
- * threads fork one of two. At each level: what copyin brings, that the copies of a team's threads are apart while all are alive, that the
- * first thread's copy is its parent's, and that threads of the outermost level find theirs again in the next region of that size. */
+/* The body of identity/levels.*: thread-private variables of every kind in teams of 1 to 17 threads, each of
+ * which forks a team of two or three, whose threads fork one of two. At each level: what copyin brings, that
+ * the copies of a team's threads are apart while all are alive, that the first thread's copy is its parent's,
+ * and that threads of the outermost level find theirs again in the next region of that size. */
 #include "check.h"
 #include <errno.h>
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
-/* Loops by chance for loops/entry_points*.c: each is described in wide arithmetic first, `trip` iterations from `lower` in steps of `step`; what threads were
- * given is collected in pieces, which have to be every iteration once. */
+/* Loops by chance for loops/entry_points*.c: each is described in wide arithmetic first, `trip` iterations
+ * from `lower` in steps of `step`; what threads were given is collected in pieces, which have to be every
+ * iteration once. */
 #ifndef LOOPS_BY_CHANCE_H
 #define LOOPS_BY_CHANCE_H
 #include "check.h"
@@ -107,7 +108,8 @@ static wide value(wide from, wide to)
     return v < from ? from : v > to ? to : v;
 }
 
-/* Bounds and a step of the loop's type; those of so many iterations that pieces could not be kept get larger chunks. */
+/* Bounds and a step of the loop's type; those of so many iterations that pieces could not be kept get larger
+ * chunks. */
 __attribute__((unused)) static void invent_loop(void)
 {
     wide from = least[now.type], to = most[now.type];
@@ -137,7 +139,8 @@ __attribute__((unused)) static void invent_chunk(wide from)
         now.chunk = now.trip / 1000 + 1;
 }
 
-/* Loops until the time or, without one, `usual` of them are over. `invent` says whether a compiler could have made its loop. */
+/* Loops until the time or, without one, `usual` of them are over. `invent` says whether a compiler could have
+ * made its loop. */
 static int by_chance(long usual, int (*invent)(void), void (*ask_all)(void))
 {
     const char *given = getenv("ENTRY_POINTS_SECONDS"), *seed = getenv("ENTRY_POINTS_SEED");

@@ -1,9 +1,11 @@
-/* The body of memory/burst*.c: a burst of 100,000 tasks, ten times, in a process of its own. What is resident after ten cycles may be more than after
- * two by GROWTH parts in a hundred, or by SLACK (in KiB) if that is more.
+/* The body of memory/burst*.c: a burst of 100,000 tasks, ten times, in a process of its own. What is resident
+ * after ten cycles may be more than after two by GROWTH parts in a hundred, or by SLACK (in KiB) if that is
+ * more.
  *
- * SLACK is there because 5 in a hundred of a process with some 5 MiB are 260 KiB, and what is kept follows the greatest number of tasks that ever
- * waited at once. How many do is chance: in one run of eight there is a cycle in which more of them wait than in all before it (410 to 800 KiB
- * more, once, and flat from then on). One byte and a third lost per task, 1 MiB in eight cycles, still shows; no allocation is as small. */
+ * SLACK is there because 5 in a hundred of a process with some 5 MiB are 260 KiB, and what is kept follows
+ * the greatest number of tasks that ever waited at once. How many do is chance: in one run of eight there is
+ * a cycle in which more of them wait than in all before it (410 to 800 KiB more, once, and flat from then
+ * on). One byte and a third lost per task, 1 MiB in eight cycles, still shows; no allocation is as small. */
 #include "steady.h"
 enum { TASKS = 100000, CYCLES = 10, SLACK = 1024 };
 #ifndef GROWTH

@@ -1,4 +1,5 @@
-/* Floating-point modes of threads: what the control words hold, and what each thread of a team was left in. x86_64. */
+/* Floating-point modes of threads: what the control words hold, and what each thread of a team was left in.
+ * x86_64. */
 #ifndef MODES_H
 #define MODES_H
 #include "check.h"
@@ -7,7 +8,8 @@
 
 #define MOST 64
 
-/* A mode: rounding of both units (2 bits), flush to zero and denormals are zero, precision of the x87 unit. */
+/* A mode: rounding of both units (2 bits), flush to zero and denormals are zero, precision of the x87 unit.
+ */
 enum { MODES = 16, FLUSHES = 4, SINGLE_X87 = 8 };
 
 static void put_mode(int mode)

@@ -1,4 +1,5 @@
-/* Regions whose device is the runtime's choice. The routines are weak, so that programs need not be linked with the library. */
+/* Regions whose device is the runtime's choice. The routines are weak, so that programs need not be linked
+ * with the library. */
 #include <stdint.h>
 #include "device.h"
 

@@ -39,8 +39,8 @@ static inline void set(int *flag, int value)
     __atomic_store_n(flag, value, __ATOMIC_SEQ_CST);
 }
 
-/* Runs `make`, which creates tasks, and all tasks it makes on one thread of a team of two: the other one is held. In a team
- * of one, tasks may be run as they are created, and their order would say nothing. */
+/* Runs `make`, which creates tasks, and all tasks it makes on one thread of a team of two: the other one is
+ * held. In a team of one, tasks may be run as they are created, and their order would say nothing. */
 static inline void on_one_thread(void (*make)(void))
 {
     int over = 0;

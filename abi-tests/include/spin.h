@@ -10,8 +10,8 @@
 #define STORE(word, value) __atomic_store_n(&(word), (value), __ATOMIC_RELEASE)
 #define ADD(word, value) __atomic_add_fetch(&(word), (value), __ATOMIC_ACQ_REL)
 
-#define SPIN_UNTIL(condition)                                                                                \
-    while (!(condition))                                                                                     \
+#define SPIN_UNTIL(condition) \
+    while (!(condition)) \
     SPIN_STEP
 
 /* Starts zeroed. */

@@ -1,4 +1,5 @@
-/* The body of spin/compute*.c: long loops over vector registers without a call, against the same function run serially. */
+/* The body of spin/compute*.c: long loops over vector registers without a call, against the same function run
+ * serially. */
 #include "check.h"
 #include <stdint.h>
 enum { SIZE = 512 };
@@ -6,28 +7,28 @@ struct sums {
     double real;
     uint32_t whole;
 };
-#define DEFINE_WORK(name, target)                                                                            \
-    target static __attribute__((noinline)) struct sums name(int seed, int turns)                            \
-    {                                                                                                        \
-        double a[SIZE], b[SIZE];                                                                             \
-        uint32_t c[SIZE];                                                                                    \
-        struct sums sums = {0, 0};                                                                           \
-        for (int i = 0; i < SIZE; i++) {                                                                     \
-            a[i] = seed + i * 0.001;                                                                         \
-            b[i] = 1.0 / (i + 1);                                                                            \
-            c[i] = (uint32_t)(seed * 977 + i);                                                               \
-        }                                                                                                    \
-        for (int turn = 0; turn < turns; turn++)                                                             \
-            for (int i = 0; i < SIZE; i++) {                                                                 \
-                a[i] = a[i] * 0.9999 + b[i] * 0.5;                                                           \
-                b[i] = b[i] * 0.5 + a[i] * 0.0001;                                                           \
-                c[i] = (c[i] ^ (c[i] << 5)) + (c[i] >> 7);                                                   \
-            }                                                                                                \
-        for (int i = 0; i < SIZE; i++) {                                                                     \
-            sums.real += a[i] - b[i];                                                                        \
-            sums.whole += c[i];                                                                              \
-        }                                                                                                    \
-        return sums;                                                                                         \
+#define DEFINE_WORK(name, target) \
+    target static __attribute__((noinline)) struct sums name(int seed, int turns) \
+    { \
+        double a[SIZE], b[SIZE]; \
+        uint32_t c[SIZE]; \
+        struct sums sums = {0, 0}; \
+        for (int i = 0; i < SIZE; i++) { \
+            a[i] = seed + i * 0.001; \
+            b[i] = 1.0 / (i + 1); \
+            c[i] = (uint32_t)(seed * 977 + i); \
+        } \
+        for (int turn = 0; turn < turns; turn++) \
+            for (int i = 0; i < SIZE; i++) { \
+                a[i] = a[i] * 0.9999 + b[i] * 0.5; \
+                b[i] = b[i] * 0.5 + a[i] * 0.0001; \
+                c[i] = (c[i] ^ (c[i] << 5)) + (c[i] >> 7); \
+            } \
+        for (int i = 0; i < SIZE; i++) { \
+            sums.real += a[i] - b[i]; \
+            sums.whole += c[i]; \
+        } \
+        return sums; \
     }
 DEFINE_WORK(work_plain, )
 #ifdef __x86_64__

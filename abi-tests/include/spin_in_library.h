@@ -1,5 +1,5 @@
-/* A shared object without OpenMP regions, made while the program runs and loaded by it: what it waits for, it waits for in loops
-   around sched_yield, as libmkl_core does. */
+/* A shared object without OpenMP regions, made while the program runs and loaded by it: what it waits for, it
+   waits for in loops around sched_yield, as libmkl_core does. */
 #include "check.h"
 #include <dlfcn.h>
 #include <errno.h>

@@ -6,7 +6,8 @@
 #endif
 static int (*wait_for_change)(int *word, int old);
 
-/* A barrier whose waiters sit in the library. How many of them found their errno or thread-local storage changed. */
+/* A barrier whose waiters sit in the library. How many of them found their errno or thread-local storage
+ * changed. */
 static int meet(struct spin_barrier *barrier, int size)
 {
     int round = LOAD(barrier->round);

@@ -30,8 +30,8 @@ static long steady_threads(void)
 
 /* From the 2nd to the 10th repetition memory may grow by 2 MiB, which leaves room for a heap that
  * fragments but not for a leak per region or task in programs that make 10,000 and more of them
- * in each repetition; threads may not grow at all, or by STEADY_LATE where how many are needed at once depends on how the
- * work falls. `bound` is that limit in KiB. */
+ * in each repetition; threads may not grow at all, or by STEADY_LATE where how many are needed at once
+ * depends on how the work falls. `bound` is that limit in KiB. */
 #ifndef STEADY_LATE
 #define STEADY_LATE 0
 #endif

@@ -1,5 +1,6 @@
-/* For programs that run under one of the ways to give threads storage of their own (identity/modes.*): the program itself takes away what
- * the runtime could use, and asks what it has used. Included first. Every build sees the same: nothing here asks the compiler. */
+/* For programs that run under one of the ways to give threads storage of their own (identity/modes.*): the
+ * program itself takes away what the runtime could use, and asks what it has used. Included first. Every
+ * build sees the same: nothing here asks the compiler. */
 #ifndef STORAGE_H
 #define STORAGE_H
 #ifndef _GNU_SOURCE
@@ -24,7 +25,8 @@
 #define STORAGE_C
 #endif
 
-/* Takes the place of the C library's for this process (-rdynamic): with HIDES, as a kernel that does not allow the instruction. */
+/* Takes the place of the C library's for this process (-rdynamic): with HIDES, as a kernel that does not
+ * allow the instruction. */
 STORAGE_C unsigned long getauxval(unsigned long what)
 {
     Elf64_auxv_t item;
@@ -40,7 +42,8 @@ STORAGE_C unsigned long getauxval(unsigned long what)
     return value;
 }
 
-/* With REFUSES, the system call that sets the thread pointer fails from here on, as in a container that filters it. */
+/* With REFUSES, the system call that sets the thread pointer fails from here on, as in a container that
+ * filters it. */
 __attribute__((constructor)) static void storage_refuse(void)
 {
     struct sock_filter filter[] = {

@@ -1,4 +1,5 @@
-/* Thread 1 waits for the end of the region; its worker takes up a thread of the region that thread 2 forks. All others spin. */
+/* Thread 1 waits for the end of the region; its worker takes up a thread of the region that thread 2 forks.
+ * All others spin. */
 #include "check.h"
 
 static int get(int *flag)

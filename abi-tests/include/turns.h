@@ -1,4 +1,5 @@
-/* Regions whose GPU the runtime chooses: which of them waited, and which were taken over; 0 under other runtimes. */
+/* Regions whose GPU the runtime chooses: which of them waited, and which were taken over; 0 under other
+ * runtimes. */
 #ifndef TURNS_H
 #define TURNS_H
 #include "ompx.h"

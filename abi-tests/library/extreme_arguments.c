@@ -66,15 +66,15 @@ static void memory(void)
     omp_destroy_allocator(allocator);
 }
 
-#define TASKLOOP(type, from, to, step, clause, expected)                                                     \
-    do {                                                                                                     \
-        unsigned long long count = 0;                                                                        \
-        PRAGMA(omp parallel)                                                                                 \
-        PRAGMA(omp single)                                                                                   \
-        PRAGMA(omp taskloop clause reduction(+ : count))                                                     \
-        for (type i = from; i < to; i += step)                                                               \
-            count++;                                                                                         \
-        CHECK_EQ(count, expected);                                                                           \
+#define TASKLOOP(type, from, to, step, clause, expected) \
+    do { \
+        unsigned long long count = 0; \
+        PRAGMA(omp parallel) \
+        PRAGMA(omp single) \
+        PRAGMA(omp taskloop clause reduction(+ : count)) \
+        for (type i = from; i < to; i += step) \
+            count++; \
+        CHECK_EQ(count, expected); \
     } while (0)
 #define PRAGMA(text) PRAGMA_(text)
 #define PRAGMA_(text) _Pragma(#text)

@@ -40,7 +40,8 @@ static void rectangle(void)
     CHECK_EQ(n, total);
 }
 
-/* for (i = -7; i < 9; i += 3) for (j = i - 2; j <= 2 * i + 12; j += 2), each thread from its first point to its last. */
+/* for (i = -7; i < 9; i += 3) for (j = i - 2; j <= 2 * i + 12; j += 2), each thread from its first point to
+ * its last. */
 static void triangle(void)
 {
     int lasts = 0, wanted = 0, chunks = 0;

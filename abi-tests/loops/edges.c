@@ -1,31 +1,31 @@
 // what: bounds at the ends of the index types, where a naive end + step or trip count wraps
 #include "check.h"
 #include <limits.h>
-#define LOOP(type, schedule_text, init, condition, step)                                                     \
-    do {                                                                                                     \
-        unsigned long long count = 0, sum = 0, want = 0, trips = 0;                                          \
-        PRAGMA(omp parallel for schedule(schedule_text) reduction(+ : count, sum))                           \
-        for (type i = init; condition; step) {                                                               \
-            count++;                                                                                         \
-            sum += (unsigned long long)i;                                                                    \
-        }                                                                                                    \
-        for (type i = init; condition; step) {                                                               \
-            trips++;                                                                                         \
-            want += (unsigned long long)i;                                                                   \
-        }                                                                                                    \
-        CHECK_EQ(count, trips);                                                                              \
-        CHECK_EQ(sum, want);                                                                                 \
+#define LOOP(type, schedule_text, init, condition, step) \
+    do { \
+        unsigned long long count = 0, sum = 0, want = 0, trips = 0; \
+        PRAGMA(omp parallel for schedule(schedule_text) reduction(+ : count, sum)) \
+        for (type i = init; condition; step) { \
+            count++; \
+            sum += (unsigned long long)i; \
+        } \
+        for (type i = init; condition; step) { \
+            trips++; \
+            want += (unsigned long long)i; \
+        } \
+        CHECK_EQ(count, trips); \
+        CHECK_EQ(sum, want); \
     } while (0)
 #define PRAGMA(text) PRAGMA_(text)
 #define PRAGMA_(text) _Pragma(#text)
-#define EACH(type, init, condition, step)                                                                    \
-    do {                                                                                                     \
-        LOOP(type, static, init, condition, step);                                                           \
-        LOOP(type, static KOMMA 3, init, condition, step);                                                   \
-        LOOP(type, dynamic, init, condition, step);                                                          \
-        LOOP(type, dynamic KOMMA 4, init, condition, step);                                                  \
-        LOOP(type, guided, init, condition, step);                                                           \
-        LOOP(type, monotonic : dynamic KOMMA 2, init, condition, step);                                      \
+#define EACH(type, init, condition, step) \
+    do { \
+        LOOP(type, static, init, condition, step); \
+        LOOP(type, static KOMMA 3, init, condition, step); \
+        LOOP(type, dynamic, init, condition, step); \
+        LOOP(type, dynamic KOMMA 4, init, condition, step); \
+        LOOP(type, guided, init, condition, step); \
+        LOOP(type, monotonic : dynamic KOMMA 2, init, condition, step); \
     } while (0)
 #define KOMMA ,
 int main(void)
@@ -47,7 +47,8 @@ int main(void)
     EACH(unsigned long long, 5, i > 5, i--);
     EACH(short, 0, i < 100, i++);
     EACH(unsigned char, 200, i < 255, i++);
-#ifdef __clang__ /* gcc 12 computes these trip counts in the index type, or passes a negative unsigned step as positive */
+#ifdef __clang__ /* gcc 12 computes these trip counts in the index type, or passes a negative unsigned step \
+                    as positive */
     EACH(int, INT_MIN, i < INT_MAX - 100000000, i += 100000000);
     EACH(int, INT_MAX, i > INT_MIN + 100000000, i -= 100000000);
     EACH(unsigned, 0, i < UINT_MAX - 100000000u, i += 100000000u);

@@ -4,8 +4,9 @@
 // threads: 1,3,8
 // mode: link
 // timeout: 60
-// Each iteration waits for the one before it in the first dimension and for one beside that, looks whether they are over, and posts. All have to be done once. Some
-// waits are for iterations that no loop has: they return at once.
+// Each iteration waits for the one before it in the first dimension and for one beside that, looks whether
+// they are over, and posts. All have to be done once. Some waits are for iterations that no loop has: they
+// return at once.
 #include "loops_by_chance.h"
 int __kmpc_global_thread_num(void *);
 struct dimension {
@@ -17,8 +18,8 @@ void __kmpc_doacross_post(void *, int, const int64_t *);
 void __kmpc_doacross_fini(void *, int);
 void __kmpc_dispatch_init_8(void *, int, int, int64_t, int64_t, int64_t, int64_t);
 int __kmpc_dispatch_next_8(void *, int, int *, int64_t *, int64_t *, int64_t *);
-#define STARTS(name)                                                                                         \
-    _Bool GOMP_loop_doacross_##name##_start(unsigned, long *, long, long *, long *);                         \
+#define STARTS(name) \
+    _Bool GOMP_loop_doacross_##name##_start(unsigned, long *, long, long *, long *); \
     _Bool GOMP_loop_ull_doacross_##name##_start(unsigned, ull *, ull, ull *, ull *);
 STARTS(static)
 STARTS(dynamic)
@@ -102,32 +103,32 @@ static void kmpc(int thread)
     __kmpc_doacross_fini(0, thread);
 }
 
-#define GOMP(T, infix, wait_infix)                                                                           \
-    static void gomp##infix(int kind)                                                                        \
-    {                                                                                                        \
-        T counts[2] = {(T)trips[0], (T)trips[1]}, from, to;                                                  \
-        _Bool (*start[3])(unsigned, T *, T, T *, T *) = {GOMP_loop##infix##_doacross_static_start,           \
-                                                         GOMP_loop##infix##_doacross_dynamic_start,          \
-                                                         GOMP_loop##infix##_doacross_guided_start};          \
-        _Bool (*next[3])(T *, T *) = {GOMP_loop##infix##_static_next, GOMP_loop##infix##_dynamic_next,       \
-                                      GOMP_loop##infix##_guided_next};                                       \
-        if (start[kind](2, counts, (T)chunk, &from, &to))                                                    \
-            do                                                                                               \
-                for (T i = from; i < to; i++)                                                                \
-                    for (T j = 0; j < counts[1]; j++) {                                                      \
-                        GOMP_doacross##wait_infix##_wait((T) - 1, j);                                        \
-                        GOMP_doacross##wait_infix##_wait(i, counts[1]);                                      \
-                        if (i > 0) {                                                                         \
-                            GOMP_doacross##wait_infix##_wait(i - 1, j);                                      \
-                            if (j + 1 < counts[1])                                                           \
-                                GOMP_doacross##wait_infix##_wait(i - 1, j + 1);                              \
-                        }                                                                                    \
-                        iteration((long)i, (long)j);                                                         \
-                        T at[2] = {i, j};                                                                    \
-                        GOMP_doacross##wait_infix##_post(at);                                                \
-                    }                                                                                        \
-            while (next[kind](&from, &to));                                                                  \
-        GOMP_loop_end_nowait();                                                                              \
+#define GOMP(T, infix, wait_infix) \
+    static void gomp##infix(int kind) \
+    { \
+        T counts[2] = {(T)trips[0], (T)trips[1]}, from, to; \
+        _Bool (*start[3])(unsigned, T *, T, T *, T *) = {GOMP_loop##infix##_doacross_static_start, \
+                                                         GOMP_loop##infix##_doacross_dynamic_start, \
+                                                         GOMP_loop##infix##_doacross_guided_start}; \
+        _Bool (*next[3])(T *, T *) = {GOMP_loop##infix##_static_next, GOMP_loop##infix##_dynamic_next, \
+                                      GOMP_loop##infix##_guided_next}; \
+        if (start[kind](2, counts, (T)chunk, &from, &to)) \
+            do \
+                for (T i = from; i < to; i++) \
+                    for (T j = 0; j < counts[1]; j++) { \
+                        GOMP_doacross##wait_infix##_wait((T) - 1, j); \
+                        GOMP_doacross##wait_infix##_wait(i, counts[1]); \
+                        if (i > 0) { \
+                            GOMP_doacross##wait_infix##_wait(i - 1, j); \
+                            if (j + 1 < counts[1]) \
+                                GOMP_doacross##wait_infix##_wait(i - 1, j + 1); \
+                        } \
+                        iteration((long)i, (long)j); \
+                        T at[2] = {i, j}; \
+                        GOMP_doacross##wait_infix##_post(at); \
+                    } \
+            while (next[kind](&from, &to)); \
+        GOMP_loop_end_nowait(); \
     }
 GOMP(long, , )
 GOMP(ull, _ull, _ull)

@@ -7,76 +7,76 @@
 // As entry_points.c: what all threads of all teams were given has to be every iteration once.
 #include "loops_by_chance.h"
 
-#define KMPC(T, S, suffix)                                                                                   \
-    void __kmpc_dist_for_static_init_##suffix(void *, int, int, int *, T *, T *, T *, S *, S, S);            \
-    void __kmpc_team_static_init_##suffix(void *, int, int *, T *, T *, S *, S, S);                          \
-    void __kmpc_for_static_init_##suffix(void *, int, int, int *, T *, T *, S *, S, S);                      \
-    void __kmpc_dist_dispatch_init_##suffix(void *, int, int, int *, T, T, S, S);                            \
-    int __kmpc_dispatch_next_##suffix(void *, int, int *, T *, T *, S *);                                    \
-    static void distributed_##suffix(int thread)                                                             \
-    {                                                                                                        \
-        T lower = (T)now.lower, upper = (T)now.upper, of_team = 0;                                           \
-        S stride = 0;                                                                                        \
-        int last = 0;                                                                                        \
-        __kmpc_dist_for_static_init_##suffix(0, thread, 34, &last, &lower, &upper, &of_team, &stride,        \
-                                             (S)now.step, 1);                                                \
-        got_range(lower, now.step > 0      ? (upper < of_team ? upper : of_team)                             \
-                         : upper > of_team ? upper                                                           \
-                                           : of_team);                                                       \
-        count_last(last);                                                                                    \
-    }                                                                                                        \
-    static void chunks_of_##suffix(T lower, T upper, S stride, T end)                                        \
-    {                                                                                                        \
-        for (;; lower = (T)((ull)lower + (ull)stride), upper = (T)((ull)upper + (ull)stride)) {              \
-            if (upper > end)                                                                                 \
-                upper = end;                                                                                 \
-            if (lower > upper)                                                                               \
-                break;                                                                                       \
-            got_range(lower, upper);                                                                         \
-        }                                                                                                    \
-    }                                                                                                        \
-    static void distributed_chunks_##suffix(int thread)                                                      \
-    {                                                                                                        \
-        T lower = (T)now.lower, upper = (T)now.upper, of_team = 0;                                           \
-        S stride = 0;                                                                                        \
-        int last = 0;                                                                                        \
-        __kmpc_dist_for_static_init_##suffix(0, thread, 33, &last, &lower, &upper, &of_team, &stride,        \
-                                             (S)now.step, (S)now.chunk);                                     \
-        chunks_of_##suffix(lower, upper, stride, of_team);                                                   \
-        count_last(last);                                                                                    \
-    }                                                                                                        \
-    static void of_teams_##suffix(int thread)                                                                \
-    {                                                                                                        \
-        T lower = (T)now.lower, upper = (T)now.upper;                                                        \
-        S stride = 0;                                                                                        \
-        int last = 0;                                                                                        \
-        __kmpc_team_static_init_##suffix(0, thread, &last, &lower, &upper, &stride, (S)now.step,             \
-                                         (S)now.chunk);                                                      \
-        chunks_of_##suffix(lower, upper, stride, (T)now.upper);                                              \
-    }                                                                                                        \
-    static void blocks_of_teams_##suffix(int thread)                                                         \
-    {                                                                                                        \
-        T lower = (T)now.lower, upper = (T)now.upper;                                                        \
-        S stride = 0;                                                                                        \
-        int last = 0;                                                                                        \
-        __kmpc_for_static_init_##suffix(0, thread, 92, &last, &lower, &upper, &stride, (S)now.step,          \
-                                        (S)now.chunk);                                                       \
-        got_range(lower, now.step > 0           ? (upper < (T)now.upper ? upper : (T)now.upper)              \
-                         : upper > (T)now.upper ? upper                                                      \
-                                                : (T)now.upper);                                             \
-        count_last(last);                                                                                    \
-    }                                                                                                        \
-    static void dispatched_##suffix(int thread, int schedule)                                                \
-    {                                                                                                        \
-        T lower, upper;                                                                                      \
-        S step;                                                                                              \
-        int last = 0, of_team = 0;                                                                           \
-        __kmpc_dist_dispatch_init_##suffix(0, thread, schedule, &of_team, (T)now.lower, (T)now.upper,        \
-                                           (S)now.step, (S)now.chunk);                                       \
-        while (__kmpc_dispatch_next_##suffix(0, thread, &last, &lower, &upper, &step)) {                     \
-            got_range(lower, upper);                                                                         \
-            count_last(last &&of_team);                                                                      \
-        }                                                                                                    \
+#define KMPC(T, S, suffix) \
+    void __kmpc_dist_for_static_init_##suffix(void *, int, int, int *, T *, T *, T *, S *, S, S); \
+    void __kmpc_team_static_init_##suffix(void *, int, int *, T *, T *, S *, S, S); \
+    void __kmpc_for_static_init_##suffix(void *, int, int, int *, T *, T *, S *, S, S); \
+    void __kmpc_dist_dispatch_init_##suffix(void *, int, int, int *, T, T, S, S); \
+    int __kmpc_dispatch_next_##suffix(void *, int, int *, T *, T *, S *); \
+    static void distributed_##suffix(int thread) \
+    { \
+        T lower = (T)now.lower, upper = (T)now.upper, of_team = 0; \
+        S stride = 0; \
+        int last = 0; \
+        __kmpc_dist_for_static_init_##suffix(0, thread, 34, &last, &lower, &upper, &of_team, &stride, \
+                                             (S)now.step, 1); \
+        got_range(lower, now.step > 0      ? (upper < of_team ? upper : of_team) \
+                         : upper > of_team ? upper \
+                                           : of_team); \
+        count_last(last); \
+    } \
+    static void chunks_of_##suffix(T lower, T upper, S stride, T end) \
+    { \
+        for (;; lower = (T)((ull)lower + (ull)stride), upper = (T)((ull)upper + (ull)stride)) { \
+            if (upper > end) \
+                upper = end; \
+            if (lower > upper) \
+                break; \
+            got_range(lower, upper); \
+        } \
+    } \
+    static void distributed_chunks_##suffix(int thread) \
+    { \
+        T lower = (T)now.lower, upper = (T)now.upper, of_team = 0; \
+        S stride = 0; \
+        int last = 0; \
+        __kmpc_dist_for_static_init_##suffix(0, thread, 33, &last, &lower, &upper, &of_team, &stride, \
+                                             (S)now.step, (S)now.chunk); \
+        chunks_of_##suffix(lower, upper, stride, of_team); \
+        count_last(last); \
+    } \
+    static void of_teams_##suffix(int thread) \
+    { \
+        T lower = (T)now.lower, upper = (T)now.upper; \
+        S stride = 0; \
+        int last = 0; \
+        __kmpc_team_static_init_##suffix(0, thread, &last, &lower, &upper, &stride, (S)now.step, \
+                                         (S)now.chunk); \
+        chunks_of_##suffix(lower, upper, stride, (T)now.upper); \
+    } \
+    static void blocks_of_teams_##suffix(int thread) \
+    { \
+        T lower = (T)now.lower, upper = (T)now.upper; \
+        S stride = 0; \
+        int last = 0; \
+        __kmpc_for_static_init_##suffix(0, thread, 92, &last, &lower, &upper, &stride, (S)now.step, \
+                                        (S)now.chunk); \
+        got_range(lower, now.step > 0           ? (upper < (T)now.upper ? upper : (T)now.upper) \
+                         : upper > (T)now.upper ? upper \
+                                                : (T)now.upper); \
+        count_last(last); \
+    } \
+    static void dispatched_##suffix(int thread, int schedule) \
+    { \
+        T lower, upper; \
+        S step; \
+        int last = 0, of_team = 0; \
+        __kmpc_dist_dispatch_init_##suffix(0, thread, schedule, &of_team, (T)now.lower, (T)now.upper, \
+                                           (S)now.step, (S)now.chunk); \
+        while (__kmpc_dispatch_next_##suffix(0, thread, &last, &lower, &upper, &step)) { \
+            got_range(lower, upper); \
+            count_last(last &&of_team); \
+        } \
     }
 int __kmpc_global_thread_num(void *);
 
@@ -92,7 +92,8 @@ KMPC(uint32_t, int32_t, 4u)
 KMPC(int64_t, int64_t, 8)
 KMPC(uint64_t, int64_t, 8u)
 
-/* 0 and 1: each thread's part of its team's block; 2 and 3: each team's part, asked for by its only thread; 4 to 8: dispatched. */
+/* 0 and 1: each thread's part of its team's block; 2 and 3: each team's part, asked for by its only thread; 4
+ * to 8: dispatched. */
 #define WAYS 9
 static int teams, threads;
 static void ask(void)

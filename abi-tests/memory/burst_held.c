@@ -6,8 +6,8 @@
 // timeout: 120
 // opt: -O2
 // ours: a bound on what this library keeps; other runtimes are not asked
-// All become ready at once, on a thread's deque, whose room (1 MiB, and as much that it has outgrown) stays that thread's. So what is resident grows a little
-// when another thread makes the tasks.
+// All become ready at once, on a thread's deque, whose room (1 MiB, and as much that it has outgrown) stays
+// that thread's. So what is resident grows a little when another thread makes the tasks.
 #define GROWTH 10
 #include "memory_burst.h"
 static void burst(void)

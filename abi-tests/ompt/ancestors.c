@@ -67,7 +67,8 @@ static void walk(void)
     CHECK(level > 1 && level < 1000);
 }
 
-/* A task without a tie, whose children ask: one that it runs at once, and others, some of which its thread runs in its wait. */
+/* A task without a tie, whose children ask: one that it runs at once, and others, some of which its thread
+ * runs in its wait. */
 static void loose(void)
 {
 #pragma omp task untied

@@ -50,7 +50,8 @@ static struct event *event(const char *letter, int end)
     return this;
 }
 
-/* What has been told since the last call: exactly this? Letters: T and a number for constructs, m for maps, A > < D for operations, S for launches. */
+/* What has been told since the last call: exactly this? Letters: T and a number for constructs, m for maps, A
+ * > < D for operations, S for launches. */
 static void told(const char *want, int line)
 {
     char got[EVENTS * 8] = "";
@@ -254,7 +255,8 @@ ompt_start_tool_result_t *ompt_start_tool(unsigned int version, const char *runt
     return &result;
 }
 
-/* Events `at` and the next: the begin and the end of this operation on this storage, of which the copy is at `copy`. */
+/* Events `at` and the next: the begin and the end of this operation on this storage, of which the copy is at
+ * `copy`. */
 static void op_was(int at, int kind, int device, void *host, void *copy, size_t bytes, int line)
 {
     struct event *begin = &events[at], *end = &events[at + 1];
@@ -269,7 +271,7 @@ static void op_was(int at, int kind, int device, void *host, void *copy, size_t 
     check_report((back ? begin->from : begin->to) == there && (back ? end->from : end->to) == copy, __FILE__,
                  line, "device's address", 0, 1);
 }
-#define OP_WAS(at, kind, device, host, copy, bytes)                                                          \
+#define OP_WAS(at, kind, device, host, copy, bytes) \
     op_was(at, ompt_target_data_##kind, device, host, copy, bytes, __LINE__)
 
 /* A region with an array: `bytes` of it are small enough to come back with the answer, or not. */
@@ -404,7 +406,8 @@ static void routines(int device)
 }
 
 #ifndef __clang__
-/* gcc's regions are functions of the program: in them the thread is in a target region, and one of a team of it, too. */
+/* gcc's regions are functions of the program: in them the thread is in a target region, and one of a team of
+ * it, too. */
 static void inside(int device)
 {
     int found = 0, deeper = 0;

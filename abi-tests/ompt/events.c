@@ -49,8 +49,8 @@ static void bracket(ompt_scope_endpoint_t end, int what)
     }
 }
 
-/* A region that is forked outside of all others is forked by one of these two functions. What the compilers make of the code of
- * regions has no name here: there the address only has to be the program's. */
+/* A region that is forked outside of all others is forked by one of these two functions. What the compilers
+ * make of the code of regions has no name here: there the address only has to be the program's. */
 static void outermost(const void *code)
 {
     Dl_info info, own;

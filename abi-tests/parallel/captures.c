@@ -98,7 +98,7 @@ int main(void)
                (long)v8 + (long)v9 + (long)v10 + (long)v11 + (long)v12 + (long)v13 + (long)v14 + (long)v15;
         CHECK_EQ(sum, 136 * n);
         sum = 0;
-#pragma omp parallel firstprivate(v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15)      \
+#pragma omp parallel firstprivate(v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15) \
     reduction(+ : sum)
         {
             v15 += omp_get_thread_num();

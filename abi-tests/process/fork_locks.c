@@ -35,7 +35,8 @@ static void *in_atomic(void *unused)
     return unused;
 }
 
-/* Each thread uses the unnamed critical and the reduction's lock; the sums show that both exclude other threads. */
+/* Each thread uses the unnamed critical and the reduction's lock; the sums show that both exclude other
+ * threads. */
 static int region(void)
 {
     long in_turn = 0, sum = 0, members = 0, threads = 0;

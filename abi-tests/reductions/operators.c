@@ -4,40 +4,40 @@
 #include <math.h>
 #define P_(x) _Pragma(#x)
 #define P(x) P_(x)
-#define ARITH(type, op, opeq, start, value)                                                                  \
-    do {                                                                                                     \
-        type got = (type)(start), want = (type)(start), region = (type)(start);                              \
-        P(omp parallel for reduction(op : got))                                                              \
-        for (int i = 0; i < 64; i++)                                                                         \
-            got opeq(type)(value);                                                                           \
-        P(omp parallel)                                                                                      \
-        {                                                                                                    \
-            P(omp for reduction(op : region) schedule(dynamic, 5))                                           \
-            for (int i = 0; i < 64; i++)                                                                     \
-                region opeq(type)(value);                                                                    \
-        }                                                                                                    \
-        for (int i = 0; i < 64; i++)                                                                         \
-            want opeq(type)(value);                                                                          \
-        if (got != want || region != want)                                                                   \
-            fprintf(stderr, "%s %s\n", #type, #op);                                                          \
-        CHECK(got == want);                                                                                  \
-        CHECK(region == want);                                                                               \
+#define ARITH(type, op, opeq, start, value) \
+    do { \
+        type got = (type)(start), want = (type)(start), region = (type)(start); \
+        P(omp parallel for reduction(op : got)) \
+        for (int i = 0; i < 64; i++) \
+            got opeq(type)(value); \
+        P(omp parallel) \
+        { \
+            P(omp for reduction(op : region) schedule(dynamic, 5)) \
+            for (int i = 0; i < 64; i++) \
+                region opeq(type)(value); \
+        } \
+        for (int i = 0; i < 64; i++) \
+            want opeq(type)(value); \
+        if (got != want || region != want) \
+            fprintf(stderr, "%s %s\n", #type, #op); \
+        CHECK(got == want); \
+        CHECK(region == want); \
     } while (0)
-#define EXTREME(type, op, sign)                                                                              \
-    do {                                                                                                     \
-        type got = (type)3, want = (type)3;                                                                  \
-        P(omp parallel for reduction(op : got))                                                              \
-        for (int i = 0; i < 90; i++) {                                                                       \
-            type v = (type)((i * 53) % 97);                                                                  \
-            if (v sign got)                                                                                  \
-                got = v;                                                                                     \
-        }                                                                                                    \
-        for (int i = 0; i < 90; i++) {                                                                       \
-            type v = (type)((i * 53) % 97);                                                                  \
-            if (v sign want)                                                                                 \
-                want = v;                                                                                    \
-        }                                                                                                    \
-        CHECK(got == want);                                                                                  \
+#define EXTREME(type, op, sign) \
+    do { \
+        type got = (type)3, want = (type)3; \
+        P(omp parallel for reduction(op : got)) \
+        for (int i = 0; i < 90; i++) { \
+            type v = (type)((i * 53) % 97); \
+            if (v sign got) \
+                got = v; \
+        } \
+        for (int i = 0; i < 90; i++) { \
+            type v = (type)((i * 53) % 97); \
+            if (v sign want) \
+                want = v; \
+        } \
+        CHECK(got == want); \
     } while (0)
 int main(void)
 {

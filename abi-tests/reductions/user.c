@@ -12,7 +12,7 @@ static void join(struct range *into, const struct range *from)
         into->high = from->high;
     into->sum += from->sum;
 }
-#pragma omp declare reduction(join : struct range : join(&omp_out, &omp_in))                                 \
+#pragma omp declare reduction(join : struct range : join(&omp_out, &omp_in)) \
     initializer(omp_priv = {1 << 30, -(1 << 30), 0})
 struct wide {
     long v[25];

@@ -64,7 +64,8 @@ static void check_values(void)
     }
 }
 
-/* More tasks wait than there are threads; who sets comes later in the queue. One thread alone may run each task where it is made. */
+/* More tasks wait than there are threads; who sets comes later in the queue. One thread alone may run each
+ * task where it is made. */
 static void check_tasks(int threads)
 {
     int sum = 0;

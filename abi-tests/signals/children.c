@@ -78,7 +78,8 @@ int main(void)
         char path[100];
         sigset_t own;
         snprintf(path, sizeof path, "/tmp/children-%d-%d", (int)getpid(), me);
-        /* Every second thread blocks a signal: its children start with that one blocked, the others with none. */
+        /* Every second thread blocks a signal: its children start with that one blocked, the others with
+         * none. */
         sigemptyset(&own);
         sigaddset(&own, SIGUSR2);
         if (me % 2)

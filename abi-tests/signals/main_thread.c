@@ -12,7 +12,8 @@ static char *top;
 static sigjmp_buf back;
 static volatile int leaves, armed;
 
-/* The next alarm, by the main thread when it has handled all before. One that came while it is in the handler, and blocks the signal, would be another thread's. */
+/* The next alarm, by the main thread when it has handled all before. One that came while it is in the
+ * handler, and blocks the signal, would be another thread's. */
 static void arm(void)
 {
     if (armed != handled)

@@ -6,7 +6,8 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-/* The coroutine's own frame leaves less room than a signal's takes; below lies memory that cannot be written to. */
+/* The coroutine's own frame leaves less room than a signal's takes; below lies memory that cannot be written
+ * to. */
 enum { STACK = 8 << 10, USED = 5 << 10, BELOW = 4 << 10, ROUNDS = 3, MOST = 64 };
 
 static int turn, threads;

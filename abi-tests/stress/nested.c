@@ -6,7 +6,8 @@
 // compilers: gcc,clang>=19
 // opt: -O2
 // timeout: 300
-/* Each of the sixteen threads may need a parked kernel thread whose storage it borrows, and no more than that. */
+/* Each of the sixteen threads may need a parked kernel thread whose storage it borrows, and no more than
+ * that. */
 #define STEADY_LATE 16
 #include "steady.h"
 static long total;

@@ -6,8 +6,9 @@
 // compilers: gcc,clang>=19
 // opt: -O2
 // timeout: 300
-/* The producer does not switch for as long as it makes tasks. A watcher that meets it outside the program's own code ten
- * milliseconds long gives those that wait behind it a kernel thread: in one run of thirty, and one per processor at most. */
+/* The producer does not switch for as long as it makes tasks. A watcher that meets it outside the program's
+ * own code ten milliseconds long gives those that wait behind it a kernel thread: in one run of thirty, and
+ * one per processor at most. */
 #define STEADY_LATE 2
 #include "steady.h"
 static long total;

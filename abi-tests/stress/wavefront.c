@@ -6,7 +6,8 @@
 // compilers: gcc,clang>=19
 // opt: -O2
 // timeout: 120
-/* who sleeps in the kernel for a millisecond, for memory say, is stood in for by a spare kernel thread, which is kept */
+/* who sleeps in the kernel for a millisecond, for memory say, is stood in for by a spare kernel thread, which
+ * is kept */
 #define STEADY_LATE 2
 #include "steady.h"
 enum { N = 200 };

@@ -1,24 +1,24 @@
 // what: atomic update, read, write, capture over every width: integers to 16 bytes, long double, complex
 #include "check.h"
 #include <complex.h>
-#define COUNT(type)                                                                                          \
-    do {                                                                                                     \
-        type x = 0;                                                                                          \
-        long captured = 0;                                                                                   \
-        _Pragma("omp parallel reduction(+ : captured)") for (int i = 0; i < 100; i++)                        \
-        {                                                                                                    \
-            type seen;                                                                                       \
-            _Pragma("omp atomic") x += 1;                                                                    \
-            _Pragma("omp atomic capture")                                                                    \
-            {                                                                                                \
-                seen = x;                                                                                    \
-                x += 1;                                                                                      \
-            }                                                                                                \
-            captured += seen != (type) - 1;                                                                  \
-            _Pragma("omp atomic") x -= 1;                                                                    \
-        }                                                                                                    \
-        CHECK(x == (type)(100 * n));                                                                         \
-        CHECK_EQ(captured, 100L * n);                                                                        \
+#define COUNT(type) \
+    do { \
+        type x = 0; \
+        long captured = 0; \
+        _Pragma("omp parallel reduction(+ : captured)") for (int i = 0; i < 100; i++) \
+        { \
+            type seen; \
+            _Pragma("omp atomic") x += 1; \
+            _Pragma("omp atomic capture") \
+            { \
+                seen = x; \
+                x += 1; \
+            } \
+            captured += seen != (type) - 1; \
+            _Pragma("omp atomic") x -= 1; \
+        } \
+        CHECK(x == (type)(100 * n)); \
+        CHECK_EQ(captured, 100L * n); \
     } while (0)
 int main(void)
 {

@@ -16,13 +16,13 @@ static void faulted(int signal)
     siglongjmp(back, signal);
 }
 
-#define FAULTS(call)                                                                                         \
-    do {                                                                                                     \
-        int got = sigsetjmp(back, 1);                                                                        \
-        if (got == 0) {                                                                                      \
-            call;                                                                                            \
-        }                                                                                                    \
-        CHECK_EQ(got, SIGFPE);                                                                               \
+#define FAULTS(call) \
+    do { \
+        int got = sigsetjmp(back, 1); \
+        if (got == 0) { \
+            call; \
+        } \
+        CHECK_EQ(got, SIGFPE); \
     } while (0)
 
 int main(void)

@@ -28,8 +28,8 @@ int main(void)
 #pragma omp parallel
         {
             if (omp_get_thread_num() == 0) {
-                /* In every other round it leaves with the others in line, after the first of them has waited for long: they
-                 * then depend on each other. */
+                /* In every other round it leaves with the others in line, after the first of them has waited
+                 * for long: they then depend on each other. */
                 int leaves = round % 2;
                 omp_set_lock(&lock);
 #pragma omp barrier

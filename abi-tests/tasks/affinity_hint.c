@@ -28,8 +28,9 @@ static void shuffle(int *order)
     }
 }
 
-/* How often, in percent, a task runs in the thread that its data belong to: for each thread, then the mean of the threads. Who runs
-   how many does not matter to it: without hints it is one part in as many as there are threads, on a quiet machine and on a busy one. */
+/* How often, in percent, a task runs in the thread that its data belong to: for each thread, then the mean of
+   the threads. Who runs how many does not matter to it: without hints it is one part in as many as there are
+   threads, on a quiet machine and on a busy one. */
 static double hits(int hinted)
 {
     int size = 1, homes[64] = {0}, at_home[64] = {0}, order[BLOCKS];
@@ -71,7 +72,8 @@ static double hits(int hinted)
 
 int main(void)
 {
-    /* On a busy machine threads lose their processors, and others take their tasks: the best of some tries counts. */
+    /* On a busy machine threads lose their processors, and others take their tasks: the best of some tries
+     * counts. */
     double most = 100.0 / omp_get_max_threads() + 25, best = 0;
     for (int try = 0; try < 400 && best < most; ++try) {
         double plain = hits(0), hinted = hits(1);

@@ -7,7 +7,8 @@
 enum { LENGTH = 64, STEPS = 40 };
 static double tile[LENGTH][64];
 
-/* Tied tasks that wait for children which others may have: what a thread finds in its queue it may often not start. */
+/* Tied tasks that wait for children which others may have: what a thread finds in its queue it may often not
+ * start. */
 static int fibonacci(int n, int shared)
 {
     int a, b;
@@ -34,7 +35,7 @@ static long wave(void)
 #pragma omp single
     for (int s = 0; s < STEPS; ++s)
         for (int i = 1; i < LENGTH; ++i)
-#pragma omp task depend(in : value[i - 1]) depend(inout : value[i])                                          \
+#pragma omp task depend(in : value[i - 1]) depend(inout : value[i]) \
     affinity(iterator(k = i - 1 : i + 1) : tile[k]) firstprivate(i)
             value[i] = (value[i] + value[i - 1]) % 1000003;
     int wrong = 0;

@@ -28,7 +28,7 @@ int main(void)
 #pragma omp single
         for (int t = 0; t < TASKS; t++) {
             int a = (int)draw(CELLS), b = (int)draw(CELLS), c = (int)draw(CELLS);
-#pragma omp task depend(in : cells[a], cells[b]) depend(inout : cells[c]) firstprivate(a, b, c, t)           \
+#pragma omp task depend(in : cells[a], cells[b]) depend(inout : cells[c]) firstprivate(a, b, c, t) \
     shared(cells) untied
             step(cells, a, b, c, t);
         }

@@ -4,8 +4,9 @@
 // threads: 1,3,8
 // mode: link
 // timeout: 60
-// Sizes: each task finds its data and its shared part whole, apart and aligned. Dependences: how often each address was written before is known when the task is made. Taskloops: all parts together
-// are every iteration once, in 128-bit arithmetic. Reductions: every byte of every copy is added up.
+// Sizes: each task finds its data and its shared part whole, apart and aligned. Dependences: how often each
+// address was written before is known when the task is made. Taskloops: all parts together are every
+// iteration once, in 128-bit arithmetic. Reductions: every byte of every copy is added up.
 #include "loops_by_chance.h"
 typedef struct kmp_task {
     void *shareds;

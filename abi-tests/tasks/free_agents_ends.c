@@ -152,7 +152,8 @@ static int waits_in_child(void)
     return WEXITSTATUS(status);
 }
 
-/* A fork with nothing on the way: the child waits for events as ever. Not while an agent is about to leave, whose tasks it takes for lost. */
+/* A fork with nothing on the way: the child waits for events as ever. Not while an agent is about to leave,
+ * whose tasks it takes for lost. */
 static void forks_idle(void)
 {
     int waited = 0;

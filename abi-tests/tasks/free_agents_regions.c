@@ -16,7 +16,8 @@
 int omp_is_free_agent(void);
 static int may; /* not where threads cannot share workers: under sanitizers */
 
-/* The threads come to the end of the region at different times, and all that is there after it is tasks that some of them have left. */
+/* The threads come to the end of the region at different times, and all that is there after it is tasks that
+ * some of them have left. */
 static void ends(int threads, int rounds)
 {
     for (int round = 0; round < rounds; round++) {
@@ -50,7 +51,8 @@ static void comes_back(int threads)
 {
     for (int round = 0; round < 100; round++) {
         int sum = 0, members = 0;
-#pragma omp parallel num_threads(threads) shared(members) /* without tasks: so nobody stays in the next one */
+#pragma omp parallel num_threads(threads) shared(members) /* without tasks: so nobody stays in the next one \
+                                                           */
         ADD(members, 1);
 #pragma omp parallel num_threads(threads) shared(sum, members)
         {
@@ -188,7 +190,8 @@ static void forks_on_agents(void)
     CHECK_EQ(forked, may ? 10 : 0);
 }
 
-/* In the midst of the parent's tasks, some of which stand where the child finds them. Its own ones all end, and it does. */
+/* In the midst of the parent's tasks, some of which stand where the child finds them. Its own ones all end,
+ * and it does. */
 static void forks_in_the_midst(void)
 {
     for (int round = 0; round < 10; round++) {

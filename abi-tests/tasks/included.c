@@ -9,7 +9,8 @@ static void one(void)
 #pragma omp atomic
     done++;
 }
-/* An undeferred task ends before its children; a taskwait of the generating task does not wait for them, the taskgroup does. */
+/* An undeferred task ends before its children; a taskwait of the generating task does not wait for them, the
+ * taskgroup does. */
 static void leaves_children(void)
 {
 #pragma omp taskgroup

@@ -86,7 +86,8 @@ static void in_critical(struct modes *modes, unsigned seed)
     }
 }
 
-/* Thread 0 of an inner team is the thread that forks it. In the end it is in the mode of the fork, in which libomp leaves it in any case. */
+/* Thread 0 of an inner team is the thread that forks it. In the end it is in the mode of the fork, in which
+ * libomp leaves it in any case. */
 static void nested(struct modes *outer, unsigned seed)
 {
     struct modes inner = {{0}};

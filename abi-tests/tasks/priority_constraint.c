@@ -2,7 +2,8 @@
 // threads: 2
 // env: OMP_MAX_TASK_PRIORITY=9
 #include "priority.h"
-/* Thread 0 waits in a taskgroup of the outer task. Meanwhile thread 1 makes a task of high priority and runs nothing. */
+/* Thread 0 waits in a taskgroup of the outer task. Meanwhile thread 1 makes a task of high priority and runs
+ * nothing. */
 static int in_group, made, outer_done, stranger_early, ended;
 
 static void outer_task(int rounds)

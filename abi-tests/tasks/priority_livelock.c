@@ -5,7 +5,8 @@
 // peers: libgomp fails, because it crashes in taskwait when children with priorities have children themselves (seen in 12)
 #include "priority.h"
 
-/* The deeper, the lower: what a waiting thread may start has always a lower priority than what others have left. */
+/* The deeper, the lower: what a waiting thread may start has always a lower priority than what others have
+ * left. */
 static int tree(int depth)
 {
     if (depth == 0)

@@ -2,8 +2,8 @@
 // threads: 2,3,4,8
 // env: OMP_MAX_TASK_PRIORITY=1
 #include "priority.h"
-/* Column k is factored (panel); column k+1 is updated with it at once (lookahead), the others in one task that makes
- * many (trailing). Panel k+1 needs the lookahead update alone. */
+/* Column k is factored (panel); column k+1 is updated with it at once (lookahead), the others in one task
+ * that makes many (trailing). Panel k+1 needs the lookahead update alone. */
 enum { COLUMNS = 12, PARTS = 6, PANEL = 0, LOOKAHEAD = 50, TRAILING = 100 };
 static char column[COLUMNS + 2];
 static int panels, parts_done[COLUMNS], panels_in_time;
@@ -21,7 +21,8 @@ static void trailing(int k, int wait)
     for (int i = 0; i < PARTS; i++) {
 #pragma omp task firstprivate(i, k, wait)
         {
-            /* The last part goes on only when the next panel has started, which therefore needs another thread. */
+            /* The last part goes on only when the next panel has started, which therefore needs another
+             * thread. */
             if (wait && i == PARTS - 1 && k + 1 < COLUMNS && await(&panels, k + 2))
                 __atomic_fetch_add(&panels_in_time, 1, __ATOMIC_SEQ_CST);
             __atomic_fetch_add(&parts_done[k], 1, __ATOMIC_SEQ_CST);
@@ -37,7 +38,7 @@ static void factor(int wait)
         panel(k);
 #pragma omp task depend(in : column[k]) depend(inout : column[k + 1]) priority(1) firstprivate(k)
         start(LOOKAHEAD + k);
-#pragma omp task depend(in : column[k]) depend(inout : column[k + 2], column[COLUMNS + 1])                   \
+#pragma omp task depend(in : column[k]) depend(inout : column[k + 2], column[COLUMNS + 1]) \
     firstprivate(k, wait)
         trailing(k, wait);
     }

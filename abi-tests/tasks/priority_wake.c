@@ -37,7 +37,8 @@ static void wait_for_event(omp_event_handle_t *event, int *known, int *seen)
     }
 }
 
-/* Threads 0 and 1 sleep, each in a task of its own; thread 2 makes a task ready that thread `first` alone may start. */
+/* Threads 0 and 1 sleep, each in a task of its own; thread 2 makes a task ready that thread `first` alone may
+ * start. */
 static void behind_another(int first)
 {
     omp_event_handle_t events[2];

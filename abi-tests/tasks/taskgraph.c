@@ -92,7 +92,8 @@ static void graphs(void)
     }
 }
 
-/* Firstprivate data of all sizes keep the values of the first time; shared ones are what they are now; children are made anew. */
+/* Firstprivate data of all sizes keep the values of the first time; shared ones are what they are now;
+ * children are made anew. */
 struct large {
     int from[100];
 };
@@ -305,7 +306,8 @@ static void several(void)
     ompx_taskgraph_destroy(&both);
 }
 
-/* Tasks made before the graph: a taskwait inside waits for them in every run, and what depends on them comes after them. */
+/* Tasks made before the graph: a taskwait inside waits for them in every run, and what depends on them comes
+ * after them. */
 static void tasks_outside(void)
 {
     ompx_taskgraph_t *waits = NULL, *depends = NULL;

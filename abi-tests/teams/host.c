@@ -26,7 +26,7 @@ int main(void)
     for (int i = 0; i < 1000; i++)
         seen[i]++;
     long sum = 0;
-#pragma omp teams distribute parallel for num_teams(2) reduction(+ : sum) dist_schedule(static, 50)          \
+#pragma omp teams distribute parallel for num_teams(2) reduction(+ : sum) dist_schedule(static, 50) \
     schedule(dynamic, 7)
     for (int i = 0; i < 1000; i++) {
         seen[i]++;

@@ -1,7 +1,7 @@
 // The few BLAS and LAPACK routines that the kernels call, under names that take values instead of pointers.
 //
-// Declared here instead of taken from cblas.h: the Fortran symbols are the same in every BLAS, and no header package is needed.
-// All matrices are column-major; `ld` is the distance between columns in elements.
+// Declared here instead of taken from cblas.h: the Fortran symbols are the same in every BLAS, and no header
+// package is needed. All matrices are column-major; `ld` is the distance between columns in elements.
 #pragma once
 
 #include <ctime>
@@ -30,8 +30,9 @@ void dpotrf_(const char *, const int *, double *, const int *, int *);
 
 namespace blas {
 
-/// If not zero, the kernels on whole tiles do nothing but sleep, for as long as their work would take at so many GFlop/s. Workers
-/// beyond the cores then make a difference: a stand-in for tasks that wait for messages or for a device.
+/// If not zero, the kernels on whole tiles do nothing but sleep, for as long as their work would take at so
+/// many GFlop/s. Workers beyond the cores then make a difference: a stand-in for tasks that wait for messages
+/// or for a device.
 inline double sleeping_gflops = 0.0;
 
 /// Sleeps instead of so many operations, if that is asked for.
@@ -134,7 +135,8 @@ inline int iamax(int n, const double *x)
     return idamax_(&n, x, &step) - 1;
 }
 
-/// Cholesky factor of the lower triangle of A, in place. Returns LAPACK's info: 0 when A is positive definite.
+/// Cholesky factor of the lower triangle of A, in place. Returns LAPACK's info: 0 when A is positive
+/// definite.
 inline int potrf_lower(int n, double *a, int lda)
 {
     if (sleeps(n / 3.0 * n * n))

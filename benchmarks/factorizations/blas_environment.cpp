@@ -1,4 +1,5 @@
-// Why the core type: OpenBLAS 0.3.21 takes AMD processors with AVX-512 for ones without, and is a third slower then.
+// Why the core type: OpenBLAS 0.3.21 takes AMD processors with AVX-512 for ones without, and is a third
+// slower then.
 #include "blas_environment.hpp"
 
 #include <unistd.h>

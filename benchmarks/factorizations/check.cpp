@@ -105,7 +105,8 @@ void apply_join(const Dense &vectors, const Tile &t, int k, Join join, Dense &c,
     each([&](double &x, std::size_t at) { bottom[at] -= x; });
 }
 
-/// C = Q_k C for all that was done to block column k: first the joins, last one first, then every rank's own part.
+/// C = Q_k C for all that was done to block column k: first the joins, last one first, then every rank's own
+/// part.
 void apply_column(const Dense &vectors, const TileMatrix &t, int k, Dense &c, int n)
 {
     const int p = t.mt() / 2, mt = t.nt();

@@ -1,7 +1,7 @@
 // Test matrices, and residuals in the form of LAPACK's own tests.
 //
-// All residuals are ||A - product of the factors|| / (n ||A|| eps) in the 1-norm, with eps the unit roundoff. They are
-// near 1 or below for a good factorization and of any size for a wrong one.
+// All residuals are ||A - product of the factors|| / (n ||A|| eps) in the 1-norm, with eps the unit roundoff.
+// They are near 1 or below for a good factorization and of any size for a wrong one.
 #pragma once
 
 #include "routines.hpp"
@@ -12,7 +12,8 @@
 /// The residual above which LAPACK's tests call a routine broken.
 constexpr double residual_bound = 30.0;
 
-/// A column-major matrix of order n with numbers from -0.5 to 0.5; for Cholesky symmetric, with n added on the diagonal.
+/// A column-major matrix of order n with numbers from -0.5 to 0.5; for Cholesky symmetric, with n added on
+/// the diagonal.
 std::vector<double> random_matrix(int n, std::uint64_t seed, bool positive_definite);
 
 /// Of L L^T.

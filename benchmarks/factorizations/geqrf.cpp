@@ -1,13 +1,15 @@
-// QR by Householder reflections. A block column is one local QR (as on one rank of a communication-avoiding factorization);
-// what lies to its right is updated with I - V T^T V^T, V being the block column and T one upper triangle. When several
-// ranks share the block column, each does this for its own tiles, and joins follow (geqrf_tree.cpp).
+// QR by Householder reflections. A block column is one local QR (as on one rank of a communication-avoiding
+// factorization); what lies to its right is updated with I - V T^T V^T, V being the block column and T one
+// upper triangle. When several ranks share the block column, each does this for its own tiles, and joins
+// follow (geqrf_tree.cpp).
 #include "blas.hpp"
 #include "geqrf_tree.hpp"
 #include "routines.hpp"
 
 namespace {
 
-/// W_j = V^T C_top,j, where V is the unit lower triangle of the tile that is the first of its rank in block column k.
+/// W_j = V^T C_top,j, where V is the unit lower triangle of the tile that is the first of its rank in block
+/// column k.
 void start_product(TileMatrix &a, TileMatrix &w, int top, int k, int j)
 {
     const Tile v = a.read(top, k), c = a.read(top, j), product = w.write(0, j);
@@ -56,8 +58,8 @@ void factor_panel(TileMatrix &a, TileMatrix &t, int k, Context context)
         grid.broadcast(a, i, k, Topic::panel, grid.row(i));
 }
 
-/// Updates the caller's tiles in block columns `first` up to, not including, `end` with its tiles in block column k. W_j
-/// is the column's own, so that tasks on other columns may be under way.
+/// Updates the caller's tiles in block columns `first` up to, not including, `end` with its tiles in block
+/// column k. W_j is the column's own, so that tasks on other columns may be under way.
 void update_tiles(TileMatrix &a, TileMatrix &t, TileMatrix &w, const Grid &grid, int k, int first, int end,
                   int priority)
 {

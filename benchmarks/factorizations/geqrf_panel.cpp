@@ -1,9 +1,11 @@
-// The panel of QR: several threads of a nested region on a rank's tiles of one block column, dealt round robin.
+// The panel of QR: several threads of a nested region on a rank's tiles of one block column, dealt round
+// robin.
 //
 // Barriers: five per column and four per stripe. Thread 0 has the topmost tile (the diagonal tile, where
 // one rank has all), sums what the others computed, and
-// builds T. T of the whole panel is upper triangular; it grows by a column with every reflector inside a stripe, and by
-// a block of columns at the end of a stripe. What is said of the diagonal tile below holds for the topmost.
+// builds T. T of the whole panel is upper triangular; it grows by a column with every reflector inside a
+// stripe, and by a block of columns at the end of a stripe. What is said of the diagonal tile below holds for
+// the topmost.
 #include "blas.hpp"
 #include "geqrf_tree.hpp"
 #include "routines.hpp"
@@ -99,8 +101,8 @@ class Panel {
         return sum;
     }
 
-    /// tau, and the factor that the column is to be scaled with; the diagonal becomes that of R. As LAPACK's larfg,
-    /// but for numbers whose squares can be formed.
+    /// tau, and the factor that the column is to be scaled with; the diagonal becomes that of R. As LAPACK's
+    /// larfg, but for numbers whose squares can be formed.
     void make_reflector(int j, int size)
     {
         double sum = 0.0;
@@ -117,7 +119,8 @@ class Panel {
         }
     }
 
-    /// The reflector v, and v^T times all columns of the stripe: to the left for T, to the right for the update.
+    /// The reflector v, and v^T times all columns of the stripe: to the left for T, to the right for the
+    /// update.
     void scale_and_multiply(int s, int j, int end, int rank, int size)
     {
         double *sums = product(rank);
@@ -179,8 +182,8 @@ class Panel {
         barrier_.wait(rank, size);
     }
 
-    /// The thread's share of V^T A for the stripe's V and columns [first, last) of the panel. Left of the stripe these
-    /// columns are earlier reflectors, which are plain numbers in the rows where V is not zero.
+    /// The thread's share of V^T A for the stripe's V and columns [first, last) of the panel. Left of the
+    /// stripe these columns are earlier reflectors, which are plain numbers in the rows where V is not zero.
     void multiply_stripe(int s, int end, int first, int last, int rank, int size)
     {
         const int kb = end - s, columns = last - first;
@@ -201,7 +204,8 @@ class Panel {
         }
     }
 
-    /// Adds up V^T A; left part: T(0:s, s:end) = -T(0:s, 0:s) (V^T V_left)^T T(s:end, s:end); right part: times T^T.
+    /// Adds up V^T A; left part: T(0:s, s:end) = -T(0:s, 0:s) (V^T V_left)^T T(s:end, s:end); right part:
+    /// times T^T.
     void grow_t_by_stripe(int s, int end, int size)
     {
         const int kb = end - s;

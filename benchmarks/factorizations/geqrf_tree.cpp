@@ -1,5 +1,5 @@
-// A join is computed where the bottom tile is; the top tile travels there and back. Messages block, and all ranks go
-// through joins and columns in the same order.
+// A join is computed where the bottom tile is; the top tile travels there and back. Messages block, and all
+// ranks go through joins and columns in the same order.
 //
 // All tiles are of order nb here (main.cpp sees to it).
 #include "geqrf_tree.hpp"
@@ -27,8 +27,8 @@ void subtract(const std::vector<double> &numbers, const Tile &tile)
             *tile.at(r, c) -= numbers[static_cast<std::size_t>(c) * tile.rows + r];
 }
 
-/// QR of two upper triangles on top of each other (LAPACK's tpqrt with L = n, one column at a time): R in `top`, the
-/// vectors V in the upper triangle of `bottom`, and T with Q = I - [I; V] T [I; V]^T.
+/// QR of two upper triangles on top of each other (LAPACK's tpqrt with L = n, one column at a time): R in
+/// `top`, the vectors V in the upper triangle of `bottom`, and T with Q = I - [I; V] T [I; V]^T.
 void join_triangles(const Tile &top, const Tile &bottom, const Tile &t)
 {
     const int n = top.cols;

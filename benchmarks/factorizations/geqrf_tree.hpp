@@ -1,5 +1,5 @@
-// QR when several ranks share a block column: every rank has factored its own tiles, and the triangles R that this left in
-// the first tile of each are joined two by two in a binary tree.
+// QR when several ranks share a block column: every rank has factored its own tiles, and the triangles R that
+// this left in the first tile of each are joined two by two in a binary tree.
 #pragma once
 
 #include "grid.hpp"
@@ -13,7 +13,8 @@ struct Join {
     int bottom;
 };
 
-/// The joins of block column k, in the order in which they are made; none when a column of tiles has one rank.
+/// The joins of block column k, in the order in which they are made; none when a column of tiles has one
+/// rank.
 std::vector<Join> joins(int k, int mt, int p);
 
 /// Where the T of tile rows `i`, i + p, ... is in the matrix of Ts, and where that of a join with bottom i.

@@ -1,5 +1,5 @@
-// LU with partial pivoting. Rows of the columns to the right are exchanged by the tasks that update them, rows to the left
-// when everything is factored.
+// LU with partial pivoting. Rows of the columns to the right are exchanged by the tasks that update them,
+// rows to the left when everything is factored.
 #include "blas.hpp"
 #include "routines.hpp"
 #include "swap_rows.hpp"
@@ -8,7 +8,8 @@
 
 namespace {
 
-/// Exchanges rows of block column j as the pivots of block column k say. Column after column, for the cache's sake.
+/// Exchanges rows of block column j as the pivots of block column k say. Column after column, for the cache's
+/// sake.
 void permute_column(TileMatrix &a, int k, int j, const std::vector<Pivot> &pivots)
 {
     std::vector<Tile> tiles;

@@ -1,10 +1,10 @@
 // The panel of LU: several threads of a nested region on one block column, tiles dealt round robin.
 //
-// Barriers: two per column (all have searched; the pivot row is in place) and one per stripe that has columns to its right
-// (the stripe's rows of U are solved). Thread 0 has the diagonal tile.
+// Barriers: two per column (all have searched; the pivot row is in place) and one per stripe that has columns
+// to its right (the stripe's rows of U are solved). Thread 0 has the diagonal tile.
 //
-// When ranks share the block column, each works on its own tiles, thread 0 speaks for it between barriers, and rows of U
-// that others made go where the diagonal tile would be.
+// When ranks share the block column, each works on its own tiles, thread 0 speaks for it between barriers,
+// and rows of U that others made go where the diagonal tile would be.
 #include "blas.hpp"
 #include "routines.hpp"
 #include "swap_rows.hpp"

@@ -1,11 +1,11 @@
 // The ranks that share a matrix, and what they say to each other.
 //
-// Tile (i, j) belongs to the rank in row i mod p and column j mod q of a p x q grid. Every rank has room for all tiles; those
-// of others are where received copies go. Two implementations: grid_single.cpp for one process, without MPI, and
-// grid_mpi.cpp.
+// Tile (i, j) belongs to the rank in row i mod p and column j mod q of a p x q grid. Every rank has room for
+// all tiles; those of others are where received copies go. Two implementations: grid_single.cpp for one
+// process, without MPI, and grid_mpi.cpp.
 //
-// Calls block, and several tasks of a rank may be in one at the same time: messages are told apart by tags. Tasks on all
-// ranks must make the calls of one outer task in the same order.
+// Calls block, and several tasks of a rank may be in one at the same time: messages are told apart by tags.
+// Tasks on all ranks must make the calls of one outer task in the same order.
 #pragma once
 
 #include "tile_matrix.hpp"
@@ -51,7 +51,8 @@ class Grid {
     {
         return rank_ / p_ == j % q_;
     }
-    /// The first row of tiles from k on that the caller has tiles of, whether the matrix goes that far or not.
+    /// The first row of tiles from k on that the caller has tiles of, whether the matrix goes that far or
+    /// not.
     int first_row(int k) const
     {
         return k + (rank_ % p_ - k % p_ + p_) % p_;
@@ -60,17 +61,19 @@ class Grid {
     std::vector<int> row(int i) const;
     std::vector<int> column(int j) const;
 
-    /// Sends tile (i, j) from its owner to all of `to`; the others among them receive it in their place for it.
+    /// Sends tile (i, j) from its owner to all of `to`; the others among them receive it in their place for
+    /// it.
     void broadcast(TileMatrix &a, int i, int j, Topic topic, const std::vector<int> &to) const;
     /// Copies tile (i, j), or what a rank has in the place for it, from one rank to another.
     void move(TileMatrix &a, int i, int j, int from, int to, Topic topic) const;
     /// Sends `bytes` bytes from rank `root` to all ranks, in the name of block column j.
     void broadcast(void *data, int bytes, int root, int j, Topic topic) const;
-    /// Exchanges `count` numbers with another rank. The tag is of block column j, so that columns do not get mixed up.
+    /// Exchanges `count` numbers with another rank. The tag is of block column j, so that columns do not get
+    /// mixed up.
     void exchange(double *numbers, int count, int other, int j, Topic topic) const;
 
-    /// For panels, of which there is one at a time: the largest `value` among the ranks of the caller's column, and the `where`
-    /// (the smallest) that came with it. Every rank of the column must call it.
+    /// For panels, of which there is one at a time: the largest `value` among the ranks of the caller's
+    /// column, and the `where` (the smallest) that came with it. Every rank of the column must call it.
     int column_max(double value, int where) const;
     /// For panels: `count` numbers from the rank in row `root_row` of the grid to its column.
     void column_broadcast(double *numbers, int count, int root_row) const;

@@ -1,5 +1,6 @@
-// Ranks by MPI. Tiles travel by blocking point-to-point messages, because several tasks broadcast at the same time and
-// collectives of one communicator must not overlap. Panels follow one another, so they use collectives.
+// Ranks by MPI. Tiles travel by blocking point-to-point messages, because several tasks broadcast at the same
+// time and collectives of one communicator must not overlap. Panels follow one another, so they use
+// collectives.
 #include "grid.hpp"
 
 #define OMPI_SKIP_MPICXX // the C interface is enough
@@ -14,8 +15,9 @@ namespace {
 
 MPI_Comm column_communicator = MPI_COMM_NULL;
 
-/// MPI allows tags up to 32767 everywhere: seven topics, and a tile's place modulo 64 in both directions. Messages that are
-/// under way between two ranks at the same time are of block columns that are near each other.
+/// MPI allows tags up to 32767 everywhere: seven topics, and a tile's place modulo 64 in both directions.
+/// Messages that are under way between two ranks at the same time are of block columns that are near each
+/// other.
 int tag(Topic topic, int i, int j)
 {
     return (static_cast<int>(topic) * 64 + i % 64) * 64 + j % 64;

@@ -37,7 +37,8 @@ Options parse_options(int argc, char **argv);
 const char *name_of(Routine routine);
 const char *name_of(BarrierKind kind);
 
-/// Seconds spent in the three kinds of outer tasks (they overlap), and barriers met in panels. For one factorization.
+/// Seconds spent in the three kinds of outer tasks (they overlap), and barriers met in panels. For one
+/// factorization.
 struct Trace {
     std::atomic<double> panel{0}, lookahead{0}, trailing{0};
     std::atomic<long> barriers{0};

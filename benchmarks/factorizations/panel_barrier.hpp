@@ -1,8 +1,8 @@
 // The barriers that threads of a panel meet in.
 //
-// The spinning one is the point of the benchmark: it waits in an empty loop, with no pause instruction, no yield and no
-// call that a runtime could see. When the threads that should arrive have no core, only the kernel's time slice, or a
-// runtime that notices spinning, lets them come.
+// The spinning one is the point of the benchmark: it waits in an empty loop, with no pause instruction, no
+// yield and no call that a runtime could see. When the threads that should arrive have no core, only the
+// kernel's time slice, or a runtime that notices spinning, lets them come.
 #pragma once
 
 #include <atomic>

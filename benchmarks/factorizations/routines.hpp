@@ -1,7 +1,7 @@
 // The three factorizations.
 //
-// All have the same graph. One thread of a parallel region makes, for every block column k, a few outer tasks whose
-// dependences name one byte per block column:
+// All have the same graph. One thread of a parallel region makes, for every block column k, a few outer tasks
+// whose dependences name one byte per block column:
 //
 //   panel      inout c[k]                                       factors block column k
 //   lookahead  in c[k], inout c[j]          j = k+1 .. k+la     updates column j
@@ -25,19 +25,21 @@ struct Pivot {
 /// For every block column, one pivot per row of its diagonal tile; tiles are counted from the diagonal tile.
 using Pivots = std::vector<std::vector<Pivot>>;
 
-/// A = L L^T in the lower triangle of A, which must be symmetric positive definite. Returns 0, or the block column
-/// (from 1) whose diagonal tile is not positive definite.
+/// A = L L^T in the lower triangle of A, which must be symmetric positive definite. Returns 0, or the block
+/// column (from 1) whose diagonal tile is not positive definite.
 int potrf(TileMatrix &a, Context context);
 
 /// P A = L U in place of A, with the row exchanges in `pivots`.
 void getrf(TileMatrix &a, Pivots &pivots, Context context);
 
-/// A = Q R: R in the upper triangle, Householder vectors below. Tile (r, k) of `t`, r < p, is the upper triangular T of the
-/// reflectors I - V T V^T that row r of the grid of ranks made in block column k; tile (p + r, k) is the T of the join whose bottom
-/// tile is in that row (geqrf_tree.hpp). So `t` has 2p rows of tiles.
+/// A = Q R: R in the upper triangle, Householder vectors below. Tile (r, k) of `t`, r < p, is the upper
+/// triangular T of the reflectors I - V T V^T that row r of the grid of ranks made in block column k; tile (p
+/// + r, k) is the T of the join whose bottom tile is in that row (geqrf_tree.hpp). So `t` has 2p rows of
+/// tiles.
 void geqrf(TileMatrix &a, TileMatrix &t, Context context);
 
-/// Factors block column k from its diagonal tile down, in a region of `context.options.panel_threads` threads.
+/// Factors block column k from its diagonal tile down, in a region of `context.options.panel_threads`
+/// threads.
 void getrf_panel(TileMatrix &a, int k, std::vector<Pivot> &pivots, Context context);
 void geqrf_panel(TileMatrix &a, TileMatrix &t, int k, Context context);
 
@@ -67,7 +69,7 @@ void outer_tasks(int nt, Context context, Panel panel, Lookahead lookahead, Trai
         }
         const int first = k + 1 + ahead;
         if (first < nt) {
-#pragma omp task depend(in : c[k]) depend(inout : c[first]) depend(inout : c[nt - 1])                        \
+#pragma omp task depend(in : c[k]) depend(inout : c[first]) depend(inout : c[nt - 1]) \
     firstprivate(k, first, trailing, trace)
             {
                 Timed timed(trace->trailing);

@@ -1,7 +1,8 @@
 // Nested regions whose threads meet in a spinning barrier, launched from tasks: how long does it take?
 //
-// Every team needs all its P threads at once, and no thread ever calls the runtime while it waits. With T outer threads and
-// more team members than cores, a runtime that leaves it to the kernel pays a time slice per barrier.
+// Every team needs all its P threads at once, and no thread ever calls the runtime while it waits. With T
+// outer threads and more team members than cores, a runtime that leaves it to the kernel pays a time slice
+// per barrier.
 #include "panel_barrier.hpp"
 
 #include <omp.h>
@@ -16,7 +17,8 @@
 
 namespace {
 
-/// What a thread does in its loop while it waits: nothing, the processor's pause, a call of the kernel, or of the runtime.
+/// What a thread does in its loop while it waits: nothing, the processor's pause, a call of the kernel, or of
+/// the runtime.
 enum class Wait { spin, pause, sched_yield, taskyield };
 
 constexpr const char *wait_names[] = {"spin", "pause", "sched_yield", "taskyield"};
@@ -84,8 +86,8 @@ struct Taskyield {
     }
 };
 
-/// One team: `rounds` times some work and a barrier. Returns how many threads did all their rounds, each checked: nobody may
-/// leave a barrier before all have arrived.
+/// One team: `rounds` times some work and a barrier. Returns how many threads did all their rounds, each
+/// checked: nobody may leave a barrier before all have arrived.
 template <typename Barrier>
 int run_team(const Options &o)
 {
@@ -118,7 +120,8 @@ int run_team_waiting(const Options &o)
     }
 }
 
-/// All teams once. Returns milliseconds, or a negative number if a barrier let somebody through or threads were missing.
+/// All teams once. Returns milliseconds, or a negative number if a barrier let somebody through or threads
+/// were missing.
 double run_all(const Options &o)
 {
     std::atomic<int> done{0};

@@ -4,6 +4,6 @@
 #include "grid.hpp"
 #include "routines.hpp"
 
-/// Exchanges row `row` of tile (k, j) with row `pivot.row` of tile (k + pivot.tile, j), all columns of the tile. The two may
-/// belong to two ranks: then both must call it. Ranks that have neither return at once.
+/// Exchanges row `row` of tile (k, j) with row `pivot.row` of tile (k + pivot.tile, j), all columns of the
+/// tile. The two may belong to two ranks: then both must call it. Ranks that have neither return at once.
 void swap_rows(const Grid &grid, const TileMatrix &a, int k, int j, int row, Pivot pivot);

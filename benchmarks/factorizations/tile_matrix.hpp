@@ -1,7 +1,7 @@
 // A square matrix cut into tiles, each a column-major block of its own.
 //
-// Every tile has a nest lock. A task takes it for a moment when it asks for the tile, as a library does that keeps track
-// of where copies of a tile live. The lock does not guard the numbers: the task graph does.
+// Every tile has a nest lock. A task takes it for a moment when it asks for the tile, as a library does that
+// keeps track of where copies of a tile live. The lock does not guard the numbers: the task graph does.
 #pragma once
 
 #include <omp.h>

@@ -1,9 +1,12 @@
-/* Block low-rank: each block of a matrix becomes the product of two thin ones, with which a vector is multiplied over and over. After the fifth of Parla's programs, whose blocks are on the host
- * and go to the GPUs for this.
+/* Block low-rank: each block of a matrix becomes the product of two thin ones, with which a vector is
+ * multiplied over and over. After the fifth of Parla's programs, whose blocks are on the host and go to the
+ * GPUs for this.
  *
- * An element is the reciprocal of the distance of two points, of two squares that lie apart: far from low rank in exact numbers, close to it in those of a computer. A block times random signs
- * gives the columns that span it (three regions: the product, an orthonormal basis Q of it, and V with block = Q * V transposed). The answer is compared with products of the host's with the matrix itself,
- * of which the compressed blocks know nothing. */
+ * An element is the reciprocal of the distance of two points, of two squares that lie apart: far from low
+ * rank in exact numbers, close to it in those of a computer. A block times random signs gives the columns
+ * that span it (three regions: the product, an orthonormal basis Q of it, and V with block = Q * V
+ * transposed). The answer is compared with products of the host's with the matrix itself, of which the
+ * compressed blocks know nothing. */
 #include "graphs.h"
 
 enum { BLOCKS = 4 };
@@ -87,7 +90,7 @@ static void sample(long i, long j)
     double *a = dense[i][j], *q = basis[i][j];
     long n = size, r = rank;
     int device = place_in_blocks(i, BLOCKS);
-#pragma omp target SPREAD nowait depend(in : a[0]) depend(out : q[0]) map(to : a[0 : n * n])                 \
+#pragma omp target SPREAD nowait depend(in : a[0]) depend(out : q[0]) map(to : a[0 : n * n]) \
     map(tofrom : q[0 : (n + 1) * r]) firstprivate(n, r) device(device)
     for (long at = 0; at < n * r; at++) {
         long row = at / r, column = at % r;
@@ -98,13 +101,14 @@ static void sample(long i, long j)
     }
 }
 
-/* Its columns become orthonormal, one after the other, each twice against those before it: in few digits only is such a column a new direction. One team, whose threads meet six times a column. */
+/* Its columns become orthonormal, one after the other, each twice against those before it: in few digits only
+ * is such a column a new direction. One team, whose threads meet six times a column. */
 static void orthonormalize(long i, long j)
 {
     double *q = basis[i][j];
     long n = size, r = rank;
     int device = place_in_blocks(i, BLOCKS);
-#pragma omp target nowait depend(inout : q[0]) map(tofrom : q[0 : (n + 1) * r]) firstprivate(n, r)           \
+#pragma omp target nowait depend(inout : q[0]) map(tofrom : q[0 : (n + 1) * r]) firstprivate(n, r) \
     device(device)
     for (long c = 0; c < r; c++) {
         double *noted = q + n * r; /* what column c has of the columns before it; then its length squared */
@@ -147,7 +151,7 @@ static void project(long i, long j)
     double *a = dense[i][j], *q = basis[i][j], *v = weight[i][j];
     long n = size, r = rank;
     int device = place_in_blocks(i, BLOCKS);
-#pragma omp target SPREAD nowait depend(in : a[0], q[0]) depend(out : v[0])                                  \
+#pragma omp target SPREAD nowait depend(in : a[0], q[0]) depend(out : v[0]) \
     map(to : a[0 : n * n], q[0 : (n + 1) * r]) map(tofrom : v[0 : n * r]) firstprivate(n, r) device(device)
     for (long at = 0; at < n * r; at++) {
         long column = at / r, k = at % r;
@@ -164,8 +168,8 @@ static void multiply(long i, long j)
     double *q = basis[i][j], *v = weight[i][j], *x = vector[j], *y = part[i][j];
     long n = size, r = rank;
     int device = place_in_blocks(i, BLOCKS);
-#pragma omp target nowait depend(in : q[0], v[0], x[0]) depend(out : y[0])                                   \
-    map(to : q[0 : (n + 1) * r], v[0 : n * r], x[0 : n]) map(tofrom : y[0 : n + r]) firstprivate(n, r)       \
+#pragma omp target nowait depend(in : q[0], v[0], x[0]) depend(out : y[0]) \
+    map(to : q[0 : (n + 1) * r], v[0 : n * r], x[0 : n]) map(tofrom : y[0 : n + r]) firstprivate(n, r) \
     device(device)
     {
         SPREAD_INSIDE
@@ -185,14 +189,15 @@ static void multiply(long i, long j)
     }
 }
 
-/* All parts of a row of blocks, as the next product's vector. Elements are of the order of 1, so their sums are divided by how many they are. */
+/* All parts of a row of blocks, as the next product's vector. Elements are of the order of 1, so their sums
+ * are divided by how many they are. */
 static void add_up(long i)
 {
     double *x = vector[i], *y0 = part[i][0], *y1 = part[i][1], *y2 = part[i][2], *y3 = part[i][3];
     long n = size, all = size + rank;
     int device = place_in_blocks(i, BLOCKS);
-#pragma omp target SPREAD nowait depend(in : y0[0], y1[0], y2[0], y3[0]) depend(out : x[0])                  \
-    map(to : y0[0 : all], y1[0 : all], y2[0 : all], y3[0 : all]) map(tofrom : x[0 : n]) firstprivate(n)      \
+#pragma omp target SPREAD nowait depend(in : y0[0], y1[0], y2[0], y3[0]) depend(out : x[0]) \
+    map(to : y0[0 : all], y1[0 : all], y2[0 : all], y3[0 : all]) map(tofrom : x[0 : n]) firstprivate(n) \
     device(device)
     for (long p = 0; p < n; p++)
         x[p] = (y0[p] + y1[p] + y2[p] + y3[p]) / (double)(BLOCKS * n);

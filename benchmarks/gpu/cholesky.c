@@ -1,4 +1,5 @@
-/* A matrix as a product of a lower triangle and its transpose, by tiles. The kernels are plain loops: what is compared is where they run. */
+/* A matrix as a product of a lower triangle and its transpose, by tiles. The kernels are plain loops: what is
+ * compared is where they run. */
 #include "graphs.h"
 
 static long tiles, size;
@@ -54,7 +55,7 @@ static void solve(long i, long k)
     double *a = tile(i, k), *l = tile(k, k);
     long n = size;
     int device = place_in_turns(i);
-#pragma omp target SPREAD nowait depend(in : l[0]) depend(inout : a[0]) map(to : l[0 : n * n])               \
+#pragma omp target SPREAD nowait depend(in : l[0]) depend(inout : a[0]) map(to : l[0 : n * n]) \
     map(tofrom : a[0 : n * n]) firstprivate(n) device(device)
     for (long r = 0; r < n; r++)
         for (long s = 0; s < n; s++) {
@@ -70,7 +71,7 @@ static void update(long i, long j, long k)
     double *c = tile(i, j), *a = tile(i, k), *b = tile(j, k);
     long n = size;
     int device = place_in_turns(i);
-#pragma omp target SPREAD nowait depend(in : a[0], b[0]) depend(inout : c[0])                                \
+#pragma omp target SPREAD nowait depend(in : a[0], b[0]) depend(inout : c[0]) \
     map(to : a[0 : n * n], b[0 : n * n]) map(tofrom : c[0 : n * n]) firstprivate(n) device(device)
     for (long at = 0; at < n * n; at++) {
         double sum = c[at];
@@ -86,7 +87,7 @@ static void update_diagonal(long i, long k)
     double *c = tile(i, i), *a = tile(i, k);
     long n = size;
     int device = place_in_turns(i);
-#pragma omp target SPREAD nowait depend(in : a[0]) depend(inout : c[0]) map(to : a[0 : n * n])               \
+#pragma omp target SPREAD nowait depend(in : a[0]) depend(inout : c[0]) map(to : a[0 : n * n]) \
     map(tofrom : c[0 : n * n]) firstprivate(n) device(device)
     for (long at = 0; at < n * n; at++) {
         double sum = c[at];
@@ -110,7 +111,8 @@ static void cholesky_run(void)
     }
 }
 
-/* y = l * x, or its transpose: without the upper half of tiles on the diagonal, in which the first values are. */
+/* y = l * x, or its transpose: without the upper half of tiles on the diagonal, in which the first values
+ * are. */
 static void triangle_times(const double *x, double *y, int is_transposed)
 {
     memset(y, 0, (size_t)(tiles * size) * sizeof *y);

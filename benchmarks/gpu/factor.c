@@ -1,9 +1,14 @@
-/* LU, QR and Cholesky with trailing updates on GPUs and panels on the host (factor.h), under this runtime or another one.
+/* LU, QR and Cholesky with trailing updates on GPUs and panels on the host (factor.h), under this runtime or
+ * another one.
  *
- *   factor [--check] [--size N] [--block NB] [--panel-threads P] [--depth D] [--rounds R] [--barrier spin|omp] [--way update|arrays] [--routine LU|QR|Cholesky]
+ *   factor [--check] [--size N] [--block NB] [--panel-threads P] [--depth D] [--rounds R] [--barrier
+ * spin|omp] [--way update|arrays] [--routine LU|QR|Cholesky]
  *
- * One line for each run behind the first of its kind: the routine, rows of the matrix, rows of a block, the way of copying, the barrier, threads, threads of a panel, seconds, GFlop/s, residual; with tabs between them. run.sh makes tables of them. The
- * time is from the matrix on the host to its factors there. A residual above 30 ends the program. With --check all of it is done once on a small matrix, and factors that have been spoilt must be found. */
+ * One line for each run behind the first of its kind: the routine, rows of the matrix, rows of a block, the
+ * way of copying, the barrier, threads, threads of a panel, seconds, GFlop/s, residual; with tabs between
+ * them. run.sh makes tables of them. The time is from the matrix on the host to its factors there. A residual
+ * above 30 ends the program. With --check all of it is done once on a small matrix, and factors that have
+ * been spoilt must be found. */
 #include "factor.h"
 
 enum { MOST_RESIDUAL = 30 };

@@ -1,11 +1,12 @@
-/* LU, QR and Cholesky of a square matrix, after SLATE: a block column is factored by threads of the host, all behind it are updated on GPUs.
+/* LU, QR and Cholesky of a square matrix, after SLATE: a block column is factored by threads of the host, all
+ * behind it are updated on GPUs.
  *
  * | file | what is in it |
  * |---|---|
  * | factor.c | options, rounds, what is printed |
  * | factor_graph.c | the tasks and what is copied where: the same for all three |
- * | factor_lu.c, factor_qr.c, factor_chol.c | what threads of a panel do, and what becomes of a block column on a GPU |
- * | factor_check.c | the residual |
+ * | factor_lu.c, factor_qr.c, factor_chol.c | what threads of a panel do, and what becomes of a block column
+ * on a GPU | | factor_check.c | the residual |
  *
  * Plain OpenMP but for one of the two ways of copying: it runs under LLVM's runtime as well. */
 #ifndef FACTOR_H
@@ -25,7 +26,8 @@ struct matrix {
 };
 extern struct matrix matrix;
 
-/* What updates of a step read: the factored panel from its diagonal block on. So many steps can be under way as there are slots. */
+/* What updates of a step read: the factored panel from its diagonal block on. So many steps can be under way
+ * as there are slots. */
 struct slot {
     double *v;     /* LU, Cholesky: rows of L; QR: reflectors, with their ones and zeros */
     double *small; /* nb by nb. LU: the diagonal block's L inverted; QR: T */
@@ -46,7 +48,8 @@ struct work {
     double *part; /* QR: SLICES times nb by nb */
 };
 
-/* A team that factors a panel. `spins`: its threads wait for each other in a loop that no runtime can see, as SLATE's do; else in OpenMP's barrier. */
+/* A team that factors a panel. `spins`: its threads wait for each other in a loop that no runtime can see, as
+ * SLATE's do; else in OpenMP's barrier. */
 struct team {
     int size, spins;
     _Alignas(64) int arrived;
@@ -99,14 +102,16 @@ static inline double drawn(unsigned long number)
 
 double any_element(long row, long column);
 
-/* Rows [*begin, end) of a panel, the next strip that is thread `rank`'s: strips are dealt round robin, as SLATE's tiles are. */
+/* Rows [*begin, end) of a panel, the next strip that is thread `rank`'s: strips are dealt round robin, as
+ * SLATE's tiles are. */
 enum { STRIP = 32 };
-#define OWN_ROWS(row, from, m, rank, size)                                                                   \
-    for (long strip_ = (rank); strip_ * STRIP < (m); strip_ += (size))                                       \
-        for (long row = strip_ * STRIP > (from) ? strip_ * STRIP : (from);                                   \
+#define OWN_ROWS(row, from, m, rank, size) \
+    for (long strip_ = (rank); strip_ * STRIP < (m); strip_ += (size)) \
+        for (long row = strip_ * STRIP > (from) ? strip_ * STRIP : (from); \
              row < (m) && row < (strip_ + 1) * STRIP; row++)
 
-/* On a GPU: GROUP rows of a column of `v` times `w`, taken from `sum`. Rows of v and w have nb elements; w points at the column. */
+/* On a GPU: GROUP rows of a column of `v` times `w`, taken from `sum`. Rows of v and w have nb elements; w
+ * points at the column. */
 #pragma omp declare target
 static inline void take_products(double *sum, const double *v, const double *w, long nb)
 {

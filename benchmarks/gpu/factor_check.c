@@ -1,5 +1,6 @@
-/* Residuals: the factors times a vector, against the matrix times it, for a few vectors drawn by chance. A wrong element shows in nearly every one; what is compared is 1-norms, in units of
- * n ||A|| ||x|| eps as in LAPACK's tests, so that the usual limit of 30 is the limit here. */
+/* Residuals: the factors times a vector, against the matrix times it, for a few vectors drawn by chance. A
+ * wrong element shows in nearly every one; what is compared is 1-norms, in units of n ||A|| ||x|| eps as in
+ * LAPACK's tests, so that the usual limit of 30 is the limit here. */
 #include "factor.h"
 
 enum { VECTORS = 3 };
@@ -107,7 +108,9 @@ static double worst(double (*of)(const double *x, double scale))
     return largest;
 }
 
-/* ---- the three ------------------------------------------------------------------------------------------------------------- */
+/* ---- the three
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 static double lu_vector(const double *x, double scale)
 {
@@ -121,7 +124,8 @@ static double lu_vector(const double *x, double scale)
     return difference(found, wanted, scale);
 }
 
-/* The reflectors of block column j, one behind the other: what the update of a vector runs through is together then. */
+/* The reflectors of block column j, one behind the other: what the update of a vector runs through is
+ * together then. */
 static double *reflectors(long j)
 {
     long n = matrix.n, nb = matrix.nb;
@@ -181,7 +185,8 @@ static double cholesky_vector(const double *x, double scale)
     return difference(found, times_matrix(x), scale);
 }
 
-/* Pivots were the largest elements of their columns: no multiplier is above 1. The residual would stay small for a long time without that. */
+/* Pivots were the largest elements of their columns: no multiplier is above 1. The residual would stay small
+ * for a long time without that. */
 static void check_pivots(void)
 {
     for (long j = 0; j < matrix.count; j++)

@@ -1,4 +1,5 @@
-/* Cholesky: the lower triangle. One thread factors the diagonal block, all solve with it for the rows below. */
+/* Cholesky: the lower triangle. One thread factors the diagonal block, all solve with it for the rows below.
+ */
 #include "factor.h"
 
 /* The same on both sides of the diagonal, on which it is large. */
@@ -42,13 +43,14 @@ static void cholesky_publish(struct team *team, int rank, const double *a, long 
     memcpy(slot->v + i * nb, a + i * nb, (size_t)nb * sizeof *a);
 }
 
-/* W is the block of L that stands for block column j, transposed: its first rows of that column are `from`. */
+/* W is the block of L that stands for block column j, transposed: its first rows of that column are `from`.
+ */
 static void transpose(const struct step *step, double *w, long from)
 {
     double *v = step->slot->v;
     long nb = matrix.nb, m = step->rows;
     const char *there = step->there;
-#pragma omp target teams distribute parallel for nowait depend(in : there[0]) depend(out : w[0])             \
+#pragma omp target teams distribute parallel for nowait depend(in : there[0]) depend(out : w[0]) \
     map(to : v[0 : m * nb]) map(from : w[0 : 2 * nb * nb]) firstprivate(nb, from) device(step -> device)
     for (long at = 0; at < nb * nb; at++) {
         w[at] = v[(from + at % nb) * nb + at / nb];

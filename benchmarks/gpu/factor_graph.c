@@ -1,7 +1,9 @@
-/* The tasks of a factorization, after SLATE's: a panel, then an update of each block column behind it, as regions of one chain per block column. What looks ahead is `depend`: the next panel begins
- * when its own block column is updated, and may be as far ahead of the last update as there are slots.
+/* The tasks of a factorization, after SLATE's: a panel, then an update of each block column behind it, as
+ * regions of one chain per block column. What looks ahead is `depend`: the next panel begins when its own
+ * block column is updated, and may be as far ahead of the last update as there are slots.
  *
- * A panel is a task of the host with a parallel region in it, whose threads wait for each other many times: under a runtime that does not run them all at once each of them keeps the others waiting. */
+ * A panel is a task of the host with a parallel region in it, whose threads wait for each other many times:
+ * under a runtime that does not run them all at once each of them keeps the others waiting. */
 #include "factor.h"
 
 #pragma weak ompx_array_create
@@ -18,7 +20,8 @@ static char there[MOST_DEPTH][MOST_GPUS]; /* stand for a slot's copy on a GPU */
 static struct work *works;
 static struct team team;
 
-/* ---- waiting in a panel ---------------------------------------------------------------------------------------------------- */
+/* ---- waiting in a panel
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* Pairs: the last one's store of the generation with the others' loads; all arrivals with the last one's. */
 static void spin(void)
@@ -43,7 +46,9 @@ void meet(struct team *of)
 #pragma omp barrier
 }
 
-/* ---- storage --------------------------------------------------------------------------------------------------------------- */
+/* ---- storage
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
 static void *storage(size_t bytes)
 {
@@ -89,7 +94,7 @@ static void enter_column(long j)
 {
     double *c = matrix.column[j], *w = works[j].w, *part = works[j].part;
     long n = matrix.n, nb = matrix.nb;
-#pragma omp target enter data map(alloc : c[0 : n * nb], w[0 : 2 * nb * nb], part[0 : SLICES * nb * nb])     \
+#pragma omp target enter data map(alloc : c[0 : n * nb], w[0 : 2 * nb * nb], part[0 : SLICES * nb * nb]) \
     device(owner(j))
 }
 
@@ -97,7 +102,7 @@ static void exit_column(long j)
 {
     double *c = matrix.column[j], *w = works[j].w, *part = works[j].part;
     long n = matrix.n, nb = matrix.nb;
-#pragma omp target exit data map(delete : c[0 : n * nb], w[0 : 2 * nb * nb], part[0 : SLICES * nb * nb])     \
+#pragma omp target exit data map(delete : c[0 : n * nb], w[0 : 2 * nb * nb], part[0 : SLICES * nb * nb]) \
     device(owner(j))
 }
 
@@ -146,7 +151,9 @@ void graph_release(void)
     free(matrix.column), free(matrix.pivot), free(matrix.tau), free(works);
 }
 
-/* ---- copies ---------------------------------------------------------------------------------------------------------------- */
+/* ---- copies
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
 static void bring(long j)
 {
@@ -167,7 +174,7 @@ static void send(const struct step *step, int s)
     double *v = step->slot->v, *small = step->slot->small;
     long *origin = step->slot->origin, m = step->rows, nb = matrix.nb;
     char *copy = &there[s][step->device];
-#pragma omp target update to(v[0 : m * nb], small[0 : nb * nb], origin[0 : m]) nowait depend(in : v[0])      \
+#pragma omp target update to(v[0 : m * nb], small[0 : nb * nb], origin[0 : m]) nowait depend(in : v[0]) \
     depend(out : copy[0]) device(step -> device)
 }
 
@@ -182,7 +189,9 @@ static void host_has(double *c, const struct slot *slot)
     MUST(problem == 0, "%d", problem);
 }
 
-/* ---- the graph ------------------------------------------------------------------------------------------------------------- */
+/* ---- the graph
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 static void factor_panel(double *c, long first, const struct slot *slot, int threads)
 {
@@ -272,14 +281,15 @@ double graph_run(const struct routine *of, int panel_threads, int spins)
     return end - begin;
 }
 
-/* ---- what QR's and Cholesky's updates share --------------------------------------------------------------------------------- */
+/* ---- what QR's and Cholesky's updates share
+ * --------------------------------------------------------------------------------- */
 
 void subtract_product(const struct step *step, double *c, double *w, long from)
 {
     double *v = step->slot->v;
     long n = matrix.n, nb = matrix.nb, first = step->first, m = step->rows;
     const char *copy = step->there;
-#pragma omp target teams distribute parallel for nowait depend(in : copy[0], w[0]) depend(inout : c[0])      \
+#pragma omp target teams distribute parallel for nowait depend(in : copy[0], w[0]) depend(inout : c[0]) \
     map(to : v[0 : m * nb], w[0 : 2 * nb * nb]) map(tofrom : c[0 : n * nb]) firstprivate(nb, first, m, from) \
     device(step -> device)
     for (long at = 0; at < (m - from) / GROUP * nb; at++) {

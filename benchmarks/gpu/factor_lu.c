@@ -1,5 +1,6 @@
-/* LU with partial pivoting. A thread of the panel searches the next column while it takes the last one's product from its rows, so threads meet twice a column. GPUs get the diagonal block's L inverted:
- * solving with it is a product there, too, as in MAGMA. */
+/* LU with partial pivoting. A thread of the panel searches the next column while it takes the last one's
+ * product from its rows, so threads meet twice a column. GPUs get the diagonal block's L inverted: solving
+ * with it is a product there, too, as in MAGMA. */
 #include "factor.h"
 
 static void note(struct team *team, int rank, double value, long row)
@@ -103,14 +104,15 @@ static void lu_publish(struct team *team, int rank, const double *a, long m, lon
     }
 }
 
-/* W = L inverted times the rows that have come to the top; beside it those that were there, since some of them go down. */
+/* W = L inverted times the rows that have come to the top; beside it those that were there, since some of
+ * them go down. */
 static void solve(const struct step *step, double *c, double *w)
 {
     double *small = step->slot->small;
     long *origin = step->slot->origin, n = matrix.n, nb = matrix.nb, first = step->first, m = step->rows;
     const char *there = step->there;
-#pragma omp target teams distribute parallel for nowait depend(in : there[0]) depend(inout : c[0])           \
-    depend(out : w[0]) map(to : small[0 : nb * nb], origin[0 : m], c[0 : n * nb])                            \
+#pragma omp target teams distribute parallel for nowait depend(in : there[0]) depend(inout : c[0]) \
+    depend(out : w[0]) map(to : small[0 : nb * nb], origin[0 : m], c[0 : n * nb]) \
     map(from : w[0 : 2 * nb * nb]) firstprivate(nb, first) device(step -> device)
     for (long at = 0; at < nb * nb; at++) {
         long r = at / nb, column = at % nb;
@@ -122,14 +124,15 @@ static void solve(const struct step *step, double *c, double *w)
     }
 }
 
-/* The rows at the top become W, those below are where they came from, without L times W. Only rows of the top come to below. */
+/* The rows at the top become W, those below are where they came from, without L times W. Only rows of the top
+ * come to below. */
 static void exchange_and_subtract(const struct step *step, double *c, double *w)
 {
     double *v = step->slot->v;
     long *origin = step->slot->origin, n = matrix.n, nb = matrix.nb, first = step->first, m = step->rows;
     const char *there = step->there;
-#pragma omp target teams distribute parallel for nowait depend(in : there[0], w[0]) depend(inout : c[0])     \
-    map(to : v[0 : m * nb], origin[0 : m], w[0 : 2 * nb * nb]) map(tofrom : c[0 : n * nb])                   \
+#pragma omp target teams distribute parallel for nowait depend(in : there[0], w[0]) depend(inout : c[0]) \
+    map(to : v[0 : m * nb], origin[0 : m], w[0 : 2 * nb * nb]) map(tofrom : c[0 : n * nb]) \
     firstprivate(nb, first, m) device(step -> device)
     for (long at = 0; at < m / GROUP * nb; at++) {
         long row = at / nb * GROUP, column = at % nb;

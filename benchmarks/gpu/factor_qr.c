@@ -1,4 +1,5 @@
-/* QR by Householder's reflectors, a panel of them at a time as I - V T V^T. A thread sums what the next reflector needs while it applies the last one, so threads meet twice a column. */
+/* QR by Householder's reflectors, a panel of them at a time as I - V T V^T. A thread sums what the next
+ * reflector needs while it applies the last one, so threads meet twice a column. */
 #include "factor.h"
 
 static double *triangle; /* T of the panel that is being factored, of which there is one at a time */
@@ -114,8 +115,8 @@ static void multiply_slices(const struct step *step, double *c, double *part)
     double *v = step->slot->v;
     long n = matrix.n, nb = matrix.nb, first = step->first, m = step->rows;
     const char *there = step->there;
-#pragma omp target teams distribute parallel for nowait depend(in : there[0]) depend(inout : c[0])           \
-    depend(out : part[0]) map(to : v[0 : m * nb], c[0 : n * nb]) map(from : part[0 : SLICES * nb * nb])      \
+#pragma omp target teams distribute parallel for nowait depend(in : there[0]) depend(inout : c[0]) \
+    depend(out : part[0]) map(to : v[0 : m * nb], c[0 : n * nb]) map(from : part[0 : SLICES * nb * nb]) \
     firstprivate(nb, first, m) device(step -> device)
     for (long at = 0; at < SLICES * nb / GROUP * nb; at++) {
         long column = at % nb, row = at / nb % (nb / GROUP) * GROUP, slice = at / nb / (nb / GROUP);
@@ -131,12 +132,13 @@ static void multiply_slices(const struct step *step, double *c, double *part)
     }
 }
 
-/* All slices, added up, and T transposed times that: in two regions, since each element of the second needs a whole column of the first. */
+/* All slices, added up, and T transposed times that: in two regions, since each element of the second needs a
+ * whole column of the first. */
 static void add_slices(const struct step *step, double *part, double *w)
 {
     long nb = matrix.nb;
-#pragma omp target teams distribute parallel for nowait depend(in : part[0]) depend(out : w[0])              \
-    map(to : part[0 : SLICES * nb * nb]) map(from : w[0 : 2 * nb * nb]) firstprivate(nb)                     \
+#pragma omp target teams distribute parallel for nowait depend(in : part[0]) depend(out : w[0]) \
+    map(to : part[0 : SLICES * nb * nb]) map(from : w[0 : 2 * nb * nb]) firstprivate(nb) \
     device(step -> device)
     for (long at = 0; at < nb * nb; at++) {
         double sum = 0;
@@ -152,7 +154,7 @@ static void multiply_triangle(const struct step *step, double *w)
     double *small = step->slot->small;
     long nb = matrix.nb;
     const char *there = step->there;
-#pragma omp target teams distribute parallel for nowait depend(in : there[0]) depend(inout : w[0])           \
+#pragma omp target teams distribute parallel for nowait depend(in : there[0]) depend(inout : w[0]) \
     map(to : small[0 : nb * nb]) map(tofrom : w[0 : 2 * nb * nb]) firstprivate(nb) device(step -> device)
     for (long at = 0; at < nb * nb; at++) {
         long r = at / nb, column = at % nb;

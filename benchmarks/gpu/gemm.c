@@ -1,12 +1,15 @@
-/* A product of matrices by blocks, with copies to the GPU, kernels and copies back under way at once: written by hand with streams and events, by tasks of this runtime that do
- * the same calls, and by target regions.
+/* A product of matrices by blocks, with copies to the GPU, kernels and copies back under way at once: written
+ * by hand with streams and events, by tasks of this runtime that do the same calls, and by target regions.
  *
  *   gemm [--check] [--blocks N] [--size N] [--rounds R]
  *
- * c = a * b, N by N blocks of so many rows. A block of a or b is copied to the GPU where it is first needed, a block of c back when it is ready. All matrices are in pinned memory. The ways
- * take turns round by round. Where OMPX_CUDA names the recorder (recorder.c), the share of copying that kernels cover is printed and not the time.
+ * c = a * b, N by N blocks of so many rows. A block of a or b is copied to the GPU where it is first needed,
+ * a block of c back when it is ready. All matrices are in pinned memory. The ways take turns round by round.
+ * Where OMPX_CUDA names the recorder (recorder.c), the share of copying that kernels cover is printed and not
+ * the time.
  *
- * The elements are small integers, so every sum is exact, and c * x is compared with a * (b * x) for a vector x that each round draws anew. */
+ * The elements are small integers, so every sum is exact, and c * x is compared with a * (b * x) for a vector
+ * x that each round draws anew. */
 #include "gpu.h"
 #include "overlap.h"
 
@@ -33,7 +36,9 @@ static int put_product(void *stream, address to, address left, address right, lo
     return launch(&driver, multiply, teams, THREADS, stream, parameters, 5);
 }
 
-/* ---- by hand -------------------------------------------------------------------------------------------------------------- */
+/* ---- by hand
+ * --------------------------------------------------------------------------------------------------------------
+ */
 
 struct plan {
     address a, b, c;             /* on the GPU */
@@ -83,7 +88,8 @@ static void by_hand(void)
     DRIVER(driver.synchronize(out));
 }
 
-/* ---- by tasks of functions: the same calls, put in order by their accesses -------------------------------------------------- */
+/* ---- by tasks of functions: the same calls, put in order by their accesses
+ * -------------------------------------------------- */
 
 struct step {
     address to, left, right; /* a product's; `to` alone: a copy's */
@@ -138,7 +144,8 @@ static void by_tasks(void)
 #pragma omp taskwait
 }
 
-/* ---- by target regions ------------------------------------------------------------------------------------------------------ */
+/* ---- by target regions
+ * ------------------------------------------------------------------------------------------------------ */
 
 static void enter(double *it)
 {
@@ -149,7 +156,7 @@ static void region(double *to, double *left, double *right, long is_first)
 {
     long n = size;
 #pragma omp target teams distribute parallel for nowait depend(in : left[0], right[0]) depend(inout : to[0]) \
-    map(to : left[0 : elements], right[0 : elements]) map(tofrom : to[0 : elements])                         \
+    map(to : left[0 : elements], right[0 : elements]) map(tofrom : to[0 : elements]) \
     firstprivate(n, is_first) device(0)
     for (long place = 0; place < n * n; place++) {
         long row = place / n, column = place % n;
@@ -188,7 +195,9 @@ static void by_regions(void)
     forget(b);
 }
 
-/* ---- rounds ----------------------------------------------------------------------------------------------------------------- */
+/* ---- rounds
+ * -----------------------------------------------------------------------------------------------------------------
+ */
 
 struct way {
     const char *name;

@@ -1,7 +1,9 @@
-/* What the programs of this directory share: the driver's own calls for comparison, rounds, and how a wrong answer ends a program.
+/* What the programs of this directory share: the driver's own calls for comparison, rounds, and how a wrong
+ * answer ends a program.
  *
- * A program is started with the name of the driver in OMPX_CUDA (`on` for the system's), which the runtime opens as well, and that of the kernels (kernels.c: PTX
- * for a GPU, a shared object for the driver for tests) in GPU_BENCH_KERNELS. With --check sizes and rounds are small. What it prints is Markdown. */
+ * A program is started with the name of the driver in OMPX_CUDA (`on` for the system's), which the runtime
+ * opens as well, and that of the kernels (kernels.c: PTX for a GPU, a shared object for the driver for tests)
+ * in GPU_BENCH_KERNELS. With --check sizes and rounds are small. What it prints is Markdown. */
 #ifndef GPU_BENCH_H
 #define GPU_BENCH_H
 #include <dlfcn.h>
@@ -20,14 +22,14 @@
 #pragma weak ompx_future_wait
 #pragma weak ompx_set_sched
 
-#define MUST(condition, ...)                                                                                 \
-    do                                                                                                       \
-        if (!(condition)) {                                                                                  \
-            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition);                                  \
-            fprintf(stderr, __VA_ARGS__);                                                                    \
-            fputc('\n', stderr);                                                                             \
-            exit(1);                                                                                         \
-        }                                                                                                    \
+#define MUST(condition, ...) \
+    do \
+        if (!(condition)) { \
+            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition); \
+            fprintf(stderr, __VA_ARGS__); \
+            fputc('\n', stderr); \
+            exit(1); \
+        } \
     while (0)
 
 static inline double now(void)
@@ -37,7 +39,8 @@ static inline double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- options and figures ------------------------------------------------------------------------------------------------ */
+/* ---- options and figures
+ * ------------------------------------------------------------------------------------------------ */
 
 /* Is there the word --check? */
 static inline int is_check(int argc, char **argv)
@@ -83,7 +86,8 @@ static inline double median(const struct samples *samples)
     return samples->of[samples->count / 2];
 }
 
-/* ---- the driver's own calls --------------------------------------------------------------------------------------------- */
+/* ---- the driver's own calls
+ * --------------------------------------------------------------------------------------------- */
 
 static inline void *driver_library(void)
 {
@@ -124,10 +128,10 @@ struct driver {
 };
 enum { NON_BLOCKING = 1, WITHOUT_TIMES = 2, MULTIPROCESSORS = 16 };
 
-#define DRIVER(call, ...)                                                                                    \
-    do {                                                                                                     \
-        int error = (call);                                                                                  \
-        MUST(error == 0, "CUDA's error %d", error);                                                          \
+#define DRIVER(call, ...) \
+    do { \
+        int error = (call); \
+        MUST(error == 0, "CUDA's error %d", error); \
     } while (0)
 
 static inline struct driver find_driver(void)
@@ -156,7 +160,8 @@ static inline struct driver find_driver(void)
     return d;
 }
 
-/* Makes the primary context of GPU 0, which the runtime uses, current on this kernel thread. Called by code outside of parallel regions, whose kernel thread does not change. */
+/* Makes the primary context of GPU 0, which the runtime uses, current on this kernel thread. Called by code
+ * outside of parallel regions, whose kernel thread does not change. */
 static inline void use_gpu(const struct driver *driver)
 {
     void *context;

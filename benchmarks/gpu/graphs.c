@@ -2,10 +2,11 @@
  *
  *   graphs [--check] [--rounds R] [NAME]
  *
- * Every region has device(ompx_device_any()); what differs is the policy: `least`, which is automatic mapping; one that does what the program says (policy.c, whose file GPU_BENCH_POLICY names),
- * which is each of the other mappings. With OMPX_COHERENCE=on data stay on the GPUs from region to region and are back on the host at the
- * end, which is part of the time. The mappings take turns round by
- * round. Every round's answer is compared with the host's. */
+ * Every region has device(ompx_device_any()); what differs is the policy: `least`, which is automatic
+ * mapping; one that does what the program says (policy.c, whose file GPU_BENCH_POLICY names), which is each
+ * of the other mappings. With OMPX_COHERENCE=on data stay on the GPUs from region to region and are back on
+ * the host at the end, which is part of the time. The mappings take turns round by round. Every round's
+ * answer is compared with the host's. */
 #include "graphs.h"
 #include "policy.h"
 

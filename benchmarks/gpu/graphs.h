@@ -3,8 +3,9 @@
 #define GRAPHS_H
 #include "gpu.h"
 
-/* How a kernel's loop is spread over the GPU. PLAIN leaves it to one thread, for the driver for tests with coherence: there a kernel is code of the host's, and the end of its
- * parallel region would be a point where the host's data become valid (docs/coherence.md), for which the kernel would wait in vain. */
+/* How a kernel's loop is spread over the GPU. PLAIN leaves it to one thread, for the driver for tests with
+ * coherence: there a kernel is code of the host's, and the end of its parallel region would be a point where
+ * the host's data become valid (docs/coherence.md), for which the kernel would wait in vain. */
 #ifdef PLAIN
 #define SPREAD
 #define SPREAD_INSIDE
@@ -23,7 +24,8 @@ struct graph {
 extern const struct graph independent_graph, serial_graph, reduction_graph, product_graph, cholesky_graph,
     jacobi_graph, nbody_graph, blr_graph;
 
-/* For the device clause of the next region, which the fixed mapping puts on part `part` of `parts`: in blocks, so neighbours are together. To be called once for each region, before it. */
+/* For the device clause of the next region, which the fixed mapping puts on part `part` of `parts`: in
+ * blocks, so neighbours are together. To be called once for each region, before it. */
 int place_in_blocks(long part, long parts);
 
 /* The same in turns. */

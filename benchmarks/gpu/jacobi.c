@@ -1,4 +1,5 @@
-/* The stencil of five points on strips of rows. A strip hands its outer rows to its neighbours as data of their own, so only those go from GPU to GPU. The sums are the host's, exactly. */
+/* The stencil of five points on strips of rows. A strip hands its outer rows to its neighbours as data of
+ * their own, so only those go from GPU to GPU. The sums are the host's, exactly. */
 #include "graphs.h"
 
 static long strips, rows, width, steps; /* rows of a strip */
@@ -45,8 +46,8 @@ static void jacobi_task(long s, int from)
            *below = edge[from][s + 1], *mine = edge[1 - from][s];
     long h = rows, w = width;
     int device = place_in_blocks(s - 1, strips);
-#pragma omp target SPREAD nowait depend(in : old[0], above[0], below[0]) depend(inout : new[0], mine[0])     \
-    map(to : old[0 : h * w], above[0 : 2 * w], below[0 : 2 * w]) map(tofrom : new[0 : h * w])                \
+#pragma omp target SPREAD nowait depend(in : old[0], above[0], below[0]) depend(inout : new[0], mine[0]) \
+    map(to : old[0 : h * w], above[0 : 2 * w], below[0 : 2 * w]) map(tofrom : new[0 : h * w]) \
     map(tofrom : mine[0 : 2 * w]) firstprivate(h, w) device(device)
     for (long at = 0; at < h * w; at++) {
         long r = at / w, k = at % w;

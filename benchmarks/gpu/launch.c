@@ -2,8 +2,10 @@
  *
  *   launch [--check] [--tasks N] [--rounds R]
  *
- * Every way does the same number of steps, each a kernel of one thread, and is over when the last one is: the figure is time by steps. A chain changes one number in order; independent
- * steps change one each. The ways take turns round by round, each round begins with another one. Every round's numbers are compared with the host's. */
+ * Every way does the same number of steps, each a kernel of one thread, and is over when the last one is: the
+ * figure is time by steps. A chain changes one number in order; independent steps change one each. The ways
+ * take turns round by round, each round begins with another one. Every round's numbers are compared with the
+ * host's. */
 #include "gpu.h"
 
 static struct driver driver;
@@ -29,7 +31,8 @@ static address cell(long number)
     return there + (address)number * sizeof *cells;
 }
 
-/* ---- by the driver -------------------------------------------------------------------------------------------------------- */
+/* ---- by the driver
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void raw(int count)
 {
@@ -60,7 +63,8 @@ static void raw_waited(void)
     }
 }
 
-/* ---- tasks of a function -------------------------------------------------------------------------------------------------- */
+/* ---- tasks of a function
+ * -------------------------------------------------------------------------------------------------- */
 
 static void make_task(long number, int in_chain, ompx_future_t *future)
 {
@@ -93,7 +97,8 @@ static void task_waited(void)
     }
 }
 
-/* ---- target regions ------------------------------------------------------------------------------------------------------- */
+/* ---- target regions
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void region_chain(void)
 {
@@ -112,7 +117,7 @@ static void region_independent(void)
 {
     for (long i = 0; i < tasks; i++) {
         unsigned long number = (unsigned long)i, *one = cells + i;
-#pragma omp target teams distribute parallel for num_teams(1) thread_limit(32) nowait map(                   \
+#pragma omp target teams distribute parallel for num_teams(1) thread_limit(32) nowait map( \
         tofrom : one[0 : 1]) firstprivate(number) device(0)
         for (int k = 0; k < 1; k++)
             one[k] = one[k] * 3 + number;
@@ -125,14 +130,16 @@ static void region_waited(void)
     unsigned long *one = cells;
     for (long i = 0; i < waits; i++) {
         unsigned long number = (unsigned long)i;
-#pragma omp target teams distribute parallel for num_teams(1) thread_limit(32) map(tofrom : one[0 : 1])      \
+#pragma omp target teams distribute parallel for num_teams(1) thread_limit(32) map(tofrom : one[0 : 1]) \
     firstprivate(number) device(0)
         for (int k = 0; k < 1; k++)
             one[k] = one[k] * 3 + number;
     }
 }
 
-/* ---- rounds --------------------------------------------------------------------------------------------------------------- */
+/* ---- rounds
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
 enum kind { CHAIN, INDEPENDENT, WAITED };
 struct way {

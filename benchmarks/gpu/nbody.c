@@ -1,4 +1,5 @@
-/* Bodies that attract each other, in strips of different sizes: a task for each pair of strips adds up what one does to the other, one for each strip moves its bodies. */
+/* Bodies that attract each other, in strips of different sizes: a task for each pair of strips adds up what
+ * one does to the other, one for each strip moves its bodies. */
 #include "graphs.h"
 
 enum { MOST_STRIPS = 16 };
@@ -71,7 +72,7 @@ static void pull(long s, long by)
     struct motion *force = forces[s];
     long n = count[s], m = count[by];
     int device = place_in_blocks(s, strips);
-#pragma omp target SPREAD nowait depend(in : mine[0], others[0]) depend(inout : force[0])                    \
+#pragma omp target SPREAD nowait depend(in : mine[0], others[0]) depend(inout : force[0]) \
     map(to : mine[0 : n], others[0 : m]) map(tofrom : force[0 : n]) firstprivate(n, m) device(device)
     for (long i = 0; i < n; i++)
         attract(&force[i], &mine[i], others, m);
@@ -84,7 +85,7 @@ static void pull_itself(long s)
     struct motion *force = forces[s];
     long n = count[s];
     int device = place_in_blocks(s, strips);
-#pragma omp target SPREAD nowait depend(in : mine[0]) depend(inout : force[0]) map(to : mine[0 : n])         \
+#pragma omp target SPREAD nowait depend(in : mine[0]) depend(inout : force[0]) map(to : mine[0 : n]) \
     map(tofrom : force[0 : n]) firstprivate(n) device(device)
     for (long i = 0; i < n; i++)
         attract(&force[i], &mine[i], mine, n);
@@ -96,7 +97,7 @@ static void move_all(long s)
     struct motion *force = forces[s], *speed = speeds[s];
     long n = count[s];
     int device = place_in_blocks(s, strips);
-#pragma omp target SPREAD nowait depend(inout : mine[0], force[0], speed[0])                                 \
+#pragma omp target SPREAD nowait depend(inout : mine[0], force[0], speed[0]) \
     map(tofrom : mine[0 : n], force[0 : n], speed[0 : n]) firstprivate(n) device(device)
     for (long i = 0; i < n; i++)
         move(&mine[i], &speed[i], &force[i]);

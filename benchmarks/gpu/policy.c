@@ -1,4 +1,5 @@
-/* A policy that puts every region where the program said: OMPX_SCHED=library:... (include/ompx.h). The program writes down the GPU of each region before it creates it. */
+/* A policy that puts every region where the program said: OMPX_SCHED=library:... (include/ompx.h). The
+ * program writes down the GPU of each region before it creates it. */
 #include "policy.h"
 
 #define API __attribute__((visibility("default")))

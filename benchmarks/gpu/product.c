@@ -1,5 +1,6 @@
-/* A product of matrices by blocks, c = a * b, on all GPUs; gemm.c has the same on one, against the driver's own calls. After the first of Parla's programs. Elements are small whole numbers, so sums are
- * exact, and c times a vector is compared with a times b times it. */
+/* A product of matrices by blocks, c = a * b, on all GPUs; gemm.c has the same on one, against the driver's
+ * own calls. After the first of Parla's programs. Elements are small whole numbers, so sums are exact, and c
+ * times a vector is compared with a times b times it. */
 #include "graphs.h"
 
 static long blocks, size;
@@ -36,7 +37,7 @@ static void multiply(long i, long j, long k)
     double *to = block(c, i, j), *left = block(a, i, k), *right = block(b, k, j);
     long n = size;
     int device = place_in_blocks(i, blocks);
-#pragma omp target SPREAD nowait depend(in : left[0], right[0]) depend(inout : to[0])                        \
+#pragma omp target SPREAD nowait depend(in : left[0], right[0]) depend(inout : to[0]) \
     map(to : left[0 : n * n], right[0 : n * n]) map(tofrom : to[0 : n * n]) firstprivate(n) device(device)
     for (long at = 0; at < n * n; at++) {
         double sum = to[at];

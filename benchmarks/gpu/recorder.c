@@ -1,10 +1,15 @@
-/* A CUDA driver that is the system's, and notes when copies and kernels begin and end: by events with times before and behind each, in the operation's own stream.
+/* A CUDA driver that is the system's, and notes when copies and kernels begin and end: by events with times
+ * before and behind each, in the operation's own stream.
  *
- * Built as a shared object that is linked with libcuda.so.1 and named by OMPX_CUDA: the functions below are found first, all others behind them. The runtime and the program call the same
- * ones, so whatever puts copies and kernels on streams is measured alike. An operation seems to begin when its stream has come to it: a copy that waits for the copy engine seems longer
- * than it is, and a kernel that waits for others to leave the GPU begins where those still run. The events cost the host two calls for each operation: times of a program under it are no figures.
+ * Built as a shared object that is linked with libcuda.so.1 and named by OMPX_CUDA: the functions below are
+ * found first, all others behind them. The runtime and the program call the same ones, so whatever puts
+ * copies and kernels on streams is measured alike. An operation seems to begin when its stream has come to
+ * it: a copy that waits for the copy engine seems longer than it is, and a kernel that waits for others to
+ * leave the GPU begins where those still run. The events cost the host two calls for each operation: times of
+ * a program under it are no figures.
  *
- * For one GPU. Rejected: CUPTI, which is more exact, is no part of the driver and would have to be installed. */
+ * For one GPU. Rejected: CUPTI, which is more exact, is no part of the driver and would have to be installed.
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -60,7 +65,9 @@ __attribute__((constructor)) static void find(void)
     *(void **)&copy_out = own("cuMemcpyDtoHAsync_v2");
 }
 
-/* ---- for programs --------------------------------------------------------------------------------------------------------- */
+/* ---- for programs
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 /* Records from here on. Nothing is under way, and the GPU's context is current. */
 API void recorder_begin(void *stream)
@@ -110,7 +117,8 @@ API struct recorded recorder_end(void)
     return found;
 }
 
-/* ---- for the runtime ------------------------------------------------------------------------------------------------------ */
+/* ---- for the runtime
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* Null while nothing is recorded. */
 static struct operation *begins(int is_kernel, size_t bytes, void *stream)

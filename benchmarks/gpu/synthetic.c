@@ -1,4 +1,5 @@
-/* Three graphs without a purpose: independent tasks, a chain, a tree. Elements are whole numbers, so answers are exact; on large data the host looks at some of them. */
+/* Three graphs without a purpose: independent tasks, a chain, a tree. Elements are whole numbers, so answers
+ * are exact; on large data the host looks at some of them. */
 #include "graphs.h"
 
 enum { OUT = 8192 };
@@ -36,7 +37,8 @@ static void fill(long number)
             data[d][i] = first_value(d, i);
 }
 
-/* ---- independent tasks: each reads one of a few data and writes a result ----------------------------------------------------- */
+/* ---- independent tasks: each reads one of a few data and writes a result
+ * ----------------------------------------------------- */
 
 static long tasks;
 
@@ -60,7 +62,7 @@ static void independent_task(long number)
     unsigned long *in = data[number % count], *out = results[number];
     long n = elements, times = passes;
     int device = place_in_turns(number % count);
-#pragma omp target SPREAD nowait depend(in : in[0]) depend(out : out[0]) map(to : in[0 : n])                 \
+#pragma omp target SPREAD nowait depend(in : in[0]) depend(out : out[0]) map(to : in[0 : n]) \
     map(from : out[0 : OUT]) firstprivate(n, times, number) device(device)
     for (long o = 0; o < OUT; o++) {
         unsigned long sum = 0;
@@ -91,7 +93,8 @@ static void independent_check(void)
 const struct graph independent_graph = {"independent", independent_prepare, independent_begin,
                                         independent_run, independent_check};
 
-/* ---- a chain: all tasks change the same data ----------------------------------------------------------------------------------- */
+/* ---- a chain: all tasks change the same data
+ * ----------------------------------------------------------------------------------- */
 
 static long links;
 
@@ -113,7 +116,7 @@ static void serial_run(void)
     long n = elements, times = passes;
     for (long link = 0; link < links; link++) {
         int device = place_in_turns(0);
-#pragma omp target SPREAD nowait depend(inout : all[0]) map(tofrom : all[0 : n])                             \
+#pragma omp target SPREAD nowait depend(inout : all[0]) map(tofrom : all[0 : n]) \
     firstprivate(n, times, link) device(device)
         for (long i = 0; i < n; i++)
             all[i] = worked(all[i], (unsigned long)link, times);
@@ -132,7 +135,8 @@ static void serial_check(void)
 
 const struct graph serial_graph = {"serial", serial_prepare, serial_begin, serial_run, serial_check};
 
-/* ---- a tree: a task for each leaf, then each task adds its right parent's data to its left parent's ------------------------------ */
+/* ---- a tree: a task for each leaf, then each task adds its right parent's data to its left parent's
+ * ------------------------------ */
 
 static void reduction_prepare(int is_small)
 {
@@ -151,7 +155,7 @@ static void leaf(long which)
     unsigned long *all = data[which];
     long n = elements, times = passes;
     int device = place_in_blocks(which, count);
-#pragma omp target SPREAD nowait depend(inout : all[0]) map(tofrom : all[0 : n])                             \
+#pragma omp target SPREAD nowait depend(inout : all[0]) map(tofrom : all[0 : n]) \
     firstprivate(n, times, which) device(device)
     for (long i = 0; i < n; i++)
         all[i] = worked(all[i], (unsigned long)which, times);
@@ -162,7 +166,7 @@ static void join(long left_one, long right_one)
     unsigned long *left = data[left_one], *right = data[right_one];
     long n = elements, times = passes;
     int device = place_in_blocks(left_one, count);
-#pragma omp target SPREAD nowait depend(inout : left[0]) depend(in : right[0]) map(tofrom : left[0 : n])     \
+#pragma omp target SPREAD nowait depend(inout : left[0]) depend(in : right[0]) map(tofrom : left[0 : n]) \
     map(to : right[0 : n]) firstprivate(n, times, left_one) device(device)
     for (long i = 0; i < n; i++)
         left[i] = worked(left[i], (unsigned long)left_one, times) + right[i];

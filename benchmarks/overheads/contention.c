@@ -2,10 +2,10 @@
  *
  *   contention [--threads T] [--tasks N] [--locks L] [--hold-ms H] [--share P] [--mutex 1]
  *
- * Each of N tasks computes for H milliseconds inside a lock. P per cent of them take one of L common locks, the others one
- * that nobody else wants. Which task takes which is drawn with a fixed seed. A thread that waits for a lock should leave
- * its processor to one that holds one: the ideal is N × H over the processors. --mutex 1 takes pthread_mutex_t instead of
- * omp_lock_t. Prints milliseconds, and the ideal. */
+ * Each of N tasks computes for H milliseconds inside a lock. P per cent of them take one of L common locks,
+ * the others one that nobody else wants. Which task takes which is drawn with a fixed seed. A thread that
+ * waits for a lock should leave its processor to one that holds one: the ideal is N × H over the processors.
+ * --mutex 1 takes pthread_mutex_t instead of omp_lock_t. Prints milliseconds, and the ideal. */
 #define _GNU_SOURCE
 #include "probe.h"
 

@@ -11,7 +11,8 @@ static void parallel(long times)
     }
 }
 
-/* The arguments make the compilers' ways of passing them count: three shared variables, one of them written. */
+/* The arguments make the compilers' ways of passing them count: three shared variables, one of them written.
+ */
 static void parallel_shared(long times)
 {
     long a = 1, b = 2, c = 0;

@@ -1,11 +1,11 @@
 /* Measures one probe and prints one line.
  *
- *   overheads --probe NAME --threads T [--budget-ms B]     nanoseconds of one construct: least and median of the samples
- *   overheads --probe NAME --threads T --count N           runs it N times and says how many constructs that are (for counting instructions)
- *   overheads --list                                       names
+ *   overheads --probe NAME --threads T [--budget-ms B]     nanoseconds of one construct: least and median of
+ * the samples overheads --probe NAME --threads T --count N           runs it N times and says how many
+ * constructs that are (for counting instructions) overheads --list names
  *
- * A sample repeats the construct until it takes about a fiftieth of the budget; samples are taken until the budget is spent, at
- * least five of them, or fewer where one takes longer than the budget. */
+ * A sample repeats the construct until it takes about a fiftieth of the budget; samples are taken until the
+ * budget is spent, at least five of them, or fewer where one takes longer than the budget. */
 #include "probe.h"
 
 #include <omp.h>

@@ -1,7 +1,7 @@
 /* What all probes share: how a probe describes itself, and the work that bodies do.
  *
- * A probe repeats one construct. How often, how it is timed and what is printed is main.c's business, so that all
- * probes are measured in the same way. May not live here: anything a single probe needs. */
+ * A probe repeats one construct. How often, how it is timed and what is printed is main.c's business, so that
+ * all probes are measured in the same way. May not live here: anything a single probe needs. */
 #ifndef PROBE_H
 #define PROBE_H
 
@@ -30,8 +30,8 @@ extern int team_size;
 /* Calibrates `work`; the machine may be busy, so the fastest of many trials counts. */
 void work_calibrate(void);
 
-/* Computes as long as `us` microseconds take on a processor of its own. Counts instructions, not time: a thread that is off the
- * processor does no work. */
+/* Computes as long as `us` microseconds take on a processor of its own. Counts instructions, not time: a
+ * thread that is off the processor does no work. */
 void work(double us);
 
 /* Writes down that the calling thread ran a task. For bodies that take a microsecond or more. */

@@ -1,8 +1,9 @@
-/* What a runtime costs the process: processor time while nothing runs, start-up, memory. These measure themselves.
+/* What a runtime costs the process: processor time while nothing runs, start-up, memory. These measure
+ * themselves.
  *
- * Start-up is the time from the start of a process to its end with one region, less that of a program without OpenMP (`empty`,
- * built beside this one and started without a preloaded library), in turns. Memory is the high-water mark after one region
- * of 8 × 8 threads. */
+ * Start-up is the time from the start of a process to its end with one region, less that of a program without
+ * OpenMP (`empty`, built beside this one and started without a preloaded library), in turns. Memory is the
+ * high-water mark after one region of 8 × 8 threads. */
 #define _GNU_SOURCE
 #include "probe.h"
 

@@ -6,20 +6,20 @@
 enum { ITERATIONS = 10000, ORDERED = 1000 };
 
 /* Iterations a thread has run are added up, so that a loop that loses some is noticed. */
-#define LOOP(name, clauses, count)                                                                           \
-    static void name(long times)                                                                             \
-    {                                                                                                        \
-        long sum = 0;                                                                                        \
-        _Pragma("omp parallel reduction(+ : sum)") for (long i = 0; i < times; ++i)                          \
-        {                                                                                                    \
-            _Pragma(clauses) for (long j = 0; j < (count); ++j)                                              \
-            {                                                                                                \
-                NOTHING;                                                                                     \
-                ++sum;                                                                                       \
-            }                                                                                                \
-        }                                                                                                    \
-        if (sum != times * (count))                                                                          \
-            wrong(#name);                                                                                    \
+#define LOOP(name, clauses, count) \
+    static void name(long times) \
+    { \
+        long sum = 0; \
+        _Pragma("omp parallel reduction(+ : sum)") for (long i = 0; i < times; ++i) \
+        { \
+            _Pragma(clauses) for (long j = 0; j < (count); ++j) \
+            { \
+                NOTHING; \
+                ++sum; \
+            } \
+        } \
+        if (sum != times * (count)) \
+            wrong(#name); \
     }
 
 LOOP(for_static, "omp for schedule(static)", team_size)

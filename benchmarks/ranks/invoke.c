@@ -1,5 +1,6 @@
-/* What an invocation on another rank costs beside plain MPI and beside a target region, in turn in one run: rank 0 asks rank 1. Times per operation,
- * the best series and the median. Each rank runs main and calls MPI, so it is built by gcc with MPI's wrapper and linked with the library:
+/* What an invocation on another rank costs beside plain MPI and beside a target region, in turn in one run:
+ * rank 0 asks rank 1. Times per operation, the best series and the median. Each rank runs main and calls MPI,
+ * so it is built by gcc with MPI's wrapper and linked with the library:
  *
  *     mpirun -n 2 env OMPX_CLUSTER=spmd ./invoke [rounds]
  */

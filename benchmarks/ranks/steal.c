@@ -1,8 +1,10 @@
-/* How ranks share regions whose device is the runtime's choice, as TagHit's tables have it: regions run by each rank, steals that were
- * successful and aborted. Pi in regions of the same length; regions of very different lengths; the same while the origin computes, too. The
- * lengths are by the clock: so ranks may be more than processors.
+/* How ranks share regions whose device is the runtime's choice, as TagHit's tables have it: regions run by
+ * each rank, steals that were successful and aborted. Pi in regions of the same length; regions of very
+ * different lengths; the same while the origin computes, too. The lengths are by the clock: so ranks may be
+ * more than processors.
  *
- *     mpirun -n 9 env LD_PRELOAD=libgangway_start.so:libgangway.so OMPX_CLUSTER=head OMPX_STEAL=half ./steal [regions] [steps each] [rounds]
+ *     mpirun -n 9 env LD_PRELOAD=libgangway_start.so:libgangway.so OMPX_CLUSTER=head OMPX_STEAL=half ./steal
+ * [regions] [steps each] [rounds]
  *
  * OMPX_STEAL and OMPX_STEAL_VICTIM change how. Rank 0 creates all regions. */
 #include "ompx.h"
@@ -41,7 +43,7 @@ static void part_of_pi(int r)
     double *sum = &sums[r], step = 1.0 / ((double)regions * steps);
     int *where = &on[r];
     long from = r * steps, to = from + steps;
-#pragma omp target nowait device(ompx_device_any()) map(from : sum[0 : 1], where[0 : 1])                     \
+#pragma omp target nowait device(ompx_device_any()) map(from : sum[0 : 1], where[0 : 1]) \
     firstprivate(from, to, step)
     {
         double s = 0;

@@ -1,4 +1,5 @@
-/* Global alignment of random sequences, all pairs: data, the kernel, and the check. Gotoh's recurrences in one row of memory. */
+/* Global alignment of random sequences, all pairs: data, the kernel, and the check. Gotoh's recurrences in
+ * one row of memory. */
 #include "suite.h"
 
 #include <string.h>
@@ -41,7 +42,8 @@ static int larger(int a, int b)
 
 int alignment_score(int first, int second)
 {
-    /* Of the row above and, as far as it is done, of this one: the best score, and the best that ends in a gap of `first`. */
+    /* Of the row above and, as far as it is done, of this one: the best score, and the best that ends in a
+     * gap of `first`. */
     int best[MOST_LENGTH + 1], gap_above[MOST_LENGTH + 1];
     const int columns = length[second];
     best[0] = 0;

@@ -1,4 +1,5 @@
-/* Alignment of all pairs on OpenMP tasks: one task for each pair, made by all threads in a worksharing loop. */
+/* Alignment of all pairs on OpenMP tasks: one task for each pair, made by all threads in a worksharing loop.
+ */
 #include "programs.h"
 
 static void solve(void)

@@ -1,8 +1,9 @@
-/* The smallest rectangle that holds all cells, by branch and bound. A cell has two shapes and is put to the right of or below one that
- * is there. Placing a cell is a task for the first cells. All share the best area so far.
+/* The smallest rectangle that holds all cells, by branch and bound. A cell has two shapes and is put to the
+ * right of or below one that is there. Placing a cell is a task for the first cells. All share the best area
+ * so far.
  *
- * How much is searched depends on who finds what first. To keep that small the search begins one above the least area,
- * which the serial search has found. */
+ * How much is searched depends on who finds what first. To keep that small the search begins one above the
+ * least area, which the serial search has found. */
 #include "programs.h"
 
 enum { CELLS = 9, TASK_CELLS = 5, SHAPES = 2, NONE = 1 << 30 };
@@ -30,7 +31,8 @@ static int overlaps(const struct plan *p, struct rectangle r)
     return 0;
 }
 
-/* Candidate `which` for the next cell: a shape, a neighbour, and a side of it. Says whether it fits below the bound. */
+/* Candidate `which` for the next cell: a shape, a neighbour, and a side of it. Says whether it fits below the
+ * bound. */
 static int put(const struct plan *p, int which, int bound, struct plan *next)
 {
     const int shape = which % SHAPES, side = which / SHAPES % 2, neighbour = which / SHAPES / 2;

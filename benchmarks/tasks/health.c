@@ -1,6 +1,7 @@
-/* A country of villages in a tree, step by step: people fall ill, are treated at the clinic of their village, and the bad cases go to
- * the next larger one. A village is a task in every step. What goes up waits in an outbox that the larger village empties
- * after all its children are done, in their order: the result does not depend on the schedule. */
+/* A country of villages in a tree, step by step: people fall ill, are treated at the clinic of their village,
+ * and the bad cases go to the next larger one. A village is a task in every step. What goes up waits in an
+ * outbox that the larger village empties after all its children are done, in their order: the result does not
+ * depend on the schedule. */
 #include "programs.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* All ways to place N queens that do not attack each other. A row's candidates are tasks in the first rows. */
+/* All ways to place N queens that do not attack each other. A row's candidates are tasks in the first rows.
+ */
 #include "programs.h"
 
 enum { N = 12, TASK_ROWS = 4 };

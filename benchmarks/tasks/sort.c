@@ -1,4 +1,5 @@
-/* Merge sort of random integers: data, the short stretches, and the check. The recursion is in sort_tasks.c and in tbb.cpp. */
+/* Merge sort of random integers: data, the short stretches, and the check. The recursion is in sort_tasks.c
+ * and in tbb.cpp. */
 #include "suite.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Merge sort on OpenMP tasks: quarters are sorted, then merged in pairs; long merges are split at the median of the longer part. */
+/* Merge sort on OpenMP tasks: quarters are sorted, then merged in pairs; long merges are split at the median
+ * of the longer part. */
 #include "programs.h"
 
 static void merge(const int *a, long count_a, const int *b, long count_b, int *to)

@@ -1,5 +1,5 @@
-/* LU factorization of a matrix of blocks, many of which are zero and not stored. Tasks with dependences on blocks; a zero block
- * that an update fills is allocated before its task is made. */
+/* LU factorization of a matrix of blocks, many of which are zero and not stored. Tasks with dependences on
+ * blocks; a zero block that an update fills is allocated before its task is made. */
 #include "programs.h"
 
 #include <math.h>

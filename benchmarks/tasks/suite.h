@@ -1,7 +1,8 @@
 /* What the programs of the task suite share: how a program describes itself, and random numbers.
  *
- * A program is prepared, solved (only this is timed) and checked, as often as asked for. The solution runs on OpenMP tasks, or on
- * oneTBB in the other build of three of them; preparation, kernels and checks are the same code. */
+ * A program is prepared, solved (only this is timed) and checked, as often as asked for. The solution runs on
+ * OpenMP tasks, or on oneTBB in the other build of three of them; preparation, kernels and checks are the
+ * same code. */
 #ifndef SUITE_H
 #define SUITE_H
 
@@ -36,7 +37,8 @@ double next_real(unsigned long *state);
 /* Memory, or the end of the process. */
 void *allocate(size_t count, size_t size);
 
-/* --- sort: integers --------------------------------------------------------------------------------------------- */
+/* --- sort: integers
+ * --------------------------------------------------------------------------------------------- */
 enum { SORT_COUNT = 1 << 20, SORT_LEAF = 2048 };
 extern int *sort_data, *sort_scratch;
 void sort_prepare(void);
@@ -48,7 +50,8 @@ void merge_leaf(const int *a, long count_a, const int *b, long count_b, int *to)
 /* How many of the sorted `from` are below `value`. */
 long rank_of(int value, const int *from, long count);
 
-/* --- fft: complex numbers --------------------------------------------------------------------------------------- */
+/* --- fft: complex numbers
+ * --------------------------------------------------------------------------------------- */
 enum { FFT_COUNT = 1 << 18, FFT_LEAF = 512, FFT_CHUNK = 4096 };
 struct complex_number {
     double re, im;
@@ -58,10 +61,12 @@ void fft_prepare(void);
 const char *fft_check(void);
 /* The transform of every `stride`-th of `count` numbers. */
 void fft_leaf(const struct complex_number *from, struct complex_number *to, long count, long stride);
-/* Joins transforms of even and odd numbers, which are the halves of `to`: elements `begin` to `end` of each half. */
+/* Joins transforms of even and odd numbers, which are the halves of `to`: elements `begin` to `end` of each
+ * half. */
 void fft_join(struct complex_number *to, long count, long begin, long end);
 
-/* --- alignment: pairs of sequences ------------------------------------------------------------------------------ */
+/* --- alignment: pairs of sequences
+ * ------------------------------------------------------------------------------ */
 enum { SEQUENCES = 40 };
 extern int alignment_scores[SEQUENCES][SEQUENCES];
 void alignment_prepare(void);

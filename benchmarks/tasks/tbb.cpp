@@ -1,4 +1,5 @@
-// Sort, fft and alignment on oneTBB: the recursions of sort_tasks.c, fft_tasks.c and alignment_tasks.c with its task groups.
+// Sort, fft and alignment on oneTBB: the recursions of sort_tasks.c, fft_tasks.c and alignment_tasks.c with
+// its task groups.
 #include "suite.h"
 
 #include <oneapi/tbb/global_control.h>

@@ -1,5 +1,5 @@
-/* Counts the nodes of a tree whose shape nobody knows before: a node's number of children follows from its own random number. Every
- * node is a task, and the smallest piece of work that still is one. */
+/* Counts the nodes of a tree whose shape nobody knows before: a node's number of children follows from its
+ * own random number. Every node is a task, and the smallest piece of work that still is one. */
 #include "programs.h"
 
 enum { ROOT_CHILDREN = 2000, MANY = 8, HASHES = 24 };

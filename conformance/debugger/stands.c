@@ -1,6 +1,7 @@
-/* Stands still where everything that a debugger has to show is there, and nothing moves: an outer team of 3, whose thread 1 has an inner
-   team of 2 with one thread at a barrier and one waiting for a lock, whose thread 2 has a task that waits for its child, which waits for the
-   lock, and ready tasks in the deque of thread 0, who holds the lock and runs `stands_here`. With an argument it aborts there. */
+/* Stands still where everything that a debugger has to show is there, and nothing moves: an outer team of 3,
+   whose thread 1 has an inner team of 2 with one thread at a barrier and one waiting for a lock, whose thread
+   2 has a task that waits for its child, which waits for the lock, and ready tasks in the deque of thread 0,
+   who holds the lock and runs `stands_here`. With an argument it aborts there. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

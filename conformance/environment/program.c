@@ -1,5 +1,6 @@
-/* What an OpenMP program sees of its environment: every control variable that has a routine, a line each, and sums that must be right
- * whatever the environment says. Run by `cargo xtask env-cases`, thousands of times. */
+/* What an OpenMP program sees of its environment: every control variable that has a routine, a line each, and
+ * sums that must be right whatever the environment says. Run by `cargo xtask env-cases`, thousands of times.
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <omp.h>

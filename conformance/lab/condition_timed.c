@@ -4,7 +4,8 @@
 #include <pthread.h>
 #include <time.h>
 
-/* Not locals of main: gcc takes what a region shares by a restricted pointer and may not look again behind a wait. */
+/* Not locals of main: gcc takes what a region shares by a restricted pointer and may not look again behind a
+ * wait. */
 static int in, opened, late;
 int main(void)
 {

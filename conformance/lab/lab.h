@@ -1,5 +1,6 @@
-/* What the programs of the laboratory share: words that threads wait on, and the answer. No check here can be left out:
- * a program prints what it has computed, the runner compares that between runtimes, and a wrong value ends with status 1. */
+/* What the programs of the laboratory share: words that threads wait on, and the answer. No check here can be
+ * left out: a program prints what it has computed, the runner compares that between runtimes, and a wrong
+ * value ends with status 1. */
 #ifndef LAB_H
 #define LAB_H
 #include <omp.h>
@@ -8,8 +9,8 @@
 #define LOAD(word) __atomic_load_n(&(word), __ATOMIC_ACQUIRE)
 #define STORE(word, value) __atomic_store_n(&(word), (value), __ATOMIC_RELEASE)
 #define ADD(word, value) __atomic_add_fetch(&(word), (value), __ATOMIC_ACQ_REL)
-#define SPIN_UNTIL(condition)                                                                                \
-    do {                                                                                                     \
+#define SPIN_UNTIL(condition) \
+    do { \
     } while (!(condition))
 
 /* More than any team here has. */

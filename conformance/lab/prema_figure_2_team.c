@@ -1,5 +1,6 @@
 // waits: PREMA, Figure 2, with handlers that are regions: every task forks a team of two, whose second thread
-//        waits for the acknowledgment of the next task while its first waits in the barrier of the inner region
+//        waits for the acknowledgment of the next task while its first waits in the barrier of the inner
+//        region
 // free: from 1
 #include "lab.h"
 

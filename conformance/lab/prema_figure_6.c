@@ -1,5 +1,6 @@
 // waits: PREMA, Figure 6: all tasks but one, which look and yield, for the last one created.
-//        A yielding task that goes back to the end of the deque where tasks are taken is taken again for ever.
+//        A yielding task that goes back to the end of the deque where tasks are taken is taken again for
+//        ever.
 // free: from 1
 #include "lab.h"
 

@@ -5,7 +5,8 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-/* Not locals of main: gcc takes what a task shares by a restricted pointer and may not look again behind a wait. */
+/* Not locals of main: gcc takes what a task shares by a restricted pointer and may not look again behind a
+ * wait. */
 static int called, answers;
 int main(void)
 {

@@ -1,5 +1,6 @@
-/* A program makes a Java virtual machine, and the threads of its regions attach to it. The machine learns by pthread_getattr_np where the stack of each is,
- * protects pages at its lower end until the thread detaches, and looks for references on it. */
+/* A program makes a Java virtual machine, and the threads of its regions attach to it. The machine learns by
+ * pthread_getattr_np where the stack of each is, protects pages at its lower end until the thread detaches,
+ * and looks for references on it. */
 #include "life.h"
 #include <dlfcn.h>
 #include <jni.h>
@@ -38,7 +39,8 @@ static void collect(JNIEnv *java)
     jclass system = (*java)->FindClass(java, "java/lang/System");
     (*java)->CallStaticVoidMethod(java, system, (*java)->GetStaticMethodID(java, system, "gc", "()V"));
 }
-/* Whether a search that recurses once for each letter ends with Java's exception, because the machine finds the end of this thread's stack. */
+/* Whether a search that recurses once for each letter ends with Java's exception, because the machine finds
+ * the end of this thread's stack. */
 static int overflows(JNIEnv *java)
 {
     static char letters[LETTERS + 1];
@@ -134,7 +136,8 @@ static int attached_and_detached(int threads)
 {
     return region_of(threads) && region_of(2) && region_of(threads);
 }
-/* The machine is made here and not linked: the C library is then found before it, after the OpenMP runtime. */
+/* The machine is made here and not linked: the C library is then found before it, after the OpenMP runtime.
+ */
 static int start(int (*does)(int), int threads, const char *storage)
 {
     JNIEnv *java;

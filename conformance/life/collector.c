@@ -1,5 +1,5 @@
-/* Threads of regions are registered with Debian's garbage collector, which stops all of them by signals and scans their stacks. Lists that only the
- * threads' own stacks lead to have to be whole afterwards. */
+/* Threads of regions are registered with Debian's garbage collector, which stops all of them by signals and
+ * scans their stacks. Lists that only the threads' own stacks lead to have to be whole afterwards. */
 #include "life.h"
 #define GC_THREADS
 #include <gc/gc.h>

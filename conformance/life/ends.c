@@ -1,4 +1,5 @@
-/* Ends of processes and threads, and regions at their beginnings and ends. A case that ends the process says what it says before that. */
+/* Ends of processes and threads, and regions at their beginnings and ends. A case that ends the process says
+ * what it says before that. */
 #include "life.h"
 static const char *wanted = "";
 static void says(const char *what)

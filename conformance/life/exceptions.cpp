@@ -1,4 +1,5 @@
-// C++ exceptions in regions, tasks, loops and sections, over task switches in handlers, and those that escape; destructors of thread_local objects.
+// C++ exceptions in regions, tasks, loops and sections, over task switches in handlers, and those that
+// escape; destructors of thread_local objects.
 #include "life.h"
 #include <exception>
 #include <stdexcept>

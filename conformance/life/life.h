@@ -1,5 +1,6 @@
-/* What the cases share: regions whose results are known, children that have to end well, and the table of a program's cases. A case
- * returns whether all was right; the program then says "right". No check here can be left out by a macro. */
+/* What the cases share: regions whose results are known, children that have to end well, and the table of a
+ * program's cases. A case returns whether all was right; the program then says "right". No check here can be
+ * left out by a macro. */
 #ifndef LIFE_H
 #define LIFE_H
 #ifndef _GNU_SOURCE

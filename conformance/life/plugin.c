@@ -26,7 +26,8 @@ int plugin_run(void)
     }
     return ready && right == 2 * size && tasks() && nested();
 }
-/* Large, so that it is in no thread's static storage: every thread gets a block at its first use, and loses it when the plugin is gone. */
+/* Large, so that it is in no thread's static storage: every thread gets a block at its first use, and loses
+ * it when the plugin is gone. */
 static __thread long much[8000] = {[0] = 11, [7999] = 12};
 int plugin_storage(int value)
 {

@@ -21,7 +21,8 @@ static void *other(void *out)
     *(int *)out = once(1) && once(1);
     return 0;
 }
-/* The same plugin under two names: two modules of thread-local storage, which take each other's number and blocks when they come and go in turn. */
+/* The same plugin under two names: two modules of thread-local storage, which take each other's number and
+ * blocks when they come and go in turn. */
 static int copy(char *name, size_t room, int which)
 {
     char command[2000];

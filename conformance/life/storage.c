@@ -1,6 +1,7 @@
-/* Thread-local storage as a debugger shows it: gdb is started on this very program, or attached to a child, while six threads of a region share
- * two kernel threads. It has to show the stack of the code that runs, with an end, the kernel threads, the variable of the OpenMP thread
- * that runs, whose storage need not be the kernel thread's own, and those of threads that wait. */
+/* Thread-local storage as a debugger shows it: gdb is started on this very program, or attached to a child,
+ * while six threads of a region share two kernel threads. It has to show the stack of the code that runs,
+ * with an end, the kernel threads, the variable of the OpenMP thread that runs, whose storage need not be the
+ * kernel thread's own, and those of threads that wait. */
 #include "life.h"
 #include <signal.h>
 #include <sys/prctl.h>

@@ -32,8 +32,9 @@ static int round_of(int threads)
     }
     return right;
 }
-/* Rounds; the memory after the first ones is that after all, but for what an allocator keeps, and kernel threads that stay are no more
- * than those, or than could be at work at once. Threads that end take a moment. */
+/* Rounds; the memory after the first ones is that after all, but for what an allocator keeps, and kernel
+ * threads that stay are no more than those, or than could be at work at once. Threads that end take a moment.
+ */
 static int grows_not(int rounds, int threads)
 {
     int right = region();
@@ -120,7 +121,8 @@ static int fib(int n)
 #pragma omp taskwait
     return a + b;
 }
-/* Tasks that wait in the middle, more than there are stacks for: for their children, for each other, for inner regions. */
+/* Tasks that wait in the middle, more than there are stacks for: for their children, for each other, for
+ * inner regions. */
 static int waiting_tasks(void)
 {
     int sum = 0, turns = 0, inner = 0, most = 0;

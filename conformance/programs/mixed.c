@@ -1,8 +1,9 @@
 #define _GNU_SOURCE /* RTLD_DEFAULT */
-/* One process, a library built by gcc and one built by clang, each called in the other's parallel regions. Argument: rounds.
-   Under their own runtimes these are two pools of threads that know nothing of each other, and LLVM's sometimes aborts
-   in it (kmp_alloc.cpp); the reference is the same program with both libraries built by gcc. Under Gangway there is one: this
-   program ends with an error when more kernel threads exist than one pool explains. */
+/* One process, a library built by gcc and one built by clang, each called in the other's parallel regions.
+   Argument: rounds. Under their own runtimes these are two pools of threads that know nothing of each other,
+   and LLVM's sometimes aborts in it (kmp_alloc.cpp); the reference is the same program with both libraries
+   built by gcc. Under Gangway there is one: this program ends with an error when more kernel threads exist
+   than one pool explains. */
 #include "mixed_region.h"
 #include "runtime_used.h"
 #include <dlfcn.h>
@@ -15,8 +16,8 @@
 enum { HAND_OFFS = 9, DONORS = 11, WORKERS = 13, KNOWN = 14 };
 typedef size_t get_counters(uint64_t *out, size_t size);
 
-/* Most kernel threads that one pool explains: the program's own, one worker for each further processor, stand-ins for
-   blocked workers, parked donors of thread-local storage, and the watcher. */
+/* Most kernel threads that one pool explains: the program's own, one worker for each further processor,
+   stand-ins for blocked workers, parked donors of thread-local storage, and the watcher. */
 static long one_pool(get_counters *counters)
 {
     uint64_t seen[KNOWN] = {0};

@@ -1,5 +1,5 @@
-/* Regions of one compiler inside regions of the other. Built twice, as a library each: -DPREFIX=by_gcc with gcc,
-   -DPREFIX=by_clang with clang. Both have a threadprivate variable and tasks of their own. */
+/* Regions of one compiler inside regions of the other. Built twice, as a library each: -DPREFIX=by_gcc with
+   gcc, -DPREFIX=by_clang with clang. Both have a threadprivate variable and tasks of their own. */
 #include "mixed_region.h"
 #include <omp.h>
 #include <stdio.h>

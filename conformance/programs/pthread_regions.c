@@ -1,5 +1,6 @@
 /* The program's own pthreads enter parallel regions, all at once and again and again. Argument: rounds.
-   Each pthread is an initial thread of its own: its teams, its threadprivate copies, its ICVs. Critical is shared. */
+   Each pthread is an initial thread of its own: its teams, its threadprivate copies, its ICVs. Critical is
+   shared. */
 #include "runtime_used.h"
 #include <omp.h>
 #include <pthread.h>
@@ -26,7 +27,8 @@ static long tasks_of(long n)
     return left + right;
 }
 
-/* What can be wrong inside a region: another pthread's threadprivate, a team of another size than asked for. */
+/* What can be wrong inside a region: another pthread's threadprivate, a team of another size than asked for.
+ */
 static long check_nested(int id)
 {
     long wrong = mine != id;

@@ -1,5 +1,5 @@
-/* Says on stderr whether libgangway.so is mapped into this process. The driver asks, so that a run in which the
-   library was silently not loaded cannot count as a success. */
+/* Says on stderr whether libgangway.so is mapped into this process. The driver asks, so that a run in which
+   the library was silently not loaded cannot count as a success. */
 #ifndef RUNTIME_USED_H
 #define RUNTIME_USED_H
 #include <stdio.h>

@@ -1,6 +1,7 @@
 // tool: address
-// Stacks of our own under AddressSanitizer: what is right gives no report (exceptions, jumps, deep frames, frames that others refer to,
-// recycled stacks), and what is wrong in a task or a nested region is reported, with the name of the function that did it.
+// Stacks of our own under AddressSanitizer: what is right gives no report (exceptions, jumps, deep frames,
+// frames that others refer to, recycled stacks), and what is wrong in a task or a nested region is reported,
+// with the name of the function that did it.
 #include <omp.h>
 #include <setjmp.h>
 #include <stdexcept>
@@ -14,13 +15,14 @@
 #define APART __attribute__((noinline))
 
 static int failed;
-#define CHECK(condition)                                                                                     \
+#define CHECK(condition) \
     ((condition) ? 0 : (failed = 1, fprintf(stderr, "%s:%d: wrong: %s\n", __FILE__, __LINE__, #condition)))
 
 static volatile int zero;
 static volatile long sink;
 
-// Calls `f` in a task that waits for a child, below a nested region: on a stack of ours however it is looked at.
+// Calls `f` in a task that waits for a child, below a nested region: on a stack of ours however it is looked
+// at.
 template <class F>
 static void in_task(F f)
 {
@@ -188,7 +190,8 @@ static void recycled()
     }
 }
 
-// What is allocated in one task and freed in another, and what is still in use when the process ends, is no leak.
+// What is allocated in one task and freed in another, and what is still in use when the process ends, is no
+// leak.
 static void no_leak()
 {
     char *blocks[64];
@@ -221,7 +224,8 @@ static void exit_in_region()
     hold();
 }
 
-// ---- wrong ----------------------------------------------------------------------------------------------------
+// ---- wrong
+// ----------------------------------------------------------------------------------------------------
 
 APART static void overflows_heap()
 {
@@ -314,10 +318,10 @@ struct Case {
     const char *report;
 };
 
-#define WRONG(name, report)                                                                                  \
-    {#name "/task", [] { in_task(name); }, report},                                                          \
-    {                                                                                                        \
-        #name "/nested", [] { nested(name); }, report                                                        \
+#define WRONG(name, report) \
+    {#name "/task", [] { in_task(name); }, report}, \
+    { \
+        #name "/nested", [] { nested(name); }, report \
     }
 
 static const Case CASES[] = {

@@ -1,6 +1,6 @@
 // tool: valgrind
-// memcheck sees our stacks: nested regions, and tasks that wait on stacks of their own, give no error; a decision by what nobody has written is
-// reported where it is made, in a task and in a nested region.
+// memcheck sees our stacks: nested regions, and tasks that wait on stacks of their own, give no error; a
+// decision by what nobody has written is reported where it is made, in a task and in a nested region.
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

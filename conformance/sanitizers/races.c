@@ -1,10 +1,10 @@
 // tool: thread
-// Constructs that order what threads do, each with and without: `races NAME` uses the construct and has no race, `races NAME race` leaves
-// it out, and then two threads of the team touch one variable with nothing between them. Every case checks its answer where it has one;
-// a racy run says nothing.
+// Constructs that order what threads do, each with and without: `races NAME` uses the construct and has no
+// race, `races NAME race` leaves it out, and then two threads of the team touch one variable with nothing
+// between them. Every case checks its answer where it has one; a racy run says nothing.
 //
-// How the two threads come to do it one after the other, so that a detector has something to see, must not order them: they count each
-// other in with relaxed atomic operations (`meet`), which order nothing.
+// How the two threads come to do it one after the other, so that a detector has something to see, must not
+// order them: they count each other in with relaxed atomic operations (`meet`), which order nothing.
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@ static int racy;
 static int threads;
 
 static int failed;
-#define CHECK(condition)                                                                                     \
-    ((condition) || racy                                                                                     \
-         ? 0                                                                                                 \
+#define CHECK(condition) \
+    ((condition) || racy \
+         ? 0 \
          : (failed = 1, fprintf(stderr, "%s:%d: wrong: %s\n", __FILE__, __LINE__, #condition)))
 
 static int arrived;
@@ -31,7 +31,8 @@ static void meet(int count)
     }
 }
 
-// Two tasks of one thread are in order for a detector: let a task that has begun wait, for a while, until another thread has one, too.
+// Two tasks of one thread are in order for a detector: let a task that has begun wait, for a while, until
+// another thread has one, too.
 static void meet_for_a_while(int count)
 {
     __atomic_fetch_add(&arrived, 1, __ATOMIC_RELAXED);

@@ -1,5 +1,6 @@
-/* Makes very many short tasks, then exits in a region within the region where they were made: cargo xtask trace. Prints how many tasks it has made.
-   With an argument it forks a child there before, which exits at once. */
+/* Makes very many short tasks, then exits in a region within the region where they were made: cargo xtask
+   trace. Prints how many tasks it has made. With an argument it forks a child there before, which exits at
+   once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>

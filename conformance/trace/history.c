@@ -1,5 +1,6 @@
 /* A program whose trace is known: cargo xtask trace. Prints nothing.
-   With an argument it forks a child, which has a region of its own, and waits for it; with two it makes more tasks than the least buffer has room for. */
+   With an argument it forks a child, which has a region of its own, and waits for it; with two it makes more
+   tasks than the least buffer has room for. */
 #include <omp.h>
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,6 +1,7 @@
-/* A program of very many short tasks: cargo xtask trace. Prints how many tasks it has made, and how many of them are long: one in eight.
-   They are made in all ways: deferred by one thread, by both, run at once, by tasks, in loops, with an if clause, and by tasks that go on while those still
-   wait that their threads have run meanwhile. */
+/* A program of very many short tasks: cargo xtask trace. Prints how many tasks it has made, and how many of
+   them are long: one in eight. They are made in all ways: deferred by one thread, by both, run at once, by
+   tasks, in loops, with an if clause, and by tasks that go on while those still wait that their threads have
+   run meanwhile. */
 #include <omp.h>
 #include <stdio.h>
 
@@ -48,7 +49,8 @@ static void tree(int depth, int i)
 #pragma omp taskwait
 }
 
-/* A task that yields to its child, and ends while that waits for a child of its own, which the other thread may have. */
+/* A task that yields to its child, and ends while that waits for a child of its own, which the other thread
+ * may have. */
 static void chain(int i)
 {
     count(i);

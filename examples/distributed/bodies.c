@@ -1,5 +1,6 @@
-/* Bodies that attract each other, as in nbody.c, by persistent tasks (docs/persistent.md): the bodies live in trays of tasks, and those of each task visit all others, one
- * after the other. main says who visits whom, and waits once, at the end; which task may go on when follows from that.
+/* Bodies that attract each other, as in nbody.c, by persistent tasks (docs/persistent.md): the bodies live in
+ * trays of tasks, and those of each task visit all others, one after the other. main says who visits whom,
+ * and waits once, at the end; which task may go on when follows from that.
  *
  *     bodies [bodies [steps]] */
 #include "example.h"

@@ -1,6 +1,6 @@
-/* A = L * L', tiled. The tiles live on the ranks, and each is written only by the rank where it lives: owner computes. A tile of L that is
- * final goes to main at once (`always, from`), and from there to those tasks on other ranks that read it; all other tiles
- * never move. `depend` makes the graph.
+/* A = L * L', tiled. The tiles live on the ranks, and each is written only by the rank where it lives: owner
+ * computes. A tile of L that is final goes to main at once (`always, from`), and from there to those tasks on
+ * other ranks that read it; all other tiles never move. `depend` makes the graph.
  *
  *     cholesky [size] */
 #include "example.h"
@@ -36,7 +36,7 @@ static void solve(int i, int k)
 {
     double *l = tile[k][k], *a = tile[i][k];
     long all = cells, size = n;
-#pragma omp target nowait device(owner(i, k)) depend(in : l[0]) depend(inout : a[0]) map(to : l[0 : all])    \
+#pragma omp target nowait device(owner(i, k)) depend(in : l[0]) depend(inout : a[0]) map(to : l[0 : all]) \
     map(always, from : a[0 : all])
     for (long row = 0; row < size; row++)
         for (long j = 0; j < size; j++) {
@@ -59,17 +59,18 @@ static void subtract(double *a, const double *x, const double *y, long size)
         }
 }
 
-/* Task: what the tiles (i, k) and (j, k) take from the tile (i, j). A construct may not map a tile twice, so there are two. */
+/* Task: what the tiles (i, k) and (j, k) take from the tile (i, j). A construct may not map a tile twice, so
+ * there are two. */
 static void update(int i, int j, int k)
 {
     double *a = tile[i][j], *x = tile[i][k], *y = tile[j][k];
     long all = cells, size = n;
     if (i == j) {
-#pragma omp target nowait device(owner(i, j)) depend(in : x[0]) depend(inout : a[0])                         \
+#pragma omp target nowait device(owner(i, j)) depend(in : x[0]) depend(inout : a[0]) \
     map(to : x[0 : all], a[0 : all])
         subtract(a, x, x, size);
     } else {
-#pragma omp target nowait device(owner(i, j)) depend(in : x[0], y[0]) depend(inout : a[0])                   \
+#pragma omp target nowait device(owner(i, j)) depend(in : x[0], y[0]) depend(inout : a[0]) \
     map(to : x[0 : all], y[0 : all], a[0 : all])
         subtract(a, x, y, size);
     }

@@ -1,7 +1,9 @@
 /* cores.h: what the threads of a rank have done, and cores that only take the time of work.
  *
- * Where ranks have more threads than the machine has processors, computing shows how threads share processors, not how ranks share work. Work can therefore be a nap
- * instead: no processor is needed for it, and it has a core of its rank for itself all the same. There are as many of these as the rank has threads. */
+ * Where ranks have more threads than the machine has processors, computing shows how threads share
+ * processors, not how ranks share work. Work can therefore be a nap
+ * instead: no processor is needed for it, and it has a core of its rank for itself all the same. There are as
+ * many of these as the rank has threads. */
 #ifndef CORES_H
 #define CORES_H
 

@@ -1,6 +1,7 @@
 /* example.h: what the examples of this directory share. docs/distributed.md says how to build and run them.
  *
- * The functions of ompx.h are weak here, so the same binary also starts under another OpenMP runtime, and runs on the host then. */
+ * The functions of ompx.h are weak here, so the same binary also starts under another OpenMP runtime, and
+ * runs on the host then. */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
 
@@ -29,7 +30,8 @@ static inline int rank_here(void)
     return ompx_cluster_rank ? ompx_cluster_rank() : 0;
 }
 
-/* With OMPX_CLUSTER=spmd every rank runs main. All but one leave it at once, and go on running tasks for that one. */
+/* With OMPX_CLUSTER=spmd every rank runs main. All but one leave it at once, and go on running tasks for that
+ * one. */
 static inline int has_nothing_to_begin(void)
 {
     return rank_here() != 0;

@@ -1,7 +1,8 @@
-/* Fibonacci numbers by the definition: a task for each of the two numbers before, which makes two tasks in turn, and so on. Nobody
- * would compute them so, but every tree of tasks is like this one.
+/* Fibonacci numbers by the definition: a task for each of the two numbers before, which makes two tasks in
+ * turn, and so on. Nobody would compute them so, but every tree of tasks is like this one.
  *
- * Built by gcc a task makes its tasks on the rank where it runs, for any rank. clang has no code for ranks in the code for
+ * Built by gcc a task makes its tasks on the rank where it runs, for any rank. clang has no code for ranks in
+ * the code for
  * ranks: there the tasks that main makes go to ranks, and theirs run where they are.
  *
  *     fib [n] */

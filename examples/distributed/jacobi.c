@@ -1,6 +1,7 @@
-/* Heat in a plate by Jacobi's method: every cell becomes the mean of its four neighbours, again and again. The plate is cut into bands of
- * rows, which live on the ranks. A task sweeps over a band; what it needs of the bands above and below are their edges, one row each, and
- * those are all that travels. There is no barrier: a band's next sweep waits for the edges beside it, no more.
+/* Heat in a plate by Jacobi's method: every cell becomes the mean of its four neighbours, again and again.
+ * The plate is cut into bands of rows, which live on the ranks. A task sweeps over a band; what it needs of
+ * the bands above and below are their edges, one row each, and those are all that travels. There is no
+ * barrier: a band's next sweep waits for the edges beside it, no more.
  *
  *     jacobi [columns [sweeps]] */
 #include "example.h"
@@ -22,14 +23,15 @@ static void sweep(double *restrict to, const double *restrict from, const double
     }
 }
 
-/* The task: band `old` becomes band `new`, both there already; `edges` gets its first row and its last one. */
+/* The task: band `old` becomes band `new`, both there already; `edges` gets its first row and its last one.
+ */
 static void sweep_task(int band, double *new, double *old, double *above, double *below, double *edges,
                        long columns)
 {
     long cells = ROWS * columns;
-#pragma omp target nowait device(home(band)) depend(in : above[0], below[0]) depend(inout : old[0])          \
-    depend(out : new[0], edges[0], edges[columns])                                                           \
-    map(to : new[0 : cells], old[0 : cells], above[0 : columns], below[0 : columns])                         \
+#pragma omp target nowait device(home(band)) depend(in : above[0], below[0]) depend(inout : old[0]) \
+    depend(out : new[0], edges[0], edges[columns]) \
+    map(to : new[0 : cells], old[0 : cells], above[0 : columns], below[0 : columns]) \
     map(from : edges[0 : 2 * columns])
     {
         sweep(new, old, above, below, ROWS, columns);
@@ -45,8 +47,8 @@ int main(int argc, char **argv)
     long columns = argument(argc, argv, 1, 128), sweeps = argument(argc, argv, 2, 20), cells = ROWS * columns;
     if (has_nothing_to_begin())
         return 0;
-    /* The plate now and after the next sweep, with a row above it that is hot and one below that is cold; the same once more, for
-     * one process alone; the edges of the bands now and after the next sweep. */
+    /* The plate now and after the next sweep, with a row above it that is hot and one below that is cold; the
+     * same once more, for one process alone; the edges of the bands now and after the next sweep. */
     double *plate[2], *alone[2], *edges[2], *rim = memory(2 * columns * sizeof *rim);
     for (int p = 0; p < 2; p++) {
         plate[p] = calloc(BANDS * cells, sizeof(double));
@@ -66,7 +68,7 @@ int main(int argc, char **argv)
     {
         for (int b = 0; b < BANDS; b++) {
             double *old = plate[0] + b * cells, *new = plate[1] + b *cells;
-#pragma omp target enter data nowait device(home(b)) depend(out : old[0], new[0])                            \
+#pragma omp target enter data nowait device(home(b)) depend(out : old[0], new[0]) \
     map(to : old[0 : cells], new[0 : cells])
         }
         for (long s = 0; s < sweeps; s++)
@@ -79,7 +81,7 @@ int main(int argc, char **argv)
             }
         for (int b = 0; b < BANDS; b++) {
             double *old = plate[0] + b * cells, *new = plate[1] + b *cells;
-#pragma omp target exit data nowait device(home(b)) depend(inout : old[0], new[0])                           \
+#pragma omp target exit data nowait device(home(b)) depend(inout : old[0], new[0]) \
     map(from : old[0 : cells], new[0 : cells])
         }
     }

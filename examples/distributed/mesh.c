@@ -1,16 +1,19 @@
-/* A mesh that is refined along a front, in patches that are mobile objects: the front moves, and with it the work. The same steps four times, in each round:
+/* A mesh that is refined along a front, in patches that are mobile objects: the front moves, and with it the
+ * work. The same steps four times, in each round:
  *
  *   stay           patches stay on the ranks where they were made; the threads of a rank share its patches
  *   move           ranks with nothing to do get patches of others
- *   move, tasks    the same, and a patch is refined by tasks, so that one with much work does not keep all others waiting
- *   stay, tasks    tasks, but patches stay
+ *   move, tasks    the same, and a patch is refined by tasks, so that one with much work does not keep all
+ * others waiting stay, tasks    tasks, but patches stay
  *
- * A step refines each patch, and each then tells its neighbours, wherever they are, how fine it is. It is over when all have heard.
+ * A step refines each patch, and each then tells its neighbours, wherever they are, how fine it is. It is
+ * over when all have heard.
  *
  *     mesh [work of a cell [steps [rounds [nanoseconds]]]]
  *
- * With nanoseconds each unit of work is a nap of so many. Times are the least and the median of the rounds: of the whole; the work done on each rank, for each thread
- * of it, in the time that it takes alone; and of naps the core that had most. */
+ * With nanoseconds each unit of work is a nap of so many. Times are the least and the median of the rounds:
+ * of the whole; the work done on each rank, for each thread of it, in the time that it takes alone; and of
+ * naps the core that had most. */
 #include "cores.h"
 #include <math.h>
 #include <string.h>
@@ -53,7 +56,9 @@ struct step {
     ompx_event_t event; /* on which all neighbours are waited for */
 };
 
-/* ---- a patch ----------------------------------------------------------------------------------------------------------- */
+/* ---- a patch
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 static void *pack(const void *object, size_t *bytes)
 {
@@ -176,7 +181,9 @@ static uint64_t sum_of(const struct patch *patch)
     return sum;
 }
 
-/* ---- handlers ---------------------------------------------------------------------------------------------------------- */
+/* ---- handlers
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static void hear(ompx_object_t self, void *data, const void *args, size_t bytes, ompx_result_t *result)
 {
@@ -218,7 +225,9 @@ static void all_have_heard(const void *data, size_t bytes, const ompx_part_t *pa
     ompx_future_set(*(const ompx_future_t *)data, NULL, 0);
 }
 
-/* ---- on ranks ---------------------------------------------------------------------------------------------------------- */
+/* ---- on ranks
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 /* Makes a patch where it is called. */
 static void make(const void *args, size_t bytes, ompx_result_t *result)
@@ -338,7 +347,9 @@ static void run_alone(long work, int steps, uint64_t *sums)
     }
 }
 
-/* ---- times ------------------------------------------------------------------------------------------------------------- */
+/* ---- times
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 static const struct {
     const char *name, *balance;

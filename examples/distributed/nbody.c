@@ -1,4 +1,5 @@
-/* Bodies that attract each other. A task for each block of bodies and each step: it gets the places of all bodies and moves its own.
+/* Bodies that attract each other. A task for each block of bodies and each step: it gets the places of all
+ * bodies and moves its own.
  *
  *     nbody [bodies [steps]] */
 #include "example.h"
@@ -75,7 +76,7 @@ int main(int argc, char **argv)
             struct body *to = next + b * count;
             double(*its)[3] = velocity + b * count;
             long first = b * count;
-#pragma omp target nowait device(any_rank()) map(to : now[0 : bodies]) map(tofrom : its[0 : count])          \
+#pragma omp target nowait device(any_rank()) map(to : now[0 : bodies]) map(tofrom : its[0 : count]) \
     map(from : to[0 : count])
             move(to, its, now, bodies, first, count, time);
         }

@@ -1,5 +1,5 @@
-/* Pi as the area below 4 / (1 + x * x) between 0 and 1, in 64 tasks. Each task adds up a strip of its own, on whichever rank has
- * least to do.
+/* Pi as the area below 4 / (1 + x * x) between 0 and 1, in 64 tasks. Each task adds up a strip of its own, on
+ * whichever rank has least to do.
  *
  *     pi [steps] */
 #include "example.h"
@@ -15,8 +15,8 @@ int main(int argc, char **argv)
         return 0;
     double begin = omp_get_wtime();
 
-    /* One thread makes the tasks. With `nowait` it goes on to the next one, and all ranks work at the same time. What a task maps is
-     * all that goes to its rank and back: here one number and one more, back. */
+    /* One thread makes the tasks. With `nowait` it goes on to the next one, and all ranks work at the same
+     * time. What a task maps is all that goes to its rank and back: here one number and one more, back. */
 #pragma omp parallel
 #pragma omp single
     for (int t = 0; t < TASKS; t++) {

@@ -1,4 +1,5 @@
-/* What a task on another rank costs: one after the other, without and with data, and many at once. Times of one task, the least and the median of some rounds.
+/* What a task on another rank costs: one after the other, without and with data, and many at once. Times of
+ * one task, the least and the median of some rounds.
  *
  *     pingpong [rounds [tasks of a round]]
  *
@@ -13,7 +14,8 @@ static unsigned char *block; /* of LARGEST */
 static unsigned char in[IN], out[OUT], kept[OUT];
 static long wrong, tasks;
 
-/* ---- rounds: so many tasks --------------------------------------------------------------------------------------------- */
+/* ---- rounds: so many tasks
+ * --------------------------------------------------------------------------------------------- */
 
 static void empty(long count)
 {
@@ -66,7 +68,8 @@ static void both_ways(long count)
     }
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ----------------------------------------------------------------------------------------------------------------------
+ */
 
 /* All bytes go there, are changed, and come back. */
 static void check_block(long bytes)
@@ -80,7 +83,8 @@ static void check_block(long bytes)
         wrong += block[i] != (unsigned char)(3 * (i % 251 + bytes) + 1);
 }
 
-/* What is `kept` on the other rank must have counted all tasks of its rounds, modulo 256; the copy here none. */
+/* What is `kept` on the other rank must have counted all tasks of its rounds, modulo 256; the copy here none.
+ */
 static struct times measure_kept(void)
 {
     struct times times;

@@ -1,4 +1,5 @@
-/* pingpong.h: what pingpong.c and mpi/pingpong.c share: sizes, and times of something that is done many times over in rounds. */
+/* pingpong.h: what pingpong.c and mpi/pingpong.c share: sizes, and times of something that is done many times
+ * over in rounds. */
 #ifndef PINGPONG_H
 #define PINGPONG_H
 

@@ -1,8 +1,9 @@
-/* A token goes from rank to rank; every task that gets it adds 10 to it, by ten threads. Twice: first main sends it from task to task,
- * then each task hands it on itself, from its own rank.
+/* A token goes from rank to rank; every task that gets it adds 10 to it, by ten threads. Twice: first main
+ * sends it from task to task, then each task hands it on itself, from its own rank.
  *
- * A region that launches a region needs a compiler which has code for that: gcc. clang's code for ranks runs the inner region where
- * the outer one runs, so there the second token stays on one rank. The sums are the same. */
+ * A region that launches a region needs a compiler which has code for that: gcc. clang's code for ranks runs
+ * the inner region where the outer one runs, so there the second token stays on one rank. The sums are the
+ * same. */
 #include "example.h"
 
 enum { TASKS = 12 };

@@ -1,12 +1,13 @@
-/* z = a * x + y for long vectors. The vectors are cut into blocks ("entities"), and the blocks of x and y live on the ranks: more
- * ranks have room for longer vectors.
+/* z = a * x + y for long vectors. The vectors are cut into blocks ("entities"), and the blocks of x and y
+ * live on the ranks: more ranks have room for longer vectors.
  *
- * OMPX_DEVICE_MEMORY says how much of its memory a rank gives, and with OMP_TARGET_OFFLOAD=mandatory nothing is to run elsewhere. So
+ * OMPX_DEVICE_MEMORY says how much of its memory a rank gives, and with OMP_TARGET_OFFLOAD=mandatory nothing
+ * is to run elsewhere. So
  *
  *     OMP_TARGET_OFFLOAD=mandatory OMPX_DEVICE_MEMORY=4M
  *
- * ends the program with a line on 1 rank, and is enough on 4 (OMPX_CLUSTER=spmd): a task finds no room for its block of z on a rank that
- * is filled by x and y.
+ * ends the program with a line on 1 rank, and is enough on 4 (OMPX_CLUSTER=spmd): a task finds no room for
+ * its block of z on a rank that is filled by x and y.
  *
  *     saxpy [elements] */
 #include "example.h"
@@ -39,7 +40,8 @@ int main(int argc, char **argv)
         }
 #pragma omp taskwait
 
-        /* Compute, preferably where x and y are: what is there already is not sent again. z is fetched when a task ends. */
+        /* Compute, preferably where x and y are: what is there already is not sent again. z is fetched when a
+         * task ends. */
         for (int b = 0; b < BLOCKS; b++) {
             float *xb = x + b * n, *yb = y + b * n, *zb = z + b * n;
 #pragma omp target nowait map(to : xb[0 : n], yb[0 : n]) map(from : zb[0 : n], on[b : 1]) device(any_rank())

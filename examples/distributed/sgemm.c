@@ -1,8 +1,9 @@
-/* C = A * B by blocks. A is cut into strips of rows, which live on the ranks; B into strips of columns, which travel to where they are
- * needed. One task for each strip of A and each strip of B makes one block of C.
+/* C = A * B by blocks. A is cut into strips of rows, which live on the ranks; B into strips of columns, which
+ * travel to where they are needed. One task for each strip of A and each strip of B makes one block of C.
  *
- * As in saxpy.c a limit shows that more ranks have more room: with OMP_TARGET_OFFLOAD=mandatory OMPX_DEVICE_MEMORY=900K and size 512 one rank has no
- * room for A, and four have (OMPX_CLUSTER=spmd): tasks then wait for each other's room.
+ * As in saxpy.c a limit shows that more ranks have more room: with OMP_TARGET_OFFLOAD=mandatory
+ * OMPX_DEVICE_MEMORY=900K and size 512 one rank has no room for A, and four have (OMPX_CLUSTER=spmd): tasks
+ * then wait for each other's room.
  *
  *     sgemm [size] */
 #include "example.h"
@@ -20,7 +21,8 @@ static void multiply(float *restrict c, const float *restrict a, const float *re
                 c[i * m + j] += a[i * n + k] * b[k * m + j];
 }
 
-/* Is C * v = A * (B * v), for a v of small whole numbers? All numbers are whole and small enough, so nothing is rounded. */
+/* Is C * v = A * (B * v), for a v of small whole numbers? All numbers are whole and small enough, so nothing
+ * is rounded. */
 static int is_product(const float *c, const float *a, const float *b, long m, long n)
 {
     double *v = memory(n * sizeof *v), *bv = memory(n * sizeof *bv);
@@ -69,7 +71,7 @@ int main(int argc, char **argv)
         /* Tasks that work at the same time on the same rank share a strip of B: it is sent once. */
         for (int t = 0; t < STRIPS * STRIPS; t++) {
             float *rows = a + t / STRIPS * m * n, *columns = b + t % STRIPS * m * n, *block = c + t * m * m;
-#pragma omp target nowait map(to : rows[0 : m * n], columns[0 : m * n])                                      \
+#pragma omp target nowait map(to : rows[0 : m * n], columns[0 : m * n]) \
     map(from : block[0 : m * m], on[t : 1]) device(any_rank())
             {
                 multiply(block, rows, columns, m, n);

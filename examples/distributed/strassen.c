@@ -1,5 +1,6 @@
-/* C = A * B by Strassen's algorithm, one level: seven products of quarters instead of eight. 21 tasks, of which none says where it runs:
- * `depend` says which block it reads and which it makes, and the runtime finds the order and the ranks.
+/* C = A * B by Strassen's algorithm, one level: seven products of quarters instead of eight. 21 tasks, of
+ * which none says where it runs: `depend` says which block it reads and which it makes, and the runtime finds
+ * the order and the ranks.
  *
  *     strassen [size]
  *
@@ -13,7 +14,7 @@ static long n, cells; /* size of a quarter, and its number of elements */
 static void add(float *to, const float *x, float sign, const float *y)
 {
     long all = cells;
-#pragma omp target nowait device(any_rank()) depend(in : x[0], y[0]) depend(out : to[0])                     \
+#pragma omp target nowait device(any_rank()) depend(in : x[0], y[0]) depend(out : to[0]) \
     map(to : x[0 : all], y[0 : all]) map(from : to[0 : all])
     for (long i = 0; i < all; i++)
         to[i] = x[i] + sign * y[i];
@@ -23,7 +24,7 @@ static void add(float *to, const float *x, float sign, const float *y)
 static void multiply(float *to, const float *x, const float *y)
 {
     long all = cells, size = n;
-#pragma omp target nowait device(any_rank()) depend(in : x[0], y[0]) depend(out : to[0])                     \
+#pragma omp target nowait device(any_rank()) depend(in : x[0], y[0]) depend(out : to[0]) \
     map(to : x[0 : all], y[0 : all]) map(from : to[0 : all])
     {
         memset(to, 0, all * sizeof *to);
@@ -38,13 +39,14 @@ static void multiply(float *to, const float *x, const float *y)
 static void combine(float *to, const float *w, const float *x, float sign, const float *y, const float *z)
 {
     long all = cells;
-#pragma omp target nowait device(any_rank()) depend(in : w[0], x[0], y[0], z[0]) depend(out : to[0])         \
+#pragma omp target nowait device(any_rank()) depend(in : w[0], x[0], y[0], z[0]) depend(out : to[0]) \
     map(to : w[0 : all], x[0 : all], y[0 : all], z[0 : all]) map(from : to[0 : all])
     for (long i = 0; i < all; i++)
         to[i] = w[i] + x[i] + sign * y[i] + z[i];
 }
 
-/* Matrices are four quarters, one after the other: 11, 12, 21, 22. This is row `i` of the matrix times `v`. */
+/* Matrices are four quarters, one after the other: 11, 12, 21, 22. This is row `i` of the matrix times `v`.
+ */
 static double row_times(const float *matrix, long i, const double *v)
 {
     const float *left = matrix + i / n * 2 * cells + i % n * n, *right = left + cells;

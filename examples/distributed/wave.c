@@ -1,5 +1,7 @@
-/* A wave in a box, in slabs that are mobile objects. Slabs send each other their edges and go on as soon as both have come: there is no barrier, and nobody waits. The
- * same problem is computed with several numbers of slabs per rank and of tasks per handler; times are those of a step, the least and the median of some rounds.
+/* A wave in a box, in slabs that are mobile objects. Slabs send each other their edges and go on as soon as
+ * both have come: there is no barrier, and nobody waits. The same problem is computed with several numbers of
+ * slabs per rank and of tasks per handler; times are those of a step, the least and the median of some
+ * rounds.
  *
  *     wave [steps [rounds]] */
 #include "example.h"
@@ -96,7 +98,9 @@ static int64_t sum_of(struct slab *slab)
     return sum;
 }
 
-/* ---- handlers ---------------------------------------------------------------------------------------------------------- */
+/* ---- handlers
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static void on_edge(ompx_object_t self, void *data, const void *args, size_t bytes, ompx_result_t *result);
 
@@ -195,7 +199,8 @@ static void make(const void *args, size_t bytes, ompx_result_t *result)
     ompx_result_set(result, &object, sizeof object);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ----------------------------------------------------------------------------------------------------------------------
+ */
 
 static void get(ompx_future_t future, void *into, size_t bytes)
 {

@@ -1,12 +1,14 @@
-/* A small tool: where an OpenMP program spends its time, by parallel region. At the end of the program it prints a line for each
- * place that forks regions: how often, how long, how many tasks ran in them, and which share of their threads' time was waiting.
+/* A small tool: where an OpenMP program spends its time, by parallel region. At the end of the program it
+ * prints a line for each place that forks regions: how often, how long, how many tasks ran in them, and which
+ * share of their threads' time was waiting.
  *
  *     cc -O2 -shared -fPIC -I include examples/ompt/profile.c -o libprofile.so
  *     OMP_TOOL_LIBRARIES=$PWD/libprofile.so gangway run ./program
  *
- * A tool is told what happens by callbacks (OpenMP 5.2, chapter 19; docs/tools.md). It keeps a word with each thread, region and
- * task: here a region's word points to its line of the profile, and a thread's to when it began to wait. Callbacks run in the
- * program's threads, at the same time: what several write is atomic. */
+ * A tool is told what happens by callbacks (OpenMP 5.2, chapter 19; docs/tools.md). It keeps a word with each
+ * thread, region and
+ * task: here a region's word points to its line of the profile, and a thread's to when it began to wait.
+ * Callbacks run in the program's threads, at the same time: what several write is atomic. */
 #include <omp-tools.h>
 
 #include <stdatomic.h>
@@ -96,7 +98,8 @@ static void parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, co
     free(region);
 }
 
-/* The place of the region that the running thread is in; none outside, and where the region has ended already. */
+/* The place of the region that the running thread is in; none outside, and where the region has ended
+ * already. */
 static struct place *here(void)
 {
     ompt_data_t *parallel = NULL;

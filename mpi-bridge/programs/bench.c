@@ -1,8 +1,10 @@
-/* Latency, rate and bandwidth of the bridge beside those of plain MPI in the same run: bench LIBRARY [TEXT IN A ROW'S NAME], with 2 ranks.
+/* Latency, rate and bandwidth of the bridge beside those of plain MPI in the same run: bench LIBRARY [TEXT IN
+ * A ROW'S NAME], with 2 ranks.
  *
- * Compiled by an MPI's wrapper. Each figure is taken up to ROUNDS times (short rounds, so that some escape other work), the two sides in turn; the best and the median of the rounds are
- * printed, with the ratio of the best ones. In idle mode one thread makes all calls to MPI (MPI_THREAD_SERIALIZED); the bridge's
- * thread needs MPI_THREAD_MULTIPLE beside the program's own calls.
+ * Compiled by an MPI's wrapper. Each figure is taken up to ROUNDS times (short rounds, so that some escape
+ * other work), the two sides in turn; the best and the median of the rounds are printed, with the ratio of
+ * the best ones. In idle mode one thread makes all calls to MPI (MPI_THREAD_SERIALIZED); the bridge's thread
+ * needs MPI_THREAD_MULTIPLE beside the program's own calls.
  */
 #include <mpi.h>
 

@@ -95,7 +95,8 @@ static void large(void)
     free(mine), free(put_here), free(got), free(inbox);
 }
 
-/* ---- random: everybody to everybody, all sizes, with blocks; each pair compares its checksums at the end ---- */
+/* ---- random: everybody to everybody, all sizes, with blocks; each pair compares its checksums at the end
+ * ---- */
 
 struct totals {
     uint64_t count, sum;
@@ -298,7 +299,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Rank 0 asks rank 1, which computes for 0.4 s and makes no call. Prints the median of the answers' times in us, up to now. */
+/* Rank 0 asks rank 1, which computes for 0.4 s and makes no call. Prints the median of the answers' times in
+ * us, up to now. */
 static void compute(void)
 {
     enum { QUESTIONS = 100 };

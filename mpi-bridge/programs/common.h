@@ -1,4 +1,5 @@
-/* What the programs here share: opening the bridge, waiting, checksums. They are built by a plain C compiler, without MPI. */
+/* What the programs here share: opening the bridge, waiting, checksums. They are built by a plain C compiler,
+ * without MPI. */
 #ifndef COMMON_H
 #define COMMON_H
 
@@ -19,12 +20,12 @@ static const struct gangway_bridge_table *T;
 static struct gangway_bridge *B;
 static uint32_t me, all;
 
-#define DEMAND(condition)                                                                                    \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            fprintf(stderr, "rank %u, line %d: not so: %s\n", me, __LINE__, #condition);                     \
-            _exit(3);                                                                                        \
-        }                                                                                                    \
+#define DEMAND(condition) \
+    do { \
+        if (!(condition)) { \
+            fprintf(stderr, "rank %u, line %d: not so: %s\n", me, __LINE__, #condition); \
+            _exit(3); \
+        } \
     } while (0)
 
 static inline double now(void)

@@ -1,7 +1,8 @@
-/* The bridge inside a program that uses MPI itself: inside LIBRARY [low], with 2 ranks. Compiled by an MPI's wrapper.
+/* The bridge inside a program that uses MPI itself: inside LIBRARY [low], with 2 ranks. Compiled by an MPI's
+ * wrapper.
  *
- * The program starts MPI and ends it; the bridge joins in between, and both send at the same time. With `low` the program has
- * asked for too little, and the bridge must say so.
+ * The program starts MPI and ends it; the bridge joins in between, and both send at the same time. With `low`
+ * the program has asked for too little, and the bridge must say so.
  */
 #include <mpi.h>
 

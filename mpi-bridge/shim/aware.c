@@ -1,23 +1,28 @@
-/* libgangway_aware_openmpi.so, libgangway_aware_mpich.so: preloaded, let an OpenMP thread that waits in MPI give its worker to others.
+/* libgangway_aware_openmpi.so, libgangway_aware_mpich.so: preloaded, let an OpenMP thread that waits in MPI
+ * give its worker to others.
  *
  *     mpirun -n 4 env LD_PRELOAD=.../libgangway_aware_openmpi.so:.../libgangway.so ./program
  *
- * Each blocking call here becomes its non-blocking twin and a test, with the arguments of the blocking call. The caller tests once; then the
- * runtime suspends it, and workers test, until the test has completed the request: status and error are there then. A call
- * outside of parallel regions, below MPI_THREAD_MULTIPLE, or without our runtime is MPI's own.
+ * Each blocking call here becomes its non-blocking twin and a test, with the arguments of the blocking call.
+ * The caller tests once; then the runtime suspends it, and workers test, until the test has completed the
+ * request: status and error are there then. A call outside of parallel regions, below MPI_THREAD_MULTIPLE, or
+ * without our runtime is MPI's own.
  *
- * Errors: MPI calls an error handler in the thread that tests, which is any, so once the program has made a handler of its own all calls are
- * MPI's. MPICH, where the request was complete when it was tested, also takes MPI_COMM_WORLD's handler for the communicator's: there any
- * handler but MPI_ERRORS_ARE_FATAL has that effect. Rejected: that workers ask MPI_Request_get_status, and the caller completes the request
- * (in MPICH that ends the program for a message that was truncated, whatever the handlers).
+ * Errors: MPI calls an error handler in the thread that tests, which is any, so once the program has made a
+ * handler of its own all calls are MPI's. MPICH, where the request was complete when it was tested, also
+ * takes MPI_COMM_WORLD's handler for the communicator's: there any handler but MPI_ERRORS_ARE_FATAL has that
+ * effect. Rejected: that workers ask MPI_Request_get_status, and the caller completes the request (in MPICH
+ * that ends the program for a message that was truncated, whatever the handlers).
  *
- * Under GANGWAY_CHECK the runtime is told what a call waits for, and calls outside of parallel regions go the same way, so that it sees them.
+ * Under GANGWAY_CHECK the runtime is told what a call waits for, and calls outside of parallel regions go the
+ * same way, so that it sees them.
  *
- * Collective calls stay what they are (a non-blocking collective does not match a blocking one of another rank): before one, what could
- * go on behind the thread is moved to another kernel thread.
+ * Collective calls stay what they are (a non-blocking collective does not match a blocking one of another
+ * rank): before one, what could go on behind the thread is moved to another kernel thread.
  *
- * What may not live here: Fortran's names (aware_fortran.c), and the runtime's part (omp/outside.rs). Left as they are: calls with large counts
- * (MPI_Recv_c), MPI_Sendrecv_replace, MPI_Bsend (which does not wait), files, windows, and collectives that are rare.
+ * What may not live here: Fortran's names (aware_fortran.c), and the runtime's part (omp/outside.rs). Left as
+ * they are: calls with large counts (MPI_Recv_c), MPI_Sendrecv_replace, MPI_Bsend (which does not wait),
+ * files, windows, and collectives that are rare.
  */
 #include "aware.h"
 
@@ -123,7 +128,8 @@ void aware_wait(int (*test)(void *), void *argument, const struct aware_end *end
     ompx_suspend_for(test, argument, &message);
 }
 
-/* ---- waiting for requests ------------------------------------------------------------------------------------------ */
+/* ---- waiting for requests
+ * ------------------------------------------------------------------------------------------ */
 
 /* The arguments of a call that completes requests. */
 struct requests {
@@ -214,7 +220,8 @@ int MPI_Waitsome(int count, MPI_Request requests[], int *found, int indices[], M
     return all.error;
 }
 
-/* ---- sending and receiving ----------------------------------------------------------------------------------------- */
+/* ---- sending and receiving
+ * ----------------------------------------------------------------------------------------- */
 
 int MPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
              MPI_Status *status)
@@ -236,15 +243,15 @@ int MPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, 
     return error != MPI_SUCCESS ? error : complete(&request, status, some("MPI_Mrecv"));
 }
 
-#define SENDS(name, twin)                                                                                    \
-    int MPI_##name(const void *buffer, int count, MPI_Datatype type, int target, int tag, MPI_Comm comm)     \
-    {                                                                                                        \
-        if (!aware_suspends())                                                                               \
-            return PMPI_##name(buffer, count, type, target, tag, comm);                                      \
-        MPI_Request request;                                                                                 \
-        struct aware_end end = {"MPI_" #name, target, tag, OMPX_SENDS, comm};                                \
-        int error = PMPI_##twin(buffer, count, type, target, tag, comm, &request);                           \
-        return error != MPI_SUCCESS ? error : complete(&request, MPI_STATUS_IGNORE, end);                    \
+#define SENDS(name, twin) \
+    int MPI_##name(const void *buffer, int count, MPI_Datatype type, int target, int tag, MPI_Comm comm) \
+    { \
+        if (!aware_suspends()) \
+            return PMPI_##name(buffer, count, type, target, tag, comm); \
+        MPI_Request request; \
+        struct aware_end end = {"MPI_" #name, target, tag, OMPX_SENDS, comm}; \
+        int error = PMPI_##twin(buffer, count, type, target, tag, comm, &request); \
+        return error != MPI_SUCCESS ? error : complete(&request, MPI_STATUS_IGNORE, end); \
     }
 
 SENDS(Send, Isend)
@@ -280,7 +287,8 @@ int MPI_Sendrecv(const void *out, int out_count, MPI_Datatype out_type, int targ
     return error != MPI_SUCCESS ? error : second;
 }
 
-/* ---- probing ------------------------------------------------------------------------------------------------------- */
+/* ---- probing
+ * ------------------------------------------------------------------------------------------------------- */
 
 struct probe {
     int source, tag, found, error;
@@ -317,7 +325,8 @@ int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Sta
     return probe.error;
 }
 
-/* ---- collectives --------------------------------------------------------------------------------------------------- */
+/* ---- collectives
+ * --------------------------------------------------------------------------------------------------- */
 
 static void blocks(void)
 {
@@ -325,11 +334,11 @@ static void blocks(void)
         ompx_blocks();
 }
 
-#define COLLECTIVE(name, parameters, arguments)                                                              \
-    int MPI_##name parameters                                                                                \
-    {                                                                                                        \
-        blocks();                                                                                            \
-        return PMPI_##name arguments;                                                                        \
+#define COLLECTIVE(name, parameters, arguments) \
+    int MPI_##name parameters \
+    { \
+        blocks(); \
+        return PMPI_##name arguments; \
     }
 
 COLLECTIVE(Barrier, (MPI_Comm comm), (comm))

@@ -18,7 +18,8 @@ struct aware_end {
     MPI_Comm comm;
 };
 
-/* Returns when test(argument) has answered with another value than 0; the calling thread is suspended until then. */
+/* Returns when test(argument) has answered with another value than 0; the calling thread is suspended until
+ * then. */
 AWARE_INTERNAL void aware_wait(int (*test)(void *), void *argument, const struct aware_end *end);
 
 /* From here on errors are handled in a way that only MPI's own calls know. */

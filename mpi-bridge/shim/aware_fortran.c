@@ -1,8 +1,9 @@
-/* Fortran's names for the calls of aware.c, for Open MPI, whose Fortran library calls PMPI functions. (MPICH's calls MPI_Recv and the
- * like, so aware.c has its calls already.) `mpi_recv_` is what `mpif.h` and `use mpi` call, `ompi_recv_f` what `use mpi_f08` comes to.
+/* Fortran's names for the calls of aware.c, for Open MPI, whose Fortran library calls PMPI functions.
+ * (MPICH's calls MPI_Recv and the like, so aware.c has its calls already.) `mpi_recv_` is what `mpif.h` and
+ * `use mpi` call, `ompi_recv_f` what `use mpi_f08` comes to.
  *
- * Each begins and completes its request by Fortran's own routines, so that Open MPI converts handles, MPI_BOTTOM and status. These are
- * weak references: a program in C has no such library.
+ * Each begins and completes its request by Fortran's own routines, so that Open MPI converts handles,
+ * MPI_BOTTOM and status. These are weak references: a program in C has no such library.
  */
 #include "aware.h"
 
@@ -11,15 +12,15 @@ typedef MPI_Fint F;
 #define WEAK __attribute__((weak))
 
 /* The routine under both names. */
-#define NAMES(name, parameters)                                                                              \
-    void mpi_##name##_ parameters;                                                                           \
-    void ompi_##name##_f parameters __attribute__((alias("mpi_" #name "_")));                                \
+#define NAMES(name, parameters) \
+    void mpi_##name##_ parameters; \
+    void ompi_##name##_f parameters __attribute__((alias("mpi_" #name "_"))); \
     void mpi_##name##_ parameters
 
 #define SEND_PARAMETERS void *buffer, F *count, F *type, F *target, F *tag, F *comm
 #define RECV_PARAMETERS void *buffer, F *count, F *type, F *source, F *tag, F *comm
-#define BOTH_PARAMETERS                                                                                      \
-    void *out, F *out_count, F *out_type, F *target, F *out_tag, void *in, F *in_count, F *in_type,          \
+#define BOTH_PARAMETERS \
+    void *out, F *out_count, F *out_type, F *target, F *out_tag, void *in, F *in_count, F *in_type, \
         F *source, F *in_tag, F *comm
 
 WEAK void pmpi_recv_(RECV_PARAMETERS, F *status, F *error);
@@ -103,20 +104,20 @@ NAMES(recv, (RECV_PARAMETERS, F *status, F *error))
         complete(&request, status, error, an_end("mpi_recv", OMPX_RECEIVES, source, tag, comm));
 }
 
-#define SENDS(name, twin)                                                                                    \
-    WEAK void pmpi_##name##_(SEND_PARAMETERS, F *error);                                                     \
-    WEAK void pmpi_##twin##_(SEND_PARAMETERS, F *request, F *error);                                         \
-    NAMES(name, (SEND_PARAMETERS, F * error))                                                                \
-    {                                                                                                        \
-        if (!aware_suspends()) {                                                                             \
-            pmpi_##name##_(buffer, count, type, target, tag, comm, error);                                   \
-            return;                                                                                          \
-        }                                                                                                    \
-        F request;                                                                                           \
-        pmpi_##twin##_(buffer, count, type, target, tag, comm, &request, error);                             \
-        if (*error == MPI_SUCCESS)                                                                           \
-            complete(&request, MPI_F_STATUS_IGNORE, error,                                                   \
-                     an_end("mpi_" #name, OMPX_SENDS, target, tag, comm));                                   \
+#define SENDS(name, twin) \
+    WEAK void pmpi_##name##_(SEND_PARAMETERS, F *error); \
+    WEAK void pmpi_##twin##_(SEND_PARAMETERS, F *request, F *error); \
+    NAMES(name, (SEND_PARAMETERS, F * error)) \
+    { \
+        if (!aware_suspends()) { \
+            pmpi_##name##_(buffer, count, type, target, tag, comm, error); \
+            return; \
+        } \
+        F request; \
+        pmpi_##twin##_(buffer, count, type, target, tag, comm, &request, error); \
+        if (*error == MPI_SUCCESS) \
+            complete(&request, MPI_F_STATUS_IGNORE, error, \
+                     an_end("mpi_" #name, OMPX_SENDS, target, tag, comm)); \
     }
 
 SENDS(send, isend)

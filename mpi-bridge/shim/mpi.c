@@ -1,8 +1,10 @@
-/* All calls to MPI, behind plain C functions: compiled once per MPI with that MPI's mpi.h (`cargo xtask bridge`).
+/* All calls to MPI, behind plain C functions: compiled once per MPI with that MPI's mpi.h (`cargo xtask
+ * bridge`).
  *
- * One thread at a time is in here, except in `stop_all`; the engine of the bridge sees to that. Requests are kept in one dense array,
- * so that a look at everything is one MPI_Testsome. The Rust side (src/fabric/mpi.rs) declares the same structures.
- * What may not live here: anything that can be said without MPI.
+ * One thread at a time is in here, except in `stop_all`; the engine of the bridge sees to that. Requests are
+ * kept in one dense array, so that a look at everything is one MPI_Testsome. The Rust side
+ * (src/fabric/mpi.rs) declares the same structures. What may not live here: anything that can be said without
+ * MPI.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -53,7 +55,8 @@ const struct gangway_bridge_table *gangway_bridge_over(uint32_t abi, const struc
 static MPI_Comm lanes[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
 static char words[MPI_MAX_ERROR_STRING + 64];
 
-/* What is under way: the first `count` places of three arrays. Of what has completed, [taken, found) is not yet reported. */
+/* What is under way: the first `count` places of three arrays. Of what has completed, [taken, found) is not
+ * yet reported. */
 static struct operation {
     uint64_t token;
     int is_receive;
@@ -98,7 +101,8 @@ static int begin(int level, int *granted, int *ours)
 static int join(void)
 {
     for (int i = 0; i < 2; i++) {
-        /* By MPI's own name: the library for waits in MPI (aware.c) would take the handler for one of the program's. */
+        /* By MPI's own name: the library for waits in MPI (aware.c) would take the handler for one of the
+         * program's. */
         if (fine(MPI_Comm_dup(MPI_COMM_WORLD, &lanes[i]), "MPI_Comm_dup") ||
             fine(PMPI_Comm_set_errhandler(lanes[i], MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler"))
             return -1;

@@ -1,13 +1,16 @@
-/* libgangway_start.so: preloaded, brings MPI ranks together before main, in programs that were built without a thought of it.
+/* libgangway_start.so: preloaded, brings MPI ranks together before main, in programs that were built without
+ * a thought of it.
  *
  *     mpirun -n 4 env LD_PRELOAD=.../libgangway_start.so:.../libgangway.so OMPX_CLUSTER=head ./program
  *
- * It takes the C library's __libc_start_main over, so that a function of ours is called in place of main, when all
- * constructors have run. With OMPX_CLUSTER it calls the runtime's ompx_cluster_init there, which on ranks that only serve does not
- * return; then, in any case, main. The core library does not do this by itself: preloading that must change nothing.
+ * It takes the C library's __libc_start_main over, so that a function of ours is called in place of main,
+ * when all constructors have run. With OMPX_CLUSTER it calls the runtime's ompx_cluster_init there, which on
+ * ranks that only serve does not return; then, in any case, main. The core library does not do this by
+ * itself: preloading that must change nothing.
  *
- * OMPX_CLUSTER is taken out of the environment then: a program that this one starts is no rank. A process none of whose objects
- * needs an OpenMP library (a shell, stdbuf, time) is left alone, for it may start the program.
+ * OMPX_CLUSTER is taken out of the environment then: a program that this one starts is no rank. A process
+ * none of whose objects needs an OpenMP library (a shell, stdbuf, time) is left alone, for it may start the
+ * program.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
-/* Kernels for the fake driver: each argument as large as a pointer, the first one the launch's environment where a kernel takes one. */
+/* Kernels for the fake driver: each argument as large as a pointer, the first one the launch's environment
+ * where a kernel takes one. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <unistd.h>
@@ -6,7 +7,8 @@
 unsigned fake_geometry[3];
 int fake_priority;
 
-/* What clang leaves with a kernel: mode in the third byte, then least and most threads, least and most teams, reduction's bytes and length. */
+/* What clang leaves with a kernel: mode in the third byte, then least and most threads, least and most teams,
+ * reduction's bytes and length. */
 struct kernel_environment {
     uint8_t state_machine, nested, mode;
     int32_t least_threads, most_threads, least_teams, most_teams, reduction_bytes, reduction_length;

@@ -1,9 +1,12 @@
-/* ../pingpong.c by MPI calls: the messages alone that its tasks need. Rank 1 answers rank 0; further ranks have nothing to do.
+/* ../pingpong.c by MPI calls: the messages alone that its tasks need. Rank 1 answers rank 0; further ranks
+ * have nothing to do.
  *
- *     mpicc -O2 pingpong.c -o pingpong-mpi && mpirun -n 2 ./pingpong-mpi [rounds [messages of a round]] [runtime]
+ *     mpicc -O2 pingpong.c -o pingpong-mpi && mpirun -n 2 ./pingpong-mpi [rounds [messages of a round]]
+ * [runtime]
  *
- * With `runtime` only the first of its sizes, as a runtime has to send them under a program of which it knows nothing: any thread may call MPI, who asks does other things
- * beside, and who serves knows neither who will ask nor how much. */
+ * With `runtime` only the first of its sizes, as a runtime has to send them under a program of which it knows
+ * nothing: any thread may call MPI, who asks does other things beside, and who serves knows neither who will
+ * ask nor how much. */
 #include "../pingpong.h"
 #include <mpi.h>
 #include <string.h>

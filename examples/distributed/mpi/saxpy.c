@@ -1,5 +1,5 @@
-/* ../saxpy.c by MPI calls: rank 0 scatters the vectors, every rank computes its part, rank 0 gathers the results. The number of ranks has
- * to divide the number of elements; no rank takes over from another one.
+/* ../saxpy.c by MPI calls: rank 0 scatters the vectors, every rank computes its part, rank 0 gathers the
+ * results. The number of ranks has to divide the number of elements; no rank takes over from another one.
  *
  *     mpicc -O2 saxpy.c -o saxpy-mpi && mpirun -n 4 ./saxpy-mpi [elements] */
 #include <mpi.h>

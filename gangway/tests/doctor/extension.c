@@ -1,4 +1,5 @@
-/* A module for Python that runs a parallel region when it is imported, built without Python's headers: the stable part of its interface is declared here. */
+/* A module for Python that runs a parallel region when it is imported, built without Python's headers: the
+ * stable part of its interface is declared here. */
 #include <omp.h>
 #include <stdio.h>
 

@@ -8,13 +8,13 @@
 
 static int failures, rank, ranks;
 
-#define CHECK_EQ(a, b)                                                                                       \
-    do {                                                                                                     \
-        long long a_ = (a), b_ = (b);                                                                        \
-        if (a_ != b_) {                                                                                      \
+#define CHECK_EQ(a, b) \
+    do { \
+        long long a_ = (a), b_ = (b); \
+        if (a_ != b_) { \
             fprintf(stderr, "%s:%d: rank %d: %s is %lld, not %lld\n", __FILE__, __LINE__, rank, #a, a_, b_); \
-            __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED);                                              \
-        }                                                                                                    \
+            __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED); \
+        } \
     } while (0)
 
 static void start(int wanted)

@@ -1,5 +1,6 @@
-/* What it costs that a thread can be suspended: round trips between two ranks by the calls of aware.c and, in turn, by MPI's own, from a region
- * of one thread per rank. Prints half a round trip in microseconds: the best and the median of many short series. */
+/* What it costs that a thread can be suspended: round trips between two ranks by the calls of aware.c and, in
+ * turn, by MPI's own, from a region of one thread per rank. Prints half a round trip in microseconds: the
+ * best and the median of many short series. */
 #include "common.h"
 
 enum { SERIES = 40, TRIPS = 100 };
@@ -10,18 +11,18 @@ static int by_time(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-#define SERIES_OF(name, send, recv)                                                                          \
-    static double name(char *data, int size)                                                                 \
-    {                                                                                                        \
-        double start = MPI_Wtime();                                                                          \
-        for (int i = 0; i < TRIPS; i++) {                                                                    \
-            if (rank == 0)                                                                                   \
-                send(data, size, MPI_CHAR, 1, 0, MPI_COMM_WORLD);                                            \
-            recv(data, size, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);                      \
-            if (rank == 1)                                                                                   \
-                send(data, size, MPI_CHAR, 0, 0, MPI_COMM_WORLD);                                            \
-        }                                                                                                    \
-        return (MPI_Wtime() - start) / TRIPS / 2 * 1e6;                                                      \
+#define SERIES_OF(name, send, recv) \
+    static double name(char *data, int size) \
+    { \
+        double start = MPI_Wtime(); \
+        for (int i = 0; i < TRIPS; i++) { \
+            if (rank == 0) \
+                send(data, size, MPI_CHAR, 1, 0, MPI_COMM_WORLD); \
+            recv(data, size, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); \
+            if (rank == 1) \
+                send(data, size, MPI_CHAR, 0, 0, MPI_COMM_WORLD); \
+        } \
+        return (MPI_Wtime() - start) / TRIPS / 2 * 1e6; \
     }
 
 SERIES_OF(aware, MPI_Send, MPI_Recv)

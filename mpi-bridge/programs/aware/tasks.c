@@ -1,5 +1,6 @@
-/* 1000 tasks that each receive from the other rank, and behind them, in the same queues, the tasks that send: no thread gets to a
- * send unless tasks that wait for a message let it go. With OMPX_TASK_AWARE_MPI=1; hangs under runtimes that know nothing of MPI. */
+/* 1000 tasks that each receive from the other rank, and behind them, in the same queues, the tasks that send:
+ * no thread gets to a send unless tasks that wait for a message let it go. With OMPX_TASK_AWARE_MPI=1; hangs
+ * under runtimes that know nothing of MPI. */
 #include "common.h"
 
 enum { TASKS = 1000 };
@@ -34,7 +35,8 @@ static void behind_each_other(int other)
         CHECK_EQ(got[i], 1000000 * other + i);
 }
 
-/* Each task waits for children that wait for messages whose senders are not among their descendants; synchronous sends. */
+/* Each task waits for children that wait for messages whose senders are not among their descendants;
+ * synchronous sends. */
 static void below_each_other(int other)
 {
     enum { OUTER = 40, INNER = 5 };

@@ -1,5 +1,6 @@
-/* Threads of a team that share a worker, without a setting: a thread that waits in MPI lets its mates go on. Each call that may wait, its status,
- * its errors. That it was no rescue by the stall monitor is told by the counters. */
+/* Threads of a team that share a worker, without a setting: a thread that waits in MPI lets its mates go on.
+ * Each call that may wait, its status, its errors. That it was no rescue by the stall monitor is told by the
+ * counters. */
 #include "common.h"
 #include "ompx.h"
 
@@ -17,7 +18,8 @@ static int mine(int thread)
     return 100 * rank + thread;
 }
 
-/* `act(round, thread)` in each thread of a team, many times; in each the threads wait for those with higher numbers. */
+/* `act(round, thread)` in each thread of a team, many times; in each the threads wait for those with higher
+ * numbers. */
 static void repeat(const char *name, void (*act)(int, int))
 {
     long before = rescues();
@@ -25,7 +27,8 @@ static void repeat(const char *name, void (*act)(int, int))
 #pragma omp parallel num_threads(THREADS)
         act(round, omp_get_thread_num());
     }
-    /* On one worker each round would need several. Where there are more, MPI's own locks may put one to sleep. */
+    /* On one worker each round would need several. Where there are more, MPI's own locks may put one to
+     * sleep. */
     long after = rescues() - before;
     const char *workers = getenv("GANGWAY_WORKERS");
     if (after > ROUNDS && workers && strcmp(workers, "1") == 0) {
@@ -54,7 +57,8 @@ static void receive_then_send(int round, int thread)
         MPI_Send(&value, 1, MPI_INT, other, 1000 * (thread - 1) + round, MPI_COMM_WORLD);
 }
 
-/* Lower threads send what is received by higher ones of the same rank: a send that waits, too, lets them go on. */
+/* Lower threads send what is received by higher ones of the same rank: a send that waits, too, lets them go
+ * on. */
 static void send_then_receive(int round, int thread)
 {
     static int block[THREADS][LARGE];
@@ -153,7 +157,8 @@ static void note_error(MPI_Comm *comm, int *code, ...)
     thread_of_handler = omp_get_thread_num();
 }
 
-/* What is wrong comes out as from the blocking call; `comm` returns errors, or calls `note_error`, once and in the thread that waits. */
+/* What is wrong comes out as from the blocking call; `comm` returns errors, or calls `note_error`, once and
+ * in the thread that waits. */
 static void errors(MPI_Comm comm, int handled)
 {
     called = 0;
@@ -214,7 +219,8 @@ static void idle_requests(int round, int thread)
     }
 }
 
-/* A thread in a collective call keeps its kernel thread, and its mates go on elsewhere: here with what the other rank waits for. */
+/* A thread in a collective call keeps its kernel thread, and its mates go on elsewhere: here with what the
+ * other rank waits for. */
 static void collective(int round, int thread)
 {
     int sum = 0, token = round;

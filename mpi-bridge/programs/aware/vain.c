@@ -1,5 +1,5 @@
-/* A function waits in MPI for the other rank, which waits for the function's value before it sends. GANGWAY_CHECK names both. Neither rank calls MPI in a
- * parallel region. */
+/* A function waits in MPI for the other rank, which waits for the function's value before it sends.
+ * GANGWAY_CHECK names both. Neither rank calls MPI in a parallel region. */
 #include "common.h"
 #include "ompx.h"
 #include <pthread.h>

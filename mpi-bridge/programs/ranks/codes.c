@@ -1,5 +1,5 @@
-/* More regions than there are numbers for code on a rank, launched for the first time by several threads at once, and again: each time the right one runs, with its own
- * arguments, on the right rank. */
+/* More regions than there are numbers for code on a rank, launched for the first time by several threads at
+ * once, and again: each time the right one runs, with its own arguments, on the right rank. */
 #include "device.h"
 #include "ompx.h"
 
@@ -9,13 +9,13 @@ enum { CODES = 100, THREADS = 4, TIMES = 3 };
 static long sums[CODES];
 #pragma omp end declare target
 
-#define REGION(n)                                                                                            \
-    case n:                                                                                                  \
-        _Pragma("omp target device(d) firstprivate(much, more)")                                             \
-        {                                                                                                    \
-            _Pragma("omp atomic") sums[n] += much * (n + 1);                                                 \
-            _Pragma("omp atomic") sums[n] += more;                                                           \
-        }                                                                                                    \
+#define REGION(n) \
+    case n: \
+        _Pragma("omp target device(d) firstprivate(much, more)") \
+        { \
+            _Pragma("omp atomic") sums[n] += much * (n + 1); \
+            _Pragma("omp atomic") sums[n] += more; \
+        } \
         break;
 #define FIVE(n) REGION(n) REGION(n + 1) REGION(n + 2) REGION(n + 3) REGION(n + 4)
 #define TWENTY(n) FIVE(n) FIVE(n + 5) FIVE(n + 10) FIVE(n + 15)

@@ -1,4 +1,5 @@
-/* What regions leave on their ranks for the next ones (OMPX_COHERENCE): the same answers as without, and fewer bytes. */
+/* What regions leave on their ranks for the next ones (OMPX_COHERENCE): the same answers as without, and
+ * fewer bytes. */
 #include "coherence.h"
 #include "ompx.h"
 
@@ -11,7 +12,8 @@ static ompx_counters_t now(void)
     return counters;
 }
 
-/* Chains of regions, each of which changes its block; with a task of the host in the middle. Bytes that this rank has sent and fetched. */
+/* Chains of regions, each of which changes its block; with a task of the host in the middle. Bytes that this
+ * rank has sent and fetched. */
 static void chains(int host, uint64_t moved[2])
 {
     char *blocks = calloc(CHAINS, BYTES);
@@ -67,8 +69,10 @@ static void fewer_bytes(int on, int limited)
         CHECK(moved[0] < STEPS * all && moved[1] < STEPS * all);
 }
 
-/* Regions on all ranks read one large block, which goes there from wherever it is. With `expects_turns` (three ranks without shared memory) the copies take their time, and the
-   third rank has it from the first, unless it comes so late that the host is free again, as on a busy machine: then larger blocks, whose copies take longer, are tried for a while. */
+/* Regions on all ranks read one large block, which goes there from wherever it is. With `expects_turns`
+   (three ranks without shared memory) the copies take their time, and the third rank has it from the first,
+   unless it comes so late that the host is free again, as on a busy machine: then larger blocks, whose copies
+   take longer, are tried for a while. */
 static void one_block(int expects_turns)
 {
     enum { LARGE = 8 << 20, LARGEST = 64 << 20, READERS = 24, ROUNDS = 4, EACH = 10, SECONDS = 20 };

@@ -1,4 +1,5 @@
-/* Data of all sizes: kept on a rank, updated, in structures with pointers, fetched and freed again and again, copied by routines. */
+/* Data of all sizes: kept on a rank, updated, in structures with pointers, fetched and freed again and again,
+ * copied by routines. */
 #include "device.h"
 
 enum { LARGE = 1 << 20, MANY = 3000 };

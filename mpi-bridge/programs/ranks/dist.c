@@ -1,5 +1,5 @@
-/* Memory at one address on all ranks: layouts, copies to and from whoever has an element, target regions and functions that use it where it is. In
- * spmd mode all ranks do so at the same time. */
+/* Memory at one address on all ranks: layouts, copies to and from whoever has an element, target regions and
+ * functions that use it where it is. In spmd mode all ranks do so at the same time. */
 #include "device.h"
 #include "ompx.h"
 

@@ -1,5 +1,6 @@
-/* GPUs of all ranks as devices: numbers, data on each, copies from one to another, chains over all devices, variables, devices that the runtime chooses, blocks of coherent arrays; what fails is said.
- * Built with images for ranks and for GPUs, or for ranks alone. Run with two GPUs on each rank. */
+/* GPUs of all ranks as devices: numbers, data on each, copies from one to another, chains over all devices,
+ * variables, devices that the runtime chooses, blocks of coherent arrays; what fails is said. Built with
+ * images for ranks and for GPUs, or for ranks alone. Run with two GPUs on each rank. */
 #include "array_graph.h"
 #include <unistd.h>
 enum { EACH = 2, N = 3000, REGIONS = 48, LARGE = 5 * (1 << 20) + 12345 };
@@ -10,7 +11,8 @@ extern int omp_get_device_from_uid(const char *);
 
 static int devices, first_gpu, ranks;
 
-/* Of each device: how often the regions below ran there, by what was asked for and by whom: all ranks that run main use the same devices. */
+/* Of each device: how often the regions below ran there, by what was asked for and by whom: all ranks that
+ * run main use the same devices. */
 #pragma omp declare target
 long ran[8];
 #pragma omp end declare target
@@ -80,7 +82,8 @@ static unsigned char byte(size_t i, int salt)
     return (unsigned char)(i * 13 + i / 700 + salt);
 }
 
-/* The host to one device, from there to another one, and back; with every size that travels in another way. */
+/* The host to one device, from there to another one, and back; with every size that travels in another way.
+ */
 static void from_to(int from, int to)
 {
     const size_t sizes[] = {1, 4096, 4097, 1 << 20, LARGE};
@@ -115,7 +118,7 @@ static void chains(int any)
     for (int link = 0; link < LINKS; link++)
         for (int c = 0; c < CHAINS; c++) {
             long *mine = a[c];
-#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0 : N])                                  \
+#pragma omp target nowait depend(inout : mine[0]) map(tofrom : mine[0 : N]) \
     device(any ? any : (c + link) % devices)
             for (int i = 0; i < N; i++)
                 mine[i] = mine[i] * 2 + i % 3 + 1;
@@ -128,7 +131,8 @@ static void chains(int any)
     free(a);
 }
 
-/* REGIONS regions for a device among these; how many ran on each of 0..devices, the host last. In `which`, the place of their count. */
+/* REGIONS regions for a device among these; how many ran on each of 0..devices, the host last. In `which`,
+ * the place of their count. */
 static void spread(int any, int which, long *counts)
 {
 #pragma omp parallel num_threads(2)

@@ -1,5 +1,6 @@
-/* An object with target code that is closed and opened again: other ranks let their copies of its image go, and load new ones, whose variables have their first values. clang only: gcc's regions
- * have no images there. */
+/* An object with target code that is closed and opened again: other ranks let their copies of its image go,
+ * and load new ones, whose variables have their first values. clang only: gcc's regions have no images there.
+ */
 #define _GNU_SOURCE
 #include "device.h"
 #include "ompx.h"

@@ -1,5 +1,6 @@
-/* Functions on other ranks: thousands in all directions, in tasks and nested, values that come from third ranks, events that many ranks satisfy, long
- * bytes. Every rank asks every rank, itself included, at the same time. What nobody waits for is done before the end. */
+/* Functions on other ranks: thousands in all directions, in tasks and nested, values that come from third
+ * ranks, events that many ranks satisfy, long bytes. Every rank asks every rank, itself included, at the same
+ * time. What nobody waits for is done before the end. */
 #include "device.h"
 #include "ompx.h"
 #include <unistd.h>

@@ -1,5 +1,6 @@
-/* A region that holds most of a device's memory waits for a function which launches another one: that one is inside of it, and does not wait for the
- * room. However the function was asked for, by the first argument. gcc only: clang has no code of the runtime's for a device. */
+/* A region that holds most of a device's memory waits for a function which launches another one: that one is
+ * inside of it, and does not wait for the room. However the function was asked for, by the first argument.
+ * gcc only: clang has no code of the runtime's for a device. */
 #include "device.h"
 #include "ompx.h"
 

@@ -1,4 +1,5 @@
-/* Regions that launch regions on other ranks, rely on what was written there before, and go on beside them. gcc only: clang has no device code for it. */
+/* Regions that launch regions on other ranks, rely on what was written there before, and go on beside them.
+ * gcc only: clang has no device code for it. */
 #include "device.h"
 
 static long relay(long x, int d, int devices)
@@ -45,7 +46,8 @@ static int fib(int n, int devices)
     return a + b;
 }
 
-/* A chain of tasks on other ranks, by a region that is alone on its rank's thread while that begins others. */
+/* A chain of tasks on other ranks, by a region that is alone on its rank's thread while that begins others.
+ */
 static long chain(int from, int devices)
 {
     long x = 0;

@@ -1,5 +1,6 @@
-/* Mobile objects: handlers from all ranks on objects that move meanwhile, readers that wait for each other, objects with pointers inside, long bytes, events
- * that bring objects together, handlers that nobody waits for. With the argument "balance" objects wait on one rank, and others have to get some. */
+/* Mobile objects: handlers from all ranks on objects that move meanwhile, readers that wait for each other,
+ * objects with pointers inside, long bytes, events that bring objects together, handlers that nobody waits
+ * for. With the argument "balance" objects wait on one rank, and others have to get some. */
 #include "device.h"
 #include "ompx.h"
 #include <omp.h>

@@ -1,5 +1,5 @@
-/* Regions whose device is the runtime's choice, and ranks that steal them from each other: a slow device, many small regions, chains,
- * limits of memory. Without OMPX_STEAL nobody steals. */
+/* Regions whose device is the runtime's choice, and ranks that steal them from each other: a slow device,
+ * many small regions, chains, limits of memory. Without OMPX_STEAL nobody steals. */
 #include "device.h"
 #include "ompx.h"
 #include <stdlib.h>
@@ -24,8 +24,8 @@ static int steals(void)
     return amount && strcmp(amount, "off") != 0;
 }
 
-/* In spmd mode the first device is the process that creates the regions: where it computes, those that wait are its tasks, and wait too; and
- * it takes what waits at home before it asks others. */
+/* In spmd mode the first device is the process that creates the regions: where it computes, those that wait
+ * are its tasks, and wait too; and it takes what waits at home before it asks others. */
 static int is_spmd(void)
 {
     return omp_get_num_devices() == ompx_cluster_size();
@@ -85,7 +85,7 @@ static void chains(void)
         for (int c = 0; c < CHAINS; c++) {
             long *one = &x[c];
             want[c] = want[c] * 3 + i;
-#pragma omp target nowait depend(inout : one[0]) map(tofrom : one[0 : 1]) firstprivate(i)                    \
+#pragma omp target nowait depend(inout : one[0]) map(tofrom : one[0 : 1]) firstprivate(i) \
     device(ompx_device_any())
             one[0] = one[0] * 3 + i;
         }

@@ -1,5 +1,5 @@
-/* Regions that create regions whose device is the runtime's choice: ranks that serve are stolen from, too, and regions that wait for their
- * own never stand in their way. gcc only: clang has no device code for it. */
+/* Regions that create regions whose device is the runtime's choice: ranks that serve are stolen from, too,
+ * and regions that wait for their own never stand in their way. gcc only: clang has no device code for it. */
 #include "device.h"
 #include "ompx.h"
 
@@ -12,8 +12,9 @@ static void spend(double seconds)
         ;
 }
 
-/* A region on `parent` has its regions placed in turns; this device is the slow one. Did it run some, and no more than are placed there? Where other
- * programs want the processors, another device may be the slower one. */
+/* A region on `parent` has its regions placed in turns; this device is the slow one. Did it run some, and no
+ * more than are placed there? Where other programs want the processors, another device may be the slower one.
+ */
 static int children(int parent, int devices)
 {
     int on[CHILDREN], first = 0;

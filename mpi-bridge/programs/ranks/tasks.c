@@ -1,5 +1,5 @@
-/* nowait and depend: chains from rank to rank, many small tasks at once, a pipeline whose data stay where they are, devices that
- * the runtime chooses. */
+/* nowait and depend: chains from rank to rank, many small tasks at once, a pipeline whose data stay where
+ * they are, devices that the runtime chooses. */
 #include "device.h"
 #include "ompx.h"
 #include <stdlib.h>
@@ -95,8 +95,8 @@ static int spread(int devices)
 #pragma omp target nowait device(ompx_device_any()) map(from : on[i : 1])
         {
             on[i] = omp_get_device_num();
-            usleep(
-                2000); /* what ends at once leaves its device free for the next one, while another has not begun */
+            usleep(2000); /* what ends at once leaves its device free for the next one, while another has not
+                             begun */
         }
     }
     for (int d = 0; d < devices; d++) {
@@ -108,7 +108,8 @@ static int spread(int devices)
     }
     if (devices == 0)
         return on[0] == 0;
-    /* Each has some. Not as many: a rank whose processor others use answers late, and gets fewer meanwhile. */
+    /* Each has some. Not as many: a rank whose processor others use answers late, and gets fewer meanwhile.
+     */
     return least > 0 && most <= TASKS - 6 * (devices - 1);
 }
 

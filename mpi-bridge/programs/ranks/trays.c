@@ -1,5 +1,6 @@
-/* Persistent tasks and their trays: procedures that execute again and again, transfers that are dependences, collectives, files. No waits but where a
- * value is read: the order of the calls is enough. In spmd mode every rank does all of it at the same time, with tasks on all ranks. */
+/* Persistent tasks and their trays: procedures that execute again and again, transfers that are dependences,
+ * collectives, files. No waits but where a value is read: the order of the calls is enough. In spmd mode
+ * every rank does all of it at the same time, with tasks on all ranks. */
 #include "device.h"
 #include "ompx.h"
 #include <malloc.h>
@@ -89,7 +90,8 @@ static void ring(void)
     CHECK_EQ(read_long(all[0][0]), want);
 }
 
-/* All at the same time: tray 1 of each becomes tray 0 of its neighbour, although all of them are read and written. */
+/* All at the same time: tray 1 of each becomes tray 0 of its neighbour, although all of them are read and
+ * written. */
 static void shift(void)
 {
     for (int i = 0; i < TASKS; i++)

@@ -1,4 +1,5 @@
-/* Tasks that the file of OMPX_TASKS names: XSCALA's token ring. Every rank knows where they are. The argument is how many there are. */
+/* Tasks that the file of OMPX_TASKS names: XSCALA's token ring. Every rank knows where they are. The argument
+ * is how many there are. */
 #include "device.h"
 #include "ompx.h"
 

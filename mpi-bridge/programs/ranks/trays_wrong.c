@@ -1,4 +1,5 @@
-/* Persistent tasks and trays that are used wrongly, by the first argument: the line comes from whoever can tell. */
+/* Persistent tasks and trays that are used wrongly, by the first argument: the line comes from whoever can
+ * tell. */
 #include "device.h"
 #include "ompx.h"
 

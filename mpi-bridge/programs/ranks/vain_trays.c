@@ -1,4 +1,5 @@
-/* Persistent tasks and handlers of objects that wait in circles, which GANGWAY_CHECK names, by the first argument. */
+/* Persistent tasks and handlers of objects that wait in circles, which GANGWAY_CHECK names, by the first
+ * argument. */
 #include "device.h"
 #include "ompx.h"
 #include <unistd.h>
@@ -12,8 +13,8 @@ static void reads_the_other(const ompx_run_t *run, const void *args, size_t byte
     long value;
     (void)args;
     (void)bytes;
-    usleep(
-        500000); /* the other one must have been asked to run, too: what is read before that waits for nobody */
+    usleep(500000); /* the other one must have been asked to run, too: what is read before that waits for
+                       nobody */
     ompx_tray_read(ompx_tray(other, 0), &value, sizeof value);
 }
 

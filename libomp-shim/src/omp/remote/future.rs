@@ -121,7 +121,9 @@ pub fn set_here(handle: Handle, value: Bytes, by: By) -> Result<(), Fault> {
 ///
 /// # Errors
 /// As [`set_here`] where it is here; elsewhere those are said by its owner, and only what keeps the
-/// message from going is an error. # Safety
+/// message from going is an error.
+///
+/// # Safety
 /// `length` bytes at `from` are readable.
 pub unsafe fn set(handle: Handle, from: *const u8, length: usize, by: By) -> Result<(), Fault> {
     match owner(handle.rank) {
