@@ -61,6 +61,8 @@ pub struct Options {
 /// How much is run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Extent {
+    /// One run each of some programs: what `cargo xtask quick` makes.
+    Sample,
     /// Neither the long programs nor products.
     Short,
     /// The long programs (`stress: yes`) too, and of all programs some runs: what `cargo xtask
@@ -140,6 +142,7 @@ fn select<'a>(
         let taken = takers(options, report, source, compilers);
         programs.extend(match options.extent {
             Extent::Short if source.rotates => plan::rotate(taken),
+            Extent::Sample => choose::sample(taken),
             Extent::Gate if options.library.is_some() => choose::of_source(taken, &options.pins),
             _ => taken,
         });
@@ -159,7 +162,9 @@ fn takers<'a>(
     for (index, compiler) in compilers.iter().enumerate().filter(|(_, c)| c.language == source.language) {
         let program = Program::new(source, compiler, index);
         match program.reason_to_skip(options.extent) {
-            Some(reason) if wanted(options, &program.title()) => report.skip(&program.title(), &reason),
+            Some(reason) if options.extent != Extent::Sample && wanted(options, &program.title()) => {
+                report.skip(&program.title(), &reason);
+            }
             Some(_) => {}
             None => programs.push(program),
         }

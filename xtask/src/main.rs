@@ -28,6 +28,7 @@ mod parallel;
 mod pins;
 mod placement;
 mod programs;
+mod quick;
 mod readme;
 mod report;
 mod runtime;
@@ -53,6 +54,7 @@ cargo xtask <command>
   demo                 real programs under libgomp, libomp and Gangway side by side (installs what it needs by apt)
   test                 everything: build, symbols, lints, unit tests, models, ABI programs, real programs
                          --no-setup  install nothing      --quick  without models, mutants and long programs
+  quick                after each change, in a minute: form, clippy, unit tests of what has changed, some ABI programs
   setup                install what demo, test and programs use (apt, pip)
   dist                 packages in target/dist: tarball, Debian package, wheel (docs/packages.md)
                          --check  install each and try it, the Debian package in a minimal Debian   --quick  as in test
@@ -212,6 +214,11 @@ fn dispatch(
             );
             let library = library(options, places)?;
             life::run(places, &life::Request { library, quick, table, filter }, report);
+            Ok(report.finish() == 0)
+        }
+        "quick" => {
+            nothing_left(options)?;
+            quick::run(places, report);
             Ok(report.finish() == 0)
         }
         "format" => {

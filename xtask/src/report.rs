@@ -92,6 +92,11 @@ impl Report {
         i32::from(!self.failures.is_empty())
     }
 
+    /// Has nothing failed so far?
+    pub fn has_passed(&self) -> bool {
+        self.failures.is_empty()
+    }
+
     /// How many were made so far, skipped ones left out.
     fn checks(&self) -> usize {
         self.passed + self.failures.len()

@@ -96,7 +96,8 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     conform::run(places, &request, report);
 }
 
-fn cargo(places: &Places, arguments: &[&str], env: &[(&str, &str)]) -> bool {
+/// Runs cargo, its output visible. True if it succeeds.
+pub fn cargo(places: &Places, arguments: &[&str], env: &[(&str, &str)]) -> bool {
     exec::visible("cargo", arguments, env, &places.root)
 }
 
@@ -109,7 +110,8 @@ fn loader(places: &Places, report: &mut Report) {
     report.check("library: ldd resolves", problems);
 }
 
-fn lints(places: &Places, report: &mut Report) {
+/// Clippy over everything.
+pub fn lints(places: &Places, report: &mut Report) {
     if !exec::on_path("cargo-clippy") {
         return report.skip("clippy", "not installed with this toolchain");
     }
@@ -118,7 +120,7 @@ fn lints(places: &Places, report: &mut Report) {
 }
 
 /// Runs a `cargo test` command and counts the tests it reports.
-fn tests(places: &Places, name: &str, arguments: &[&str], env: &[(&str, &str)], report: &mut Report) {
+pub fn tests(places: &Places, name: &str, arguments: &[&str], env: &[(&str, &str)], report: &mut Report) {
     count(name, cargo_output(places, arguments, env), report);
 }
 
@@ -195,7 +197,7 @@ fn models_of(places: &Places, package: &str, report: &mut Report) {
 }
 
 /// How many programs run at once.
-fn jobs() -> usize {
+pub fn jobs() -> usize {
     std::thread::available_parallelism().map_or(1, |n| n.get())
 }
 
