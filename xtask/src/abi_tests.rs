@@ -114,10 +114,10 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
     let (alone, together): (Vec<_>, Vec<_>) = programs.iter().partition(|p| p.source.alone);
     run_programs(&together, options.jobs.max(1), &builder, &report);
     run_programs(&alone, 1, &builder, &report);
-    if wanted(options, "layout") {
+    if options.extent != Extent::Sample && wanted(options, "layout") {
         layout::check(&options.root, &builder, &found.usable, &report);
     }
-    if wanted(options, "silence") {
+    if options.extent != Extent::Sample && wanted(options, "silence") {
         silence::check(&builder, &report);
     }
     if let Some(file) = &options.record {
