@@ -66,7 +66,12 @@ fn unit_tests(places: &Places, changed: &[&str], report: &mut Report) {
     if changed.is_empty() {
         return report.skip("unit tests", "no crate has changed since they passed");
     }
-    let mut words = vec!["test", "--quiet", "--lib", "--bins"];
+    let mut words = vec!["test", "--quiet", "--bins"];
+    let folders = CRATES.iter().filter(|(name, _)| changed.contains(name)).map(|(_, folder)| folder);
+    // Cargo refuses to look for the unit tests of a library where there is none.
+    if folders.map(|folder| places.root.join(folder).join("src/lib.rs")).any(|file| file.exists()) {
+        words.push("--lib");
+    }
     changed.iter().for_each(|name| words.extend(["-p", name]));
     words.push("--");
     SLOW_TESTS.iter().for_each(|name| words.extend(["--skip", name]));
