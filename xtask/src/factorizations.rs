@@ -23,6 +23,7 @@ use plan::Routine;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// A program `factorize`, whichever compiler could build it.
 pub fn any_build(places: &Places) -> Option<PathBuf> {
@@ -42,6 +43,9 @@ pub struct Request {
     pub filter: String,
     /// Where figures and plots go; nothing for nowhere.
     pub out: Option<PathBuf>,
+    /// For a demonstration on a machine that does other things: what would begin later is left out,
+    /// and a process of ours that takes too long has no figure, and has not failed.
+    pub until: Option<Instant>,
 }
 
 impl Request {
@@ -86,7 +90,7 @@ fn rows(request: &Request, lanes: &[Lane]) -> Vec<Row> {
     let count = cells.len();
     let measured = cells.into_iter().enumerate().map(|(at, cell)| {
         progress(&format!("{cell} ({} of {count})", at + 1));
-        let row = measure::row(cell, lanes, request.extent, request.rounds);
+        let row = measure::row(cell, lanes, request);
         // What takes hours must not be lost when it is broken off.
         if request.extent != Extent::Quick {
             println!("{}", show::line(&row, lanes));
@@ -102,7 +106,7 @@ fn barriers(request: &Request, lanes: &[Lane]) -> Vec<spin::Row> {
     }
     let measured = plan::barriers(request.extent).into_iter().map(|one| {
         progress(&format!("spin barriers {}×{}", one.teams, one.panel));
-        spin::row(one, lanes, request.extent, request.rounds.min(3))
+        spin::row(one, lanes, request)
     });
     measured.collect()
 }

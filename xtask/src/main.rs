@@ -163,6 +163,7 @@ fn dispatch(
             Ok(report.finish() == 0)
         }
         "demo" => {
+            println!("demo: installs first what is missing, by apt and pip (minutes, the first time)");
             setup::run(places);
             Ok(demo::run(places, &library(options, places)?))
         }
@@ -526,7 +527,10 @@ fn factorize(options: &mut Options, places: &Places, report: &mut Report) -> Res
     let out = options.value("--out").map(PathBuf::from);
     let out = out.or(whole.then(|| places.root.join("docs/plots")));
     let library = library(options, places)?;
-    factorizations::run(places, &factorizations::Request { library, extent, rounds, filter, out })
+    factorizations::run(
+        places,
+        &factorizations::Request { library, extent, rounds, filter, out, until: None },
+    )
 }
 
 /// The number of `--runs`.

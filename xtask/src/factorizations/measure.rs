@@ -2,8 +2,8 @@
 //!
 //! A lane that failed, was stopped, or is a peer that crawls is not started again for that row.
 
-use super::plan::{Cell, Extent};
-use super::run;
+use super::plan::Cell;
+use super::{Request, run};
 use crate::lanes::process::{self, Ended};
 use crate::lanes::statistics::{self, Ratio};
 use crate::lanes::{self, Lane, SLOW};
@@ -28,6 +28,8 @@ pub enum Ending {
     Failed(String),
     /// It crawls; one process has to do.
     Slow,
+    /// Ours, in a demonstration: no end after so many seconds, or none were left.
+    NoFigure(String),
 }
 
 /// What one lane gave.
@@ -126,12 +128,21 @@ fn pairs_of(ours: &Samples, theirs: &Samples) -> Vec<(f64, f64)> {
     pairs
 }
 
-/// Measures `cell` in `rounds` rounds.
-pub fn row(cell: Cell, lanes: &[Lane], extent: Extent, rounds: usize) -> Row {
+/// What a lane without a figure has when no time was left for it.
+pub const NO_TIME: &str = "no time left";
+
+/// Measures `cell` in so many rounds as the request has.
+pub fn row(cell: Cell, lanes: &[Lane], request: &Request) -> Row {
     let mut samples = vec![Samples::default(); lanes.len()];
-    lanes::in_turns(lanes.len(), rounds, |round, at| {
+    lanes::in_turns(lanes.len(), request.rounds, |round, at| {
+        let is_late = request.until.is_some_and(|until| Instant::now() > until);
         let figure = match samples[at].ending {
-            None => sample(&cell, &lanes[at], extent, round, &mut samples[at].ending),
+            None if is_late => {
+                let has_none = samples[at].values().is_empty();
+                samples[at].ending = has_none.then(|| Ending::NoFigure(NO_TIME.into()));
+                None
+            }
+            None => sample(&cell, &lanes[at], request, round, &mut samples[at].ending),
             Some(_) => None,
         };
         samples[at].rounds.push(figure);
@@ -143,7 +154,7 @@ pub fn row(cell: Cell, lanes: &[Lane], extent: Extent, rounds: usize) -> Row {
 fn sample(
     cell: &Cell,
     lane: &Lane,
-    extent: Extent,
+    request: &Request,
     round: usize,
     ending: &mut Option<Ending>,
 ) -> Option<f64> {
@@ -152,15 +163,24 @@ fn sample(
     let check = cell.n < LARGE || round == 0;
     let words = run::factorize(lane, cell, (warmup, runs), check);
     let begun = Instant::now();
-    let ended = process::start(&words, cell.limit(extent, peer));
+    let ended = process::start(&words, cell.limit(request.extent, peer));
     let slow = peer && begun.elapsed().as_secs_f64() > SLOW;
     let (figure, why) = judge(ended, peer, f64::from(warmup + runs) * cell.routine.work(cell.n));
+    let why = match why {
+        Some(Ending::Failed(how)) if request.until.is_some() && how.starts_with(NO_END) => {
+            Some(Ending::NoFigure(how))
+        }
+        other => other,
+    };
     *ending = why.or(slow.then_some(Ending::Slow));
     if let Some(Ending::Failed(how)) = ending {
         println!("{} under {}: {how}\n  {}", cell, lane.name, words.join(" "));
     }
     figure
 }
+
+/// What a process of ours that was stopped is said to have.
+pub const NO_END: &str = "NO END within";
 
 /// What the end of a process that had `work` billions of operations to do means.
 fn judge(ended: Ended, peer: bool, work: f64) -> (Option<f64>, Option<Ending>) {
@@ -174,7 +194,7 @@ fn judge(ended: Ended, peer: bool, work: f64) -> (Option<f64>, Option<Ending>) {
             (None, Some(Ending::Stopped { bound, seconds }))
         }
         Ended::Stopped(seconds) => {
-            let how = format!("NO END within {seconds} s");
+            let how = format!("{NO_END} {seconds} s");
             (None, Some(Ending::Failed(how)))
         }
         Ended::Failed(how) => (None, Some(Ending::Failed(how))),

@@ -108,7 +108,7 @@ impl Cell {
         let check = (self.routine.work(self.n) * 3.0) as u32;
         match (extent, peer) {
             (Extent::Quick, true) => 3,
-            (Extent::Quick, false) => 10,
+            (Extent::Quick, false) => 60,
             (Extent::Ranks, _) => 120,
             (Extent::Usual, true) if self.is_crowded() => 20,
             (Extent::Usual, true) if self.panel > 1 => 8 + check / 4,

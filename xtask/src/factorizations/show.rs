@@ -39,7 +39,7 @@ pub fn line(row: &Row, lanes: &[Lane]) -> String {
 fn speed(samples: &Samples) -> String {
     let values = samples.values();
     match &samples.ending {
-        Some(Ending::Failed(why)) => why.clone(),
+        Some(Ending::Failed(why) | Ending::NoFigure(why)) => why.clone(),
         Some(Ending::Stopped { bound, seconds }) if values.is_empty() => {
             format!("≤ {} (stopped after {seconds} s)", digits(*bound))
         }
@@ -81,7 +81,7 @@ pub fn barriers(rows: &[spin::Row], lanes: &[Lane]) -> String {
         line.extend(row.times.iter().map(|time| match time {
             Time::Measured(least, median) => format!("{} / {}", digits(*least), digits(*median)),
             Time::MoreThan(ms) => format!("> {ms:.0}"),
-            Time::Failed(why) => why.clone(),
+            Time::Failed(why) | Time::NoFigure(why) => why.clone(),
         }));
         line.push(match one.target.zip(row.meets_target(lanes)) {
             Some((target, true)) => format!("≤ {target}: met"),
@@ -127,7 +127,7 @@ pub fn samples_tsv(rows: &[Row], lanes: &[Lane]) -> String {
             if let Some(ending) = &samples.ending {
                 let note = match ending {
                     Ending::Stopped { seconds, .. } => format!("stopped after {seconds} s"),
-                    Ending::Failed(why) => why.replace('\t', " "),
+                    Ending::Failed(why) | Ending::NoFigure(why) => why.replace('\t', " "),
                     Ending::Slow => "slow: run once".into(),
                 };
                 let _ = writeln!(text, "{head}\t\t\t{note}");
@@ -147,7 +147,7 @@ pub fn barriers_tsv(rows: &[spin::Row], lanes: &[Lane]) -> String {
             let figures = match time {
                 Time::Measured(least, median) => format!("{least}\t{median}\t"),
                 Time::MoreThan(ms) => format!("\t\tmore than {ms} ms"),
-                Time::Failed(why) => format!("\t\t{}", why.replace('\t', " ")),
+                Time::Failed(why) | Time::NoFigure(why) => format!("\t\t{}", why.replace('\t', " ")),
             };
             let compiler = &lane.built.compiler;
             let head = format!("{}\t{}\t{}\t{compiler}\t{runtime}", one.teams, one.panel, one.yields);

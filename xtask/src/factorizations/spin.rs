@@ -1,9 +1,11 @@
 //! The table of spin barriers: nested teams that wait for each other in loops no runtime can see.
 
+use super::measure::{NO_END, NO_TIME};
 use super::plan::{Barriers, Extent};
-use super::run;
+use super::{Request, run};
 use crate::lanes::process::{self, Ended};
 use crate::lanes::{self, Lane, statistics};
+use std::time::Instant;
 
 /// Threads of the outer region, from whose tasks the teams are launched.
 pub const THREADS: u32 = 8;
@@ -20,6 +22,8 @@ pub enum Time {
     MoreThan(f64),
     /// It hangs, or a barrier was wrong.
     Failed(String),
+    /// Ours, in a demonstration: no end after so many seconds, or none were left.
+    NoFigure(String),
 }
 
 /// One row, in the order of the lanes.
@@ -31,28 +35,37 @@ pub struct Row {
     pub times: Vec<Time>,
 }
 
-/// Measures a row: `rounds` processes of Gangway in each build, one of each peer.
-pub fn row(barriers: Barriers, lanes: &[Lane], extent: Extent, rounds: usize) -> Row {
+/// At most so many rounds.
+const ROUNDS: usize = 3;
+
+/// Measures a row: some processes of Gangway in each build, one of each peer.
+pub fn row(barriers: Barriers, lanes: &[Lane], request: &Request) -> Row {
     let mut all: Vec<Vec<Time>> = vec![vec![]; lanes.len()];
-    lanes::in_turns(lanes.len(), rounds, |round, at| {
-        let over = matches!(all[at].last(), Some(Time::Failed(_)));
-        if !over && (round == 0 || !lanes[at].is_peer()) {
-            all[at].push(sample(&barriers, &lanes[at], extent));
+    lanes::in_turns(lanes.len(), request.rounds.min(ROUNDS), |round, at| {
+        let over = matches!(all[at].last(), Some(Time::Failed(_) | Time::NoFigure(_)));
+        let is_late = request.until.is_some_and(|until| Instant::now() > until);
+        if is_late && all[at].is_empty() {
+            all[at].push(Time::NoFigure(NO_TIME.into()));
+        } else if !is_late && !over && (round == 0 || !lanes[at].is_peer()) {
+            all[at].push(sample(&barriers, &lanes[at], request));
         }
     });
     let times = all.iter().map(|times| merged(times)).collect();
     Row { barriers, times }
 }
 
-fn sample(row: &Barriers, lane: &Lane, extent: Extent) -> Time {
-    let (repetitions, limit) = match (lane.is_peer(), extent) {
+fn sample(row: &Barriers, lane: &Lane, request: &Request) -> Time {
+    let (repetitions, limit) = match (lane.is_peer(), request.extent) {
         (true, Extent::Quick) => (1, 4),
         (true, _) => (2, 30),
-        (false, Extent::Quick) => (REPETITIONS, 10),
+        (false, Extent::Quick) => (REPETITIONS, 60),
         (false, _) => (REPETITIONS, 20),
     };
     let words = run::barriers(lane, row, THREADS, repetitions);
-    let time = judge(process::start(&words, limit), lane.is_peer(), repetitions);
+    let time = match judge(process::start(&words, limit), lane.is_peer(), repetitions) {
+        Time::Failed(how) if request.until.is_some() && how.starts_with(NO_END) => Time::NoFigure(how),
+        other => other,
+    };
     if let Time::Failed(how) = &time {
         println!("spin barriers under {}: {how}\n  {}", lane.name, words.join(" "));
     }
@@ -69,7 +82,7 @@ fn judge(ended: Ended, peer: bool, repetitions: u32) -> Time {
             }
         }
         Ended::Stopped(s) if peer => Time::MoreThan(f64::from(s) * 1e3 / f64::from(repetitions)),
-        Ended::Stopped(s) => Time::Failed(format!("NO END within {s} s")),
+        Ended::Stopped(s) => Time::Failed(format!("{NO_END} {s} s")),
         Ended::Failed(how) => Time::Failed(how),
     }
 }
