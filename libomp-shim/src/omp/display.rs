@@ -122,7 +122,7 @@ fn others(s: &Settings) -> Vec<(&'static str, String)> {
         ("GANGWAY_TOPOLOGY", s.vars.get("GANGWAY_TOPOLOGY").unwrap_or_default().into()),
         ("GANGWAY_TRACE", s.trace.clone().unwrap_or_default()),
         ("GANGWAY_TRACE_BUFFER", size(s.trace_buffer)),
-        ("GANGWAY_TRACE_SHARE", s.trace_share.to_string()),
+        ("GANGWAY_TRACE_SHARE", s.trace_share.unwrap_or(super::trace::DEFAULT_SHARE).to_string()),
         ("GANGWAY_VICTIM", victim(s.victim).into()),
         ("GANGWAY_WORKERS", s.workers.to_string()),
         ("GOMP_CPU_AFFINITY", s.vars.get("GOMP_CPU_AFFINITY").unwrap_or_default().into()),

@@ -191,7 +191,7 @@ pub struct Settings {
     /// `GANGWAY_TRACE_BUFFER`: bytes that each kernel thread's events may take.
     pub trace_buffer: usize,
     /// `GANGWAY_TRACE_SHARE`: percent of the time that events of tasks may take; 100: any.
-    pub trace_share: u32,
+    pub trace_share: Option<u32>,
     /// `GANGWAY_CHECK`: say who waits in vain, and what is misused ([`super::check`]).
     pub check: bool,
     /// `GANGWAY_STALL_SIGNAL`: a real-time signal for interrupting workers; `None` = the first free

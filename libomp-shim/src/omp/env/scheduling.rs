@@ -60,8 +60,8 @@ pub(super) fn trace_buffer(r: &mut Reader<'_>) -> usize {
 }
 
 /// `GANGWAY_TRACE_SHARE`: 2 % by default.
-pub(super) fn trace_share(r: &mut Reader<'_>) -> u32 {
-    r.read("GANGWAY_TRACE_SHARE", "using 2", at_most(count(1), 100, "more than 100")).unwrap_or(2)
+pub(super) fn trace_share(r: &mut Reader<'_>) -> Option<u32> {
+    r.read("GANGWAY_TRACE_SHARE", "using 2", at_most(count(1), 100, "more than 100"))
 }
 
 /// `KMP_ENABLE_TASK_THROTTLING`.

@@ -56,7 +56,7 @@ use std::sync::OnceLock;
 
 pub use kind::{Cause, Kind};
 pub use recorder::{around, note_copy, note_region, note_steal, note_task, span};
-pub use thin::{Spans, Thin, ends as short_ends};
+pub use thin::{DEFAULT_SHARE, Spans, Thin, ends as short_ends};
 
 use super::env::Settings;
 use super::report;

@@ -21,7 +21,7 @@
 //! order, and each would put it back to what it had found).
 
 use core::cell::Cell;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::omp::task::{Flags, Task};
 use crate::omp::tool::{Place, is_told, record};
@@ -50,8 +50,23 @@ const QUICK: u64 = 1 << 32;
 /// Units of the clock in which a lane earns an event; 0: everything is written.
 static PRICE: AtomicU64 = AtomicU64::new(0);
 
-/// The trace may take `percent` of the time; 100: any.
-pub fn set_share(percent: u32) {
+/// Percent of the time that the trace may take if nobody says otherwise.
+pub const DEFAULT_SHARE: u32 = 2;
+/// Of so many tasks that a process makes none is left out, unless the user has named a share.
+/// Chosen: their events take some 20 MB, and the time of a hundredth of a second.
+const WHOLE: u32 = 100_000;
+/// So many of those a thread reserves at a time.
+const RESERVED: u32 = 64;
+
+/// Tasks that may be written whatever the share is, and that no thread has reserved.
+static UNRESERVED: AtomicU32 = AtomicU32::new(0);
+
+/// The trace may take `percent` of the time; 100: any. None: the default share, after the first
+/// tasks.
+pub fn set_share(percent: Option<u32>) {
+    // ORDERING: Relaxed; a setting.
+    UNRESERVED.store(if percent.is_none() { WHOLE } else { 0 }, Ordering::Relaxed);
+    let percent = percent.unwrap_or(DEFAULT_SHARE);
     // A half is for what is done besides.
     let event = clock::reading().max(1) * 3 / 2;
     let price = if percent >= 100 { 0 } else { event * 100 / u64::from(percent.max(1)) };
@@ -113,6 +128,8 @@ pub struct Thin {
     pace: Cell<u64>,
     /// The state of a generator of random numbers.
     chance: Cell<u64>,
+    /// Tasks that it may write whatever the share is.
+    reserved: Cell<u32>,
 }
 
 impl Thin {
@@ -178,7 +195,7 @@ impl Thin {
         let now = clock::now();
         lane::record_at(now, Kind::TaskCreate, skipped.saturating_add(1), id, place);
         let price = price();
-        if price == 0 || is_told(Place::Ompt) {
+        if price == 0 || is_told(Place::Ompt) || self.has_reserved() {
             return self.left.set(0);
         }
         if self.ran.get() == 0 || now.saturating_sub(self.since.get()) > COUNT * price {
@@ -186,6 +203,19 @@ impl Thin {
             self.opens(now);
         }
         self.left.set(self.due(now, skipped, price).into());
+    }
+
+    /// Is the task that it makes one of the first of the process?
+    fn has_reserved(&self) -> bool {
+        if self.reserved.get() == 0 {
+            // ORDERING: Relaxed, both; a count by itself.
+            let less = |left: u32| left.checked_sub(RESERVED).or((left > 0).then_some(0));
+            let before = UNRESERVED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+            self.reserved.set(before.map_or(0, |left| left.min(RESERVED)));
+        }
+        let has = self.reserved.get() != 0;
+        self.reserved.set(self.reserved.get() - u32::from(has));
+        has
     }
 
     /// How many tasks are left out before the next one. `skipped` were since the last one.
@@ -372,6 +402,18 @@ mod tests {
         spans.open();
         let timed = (0..=SPANS).filter(|_| spans.begins()).count();
         assert_eq!((timed as u32, spans.0.get()), (SPANS, 0));
+    }
+
+    #[test]
+    fn the_first_tasks_of_a_process_are_written_by_whichever_threads() {
+        set_share(None);
+        let threads = [Thin::default(), Thin::default(), Thin::default()];
+        let written = |thin: &Thin| (0..WHOLE).filter(|_| thin.has_reserved()).count() as u32;
+        let one = (0..100).filter(|_| threads[0].has_reserved()).count() as u32;
+        assert_eq!(one, 100);
+        assert_eq!(one + threads[1..].iter().map(written).sum::<u32>() + written(&threads[0]), WHOLE);
+        set_share(Some(2));
+        assert!(!threads.iter().any(Thin::has_reserved));
     }
 
     #[test]
