@@ -4,8 +4,9 @@
 //! `malloc`, `pthread_self()` and the owners of mutexes are found through one register, the thread
 //! pointer. When several threads of a program share a kernel thread, each needs storage of its own.
 //! It borrows that of a *donor*: an ordinary pthread, made once, that sleeps until the program
-//! relinquishes its resources ([`borrow`], [`give_back`], [`end_unused`]). A context *wears* an
-//! identity while the thread pointer is the identity's ([`wear`]).
+//! relinquishes its resources while no thread borrows it ([`borrow`], [`give_back`],
+//! [`end_unused`]). A context *wears* an identity while the thread pointer is the identity's
+//! ([`wear`]).
 //!
 //! What lives here: the records, the pool of donors, and wearing. In `identity/`: making a donor
 //! (`donor`), finding out whether it can work in this process (`support`), and the C library's
@@ -132,14 +133,14 @@ impl Identity {
     /// The thread pointer, a number that no other identity in use in this process has.
     #[inline]
     pub fn thread_pointer(&self) -> usize {
-        // ORDERING: Relaxed; written before anybody has the record.
+        // ORDERING: Relaxed; rewritten only while no context runs with this storage.
         self.fs.load(Ordering::Relaxed)
     }
 
     /// Is this the storage of the donor whose kernel thread has the number `tid`? In a signal
     /// handler, too.
     pub(crate) fn is_donor(&self, tid: i32) -> bool {
-        // ORDERING: Relaxed; written before anybody has the record.
+        // ORDERING: Relaxed; rewritten only while no context runs with this storage.
         tid != 0 && self.donor.load(Ordering::Relaxed) == tid && self.is_of_this_process()
     }
 
@@ -179,7 +180,8 @@ impl Identity {
     #[cold]
     fn claim_contended(&self, worker: &'static Worker) {
         // Only DONOR_HANDLES makes the caller wait. A donor of a parent process handles nothing,
-        // and any other user is the caller itself. ORDERING: Relaxed; `take` acquires.
+        // and any other user is the caller itself.
+        // ORDERING: Relaxed; `take` acquires.
         while self.is_of_this_process() && self.host.load(Ordering::Relaxed) == DONOR_HANDLES {
             crate::park::give_core();
             if self.take(ptr::from_ref(worker).cast_mut()) {

@@ -44,8 +44,8 @@ pub const GUARD: usize = 1 << 20;
 pub const MIN_SIZE: usize = 64 << 10;
 /// A pooled stack keeps at most this many touched bytes.
 pub const KEEP_TOUCHED: usize = 64 << 10;
-/// The same in a pool of more than [`LARGE_POOL`] stacks: a team of thousands is rare, and its
-/// stacks stay.
+/// The same in a pool of more than [`LARGE_POOL`] stacks, which a rare team of thousands has left.
+/// Chosen: what a thread of such a team uses, as a rule.
 const KEEP_TOUCHED_IN_LARGE_POOL: usize = 16 << 10;
 /// Chosen: 64 MiB of stacks that are kept.
 const LARGE_POOL: usize = 1024;
@@ -182,6 +182,8 @@ impl Stack {
     /// Gives the pages below the topmost `keep` bytes, which are worth keeping, back to the kernel,
     /// if they seem to have been used.
     fn trim(&mut self, keep: usize) {
+        // Whole pages: the kernel frees each that it is told a part of.
+        let keep = keep.next_multiple_of(page_size());
         // SAFETY: the stack is ours alone.
         let header = unsafe { self.0.as_mut() };
         header.gives = header.gives.wrapping_add(1);
@@ -243,8 +245,9 @@ pub fn take(size: usize) -> io::Result<Stack> {
 /// Any thread. Waits for no lock and allocates nothing; about 10 ns.
 pub fn give(mut stack: Stack) {
     let home = home();
+    // The lists of a large pool are long, too, whichever is looked at first.
     // ORDERING: Relaxed; a recent length.
-    let is_large = POOL[home].length.load(Relaxed) > LARGE_POOL / LISTS;
+    let is_large = POOL[home].length.load(Relaxed) > LARGE_POOL / LISTS && pooled() > LARGE_POOL;
     stack.trim(if is_large { KEEP_TOUCHED_IN_LARGE_POOL } else { KEEP_TOUCHED });
     loop {
         let mut busy = false;
@@ -403,7 +406,7 @@ pub(crate) unsafe fn make_inaccessible(base: *mut libc::c_void, length: usize) -
     // SAFETY: as the caller says.
     unsafe {
         let is_inaccessible = libc::mprotect(base, length, libc::PROT_NONE) == 0;
-        // Refused for locked pages.
+        // `madvise` refuses locked pages: they are unlocked first.
         if is_inaccessible
             && libc::madvise(base, length, libc::MADV_DONTNEED) != 0
             && libc::munlock(base, length) == 0

@@ -658,7 +658,10 @@ pub fn dismiss(team: Box<Team>) {
         core::mem::forget(team);
         return;
     }
-    (0..team.attached()).filter_map(|num| team.thread(num)?.host()).for_each(Worker::note_dismissed);
+    if team.housing != Housing::Shared {
+        // Those of the others run on as many workers as there are, and end with each region.
+        (1..team.attached()).filter_map(|num| team.thread(num)?.host()).for_each(Worker::note_dismissed);
+    }
     team.retire(worker::register_current());
     await_until(&team, &|| team.present() == 0);
     for thread in (0..team.attached()).filter_map(|num| team.thread(num)) {

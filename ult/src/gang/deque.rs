@@ -92,8 +92,8 @@ impl<T> GangDeque<T> {
     ) {
         // First the count, then the elements: an element that can be seen is counted. (Counting
         // later, just before `tail` is written, would spare a taker that polls the count a look in
-        // vain. loom then no longer finds what the twins without fences do wrong.) ORDERING:
-        // Relaxed; sleepers see it by the fences of the parking protocol, see `len`.
+        // vain. loom then no longer finds what the twins without fences do wrong.)
+        // ORDERING: Relaxed; sleepers see it by the fences of the parking protocol, see `len`.
         self.inner.count.fetch_add(items.len(), Ordering::Relaxed);
         self.ring_of(tag.level).push_all(items, tag, group);
     }

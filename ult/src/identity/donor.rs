@@ -1,6 +1,6 @@
 //! Making a donor: an ordinary pthread that gives its thread block away until it is told to end.
 //!
-//! A donor runs four library calls under its own identity, publishes its thread pointer, and from
+//! A donor runs two library calls under its own identity, publishes its thread pointer, and from
 //! then on touches no thread-local storage: somebody else may be wearing it. That is why it parks
 //! by a raw system call (the library's wrapper would write `errno`). It ends when it is told to,
 //! while it is not borrowed ([`end`]): then it is an ordinary thread once more, and its
@@ -143,12 +143,10 @@ fn sleep_until_end_requested(identity: &'static Identity) {
     }
 }
 
-/// Tells a donor that is not borrowed to end. Its record is not used again; signals that are still
-/// in its queue were for a thread that has ended, and are dropped.
+/// Tells a donor that is not borrowed to end. Its record is not used again.
 pub(super) fn end(identity: &'static Identity) {
-    // ORDERING: Relaxed; whoever still reads the old number finds that the record is not listed.
+    // ORDERING: Relaxed; a handler that still reads the old number queues a signal that is dropped.
     identity.donor.store(0, Ordering::Relaxed);
-    identity.signals.clear();
     // ORDERING: Release, pairs with the Acquire in `sleep_until_end_requested`.
     identity.end_requested.store(1, Ordering::Release);
     let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
@@ -158,10 +156,12 @@ pub(super) fn end(identity: &'static Identity) {
     };
 }
 
-/// Waits until a donor that was told to [`end`] has run its thread-local destructors.
+/// Waits until a donor that was told to [`end`] has run its thread-local destructors. Signals that
+/// are still in its queue were for a thread that has ended, and are dropped.
 pub(super) fn join(identity: &'static Identity) {
     // ORDERING: Relaxed; written before anybody has the record.
     kernel::join(identity.donor_thread.load(Ordering::Relaxed) as libc::pthread_t);
+    identity.signals.clear();
 }
 
 /// Offset of `cpu_id` in the kernel's `struct rseq`.

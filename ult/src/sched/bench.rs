@@ -155,10 +155,13 @@ impl Bench {
         }
     }
 
-    /// The thread has suspended a context above another one, which cannot start tasks from now on.
-    /// If too few of those that it is polled with still can, or the first that is not polled
-    /// has the lowest position now, that one is polled as well.
+    /// An older context of this thread can no longer start tasks. If fewer than
+    /// [`MAX_POLLED_PER_ORDER`] contexts of its order still can, one more is polled; so too if one
+    /// that is not polled has the lowest position now.
     fn poll_another(&mut self, strand: *const ThreadMode) {
+        if self.unpolled.is_empty() {
+            return;
+        }
         let Some(below) =
             self.entries.iter().find(|entry| entry.role.strand == strand && entry.order.is_some()).copied()
         else {
@@ -629,7 +632,13 @@ impl Bench {
     /// as [`Bench::best_ready_in_window`].
     pub(super) fn has_ready_of_others(&self, strand: *const ThreadMode) -> bool {
         self.advance();
-        self.window().map(|at| &self.entries[at]).any(|e| e.role.strand != strand && e.is_ready(false))
+        let mut entries = self.window().map(|at| &self.entries[at]);
+        let is_found = entries.any(|e| e.role.strand != strand && e.is_ready(false));
+        if is_found {
+            // The next search, which takes a context, begins at the same places.
+            self.next_cursor.set(self.cursor.get());
+        }
+        is_found
     }
 
     /// Can a context of another strand go on for which something has happened, and that is not held
@@ -941,6 +950,35 @@ mod tests {
             assert!(asked.iter().all(|times| times.get() > 0), "{count}");
             assert!(asked.iter().rev().take(WINDOW_NEWEST).all(|times| times.get() == looks), "{count}");
             bench.take_all(ptr::null(), |_| true);
+        }
+    }
+
+    /// What a glance has seen is found by the search that follows it.
+    #[test]
+    fn a_search_finds_what_was_seen() {
+        for count in [3, 24, 25, 40, 60] {
+            for ready in 0..count {
+                let condition = |number: usize| move || number == ready;
+                let conditions: Vec<_> = (0..count).map(condition).collect();
+                let mut bench = Bench::new();
+                for (number, condition) in conditions.iter().enumerate() {
+                    let wait = Wait {
+                        ready: condition,
+                        seek: None,
+                        sleepers: None,
+                        spin: Spin::NONE,
+                        yields: false,
+                        finished: false,
+                        alone: false,
+                    };
+                    let ult = ptr::without_provenance_mut(number + 1);
+                    bench.sit(Waiting::of(ult, role(number), &wait, WaitTraits::default()));
+                }
+                while !bench.has_ready_of_others(ptr::null()) {}
+                let (at, _) = bench.best_ready_in_window(true, true).expect("it was seen");
+                assert_eq!(bench.take_at(at).ult.addr(), ready + 1);
+                bench.take_all(ptr::null(), |_| true);
+            }
         }
     }
 

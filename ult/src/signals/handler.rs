@@ -223,7 +223,8 @@ unsafe fn call_as_interrupted(signal: c_int, action: Action, frame: Frame) {
     // SAFETY: the first word of the interrupted code's mask.
     let mask = unsafe { (&raw const (*frame.context).uc_sigmask).cast::<u64>().read() };
     // A thread in `wait_for` or `under_mask` has blocked the monitor's signal. The program's
-    // handler must not inherit that. SAFETY: as the caller says.
+    // handler must not inherit that.
+    // SAFETY: as the caller says.
     unsafe { call(signal, action, frame, mask & !stall::signal_as_set()) };
 }
 

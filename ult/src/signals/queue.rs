@@ -235,7 +235,7 @@ impl Queue {
         set
     }
 
-    /// Drops all that waits. Nobody else takes from the queue.
+    /// Drops all that waits. The thread that the queue is of has ended, and so has its donor.
     pub(crate) fn clear(&self) {
         while self.take(0).is_some() {}
     }

@@ -112,7 +112,8 @@ pub(super) fn number() -> Option<c_int> {
             first_free().unwrap_or(0)
         };
         // `SIGNAL` stays 0 during the installation, so that `is_its_signal` does not take this
-        // action for the program's. ORDERING: Relaxed, both; ordered by `INSTALL`.
+        // action for the program's.
+        // ORDERING: Relaxed, both; ordered by `INSTALL`.
         SIGNAL.store(0, Relaxed);
         if number != 0 {
             install(number);

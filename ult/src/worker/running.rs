@@ -110,8 +110,9 @@ pub fn locals() -> Locals {
 pub fn locals_of_program() -> Option<Locals> {
     let worker = current().filter(|worker| !worker.is_in_scheduler())?;
     // In the moment in which the storage has changed and its word has not, that names a worker that
-    // wears something else. SAFETY: a word that is read; the worker is this kernel thread's, or
-    // another one in that moment.
+    // wears something else.
+    // SAFETY: a word that is read; the worker is this kernel thread's, or another one in that
+    // moment.
     let worn = unsafe { (*worker.own()).worn };
     // ORDERING: Relaxed; written by the kernel thread whose worker it is. Without identities that
     // wears its own storage always.
@@ -132,7 +133,8 @@ pub fn set_locals(locals: Locals) {
 pub fn replace_locals(locals: Locals) -> Locals {
     let words = words();
     // Read one by one: a load of both stalls for several nanoseconds when the words were stored one
-    // by one just before. SAFETY: the words are the kernel thread's own.
+    // by one just before.
+    // SAFETY: the words are the kernel thread's own.
     let before = [0, 1].map(|i| unsafe { words[WORD_LOCALS + i].as_ptr().read_volatile() });
     words[WORD_LOCALS].set(locals.0[0]);
     words[WORD_LOCALS + 1].set(locals.0[1]);

@@ -240,7 +240,8 @@ mod tests {
     }
 
     fn used(handle: usize) -> usize {
-        // SAFETY: the tests ask only for allocators that are alive. ORDERING: Relaxed; one thread.
+        // SAFETY: the tests ask only for allocators that are alive.
+        // ORDERING: Relaxed; one thread.
         unsafe { lookup(handle) }.unwrap().used.load(Ordering::Relaxed)
     }
 

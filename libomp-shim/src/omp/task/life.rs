@@ -485,7 +485,8 @@ pub unsafe fn fulfill(task: NonNull<Task>) {
     events::fulfilled(task_ref);
     if tool::is_on() {
         // Told before, because the task may be gone after; it says late only where the body has
-        // certainly ended. ORDERING: Acquire, as below.
+        // certainly ended.
+        // ORDERING: Acquire, as below.
         hook::task::fulfilled(task_ref, task_ref.event.load(Ordering::Acquire) == EVENT_BODY_DONE);
     }
     // ORDERING: AcqRel, pairs with `body_done`.

@@ -81,8 +81,8 @@ impl Team {
         self.closer.store(ptr::from_ref(thread.worker()).cast_mut(), Ordering::Release);
         // To see whether the team is quiet means to look at all its threads; as long as there are
         // tasks, it is not. Nor while the thread itself has begun one and not ended it: then others
-        // are asked whether they go on here, again and again. SAFETY: own thread only: conditions
-        // are called on its worker.
+        // are asked whether they go on here, again and again.
+        // SAFETY: own thread only: conditions are called on its worker.
         let begun = || !unsafe { thread.own() }.tied.is_empty();
         self.help_while(thread, &|| !begun() && self.is_quiet(), &|| true, self.spin(), Place::Closing);
         // ORDERING: Relaxed; a late notifier wakes for nothing.

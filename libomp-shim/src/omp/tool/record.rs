@@ -215,7 +215,8 @@ pub fn of(task: &Task) -> Option<&TaskRecord> {
 /// The construct of a device that `task` carries out, if that is told.
 pub fn construct_of(task: &Task) -> Option<&ConstructRecord> {
     // ORDERING: Relaxed; see `set_construct`. That of a task which has forked a region was written
-    // before. SAFETY: the hook that has written it takes it back before the record goes.
+    // before.
+    // SAFETY: the hook that has written it takes it back before the record goes.
     of(task).and_then(|record| unsafe { record.construct.load(Ordering::Relaxed).as_ref() })
 }
 

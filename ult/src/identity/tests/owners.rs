@@ -59,7 +59,8 @@ fn an_error_checking_mutex_belongs_to_the_identity() {
 static RAISED_ON: AtomicUsize = AtomicUsize::new(0);
 
 extern "C" fn note_kernel_thread(_: c_int) {
-    // SAFETY: only asks. ORDERING: Relaxed; read on the same kernel thread.
+    // SAFETY: only asks.
+    // ORDERING: Relaxed; read on the same kernel thread.
     RAISED_ON.store(unsafe { libc::gettid() } as usize, Relaxed);
 }
 

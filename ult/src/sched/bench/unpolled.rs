@@ -113,6 +113,11 @@ impl Unpolled {
         self.groups.iter_mut().find(|group| group.is_of(entry))?.take_first()
     }
 
+    /// Are all suspended contexts polled?
+    pub(super) fn is_empty(&self) -> bool {
+        self.groups.iter().all(|group| group.waiters.is_empty())
+    }
+
     /// The context that [`Unpolled::take_next_to`] would take.
     pub(super) fn first_beside(&self, entry: &Waiting) -> Option<&Waiting> {
         self.groups.iter().find(|group| group.is_of(entry))?.waiters.first()

@@ -593,11 +593,11 @@ impl Held {
         for of_device in filling.chunk_by(|(one, _), (other, _)| one.device == other.device) {
             let slot = of_device[0].0.slot();
             let mut batch = Batch::new(slot);
-            // SAFETY: the array's storage is the program's or ours until it is destroyed, which
-            // nobody does while it is in use.
-            let begun = of_device
-                .iter()
-                .try_for_each(|(want, used)| unsafe { BLOCKS.fill(slot, &want.block, used, &mut batch) });
+            let begun = of_device.iter().try_for_each(|(want, used)| {
+                // SAFETY: the array's storage is the program's or ours until it is destroyed, which
+                // does not happen while it is in use.
+                unsafe { BLOCKS.fill(slot, &want.block, used, &mut batch) }
+            });
             let came = begun.and(batch.finish());
             for (want, used) in of_device {
                 if used.from != From::Nowhere && came.is_ok() {

@@ -258,7 +258,8 @@ impl Device for Rank {
         };
         if matches!(given, Returned::Idle(..)) {
             // It counts as a write: another rank that is told of the block's next use must not
-            // write there before it was wiped. ORDERING: Relaxed; see `unknown`.
+            // write there before it was wiped.
+            // ORDERING: Relaxed; see `unknown`.
             self.cluster.peer(self.rank).written.fetch_add(1, Ordering::Relaxed);
         }
         // When the bridge fails all ranks end.

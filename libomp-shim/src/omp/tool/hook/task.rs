@@ -135,8 +135,9 @@ fn left_out_begins(thread: &Thread, task: &Task) {
 fn begun_told(thread: &Thread, task: &Task) {
     if ult::worker::locals().0[0] != ptr::from_ref(thread).addr() {
         // A runner's stack has the words of whoever has left it last, or none: tools ask in the
-        // name of the thread. SAFETY: the caller runs the task on the thread's worker; the words
-        // change again when the task begins.
+        // name of the thread.
+        // SAFETY: the caller runs the task on the thread's worker; the words change again when the
+        // task begins.
         unsafe { Here::set(thread, &thread.implicit) };
     }
     if let Some(record) = record::of(task) {
