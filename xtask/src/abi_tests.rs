@@ -28,6 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::parallel;
+use crate::programs::Places;
 use build::Builder;
 use compilers::Compiler;
 use meta::Source;
@@ -56,6 +57,23 @@ pub struct Options {
     pub list: bool,
     /// Where to write what each run took, a line each.
     pub record: Option<PathBuf>,
+}
+
+impl Options {
+    /// All programs of the workspace, as many at once as there are processors, with nothing pinned.
+    pub fn new(places: &Places, library: Option<PathBuf>, extent: Extent) -> Self {
+        Self {
+            root: places.root.clone(),
+            cache: places.target.join("abi-tests"),
+            library,
+            filter: None,
+            jobs: parallel::jobs(),
+            extent,
+            pins: Vec::new(),
+            list: false,
+            record: None,
+        }
+    }
 }
 
 /// How much is run.
@@ -141,9 +159,9 @@ fn select<'a>(
         }
         let taken = takers(options, report, source, compilers);
         programs.extend(match options.extent {
-            Extent::Short if source.rotates => plan::rotate(taken),
-            Extent::Sample => choose::sample(taken),
-            Extent::Gate if options.library.is_some() => choose::of_source(taken, &options.pins),
+            Extent::Short if source.rotates => choose::rotating_runs(taken, options.library.is_some()),
+            Extent::Sample => choose::sample_runs(taken),
+            Extent::Gate if options.library.is_some() => choose::gate_runs(taken, &options.pins),
             _ => taken,
         });
     }

@@ -8,6 +8,7 @@
 mod driver;
 mod page;
 
+use crate::parallel;
 use crate::programs::Places;
 use crate::report::Report;
 use crate::{abi_tests, conformance::driver::Outcome};
@@ -135,7 +136,7 @@ fn theirs(places: &Places, request: &Request, suite: Suite) -> Result<Outcome, S
     let script = places.root.join(format!("conformance/{}_suite.py", suite.word()));
     let cache = places.target.join("conformance").join(suite.word());
     std::fs::create_dir_all(&cache).map_err(|e| format!("{}: {e}", cache.display()))?;
-    let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let jobs = parallel::jobs();
     let text = |path: &Path| path.display().to_string();
     let mut argv = vec!["python3".into(), text(&script), text(&cache)];
     argv.extend(["--runtime".into(), text(&request.library), "-j".into(), jobs.to_string()]);
@@ -161,17 +162,10 @@ fn theirs(places: &Places, request: &Request, suite: Suite) -> Result<Outcome, S
 }
 
 fn ours(places: &Places, request: &Request) -> Result<Outcome, String> {
-    let counts = abi_tests::run(&abi_tests::Options {
-        root: places.root.clone(),
-        cache: places.target.join("abi-tests"),
-        library: Some(request.library.clone()),
-        filter: request.filter.clone(),
-        jobs: std::thread::available_parallelism().map_or(1, |n| n.get()),
-        extent: if request.full { abi_tests::Extent::Long } else { abi_tests::Extent::Short },
-        pins: Vec::new(),
-        list: false,
-        record: None,
-    })?;
+    let extent = if request.full { abi_tests::Extent::Long } else { abi_tests::Extent::Short };
+    let filter = request.filter.clone();
+    let options = abi_tests::Options::new(places, Some(request.library.clone()), extent);
+    let counts = abi_tests::run(&abi_tests::Options { filter, ..options })?;
     let total =
         driver::Counts { passed: counts.passed, failed: counts.failures.len(), skipped: counts.skipped };
     Ok(Outcome { groups: vec![("abi-tests".into(), total)], total, failures: counts.failures })

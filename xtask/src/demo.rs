@@ -16,20 +16,23 @@ use std::time::{Duration, Instant};
 const ROUNDS: usize = 3;
 /// Seconds after which a run is ended: it has no figure then.
 const LIMIT: u32 = 30;
-/// From here on nothing more is begun: the demo ends within ten minutes.
+/// After this no run starts: the demo ends within ten minutes.
 const BUDGET: Duration = Duration::from_secs(8 * 60 + 30);
 /// The same for the programs, before the factorizations.
-const PROGRAMS: Duration = Duration::from_secs(5 * 60);
+const PROGRAMS_BUDGET: Duration = Duration::from_secs(5 * 60);
 /// After so long a program has no further round.
-const ROW: Duration = Duration::from_secs(20);
+const ROW_BUDGET: Duration = Duration::from_secs(20);
 
-/// What a cell without a figure says.
-const NO_TIME: &str = "no time left";
-const NO_END: &str = "none in 30 s";
-
-/// The best time of one runtime, or what went wrong: one word for the table, then what the program
-/// said.
-type Cell = Result<f64, (String, String)>;
+/// What came of the runs of one runtime.
+#[derive(Clone)]
+enum Cell {
+    /// The best time, in seconds.
+    Best(f64),
+    /// None could be had: why.
+    NoFigure(String),
+    /// What went wrong, one word for the table, and what the program said.
+    Failed(String, String),
+}
 
 /// Prints one row per program, then the factorizations. Returns whether Gangway gave no wrong
 /// answer, and did not crash. What is not installed is told, and so is what has not ended in time,
@@ -38,7 +41,7 @@ pub fn run(places: &Places, library: &Path) -> bool {
     println!("demo: about four minutes, on a busy machine at most ten");
     let begun = Instant::now();
     let until = begun + BUDGET;
-    let right = programs(places, library, begun + PROGRAMS);
+    let right = programs(places, library, begun + PROGRAMS_BUDGET);
     println!("\nNested regions whose threads wait for each other in loops of their own:");
     println!("tiled factorizations, three interleaved runs (docs/factorizations.md)");
     let request = factorizations::Request {
@@ -57,7 +60,7 @@ pub fn run(places: &Places, library: &Path) -> bool {
         })
 }
 
-fn programs(places: &Places, library: &Path, until: Instant) -> bool {
+fn programs(places: &Places, library: &Path, deadline: Instant) -> bool {
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get().max(2)) as u32;
     let mut runtimes = vec![("libgomp", Some(Runtime::Own))];
     runtimes.push(("libomp", runtime::libomp().map(Runtime::Preload)));
@@ -75,7 +78,7 @@ fn programs(places: &Places, library: &Path, until: Instant) -> bool {
     // compared with.
     for program in programs::all(places, true).iter().filter(|p| p.demo && p.reference.is_none()) {
         match &program.command {
-            Ok(command) => right &= row(places, program, command, &runtimes, threads, until),
+            Ok(command) => right &= row(places, program, command, &runtimes, threads, deadline),
             Err(why) => println!("{:<34} {why}", program.name),
         }
     }
@@ -88,31 +91,43 @@ fn row(
     command: &[String],
     runtimes: &[(&str, Option<Runtime>)],
     threads: u32,
-    until: Instant,
+    deadline: Instant,
 ) -> bool {
     let argv: Vec<String> = command.iter().cloned().chain([program.sizes[1].to_string()]).collect();
-    let reference = reference(places, program, &argv);
     let mut cells: Vec<Option<Cell>> = vec![None; runtimes.len()];
-    let begun = Instant::now();
-    for round in (1..=ROUNDS).take_while(|&round| round == 1 || begun.elapsed() < ROW) {
-        progress(&format!("{} (round {round} of {ROUNDS})", program.name));
-        for (cell, (_, runtime)) in cells.iter_mut().zip(runtimes) {
-            let Some(runtime) = runtime else { continue };
-            if Instant::now() > until && cell.is_none() {
-                *cell = Some(Err((NO_TIME.into(), String::new())));
-            } else if Instant::now() <= until && !matches!(cell, Some(Err(_))) {
-                merge(cell, measure(places, program, &argv, runtime, threads, &reference));
+    match reference(places, program, &argv, deadline) {
+        Ok(reference) => {
+            let begun = Instant::now();
+            for round in (1..=ROUNDS).take_while(|&round| round == 1 || begun.elapsed() < ROW_BUDGET) {
+                progress(&format!("{} (round {round} of {ROUNDS})", program.name));
+                for (cell, (_, runtime)) in cells.iter_mut().zip(runtimes) {
+                    let Some(runtime) = runtime else { continue };
+                    let new = || measure(places, program, &argv, runtime, threads, &reference);
+                    *cell = next(cell.take(), Instant::now() > deadline, new);
+                }
             }
         }
+        Err(why) => cells.fill(Some(Cell::NoFigure(why))),
     }
     let text: Vec<String> = cells.iter().map(shown).collect();
     println!("{:<34} {:>15} {:>15} {:>15} {:>16}", program.name, text[0], text[1], text[2], ratio(&cells));
-    match &cells[2] {
-        Some(Err((problem, said))) if problem != NO_TIME && problem != NO_END => {
-            println!("  gangway says: {said}");
-            false
-        }
-        _ => true,
+    if let Some(Cell::Failed(_, said)) = &cells[2] {
+        println!("  gangway says: {said}");
+    }
+    !matches!(cells[2], Some(Cell::Failed(..)))
+}
+
+/// What a cell is after one more round; nothing more is run where something went wrong, or late.
+fn next(before: Option<Cell>, is_late: bool, measure: impl FnOnce() -> Cell) -> Option<Cell> {
+    match before {
+        None if is_late => Some(Cell::NoFigure("no time left".into())),
+        None => Some(measure()),
+        Some(Cell::Best(best)) if !is_late => Some(match measure() {
+            Cell::Best(seconds) => Cell::Best(best.min(seconds)),
+            Cell::NoFigure(_) => Cell::Best(best),
+            failed => failed,
+        }),
+        other => other,
     }
 }
 
@@ -123,9 +138,21 @@ fn progress(what: &str) {
     }
 }
 
-/// The answer with a single thread.
-fn reference(places: &Places, program: &Program, argv: &[String]) -> String {
-    exec::run(argv, &Runtime::Own.env(program, 1), &places.root, LIMIT).stdout
+/// The answer with a single thread, or why there is none.
+fn reference(
+    places: &Places,
+    program: &Program,
+    argv: &[String],
+    deadline: Instant,
+) -> Result<String, String> {
+    if Instant::now() > deadline {
+        return Err("no time left".into());
+    }
+    let ran = exec::run(argv, &Runtime::Own.env(program, 1), &places.root, LIMIT);
+    match ran.problem {
+        None => Ok(ran.stdout),
+        Some(_) => Err("no reference".into()),
+    }
 }
 
 fn measure(
@@ -137,33 +164,28 @@ fn measure(
     reference: &str,
 ) -> Cell {
     let ran = exec::run(argv, &runtime.env(program, threads), &places.root, LIMIT);
-    if let Some(problem) = ran.problem {
-        let problem = if ran.seconds >= f64::from(LIMIT) { NO_END.into() } else { problem };
-        return Err((problem, exec::last_line(&ran.stderr).into()));
+    match ran.problem {
+        Some(_) if ran.seconds >= f64::from(LIMIT) => Cell::NoFigure(format!("none in {LIMIT} s")),
+        Some(problem) => Cell::Failed(problem, exec::last_line(&ran.stderr).into()),
+        None => match answer::difference(reference, &ran.stdout, program.tolerance) {
+            None => Cell::Best(ran.seconds),
+            Some(difference) => Cell::Failed("wrong".into(), difference),
+        },
     }
-    let difference = answer::difference(reference, &ran.stdout, program.tolerance);
-    difference.map_or(Ok(ran.seconds), |d| Err(("wrong".into(), d)))
-}
-
-fn merge(cell: &mut Option<Cell>, new: Cell) {
-    *cell = Some(match (cell.take(), new) {
-        (Some(Ok(old)), Ok(new)) => Ok(old.min(new)),
-        (_, new) => new,
-    });
 }
 
 fn shown(cell: &Option<Cell>) -> String {
     match cell {
         None => "not installed".into(),
-        Some(Ok(seconds)) => format!("correct {seconds:6.2}"),
-        Some(Err((problem, _))) if problem == NO_TIME || problem == NO_END => problem.clone(),
-        Some(Err((problem, _))) => problem.to_uppercase(),
+        Some(Cell::Best(seconds)) => format!("correct {seconds:6.2}"),
+        Some(Cell::NoFigure(why)) => why.clone(),
+        Some(Cell::Failed(problem, _)) => problem.to_uppercase(),
     }
 }
 
 fn ratio(cells: &[Option<Cell>]) -> String {
     match (&cells[0], &cells[2]) {
-        (Some(Ok(theirs)), Some(Ok(ours))) => format!("{:.2}", ours / theirs),
+        (Some(Cell::Best(theirs)), Some(Cell::Best(ours))) => format!("{:.2}", ours / theirs),
         _ => "-".into(),
     }
 }

@@ -14,11 +14,10 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use self::table::{Case, Expected, Lines};
 use crate::exec;
+use crate::parallel;
 use crate::programs::Places;
 use crate::report::Report;
 
@@ -44,23 +43,10 @@ pub fn run(places: &Places, library: &Path, filter: &str, report: &mut Report) {
         Ok(program) => program,
         Err(why) => return report.fail("environment", &why),
     };
-    let (next, problems) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, |n| n.get()) {
-            // ORDERING: Relaxed; a ticket, the cases were there before the threads.
-            scope.spawn(|| {
-                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(why) = program.check(case) {
-                        problems
-                            .lock()
-                            .expect("nobody panics with it")
-                            .push(format!("{}: {why}", case.title()));
-                    }
-                }
-            });
-        }
+    let checked = parallel::map(&cases, parallel::jobs(), |case| {
+        program.check(case).err().map(|why| format!("{}: {why}", case.title()))
     });
-    let problems = problems.into_inner().expect("nobody panicked with it");
+    let problems: Vec<String> = checked.into_iter().flatten().collect();
     report.add((cases.len() - problems.len()).saturating_sub(1), problems.iter().skip(1).cloned(), 0);
     report.check(&format!("environment: {} cases of good and bad values", cases.len()), problems);
 }

@@ -49,8 +49,28 @@ pub struct Request {
 }
 
 impl Request {
+    /// Is it too late to begin anything?
+    fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() > until)
+    }
+
+    /// What a process of ours that was stopped has come to: it has no figure, which is a failure but
+    /// in a demonstration.
+    fn stopped<T>(&self, seconds: u32, failed: impl Fn(String) -> T, no_figure: impl Fn(String) -> T) -> T {
+        let how = format!("NO END within {seconds} s");
+        if self.until.is_some() { no_figure(how) } else { failed(how) }
+    }
+
     fn asks_for(&self, name: &str) -> bool {
         self.filter.split('|').any(|text| name.contains(text))
+    }
+}
+
+#[cfg(test)]
+impl Request {
+    fn of_tests(until: Option<Instant>) -> Self {
+        let (library, filter) = (PathBuf::new(), String::new());
+        Self { library, extent: Extent::Quick, rounds: 1, filter, out: None, until }
     }
 }
 

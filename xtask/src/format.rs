@@ -1,5 +1,5 @@
-//! `cargo xtask format`: the form of the sources. Rust by rustfmt (`rustfmt.toml`), C and C++ by clang-format
-//! (`.clang-format`), and comments in Rust end at column 100.
+//! `cargo xtask format`: the form of the sources. Rust by rustfmt (`rustfmt.toml`), C and C++ by
+//! clang-format (`.clang-format`). Comments in Rust end at column 100; they are wrapped by hand.
 //!
 //! What lives here: which files, and what is compared. What may not: other lints.
 
@@ -13,8 +13,8 @@ use crate::report::Report;
 /// Where comments in Rust end.
 const COMMENT_WIDTH: usize = 100;
 
-/// Files that one clang-format is given.
-const AT_ONCE: usize = 50;
+/// Files that one call of clang-format is given.
+const FILES_PER_CALL: usize = 50;
 
 /// Seconds for each tool.
 const LIMIT: u32 = 300;
@@ -82,26 +82,33 @@ fn c(places: &Places, check: bool, report: &mut Report) {
     };
     let files = tracked(places, &["*.c", "*.cpp", "*.h", "*.hpp"]);
     let mut problems = Vec::new();
-    for some in files.chunks(AT_ONCE) {
+    for batch in files.chunks(FILES_PER_CALL) {
         let mut words = vec![tool.display().to_string()];
         words.extend(
             if check { ["--dry-run", "-Werror"].as_slice() } else { &["-i"] }
                 .iter()
                 .map(|word| (*word).to_owned()),
         );
-        words.extend(some.iter().map(|file| file.display().to_string()));
+        words.extend(batch.iter().map(|file| file.display().to_string()));
         let ran = exec::run(&words, &[], &places.root, LIMIT);
         let wrong = ran.stderr.lines().filter(|line| line.contains("error:")).map(str::to_owned);
+        let found = problems.len();
         problems.extend(wrong);
+        if let Some(problem) = ran.problem.filter(|_| problems.len() == found) {
+            problems.push(format!("clang-format: {problem} {}", exec::last_line(&ran.stderr)));
+        }
     }
     report.check("clang-format", problems);
 }
 
-/// Files under version control whose names match.
+/// Files of the sources whose names match, new ones included.
 fn tracked(places: &Places, patterns: &[&str]) -> Vec<PathBuf> {
-    let words = ["git", "ls-files", "--"].iter().chain(patterns).map(|word| (*word).to_owned());
+    let words = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--"]
+        .iter()
+        .chain(patterns)
+        .map(|word| (*word).to_owned());
     let ran = exec::run(&words.collect::<Vec<_>>(), &[], &places.root, LIMIT);
-    ran.stdout.lines().map(PathBuf::from).collect()
+    ran.stdout.lines().map(PathBuf::from).filter(|file| places.root.join(file).exists()).collect()
 }
 
 #[cfg(test)]

@@ -367,17 +367,9 @@ fn gpu_tests(options: &mut Options, places: &Places) -> Result<bool, String> {
         .or_else(|| here.clone())
         .ok_or("nvidia-smi shows no GPU here; --gpu sm_90 builds for another machine")?;
     let into = places.target.join("gpu-tests").join(&kind);
-    let request = abi_tests::Options {
-        root: places.root.clone(),
-        cache: places.target.join("abi-tests"),
-        library: Some(library(options, places)?),
-        filter,
-        jobs,
-        extent: abi_tests::Extent::Short,
-        pins: Vec::new(),
-        list: false,
-        record: None,
-    };
+    let library = Some(library(options, places)?);
+    let base = abi_tests::Options::new(places, library, abi_tests::Extent::Short);
+    let request = abi_tests::Options { filter, jobs, ..base };
     println!("{} programs in {}", abi_tests::gpus::build(&request, &kind, &into)?, into.display());
     if here.as_ref() != Some(&kind) {
         println!("on the machine with the GPU: xtask gpu-tests --run {}", into.display());
@@ -418,19 +410,9 @@ fn abi(options: &mut Options, places: &Places) -> Result<bool, String> {
         _ => abi_tests::Extent::Short,
     };
     let library = if own { None } else { Some(library(options, places)?) };
-    let root = places.root.clone();
-    let cache = places.target.join("abi-tests");
-    let outcome = abi_tests::run(&abi_tests::Options {
-        root,
-        cache,
-        library,
-        filter,
-        jobs,
-        extent,
-        pins: pins::all(places)?,
-        list,
-        record,
-    })?;
+    let pins = if extent == abi_tests::Extent::Gate { pins::all(places)? } else { Vec::new() };
+    let base = abi_tests::Options::new(places, library, extent);
+    let outcome = abi_tests::run(&abi_tests::Options { filter, jobs, pins, list, record, ..base })?;
     Ok(outcome.failures.is_empty())
 }
 

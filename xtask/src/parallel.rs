@@ -4,8 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// `work` on each item, `jobs` at a time (at least 1), begun in the order of the items; results in
-/// that order, too.
+/// How many programs run at once, if they need one processor each: as many as there are.
+pub fn jobs() -> usize {
+    std::thread::available_parallelism().map_or(1, |count| count.get())
+}
+
+/// Calls `work` on each item, at most `jobs` (at least 1) at once. Starts, and returns the results,
+/// in the order of the items.
 pub fn map<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(BTreeMap::new());

@@ -4,31 +4,38 @@
 //! nothing. What may not: judgements of its own; each step is one of `cargo xtask test`, in part.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
-use crate::abi_tests::{self, Extent, Options};
+use crate::abi_tests::{Extent, Options};
 use crate::programs::Places;
 use crate::report::Report;
 use crate::{format, suite};
 
-/// Crates with unit tests that take seconds, and their folders.
-const CRATES: [(&str, &str); 9] = [
+/// The crates whose unit tests run, with their folders: all of the workspace but `benchmarks`, whose
+/// take long.
+const CRATES: [(&str, &str); 11] = [
     ("ult", "ult"),
     ("libomp-shim", "libomp-shim"),
     ("cuda-offload", "cuda-offload"),
-    ("device-trait", "device-trait"),
+    ("device-trait", "libomp-shim/device-trait"),
     ("mpi-bridge", "mpi-bridge"),
-    ("placement", "placement"),
-    ("report", "gangway/report"),
+    ("placement", "libomp-shim/placement"),
     ("gangway", "gangway"),
+    ("links", "gangway/links"),
+    ("report", "gangway/report"),
+    ("svg", "svg"),
     ("xtask", "xtask"),
 ];
+
+/// Those that are no part of the library.
+const TOOLS: [&str; 5] = ["gangway", "links", "report", "svg", "xtask"];
 
 /// Unit tests that take longer than all others together.
 const SLOW_TESTS: [&str; 1] = ["what_a_guided_search_has_kept_is_judged_again"];
 
-/// Runs the steps whose sources have changed since they last passed.
+/// Runs form, build and clippy, and then the tests and programs whose sources have changed since all
+/// of it has passed.
 pub fn run(places: &Places, report: &mut Report) {
     let stamp = places.target.join("quick.stamp");
     let since = fs::metadata(&stamp).and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
@@ -48,7 +55,7 @@ pub fn run(places: &Places, report: &mut Report) {
     report.step("clippy");
     suite::lints(places, report);
     unit_tests(places, &changed, report);
-    let library_changed = changed.iter().any(|name| !["report", "gangway", "xtask"].contains(name));
+    let library_changed = changed.iter().any(|name| !TOOLS.contains(name));
     abi(places, library_changed || has_changed(&places.root.join("abi-tests"), since), report);
     report.row(
         "note",
@@ -66,7 +73,7 @@ fn unit_tests(places: &Places, changed: &[&str], report: &mut Report) {
     if changed.is_empty() {
         return report.skip("unit tests", "no crate has changed since they passed");
     }
-    let mut words = vec!["test", "--quiet", "--bins"];
+    let mut words = vec!["test", "--bins"];
     let folders = CRATES.iter().filter(|(name, _)| changed.contains(name)).map(|(_, folder)| folder);
     // Cargo refuses to look for the unit tests of a library where there is none.
     if folders.map(|folder| places.root.join(folder).join("src/lib.rs")).any(|file| file.exists()) {
@@ -84,31 +91,42 @@ fn abi(places: &Places, has_changed: bool, report: &mut Report) {
         return report
             .skip("ABI programs", "neither the library nor a program has changed since they passed");
     }
-    let options = Options {
-        root: places.root.clone(),
-        cache: places.target.join("abi-tests"),
-        library: Some(places.target.join("debug/libgangway.so")),
-        filter: None,
-        jobs: suite::jobs(),
-        extent: Extent::Sample,
-        pins: Vec::new(),
-        list: false,
-        record: None,
-    };
-    match abi_tests::run(&options) {
-        Ok(outcome) => report.add(outcome.passed, outcome.failures, 0),
-        Err(why) => report.fail("ABI programs", &why),
-    }
+    let library = places.target.join("debug/libgangway.so");
+    suite::abi_programs(&Options::new(places, Some(library), Extent::Sample), report);
 }
 
-/// Has a file below `folder` been written since?
+/// Has a file below `folder` been written since, or has one come or gone?
 fn has_changed(folder: &Path, since: SystemTime) -> bool {
-    let Ok(entries) = fs::read_dir(folder) else { return false };
-    entries.flatten().any(|entry| {
-        let path: PathBuf = entry.path();
-        if path.is_dir() {
-            return !path.ends_with("target") && has_changed(&path, since);
-        }
-        entry.metadata().and_then(|meta| meta.modified()).is_ok_and(|time| time > since)
-    })
+    let is_later =
+        |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).is_ok_and(|time| time > since);
+    let Ok(entries) = fs::read_dir(folder) else { return true };
+    is_later(folder)
+        || entries.flatten().map(|entry| entry.path()).any(|path| match path.is_dir() {
+            true => !path.ends_with("target") && has_changed(&path, since),
+            false => is_later(&path),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_crates_but_one_are_tested() {
+        let root = Places::find().root;
+        let name = |folder: &str| {
+            let text = fs::read_to_string(root.join(folder).join("Cargo.toml")).unwrap();
+            let line = text.lines().find_map(|line| line.strip_prefix("name = ")).unwrap();
+            line.trim_matches('"').to_owned()
+        };
+        CRATES.iter().for_each(|&(crate_name, folder)| assert_eq!(name(folder), crate_name));
+        let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+        let members = workspace.split_once("members = [").unwrap().1.split_once(']').unwrap().0;
+        let mut members: Vec<&str> = members.split('"').skip(1).step_by(2).collect();
+        members.retain(|&member| member != "benchmarks");
+        let mut tested: Vec<&str> = CRATES.iter().map(|&(_, folder)| folder).collect();
+        members.sort_unstable();
+        tested.sort_unstable();
+        assert_eq!(members, tested);
+    }
 }

@@ -11,13 +11,12 @@ mod own;
 
 use crate::exec::{self, Ran};
 use crate::lab::build::Compiler;
+use crate::parallel;
 use crate::programs::Places;
 use crate::report::Report;
 use links::{install, names};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Seconds until a run counts as hanging.
 const LIMIT: u32 = 120;
@@ -124,25 +123,15 @@ pub fn run(places: &Places, request: &Request, report: &mut Report) {
     if cases.is_empty() && request.filter.is_empty() {
         return report.fail("sanitizers", "there is no case");
     }
-    let (next, problems) = (AtomicUsize::new(0), Mutex::new(vec![]));
-    let work = || {
-        // ORDERING: Relaxed; a counter. The scope's end orders the rest.
-        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-            // A race is seen where two accesses are near each other: a second and third try for a
-            // machine that is busy.
-            let tries = if case.wanted.is_empty() { 1 } else { 3 };
-            if let Some(why) = (0..tries).map(|_| judge(case, &links)).reduce(Option::and).flatten() {
-                problems.lock().expect("no panic").push(why);
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        scope.spawn(work);
-        scope.spawn(work);
+    let judged = parallel::map(&cases, 2, |case| {
+        // A race is seen where two accesses are near each other: a second and third try for a
+        // machine that is busy.
+        let tries = if case.wanted.is_empty() { 1 } else { 3 };
+        (0..tries).map(|_| judge(case, &links)).reduce(Option::and).flatten()
     });
     report.check(
         &format!("sanitizers: {} runs of programs", cases.len()),
-        problems.into_inner().expect("no panic"),
+        judged.into_iter().flatten().collect(),
     );
     if request.filter.is_empty() || "ult".contains(&request.filter) {
         own::run(places, request.quick, report);

@@ -80,7 +80,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
         report.skip("mutants", "left out by --quick");
     } else {
         report.step("mutants");
-        mutants::gate::run(places, jobs(), report);
+        mutants::gate::run(places, parallel::jobs(), report);
         let suites = vec![Suite::Llvm, Suite::Gcc];
         conformance::run(places, &conformance::Request::subset(places.library(), suites), report);
         conformance::run(places, &conformance::Request::devices(places.library(), "host"), report);
@@ -190,15 +190,10 @@ fn models_of(places: &Places, package: &str, report: &mut Report) {
         return report.fail("models", "they do not build");
     }
     // A model is one thread for most of its time.
-    let outputs = parallel::map(&models, jobs(), |model| {
+    let outputs = parallel::map(&models, parallel::jobs(), |model| {
         cargo_output(places, &["test", "-p", package, "--release", "--test", model], &env)
     });
     models.iter().zip(outputs).for_each(|(model, output)| count(model, output, report));
-}
-
-/// How many programs run at once.
-pub fn jobs() -> usize {
-    std::thread::available_parallelism().map_or(1, |n| n.get())
 }
 
 fn abi(places: &Places, extent: abi_tests::Extent, report: &mut Report) {
@@ -206,18 +201,15 @@ fn abi(places: &Places, extent: abi_tests::Extent, report: &mut Report) {
         Ok(pins) => pins,
         Err(why) => return report.fail("ABI programs", &why),
     };
-    let options = abi_tests::Options {
-        root: places.root.clone(),
-        cache: places.target.join("abi-tests"),
-        library: Some(places.library()),
-        filter: None,
-        jobs: jobs(),
-        extent,
-        pins,
-        list: false,
-        record: None,
-    };
-    match abi_tests::run(&options) {
+    abi_programs(
+        &abi_tests::Options { pins, ..abi_tests::Options::new(places, Some(places.library()), extent) },
+        report,
+    );
+}
+
+/// Runs ABI programs, and counts what comes of it.
+pub fn abi_programs(options: &abi_tests::Options, report: &mut Report) {
+    match abi_tests::run(options) {
         Ok(outcome) => report.add(outcome.passed, outcome.failures, outcome.skipped),
         Err(why) => report.fail("ABI programs", &why),
     }

@@ -1,14 +1,14 @@
-//! Which runs of the product (program × compiler × way of loading × threads × devices) the gate
-//! makes: `docs/cells.md`.
+//! Which runs of the product (program × compiler × way of loading × threads × devices) are made:
+//! by the gate (`docs/cells.md`), by the quick loop, and where each program of a kind runs once.
 //!
-//! What lives here: the rule, and the runs that are pinned. What may not: which runs are pinned
-//! (the caller knows the mutants, and reads `abi-tests/faults.tsv`), how a run is made
+//! What lives here: the rules, and how pinned runs are added to them. What may not: which runs are
+//! pinned (the caller knows the mutants, and reads `abi-tests/faults.tsv`), how a run is made
 //! ([`super::plan`]).
 
 use std::collections::BTreeMap;
 
 use super::meta::Mode;
-use super::plan::{Program, turn};
+use super::plan::Program;
 
 /// A run that is made whatever the rule says: a mutant is noticed by it, or it has found a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Pin {
     pub program: String,
     /// The beginning of the compiler's name.
     pub compiler: String,
-    /// `OMP_NUM_THREADS`; the program is preloaded.
+    /// `OMP_NUM_THREADS`. The program is loaded as single runs are ([`Program::mode_of_one`]).
     pub threads: u32,
 }
 
@@ -27,73 +27,91 @@ pub type Cell = (Mode, u32, Option<u32>);
 /// The programs of one source, by all compilers that take it, with the runs that the gate makes.
 /// Programs without one are left out.
 ///
-/// One compiler of each runtime is chosen (each compiler, for shared objects), and they deal the
-/// runs out among them. Of a template, whose programs are many and alike, one compiler is chosen in
-/// all: its neighbours meet the others. What is chosen follows from the source's name, so that it
-/// stays as it is while other programs come and go.
-pub fn of_source<'a>(programs: Vec<Program<'a>>, pins: &[Pin]) -> Vec<Program<'a>> {
+/// The chosen compilers ([`chosen_compilers`]) share the runs. Shared objects for Python, which are
+/// few, are built by each compiler. What is chosen follows from the source's name, so that it stays
+/// as it is while other programs come and go.
+pub fn gate_runs<'a>(programs: Vec<Program<'a>>, pins: &[Pin]) -> Vec<Program<'a>> {
     let Some(source) = programs.first().map(|first| first.source) else { return programs };
-    let turn = turn(&source.name);
-    let mut chosen: BTreeMap<usize, Vec<Cell>> = BTreeMap::new();
+    let hash = name_hash(&source.name);
+    let compilers =
+        if source.is_shared() { (0..programs.len()).collect() } else { chosen_compilers(&programs, hash) };
+    let mut runs: BTreeMap<usize, Vec<Cell>> = BTreeMap::new();
+    for (offset, &at) in compilers.iter().enumerate() {
+        let all = programs[at].cells(true, Some(hash));
+        let share = if source.rotates && source.is_case() {
+            single_run(all, hash + offset)
+        } else {
+            share_of(all, compilers.len(), hash + offset)
+        };
+        runs.insert(at, share);
+    }
+    for pin in pins.iter().filter(|pin| source.name.starts_with(&pin.program)) {
+        for (at, program) in programs.iter().enumerate() {
+            if program.compiler.name.starts_with(&pin.compiler) {
+                add(runs.entry(at).or_default(), program, pin.threads);
+            }
+        }
+    }
+    let with_runs = programs.into_iter().enumerate().filter_map(|(at, program)| {
+        let cells = runs.remove(&at).filter(|cells| !cells.is_empty())?;
+        Some(program.with_cells(cells))
+    });
+    with_runs.collect()
+}
+
+/// Adds the run with so many threads that single runs of the program are, unless it is there.
+fn add(cells: &mut Vec<Cell>, program: &Program, threads: u32) {
+    let mode = program.mode_of_one();
+    if !cells.iter().any(|&(other, count, _)| (other, count) == (mode, threads)) {
+        cells.push((mode, threads, program.source.devices.iter().max().copied()));
+    }
+}
+
+/// The programs of one source with one run each, by the chosen compilers: for programs that are many
+/// and alike.
+pub fn rotating_runs(programs: Vec<Program<'_>>, with_library: bool) -> Vec<Program<'_>> {
+    let Some(source) = programs.first().map(|first| first.source) else { return programs };
+    let hash = name_hash(&source.name);
+    let compilers = chosen_compilers(&programs, hash);
+    let chosen = programs.into_iter().enumerate().filter(|(at, _)| compilers.contains(at));
+    let with_run = chosen.enumerate().map(|(offset, (_, program))| {
+        let all = program.cells(with_library, Some(hash));
+        program.with_cells(single_run(all, hash + offset))
+    });
+    with_run.collect()
+}
+
+/// One compiler of each runtime, as positions in `programs`. Of a template, whose programs are many
+/// and alike, one in all: its neighbours meet the others.
+fn chosen_compilers(programs: &[Program], hash: usize) -> Vec<usize> {
     let mut by_runtime: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, program) in programs.iter().enumerate() {
         by_runtime.entry(program.compiler.runtime()).or_default().push(at);
     }
-    let mut players: Vec<usize> = by_runtime.values().map(|group| group[turn / 7 % group.len()]).collect();
-    if programs[0].is_shared() {
-        // They are few, and each compiler meets that way of loading through them alone.
-        players = (0..programs.len()).collect();
-    } else if source.is_case() {
-        players = vec![players[turn / 11 % players.len()]];
+    let compilers: Vec<usize> = by_runtime.values().map(|group| group[hash / 7 % group.len()]).collect();
+    match programs.first() {
+        Some(program) if program.source.is_case() => vec![compilers[hash / 11 % compilers.len()]],
+        _ => compilers,
     }
-    for (seat, &at) in players.iter().enumerate() {
-        chosen.insert(
-            at,
-            dealt(
-                programs[at].cells(true, Some(turn)),
-                players.len(),
-                seat + turn,
-                source.rotates && source.is_case(),
-            ),
-        );
-    }
-    for pin in pins.iter().filter(|pin| source.name.starts_with(&pin.program)) {
-        let compilers = programs
-            .iter()
-            .enumerate()
-            .filter(|(_, program)| program.compiler.name.starts_with(&pin.compiler));
-        for (at, program) in compilers {
-            let wanted = program.cells(true, None).into_iter().find(|&(mode, _, _)| mode == Mode::Preload);
-            let cells = chosen.entry(at).or_default();
-            if let Some((mode, _, devices)) = wanted.filter(|_| {
-                !cells.iter().any(|&(mode, threads, _)| mode == Mode::Preload && threads == pin.threads)
-            }) {
-                cells.push((mode, pin.threads, devices));
-            }
-        }
-    }
-    let with_cells =
-        programs.into_iter().enumerate().filter_map(|(at, program)| Some((program, chosen.remove(&at)?)));
-    with_cells
-        .filter(|(_, cells)| !cells.is_empty())
-        .map(|(program, cells)| program.with_cells(cells))
-        .collect()
 }
 
-/// One of so many programs is in the sample.
-const SAMPLED: usize = 2;
+/// One source of so many is in the sample.
+const SAMPLE_EVERY: usize = 2;
 
-/// Of one source, one program with one run on several threads, if the source is in the sample: some
-/// 200 of those that take less than a second as a rule. No templates, and nothing with devices.
-pub fn sample(programs: Vec<Program<'_>>) -> Vec<Program<'_>> {
+/// Seconds that a program of the sample may take at most, as its head says.
+const SAMPLE_LIMIT: u32 = 30;
+
+/// Chooses one run for every second source, on more than two threads where possible: some 200.
+/// Templates, programs for devices, and those that measure or may take long are left out.
+pub fn sample_runs(programs: Vec<Program<'_>>) -> Vec<Program<'_>> {
     let Some(source) = programs.first().map(|first| first.source) else { return programs };
-    let turn = turn(&source.name);
-    let takes_long =
-        source.alone || source.timeout > 30 || source.offload || source.is_case() || source.rotates;
-    if takes_long || !turn.is_multiple_of(SAMPLED) {
+    let hash = name_hash(&source.name);
+    let is_excluded =
+        source.alone || source.timeout > SAMPLE_LIMIT || source.offload || source.is_case() || source.rotates;
+    if is_excluded || !hash.is_multiple_of(SAMPLE_EVERY) {
         return Vec::new();
     }
-    let at = turn / SAMPLED % programs.len();
+    let at = hash / SAMPLE_EVERY % programs.len();
     let cells = programs[at].cells(true, None);
     let several = |&&(mode, threads, _): &&Cell| matches!(mode, Mode::Preload | Mode::Python) && threads > 2;
     let cell = cells.iter().find(several).or(cells.first()).copied();
@@ -101,30 +119,34 @@ pub fn sample(programs: Vec<Program<'_>>) -> Vec<Program<'_>> {
     program.into_iter().map(|program| program.with_cells(cell.into_iter().collect())).collect()
 }
 
-/// Of `cells`, those of one of so many `players`; all of them if there are too few to deal out. One
-/// only if `one` is enough.
-fn dealt(cells: Vec<Cell>, players: usize, seat: usize, one: bool) -> Vec<Cell> {
-    if one {
-        let at = seat / 3 % cells.len().max(1);
-        return cells.into_iter().skip(at).take(1).collect();
-    }
-    if cells.len() < 2 * players {
+/// A number that differs between names and stays with a name (FNV-1a).
+pub fn name_hash(name: &str) -> usize {
+    name.bytes().fold(0x811c_9dc5_u32, |hash, b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193)) as usize
+}
+
+fn single_run(cells: Vec<Cell>, offset: usize) -> Vec<Cell> {
+    let at = offset / 3 % cells.len().max(1);
+    cells.into_iter().skip(at).take(1).collect()
+}
+
+/// The share of `cells` for one of so many `compilers`: every second one of two, say. All of them if
+/// there are fewer than two per compiler.
+fn share_of(cells: Vec<Cell>, compilers: usize, offset: usize) -> Vec<Cell> {
+    if cells.len() < 2 * compilers {
         return cells;
     }
-    cells
-        .into_iter()
-        .enumerate()
-        .filter(|(at, _)| at % players == seat % players)
-        .map(|(_, cell)| cell)
-        .collect()
+    let its_own = |at: &usize| at % compilers == offset % compilers;
+    cells.into_iter().enumerate().filter(|(at, _)| its_own(at)).map(|(_, cell)| cell).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi_tests::Extent;
     use crate::abi_tests::compilers::{Compiler, Family};
     use crate::abi_tests::meta::{self, Language, Source};
-    use crate::abi_tests::{Extent, plan};
+    use crate::pins;
+    use crate::programs::Places;
     use std::collections::BTreeSet;
     use std::path::Path;
 
@@ -180,7 +202,7 @@ mod tests {
             }
             for (at, programs, pairs) in [
                 (0, takers(source, &compilers, Extent::Gate), &mut all),
-                (1, of_source(programs, &[]), &mut kept),
+                (1, gate_runs(programs, &[]), &mut kept),
             ] {
                 assert!(!programs.is_empty(), "{} is left out", source.name);
                 for program in &programs {
@@ -201,13 +223,29 @@ mod tests {
     }
 
     #[test]
+    fn each_pin_names_a_run() {
+        let (sources, compilers) = (sources(), compilers());
+        for pin in pins::all(&Places::find()).unwrap() {
+            let named = sources.iter().filter(|source| source.name.starts_with(&pin.program));
+            let is_kept = named.flat_map(|source| {
+                let chosen = gate_runs(takers(source, &compilers, Extent::Gate), std::slice::from_ref(&pin));
+                chosen.into_iter().map(|program| {
+                    program.compiler.name.starts_with(&pin.compiler)
+                        && program.chosen_cells().iter().any(|&(_, threads, _)| threads == pin.threads)
+                })
+            });
+            assert!(is_kept.fold(false, |any, kept| any | kept), "{pin:?}");
+        }
+    }
+
+    #[test]
     fn pinned_runs_are_kept() {
         let (sources, compilers) = (sources(), compilers());
         let source = sources.iter().find(|source| source.name == "gang/root_lock.c").unwrap();
         for compiler in ["gcc", "clang-14", "clang-19"] {
             for threads in [1, 17] {
                 let pin = Pin { program: "gang/root_lock.c".into(), compiler: compiler.into(), threads };
-                let chosen = of_source(takers(source, &compilers, Extent::Gate), std::slice::from_ref(&pin));
+                let chosen = gate_runs(takers(source, &compilers, Extent::Gate), std::slice::from_ref(&pin));
                 let kept = chosen
                     .iter()
                     .filter(|program| program.compiler.name.starts_with(compiler))
@@ -219,6 +257,6 @@ mod tests {
                 );
             }
         }
-        assert_ne!(plan::turn("a"), plan::turn("b"));
+        assert_ne!(name_hash("a"), name_hash("b"));
     }
 }

@@ -244,6 +244,11 @@ impl Source {
         }
     }
 
+    /// Is it a shared object, for Python?
+    pub fn is_shared(&self) -> bool {
+        self.modes.contains(&Mode::Python)
+    }
+
     /// Whether it is one program of a template.
     pub fn is_case(&self) -> bool {
         self.name.contains(": ")

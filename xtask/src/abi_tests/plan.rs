@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::Extent;
 use super::build::{Builder, Recipe};
-use super::choose::Cell;
+use super::choose::{Cell, name_hash};
 use super::compilers::{Compiler, Family, OFFLOAD};
 use super::cubin;
 use super::exec::{Ended, Run, contains};
@@ -22,33 +22,8 @@ pub struct Program<'a> {
     /// The compiler.
     pub compiler: &'a Compiler,
     opt: &'a str,
-    /// Which one of the modes and thread counts, for programs that rotate.
-    turn: Option<usize>,
     /// The runs to make; none: all of them.
     chosen: Option<Vec<Cell>>,
-}
-
-/// Of programs from one source, one for each runtime, and one in all if the source is of a
-/// template: its neighbours meet the others. Which one, and how it runs, follows from its name.
-pub fn rotate(mut programs: Vec<Program>) -> Vec<Program> {
-    let mut chosen = Vec::new();
-    while let Some(first) = programs.first() {
-        let (runtime, turn) = (first.compiler.runtime(), turn(&first.source.name));
-        let (mut alike, others): (Vec<_>, _) =
-            programs.into_iter().partition(|p| p.compiler.runtime() == runtime);
-        let program = alike.swap_remove(turn % alike.len());
-        chosen.push(Program { turn: Some(turn / 7 + chosen.len()), ..program });
-        programs = others;
-    }
-    match chosen.first().map(|first| first.source) {
-        Some(source) if source.is_case() => vec![chosen.swap_remove(turn(&source.name) / 11 % chosen.len())],
-        _ => chosen,
-    }
-}
-
-/// A number that differs between names and stays with a name (FNV-1a).
-pub fn turn(name: &str) -> usize {
-    name.bytes().fold(0x811c_9dc5_u32, |hash, b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193)) as usize
 }
 
 /// One run and what came of it.
@@ -81,7 +56,7 @@ impl<'a> Program<'a> {
     pub fn new(source: &'a Source, compiler: &'a Compiler, index: usize) -> Self {
         let odd = (source.name.bytes().map(usize::from).sum::<usize>() + index) % 2 == 1;
         let opt = source.opt.as_deref().unwrap_or(if odd { "-O2" } else { "-O0" });
-        Self { source, compiler, opt, turn: None, chosen: None }
+        Self { source, compiler, opt, chosen: None }
     }
 
     /// With these runs alone.
@@ -89,23 +64,23 @@ impl<'a> Program<'a> {
         Self { chosen: Some(cells), ..self }
     }
 
-    /// All runs of the program. `turn`: for ways of loading that meet one number of threads, which
-    /// one; none: the usual one.
-    pub fn cells(&self, with_library: bool, turn: Option<usize>) -> Vec<Cell> {
+    /// All runs of the program. `hash` says which number of threads those ways of loading meet that
+    /// meet one; without it the usual one.
+    pub fn cells(&self, with_library: bool, hash: Option<usize>) -> Vec<Cell> {
         let devices: Vec<Option<u32>> = match &self.source.devices[..] {
             [] => vec![None],
             counts => counts.iter().copied().map(Some).collect(),
         };
         let counts = &self.source.threads;
-        let turned = |mode, threads| match turn {
-            Some(turn) if matches!(mode, Mode::Symlink | Mode::Link) && self.source.modes.len() > 1 => {
-                counts[turn / 5 % counts.len()]
+        let chosen = |mode, threads| match hash {
+            Some(hash) if matches!(mode, Mode::Symlink | Mode::Link) && self.source.modes.len() > 1 => {
+                counts[hash / 5 % counts.len()]
             }
             _ => threads,
         };
         let cases = self.cases(with_library).into_iter();
         let cells = cases.flat_map(|(mode, threads)| {
-            devices.iter().map(move |&devices| (mode, turned(mode, threads), devices))
+            devices.iter().map(move |&devices| (mode, chosen(mode, threads), devices))
         });
         cells
             .filter(|(mode, _, devices)| {
@@ -190,8 +165,12 @@ impl<'a> Program<'a> {
     }
 
     /// How a single run is loaded: with images for devices on GPUs, if the program may.
-    fn mode_of_one(&self) -> Mode {
-        if self.makes_images() && self.runs_on_gpus() { Mode::Gpu } else { Mode::Preload }
+    pub fn mode_of_one(&self) -> Mode {
+        match self.makes_images() && self.runs_on_gpus() {
+            true => Mode::Gpu,
+            false if self.source.is_shared() => Mode::Python,
+            false => Mode::Preload,
+        }
     }
 
     /// Builds it and runs it once, preloaded or on GPUs, with most of its devices, with more
@@ -236,18 +215,8 @@ impl<'a> Program<'a> {
         }
         let all = |mode| self.source.threads.iter().map(move |threads| (mode, *threads));
         if !with_library {
-            let mode = if self.is_shared() { Mode::Python } else { Mode::Own };
-            return match self.turn {
-                Some(_) => vec![(mode, self.one_count(mode))],
-                None => all(mode).collect(),
-            };
-        }
-        if let Some(turn) = self.turn {
-            let counts = &self.source.threads;
-            return vec![(
-                self.source.modes[turn % self.source.modes.len()],
-                counts[turn / 3 % counts.len()],
-            )];
+            let mode = if self.source.is_shared() { Mode::Python } else { Mode::Own };
+            return all(mode).collect();
         }
         let mut cases: Vec<_> = Vec::new();
         for mode in &self.source.modes {
@@ -285,11 +254,6 @@ impl<'a> Program<'a> {
             Some(reason) => Err(reason.clone()),
             None => cubin::options(builder.target(), self.compiler),
         }
-    }
-
-    /// Is it a shared object, for Python?
-    pub fn is_shared(&self) -> bool {
-        self.source.modes.contains(&Mode::Python)
     }
 
     /// The reason not to run on a peer's runtime.
@@ -351,7 +315,7 @@ impl<'a> Program<'a> {
             Mode::Gpu | Mode::Cubin => run.env.extend(gpus(
                 builder.fake_cuda()?,
                 devices.unwrap_or(1),
-                turn(&self.source.name),
+                name_hash(&self.source.name),
                 self.source.gpus.as_deref(),
             )),
             _ => run.env.extend(devices.map(|count| ("GANGWAY_HOST_DEVICES".to_owned(), count.to_string()))),
@@ -370,7 +334,7 @@ impl<'a> Program<'a> {
     /// With these options for images.
     pub fn recipe_for(&self, offload: Vec<String>) -> Recipe<'_> {
         let mut flags = vec![self.opt.to_owned()];
-        if self.is_shared() {
+        if self.source.is_shared() {
             flags.push("-fPIC".into());
         }
         if self.compiler.language == Language::C {
@@ -386,7 +350,7 @@ impl<'a> Program<'a> {
             flags,
             offload,
             unmarked,
-            shared: self.is_shared(),
+            shared: self.source.is_shared(),
         }
     }
 
@@ -466,13 +430,13 @@ fn text_fault(source: &Source, ended: &Ended) -> Option<String> {
 /// So many GPUs of the driver for tests; half of the programs meet slow ones, a third each ways
 /// between all, between none, between pairs of them, and half of them a driver that keeps who
 /// copies waiting. A program may say `more`, which counts.
-fn gpus(driver: &Path, count: u32, turn: usize, more: Option<&str>) -> [(String, String); 2] {
-    let delay = if turn.is_multiple_of(2) { 200 } else { 0 };
-    let (peers, pageable) = (turn / 2 % 3, turn / 6 % 2);
+fn gpus(driver: &Path, count: u32, hash: usize, more: Option<&str>) -> [(String, String); 2] {
+    let delay = if hash.is_multiple_of(2) { 200 } else { 0 };
+    let (peers, pageable) = (hash / 2 % 3, hash / 6 % 2);
     let more = more.map_or(String::new(), |more| format!(",{more}"));
     let settings = format!(
         "devices={count},delay={delay},peers={peers},pageable={pageable},seed={}{more}",
-        1 + turn % 1000
+        1 + hash % 1000
     );
     [("OMPX_CUDA".into(), driver.display().to_string()), ("GANGWAY_FAKE_CUDA".into(), settings)]
 }

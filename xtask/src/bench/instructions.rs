@@ -9,15 +9,13 @@
 use crate::exec;
 use crate::lanes::show::{digits, markdown};
 use crate::lanes::{self, Lane};
+use crate::parallel;
 use crate::programs::Places;
 use crate::report::Report;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 /// Where the counts are, in the repository.
 const FILE: &str = "benchmarks/instructions.tsv";
@@ -143,28 +141,18 @@ fn compare(counts: &Counts, on_record: &Counts) -> (Vec<String>, Vec<String>) {
 fn count(lanes: &[&Lane]) -> (Counts, Vec<String>) {
     let jobs: Vec<(&Lane, &str, u32)> =
         lanes.iter().flat_map(|lane| PROBES.map(|(probe, times)| (*lane, probe, times))).collect();
-    let (next, found) = (AtomicUsize::new(0), Mutex::new((Counts::new(), vec![])));
-    let work = || {
-        // ORDERING: the counter only hands out numbers; what they stand for was written before the
-        // threads began.
-        while let Some((lane, probe, times)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let counted = one(lane, probe, *times);
-            let mut found = found.lock().expect("nobody panics with the lock");
-            match counted {
-                Ok(value) => drop(
-                    found.0.insert((probe.to_string(), lane.built.compiler.clone(), runtime(lane)), value),
-                ),
-                Err(why) => {
-                    found.1.push(format!("{probe} [{}, {}]: {why}", lane.built.compiler, runtime(lane)))
-                }
+    let counted =
+        parallel::map(&jobs, parallel::jobs().min(4), |&(lane, probe, times)| one(lane, probe, times));
+    let (mut counts, mut problems) = (Counts::new(), vec![]);
+    for ((lane, probe, _), value) in jobs.iter().zip(counted) {
+        match value {
+            Ok(value) => {
+                counts.insert((probe.to_string(), lane.built.compiler.clone(), runtime(lane)), value);
             }
+            Err(why) => problems.push(format!("{probe} [{}, {}]: {why}", lane.built.compiler, runtime(lane))),
         }
-    };
-    thread::scope(|scope| {
-        let threads = thread::available_parallelism().map_or(1, |n| n.get()).min(4);
-        (0..threads).for_each(|_| drop(scope.spawn(work)));
-    });
-    found.into_inner().expect("nobody panicked with the lock")
+    }
+    (counts, problems)
 }
 
 fn runtime(lane: &Lane) -> String {

@@ -7,6 +7,7 @@
 use super::ranks::{Compiler, LIMIT, Room};
 use super::{Mpi, environment, words};
 use crate::exec::{self, Ran};
+use crate::parallel;
 use crate::report::Report;
 use std::path::{Path, PathBuf};
 
@@ -31,40 +32,23 @@ const TRIES: usize = 4;
 /// What a rank without room says.
 const NO_ROOM: &str = "no device has room for target region";
 
-/// Runs all whose name contains `filter`; all of them for "examples". Two at a time: starting and
-/// ending ranks is mostly waiting. Each with `every` compiler, or with one of them.
+/// Runs those whose name contains `filter`, all of them for "examples": of these one part of so many,
+/// `(0, 1)` for all. Two at a time: starting and ending ranks is mostly waiting.
 pub fn run(
     room: &Room<'_>,
-    mpis: &[Mpi],
+    mpis: &[&Mpi],
     compiler: Compiler,
     filter: &str,
-    every: bool,
+    (part, parts): (usize, usize),
     report: &mut Report,
 ) {
-    let mpis: Vec<&Mpi> = mpis.iter().filter(|m| !m.launch.is_empty()).collect();
-    let is_chosen = |name: &&&str| !mpis.is_empty() && ("examples".contains(filter) || name.contains(filter));
-    let its_own = |at: usize| every || (at + usize::from(compiler == Compiler::Gcc)).is_multiple_of(2);
-    let chosen: Vec<&str> = EXAMPLES
-        .iter()
-        .filter(is_chosen)
-        .enumerate()
-        .filter(|&(at, _)| its_own(at))
-        .map(|(_, name)| *name)
-        .collect();
-    let every_second = |first: usize| -> Vec<Outcome> {
-        chosen.iter().skip(first).step_by(2).flat_map(|name| outcomes(room, &mpis, compiler, name)).collect()
-    };
-    let done = std::thread::scope(|scope| {
-        let other = scope.spawn(|| every_second(1));
-        let mut done = every_second(0);
-        done.extend(
-            other
-                .join()
-                .unwrap_or_else(|_| vec![("examples".into(), vec!["the check itself has failed".into()])]),
-        );
-        done
-    });
-    for (name, problems) in done {
+    if mpis.is_empty() {
+        return;
+    }
+    let is_named = |name: &&&str| "examples".contains(filter) || name.contains(filter);
+    let chosen: Vec<&str> = EXAMPLES.iter().filter(is_named).skip(part).step_by(parts).copied().collect();
+    let done = parallel::map(&chosen, 2, |name| outcomes(room, mpis, compiler, name));
+    for (name, problems) in done.into_iter().flatten() {
         report.check(&name, problems);
     }
 }

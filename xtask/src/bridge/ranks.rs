@@ -462,20 +462,18 @@ struct Cell<'a> {
     ranks: u32,
 }
 
-/// The runs of all rows whose name contains `filter`. If not `every` one, then each number of ranks
-/// of a row with one of two compilers under an MPI, and with the other one under the other MPI; a
-/// row for one compiler with one MPI, in turn.
-fn cells<'a>(mpis: &'a [Mpi], filter: &str, every: bool) -> Vec<Cell<'a>> {
+/// The runs of all rows whose name contains `filter`, with these MPIs and compilers. If not `every`
+/// one, then each number of ranks of a row with one of two compilers under one MPI, and with the
+/// other one under the other MPI; with one compiler under one of the MPIs, in turn.
+fn cells<'a>(mpis: &[&'a Mpi], compilers: &[Compiler], filter: &str, every: bool) -> Vec<Cell<'a>> {
     let mut cells = Vec::new();
     for (row, test) in TESTS.iter().enumerate().filter(|(_, test)| test.name.contains(filter)) {
         for (at, &ranks) in test.ranks.iter().enumerate() {
-            for (by, &compiler) in
-                BOTH.iter().enumerate().filter(|(_, compiler)| test.compilers.contains(compiler))
-            {
-                let chosen = mpis.iter().enumerate().filter(|&(under, _)| {
-                    every || mpis.len() == 1 || (row + at + by + under).is_multiple_of(2)
-                });
-                cells.extend(chosen.map(|(_, mpi)| Cell { test, mpi, compiler, ranks }));
+            let able = compilers.iter().filter(|compiler| test.compilers.contains(compiler));
+            for (by, &compiler) in able.enumerate() {
+                let is_chosen = |under: usize| every || (row + at + by + under).is_multiple_of(mpis.len());
+                let chosen = mpis.iter().enumerate().filter(|&(under, _)| is_chosen(under));
+                cells.extend(chosen.map(|(_, &mpi)| Cell { test, mpi, compiler, ranks }));
             }
         }
     }
@@ -491,14 +489,19 @@ pub fn run(places: &Places, mpis: &[Mpi], filter: &str, every: bool, report: &mu
         Ok(room) => room,
         Err(why) => return report.fail("ranks: links", &why),
     };
-    room.tests(mpis, filter, every, report);
-    for compiler in BOTH {
-        if let Err(why) = room.tries(*compiler) {
-            report.skip(&format!("ranks [{}]", compiler.name()), &why);
-            continue;
+    let startable: Vec<&Mpi> = mpis.iter().filter(|mpi| !mpi.launch.is_empty()).collect();
+    let mut compilers = Vec::new();
+    for &compiler in BOTH {
+        match room.tries(compiler) {
+            Ok(()) => compilers.push(compiler),
+            Err(why) => report.skip(&format!("ranks [{}]", compiler.name()), &why),
         }
-        room.device_programs(mpis, *compiler, filter, report);
-        examples::run(&room, mpis, *compiler, filter, every, report);
+    }
+    room.tests(&cells(&startable, &compilers, filter, every), report);
+    for (by, &compiler) in compilers.iter().enumerate() {
+        room.device_programs(&startable, compiler, filter, report);
+        let part = if every { (0, 1) } else { (by, compilers.len()) };
+        examples::run(&room, &startable, compiler, filter, part, report);
     }
     gpus::run(&room, mpis, filter, report);
 }
@@ -593,12 +596,8 @@ impl<'a> Room<'a> {
 
     /// The tests of the table, two at a time: starting and ending ranks is mostly waiting. Those
     /// that depend on time run alone.
-    fn tests(&self, mpis: &[Mpi], filter: &str, every: bool, report: &mut Report) {
-        let cells = cells(mpis, filter, every);
-        let (by_time, others): (Vec<_>, Vec<_>) = cells
-            .iter()
-            .filter(|cell| !cell.mpi.launch.is_empty() && self.tries(cell.compiler).is_ok())
-            .partition(|cell| cell.test.tries > 1);
+    fn tests(&self, cells: &[Cell<'_>], report: &mut Report) {
+        let (by_time, others): (Vec<_>, Vec<_>) = cells.iter().partition(|cell| cell.test.tries > 1);
         let mut programs: Vec<(&str, &str)> =
             cells.iter().map(|cell| (cell.test.name, cell.compiler.name())).collect();
         programs.sort_unstable();
@@ -638,8 +637,7 @@ impl<'a> Room<'a> {
     }
 
     /// Each with one of the MPIs, in turn.
-    fn device_programs(&self, mpis: &[Mpi], compiler: Compiler, filter: &str, report: &mut Report) {
-        let mpis: Vec<&Mpi> = mpis.iter().filter(|m| !m.launch.is_empty()).collect();
+    fn device_programs(&self, mpis: &[&Mpi], compiler: Compiler, filter: &str, report: &mut Report) {
         if mpis.is_empty() {
             return;
         }

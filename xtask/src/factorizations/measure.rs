@@ -135,9 +135,8 @@ pub const NO_TIME: &str = "no time left";
 pub fn row(cell: Cell, lanes: &[Lane], request: &Request) -> Row {
     let mut samples = vec![Samples::default(); lanes.len()];
     lanes::in_turns(lanes.len(), request.rounds, |round, at| {
-        let is_late = request.until.is_some_and(|until| Instant::now() > until);
         let figure = match samples[at].ending {
-            None if is_late => {
+            None if request.is_late() => {
                 let has_none = samples[at].values().is_empty();
                 samples[at].ending = has_none.then(|| Ending::NoFigure(NO_TIME.into()));
                 None
@@ -165,13 +164,7 @@ fn sample(
     let begun = Instant::now();
     let ended = process::start(&words, cell.limit(request.extent, peer));
     let slow = peer && begun.elapsed().as_secs_f64() > SLOW;
-    let (figure, why) = judge(ended, peer, f64::from(warmup + runs) * cell.routine.work(cell.n));
-    let why = match why {
-        Some(Ending::Failed(how)) if request.until.is_some() && how.starts_with(NO_END) => {
-            Some(Ending::NoFigure(how))
-        }
-        other => other,
-    };
+    let (figure, why) = judge(ended, peer, f64::from(warmup + runs) * cell.routine.work(cell.n), request);
     *ending = why.or(slow.then_some(Ending::Slow));
     if let Some(Ending::Failed(how)) = ending {
         println!("{} under {}: {how}\n  {}", cell, lane.name, words.join(" "));
@@ -179,11 +172,8 @@ fn sample(
     figure
 }
 
-/// What a process of ours that was stopped is said to have.
-pub const NO_END: &str = "NO END within";
-
 /// What the end of a process that had `work` billions of operations to do means.
-fn judge(ended: Ended, peer: bool, work: f64) -> (Option<f64>, Option<Ending>) {
+fn judge(ended: Ended, peer: bool, work: f64, request: &Request) -> (Option<f64>, Option<Ending>) {
     match ended {
         Ended::Figures(figures) => match process::number(&figures, "gflops_median") {
             Some(figure) => (Some(figure), None),
@@ -193,10 +183,7 @@ fn judge(ended: Ended, peer: bool, work: f64) -> (Option<f64>, Option<Ending>) {
             let bound = work / f64::from(seconds);
             (None, Some(Ending::Stopped { bound, seconds }))
         }
-        Ended::Stopped(seconds) => {
-            let how = format!("{NO_END} {seconds} s");
-            (None, Some(Ending::Failed(how)))
-        }
+        Ended::Stopped(seconds) => (None, Some(request.stopped(seconds, Ending::Failed, Ending::NoFigure))),
         Ended::Failed(how) => (None, Some(Ending::Failed(how))),
     }
 }
@@ -257,11 +244,15 @@ mod tests {
 
     #[test]
     fn ends_are_judged() {
+        let usual = Request::of_tests(None);
         let figures = |value: &str| Ended::Figures(vec![("gflops_median".into(), value.into())]);
-        assert_eq!(judge(figures("2.5"), false, 1.0), (Some(2.5), None));
-        assert!(matches!(judge(figures("nan"), false, 1.0).1, Some(Ending::Failed(_))));
+        assert_eq!(judge(figures("2.5"), false, 1.0, &usual), (Some(2.5), None));
+        assert!(matches!(judge(figures("nan"), false, 1.0, &usual).1, Some(Ending::Failed(_))));
         let (bound, seconds) = (0.5, 8);
-        assert_eq!(judge(Ended::Stopped(8), true, 4.0), (None, Some(Ending::Stopped { bound, seconds })));
-        assert!(matches!(judge(Ended::Stopped(8), false, 4.0).1, Some(Ending::Failed(_))));
+        assert_eq!(
+            judge(Ended::Stopped(8), true, 4.0, &usual),
+            (None, Some(Ending::Stopped { bound, seconds }))
+        );
+        assert!(matches!(judge(Ended::Stopped(8), false, 4.0, &usual).1, Some(Ending::Failed(_))));
     }
 }

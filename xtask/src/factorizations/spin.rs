@@ -1,11 +1,10 @@
 //! The table of spin barriers: nested teams that wait for each other in loops no runtime can see.
 
-use super::measure::{NO_END, NO_TIME};
+use super::measure::NO_TIME;
 use super::plan::{Barriers, Extent};
 use super::{Request, run};
 use crate::lanes::process::{self, Ended};
 use crate::lanes::{self, Lane, statistics};
-use std::time::Instant;
 
 /// Threads of the outer region, from whose tasks the teams are launched.
 pub const THREADS: u32 = 8;
@@ -43,7 +42,7 @@ pub fn row(barriers: Barriers, lanes: &[Lane], request: &Request) -> Row {
     let mut all: Vec<Vec<Time>> = vec![vec![]; lanes.len()];
     lanes::in_turns(lanes.len(), request.rounds.min(ROUNDS), |round, at| {
         let over = matches!(all[at].last(), Some(Time::Failed(_) | Time::NoFigure(_)));
-        let is_late = request.until.is_some_and(|until| Instant::now() > until);
+        let is_late = request.is_late();
         if is_late && all[at].is_empty() {
             all[at].push(Time::NoFigure(NO_TIME.into()));
         } else if !is_late && !over && (round == 0 || !lanes[at].is_peer()) {
@@ -62,17 +61,14 @@ fn sample(row: &Barriers, lane: &Lane, request: &Request) -> Time {
         (false, _) => (REPETITIONS, 20),
     };
     let words = run::barriers(lane, row, THREADS, repetitions);
-    let time = match judge(process::start(&words, limit), lane.is_peer(), repetitions) {
-        Time::Failed(how) if request.until.is_some() && how.starts_with(NO_END) => Time::NoFigure(how),
-        other => other,
-    };
+    let time = judge(process::start(&words, limit), lane.is_peer(), repetitions, request);
     if let Time::Failed(how) = &time {
         println!("spin barriers under {}: {how}\n  {}", lane.name, words.join(" "));
     }
     time
 }
 
-fn judge(ended: Ended, peer: bool, repetitions: u32) -> Time {
+fn judge(ended: Ended, peer: bool, repetitions: u32, request: &Request) -> Time {
     match ended {
         Ended::Figures(figures) => {
             let ms = ["min_ms", "median_ms"].map(|name| process::number(&figures, name));
@@ -82,7 +78,7 @@ fn judge(ended: Ended, peer: bool, repetitions: u32) -> Time {
             }
         }
         Ended::Stopped(s) if peer => Time::MoreThan(f64::from(s) * 1e3 / f64::from(repetitions)),
-        Ended::Stopped(s) => Time::Failed(format!("{NO_END} {s} s")),
+        Ended::Stopped(s) => request.stopped(s, Time::Failed, Time::NoFigure),
         Ended::Failed(how) => Time::Failed(how),
     }
 }
@@ -132,8 +128,11 @@ mod tests {
 
     #[test]
     fn only_peers_may_be_stopped() {
-        assert_eq!(judge(Ended::Stopped(4), true, 2), Time::MoreThan(2000.0));
-        assert!(matches!(judge(Ended::Stopped(4), false, 2), Time::Failed(_)));
-        assert!(matches!(judge(Ended::Figures(vec![]), true, 2), Time::Failed(_)));
+        let usual = Request::of_tests(None);
+        assert_eq!(judge(Ended::Stopped(4), true, 2, &usual), Time::MoreThan(2000.0));
+        assert!(matches!(judge(Ended::Stopped(4), false, 2, &usual), Time::Failed(_)));
+        assert!(matches!(judge(Ended::Figures(vec![]), true, 2, &usual), Time::Failed(_)));
+        let demonstration = Request::of_tests(Some(std::time::Instant::now()));
+        assert!(matches!(judge(Ended::Stopped(4), false, 2, &demonstration), Time::NoFigure(_)));
     }
 }
