@@ -20,7 +20,7 @@ mod measure;
 mod ranks;
 mod tool;
 
-use crate::conformance;
+use crate::conformance::{self, Suite};
 use crate::exec;
 use crate::programs::Places;
 use crate::report::Report;
@@ -240,12 +240,13 @@ fn runs_here(places: &Places, mpi: &Mpi, report: &mut Report) -> bool {
     ran.problem.is_none()
 }
 
-/// Builds, and runs LLVM's and GCC's tests of devices on a rank of each MPI.
+/// Builds, and runs LLVM's tests of devices on a rank of one MPI, GCC's on one of the next.
 pub fn conformance(places: &Places, report: &mut Report) {
     let mut all = build(places, report);
     all.retain(|mpi| !mpi.launch.is_empty() && runs_here(places, mpi, report));
-    for mpi in all {
-        conformance::run(places, &conformance::Request::devices(places.library(), mpi.name), report);
+    for (mpi, suite) in all.iter().cycle().zip(Suite::WITH_DEVICES) {
+        let both = conformance::Request::devices(places.library(), mpi.name);
+        conformance::run(places, &conformance::Request { suites: vec![suite], ..both }, report);
     }
 }
 

@@ -16,6 +16,7 @@ use crate::abi_tests::compilers::{self, Compiler};
 use crate::abi_tests::meta::Language;
 use crate::abi_tests::{cubin, images};
 use crate::exec;
+use crate::parallel;
 use crate::programs::Places;
 use crate::report::Report;
 
@@ -181,13 +182,15 @@ impl Build<'_> {
         let _ = fs::remove_dir_all(&self.into);
         fs::create_dir_all(&lib).map_err(|e| format!("{}: {e}", lib.display()))?;
         self.links(library, &lib)?;
-        for (name, sources) in PROGRAMS {
-            self.program(name, sources, &[])?;
-        }
+        let mut programs = PROGRAMS.map(|(name, sources)| (name, sources, &[] as &[&str])).to_vec();
         if self.is_for_tests() {
-            self.program("plain", &GRAPHS, &["-DPLAIN"])?;
+            programs.push(("plain", &GRAPHS, &["-DPLAIN"]));
             self.compile("factor-llvm", &FACTOR, &[], &[compilers::OFFLOAD.into()])?;
         }
+        let built = parallel::map(&programs, parallel::jobs(), |(name, sources, more)| {
+            self.program(name, sources, more)
+        });
+        built.into_iter().collect::<Result<(), String>>()?;
         self.llvm()?;
         self.shared("policy.so", &["policy.c"], &[])?;
         self.driver()?;

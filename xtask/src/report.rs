@@ -8,6 +8,8 @@ mod steps;
 
 use std::time::Instant;
 
+use crate::parallel;
+
 use steps::Steps;
 
 /// At most this many problems of one check are printed.
@@ -15,6 +17,9 @@ const SHOWN: usize = 12;
 
 /// At most this many failures are printed again at the end.
 const REPEATED: usize = 100;
+
+/// What a step does.
+pub type Step<'a> = Box<dyn Fn(&mut Report) + Sync + 'a>;
 
 /// Counts outcomes and prints them as they come.
 pub struct Report {
@@ -36,6 +41,25 @@ impl Report {
     pub fn step(&mut self, what: &str) {
         println!("[{:7.1} s] == {what}", self.start.elapsed().as_secs_f64());
         self.steps.begin(what, self.checks());
+    }
+
+    /// Makes `steps` side by side, as many at once as there are processors. For those that use one
+    /// processor or wait for most of their time, and judge no times. Their lines come as they are
+    /// ready, in any order.
+    pub fn side_by_side(&mut self, steps: &[Step<'_>]) {
+        self.step("side by side");
+        let reports = parallel::map(steps, parallel::jobs(), |step| {
+            let mut report = Report { start: self.start, ..Report::default() };
+            step(&mut report);
+            report.steps.end(report.checks());
+            report
+        });
+        let mut sides = Vec::new();
+        for report in reports {
+            self.add(report.passed, report.failures, report.skipped);
+            sides.push(report.steps);
+        }
+        self.steps.end_with(sides, self.checks());
     }
 
     /// Counts one check: it passes when there are no problems.

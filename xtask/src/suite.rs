@@ -5,7 +5,7 @@
 
 use crate::conformance::{self, Suite};
 use crate::programs::Places;
-use crate::report::Report;
+use crate::report::{Report, Step};
 use crate::{
     abi_tests, bench, bridge, conform, debugger, dist, env_cases, examples, exec, factorizations, format,
     gpu_bench, gpu_model, lab, life, mutants, pages, parallel, pins, placement, readme, sanitizers, setup,
@@ -21,54 +21,41 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     if install && !setup::run(places) {
         report.row("note", "setup", "not everything could be installed; what needs it is skipped below");
     }
-    report.step("build");
-    if !cargo(places, &["build", "--release", "-p", "libomp-shim"], &[]) {
-        return report.fail("build", "cargo build --release -p libomp-shim failed");
+    let mut first: Vec<Step<'_>> =
+        vec![Box::new(|report| build(places, report)), Box::new(|report| lints_and_build(places, report))];
+    if !quick {
+        first.push(Box::new(|report| models(places, report)));
     }
-    report.pass("build");
+    report.side_by_side(&first);
+    if !report.has_passed() && !places.library().exists() {
+        return;
+    }
     report.step("symbols");
     let request = symbols::Request { library: places.library(), reference: None, check: true };
     symbols::run(&places.root, &request, report);
     loader(places, report);
     pages::run(places, true, report);
-    report.step("lints");
-    format::run(places, true, report);
-    lints(places, report);
     report.step("tests of the crates");
     tests(places, "crates", &["test", "--no-fail-fast"], &[], report);
-    placement::run(places, true, report);
+    let library = places.library();
+    let mut second: Vec<Step<'_>> = vec![
+        Box::new(|report| gpu_bench::check(places, &library, report)),
+        Box::new(|report| life(places, report)),
+        Box::new(|report| debugger::run(places, &library, report)),
+        Box::new(|report| examples::run(places, &library, report)),
+        Box::new(|report| placement::run(places, true, report)),
+        Box::new(|report| dist::run(places, dist::Checks::Quick, report)),
+        Box::new(|report| readme::run(places, report)),
+    ];
     if !quick {
-        report.step("models in virtual time");
-        tests(
-            places,
-            "models in virtual time",
-            &["test", "--no-fail-fast", "--release", "-p", "benchmarks", "--lib"],
-            &[],
-            report,
-        );
-        gpu_model::run(places, true, report);
-        gpu_bench::check(places, &places.library(), report);
-        report.step("models");
-        models(places, report);
+        second.insert(0, Box::new(|report| gpu_model::run(places, true, report)));
     }
-    dist::run(places, dist::Checks::Quick, report);
-    readme::run(places, report);
+    report.side_by_side(&second);
+    laboratory(places, report);
     report.step("MPI bridge");
     bridge::check(places, "", false, report);
     env_cases::run(places, &places.library(), "", report);
-    lab::run(
-        places,
-        &lab::Request { library: places.library(), quick: true, lenient: true, filter: String::new() },
-        report,
-    );
-    life::run(
-        places,
-        &life::Request { library: places.library(), quick: true, table: false, filter: String::new() },
-        report,
-    );
     soak::check(places, &places.library(), report);
-    debugger::run(places, &places.library(), report);
-    examples::run(places, &places.library(), report);
     sanitizers::run(
         places,
         &sanitizers::Request { library: places.library(), quick: true, filter: String::new() },
@@ -96,6 +83,38 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     conform::run(places, &request, report);
 }
 
+/// Builds what is built with the profile of releases in one command: optimising across crates is a
+/// thread for each for a minute or two.
+fn build(places: &Places, report: &mut Report) {
+    report.step("build");
+    let words = ["build", "--release", "-p", "libomp-shim", "-p", "gangway", "-p", "benchmarks"];
+    match cargo(places, &words, &[]) {
+        true => report.pass("build"),
+        false => report.fail("build", &format!("cargo {} failed", words.join(" "))),
+    }
+}
+
+/// The form of the sources and clippy; and the tests of the crates are built, for who runs them.
+fn lints_and_build(places: &Places, report: &mut Report) {
+    report.step("lints");
+    format::run(places, true, report);
+    lints(places, report);
+    report.step("build of the tests of the crates");
+    cargo(places, &["test", "--quiet", "--no-run"], &[]);
+}
+
+fn laboratory(places: &Places, report: &mut Report) {
+    let request =
+        lab::Request { library: places.library(), quick: true, lenient: true, filter: String::new() };
+    lab::run(places, &request, report);
+}
+
+fn life(places: &Places, report: &mut Report) {
+    let request =
+        life::Request { library: places.library(), quick: true, table: false, filter: String::new() };
+    life::run(places, &request, report);
+}
+
 /// Runs cargo, its output visible. True if it succeeds.
 pub fn cargo(places: &Places, arguments: &[&str], env: &[(&str, &str)]) -> bool {
     exec::visible("cargo", arguments, env, &places.root)
@@ -110,12 +129,16 @@ fn loader(places: &Places, report: &mut Report) {
     report.check("library: ldd resolves", problems);
 }
 
-/// Clippy over everything.
+/// Clippy over everything; models are no part of what cargo calls all targets.
 pub fn lints(places: &Places, report: &mut Report) {
     if !exec::on_path("cargo-clippy") {
         return report.skip("clippy", "not installed with this toolchain");
     }
-    let fine = cargo(places, &["clippy", "--quiet", "--all-targets", "--", "-D", "warnings"], &[]);
+    let targets: [&[&str]; 2] = [&["--all-targets"], &["-p", "ult", "-p", "mpi-bridge", "--test", "*"]];
+    let fine = targets.iter().all(|targets| {
+        let words = [&["clippy", "--quiet"], *targets, &["--", "-D", "warnings"]].concat();
+        cargo(places, &words, &[])
+    });
     report.check("clippy", if fine { vec![] } else { vec!["see its messages above".into()] });
 }
 
@@ -166,34 +189,48 @@ fn counts(line: &str) -> Option<[usize; 3]> {
 }
 
 /// The loom models of the crates that have some.
+/// The models in virtual time; those of `ult` and of the bridge: those for loom, which need the whole crate compiled against
+/// it, hence a target directory of their own; and those that need nothing.
 fn models(places: &Places, report: &mut Report) {
-    models_of(places, "ult", report);
-    models_of(places, "mpi-bridge", report);
+    report.step("models");
+    let in_virtual_time = ["test", "--no-fail-fast", "--profile", "checks", "-p", "benchmarks", "--lib"];
+    tests(places, "models in virtual time", &in_virtual_time, &[], report);
+    let target = places.target.join("loom").display().to_string();
+    let with_loom = [("RUSTFLAGS", "--cfg loom"), ("CARGO_TARGET_DIR", target.as_str())];
+    for package in ["ult", "mpi-bridge"] {
+        models_of(places, package, "loom_", &with_loom, report);
+        models_of(places, package, "model_", &[], report);
+    }
 }
 
-/// The loom models of a crate, one test target each; they need the whole crate compiled against
-/// loom, hence a target directory of their own.
-fn models_of(places: &Places, package: &str, report: &mut Report) {
-    let files = fs::read_dir(places.root.join(package).join("tests")).into_iter().flatten().flatten();
-    let names = files.filter_map(|f| f.file_name().to_str()?.strip_suffix(".rs").map(str::to_string));
-    let mut models: Vec<String> = names.filter(|n| n.starts_with("loom_")).collect();
-    models.sort();
+/// The models of a crate whose names begin so, one test target each.
+fn models_of(places: &Places, package: &str, prefix: &str, env: &[(&str, &str)], report: &mut Report) {
+    let models = model_names(places, package, prefix);
     if models.is_empty() {
-        return report.skip("models", &format!("{package}/tests has no loom_*.rs"));
+        return report.skip("models", &format!("{package}/tests has no {prefix}*"));
     }
-    let target = places.target.join("loom").display().to_string();
-    let env = [("RUSTFLAGS", "--cfg loom"), ("CARGO_TARGET_DIR", target.as_str())];
     let named = models.iter().flat_map(|model| ["--test", model]);
-    let build: Vec<&str> =
-        ["test", "--quiet", "--no-run", "-p", package, "--release"].into_iter().chain(named).collect();
-    if !cargo(places, &build, &env) {
+    let build: Vec<&str> = ["test", "--quiet", "--no-run", "-p", package, "--profile", "checks"]
+        .into_iter()
+        .chain(named)
+        .collect();
+    if !cargo(places, &build, env) {
         return report.fail("models", "they do not build");
     }
     // A model is one thread for most of its time.
     let outputs = parallel::map(&models, parallel::jobs(), |model| {
-        cargo_output(places, &["test", "-p", package, "--release", "--test", model], &env)
+        cargo_output(places, &["test", "-p", package, "--profile", "checks", "--test", model], env)
     });
     models.iter().zip(outputs).for_each(|(model, output)| count(model, output, report));
+}
+
+/// The targets of a crate's `tests/` whose names begin so, in order.
+fn model_names(places: &Places, package: &str, prefix: &str) -> Vec<String> {
+    let files = fs::read_dir(places.root.join(package).join("tests")).into_iter().flatten().flatten();
+    let names = files.filter_map(|file| Some(file.file_name().to_str()?.trim_end_matches(".rs").to_owned()));
+    let mut models: Vec<String> = names.filter(|name| name.starts_with(prefix)).collect();
+    models.sort();
+    models
 }
 
 fn abi(places: &Places, extent: abi_tests::Extent, report: &mut Report) {

@@ -38,10 +38,10 @@ pub fn gate_runs<'a>(programs: Vec<Program<'a>>, pins: &[Pin]) -> Vec<Program<'a
     let mut runs: BTreeMap<usize, Vec<Cell>> = BTreeMap::new();
     for (offset, &at) in compilers.iter().enumerate() {
         let all = programs[at].cells(true, Some(hash));
-        let share = if source.rotates && source.is_case() {
-            single_run(all, hash + offset)
-        } else {
-            share_of(all, compilers.len(), hash + offset)
+        let share = match source.is_case() {
+            true if source.rotates => single_run(all, hash + offset),
+            true => share_of(all, PARTS_OF_A_CASE, hash + offset),
+            false => share_of(all, compilers.len(), hash + offset),
         };
         runs.insert(at, share);
     }
@@ -58,6 +58,10 @@ pub fn gate_runs<'a>(programs: Vec<Program<'a>>, pins: &[Pin]) -> Vec<Program<'a
     });
     with_runs.collect()
 }
+
+/// One part of so many is made of the runs of a template's program, by the one compiler that it has:
+/// programs like it make the others.
+const PARTS_OF_A_CASE: usize = 3;
 
 /// Adds the run with so many threads that single runs of the program are, unless it is there.
 fn add(cells: &mut Vec<Cell>, program: &Program, threads: u32) {
@@ -129,13 +133,13 @@ fn single_run(cells: Vec<Cell>, offset: usize) -> Vec<Cell> {
     cells.into_iter().skip(at).take(1).collect()
 }
 
-/// The share of `cells` for one of so many `compilers`: every second one of two, say. All of them if
-/// there are fewer than two per compiler.
-fn share_of(cells: Vec<Cell>, compilers: usize, offset: usize) -> Vec<Cell> {
-    if cells.len() < 2 * compilers {
+/// One of so many `parts` of `cells`: every second one of two, say. All of them if there are fewer
+/// than two for each part.
+fn share_of(cells: Vec<Cell>, parts: usize, offset: usize) -> Vec<Cell> {
+    if cells.len() < 2 * parts {
         return cells;
     }
-    let its_own = |at: &usize| at % compilers == offset % compilers;
+    let its_own = |at: &usize| at % parts == offset % parts;
     cells.into_iter().enumerate().filter(|(at, _)| its_own(at)).map(|(_, cell)| cell).collect()
 }
 

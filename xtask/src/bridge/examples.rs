@@ -4,7 +4,7 @@
 //!
 //! A program's first line is its answer. What comes after it (times, who ran what) may differ.
 
-use super::ranks::{Compiler, LIMIT, Room};
+use super::ranks::{Compiler, LIMIT, Room, at_once, pairs};
 use super::{Mpi, environment, words};
 use crate::exec::{self, Ran};
 use crate::parallel;
@@ -32,38 +32,62 @@ const TRIES: usize = 4;
 /// What a rank without room says.
 const NO_ROOM: &str = "no device has room for target region";
 
-/// Runs those whose name contains `filter`, all of them for "examples": of these one part of so many,
-/// `(0, 1)` for all. Two at a time: starting and ending ranks is mostly waiting.
+/// Runs those whose name contains `filter`, all of them for "examples": each built by one compiler and
+/// under one MPI, in turn, or by `every` one under all.
 pub fn run(
     room: &Room<'_>,
     mpis: &[&Mpi],
-    compiler: Compiler,
+    compilers: &[Compiler],
     filter: &str,
-    (part, parts): (usize, usize),
+    every: bool,
     report: &mut Report,
 ) {
-    if mpis.is_empty() {
-        return;
-    }
-    let is_named = |name: &&&str| "examples".contains(filter) || name.contains(filter);
-    let chosen: Vec<&str> = EXAMPLES.iter().filter(is_named).skip(part).step_by(parts).copied().collect();
-    let done = parallel::map(&chosen, 2, |name| outcomes(room, mpis, compiler, name));
+    let is_named = |name: &str| "examples".contains(filter) || name.contains(filter);
+    let chosen = EXAMPLES.iter().enumerate().filter(|(_, name)| is_named(name));
+    let cells: Vec<_> = chosen.flat_map(|(at, name)| cells(at, name, mpis, compilers, every)).collect();
+    let done = parallel::map(&cells, at_once(), |cell| outcomes(room, cell));
     for (name, problems) in done.into_iter().flatten() {
         report.check(&name, problems);
     }
 }
 
+/// A program, built by a compiler, that has to give the same answer under these MPIs.
+struct Cell<'a> {
+    name: &'static str,
+    compiler: Compiler,
+    mpis: Vec<&'a Mpi>,
+}
+
+fn cells<'a>(
+    at: usize,
+    name: &'static str,
+    mpis: &[&'a Mpi],
+    compilers: &[Compiler],
+    every: bool,
+) -> Vec<Cell<'a>> {
+    if !every {
+        let chosen = pairs(at, mpis, compilers, false);
+        return chosen.into_iter().map(|(mpi, compiler)| Cell { name, compiler, mpis: vec![mpi] }).collect();
+    }
+    if mpis.is_empty() {
+        return Vec::new();
+    }
+    compilers.iter().map(|&compiler| Cell { name, compiler, mpis: mpis.to_vec() }).collect()
+}
+
 /// What was checked, and what is wrong.
 type Outcome = (String, Vec<String>);
 
-fn outcomes(room: &Room<'_>, mpis: &[&Mpi], compiler: Compiler, name: &str) -> Vec<Outcome> {
-    let title = format!("examples [{}]: {name}", compiler.name());
-    let program = match build(room, compiler, name, &[]) {
+fn outcomes(room: &Room<'_>, cell: &Cell<'_>) -> Vec<Outcome> {
+    let Cell { name, compiler, mpis } = cell;
+    let under: Vec<&str> = mpis.iter().map(|mpi| mpi.name).collect();
+    let title = format!("examples [{}, {}]: {name}", under.join(", "), compiler.name());
+    let program = match build(room, *compiler, name, &[]) {
         Ok(program) => program,
         Err(why) => return vec![(title, vec![why])],
     };
     let mut all = vec![(format!("{title}, one answer on 1 to 4 ranks"), same_answer(room, mpis, &program))];
-    for (_, size, memory) in LARGE.iter().filter(|(large, ..)| *large == name) {
+    for (_, size, memory) in LARGE.iter().filter(|(large, ..)| large == name) {
         all.push((
             format!("{title}, larger than one rank"),
             larger_than_one(room, mpis, &program, size, memory),

@@ -4,9 +4,10 @@
 //! The images for GPUs are for this machine and marked as a GPU's. They are told from those for
 //! ranks by another name of this machine, which clang takes for another target.
 
-use super::ranks::{Compiler, PLAIN, Room, Test, Wanted, judge};
+use super::ranks::{Compiler, PLAIN, Room, Test, Wanted, able, at_once, judge, pairs};
 use super::{Mpi, words};
 use crate::abi_tests::images;
+use crate::parallel;
 use crate::report::Report;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -78,8 +79,15 @@ const RUNS: &[Run] = &[
     ),
 ];
 
-/// Runs all, if their name contains `filter`.
-pub fn run(room: &Room<'_>, mpis: &[Mpi], filter: &str, report: &mut Report) {
+/// Runs all, if their name contains `filter`: each with one of the [`pairs`], or with `every` one.
+pub fn run(
+    room: &Room<'_>,
+    mpis: &[&Mpi],
+    compilers: &[Compiler],
+    filter: &str,
+    every: bool,
+    report: &mut Report,
+) {
     if !"gpus".contains(filter) {
         return;
     }
@@ -87,50 +95,59 @@ pub fn run(room: &Room<'_>, mpis: &[Mpi], filter: &str, report: &mut Report) {
         Ok(driver) => driver,
         Err(why) => return report.fail("ranks: the driver for tests", &why),
     };
-    for compiler in [Compiler::Gcc, Compiler::Clang] {
-        let name = format!("ranks [{}]: gpus", compiler.name());
-        if let Err(why) = room.tries(compiler) {
-            report.skip(&name, &why);
-            continue;
-        }
-        let program = match program(room, compiler) {
-            Ok(program) => program,
-            Err(why) => {
-                report.fail(&name, &why);
-                continue;
-            }
-        };
-        for mpi in mpis.iter().filter(|mpi| !mpi.launch.is_empty()) {
-            let all = RUNS.iter().filter(|run| run.test.compilers.contains(&compiler));
-            all.for_each(|run| launch(room, mpi, compiler, run, &driver, &program, report));
+    let mut cells = Vec::new();
+    for (program, compiler) in programs(room, compilers, report) {
+        let all = RUNS.iter().enumerate().filter(|(_, run)| run.test.compilers.contains(&compiler));
+        for (at, run) in all {
+            let able = able(compilers, run.test.compilers);
+            let chosen = pairs(at, mpis, &able, every).into_iter().filter(|&(_, by)| by == compiler);
+            cells.extend(chosen.flat_map(|(mpi, _)| {
+                let program = program.clone();
+                run.test.ranks.iter().map(move |&ranks| (mpi, compiler, run, ranks, program.clone()))
+            }));
         }
     }
+    let done = parallel::map(&cells, at_once(), |(mpi, compiler, run, ranks, program)| {
+        outcome(room, mpi, *compiler, run, *ranks, &driver, program)
+    });
+    done.into_iter().for_each(|(name, problem)| report.check(&name, problem.into_iter().collect()));
 }
 
-fn launch(
+/// The program, built by each of these.
+fn programs(room: &Room<'_>, compilers: &[Compiler], report: &mut Report) -> Vec<(PathBuf, Compiler)> {
+    let mut built = Vec::new();
+    for &compiler in compilers {
+        match program(room, compiler) {
+            Ok(program) => built.push((program, compiler)),
+            Err(why) => report.fail(&format!("ranks [{}]: gpus", compiler.name()), &why),
+        }
+    }
+    built
+}
+
+/// What was run, and what is wrong.
+fn outcome(
     room: &Room<'_>,
     mpi: &Mpi,
     compiler: Compiler,
     run: &Run,
+    ranks: u32,
     driver: &Path,
     program: &Path,
-    report: &mut Report,
-) {
+) -> (String, Option<String>) {
     let Run { gpus, test } = run;
     let more = [format!("OMPX_CUDA={}", driver.display()), format!("GANGWAY_FAKE_CUDA={gpus}")];
-    for ranks in test.ranks {
-        let ran = room.launch(mpi, test, *ranks, &more, program);
-        let what = format!("{} {} {gpus} {}", test.name, test.argument, test.settings.join(" "));
-        let name = format!(
-            "ranks [{}, {ranks} ranks, {}, {}, {}]: {}",
-            mpi.name,
-            compiler.name(),
-            test.mode,
-            test.progress,
-            what.trim_end()
-        );
-        report.check(&name, judge(&ran, test.wanted).into_iter().collect());
-    }
+    let ran = room.launch(mpi, test, ranks, &more, program);
+    let what = format!("{} {} {gpus} {}", test.name, test.argument, test.settings.join(" "));
+    let name = format!(
+        "ranks [{}, {ranks} ranks, {}, {}, {}]: {}",
+        mpi.name,
+        compiler.name(),
+        test.mode,
+        test.progress,
+        what.trim_end()
+    );
+    (name, judge(&ran, test.wanted))
 }
 
 /// The CUDA driver for tests.

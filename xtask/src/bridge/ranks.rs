@@ -451,6 +451,11 @@ impl Cell<'_> {
     }
 }
 
+/// How many programs for ranks run at once: starting and ending ranks is mostly waiting.
+pub fn at_once() -> usize {
+    parallel::jobs() + 1
+}
+
 /// Seconds that a run may take on a machine that is busy with something else.
 pub const LIMIT: u32 = 60;
 
@@ -462,25 +467,42 @@ struct Cell<'a> {
     ranks: u32,
 }
 
-/// The runs of all rows whose name contains `filter`, with these MPIs and compilers. If not `every`
-/// one, then each number of ranks of a row with one of two compilers under one MPI, and with the
-/// other one under the other MPI; with one compiler under one of the MPIs, in turn.
+/// With which MPI and compiler something runs that stands at `at` in its table: with `every` one of
+/// the pairs, or with one of them, in turn.
+pub fn pairs<'a>(
+    at: usize,
+    mpis: &[&'a Mpi],
+    compilers: &[Compiler],
+    every: bool,
+) -> Vec<(&'a Mpi, Compiler)> {
+    let all = mpis.iter().flat_map(|&mpi| compilers.iter().map(move |&compiler| (mpi, compiler)));
+    if every {
+        return all.collect();
+    }
+    let count = mpis.len() * compilers.len();
+    all.skip(at.checked_rem(count).unwrap_or(0)).take(1).collect()
+}
+
+/// The runs of all rows whose name contains `filter`: each number of ranks of a row with one of the
+/// [`pairs`], or with `every` one.
 fn cells<'a>(mpis: &[&'a Mpi], compilers: &[Compiler], filter: &str, every: bool) -> Vec<Cell<'a>> {
     let mut cells = Vec::new();
     for (row, test) in TESTS.iter().enumerate().filter(|(_, test)| test.name.contains(filter)) {
+        let able = able(compilers, test.compilers);
         for (at, &ranks) in test.ranks.iter().enumerate() {
-            let able = compilers.iter().filter(|compiler| test.compilers.contains(compiler));
-            for (by, &compiler) in able.enumerate() {
-                let is_chosen = |under: usize| every || (row + at + by + under).is_multiple_of(mpis.len());
-                let chosen = mpis.iter().enumerate().filter(|&(under, _)| is_chosen(under));
-                cells.extend(chosen.map(|(_, &mpi)| Cell { test, mpi, compiler, ranks }));
-            }
+            let chosen = pairs(row + at, mpis, &able, every);
+            cells.extend(chosen.into_iter().map(|(mpi, compiler)| Cell { test, mpi, compiler, ranks }));
         }
     }
     cells
 }
 
-/// Runs all whose name contains `filter`: some with each MPI and compiler, or `every` one.
+/// Those of `compilers` that are among `named`.
+pub fn able(compilers: &[Compiler], named: &[Compiler]) -> Vec<Compiler> {
+    compilers.iter().filter(|compiler| named.contains(compiler)).copied().collect()
+}
+
+/// Runs all whose name contains `filter`, each with some MPI and compiler, or with `every` one.
 pub fn run(places: &Places, mpis: &[Mpi], filter: &str, every: bool, report: &mut Report) {
     if !places.library().exists() {
         return report.skip("ranks", "the library has not been built (cargo build --release -p libomp-shim)");
@@ -498,12 +520,9 @@ pub fn run(places: &Places, mpis: &[Mpi], filter: &str, every: bool, report: &mu
         }
     }
     room.tests(&cells(&startable, &compilers, filter, every), report);
-    for (by, &compiler) in compilers.iter().enumerate() {
-        room.device_programs(&startable, compiler, filter, report);
-        let part = if every { (0, 1) } else { (by, compilers.len()) };
-        examples::run(&room, &startable, compiler, filter, part, report);
-    }
-    gpus::run(&room, mpis, filter, report);
+    room.device_programs(&startable, &compilers, filter, every, report);
+    examples::run(&room, &startable, &compilers, filter, every, report);
+    gpus::run(&room, &startable, &compilers, filter, every, report);
 }
 
 /// A program for ranks that knows that it has some, for whoever starts it in another way.
@@ -594,8 +613,7 @@ impl<'a> Room<'a> {
         exec::run(&line, &environment(&[]), &self.places.root, LIMIT)
     }
 
-    /// The tests of the table, two at a time: starting and ending ranks is mostly waiting. Those
-    /// that depend on time run alone.
+    /// The tests of the table, some at a time. Those that depend on time run alone.
     fn tests(&self, cells: &[Cell<'_>], report: &mut Report) {
         let (by_time, others): (Vec<_>, Vec<_>) = cells.iter().partition(|cell| cell.test.tries > 1);
         let mut programs: Vec<(&str, &str)> =
@@ -603,11 +621,11 @@ impl<'a> Room<'a> {
         programs.sort_unstable();
         programs.dedup();
         // What cannot be built says so again below.
-        parallel::map(&programs, 2, |&(name, compiler)| {
+        parallel::map(&programs, parallel::jobs(), |&(name, compiler)| {
             self.test_program(name, if compiler == Gcc.name() { Gcc } else { Clang }).is_ok()
         });
         let problems = [
-            parallel::map(&others, 2, |cell| self.test(cell)),
+            parallel::map(&others, at_once(), |cell| self.test(cell)),
             parallel::map(&by_time, 1, |cell| self.test(cell)),
         ]
         .concat();
@@ -637,30 +655,33 @@ impl<'a> Room<'a> {
     }
 
     /// Each with one of the MPIs, in turn.
-    fn device_programs(&self, mpis: &[&Mpi], compiler: Compiler, filter: &str, report: &mut Report) {
-        if mpis.is_empty() {
-            return;
-        }
-        let mut problems = Vec::new();
-        let chosen = DEVICE
-            .iter()
-            .enumerate()
-            .filter(|(_, (name, by))| by.contains(&compiler) && name.contains(filter));
-        for (at, (name, _)) in chosen {
-            let mpi = mpis[(at + usize::from(compiler == Gcc)) % mpis.len()];
-            let path = if name.contains('/') { (*name).to_owned() } else { format!("device/{name}") };
-            let problem = match self.program(
-                compiler,
-                &format!("abi-tests/{path}.c"),
-                &format!("device-{}", name.replace('/', "-")),
-            ) {
+    fn device_programs(
+        &self,
+        mpis: &[&Mpi],
+        compilers: &[Compiler],
+        filter: &str,
+        every: bool,
+        report: &mut Report,
+    ) {
+        let chosen = DEVICE.iter().enumerate().filter(|(_, (name, _))| name.contains(filter));
+        let runs: Vec<_> = chosen
+            .flat_map(|(at, &(name, by))| {
+                let pairs = pairs(at, mpis, &able(compilers, by), every);
+                pairs.into_iter().map(move |(mpi, compiler)| (name, mpi, compiler))
+            })
+            .collect();
+        let problems = parallel::map(&runs, at_once(), |&(name, mpi, compiler)| {
+            let path = if name.contains('/') { name.to_owned() } else { format!("device/{name}") };
+            let source = format!("abi-tests/{path}.c");
+            match self.program(compiler, &source, &format!("device-{}", name.replace('/', "-"))) {
                 Ok(program) => judge(&self.launch(mpi, &PLAIN, 3, &[], &program), Wanted::Fine),
                 Err(why) => Some(why),
-            };
-            problems.extend(problem.map(|p| format!("{name} [{}]: {p}", mpi.name)));
+            }
+        });
+        for (&(name, mpi, compiler), problem) in runs.iter().zip(problems) {
+            let title = format!("ranks [{}, 3 ranks, {}]: {name}", mpi.name, compiler.name());
+            report.check(&title, problem.into_iter().collect());
         }
-        report
-            .check(&format!("ranks [3 ranks, {}]: programs of abi-tests/device", compiler.name()), problems);
     }
 }
 

@@ -19,7 +19,7 @@ const ROUNDS: usize = 8;
 /// `jobs` at a time. What is not run is skipped with its reason.
 pub fn run(places: &Places, jobs: usize, report: &mut Report) {
     let target = places.target.join("mutants");
-    let library = target.join("release/libgangway.so");
+    let library = target.join("checks/libgangway.so");
     let bench = compare_with_sources(&places.root)
         .and_then(|()| build(places, &target))
         .and_then(|()| Bench::new(&places.root, &places.target.join("abi-tests"), &library));

@@ -27,6 +27,15 @@ struct Done {
     wall: f64,
     processor: f64,
     checks: usize,
+    /// Those that ran side by side during it, by name.
+    parts: Vec<Part>,
+}
+
+/// A step that ran beside others: its processor time is known with theirs only.
+struct Part {
+    name: String,
+    wall: f64,
+    checks: usize,
 }
 
 impl Steps {
@@ -54,17 +63,30 @@ impl Steps {
             wall: self.done.iter().map(|step| step.wall).sum(),
             processor: self.done.iter().map(|step| step.processor).sum(),
             checks: self.done.iter().map(|step| step.checks).sum(),
+            parts: Vec::new(),
         };
         total.print();
     }
 
-    fn end(&mut self, checks: usize) {
+    /// Ends the current step, whose parts were these steps, side by side; `checks` were made so far.
+    pub fn end_with(&mut self, sides: Vec<Steps>, checks: usize) {
+        self.end(checks);
+        let parts = sides.into_iter().flat_map(|side| side.done);
+        let parts = parts.map(|step| Part { name: step.name, wall: step.wall, checks: step.checks });
+        if let Some(step) = self.done.last_mut() {
+            step.parts = parts.collect();
+        }
+    }
+
+    /// Ends the current step; `checks` were made so far.
+    pub fn end(&mut self, checks: usize) {
         let Some(step) = self.current.take() else { return };
         self.done.push(Done {
             name: step.name,
             wall: step.start.elapsed().as_secs_f64(),
             processor: processor_seconds() - step.processor,
             checks: checks - step.checks,
+            parts: Vec::new(),
         });
     }
 }
@@ -72,6 +94,9 @@ impl Steps {
 impl Done {
     fn print(&self) {
         println!("{:<40} {:>8.1} {:>11.1} {:>7}", self.name, self.wall, self.processor, self.checks);
+        for part in &self.parts {
+            println!("  {:<38} {:>8.1} {:>11} {:>7}", part.name, part.wall, "", part.checks);
+        }
     }
 }
 
