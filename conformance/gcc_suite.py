@@ -13,7 +13,7 @@ Without --runtime the compiler's own libgomp is tested. --mode says how the runt
   path     the runtime stands in for libgomp.so.1 on LD_LIBRARY_PATH
 
 Groups: libgomp.c, libgomp.c++, libgomp.fortran, and libgomp.c-c++-common as C (c-c++-common/c) and as C++
-(c-c++-common/c++). Without --full every 3rd test of each directory is run, and those that failed once
+(c-c++-common/c++). Without --full every 5th test of each directory is run, and those that failed once
 (known/gcc.txt, known/gcc_mended.txt): minutes on two cores. Tests for offload devices and tests of the
 compiler alone count as skipped.
 
@@ -44,7 +44,7 @@ from harness import LISTS, listed, spawn
 GROUPS = ("libgomp.c", "libgomp.c++", "c-c++-common/c", "c-c++-common/c++", "libgomp.fortran")
 FORTRAN = (".f", ".f90", ".f95", ".f03", ".f08", ".F", ".F90", ".F95", ".F03", ".F08")
 TARGET = re.compile(r"omp\s+(declare\s+|begin\s+declare\s+)?target|omp_target_|omp_get_mapped_ptr", re.I)
-EVERY = 3                       # of a directory's tests in the bounded subset
+EVERY = 5                       # of a directory's tests in the bounded subset
 
 
 def fetch(cache, gcc):

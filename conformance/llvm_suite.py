@@ -8,7 +8,7 @@ into CACHE_DIR by apt; so are FileCheck and not (package llvm-N-tools) where the
 with, and run on, a directory of links named libomp.so, libomp.so.5 and libiomp5.so that lead to the runtime. Without
 --runtime Debian's own libomp is tested. They run with --threads OpenMP threads unless a test itself says otherwise.
 
-Without --full every second test of each directory is run, and those that failed once (known/llvm.txt,
+Without --full every third test of each directory is run, and those that failed once (known/llvm.txt,
 known/llvm_mended.txt), but none of those that sleep for a minute (known/llvm_long.txt): minutes on two cores.
 
 Output: a line for each failure, one for each directory, then `N passed, N failed, N skipped`. Status 0 if nothing failed.
@@ -28,7 +28,7 @@ import llvm_source
 import offload_suite
 from harness import LISTS, listed
 
-EVERY = 2                       # of a directory's tests in the bounded subset
+EVERY = 3                       # of a directory's tests in the bounded subset
 LONG = 3                        # times the usual limit for tests in known/llvm_long.txt
 FEW = 4                         # with fewer threads some tests cannot pass (known/llvm_few_threads.txt)
 WAITS = re.compile(r"\b(delay|u?sleep)\(") # in tests that order their threads by waiting for a while

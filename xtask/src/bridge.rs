@@ -250,21 +250,43 @@ pub fn conformance(places: &Places, report: &mut Report) {
     }
 }
 
-/// Builds, and runs the checks whose name contains `filter`: programs with some of the MPIs and
-/// compilers each, or with `every` one.
-pub fn check(places: &Places, filter: &str, every: bool, report: &mut Report) {
+/// Which checks run.
+#[derive(Clone, Copy)]
+pub struct Selection<'a> {
+    /// Those whose name contains this.
+    pub filter: &'a str,
+    /// Programs with each pair of MPI and compiler, not with one in turn.
+    pub every: bool,
+    /// Those that judge times, which want the machine for themselves; the others. `None`: both.
+    pub timed: Option<bool>,
+}
+
+impl Selection<'_> {
+    /// Do those run that judge times, or that judge none?
+    fn wants(&self, timed: bool) -> bool {
+        self.timed.is_none_or(|wanted| wanted == timed)
+    }
+}
+
+/// Builds, and runs the selected checks.
+pub fn check(places: &Places, selection: Selection<'_>, report: &mut Report) {
+    let filter = selection.filter;
     let mut all = build(places, report);
     all.retain(|mpi| runs_here(places, mpi, report));
     if all.is_empty() {
         return;
     }
-    match program(places, "cc", "check", "check") {
-        Ok(program) => all.iter().for_each(|mpi| check::run(places, mpi, &program, filter, report)),
-        Err(why) => report.fail("bridge: check.c", &why),
+    if selection.wants(true) {
+        match program(places, "cc", "check", "check") {
+            Ok(program) => all.iter().for_each(|mpi| check::run(places, mpi, &program, filter, report)),
+            Err(why) => report.fail("bridge: check.c", &why),
+        }
     }
-    ranks::run(places, &all, filter, every, report);
-    aware::run(places, &all, filter, report);
-    tool::run(places, &all, filter, report);
+    ranks::run(places, &all, selection, report);
+    if selection.wants(true) {
+        aware::run(places, &all, filter, report);
+        tool::run(places, &all, filter, report);
+    }
 }
 
 /// Builds only, and says where the libraries are.

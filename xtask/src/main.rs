@@ -454,7 +454,10 @@ fn mpi_bridge(options: &mut Options, places: &Places, report: &mut Report) -> Re
     nothing_left(options)?;
     match (measure, check || !filter.is_empty()) {
         (true, _) => bridge::measure(places, &filter, report),
-        (false, true) => bridge::check(places, &filter, true, report),
+        (false, true) => {
+            let selection = bridge::Selection { filter: &filter, every: true, timed: None };
+            bridge::check(places, selection, report);
+        }
         (false, false) => bridge::build_only(places, report),
     }
     Ok(report.finish() == 0)

@@ -39,21 +39,20 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     tests(places, "crates", &["test", "--no-fail-fast"], &[], report);
     let library = places.library();
     let mut second: Vec<Step<'_>> = vec![
+        Box::new(|report| ranks(places, false, report)),
         Box::new(|report| gpu_bench::check(places, &library, report)),
         Box::new(|report| life(places, report)),
         Box::new(|report| debugger::run(places, &library, report)),
         Box::new(|report| examples::run(places, &library, report)),
         Box::new(|report| placement::run(places, true, report)),
-        Box::new(|report| dist::run(places, dist::Checks::Quick, report)),
         Box::new(|report| readme::run(places, report)),
     ];
     if !quick {
-        second.insert(0, Box::new(|report| gpu_model::run(places, true, report)));
+        second.insert(1, Box::new(|report| gpu_model::run(places, true, report)));
     }
     report.side_by_side(&second);
     laboratory(places, report);
-    report.step("MPI bridge");
-    bridge::check(places, "", false, report);
+    ranks(places, true, report);
     env_cases::run(places, &places.library(), "", report);
     soak::check(places, &places.library(), report);
     sanitizers::run(
@@ -85,11 +84,17 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
 
 /// Builds what is built with the profile of releases in one command: optimising across crates is a
 /// thread for each for a minute or two.
+/// Packages are made of that, before anything else is built beside it.
 fn build(places: &Places, report: &mut Report) {
     report.step("build");
-    let words = ["build", "--release", "-p", "libomp-shim", "-p", "gangway", "-p", "benchmarks"];
+    let packages = ["-p", "libomp-shim", "-p", "gangway", "-p", "benchmarks"];
+    let words =
+        [&["build", "--release"], &packages[..], &["--lib", "--bin", "gangway", "--bin", "gpu"]].concat();
     match cargo(places, &words, &[]) {
-        true => report.pass("build"),
+        true => {
+            report.pass("build");
+            dist::run(places, dist::Checks::Quick, report);
+        }
         false => report.fail("build", &format!("cargo {} failed", words.join(" "))),
     }
 }
@@ -101,6 +106,12 @@ fn lints_and_build(places: &Places, report: &mut Report) {
     lints(places, report);
     report.step("build of the tests of the crates");
     cargo(places, &["test", "--quiet", "--no-run"], &[]);
+}
+
+/// Programs with ranks: those that judge times, or the others.
+fn ranks(places: &Places, timed: bool, report: &mut Report) {
+    report.step(if timed { "MPI bridge, what judges times" } else { "MPI bridge" });
+    bridge::check(places, bridge::Selection { filter: "", every: false, timed: Some(timed) }, report);
 }
 
 fn laboratory(places: &Places, report: &mut Report) {
@@ -188,9 +199,8 @@ fn counts(line: &str) -> Option<[usize; 3]> {
     Some([number("passed")?, number("failed")?, number("ignored")?])
 }
 
-/// The loom models of the crates that have some.
-/// The models in virtual time; those of `ult` and of the bridge: those for loom, which need the whole crate compiled against
-/// it, hence a target directory of their own; and those that need nothing.
+/// The models in virtual time, and those of `ult` and of the bridge. Those for loom need the whole
+/// crate compiled against it, hence a target directory of their own.
 fn models(places: &Places, report: &mut Report) {
     report.step("models");
     let in_virtual_time = ["test", "--no-fail-fast", "--profile", "checks", "-p", "benchmarks", "--lib"];

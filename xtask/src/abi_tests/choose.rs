@@ -39,8 +39,9 @@ pub fn gate_runs<'a>(programs: Vec<Program<'a>>, pins: &[Pin]) -> Vec<Program<'a
     for (offset, &at) in compilers.iter().enumerate() {
         let all = programs[at].cells(true, Some(hash));
         let share = match source.is_case() {
+            true if !source.is_in_pairs => Vec::new(),
             true if source.rotates => single_run(all, hash + offset),
-            true => share_of(all, PARTS_OF_A_CASE, hash + offset),
+            true => share_of(of_one_build(all, hash), PARTS_OF_A_CASE, hash + offset),
             false => share_of(all, compilers.len(), hash + offset),
         };
         runs.insert(at, share);
@@ -61,7 +62,10 @@ pub fn gate_runs<'a>(programs: Vec<Program<'a>>, pins: &[Pin]) -> Vec<Program<'a
 
 /// One part of so many is made of the runs of a template's program, by the one compiler that it has:
 /// programs like it make the others.
-const PARTS_OF_A_CASE: usize = 3;
+const PARTS_OF_A_CASE: usize = 2;
+
+/// For one program of a template that is built with real images for GPUs so many are built without.
+const BUILDS_WITHOUT_IMAGES: usize = 2;
 
 /// Adds the run with so many threads that single runs of the program are, unless it is there.
 fn add(cells: &mut Vec<Cell>, program: &Program, threads: u32) {
@@ -133,10 +137,18 @@ fn single_run(cells: Vec<Cell>, offset: usize) -> Vec<Cell> {
     cells.into_iter().skip(at).take(1).collect()
 }
 
-/// One of so many `parts` of `cells`: every second one of two, say. All of them if there are fewer
-/// than two for each part.
+/// The runs with real images for GPUs, for which the program is built once more, or the others.
+fn of_one_build(cells: Vec<Cell>, hash: usize) -> Vec<Cell> {
+    let (with_images, others): (Vec<Cell>, Vec<Cell>) =
+        cells.into_iter().partition(|(mode, _, _)| *mode == Mode::Cubin);
+    let takes_images = (hash / 13).is_multiple_of(BUILDS_WITHOUT_IMAGES + 1);
+    if others.is_empty() || (takes_images && !with_images.is_empty()) { with_images } else { others }
+}
+
+/// One of so many `parts` of `cells`: every second one of two, say. All of them if there is not one
+/// for each part.
 fn share_of(cells: Vec<Cell>, parts: usize, offset: usize) -> Vec<Cell> {
-    if cells.len() < 2 * parts {
+    if cells.len() < parts {
         return cells;
     }
     let its_own = |at: &usize| at % parts == offset % parts;
@@ -192,37 +204,45 @@ mod tests {
             .collect()
     }
 
-    /// The gate makes some of all runs: each program's, and each pair of compiler, way of loading
-    /// and number of threads.
+    /// What two factors of a run are, each pair in words.
+    fn pairs((mode, threads, devices): Cell, compiler: &str) -> [String; 4] {
+        [
+            format!("{compiler} {mode:?}"),
+            format!("{compiler} {threads}"),
+            format!("{mode:?} {threads}"),
+            format!("{mode:?} on {devices:?} devices"),
+        ]
+    }
+
+    /// The gate makes some of all runs: of each program, and of each pair of compiler, way of loading,
+    /// number of threads and of devices that more than one program has.
     #[test]
     fn each_program_and_each_pair_is_kept() {
         let (sources, compilers) = (sources(), compilers());
-        let (mut all, mut kept): ([BTreeSet<String>; 2], [BTreeSet<String>; 2]) = Default::default();
+        let (mut all, mut kept) = (BTreeMap::<String, BTreeSet<&str>>::new(), BTreeSet::new());
         let mut counts = [0, 0];
         for source in &sources {
-            let programs = takers(source, &compilers, Extent::Long);
-            if programs.is_empty() {
-                continue;
-            }
-            for (at, programs, pairs) in [
-                (0, takers(source, &compilers, Extent::Gate), &mut all),
-                (1, gate_runs(programs, &[]), &mut kept),
-            ] {
-                assert!(!programs.is_empty(), "{} is left out", source.name);
-                for program in &programs {
-                    for (mode, threads, devices) in program.chosen_cells() {
-                        counts[at] += 1;
-                        pairs[0].insert(format!("{} {mode:?}", program.compiler.name));
-                        pairs[0].insert(format!("{} {threads}", program.compiler.name));
-                        pairs[1].insert(format!("{mode:?} {threads}"));
-                        pairs[1].insert(format!("{mode:?} on {devices:?} devices"));
+            let programs = takers(source, &compilers, Extent::Gate);
+            for program in &programs {
+                for cell in program.chosen_cells() {
+                    counts[0] += 1;
+                    for pair in pairs(cell, &program.compiler.name) {
+                        all.entry(pair).or_default().insert(&source.name);
                     }
                 }
             }
+            let is_taken = !programs.is_empty();
+            let chosen = gate_runs(programs, &[]);
+            assert!(!is_taken || !source.is_in_pairs || !chosen.is_empty(), "{} is left out", source.name);
+            for program in &chosen {
+                for cell in program.chosen_cells() {
+                    counts[1] += 1;
+                    kept.extend(pairs(cell, &program.compiler.name));
+                }
+            }
         }
-        let lost: Vec<&String> = all[0].difference(&kept[0]).chain(all[1].difference(&kept[1])).collect();
-        // One program alone has it, with one number of devices.
-        assert!(lost.len() <= 1, "{lost:?}");
+        let lost = all.iter().filter(|(pair, programs)| programs.len() > 1 && !kept.contains(*pair));
+        assert_eq!(lost.map(|(pair, _)| pair).collect::<Vec<_>>(), Vec::<&String>::new());
         assert!(counts[1] * 5 < counts[0], "{counts:?}");
     }
 

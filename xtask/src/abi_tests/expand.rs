@@ -9,6 +9,8 @@
 //! often and kept in step by nobody; and a script that generates them, which would need a language
 //! of its own beside the header that every test has anyway.
 
+use std::collections::BTreeSet;
+
 use super::meta::comment;
 
 /// One program of a template.
@@ -18,6 +20,8 @@ pub struct Case {
     pub label: String,
     /// The program's text.
     pub text: String,
+    /// It is one of those in which each row of each table meets each row of each other table.
+    pub is_in_pairs: bool,
 }
 
 struct Table {
@@ -40,7 +44,9 @@ pub fn expand(text: &str) -> Result<Vec<Case>, String> {
         };
         choices = choices.iter().flat_map(with_each).collect();
     }
-    let cases: Vec<Case> = choices.iter().map(|chosen| case(text, chosen)).collect();
+    let pairs = cover_pairs(&tables.iter().map(|table| table.rows.len()).collect::<Vec<_>>());
+    let cases = choices.iter().zip(pairs).map(|(chosen, is_in_pairs)| case(text, chosen, is_in_pairs));
+    let cases: Vec<Case> = cases.collect();
     let mut labels: Vec<&str> = cases.iter().map(|case| case.label.as_str()).collect();
     labels.sort_unstable();
     if let Some(twice) = labels.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -55,7 +61,7 @@ pub fn expand(text: &str) -> Result<Vec<Case>, String> {
 type Choice<'a> = (&'a Table, &'a Vec<String>);
 
 /// Values may name columns of other tables, so what was put in is looked at again.
-fn case(template: &str, chosen: &[Choice]) -> Case {
+fn case(template: &str, chosen: &[Choice], is_in_pairs: bool) -> Case {
     let mut text = template.to_owned();
     for _ in 0..=chosen.len() {
         for (column, value) in chosen.iter().flat_map(|(table, row)| table.columns.iter().zip(*row)) {
@@ -64,7 +70,37 @@ fn case(template: &str, chosen: &[Choice]) -> Case {
     }
     let labels: Vec<&str> =
         chosen.iter().map(|(_, row)| if row[0].is_empty() { "none" } else { row[0].as_str() }).collect();
-    Case { label: labels.join(" "), text }
+    Case { label: labels.join(" "), text, is_in_pairs }
+}
+
+/// Which choices of one row from each table, in the order of the product, are enough for each row of
+/// a table to meet each row of every other table. `sizes`: rows of the tables. Each choice taken is
+/// one that meets most pairs that none has met, so the answer is near the least.
+fn cover_pairs(sizes: &[usize]) -> Vec<bool> {
+    let choices = sizes.iter().fold(vec![Vec::new()], |choices, &size| {
+        let with_each =
+            |chosen: &Vec<usize>| (0..size).map(|row| [&chosen[..], &[row]].concat()).collect::<Vec<_>>();
+        choices.iter().flat_map(with_each).collect()
+    });
+    if sizes.len() < 3 {
+        return vec![true; choices.len()];
+    }
+    let pairs = |chosen: &[usize]| -> BTreeSet<[usize; 4]> {
+        let rows = chosen.iter().copied().enumerate();
+        rows.clone()
+            .flat_map(|(a, row)| rows.clone().skip(a + 1).map(move |(b, other)| [a, row, b, other]))
+            .collect()
+    };
+    let all: Vec<BTreeSet<[usize; 4]>> = choices.iter().map(|chosen| pairs(chosen)).collect();
+    let mut open: BTreeSet<[usize; 4]> = all.iter().flatten().copied().collect();
+    let mut taken = vec![false; all.len()];
+    while !open.is_empty() {
+        let news = |at: &usize| (all[*at].intersection(&open).count(), usize::MAX - at);
+        let Some(best) = (0..all.len()).max_by_key(news) else { break };
+        taken[best] = true;
+        open = &open - &all[best];
+    }
+    taken
 }
 
 fn tables(text: &str) -> Result<Vec<Table>, String> {
@@ -114,7 +150,7 @@ fn left_over(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::expand;
+    use super::{cover_pairs, expand};
 
     #[test]
     fn a_plain_file_is_one_program() {
@@ -129,6 +165,15 @@ mod tests {
         assert_eq!(cases.len(), 3);
         assert_eq!(cases[2].label, "3 p");
         assert!(cases[2].text.ends_with("3zp"));
+    }
+
+    #[test]
+    fn pairs_are_covered_by_fewer_than_all() {
+        assert_eq!(cover_pairs(&[3, 4]), vec![true; 12]);
+        let taken = cover_pairs(&[5, 16, 2]);
+        assert_eq!((taken.len(), taken.iter().filter(|&&taken| taken).count()), (160, 80));
+        let met = |a: usize, b: usize| (0..160).any(|at| taken[at] && (at / 32, at % 2) == (a, b));
+        assert!((0..5).all(|a| (0..2).all(|b| met(a, b))));
     }
 
     #[test]

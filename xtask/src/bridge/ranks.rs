@@ -5,7 +5,7 @@
 //! do not: they are a choice of the ABI tests, which run there on host devices. Each meets one MPI
 //! and one compiler at a time where there are many.
 
-use super::{Mpi, environment, examples, gpus, words};
+use super::{Mpi, Selection, environment, examples, gpus, words};
 use crate::exec::{self, Ran};
 use crate::parallel;
 use crate::programs::Places;
@@ -75,6 +75,12 @@ pub struct Test {
     pub wanted: Wanted,
     /// Runs until one is right. More than one for what depends on time.
     pub tries: u32,
+}
+
+impl Test {
+    fn depends_on_time(&self) -> bool {
+        self.tries > 1
+    }
 }
 
 pub const PLAIN: Test = Test {
@@ -438,7 +444,7 @@ impl Cell<'_> {
         let test = self.test;
         let what = [test.name, test.argument].into_iter().chain(test.settings.iter().copied());
         let what: Vec<&str> = what.filter(|word| !word.is_empty()).collect();
-        let by_time = if test.tries > 1 { " (by time)" } else { "" };
+        let by_time = if test.depends_on_time() { " (by time)" } else { "" };
         format!(
             "ranks [{}, {} ranks, {}, {}, {}]: {}{by_time}",
             self.mpi.name,
@@ -483,11 +489,13 @@ pub fn pairs<'a>(
     all.skip(at.checked_rem(count).unwrap_or(0)).take(1).collect()
 }
 
-/// The runs of all rows whose name contains `filter`: each number of ranks of a row with one of the
-/// [`pairs`], or with `every` one.
-fn cells<'a>(mpis: &[&'a Mpi], compilers: &[Compiler], filter: &str, every: bool) -> Vec<Cell<'a>> {
+/// The runs of the selected rows: each number of ranks of a row with one of the [`pairs`], or with
+/// every one.
+fn cells<'a>(mpis: &[&'a Mpi], compilers: &[Compiler], selection: Selection<'_>) -> Vec<Cell<'a>> {
+    let Selection { filter, every, .. } = selection;
+    let is_chosen = |test: &Test| test.name.contains(filter) && selection.wants(test.depends_on_time());
     let mut cells = Vec::new();
-    for (row, test) in TESTS.iter().enumerate().filter(|(_, test)| test.name.contains(filter)) {
+    for (row, test) in TESTS.iter().enumerate().filter(|(_, test)| is_chosen(test)) {
         let able = able(compilers, test.compilers);
         for (at, &ranks) in test.ranks.iter().enumerate() {
             let chosen = pairs(row + at, mpis, &able, every);
@@ -502,8 +510,9 @@ pub fn able(compilers: &[Compiler], named: &[Compiler]) -> Vec<Compiler> {
     compilers.iter().filter(|compiler| named.contains(compiler)).copied().collect()
 }
 
-/// Runs all whose name contains `filter`, each with some MPI and compiler, or with `every` one.
-pub fn run(places: &Places, mpis: &[Mpi], filter: &str, every: bool, report: &mut Report) {
+/// Runs those that are selected.
+pub fn run(places: &Places, mpis: &[Mpi], selection: Selection<'_>, report: &mut Report) {
+    let Selection { filter, every, .. } = selection;
     if !places.library().exists() {
         return report.skip("ranks", "the library has not been built (cargo build --release -p libomp-shim)");
     }
@@ -519,7 +528,10 @@ pub fn run(places: &Places, mpis: &[Mpi], filter: &str, every: bool, report: &mu
             Err(why) => report.skip(&format!("ranks [{}]", compiler.name()), &why),
         }
     }
-    room.tests(&cells(&startable, &compilers, filter, every), report);
+    room.tests(&cells(&startable, &compilers, selection), report);
+    if !selection.wants(false) {
+        return;
+    }
     room.device_programs(&startable, &compilers, filter, every, report);
     examples::run(&room, &startable, &compilers, filter, every, report);
     gpus::run(&room, &startable, &compilers, filter, every, report);
@@ -615,7 +627,7 @@ impl<'a> Room<'a> {
 
     /// The tests of the table, some at a time. Those that depend on time run alone.
     fn tests(&self, cells: &[Cell<'_>], report: &mut Report) {
-        let (by_time, others): (Vec<_>, Vec<_>) = cells.iter().partition(|cell| cell.test.tries > 1);
+        let (by_time, others): (Vec<_>, Vec<_>) = cells.iter().partition(|cell| cell.test.depends_on_time());
         let mut programs: Vec<(&str, &str)> =
             cells.iter().map(|cell| (cell.test.name, cell.compiler.name())).collect();
         programs.sort_unstable();
