@@ -336,11 +336,11 @@ pub(crate) fn replacement_of(dedicated: &Worker) -> Option<&'static Worker> {
 /// kernel thread was changed for good.
 fn give_back(worker: &'static Worker) {
     if worker.is_dedicated() {
-        return worker.note_returned();
+        return worker.note_assignment_ended();
     }
     let mut idle = IDLE.lock();
     // Under the lock: nobody has taken the worker, and assigned it something, yet.
-    worker.note_returned();
+    worker.note_assignment_ended();
     if worker.is_shared() { idle.shared.push(worker) } else { idle.single.push(worker) }
 }
 

@@ -8,6 +8,7 @@
 
 mod browser;
 mod short;
+mod starved;
 mod synthetic;
 
 use crate::exec::{self, Ran};
@@ -43,6 +44,7 @@ pub fn run(places: &Places, library: &Path, report: &mut Report) {
         bench.short_tasks(compiler, report);
         bench.exits(compiler, report);
     }
+    bench.starved(report);
     bench.ranks(report);
     bench.cholesky(report);
     bench.many(report);

@@ -16,7 +16,7 @@ pub struct Advice {
 
 /// All that there is to say.
 pub fn of(summary: &Summary) -> Vec<Advice> {
-    let rules: [fn(&Summary) -> Option<Advice>; 14] = [
+    let rules: [fn(&Summary) -> Option<Advice>; 15] = [
         lost,
         left_out,
         clocks,
@@ -29,6 +29,7 @@ pub fn of(summary: &Summary) -> Vec<Advice> {
         locks,
         messages,
         stalls,
+        no_processor,
         short_regions,
         one_producer,
     ];
@@ -71,12 +72,21 @@ fn clocks(summary: &Summary) -> Option<Advice> {
 
 fn left_out(summary: &Summary) -> Option<Advice> {
     let text = format!(
-        "{} of the {} tasks were left out of the trace, which would have slowed the program: numbers of tasks by function and length are estimates, and in \"short tasks\", {} of the time, tasks and waits are not told apart. GANGWAY_TRACE_SHARE=100 writes all.",
+        "{} of the {} tasks were left out of the trace, which would have slowed the program: numbers of tasks by function and length are estimates, and in \"short tasks\", {} of the time, tasks and waits are not told apart.{} GANGWAY_TRACE_SHARE=100 writes all.",
         summary.left_out,
         summary.task_count,
-        percent(summary.share(Kind::Short))
+        percent(summary.share(Kind::Short)),
+        bounds(summary)
     );
     (summary.left_out > 0).then_some(Advice { weight: 1.9, text })
+}
+
+/// What is known of the critical path where tasks were left out.
+fn bounds(summary: &Summary) -> String {
+    if !summary.has_bounds() {
+        return String::new();
+    }
+    format!(" The critical path is between {} and {}.", time(summary.path), time(summary.path_at_most))
 }
 
 fn small_tasks(summary: &Summary) -> Option<Advice> {
@@ -135,9 +145,10 @@ fn chain(summary: &Summary) -> Option<Advice> {
     (lanes > 1.0 && tight && idle > 0.15 && summary.has_path()).then_some(Advice { weight: idle * 0.9, text })
 }
 
-/// The part of time that is no work.
+/// The part of time in which workers wait for something of the program.
 fn waiting(summary: &Summary) -> f64 {
-    Kind::ALL.iter().filter(|k| !k.is_work()).map(|&k| summary.share(k)).sum()
+    let is_wait = |kind: &&Kind| !kind.is_work() && **kind != Kind::NoProcessor;
+    Kind::ALL.iter().filter(is_wait).map(|&kind| summary.share(kind)).sum()
 }
 
 fn no_work(summary: &Summary) -> Option<Advice> {
@@ -181,6 +192,15 @@ fn stalls(summary: &Summary) -> Option<Advice> {
     let share = summary.share(Kind::Stall);
     let text = format!(
         "Code stands still {} of the time while others wait behind it (it spins, or blocks in the kernel): wait by OpenMP's own means, taskyield, or sched_yield in loops.",
+        percent(share)
+    );
+    (share > 0.05).then_some(Advice { weight: share, text })
+}
+
+fn no_processor(summary: &Summary) -> Option<Advice> {
+    let share = summary.share(Kind::NoProcessor);
+    let text = format!(
+        "Workers are ready and have no processor {} of the time: other programs run on this machine, or there are more busy threads than processors. Times of this run are not those of an idle machine.",
         percent(share)
     );
     (share > 0.05).then_some(Advice { weight: share, text })
@@ -356,10 +376,18 @@ mod tests {
             task_count: 1000,
             short_tasks: 100,
             path: 990.0,
+            path_at_most: 995.0,
             parallelism: 1.0,
             ..summary(&[(Kind::Short, 300.0), (Kind::Taskwait, 300.0)])
         };
-        says(&some, &["900 of the 1000 tasks were left out", "30 % of the time", "GANGWAY_TRACE_SHARE"]);
+        let words = ["900 of the 1000 tasks were left out", "30 % of the time", "GANGWAY_TRACE_SHARE"];
+        says(&some, &[&words[..], &["between 990.0 us and 995.0 us"]].concat());
+    }
+
+    #[test]
+    fn what_others_took_is_not_called_a_wait() {
+        let busy = summary(&[(Kind::NoProcessor, 300.0)]);
+        says(&busy, &["no processor 30 % of the time", "other programs"]);
     }
 
     #[test]

@@ -73,9 +73,13 @@ fn figures(timeline: &Timeline, summary: &Summary) -> String {
     } else {
         format!("{} to {}", percent(busy - unknown), percent(busy))
     };
-    let (path, parallelism) = match summary.has_path() {
-        true => (time(summary.path), format!("{:.1}", summary.parallelism)),
-        false => ("not known".into(), "not known".into()),
+    let (path, parallelism) = match (summary.has_path(), summary.has_bounds()) {
+        (true, _) => (time(summary.path), format!("{:.1}", summary.parallelism)),
+        (_, true) => (
+            format!("{} to {}", time(summary.path), time(summary.path_at_most)),
+            format!("{:.1} to {:.1}", summary.parallelism_at_least, summary.parallelism),
+        ),
+        _ => ("not known".into(), "not known".into()),
     };
     let workers = timeline.lanes.iter().filter(|lane| !lane.is_empty()).count();
     let figures = [
@@ -147,8 +151,8 @@ fn idle(trace: &Trace, summary: &Summary) -> String {
 }
 
 fn on_path(summary: &Summary) -> String {
-    if summary.left_out > 0 {
-        return "<p class=none>Not known: tasks were left out of this trace.</p>".into();
+    if summary.has_bounds() {
+        return "<p class=none>Not known: tasks were left out of this trace. Its length is between the longest chain of what was written and the time in which any worker worked.</p>".into();
     }
     if summary.ranks > 1 {
         return "<p class=none>Not known: what ranks wait for of each other is not in their traces. A page of one rank has its path.</p>".into();

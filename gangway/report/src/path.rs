@@ -6,10 +6,13 @@
 //! for tasks those of the tasks, a barrier those of all who arrive, a region's end that of its
 //! threads. What the order of time happened to be, where nobody had to wait, makes no difference.
 //! Locks are not followed: who gets one first is by chance.
+//!
+//! Where tasks were left out of the trace, the chain goes through what was written and is a lower
+//! bound. An upper one is the time in which anything worked: parts of a chain do not overlap.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::timeline::Timeline;
+use super::timeline::{Kind, Stretch, Timeline};
 use super::trace::{Category, Trace};
 
 /// Part of a chain: work of a task on a lane.
@@ -28,10 +31,13 @@ const NONE: usize = usize::MAX;
 /// The path.
 #[derive(Debug, Default)]
 pub struct Path {
-    /// Microseconds of work on it.
+    /// Microseconds of work on it; where tasks were left out, at least so many.
     pub length: f64,
-    /// All work.
+    /// At most so many: in which any lane worked.
+    pub most: f64,
+    /// All work; of it, what was left out, with what cannot be told apart from that.
     pub work: f64,
+    pub left_out: f64,
     /// Its links, in the order of time; neighbours of one kind are one.
     pub links: Vec<Link>,
 }
@@ -40,6 +46,13 @@ impl Path {
     /// How many lanes could be busy at most, on average.
     pub fn parallelism(&self) -> f64 {
         if self.length > 0.0 { self.work / self.length } else { 1.0 }
+    }
+
+    /// The least that this could be where tasks were left out, for which [`parallelism`] is the most.
+    ///
+    /// [`parallelism`]: Self::parallelism
+    pub fn least_parallelism(&self) -> f64 {
+        if self.most > 0.0 { ((self.work - self.left_out) / self.most).max(1.0) } else { 1.0 }
     }
 }
 
@@ -126,14 +139,44 @@ pub fn find(trace: &Trace, timeline: &Timeline) -> Path {
     events.iter().for_each(|event| walk.take(event));
     let open = walk.strands.values().map(|strand| strand.chain);
     let longest = open.chain(walk.ended.values().copied()).fold(Chain::EMPTY, Chain::longer);
-    let work = timeline.all().filter(|(_, s)| s.kind.is_work()).map(|(_, s)| s.length()).sum();
-    Path { length: longest.length, work, links: walk.unroll(longest.last) }
+    let total = |is_of: fn(Kind) -> bool| -> f64 {
+        timeline.all().filter(|(_, s)| is_of(s.kind)).map(|(_, s)| s.length()).sum()
+    };
+    Path {
+        length: longest.length,
+        most: time_of_work(timeline),
+        work: total(Kind::is_work),
+        left_out: total(|kind| kind == Kind::Short),
+        links: walk.unroll(longest.last),
+    }
+}
+
+/// Microseconds in which at least one lane works.
+fn time_of_work(timeline: &Timeline) -> f64 {
+    let work = timeline.all().filter(|(_, s)| s.kind.is_work());
+    let mut times: Vec<(f64, f64)> = work.map(|(_, s)| (s.begin, s.end)).collect();
+    times.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut covered = f64::NEG_INFINITY;
+    times.into_iter().fold(0.0, |sum, (begin, end)| {
+        let begin = begin.max(covered);
+        covered = covered.max(end);
+        sum + (end - begin).max(0.0)
+    })
+}
+
+/// Tasks whose slices are not theirs alone: from some time on they have run others that were left
+/// out.
+fn unmeasured(trace: &Trace) -> HashSet<u64> {
+    let slices = trace.lanes.iter().flat_map(|lane| &lane.slices);
+    slices.filter(|slice| slice.unmeasured).map(|slice| slice.task).collect()
 }
 
 fn events(trace: &Trace, timeline: &Timeline) -> Vec<Event> {
     let mut events = Vec::new();
     let mut put = |at, what, task, other, name| events.push(Event { at, what, task, other, name });
-    for (lane, stretch) in timeline.all().filter(|(_, s)| s.kind.is_work() && s.task != 0) {
+    let unmeasured = unmeasured(trace);
+    let is_its_own = |s: &Stretch| s.kind.is_work() && s.kind != Kind::Short && !unmeasured.contains(&s.task);
+    for (lane, stretch) in timeline.all().filter(|(_, s)| is_its_own(s) && s.task != 0) {
         put(stretch.begin, What::Works, stretch.task, lane as u64, stretch.name);
         put(stretch.end, What::Rests, stretch.task, lane as u64, None);
     }
@@ -179,7 +222,7 @@ fn events(trace: &Trace, timeline: &Timeline) -> Vec<Event> {
                     put(slice.end, What::Leaves, slice.task, 0, Some(slice.name));
                 }
             }
-            Category::Sleep | Category::Device | Category::Short | Category::Other => {}
+            Category::Sleep | Category::Device | Category::Short | Category::Runnable | Category::Other => {}
         }
     }
     let is_barrier = |name: Option<u32>| name.is_some_and(|n| trace.names.get(n) == "barrier");
@@ -395,6 +438,18 @@ mod tests {
             path.links.iter().map(|l| (l.begin, l.end)).collect::<Vec<_>>(),
             [(10.0, 30.0), (35.0, 65.0)]
         );
+    }
+
+    #[test]
+    fn where_tasks_were_left_out_the_path_has_bounds() {
+        // Of the thread's 100, 40 are short tasks; the task beside works 30 of them, and 5 later.
+        let thread =
+            "'ph':'X','tid':0,'name':'r','cat':'implicit','ts':0,'dur':100,'args':{'task':1,'region':0}";
+        let many = "'ph':'X','tid':10000,'name':'short tasks','cat':'many','ts':50,'dur':40,'args':{'lane':0,'tasks':9}";
+        let path = path(&[thread, many, &task(1, 2, (20, 30), (1, 10)), &task(1, 3, (102, 5), (1, 20))]);
+        assert_eq!((path.length, path.most), (60.0, 105.0));
+        assert_eq!((path.work, path.left_out), (135.0, 40.0));
+        assert_eq!((path.parallelism(), path.least_parallelism()), (135.0 / 60.0, 1.0));
     }
 
     #[test]

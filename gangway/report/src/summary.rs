@@ -60,13 +60,17 @@ pub struct Summary {
     pub steals: Vec<(usize, usize, u64)>,
     pub stolen_tasks: u64,
     pub gangs: Vec<GangRun>,
+    /// Of the critical path; where tasks were left out, at least, and at most.
     pub path: f64,
+    pub path_at_most: f64,
+    /// Work in parts of the path; where tasks were left out, at most, and at least.
     pub parallelism: f64,
+    pub parallelism_at_least: f64,
     /// What is on the critical path, the longest first.
     pub on_path: Vec<(String, f64)>,
     pub lost: u64,
     /// Tasks that were left out. Where there are any, counts of tasks by function and length are
-    /// estimates, and the critical path is not known.
+    /// estimates, and of the critical path bounds are known.
     pub left_out: u64,
     /// Of how many ranks this is. Where there are several, the critical path is not known.
     pub ranks: usize,
@@ -81,7 +85,9 @@ impl Summary {
             lost: trace.lost,
             left_out: trace.left_out,
             path: path.length,
+            path_at_most: path.most,
             parallelism: path.parallelism(),
+            parallelism_at_least: path.least_parallelism(),
             ..Self::default()
         };
         summary.lanes = timeline.lanes.iter().map(|stretches| by_kind(stretches)).collect();
@@ -102,7 +108,8 @@ impl Summary {
             .chain(&self.regions)
             .flat_map(|row| [row.total, row.longest, row.mean(), row.threads, row.barriers]);
         let gangs = self.gangs.iter().flat_map(|gang| [gang.queued, gang.begin, gang.end]);
-        let alone = [self.length, self.path, self.parallelism, self.all()];
+        let path = [self.path, self.path_at_most, self.parallelism, self.parallelism_at_least];
+        let alone = [self.length, self.all()].into_iter().chain(path);
         let mut all = self
             .lanes
             .iter()
@@ -118,6 +125,11 @@ impl Summary {
     /// Is the critical path known?
     pub fn has_path(&self) -> bool {
         self.left_out == 0 && self.ranks <= 1
+    }
+
+    /// Are bounds of the critical path known, and nothing else?
+    pub fn has_bounds(&self) -> bool {
+        self.left_out != 0 && self.ranks <= 1
     }
 
     /// Time of all lanes that is of this kind.

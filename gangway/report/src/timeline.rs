@@ -37,10 +37,12 @@ pub enum Kind {
     Mpi,
     /// The code stands still while others wait behind it.
     Stall,
+    /// The kernel thread is ready, and others have the processors.
+    NoProcessor,
 }
 
 impl Kind {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Task,
         Self::Region,
         Self::Serial,
@@ -53,6 +55,7 @@ impl Kind {
         Self::Lock,
         Self::Mpi,
         Self::Stall,
+        Self::NoProcessor,
     ];
 
     pub fn is_work(self) -> bool {
@@ -74,6 +77,7 @@ impl Kind {
             Self::Lock => "locks",
             Self::Mpi => "MPI",
             Self::Stall => "stalls",
+            Self::NoProcessor => "no processor",
         }
     }
 }
@@ -215,6 +219,7 @@ fn kind(slice: &Slice, name: &str, is_initial: &impl Fn(&Slice) -> bool) -> Kind
         (Category::Device, _) => Kind::Device,
         (Category::Short, _) => Kind::Short,
         (Category::Sleep, _) => Kind::NoWork,
+        (Category::Runnable, _) => Kind::NoProcessor,
         (Category::Wait, _) => Kind::Barrier,
     }
 }
@@ -285,16 +290,26 @@ fn stretch(
     Stretch { begin, end, kind, name: awake.map(|s| s.name), task: open.map_or(0, |open| open.task) }
 }
 
-/// Where the monitor has found work standing still, the rest of that stretch is a stall.
+/// Where the monitor has found work standing still, the rest of that stretch is a stall: also what
+/// follows a time without a processor. Code that has no processor does not stand still.
 fn mark_stalls(stretches: &mut Vec<Stretch>, stalls: &[(f64, String)]) {
     for (at, _) in stalls {
         let index = stretches.partition_point(|s| s.end <= *at);
         let Some(found) = stretches.get_mut(index).filter(|s| s.begin < *at && s.kind.is_work()) else {
             continue;
         };
-        let rest = Stretch { begin: *at, kind: Kind::Stall, ..*found };
+        let whole = *found;
         found.end = *at;
-        stretches.insert(index + 1, rest);
+        stretches.insert(index + 1, Stretch { begin: *at, kind: Kind::Stall, ..whole });
+        let goes_on =
+            |next: &Stretch| (next.kind, next.name, next.task) == (whole.kind, whole.name, whole.task);
+        let mut behind = stretches[index + 2..].chunks_exact_mut(2);
+        while let Some([without, rest]) = behind.next()
+            && without.kind == Kind::NoProcessor
+            && goes_on(rest)
+        {
+            rest.kind = Kind::Stall;
+        }
     }
 }
 
@@ -319,7 +334,7 @@ fn mark_many(stretches: Vec<Stretch>, times: &[(f64, f64)]) -> Vec<Stretch> {
     let mut marked = Vec::with_capacity(stretches.len() + 2 * times.len());
     for stretch in stretches {
         let mut rest = stretch;
-        let stays = matches!(stretch.kind, Kind::Task | Kind::Device | Kind::Short);
+        let stays = matches!(stretch.kind, Kind::Task | Kind::Device | Kind::Short | Kind::NoProcessor);
         let first = if stays { times.len() } else { times.partition_point(|t| t.1 <= stretch.begin) };
         for &(begin, end) in times[first..].iter().take_while(|t| t.0 < stretch.end) {
             let (begin, end) = (begin.max(rest.begin), end.min(stretch.end));
@@ -456,6 +471,28 @@ mod tests {
                 (Kind::Stall, 70.0, 2),
                 (Kind::NoWork, 10.0, 0),
                 (Kind::Region, 10.0, 2)
+            ]
+        );
+    }
+
+    #[test]
+    fn code_without_a_processor_does_not_stand_still() {
+        let lanes = timeline(&[
+            "'ph':'X','tid':0,'name':'f','cat':'task','ts':0,'dur':100,'args':{'task':3}",
+            "'ph':'X','tid':0,'name':'no processor','cat':'runnable','ts':20,'dur':30",
+            "'ph':'i','tid':0,'name':'interrupt','cat':'stall','ts':30,'s':'t'",
+            "'ph':'i','tid':0,'name':'interrupt','cat':'stall','ts':60,'s':'t'",
+            "'ph':'X','tid':0,'name':'no processor','cat':'runnable','ts':70,'dur':5",
+        ]);
+        assert_eq!(
+            lanes[0],
+            [
+                (Kind::Task, 20.0, 3),
+                (Kind::NoProcessor, 30.0, 3),
+                (Kind::Task, 10.0, 3),
+                (Kind::Stall, 10.0, 3),
+                (Kind::NoProcessor, 5.0, 3),
+                (Kind::Stall, 25.0, 3),
             ]
         );
     }

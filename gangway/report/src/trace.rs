@@ -50,6 +50,8 @@ pub enum Category {
     Device,
     /// Short tasks that a task has run at once, and that were left out.
     Short,
+    /// The kernel thread is ready, and others have the processors.
+    Runnable,
     Other,
 }
 
@@ -310,6 +312,7 @@ impl Builder {
             "sleep" => Category::Sleep,
             "device" => Category::Device,
             "short" => Category::Short,
+            "runnable" => Category::Runnable,
             "many" => return self.many(event, begin, length),
             _ => Category::Other,
         };

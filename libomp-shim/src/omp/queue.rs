@@ -436,10 +436,10 @@ fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let start = first_victim(thread, team, size);
     // SAFETY: own thread only.
     let looks = unsafe { thread.own() }.spared + 1;
-    let looks_at_some = patient && size > LARGE_TEAM;
-    let spares = patient && !looks_at_some && looks < COURTESY;
+    let samples_deques = patient && size > LARGE_TEAM;
+    let spares = patient && !samples_deques && looks < COURTESY;
     let mut has_spared = false;
-    let victims = if looks_at_some { VICTIMS_IN_LARGE_TEAM } else { size };
+    let victims = if samples_deques { VICTIMS_IN_LARGE_TEAM } else { size };
     for i in 0..victims {
         let num = (start + i) % size;
         let Some(victim) = team.thread(num).filter(|_| num != thread.num()) else { continue };

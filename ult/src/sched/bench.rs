@@ -28,7 +28,7 @@
 //! meeting one is enough to look into the queues of others.
 //!
 //! **Many threads.** The operations here walk a list, so the list is kept short: of the contexts
-//! that become ready in a known order only [`MAX_POLLED_PER_ORDER`] are in it, the newest among
+//! that become ready in a known order only [`POLLED_PER_ORDER`] are in it, the newest among
 //! them. The others are in [`unpolled`], and each takes the place of one that leaves the list.
 
 use core::cell::Cell;
@@ -41,14 +41,14 @@ use crate::gang::{GangTag, eligible};
 use crate::ult::Ult;
 use crate::worker::{Role, ThreadMode};
 
-mod kernel_vec;
+mod mmap_vec;
 mod strictest;
 mod unpolled;
 mod waiting;
 
 pub(crate) use waiting::Waiting;
 
-use kernel_vec::KernelVec;
+use mmap_vec::MmapVec;
 use strictest::Strictest;
 use unpolled::Unpolled;
 use waiting::GIVES_WAY;
@@ -65,10 +65,10 @@ pub(super) struct Others {
 /// So many contexts that become ready in one order are polled. Chosen: more than a worker has
 /// threads as a rule, so that all are polled there; and few enough that a look at them costs less
 /// than a switch.
-const MAX_POLLED_PER_ORDER: usize = 16;
+const POLLED_PER_ORDER: usize = 16;
 
 /// So many of the newest entries are searched for some that need not be polled. Chosen: several
-/// times [`MAX_POLLED_PER_ORDER`].
+/// times [`POLLED_PER_ORDER`].
 const DEMOTION_SEARCH: usize = 64;
 
 /// So many contexts, in a row, are looked at between two jobs, beside the [`WINDOW_NEWEST`].
@@ -84,7 +84,7 @@ pub(crate) const SOUGHT: usize = 4;
 
 /// See the module.
 pub(crate) struct Bench {
-    entries: KernelVec<Waiting>,
+    entries: MmapVec<Waiting>,
     unpolled: Unpolled,
     strictest: Strictest,
     /// Where the window of the present look begins, see [`Bench::window`].
@@ -102,8 +102,8 @@ pub(crate) struct Bench {
 
 /// For [`crate::debug`].
 pub(crate) const ENTRIES: [Entry; 9] = [
-    Entry::number("list.items", KernelVec::<Waiting>::ITEMS),
-    Entry::number("list.length", KernelVec::<Waiting>::LENGTH),
+    Entry::number("list.items", MmapVec::<Waiting>::ITEMS),
+    Entry::number("list.length", MmapVec::<Waiting>::LENGTH),
     Entry::number("list.groups", offset_of!(Bench, unpolled) + Unpolled::GROUPS - Bench::LIST),
     Entry::number("group.size", Unpolled::GROUP_SIZE),
     Entry::number("waiting.size", size_of::<Waiting>()),
@@ -119,7 +119,7 @@ impl Bench {
 
     pub(crate) const fn new() -> Self {
         Self {
-            entries: KernelVec::new(),
+            entries: MmapVec::new(),
             unpolled: Unpolled::new(),
             strictest: Strictest::NONE,
             cursor: Cell::new(0),
@@ -150,13 +150,13 @@ impl Bench {
         if !below.is_null() {
             self.poll_another(entry.role.strand);
         }
-        if self.entries.len() > MAX_POLLED_PER_ORDER {
+        if self.entries.len() > POLLED_PER_ORDER {
             self.poll_fewer(running);
         }
     }
 
     /// An older context of this thread can no longer start tasks. If fewer than
-    /// [`MAX_POLLED_PER_ORDER`] contexts of its order still can, one more is polled; so too if one
+    /// [`POLLED_PER_ORDER`] contexts of its order still can, one more is polled; so too if one
     /// that is not polled has the lowest position now.
     fn poll_another(&mut self, strand: *const ThreadMode) {
         if self.unpolled.is_empty() {
@@ -167,14 +167,14 @@ impl Bench {
         else {
             return;
         };
-        let Some(first) = self.unpolled.first_beside(&below).map(Waiting::position) else { return };
+        let Some(first) = self.unpolled.peek_next_to(&below).map(Waiting::position) else { return };
         let alike = self
             .entries
             .iter()
             .filter(|entry| entry.becomes_ready_with(&below) && entry.is_alone_of_its_thread());
         let (count, lowest) =
             alike.fold((0, u64::MAX), |(count, lowest), entry| (count + 1, entry.position().min(lowest)));
-        if (count < MAX_POLLED_PER_ORDER || first < lowest)
+        if (count < POLLED_PER_ORDER || first < lowest)
             && let Some(next) = self.unpolled.take_next_to(&below)
         {
             self.entries.push(next);
@@ -202,7 +202,7 @@ impl Bench {
                 let is_later = last.is_none_or(|(_, position)| entry.position() >= position);
                 (count + 1, if is_later { Some((at, entry.position())) } else { last })
             });
-        if let Some((at, _)) = last.filter(|_| count >= MAX_POLLED_PER_ORDER) {
+        if let Some((at, _)) = last.filter(|_| count >= POLLED_PER_ORDER) {
             let entry = self.entries.remove(at);
             self.unpolled.add(entry);
         }
@@ -290,7 +290,7 @@ impl Bench {
         let mut strictest = Strictest::NONE;
         self.entries.iter().for_each(|entry| strictest.add(entry));
         // All of a group are of one gang.
-        self.unpolled.groups().for_each(|(first, count)| strictest.add_alike(first, count));
+        self.unpolled.groups().for_each(|(first, count)| strictest.add_group(first, count));
         strictest
     }
 
@@ -855,14 +855,14 @@ mod tests {
             for number in (0..THREADS).map(turn) {
                 sit_in_order(&mut bench, number, number as u64, &conditions[number], &object);
             }
-            assert_eq!(bench.entries.len(), MAX_POLLED_PER_ORDER);
+            assert_eq!(bench.entries.len(), POLLED_PER_ORDER);
             for (number, condition) in conditions.iter().enumerate() {
                 asked.set(0);
                 assert!(bench.best_ready_in_window(true, true).is_none());
                 now.set(number);
                 let (at, _) = bench.best_ready_in_window(true, true).expect("its turn has come");
                 assert_eq!(bench.take_at(at).ult.addr(), number + 1);
-                assert!(asked.get() <= 2 * MAX_POLLED_PER_ORDER);
+                assert!(asked.get() <= 2 * POLLED_PER_ORDER);
                 // It may have lost its turn, and waits again, as the newest.
                 if number % 3 == 0 {
                     sit_in_order(&mut bench, number, number as u64, condition, &object);
@@ -881,7 +881,7 @@ mod tests {
         for number in 0..100 {
             sit_in_order(&mut bench, number, number as u64, &|| false, &object);
         }
-        for number in 0..MAX_POLLED_PER_ORDER - 1 {
+        for number in 0..POLLED_PER_ORDER - 1 {
             bench.sit(Waiting::interrupted(ptr::without_provenance_mut(1000 + number), role(number)));
             assert!(bench.entries.last().is_some_and(|newest| newest.interrupted), "it stays the newest");
             let polled = bench
@@ -889,10 +889,10 @@ mod tests {
                 .iter()
                 .filter(|entry| entry.is_alone_of_its_thread() && !entry.interrupted)
                 .count();
-            assert_eq!(polled, MAX_POLLED_PER_ORDER);
+            assert_eq!(polled, POLLED_PER_ORDER);
         }
         let all = bench.take_all(ptr::null(), |_| true);
-        assert_eq!(all.len(), 100 + MAX_POLLED_PER_ORDER - 1);
+        assert_eq!(all.len(), 100 + POLLED_PER_ORDER - 1);
         let has_none = |number: usize| {
             // SAFETY: leaked by `strand`, and this thread's.
             let mode = unsafe { &*strand(number) };
@@ -1016,7 +1016,7 @@ mod tests {
         };
         all.into_iter().for_each(|entry| bench.sit_beside(entry, strand(last)));
         assert!(bench.has_polled(|entry| entry.role.strand == strand(last)));
-        assert_eq!(bench.entries.len(), MAX_POLLED_PER_ORDER + 1);
+        assert_eq!(bench.entries.len(), POLLED_PER_ORDER + 1);
         bench.take_all(strand(last), |_| false);
         assert!(bench.has_polled(|entry| entry.role.strand == strand(last)));
         bench.take_all(ptr::null(), |_| true);
@@ -1035,7 +1035,7 @@ mod tests {
         let even = |entry: &Waiting| (entry.ult.addr() - 1).is_multiple_of(2);
         assert_eq!(bench.take_all(ptr::null(), even).len(), 49);
         assert_eq!(bench.entries.len() + bench.unpolled.iter().count(), 50);
-        assert_eq!(bench.entries.len(), MAX_POLLED_PER_ORDER);
+        assert_eq!(bench.entries.len(), POLLED_PER_ORDER);
         assert_eq!(bench.take_all(ptr::null(), |_| true).len(), 50);
     }
 }

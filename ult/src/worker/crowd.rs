@@ -135,7 +135,7 @@ impl Worker {
 
     /// Notes that the assignment has ended. With the pool's lock held, unless the worker is dedicated
     /// and never returns to the pool.
-    pub(crate) fn note_returned(&self) {
+    pub(crate) fn note_assignment_ended(&self) {
         // ORDERING: as above.
         self.assignment.store(NO_ASSIGNMENT, Ordering::Relaxed);
     }

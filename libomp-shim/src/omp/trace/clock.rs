@@ -27,6 +27,15 @@ pub fn nanos() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
+/// The time that is `nanos` nanoseconds after `ticks`, by what the clock was worth until now: within
+/// a few hundredths from a millisecond after the beginning on.
+pub fn later(ticks: u64, nanos: u64) -> u64 {
+    // ORDERING: Relaxed, both; see `begin`.
+    let (zero, start) = (START_TICKS.load(Ordering::Relaxed), START_NANOS.load(Ordering::Relaxed));
+    let rate = ticks.saturating_sub(zero) as f64 / self::nanos().saturating_sub(start).max(1) as f64;
+    ticks.saturating_add((rate * nanos as f64) as u64)
+}
+
 /// What tells apart machines, and their starts, from which the monotonic clock counts
 /// (`random(4)`); empty where the kernel does not say.
 pub fn machine() -> String {

@@ -71,6 +71,9 @@ pub enum Kind {
     ShortEnd,
     /// From here on it is not written when the running task runs others.
     Unmeasured,
+    /// The kernel thread has waited `a` nanoseconds for a processor, most of them, or all, since the
+    /// event before.
+    NoProcessor,
 }
 
 /// What is waited for, or takes time.

@@ -17,6 +17,7 @@ use ult::worker::{self, Worker};
 
 use super::clock;
 use super::kind::{Event, Kind};
+use super::processor::Waits;
 use super::thin::Purse;
 
 /// Bytes of a chunk, and what it is aligned to: a large page, where the system has them. Of 4 KiB
@@ -43,7 +44,7 @@ struct Chunk {
     events: [UnsafeCell<MaybeUninit<Event>>; ROOM],
 }
 
-/// See the module. Invariant **single writer**: the owner's part (`last`, `bytes`, `purse`) and the
+/// See the module. Invariant **single writer**: the owner's part (`last`, `bytes`, `purse`, `waits`) and the
 /// chunks are written by the worker's kernel thread, or under the lock of the shared lane; events
 /// below a chunk's `used` do not change any more, except in the child of a fork, which has one
 /// thread.
@@ -53,6 +54,7 @@ pub struct Lane {
     bytes: Cell<usize>,
     lost: AtomicU64,
     purse: Purse,
+    waits: Waits,
     worker: Option<&'static Worker>,
     thread: i32,
     next: *mut Lane,
@@ -79,7 +81,13 @@ pub fn record(kind: Kind, small: u32, a: u64, b: u64) {
 pub fn record_at(ticks: u64, kind: Kind, small: u32, a: u64, b: u64) {
     let event = Event { ticks, a, b, small, kind };
     match worker::current() {
-        Some(worker) => of(worker).put(event),
+        Some(worker) => {
+            let lane = of(worker);
+            if lane.waits.are_due(ticks) {
+                lane.put_wait(ticks);
+            }
+            lane.put(event);
+        }
         None => put_shared(event),
     }
 }
@@ -172,6 +180,7 @@ impl Lane {
             bytes: Cell::new(0),
             lost,
             purse: Purse::default(),
+            waits: Waits::default(),
             worker,
             thread,
             next: ptr::null_mut(),
@@ -189,6 +198,14 @@ impl Lane {
                 Ok(_) => return unsafe { &*memory },
                 Err(now) => head = now,
             }
+        }
+    }
+
+    /// Puts how long the calling kernel thread has waited for a processor. By the single writer.
+    #[cold]
+    fn put_wait(&self, ticks: u64) {
+        if let Some(nanos) = self.waits.read(ticks) {
+            self.put(Event { ticks, a: nanos, b: 0, small: 0, kind: Kind::NoProcessor });
         }
     }
 

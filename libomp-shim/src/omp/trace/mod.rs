@@ -40,6 +40,7 @@ mod kind;
 mod lane;
 mod merge;
 mod names;
+mod processor;
 mod queues;
 mod recorder;
 mod replay;

@@ -215,8 +215,12 @@ impl<W: Write> Replay<W> {
 
     /// One event of a lane. `watched`: the lane of the worker with this record of the monitor's.
     fn take(&mut self, lane: usize, event: &Event, watched: &dyn Fn(u64) -> Option<usize>) -> io::Result<()> {
-        let now = self.scale.nanos(event.ticks).max(self.tracks[lane].now);
+        let before = self.tracks[lane].now;
+        let now = self.scale.nanos(event.ticks).max(before);
         self.tracks[lane].now = now;
+        if event.kind == Kind::NoProcessor {
+            return self.no_processor(lane, (before, now), event.a);
+        }
         let preempted = core::mem::take(&mut self.tracks[lane].preempted);
         let idle = self.tracks[lane].idle.take();
         let waits_for = idle.and_then(|_| self.suspended_wait(lane));
@@ -318,6 +322,7 @@ impl<W: Write> Replay<W> {
             }
             Kind::ShortEnd => self.close(lane, now, true, |open| open.what == What::Short)?,
             Kind::Unmeasured => self.is_unmeasured(lane),
+            Kind::NoProcessor => {}
         }
         let stays = self.context(lane).open.is_empty();
         if let (Some(since), Some((cause, id)), false) =
@@ -525,6 +530,17 @@ impl<W: Write> Replay<W> {
             &Slice { lane: self.tracks[lane].number, begin, end: now, category: "sleep", name: "asleep" },
             &[],
         )
+    }
+
+    /// The kernel thread waited so long for a processor. When exactly is not known; most likely before
+    /// the event that it could not put earlier, and no slice may begin or end within this one.
+    fn no_processor(&mut self, lane: usize, (before, now): (u64, u64), nanos: u64) -> io::Result<()> {
+        let begin = now.saturating_sub(nanos).max(before + 1);
+        if begin >= now {
+            return Ok(());
+        }
+        let lane = self.tracks[lane].number;
+        self.out.slice(&Slice { lane, begin, end: now, category: "runnable", name: "no processor" }, &[])
     }
 
     // ---- regions and tasks --------------------------------------------------

@@ -54,18 +54,18 @@ static PRICE: AtomicU64 = AtomicU64::new(0);
 pub const DEFAULT_SHARE: u32 = 2;
 /// Of so many tasks that a process makes none is left out, unless the user has named a share.
 /// Chosen: their events take some 20 MB, and the time of a hundredth of a second.
-const WHOLE: u32 = 100_000;
+const UNTHINNED_TASKS: u32 = 100_000;
 /// So many of those a thread reserves at a time.
-const RESERVED: u32 = 64;
+const RESERVATION_BATCH: u32 = 64;
 
 /// Tasks that may be written whatever the share is, and that no thread has reserved.
-static UNRESERVED: AtomicU32 = AtomicU32::new(0);
+static UNRESERVED_TASKS: AtomicU32 = AtomicU32::new(0);
 
 /// The trace may take `percent` of the time; 100: any. None: the default share, after the first
 /// tasks.
 pub fn set_share(percent: Option<u32>) {
     // ORDERING: Relaxed; a setting.
-    UNRESERVED.store(if percent.is_none() { WHOLE } else { 0 }, Ordering::Relaxed);
+    UNRESERVED_TASKS.store(if percent.is_none() { UNTHINNED_TASKS } else { 0 }, Ordering::Relaxed);
     let percent = percent.unwrap_or(DEFAULT_SHARE);
     // A half is for what is done besides.
     let event = clock::reading().max(1) * 3 / 2;
@@ -195,7 +195,7 @@ impl Thin {
         let now = clock::now();
         lane::record_at(now, Kind::TaskCreate, skipped.saturating_add(1), id, place);
         let price = price();
-        if price == 0 || is_told(Place::Ompt) || self.has_reserved() {
+        if price == 0 || is_told(Place::Ompt) || self.take_reservation() {
             return self.left.set(0);
         }
         if self.ran.get() == 0 || now.saturating_sub(self.since.get()) > COUNT * price {
@@ -206,12 +206,12 @@ impl Thin {
     }
 
     /// Is the task that it makes one of the first of the process?
-    fn has_reserved(&self) -> bool {
+    fn take_reservation(&self) -> bool {
         if self.reserved.get() == 0 {
             // ORDERING: Relaxed, both; a count by itself.
-            let less = |left: u32| left.checked_sub(RESERVED).or((left > 0).then_some(0));
-            let before = UNRESERVED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-            self.reserved.set(before.map_or(0, |left| left.min(RESERVED)));
+            let less = |left: u32| left.checked_sub(RESERVATION_BATCH).or((left > 0).then_some(0));
+            let before = UNRESERVED_TASKS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+            self.reserved.set(before.map_or(0, |left| left.min(RESERVATION_BATCH)));
         }
         let has = self.reserved.get() != 0;
         self.reserved.set(self.reserved.get() - u32::from(has));
@@ -408,12 +408,15 @@ mod tests {
     fn the_first_tasks_of_a_process_are_written_by_whichever_threads() {
         set_share(None);
         let threads = [Thin::default(), Thin::default(), Thin::default()];
-        let written = |thin: &Thin| (0..WHOLE).filter(|_| thin.has_reserved()).count() as u32;
-        let one = (0..100).filter(|_| threads[0].has_reserved()).count() as u32;
+        let written = |thin: &Thin| (0..UNTHINNED_TASKS).filter(|_| thin.take_reservation()).count() as u32;
+        let one = (0..100).filter(|_| threads[0].take_reservation()).count() as u32;
         assert_eq!(one, 100);
-        assert_eq!(one + threads[1..].iter().map(written).sum::<u32>() + written(&threads[0]), WHOLE);
+        assert_eq!(
+            one + threads[1..].iter().map(written).sum::<u32>() + written(&threads[0]),
+            UNTHINNED_TASKS
+        );
         set_share(Some(2));
-        assert!(!threads.iter().any(Thin::has_reserved));
+        assert!(!threads.iter().any(Thin::take_reservation));
     }
 
     #[test]

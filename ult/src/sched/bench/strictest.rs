@@ -15,11 +15,11 @@ impl Strictest {
 
     /// Counts one more.
     pub(super) fn add(&mut self, entry: &Waiting) {
-        self.add_alike(entry, 1);
+        self.add_group(entry, 1);
     }
 
     /// Counts `count` more that have the gang of `entry`, and have finished if it has.
-    pub(super) fn add_alike(&mut self, entry: &Waiting, count: u32) {
+    pub(super) fn add_group(&mut self, entry: &Waiting, count: u32) {
         if entry.finished || entry.role.tag == GangTag::NONE {
             return;
         }

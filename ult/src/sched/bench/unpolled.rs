@@ -20,17 +20,17 @@
 //! What may not live here: how many contexts are polled (`super`).
 
 use super::Waiting;
-use super::kernel_vec::KernelVec;
+use super::mmap_vec::MmapVec;
 
 /// See the module.
 pub(super) struct Unpolled {
-    groups: KernelVec<Group>,
+    groups: MmapVec<Group>,
 }
 
 /// Contexts with the same object and event: a binary heap, the lowest position first. An empty
 /// group is kept for reuse.
 struct Group {
-    waiters: KernelVec<Waiting>,
+    waiters: MmapVec<Waiting>,
 }
 
 impl Group {
@@ -89,7 +89,7 @@ impl Unpolled {
     pub(super) const GROUP_SIZE: usize = size_of::<Group>();
 
     pub(super) const fn new() -> Self {
-        Self { groups: KernelVec::new() }
+        Self { groups: MmapVec::new() }
     }
 
     /// Adds a context that has an order.
@@ -103,7 +103,7 @@ impl Unpolled {
 
     fn empty_group(&mut self) -> usize {
         self.groups.iter().position(|group| group.waiters.is_empty()).unwrap_or_else(|| {
-            self.groups.push(Group { waiters: KernelVec::new() });
+            self.groups.push(Group { waiters: MmapVec::new() });
             self.groups.len() - 1
         })
     }
@@ -119,7 +119,7 @@ impl Unpolled {
     }
 
     /// The context that [`Unpolled::take_next_to`] would take.
-    pub(super) fn first_beside(&self, entry: &Waiting) -> Option<&Waiting> {
+    pub(super) fn peek_next_to(&self, entry: &Waiting) -> Option<&Waiting> {
         self.groups.iter().find(|group| group.is_of(entry))?.waiters.first()
     }
 

@@ -19,14 +19,14 @@ const FIRST_BYTES: usize = 16 << 10;
 const PAGE: usize = 4096;
 
 /// See the module.
-pub(super) struct KernelVec<T> {
+pub(super) struct MmapVec<T> {
     items: *mut T,
     length: usize,
     memory: *mut T,
     capacity: usize,
 }
 
-impl<T> KernelVec<T> {
+impl<T> MmapVec<T> {
     /// Where its words are in it, for [`crate::debug`].
     pub(super) const ITEMS: usize = offset_of!(Self, items);
     pub(super) const LENGTH: usize = offset_of!(Self, length);
@@ -89,7 +89,7 @@ impl<T> KernelVec<T> {
     }
 
     /// Adds an item at the end. Stops the program if the kernel has no memory, see
-    /// [`KernelVec::reserve`].
+    /// [`MmapVec::reserve`].
     pub(super) fn push(&mut self, item: T) {
         if !self.reserve(1) {
             crate::fatal("the kernel has no memory for the list of suspended contexts");
@@ -126,7 +126,7 @@ impl<T> KernelVec<T> {
     }
 }
 
-impl<T: Copy> KernelVec<T> {
+impl<T: Copy> MmapVec<T> {
     /// Keeps the items for which `wanted` holds, in their order.
     pub(super) fn retain(&mut self, wanted: impl Fn(&T) -> bool) {
         let mut kept = 0;
@@ -140,7 +140,7 @@ impl<T: Copy> KernelVec<T> {
     }
 }
 
-impl<T> Deref for KernelVec<T> {
+impl<T> Deref for MmapVec<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -150,7 +150,7 @@ impl<T> Deref for KernelVec<T> {
     }
 }
 
-impl<T> DerefMut for KernelVec<T> {
+impl<T> DerefMut for MmapVec<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         let items = if self.capacity == 0 { ptr::dangling_mut() } else { self.items };
         // SAFETY: as above.
@@ -158,7 +158,7 @@ impl<T> DerefMut for KernelVec<T> {
     }
 }
 
-impl<T> Drop for KernelVec<T> {
+impl<T> Drop for MmapVec<T> {
     fn drop(&mut self) {
         while self.pop().is_some() {}
         if self.capacity != 0 {
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_list_keeps_its_items_while_it_grows() {
-        let mut list = KernelVec::<[u64; 3]>::new();
+        let mut list = MmapVec::<[u64; 3]>::new();
         assert!(list.is_empty() && list.iter().next().is_none());
         for number in 0..10_000 {
             list.push([number, 2 * number, 3 * number]);
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn room_that_was_reserved_is_there() {
-        let mut list = KernelVec::<u64>::new();
+        let mut list = MmapVec::<u64>::new();
         assert!(list.reserve(3000) && list.capacity >= 3000);
         let items = list.items;
         (0..3000).for_each(|number| list.push(number));
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn items_that_go_round_need_no_further_memory() {
-        let mut list = KernelVec::<[u64; 16]>::new();
+        let mut list = MmapVec::<[u64; 16]>::new();
         (0..100).for_each(|number| list.push([number; 16]));
         let capacity = list.capacity;
         for number in 100..100_000 {
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn items_are_dropped_once() {
         let item = Rc::new(());
-        let mut list = KernelVec::new();
+        let mut list = MmapVec::new();
         (0..100).for_each(|_| list.push(item.clone()));
         drop(list.remove(7));
         drop(list.pop());
