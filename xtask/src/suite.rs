@@ -21,13 +21,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     if install && !setup::run(places) {
         report.row("note", "setup", "not everything could be installed; what needs it is skipped below");
     }
-    let mut first: Vec<Step<'_>> =
-        vec![Box::new(|report| build(places, report)), Box::new(|report| lints_and_build(places, report))];
-    if !quick {
-        first.push(Box::new(|report| models(places, report)));
-    }
-    report.side_by_side(&first);
-    if !report.has_passed() && !places.library().exists() {
+    if !build_all(places, quick, report) {
         return;
     }
     report.step("symbols");
@@ -37,8 +31,49 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     pages::run(places, true, report);
     report.step("tests of the crates");
     tests(places, "crates", &["test", "--no-fail-fast"], &[], report);
+    judge_no_times(places, quick, report);
+    laboratory(places, report);
+    ranks(places, true, report);
     let library = places.library();
-    let mut second: Vec<Step<'_>> = vec![
+    env_cases::run(places, &library, "", report);
+    soak::check(places, &library, report);
+    let request = sanitizers::Request { library: places.library(), quick: true, filter: String::new() };
+    sanitizers::run(places, &request, report);
+    report.step("ABI programs");
+    abi(places, if quick { abi_tests::Extent::Short } else { abi_tests::Extent::Gate }, report);
+    if quick {
+        report.skip("mutants", "left out by --quick");
+    } else {
+        report.step("mutants");
+        // Most of the time of a mutant is waiting for a program that hangs.
+        mutants::gate::run(places, 2 * parallel::jobs(), report);
+        suites(places, report);
+    }
+    report.step("factorizations");
+    factorizations::check(places, &library, report);
+    trace::run(places, &library, report);
+    report.step("benchmarks");
+    bench::check(places, &library, report);
+    report.step("real programs");
+    let request = conform::Request { library: Some(&library), filter: "", quick: true };
+    conform::run(places, &request, report);
+}
+
+/// Builds what later steps use, with what needs nothing built beside it. True if the library is there.
+fn build_all(places: &Places, quick: bool, report: &mut Report) -> bool {
+    let mut steps: Vec<Step<'_>> =
+        vec![Box::new(|report| build(places, report)), Box::new(|report| lints_and_build(places, report))];
+    if !quick {
+        steps.push(Box::new(|report| models(places, report)));
+    }
+    report.side_by_side(&steps);
+    report.has_passed() || places.library().exists()
+}
+
+/// What needs the library and judges no times, the longest first.
+fn judge_no_times(places: &Places, quick: bool, report: &mut Report) {
+    let library = places.library();
+    let mut steps: Vec<Step<'_>> = vec![
         Box::new(|report| ranks(places, false, report)),
         Box::new(|report| gpu_bench::check(places, &library, report)),
         Box::new(|report| life(places, report)),
@@ -48,38 +83,24 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
         Box::new(|report| readme::run(places, report)),
     ];
     if !quick {
-        second.insert(1, Box::new(|report| gpu_model::run(places, true, report)));
+        steps.insert(1, Box::new(|report| gpu_model::run(places, true, report)));
     }
-    report.side_by_side(&second);
-    laboratory(places, report);
-    ranks(places, true, report);
-    env_cases::run(places, &places.library(), "", report);
-    soak::check(places, &places.library(), report);
-    sanitizers::run(
-        places,
-        &sanitizers::Request { library: places.library(), quick: true, filter: String::new() },
-        report,
-    );
-    report.step("ABI programs");
-    abi(places, if quick { abi_tests::Extent::Short } else { abi_tests::Extent::Gate }, report);
-    if quick {
-        report.skip("mutants", "left out by --quick");
-    } else {
-        report.step("mutants");
-        mutants::gate::run(places, parallel::jobs(), report);
-        let suites = vec![Suite::Llvm, Suite::Gcc];
-        conformance::run(places, &conformance::Request::subset(places.library(), suites), report);
-        conformance::run(places, &conformance::Request::devices(places.library(), "host"), report);
-        bridge::conformance(places, report);
-    }
-    report.step("factorizations");
-    factorizations::check(places, &places.library(), report);
-    trace::run(places, &places.library(), report);
-    report.step("benchmarks");
-    bench::check(places, &places.library(), report);
-    report.step("real programs");
-    let request = conform::Request { library: Some(&places.library()), filter: "", quick: true };
-    conform::run(places, &request, report);
+    report.side_by_side(&steps);
+}
+
+/// Tests of LLVM and GCC: on the host, on host devices, on ranks. They judge no times, and many sleep.
+/// Those of one suite are built in one place, one after the other.
+fn suites(places: &Places, report: &mut Report) {
+    let of = |suite, report: &mut Report| {
+        let suites = vec![suite];
+        conformance::run(places, &conformance::Request::subset(places.library(), suites.clone()), report);
+        let on_host = conformance::Request::devices(places.library(), "host");
+        conformance::run(places, &conformance::Request { suites, ..on_host }, report);
+    };
+    let steps: [Step<'_>; 2] =
+        [Box::new(|report| of(Suite::Llvm, report)), Box::new(|report| of(Suite::Gcc, report))];
+    report.side_by_side(&steps);
+    bridge::conformance(places, report);
 }
 
 /// Builds what is built with the profile of releases in one command: optimising across crates is a
@@ -249,7 +270,12 @@ fn abi(places: &Places, extent: abi_tests::Extent, report: &mut Report) {
         Err(why) => return report.fail("ABI programs", &why),
     };
     abi_programs(
-        &abi_tests::Options { pins, ..abi_tests::Options::new(places, Some(places.library()), extent) },
+        // Some programs wait.
+        &abi_tests::Options {
+            pins,
+            jobs: parallel::jobs() + 1,
+            ..abi_tests::Options::new(places, Some(places.library()), extent)
+        },
         report,
     );
 }

@@ -42,7 +42,7 @@ pub fn gate_runs<'a>(programs: Vec<Program<'a>>, pins: &[Pin]) -> Vec<Program<'a
             true if !source.is_in_pairs => Vec::new(),
             true if source.rotates => single_run(all, hash + offset),
             true => share_of(of_one_build(all, hash), PARTS_OF_A_CASE, hash + offset),
-            false => share_of(all, compilers.len(), hash + offset),
+            false => share_of(without_some_images(all, hash), compilers.len(), hash + offset),
         };
         runs.insert(at, share);
     }
@@ -98,8 +98,20 @@ fn chosen_compilers(programs: &[Program], hash: usize) -> Vec<usize> {
     }
     let compilers: Vec<usize> = by_runtime.values().map(|group| group[hash / 7 % group.len()]).collect();
     match programs.first() {
-        Some(program) if program.source.is_case() => vec![compilers[hash / 11 % compilers.len()]],
+        Some(program) if program.source.is_case() => {
+            vec![compilers[of_a_case(program, compilers.len(), hash)]]
+        }
         _ => compilers,
+    }
+}
+
+/// Which of so many compilers builds a program of a template. Builds with images for devices, the
+/// last compiler's, take ten times as long as others: of three one.
+fn of_a_case(program: &Program, compilers: usize, hash: usize) -> usize {
+    let turn = hash / 11;
+    match program.source.offload && compilers == 2 {
+        true => usize::from(turn.is_multiple_of(3)),
+        false => turn % compilers,
     }
 }
 
@@ -143,6 +155,13 @@ fn of_one_build(cells: Vec<Cell>, hash: usize) -> Vec<Cell> {
         cells.into_iter().partition(|(mode, _, _)| *mode == Mode::Cubin);
     let takes_images = (hash / 13).is_multiple_of(BUILDS_WITHOUT_IMAGES + 1);
     if others.is_empty() || (takes_images && !with_images.is_empty()) { with_images } else { others }
+}
+
+/// Of every second program all runs but those with real images for GPUs, for which it is built once
+/// more.
+fn without_some_images(cells: Vec<Cell>, hash: usize) -> Vec<Cell> {
+    let keeps_images = (hash / 13).is_multiple_of(2) || cells.iter().all(|(mode, _, _)| *mode == Mode::Cubin);
+    cells.into_iter().filter(|(mode, _, _)| keeps_images || *mode != Mode::Cubin).collect()
 }
 
 /// One of so many `parts` of `cells`: every second one of two, say. All of them if there is not one

@@ -59,7 +59,7 @@ const TESTS: [Test; 7] = [
 /// Seconds that a run may take on a busy machine.
 const LIMIT: u32 = 60;
 /// Seconds after which a run counts as one that hangs; those that do not end within a tenth.
-const HANGS: u32 = 8;
+const HANGS: u32 = 4;
 
 /// Runs all whose name contains `filter`.
 pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
