@@ -3,10 +3,10 @@
 //! The ELF ABI gives thread-local storage to kernel threads: `errno`, `thread_local`, the caches of
 //! `malloc`, `pthread_self()` and the owners of mutexes are found through one register, the thread
 //! pointer. When several threads of a program share a kernel thread, each needs storage of its own.
-//! It borrows that of a *donor*: an ordinary pthread, made once, that sleeps until the program
-//! relinquishes its resources while no thread borrows it ([`borrow`], [`give_back`],
-//! [`end_unused`]). A context *wears* an identity while the thread pointer is the identity's
-//! ([`wear`]).
+//! It borrows that of a *donor*: an ordinary pthread, made once, that sleeps ([`borrow`],
+//! [`give_back`]). A donor that no thread borrows ends when the program relinquishes its resources
+//! ([`end_unused`]). A context *runs with* an identity, its TLS block, while the thread pointer is the
+//! identity's ([`wear`]).
 //!
 //! What lives here: the records, the pool of donors, and wearing. In `identity/`: making a donor
 //! (`donor`), finding out whether it can work in this process (`support`), and the C library's

@@ -47,6 +47,7 @@ mod objects;
 pub mod observer;
 pub mod park;
 pub mod pool;
+pub mod proc_file;
 pub mod sanitize;
 pub mod sched;
 pub mod signals;

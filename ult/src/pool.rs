@@ -535,16 +535,9 @@ fn await_assignment(worker: &'static Worker) -> Option<Box<Letter>> {
         if renew::is_asked(worker) {
             return None;
         }
-        sched::wait(&sched::Wait {
-            // ORDERING: Relaxed; the swap above synchronises, this only decides whether to go on.
-            ready: &|| !worker.mailbox.load(Ordering::Relaxed).is_null() || renew::is_asked(worker),
-            seek: None,
-            sleepers: None,
-            spin: idle_spin(),
-            yields: false,
-            finished: false,
-            alone: false,
-        });
+        // ORDERING: Relaxed; the swap above synchronises, this only decides whether to go on.
+        let ready = || !worker.mailbox.load(Ordering::Relaxed).is_null() || renew::is_asked(worker);
+        sched::wait(&sched::Wait { spin: idle_spin(), ..sched::Wait::until(&ready) });
     }
 }
 

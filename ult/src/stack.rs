@@ -44,8 +44,8 @@ pub const GUARD: usize = 1 << 20;
 pub const MIN_SIZE: usize = 64 << 10;
 /// A pooled stack keeps at most this many touched bytes.
 pub const KEEP_TOUCHED: usize = 64 << 10;
-/// The same in a pool of more than [`LARGE_POOL`] stacks, which a rare team of thousands has left.
-/// Chosen: what a thread of such a team uses, as a rule.
+/// The same where the pool holds more than [`LARGE_POOL`] stacks, which a team of thousands has left
+/// there. Chosen: a thread of such a team rarely touches more.
 const KEEP_TOUCHED_IN_LARGE_POOL: usize = 16 << 10;
 /// Chosen: 64 MiB of stacks that are kept.
 const LARGE_POOL: usize = 1024;
@@ -182,13 +182,14 @@ impl Stack {
     /// Gives the pages below the topmost `keep` bytes, which are worth keeping, back to the kernel,
     /// if they seem to have been used.
     fn trim(&mut self, keep: usize) {
-        // Whole pages: the kernel frees each that it is told a part of.
-        let keep = keep.next_multiple_of(page_size());
+        // Whole pages: `madvise` rounds the length up, and would free the page in which `keep` ends.
+        // Both are powers of two.
+        let keep = keep.max(page_size());
         // SAFETY: the stack is ours alone.
         let header = unsafe { self.0.as_mut() };
         header.gives = header.gives.wrapping_add(1);
         let (bottom, size, due) = (header.bottom, header.size, header.gives.is_multiple_of(TRIM_EVERY));
-        if size > keep + 4096 && (due || self.was_deep(keep)) {
+        if size > keep + page_size() && (due || self.was_deep(keep)) {
             // The header's page is the topmost of the pages that stay.
             let length = mapping(size) - GUARD - keep;
             // SAFETY: the range lies in this free stack, whose contents nobody needs.
@@ -245,7 +246,8 @@ pub fn take(size: usize) -> io::Result<Stack> {
 /// Any thread. Waits for no lock and allocates nothing; about 10 ns.
 pub fn give(mut stack: Stack) {
     let home = home();
-    // The lists of a large pool are long, too, whichever is looked at first.
+    // The home list is checked first, because the sum reads all lists. In a large pool it is long, as
+    // a rule.
     // ORDERING: Relaxed; a recent length.
     let is_large = POOL[home].length.load(Relaxed) > LARGE_POOL / LISTS && pooled() > LARGE_POOL;
     stack.trim(if is_large { KEEP_TOUCHED_IN_LARGE_POOL } else { KEEP_TOUCHED });
@@ -406,7 +408,7 @@ pub(crate) unsafe fn make_inaccessible(base: *mut libc::c_void, length: usize) -
     // SAFETY: as the caller says.
     unsafe {
         let is_inaccessible = libc::mprotect(base, length, libc::PROT_NONE) == 0;
-        // `madvise` refuses locked pages: they are unlocked first.
+        // `madvise` refuses locked pages. They are then unlocked and freed.
         if is_inaccessible
             && libc::madvise(base, length, libc::MADV_DONTNEED) != 0
             && libc::munlock(base, length) == 0

@@ -72,18 +72,18 @@ fn clocks(summary: &Summary) -> Option<Advice> {
 
 fn left_out(summary: &Summary) -> Option<Advice> {
     let text = format!(
-        "{} of the {} tasks were left out of the trace, which would have slowed the program: numbers of tasks by function and length are estimates, and in \"short tasks\", {} of the time, tasks and waits are not told apart.{} GANGWAY_TRACE_SHARE=100 writes all.",
+        "{} of the {} tasks were left out of the trace, so that it does not slow the program. Numbers of tasks by function and length are estimates. In \"short tasks\", {} of the time, tasks and waits are not told apart.{} GANGWAY_TRACE_SHARE=100 writes all.",
         summary.left_out,
         summary.task_count,
         percent(summary.share(Kind::Short)),
-        bounds(summary)
+        path_bounds(summary)
     );
     (summary.left_out > 0).then_some(Advice { weight: 1.9, text })
 }
 
 /// What is known of the critical path where tasks were left out.
-fn bounds(summary: &Summary) -> String {
-    if !summary.has_bounds() {
+fn path_bounds(summary: &Summary) -> String {
+    if !summary.has_only_path_bounds() {
         return String::new();
     }
     format!(" The critical path is between {} and {}.", time(summary.path), time(summary.path_at_most))
@@ -200,7 +200,7 @@ fn stalls(summary: &Summary) -> Option<Advice> {
 fn no_processor(summary: &Summary) -> Option<Advice> {
     let share = summary.share(Kind::NoProcessor);
     let text = format!(
-        "Workers are ready and have no processor {} of the time: other programs run on this machine, or there are more busy threads than processors. Times of this run are not those of an idle machine.",
+        "Workers are ready and have no processor {} of the time: other programs run on this machine, or there are more busy threads than processors. On an idle machine this run would be faster.",
         percent(share)
     );
     (share > 0.05).then_some(Advice { weight: share, text })
@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn what_others_took_is_not_called_a_wait() {
-        let busy = summary(&[(Kind::NoProcessor, 300.0)]);
+        let busy = Summary { path: 990.0, parallelism: 1.0, ..summary(&[(Kind::NoProcessor, 300.0)]) };
         says(&busy, &["no processor 30 % of the time", "other programs"]);
     }
 

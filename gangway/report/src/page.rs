@@ -65,6 +65,16 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
+/// Between what the critical path and the parallelism are.
+fn path_bounds(summary: &Summary) -> (String, String) {
+    let path = format!("{} to {}", time(summary.path), time(summary.path_at_most));
+    let least = summary.parallelism_at_least;
+    match summary.path > 0.0 {
+        true => (path, format!("{least:.1} to {:.1}", summary.parallelism)),
+        false => (path, format!("at least {least:.1}")),
+    }
+}
+
 fn figures(timeline: &Timeline, summary: &Summary) -> String {
     let busy: f64 = Kind::ALL.iter().filter(|k| k.is_work()).map(|&k| summary.share(k)).sum();
     let unknown = summary.share(Kind::Short);
@@ -73,13 +83,12 @@ fn figures(timeline: &Timeline, summary: &Summary) -> String {
     } else {
         format!("{} to {}", percent(busy - unknown), percent(busy))
     };
-    let (path, parallelism) = match (summary.has_path(), summary.has_bounds()) {
-        (true, _) => (time(summary.path), format!("{:.1}", summary.parallelism)),
-        (_, true) => (
-            format!("{} to {}", time(summary.path), time(summary.path_at_most)),
-            format!("{:.1} to {:.1}", summary.parallelism_at_least, summary.parallelism),
-        ),
-        _ => ("not known".into(), "not known".into()),
+    let (path, parallelism) = if summary.has_path() {
+        (time(summary.path), format!("{:.1}", summary.parallelism))
+    } else if summary.has_only_path_bounds() {
+        path_bounds(summary)
+    } else {
+        ("not known".into(), "not known".into())
     };
     let workers = timeline.lanes.iter().filter(|lane| !lane.is_empty()).count();
     let figures = [
@@ -151,8 +160,8 @@ fn idle(trace: &Trace, summary: &Summary) -> String {
 }
 
 fn on_path(summary: &Summary) -> String {
-    if summary.has_bounds() {
-        return "<p class=none>Not known: tasks were left out of this trace. Its length is between the longest chain of what was written and the time in which any worker worked.</p>".into();
+    if summary.has_only_path_bounds() {
+        return "<p class=none>The path is not known, because tasks were left out of this trace. It is at least as long as the longest chain of written tasks, and at most as long as the time in which at least one worker worked.</p>".into();
     }
     if summary.ranks > 1 {
         return "<p class=none>Not known: what ranks wait for of each other is not in their traces. A page of one rank has its path.</p>".into();

@@ -7,10 +7,10 @@
 //! threads. What the order of time happened to be, where nobody had to wait, makes no difference.
 //! Locks are not followed: who gets one first is by chance.
 //!
-//! Where tasks were left out of the trace, the chain goes through what was written and is a lower
-//! bound. An upper one is the time in which anything worked: parts of a chain do not overlap.
+//! Where tasks were left out, the chain through the written tasks is a lower bound. The time in which
+//! at least one lane worked is an upper bound: parts of a chain do not overlap.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::timeline::{Kind, Stretch, Timeline};
 use super::trace::{Category, Trace};
@@ -31,13 +31,15 @@ const NONE: usize = usize::MAX;
 /// The path.
 #[derive(Debug, Default)]
 pub struct Path {
-    /// Microseconds of work on it; where tasks were left out, at least so many.
+    /// Microseconds of work on the path. Where tasks were left out: a lower bound.
     pub length: f64,
-    /// At most so many: in which any lane worked.
-    pub most: f64,
-    /// All work; of it, what was left out, with what cannot be told apart from that.
+    /// An upper bound where tasks were left out: microseconds in which at least one lane worked. Else
+    /// the length.
+    pub upper_bound: f64,
+    /// All work, short tasks included.
     pub work: f64,
-    pub left_out: f64,
+    /// The time of short tasks, with waits that cannot be told apart from them.
+    pub short_work: f64,
     /// Its links, in the order of time; neighbours of one kind are one.
     pub links: Vec<Link>,
 }
@@ -48,11 +50,11 @@ impl Path {
         if self.length > 0.0 { self.work / self.length } else { 1.0 }
     }
 
-    /// The least that this could be where tasks were left out, for which [`parallelism`] is the most.
-    ///
-    /// [`parallelism`]: Self::parallelism
-    pub fn least_parallelism(&self) -> f64 {
-        if self.most > 0.0 { ((self.work - self.left_out) / self.most).max(1.0) } else { 1.0 }
+    /// The lower bound of the parallelism where tasks were left out. [`Self::parallelism`] is then the
+    /// upper bound, if the path's lower bound is not 0.
+    pub fn parallelism_at_least(&self) -> f64 {
+        let measured = self.work - self.short_work;
+        if self.upper_bound > 0.0 { (measured / self.upper_bound).max(1.0) } else { 1.0 }
     }
 }
 
@@ -139,14 +141,14 @@ pub fn find(trace: &Trace, timeline: &Timeline) -> Path {
     events.iter().for_each(|event| walk.take(event));
     let open = walk.strands.values().map(|strand| strand.chain);
     let longest = open.chain(walk.ended.values().copied()).fold(Chain::EMPTY, Chain::longer);
-    let total = |is_of: fn(Kind) -> bool| -> f64 {
-        timeline.all().filter(|(_, s)| is_of(s.kind)).map(|(_, s)| s.length()).sum()
+    let time_of = |is_one: fn(Kind) -> bool| -> f64 {
+        timeline.all().filter(|(_, s)| is_one(s.kind)).map(|(_, s)| s.length()).sum()
     };
     Path {
         length: longest.length,
-        most: time_of_work(timeline),
-        work: total(Kind::is_work),
-        left_out: total(|kind| kind == Kind::Short),
+        upper_bound: if trace.left_out == 0 { longest.length } else { time_of_work(timeline) },
+        work: time_of(Kind::is_work),
+        short_work: time_of(|kind| kind == Kind::Short),
         links: walk.unroll(longest.last),
     }
 }
@@ -164,19 +166,14 @@ fn time_of_work(timeline: &Timeline) -> f64 {
     })
 }
 
-/// Tasks whose slices are not theirs alone: from some time on they have run others that were left
-/// out.
-fn unmeasured(trace: &Trace) -> HashSet<u64> {
-    let slices = trace.lanes.iter().flat_map(|lane| &lane.slices);
-    slices.filter(|slice| slice.unmeasured).map(|slice| slice.task).collect()
-}
-
 fn events(trace: &Trace, timeline: &Timeline) -> Vec<Event> {
     let mut events = Vec::new();
     let mut put = |at, what, task, other, name| events.push(Event { at, what, task, other, name });
-    let unmeasured = unmeasured(trace);
-    let is_its_own = |s: &Stretch| s.kind.is_work() && s.kind != Kind::Short && !unmeasured.contains(&s.task);
-    for (lane, stretch) in timeline.all().filter(|(_, s)| is_its_own(s) && s.task != 0) {
+    let unmeasured = trace.unmeasured_tasks();
+    let is_measured_work = |s: &Stretch| {
+        s.kind.is_work() && s.kind != Kind::Short && s.task != 0 && !unmeasured.contains(&s.task)
+    };
+    for (lane, stretch) in timeline.all().filter(|(_, s)| is_measured_work(s)) {
         put(stretch.begin, What::Works, stretch.task, lane as u64, stretch.name);
         put(stretch.end, What::Rests, stretch.task, lane as u64, None);
     }
@@ -222,7 +219,11 @@ fn events(trace: &Trace, timeline: &Timeline) -> Vec<Event> {
                     put(slice.end, What::Leaves, slice.task, 0, Some(slice.name));
                 }
             }
-            Category::Sleep | Category::Device | Category::Short | Category::Runnable | Category::Other => {}
+            Category::Sleep
+            | Category::Device
+            | Category::Short
+            | Category::NoProcessor
+            | Category::Other => {}
         }
     }
     let is_barrier = |name: Option<u32>| name.is_some_and(|n| trace.names.get(n) == "barrier");
@@ -442,14 +443,19 @@ mod tests {
 
     #[test]
     fn where_tasks_were_left_out_the_path_has_bounds() {
-        // Of the thread's 100, 40 are short tasks; the task beside works 30 of them, and 5 later.
+        // The thread runs for 100, of which 40 are short tasks. Beside it, task 2 works for 30, and
+        // task 3 works for 5 after the thread's end.
         let thread =
             "'ph':'X','tid':0,'name':'r','cat':'implicit','ts':0,'dur':100,'args':{'task':1,'region':0}";
         let many = "'ph':'X','tid':10000,'name':'short tasks','cat':'many','ts':50,'dur':40,'args':{'lane':0,'tasks':9}";
-        let path = path(&[thread, many, &task(1, 2, (20, 30), (1, 10)), &task(1, 3, (102, 5), (1, 20))]);
-        assert_eq!((path.length, path.most), (60.0, 105.0));
-        assert_eq!((path.work, path.left_out), (135.0, 40.0));
-        assert_eq!((path.parallelism(), path.least_parallelism()), (135.0 / 60.0, 1.0));
+        let tasks = [task(1, 2, (20, 30), (1, 10)), task(1, 3, (102, 5), (1, 20))];
+        let text = file(&[thread, many, &tasks[0], &tasks[1]]);
+        let text = text.replace("\"lost\":0", "\"lost\":0,\"tasks\":11,\"tasks_left_out\":9");
+        let trace = read(&text).unwrap();
+        let path = find(&trace, &Timeline::of(&trace));
+        assert_eq!((path.length, path.upper_bound), (60.0, 105.0));
+        assert_eq!((path.work, path.short_work), (135.0, 40.0));
+        assert_eq!((path.parallelism(), path.parallelism_at_least()), (135.0 / 60.0, 1.0));
     }
 
     #[test]

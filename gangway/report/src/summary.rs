@@ -1,6 +1,6 @@
 //! Sums over a timeline: what lanes did, tasks by function and by length, regions, steals, gangs.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::path::Path;
 use super::timeline::{Kind, Timeline};
@@ -60,17 +60,18 @@ pub struct Summary {
     pub steals: Vec<(usize, usize, u64)>,
     pub stolen_tasks: u64,
     pub gangs: Vec<GangRun>,
-    /// Of the critical path; where tasks were left out, at least, and at most.
+    /// Microseconds of work on the critical path. Where tasks were left out: its lower and its upper
+    /// bound.
     pub path: f64,
     pub path_at_most: f64,
-    /// Work in parts of the path; where tasks were left out, at most, and at least.
+    /// Work divided by the critical path. Where tasks were left out: its upper and its lower bound.
     pub parallelism: f64,
     pub parallelism_at_least: f64,
     /// What is on the critical path, the longest first.
     pub on_path: Vec<(String, f64)>,
     pub lost: u64,
     /// Tasks that were left out. Where there are any, counts of tasks by function and length are
-    /// estimates, and of the critical path bounds are known.
+    /// estimates, and only bounds of the critical path are known.
     pub left_out: u64,
     /// Of how many ranks this is. Where there are several, the critical path is not known.
     pub ranks: usize,
@@ -85,9 +86,9 @@ impl Summary {
             lost: trace.lost,
             left_out: trace.left_out,
             path: path.length,
-            path_at_most: path.most,
+            path_at_most: path.upper_bound,
             parallelism: path.parallelism(),
-            parallelism_at_least: path.least_parallelism(),
+            parallelism_at_least: path.parallelism_at_least(),
             ..Self::default()
         };
         summary.lanes = timeline.lanes.iter().map(|stretches| by_kind(stretches)).collect();
@@ -127,8 +128,8 @@ impl Summary {
         self.left_out == 0 && self.ranks <= 1
     }
 
-    /// Are bounds of the critical path known, and nothing else?
-    pub fn has_bounds(&self) -> bool {
+    /// Are only bounds of the critical path known?
+    pub fn has_only_path_bounds(&self) -> bool {
         self.left_out != 0 && self.ranks <= 1
     }
 
@@ -159,13 +160,7 @@ impl Summary {
             .iter()
             .flat_map(|lane| &lane.slices)
             .filter(|s| s.category == Category::Task && s.made.is_some());
-        let unmeasured: HashSet<u64> = trace
-            .lanes
-            .iter()
-            .flat_map(|lane| &lane.slices)
-            .filter(|s| s.unmeasured)
-            .map(|s| s.task)
-            .collect();
+        let unmeasured = trace.unmeasured_tasks();
         for slice in first {
             let length = work.get(&slice.task).copied().unwrap_or(0.0);
             let stands = slice.made.map_or(1, |made| made.stands);

@@ -1,8 +1,8 @@
 //! What each lane does at each time: slices, which lie in each other, as stretches one behind the
 //! other, each of one kind.
 //!
-//! A stretch belongs to the innermost slice. Where tasks were left out of a trace, what is no task
-//! and no sleep is "short tasks": those, the waits between them and the code that makes them are
+//! A stretch belongs to the innermost slice. Where tasks were left out of a trace, what is no task,
+//! no sleep and no time without a processor is "short tasks": those, the waits between them and the code that makes them are
 //! not told apart, nor what they depend on. Where nothing is open, or a thread sleeps outside of a
 //! wait, the lane has no work.
 
@@ -37,7 +37,7 @@ pub enum Kind {
     Mpi,
     /// The code stands still while others wait behind it.
     Stall,
-    /// The kernel thread is ready, and others have the processors.
+    /// The kernel thread is runnable, but has no processor.
     NoProcessor,
 }
 
@@ -219,7 +219,7 @@ fn kind(slice: &Slice, name: &str, is_initial: &impl Fn(&Slice) -> bool) -> Kind
         (Category::Device, _) => Kind::Device,
         (Category::Short, _) => Kind::Short,
         (Category::Sleep, _) => Kind::NoWork,
-        (Category::Runnable, _) => Kind::NoProcessor,
+        (Category::NoProcessor, _) => Kind::NoProcessor,
         (Category::Wait, _) => Kind::Barrier,
     }
 }
@@ -290,25 +290,26 @@ fn stretch(
     Stretch { begin, end, kind, name: awake.map(|s| s.name), task: open.map_or(0, |open| open.task) }
 }
 
-/// Where the monitor has found work standing still, the rest of that stretch is a stall: also what
-/// follows a time without a processor. Code that has no processor does not stand still.
+/// From the time at which the monitor found the code standing still, the rest of the stretch is a
+/// stall. The stall resumes after a time without a processor if the same code resumes. A mark within
+/// such a time is ignored.
 fn mark_stalls(stretches: &mut Vec<Stretch>, stalls: &[(f64, String)]) {
     for (at, _) in stalls {
         let index = stretches.partition_point(|s| s.end <= *at);
         let Some(found) = stretches.get_mut(index).filter(|s| s.begin < *at && s.kind.is_work()) else {
             continue;
         };
-        let whole = *found;
+        let stalled = *found;
         found.end = *at;
-        stretches.insert(index + 1, Stretch { begin: *at, kind: Kind::Stall, ..whole });
-        let goes_on =
-            |next: &Stretch| (next.kind, next.name, next.task) == (whole.kind, whole.name, whole.task);
-        let mut behind = stretches[index + 2..].chunks_exact_mut(2);
-        while let Some([without, rest]) = behind.next()
-            && without.kind == Kind::NoProcessor
-            && goes_on(rest)
+        stretches.insert(index + 1, Stretch { begin: *at, kind: Kind::Stall, ..stalled });
+        let is_same_code =
+            |next: &Stretch| (next.kind, next.name, next.task) == (stalled.kind, stalled.name, stalled.task);
+        let mut pairs = stretches[index + 2..].chunks_exact_mut(2);
+        while let Some([gap, resumed]) = pairs.next()
+            && gap.kind == Kind::NoProcessor
+            && is_same_code(resumed)
         {
-            rest.kind = Kind::Stall;
+            resumed.kind = Kind::Stall;
         }
     }
 }
@@ -329,7 +330,7 @@ fn awake(lane: &super::trace::Lane) -> Vec<(f64, f64)> {
     times
 }
 
-/// What is no task in these times, which are in order, is short tasks.
+/// What is no task in these times, which are in order, and has a processor, is short tasks.
 fn mark_many(stretches: Vec<Stretch>, times: &[(f64, f64)]) -> Vec<Stretch> {
     let mut marked = Vec::with_capacity(stretches.len() + 2 * times.len());
     for stretch in stretches {

@@ -5,7 +5,7 @@
 //! event has the members that its phase needs, slices of a lane nest, arrows have both ends or the
 //! trace says that events were lost.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::json::{Json, Reader, Result};
 
@@ -50,8 +50,8 @@ pub enum Category {
     Device,
     /// Short tasks that a task has run at once, and that were left out.
     Short,
-    /// The kernel thread is ready, and others have the processors.
-    Runnable,
+    /// The kernel thread is runnable, but has no processor.
+    NoProcessor,
     Other,
 }
 
@@ -215,6 +215,14 @@ struct Builder {
     many: Vec<((i64, i64), Many)>,
 }
 
+impl Trace {
+    /// Tasks whose own length is not known: they ran left-out tasks whose times are not in the trace.
+    pub(crate) fn unmeasured_tasks(&self) -> HashSet<u64> {
+        let slices = self.lanes.iter().flat_map(|lane| &lane.slices);
+        slices.filter(|slice| slice.unmeasured).map(|slice| slice.task).collect()
+    }
+}
+
 /// Reads a trace. Members that are not known are skipped.
 pub fn read(text: &str) -> Result<Trace> {
     let mut reader = Reader::new(text);
@@ -312,7 +320,7 @@ impl Builder {
             "sleep" => Category::Sleep,
             "device" => Category::Device,
             "short" => Category::Short,
-            "runnable" => Category::Runnable,
+            "runnable" => Category::NoProcessor,
             "many" => return self.many(event, begin, length),
             _ => Category::Other,
         };

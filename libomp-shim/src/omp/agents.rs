@@ -511,15 +511,7 @@ pub fn dismiss(team: &Team) {
         has_nobody()
     };
     let spin = Spin::POLLING;
-    ult::sched::wait(&Wait {
-        ready: &ready,
-        seek: None,
-        sleepers: None,
-        spin,
-        yields: false,
-        finished: true,
-        alone: false,
-    });
+    ult::sched::wait(&Wait { spin, finished: true, ..Wait::until(&ready) });
 }
 
 /// Takes back the calls that no worker has followed.

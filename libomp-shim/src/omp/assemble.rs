@@ -388,13 +388,10 @@ fn stay_to_the_end(thread: &Thread) {
     let team = thread.team();
     let epoch = thread.seen_epoch.get();
     ult::sched::wait(&Wait {
-        ready: &|| team.is_closed(epoch) || team.is_retired() || team.is_lost(),
         seek: Some(&|look: Look| queue::find_after(thread, look, epoch)),
         sleepers: Some(team.sleepers()),
         spin: team.spin(),
-        yields: false,
-        finished: false,
-        alone: false,
+        ..Wait::until(&|| team.is_closed(epoch) || team.is_retired() || team.is_lost())
     });
     if team.is_lost() {
         end_lost_process();
@@ -458,13 +455,11 @@ fn help_dressed(thread: &Thread, own: &'static Identity) -> bool {
         })
     };
     ult::sched::wait(&Wait {
-        ready: &|| idle.get() || team.is_closed(epoch) || team.is_lost(),
         seek: Some(&seek),
         sleepers: Some(team.sleepers()),
         spin: team.spin(),
-        yields: false,
         finished: true,
-        alone: false,
+        ..Wait::until(&|| idle.get() || team.is_closed(epoch) || team.is_lost())
     });
     queue::end_help(thread);
     if team.is_lost() {
@@ -503,16 +498,14 @@ fn await_call(thread: &Thread, rest: Rest) -> Call {
     let seen = thread.seen_epoch.get();
     let is_back = || matches!(rest, Rest::Left(in_vain) if in_vain < IN_VAIN) && team.calls_back(seen);
     let seek = |look: Look| if rest == Rest::Helping { queue::find_after(thread, look, seen) } else { None };
+    let ready =
+        || team.next_region(seen, thread.num()).is_some() || team.is_retired() || team.is_lost() || is_back();
+    let spin = among(team, spin_for(env::settings()));
     ult::sched::wait(&Wait {
-        ready: &|| {
-            team.next_region(seen, thread.num()).is_some() || team.is_retired() || team.is_lost() || is_back()
-        },
         seek: Some(&seek),
         sleepers: Some(team.sleepers()),
-        spin: among(team, spin_for(env::settings())),
-        yields: false,
-        finished: false,
-        alone: false,
+        spin,
+        ..Wait::until(&ready)
     });
     if team.is_lost() {
         end_lost_process();
@@ -575,14 +568,13 @@ fn help_until_closed(thread: &Thread) {
     let team = thread.team();
     let epoch = team.epoch();
     let more = || !team.is_closed(epoch);
+    let ready = || team.is_closed(epoch) || team.is_lost();
     let wait = Wait {
-        ready: &|| team.is_closed(epoch) || team.is_lost(),
         seek: Some(&|look: Look| queue::find(thread, look, &more)),
         sleepers: Some(team.sleepers()),
         spin: team.spin(),
-        yields: false,
         finished: true,
-        alone: false,
+        ..Wait::until(&ready)
     };
     // All members go on together: one position. A barrier's event has another object.
     let order = ReadyOrder::at(team.sleepers(), epoch, 0);
@@ -640,16 +632,9 @@ pub fn await_leaving(team: &Team) {
 }
 
 fn await_until(team: &Team, done: &dyn Fn() -> bool) {
-    ult::sched::wait(&Wait {
-        ready: &|| done() || team.is_lost(),
-        seek: None,
-        sleepers: None,
-        // Members that share workers do not know who waits for them; they are about to leave.
-        spin: if team.housing == Housing::Shared { Spin::POLLING } else { Spin::exactly(20) },
-        yields: false,
-        finished: true,
-        alone: false,
-    });
+    // Members that share workers do not know who waits for them; they are about to leave.
+    let spin = if team.housing == Housing::Shared { Spin::POLLING } else { Spin::exactly(20) };
+    ult::sched::wait(&Wait { spin, finished: true, ..Wait::until(&|| done() || team.is_lost()) });
 }
 
 /// Sends a team's members home and frees it. The team is between regions.
@@ -659,7 +644,8 @@ pub fn dismiss(team: Box<Team>) {
         return;
     }
     if team.housing != Housing::Shared {
-        // Those of the others run on as many workers as there are, and end with each region.
+        // A shared team's ULTs run on whatever workers there are, and their assignments end with each
+        // region.
         (1..team.attached()).filter_map(|num| team.thread(num)?.host()).for_each(Worker::note_dismissed);
     }
     team.retire(worker::register_current());

@@ -680,13 +680,12 @@ pub fn run_some(here: Here, count: usize) {
         job
     };
     ult::sched::wait(&Wait {
-        ready: &|| left.get() == 0 || dry.get(),
         seek: Some(&seek),
         sleepers: Some(here.thread.team().sleepers()),
         spin: here.thread.team().spin(),
         yields: true,
-        finished: false,
         alone: here.thread.team().size() == 1,
+        ..Wait::until(&|| left.get() == 0 || dry.get())
     });
     end_help(here.thread);
 }

@@ -156,8 +156,8 @@ pub(super) fn end(identity: &'static Identity) {
     };
 }
 
-/// Waits until a donor that was told to [`end`] has run its thread-local destructors. Signals that
-/// are still in its queue were for a thread that has ended, and are dropped.
+/// Waits until a donor that was asked to [`end`] has run its thread-local destructors. Then drops the
+/// signals in its queue: their thread has ended.
 pub(super) fn join(identity: &'static Identity) {
     // ORDERING: Relaxed; written before anybody has the record.
     kernel::join(identity.donor_thread.load(Ordering::Relaxed) as libc::pthread_t);

@@ -116,15 +116,7 @@ unsafe fn deliver(data: *mut ()) {
 unsafe fn await_end_of_thread(argument: *mut ()) {
     // SAFETY: `move_to_dedicated_worker` passes the worker's own record, and those are never freed.
     let me: &'static Worker = unsafe { &*argument.cast() };
-    super::wait(&super::Wait {
-        ready: &|| me.is_unused(),
-        seek: None,
-        sleepers: None,
-        spin: super::Spin::NONE,
-        yields: false,
-        finished: true,
-        alone: false,
-    });
+    super::wait(&super::Wait { finished: true, ..super::Wait::until(&|| me.is_unused()) });
 }
 
 /// Moves all other threads away from `me`, whose kernel thread the calling thread owns. False if

@@ -76,15 +76,7 @@ unsafe fn stand_in(argument: *mut ()) {
     let adopted = adopt(blocked, me);
     enter_program();
     if adopted {
-        super::wait(&Wait {
-            ready: &|| may_end(me),
-            seek: None,
-            sleepers: None,
-            spin: Spin::exactly(50),
-            yields: false,
-            finished: true,
-            alone: false,
-        });
+        super::wait(&Wait { spin: Spin::exactly(50), finished: true, ..Wait::until(&|| may_end(me)) });
         give_back(me);
     }
 }

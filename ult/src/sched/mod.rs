@@ -128,6 +128,14 @@ pub struct Wait<'a> {
     pub alone: bool,
 }
 
+impl<'a> Wait<'a> {
+    /// A wait until `ready` holds. The context starts no jobs, and its worker sleeps without polling.
+    pub const fn until(ready: &'a dyn Fn() -> bool) -> Self {
+        let (seek, sleepers, spin) = (None, None, Spin::NONE);
+        Self { ready, seek, sleepers, spin, yields: false, finished: false, alone: false }
+    }
+}
+
 /// Says that a context waits for one of the events that happen to an object in a known order, or
 /// for one event with many others.
 ///
@@ -691,15 +699,7 @@ mod tests {
         worker::set_duty(gang(2));
         let asked = Cell::new(false);
         let ready = || asked.replace(true);
-        wait(&Wait {
-            ready: &ready,
-            seek: None,
-            sleepers: None,
-            spin: Spin::NONE,
-            yields: false,
-            finished: false,
-            alone: false,
-        });
+        wait(&Wait::until(&ready));
         // SAFETY: the test's, which stays until the test has waited for it.
         unsafe { (*data.cast::<Cell<bool>>()).set(true) };
     }
@@ -719,15 +719,7 @@ mod tests {
                 };
                 worker::register_current();
                 worker::set_duty(gang(1));
-                wait(&Wait {
-                    ready: &ready,
-                    seek: Some(&seek),
-                    sleepers: None,
-                    spin,
-                    yields: false,
-                    finished: false,
-                    alone: false,
-                });
+                wait(&Wait { seek: Some(&seek), spin, ..Wait::until(&ready) });
                 worker::set_duty((GangTag::NONE, 0));
                 assert!(went_on.get(), "{spin:?}");
             });

@@ -15,7 +15,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 
-use crate::arch;
+use crate::{arch, proc_file};
 
 /// How long to look before sleeping, in microseconds: at least `least`, and up to `most` on a
 /// worker that has seen short waits.
@@ -401,34 +401,13 @@ impl Patience {
 /// a sleeper is often woken on the processor of who wakes it. True where the system does not tell.
 #[cold]
 fn others_may_run() -> bool {
-    let mut text = [0u8; 64];
-    // SAFETY: a string that ends with a zero, and room for so many bytes in a file that is open and
-    // known to nobody else. System calls, because the C library's functions are cancellation
-    // points, which waiting in OpenMP is not.
-    let length = unsafe {
-        let file = libc::syscall(
-            libc::SYS_openat,
-            libc::AT_FDCWD,
-            c"/proc/loadavg".as_ptr(),
-            libc::O_RDONLY | libc::O_CLOEXEC,
-        );
-        if file < 0 {
-            return true;
-        }
-        let length = libc::syscall(libc::SYS_read, file, text.as_mut_ptr(), text.len());
-        libc::syscall(libc::SYS_close, file);
-        length
-    };
-    let text = &text[..length.clamp(0, 64) as usize];
-    runnable(text).is_none_or(|count| count > cores())
+    proc_file::parse_start(c"/proc/loadavg", runnable).is_none_or(|count| count > cores())
 }
 
 /// The kernel threads that want to run, in the text of `/proc/loadavg`: three averages, then these
 /// of all.
-fn runnable(text: &[u8]) -> Option<usize> {
-    let field = text.split(|&byte| byte == b' ').nth(3)?;
-    let count = field.split(|&byte| byte == b'/').next()?;
-    core::str::from_utf8(count).ok()?.parse().ok()
+fn runnable(text: &str) -> Option<usize> {
+    text.split(' ').nth(3)?.split('/').next()?.parse().ok()
 }
 
 /// Of the monotonic clock.
@@ -519,10 +498,10 @@ mod tests {
 
     #[test]
     fn those_who_want_to_run_are_the_fourth_field() {
-        assert_eq!(runnable(b"0.49 1.12 1.73 3/188 26338\n"), Some(3));
-        assert_eq!(runnable(b"0.49 1.12 1.73"), None);
-        assert_eq!(runnable(b""), None);
-        assert_eq!(runnable(b"0.49 1.12 1.73 many/188 1"), None);
+        assert_eq!(runnable("0.49 1.12 1.73 3/188 26338\n"), Some(3));
+        assert_eq!(runnable("0.49 1.12 1.73"), None);
+        assert_eq!(runnable(""), None);
+        assert_eq!(runnable("0.49 1.12 1.73 many/188 1"), None);
     }
 
     #[test]

@@ -189,16 +189,9 @@ pub fn wait_polled(
     // ORDERING: Relaxed; see `look_after`.
     DESK.waiting.fetch_add(1, Ordering::Relaxed);
     undisturbed(|| DESK.enter().list().entries.push(&raw const entry));
-    wait(&Wait {
-        // ORDERING: Acquire, pairs with the Release in `ask`.
-        ready: &|| entry.done.load(Ordering::Acquire) || forked(),
-        seek,
-        sleepers,
-        spin: Spin::ANSWERS,
-        yields: false,
-        finished: false,
-        alone: false,
-    });
+    // ORDERING: Acquire, pairs with the Release in `ask`.
+    let ready = || entry.done.load(Ordering::Acquire) || forked();
+    wait(&Wait { seek, sleepers, spin: Spin::ANSWERS, ..Wait::until(&ready) });
     // ORDERING: as above.
     DESK.waiting.fetch_sub(1, Ordering::Relaxed);
 }

@@ -289,16 +289,8 @@ pub(crate) fn give_way() {
         worker.gang_deque.head_of_deepest().is_some_and(|head| head.id != tag.id && eligible(head, tag));
     if is_older {
         let asked = core::cell::Cell::new(false);
-        super::wait(&super::Wait {
-            // Not at the first question, so that the way leads through the order of `look`.
-            ready: &|| asked.replace(true),
-            seek: None,
-            sleepers: None,
-            spin: super::Spin::NONE,
-            yields: false,
-            finished: false,
-            alone: false,
-        });
+        // `ready` is false at the first question, so the scheduler chooses in the order of `look`.
+        super::wait(&super::Wait::until(&|| asked.replace(true)));
     }
 }
 

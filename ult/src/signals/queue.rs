@@ -235,7 +235,7 @@ impl Queue {
         set
     }
 
-    /// Drops all that waits. The thread that the queue is of has ended, and so has its donor.
+    /// Drops all queued signals. The thread of this queue and its donor have ended.
     pub(crate) fn clear(&self) {
         while self.take(0).is_some() {}
     }

@@ -133,8 +133,8 @@ impl Worker {
         let _ = self.assignment.compare_exchange(ASSIGNED, DISMISSED, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Notes that the assignment has ended. With the pool's lock held, unless the worker is dedicated
-    /// and never returns to the pool.
+    /// Notes that the assignment has ended. The caller holds the pool's lock. A dedicated worker needs
+    /// none: it never returns to the pool.
     pub(crate) fn note_assignment_ended(&self) {
         // ORDERING: as above.
         self.assignment.store(NO_ASSIGNMENT, Ordering::Relaxed);

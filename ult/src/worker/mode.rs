@@ -153,7 +153,7 @@ mod tests {
     use crate::arch::{FpState, fp_state, set_fp_state};
     use crate::fork::{Crew, Seed, plain};
     use crate::gang::GangTag;
-    use crate::sched::{Job, Look, Spin, Wait, wait};
+    use crate::sched::{Job, Look, Wait, wait};
     use crate::worker;
 
     /// Flush to zero.
@@ -180,15 +180,7 @@ mod tests {
     }
 
     fn wait_for(ready: &dyn Fn() -> bool, seek: Option<&dyn Fn(Look) -> Option<Job>>) {
-        wait(&Wait {
-            ready,
-            seek,
-            sleepers: None,
-            spin: Spin::NONE,
-            yields: false,
-            finished: false,
-            alone: false,
-        });
+        wait(&Wait { seek, ..Wait::until(ready) });
     }
 
     /// What the parts of a test share. All run on one kernel thread.

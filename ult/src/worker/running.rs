@@ -110,7 +110,7 @@ pub fn locals() -> Locals {
 pub fn locals_of_program() -> Option<Locals> {
     let worker = current().filter(|worker| !worker.is_in_scheduler())?;
     // In the moment in which the storage has changed and its word has not, that names a worker that
-    // wears something else.
+    // runs with another TLS block.
     // SAFETY: a word that is read; the worker is this kernel thread's, or another one in that
     // moment.
     let worn = unsafe { (*worker.own()).worn };

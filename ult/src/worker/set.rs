@@ -80,7 +80,7 @@ impl WorkerSet {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::sched::{Spin, Wait, wait};
+    use crate::sched::{Wait, wait};
 
     /// Threads pass a number on, each waiting for its turn without looking twice.
     #[test]
@@ -97,15 +97,7 @@ mod tests {
                         // ORDERING: Acquire and Release; what a thread did before it passed the
                         // number on.
                         let ready = || turn.load(Ordering::Acquire) == mine;
-                        wait(&Wait {
-                            ready: &ready,
-                            seek: None,
-                            sleepers: Some(sleepers),
-                            spin: Spin::NONE,
-                            yields: false,
-                            finished: false,
-                            alone: false,
-                        });
+                        wait(&Wait { sleepers: Some(sleepers), ..Wait::until(&ready) });
                         turn.store(mine + 1, Ordering::Release);
                         assert!(set.wake(sleepers));
                     }

@@ -219,17 +219,10 @@ fn acquire_in_this_process(lock: &Lock) -> bool {
         return true;
     }
     loop {
-        let wait = Wait {
-            // ORDERING: Acquire, pairs with the Release in `release`: with the grant come the last
-            // holder's writes.
-            ready: &|| waiter.state.load(Ordering::Acquire) != WAITING || forked(),
-            seek: None,
-            sleepers: None,
-            spin: SPIN,
-            yields: false,
-            finished: false,
-            alone: false,
-        };
+        // ORDERING: Acquire, pairs with the Release in `release`: with the grant come the last
+        // holder's writes.
+        let ready = || waiter.state.load(Ordering::Acquire) != WAITING || forked();
+        let wait = Wait { spin: SPIN, ..Wait::until(&ready) };
         ult::sched::wait_in_order(&wait, ReadyOrder::at(lock, 0, waiter.ticket.get()));
         // ORDERING: Acquire, as above. GRANTED is final, and the record is off the list already.
         if waiter.state.load(Ordering::Acquire) == GRANTED {

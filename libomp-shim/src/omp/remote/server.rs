@@ -355,15 +355,9 @@ fn await_work() {
             None => queue::find(here.thread, look, &more),
         }
     };
-    ult::sched::wait(&Wait {
-        ready: &ready,
-        seek: Some(&seek),
-        sleepers: Some(here.team().sleepers()),
-        spin: if cluster().is_none_or(Cluster::is_dedicated) { here.team().spin() } else { Spin::POLLING },
-        yields: false,
-        finished: false,
-        alone: false,
-    });
+    let spin = if cluster().is_none_or(Cluster::is_dedicated) { here.team().spin() } else { Spin::POLLING };
+    let sleepers = Some(here.team().sleepers());
+    ult::sched::wait(&Wait { seek: Some(&seek), sleepers, spin, ..Wait::until(&ready) });
     queue::end_help(here.thread);
     here.team().pass_wake_up_on();
 }

@@ -194,13 +194,5 @@ impl Team {
 
 /// Waits without running tasks.
 fn wait_alone(done: &dyn Fn() -> bool, spin: Spin) {
-    ult::sched::wait(&Wait {
-        ready: done,
-        seek: None,
-        sleepers: None,
-        spin,
-        yields: false,
-        finished: false,
-        alone: false,
-    });
+    ult::sched::wait(&Wait { spin, ..Wait::until(done) });
 }

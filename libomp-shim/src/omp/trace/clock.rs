@@ -27,13 +27,19 @@ pub fn nanos() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// The time that is `nanos` nanoseconds after `ticks`, by what the clock was worth until now: within
-/// a few hundredths from a millisecond after the beginning on.
-pub fn later(ticks: u64, nanos: u64) -> u64 {
+/// The time `after` nanoseconds after `ticks`, which are now, by the average rate of the clock since
+/// [`begin`]. In integers: the caller may stand in program code, whose floating-point flags stay.
+pub fn ticks_after(ticks: u64, after: u64) -> u64 {
+    let (zero, start) = beginning();
+    let passed = u128::from(ticks.saturating_sub(zero)) * u128::from(after);
+    let more = passed / u128::from(nanos().saturating_sub(start).max(1));
+    ticks.saturating_add(u64::try_from(more).unwrap_or(u64::MAX))
+}
+
+/// The clock, and the monotonic clock in nanoseconds, at the beginning.
+fn beginning() -> (u64, u64) {
     // ORDERING: Relaxed, both; see `begin`.
-    let (zero, start) = (START_TICKS.load(Ordering::Relaxed), START_NANOS.load(Ordering::Relaxed));
-    let rate = ticks.saturating_sub(zero) as f64 / self::nanos().saturating_sub(start).max(1) as f64;
-    ticks.saturating_add((rate * nanos as f64) as u64)
+    (START_TICKS.load(Ordering::Relaxed), START_NANOS.load(Ordering::Relaxed))
 }
 
 /// What tells apart machines, and their starts, from which the monotonic clock counts
@@ -102,8 +108,7 @@ impl Scale {
     /// By what has passed until now. Waits until that is enough for a measurement: 2 ms after the
     /// beginning.
     pub fn measure() -> Self {
-        // ORDERING: Relaxed, both; see `begin`.
-        let (zero, start) = (START_TICKS.load(Ordering::Relaxed), START_NANOS.load(Ordering::Relaxed));
+        let (zero, start) = beginning();
         while nanos().saturating_sub(start) < 2_000_000 {
             std::thread::sleep(core::time::Duration::from_millis(1));
         }

@@ -71,8 +71,8 @@ pub enum Kind {
     ShortEnd,
     /// From here on it is not written when the running task runs others.
     Unmeasured,
-    /// The kernel thread has waited `a` nanoseconds for a processor, most of them, or all, since the
-    /// event before.
+    /// Since the last reading the kernel thread was runnable without a processor for `a` nanoseconds.
+    /// The trace shows them just before this event.
     NoProcessor,
 }
 

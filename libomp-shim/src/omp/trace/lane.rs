@@ -17,7 +17,7 @@ use ult::worker::{self, Worker};
 
 use super::clock;
 use super::kind::{Event, Kind};
-use super::processor::Waits;
+use super::run_delay::RunDelay;
 use super::thin::Purse;
 
 /// Bytes of a chunk, and what it is aligned to: a large page, where the system has them. Of 4 KiB
@@ -44,17 +44,17 @@ struct Chunk {
     events: [UnsafeCell<MaybeUninit<Event>>; ROOM],
 }
 
-/// See the module. Invariant **single writer**: the owner's part (`last`, `bytes`, `purse`, `waits`) and the
-/// chunks are written by the worker's kernel thread, or under the lock of the shared lane; events
-/// below a chunk's `used` do not change any more, except in the child of a fork, which has one
-/// thread.
+/// See the module. Invariant **single writer**: the owner's part (`last`, `bytes`, `purse`,
+/// `run_delay`) and the chunks are written by the worker's kernel thread, or under the lock of the
+/// shared lane; events below a chunk's `used` do not change any more, except in the child of a fork,
+/// which has one thread.
 pub struct Lane {
     first: AtomicPtr<Chunk>,
     last: Cell<*mut Chunk>,
     bytes: Cell<usize>,
     lost: AtomicU64,
     purse: Purse,
-    waits: Waits,
+    run_delay: RunDelay,
     worker: Option<&'static Worker>,
     thread: i32,
     next: *mut Lane,
@@ -83,8 +83,8 @@ pub fn record_at(ticks: u64, kind: Kind, small: u32, a: u64, b: u64) {
     match worker::current() {
         Some(worker) => {
             let lane = of(worker);
-            if lane.waits.are_due(ticks) {
-                lane.put_wait(ticks);
+            if lane.run_delay.is_due(ticks) {
+                lane.put_run_delay(ticks);
             }
             lane.put(event);
         }
@@ -180,7 +180,7 @@ impl Lane {
             bytes: Cell::new(0),
             lost,
             purse: Purse::default(),
-            waits: Waits::default(),
+            run_delay: RunDelay::default(),
             worker,
             thread,
             next: ptr::null_mut(),
@@ -201,10 +201,12 @@ impl Lane {
         }
     }
 
-    /// Puts how long the calling kernel thread has waited for a processor. By the single writer.
+    /// Puts a [`Kind::NoProcessor`] if the kernel thread was runnable without a processor for long
+    /// enough. By the single writer.
     #[cold]
-    fn put_wait(&self, ticks: u64) {
-        if let Some(nanos) = self.waits.read(ticks) {
+    #[inline(never)]
+    fn put_run_delay(&self, ticks: u64) {
+        if let Some(nanos) = self.run_delay.read(ticks) {
             self.put(Event { ticks, a: nanos, b: 0, small: 0, kind: Kind::NoProcessor });
         }
     }

@@ -219,6 +219,7 @@ impl<W: Write> Replay<W> {
         let now = self.scale.nanos(event.ticks).max(before);
         self.tracks[lane].now = now;
         if event.kind == Kind::NoProcessor {
+            // It does not change what runs: `preempted` and `idle` stay.
             return self.no_processor(lane, (before, now), event.a);
         }
         let preempted = core::mem::take(&mut self.tracks[lane].preempted);
@@ -322,6 +323,7 @@ impl<W: Write> Replay<W> {
             }
             Kind::ShortEnd => self.close(lane, now, true, |open| open.what == What::Short)?,
             Kind::Unmeasured => self.is_unmeasured(lane),
+            // Handled above.
             Kind::NoProcessor => {}
         }
         let stays = self.context(lane).open.is_empty();
@@ -532,11 +534,12 @@ impl<W: Write> Replay<W> {
         )
     }
 
-    /// The kernel thread waited so long for a processor. When exactly is not known; most likely before
-    /// the event that it could not put earlier, and no slice may begin or end within this one.
+    /// Writes the time without a processor. The kernel does not say when it was, so the slice ends at
+    /// this event. It begins after the event before, because no other slice may begin or end within
+    /// it. The rest is dropped: delays of less than a millisecond, between events that are closer.
     fn no_processor(&mut self, lane: usize, (before, now): (u64, u64), nanos: u64) -> io::Result<()> {
         let begin = now.saturating_sub(nanos).max(before + 1);
-        if begin >= now {
+        if now < begin + NO_WAIT {
             return Ok(());
         }
         let lane = self.tracks[lane].number;

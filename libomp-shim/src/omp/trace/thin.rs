@@ -205,7 +205,7 @@ impl Thin {
         self.left.set(self.due(now, skipped, price).into());
     }
 
-    /// Is the task that it makes one of the first of the process?
+    /// Takes one of the tasks that are written whatever the share is. False: none is left.
     fn take_reservation(&self) -> bool {
         if self.reserved.get() == 0 {
             // ORDERING: Relaxed, both; a count by itself.

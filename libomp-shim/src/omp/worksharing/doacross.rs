@@ -136,20 +136,13 @@ pub fn wait(here: Here, at: impl Fn(usize) -> i64) {
         return after(flag.event());
     }
     share.waiting_workers.add_current();
-    ult::sched::wait(&Wait {
-        ready: &|| {
-            is_posted()
-                // ORDERING: Relaxed; cancellation publishes nothing.
-                || share.cancelled.load(Ordering::Relaxed)
-                || team.is_abandoned()
-        },
-        seek: None,
-        sleepers: Some(team.sleepers()),
-        spin: team.spin(),
-        yields: false,
-        finished: false,
-        alone: false,
-    });
+    let ready = || {
+        is_posted()
+            // ORDERING: Relaxed; cancellation publishes nothing.
+            || share.cancelled.load(Ordering::Relaxed)
+            || team.is_abandoned()
+    };
+    ult::sched::wait(&Wait { sleepers: Some(team.sleepers()), spin: team.spin(), ..Wait::until(&ready) });
     after(flag.event());
 }
 

@@ -289,15 +289,8 @@ fn await_turn(here: Here, share: &WorkShare, k: u64) -> Turn {
     let team = here.team();
     loop {
         if !comes_soon(|| share.is_open_for(k)) {
-            let wait = Wait {
-                ready: &|| share.is_open_for(k) || team.is_abandoned(),
-                seek: None,
-                sleepers: Some(team.sleepers()),
-                spin: team.spin(),
-                yields: false,
-                finished: false,
-                alone: false,
-            };
+            let ready = || share.is_open_for(k) || team.is_abandoned();
+            let wait = Wait { sleepers: Some(team.sleepers()), spin: team.spin(), ..Wait::until(&ready) };
             ult::sched::wait_in_order(&wait, ReadyOrder::at(share, k, 0));
         }
         if claim(share, k) {

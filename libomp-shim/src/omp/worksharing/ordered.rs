@@ -113,20 +113,13 @@ fn await_turn_cold(here: Here, share: &WorkShare, from: u64) {
         return;
     }
     share.waiting_workers.add_current();
-    let wait = Wait {
-        ready: &|| {
-            is_ours()
-                // ORDERING: Relaxed; cancellation publishes nothing.
-                || share.cancelled.load(Ordering::Relaxed)
-                || team.is_abandoned()
-        },
-        seek: None,
-        sleepers: Some(team.sleepers()),
-        spin: team.spin(),
-        yields: false,
-        finished: false,
-        alone: false,
+    let ready = || {
+        is_ours()
+            // ORDERING: Relaxed; cancellation publishes nothing.
+            || share.cancelled.load(Ordering::Relaxed)
+            || team.is_abandoned()
     };
+    let wait = Wait { sleepers: Some(team.sleepers()), spin: team.spin(), ..Wait::until(&ready) };
     ult::sched::wait_in_order(&wait, ReadyOrder::at(&share.ordered, 0, from));
 }
 

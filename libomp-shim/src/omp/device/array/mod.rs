@@ -594,8 +594,8 @@ impl Held {
             let slot = of_device[0].0.slot();
             let mut batch = Batch::new(slot);
             let begun = of_device.iter().try_for_each(|(want, used)| {
-                // SAFETY: the array's storage is the program's or ours until it is destroyed, which
-                // does not happen while it is in use.
+                // SAFETY: the array's storage lives until the array is destroyed, and an array in use is
+                // not destroyed.
                 unsafe { BLOCKS.fill(slot, &want.block, used, &mut batch) }
             });
             let came = begun.and(batch.finish());

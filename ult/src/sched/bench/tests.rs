@@ -1,0 +1,301 @@
+//! Tests of the suspended contexts of a worker.
+
+use super::super::{ReadyOrder, Wait, WaitTraits};
+use super::*;
+use core::cell::{Cell, RefCell};
+use core::ptr;
+
+/// Somebody who waits: a strand, whose counter of sleepers, at a meeting or not.
+type Seat<'a> = (usize, &'a AtomicU32, bool);
+
+/// A strand with this number; each test has its own.
+fn strand(number: usize) -> *const ThreadMode {
+    thread_local! {
+        static MODES: &'static [ThreadMode] = Vec::leak((0..512).map(|_| ThreadMode::new()).collect());
+    }
+    MODES.with(|modes| &raw const modes[number])
+}
+
+fn role(number: usize) -> Role {
+    Role { tag: GangTag::NONE, region: 1, strand: strand(number), identity: None, away: false }
+}
+
+/// Calls `f` with a bench of these, all of whom ask `ready` and `seek`.
+fn with_bench<R>(
+    seats: &[Seat<'_>],
+    ready: &dyn Fn() -> bool,
+    seek: &dyn Fn(usize) -> Option<Job>,
+    f: impl FnOnce(&mut Bench) -> R,
+) -> R {
+    let seeks: Vec<_> = seats.iter().map(|&(number, ..)| move |_: Look| seek(number)).collect();
+    let mut bench = Bench::new();
+    for (&(number, sleepers, meets), seek) in seats.iter().zip(&seeks) {
+        let wait = Wait { seek: Some(seek), sleepers: Some(sleepers), ..Wait::until(ready) };
+        let ult = ptr::without_provenance_mut(bench.entries.len() + 1);
+        bench.sit(Waiting::of(
+            ult,
+            role(number),
+            &wait,
+            WaitTraits { meets, takes_any_task: meets, ..WaitTraits::default() },
+        ));
+    }
+    let result = f(&mut bench);
+    bench.take_all(ptr::null(), |_| true);
+    result
+}
+
+#[test]
+fn a_meeting_is_told_where_all_others_wait_at_it() {
+    let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
+    let others = |seats: &[Seat<'_>], ready: bool| {
+        let told = with_bench(seats, &|| ready, &|_| None, |bench| bench.others(strand(1), false));
+        (told.exists, told.meeting)
+    };
+    assert_eq!(others(&[], false), (false, ptr::null()));
+    assert_eq!(others(&[(1, &a, false)], false), (false, ptr::null()));
+    assert_eq!(others(&[(2, &a, true), (1, &b, false), (3, &a, true)], false), (true, &raw const a));
+    assert_eq!(others(&[(2, &a, true), (3, &a, true)], true), (true, ptr::null()), "it is over");
+    assert_eq!(others(&[(2, &a, true), (2, &a, false)], false), (true, ptr::null()), "in a task");
+    for seats in
+        [[(2, &a, true), (3, &b, true), (4, &a, true)], [(2, &a, true), (3, &a, true), (4, &a, false)]]
+    {
+        assert_eq!(others(&seats, false), (true, ptr::null()));
+    }
+}
+
+#[test]
+fn one_of_each_meeting_looks_elsewhere() {
+    let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
+    let asked = RefCell::new(Vec::new());
+    let seek = |number| {
+        asked.borrow_mut().push(number);
+        None
+    };
+    let seats = [(1, &a, true), (2, &a, true), (3, &a, false), (4, &b, true), (5, &b, true), (5, &b, false)];
+    with_bench(&seats, &|| false, &seek, |bench| assert!(bench.seek_elsewhere().is_none()));
+    assert_eq!(asked.take(), [5, 4, 3, 2]);
+    with_bench(&seats, &|| false, &seek, |bench| assert!(bench.seek(Look::Last, strand(3)).is_none()));
+    assert_eq!(asked.take(), [5, 4, 2]);
+}
+
+#[test]
+fn who_is_alone_is_asked_below_newer_ones_unless_these_are_in_the_middle_of_their_code() {
+    let counters: [AtomicU32; 4] = core::array::from_fn(|_| AtomicU32::new(0));
+    let asked = RefCell::new(0);
+    let seek = |_| {
+        *asked.borrow_mut() += 1;
+        None
+    };
+    let times = |bench: &Bench| {
+        assert!(bench.seek(Look::Own, ptr::null()).is_none());
+        asked.take()
+    };
+    let seats = [
+        (1, &counters[0], false),
+        (1, &counters[1], false),
+        (2, &counters[2], false),
+        (1, &counters[3], false),
+    ];
+    with_bench(&seats, &|| false, &seek, |bench| {
+        assert_eq!(times(bench), 2, "the newest of each strand");
+        bench.entries[1].alone = true;
+        assert_eq!(times(bench), 3);
+        assert!(bench.seek(Look::Own, strand(1)).is_none());
+        assert_eq!(asked.take(), 1, "the strand is excepted");
+        bench.sit(Waiting::interrupted(ptr::without_provenance_mut(11), role(2)));
+        assert_eq!(times(bench), 2);
+        bench.sit(Waiting::interrupted(ptr::without_provenance_mut(12), role(1)));
+        assert_eq!(times(bench), 0);
+    });
+}
+
+/// Adds the thread `number`, which waits for the event `position` of an object.
+fn sit_in_order(bench: &mut Bench, number: usize, position: u64, ready: &dyn Fn() -> bool, object: &u32) {
+    let rank = WaitTraits { order: Some(ReadyOrder::at(object, 0, position)), ..WaitTraits::default() };
+    let ult = ptr::without_provenance_mut(number + 1);
+    bench.sit(Waiting::of(ult, role(number), &Wait::until(ready), rank));
+}
+
+/// Suspends a context for each of the conditions, of threads 0, 1 and so on.
+fn suspend_all(bench: &mut Bench, conditions: &[impl Fn() -> bool]) {
+    for (number, ready) in conditions.iter().enumerate() {
+        let ult = ptr::without_provenance_mut(number + 1);
+        bench.sit(Waiting::of(ult, role(number), &Wait::until(ready), WaitTraits::default()));
+    }
+}
+
+/// Threads wait for their turns, and sit down in the order of `turns`. Whoever can go on is
+/// found at the first look, which asks few of them.
+#[test]
+fn a_look_asks_few_of_many_that_wait_in_order() {
+    const THREADS: usize = 500;
+    // 7 and 500 have no common divisor.
+    let turns: [fn(usize) -> usize; 3] = [|at| at, |at| THREADS - 1 - at, |at| at * 7 % THREADS];
+    for turn in turns {
+        let (now, asked) = (Cell::new(usize::MAX), Cell::new(0));
+        let object = 0;
+        let conditions: Vec<_> = (0..THREADS)
+            .map(|number| {
+                let (now, asked) = (&now, &asked);
+                move || {
+                    asked.set(asked.get() + 1);
+                    now.get() == number
+                }
+            })
+            .collect();
+        let mut bench = Bench::new();
+        for number in (0..THREADS).map(turn) {
+            sit_in_order(&mut bench, number, number as u64, &conditions[number], &object);
+        }
+        assert_eq!(bench.entries.len(), POLLED_PER_ORDER);
+        for (number, condition) in conditions.iter().enumerate() {
+            asked.set(0);
+            assert!(bench.best_ready_in_window(true, true).is_none());
+            now.set(number);
+            let (at, _) = bench.best_ready_in_window(true, true).expect("its turn has come");
+            assert_eq!(bench.take_at(at).ult.addr(), number + 1);
+            assert!(asked.get() <= 2 * POLLED_PER_ORDER);
+            // It may have lost its turn, and waits again, as the newest.
+            if number % 3 == 0 {
+                sit_in_order(&mut bench, number, number as u64, condition, &object);
+                let (at, _) = bench.best_ready_in_window(true, true).expect("it is polled again");
+                assert_eq!(bench.take_at(at).ult.addr(), number + 1);
+            }
+        }
+        assert!(bench.is_empty() && bench.unpolled.iter().next().is_none());
+    }
+}
+
+#[test]
+fn a_thread_that_starts_a_task_is_replaced_among_those_that_are_polled() {
+    let object = 0;
+    let mut bench = Bench::new();
+    for number in 0..100 {
+        sit_in_order(&mut bench, number, number as u64, &|| false, &object);
+    }
+    for number in 0..POLLED_PER_ORDER - 1 {
+        bench.sit(Waiting::interrupted(ptr::without_provenance_mut(1000 + number), role(number)));
+        assert!(bench.entries.last().is_some_and(|newest| newest.interrupted), "it stays the newest");
+        let polled =
+            bench.entries.iter().filter(|entry| entry.is_alone_of_its_thread() && !entry.interrupted).count();
+        assert_eq!(polled, POLLED_PER_ORDER);
+    }
+    let all = bench.take_all(ptr::null(), |_| true);
+    assert_eq!(all.len(), 100 + POLLED_PER_ORDER - 1);
+    let has_none = |number: usize| {
+        // SAFETY: leaked by `strand`, and this thread's.
+        let mode = unsafe { &*strand(number) };
+        mode.suspended() == 0 && !mode.has_interrupted()
+    };
+    assert!((0..100).all(has_none));
+}
+
+/// However many contexts are suspended, each is looked at within few looks, and the newest in
+/// each.
+#[test]
+fn each_context_is_looked_at_soon() {
+    for count in 1..=80_usize {
+        let asked: Vec<_> = (0..count).map(|_| Cell::new(0)).collect();
+        let conditions: Vec<_> = asked
+            .iter()
+            .map(|times| {
+                move || {
+                    times.set(times.get() + 1);
+                    false
+                }
+            })
+            .collect();
+        let mut bench = Bench::new();
+        suspend_all(&mut bench, &conditions);
+        let looks = count.div_ceil(WINDOW_SIZE);
+        for look in 0..looks {
+            let is_found = if look % 2 == 0 {
+                bench.best_ready_in_window(true, true).is_some()
+            } else {
+                bench.has_ready_of_others(ptr::null())
+            };
+            assert!(!is_found);
+            assert!(
+                asked.iter().map(Cell::get).sum::<usize>() <= (look + 1) * (WINDOW_SIZE + WINDOW_NEWEST),
+                "{count}"
+            );
+        }
+        assert!(asked.iter().all(|times| times.get() > 0), "{count}");
+        assert!(asked.iter().rev().take(WINDOW_NEWEST).all(|times| times.get() == looks), "{count}");
+        bench.take_all(ptr::null(), |_| true);
+    }
+}
+
+/// A search finds the context that the peek before it has seen.
+#[test]
+fn a_search_finds_the_context_that_a_peek_has_seen() {
+    for count in [3, 24, 25, 40, 60] {
+        for ready in 0..count {
+            let condition = |number: usize| move || number == ready;
+            let conditions: Vec<_> = (0..count).map(condition).collect();
+            let mut bench = Bench::new();
+            suspend_all(&mut bench, &conditions);
+            while !bench.has_ready_of_others(ptr::null()) {}
+            let (at, _) = bench.best_ready_in_window(true, true).expect("it was seen");
+            assert_eq!(bench.take_at(at).ult.addr(), ready + 1);
+            bench.take_all(ptr::null(), |_| true);
+        }
+    }
+}
+
+/// Contexts that can always go on do so in turn.
+#[test]
+fn contexts_that_yield_go_round() {
+    for count in [3, 21, 24, 25, 30, 60] {
+        let mut bench = Bench::new();
+        (0..count).for_each(|number| {
+            bench.sit(Waiting::interrupted(ptr::without_provenance_mut(number + 1), role(number)))
+        });
+        let mut turns = vec![0; count];
+        for _ in 0..20 * count {
+            let (at, _) = bench.best_ready_in_window(true, true).expect("all can go on");
+            let number = bench.take_at(at).ult.addr() - 1;
+            turns[number] += 1;
+            bench.sit(Waiting::interrupted(ptr::without_provenance_mut(number + 1), role(number)));
+        }
+        assert!(turns.iter().all(|&turns| (15..=25).contains(&turns)), "{count}: {turns:?}");
+        bench.take_all(ptr::null(), |_| true);
+    }
+}
+
+/// A context of the thread that runs stays in the list, whatever its position: a newer one of
+/// its thread may come to depend on it.
+#[test]
+fn the_running_thread_stays_polled() {
+    let object = 0;
+    let mut bench = Bench::new();
+    let last = 99;
+    sit_in_order(&mut bench, last, last as u64, &|| false, &object);
+    let all = {
+        (0..40).for_each(|number| sit_in_order(&mut bench, number, number as u64, &|| false, &object));
+        bench.take_all(ptr::null(), |_| true)
+    };
+    all.into_iter().for_each(|entry| bench.sit_beside(entry, strand(last)));
+    assert!(bench.has_polled(|entry| entry.role.strand == strand(last)));
+    assert_eq!(bench.entries.len(), POLLED_PER_ORDER + 1);
+    bench.take_all(strand(last), |_| false);
+    assert!(bench.has_polled(|entry| entry.role.strand == strand(last)));
+    bench.take_all(ptr::null(), |_| true);
+}
+
+#[test]
+fn contexts_are_found_and_moved_whether_they_are_polled_or_not() {
+    let object = 0;
+    let mut bench = Bench::new();
+    for number in 0..100 {
+        sit_in_order(&mut bench, number, number as u64, &|| false, &object);
+    }
+    assert!((0..100).all(|number| bench.has(|entry| entry.role.strand == strand(number))));
+    bench.get_up(ptr::without_provenance_mut(60 + 1));
+    assert!(!bench.has(|entry| entry.role.strand == strand(60)));
+    let even = |entry: &Waiting| (entry.ult.addr() - 1).is_multiple_of(2);
+    assert_eq!(bench.take_all(ptr::null(), even).len(), 49);
+    assert_eq!(bench.entries.len() + bench.unpolled.iter().count(), 50);
+    assert_eq!(bench.entries.len(), POLLED_PER_ORDER);
+    assert_eq!(bench.take_all(ptr::null(), |_| true).len(), 50);
+}
