@@ -4,7 +4,7 @@ They are built by clang with images for this machine. `host` is the host behind 
 another rank of that MPI. Regions have to run there (OMP_TARGET_OFFLOAD=mandatory, unless a test sets it); tests that ask how many devices
 there are find two. Programs are kept in the cache: a second run compiles nothing.
 
-Without --full a third of each directory's tests is run on a rank, all of them on the host.
+Without --full a third of each directory's tests is run on a rank, half of them on the host.
 
 Lives here: choosing, running, judging. May not live here: what a test stands for (`offload`), fetching (`llvm_source`), what the other
 suites need as well (`harness`).

@@ -1,7 +1,5 @@
-// Tasks that each take a known processor time, for as long as others let them: by the trace, tasks
-// without the times in which they had no processor have to take as long. Prints their microseconds.
+// Each task uses 3 ms of processor time. In the trace, task time minus `runnable` time must equal that.
 #define _GNU_SOURCE
-#include <stdio.h>
 #include <time.h>
 
 enum { TASKS = 150, MICROSECONDS = 3000 };
@@ -28,5 +26,4 @@ int main(void)
 #pragma omp task
         work();
     }
-    printf("%d\n", TASKS * MICROSECONDS);
 }

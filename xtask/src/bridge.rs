@@ -25,7 +25,7 @@ use crate::exec;
 use crate::programs::Places;
 use crate::report::Report;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An MPI that is installed here.
 pub struct Mpi {
@@ -109,44 +109,39 @@ fn archive(places: &Places) -> Result<PathBuf, String> {
     Ok(places.target.join("release/libmpi_bridge.a"))
 }
 
+/// Links a shared library by the command `line`, which lacks its output. The library gets its name
+/// when it is complete: other steps copy it meanwhile.
+fn built_library(name: &str, mut line: Vec<String>, library: &Path, places: &Places) -> Result<(), String> {
+    let partial = library.with_extension("partial");
+    line.extend(["-o".into(), partial.display().to_string()]);
+    built(name, &line, places)?;
+    fs::rename(&partial, library).map_err(|e| format!("{}: {e}", library.display()))
+}
+
 /// Links the bridge of one MPI. Its only visible symbol is the entry.
 fn link(places: &Places, mpi: &Mpi, archive: &str) -> Result<(), String> {
-    let library = mpi.library(places).display().to_string();
     let mut line =
         words(&[&mpi.compiler, "-O2", "-g", "-Wall", "-Wextra", "-fPIC", "-fvisibility=hidden", "-shared"]);
-    line.extend(words(&["mpi-bridge/shim/mpi.c", archive, "-o", &library]));
+    line.extend(words(&["mpi-bridge/shim/mpi.c", archive]));
     line.extend(words(&[
         "-Wl,--version-script=mpi-bridge/shim/exports.map",
         "-Wl,--gc-sections",
         "-Wl,-z,defs",
     ]));
     line.extend(words(&["-lpthread", "-ldl", "-lm"]));
-    built(mpi.name, &line, places)
+    built_library(mpi.name, line, &mpi.library(places), places)
 }
 
 /// The library that diverts ranks before `main`; it needs no MPI.
 fn start_library(places: &Places) -> Result<(), String> {
-    let library = places.target.join("release/libgangway_start.so").display().to_string();
-    let line = [
-        "cc",
-        "-O2",
-        "-g",
-        "-Wall",
-        "-Wextra",
-        "-fPIC",
-        "-shared",
-        "mpi-bridge/shim/start.c",
-        "-o",
-        &library,
-        "-ldl",
-    ];
-    built("start.c", &words(&line), places)
+    let library = places.target.join("release/libgangway_start.so");
+    let line = ["cc", "-O2", "-g", "-Wall", "-Wextra", "-fPIC", "-shared", "mpi-bridge/shim/start.c", "-ldl"];
+    built_library("start.c", words(&line), &library, places)
 }
 
 /// The library that lets threads give way in the program's own calls of one MPI; its Fortran names
 /// where that MPI's do not call C's.
 fn aware_library(places: &Places, mpi: &Mpi) -> Result<(), String> {
-    let library = mpi.aware(places).display().to_string();
     let mut line = words(&[
         &mpi.compiler,
         "-O2",
@@ -159,8 +154,7 @@ fn aware_library(places: &Places, mpi: &Mpi) -> Result<(), String> {
         "mpi-bridge/shim/aware.c",
     ]);
     line.extend((mpi.name == "openmpi").then(|| "mpi-bridge/shim/aware_fortran.c".to_string()));
-    line.extend(words(&["-o", &library]));
-    built("aware.c", &line, places)
+    built_library("aware.c", line, &mpi.aware(places), places)
 }
 
 /// A program of `mpi-bridge/programs`, compiled by `compiler`.
@@ -255,16 +249,28 @@ pub fn conformance(places: &Places, report: &mut Report) {
 pub struct Selection<'a> {
     /// Those whose name contains this.
     pub filter: &'a str,
-    /// Programs with each pair of MPI and compiler, not with one in turn.
-    pub every: bool,
-    /// Those that judge times, which want the machine for themselves; the others. `None`: both.
-    pub timed: Option<bool>,
+    /// Each program with all pairs of MPI and compiler, instead of one that its row number chooses.
+    pub all_pairs: bool,
+    pub timing: Timing,
+}
+
+/// Whether checks judge times. Those that do run alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Timing {
+    Timed,
+    Untimed,
+    Both,
 }
 
 impl Selection<'_> {
-    /// Do those run that judge times, or that judge none?
-    fn wants(&self, timed: bool) -> bool {
-        self.timed.is_none_or(|wanted| wanted == timed)
+    /// Do the checks run that judge times?
+    fn wants_timed(&self) -> bool {
+        self.timing != Timing::Untimed
+    }
+
+    /// Do the checks run that judge no times?
+    fn wants_untimed(&self) -> bool {
+        self.timing != Timing::Timed
     }
 }
 
@@ -276,14 +282,14 @@ pub fn check(places: &Places, selection: Selection<'_>, report: &mut Report) {
     if all.is_empty() {
         return;
     }
-    if selection.wants(true) {
+    if selection.wants_timed() {
         match program(places, "cc", "check", "check") {
             Ok(program) => all.iter().for_each(|mpi| check::run(places, mpi, &program, filter, report)),
             Err(why) => report.fail("bridge: check.c", &why),
         }
     }
     ranks::run(places, &all, selection, report);
-    if selection.wants(true) {
+    if selection.wants_timed() {
         aware::run(places, &all, filter, report);
         tool::run(places, &all, filter, report);
     }

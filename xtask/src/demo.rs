@@ -25,7 +25,7 @@ const ROW_BUDGET: Duration = Duration::from_secs(20);
 
 /// What came of the runs of one runtime.
 #[derive(Clone)]
-enum Cell {
+enum RuntimeResult {
     /// The best time, in seconds.
     Best(f64),
     /// None could be had: why.
@@ -94,7 +94,7 @@ fn row(
     deadline: Instant,
 ) -> bool {
     let argv: Vec<String> = command.iter().cloned().chain([program.sizes[1].to_string()]).collect();
-    let mut cells: Vec<Option<Cell>> = vec![None; runtimes.len()];
+    let mut cells: Vec<Option<RuntimeResult>> = vec![None; runtimes.len()];
     match reference(places, program, &argv, deadline) {
         Ok(reference) => {
             let begun = Instant::now();
@@ -103,28 +103,35 @@ fn row(
                 for (cell, (_, runtime)) in cells.iter_mut().zip(runtimes) {
                     let Some(runtime) = runtime else { continue };
                     let new = || measure(places, program, &argv, runtime, threads, &reference);
-                    *cell = next(cell.take(), Instant::now() > deadline, new);
+                    *cell = after_round(cell.take(), Instant::now() > deadline, new);
                 }
             }
         }
-        Err(why) => cells.fill(Some(Cell::NoFigure(why))),
+        Err(why) => {
+            let installed = cells.iter_mut().zip(runtimes).filter(|(_, (_, runtime))| runtime.is_some());
+            installed.for_each(|(cell, _)| *cell = Some(RuntimeResult::NoFigure(why.clone())));
+        }
     }
     let text: Vec<String> = cells.iter().map(shown).collect();
     println!("{:<34} {:>15} {:>15} {:>15} {:>16}", program.name, text[0], text[1], text[2], ratio(&cells));
-    if let Some(Cell::Failed(_, said)) = &cells[2] {
+    if let Some(RuntimeResult::Failed(_, said)) = &cells[2] {
         println!("  gangway says: {said}");
     }
-    !matches!(cells[2], Some(Cell::Failed(..)))
+    !matches!(cells[2], Some(RuntimeResult::Failed(..)))
 }
 
-/// What a cell is after one more round; nothing more is run where something went wrong, or late.
-fn next(before: Option<Cell>, is_late: bool, measure: impl FnOnce() -> Cell) -> Option<Cell> {
+/// The cell after one more round. After a failure or the deadline nothing is run.
+fn after_round(
+    before: Option<RuntimeResult>,
+    is_late: bool,
+    measure: impl FnOnce() -> RuntimeResult,
+) -> Option<RuntimeResult> {
     match before {
-        None if is_late => Some(Cell::NoFigure("no time left".into())),
+        None if is_late => Some(RuntimeResult::NoFigure("no time left".into())),
         None => Some(measure()),
-        Some(Cell::Best(best)) if !is_late => Some(match measure() {
-            Cell::Best(seconds) => Cell::Best(best.min(seconds)),
-            Cell::NoFigure(_) => Cell::Best(best),
+        Some(RuntimeResult::Best(best)) if !is_late => Some(match measure() {
+            RuntimeResult::Best(seconds) => RuntimeResult::Best(best.min(seconds)),
+            RuntimeResult::NoFigure(_) => RuntimeResult::Best(best),
             failed => failed,
         }),
         other => other,
@@ -162,30 +169,32 @@ fn measure(
     runtime: &Runtime,
     threads: u32,
     reference: &str,
-) -> Cell {
+) -> RuntimeResult {
     let ran = exec::run(argv, &runtime.env(program, threads), &places.root, LIMIT);
     match ran.problem {
-        Some(_) if ran.seconds >= f64::from(LIMIT) => Cell::NoFigure(format!("none in {LIMIT} s")),
-        Some(problem) => Cell::Failed(problem, exec::last_line(&ran.stderr).into()),
+        Some(_) if ran.seconds >= f64::from(LIMIT) => RuntimeResult::NoFigure(format!("none in {LIMIT} s")),
+        Some(problem) => RuntimeResult::Failed(problem, exec::last_line(&ran.stderr).into()),
         None => match answer::difference(reference, &ran.stdout, program.tolerance) {
-            None => Cell::Best(ran.seconds),
-            Some(difference) => Cell::Failed("wrong".into(), difference),
+            None => RuntimeResult::Best(ran.seconds),
+            Some(difference) => RuntimeResult::Failed("wrong".into(), difference),
         },
     }
 }
 
-fn shown(cell: &Option<Cell>) -> String {
+fn shown(cell: &Option<RuntimeResult>) -> String {
     match cell {
         None => "not installed".into(),
-        Some(Cell::Best(seconds)) => format!("correct {seconds:6.2}"),
-        Some(Cell::NoFigure(why)) => why.clone(),
-        Some(Cell::Failed(problem, _)) => problem.to_uppercase(),
+        Some(RuntimeResult::Best(seconds)) => format!("correct {seconds:6.2}"),
+        Some(RuntimeResult::NoFigure(why)) => why.clone(),
+        Some(RuntimeResult::Failed(problem, _)) => problem.to_uppercase(),
     }
 }
 
-fn ratio(cells: &[Option<Cell>]) -> String {
+fn ratio(cells: &[Option<RuntimeResult>]) -> String {
     match (&cells[0], &cells[2]) {
-        (Some(Cell::Best(theirs)), Some(Cell::Best(ours))) => format!("{:.2}", ours / theirs),
+        (Some(RuntimeResult::Best(theirs)), Some(RuntimeResult::Best(ours))) => {
+            format!("{:.2}", ours / theirs)
+        }
         _ => "-".into(),
     }
 }

@@ -54,8 +54,8 @@ impl Request {
         self.until.is_some_and(|until| Instant::now() > until)
     }
 
-    /// What a process of ours that was stopped has come to: it has no figure, which is a failure but
-    /// in a demonstration.
+    /// The result of a run of ours that was stopped at its limit: no figure in a demonstration, a
+    /// failure elsewhere.
     fn stopped<T>(&self, seconds: u32, failed: impl Fn(String) -> T, no_figure: impl Fn(String) -> T) -> T {
         let how = format!("NO END within {seconds} s");
         if self.until.is_some() { no_figure(how) } else { failed(how) }

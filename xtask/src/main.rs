@@ -455,7 +455,8 @@ fn mpi_bridge(options: &mut Options, places: &Places, report: &mut Report) -> Re
     match (measure, check || !filter.is_empty()) {
         (true, _) => bridge::measure(places, &filter, report),
         (false, true) => {
-            let selection = bridge::Selection { filter: &filter, every: true, timed: None };
+            let selection =
+                bridge::Selection { filter: &filter, all_pairs: true, timing: bridge::Timing::Both };
             bridge::check(places, selection, report);
         }
         (false, false) => bridge::build_only(places, report),

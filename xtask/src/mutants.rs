@@ -83,7 +83,6 @@ pub fn pins() -> Vec<Pin> {
 fn build(places: &Places, target: &Path) -> Result<(), String> {
     println!("building the library with its mutants (profile `checks`)");
     let target = target.display().to_string();
-    // In parallel, and in half of the time: what is slower is slower without a mutant, too.
     let env = [("CARGO_TARGET_DIR", target.as_str())];
     let words = ["build", "--quiet", "--profile", "checks", "-p", "libomp-shim", "--features", "mutants"];
     let built = exec::visible("cargo", &words, &env, &places.root);

@@ -12,8 +12,7 @@ use crate::programs::Places;
 use crate::report::Report;
 use crate::{format, suite};
 
-/// The crates whose unit tests run, with their folders: all of the workspace but `benchmarks`, whose
-/// take long.
+/// All crates but `benchmarks`, whose unit tests take long, with their folders.
 const CRATES: [(&str, &str); 11] = [
     ("ult", "ult"),
     ("libomp-shim", "libomp-shim"),
@@ -34,8 +33,8 @@ const TOOLS: [&str; 5] = ["gangway", "links", "report", "svg", "xtask"];
 /// Unit tests that take longer than all others together.
 const SLOW_TESTS: [&str; 1] = ["what_a_guided_search_has_kept_is_judged_again"];
 
-/// Runs form, build and clippy, and then the tests and programs whose sources have changed since all
-/// of it has passed.
+/// Always runs form, build and clippy. Tests and programs run only if their sources have changed since
+/// the last run without a failure.
 pub fn run(places: &Places, report: &mut Report) {
     let stamp = places.target.join("quick.stamp");
     let since = fs::metadata(&stamp).and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH);

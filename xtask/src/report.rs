@@ -1,8 +1,8 @@
 //! Progress and the final count of a run.
 //!
-//! Lives here: how outcomes are printed and counted. A row appears as soon as its outcome is known,
-//! with the time since the start, so that long work shows progress. The end repeats what failed,
-//! since it scrolled away an hour ago, and says what each step took.
+//! Lives here: how outcomes are printed and counted. A row has the time since the start, so
+//! that long work shows progress. The end repeats what failed, which has scrolled away by then, and
+//! says what each step took.
 
 mod steps;
 
@@ -43,11 +43,10 @@ impl Report {
         self.steps.begin(what, self.checks());
     }
 
-    /// Makes `steps` side by side, as many at once as there are processors. For those that use one
-    /// processor or wait for most of their time, and judge no times. Their lines come as they are
-    /// ready, in any order.
-    pub fn side_by_side(&mut self, steps: &[Step<'_>]) {
-        self.step("side by side");
+    /// Runs `steps` in parallel, at most one per processor, as one step called `name`. None of them may
+    /// judge times. Output lines of different steps mix.
+    pub fn side_by_side(&mut self, name: &str, steps: &[Step<'_>]) {
+        self.step(name);
         let reports = parallel::map(steps, parallel::jobs(), |step| {
             let mut report = Report { start: self.start, ..Report::default() };
             step(&mut report);
@@ -65,12 +64,13 @@ impl Report {
     /// Counts one check: it passes when there are no problems.
     pub fn check(&mut self, name: &str, problems: Vec<String>) {
         let Some(first) = problems.first() else { return self.pass(name) };
-        self.row("FAIL", name, &format!("{} problem(s)", problems.len()));
-        self.failures.push(format!("{name}: {first}"));
-        problems.iter().take(SHOWN).for_each(|p| println!("                 {p}"));
+        let mut note = format!("{} problem(s)", problems.len());
+        problems.iter().take(SHOWN).for_each(|problem| note += &format!("\n                 {problem}"));
         if problems.len() > SHOWN {
-            println!("                 and {} more", problems.len() - SHOWN);
+            note += &format!("\n                 and {} more", problems.len() - SHOWN);
         }
+        self.row("FAIL", name, &note);
+        self.failures.push(format!("{name}: {first}"));
     }
 
     /// Counts and prints a success.

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything that proves that the library works, in one command.
 //!
-//! Lives here: the order of the steps, cheap ones first, and how their outcomes are counted. The
+//! Lives here: the order of the steps, which of them run in parallel, and how their outcomes are counted. The
 //! steps themselves are modules of their own or cargo's.
 
 use crate::conformance::{self, Suite};
@@ -12,6 +12,7 @@ use crate::{
     soak, symbols, trace,
 };
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, io};
 
 /// Runs everything. `quick` leaves out the long ABI programs, the models, the mutants and the other
@@ -31,9 +32,9 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     pages::run(places, true, report);
     report.step("tests of the crates");
     tests(places, "crates", &["test", "--no-fail-fast"], &[], report);
-    judge_no_times(places, quick, report);
+    untimed_checks(places, quick, report);
     laboratory(places, report);
-    ranks(places, true, report);
+    ranks(places, bridge::Timing::Timed, report);
     let library = places.library();
     env_cases::run(places, &library, "", report);
     soak::check(places, &library, report);
@@ -47,7 +48,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
         report.step("mutants");
         // Most of the time of a mutant is waiting for a program that hangs.
         mutants::gate::run(places, 2 * parallel::jobs(), report);
-        suites(places, report);
+        foreign_suites(places, report);
     }
     report.step("factorizations");
     factorizations::check(places, &library, report);
@@ -59,23 +60,27 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     conform::run(places, &request, report);
 }
 
-/// Builds what later steps use, with what needs nothing built beside it. True if the library is there.
+/// Builds the library and what later steps run, and runs the checks that need neither. True if the
+/// library could be built.
 fn build_all(places: &Places, quick: bool, report: &mut Report) -> bool {
-    let mut steps: Vec<Step<'_>> =
-        vec![Box::new(|report| build(places, report)), Box::new(|report| lints_and_build(places, report))];
+    let is_built = AtomicBool::new(false);
+    // ORDERING: Relaxed, both; `side_by_side` joins its threads before the load.
+    let mut steps: Vec<Step<'_>> = vec![
+        Box::new(|report| is_built.store(build(places, report), Ordering::Relaxed)),
+        Box::new(|report| lint_and_build_tests(places, report)),
+    ];
     if !quick {
         steps.push(Box::new(|report| models(places, report)));
     }
-    report.side_by_side(&steps);
-    report.has_passed() || places.library().exists()
+    report.side_by_side("build, form, models", &steps);
+    is_built.load(Ordering::Relaxed)
 }
 
-/// What needs the library and judges no times, the longest first.
-fn judge_no_times(places: &Places, quick: bool, report: &mut Report) {
+/// Checks that need the library and judge no times, the longest first.
+fn untimed_checks(places: &Places, quick: bool, report: &mut Report) {
     let library = places.library();
     let mut steps: Vec<Step<'_>> = vec![
-        Box::new(|report| ranks(places, false, report)),
-        Box::new(|report| gpu_bench::check(places, &library, report)),
+        Box::new(|report| ranks(places, bridge::Timing::Untimed, report)),
         Box::new(|report| life(places, report)),
         Box::new(|report| debugger::run(places, &library, report)),
         Box::new(|report| examples::run(places, &library, report)),
@@ -84,44 +89,46 @@ fn judge_no_times(places: &Places, quick: bool, report: &mut Report) {
     ];
     if !quick {
         steps.insert(1, Box::new(|report| gpu_model::run(places, true, report)));
+        steps.insert(2, Box::new(|report| gpu_bench::check(places, &library, report)));
     }
-    report.side_by_side(&steps);
+    report.side_by_side("checks that judge no times", &steps);
 }
 
 /// Tests of LLVM and GCC: on the host, on host devices, on ranks. They judge no times, and many sleep.
-/// Those of one suite are built in one place, one after the other.
-fn suites(places: &Places, report: &mut Report) {
-    let of = |suite, report: &mut Report| {
+/// Each suite has one build directory, so its own steps run one after the other.
+fn foreign_suites(places: &Places, report: &mut Report) {
+    let run_suite = |suite, report: &mut Report| {
         let suites = vec![suite];
         conformance::run(places, &conformance::Request::subset(places.library(), suites.clone()), report);
         let on_host = conformance::Request::devices(places.library(), "host");
         conformance::run(places, &conformance::Request { suites, ..on_host }, report);
     };
     let steps: [Step<'_>; 2] =
-        [Box::new(|report| of(Suite::Llvm, report)), Box::new(|report| of(Suite::Gcc, report))];
-    report.side_by_side(&steps);
+        [Box::new(|report| run_suite(Suite::Llvm, report)), Box::new(|report| run_suite(Suite::Gcc, report))];
+    report.side_by_side("suites of LLVM and GCC", &steps);
+    report.step("suites of LLVM and GCC on ranks");
     bridge::conformance(places, report);
 }
 
-/// Builds what is built with the profile of releases in one command: optimising across crates is a
-/// thread for each for a minute or two.
-/// Packages are made of that, before anything else is built beside it.
-fn build(places: &Places, report: &mut Report) {
+/// One cargo command builds everything of the release profile, because link-time optimisation uses one
+/// thread per library for one or two minutes. Packages are made here, before the bridge is built
+/// beside the library. True if it could be built.
+fn build(places: &Places, report: &mut Report) -> bool {
     report.step("build");
     let packages = ["-p", "libomp-shim", "-p", "gangway", "-p", "benchmarks"];
     let words =
         [&["build", "--release"], &packages[..], &["--lib", "--bin", "gangway", "--bin", "gpu"]].concat();
-    match cargo(places, &words, &[]) {
-        true => {
-            report.pass("build");
-            dist::run(places, dist::Checks::Quick, report);
-        }
-        false => report.fail("build", &format!("cargo {} failed", words.join(" "))),
+    if !cargo(places, &words, &[]) {
+        report.fail("build", &format!("cargo {} failed", words.join(" ")));
+        return false;
     }
+    report.pass("build");
+    dist::run(places, dist::Checks::Quick, report);
+    true
 }
 
-/// The form of the sources and clippy; and the tests of the crates are built, for who runs them.
-fn lints_and_build(places: &Places, report: &mut Report) {
+/// Checks form and clippy, and builds the unit tests that a later step runs.
+fn lint_and_build_tests(places: &Places, report: &mut Report) {
     report.step("lints");
     format::run(places, true, report);
     lints(places, report);
@@ -129,10 +136,10 @@ fn lints_and_build(places: &Places, report: &mut Report) {
     cargo(places, &["test", "--quiet", "--no-run"], &[]);
 }
 
-/// Programs with ranks: those that judge times, or the others.
-fn ranks(places: &Places, timed: bool, report: &mut Report) {
-    report.step(if timed { "MPI bridge, what judges times" } else { "MPI bridge" });
-    bridge::check(places, bridge::Selection { filter: "", every: false, timed: Some(timed) }, report);
+/// Programs with ranks, each with one pair of MPI and compiler.
+fn ranks(places: &Places, timing: bridge::Timing, report: &mut Report) {
+    report.step(if timing == bridge::Timing::Timed { "MPI bridge: what judges times" } else { "MPI bridge" });
+    bridge::check(places, bridge::Selection { filter: "", all_pairs: false, timing }, report);
 }
 
 fn laboratory(places: &Places, report: &mut Report) {

@@ -2,9 +2,9 @@
 //! other, each of one kind.
 //!
 //! A stretch belongs to the innermost slice. Where tasks were left out of a trace, what is no task,
-//! no sleep and no time without a processor is "short tasks": those, the waits between them and the code that makes them are
-//! not told apart, nor what they depend on. Where nothing is open, or a thread sleeps outside of a
-//! wait, the lane has no work.
+//! no sleep and no time without a processor is "short tasks": those, the waits between them and the
+//! code that makes them are not told apart, nor what they depend on. Where nothing is open, or a
+//! thread sleeps outside of a wait, the lane has no work.
 
 use std::collections::HashMap;
 

@@ -39,9 +39,9 @@ pub fn gate_runs<'a>(programs: Vec<Program<'a>>, pins: &[Pin]) -> Vec<Program<'a
     for (offset, &at) in compilers.iter().enumerate() {
         let all = programs[at].cells(true, Some(hash));
         let share = match source.is_case() {
-            true if !source.is_in_pairs => Vec::new(),
+            true if !source.is_in_pair_cover => Vec::new(),
             true if source.rotates => single_run(all, hash + offset),
-            true => share_of(of_one_build(all, hash), PARTS_OF_A_CASE, hash + offset),
+            true => share_of(runs_of_one_build(all, hash), TEMPLATE_SHARES, hash + offset),
             false => share_of(without_some_images(all, hash), compilers.len(), hash + offset),
         };
         runs.insert(at, share);
@@ -49,7 +49,10 @@ pub fn gate_runs<'a>(programs: Vec<Program<'a>>, pins: &[Pin]) -> Vec<Program<'a
     for pin in pins.iter().filter(|pin| source.name.starts_with(&pin.program)) {
         for (at, program) in programs.iter().enumerate() {
             if program.compiler.name.starts_with(&pin.compiler) {
-                add(runs.entry(at).or_default(), program, pin.threads);
+                let (cells, run) = (runs.entry(at).or_default(), pinned_run(program, pin.threads));
+                if !cells.contains(&run) {
+                    cells.push(run);
+                }
             }
         }
     }
@@ -60,19 +63,16 @@ pub fn gate_runs<'a>(programs: Vec<Program<'a>>, pins: &[Pin]) -> Vec<Program<'a
     with_runs.collect()
 }
 
-/// One part of so many is made of the runs of a template's program, by the one compiler that it has:
-/// programs like it make the others.
-const PARTS_OF_A_CASE: usize = 2;
+/// A program of a template has one compiler, which makes one run of so many. Similar programs make the
+/// others.
+const TEMPLATE_SHARES: usize = 2;
 
-/// For one program of a template that is built with real images for GPUs so many are built without.
+/// For each template program that is built with real images for GPUs, so many are built without.
 const BUILDS_WITHOUT_IMAGES: usize = 2;
 
-/// Adds the run with so many threads that single runs of the program are, unless it is there.
-fn add(cells: &mut Vec<Cell>, program: &Program, threads: u32) {
-    let mode = program.mode_of_one();
-    if !cells.iter().any(|&(other, count, _)| (other, count) == (mode, threads)) {
-        cells.push((mode, threads, program.source.devices.iter().max().copied()));
-    }
+/// The run that a pin of the program stands for: loaded as single runs are, with most devices.
+fn pinned_run(program: &Program, threads: u32) -> Cell {
+    (program.mode_of_one(), threads, program.source.devices.iter().max().copied())
 }
 
 /// The programs of one source with one run each, by the chosen compilers: for programs that are many
@@ -99,19 +99,19 @@ fn chosen_compilers(programs: &[Program], hash: usize) -> Vec<usize> {
     let compilers: Vec<usize> = by_runtime.values().map(|group| group[hash / 7 % group.len()]).collect();
     match programs.first() {
         Some(program) if program.source.is_case() => {
-            vec![compilers[of_a_case(program, compilers.len(), hash)]]
+            vec![compilers[template_compiler(program, compilers.len(), hash)]]
         }
         _ => compilers,
     }
 }
 
-/// Which of so many compilers builds a program of a template. Builds with images for devices, the
-/// last compiler's, take ten times as long as others: of three one.
-fn of_a_case(program: &Program, compilers: usize, hash: usize) -> usize {
-    let turn = hash / 11;
+/// Chooses the compiler of a template program. LLVM's builds with images take ten times as long as
+/// GCC's, so LLVM, the second of two, gets one program in three.
+fn template_compiler(program: &Program, compilers: usize, hash: usize) -> usize {
+    let number = hash / 11;
     match program.source.offload && compilers == 2 {
-        true => usize::from(turn.is_multiple_of(3)),
-        false => turn % compilers,
+        true => usize::from(number.is_multiple_of(3)),
+        false => number % compilers,
     }
 }
 
@@ -150,22 +150,21 @@ fn single_run(cells: Vec<Cell>, offset: usize) -> Vec<Cell> {
 }
 
 /// The runs with real images for GPUs, for which the program is built once more, or the others.
-fn of_one_build(cells: Vec<Cell>, hash: usize) -> Vec<Cell> {
+fn runs_of_one_build(cells: Vec<Cell>, hash: usize) -> Vec<Cell> {
     let (with_images, others): (Vec<Cell>, Vec<Cell>) =
         cells.into_iter().partition(|(mode, _, _)| *mode == Mode::Cubin);
     let takes_images = (hash / 13).is_multiple_of(BUILDS_WITHOUT_IMAGES + 1);
     if others.is_empty() || (takes_images && !with_images.is_empty()) { with_images } else { others }
 }
 
-/// Of every second program all runs but those with real images for GPUs, for which it is built once
-/// more.
+/// Drops the runs with real images for GPUs, which need a second build, from every second program.
 fn without_some_images(cells: Vec<Cell>, hash: usize) -> Vec<Cell> {
     let keeps_images = (hash / 13).is_multiple_of(2) || cells.iter().all(|(mode, _, _)| *mode == Mode::Cubin);
     cells.into_iter().filter(|(mode, _, _)| keeps_images || *mode != Mode::Cubin).collect()
 }
 
-/// One of so many `parts` of `cells`: every second one of two, say. All of them if there is not one
-/// for each part.
+/// Every `parts`-th cell, beginning with one that `offset` says. All cells if there are fewer than
+/// `parts`.
 fn share_of(cells: Vec<Cell>, parts: usize, offset: usize) -> Vec<Cell> {
     if cells.len() < parts {
         return cells;
@@ -236,7 +235,7 @@ mod tests {
     /// The gate makes some of all runs: of each program, and of each pair of compiler, way of loading,
     /// number of threads and of devices that more than one program has.
     #[test]
-    fn each_program_and_each_pair_is_kept() {
+    fn each_program_and_each_pair_is_run() {
         let (sources, compilers) = (sources(), compilers());
         let (mut all, mut kept) = (BTreeMap::<String, BTreeSet<&str>>::new(), BTreeSet::new());
         let mut counts = [0, 0];
@@ -252,7 +251,11 @@ mod tests {
             }
             let is_taken = !programs.is_empty();
             let chosen = gate_runs(programs, &[]);
-            assert!(!is_taken || !source.is_in_pairs || !chosen.is_empty(), "{} is left out", source.name);
+            assert!(
+                !is_taken || !source.is_in_pair_cover || !chosen.is_empty(),
+                "{} is left out",
+                source.name
+            );
             for program in &chosen {
                 for cell in program.chosen_cells() {
                     counts[1] += 1;
@@ -270,19 +273,19 @@ mod tests {
         let (sources, compilers) = (sources(), compilers());
         for pin in pins::all(&Places::find()).unwrap() {
             let named = sources.iter().filter(|source| source.name.starts_with(&pin.program));
-            let is_kept = named.flat_map(|source| {
+            let is_run = named.flat_map(|source| {
                 let chosen = gate_runs(takers(source, &compilers, Extent::Gate), std::slice::from_ref(&pin));
                 chosen.into_iter().map(|program| {
                     program.compiler.name.starts_with(&pin.compiler)
-                        && program.chosen_cells().iter().any(|&(_, threads, _)| threads == pin.threads)
+                        && program.chosen_cells().contains(&pinned_run(&program, pin.threads))
                 })
             });
-            assert!(is_kept.fold(false, |any, kept| any | kept), "{pin:?}");
+            assert!(is_run.into_iter().any(|is_run| is_run), "{pin:?}");
         }
     }
 
     #[test]
-    fn pinned_runs_are_kept() {
+    fn pinned_runs_are_made() {
         let (sources, compilers) = (sources(), compilers());
         let source = sources.iter().find(|source| source.name == "gang/root_lock.c").unwrap();
         for compiler in ["gcc", "clang-14", "clang-19"] {

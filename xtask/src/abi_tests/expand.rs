@@ -9,6 +9,7 @@
 //! often and kept in step by nobody; and a script that generates them, which would need a language
 //! of its own beside the header that every test has anyway.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::meta::comment;
@@ -20,8 +21,8 @@ pub struct Case {
     pub label: String,
     /// The program's text.
     pub text: String,
-    /// It is one of those in which each row of each table meets each row of each other table.
-    pub is_in_pairs: bool,
+    /// It belongs to the programs that `cover_pairs` selects.
+    pub is_in_pair_cover: bool,
 }
 
 struct Table {
@@ -37,16 +38,13 @@ struct Table {
 /// has.
 pub fn expand(text: &str) -> Result<Vec<Case>, String> {
     let tables = tables(text)?;
-    let mut choices: Vec<Vec<Choice>> = vec![Vec::new()];
-    for table in &tables {
-        let with_each = |chosen: &Vec<_>| {
-            table.rows.iter().map(|row| [&chosen[..], &[(table, row)]].concat()).collect::<Vec<_>>()
-        };
-        choices = choices.iter().flat_map(with_each).collect();
-    }
-    let pairs = cover_pairs(&tables.iter().map(|table| table.rows.len()).collect::<Vec<_>>());
-    let cases = choices.iter().zip(pairs).map(|(chosen, is_in_pairs)| case(text, chosen, is_in_pairs));
-    let cases: Vec<Case> = cases.collect();
+    let choices = row_numbers(&tables.iter().map(|table| table.rows.len()).collect::<Vec<_>>());
+    let rows = |choice: &Vec<usize>| -> Vec<Choice> {
+        tables.iter().zip(choice).map(|(table, &row)| (table, &table.rows[row])).collect()
+    };
+    let covers = choices.iter().zip(cover_pairs(&choices));
+    let cases: Vec<Case> =
+        covers.map(|(choice, is_in_pair_cover)| case(text, &rows(choice), is_in_pair_cover)).collect();
     let mut labels: Vec<&str> = cases.iter().map(|case| case.label.as_str()).collect();
     labels.sort_unstable();
     if let Some(twice) = labels.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -61,7 +59,7 @@ pub fn expand(text: &str) -> Result<Vec<Case>, String> {
 type Choice<'a> = (&'a Table, &'a Vec<String>);
 
 /// Values may name columns of other tables, so what was put in is looked at again.
-fn case(template: &str, chosen: &[Choice], is_in_pairs: bool) -> Case {
+fn case(template: &str, chosen: &[Choice], is_in_pair_cover: bool) -> Case {
     let mut text = template.to_owned();
     for _ in 0..=chosen.len() {
         for (column, value) in chosen.iter().flat_map(|(table, row)| table.columns.iter().zip(*row)) {
@@ -70,37 +68,38 @@ fn case(template: &str, chosen: &[Choice], is_in_pairs: bool) -> Case {
     }
     let labels: Vec<&str> =
         chosen.iter().map(|(_, row)| if row[0].is_empty() { "none" } else { row[0].as_str() }).collect();
-    Case { label: labels.join(" "), text, is_in_pairs }
+    Case { label: labels.join(" "), text, is_in_pair_cover }
 }
 
-/// Which choices of one row from each table, in the order of the product, are enough for each row of
-/// a table to meet each row of every other table. `sizes`: rows of the tables. Each choice taken is
-/// one that meets most pairs that none has met, so the answer is near the least.
-fn cover_pairs(sizes: &[usize]) -> Vec<bool> {
-    let choices = sizes.iter().fold(vec![Vec::new()], |choices, &size| {
+/// Selects choices (one row per table, by number) so that each pair of rows of two tables occurs.
+/// Greedy: each step takes the choice with the most pairs that are not covered yet.
+fn cover_pairs(choices: &[Vec<usize>]) -> Vec<bool> {
+    if choices.first().is_none_or(|choice| choice.len() < 3) {
+        return vec![true; choices.len()];
+    }
+    let pairs = |choice: &Vec<usize>| -> BTreeSet<[usize; 4]> {
+        let rows = || choice.iter().copied().enumerate();
+        rows().flat_map(|(a, row)| rows().skip(a + 1).map(move |(b, other)| [a, row, b, other])).collect()
+    };
+    let all: Vec<BTreeSet<[usize; 4]>> = choices.iter().map(pairs).collect();
+    let mut uncovered: BTreeSet<[usize; 4]> = all.iter().flatten().copied().collect();
+    let mut is_taken = vec![false; all.len()];
+    while !uncovered.is_empty() {
+        let newly_covered = |at: &usize| (all[*at].intersection(&uncovered).count(), Reverse(*at));
+        let best = (0..all.len()).max_by_key(newly_covered).expect("a pair comes from a choice");
+        is_taken[best] = true;
+        uncovered = &uncovered - &all[best];
+    }
+    is_taken
+}
+
+/// The product: a row number of each of so many, the last table's row changing first.
+fn row_numbers(sizes: &[usize]) -> Vec<Vec<usize>> {
+    sizes.iter().fold(vec![Vec::new()], |choices, &size| {
         let with_each =
             |chosen: &Vec<usize>| (0..size).map(|row| [&chosen[..], &[row]].concat()).collect::<Vec<_>>();
         choices.iter().flat_map(with_each).collect()
-    });
-    if sizes.len() < 3 {
-        return vec![true; choices.len()];
-    }
-    let pairs = |chosen: &[usize]| -> BTreeSet<[usize; 4]> {
-        let rows = chosen.iter().copied().enumerate();
-        rows.clone()
-            .flat_map(|(a, row)| rows.clone().skip(a + 1).map(move |(b, other)| [a, row, b, other]))
-            .collect()
-    };
-    let all: Vec<BTreeSet<[usize; 4]>> = choices.iter().map(|chosen| pairs(chosen)).collect();
-    let mut open: BTreeSet<[usize; 4]> = all.iter().flatten().copied().collect();
-    let mut taken = vec![false; all.len()];
-    while !open.is_empty() {
-        let news = |at: &usize| (all[*at].intersection(&open).count(), usize::MAX - at);
-        let Some(best) = (0..all.len()).max_by_key(news) else { break };
-        taken[best] = true;
-        open = &open - &all[best];
-    }
-    taken
+    })
 }
 
 fn tables(text: &str) -> Result<Vec<Table>, String> {
@@ -150,7 +149,7 @@ fn left_over(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{cover_pairs, expand};
+    use super::{cover_pairs, expand, row_numbers};
 
     #[test]
     fn a_plain_file_is_one_program() {
@@ -169,8 +168,8 @@ mod tests {
 
     #[test]
     fn pairs_are_covered_by_fewer_than_all() {
-        assert_eq!(cover_pairs(&[3, 4]), vec![true; 12]);
-        let taken = cover_pairs(&[5, 16, 2]);
+        assert_eq!(cover_pairs(&row_numbers(&[3, 4])), vec![true; 12]);
+        let taken = cover_pairs(&row_numbers(&[5, 16, 2]));
         assert_eq!((taken.len(), taken.iter().filter(|&&taken| taken).count()), (160, 80));
         let met = |a: usize, b: usize| (0..160).any(|at| taken[at] && (at / 32, at % 2) == (a, b));
         assert!((0..5).all(|a| (0..2).all(|b| met(a, b))));

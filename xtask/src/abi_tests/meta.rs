@@ -111,9 +111,9 @@ pub struct Source {
     /// Programs that are many and alike: each meets one compiler of each runtime, one way of
     /// loading and one thread count, which change from program to program.
     pub rotates: bool,
-    /// Of a template with three tables or more: it is one of those in which each row of each table
-    /// meets each row of each other table. True for all others.
-    pub is_in_pairs: bool,
+    /// False for a template program outside the pair cover (`expand::cover_pairs`): the gate leaves it
+    /// out.
+    pub is_in_pair_cover: bool,
     /// Target constructs: LLVM's compilers are to make images for this machine.
     pub offload: bool,
     /// Numbers of host devices to run with; empty when it is not about devices.
@@ -236,7 +236,7 @@ impl Source {
             peers: Vec::new(),
             why_skip: None,
             rotates,
-            is_in_pairs: true,
+            is_in_pair_cover: true,
             offload: false,
             devices: Vec::new(),
             no_gpu: None,
@@ -265,7 +265,7 @@ impl Source {
 
     /// The program `case` of this file in `language`.
     fn with(&self, case: &expand::Case, language: Language, cases: &Path) -> Self {
-        let mut source = Self { language, is_in_pairs: case.is_in_pairs, ..self.clone() };
+        let mut source = Self { language, is_in_pair_cover: case.is_in_pair_cover, ..self.clone() };
         let other = if language == self.language { "" } else { "as C++" };
         let label = [case.label.as_str(), other].join(" ");
         if !label.trim().is_empty() {

@@ -64,8 +64,8 @@ impl<'a> Program<'a> {
         Self { chosen: Some(cells), ..self }
     }
 
-    /// All runs of the program. `hash` says which number of threads those ways of loading meet that
-    /// meet one; without it the usual one.
+    /// All runs of the program. Symlinks and linking run with one number of threads: `hash` selects it,
+    /// or the usual one is taken.
     pub fn cells(&self, with_library: bool, hash: Option<usize>) -> Vec<Cell> {
         let devices: Vec<Option<u32>> = match &self.source.devices[..] {
             [] => vec![None],

@@ -4,7 +4,7 @@
 //!
 //! A program's first line is its answer. What comes after it (times, who ran what) may differ.
 
-use super::ranks::{Compiler, LIMIT, Room, at_once, pairs};
+use super::ranks::{BOTH, Compiler, LIMIT, RankSetup, Room, rank_jobs};
 use super::{Mpi, environment, words};
 use crate::exec::{self, Ran};
 use crate::parallel;
@@ -32,54 +32,43 @@ const TRIES: usize = 4;
 /// What a rank without room says.
 const NO_ROOM: &str = "no device has room for target region";
 
-/// Runs those whose name contains `filter`, all of them for "examples": each built by one compiler and
-/// under one MPI, in turn, or by `every` one under all.
-pub fn run(
-    room: &Room<'_>,
-    mpis: &[&Mpi],
-    compilers: &[Compiler],
-    filter: &str,
-    every: bool,
-    report: &mut Report,
-) {
+/// Runs those whose name contains the filter, all of them for "examples". Each example runs with one
+/// pair of MPI and compiler. If all pairs are wanted, each compiler builds it, and all MPIs must give
+/// the same answer.
+pub fn run(room: &Room<'_>, setup: &RankSetup<'_>, report: &mut Report) {
+    let filter = setup.selection.filter;
     let is_named = |name: &str| "examples".contains(filter) || name.contains(filter);
     let chosen = EXAMPLES.iter().enumerate().filter(|(_, name)| is_named(name));
-    let cells: Vec<_> = chosen.flat_map(|(at, name)| cells(at, name, mpis, compilers, every)).collect();
-    let done = parallel::map(&cells, at_once(), |cell| outcomes(room, cell));
+    let cells: Vec<_> = chosen.flat_map(|(at, name)| cells(at, name, setup)).collect();
+    let done = parallel::map(&cells, rank_jobs(), |cell| outcomes(room, cell));
     for (name, problems) in done.into_iter().flatten() {
         report.check(&name, problems);
     }
 }
 
 /// A program, built by a compiler, that has to give the same answer under these MPIs.
-struct Cell<'a> {
+struct ExampleRun<'a> {
     name: &'static str,
     compiler: Compiler,
     mpis: Vec<&'a Mpi>,
 }
 
-fn cells<'a>(
-    at: usize,
-    name: &'static str,
-    mpis: &[&'a Mpi],
-    compilers: &[Compiler],
-    every: bool,
-) -> Vec<Cell<'a>> {
-    if !every {
-        let chosen = pairs(at, mpis, compilers, false);
-        return chosen.into_iter().map(|(mpi, compiler)| Cell { name, compiler, mpis: vec![mpi] }).collect();
+fn cells<'a>(at: usize, name: &'static str, setup: &RankSetup<'a>) -> Vec<ExampleRun<'a>> {
+    let mut cells: Vec<ExampleRun> = Vec::new();
+    for (mpi, compiler) in setup.pairs(at, BOTH) {
+        match cells.iter_mut().find(|cell| cell.compiler == compiler) {
+            Some(cell) => cell.mpis.push(mpi),
+            None => cells.push(ExampleRun { name, compiler, mpis: vec![mpi] }),
+        }
     }
-    if mpis.is_empty() {
-        return Vec::new();
-    }
-    compilers.iter().map(|&compiler| Cell { name, compiler, mpis: mpis.to_vec() }).collect()
+    cells
 }
 
 /// What was checked, and what is wrong.
 type Outcome = (String, Vec<String>);
 
-fn outcomes(room: &Room<'_>, cell: &Cell<'_>) -> Vec<Outcome> {
-    let Cell { name, compiler, mpis } = cell;
+fn outcomes(room: &Room<'_>, cell: &ExampleRun<'_>) -> Vec<Outcome> {
+    let ExampleRun { name, compiler, mpis } = cell;
     let under: Vec<&str> = mpis.iter().map(|mpi| mpi.name).collect();
     let title = format!("examples [{}, {}]: {name}", under.join(", "), compiler.name());
     let program = match build(room, *compiler, name, &[]) {

@@ -4,7 +4,7 @@
 //! The images for GPUs are for this machine and marked as a GPU's. They are told from those for
 //! ranks by another name of this machine, which clang takes for another target.
 
-use super::ranks::{Compiler, PLAIN, Room, Test, Wanted, able, at_once, judge, pairs};
+use super::ranks::{Compiler, PLAIN, RankSetup, Room, Test, Wanted, judge, rank_jobs};
 use super::{Mpi, words};
 use crate::abi_tests::images;
 use crate::parallel;
@@ -79,36 +79,25 @@ const RUNS: &[Run] = &[
     ),
 ];
 
-/// Runs all, if their name contains `filter`: each with one of the [`pairs`], or with `every` one.
-pub fn run(
-    room: &Room<'_>,
-    mpis: &[&Mpi],
-    compilers: &[Compiler],
-    filter: &str,
-    every: bool,
-    report: &mut Report,
-) {
-    if !"gpus".contains(filter) {
+/// Runs all, if their name contains the filter, each with its [`RankSetup::pairs`].
+pub fn run(room: &Room<'_>, setup: &RankSetup<'_>, report: &mut Report) {
+    if !"gpus".contains(setup.selection.filter) {
         return;
     }
     let driver = match driver(room) {
         Ok(driver) => driver,
         Err(why) => return report.fail("ranks: the driver for tests", &why),
     };
+    let programs = programs(room, &setup.compilers, report);
     let mut cells = Vec::new();
-    for (program, compiler) in programs(room, compilers, report) {
-        let all = RUNS.iter().enumerate().filter(|(_, run)| run.test.compilers.contains(&compiler));
-        for (at, run) in all {
-            let able = able(compilers, run.test.compilers);
-            let chosen = pairs(at, mpis, &able, every).into_iter().filter(|&(_, by)| by == compiler);
-            cells.extend(chosen.flat_map(|(mpi, _)| {
-                let program = program.clone();
-                run.test.ranks.iter().map(move |&ranks| (mpi, compiler, run, ranks, program.clone()))
-            }));
+    for (at, run) in RUNS.iter().enumerate() {
+        for (mpi, compiler) in setup.pairs(at, run.test.compilers) {
+            let Some((program, _)) = programs.iter().find(|(_, by)| *by == compiler) else { continue };
+            cells.extend(run.test.ranks.iter().map(|&ranks| (run, mpi, compiler, ranks, program)));
         }
     }
-    let done = parallel::map(&cells, at_once(), |(mpi, compiler, run, ranks, program)| {
-        outcome(room, mpi, *compiler, run, *ranks, &driver, program)
+    let done = parallel::map(&cells, rank_jobs(), |&(run, mpi, compiler, ranks, program)| {
+        outcome(room, mpi, compiler, run, ranks, &driver, program)
     });
     done.into_iter().for_each(|(name, problem)| report.check(&name, problem.into_iter().collect()));
 }

@@ -11,7 +11,7 @@ const TICKS: f64 = 100.0;
 /// The steps so far.
 #[derive(Default)]
 pub struct Steps {
-    done: Vec<Done>,
+    done: Vec<FinishedStep>,
     current: Option<Current>,
 }
 
@@ -22,17 +22,17 @@ struct Current {
     checks: usize,
 }
 
-struct Done {
+struct FinishedStep {
     name: String,
     wall: f64,
     processor: f64,
     checks: usize,
-    /// Those that ran side by side during it, by name.
-    parts: Vec<Part>,
+    /// The steps that ran in parallel as this one.
+    parts: Vec<ParallelStep>,
 }
 
-/// A step that ran beside others: its processor time is known with theirs only.
-struct Part {
+/// A step that ran in parallel with others. Its processor time is only known as part of their sum.
+struct ParallelStep {
     name: String,
     wall: f64,
     checks: usize,
@@ -57,8 +57,8 @@ impl Steps {
             return;
         }
         println!("{:<40} {:>8} {:>11} {:>7}", "step", "wall s", "processor s", "checks");
-        self.done.iter().for_each(Done::print);
-        let total = Done {
+        self.done.iter().for_each(FinishedStep::print);
+        let total = FinishedStep {
             name: "all".into(),
             wall: self.done.iter().map(|step| step.wall).sum(),
             processor: self.done.iter().map(|step| step.processor).sum(),
@@ -68,11 +68,11 @@ impl Steps {
         total.print();
     }
 
-    /// Ends the current step, whose parts were these steps, side by side; `checks` were made so far.
+    /// Ends the current step, which consisted of these, in parallel; `checks` were made so far.
     pub fn end_with(&mut self, sides: Vec<Steps>, checks: usize) {
         self.end(checks);
         let parts = sides.into_iter().flat_map(|side| side.done);
-        let parts = parts.map(|step| Part { name: step.name, wall: step.wall, checks: step.checks });
+        let parts = parts.map(|step| ParallelStep { name: step.name, wall: step.wall, checks: step.checks });
         if let Some(step) = self.done.last_mut() {
             step.parts = parts.collect();
         }
@@ -81,7 +81,7 @@ impl Steps {
     /// Ends the current step; `checks` were made so far.
     pub fn end(&mut self, checks: usize) {
         let Some(step) = self.current.take() else { return };
-        self.done.push(Done {
+        self.done.push(FinishedStep {
             name: step.name,
             wall: step.start.elapsed().as_secs_f64(),
             processor: processor_seconds() - step.processor,
@@ -91,7 +91,7 @@ impl Steps {
     }
 }
 
-impl Done {
+impl FinishedStep {
     fn print(&self) {
         println!("{:<40} {:>8.1} {:>11.1} {:>7}", self.name, self.wall, self.processor, self.checks);
         for part in &self.parts {

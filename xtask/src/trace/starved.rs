@@ -7,19 +7,19 @@ use super::{Bench, slice};
 use crate::report::Report;
 
 /// Microseconds of processor time of a task of `starved.c`.
-const MICROSECONDS: usize = 3000;
-/// How far the tasks' time without those times may be from their processor time, as a part of it:
-/// what a timer's interrupt takes counts as the thread's.
+const TASK_TIME: usize = 3000;
+/// Allowed deviation of task time without waiting time from processor time, as a fraction. Timer
+/// interrupts count as the thread's own time.
 const TOLERANCE: f64 = 0.05;
 /// Microseconds that a sum of times may be off by their digits.
 const ROUNDING: f64 = 0.01;
 /// Where the kernel says how long a thread has waited for a processor.
-const COUNTS: &str = "/proc/self/schedstat";
+const SCHEDSTAT: &str = "/proc/self/schedstat";
 
 impl Bench<'_> {
     pub(super) fn starved(&self, report: &mut Report) {
         let name = "trace of two workers on one processor";
-        if !Path::new(COUNTS).exists() {
+        if !Path::new(SCHEDSTAT).exists() {
             return report.skip(name, "this kernel does not count how long threads wait for a processor");
         }
         let Some(program) = self.built("starved", "gcc", name, report) else { return };
@@ -30,11 +30,11 @@ impl Bench<'_> {
         let file = self.file("starved.json");
         let words = ["taskset", "-c", first_processor().as_str(), program].map(str::to_owned);
         let trace = self.recorded(&words, &file, &[("GANGWAY_WORKERS", "2".into())])?;
-        let of = |category: &str| -> Vec<(u64, f64, f64)> {
+        let slices_of = |category: &str| -> Vec<(u64, f64, f64)> {
             let mark = format!("\"cat\":\"{category}\"");
             trace.lines().filter(|line| line.contains(&mark)).filter_map(slice).collect()
         };
-        let (tasks, without) = (of("task"), of("runnable"));
+        let (tasks, starved) = (slices_of("task"), slices_of("runnable"));
         let lies_in = |&(lane, begin, length): &(u64, f64, f64)| {
             tasks.iter().any(|task| {
                 task.0 == lane && task.1 - ROUNDING <= begin && begin + length <= task.1 + task.2 + ROUNDING
@@ -42,12 +42,12 @@ impl Bench<'_> {
         };
         let sum = |slices: &mut dyn Iterator<Item = &(u64, f64, f64)>| -> f64 { slices.map(|s| s.2).sum() };
         let all = sum(&mut tasks.iter());
-        let lost = sum(&mut without.iter().filter(|slice| lies_in(slice)));
-        let expected = (tasks.len() * MICROSECONDS) as f64;
+        let lost = sum(&mut starved.iter().filter(|slice| lies_in(slice)));
+        let expected = (tasks.len() * TASK_TIME) as f64;
         let found = all - lost;
         if tasks.is_empty() || (found - expected).abs() > TOLERANCE * expected {
             return Err(format!(
-                "{} tasks of {MICROSECONDS} us each: {all:.0} us, without a processor {lost:.0} us of that, so {found:.0} us",
+                "{} tasks of {TASK_TIME} us each: {all:.0} us, without a processor {lost:.0} us of that, so {found:.0} us",
                 tasks.len()
             ));
         }
