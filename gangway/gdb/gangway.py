@@ -138,20 +138,20 @@ class Worker:
         yield self.running()
         facts = self.facts
         for place, entry in enumerate(self.suspended()):
-            ult = word(entry + facts["waiting.ult"])
-            state = "interrupted" if read(entry + facts["waiting.interrupted"], 1) else "suspended"
+            ult = word(entry + facts["context.ult"])
+            state = "interrupted" if read(entry + facts["context.interrupted"], 1) else "suspended"
             if ult == word(self.address + facts["worker.current"]):
                 continue  # about to leave its stack, or just back on it
             yield Context(facts, self, "%d.%d" % (self.index, place), state, ult, ult + facts["ult.locals"],
-                          word(entry + facts["waiting.region"]), read(entry + facts["waiting.gang"], 8, True))
+                          word(entry + facts["context.region"]), read(entry + facts["context.gang"], 8, True))
 
     def suspended(self):
         """Addresses of the entries of suspended contexts: those that the worker polls, then the others."""
         facts = self.facts
-        polled = self.address + facts["worker.bench"]
-        yield from self.items(polled, facts["waiting.size"])
+        polled = self.address + facts["worker.suspended"]
+        yield from self.items(polled, facts["context.size"])
         for group in self.items(polled + facts["list.groups"], facts["group.size"]):
-            yield from self.items(group, facts["waiting.size"])
+            yield from self.items(group, facts["context.size"])
 
     def items(self, address, size):
         """Addresses of the items of a list in the runtime's memory."""

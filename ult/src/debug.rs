@@ -58,6 +58,6 @@ pub const ENTRIES: [&[Entry]; 5] = [
     &BLOCK_ENTRY,
     &crate::worker::REGISTRY_ENTRIES,
     &crate::worker::ENTRIES,
-    &crate::sched::BENCH_ENTRIES,
+    &crate::sched::SUSPENDED_ENTRIES,
     &crate::ult::ENTRIES,
 ];

@@ -32,7 +32,7 @@ use crate::gang::GangTag;
 use crate::gang::deque::GangDeque;
 use crate::identity::Identity;
 use crate::park::Parker;
-use crate::sched::{Bench, Parcel, SOUGHT, Task, Urgency};
+use crate::sched::{Parcel, SOUGHT, SuspendedContexts, Task, Urgency};
 use crate::stall::Watched;
 use crate::sync::CachePadded;
 use crate::topology::distance::Site;
@@ -156,7 +156,7 @@ pub(crate) struct Role {
     pub(crate) tag: GangTag,
     /// Code address of its parallel region; zero for none.
     pub(crate) region: usize,
-    /// Which contexts belong to the same thread, see `sched::bench`: they share its mode.
+    /// Which contexts belong to the same thread, see `sched::suspended`: they share its mode.
     pub(crate) strand: *const ThreadMode,
     /// The thread-local storage it runs with; `None` where identities are not used.
     pub(crate) identity: Option<&'static Identity>,
@@ -186,7 +186,7 @@ pub(crate) struct Own {
     /// What the running context runs for.
     pub(crate) role: Role,
     /// Suspended contexts of this worker.
-    pub(crate) bench: Bench,
+    pub(crate) suspended: SuspendedContexts,
     /// Runner contexts that stand at the top of their loop with nothing on their stack.
     pub(crate) idle_runners: Vec<*mut Ult>,
     /// A stack is reserved for the job that is run next, see [`crate::stack::promised`].
@@ -234,16 +234,16 @@ pub(crate) struct Own {
     pub(crate) blocks: crate::blocks::Magazines,
     /// How long it looks for before it sleeps.
     pub(crate) habit: crate::sched::Habit,
-    /// Counts jobs, to look at the whole bench now and then.
+    /// Counts jobs, to look at the whole list of suspended contexts now and then.
     pub(crate) turns: u32,
     /// Counts jobs that might follow one by a call.
     pub(crate) in_place: u32,
     /// The meeting that all those wait at who are suspended here beside the running thread, as of
-    /// the last switch: see `sched::bench`.
+    /// the last switch: see `sched::suspended`.
     pub(crate) meeting: *const AtomicU32,
     /// What somebody here has waited for has happened: the next look is at everything.
     pub(crate) released: bool,
-    /// `Bench::changes` when it was last told who is suspended here.
+    /// `SuspendedContexts::changes` when it was last told who is suspended here.
     pub(crate) published: u32,
     /// Where a thread that waits for its next region is counted while other code runs, see
     /// `sched::look`.
@@ -285,7 +285,10 @@ pub(crate) const ENTRIES: [Entry; 6] = [
     Entry::number("worker.current", offset_of!(Worker, own) + offset_of!(Own, current)),
     Entry::number("worker.region", offset_of!(Worker, own) + offset_of!(Own, role.region)),
     Entry::number("worker.gang", offset_of!(Worker, own) + offset_of!(Own, role.tag.id)),
-    Entry::number("worker.bench", offset_of!(Worker, own) + offset_of!(Own, bench) + Bench::LIST),
+    Entry::number(
+        "worker.suspended",
+        offset_of!(Worker, own) + offset_of!(Own, suspended) + SuspendedContexts::LIST,
+    ),
 ];
 
 impl Worker {
@@ -333,7 +336,7 @@ impl Worker {
                     identity: None,
                     away: false,
                 },
-                bench: Bench::new(),
+                suspended: SuspendedContexts::new(),
                 idle_runners: Vec::with_capacity(16),
                 has_reserved_stack: false,
                 targets: crate::fork::Targets::default(),

@@ -624,7 +624,7 @@ fn run_share(thread: &Thread) {
 
 /// Waits until the members of a team that shares workers have left, and those of a grown one have
 /// undressed. At the end of an outermost region: the next one wears the same identities, and a
-/// program's kernel thread leaves the join with no ULT on its bench.
+/// program's kernel thread leaves the join with no ULT among its suspended contexts.
 pub fn await_leaving(team: &Team) {
     if !team.is_clear() {
         await_until(team, &|| team.is_clear());
@@ -644,8 +644,8 @@ pub fn dismiss(team: Box<Team>) {
         return;
     }
     if team.housing != Housing::Shared {
-        // A shared team's ULTs run on whatever workers there are, and their assignments end with each
-        // region.
+        // A shared team's ULTs run on whatever workers there are, and their assignments end with
+        // each region.
         (1..team.attached()).filter_map(|num| team.thread(num)?.host()).for_each(Worker::note_dismissed);
     }
     team.retire(worker::register_current());

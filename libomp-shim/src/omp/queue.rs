@@ -206,8 +206,8 @@ pub fn help_number(thread: &Thread) -> u32 {
 /// the way through the scheduler, which costs several times what a small task does.
 ///
 /// The number is that of the last find, so no other wait of the thread has begun to run tasks or
-/// ended since: the one that is meant still sits on the bench of this worker, and its closure
-/// lives.
+/// ended since: the one that is meant still is among suspended contexts of this worker, and its
+/// closure lives.
 pub fn next_in_place(thread: &Thread, number: u32) -> Option<NonNull<Task>> {
     // SAFETY: own thread only.
     let helping = unsafe { thread.own().helping };

@@ -18,8 +18,8 @@
 //! The thread's identity remembers the kernel thread, so that later regions house the thread there
 //! ([`Identity::take_dedicated_worker`]).
 
-use super::bench::Waiting;
 use super::runner::run_on_runner;
+use super::suspended::SuspendedContext;
 use super::{Job, enter, enter_program, handoff};
 use crate::identity::Identity;
 use crate::pool::{self, Assignment};
@@ -92,14 +92,14 @@ fn move_to_dedicated_worker(me: &'static Worker, identity: &'static Identity) ->
     let own = unsafe { &mut *me.own() };
     let strand = own.role.strand;
     own.role.away = true;
-    let mut contexts = own.bench.take_all(strand, |entry| entry.role.strand == strand);
+    let mut contexts = own.suspended.take_all(strand, |entry| entry.role.strand == strand);
     contexts.iter_mut().for_each(|entry| entry.role.away = true);
-    contexts.push(Waiting::interrupted(own.current, own.role));
+    contexts.push(SuspendedContext::interrupted(own.current, own.role));
     let mut delivery = (dedicated_worker, contexts);
     let job = Job { run: deliver, data: (&raw mut delivery).cast() };
-    // SAFETY: the context is on no bench, so only the worker that unpacks the parcel resumes it;
-    // `delivery` lies on its stack, which stays until then. The job runs on another stack and under
-    // another identity.
+    // SAFETY: the context is among no suspended contexts, so only the worker that unpacks the
+    // parcel resumes it; `delivery` lies on its stack, which stays until then. The job runs on
+    // another stack and under another identity.
     unsafe { run_on_runner(me, job, Role::none(me)) };
     enter_program();
     true
@@ -107,7 +107,8 @@ fn move_to_dedicated_worker(me: &'static Worker, identity: &'static Identity) ->
 
 unsafe fn deliver(data: *mut ()) {
     // SAFETY: `move_to_dedicated_worker` passes its own delivery, whose stack has been left.
-    let (dedicated_worker, contexts) = unsafe { &mut *data.cast::<(&'static Worker, Vec<Waiting>)>() };
+    let (dedicated_worker, contexts) =
+        unsafe { &mut *data.cast::<(&'static Worker, Vec<SuspendedContext>)>() };
     let contexts = core::mem::take(contexts);
     handoff::send(dedicated_worker, contexts);
 }
@@ -123,16 +124,16 @@ unsafe fn await_end_of_thread(argument: *mut ()) {
 /// there is no worker for them.
 fn send_others_away(me: &'static Worker) -> bool {
     let own_strand = me.strand();
-    let leaves = |entry: &Waiting| {
+    let leaves = |entry: &SuspendedContext| {
         entry.role.strand != own_strand && entry.role.identity.is_some_and(Identity::is_donated)
     };
     // SAFETY: own kernel thread; program code runs.
-    let has_others = unsafe { (*me.own()).bench.has(leaves) };
+    let has_others = unsafe { (*me.own()).suspended.has(leaves) };
     if has_others || !me.gang_deque.is_empty() || !me.ults.is_empty() {
         let Some(replacement) = pool::replacement_of(me) else { return false };
         enter(me);
         // SAFETY: own kernel thread, in its scheduler.
-        let mut contexts = unsafe { (*me.own()).bench.take_all(own_strand, leaves) };
+        let mut contexts = unsafe { (*me.own()).suspended.take_all(own_strand, leaves) };
         handoff::count_moved(&contexts, me, me, replacement);
         contexts.iter_mut().for_each(|entry| entry.role.away = true);
         handoff::send(replacement, contexts);

@@ -2,9 +2,9 @@
 //!
 //! The stall monitor finds that a worker sleeps in a system call that is not the runtime's while
 //! others wait behind it. A spare kernel thread then *stands in*: it seizes the worker's gate,
-//! which is open while program code runs, moves all strands but the running one to its own bench,
-//! and steals what is queued there. Contexts may move because each strand has an identity of its
-//! own, and no two kernel threads wear one at the same time:
+//! which is open while program code runs, moves all strands but the running one to its own
+//! suspended contexts, and steals what is queued there. Contexts may move because each strand has
+//! an identity of its own, and no two kernel threads wear one at the same time:
 //!
 //! * the running strand stays, with every older context of it;
 //! * if contexts of the kernel thread's own strand move (the program's main stack, a resident
@@ -19,20 +19,20 @@
 //!
 //! *It ends as soon as it may.* When the blocked worker comes to its scheduler it tells those that
 //! stand in for it (`Worker::recall`). At its next switch point one that stands in goes back to its
-//! own context, and everything on its bench goes to the worker that was blocked ([`give_back`]). If
-//! its running code spins, it counts as one with somebody behind it, and is interrupted. If it
-//! blocks, another one stands in, for the same worker and since the same time, and gives back what
-//! it adopts. The end of an outermost region and of a resident thread waits for nobody's recall:
-//! their context goes home by itself ([`return_to`]).
+//! own context, and everything among its suspended contexts goes to the worker that was blocked
+//! ([`give_back`]). If its running code spins, it counts as one with somebody behind it, and is
+//! interrupted. If it blocks, another one stands in, for the same worker and since the same time,
+//! and gives back what it adopts. The end of an outermost region and of a resident thread waits for
+//! nobody's recall: their context goes home by itself ([`return_to`]).
 //!
-//! *No context is lost.* A suspended one is on one bench or in one [`Parcel`]. A parcel is opened
-//! at every entry to the scheduler and at every look; who sends it wakes its receiver or makes it
-//! count as crowded. A kernel thread that stands in ends only on its own context, when all others
-//! of it are suspended, hence on its bench, and with empty queues. Who makes a context ready wakes
-//! the worker of its thread, as that one was when its region began, or when it began to wait.
-//! So one that stands in polls while it sleeps, every [`super::look::HOLD_BACK`], and so does any
-//! worker with a context that has been moved (`Role::away`, inherited by the jobs that run in its
-//! name), until that thread's region ends.
+//! *No context is lost.* A suspended one is on one list of suspended contexts or in one [`Parcel`].
+//! A parcel is opened at every entry to the scheduler and at every look; who sends it wakes its
+//! receiver or makes it count as crowded. A kernel thread that stands in ends only on its own
+//! context, when all others of it are suspended, hence among its suspended contexts, and with empty
+//! queues. Who makes a context ready wakes the worker of its thread, as that one was when its
+//! region began, or when it began to wait. So one that stands in polls while it sleeps, every
+//! [`super::look::HOLD_BACK`], and so does any worker with a context that has been moved
+//! (`Role::away`, inherited by the jobs that run in its name), until that thread's region ends.
 //!
 //! Rejected: *standing in until the adopted threads have ended.* The threads of a gang that spins
 //! were then spread over more kernel threads than there are cores, with nobody behind any of them,
@@ -43,8 +43,8 @@
 use core::ptr;
 use core::sync::atomic::Ordering;
 
-use super::bench::Waiting;
 use super::runner::run_on_runner;
+use super::suspended::SuspendedContext;
 use super::{Job, Spin, Wait, enter_program};
 use crate::identity::{self, Identity};
 use crate::pool::{self, Assignment};
@@ -90,21 +90,21 @@ fn may_end(me: &'static Worker) -> bool {
     moved && me.gang_deque.is_empty() && me.ults.is_empty()
 }
 
-/// On a worker that stands in, whose bench is in use: the context that ends this, if the time has
-/// come.
-pub(super) fn end_of_standing_in(worker: &'static Worker) -> Option<Waiting> {
+/// On a worker that stands in, whose suspended contexts are in use: the context that ends this, if
+/// the time has come.
+pub(super) fn end_of_standing_in(worker: &'static Worker) -> Option<SuspendedContext> {
     if !worker.is_standing_in() {
         return None;
     }
     // SAFETY: own kernel thread; conditions do not wait.
-    unsafe { (*worker.own()).bench.take_ready_of(worker.strand()) }
+    unsafe { (*worker.own()).suspended.take_ready_of(worker.strand()) }
 }
 
 /// Are there contexts here whose wakers may wake another worker? Those that are not polled have
 /// been moved if those that are polled in their place have.
 pub(super) fn has_adopted(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread; nothing switches here.
-    worker.is_standing_in() || unsafe { (*worker.own()).bench.has_polled(|entry| entry.role.away) }
+    worker.is_standing_in() || unsafe { (*worker.own()).suspended.has_polled(|entry| entry.role.away) }
 }
 
 /// Moves the suspended contexts of `blocked` to `me`, if it still runs program code. True if `me`
@@ -129,19 +129,20 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     let (theirs, mine) = unsafe { (&mut *blocked.own(), &mut *me.own()) };
     let running = theirs.role.strand;
     let own_strand = blocked.strand();
-    let wants =
-        |entry: &Waiting| entry.role.is_of_a_region() || (entry.runs_for_a_thread() && entry.is_ready(false));
+    let wants = |entry: &SuspendedContext| {
+        entry.role.is_of_a_region() || (entry.runs_for_a_thread() && entry.is_ready(false))
+    };
     let native = theirs.native_identity;
-    let is_own = |entry: &Waiting| entry.role.strand == own_strand && wants(entry);
-    let moves_own = running != own_strand && theirs.bench.has(is_own) && lend(blocked, theirs);
-    let may_move = |entry: &Waiting| match entry.role.strand {
+    let is_own = |entry: &SuspendedContext| entry.role.strand == own_strand && wants(entry);
+    let moves_own = running != own_strand && theirs.suspended.has(is_own) && lend(blocked, theirs);
+    let may_move = |entry: &SuspendedContext| match entry.role.strand {
         strand if strand == running => false,
         // Where identities ran out, strands share one.
         _ if same(entry.role.identity, theirs.role.identity) => false,
         strand if strand == own_strand => moves_own,
         _ => !same(entry.role.identity, native),
     };
-    let moving = theirs.bench.take_all(running, may_move);
+    let moving = theirs.suspended.take_all(running, may_move);
     if moving.is_empty() && blocked.gang_deque.is_empty() && blocked.ults.is_empty() {
         return false;
     }
@@ -155,7 +156,7 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
         if let Some(identity) = entry.role.identity {
             identity.set_host(me);
         }
-        mine.bench.sit_beside(entry, mine.role.strand);
+        mine.suspended.suspend_beside(entry, mine.role.strand);
     }
     me.note_signals();
     blocked.set_suspended_to_none();
@@ -165,13 +166,13 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
 /// Keeps the number of ULTs that each worker hosts; contexts of one strand move together, those of
 /// `home`'s own are no ULT.
 pub(super) fn count_moved(
-    moved: &[Waiting],
+    moved: &[SuspendedContext],
     home: &'static Worker,
     from: &'static Worker,
     to: &'static Worker,
 ) {
     let own_strand = home.strand();
-    let is_first_of_strand = |entry: &&Waiting| entry.below.is_null();
+    let is_first_of_strand = |entry: &&SuspendedContext| entry.below.is_null();
     let ults = moved.iter().filter(|entry| entry.role.strand != own_strand).filter(is_first_of_strand).count()
         as i32;
     from.count_hosted(-ults);
@@ -205,7 +206,7 @@ fn lend(worker: &'static Worker, owner: &mut worker::Own) -> bool {
 
 /// Contexts on their way to another worker.
 pub(crate) struct Parcel {
-    contexts: Vec<Waiting>,
+    contexts: Vec<SuspendedContext>,
     next: *mut Parcel,
 }
 
@@ -216,7 +217,8 @@ fn give_back(me: &'static Worker) {
     let strand = me.strand();
     if let Some(home) = me.stands_for() {
         // SAFETY: own kernel thread, in its scheduler.
-        let mut contexts = unsafe { (*me.own()).bench.take_all(strand, |entry| entry.role.strand != strand) };
+        let mut contexts =
+            unsafe { (*me.own()).suspended.take_all(strand, |entry| entry.role.strand != strand) };
         count_moved(&contexts, home, me, home);
         for entry in &mut contexts {
             // A thread of the worker's own that waits for its next region is waked there.
@@ -231,7 +233,7 @@ fn give_back(me: &'static Worker) {
 }
 
 /// Gives `contexts`, whose stacks have been left, to `home`.
-pub(super) fn send(home: &'static Worker, contexts: Vec<Waiting>) {
+pub(super) fn send(home: &'static Worker, contexts: Vec<SuspendedContext>) {
     let parcel = Box::into_raw(Box::new(Parcel { contexts, next: ptr::null_mut() }));
     // ORDERING: Relaxed; compared only.
     let mut first = home.returning.load(Ordering::Relaxed);
@@ -255,8 +257,8 @@ pub(super) fn has_returning(worker: &Worker) -> bool {
     !worker.returning.load(Ordering::Relaxed).is_null()
 }
 
-/// Puts what was sent to this worker on its bench. By its owner in the scheduler, or by who has
-/// seized it.
+/// Puts what was sent to this worker among its suspended contexts. By its owner in the scheduler,
+/// or by who has seized it.
 #[inline]
 pub(super) fn unpack(worker: &'static Worker) {
     if has_returning(worker) {
@@ -290,7 +292,7 @@ fn unpack_cold(worker: &'static Worker) {
             if let Some(identity) = entry.role.identity {
                 identity.set_host(worker);
             }
-            own.bench.sit_beside(entry, own.role.strand);
+            own.suspended.suspend_beside(entry, own.role.strand);
         }
     }
     note_signalled(worker);
@@ -303,7 +305,7 @@ fn unpack_cold(worker: &'static Worker) {
 pub(super) fn note_signalled(worker: &'static Worker) {
     // SAFETY: the caller has the owner's part.
     let own = unsafe { &mut *worker.own() };
-    own.signalled = own.bench.has_signalled(ptr::null())
+    own.signalled = own.suspended.has_signalled(ptr::null())
         || own.role.identity.is_some_and(|identity| identity.signals.has_news());
     own.released |= own.signalled;
     worker.watched.set_wanted(own.signalled);
@@ -340,17 +342,17 @@ fn travel(home: &'static Worker) {
     super::enter(me);
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *me.own() };
-    let mut delivery = (home, Waiting::interrupted(own.current, own.role));
+    let mut delivery = (home, SuspendedContext::interrupted(own.current, own.role));
     let job = Job { run: deliver, data: (&raw mut delivery).cast() };
-    // SAFETY: the context is on no bench, so nobody but who unpacks it resumes it; `delivery` lies
-    // on its stack, which stays until then. The job runs on another stack and under another
-    // identity.
+    // SAFETY: the context is among no suspended contexts, so nobody but who unpacks it resumes it;
+    // `delivery` lies on its stack, which stays until then. The job runs on another stack and under
+    // another identity.
     unsafe { run_on_runner(me, job, Role::none(me)) };
     enter_program();
 }
 
 unsafe fn deliver(data: *mut ()) {
     // SAFETY: `travel` passes its own delivery, whose stack has been left.
-    let (home, entry) = unsafe { *data.cast::<(&'static Worker, Waiting)>() };
+    let (home, entry) = unsafe { *data.cast::<(&'static Worker, SuspendedContext)>() };
     send(home, vec![entry]);
 }

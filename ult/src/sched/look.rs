@@ -22,7 +22,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{Ordering, fence};
 use core::time::Duration;
 
-use super::{Look, Next, Waiting, handoff, polled};
+use super::{Look, Next, SuspendedContext, handoff, polled};
 use crate::arch;
 use crate::deque::Steal;
 use crate::fork::{self, Seed, offers};
@@ -36,8 +36,8 @@ use crate::worker::{self, ThreadMode, Worker};
 /// How long a gang ULT is held back on a worker that has nothing else to do.
 pub(super) const HOLD_BACK: Duration = Duration::from_micros(200);
 
-/// Every so many turns the whole bench is looked at, not only its newest entry, so that an old
-/// context does not wait for the last job of a long queue.
+/// Every so many turns the whole list of suspended contexts is looked at, not only its newest
+/// entry, so that an old context does not wait for the last job of a long queue.
 const LOOK_AT_ALL_EVERY: u32 = 16;
 
 /// Every so many turns who has sat longest goes on, whatever its number: threads that go on and
@@ -57,19 +57,21 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     let own = unsafe { &mut *worker.own() };
     own.turns = own.turns.wrapping_add(1);
     let busy = !worker.gang_deque.is_empty() || !worker.ults.is_empty() || worker.is_standing_in();
-    // Where threads wait in their own code, who has just sat down must not go before a mate that
-    // the others wait for. Who asks for a task yields to tasks.
+    // Where threads wait in their own code, who has just been suspended must not go before a mate
+    // that the others wait for. Who asks for a task yields to tasks.
     let ranks = || {
-        own.bench.is_shared() && !own.bench.newest_asks() && crate::stall::is_known_to_wait(own.role.region)
+        own.suspended.is_shared()
+            && !own.suspended.newest_asks()
+            && crate::stall::is_known_to_wait(own.role.region)
     };
     let released = core::mem::take(&mut own.released);
     if busy || released || own.turns.is_multiple_of(LOOK_AT_ALL_EVERY) || ranks() {
         return everywhere(worker, true);
     }
-    if let Some(entry) = own.bench.take_newest() {
+    if let Some(entry) = own.suspended.take_newest() {
         return Some(Next::Resume(entry));
     }
-    let found = own.bench.seek_newest(Look::Own).or_else(|| own.bench.seek_newest(Look::Others));
+    let found = own.suspended.seek_newest(Look::Own).or_else(|| own.suspended.seek_newest(Look::Others));
     found.map(|(job, role)| Next::Run(job, role))
 }
 
@@ -109,16 +111,16 @@ pub(super) fn everywhere(worker: &'static Worker, steal: bool) -> Option<Next> {
 
 /// A context whose thread has a signal to handle, but for the strand `except`.
 #[inline]
-pub(super) fn signalled(worker: &'static Worker, except: *const ThreadMode) -> Option<Waiting> {
+pub(super) fn signalled(worker: &'static Worker, except: *const ThreadMode) -> Option<SuspendedContext> {
     // SAFETY: own kernel thread, in its scheduler.
     if unsafe { (*worker.own()).signalled } { signalled_cold(worker, except) } else { None }
 }
 
 #[cold]
-fn signalled_cold(worker: &'static Worker, except: *const ThreadMode) -> Option<Waiting> {
+fn signalled_cold(worker: &'static Worker, except: *const ThreadMode) -> Option<SuspendedContext> {
     // SAFETY: own kernel thread, in its scheduler.
     let own = unsafe { &mut *worker.own() };
-    let found = own.bench.take_signalled(except);
+    let found = own.suspended.take_signalled(except);
     handoff::note_signalled(worker);
     if found.is_some() {
         worker.note_signals(); // for `back_to_program`, which delivers
@@ -129,14 +131,14 @@ fn signalled_cold(worker: &'static Worker, except: *const ThreadMode) -> Option<
 /// May a context of the worker go on? Leaves it where it is.
 pub(super) fn has_ready(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread; conditions do not wait.
-    handoff::has_returning(worker) || unsafe { (*worker.own()).bench.best_ready(true).is_some() }
+    handoff::has_returning(worker) || unsafe { (*worker.own()).suspended.best_ready(true).is_some() }
 }
 
 /// Everything but the worker's own contexts, all victims included; the worker is announced as
 /// asleep already.
 pub(super) fn for_the_last_time(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
-    let strictest = unsafe { (*worker.own()).bench.strictest() };
+    let strictest = unsafe { (*worker.own()).suspended.strictest() };
     take_gang_ult(worker, worker, |tag| eligible(tag, strictest))
         .or_else(|| own_ult(worker))
         .or_else(|| seek(worker, Look::Last))
@@ -152,36 +154,36 @@ fn at_home(worker: &'static Worker, look: Look) -> Option<Next> {
 fn resume_or_start(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
     let own = unsafe { &mut *worker.own() };
-    let bench = &mut own.bench;
-    let ready = bench.best_ready_in_window(true, !own.turns.is_multiple_of(UNRANKED_EVERY));
+    let suspended = &mut own.suspended;
+    let ready = suspended.best_ready_in_window(true, !own.turns.is_multiple_of(UNRANKED_EVERY));
     if !worker.gang_deque.is_empty() {
-        let strictest = bench.strictest();
+        let strictest = suspended.strictest();
         let first = |tag: GangTag| ready.is_none_or(|(_, r)| tag.id != r.id && eligible(tag, r));
         if let Some(start) = take_gang_ult(worker, worker, |tag| eligible(tag, strictest) && first(tag)) {
             return Some(start);
         }
     }
     let (at, gang) = ready?;
-    if bench.gives_way(at)
+    if suspended.gives_way(at)
         && own.turns % NEW_FIRST_EVERY == LOOK_AT_ALL_EVERY
         && let Some(new) =
-            own_ult(worker).or_else(|| bench.seek_before(gang).map(|(job, role)| Next::Run(job, role)))
+            own_ult(worker).or_else(|| suspended.seek_before(gang).map(|(job, role)| Next::Run(job, role)))
     {
         return Some(new);
     }
-    Some(Next::Resume(bench.take_at(at)))
+    Some(Next::Resume(suspended.take_at(at)))
 }
 
 fn seek(worker: &'static Worker, look: Look) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
-    let bench = unsafe { &(*worker.own()).bench };
-    bench.seek(look, ptr::null()).map(|(job, role)| Next::Run(job, role))
+    let suspended = unsafe { &(*worker.own()).suspended };
+    suspended.seek(look, ptr::null()).map(|(job, role)| Next::Run(job, role))
 }
 
 fn seek_elsewhere(worker: &'static Worker) -> Option<Next> {
     // SAFETY: as above.
-    let bench = unsafe { &(*worker.own()).bench };
-    bench.seek_elsewhere().map(|(job, role)| Next::Run(job, role))
+    let suspended = unsafe { &(*worker.own()).suspended };
+    suspended.seek_elsewhere().map(|(job, role)| Next::Run(job, role))
 }
 
 /// The newest ULT that this worker forked without a gang.
@@ -264,7 +266,7 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
     }
     worker.restless.steals.add_attempt();
     // SAFETY: own kernel thread, as in `quickly`.
-    let strictest = unsafe { (*worker.own()).bench.strictest() };
+    let strictest = unsafe { (*worker.own()).suspended.strictest() };
     // Mates are not stolen: who took one while its own context waits could bury that one. And once
     // more a look at home: an older gang may have arrived since.
     let mine = || worker.gang_deque.head_of_deepest();
@@ -285,7 +287,7 @@ fn offered(worker: &'static Worker) -> Option<Next> {
         return None;
     }
     // SAFETY: own kernel thread; nothing is called that waits.
-    if !offers::suits(worker) || !may_help(worker) || unsafe { (*worker.own()).bench.hosts_a_region() } {
+    if !offers::suits(worker) || !may_help(worker) || unsafe { (*worker.own()).suspended.hosts_a_region() } {
         return None;
     }
     Some(Next::Start(offers::take()?, GangTag::NONE))
@@ -330,13 +332,13 @@ pub(crate) fn wake_vacant_behind_fence() -> bool {
 
 // ---- what is held back ------------------------------------------------------
 
-/// Is there a gang ULT, here or elsewhere, or a context on the bench, that the worker is not
-/// allowed to go to now?
+/// Is there a gang ULT, here or elsewhere, or a context among the suspended contexts, that the
+/// worker is not allowed to go to now?
 pub(super) fn held_back(worker: &'static Worker) -> bool {
     let queued = |victim: &Worker| !victim.gang_deque.is_empty();
     // SAFETY: own kernel thread; conditions do not wait.
     queued(worker)
-        || unsafe { (*worker.own()).bench.best_ready(false).is_some() }
+        || unsafe { (*worker.own()).suspended.best_ready(false).is_some() }
         || may_help(worker) && everybody().any(queued)
 }
 
@@ -346,8 +348,8 @@ pub(super) fn what_was_held_back(worker: &'static Worker) -> Option<Next> {
         return Some(next);
     }
     // SAFETY: own kernel thread, as in `quickly`.
-    let bench = unsafe { &mut (*worker.own()).bench };
-    let ready = bench.best_ready(false).map(|(at, _)| Next::Resume(bench.take_at(at)));
+    let suspended = unsafe { &mut (*worker.own()).suspended };
+    let ready = suspended.best_ready(false).map(|(at, _)| Next::Resume(suspended.take_at(at)));
     ready.or_else(|| {
         if may_help(worker) {
             everybody().find_map(|victim| take_gang_ult(worker, victim, |_| true))
@@ -394,18 +396,19 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
     unsafe {
         let own = &mut *worker.own();
         rest(worker, own);
-        let others = own.bench.others(own.role.strand, worker.is_standing_in());
+        let others = own.suspended.others(own.role.strand, worker.is_standing_in());
         own.meeting = others.meeting;
         worker.restless.urgency.set_running(own.role.tag);
-        worker.restless.urgency.set_suspended(others.exists && own.bench.has_urgent(&own.role));
+        worker.restless.urgency.set_suspended(others.exists && own.suspended.has_urgent(&own.role));
         worker.set_suspended(others.exists);
         worker.watched.set_region(own.role.region);
-        own.published = own.bench.changes();
+        own.published = own.suspended.changes();
     }
 }
 
 /// [`publish_crowd`] for a ULT that follows another one with the same gang and region: who is
-/// suspended is the same as before, if nobody has sat down or got up; what is queued may not be.
+/// suspended is the same as before, if nobody has been suspended or resumed; what is queued may not
+/// be.
 ///
 /// # Safety
 /// Own kernel thread.
@@ -418,15 +421,15 @@ pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
     }
 }
 
-/// [`publish_crowd`] for the code that ran before, on this worker: if nobody has sat down or got
-/// up, what was told of those who are suspended holds; what is queued may not.
+/// [`publish_crowd`] for the code that ran before, on this worker: if nobody has been suspended or
+/// resumed, what was told of those who are suspended holds; what is queued may not.
 ///
 /// # Safety
 /// Own kernel thread.
 pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
     // SAFETY: as the caller says.
     let own = unsafe { &mut *worker.own() };
-    if own.published == own.bench.changes() && own.bench.has_nobody_resting() {
+    if own.published == own.suspended.changes() && own.suspended.has_nobody_resting() {
         worker.publish_crowd_behind_fence();
     } else {
         // SAFETY: as above.
@@ -437,18 +440,18 @@ pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
 /// A thread waits here for its next region while other code is about to run: whoever starts that
 /// region has to know, so the thread is counted as if its worker slept. Undone by [`stir`].
 fn rest(worker: &'static Worker, own: &mut worker::Own) {
-    let resting = if own.bench.is_empty() { None } else { own.bench.resting(own.role.strand) };
+    let resting = if own.suspended.is_empty() { None } else { own.suspended.resting(own.role.strand) };
     worker.set_resting(resting.is_some());
     if let Some(Some(counter)) = resting {
         own.rested = counter;
         // ORDERING: SeqCst, and the fence: pairs with the fence of a waker that publishes, then
-        // reads the counter. Whoever asks next whether the thread can go on (`Bench::others`) sees
-        // it, or the waker sees the counter.
+        // reads the counter. Whoever asks next whether the thread can go on
+        // (`SuspendedContexts::others`) sees it, or the waker sees the counter.
         counter.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         // A job that came, or was left to others, before the thread was counted: nobody will tell
         // of it again.
-        if own.bench.rests_beside_a_job(own.role.strand) {
+        if own.suspended.rests_beside_a_job(own.role.strand) {
             worker.call_resting();
         }
     }

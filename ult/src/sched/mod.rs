@@ -3,13 +3,13 @@
 //!
 //! A *context* is a stack with something unfinished on it: the program's own stack, a ULT, or a
 //! runner that is in the middle of a job. Exactly one context of a worker runs; the others sit on
-//! its [`bench`], each with a condition. A context that must wait calls [`wait`], which
+//! its [`suspended`], each with a condition. A context that must wait calls [`wait`], which
 //!
-//! 1. puts the context on the bench and asks `next` what this worker should do;
+//! 1. suspends the context and asks `next` what this worker should do;
 //! 2. if the answer is *resume* somebody (often the very context that asked), switches there,
 //!    directly;
 //! 3. if the answer is a *job*, leaves the stack for a runner, which runs the job by a plain call,
-//!    and the next one, until somebody on the bench can go on.
+//!    and the next one, until somebody among the suspended contexts can go on.
 //!
 //! So a job that never waits costs no switch of its own, and a job that waits takes its runner's
 //! stack with it: the worker goes on with a fresh one, and no blocked job ever buries another
@@ -18,7 +18,7 @@
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | `bench` | the suspended contexts of a worker: who can go on, who may look for work, which gang binds the worker |
+//! | `suspended` | the suspended contexts of a worker: who can go on, who may look for work, which gang binds the worker |
 //! | `look` | where a worker looks for work, and in what order |
 //! | `runner` | the stacks that jobs run on |
 //! | `dressing` | a context that goes on under other thread-local storage |
@@ -51,7 +51,6 @@ use crate::observer::{self, Event};
 use crate::ult::{self, Ult};
 use crate::worker::{self, Role, Worker};
 
-pub(crate) mod bench;
 mod dedicated;
 mod dressing;
 mod handoff;
@@ -59,11 +58,10 @@ mod look;
 mod patience;
 mod polled;
 mod runner;
+pub(crate) mod suspended;
 mod urgency;
 mod yielding;
 
-pub(crate) use bench::SOUGHT;
-pub(crate) use bench::{Bench, ENTRIES as BENCH_ENTRIES, Waiting};
 pub use dedicated::{dedicate_kernel_thread, share_kernel_thread_again};
 pub use dressing::change_storage;
 pub(crate) use handoff::Parcel;
@@ -74,6 +72,8 @@ pub use patience::{Spin, cores, set_cores};
 pub use polled::{blocks, comes_at_once, may_suspend, wait_polled};
 pub(crate) use runner::{Ended, Task, retire, runner_stack_size};
 pub use runner::{promise_stacks, set_runner_stack_size};
+pub(crate) use suspended::SOUGHT;
+pub(crate) use suspended::{ENTRIES as SUSPENDED_ENTRIES, SuspendedContext, SuspendedContexts};
 pub(crate) use urgency::Urgency;
 pub use urgency::is_urgent;
 pub(crate) use yielding::{Insistence, give_way};
@@ -113,7 +113,8 @@ pub struct Wait<'a> {
     pub ready: &'a dyn Fn() -> bool,
     /// Looks for a job that may run while this context waits. Must not wait itself.
     pub seek: Option<&'a dyn Fn(Look) -> Option<Job>>,
-    /// A counter that is at least one while the worker sleeps with this context on its bench.
+    /// A counter that is at least one while the worker sleeps with this context among its suspended
+    /// contexts.
     pub sleepers: Option<&'a AtomicU32>,
     /// How long to look before sleeping.
     pub spin: Spin,
@@ -123,13 +124,14 @@ pub struct Wait<'a> {
     /// The context's part in its gang is over: no mate waits for it any more.
     pub finished: bool,
     /// Nobody else looks for the jobs of `seek`. So it is asked for them below newer contexts of
-    /// its strand, too, which may have gone on and sat down anew since and may need what it
+    /// its strand, too, which may have gone on and been suspended anew since and may need what it
     /// waits for.
     pub alone: bool,
 }
 
 impl<'a> Wait<'a> {
-    /// A wait until `ready` holds. The context starts no jobs, and its worker sleeps without polling.
+    /// A wait until `ready` holds. The context starts no jobs, and its worker sleeps without
+    /// polling.
     pub const fn until(ready: &'a dyn Fn() -> bool) -> Self {
         let (seek, sleepers, spin) = (None, None, Spin::NONE);
         Self { ready, seek, sleepers, spin, yields: false, finished: false, alone: false }
@@ -179,8 +181,8 @@ pub struct WaitTraits {
 
 /// What a worker should do next.
 pub(crate) enum Next {
-    /// Continue a context that was taken off the bench.
-    Resume(Waiting),
+    /// Continue a context that was taken from the suspended contexts.
+    Resume(SuspendedContext),
     /// Run a job in a role.
     Run(Job, crate::worker::Role),
     /// Start a ULT.
@@ -222,7 +224,7 @@ fn wait_cold(wait: &Wait<'_>, traits: WaitTraits) {
         let me = unsafe {
             let own = worker.own();
             let me = (*own).current;
-            (*own).bench.sit(Waiting::of(me, (*own).role, wait, traits));
+            (*own).suspended.suspend(SuspendedContext::of(me, (*own).role, wait, traits));
             me
         };
         let next = match next(worker) {
@@ -296,7 +298,7 @@ fn run_on_own_stack(worker: &'static Worker, me: *mut Ult, job: Job, role: Role)
     // identity stays.
     let (before, locals) = unsafe {
         let own = worker.own();
-        (*own).bench.get_up(me);
+        (*own).suspended.remove(me);
         let before = (*own).role;
         worker::play(worker, role);
         (before, worker::replace_locals(worker::Locals::default()))
@@ -352,7 +354,7 @@ fn attend_to_signals(worker: &'static Worker) {
     // SAFETY: own kernel thread, in its scheduler.
     let (identity, others) = unsafe {
         let own = &*worker.own();
-        let others = own.signalled && own.bench.has_signalled(own.role.strand);
+        let others = own.signalled && own.suspended.has_signalled(own.role.strand);
         (own.role.identity, others)
     };
     // SAFETY: as above.
@@ -486,9 +488,9 @@ fn nobody_else_can_go_on(worker: &'static Worker) -> bool {
     worker.enter_scheduler();
     // SAFETY: own kernel thread, in the scheduler; conditions do not wait.
     let own = unsafe { &mut *worker.own() };
-    let nobody = !own.bench.has_ready_of_others(own.role.strand);
+    let nobody = !own.suspended.has_ready_of_others(own.role.strand);
     if !nobody {
-        own.released = own.bench.has_released(own.role.strand);
+        own.released = own.suspended.has_released(own.role.strand);
     }
     back_to_program(worker);
     nobody
@@ -498,14 +500,14 @@ fn nobody_else_can_go_on(worker: &'static Worker) -> bool {
 /// contexts wait for comes sooner.
 const STEAL_EVERY: u32 = 8;
 
-/// Decides what this worker does: finish what was started before starting something new. The bench
-/// is not empty.
+/// Decides what this worker does: finish what was started before starting something new. The
+/// suspended contexts is not empty.
 pub(crate) fn next(worker: &'static Worker) -> Next {
     if let Some(found) = look::quickly(worker) {
         return found;
     }
     // SAFETY: own kernel thread.
-    let (spin, habit) = unsafe { ((*worker.own()).bench.spin(), (*worker.own()).habit) };
+    let (spin, habit) = unsafe { ((*worker.own()).suspended.spin(), (*worker.own()).habit) };
     let mut patience = Patience::new(spin, habit);
     let (mut looks, mut naps) = (0_u32, 0_u32);
     let mut refused = look::Refused::NOBODY;
@@ -552,8 +554,8 @@ enum Slept {
 const DOUBLINGS: u32 = 4;
 
 /// Sleeps until somebody wakes this worker, unless a last look finds something to do; for a nap
-/// where wakers may not come. This follows so many `naps`, and is longer with each. The bench stays
-/// as it is meanwhile.
+/// where wakers may not come. This follows so many `naps`, and is longer with each. The suspended
+/// contexts stay as it is meanwhile.
 fn sleep(worker: &'static Worker, naps: u32) -> Slept {
     let held_back = look::held_back(worker);
     announce(worker);
@@ -587,9 +589,9 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
 /// Makes it known that the worker is about to sleep, and what it would wake up for.
 fn announce(worker: &'static Worker) {
     // SAFETY: own kernel thread; nothing switches while the reference is in use.
-    let bench: &Bench = unsafe { &(*worker.own()).bench };
-    worker.note_what_is_sought(bench.sought(), !bench.hosts_a_region());
-    bench.for_each_counter(|counter| {
+    let suspended: &SuspendedContexts = unsafe { &(*worker.own()).suspended };
+    worker.note_what_is_sought(suspended.sought(), !suspended.hosts_a_region());
+    suspended.for_each_counter(|counter| {
         // ORDERING: SeqCst increment before the last look; pairs with the fence of a waker that
         // publishes, then reads the counter. `park_unless` adds the full fence between this and the
         // look.
@@ -606,8 +608,8 @@ fn renounce(worker: &'static Worker, woke: bool) {
         patience::wakes_up();
     }
     // SAFETY: as in `announce`.
-    let bench: &Bench = unsafe { &(*worker.own()).bench };
-    bench.for_each_counter(|counter| {
+    let suspended: &SuspendedContexts = unsafe { &(*worker.own()).suspended };
+    suspended.for_each_counter(|counter| {
         // ORDERING: Relaxed; a waker that still sees the old count wakes for nothing.
         counter.fetch_sub(1, Ordering::Relaxed);
     });
@@ -616,14 +618,16 @@ fn renounce(worker: &'static Worker, woke: bool) {
 // ---- switching --------------------------------------------------------------
 
 /// The context that asked may go on at once.
-fn resume_in_place(worker: &'static Worker, entry: &Waiting) {
+fn resume_in_place(worker: &'static Worker, entry: &SuspendedContext) {
     // SAFETY: own kernel thread; the role is the one the context waited in.
     unsafe { worker::play(worker, entry.role) };
 }
 
-/// Leaves the running context, which is on the bench, for `next`. Returns when somebody resumes it.
+/// Leaves the running context, which is among the suspended contexts, for `next`. Returns when
+/// somebody resumes it.
 pub(crate) fn leave_for(worker: &'static Worker, next: Next) {
-    // SAFETY: own kernel thread; the running context is on the bench, the entry's was taken off it.
+    // SAFETY: own kernel thread; the running context is among the suspended contexts, the entry's
+    // was taken off it.
     unsafe {
         match next {
             Next::Resume(entry) => switch_to(worker, &entry),
@@ -633,13 +637,13 @@ pub(crate) fn leave_for(worker: &'static Worker, next: Next) {
     }
 }
 
-/// Leaves the running context (which is on the bench, or a runner with nothing on its stack) for
-/// `entry`.
+/// Leaves the running context (which is among the suspended contexts, or a runner with nothing on
+/// its stack) for `entry`.
 ///
 /// # Safety
-/// Own kernel thread; `entry` was taken off the bench, so its context is suspended and this
-/// worker's.
-unsafe fn switch_to(worker: &'static Worker, entry: &Waiting) {
+/// Own kernel thread; `entry` was taken from the suspended contexts, so its context is suspended
+/// and this worker's.
+unsafe fn switch_to(worker: &'static Worker, entry: &SuspendedContext) {
     // SAFETY: as the caller says.
     unsafe {
         (*worker.own()).role = entry.role;

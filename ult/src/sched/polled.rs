@@ -14,8 +14,9 @@
 //! In the child of a fork the entries are forgotten, and those waits are over: what was waited for
 //! is the parent's.
 //!
-//! Tried and rejected: to ask in the condition of each context. A look at a bench with a thousand
-//! of them then costs a thousand questions, each of which may move a whole network stack.
+//! Tried and rejected: to ask in the condition of each context. A look at a list of suspended
+//! contexts with a thousand of them then costs a thousand questions, each of which may move a whole
+//! network stack.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -1,8 +1,8 @@
 //! Runners: the stacks that jobs and ULTs run on.
 //!
 //! A runner runs a job by a plain call, then whatever [`super::next`] finds, until a context on the
-//! bench can go on; then it stands idle with nothing on its stack until a job is handed over again.
-//! A job that waits keeps its runner.
+//! suspended contexts can go on; then it stands idle with nothing on its stack until a job is
+//! handed over again. A job that waits keeps its runner.
 //!
 //! Where the address space is limited ([`promised`]) no runner stands idle, and a job for which
 //! there is no stack runs on that of the context that waits for it ([`find_stack_for`]).
@@ -12,7 +12,9 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::time::Instant;
 
-use super::{Job, Next, Waiting, enter_program, enter_program_again, look, next, switch_context, switch_to};
+use super::{
+    Job, Next, SuspendedContext, enter_program, enter_program_again, look, next, switch_context, switch_to,
+};
 use crate::fork::{Dress, Seed};
 use crate::gang::GangTag;
 use crate::identity::Identity;
@@ -33,7 +35,7 @@ pub(crate) enum Task {
 /// Hands `job` to a runner and leaves for it. Returns when the calling context is resumed.
 ///
 /// # Safety
-/// Own kernel thread; the calling context is on the bench.
+/// Own kernel thread; the calling context is among the suspended contexts.
 pub(super) unsafe fn run_on_runner(worker: &'static Worker, job: Job, role: Role) {
     // SAFETY: as the caller says.
     unsafe { hand_over(worker, Task::Job(job, role)) };
@@ -97,7 +99,7 @@ fn find_job_stack(worker: &'static Worker, job: Job, role: Role) -> Next {
         if (*own).has_reserved_stack {
             return Next::Run(job, role);
         }
-        match (*own).bench.take_newest_seeker(&role) {
+        match (*own).suspended.take_newest_seeker(&role) {
             Some(entry) => {
                 ((*entry.ult).job, (*entry.ult).resumed_early) = (Some((job, role)), true);
                 Next::Resume(entry)
@@ -160,7 +162,7 @@ fn next_for_runner(worker: &'static Worker) -> Next {
     // SAFETY: own kernel thread, in its scheduler; a suspended context's descriptor is this
     // worker's.
     unsafe {
-        match (*worker.own()).bench.take_newest_waiting() {
+        match (*worker.own()).suspended.take_newest_waiting() {
             Some(entry) => {
                 (*entry.ult).resumed_early = true;
                 Next::Resume(entry)
@@ -417,7 +419,7 @@ pub(super) unsafe fn settle(worker: &'static Worker) {
 }
 
 /// Caches the running runner, retires one that is too many, and switches to `entry`.
-fn stand_idle(worker: &'static Worker, entry: &Waiting) {
+fn stand_idle(worker: &'static Worker, entry: &SuspendedContext) {
     // SAFETY: own kernel thread; the running runner has nothing on its stack, those in the cache
     // neither.
     unsafe {

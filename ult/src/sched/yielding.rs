@@ -1,7 +1,7 @@
 //! Giving way to another thread from the middle of program code: `sched_yield`, and the stall
 //! monitor's interrupt.
 //!
-//! The running context is left where it is and sits on the bench as one that can go on at any time.
+//! The running context is left where it is and is suspended as one that can go on at any time.
 //! Instead runs, in this order: a ULT that waits to be started here; a context of another strand
 //! that can go on, the one that has sat longest first, its mates before others, so that those who
 //! spin in turn do so in a circle; a job of another strand, which now and then goes before
@@ -10,8 +10,8 @@
 
 use core::sync::atomic::AtomicU32;
 
-use super::bench::Waiting;
 use super::look::{own_ult, take_gang_ult};
+use super::suspended::SuspendedContext;
 use super::{Job, Look, Next, leave_for, patience, runner};
 use crate::gang::{GangTag, eligible};
 use crate::stall::Watched;
@@ -37,7 +37,7 @@ const JOBS: u32 = 32;
 pub unsafe fn switch_away() -> bool {
     let Some(worker) = worker::current() else { return false };
     super::enter(worker);
-    let next = leave_bench_entry(worker);
+    let next = leave_suspended_entry(worker);
     let went = next.is_some();
     if let Some(next) = next {
         leave_for(worker, runner::find_stack_for(worker, next));
@@ -74,16 +74,16 @@ pub unsafe fn lowest_of_stack(watched: &'static Watched, sp: usize) -> Option<us
     (bounds.contains(sp) && current.handler == 0).then_some(bounds.lowest)
 }
 
-/// Chooses who goes instead, and puts the running context on the bench.
-fn leave_bench_entry(worker: &'static Worker) -> Option<Next> {
+/// Chooses who goes instead, and suspends the running context.
+fn leave_suspended_entry(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread; nothing switches here.
     let own = unsafe { &mut *worker.own() };
-    if !own.bench.reserve_for_one() {
+    if !own.suspended.reserve_for_one() {
         return None;
     }
     let next = somebody_else(worker, own.role.strand)?;
     let (me, role) = (own.current, own.role);
-    own.bench.sit(Waiting::interrupted(me, role));
+    own.suspended.suspend(SuspendedContext::interrupted(me, role));
     Some(next)
 }
 
@@ -235,7 +235,7 @@ fn somebody_else(worker: &'static Worker, strand: *const ThreadMode) -> Option<N
     if let Some(entry) = super::look::signalled(worker, strand) {
         return Some(Next::Resume(entry));
     }
-    let strictest = own.bench.strictest().strictest(own.role.tag);
+    let strictest = own.suspended.strictest().strictest(own.role.tag);
     if !worker.gang_deque.is_empty() {
         own.held_back = own.held_back.wrapping_add(1);
         let patient = !own.held_back.is_multiple_of(TURNS_HELD_BACK);
@@ -247,14 +247,14 @@ fn somebody_else(worker: &'static Worker, strand: *const ThreadMode) -> Option<N
     own.circles = own.circles.wrapping_add(1);
     let job_first = own.circles.is_multiple_of(JOBS);
     own_ult(worker)
-        .or_else(|| if job_first { job(own.bench.seek(Look::Last, strand)) } else { None })
+        .or_else(|| if job_first { job(own.suspended.seek(Look::Last, strand)) } else { None })
         .or_else(|| take_other(own).map(Next::Resume))
         .or_else(|| job_of_another(own, strand))
 }
 
 fn job_of_another(own: &Own, strand: *const ThreadMode) -> Option<Next> {
     // Without patience: who is seen to wait may not be looked at again.
-    job(own.bench.seek(Look::Own, strand).or_else(|| own.bench.seek(Look::Last, strand)))
+    job(own.suspended.seek(Look::Own, strand).or_else(|| own.suspended.seek(Look::Last, strand)))
 }
 
 fn job(found: Option<(Job, Role)>) -> Option<Next> {
@@ -264,15 +264,15 @@ fn job(found: Option<(Job, Role)>) -> Option<Next> {
 /// A context of another strand: a mate of the running one as a rule, whose barrier is what it spins
 /// at, more often than not; now and then whoever has sat longest, so that two gangs which wait for
 /// each other get on.
-fn take_other(own: &mut Own) -> Option<Waiting> {
+fn take_other(own: &mut Own) -> Option<SuspendedContext> {
     let (strand, gang) = (own.role.strand, own.role.tag);
     let mates_first = gang != GangTag::NONE && !own.circles.is_multiple_of(CIRCLE);
     let mate = if mates_first {
-        own.bench.take_lowest(|role| role.strand != strand && role.tag == gang)
+        own.suspended.take_lowest(|role| role.strand != strand && role.tag == gang)
     } else {
         None
     };
-    mate.or_else(|| own.bench.take_other(|role| role.strand != strand))
+    mate.or_else(|| own.suspended.take_other(|role| role.strand != strand))
 }
 
 /// The switch point at a fork: lets older gangs' ULTs in the forking worker's own deque go before

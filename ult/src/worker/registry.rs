@@ -199,7 +199,7 @@ fn abandon_current() {
         while let Some(runner) = (*own).idle_runners.pop() {
             crate::sched::retire(runner);
         }
-        if !(*own).bench.is_empty() {
+        if !(*own).suspended.is_empty() {
             return; // ends inside a wait (pthread_exit from a handler): the record cannot be used again
         }
     }

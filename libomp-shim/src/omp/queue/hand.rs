@@ -52,8 +52,8 @@ fn lasts(thread: &Thread, number: u32) -> bool {
     // SAFETY: own thread only.
     let helping = unsafe { thread.own().helping };
     let Some(more) = helping.1.filter(|_| helping.0 == number) else { return false };
-    // SAFETY: as in `next_in_place`: the wait that is meant still sits on the bench of this worker,
-    // and its closure lives.
+    // SAFETY: as in `next_in_place`: the wait that is meant still is among suspended contexts of
+    // this worker, and its closure lives.
     ult::sched::may_go_on_in_place(thread.team().sleepers()) && unsafe { (*more)() }
 }
 

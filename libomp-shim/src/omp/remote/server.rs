@@ -5,8 +5,8 @@
 //! explicit task, and runs tasks. So work is a task of the process's own pool, may fork, make
 //! tasks, and is suspended while it waits.
 //!
-//! Tasks run on stacks of their own, so a thread's wait stays on its worker's bench while a task of
-//! it waits: new work is taken as long as one worker is not computing. Rejected: one thread that
+//! Tasks run on stacks of their own, so a thread's wait stays among suspended contexts while a task
+//! of it waits: new work is taken as long as one worker is not computing. Rejected: one thread that
 //! takes it all (it runs tasks, too, and while it computed nobody else would get any).
 //!
 //! *From the message to the task.* A worker with nothing to do asks its contexts for jobs, on the
@@ -20,7 +20,7 @@
 //! among them, is asked for that region's tasks, not for the team's; with one such task per thread,
 //! what has come, and what stands in the deques, would never begin. So the thread's wait is also
 //! over when there is work and it has not been asked for it since the last look, or tasks in its
-//! deque for some looks: the thread takes what there is, sits down anew, as the newest, and is
+//! deque for some looks: the thread takes what there is, is suspended anew, as the newest, and is
 //! asked.
 //!
 //! *No work is slept over.* Who leaves work puts it into the queue, then wakes; who falls asleep

@@ -265,7 +265,7 @@ const QUICK_LOOKS: u32 = 32;
 
 /// Waits up to a microsecond for something that another thread of the team is about to do; says
 /// whether it has come. Where that thread runs on another worker it comes as soon as this, and to
-/// sit down and to get up again costs a part of that. Where another context of this worker waits,
+/// be suspended and resumed costs a part of that. Where another context of this worker waits,
 /// too, it is not looked for: that one may be the thread in question.
 fn comes_soon(done: impl Fn() -> bool) -> bool {
     let looks = if ult::sched::has_others_here() { 0 } else { LOOKS };

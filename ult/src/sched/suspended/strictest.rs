@@ -1,6 +1,6 @@
 //! The strictest gang among suspended contexts, kept up to date while contexts come and go.
 
-use super::Waiting;
+use super::SuspendedContext;
 use crate::gang::GangTag;
 
 /// The strictest gang of the contexts that have not finished, and how many of these are of that
@@ -14,12 +14,12 @@ impl Strictest {
     pub(super) const NONE: Self = Self { tag: GangTag::NONE, count: 0 };
 
     /// Counts one more.
-    pub(super) fn add(&mut self, entry: &Waiting) {
+    pub(super) fn add(&mut self, entry: &SuspendedContext) {
         self.add_group(entry, 1);
     }
 
     /// Counts `count` more that have the gang of `entry`, and have finished if it has.
-    pub(super) fn add_group(&mut self, entry: &Waiting, count: u32) {
+    pub(super) fn add_group(&mut self, entry: &SuspendedContext, count: u32) {
         if entry.finished || entry.role.tag == GangTag::NONE {
             return;
         }
@@ -34,7 +34,7 @@ impl Strictest {
 
     /// Counts one less. True if that was the last one of its gang: the strictest gang of the others
     /// is another one.
-    pub(super) fn remove(&mut self, entry: &Waiting) -> bool {
+    pub(super) fn remove(&mut self, entry: &SuspendedContext) -> bool {
         if entry.finished || entry.role.tag != self.tag || self.tag == GangTag::NONE {
             return false;
         }

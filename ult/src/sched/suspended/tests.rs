@@ -20,27 +20,27 @@ fn role(number: usize) -> Role {
     Role { tag: GangTag::NONE, region: 1, strand: strand(number), identity: None, away: false }
 }
 
-/// Calls `f` with a bench of these, all of whom ask `ready` and `seek`.
-fn with_bench<R>(
+/// Calls `f` with a list of suspended contexts of these, all of whom ask `ready` and `seek`.
+fn with_suspended<R>(
     seats: &[Seat<'_>],
     ready: &dyn Fn() -> bool,
     seek: &dyn Fn(usize) -> Option<Job>,
-    f: impl FnOnce(&mut Bench) -> R,
+    f: impl FnOnce(&mut SuspendedContexts) -> R,
 ) -> R {
     let seeks: Vec<_> = seats.iter().map(|&(number, ..)| move |_: Look| seek(number)).collect();
-    let mut bench = Bench::new();
+    let mut suspended = SuspendedContexts::new();
     for (&(number, sleepers, meets), seek) in seats.iter().zip(&seeks) {
         let wait = Wait { seek: Some(seek), sleepers: Some(sleepers), ..Wait::until(ready) };
-        let ult = ptr::without_provenance_mut(bench.entries.len() + 1);
-        bench.sit(Waiting::of(
+        let ult = ptr::without_provenance_mut(suspended.entries.len() + 1);
+        suspended.suspend(SuspendedContext::of(
             ult,
             role(number),
             &wait,
             WaitTraits { meets, takes_any_task: meets, ..WaitTraits::default() },
         ));
     }
-    let result = f(&mut bench);
-    bench.take_all(ptr::null(), |_| true);
+    let result = f(&mut suspended);
+    suspended.take_all(ptr::null(), |_| true);
     result
 }
 
@@ -48,7 +48,8 @@ fn with_bench<R>(
 fn a_meeting_is_told_where_all_others_wait_at_it() {
     let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
     let others = |seats: &[Seat<'_>], ready: bool| {
-        let told = with_bench(seats, &|| ready, &|_| None, |bench| bench.others(strand(1), false));
+        let told =
+            with_suspended(seats, &|| ready, &|_| None, |suspended| suspended.others(strand(1), false));
         (told.exists, told.meeting)
     };
     assert_eq!(others(&[], false), (false, ptr::null()));
@@ -72,9 +73,11 @@ fn one_of_each_meeting_looks_elsewhere() {
         None
     };
     let seats = [(1, &a, true), (2, &a, true), (3, &a, false), (4, &b, true), (5, &b, true), (5, &b, false)];
-    with_bench(&seats, &|| false, &seek, |bench| assert!(bench.seek_elsewhere().is_none()));
+    with_suspended(&seats, &|| false, &seek, |suspended| assert!(suspended.seek_elsewhere().is_none()));
     assert_eq!(asked.take(), [5, 4, 3, 2]);
-    with_bench(&seats, &|| false, &seek, |bench| assert!(bench.seek(Look::Last, strand(3)).is_none()));
+    with_suspended(&seats, &|| false, &seek, |suspended| {
+        assert!(suspended.seek(Look::Last, strand(3)).is_none())
+    });
     assert_eq!(asked.take(), [5, 4, 2]);
 }
 
@@ -86,8 +89,8 @@ fn who_is_alone_is_asked_below_newer_ones_unless_these_are_in_the_middle_of_thei
         *asked.borrow_mut() += 1;
         None
     };
-    let times = |bench: &Bench| {
-        assert!(bench.seek(Look::Own, ptr::null()).is_none());
+    let times = |suspended: &SuspendedContexts| {
+        assert!(suspended.seek(Look::Own, ptr::null()).is_none());
         asked.take()
     };
     let seats = [
@@ -96,35 +99,46 @@ fn who_is_alone_is_asked_below_newer_ones_unless_these_are_in_the_middle_of_thei
         (2, &counters[2], false),
         (1, &counters[3], false),
     ];
-    with_bench(&seats, &|| false, &seek, |bench| {
-        assert_eq!(times(bench), 2, "the newest of each strand");
-        bench.entries[1].alone = true;
-        assert_eq!(times(bench), 3);
-        assert!(bench.seek(Look::Own, strand(1)).is_none());
+    with_suspended(&seats, &|| false, &seek, |suspended| {
+        assert_eq!(times(suspended), 2, "the newest of each strand");
+        suspended.entries[1].alone = true;
+        assert_eq!(times(suspended), 3);
+        assert!(suspended.seek(Look::Own, strand(1)).is_none());
         assert_eq!(asked.take(), 1, "the strand is excepted");
-        bench.sit(Waiting::interrupted(ptr::without_provenance_mut(11), role(2)));
-        assert_eq!(times(bench), 2);
-        bench.sit(Waiting::interrupted(ptr::without_provenance_mut(12), role(1)));
-        assert_eq!(times(bench), 0);
+        suspended.suspend(SuspendedContext::interrupted(ptr::without_provenance_mut(11), role(2)));
+        assert_eq!(times(suspended), 2);
+        suspended.suspend(SuspendedContext::interrupted(ptr::without_provenance_mut(12), role(1)));
+        assert_eq!(times(suspended), 0);
     });
 }
 
 /// Adds the thread `number`, which waits for the event `position` of an object.
-fn sit_in_order(bench: &mut Bench, number: usize, position: u64, ready: &dyn Fn() -> bool, object: &u32) {
+fn sit_in_order(
+    suspended: &mut SuspendedContexts,
+    number: usize,
+    position: u64,
+    ready: &dyn Fn() -> bool,
+    object: &u32,
+) {
     let rank = WaitTraits { order: Some(ReadyOrder::at(object, 0, position)), ..WaitTraits::default() };
     let ult = ptr::without_provenance_mut(number + 1);
-    bench.sit(Waiting::of(ult, role(number), &Wait::until(ready), rank));
+    suspended.suspend(SuspendedContext::of(ult, role(number), &Wait::until(ready), rank));
 }
 
 /// Suspends a context for each of the conditions, of threads 0, 1 and so on.
-fn suspend_all(bench: &mut Bench, conditions: &[impl Fn() -> bool]) {
+fn suspend_all(suspended: &mut SuspendedContexts, conditions: &[impl Fn() -> bool]) {
     for (number, ready) in conditions.iter().enumerate() {
         let ult = ptr::without_provenance_mut(number + 1);
-        bench.sit(Waiting::of(ult, role(number), &Wait::until(ready), WaitTraits::default()));
+        suspended.suspend(SuspendedContext::of(
+            ult,
+            role(number),
+            &Wait::until(ready),
+            WaitTraits::default(),
+        ));
     }
 }
 
-/// Threads wait for their turns, and sit down in the order of `turns`. Whoever can go on is
+/// Threads wait for their turns, and are suspended in the order of `turns`. Whoever can go on is
 /// found at the first look, which asks few of them.
 #[test]
 fn a_look_asks_few_of_many_that_wait_in_order() {
@@ -143,44 +157,48 @@ fn a_look_asks_few_of_many_that_wait_in_order() {
                 }
             })
             .collect();
-        let mut bench = Bench::new();
+        let mut suspended = SuspendedContexts::new();
         for number in (0..THREADS).map(turn) {
-            sit_in_order(&mut bench, number, number as u64, &conditions[number], &object);
+            sit_in_order(&mut suspended, number, number as u64, &conditions[number], &object);
         }
-        assert_eq!(bench.entries.len(), POLLED_PER_ORDER);
+        assert_eq!(suspended.entries.len(), POLLED_PER_ORDER);
         for (number, condition) in conditions.iter().enumerate() {
             asked.set(0);
-            assert!(bench.best_ready_in_window(true, true).is_none());
+            assert!(suspended.best_ready_in_window(true, true).is_none());
             now.set(number);
-            let (at, _) = bench.best_ready_in_window(true, true).expect("its turn has come");
-            assert_eq!(bench.take_at(at).ult.addr(), number + 1);
+            let (at, _) = suspended.best_ready_in_window(true, true).expect("its turn has come");
+            assert_eq!(suspended.take_at(at).ult.addr(), number + 1);
             assert!(asked.get() <= 2 * POLLED_PER_ORDER);
             // It may have lost its turn, and waits again, as the newest.
             if number % 3 == 0 {
-                sit_in_order(&mut bench, number, number as u64, condition, &object);
-                let (at, _) = bench.best_ready_in_window(true, true).expect("it is polled again");
-                assert_eq!(bench.take_at(at).ult.addr(), number + 1);
+                sit_in_order(&mut suspended, number, number as u64, condition, &object);
+                let (at, _) = suspended.best_ready_in_window(true, true).expect("it is polled again");
+                assert_eq!(suspended.take_at(at).ult.addr(), number + 1);
             }
         }
-        assert!(bench.is_empty() && bench.unpolled.iter().next().is_none());
+        assert!(suspended.is_empty() && suspended.unpolled.iter().next().is_none());
     }
 }
 
 #[test]
 fn a_thread_that_starts_a_task_is_replaced_among_those_that_are_polled() {
     let object = 0;
-    let mut bench = Bench::new();
+    let mut suspended = SuspendedContexts::new();
     for number in 0..100 {
-        sit_in_order(&mut bench, number, number as u64, &|| false, &object);
+        sit_in_order(&mut suspended, number, number as u64, &|| false, &object);
     }
     for number in 0..POLLED_PER_ORDER - 1 {
-        bench.sit(Waiting::interrupted(ptr::without_provenance_mut(1000 + number), role(number)));
-        assert!(bench.entries.last().is_some_and(|newest| newest.interrupted), "it stays the newest");
-        let polled =
-            bench.entries.iter().filter(|entry| entry.is_alone_of_its_thread() && !entry.interrupted).count();
+        suspended
+            .suspend(SuspendedContext::interrupted(ptr::without_provenance_mut(1000 + number), role(number)));
+        assert!(suspended.entries.last().is_some_and(|newest| newest.interrupted), "it stays the newest");
+        let polled = suspended
+            .entries
+            .iter()
+            .filter(|entry| entry.is_alone_of_its_thread() && !entry.interrupted)
+            .count();
         assert_eq!(polled, POLLED_PER_ORDER);
     }
-    let all = bench.take_all(ptr::null(), |_| true);
+    let all = suspended.take_all(ptr::null(), |_| true);
     assert_eq!(all.len(), 100 + POLLED_PER_ORDER - 1);
     let has_none = |number: usize| {
         // SAFETY: leaked by `strand`, and this thread's.
@@ -205,14 +223,14 @@ fn each_context_is_looked_at_soon() {
                 }
             })
             .collect();
-        let mut bench = Bench::new();
-        suspend_all(&mut bench, &conditions);
+        let mut suspended = SuspendedContexts::new();
+        suspend_all(&mut suspended, &conditions);
         let looks = count.div_ceil(WINDOW_SIZE);
         for look in 0..looks {
             let is_found = if look % 2 == 0 {
-                bench.best_ready_in_window(true, true).is_some()
+                suspended.best_ready_in_window(true, true).is_some()
             } else {
-                bench.has_ready_of_others(ptr::null())
+                suspended.has_ready_of_others(ptr::null())
             };
             assert!(!is_found);
             assert!(
@@ -222,7 +240,7 @@ fn each_context_is_looked_at_soon() {
         }
         assert!(asked.iter().all(|times| times.get() > 0), "{count}");
         assert!(asked.iter().rev().take(WINDOW_NEWEST).all(|times| times.get() == looks), "{count}");
-        bench.take_all(ptr::null(), |_| true);
+        suspended.take_all(ptr::null(), |_| true);
     }
 }
 
@@ -233,12 +251,12 @@ fn a_search_finds_the_context_that_a_peek_has_seen() {
         for ready in 0..count {
             let condition = |number: usize| move || number == ready;
             let conditions: Vec<_> = (0..count).map(condition).collect();
-            let mut bench = Bench::new();
-            suspend_all(&mut bench, &conditions);
-            while !bench.has_ready_of_others(ptr::null()) {}
-            let (at, _) = bench.best_ready_in_window(true, true).expect("it was seen");
-            assert_eq!(bench.take_at(at).ult.addr(), ready + 1);
-            bench.take_all(ptr::null(), |_| true);
+            let mut suspended = SuspendedContexts::new();
+            suspend_all(&mut suspended, &conditions);
+            while !suspended.has_ready_of_others(ptr::null()) {}
+            let (at, _) = suspended.best_ready_in_window(true, true).expect("it was seen");
+            assert_eq!(suspended.take_at(at).ult.addr(), ready + 1);
+            suspended.take_all(ptr::null(), |_| true);
         }
     }
 }
@@ -247,19 +265,23 @@ fn a_search_finds_the_context_that_a_peek_has_seen() {
 #[test]
 fn contexts_that_yield_go_round() {
     for count in [3, 21, 24, 25, 30, 60] {
-        let mut bench = Bench::new();
+        let mut suspended = SuspendedContexts::new();
         (0..count).for_each(|number| {
-            bench.sit(Waiting::interrupted(ptr::without_provenance_mut(number + 1), role(number)))
+            suspended
+                .suspend(SuspendedContext::interrupted(ptr::without_provenance_mut(number + 1), role(number)))
         });
         let mut turns = vec![0; count];
         for _ in 0..20 * count {
-            let (at, _) = bench.best_ready_in_window(true, true).expect("all can go on");
-            let number = bench.take_at(at).ult.addr() - 1;
+            let (at, _) = suspended.best_ready_in_window(true, true).expect("all can go on");
+            let number = suspended.take_at(at).ult.addr() - 1;
             turns[number] += 1;
-            bench.sit(Waiting::interrupted(ptr::without_provenance_mut(number + 1), role(number)));
+            suspended.suspend(SuspendedContext::interrupted(
+                ptr::without_provenance_mut(number + 1),
+                role(number),
+            ));
         }
         assert!(turns.iter().all(|&turns| (15..=25).contains(&turns)), "{count}: {turns:?}");
-        bench.take_all(ptr::null(), |_| true);
+        suspended.take_all(ptr::null(), |_| true);
     }
 }
 
@@ -268,34 +290,34 @@ fn contexts_that_yield_go_round() {
 #[test]
 fn the_running_thread_stays_polled() {
     let object = 0;
-    let mut bench = Bench::new();
+    let mut suspended = SuspendedContexts::new();
     let last = 99;
-    sit_in_order(&mut bench, last, last as u64, &|| false, &object);
+    sit_in_order(&mut suspended, last, last as u64, &|| false, &object);
     let all = {
-        (0..40).for_each(|number| sit_in_order(&mut bench, number, number as u64, &|| false, &object));
-        bench.take_all(ptr::null(), |_| true)
+        (0..40).for_each(|number| sit_in_order(&mut suspended, number, number as u64, &|| false, &object));
+        suspended.take_all(ptr::null(), |_| true)
     };
-    all.into_iter().for_each(|entry| bench.sit_beside(entry, strand(last)));
-    assert!(bench.has_polled(|entry| entry.role.strand == strand(last)));
-    assert_eq!(bench.entries.len(), POLLED_PER_ORDER + 1);
-    bench.take_all(strand(last), |_| false);
-    assert!(bench.has_polled(|entry| entry.role.strand == strand(last)));
-    bench.take_all(ptr::null(), |_| true);
+    all.into_iter().for_each(|entry| suspended.suspend_beside(entry, strand(last)));
+    assert!(suspended.has_polled(|entry| entry.role.strand == strand(last)));
+    assert_eq!(suspended.entries.len(), POLLED_PER_ORDER + 1);
+    suspended.take_all(strand(last), |_| false);
+    assert!(suspended.has_polled(|entry| entry.role.strand == strand(last)));
+    suspended.take_all(ptr::null(), |_| true);
 }
 
 #[test]
 fn contexts_are_found_and_moved_whether_they_are_polled_or_not() {
     let object = 0;
-    let mut bench = Bench::new();
+    let mut suspended = SuspendedContexts::new();
     for number in 0..100 {
-        sit_in_order(&mut bench, number, number as u64, &|| false, &object);
+        sit_in_order(&mut suspended, number, number as u64, &|| false, &object);
     }
-    assert!((0..100).all(|number| bench.has(|entry| entry.role.strand == strand(number))));
-    bench.get_up(ptr::without_provenance_mut(60 + 1));
-    assert!(!bench.has(|entry| entry.role.strand == strand(60)));
-    let even = |entry: &Waiting| (entry.ult.addr() - 1).is_multiple_of(2);
-    assert_eq!(bench.take_all(ptr::null(), even).len(), 49);
-    assert_eq!(bench.entries.len() + bench.unpolled.iter().count(), 50);
-    assert_eq!(bench.entries.len(), POLLED_PER_ORDER);
-    assert_eq!(bench.take_all(ptr::null(), |_| true).len(), 50);
+    assert!((0..100).all(|number| suspended.has(|entry| entry.role.strand == strand(number))));
+    suspended.remove(ptr::without_provenance_mut(60 + 1));
+    assert!(!suspended.has(|entry| entry.role.strand == strand(60)));
+    let even = |entry: &SuspendedContext| (entry.ult.addr() - 1).is_multiple_of(2);
+    assert_eq!(suspended.take_all(ptr::null(), even).len(), 49);
+    assert_eq!(suspended.entries.len() + suspended.unpolled.iter().count(), 50);
+    assert_eq!(suspended.entries.len(), POLLED_PER_ORDER);
+    assert_eq!(suspended.take_all(ptr::null(), |_| true).len(), 50);
 }

@@ -9,10 +9,11 @@ use crate::worker::{Locals, Role};
 type Ready = *const (dyn Fn() -> bool + 'static);
 type Seek = *const (dyn Fn(Look) -> Option<Job> + 'static);
 
-/// An entry of the bench. The references of a [`Wait`] with their lifetime erased: they point into
-/// the suspended context's own stack, which stays as it is while the entry is on the bench.
+/// An entry of the suspended contexts. The references of a [`Wait`] with their lifetime erased:
+/// they point into the suspended context's own stack, which stays as it is while the entry is among
+/// the suspended contexts.
 #[derive(Clone, Copy)]
-pub(crate) struct Waiting {
+pub(crate) struct SuspendedContext {
     pub(in crate::sched) ult: *mut Ult,
     pub(in crate::sched) role: Role,
     ready: Ready,
@@ -26,7 +27,7 @@ pub(crate) struct Waiting {
     pub(super) finished: bool,
     /// See [`Wait::alone`].
     pub(super) alone: bool,
-    /// It waits for all threads and tasks of a team, see [`Waiting::meeting`].
+    /// It waits for all threads and tasks of a team, see [`SuspendedContext::meeting`].
     meets: bool,
     /// See [`WaitTraits::takes_any_task`].
     takes_any_task: bool,
@@ -41,7 +42,7 @@ pub(crate) struct Waiting {
 /// The rank of a context that could go on and lets others go first.
 pub(super) const GIVES_WAY: u32 = u32::MAX;
 
-impl Waiting {
+impl SuspendedContext {
     pub(in crate::sched) fn of(ult: *mut Ult, role: Role, wait: &Wait<'_>, traits: WaitTraits) -> Self {
         let erase = |seek: &dyn Fn(Look) -> Option<Job>| {
             // SAFETY: only the lifetime is erased; see below.
@@ -96,14 +97,15 @@ impl Waiting {
     /// Not the loop of a kernel thread of the pool: a thread between regions, or code that runs for
     /// one.
     pub(in crate::sched) fn runs_for_a_thread(&self) -> bool {
-        // SAFETY: the entry is on a bench, so its context is suspended and the words are those it
-        // left.
+        // SAFETY: the entry is on a list of suspended contexts, so its context is suspended and the
+        // words are those it left.
         self.sleepers.is_some() || unsafe { (*self.ult).locals } != Locals::default()
     }
 
-    /// `newest`: is this the newest entry of its bench?
+    /// `newest`: is this the newest entry of its suspended contexts?
     pub(in crate::sched) fn is_ready(&self, newest: bool) -> bool {
-        // SAFETY: the entry is on the bench, so the closure is alive (see the type).
+        // SAFETY: the entry is among the suspended contexts, so the closure is alive (see the
+        // type).
         (self.yields && !newest) || unsafe { (*self.ready)() }
     }
 

@@ -2,7 +2,8 @@
 //! the worker. Those of one thread are oldest first, those of different threads roughly so.
 //!
 //! A context is put here by itself before its stack is left and taken out by whoever runs on the
-//! worker when its condition holds. All of a bench is touched by the worker that owns it alone.
+//! worker when its condition holds. The list of suspended contexts is touched by the worker that
+//! owns it alone.
 //!
 //! **Strands.** Contexts that belong to one OpenMP thread (its implicit task, the tasks it has
 //! started, the inner teams it is thread 0 of) form a strand: they share an identity, and only one
@@ -10,7 +11,7 @@
 //! newest context of a strand is asked for jobs, and while the newest was interrupted in the middle
 //! of program code, no older one of its strand goes on.
 //!
-//! **Alone.** An older context of a strand may go on and sit down anew, above the threads of
+//! **Alone.** An older context of a strand may go on and be suspended anew, above the threads of
 //! regions inside of it. Their jobs are then for others of their teams to find. Where there are no
 //! others, in a team of one, the thread itself is asked, wherever it sits ([`Wait::alone`]).
 //!
@@ -23,9 +24,9 @@
 //!
 //! **Meetings.** A thread at a barrier or a join waits for all threads and tasks of its team: as
 //! long as a thread of the team runs or has tasks to run it has no use for the worker. Where the
-//! threads that are suspended here wait at one meeting ([`Bench::others`]), tasks of that team
-//! follow each other without a look at them ([`super::may_go_on_in_place`]). Of those at one
-//! meeting one is enough to look into the queues of others.
+//! threads that are suspended here wait at one meeting ([`SuspendedContexts::others`]), tasks of
+//! that team follow each other without a look at them ([`super::may_go_on_in_place`]). Of those at
+//! one meeting one is enough to look into the queues of others.
 //!
 //! **Many threads.** The operations here walk a list, so the list is kept short: of the contexts
 //! that become ready in a known order only [`POLLED_PER_ORDER`] are in it, the newest among
@@ -41,19 +42,19 @@ use crate::gang::{GangTag, eligible};
 use crate::ult::Ult;
 use crate::worker::{Role, ThreadMode};
 
+mod context;
 mod mmap_vec;
 mod strictest;
 mod unpolled;
-mod waiting;
 
-pub(crate) use waiting::Waiting;
+pub(crate) use context::SuspendedContext;
 
+use context::GIVES_WAY;
 use mmap_vec::MmapVec;
 use strictest::Strictest;
 use unpolled::Unpolled;
-use waiting::GIVES_WAY;
 
-/// What [`Bench::others`] tells.
+/// What [`SuspendedContexts::others`] tells.
 pub(super) struct Others {
     /// Is there one?
     pub(super) exists: bool,
@@ -79,15 +80,15 @@ const WINDOW_SIZE: usize = 20;
 /// suspended one above the other, as a rule.
 const WINDOW_NEWEST: usize = 4;
 
-/// Counters of [`Bench::sought`].
+/// Counters of [`SuspendedContexts::sought`].
 pub(crate) const SOUGHT: usize = 4;
 
 /// See the module.
-pub(crate) struct Bench {
-    entries: MmapVec<Waiting>,
+pub(crate) struct SuspendedContexts {
+    entries: MmapVec<SuspendedContext>,
     unpolled: Unpolled,
     strictest: Strictest,
-    /// Where the window of the present look begins, see [`Bench::window`].
+    /// Where the window of the present look begins, see [`SuspendedContexts::window`].
     cursor: Cell<usize>,
     /// Where that of the next look begins.
     next_cursor: Cell<usize>,
@@ -96,24 +97,27 @@ pub(crate) struct Bench {
     polling: u32,
     /// Those that run for no region now.
     resting: u32,
-    /// Counts what sits down and gets up.
+    /// Counts what is suspended and resumed.
     changes: u32,
 }
 
 /// For [`crate::debug`].
 pub(crate) const ENTRIES: [Entry; 9] = [
-    Entry::number("list.items", MmapVec::<Waiting>::ITEMS),
-    Entry::number("list.length", MmapVec::<Waiting>::LENGTH),
-    Entry::number("list.groups", offset_of!(Bench, unpolled) + Unpolled::GROUPS - Bench::LIST),
+    Entry::number("list.items", MmapVec::<SuspendedContext>::ITEMS),
+    Entry::number("list.length", MmapVec::<SuspendedContext>::LENGTH),
+    Entry::number(
+        "list.groups",
+        offset_of!(SuspendedContexts, unpolled) + Unpolled::GROUPS - SuspendedContexts::LIST,
+    ),
     Entry::number("group.size", Unpolled::GROUP_SIZE),
-    Entry::number("waiting.size", size_of::<Waiting>()),
-    Entry::number("waiting.ult", offset_of!(Waiting, ult)),
-    Entry::number("waiting.region", offset_of!(Waiting, role.region)),
-    Entry::number("waiting.gang", offset_of!(Waiting, role.tag.id)),
-    Entry::number("waiting.interrupted", offset_of!(Waiting, interrupted)),
+    Entry::number("context.size", size_of::<SuspendedContext>()),
+    Entry::number("context.ult", offset_of!(SuspendedContext, ult)),
+    Entry::number("context.region", offset_of!(SuspendedContext, role.region)),
+    Entry::number("context.gang", offset_of!(SuspendedContext, role.tag.id)),
+    Entry::number("context.interrupted", offset_of!(SuspendedContext, interrupted)),
 ];
 
-impl Bench {
+impl SuspendedContexts {
     /// Where the list is in it, for [`crate::debug`].
     pub(crate) const LIST: usize = offset_of!(Self, entries);
 
@@ -132,12 +136,12 @@ impl Bench {
     }
 
     /// Adds the context that runs, or another one while no context runs.
-    pub(super) fn sit(&mut self, entry: Waiting) {
-        self.sit_beside(entry, core::ptr::null());
+    pub(super) fn suspend(&mut self, entry: SuspendedContext) {
+        self.suspend_beside(entry, core::ptr::null());
     }
 
     /// Adds a context while one of the thread `running` runs.
-    pub(super) fn sit_beside(&mut self, mut entry: Waiting, running: *const ThreadMode) {
+    pub(super) fn suspend_beside(&mut self, mut entry: SuspendedContext, running: *const ThreadMode) {
         self.interrupted += u32::from(entry.interrupted);
         self.polling += u32::from(entry.spin.polls());
         self.resting += u32::from(!entry.role.is_of_a_region());
@@ -155,9 +159,9 @@ impl Bench {
         }
     }
 
-    /// The thread has suspended a newer context, so its older one can no longer start tasks. One more
-    /// context of that order is polled in two cases: fewer than [`POLLED_PER_ORDER`] polled ones can
-    /// start tasks, or an unpolled one has the lowest position.
+    /// The thread has suspended a newer context, so its older one can no longer start tasks. One
+    /// more context of that order is polled in two cases: fewer than [`POLLED_PER_ORDER`] polled
+    /// ones can start tasks, or an unpolled one has the lowest position.
     fn poll_another(&mut self, strand: *const ThreadMode) {
         if self.unpolled.is_empty() {
             return;
@@ -167,7 +171,7 @@ impl Bench {
         else {
             return;
         };
-        let Some(first) = self.unpolled.peek_next_to(&below).map(Waiting::position) else { return };
+        let Some(first) = self.unpolled.peek_next_to(&below).map(SuspendedContext::position) else { return };
         let alike = self
             .entries
             .iter()
@@ -209,7 +213,7 @@ impl Bench {
     }
 
     /// Sees to room for one more. False if the kernel has no memory. It may bring another one into
-    /// the list, see [`Bench::poll_another`].
+    /// the list, see [`SuspendedContexts::poll_another`].
     pub(super) fn reserve_for_one(&mut self) -> bool {
         self.entries.reserve(2)
     }
@@ -256,7 +260,7 @@ impl Bench {
         }
     }
 
-    fn take(&mut self, at: usize) -> Waiting {
+    fn take(&mut self, at: usize) -> SuspendedContext {
         let entry = self.entries[at];
         match self.unpolled.take_next_to(&entry) {
             Some(next) => self.entries[at] = next,
@@ -264,11 +268,11 @@ impl Bench {
                 self.entries.remove(at);
             }
         }
-        self.note_taken(&entry);
+        self.note_removed(&entry);
         entry
     }
 
-    fn note_taken(&mut self, entry: &Waiting) {
+    fn note_removed(&mut self, entry: &SuspendedContext) {
         self.interrupted -= u32::from(entry.interrupted);
         self.polling -= u32::from(entry.spin.polls());
         self.resting -= u32::from(!entry.role.is_of_a_region());
@@ -276,7 +280,7 @@ impl Bench {
         if self.strictest.remove(entry) {
             self.strictest = self.strictest_of_all();
         }
-        // SAFETY: as in `sit`.
+        // SAFETY: as in `suspend`.
         let was_newest = unsafe { (*entry.role.strand).resumes(entry.ult, entry.below, entry.interrupted) };
         if !was_newest
             && let Some(above) =
@@ -295,14 +299,14 @@ impl Bench {
     }
 
     /// Takes a context that is not polled.
-    fn take_unpolled(&mut self, wanted: impl Fn(&Waiting) -> bool) -> Option<Waiting> {
+    fn take_unpolled(&mut self, wanted: impl Fn(&SuspendedContext) -> bool) -> Option<SuspendedContext> {
         let entry = self.unpolled.take(wanted)?;
-        self.note_taken(&entry);
+        self.note_removed(&entry);
         Some(entry)
     }
 
     /// Takes the entry of `ult`, if it is here.
-    pub(super) fn get_up(&mut self, ult: *mut Ult) {
+    pub(super) fn remove(&mut self, ult: *mut Ult) {
         match self.entries.iter().rposition(|entry| entry.ult == ult) {
             Some(at) => drop(self.take(at)),
             None => drop(self.take_unpolled(|entry| entry.ult == ult)),
@@ -311,7 +315,7 @@ impl Bench {
 
     /// Takes the newest context of a thread that has a signal to handle, whatever it waits for; not
     /// of the strand `except`.
-    pub(super) fn take_signalled(&mut self, except: *const ThreadMode) -> Option<Waiting> {
+    pub(super) fn take_signalled(&mut self, except: *const ThreadMode) -> Option<SuspendedContext> {
         let entry = match self.signalled(except) {
             Some(at) => self.take(at),
             None => self.take_unpolled(|entry| Self::has_signal(&entry.role, except))?,
@@ -321,7 +325,7 @@ impl Bench {
         Some(entry)
     }
 
-    /// Is there one that [`Bench::take_signalled`] would take?
+    /// Is there one that [`SuspendedContexts::take_signalled`] would take?
     pub(super) fn has_signalled(&self, except: *const ThreadMode) -> bool {
         self.signalled(except).is_some()
             || self.unpolled.iter().any(|entry| Self::has_signal(&entry.role, except))
@@ -338,7 +342,7 @@ impl Bench {
     }
 
     /// Takes the newest entry if it can go on: the look between two jobs.
-    pub(super) fn take_newest(&mut self) -> Option<Waiting> {
+    pub(super) fn take_newest(&mut self) -> Option<SuspendedContext> {
         let last = self.entries.len().checked_sub(1)?;
         let entry = &self.entries[last];
         let may = self.may_go_on(entry, self.strictest());
@@ -359,7 +363,7 @@ impl Bench {
         best
     }
 
-    /// [`Bench::best_ready_in_window`] of all entries.
+    /// [`SuspendedContexts::best_ready_in_window`] of all entries.
     pub(super) fn best_ready(&self, strict: bool) -> Option<(usize, GangTag)> {
         self.best_ready_of(0..self.entries.len(), strict, false)
     }
@@ -416,26 +420,26 @@ impl Bench {
     }
 
     /// Does the gang of an unfinished context here let `entry` go on?
-    fn may_go_on(&self, entry: &Waiting, bound: GangTag) -> bool {
+    fn may_go_on(&self, entry: &SuspendedContext, bound: GangTag) -> bool {
         entry.finished || entry.role.tag == GangTag::NONE || eligible(entry.role.tag, bound)
     }
 
     /// Takes the newest context, unless it was left in the middle of its code.
-    pub(super) fn take_newest_waiting(&mut self) -> Option<Waiting> {
+    pub(super) fn take_newest_waiting(&mut self) -> Option<SuspendedContext> {
         let last = self.entries.len().checked_sub(1)?;
         (!self.entries[last].interrupted).then(|| self.take(last))
     }
 
     /// Takes the newest context with this role that looks for jobs.
-    pub(super) fn take_newest_seeker(&mut self, role: &Role) -> Option<Waiting> {
-        let waits = |entry: &Waiting| {
+    pub(super) fn take_newest_seeker(&mut self, role: &Role) -> Option<SuspendedContext> {
+        let waits = |entry: &SuspendedContext| {
             entry.role.strand == role.strand && entry.role.region == role.region && entry.seek.is_some()
         };
         let at = self.entries.iter().rposition(waits)?;
         Some(self.take(at))
     }
 
-    pub(super) fn take_at(&mut self, at: usize) -> Waiting {
+    pub(super) fn take_at(&mut self, at: usize) -> SuspendedContext {
         self.take(at)
     }
 
@@ -449,7 +453,8 @@ impl Bench {
     }
 
     fn count_again(&mut self) {
-        let count = |wanted: fn(&Waiting) -> bool| self.entries.iter().filter(|e| wanted(e)).count() as u32;
+        let count =
+            |wanted: fn(&SuspendedContext) -> bool| self.entries.iter().filter(|e| wanted(e)).count() as u32;
         (self.interrupted, self.resting) = (count(|e| e.interrupted), count(|e| !e.role.is_of_a_region()));
         self.polling = count(|e| e.spin.polls());
         self.strictest = self.strictest_of_all();
@@ -457,12 +462,12 @@ impl Bench {
     }
 
     /// Is there one of these among those that are polled?
-    pub(super) fn has_polled(&self, wanted: impl Fn(&Waiting) -> bool) -> bool {
+    pub(super) fn has_polled(&self, wanted: impl Fn(&SuspendedContext) -> bool) -> bool {
         self.entries.iter().any(wanted)
     }
 
     /// Is there one of these, polled or not?
-    pub(super) fn has(&self, wanted: impl Fn(&Waiting) -> bool) -> bool {
+    pub(super) fn has(&self, wanted: impl Fn(&SuspendedContext) -> bool) -> bool {
         self.entries.iter().chain(self.unpolled.iter()).any(wanted)
     }
 
@@ -471,32 +476,32 @@ impl Bench {
     pub(super) fn take_all(
         &mut self,
         running: *const ThreadMode,
-        wanted: impl Fn(&Waiting) -> bool,
-    ) -> Vec<Waiting> {
-        let all: Vec<Waiting> = self.entries.iter().chain(self.unpolled.iter()).copied().collect();
+        wanted: impl Fn(&SuspendedContext) -> bool,
+    ) -> Vec<SuspendedContext> {
+        let all: Vec<SuspendedContext> = self.entries.iter().chain(self.unpolled.iter()).copied().collect();
         self.entries.retain(|_| false);
         self.unpolled.clear();
-        all.iter().for_each(|entry| self.note_taken(entry));
+        all.iter().for_each(|entry| self.note_removed(entry));
         let (taken, left): (Vec<_>, Vec<_>) = all.into_iter().partition(wanted);
-        left.into_iter().for_each(|entry| self.sit_beside(entry, running));
+        left.into_iter().for_each(|entry| self.suspend_beside(entry, running));
         taken
     }
 
     /// The entry of the strand that has sat longest, if it can go on.
-    pub(super) fn take_ready_of(&mut self, strand: *const ThreadMode) -> Option<Waiting> {
+    pub(super) fn take_ready_of(&mut self, strand: *const ThreadMode) -> Option<SuspendedContext> {
         let at = self.entries.iter().position(|e| e.role.strand == strand)?;
         self.entries[at].is_ready(false).then(|| self.take(at))
     }
 
     /// The entry with a role that is `wanted` which has sat longest and can go on.
-    pub(super) fn take_other(&mut self, wanted: impl Fn(&Role) -> bool) -> Option<Waiting> {
+    pub(super) fn take_other(&mut self, wanted: impl Fn(&Role) -> bool) -> Option<SuspendedContext> {
         let found =
             (0..self.entries.len()).find(|&at| wanted(&self.entries[at].role) && self.may_be_taken(at));
         found.map(|at| self.take(at))
     }
 
     /// The same among those of the lowest rank that can go on.
-    pub(super) fn take_lowest(&mut self, wanted: impl Fn(&Role) -> bool) -> Option<Waiting> {
+    pub(super) fn take_lowest(&mut self, wanted: impl Fn(&Role) -> bool) -> Option<SuspendedContext> {
         if self.entries.len() == self.interrupted as usize {
             return self.take_other(wanted);
         }
@@ -516,7 +521,7 @@ impl Bench {
 
     /// Is a newer context of the same strand in the middle of its code?
     fn is_buried(&self, at: usize) -> bool {
-        // SAFETY: as in `sit`.
+        // SAFETY: as in `suspend`.
         self.interrupted != 0
             && unsafe { (*self.entries[at].role.strand).has_interrupted() }
             && self.entries[at + 1..]
@@ -527,31 +532,32 @@ impl Bench {
     /// Is this the newest context of its strand?
     fn is_top(&self, at: usize) -> bool {
         let entry = &self.entries[at];
-        // SAFETY: as in `sit`.
+        // SAFETY: as in `suspend`.
         unsafe { (*entry.role.strand).is_newest(entry.ult) }
     }
 
     /// Those that may start something, newest first: the newest of each strand, and who is alone,
     /// unless a newer one is in the middle of its code.
-    fn seekers(&self) -> impl Iterator<Item = &Waiting> {
+    fn seekers(&self) -> impl Iterator<Item = &SuspendedContext> {
         self.seekers_of((0..self.entries.len()).rev())
     }
 
-    /// Those of them that the last [`Bench::best_ready_in_window`] has looked at.
-    fn seekers_in_window(&self) -> impl Iterator<Item = &Waiting> {
+    /// Those of them that the last [`SuspendedContexts::best_ready_in_window`] has looked at.
+    fn seekers_in_window(&self) -> impl Iterator<Item = &SuspendedContext> {
         self.seekers_of(self.window().rev())
     }
 
-    /// [`Bench::seekers`] at these places.
-    fn seekers_of(&self, places: impl Iterator<Item = usize>) -> impl Iterator<Item = &Waiting> {
+    /// [`SuspendedContexts::seekers`] at these places.
+    fn seekers_of(&self, places: impl Iterator<Item = usize>) -> impl Iterator<Item = &SuspendedContext> {
         let may_start = |at: usize| self.is_top(at) || self.entries[at].alone && !self.is_buried(at);
         places.filter(move |&at| self.entries[at].seek.is_some() && may_start(at)).map(|at| &self.entries[at])
     }
 
     /// A job for one of the contexts that may start something, but for the strand `except`. In
-    /// their own queues: for one of those that [`Bench::best_ready_in_window`] has looked at.
+    /// their own queues: for one of those that [`SuspendedContexts::best_ready_in_window`] has
+    /// looked at.
     pub(super) fn seek(&self, look: Look, except: *const ThreadMode) -> Option<(Job, Role)> {
-        let may = |entry: &&Waiting| entry.role.strand != except;
+        let may = |entry: &&SuspendedContext| entry.role.strand != except;
         match look {
             Look::Own => {
                 self.seekers_in_window().filter(may).find_map(|entry| Some((entry.seek(look)?, entry.role)))
@@ -564,7 +570,7 @@ impl Bench {
     /// that one.
     pub(super) fn seek_before(&self, gang: GangTag) -> Option<(Job, Role)> {
         let bound = self.strictest().strictest(gang);
-        let may = |entry: &&Waiting| entry.role.tag == gang || self.may_go_on(entry, bound);
+        let may = |entry: &&SuspendedContext| entry.role.tag == gang || self.may_go_on(entry, bound);
         let own =
             self.seekers_in_window().filter(may).find_map(|entry| Some((entry.seek(Look::Own)?, entry.role)));
         own.or_else(|| self.seek_elsewhere_for(may))
@@ -580,7 +586,7 @@ impl Bench {
     /// asked.
     fn ask_each_team<'a>(
         &self,
-        mut seekers: impl Iterator<Item = &'a Waiting>,
+        mut seekers: impl Iterator<Item = &'a SuspendedContext>,
         look: Look,
     ) -> Option<(Job, Role)> {
         let mut asked = core::ptr::null();
@@ -593,7 +599,7 @@ impl Bench {
         })
     }
 
-    fn seek_elsewhere_for(&self, may: impl Fn(&&Waiting) -> bool) -> Option<(Job, Role)> {
+    fn seek_elsewhere_for(&self, may: impl Fn(&&SuspendedContext) -> bool) -> Option<(Job, Role)> {
         self.ask_each_team(self.seekers_in_window().filter(may), Look::Others)
     }
 
@@ -629,7 +635,7 @@ impl Bench {
     }
 
     /// Can a context of another strand go on, as far as can be seen at a glance? A look of its own,
-    /// as [`Bench::best_ready_in_window`].
+    /// as [`SuspendedContexts::best_ready_in_window`].
     pub(super) fn has_ready_of_others(&self, strand: *const ThreadMode) -> bool {
         self.advance();
         let mut entries = self.window().map(|at| &self.entries[at]);
@@ -645,7 +651,7 @@ impl Bench {
     /// back? At the places of the present look.
     pub(super) fn has_released(&self, strand: *const ThreadMode) -> bool {
         let bound = self.strictest();
-        let waited = |e: &Waiting| !e.yields && !e.interrupted && self.may_go_on(e, bound);
+        let waited = |e: &SuspendedContext| !e.yields && !e.interrupted && self.may_go_on(e, bound);
         self.window()
             .map(|at| &self.entries[at])
             .any(|e| e.role.strand != strand && waited(e) && e.is_ready(false))
@@ -669,11 +675,11 @@ impl Bench {
             .resting_contexts()
             .filter(|e| e.role.strand != strand)
             .max_by_key(|e| e.sleepers.is_some())?;
-        // SAFETY: as in `Waiting::is_ready`.
+        // SAFETY: as in `SuspendedContext::is_ready`.
         Some(entry.sleepers.map(|counter| unsafe { &*counter }))
     }
 
-    /// Is there a job for the context that [`Bench::resting`] means?
+    /// Is there a job for the context that [`SuspendedContexts::resting`] means?
     pub(super) fn rests_beside_a_job(&self, strand: *const ThreadMode) -> bool {
         let newest =
             self.resting_contexts().filter(|e| e.role.strand != strand && e.sleepers.is_some()).last();
@@ -681,11 +687,11 @@ impl Bench {
     }
 
     /// The contexts that run for no region now, oldest first. They are few, and old.
-    fn resting_contexts(&self) -> impl Iterator<Item = &Waiting> {
+    fn resting_contexts(&self) -> impl Iterator<Item = &SuspendedContext> {
         self.entries.iter().filter(|e| !e.role.is_of_a_region()).take(self.resting as usize)
     }
 
-    /// The counters of those whose jobs this bench looks for.
+    /// The counters of those whose jobs this worker looks for.
     pub(super) fn sought(&self) -> [*const AtomicU32; SOUGHT] {
         let mut counters = [core::ptr::null(); SOUGHT];
         let seekers = self.entries.iter().rev().filter(|e| e.seek.is_some());
@@ -697,7 +703,7 @@ impl Bench {
 
     pub(super) fn for_each_counter(&self, act: impl Fn(&AtomicU32)) {
         for counter in self.entries.iter().filter_map(|e| e.sleepers) {
-            // SAFETY: as in `Waiting::is_ready`.
+            // SAFETY: as in `SuspendedContext::is_ready`.
             act(unsafe { &*counter });
         }
     }

@@ -19,7 +19,7 @@
 //!
 //! What may not live here: how many contexts are polled (`super`).
 
-use super::Waiting;
+use super::SuspendedContext;
 use super::mmap_vec::MmapVec;
 
 /// See the module.
@@ -30,11 +30,11 @@ pub(super) struct Unpolled {
 /// Contexts with the same object and event: a binary heap, the lowest position first. An empty
 /// group is kept for reuse.
 struct Group {
-    waiters: MmapVec<Waiting>,
+    waiters: MmapVec<SuspendedContext>,
 }
 
 impl Group {
-    fn is_of(&self, entry: &Waiting) -> bool {
+    fn is_of(&self, entry: &SuspendedContext) -> bool {
         self.waiters.first().is_some_and(|first| first.becomes_ready_with(entry))
     }
 
@@ -42,7 +42,7 @@ impl Group {
         self.waiters[a].position() < self.waiters[b].position()
     }
 
-    fn add(&mut self, entry: Waiting) {
+    fn add(&mut self, entry: SuspendedContext) {
         self.waiters.push(entry);
         let mut at = self.waiters.len() - 1;
         while at != 0 && self.is_before(at, (at - 1) / 2) {
@@ -51,7 +51,7 @@ impl Group {
         }
     }
 
-    fn take_first(&mut self) -> Option<Waiting> {
+    fn take_first(&mut self) -> Option<SuspendedContext> {
         let last = self.waiters.pop()?;
         if self.waiters.is_empty() {
             return Some(last);
@@ -74,7 +74,7 @@ impl Group {
     }
 
     /// Takes the context for which `wanted` holds, if it is here.
-    fn take(&mut self, wanted: impl Fn(&Waiting) -> bool) -> Option<Waiting> {
+    fn take(&mut self, wanted: impl Fn(&SuspendedContext) -> bool) -> Option<SuspendedContext> {
         let at = self.waiters.iter().position(wanted)?;
         let entry = self.waiters.remove(at);
         // Rare: the rest is put in order anew.
@@ -93,7 +93,7 @@ impl Unpolled {
     }
 
     /// Adds a context that has an order.
-    pub(super) fn add(&mut self, entry: Waiting) {
+    pub(super) fn add(&mut self, entry: SuspendedContext) {
         let group = match self.groups.iter().position(|group| group.is_of(&entry)) {
             Some(at) => at,
             None => self.empty_group(),
@@ -109,7 +109,7 @@ impl Unpolled {
     }
 
     /// Takes the context with the lowest position of those that become ready with `entry`.
-    pub(super) fn take_next_to(&mut self, entry: &Waiting) -> Option<Waiting> {
+    pub(super) fn take_next_to(&mut self, entry: &SuspendedContext) -> Option<SuspendedContext> {
         self.groups.iter_mut().find(|group| group.is_of(entry))?.take_first()
     }
 
@@ -119,17 +119,17 @@ impl Unpolled {
     }
 
     /// The context that [`Unpolled::take_next_to`] would take.
-    pub(super) fn peek_next_to(&self, entry: &Waiting) -> Option<&Waiting> {
+    pub(super) fn peek_next_to(&self, entry: &SuspendedContext) -> Option<&SuspendedContext> {
         self.groups.iter().find(|group| group.is_of(entry))?.waiters.first()
     }
 
     /// The first context of each group, and how many there are in it.
-    pub(super) fn groups(&self) -> impl Iterator<Item = (&Waiting, u32)> {
+    pub(super) fn groups(&self) -> impl Iterator<Item = (&SuspendedContext, u32)> {
         self.groups.iter().filter_map(|group| Some((group.waiters.first()?, group.waiters.len() as u32)))
     }
 
     /// Takes the context for which `wanted` holds.
-    pub(super) fn take(&mut self, wanted: impl Fn(&Waiting) -> bool) -> Option<Waiting> {
+    pub(super) fn take(&mut self, wanted: impl Fn(&SuspendedContext) -> bool) -> Option<SuspendedContext> {
         self.groups.iter_mut().find_map(|group| group.take(&wanted))
     }
 
@@ -138,7 +138,7 @@ impl Unpolled {
         self.groups.iter_mut().for_each(|group| group.waiters.retain(|_| false));
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Waiting> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &SuspendedContext> {
         self.groups.iter().flat_map(|group| group.waiters.iter())
     }
 }
