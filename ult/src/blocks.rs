@@ -14,7 +14,7 @@
 //! was freed.
 //!
 //! What may not live here: what the blocks are used for. Tried and rejected: lists of blocks that
-//! go back to the worker that made them (a shared line per free, and blocks strand on workers that
+//! go back to the worker that made them (a shared line per free, and blocks pile up on workers that
 //! create nothing any more).
 
 mod large;

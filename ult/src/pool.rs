@@ -668,7 +668,7 @@ unsafe extern "C" fn after_fork_in_child() {
             worker.parker.reset_after_fork();
             let own = worker.own();
             (*own).forks = false;
-            (*own).suspended.forget_others((*own).role.strand);
+            (*own).suspended.forget_others((*own).role.thread);
         }
     }
     // ORDERING: Relaxed; single-threaded.

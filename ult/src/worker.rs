@@ -157,7 +157,7 @@ pub(crate) struct Role {
     /// Code address of its parallel region; zero for none.
     pub(crate) region: usize,
     /// Which contexts belong to the same thread, see `sched::suspended`: they share its mode.
-    pub(crate) strand: *const ThreadMode,
+    pub(crate) thread: *const ThreadMode,
     /// The thread-local storage it runs with; `None` where identities are not used.
     pub(crate) identity: Option<&'static Identity>,
     /// Who wakes the thread may wake another worker than the one it is on, see `sched::handoff`.
@@ -174,7 +174,7 @@ impl Role {
     pub(crate) fn none(worker: &'static Worker) -> Self {
         // SAFETY: written once, before the kernel thread runs anything.
         let identity = unsafe { (*worker.own()).native_identity };
-        Self { tag: GangTag::NONE, region: 0, strand: worker.strand(), identity, away: false }
+        Self { tag: GangTag::NONE, region: 0, thread: worker.thread(), identity, away: false }
     }
 }
 
@@ -222,7 +222,7 @@ pub(crate) struct Own {
     /// The turn in which the worker was blocked that this one stands in for.
     pub(crate) stands_since: u32,
     /// Of the code that the kernel thread runs for itself, or for the OpenMP thread that it is: its
-    /// strand.
+    /// thread.
     mode: ThreadMode,
     /// Whose floating-point mode is in force, see `mode`; null: that of a ULT that has ended.
     mode_in_force: *const ThreadMode,
@@ -332,7 +332,7 @@ impl Worker {
                 role: Role {
                     tag: GangTag::NONE,
                     region: 0,
-                    strand: ptr::null(),
+                    thread: ptr::null(),
                     identity: None,
                     away: false,
                 },
@@ -413,9 +413,9 @@ impl Worker {
         self.restless.switches.store(self.restless.switches.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// The strand of its kernel thread's own contexts. Any thread; names it only.
+    /// The thread of its kernel thread's own contexts. Any thread; names it only.
     #[inline(always)]
-    pub(crate) fn strand(&self) -> *const ThreadMode {
+    pub(crate) fn thread(&self) -> *const ThreadMode {
         // SAFETY: the address of a field; nothing is read.
         unsafe { &raw const (*self.own.get()).mode }
     }

@@ -7,8 +7,8 @@
 //! threads. What the order of time happened to be, where nobody had to wait, makes no difference.
 //! Locks are not followed: who gets one first is by chance.
 //!
-//! Where tasks were left out, the chain through the written tasks is a lower bound. The time in which
-//! at least one lane worked is an upper bound: parts of a chain do not overlap.
+//! Where tasks were left out, the chain through the written tasks is a lower bound. The time in
+//! which at least one lane worked is an upper bound: parts of a chain do not overlap.
 
 use std::collections::HashMap;
 
@@ -33,8 +33,8 @@ const NONE: usize = usize::MAX;
 pub struct Path {
     /// Microseconds of work on the path. Where tasks were left out: a lower bound.
     pub length: f64,
-    /// An upper bound where tasks were left out: microseconds in which at least one lane worked. Else
-    /// the length.
+    /// An upper bound where tasks were left out: microseconds in which at least one lane worked.
+    /// Else the length.
     pub upper_bound: f64,
     /// All work, short tasks included.
     pub work: f64,
@@ -50,8 +50,8 @@ impl Path {
         if self.length > 0.0 { self.work / self.length } else { 1.0 }
     }
 
-    /// The lower bound of the parallelism where tasks were left out. [`Self::parallelism`] is then the
-    /// upper bound, if the path's lower bound is not 0.
+    /// The lower bound of the parallelism where tasks were left out. [`Self::parallelism`] is then
+    /// the upper bound, if the path's lower bound is not 0.
     pub fn parallelism_at_least(&self) -> f64 {
         let measured = self.work - self.short_work;
         if self.upper_bound > 0.0 { (measured / self.upper_bound).max(1.0) } else { 1.0 }
@@ -74,7 +74,7 @@ impl Chain {
 }
 
 /// A task while it is walked through.
-struct Strand {
+struct OpenTask {
     chain: Chain,
     /// Where and since when it works.
     works: Option<(usize, f64, Option<u32>)>,
@@ -98,7 +98,7 @@ struct Region {
     end: Option<Chain>,
 }
 
-/// What happens to strands; at one time in this order.
+/// What happens to tasks; at one time in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     Rests,
@@ -124,7 +124,7 @@ struct Event {
 
 #[derive(Default)]
 struct Walk {
-    strands: HashMap<u64, Strand>,
+    open_tasks: HashMap<u64, OpenTask>,
     regions: HashMap<u64, Region>,
     links: Vec<Link>,
     before: HashMap<u64, Vec<u64>>,
@@ -139,7 +139,7 @@ pub fn find(trace: &Trace, timeline: &Timeline) -> Path {
     let mut events = events(trace, timeline);
     events.sort_by(|a, b| a.at.total_cmp(&b.at).then(a.what.cmp(&b.what)));
     events.iter().for_each(|event| walk.take(event));
-    let open = walk.strands.values().map(|strand| strand.chain);
+    let open = walk.open_tasks.values().map(|open_task| open_task.chain);
     let longest = open.chain(walk.ended.values().copied()).fold(Chain::EMPTY, Chain::longer);
     let time_of = |is_one: fn(Kind) -> bool| -> f64 {
         timeline.all().filter(|(_, s)| is_one(s.kind)).map(|(_, s)| s.length()).sum()
@@ -248,9 +248,9 @@ const TASKGROUP: u64 = 2;
 const OTHER: u64 = 3;
 
 impl Walk {
-    fn strand(&mut self, task: u64) -> &mut Strand {
+    fn open_task(&mut self, task: u64) -> &mut OpenTask {
         let none = Chain::EMPTY;
-        self.strands.entry(task).or_insert(Strand {
+        self.open_tasks.entry(task).or_insert(OpenTask {
             chain: none,
             works: None,
             parent: 0,
@@ -264,15 +264,15 @@ impl Walk {
     fn take(&mut self, event: &Event) {
         let Event { at, what, task, other, name } = *event;
         match what {
-            What::Works => self.strand(task).works = Some((other as usize, at, name)),
+            What::Works => self.open_task(task).works = Some((other as usize, at, name)),
             What::Rests => {
                 self.advance(task, at);
-                self.strand(task).works = None;
+                self.open_task(task).works = None;
             }
             What::Creates => {
                 let chain = self.advance(task, at);
-                let region = self.strand(task).region;
-                let child = self.strand(other);
+                let region = self.open_task(task).region;
+                let child = self.open_task(other);
                 (child.chain, child.parent, child.region) = (chain, task, region);
             }
             What::Begins => self.begins(task, other),
@@ -283,8 +283,8 @@ impl Walk {
             }
             What::Joins => {
                 let end = self.regions.remove(&other).and_then(|region| region.end);
-                let strand = self.strand(task);
-                strand.chain = strand.chain.longer(end.unwrap_or(Chain::EMPTY));
+                let open_task = self.open_task(task);
+                open_task.chain = open_task.chain.longer(end.unwrap_or(Chain::EMPTY));
             }
             What::Arrives if other == BARRIER => self.arrives(task),
             What::Leaves => self.leaves(task, other),
@@ -295,16 +295,16 @@ impl Walk {
     /// The chain of a task up to `at`.
     fn advance(&mut self, task: u64, at: f64) -> Chain {
         let next = self.links.len();
-        let strand = self.strand(task);
-        if let Some((lane, since, name)) = strand.works.filter(|w| w.1 < at) {
-            let link = Link { lane, begin: since, end: at, name, before: strand.chain.last };
-            strand.chain = Chain { length: strand.chain.length + at - since, last: next };
-            strand.works = Some((lane, at, name));
-            let chain = strand.chain;
+        let open_task = self.open_task(task);
+        if let Some((lane, since, name)) = open_task.works.filter(|w| w.1 < at) {
+            let link = Link { lane, begin: since, end: at, name, before: open_task.chain.last };
+            open_task.chain = Chain { length: open_task.chain.length + at - since, last: next };
+            open_task.works = Some((lane, at, name));
+            let chain = open_task.chain;
             self.links.push(link);
             return chain;
         }
-        strand.chain
+        open_task.chain
     }
 
     /// `region`: of an implicit task.
@@ -313,24 +313,24 @@ impl Walk {
         let waited =
             before.iter().filter_map(|task| self.ended.get(task)).fold(Chain::EMPTY, |a, &b| a.longer(b));
         let start = self.regions.get(&region).and_then(|r| r.start).unwrap_or(Chain::EMPTY);
-        let strand = self.strand(task);
-        strand.chain = strand.chain.longer(waited).longer(start);
+        let open_task = self.open_task(task);
+        open_task.chain = open_task.chain.longer(waited).longer(start);
         if region != 0 {
-            strand.region = region;
+            open_task.region = region;
         }
     }
 
     /// `region`: of an implicit task; 0 for explicit ones.
     fn ends(&mut self, task: u64, implicit: u64) {
-        let Some(strand) = self.strands.remove(&task) else { return };
-        let (chain, descendants) = (strand.chain, strand.chain.longer(strand.descendants));
+        let Some(open_task) = self.open_tasks.remove(&task) else { return };
+        let (chain, descendants) = (open_task.chain, open_task.chain.longer(open_task.descendants));
         if implicit == 0
-            && let Some(parent) = self.strands.get_mut(&strand.parent)
+            && let Some(parent) = self.open_tasks.get_mut(&open_task.parent)
         {
             parent.children = parent.children.longer(chain);
             parent.descendants = parent.descendants.longer(descendants);
         }
-        if let Some(region) = self.regions.get_mut(&strand.region) {
+        if let Some(region) = self.regions.get_mut(&open_task.region) {
             region.end = Some(region.end.map_or(chain, |end| end.longer(chain)));
             if implicit == 0 {
                 let left = region.left;
@@ -341,22 +341,22 @@ impl Walk {
     }
 
     fn arrives(&mut self, task: u64) {
-        let strand = self.strand(task);
-        let (chain, number, region) = (strand.chain, strand.barriers, strand.region);
+        let open_task = self.open_task(task);
+        let (chain, number, region) = (open_task.chain, open_task.barriers, open_task.region);
         if let Some(region) = self.regions.get_mut(&region) {
             region.at_barrier(number, chain);
         }
     }
 
     fn leaves(&mut self, task: u64, wait: u64) {
-        let strand = self.strand(task);
+        let open_task = self.open_task(task);
         let (number, region, children, descendants) =
-            (strand.barriers, strand.region, strand.children, strand.descendants);
+            (open_task.barriers, open_task.region, open_task.children, open_task.descendants);
         let waited = match wait {
             TASKWAIT => children,
             TASKGROUP => children.longer(descendants),
             BARRIER => {
-                strand.barriers += 1;
+                open_task.barriers += 1;
                 let region = self.regions.get_mut(&region);
                 region.map_or(Chain::EMPTY, |region| {
                     region.left = region.left.max(number + 1);
@@ -365,8 +365,8 @@ impl Walk {
             }
             _ => Chain::EMPTY,
         };
-        let strand = self.strand(task);
-        strand.chain = strand.chain.longer(waited);
+        let open_task = self.open_task(task);
+        open_task.chain = open_task.chain.longer(waited);
     }
 
     /// The links of the chain that ends with `last`.

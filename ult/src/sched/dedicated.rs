@@ -45,7 +45,7 @@ pub fn dedicate_kernel_thread() -> bool {
     let Some(identity) = role.identity.filter(|_| !crate::mutant!(kernel_thread_not_dedicated)) else {
         return false;
     };
-    if role.strand == worker.strand() {
+    if role.thread == worker.thread() {
         send_others_away(worker)
     } else {
         stands_on_own_stack(worker) && move_to_dedicated_worker(worker, identity)
@@ -90,9 +90,9 @@ fn move_to_dedicated_worker(me: &'static Worker, identity: &'static Identity) ->
     enter(me);
     // SAFETY: own kernel thread, in its scheduler.
     let own = unsafe { &mut *me.own() };
-    let strand = own.role.strand;
+    let thread = own.role.thread;
     own.role.away = true;
-    let mut contexts = own.suspended.take_all(strand, |entry| entry.role.strand == strand);
+    let mut contexts = own.suspended.take_all(thread, |entry| entry.role.thread == thread);
     contexts.iter_mut().for_each(|entry| entry.role.away = true);
     contexts.push(SuspendedContext::interrupted(own.current, own.role));
     let mut delivery = (dedicated_worker, contexts);
@@ -123,9 +123,9 @@ unsafe fn await_end_of_thread(argument: *mut ()) {
 /// Moves all other threads away from `me`, whose kernel thread the calling thread owns. False if
 /// there is no worker for them.
 fn send_others_away(me: &'static Worker) -> bool {
-    let own_strand = me.strand();
+    let own_thread = me.thread();
     let leaves = |entry: &SuspendedContext| {
-        entry.role.strand != own_strand && entry.role.identity.is_some_and(Identity::is_donated)
+        entry.role.thread != own_thread && entry.role.identity.is_some_and(Identity::is_donated)
     };
     // SAFETY: own kernel thread; program code runs.
     let has_others = unsafe { (*me.own()).suspended.has(leaves) };
@@ -133,7 +133,7 @@ fn send_others_away(me: &'static Worker) -> bool {
         let Some(replacement) = pool::replacement_of(me) else { return false };
         enter(me);
         // SAFETY: own kernel thread, in its scheduler.
-        let mut contexts = unsafe { (*me.own()).suspended.take_all(own_strand, leaves) };
+        let mut contexts = unsafe { (*me.own()).suspended.take_all(own_thread, leaves) };
         handoff::count_moved(&contexts, me, me, replacement);
         contexts.iter_mut().for_each(|entry| entry.role.away = true);
         handoff::send(replacement, contexts);

@@ -2,15 +2,15 @@
 //!
 //! The stall monitor finds that a worker sleeps in a system call that is not the runtime's while
 //! others wait behind it. A spare kernel thread then *stands in*: it seizes the worker's gate,
-//! which is open while program code runs, moves all strands but the running one to its own
-//! suspended contexts, and steals what is queued there. Contexts may move because each strand has
+//! which is open while program code runs, moves all threads but the running one to its own
+//! suspended contexts, and steals what is queued there. Contexts may move because each thread has
 //! an identity of its own, and no two kernel threads wear one at the same time:
 //!
-//! * the running strand stays, with every older context of it;
-//! * if contexts of the kernel thread's own strand move (the program's main stack, a resident
+//! * the running thread stays, with every older context of it;
+//! * if contexts of the kernel thread's own thread move (the program's main stack, a resident
 //!   thread), the kernel thread lends its own storage to them and idles under a borrowed identity
 //!   until they come back. Until then they run under another kernel thread's number;
-//! * a strand moves as a whole or stays as a whole: it has one identity, and one kernel thread at a
+//! * a thread moves as a whole or stays as a whole: it has one identity, and one kernel thread at a
 //!   time runs for its thread;
 //! * what runs for no thread never moves: the loop of an idle pool worker, and one that stands in
 //!   itself. A resident thread between two regions does when it has something to do: its next
@@ -97,7 +97,7 @@ pub(super) fn end_of_standing_in(worker: &'static Worker) -> Option<SuspendedCon
         return None;
     }
     // SAFETY: own kernel thread; conditions do not wait.
-    unsafe { (*worker.own()).suspended.take_ready_of(worker.strand()) }
+    unsafe { (*worker.own()).suspended.take_ready_of(worker.thread()) }
 }
 
 /// Are there contexts here whose wakers may wake another worker? Those that are not polled have
@@ -127,19 +127,19 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     unpack(blocked);
     // SAFETY: as the caller says.
     let (theirs, mine) = unsafe { (&mut *blocked.own(), &mut *me.own()) };
-    let running = theirs.role.strand;
-    let own_strand = blocked.strand();
+    let running = theirs.role.thread;
+    let own_thread = blocked.thread();
     let wants = |entry: &SuspendedContext| {
         entry.role.is_of_a_region() || (entry.runs_for_a_thread() && entry.is_ready(false))
     };
     let native = theirs.native_identity;
-    let is_own = |entry: &SuspendedContext| entry.role.strand == own_strand && wants(entry);
-    let moves_own = running != own_strand && theirs.suspended.has(is_own) && lend(blocked, theirs);
-    let may_move = |entry: &SuspendedContext| match entry.role.strand {
-        strand if strand == running => false,
-        // Where identities ran out, strands share one.
+    let is_own = |entry: &SuspendedContext| entry.role.thread == own_thread && wants(entry);
+    let moves_own = running != own_thread && theirs.suspended.has(is_own) && lend(blocked, theirs);
+    let may_move = |entry: &SuspendedContext| match entry.role.thread {
+        thread if thread == running => false,
+        // Where identities ran out, threads share one.
         _ if same(entry.role.identity, theirs.role.identity) => false,
-        strand if strand == own_strand => moves_own,
+        thread if thread == own_thread => moves_own,
         _ => !same(entry.role.identity, native),
     };
     let moving = theirs.suspended.take_all(running, may_move);
@@ -156,14 +156,14 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
         if let Some(identity) = entry.role.identity {
             identity.set_host(me);
         }
-        mine.suspended.suspend_beside(entry, mine.role.strand);
+        mine.suspended.suspend_beside(entry, mine.role.thread);
     }
     me.note_signals();
     blocked.set_suspended_to_none();
     true
 }
 
-/// Keeps the number of ULTs that each worker hosts; contexts of one strand move together, those of
+/// Keeps the number of ULTs that each worker hosts; contexts of one thread move together, those of
 /// `home`'s own are no ULT.
 pub(super) fn count_moved(
     moved: &[SuspendedContext],
@@ -171,9 +171,9 @@ pub(super) fn count_moved(
     from: &'static Worker,
     to: &'static Worker,
 ) {
-    let own_strand = home.strand();
-    let is_first_of_strand = |entry: &&SuspendedContext| entry.below.is_null();
-    let ults = moved.iter().filter(|entry| entry.role.strand != own_strand).filter(is_first_of_strand).count()
+    let own_thread = home.thread();
+    let is_first_of_thread = |entry: &&SuspendedContext| entry.below.is_null();
+    let ults = moved.iter().filter(|entry| entry.role.thread != own_thread).filter(is_first_of_thread).count()
         as i32;
     from.count_hosted(-ults);
     to.count_hosted(ults);
@@ -214,15 +214,15 @@ pub(crate) struct Parcel {
 /// for. Each of them is suspended: the calling one is the one that runs.
 fn give_back(me: &'static Worker) {
     super::enter(me);
-    let strand = me.strand();
+    let thread = me.thread();
     if let Some(home) = me.stands_for() {
         // SAFETY: own kernel thread, in its scheduler.
         let mut contexts =
-            unsafe { (*me.own()).suspended.take_all(strand, |entry| entry.role.strand != strand) };
+            unsafe { (*me.own()).suspended.take_all(thread, |entry| entry.role.thread != thread) };
         count_moved(&contexts, home, me, home);
         for entry in &mut contexts {
             // A thread of the worker's own that waits for its next region is waked there.
-            entry.role.away = entry.role.is_of_a_region() || entry.role.strand != home.strand();
+            entry.role.away = entry.role.is_of_a_region() || entry.role.thread != home.thread();
         }
         me.end_standing_in();
         if !contexts.is_empty() {
@@ -281,10 +281,10 @@ fn unpack_cold(worker: &'static Worker) {
         let parcel = unsafe { Box::from_raw(next) };
         next = parcel.next;
         for entry in parcel.contexts {
-            if entry.role.strand == worker.strand()
+            if entry.role.thread == worker.thread()
                 && let Some(lent) = own.lent.take()
             {
-                // All contexts of a strand are in one place, so nobody else wears it now. The
+                // All contexts of a thread are in one place, so nobody else wears it now. The
                 // substitute may still be worn here until the next switch; it is kept for the next
                 // time.
                 own.substitute = own.native_identity.replace(lent);
@@ -292,7 +292,7 @@ fn unpack_cold(worker: &'static Worker) {
             if let Some(identity) = entry.role.identity {
                 identity.set_host(worker);
             }
-            own.suspended.suspend_beside(entry, own.role.strand);
+            own.suspended.suspend_beside(entry, own.role.thread);
         }
     }
     note_signalled(worker);

@@ -109,7 +109,7 @@ pub(super) fn everywhere(worker: &'static Worker, steal: bool) -> Option<Next> {
         .or_else(|| if steal { steal_once(worker).or_else(|| offered(worker)) } else { None })
 }
 
-/// A context whose thread has a signal to handle, but for the strand `except`.
+/// A context whose thread has a signal to handle, but for the thread `except`.
 #[inline]
 pub(super) fn signalled(worker: &'static Worker, except: *const ThreadMode) -> Option<SuspendedContext> {
     // SAFETY: own kernel thread, in its scheduler.
@@ -396,7 +396,7 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
     unsafe {
         let own = &mut *worker.own();
         rest(worker, own);
-        let others = own.suspended.others(own.role.strand, worker.is_standing_in());
+        let others = own.suspended.others(own.role.thread, worker.is_standing_in());
         own.meeting = others.meeting;
         worker.restless.urgency.set_running(own.role.tag);
         worker.restless.urgency.set_suspended(others.exists && own.suspended.has_urgent(&own.role));
@@ -440,7 +440,7 @@ pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
 /// A thread waits here for its next region while other code is about to run: whoever starts that
 /// region has to know, so the thread is counted as if its worker slept. Undone by [`stir`].
 fn rest(worker: &'static Worker, own: &mut worker::Own) {
-    let resting = if own.suspended.is_empty() { None } else { own.suspended.resting(own.role.strand) };
+    let resting = if own.suspended.is_empty() { None } else { own.suspended.resting(own.role.thread) };
     worker.set_resting(resting.is_some());
     if let Some(Some(counter)) = resting {
         own.rested = counter;
@@ -451,7 +451,7 @@ fn rest(worker: &'static Worker, own: &mut worker::Own) {
         fence(Ordering::SeqCst);
         // A job that came, or was left to others, before the thread was counted: nobody will tell
         // of it again.
-        if own.suspended.rests_beside_a_job(own.role.strand) {
+        if own.suspended.rests_beside_a_job(own.role.thread) {
             worker.call_resting();
         }
     }

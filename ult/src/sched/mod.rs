@@ -124,7 +124,7 @@ pub struct Wait<'a> {
     /// The context's part in its gang is over: no mate waits for it any more.
     pub finished: bool,
     /// Nobody else looks for the jobs of `seek`. So it is asked for them below newer contexts of
-    /// its strand, too, which may have gone on and been suspended anew since and may need what it
+    /// its thread, too, which may have gone on and been suspended anew since and may need what it
     /// waits for.
     pub alone: bool,
 }
@@ -279,7 +279,7 @@ pub(crate) fn jobs_run_on_own_stacks() -> bool {
 /// True if `role` belongs to the waiting thread and jobs run on the stack of the waiting context.
 fn runs_on_own_stack(worker: &'static Worker, role: &Role) -> bool {
     // SAFETY: own kernel thread.
-    jobs_run_on_own_stacks() && role.strand == unsafe { (*worker.own()).role.strand }
+    jobs_run_on_own_stacks() && role.thread == unsafe { (*worker.own()).role.thread }
 }
 
 /// Runs the job that the running context `me` was given when it was resumed, on its own stack.
@@ -354,7 +354,7 @@ fn attend_to_signals(worker: &'static Worker) {
     // SAFETY: own kernel thread, in its scheduler.
     let (identity, others) = unsafe {
         let own = &*worker.own();
-        let others = own.signalled && own.suspended.has_signalled(own.role.strand);
+        let others = own.signalled && own.suspended.has_signalled(own.role.thread);
         (own.role.identity, others)
     };
     // SAFETY: as above.
@@ -488,9 +488,9 @@ fn nobody_else_can_go_on(worker: &'static Worker) -> bool {
     worker.enter_scheduler();
     // SAFETY: own kernel thread, in the scheduler; conditions do not wait.
     let own = unsafe { &mut *worker.own() };
-    let nobody = !own.suspended.has_ready_of_others(own.role.strand);
+    let nobody = !own.suspended.has_ready_of_others(own.role.thread);
     if !nobody {
-        own.released = own.suspended.has_released(own.role.strand);
+        own.released = own.suspended.has_released(own.role.thread);
     }
     back_to_program(worker);
     nobody
@@ -647,7 +647,7 @@ unsafe fn switch_to(worker: &'static Worker, entry: &SuspendedContext) {
     // SAFETY: as the caller says.
     unsafe {
         (*worker.own()).role = entry.role;
-        worker::switch_mode(worker, entry.role.strand);
+        worker::switch_mode(worker, entry.role.thread);
         switch_context(worker, entry.ult, entry.role.identity);
     }
 }

@@ -240,7 +240,7 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
     // SAFETY: own kernel thread; a runner between two jobs has nothing that belongs to an identity.
     // The thread that the job runs for waits here.
     unsafe {
-        worker::switch_mode(worker, role.strand);
+        worker::switch_mode(worker, role.thread);
         worker::play(worker, role);
     }
     // Those of the context that was left may outlive it.
@@ -330,7 +330,7 @@ impl Running {
         Role {
             tag: if ganged { self.tag } else { self.seed.crew().tag },
             region: self.seed.crew().region,
-            strand: mode,
+            thread: mode,
             identity: self.dress.or_native(worker),
             away: false,
         }

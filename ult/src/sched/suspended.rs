@@ -5,13 +5,13 @@
 //! worker when its condition holds. The list of suspended contexts is touched by the worker that
 //! owns it alone.
 //!
-//! **Strands.** Contexts that belong to one OpenMP thread (its implicit task, the tasks it has
-//! started, the inner teams it is thread 0 of) form a strand: they share an identity, and only one
-//! of them is at a place where the thread may start something new, namely the newest. So only the
-//! newest context of a strand is asked for jobs, and while the newest was interrupted in the middle
-//! of program code, no older one of its strand goes on.
+//! **Contexts of one thread.** The implicit task of an OpenMP thread, the tasks that the thread has
+//! started, and the inner teams in which it is thread 0 have a context each. These contexts share
+//! an identity, and only the newest of them is at a place where the thread may start something new.
+//! So only the newest context of a thread is asked for jobs. While program code of the newest was
+//! interrupted, no older context of the thread goes on.
 //!
-//! **Alone.** An older context of a strand may go on and be suspended anew, above the threads of
+//! **Alone.** An older context of a thread may go on and be suspended anew, above the threads of
 //! regions inside of it. Their jobs are then for others of their teams to find. Where there are no
 //! others, in a team of one, the thread itself is asked, wherever it sits ([`Wait::alone`]).
 //!
@@ -148,11 +148,11 @@ impl SuspendedContexts {
         self.changes = self.changes.wrapping_add(1);
         self.strictest.add(&entry);
         // SAFETY: the mode of a thread with a context here lives, and is this worker's.
-        let below = unsafe { (*entry.role.strand).suspends(entry.ult, entry.interrupted) };
+        let below = unsafe { (*entry.role.thread).suspends(entry.ult, entry.interrupted) };
         entry.below = below;
         self.entries.push(entry);
         if !below.is_null() {
-            self.poll_another(entry.role.strand);
+            self.poll_another(entry.role.thread);
         }
         if self.entries.len() > POLLED_PER_ORDER {
             self.poll_fewer(running);
@@ -162,12 +162,12 @@ impl SuspendedContexts {
     /// The thread has suspended a newer context, so its older one can no longer start tasks. One
     /// more context of that order is polled in two cases: fewer than [`POLLED_PER_ORDER`] polled
     /// ones can start tasks, or an unpolled one has the lowest position.
-    fn poll_another(&mut self, strand: *const ThreadMode) {
+    fn poll_another(&mut self, thread: *const ThreadMode) {
         if self.unpolled.is_empty() {
             return;
         }
         let Some(below) =
-            self.entries.iter().find(|entry| entry.role.strand == strand && entry.order.is_some()).copied()
+            self.entries.iter().find(|entry| entry.role.thread == thread && entry.order.is_some()).copied()
         else {
             return;
         };
@@ -199,7 +199,7 @@ impl SuspendedContexts {
         }
         let near = others.iter().enumerate().rev().take(DEMOTION_SEARCH);
         let alike = near.filter(|(_, entry)| {
-            entry.becomes_ready_with(newest) && entry.is_alone_of_its_thread() && entry.role.strand != running
+            entry.becomes_ready_with(newest) && entry.is_alone_of_its_thread() && entry.role.thread != running
         });
         let (count, last) =
             alike.fold((0, None), |(count, last): (usize, Option<(usize, u64)>), (at, entry)| {
@@ -281,10 +281,10 @@ impl SuspendedContexts {
             self.strictest = self.strictest_of_all();
         }
         // SAFETY: as in `suspend`.
-        let was_newest = unsafe { (*entry.role.strand).resumes(entry.ult, entry.below, entry.interrupted) };
+        let was_newest = unsafe { (*entry.role.thread).resumes(entry.ult, entry.below, entry.interrupted) };
         if !was_newest
             && let Some(above) =
-                self.entries.iter_mut().find(|e| e.role.strand == entry.role.strand && e.below == entry.ult)
+                self.entries.iter_mut().find(|e| e.role.thread == entry.role.thread && e.below == entry.ult)
         {
             above.below = entry.below;
         }
@@ -314,7 +314,7 @@ impl SuspendedContexts {
     }
 
     /// Takes the newest context of a thread that has a signal to handle, whatever it waits for; not
-    /// of the strand `except`.
+    /// of the thread `except`.
     pub(super) fn take_signalled(&mut self, except: *const ThreadMode) -> Option<SuspendedContext> {
         let entry = match self.signalled(except) {
             Some(at) => self.take(at),
@@ -332,7 +332,7 @@ impl SuspendedContexts {
     }
 
     fn has_signal(role: &Role, except: *const ThreadMode) -> bool {
-        role.strand != except && role.identity.is_some_and(|identity| identity.signals.has_news())
+        role.thread != except && role.identity.is_some_and(|identity| identity.signals.has_news())
     }
 
     fn signalled(&self, except: *const ThreadMode) -> Option<usize> {
@@ -433,7 +433,7 @@ impl SuspendedContexts {
     /// Takes the newest context with this role that looks for jobs.
     pub(super) fn take_newest_seeker(&mut self, role: &Role) -> Option<SuspendedContext> {
         let waits = |entry: &SuspendedContext| {
-            entry.role.strand == role.strand && entry.role.region == role.region && entry.seek.is_some()
+            entry.role.thread == role.thread && entry.role.region == role.region && entry.seek.is_some()
         };
         let at = self.entries.iter().rposition(waits)?;
         Some(self.take(at))
@@ -443,12 +443,12 @@ impl SuspendedContexts {
         self.take(at)
     }
 
-    /// Forgets the contexts of all other strands, in the child of a fork: their threads do not
+    /// Forgets the contexts of all other threads, in the child of a fork: their threads do not
     /// exist there.
-    pub(crate) fn forget_others(&mut self, strand: *const ThreadMode) {
+    pub(crate) fn forget_others(&mut self, thread: *const ThreadMode) {
         // The forking thread runs, so all its other contexts are in the list (U2).
         self.unpolled.clear();
-        self.entries.retain(|e| e.role.strand == strand);
+        self.entries.retain(|e| e.role.thread == thread);
         self.count_again();
     }
 
@@ -471,7 +471,7 @@ impl SuspendedContexts {
         self.entries.iter().chain(self.unpolled.iter()).any(wanted)
     }
 
-    /// Takes all entries for which `wanted` says so; those of one strand oldest first. Meanwhile a
+    /// Takes all entries for which `wanted` says so; those of one thread oldest first. Meanwhile a
     /// context of the thread `running` runs.
     pub(super) fn take_all(
         &mut self,
@@ -487,9 +487,9 @@ impl SuspendedContexts {
         taken
     }
 
-    /// The entry of the strand that has sat longest, if it can go on.
-    pub(super) fn take_ready_of(&mut self, strand: *const ThreadMode) -> Option<SuspendedContext> {
-        let at = self.entries.iter().position(|e| e.role.strand == strand)?;
+    /// The entry of the thread that has sat longest, if it can go on.
+    pub(super) fn take_ready_of(&mut self, thread: *const ThreadMode) -> Option<SuspendedContext> {
+        let at = self.entries.iter().position(|e| e.role.thread == thread)?;
         self.entries[at].is_ready(false).then(|| self.take(at))
     }
 
@@ -519,24 +519,24 @@ impl SuspendedContexts {
         !self.is_buried(at) && self.entries[at].is_ready(false)
     }
 
-    /// Is a newer context of the same strand in the middle of its code?
+    /// Is a newer context of the same thread in the middle of its code?
     fn is_buried(&self, at: usize) -> bool {
         // SAFETY: as in `suspend`.
         self.interrupted != 0
-            && unsafe { (*self.entries[at].role.strand).has_interrupted() }
+            && unsafe { (*self.entries[at].role.thread).has_interrupted() }
             && self.entries[at + 1..]
                 .iter()
-                .any(|e| e.interrupted && e.role.strand == self.entries[at].role.strand)
+                .any(|e| e.interrupted && e.role.thread == self.entries[at].role.thread)
     }
 
-    /// Is this the newest context of its strand?
+    /// Is this the newest context of its thread?
     fn is_top(&self, at: usize) -> bool {
         let entry = &self.entries[at];
         // SAFETY: as in `suspend`.
-        unsafe { (*entry.role.strand).is_newest(entry.ult) }
+        unsafe { (*entry.role.thread).is_newest(entry.ult) }
     }
 
-    /// Those that may start something, newest first: the newest of each strand, and who is alone,
+    /// Those that may start something, newest first: the newest of each thread, and who is alone,
     /// unless a newer one is in the middle of its code.
     fn seekers(&self) -> impl Iterator<Item = &SuspendedContext> {
         self.seekers_of((0..self.entries.len()).rev())
@@ -553,11 +553,11 @@ impl SuspendedContexts {
         places.filter(move |&at| self.entries[at].seek.is_some() && may_start(at)).map(|at| &self.entries[at])
     }
 
-    /// A job for one of the contexts that may start something, but for the strand `except`. In
+    /// A job for one of the contexts that may start something, but for the thread `except`. In
     /// their own queues: for one of those that [`SuspendedContexts::best_ready_in_window`] has
     /// looked at.
     pub(super) fn seek(&self, look: Look, except: *const ThreadMode) -> Option<(Job, Role)> {
-        let may = |entry: &&SuspendedContext| entry.role.strand != except;
+        let may = |entry: &&SuspendedContext| entry.role.thread != except;
         match look {
             Look::Own => {
                 self.seekers_in_window().filter(may).find_map(|entry| Some((entry.seek(look)?, entry.role)))
@@ -615,12 +615,12 @@ impl SuspendedContexts {
         self.strictest.tag
     }
 
-    /// Has another strand than `strand` a context here? One that waits for its next region, or an
+    /// Has another thread than `thread` a context here? One that waits for its next region, or an
     /// idle worker's own, counts when there is something for it to do; `all`, or one that is
     /// away: in any case, for its waker may not come here.
-    pub(super) fn others(&self, strand: *const ThreadMode, all: bool) -> Others {
+    pub(super) fn others(&self, thread: *const ThreadMode, all: bool) -> Others {
         let mut others = Others { exists: false, meeting: core::ptr::null() };
-        for entry in self.entries.iter().filter(|entry| entry.role.strand != strand) {
+        for entry in self.entries.iter().filter(|entry| entry.role.thread != thread) {
             let unseen = entry.role.away || (all && entry.sleepers.is_some());
             if entry.role.is_of_a_region() || unseen || entry.is_ready(false) {
                 let meeting = entry.meeting();
@@ -634,12 +634,12 @@ impl SuspendedContexts {
         others
     }
 
-    /// Can a context of another strand go on, as far as can be seen at a glance? A look of its own,
+    /// Can a context of another thread go on, as far as can be seen at a glance? A look of its own,
     /// as [`SuspendedContexts::best_ready_in_window`].
-    pub(super) fn has_ready_of_others(&self, strand: *const ThreadMode) -> bool {
+    pub(super) fn has_ready_of_others(&self, thread: *const ThreadMode) -> bool {
         self.advance();
         let mut entries = self.window().map(|at| &self.entries[at]);
-        let is_found = entries.any(|e| e.role.strand != strand && e.is_ready(false));
+        let is_found = entries.any(|e| e.role.thread != thread && e.is_ready(false));
         if is_found {
             // The search that follows begins at the same places, so it finds this context.
             self.next_cursor.set(self.cursor.get());
@@ -647,42 +647,42 @@ impl SuspendedContexts {
         is_found
     }
 
-    /// Can a context of another strand go on for which something has happened, and that is not held
+    /// Can a context of another thread go on for which something has happened, and that is not held
     /// back? At the places of the present look.
-    pub(super) fn has_released(&self, strand: *const ThreadMode) -> bool {
+    pub(super) fn has_released(&self, thread: *const ThreadMode) -> bool {
         let bound = self.strictest();
         let waited = |e: &SuspendedContext| !e.yields && !e.interrupted && self.may_go_on(e, bound);
         self.window()
             .map(|at| &self.entries[at])
-            .any(|e| e.role.strand != strand && waited(e) && e.is_ready(false))
+            .any(|e| e.role.thread != thread && waited(e) && e.is_ready(false))
     }
 
-    /// Is there an unfinished context of another strand that goes before `running`, or is its mate?
+    /// Is there an unfinished context of another thread that goes before `running`, or is its mate?
     pub(super) fn has_urgent(&self, running: &Role) -> bool {
         self.entries
             .iter()
-            .any(|e| e.role.strand != running.strand && !e.finished && eligible(e.role.tag, running.tag))
+            .any(|e| e.role.thread != running.thread && !e.finished && eligible(e.role.tag, running.tag))
     }
 
-    /// A context of another strand that runs for no region now: a thread between two of them, or an
+    /// A context of another thread that runs for no region now: a thread between two of them, or an
     /// idle worker's own; and the counter that makes its waker come. The thread rather than the
     /// worker, where both are here.
-    pub(super) fn resting(&self, strand: *const ThreadMode) -> Option<Option<&AtomicU32>> {
+    pub(super) fn resting(&self, thread: *const ThreadMode) -> Option<Option<&AtomicU32>> {
         if self.resting == 0 {
             return None;
         }
         let entry = self
             .resting_contexts()
-            .filter(|e| e.role.strand != strand)
+            .filter(|e| e.role.thread != thread)
             .max_by_key(|e| e.sleepers.is_some())?;
         // SAFETY: as in `SuspendedContext::is_ready`.
         Some(entry.sleepers.map(|counter| unsafe { &*counter }))
     }
 
     /// Is there a job for the context that [`SuspendedContexts::resting`] means?
-    pub(super) fn rests_beside_a_job(&self, strand: *const ThreadMode) -> bool {
+    pub(super) fn rests_beside_a_job(&self, thread: *const ThreadMode) -> bool {
         let newest =
-            self.resting_contexts().filter(|e| e.role.strand != strand && e.sleepers.is_some()).last();
+            self.resting_contexts().filter(|e| e.role.thread != thread && e.sleepers.is_some()).last();
         newest.is_some_and(|entry| entry.seek(Look::Glance).is_some())
     }
 

@@ -2,10 +2,10 @@
 //! monitor's interrupt.
 //!
 //! The running context is left where it is and is suspended as one that can go on at any time.
-//! Instead runs, in this order: a ULT that waits to be started here; a context of another strand
+//! Instead runs, in this order: a ULT that waits to be started here; a context of another thread
 //! that can go on, the one that has sat longest first, its mates before others, so that those who
-//! spin in turn do so in a circle; a job of another strand, which now and then goes before
-//! the contexts. Never a job of the own strand: the thread is not at a place where it may start
+//! spin in turn do so in a circle; a job of another thread, which now and then goes before
+//! the contexts. Never a job of the own thread: the thread is not at a place where it may start
 //! one.
 
 use core::sync::atomic::AtomicU32;
@@ -22,7 +22,7 @@ use crate::worker::{self, Own, Role, ThreadMode, Worker};
 const TURNS_HELD_BACK: u32 = 8;
 /// Every so many times the context that has sat longest goes on, whatever its gang.
 const CIRCLE: u32 = 8;
-/// Every so many times a job of another strand goes before contexts: those may all be waiting for
+/// Every so many times a job of another thread goes before contexts: those may all be waiting for
 /// it, in a circle.
 const JOBS: u32 = 32;
 
@@ -81,7 +81,7 @@ fn leave_suspended_entry(worker: &'static Worker) -> Option<Next> {
     if !own.suspended.reserve_for_one() {
         return None;
     }
-    let next = somebody_else(worker, own.role.strand)?;
+    let next = somebody_else(worker, own.role.thread)?;
     let (me, role) = (own.current, own.role);
     own.suspended.suspend(SuspendedContext::interrupted(me, role));
     Some(next)
@@ -229,10 +229,10 @@ pub fn has_others_here() -> bool {
     worker::current().is_some_and(Worker::has_others)
 }
 
-fn somebody_else(worker: &'static Worker, strand: *const ThreadMode) -> Option<Next> {
+fn somebody_else(worker: &'static Worker, thread: *const ThreadMode) -> Option<Next> {
     // SAFETY: own kernel thread, nothing switches in here.
     let own = unsafe { &mut *worker.own() };
-    if let Some(entry) = super::look::signalled(worker, strand) {
+    if let Some(entry) = super::look::signalled(worker, thread) {
         return Some(Next::Resume(entry));
     }
     let strictest = own.suspended.strictest().strictest(own.role.tag);
@@ -247,32 +247,32 @@ fn somebody_else(worker: &'static Worker, strand: *const ThreadMode) -> Option<N
     own.circles = own.circles.wrapping_add(1);
     let job_first = own.circles.is_multiple_of(JOBS);
     own_ult(worker)
-        .or_else(|| if job_first { job(own.suspended.seek(Look::Last, strand)) } else { None })
+        .or_else(|| if job_first { job(own.suspended.seek(Look::Last, thread)) } else { None })
         .or_else(|| take_other(own).map(Next::Resume))
-        .or_else(|| job_of_another(own, strand))
+        .or_else(|| job_of_another(own, thread))
 }
 
-fn job_of_another(own: &Own, strand: *const ThreadMode) -> Option<Next> {
+fn job_of_another(own: &Own, thread: *const ThreadMode) -> Option<Next> {
     // Without patience: who is seen to wait may not be looked at again.
-    job(own.suspended.seek(Look::Own, strand).or_else(|| own.suspended.seek(Look::Last, strand)))
+    job(own.suspended.seek(Look::Own, thread).or_else(|| own.suspended.seek(Look::Last, thread)))
 }
 
 fn job(found: Option<(Job, Role)>) -> Option<Next> {
     found.map(|(job, role)| Next::Run(job, role))
 }
 
-/// A context of another strand: a mate of the running one as a rule, whose barrier is what it spins
+/// A context of another thread: a mate of the running one as a rule, whose barrier is what it spins
 /// at, more often than not; now and then whoever has sat longest, so that two gangs which wait for
 /// each other get on.
 fn take_other(own: &mut Own) -> Option<SuspendedContext> {
-    let (strand, gang) = (own.role.strand, own.role.tag);
+    let (thread, gang) = (own.role.thread, own.role.tag);
     let mates_first = gang != GangTag::NONE && !own.circles.is_multiple_of(CIRCLE);
     let mate = if mates_first {
-        own.suspended.take_lowest(|role| role.strand != strand && role.tag == gang)
+        own.suspended.take_lowest(|role| role.thread != thread && role.tag == gang)
     } else {
         None
     };
-    mate.or_else(|| own.suspended.take_other(|role| role.strand != strand))
+    mate.or_else(|| own.suspended.take_other(|role| role.thread != thread))
 }
 
 /// The switch point at a fork: lets older gangs' ULTs in the forking worker's own deque go before

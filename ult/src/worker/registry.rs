@@ -133,7 +133,7 @@ fn adopt(worker: &'static Worker, identity: impl FnOnce() -> &'static Identity) 
         (*own).native_identity = identity;
         (*own).worn = identity;
         (*own).role = Role::none(worker);
-        (*own).mode_in_force = worker.strand();
+        (*own).mode_in_force = worker.thread();
         (*own).place = None;
         (*own).kernel = crate::kernel_state::Host::NEW;
     }

@@ -37,8 +37,8 @@
 //! over (`stall.md`).
 //!
 //! *Threads.* A tool's thread is an OpenMP thread, not a kernel thread: thread 0 of a team is the
-//! thread that forked it ([`record::strand`]), each other member one of its own, as long as its
-//! team is kept. Its worker's index goes with every event, for who wants lanes.
+//! thread that forked it ([`record::native_thread`]), each other member one of its own, as long as
+//! its team is kept. Its worker's index goes with every event, for who wants lanes.
 //!
 //! Rejected: a table of functions that is filled in (two loads and an indirect call where nobody
 //! listens); the return address as an argument of every function down from the entry points (a

@@ -237,7 +237,7 @@ pub fn construct_around(task: &Task) -> Option<&ConstructRecord> {
 }
 
 /// The thread that `thread` is for tools: thread 0 of a team is the one that has forked it.
-pub fn strand(thread: &Thread) -> &Thread {
+pub fn native_thread(thread: &Thread) -> &Thread {
     let mut thread = thread;
     while thread.num() == 0 {
         // SAFETY: null, or the thread that forks the region, which outlives it.

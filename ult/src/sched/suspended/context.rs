@@ -135,7 +135,7 @@ impl SuspendedContext {
     pub(super) fn is_alone_of_its_thread(&self) -> bool {
         // SAFETY: the mode of a thread with a suspended context lives, and belongs to the worker
         // that has the context.
-        self.role.is_of_a_region() && unsafe { (*self.role.strand).suspended() } == 1
+        self.role.is_of_a_region() && unsafe { (*self.role.thread).suspended() } == 1
     }
 
     /// The team, named by its counter of sleepers, for all of whose threads and tasks it waits;

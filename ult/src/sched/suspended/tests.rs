@@ -5,11 +5,11 @@ use super::*;
 use core::cell::{Cell, RefCell};
 use core::ptr;
 
-/// Somebody who waits: a strand, whose counter of sleepers, at a meeting or not.
+/// Somebody who waits: a thread, whose counter of sleepers, at a meeting or not.
 type Seat<'a> = (usize, &'a AtomicU32, bool);
 
-/// A strand with this number; each test has its own.
-fn strand(number: usize) -> *const ThreadMode {
+/// A thread with this number; each test has its own.
+fn thread(number: usize) -> *const ThreadMode {
     thread_local! {
         static MODES: &'static [ThreadMode] = Vec::leak((0..512).map(|_| ThreadMode::new()).collect());
     }
@@ -17,7 +17,7 @@ fn strand(number: usize) -> *const ThreadMode {
 }
 
 fn role(number: usize) -> Role {
-    Role { tag: GangTag::NONE, region: 1, strand: strand(number), identity: None, away: false }
+    Role { tag: GangTag::NONE, region: 1, thread: thread(number), identity: None, away: false }
 }
 
 /// Calls `f` with a list of suspended contexts of these, all of whom ask `ready` and `seek`.
@@ -49,7 +49,7 @@ fn a_meeting_is_told_where_all_others_wait_at_it() {
     let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
     let others = |seats: &[Seat<'_>], ready: bool| {
         let told =
-            with_suspended(seats, &|| ready, &|_| None, |suspended| suspended.others(strand(1), false));
+            with_suspended(seats, &|| ready, &|_| None, |suspended| suspended.others(thread(1), false));
         (told.exists, told.meeting)
     };
     assert_eq!(others(&[], false), (false, ptr::null()));
@@ -76,7 +76,7 @@ fn one_of_each_meeting_looks_elsewhere() {
     with_suspended(&seats, &|| false, &seek, |suspended| assert!(suspended.seek_elsewhere().is_none()));
     assert_eq!(asked.take(), [5, 4, 3, 2]);
     with_suspended(&seats, &|| false, &seek, |suspended| {
-        assert!(suspended.seek(Look::Last, strand(3)).is_none())
+        assert!(suspended.seek(Look::Last, thread(3)).is_none())
     });
     assert_eq!(asked.take(), [5, 4, 2]);
 }
@@ -100,11 +100,11 @@ fn who_is_alone_is_asked_below_newer_ones_unless_these_are_in_the_middle_of_thei
         (1, &counters[3], false),
     ];
     with_suspended(&seats, &|| false, &seek, |suspended| {
-        assert_eq!(times(suspended), 2, "the newest of each strand");
+        assert_eq!(times(suspended), 2, "the newest of each thread");
         suspended.entries[1].alone = true;
         assert_eq!(times(suspended), 3);
-        assert!(suspended.seek(Look::Own, strand(1)).is_none());
-        assert_eq!(asked.take(), 1, "the strand is excepted");
+        assert!(suspended.seek(Look::Own, thread(1)).is_none());
+        assert_eq!(asked.take(), 1, "the thread is excepted");
         suspended.suspend(SuspendedContext::interrupted(ptr::without_provenance_mut(11), role(2)));
         assert_eq!(times(suspended), 2);
         suspended.suspend(SuspendedContext::interrupted(ptr::without_provenance_mut(12), role(1)));
@@ -201,8 +201,8 @@ fn a_thread_that_starts_a_task_is_replaced_among_those_that_are_polled() {
     let all = suspended.take_all(ptr::null(), |_| true);
     assert_eq!(all.len(), 100 + POLLED_PER_ORDER - 1);
     let has_none = |number: usize| {
-        // SAFETY: leaked by `strand`, and this thread's.
-        let mode = unsafe { &*strand(number) };
+        // SAFETY: leaked by `thread`, and this thread's.
+        let mode = unsafe { &*thread(number) };
         mode.suspended() == 0 && !mode.has_interrupted()
     };
     assert!((0..100).all(has_none));
@@ -297,11 +297,11 @@ fn the_running_thread_stays_polled() {
         (0..40).for_each(|number| sit_in_order(&mut suspended, number, number as u64, &|| false, &object));
         suspended.take_all(ptr::null(), |_| true)
     };
-    all.into_iter().for_each(|entry| suspended.suspend_beside(entry, strand(last)));
-    assert!(suspended.has_polled(|entry| entry.role.strand == strand(last)));
+    all.into_iter().for_each(|entry| suspended.suspend_beside(entry, thread(last)));
+    assert!(suspended.has_polled(|entry| entry.role.thread == thread(last)));
     assert_eq!(suspended.entries.len(), POLLED_PER_ORDER + 1);
-    suspended.take_all(strand(last), |_| false);
-    assert!(suspended.has_polled(|entry| entry.role.strand == strand(last)));
+    suspended.take_all(thread(last), |_| false);
+    assert!(suspended.has_polled(|entry| entry.role.thread == thread(last)));
     suspended.take_all(ptr::null(), |_| true);
 }
 
@@ -312,9 +312,9 @@ fn contexts_are_found_and_moved_whether_they_are_polled_or_not() {
     for number in 0..100 {
         sit_in_order(&mut suspended, number, number as u64, &|| false, &object);
     }
-    assert!((0..100).all(|number| suspended.has(|entry| entry.role.strand == strand(number))));
+    assert!((0..100).all(|number| suspended.has(|entry| entry.role.thread == thread(number))));
     suspended.remove(ptr::without_provenance_mut(60 + 1));
-    assert!(!suspended.has(|entry| entry.role.strand == strand(60)));
+    assert!(!suspended.has(|entry| entry.role.thread == thread(60)));
     let even = |entry: &SuspendedContext| (entry.ult.addr() - 1).is_multiple_of(2);
     assert_eq!(suspended.take_all(ptr::null(), even).len(), 49);
     assert_eq!(suspended.entries.len() + suspended.unpolled.iter().count(), 50);

@@ -163,7 +163,7 @@ fn is_idle(thread: &Thread) -> bool {
 
 /// The running thread, if it is one for tools.
 fn thread() -> Option<&'static Thread> {
-    running().map(|here| record::strand(here.thread))
+    running().map(|here| record::native_thread(here.thread))
 }
 
 unsafe extern "C" fn get_thread_data() -> *mut Data {
@@ -258,7 +258,7 @@ struct Level<'a> {
     /// begin elsewhere at any moment.
     thread: &'a Thread,
     /// That is the asking thread, or one that has forked the regions which it is thread 0 of. All
-    /// these are one strand, so nobody else changes their tasks meanwhile.
+    /// these belong to one native thread, so nobody else changes their tasks meanwhile.
     own: bool,
     /// Of the tied tasks that it has begun those that are still to come: tasks without a tie are in
     /// no order with them, and none may come twice.
@@ -284,8 +284,8 @@ impl Level<'_> {
             record::of(task).is_some_and(|record| record.is_on_parent.get())
                 || own && rests_at(parent, thread)
         });
-        // SAFETY: own thread only: one of the asker's strand. Others of another thread may end
-        // meanwhile, but not its implicit one.
+        // SAFETY: own thread only: it belongs to the asker's native thread. Others of another
+        // thread may end meanwhile, but not its implicit one.
         let (tied, newest) = if own { unsafe { thread.tied() }.below(task, self.tied) } else { (0, None) };
         // SAFETY: a task that has begun and not ended is alive.
         let below = parent.unwrap_or_else(|| newest.map_or(&thread.implicit, |newest| unsafe { &*newest }));
