@@ -1,7 +1,7 @@
 //! ULTs that have not started, and where a forking context puts them (ICS '21, Algorithm 1).
 //!
-//! A [`Seed`] lies in the forker's memory; a fork hands out pointers. Stacks are taken when a ULT
-//! first runs.
+//! A [`UltStart`] lies in the forker's memory; a fork hands out pointers. Stacks are taken when a
+//! ULT first runs.
 //!
 //! *Gang* ([`gang()`]): one lock is held while the next id is taken and all ULTs of the gang are
 //! pushed, as in the paper. The model shows that it must be so: with ids taken first and pushes
@@ -73,7 +73,7 @@ impl PartialEq for Crew {
 /// A ULT that has not started. It is not moved or changed between a fork and the call of
 /// [`Crew::end`].
 #[derive(Clone, Copy, Debug)]
-pub struct Seed {
+pub struct UltStart {
     /// What it has in common with the others.
     pub crew: NonNull<Crew>,
     /// The argument of `run` and `end`.
@@ -82,18 +82,18 @@ pub struct Seed {
     pub identity: Option<&'static Identity>,
 }
 
-impl PartialEq for Seed {
+impl PartialEq for UltStart {
     fn eq(&self, other: &Self) -> bool {
         let identity = |s: &Self| s.identity.map_or(ptr::null(), ptr::from_ref);
         self.crew == other.crew && self.data == other.data && identity(self) == identity(other)
     }
 }
 
-// SAFETY: a seed is read by the forker before the fork and by the one worker that takes it
+// SAFETY: a start is read by the forker before the fork and by the one worker that takes it
 // afterwards.
-unsafe impl Sync for Seed {}
+unsafe impl Sync for UltStart {}
 // SAFETY: as above.
-unsafe impl Send for Seed {}
+unsafe impl Send for UltStart {}
 
 /// The identity of a ULT while it runs.
 #[derive(Clone, Copy)]
@@ -106,7 +106,7 @@ pub(crate) enum Dress {
     Shared,
 }
 
-impl Seed {
+impl UltStart {
     /// What it has in common with the others. Not used after the ULT has been settled.
     #[inline]
     pub(crate) fn crew(&self) -> &'static Crew {
@@ -149,7 +149,7 @@ impl Dress {
 
     /// The identity of a ULT that follows the one that wears this. The same if it is a borrowed one
     /// and borrowed is what the next needs.
-    pub(crate) fn pass_on(self, next: &Seed, worker: &'static Worker) -> Self {
+    pub(crate) fn pass_on(self, next: &UltStart, worker: &'static Worker) -> Self {
         match (self, next.identity) {
             (Self::Borrowed(_), None) => self,
             _ => next.identity(worker),
@@ -186,24 +186,24 @@ pub fn resident_gang(level: i32, publish: impl FnOnce(GangTag)) {
 }
 
 /// Forks a gang: takes its id, `publish`es the tag to whoever needs it before the first ULT runs,
-/// and queues the seeds, which are called for by number, at the least loaded workers that may run
+/// and queues the starts, which are called for by number, at the least loaded workers that may run
 /// them, nearest first. `place` names the worker for a ULT that must run there, `near` processors
 /// where a ULT should rather run than elsewhere. The calling context runs for the gang afterwards
 /// at the caller's hands.
 ///
-/// The seeds are of one crew. `home` is the program's kernel thread at their root.
+/// The starts are of one crew. `home` is the program's kernel thread at their root.
 pub fn gang<'a>(
     count: usize,
     level: i32,
     home: &'static Worker,
-    seed: impl Fn(usize) -> &'a Seed,
+    ult_start: impl Fn(usize) -> &'a UltStart,
     place: Option<&dyn Fn(usize) -> Option<&'static Worker>>,
     near: Option<&dyn Fn(usize) -> &'static [usize]>,
     publish: impl FnOnce(GangTag),
 ) -> GangTag {
     let me = worker::register_current();
     let group = home.group();
-    // SAFETY: own kernel thread; taken out, because `seed` and the others are the caller's.
+    // SAFETY: own kernel thread; taken out, because `ult_start` and the others are the caller's.
     let mut targets = core::mem::take(unsafe { &mut (*me.own()).targets });
     targets.choose(me, count, group, near);
     // ORDERING: Relaxed, both; see `resident_gang`.
@@ -218,8 +218,8 @@ pub fn gang<'a>(
         tag = GangTag { id: gang::next_id(), level };
         publish(tag);
         match place {
-            Some(place) => targets.push_placed(count, group, tag, &seed, place),
-            None => targets.push(group, tag, &seed),
+            Some(place) => targets.push_placed(count, group, tag, &ult_start, place),
+            None => targets.push(group, tag, &ult_start),
         }
     }
     observer::tell(|| Event::Gang { id: tag.id, level, size: count as u32 });
@@ -323,11 +323,13 @@ impl Targets {
     }
 
     /// Under the fork lock: what a worker gets is counted there once.
-    fn push<'a>(&self, group: u32, tag: GangTag, seed: &impl Fn(usize) -> &'a Seed) {
+    fn push<'a>(&self, group: u32, tag: GangTag, ult_start: &impl Fn(usize) -> &'a UltStart) {
         for (target, part) in self.shares() {
             target.count_gang_load(part.len() as i32);
-            // SAFETY: under the lock, so one at a time; seeds may go to any worker (`Seed`).
-            unsafe { target.gang_deque.push_all(part.iter().map(|&i| NonNull::from(seed(i))), tag, group) };
+            // SAFETY: under the lock, so one at a time; starts may go to any worker (`UltStart`).
+            unsafe {
+                target.gang_deque.push_all(part.iter().map(|&i| NonNull::from(ult_start(i))), tag, group)
+            };
         }
     }
 
@@ -351,7 +353,7 @@ impl Targets {
         count: usize,
         group: u32,
         tag: GangTag,
-        seed: &impl Fn(usize) -> &'a Seed,
+        ult_start: &impl Fn(usize) -> &'a UltStart,
         place: &dyn Fn(usize) -> Option<&'static Worker>,
     ) {
         for i in 0..count {
@@ -360,7 +362,7 @@ impl Targets {
             target.count_gang_load(1);
             let mark = if placed.is_some() { PLACED } else { 0 };
             // SAFETY: as in `push`.
-            unsafe { target.gang_deque.push(NonNull::from(seed(i)), tag, group | mark) };
+            unsafe { target.gang_deque.push(NonNull::from(ult_start(i)), tag, group | mark) };
         }
     }
 
@@ -416,16 +418,16 @@ fn seats(me: &Worker, workers: &[&Worker]) -> Vec<u8> {
         .collect()
 }
 
-/// Queues `count` seeds of one crew at the calling worker and wakes workers that may take them.
-pub fn plain<'a>(count: usize, seed: impl Fn(usize) -> &'a Seed) {
+/// Queues `count` starts of one crew at the calling worker and wakes workers that may take them.
+pub fn plain<'a>(count: usize, ult_start: impl Fn(usize) -> &'a UltStart) {
     let me = worker::register_current();
     if count == 0 {
         return;
     }
-    let group = seed(0).crew().group; // from here on others may have started, ended and changed them
+    let group = ult_start(0).crew().group; // from here on others may have started, ended and changed them
     for i in (0..count).rev() {
-        // SAFETY: own kernel thread: the deque's owner; seeds may go to any worker.
-        unsafe { me.ults.push(NonNull::from(seed(i))) };
+        // SAFETY: own kernel thread: the deque's owner; starts may go to any worker.
+        unsafe { me.ults.push(NonNull::from(ult_start(i))) };
     }
     // ORDERING: SeqCst, one for all looks below, as in `Targets::wake`.
     fence(Ordering::SeqCst);

@@ -27,7 +27,7 @@ use std::sync::OnceLock;
 
 use crate::debug::Entry;
 use crate::deque::Deque;
-use crate::fork::Seed;
+use crate::fork::UltStart;
 use crate::gang::GangTag;
 use crate::gang::deque::GangDeque;
 use crate::identity::Identity;
@@ -86,9 +86,9 @@ pub struct Worker {
     /// While it sleeps: no thread of a region is suspended on it.
     vacant: AtomicBool,
     /// ULTs of gangs that are to start here, or wherever one is eligible first.
-    pub(crate) gang_deque: GangDeque<Seed>,
+    pub(crate) gang_deque: GangDeque<UltStart>,
     /// ULTs that contexts of this worker forked without a gang.
-    pub(crate) ults: Deque<Seed>,
+    pub(crate) ults: Deque<UltStart>,
     /// Whose ULTs it runs, see [`Worker::accepts`].
     serves: AtomicU32,
     /// See [`Worker::is_dedicated`].

@@ -33,7 +33,7 @@
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 
-use ult::fork::{Crew, Seed, offers};
+use ult::fork::{Crew, UltStart, offers};
 use ult::pool;
 use ult::sched::{Spin, Wait};
 use ult::worker;
@@ -418,8 +418,12 @@ fn send(team: &Team, agents: &Agents, thread: &Thread) {
     // SAFETY: `claim` has given us the record alone; its last ULT has ended.
     unsafe {
         let crew = thread.set_helper(crew);
-        thread.set_seed(Seed { crew, data: ptr::from_ref(thread).cast_mut().cast(), identity: None });
-        offers::offer(thread.seed());
+        thread.set_ult_start(UltStart {
+            crew,
+            data: ptr::from_ref(thread).cast_mut().cast(),
+            identity: None,
+        });
+        offers::offer(thread.ult_start());
     }
 }
 

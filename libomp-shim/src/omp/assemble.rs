@@ -26,7 +26,7 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use ult::fork::{self, Crew, Seed};
+use ult::fork::{self, Crew, UltStart};
 use ult::gang::GangTag;
 use ult::identity::Identity;
 use ult::pool::{self, Assignment};
@@ -235,7 +235,7 @@ pub fn sow(team: &Team, outer: GangTag) {
         let identity = if keeps { kept(team, num) } else { None };
         // SAFETY: as above.
         unsafe {
-            thread.set_seed(Seed {
+            thread.set_ult_start(UltStart {
                 crew: team.crew(),
                 data: ptr::from_ref(thread).cast_mut().cast(),
                 identity,
@@ -288,8 +288,8 @@ pub fn start_helper(thread: &Thread) {
     // (`Thread::comes_back`).
     unsafe {
         let crew = thread.set_helper(Crew { run: shared_helper, tag: team.gang(), ..*team.crew().as_ref() });
-        thread.set_seed(Seed { crew, ..*thread.seed() });
-        fork::plain(1, |_| thread.seed());
+        thread.set_ult_start(UltStart { crew, ..*thread.ult_start() });
+        fork::plain(1, |_| thread.ult_start());
     }
 }
 
@@ -598,8 +598,8 @@ unsafe fn shared_end(argument: *mut ()) {
 
 /// So many members' ULTs have ended on this worker.
 unsafe fn shared_settle(argument: *mut (), count: u32) {
-    // SAFETY: `seed` passes a team that lives until its members have left; they do with the last
-    // line.
+    // SAFETY: `ult_start` passes a team that lives until its members have left; they do with the
+    // last line.
     let team: &Team = unsafe { &*argument.cast() };
     team.settle_members(count);
 }

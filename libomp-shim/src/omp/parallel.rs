@@ -424,8 +424,8 @@ fn launch(team: &Team, outer: GangTag) {
     }
     super::assemble::sow(team, outer);
     let count = team.size() as usize - 1;
-    // SAFETY: `sow` has written the seeds; we are the forking thread.
-    let seed = |i: usize| unsafe { member(team, i).seed() };
+    // SAFETY: `sow` has written the starts; we are the forking thread.
+    let ult_start = |i: usize| unsafe { member(team, i).ult_start() };
     let home = team.plan().home;
     match home {
         Some(home) if is_ganged(team) => {
@@ -435,7 +435,7 @@ fn launch(team: &Team, outer: GangTag) {
             let (bound, outermost) = (team.plan().places.is_some(), team.plan().active_around == 1);
             let (place, near) =
                 ((bound && outermost).then_some(&place as _), (bound && !outermost).then_some(&near as _));
-            fork::gang(count, level, home, seed, place, near, |tag| {
+            fork::gang(count, level, home, ult_start, place, near, |tag| {
                 team.set_gang(tag);
                 team.start_region();
             });
@@ -443,7 +443,7 @@ fn launch(team: &Team, outer: GangTag) {
         _ => {
             team.set_gang(outer);
             team.start_region();
-            fork::plain(count, seed);
+            fork::plain(count, ult_start);
         }
     }
 }

@@ -19,7 +19,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use ult::arch::{self, FpState};
 use ult::debug::Entry;
 use ult::deque::Deque;
-use ult::fork::{Crew, Seed};
+use ult::fork::{Crew, UltStart};
 use ult::identity::Identity;
 use ult::victim::Draw;
 use ult::worker::{self, Locals, Worker};
@@ -83,7 +83,7 @@ struct Known {
     worker: AtomicPtr<Worker>,
     /// How the thread starts where threads share workers; written by the forking thread before each
     /// fork.
-    seed: UnsafeCell<Option<Seed>>,
+    ult_start: UnsafeCell<Option<UltStart>>,
 }
 
 /// The part of a thread that only itself touches.
@@ -193,7 +193,7 @@ impl Thread {
         Box::new(Self {
             team: Cell::new(ptr::null()),
             num,
-            known: Known { worker: AtomicPtr::new(ptr::null_mut()), seed: UnsafeCell::new(None) },
+            known: Known { worker: AtomicPtr::new(ptr::null_mut()), ult_start: UnsafeCell::new(None) },
             helper: UnsafeCell::new(None),
             kept: Cell::new(None),
             left: AtomicU64::new(0),
@@ -307,29 +307,29 @@ impl Thread {
     ///
     /// # Safety
     /// Only the forking thread, while the thread is not started.
-    pub unsafe fn set_seed(&self, seed: Seed) {
+    pub unsafe fn set_ult_start(&self, ult_start: UltStart) {
         // SAFETY: as the caller says.
-        let old = unsafe { &mut *self.known.seed.get() };
+        let old = unsafe { &mut *self.known.ult_start.get() };
         // The worker that started the thread last has the line; from region to region there is
         // nothing to change as a rule.
-        if old.as_ref() != Some(&seed) {
-            *old = Some(seed);
+        if old.as_ref() != Some(&ult_start) {
+            *old = Some(ult_start);
         }
     }
 
-    /// The seed that [`Thread::set_seed`] wrote.
+    /// The start that [`Thread::set_ult_start`] wrote.
     ///
     /// # Safety
-    /// Only the forking thread, between `set_seed` and the next one.
-    pub unsafe fn seed(&self) -> &Seed {
+    /// Only the forking thread, between `set_ult_start` and the next one.
+    pub unsafe fn ult_start(&self) -> &UltStart {
         // SAFETY: as the caller says.
-        match unsafe { &*self.known.seed.get() } {
-            Some(seed) => seed,
-            None => super::report::fatal("a thread without a seed was forked"),
+        match unsafe { &*self.known.ult_start.get() } {
+            Some(ult_start) => ult_start,
+            None => super::report::fatal("a thread without a ULT start was spawned"),
         }
     }
 
-    /// Describes the thread's ULT as a crew of its own, for [`Thread::set_seed`].
+    /// Describes the thread's ULT as a crew of its own, for [`Thread::set_ult_start`].
     ///
     /// # Safety
     /// Only who has found that the thread [comes back](Thread::comes_back), before its ULT starts.

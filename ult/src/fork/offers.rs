@@ -20,12 +20,12 @@ use crate::pool::ForkMutex;
 use crate::sched::wake_vacant_behind_fence;
 use crate::worker::Worker;
 
-use super::Seed;
+use super::UltStart;
 
-/// A seed that is offered.
-struct Offer(NonNull<Seed>);
+/// A start that is offered.
+struct Offer(NonNull<UltStart>);
 
-// SAFETY: a seed is read by the one worker that takes the offer, or by nobody if it is withdrawn.
+// SAFETY: a start is read by the one worker that takes the offer, or by nobody if it is withdrawn.
 unsafe impl Send for Offer {}
 
 static OFFERS: ForkMutex<VecDeque<Offer>> = ForkMutex::new(VecDeque::new());
@@ -36,13 +36,13 @@ static COUNT: Line = Line(AtomicUsize::new(0));
 #[repr(align(128))]
 struct Line(AtomicUsize);
 
-/// Offers a ULT, and wakes a sleeping worker that would take it, if there is one. The seed stays as
-/// it is until its ULT has ended or the offer is withdrawn.
-pub fn offer(seed: &Seed) {
+/// Offers a ULT, and wakes a sleeping worker that would take it, if there is one. The start stays
+/// as it is until its ULT has ended or the offer is withdrawn.
+pub fn offer(ult_start: &UltStart) {
     {
         let _away = crate::sanitize::look_away();
         let mut offers = OFFERS.lock();
-        offers.push_back(Offer(NonNull::from(seed)));
+        offers.push_back(Offer(NonNull::from(ult_start)));
         // ORDERING: Relaxed; the fence below, or the lock.
         COUNT.0.store(offers.len(), Ordering::Relaxed);
     }
@@ -61,14 +61,14 @@ pub(crate) fn any() -> bool {
 
 /// Takes the oldest offer.
 #[cold]
-pub(crate) fn take() -> Option<&'static Seed> {
+pub(crate) fn take() -> Option<&'static UltStart> {
     let _away = crate::sanitize::look_away();
     let mut offers = OFFERS.lock();
-    let Offer(seed) = offers.pop_front()?;
+    let Offer(ult_start) = offers.pop_front()?;
     // ORDERING: as in `offer`.
     COUNT.0.store(offers.len(), Ordering::Relaxed);
-    // SAFETY: seeds stay until their ULT has ended, and this one was taken by us alone.
-    Some(unsafe { seed.as_ref() })
+    // SAFETY: starts stay until their ULT has ended, and this one was taken by us alone.
+    Some(unsafe { ult_start.as_ref() })
 }
 
 /// May `worker` take an offer, while nobody of a region is suspended on it?
@@ -78,18 +78,18 @@ pub(crate) fn suits(worker: &Worker) -> bool {
 }
 
 /// Takes back the offers of crews with this `data` ([`super::Crew::data`]) that nobody has taken,
-/// and calls `each` with the `data` of every seed.
+/// and calls `each` with the `data` of every start.
 pub fn withdraw(data: *mut (), mut each: impl FnMut(*mut ())) {
     let mut withdrawn = Vec::new();
     {
         let _away = crate::sanitize::look_away();
         let mut offers = OFFERS.lock();
-        offers.retain(|Offer(seed)| {
+        offers.retain(|Offer(ult_start)| {
             // SAFETY: offered, so it stays; nobody has taken it.
-            let seed = unsafe { seed.as_ref() };
-            let is_other = seed.crew().data != data;
+            let ult_start = unsafe { ult_start.as_ref() };
+            let is_other = ult_start.crew().data != data;
             if !is_other {
-                withdrawn.push(seed.data);
+                withdrawn.push(ult_start.data);
             }
             is_other
         });

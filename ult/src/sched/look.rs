@@ -25,7 +25,7 @@ use core::time::Duration;
 use super::{Look, Next, SuspendedContext, handoff, polled};
 use crate::arch;
 use crate::deque::Steal;
-use crate::fork::{self, Seed, offers};
+use crate::fork::{self, UltStart, offers};
 use crate::gang::{GangTag, eligible};
 use crate::observer::{self, Event};
 use crate::pool;
@@ -192,13 +192,14 @@ pub(super) fn own_ult(worker: &'static Worker) -> Option<Next> {
         return None;
     }
     // SAFETY: own kernel thread: the deque's owner.
-    let seed = unsafe { worker.ults.pop() }?;
-    Some(start(seed, GangTag::NONE))
+    let ult_start = unsafe { worker.ults.pop() }?;
+    Some(start(ult_start, GangTag::NONE))
 }
 
-fn start(seed: NonNull<Seed>, tag: GangTag) -> Next {
-    // SAFETY: seeds live until their ULT has ended (`Seed`), and this one was taken by us alone.
-    Next::Start(unsafe { seed.as_ref() }, tag)
+fn start(ult_start: NonNull<UltStart>, tag: GangTag) -> Next {
+    // SAFETY: starts live until their ULT has ended (`UltStart`), and this one was taken by us
+    // alone.
+    Next::Start(unsafe { ult_start.as_ref() }, tag)
 }
 
 /// Takes a ULT from the gang deque of `victim` for `worker`.
@@ -219,12 +220,12 @@ pub(super) fn take_gang_ult(
     let may_run = |group: u32| {
         at_home || ((may_leave || group & fork::PLACED == 0) && worker.accepts(group & !fork::PLACED))
     };
-    let (seed, tag) = victim.gang_deque.take_if(|tag, group| may_run(group) && wanted(tag))?;
+    let (ult_start, tag) = victim.gang_deque.take_if(|tag, group| may_run(group) && wanted(tag))?;
     if !at_home {
         victim.count_gang_load(-1);
         worker.count_gang_load(1);
     }
-    Some(start(seed, tag))
+    Some(start(ult_start, tag))
 }
 
 // ---- stealing ---------------------------------------------------------------
@@ -312,7 +313,7 @@ fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
         match victim.ults.steal_if(may) {
             Steal::Empty => return None,
             Steal::Retry => worker.restless.steals.add_aborted(),
-            Steal::Success(seed) => return Some(start(seed, GangTag::NONE)),
+            Steal::Success(ult_start) => return Some(start(ult_start, GangTag::NONE)),
         }
     }
 }

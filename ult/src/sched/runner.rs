@@ -15,7 +15,7 @@ use std::time::Instant;
 use super::{
     Job, Next, SuspendedContext, enter_program, enter_program_again, look, next, switch_context, switch_to,
 };
-use crate::fork::{Dress, Seed};
+use crate::fork::{Dress, UltStart};
 use crate::gang::GangTag;
 use crate::identity::Identity;
 use crate::observer::{self, Event};
@@ -29,7 +29,7 @@ pub(crate) enum Task {
     /// A job, in a role.
     Job(Job, Role),
     /// A ULT to start.
-    Ult(&'static Seed, GangTag),
+    Ult(&'static UltStart, GangTag),
 }
 
 /// Hands `job` to a runner and leaves for it. Returns when the calling context is resumed.
@@ -44,10 +44,10 @@ pub(super) unsafe fn run_on_runner(worker: &'static Worker, job: Job, role: Role
 /// As [`run_on_runner`], for a ULT.
 ///
 /// # Safety
-/// As [`run_on_runner`]; the seed was taken by this worker.
-pub(super) unsafe fn start_on_runner(worker: &'static Worker, seed: &'static Seed, tag: GangTag) {
+/// As [`run_on_runner`]; the start was taken by this worker.
+pub(super) unsafe fn start_on_runner(worker: &'static Worker, ult_start: &'static UltStart, tag: GangTag) {
     // SAFETY: as the caller says.
-    unsafe { hand_over(worker, Task::Ult(seed, tag)) };
+    unsafe { hand_over(worker, Task::Ult(ult_start, tag)) };
 }
 
 /// # Safety
@@ -212,8 +212,8 @@ unsafe extern "C" fn runner_main(_: usize) -> ! {
         let next = match handed {
             // SAFETY: whoever made the job vouches for it.
             Some(Task::Job(job, role)) => unsafe { run_job(worker, job, role) },
-            // SAFETY: the seed was taken by this worker.
-            Some(Task::Ult(seed, tag)) => unsafe { run_ults(worker, seed, tag) },
+            // SAFETY: the start was taken by this worker.
+            Some(Task::Ult(ult_start, tag)) => unsafe { run_ults(worker, ult_start, tag) },
             None => next_for_runner(worker),
         };
         let worker = here();
@@ -224,7 +224,9 @@ unsafe extern "C" fn runner_main(_: usize) -> ! {
                 (*worker.own()).handed = Some(Task::Job(job, role));
             },
             // SAFETY: own kernel thread.
-            Next::Start(seed, tag) => unsafe { (*worker.own()).handed = Some(Task::Ult(seed, tag)) },
+            Next::Start(ult_start, tag) => unsafe {
+                (*worker.own()).handed = Some(Task::Ult(ult_start, tag))
+            },
             Next::Resume(entry) => stand_idle(worker, &entry),
         }
     }
@@ -257,10 +259,10 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
 /// Runs a ULT from its start to its end, and those of its crew that follow it at once: each is a
 /// plain call, and what all of them tell their crew is told once. Returns what the worker does
 /// next.
-unsafe fn run_ults(worker: &'static Worker, seed: &'static Seed, tag: GangTag) -> Next {
+unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: GangTag) -> Next {
     // One after the other they are this thread, whose contexts share its mode.
     let mode = ThreadMode::new();
-    let mut running = Running { seed, tag, dress: seed.identity(worker), charged: worker };
+    let mut running = Running { ult_start, tag, dress: ult_start.identity(worker), charged: worker };
     // SAFETY: own kernel thread; a runner between two ULTs has nothing that belongs to an identity.
     // `mode` stays until `end_mode`.
     unsafe {
@@ -272,15 +274,17 @@ unsafe fn run_ults(worker: &'static Worker, seed: &'static Seed, tag: GangTag) -
     let mut follows = false;
     loop {
         let worker = running.run(follows);
-        match look::after_ult(worker, running.seed.crew().region, &mut looked) {
-            Some(Next::Start(seed, tag)) if ptr::eq(seed.crew().data, running.seed.crew().data) => {
-                let dress = running.dress.pass_on(seed, worker);
-                let mate = Running { seed, tag, dress, charged: worker };
+        match look::after_ult(worker, running.ult_start.crew().region, &mut looked) {
+            Some(Next::Start(ult_start, tag))
+                if ptr::eq(ult_start.crew().data, running.ult_start.crew().data) =>
+            {
+                let dress = running.dress.pass_on(ult_start, worker);
+                let mate = Running { ult_start, tag, dress, charged: worker };
                 // SAFETY: own kernel thread; the ULT has ended, so nothing of its identity is in
                 // use any more.
                 unsafe { worker::play(worker, mate.role(worker, &mode)) };
                 running.dress.end_before(dress, worker);
-                follows = running.tag == mate.tag && ptr::eq(running.seed.crew(), mate.seed.crew());
+                follows = running.tag == mate.tag && ptr::eq(running.ult_start.crew(), mate.ult_start.crew());
                 running.end(worker);
                 running = mate;
             }
@@ -316,7 +320,7 @@ fn worn_between(worker: &'static Worker, next: Option<&Next>) -> Option<&'static
 
 /// A ULT that has started.
 struct Running {
-    seed: &'static Seed,
+    ult_start: &'static UltStart,
     tag: GangTag,
     dress: Dress,
     /// Where it counts as load.
@@ -328,8 +332,8 @@ impl Running {
         // A ULT without a gang of its own runs for the one it was forked in.
         let ganged = self.tag != GangTag::NONE;
         Role {
-            tag: if ganged { self.tag } else { self.seed.crew().tag },
-            region: self.seed.crew().region,
+            tag: if ganged { self.tag } else { self.ult_start.crew().tag },
+            region: self.ult_start.crew().region,
             thread: mode,
             identity: self.dress.or_native(worker),
             away: false,
@@ -350,8 +354,8 @@ impl Running {
             enter_program()
         }
         observer::tell(|| Event::UltBegins { id: self.tag.id, level: self.tag.level });
-        // SAFETY: whoever made the seed vouches for it.
-        unsafe { (self.seed.crew().run)(self.seed.data) };
+        // SAFETY: whoever made the start vouches for it.
+        unsafe { (self.ult_start.crew().run)(self.ult_start.data) };
         observer::tell(|| Event::UltEnds);
         let worker = here();
         worker.enter_scheduler();
@@ -362,13 +366,13 @@ impl Running {
     /// It has ended and its identity is worn no more. Counted by the next [`settle`]: whoever
     /// learns that it has ended may start the next one under the same identity.
     fn end(&self, worker: &'static Worker) {
-        // SAFETY: whoever made the seed vouches for it; the worker is the calling kernel thread's.
-        // The seed is read before the call of `end`, after which its thread may be started anew
+        // SAFETY: whoever made the start vouches for it; the worker is the calling kernel thread's.
+        // The start is read before the call of `end`, after which its thread may be started anew
         // with another one in its place.
         unsafe {
             let ended = &mut (*worker.own()).ended;
             ended.count += 1;
-            let crew = self.seed.crew();
+            let crew = self.ult_start.crew();
             let is_same = |(settle, data): (Settle, *mut ())| {
                 settle as usize == crew.settle as usize && data == crew.data
             };
@@ -380,7 +384,7 @@ impl Running {
             } else if ganged {
                 self.charged.count_gang_load(-1);
             }
-            (crew.end)(self.seed.data);
+            (crew.end)(self.ult_start.data);
         }
     }
 }
@@ -413,7 +417,7 @@ pub(super) unsafe fn settle(worker: &'static Worker) {
         if ganged != 0 {
             worker.count_gang_load(-ganged);
         }
-        // SAFETY: whoever made the seeds vouches for it.
+        // SAFETY: whoever made the starts vouches for it.
         unsafe { settle(crew, count) };
     }
 }

@@ -151,7 +151,7 @@ mod tests {
     use core::ptr::NonNull;
 
     use crate::arch::{FpState, fp_state, set_fp_state};
-    use crate::fork::{Crew, Seed, plain};
+    use crate::fork::{Crew, UltStart, plain};
     use crate::gang::GangTag;
     use crate::sched::{Job, Look, Wait, wait};
     use crate::worker;
@@ -273,8 +273,8 @@ mod tests {
                 region: 1,
                 group: me.group(),
             };
-            let seed = Seed { crew: NonNull::from(&crew), data, identity: None };
-            plain(1, |_| &seed);
+            let ult_start = UltStart { crew: NonNull::from(&crew), data, identity: None };
+            plain(1, |_| &ult_start);
             for step in [1, 3] {
                 stage.wait_for_step(step);
                 assert_eq!(fp_state(), stage.flushing);

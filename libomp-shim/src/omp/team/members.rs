@@ -78,7 +78,7 @@ impl Team {
         let next = (self.start.0.epoch.load(Ordering::Relaxed) >> 16) + 1;
         // ORDERING: Release, pairs with the Acquire in `next_region`: the plan is complete.
         self.start.0.epoch.store(next << 16 | u64::from(size), Ordering::Release);
-        // Those of a shared team have left, and start anew when their seeds have been queued.
+        // Those of a shared team have left, and start anew when their starts have been queued.
         if self.housing != Housing::Shared {
             self.wake_members(size);
         }
@@ -233,7 +233,7 @@ impl Team {
     /// Counts all members that the next region of a team that shares workers has; all of the last
     /// one's have left.
     pub fn count_all_present(&self) {
-        // ORDERING: Relaxed; published by the queue in which the members' seeds stand.
+        // ORDERING: Relaxed; published by the queue in which the members' starts stand.
         self.ending.0.store(u64::from(self.size() - 1) * PRESENT, Ordering::Relaxed);
     }
 
