@@ -36,24 +36,25 @@ use crate::worker::{self, Worker};
 /// In the group of a queued gang ULT: it runs where it was put.
 pub(crate) const PLACED: u32 = 1 << 31;
 
-/// What ULTs that are forked together, a *crew*, have in common: written once for all of them.
+/// What ULTs that are forked together, a *spawn group*, have in common: written once for all of
+/// them.
 ///
-/// It is not moved or changed between a fork and the last call of `settle`. Where several of a crew
-/// end on a worker one after the other, they are settled together: what they all have to tell one
-/// place costs one write there.
+/// It is not moved or changed between a fork and the last call of `settle`. Where several of a
+/// spawn group end on a worker one after the other, they are settled together: what they all have
+/// to tell one place costs one write there.
 #[derive(Clone, Copy, Debug)]
-pub struct Crew {
+pub struct SpawnGroup {
     /// The first function of each.
     pub run: unsafe fn(*mut ()),
     /// Called with the ULT's argument when it has ended and wears its identity no more. Must not
     /// wait.
     pub end: unsafe fn(*mut ()),
-    /// Called with `data` when so many ULTs of the crew have ended on the calling worker and were
-    /// not counted before: their last use of the crew. On a worker in its scheduler, before it
-    /// looks for anything but another one of the crew. Must not wait.
+    /// Called with `data` when so many ULTs of the spawn group have ended on the calling worker and
+    /// were not counted before: their last use of the spawn group. On a worker in its scheduler,
+    /// before it looks for anything but another one of the spawn group. Must not wait.
     pub settle: unsafe fn(*mut (), u32),
-    /// The argument of `settle`. Crews with the same one are settled together, and have the same
-    /// `settle`.
+    /// The argument of `settle`. Spawn groups with the same one are settled together, and have the
+    /// same `settle`.
     pub data: *mut (),
     /// The gang of the context that forked them, which a ULT without a gang of its own runs for.
     pub tag: GangTag,
@@ -63,7 +64,7 @@ pub struct Crew {
     pub group: u32,
 }
 
-impl PartialEq for Crew {
+impl PartialEq for SpawnGroup {
     fn eq(&self, other: &Self) -> bool {
         let words = |c: &Self| [c.run as usize, c.end as usize, c.settle as usize, c.data as usize, c.region];
         self.tag == other.tag && self.group == other.group && words(self) == words(other)
@@ -71,11 +72,11 @@ impl PartialEq for Crew {
 }
 
 /// A ULT that has not started. It is not moved or changed between a fork and the call of
-/// [`Crew::end`].
+/// [`SpawnGroup::end`].
 #[derive(Clone, Copy, Debug)]
 pub struct UltStart {
     /// What it has in common with the others.
-    pub crew: NonNull<Crew>,
+    pub spawn_group: NonNull<SpawnGroup>,
     /// The argument of `run` and `end`.
     pub data: *mut (),
     /// The storage it runs with; `None`: one is borrowed from its start to its end.
@@ -85,7 +86,7 @@ pub struct UltStart {
 impl PartialEq for UltStart {
     fn eq(&self, other: &Self) -> bool {
         let identity = |s: &Self| s.identity.map_or(ptr::null(), ptr::from_ref);
-        self.crew == other.crew && self.data == other.data && identity(self) == identity(other)
+        self.spawn_group == other.spawn_group && self.data == other.data && identity(self) == identity(other)
     }
 }
 
@@ -109,9 +110,9 @@ pub(crate) enum Dress {
 impl UltStart {
     /// What it has in common with the others. Not used after the ULT has been settled.
     #[inline]
-    pub(crate) fn crew(&self) -> &'static Crew {
-        // SAFETY: a crew stays as it is until its last ULT has been settled (`Crew`).
-        unsafe { self.crew.as_ref() }
+    pub(crate) fn spawn_group(&self) -> &'static SpawnGroup {
+        // SAFETY: a spawn group stays as it is until its last ULT has been settled (`SpawnGroup`).
+        unsafe { self.spawn_group.as_ref() }
     }
 
     /// What a ULT that starts on `worker`, the calling kernel thread's, wears.
@@ -191,7 +192,7 @@ pub fn resident_gang(level: i32, publish: impl FnOnce(GangTag)) {
 /// where a ULT should rather run than elsewhere. The calling context runs for the gang afterwards
 /// at the caller's hands.
 ///
-/// The starts are of one crew. `home` is the program's kernel thread at their root.
+/// The starts are of one spawn group. `home` is the program's kernel thread at their root.
 pub fn gang<'a>(
     count: usize,
     level: i32,
@@ -418,13 +419,14 @@ fn seats(me: &Worker, workers: &[&Worker]) -> Vec<u8> {
         .collect()
 }
 
-/// Queues `count` starts of one crew at the calling worker and wakes workers that may take them.
+/// Queues `count` starts of one spawn group at the calling worker and wakes workers that may take
+/// them.
 pub fn plain<'a>(count: usize, ult_start: impl Fn(usize) -> &'a UltStart) {
     let me = worker::register_current();
     if count == 0 {
         return;
     }
-    let group = ult_start(0).crew().group; // from here on others may have started, ended and changed them
+    let group = ult_start(0).spawn_group().group; // from here on others may have started, ended and changed them
     for i in (0..count).rev() {
         // SAFETY: own kernel thread: the deque's owner; starts may go to any worker.
         unsafe { me.ults.push(NonNull::from(ult_start(i))) };

@@ -33,7 +33,7 @@
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 
-use ult::fork::{Crew, UltStart, offers};
+use ult::fork::{SpawnGroup, UltStart, offers};
 use ult::pool;
 use ult::sched::{Spin, Wait};
 use ult::worker;
@@ -401,7 +401,7 @@ fn send(team: &Team, agents: &Agents, thread: &Thread) {
     }
     pool::prepare(agents.out.0.load(Ordering::Relaxed) as usize);
     let plan = team.plan();
-    let crew = Crew {
+    let spawn_group = SpawnGroup {
         run: agent_main,
         end: agent_end,
         settle: agent_settle,
@@ -417,9 +417,9 @@ fn send(team: &Team, agents: &Agents, thread: &Thread) {
     };
     // SAFETY: `claim` has given us the record alone; its last ULT has ended.
     unsafe {
-        let crew = thread.set_helper(crew);
+        let spawn_group = thread.set_helper(spawn_group);
         thread.set_ult_start(UltStart {
-            crew,
+            spawn_group,
             data: ptr::from_ref(thread).cast_mut().cast(),
             identity: None,
         });

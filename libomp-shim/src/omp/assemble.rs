@@ -26,7 +26,7 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use ult::fork::{self, Crew, UltStart};
+use ult::fork::{self, SpawnGroup, UltStart};
 use ult::gang::GangTag;
 use ult::identity::Identity;
 use ult::pool::{self, Assignment};
@@ -228,7 +228,13 @@ pub fn sow(team: &Team, outer: GangTag) {
     let data = ptr::from_ref(team).cast_mut().cast();
     // SAFETY: we are the forking thread; the members' last ULTs have left (`take_team`).
     unsafe {
-        team.set_crew(Crew { data, tag: outer, region: plan.body.function as usize, group, ..NO_CREW })
+        team.set_spawn_group(SpawnGroup {
+            data,
+            tag: outer,
+            region: plan.body.function as usize,
+            group,
+            ..NO_SPAWN_GROUP
+        })
     };
     for num in 1..team.size() {
         let Some(thread) = team.thread(num) else { continue };
@@ -236,7 +242,7 @@ pub fn sow(team: &Team, outer: GangTag) {
         // SAFETY: as above.
         unsafe {
             thread.set_ult_start(UltStart {
-                crew: team.crew(),
+                spawn_group: team.spawn_group(),
                 data: ptr::from_ref(thread).cast_mut().cast(),
                 identity,
             })
@@ -245,7 +251,7 @@ pub fn sow(team: &Team, outer: GangTag) {
 }
 
 /// That of a team before its first region.
-pub const NO_CREW: Crew = Crew {
+pub const NO_SPAWN_GROUP: SpawnGroup = SpawnGroup {
     run: shared_main,
     end: shared_end,
     settle: shared_settle,
@@ -287,8 +293,12 @@ pub fn start_helper(thread: &Thread) {
     // SAFETY: the member has left, and its record is the caller's until the ULT starts
     // (`Thread::comes_back`).
     unsafe {
-        let crew = thread.set_helper(Crew { run: shared_helper, tag: team.gang(), ..*team.crew().as_ref() });
-        thread.set_ult_start(UltStart { crew, ..*thread.ult_start() });
+        let spawn_group = thread.set_helper(SpawnGroup {
+            run: shared_helper,
+            tag: team.gang(),
+            ..*team.spawn_group().as_ref()
+        });
+        thread.set_ult_start(UltStart { spawn_group, ..*thread.ult_start() });
         fork::plain(1, |_| thread.ult_start());
     }
 }

@@ -17,7 +17,7 @@
 //! the next region it forks. Fields are grouped by who writes them:
 //!
 //! * *between regions*, by the forking thread, before it publishes the next epoch: everything in
-//!   [`Plan`], the crew, the slots of members;
+//!   [`Plan`], the spawn group, the slots of members;
 //! * *any time, by anybody*: the atomics, each with its own cache line where it is hot.
 //!
 //! Rejected: a type of its own for each file below, as a field of the team. The barrier of the last
@@ -30,7 +30,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use ult::debug::Entry;
-use ult::fork::Crew;
+use ult::fork::SpawnGroup;
 use ult::gang::GangTag;
 use ult::sched::Spin;
 use ult::worker::Worker;
@@ -73,7 +73,7 @@ struct Start {
 pub struct Team {
     plan: UnsafeCell<Plan>,
     /// What the members' ULTs have in common, where they share workers.
-    crew: UnsafeCell<Crew>,
+    spawn_group: UnsafeCell<SpawnGroup>,
     /// Where the threads run.
     pub housing: Housing,
     /// Members by number; filled up to `attached`, of which the first `size` take part in the
@@ -136,8 +136,8 @@ pub struct Team {
     pub tool: TeamRecord,
 }
 
-// SAFETY: `plan`, `crew`, the gang and `attached` are written between regions by the forking thread
-// only; members read the plan after they have acquired the epoch that was released after the
+// SAFETY: `plan`, `spawn_group`, the gang and `attached` are written between regions by the forking
+// thread only; members read the plan after they have acquired the epoch that was released after the
 // writes. The rest is atomic.
 unsafe impl Sync for Team {}
 // SAFETY: as above.
@@ -185,7 +185,7 @@ impl Team {
                 device: ON_HOST,
                 target_depth: 0,
             }),
-            crew: UnsafeCell::new(assemble::NO_CREW),
+            spawn_group: UnsafeCell::new(assemble::NO_SPAWN_GROUP),
             housing,
             slots,
             attached: Cell::new(0),
@@ -241,19 +241,19 @@ impl Team {
     ///
     /// # Safety
     /// Only the forking thread, between regions, when all members have left.
-    pub unsafe fn set_crew(&self, crew: Crew) {
+    pub unsafe fn set_spawn_group(&self, spawn_group: SpawnGroup) {
         // SAFETY: as the caller says: nobody else reads or writes it. From region to region there
         // is often nothing to change.
         unsafe {
-            if *self.crew.get() != crew {
-                self.crew.get().write(crew);
+            if *self.spawn_group.get() != spawn_group {
+                self.spawn_group.get().write(spawn_group);
             }
         }
     }
 
-    /// What [`Team::set_crew`] wrote.
-    pub fn crew(&self) -> NonNull<Crew> {
-        NonNull::from(&self.crew).cast()
+    /// What [`Team::set_spawn_group`] wrote.
+    pub fn spawn_group(&self) -> NonNull<SpawnGroup> {
+        NonNull::from(&self.spawn_group).cast()
     }
 
     /// Number of threads (`omp_get_num_threads`).

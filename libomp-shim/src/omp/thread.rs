@@ -19,7 +19,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use ult::arch::{self, FpState};
 use ult::debug::Entry;
 use ult::deque::Deque;
-use ult::fork::{Crew, UltStart};
+use ult::fork::{SpawnGroup, UltStart};
 use ult::identity::Identity;
 use ult::victim::Draw;
 use ult::worker::{self, Locals, Worker};
@@ -47,7 +47,7 @@ pub struct Thread {
     num: u32,
     known: Known,
     /// Of a thread that comes back to help: what its ULT is then. Written by who starts it.
-    helper: UnsafeCell<Option<Crew>>,
+    helper: UnsafeCell<Option<SpawnGroup>>,
     /// What a thread with a kernel thread of its own wears in its region; written by the forking
     /// thread before each fork.
     kept: Cell<Option<&'static Identity>>,
@@ -329,11 +329,11 @@ impl Thread {
         }
     }
 
-    /// Describes the thread's ULT as a crew of its own, for [`Thread::set_ult_start`].
+    /// Describes the thread's ULT as a spawn group of its own, for [`Thread::set_ult_start`].
     ///
     /// # Safety
     /// Only who has found that the thread [comes back](Thread::comes_back), before its ULT starts.
-    pub unsafe fn set_helper(&self, helper: Crew) -> NonNull<Crew> {
+    pub unsafe fn set_helper(&self, helper: SpawnGroup) -> NonNull<SpawnGroup> {
         // SAFETY: as the caller says; the last ULT that was described so has been settled.
         NonNull::from(unsafe { &mut *self.helper.get() }.insert(helper))
     }

@@ -5,7 +5,7 @@
 //!
 //! An offer is taken by a shared worker of the pool that hosts no thread of a region, after it has
 //! looked everywhere else. So no gang has a thread behind such a ULT when it starts; from then on
-//! it binds its worker as any thread of its crew's gang would (`docs/protocols/gang.md`).
+//! it binds its worker as any thread of its spawn group's gang would (`docs/protocols/gang.md`).
 //! Nobody may wait for an offer to be taken: it may never be, and whoever made it takes it back
 //! ([`withdraw`]).
 //!
@@ -77,8 +77,8 @@ pub(crate) fn suits(worker: &Worker) -> bool {
     worker.is_shared() && !worker.is_standing_in()
 }
 
-/// Takes back the offers of crews with this `data` ([`super::Crew::data`]) that nobody has taken,
-/// and calls `each` with the `data` of every start.
+/// Takes back the offers of spawn groups with this `data` ([`super::SpawnGroup::data`]) that nobody
+/// has taken, and calls `each` with the `data` of every start.
 pub fn withdraw(data: *mut (), mut each: impl FnMut(*mut ())) {
     let mut withdrawn = Vec::new();
     {
@@ -87,7 +87,7 @@ pub fn withdraw(data: *mut (), mut each: impl FnMut(*mut ())) {
         offers.retain(|Offer(ult_start)| {
             // SAFETY: offered, so it stays; nobody has taken it.
             let ult_start = unsafe { ult_start.as_ref() };
-            let is_other = ult_start.crew().data != data;
+            let is_other = ult_start.spawn_group().data != data;
             if !is_other {
                 withdrawn.push(ult_start.data);
             }

@@ -256,9 +256,9 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
     next_for_runner(worker)
 }
 
-/// Runs a ULT from its start to its end, and those of its crew that follow it at once: each is a
-/// plain call, and what all of them tell their crew is told once. Returns what the worker does
-/// next.
+/// Runs a ULT from its start to its end, and those of its spawn group that follow it at once: each
+/// is a plain call, and what all of them tell their spawn group is told once. Returns what the
+/// worker does next.
 unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: GangTag) -> Next {
     // One after the other they are this thread, whose contexts share its mode.
     let mode = ThreadMode::new();
@@ -274,9 +274,9 @@ unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: G
     let mut follows = false;
     loop {
         let worker = running.run(follows);
-        match look::after_ult(worker, running.ult_start.crew().region, &mut looked) {
+        match look::after_ult(worker, running.ult_start.spawn_group().region, &mut looked) {
             Some(Next::Start(ult_start, tag))
-                if ptr::eq(ult_start.crew().data, running.ult_start.crew().data) =>
+                if ptr::eq(ult_start.spawn_group().data, running.ult_start.spawn_group().data) =>
             {
                 let dress = running.dress.pass_on(ult_start, worker);
                 let mate = Running { ult_start, tag, dress, charged: worker };
@@ -284,7 +284,8 @@ unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: G
                 // use any more.
                 unsafe { worker::play(worker, mate.role(worker, &mode)) };
                 running.dress.end_before(dress, worker);
-                follows = running.tag == mate.tag && ptr::eq(running.ult_start.crew(), mate.ult_start.crew());
+                follows = running.tag == mate.tag
+                    && ptr::eq(running.ult_start.spawn_group(), mate.ult_start.spawn_group());
                 running.end(worker);
                 running = mate;
             }
@@ -332,8 +333,8 @@ impl Running {
         // A ULT without a gang of its own runs for the one it was forked in.
         let ganged = self.tag != GangTag::NONE;
         Role {
-            tag: if ganged { self.tag } else { self.ult_start.crew().tag },
-            region: self.ult_start.crew().region,
+            tag: if ganged { self.tag } else { self.ult_start.spawn_group().tag },
+            region: self.ult_start.spawn_group().region,
             thread: mode,
             identity: self.dress.or_native(worker),
             away: false,
@@ -355,7 +356,7 @@ impl Running {
         }
         observer::tell(|| Event::UltBegins { id: self.tag.id, level: self.tag.level });
         // SAFETY: whoever made the start vouches for it.
-        unsafe { (self.ult_start.crew().run)(self.ult_start.data) };
+        unsafe { (self.ult_start.spawn_group().run)(self.ult_start.data) };
         observer::tell(|| Event::UltEnds);
         let worker = here();
         worker.enter_scheduler();
@@ -372,36 +373,39 @@ impl Running {
         unsafe {
             let ended = &mut (*worker.own()).ended;
             ended.count += 1;
-            let crew = self.ult_start.crew();
+            let spawn_group = self.ult_start.spawn_group();
             let is_same = |(settle, data): (Settle, *mut ())| {
-                settle as usize == crew.settle as usize && data == crew.data
+                settle as usize == spawn_group.settle as usize && data == spawn_group.data
             };
-            debug_assert!(ended.crew.is_none_or(is_same), "ULTs of two crews are settled as of one");
-            ended.crew = Some((crew.settle, crew.data));
+            debug_assert!(
+                ended.spawn_group.is_none_or(is_same),
+                "ULTs of two spawn groups are settled as of one"
+            );
+            ended.spawn_group = Some((spawn_group.settle, spawn_group.data));
             let ganged = self.tag != GangTag::NONE;
             if ptr::eq(self.charged, worker) {
                 ended.ganged += i32::from(ganged);
             } else if ganged {
                 self.charged.count_gang_load(-1);
             }
-            (crew.end)(self.ult_start.data);
+            (spawn_group.end)(self.ult_start.data);
         }
     }
 }
 
-/// [`crate::fork::Crew::settle`].
+/// [`crate::fork::SpawnGroup::settle`].
 type Settle = unsafe fn(*mut (), u32);
 
-/// ULTs of one crew that have ended on a worker and have not been counted.
+/// ULTs of one spawn group that have ended on a worker and have not been counted.
 pub(crate) struct Ended {
-    crew: Option<(Settle, *mut ())>,
+    spawn_group: Option<(Settle, *mut ())>,
     count: u32,
     /// Those of them that count as load of the worker.
     ganged: i32,
 }
 
 impl Ended {
-    pub(crate) const NONE: Self = Self { crew: None, count: 0, ganged: 0 };
+    pub(crate) const NONE: Self = Self { spawn_group: None, count: 0, ganged: 0 };
 }
 
 /// Counts those that have ended here. At each entry to the scheduler but that at the end of a ULT.
@@ -412,13 +416,13 @@ impl Ended {
 pub(super) unsafe fn settle(worker: &'static Worker) {
     // SAFETY: as the caller says.
     let ended = unsafe { &mut (*worker.own()).ended };
-    if let Some((settle, crew)) = ended.crew.take() {
+    if let Some((settle, spawn_group)) = ended.spawn_group.take() {
         let (count, ganged) = (core::mem::take(&mut ended.count), core::mem::take(&mut ended.ganged));
         if ganged != 0 {
             worker.count_gang_load(-ganged);
         }
         // SAFETY: whoever made the starts vouches for it.
-        unsafe { settle(crew, count) };
+        unsafe { settle(spawn_group, count) };
     }
 }
 

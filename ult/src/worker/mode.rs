@@ -151,7 +151,7 @@ mod tests {
     use core::ptr::NonNull;
 
     use crate::arch::{FpState, fp_state, set_fp_state};
-    use crate::fork::{Crew, UltStart, plain};
+    use crate::fork::{SpawnGroup, UltStart, plain};
     use crate::gang::GangTag;
     use crate::sched::{Job, Look, Wait, wait};
     use crate::worker;
@@ -264,7 +264,7 @@ mod tests {
         Stage::enter(|stage| {
             let data = (&raw const *stage).cast_mut().cast();
             let me = worker::register_current();
-            let crew = Crew {
+            let spawn_group = SpawnGroup {
                 run: other_thread,
                 end: nothing,
                 settle: settled,
@@ -273,7 +273,7 @@ mod tests {
                 region: 1,
                 group: me.group(),
             };
-            let ult_start = UltStart { crew: NonNull::from(&crew), data, identity: None };
+            let ult_start = UltStart { spawn_group: NonNull::from(&spawn_group), data, identity: None };
             plain(1, |_| &ult_start);
             for step in [1, 3] {
                 stage.wait_for_step(step);
