@@ -21,7 +21,7 @@
 //! | [`worker`] | the record of a kernel thread, ours or the program's
 //! | [`pool`] | our own kernel threads, and the hooks at fork and thread end
 //! | [`sched`] | what a worker does when the context it runs must wait
-//! | [`fork`] | ULTs that have not started: how a forking context places them
+//! | [`spawn`] | ULTs that have not started: how a forking context places them
 //! | [`gang`] | the tag (gang id, nest level) that workers and ULTs carry, and the order of gangs |
 //! | [`victim`] | which worker an idle one steals from |
 //! | [`watch`] | whether anybody watches what the program does
@@ -37,7 +37,6 @@ pub mod debug;
 pub mod deque;
 pub mod exceptions;
 pub mod fault;
-pub mod fork;
 pub mod gang;
 pub mod identity;
 pub mod kernel_state;
@@ -51,6 +50,7 @@ pub mod proc_file;
 pub mod sanitize;
 pub mod sched;
 pub mod signals;
+pub mod spawn;
 pub mod stack;
 pub mod stall;
 pub mod sync;

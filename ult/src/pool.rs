@@ -656,7 +656,7 @@ unsafe extern "C" fn after_fork_in_child() {
         // ORDERING: as above.
         FORKERS.store(0, Ordering::Relaxed);
         crate::signals::forget_after_fork();
-        crate::fork::forget_after_fork();
+        crate::spawn::forget_after_fork();
         crate::stall::reset_after_fork();
         worker::forget_after_fork();
         crate::stack::reset_after_fork();

@@ -27,12 +27,12 @@ use std::sync::OnceLock;
 
 use crate::debug::Entry;
 use crate::deque::Deque;
-use crate::fork::UltStart;
 use crate::gang::GangTag;
 use crate::gang::deque::GangDeque;
 use crate::identity::Identity;
 use crate::park::Parker;
 use crate::sched::{Parcel, SOUGHT, SuspendedContexts, Task, Urgency};
+use crate::spawn::UltStart;
 use crate::stall::Watched;
 use crate::sync::CachePadded;
 use crate::topology::distance::Site;
@@ -192,7 +192,7 @@ pub(crate) struct Own {
     /// A stack is reserved for the job that is run next, see [`crate::stack::promised`].
     pub(crate) has_reserved_stack: bool,
     /// Memory of the next fork of a gang.
-    pub(crate) targets: crate::fork::Targets,
+    pub(crate) targets: crate::spawn::Targets,
     /// ULTs that have ended here and were not counted.
     pub(crate) ended: crate::sched::Ended,
     /// What was handed to the next runner.
@@ -258,7 +258,7 @@ pub(crate) struct Own {
     pub(crate) held_back: u32,
     /// Times that a context gave way to another one, see `sched::yielding`.
     pub(crate) circles: u32,
-    /// Program code is in `fork`.
+    /// Program code is in `spawn`.
     pub(crate) forks: bool,
     /// The place it is bound to, see [`move_to_place`].
     place: Option<u32>,
@@ -339,7 +339,7 @@ impl Worker {
                 suspended: SuspendedContexts::new(),
                 idle_runners: Vec::with_capacity(16),
                 has_reserved_stack: false,
-                targets: crate::fork::Targets::default(),
+                targets: crate::spawn::Targets::default(),
                 ended: crate::sched::Ended::NONE,
                 handed: None,
                 assigned: None,

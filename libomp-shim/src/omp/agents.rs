@@ -2,7 +2,7 @@
 //!
 //! What lives here: which tasks free agents may take, the records of those a team has had, how one
 //! is called and sent away. What may not: where tasks stand and what an agent finds there
-//! ([`super::queue`]), which worker becomes one ([`ult::fork::offers`]).
+//! ([`super::queue`]), which worker becomes one ([`ult::spawn::offers`]).
 //!
 //! A task with `threadset(omp_pool)`, a *pool task*, stands in the deque of the thread that made
 //! it, as any other. Who queues one offers a ULT to workers that have nothing else to do. It runs
@@ -33,9 +33,9 @@
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 
-use ult::fork::{SpawnGroup, UltStart, offers};
 use ult::pool;
 use ult::sched::{Spin, Wait};
+use ult::spawn::{SpawnGroup, UltStart, offers};
 use ult::worker;
 
 use super::assemble;

@@ -26,11 +26,11 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use ult::fork::{self, SpawnGroup, UltStart};
 use ult::gang::GangTag;
 use ult::identity::Identity;
 use ult::pool::{self, Assignment};
 use ult::sched::{Job, Look, ReadyOrder, Spin, Wait, WaitTraits};
+use ult::spawn::{self, SpawnGroup, UltStart};
 use ult::worker::{self, Locals, Worker};
 
 use super::check::meetings;
@@ -299,7 +299,7 @@ pub fn start_helper(thread: &Thread) {
             ..*team.spawn_group().as_ref()
         });
         thread.set_ult_start(UltStart { spawn_group, ..*thread.ult_start() });
-        fork::plain(1, |_| thread.ult_start());
+        spawn::plain(1, |_| thread.ult_start());
     }
 }
 

@@ -14,10 +14,10 @@ use core::ffi::{CStr, c_char};
 use core::ptr;
 use std::sync::Once;
 
-use ult::fork;
 use ult::gang::GangTag;
 use ult::pool;
 use ult::sched::Spin;
+use ult::spawn;
 use ult::stack::promised;
 use ult::worker::{self, Locals};
 
@@ -214,7 +214,7 @@ impl Region {
         let region = if size > 1 { team.plan().body.function as usize } else { duty.1 };
         worker::set_duty((team.gang(), region));
         if size > 1 && team.housing == Housing::Shared {
-            fork::give_way_to_older();
+            spawn::give_way_to_older();
         }
         Self { team, outer, duty, counted, stacks, seats, shares }
     }
@@ -416,7 +416,7 @@ fn launch(team: &Team, outer: GangTag) {
     if team.housing != Housing::Shared {
         super::assemble::clothe(team);
         stats::count_gang();
-        fork::resident_gang(level, |tag| {
+        spawn::resident_gang(level, |tag| {
             team.set_gang(tag);
             team.start_region();
         });
@@ -435,7 +435,7 @@ fn launch(team: &Team, outer: GangTag) {
             let (bound, outermost) = (team.plan().places.is_some(), team.plan().active_around == 1);
             let (place, near) =
                 ((bound && outermost).then_some(&place as _), (bound && !outermost).then_some(&near as _));
-            fork::gang(count, level, home, ult_start, place, near, |tag| {
+            spawn::gang(count, level, home, ult_start, place, near, |tag| {
                 team.set_gang(tag);
                 team.start_region();
             });
@@ -443,7 +443,7 @@ fn launch(team: &Team, outer: GangTag) {
         _ => {
             team.set_gang(outer);
             team.start_region();
-            fork::plain(count, ult_start);
+            spawn::plain(count, ult_start);
         }
     }
 }

@@ -30,9 +30,9 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use ult::debug::Entry;
-use ult::fork::SpawnGroup;
 use ult::gang::GangTag;
 use ult::sched::Spin;
+use ult::spawn::SpawnGroup;
 use ult::worker::Worker;
 
 use super::affinity::hint::Hints;

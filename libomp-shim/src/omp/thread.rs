@@ -19,8 +19,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use ult::arch::{self, FpState};
 use ult::debug::Entry;
 use ult::deque::Deque;
-use ult::fork::{SpawnGroup, UltStart};
 use ult::identity::Identity;
+use ult::spawn::{SpawnGroup, UltStart};
 use ult::victim::Draw;
 use ult::worker::{self, Locals, Worker};
 

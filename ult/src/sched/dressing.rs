@@ -2,7 +2,7 @@
 //! its own that wears, for its share of a region, what is kept for its number.
 //!
 //! What may not live here: whose storage that is (the layer above), and what a context wears that
-//! starts or is resumed ([`crate::fork`], [`crate::ult`]).
+//! starts or is resumed ([`crate::spawn`], [`crate::ult`]).
 
 use super::enter_program;
 use crate::exceptions;

@@ -25,10 +25,10 @@ use core::time::Duration;
 use super::{Look, Next, SuspendedContext, handoff, polled};
 use crate::arch;
 use crate::deque::Steal;
-use crate::fork::{self, UltStart, offers};
 use crate::gang::{GangTag, eligible};
 use crate::observer::{self, Event};
 use crate::pool;
+use crate::spawn::{self, UltStart, offers};
 use crate::topology::distance;
 use crate::victim::Policy;
 use crate::worker::{self, ThreadMode, Worker};
@@ -218,7 +218,7 @@ pub(super) fn take_gang_ult(
         || worker.stands_for().is_some_and(|blocked| core::ptr::eq(blocked, victim));
     // What is queued here runs here, whoever this worker serves by now.
     let may_run = |group: u32| {
-        at_home || ((may_leave || group & fork::PLACED == 0) && worker.accepts(group & !fork::PLACED))
+        at_home || ((may_leave || group & spawn::PLACED == 0) && worker.accepts(group & !spawn::PLACED))
     };
     let (ult_start, tag) = victim.gang_deque.take_if(|tag, group| may_run(group) && wanted(tag))?;
     if !at_home {

@@ -13,7 +13,7 @@
 //!
 //! So a job that never waits costs no switch of its own, and a job that waits takes its runner's
 //! stack with it: the worker goes on with a fresh one, and no blocked job ever buries another
-//! context. A ULT that has not started ([`crate::fork::UltStart`]) is a job like any other, with a
+//! context. A ULT that has not started ([`crate::spawn::UltStart`]) is a job like any other, with a
 //! role of its own: the gang it runs for, the identity it wears.
 //!
 //! | file | what lives there |
@@ -186,7 +186,7 @@ pub(crate) enum Next {
     /// Run a job in a role.
     Run(Job, crate::worker::Role),
     /// Start a ULT.
-    Start(&'static crate::fork::UltStart, crate::gang::GangTag),
+    Start(&'static crate::spawn::UltStart, crate::gang::GangTag),
 }
 
 /// Waits until `wait.ready()` holds. Meanwhile this worker continues other contexts of its own or

@@ -15,10 +15,10 @@ use std::time::Instant;
 use super::{
     Job, Next, SuspendedContext, enter_program, enter_program_again, look, next, switch_context, switch_to,
 };
-use crate::fork::{Dress, UltStart};
 use crate::gang::GangTag;
 use crate::identity::Identity;
 use crate::observer::{self, Event};
+use crate::spawn::{Dress, UltStart};
 use crate::stack::promised;
 use crate::ult::Ult;
 use crate::worker::{self, Locals, Own, Role, ThreadMode, Worker};
@@ -393,7 +393,7 @@ impl Running {
     }
 }
 
-/// [`crate::fork::SpawnGroup::settle`].
+/// [`crate::spawn::SpawnGroup::settle`].
 type Settle = unsafe fn(*mut (), u32);
 
 /// ULTs of one spawn group that have ended on a worker and have not been counted.

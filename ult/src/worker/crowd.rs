@@ -1,7 +1,7 @@
 //! Whose ULTs run on a worker, how many it has, and who waits behind it.
 //!
 //! What lives here: the group that a worker serves, counts of the ULTs it was given, what the stall
-//! monitor is told. What may not: where new ULTs are put ([`crate::fork`]), which are taken first
+//! monitor is told. What may not: where new ULTs are put ([`crate::spawn`]), which are taken first
 //! ([`crate::gang`], [`crate::sched`]), what the monitor does about those who wait
 //! ([`crate::stall`]).
 //!
@@ -133,8 +133,8 @@ impl Worker {
         let _ = self.assignment.compare_exchange(ASSIGNED, DISMISSED, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Notes that the assignment has ended. The caller holds the pool's lock. A dedicated worker needs
-    /// none: it never returns to the pool.
+    /// Notes that the assignment has ended. The caller holds the pool's lock. A dedicated worker
+    /// needs none: it never returns to the pool.
     pub(crate) fn note_assignment_ended(&self) {
         // ORDERING: as above.
         self.assignment.store(NO_ASSIGNMENT, Ordering::Relaxed);

@@ -151,9 +151,9 @@ mod tests {
     use core::ptr::NonNull;
 
     use crate::arch::{FpState, fp_state, set_fp_state};
-    use crate::fork::{SpawnGroup, UltStart, plain};
     use crate::gang::GangTag;
     use crate::sched::{Job, Look, Wait, wait};
+    use crate::spawn::{SpawnGroup, UltStart, plain};
     use crate::worker;
 
     /// Flush to zero.
