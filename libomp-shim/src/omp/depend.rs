@@ -12,8 +12,8 @@
 //! outlives its task as long as the table refers to it. Cost grows with the edges; a set forgets
 //! completed members before it grows.
 //!
-//! One of the tasks that a completing task makes ready goes to the thread's *hand*: that thread
-//! begins it next as a rule, without the deque ([`super::queue::follow`]).
+//! One of the tasks that a completing task makes ready goes to the thread's *run-next slot*: that
+//! thread begins it next as a rule, without the deque ([`super::queue::follow`]).
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -312,16 +312,16 @@ pub fn forget_before(task: &Task) {
 
 /// The node's task is complete: its successors lose a predecessor and its mutexes are handed on.
 /// `thread` is the running thread when it belongs to `team`: it gets one of the tasks that are
-/// ready now into its hand, the others are queued.
+/// ready now into its run-next slot, the others are queued.
 #[must_use]
 pub fn complete(node: NonNull<Node>, thread: Option<&Thread>, team: &Team) -> Option<NonNull<Task>> {
     // SAFETY: the task's reference on its node is dropped later.
     let node = unsafe { node.as_ref() };
-    let mut hand = None;
+    let mut run_next = None;
     let mut make_ready = |node: &Node| match (node.goal(), thread) {
         (Goal::Wait(worker), _) => node.tell_waiter(worker),
         (Goal::Task(task), None) => queue::push_foreign(team, task),
-        (Goal::Task(task), Some(thread)) => queue::push_ready(thread, hand.replace(task)),
+        (Goal::Task(task), Some(thread)) => queue::push_ready(thread, run_next.replace(task)),
     };
     node.close(|successor| {
         if mutexes::acquire(successor) {
@@ -329,5 +329,5 @@ pub fn complete(node: NonNull<Node>, thread: Option<&Thread>, team: &Team) -> Op
         }
     });
     mutexes::release(node, make_ready);
-    hand
+    run_next
 }

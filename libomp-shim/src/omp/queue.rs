@@ -41,10 +41,10 @@ use super::team::Team;
 use super::thread::{Here, Thread};
 use super::trace;
 
-mod hand;
+mod run_next;
 
 pub use super::shelf::Shelf;
-pub use hand::{follow, follows_late, push_ready};
+pub use run_next::{follow, follows_late, push_ready};
 
 /// Ready tasks a thread may have in its deque before it runs some of them itself.
 pub const THROTTLE: usize = 256;

@@ -219,7 +219,7 @@ unsafe fn run_jobs(data: *mut ()) {
 /// Runs `task` in the name of `thread` on the current stack, then completes it. Of an untied task
 /// that comes in parts it runs one and queues the rest, or all of them if it is to be run `whole`.
 /// `base`: that of the task on whose stack this is, as far as it has been counted from
-/// ([`Task::base`]); 0 elsewhere. Returns what is in the thread's hand then.
+/// ([`Task::base`]); 0 elsewhere. Returns what is in the thread's run-next slot then.
 ///
 /// # Safety
 /// The task has been taken by the caller alone and its dependences are satisfied; this kernel
@@ -422,7 +422,7 @@ pub unsafe fn body_done(thread: &Thread, task: NonNull<Task>) {
     queue::push_ready(thread, unsafe { finish::<true>(thread, task) });
 }
 
-/// As [`body_done`]. Returns what is in the thread's hand then.
+/// As [`body_done`]. Returns what is in the thread's run-next slot then.
 ///
 /// # Safety
 /// As [`body_done`].
@@ -496,15 +496,15 @@ pub unsafe fn fulfill(task: NonNull<Task>) {
     }
     let thread = Here::if_known().map(|h| h.thread).filter(|t| ptr::eq(t.team(), task_ref.team.get()));
     // SAFETY: both conditions hold.
-    let hand = unsafe { complete(thread, task) };
+    let run_next = unsafe { complete(thread, task) };
     if let Some(thread) = thread {
-        queue::push_ready(thread, hand);
+        queue::push_ready(thread, run_next);
     }
 }
 
 /// Completes a task: releases its successors, its taskgroup, its parent, and its own reference.
-/// `thread` is the completing thread when it belongs to the task's team; what is in its hand then
-/// is returned.
+/// `thread` is the completing thread when it belongs to the task's team; what is in its run-next
+/// slot then is returned.
 ///
 /// # Safety
 /// The task has ended and is completed once.
@@ -513,7 +513,7 @@ unsafe fn complete(thread: Option<&Thread>, task: NonNull<Task>) -> Option<NonNu
     // SAFETY: our own reference keeps the task alive until `release_own`.
     let t = unsafe { task.as_ref() };
     let team = t.team.get();
-    let hand = t.node.get().and_then(|node| depend::complete(node, thread, t.team()));
+    let run_next = t.node.get().and_then(|node| depend::complete(node, thread, t.team()));
     // SAFETY: the taskgroup ends only when we have left it.
     if let Some(group) = unsafe { t.member_of.get().as_ref() } {
         group.leave();
@@ -525,5 +525,5 @@ unsafe fn complete(thread: Option<&Thread>, task: NonNull<Task>) -> Option<NonNu
         // SAFETY: the team is not quiet before this count.
         None => unsafe { &*team }.count_foreign_completion(),
     }
-    hand
+    run_next
 }

@@ -1,10 +1,10 @@
-//! The hand of a thread: a task that the end of another one has made ready, before it stands in any
-//! queue.
+//! The run-next slot of a thread: a task that the end of another one has made ready, before it
+//! stands in any queue.
 //!
 //! The thread that ends a task is the best one for what waited for it: its data are in the caches,
 //! and neither the deque nor a thief's look at it comes between the two. It holds at most one such
 //! task, for a few steps in which nothing waits; then it begins the task or pushes it. So nobody
-//! ever has to look for a task in a hand.
+//! ever has to look for a task in a run-next slot.
 
 use core::ptr::NonNull;
 
@@ -13,16 +13,16 @@ use super::super::task::Task;
 use super::super::thread::Thread;
 use super::{allowed, near, push};
 
-/// Queues what is in the hand of `thread`.
+/// Queues what is in the run-next slot of `thread`.
 #[inline]
-pub fn push_ready(thread: &Thread, hand: Option<NonNull<Task>>) {
-    if let Some(ready) = hand {
+pub fn push_ready(thread: &Thread, run_next: Option<NonNull<Task>>) {
+    if let Some(ready) = run_next {
         push(thread, ready);
     }
 }
 
-/// After a task that was found for the wait `number` and has put `ready` into the hand of `thread`:
-/// the task that follows, as for [`super::next_in_place`], most often this one.
+/// After a task that was found for the wait `number` and has put `ready` into the run-next slot of
+/// `thread`: the task that follows, as for [`super::next_in_place`], most often this one.
 pub fn follow(thread: &Thread, number: u32, ready: NonNull<Task>) -> Option<NonNull<Task>> {
     if !lasts(thread, number) {
         push(thread, ready);
@@ -59,7 +59,7 @@ fn lasts(thread: &Thread, number: u32) -> bool {
 
 /// Is it the turn of `ready`, and may the thread start it?
 fn goes_first(thread: &Thread, ready: NonNull<Task>) -> bool {
-    // SAFETY: a task in the hand is ours.
+    // SAFETY: a task in the run-next slot is ours.
     let task = unsafe { ready.as_ref() };
     task.priority() == 0
         && hint::names_no_data(task)
