@@ -23,7 +23,7 @@ use blocks::{Flow, Incoming};
 use collective::Pending;
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
-use tokens::{Shelf, Token};
+use tokens::{Token, TokenTable};
 
 /// What callers leave for the engine.
 pub enum Order {
@@ -67,7 +67,7 @@ pub struct Engine {
     /// Places of the ring whose reception was cancelled at the end.
     cancelled: usize,
     /// Packets being sent.
-    sending: Shelf<Packet>,
+    sending: TokenTable<Packet>,
     /// Ranks with messages in their outboxes, as far as known here.
     waiting: VecDeque<u32>,
     /// Ranks that are owed credits and may have to be told.
@@ -76,7 +76,7 @@ pub struct Engine {
     sent_to: Vec<u64>,
     received: u64,
     flows: HashMap<u32, Flow>,
-    incoming: Shelf<Incoming>,
+    incoming: TokenTable<Incoming>,
     /// MPI messages that serve gets of other ranks.
     serving: u32,
     waves: Waves,
@@ -110,13 +110,13 @@ impl Engine {
             bare: Vec::new(),
             spare: Vec::new(),
             cancelled: 0,
-            sending: Shelf::new(),
+            sending: TokenTable::new(),
             waiting: VecDeque::new(),
             owing: Vec::new(),
             sent_to: vec![0; ranks as usize],
             received: 0,
             flows: HashMap::new(),
-            incoming: Shelf::new(),
+            incoming: TokenTable::new(),
             serving: 0,
             waves: Waves::new(rank, ranks),
             pending: VecDeque::new(),
@@ -258,7 +258,7 @@ impl Engine {
         let at = self.sending.put(packet);
         let Some(packet) = self.sending.get(at) else { return Ok(()) };
         let (from, length, token) = (packet.bytes().as_ptr(), packet.length(), Token::Sent(at).pack());
-        // SAFETY: the packet's buffer is on the heap and stays on the shelf, unchanged, until the
+        // SAFETY: the packet's buffer is on the heap and stays in the table, unchanged, until the
         // sending completes.
         let done = unsafe { self.fabric.send(Lane::Packets, to, 0, from, length, token)? };
         if done {

@@ -494,7 +494,7 @@ fn leave(agents: &Agents, count: u32) {
     fence(Ordering::SeqCst);
     // SAFETY: the team waits for those that are present.
     let team = unsafe { &*agents.team };
-    if agents.have_ready() || !team.shelf().has_nothing_for_agents() {
+    if agents.have_ready() || !team.team_queue().has_nothing_for_agents() {
         call(team, agents);
     }
     // ORDERING: Release, pairs with `dismiss`.

@@ -6,7 +6,7 @@
 //! | [`root`], [`thread`], [`team`], [`parallel`], [`assemble`] | initial threads, threads, teams and their barrier, fork and join, how a team is put together |
 //! | [`storage`], [`identities`] | which thread-local storage threads run with, and what numbered threads keep |
 //! | [`affinity`], [`binding`] | places, and binding threads to them |
-//! | [`task`], [`queue`], [`shelf`], [`depend`], [`taskgroup`], [`taskloop`] | tasks, where ready ones stand, dependences, taskgroups, taskloops |
+//! | [`task`], [`queue`], [`team_queue`], [`depend`], [`taskgroup`], [`taskloop`] | tasks, where ready ones stand, dependences, taskgroups, taskloops |
 //! | [`taskgraph`] | graphs of tasks that are made once and run many times |
 //! | [`worksharing`] | loops, sections, single, ordered, doacross |
 //! | [`cancel`] | cancellation |
@@ -52,7 +52,6 @@ pub mod reduction;
 pub mod remote;
 pub mod report;
 pub mod root;
-pub mod shelf;
 pub mod stacks;
 pub mod stats;
 pub mod storage;
@@ -62,6 +61,7 @@ pub mod taskgraph;
 pub mod taskgroup;
 pub mod taskloop;
 pub mod team;
+pub mod team_queue;
 pub mod thread;
 pub mod tool;
 pub mod trace;

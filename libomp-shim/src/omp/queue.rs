@@ -3,26 +3,26 @@
 //! | queue | owner | order |
 //! |---|---|---|
 //! | the thread's deque | one thread, others steal | newest first for the owner, oldest first for thieves |
-//! | the team's shelf | the team, under a lock | by priority, then oldest first; those that free agents may run apart |
+//! | the team queue | the team, under a lock | by priority, then oldest first; those that free agents may run apart |
 //!
-//! On the shelf ([`super::shelf`]) stand tasks with a `priority`, tasks that became ready where no
-//! thread of the team runs, and tasks that somebody took and was not allowed to run. A thread that
-//! may start something looks at the tasks with a priority first, then at its own deque, the rest of
-//! the shelf, and the deques of others.
+//! In the team queue ([`super::team_queue`]) stand tasks with a `priority`, tasks that became ready
+//! where no thread of the team runs, and tasks that somebody took and was not allowed to run. A
+//! thread that may start something looks at the tasks with a priority first, then at its own deque,
+//! the rest of the team queue, and the deques of others.
 //!
 //! **The task scheduling constraint** (5.2 §12.9): a thread may start a new tied task only if it is
 //! a descendant of every tied task the thread has suspended (barriers aside). Those tasks always
 //! form a chain of ancestry, because each one was itself started under the constraint; so it is
 //! enough to ask whether the candidate descends from the newest. A thread that takes a task it may
-//! not run puts it on the shelf, where everybody can look before taking.
+//! not run puts it in the team queue, where everybody can look before taking.
 //!
 //! Why no deadlock follows: a waiting tied task S, the newest of its thread, waits for a
 //! descendant. If that is queued, it is allowed here; if it is suspended elsewhere, it is newer
 //! than the suspended task of that thread which is an ancestor of S, and the argument repeats with
 //! a strictly deeper task. Every queue is visible to every waiter: deques by stealing, and before a
-//! thread sleeps it moves what its own deque holds but it may not run to the shelf. And who
-//! sleeps is woken: for a task on the shelf by whoever puts it there or, if that wakes one who may
-//! not start it, by that one.
+//! thread sleeps it moves what its own deque holds but it may not run to the team queue. And who
+//! sleeps is woken: for a task in the team queue by whoever puts it there or, if that wakes one who
+//! may not start it, by that one.
 
 use core::ptr::NonNull;
 
@@ -34,16 +34,16 @@ use super::agents::{self, Caller};
 use super::device::transfer;
 use super::env;
 use super::outside;
-use super::shelf::Found;
 use super::stats;
 use super::task::{self, Flags, Task};
 use super::team::Team;
+use super::team_queue::Found;
 use super::thread::{Here, Thread};
 use super::trace;
 
 mod run_next;
 
-pub use super::shelf::Shelf;
+pub use super::team_queue::TeamQueue;
 pub use run_next::{follow, follows_late, push_ready};
 
 /// Ready tasks a thread may have in its deque before it runs some of them itself.
@@ -55,7 +55,7 @@ pub fn push(thread: &Thread, task: NonNull<Task>) {
     // SAFETY: the task is the caller's until it is pushed.
     let (priority, affinity) = unsafe { (task.as_ref().priority(), task.as_ref().affinity()) };
     if priority > 0 {
-        team.shelf().put(task, false);
+        team.team_queue().put(task, false);
     } else if affinity != 0 && push_specially(thread, task, affinity) {
         return;
     } else {
@@ -88,12 +88,12 @@ fn push_specially(thread: &Thread, task: NonNull<Task>, affinity: u32) -> bool {
 
 /// Makes a ready task available to `team` from a kernel thread that runs for none of its threads.
 pub fn push_foreign(team: &Team, task: NonNull<Task>) {
-    let mut moving = Moving::to_shelf_of(team);
+    let mut moving = Moving::to_team_queue_of(team);
     moving.put(task);
     moving.tell();
 }
 
-/// Ready tasks that move to the shelf together. All who sleep are told of them once.
+/// Ready tasks that move to the team queue together. All who sleep are told of them once.
 struct Moving<'a> {
     team: &'a Team,
     any: bool,
@@ -103,7 +103,7 @@ struct Moving<'a> {
 
 impl<'a> Moving<'a> {
     #[inline]
-    fn to_shelf_of(team: &'a Team) -> Self {
+    fn to_team_queue_of(team: &'a Team) -> Self {
         Self { team, any: false, caller: None }
     }
 
@@ -115,7 +115,7 @@ impl<'a> Moving<'a> {
             agents::leaves_deque(its);
             self.caller = self.caller.take().or_else(|| agents::caller(self.team));
         }
-        self.team.shelf().put(task, true);
+        self.team.team_queue().put(task, true);
         self.any = true;
     }
 
@@ -256,12 +256,12 @@ fn find_task(thread: &Thread, look: Look) -> Option<NonNull<Task>> {
     }
 }
 
-/// What stands in the thread's own deque or on the shelf.
+/// What stands in the thread's own deque or in the team queue.
 fn near(thread: &Thread) -> Option<NonNull<Task>> {
     if thread.is_agent() {
         return own(thread).or_else(|| for_agents(thread));
     }
-    if !thread.team().shelf().has_nothing_urgent()
+    if !thread.team().team_queue().has_nothing_urgent()
         && let Some(task) = instead_of_the_same(thread).or_else(|| urgent(thread))
     {
         return Some(task);
@@ -272,20 +272,20 @@ fn near(thread: &Thread) -> Option<NonNull<Task>> {
 fn near_without_priority(thread: &Thread) -> Option<NonNull<Task>> {
     let hint = hint::own(thread).and_then(|task| hinted(thread, task));
     hint.or_else(|| own(thread))
-        .or_else(|| taken(thread, thread.team().shelf().take_rest(newest_tied(thread))))
+        .or_else(|| taken(thread, thread.team().team_queue().take_rest(newest_tied(thread))))
         .or_else(|| for_agents(thread))
 }
 
-/// What free agents may run, and stands on the shelf.
+/// What free agents may run, and stands in the team queue.
 #[inline]
 fn for_agents(thread: &Thread) -> Option<NonNull<Task>> {
-    let shelf = thread.team().shelf();
-    if shelf.has_nothing_for_agents() {
+    let team_queue = thread.team().team_queue();
+    if team_queue.has_nothing_for_agents() {
         return None;
     }
     let newest = newest_tied(thread);
     // SAFETY: own thread only; nothing is called that waits.
-    taken(thread, shelf.take_pool(newest, &mut unsafe { thread.own() }.seen))
+    taken(thread, team_queue.take_pool(newest, &mut unsafe { thread.own() }.seen))
 }
 
 /// Tasks with a priority that have begun before and are gone on with, per look at all others
@@ -293,8 +293,8 @@ fn for_agents(thread: &Thread) -> Option<NonNull<Task>> {
 const RESUMED: u32 = 16;
 
 fn urgent(thread: &Thread) -> Option<NonNull<Task>> {
-    let task = taken(thread, thread.team().shelf().take_urgent(newest_tied(thread)))?;
-    // SAFETY: a task taken from the shelf is ours.
+    let task = taken(thread, thread.team().team_queue().take_urgent(newest_tied(thread)))?;
+    // SAFETY: a task taken from the team queue is ours.
     if unsafe { task.as_ref() }.flags().has(Flags::BEGUN) {
         // SAFETY: own thread only.
         unsafe { thread.own() }.resumed += 1;
@@ -302,9 +302,9 @@ fn urgent(thread: &Thread) -> Option<NonNull<Task>> {
     Some(task)
 }
 
-/// Untied tasks that come in parts (clang's) stand on the shelf again after each. Those that poll
-/// would be taken again and again, and what they wait for, a task of lower priority, never: so now
-/// and then a thread looks for that first.
+/// Untied tasks that come in parts (clang's) stand in the team queue again after each. Those that
+/// poll would be taken again and again, and what they wait for, a task of lower priority, never: so
+/// now and then a thread looks for that first.
 fn instead_of_the_same(thread: &Thread) -> Option<NonNull<Task>> {
     // SAFETY: own thread only.
     let resumed = &mut unsafe { thread.own() }.resumed;
@@ -315,8 +315,8 @@ fn instead_of_the_same(thread: &Thread) -> Option<NonNull<Task>> {
     near_without_priority(thread).or_else(|| far(thread, false))
 }
 
-/// What a look at the shelf gave. A new task wakes one sleeper; if it was not allowed to start it,
-/// and passes over it, the others have to look.
+/// What a look at the team queue gave. A new task wakes one sleeper; if it was not allowed to start
+/// it, and passes over it, the others have to look.
 fn taken(thread: &Thread, found: Found) -> Option<NonNull<Task>> {
     if found.passed_over {
         thread.team().wake_all();
@@ -339,7 +339,7 @@ fn far(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
         })
 }
 
-/// A task from an inbox, if it may be started; otherwise the shelf's.
+/// A task from an inbox, if it may be started; otherwise the team queue's.
 fn hinted(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> {
     // SAFETY: what was taken from an inbox is ours.
     if allowed(thread, unsafe { task.as_ref() }) {
@@ -385,7 +385,7 @@ pub fn run_in_place(here: Here, done: impl Fn() -> bool, mine: impl Fn(&Task) ->
     let team = here.thread.team();
     while !done()
         && !task::is_deep(here)
-        && team.shelf().has_nothing_urgent()
+        && team.team_queue().has_nothing_urgent()
         && ult::sched::may_go_on_in_place(team.sleepers())
     {
         // SAFETY: own thread only; a popped task is ours.
@@ -472,9 +472,9 @@ fn steal_from_agents(thread: &Thread) -> Option<NonNull<Task>> {
 const STRIPS: u32 = 8;
 
 /// A task that `thread`, a free agent, may take: from members of the team, then from other agents.
-/// Tasks that stand before it and are for the team alone move to the shelf: of a long queue some,
-/// by who is patient. Who comes to nothing so ends, and the next agent goes on with that; or it
-/// waits in a tied task, and looks at all before it sleeps. As long as it does not, it leaves a
+/// Tasks that stand before it and are for the team alone move to the team queue: of a long queue
+/// some, by who is patient. Who comes to nothing so ends, and the next agent goes on with that; or
+/// it waits in a tied task, and looks at all before it sleeps. As long as it does not, it leaves a
 /// deque with the first task that others of its kind may start.
 #[cold]
 fn steal_as_agent(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
@@ -483,7 +483,7 @@ fn steal_as_agent(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let others = agents.threads().filter(|other| !core::ptr::eq(*other, thread));
     let mut victims = (0..team.size()).filter_map(|num| team.thread(num)).chain(others);
     victims.find_map(|victim| {
-        let mut moving = Moving::to_shelf_of(team);
+        let mut moving = Moving::to_team_queue_of(team);
         let mut found = None;
         let mut left = if patient { STRIPS } else { u32::MAX };
         while left != 0 && agents.have_ready() && !victim.deque.is_empty() {
@@ -543,10 +543,10 @@ fn stolen(team: &Team, victim: &Thread, task: NonNull<Task>) -> NonNull<Task> {
     task
 }
 
-/// Before the thread sleeps: moves what it may not run from its own deque to the shelf, and returns
-/// the first task that it may run after all.
+/// Before the thread sleeps: moves what it may not run from its own deque to the team queue, and
+/// returns the first task that it may run after all.
 fn clear_out(thread: &Thread) -> Option<NonNull<Task>> {
-    let mut moving = Moving::to_shelf_of(thread.team());
+    let mut moving = Moving::to_team_queue_of(thread.team());
     let mut found = None;
     // SAFETY: own thread only; popped tasks are ours.
     while let Some(task) = unsafe { thread.deque.pop() } {
@@ -596,7 +596,7 @@ const CHECK_EVERY: u32 = 32;
 #[cold]
 fn look_how_many(here: Here) {
     if here.thread.deque.len() >= THROTTLE {
-        let at_once = !env::settings().task_aware_mpi && here.thread.team().shelf().has_nothing_urgent();
+        let at_once = !env::settings().task_aware_mpi && here.thread.team().team_queue().has_nothing_urgent();
         if env::settings().task_throttling && at_once && !here.thread.is_agent() {
             // SAFETY: own thread only.
             unsafe { here.thread.own() }.saturated = true;
@@ -621,7 +621,7 @@ pub fn is_saturated(thread: &Thread) -> bool {
 
 /// Is that so still? Until the deque is half empty.
 pub fn stays_saturated(thread: &Thread) -> bool {
-    let stays = thread.deque.len() >= THROTTLE / 2 && thread.team().shelf().has_nothing_urgent();
+    let stays = thread.deque.len() >= THROTTLE / 2 && thread.team().team_queue().has_nothing_urgent();
     // SAFETY: own thread only.
     unsafe { thread.own() }.saturated = stays;
     stays
@@ -705,7 +705,7 @@ pub fn run_all(here: Here) {
         team.notify_closer();
         if !ult::sched::may_go_on_in_place(team.sleepers()) {
             // Once in a while the answer is no where nobody waits: then the scheduler is asked, and
-            // what the deque holds is not for the shelf.
+            // what the deque holds is not for the team queue.
             if thread.deque.is_empty() || !ult::sched::may_go_on_in_place(team.sleepers()) {
                 break;
             }
@@ -720,9 +720,9 @@ pub fn run_all(here: Here) {
     team.help_until(thread, &|| unsafe { thread.own() }.begun == 0);
 }
 
-/// A free agent ends: moves what its deque holds to the shelf.
+/// A free agent ends: moves what its deque holds to the team queue.
 pub fn leave_nothing(thread: &Thread) {
-    let mut moving = Moving::to_shelf_of(thread.team());
+    let mut moving = Moving::to_team_queue_of(thread.team());
     // SAFETY: own thread only; popped tasks are ours.
     while let Some(task) = unsafe { thread.deque.pop() } {
         moving.put(task);

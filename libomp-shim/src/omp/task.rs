@@ -30,10 +30,10 @@ use super::depend::{DependTable, Node};
 use super::device::lent;
 use super::env;
 use super::icv::Icv;
-use super::shelf::Mark;
 use super::taskgraph;
 use super::taskgroup::Taskgroup;
 use super::team::Team;
+use super::team_queue::Mark;
 use super::thread::{Here, Thread};
 use super::tool::{self, record::TaskRecord};
 
@@ -187,7 +187,7 @@ pub struct Task {
     /// Where the stack was when the first of the tasks ran a child at once that were run at once
     /// themselves, each by the one before, up to this one; 0 if none did. See `constructs`.
     base: Cell<u32>,
-    /// Where to search the shelf for descendants of this task.
+    /// Where to search the team queue for descendants of this task.
     pub marks: Mark,
     /// Bytes of payload behind the descriptor.
     payload: Cell<usize>,

@@ -40,7 +40,7 @@ use super::agents::Agents;
 use super::assemble;
 use super::group::Group;
 use super::icv::{Icv, ProcBind};
-use super::queue::Shelf;
+use super::queue::TeamQueue;
 use super::thread::Thread;
 use super::tool::{self, record::TeamRecord};
 use super::worksharing::batch::Reserve;
@@ -117,7 +117,7 @@ pub struct Team {
     /// Kernel threads that complete a task of the team without being one of its threads: they may
     /// still look at the team after the region has ended.
     visitors: AtomicU32,
-    shelf: Shelf,
+    team_queue: TeamQueue,
     hints: Hints,
     /// Null before the first task for free agents.
     pub(super) agents: AtomicPtr<Agents>,
@@ -206,7 +206,7 @@ impl Team {
             tasks_used: AtomicBool::new(false),
             foreign_completed: AtomicU64::new(0),
             visitors: AtomicU32::new(0),
-            shelf: Shelf::default(),
+            team_queue: TeamQueue::default(),
             hints: Hints::default(),
             agents: AtomicPtr::new(ptr::null_mut()),
             ring: Ring::new(capacity),

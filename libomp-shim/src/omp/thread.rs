@@ -31,9 +31,9 @@ use super::depend::Node;
 use super::identities::Identities;
 use super::parallel::{Region, Strict};
 use super::reduction::Way;
-use super::shelf::Seen;
 use super::task::{Spares, Task, Tied};
 use super::team::Team;
+use super::team_queue::Seen;
 use super::tool::record::ThreadRecord;
 use super::worksharing::Dispatch;
 use super::yielding::InVain;
@@ -136,7 +136,7 @@ pub struct Own {
     pub in_vain: InVain,
     /// Looks for tasks without success, see `queue`.
     pub looks: u32,
-    /// What it has passed over on the shelf among the tasks for free agents.
+    /// What it has passed over in the team queue among the tasks for free agents.
     pub seen: Seen,
     /// `num_threads`, `proc_bind`, … pushed by LLVM's compiler for the next region.
     pub pushed: Pushed,

@@ -42,12 +42,12 @@ impl Token {
 
 /// Values under numbers, with free numbers kept.
 #[derive(Debug)]
-pub(super) struct Shelf<T> {
+pub(super) struct TokenTable<T> {
     places: Vec<Option<T>>,
     free: Vec<u32>,
 }
 
-impl<T> Shelf<T> {
+impl<T> TokenTable<T> {
     pub(super) fn new() -> Self {
         Self { places: Vec::new(), free: Vec::new() }
     }

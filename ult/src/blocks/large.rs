@@ -34,7 +34,7 @@ unsafe impl Send for Freed {}
 static FREED: [ForkMutex<Freed>; SIZES] = [const { ForkMutex::new(Freed(Vec::new())) }; SIZES];
 
 /// Where freed blocks of a rounded size are kept, if they are.
-fn shelf(size: usize) -> Option<&'static ForkMutex<Freed>> {
+fn bin(size: usize) -> Option<&'static ForkMutex<Freed>> {
     FREED.get(size.trailing_zeros() as usize)
 }
 
@@ -46,7 +46,7 @@ fn layout(size: usize) -> Option<Layout> {
 #[cold]
 pub(super) fn allocate(size: usize) -> *mut u8 {
     let Some(layout) = layout(size) else { return ptr::null_mut() };
-    if let Some(kept) = shelf(layout.size()).and_then(|shelf| shelf.try_lock()?.0.pop()) {
+    if let Some(kept) = bin(layout.size()).and_then(|bin| bin.try_lock()?.0.pop()) {
         return kept.as_ptr();
     }
     if layout.size() >= MAPPED {
@@ -61,7 +61,7 @@ pub(super) fn allocate(size: usize) -> *mut u8 {
 #[cold]
 pub(super) unsafe fn release(block: NonNull<u8>, size: usize) {
     let Some(layout) = layout(size) else { return };
-    if let Some(mut freed) = shelf(layout.size()).and_then(ForkMutex::try_lock)
+    if let Some(mut freed) = bin(layout.size()).and_then(ForkMutex::try_lock)
         && freed.0.len() < KEPT.min(MOST_KEPT / layout.size())
     {
         return freed.0.push(block);

@@ -13,7 +13,7 @@
 //!   memory node): a thread that is busy elsewhere delays its tasks by microseconds, one that never
 //!   looks again delays nothing for good.
 //! * What a thread takes and may not start, by the task scheduling constraint, goes to the team's
-//!   shelf, as with stolen tasks.
+//!   team queue, as with stolen tasks.
 //! * For a thread whose inbox is full ([`MOST`]), that has not started, or takes no part in the
 //!   region, and for tasks with a priority, the hint is ignored. So data that one thread has
 //!   touched first do not make it the only one that works.

@@ -63,6 +63,6 @@ fn goes_first(thread: &Thread, ready: NonNull<Task>) -> bool {
     let task = unsafe { ready.as_ref() };
     task.priority() == 0
         && hint::names_no_data(task)
-        && thread.team().shelf().has_nothing_urgent()
+        && thread.team().team_queue().has_nothing_urgent()
         && allowed(thread, task)
 }

@@ -376,7 +376,7 @@ pub fn begin(thread: &Thread, task: &Task) {
         hint::remember(thread, task);
     }
     if !task.flags().has(Flags::UNTIED) {
-        task.marks.set(thread.team().shelf().marks());
+        task.marks.set(thread.team().team_queue().marks());
         // SAFETY: own thread only: we run in its name.
         unsafe { thread.own() }.tied.push(task);
     }

@@ -13,15 +13,15 @@ use core::sync::atomic::{Ordering, fence};
 
 use super::super::affinity::hint::Hints;
 use super::super::agents::Agents;
-use super::super::queue::Shelf;
+use super::super::queue::TeamQueue;
 use super::super::thread::Thread;
 use super::waiting::Place;
 use super::{Housing, Team};
 
 impl Team {
     /// Tasks that stand nowhere else.
-    pub fn shelf(&self) -> &Shelf {
-        &self.shelf
+    pub fn team_queue(&self) -> &TeamQueue {
+        &self.team_queue
     }
 
     /// Tasks that stand where their data are.
@@ -31,7 +31,7 @@ impl Team {
 
     /// Is there a task that some member might take?
     pub fn has_ready_tasks(&self) -> bool {
-        !self.shelf.is_empty()
+        !self.team_queue.is_empty()
             || self.hints.has_tasks()
             || self.helpers(self.size()).any(|t| !t.deque.is_empty())
     }

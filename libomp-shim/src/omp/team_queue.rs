@@ -1,4 +1,4 @@
-//! The team's shelf: ready tasks that stand in no thread's deque, by priority, then oldest first.
+//! The team queue: ready tasks that stand in no thread's deque, by priority, then oldest first.
 //!
 //! What lives here: the order of the tasks and the search for one that a thread may start. What may
 //! not: who puts tasks here and who is woken ([`super::queue`]).
@@ -12,9 +12,9 @@
 //! numbered as they are put here. T carries a [`Mark`] for each part: no tied task with a smaller
 //! number descends from T. It starts as the number of the next task when T begins, when T has no
 //! descendants yet, and moves on after each search that finds nothing. So a thread that waits in T
-//! and polls a shelf full of tasks that it may not start pays two loads, whatever their priority.
-//! Untied tasks, which anybody may start, stand apart. For the part of free agents, which few
-//! programs use, the thread keeps the number instead ([`Seen`]): no task pays for it.
+//! and polls a team queue full of tasks that it may not start pays two loads, whatever their
+//! priority. Untied tasks, which anybody may start, stand apart. For the part of free agents, which
+//! few programs use, the thread keeps the number instead ([`Seen`]): no task pays for it.
 //!
 //! **Somebody is told.** A new task wakes one sleeper, perhaps one that may not start it while
 //! another could. The first thread that passes over a task makes the caller wake all sleepers
@@ -35,17 +35,17 @@ use std::sync::{Mutex, MutexGuard};
 use super::agents;
 use super::task::{Flags, Task};
 
-/// The team's shelf.
+/// The team queue.
 #[derive(Default)]
-pub struct Shelf {
+pub struct TeamQueue {
     urgent: Part,
     rest: Part,
     /// Those that free agents may run.
     pool: Part,
 }
 
-/// How far the shelf has been searched for descendants of a tied task, see the module: a number of
-/// either part.
+/// How far the team queue has been searched for descendants of a tied task, see the module: a
+/// number of either part.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Marks {
     urgent: u64,
@@ -81,7 +81,7 @@ impl Found {
     const NOTHING: Self = Self { task: None, passed_over: false };
 }
 
-impl Shelf {
+impl TeamQueue {
     /// Does nothing stand here?
     pub fn is_empty(&self) -> bool {
         self.urgent.is_empty() && self.rest.is_empty() && self.pool.is_empty()
@@ -123,7 +123,7 @@ impl Shelf {
         self.urgent.take_marked(newest, |marks| &mut marks.urgent)
     }
 
-    /// As [`Shelf::take_urgent`], among the tasks without a priority.
+    /// As [`TeamQueue::take_urgent`], among the tasks without a priority.
     #[inline]
     pub fn take_rest(&self, newest: Option<&Task>) -> Found {
         if self.rest.is_empty() {
@@ -132,8 +132,8 @@ impl Shelf {
         self.rest.take_marked(newest, |marks| &mut marks.rest)
     }
 
-    /// As [`Shelf::take_urgent`], among the tasks without a priority that free agents may run, for
-    /// a thread that has `seen` some of them.
+    /// As [`TeamQueue::take_urgent`], among the tasks without a priority that free agents may run,
+    /// for a thread that has `seen` some of them.
     pub fn take_pool(&self, newest: Option<&Task>, seen: &mut Seen) -> Found {
         let task = newest.map_or(ptr::null(), ptr::from_ref);
         if !ptr::eq(seen.task, task) {
@@ -152,7 +152,7 @@ impl Shelf {
     }
 }
 
-/// A part of the shelf. The counts are changed under the lock and read without it, to decide
+/// A part of the team queue. The counts are changed under the lock and read without it, to decide
 /// whether to take it.
 #[derive(Default)]
 struct Part {
@@ -268,7 +268,7 @@ impl Part {
     }
 
     fn count_taken(&self, entry: &Entry, levels: &mut Levels) {
-        // SAFETY: tasks on the shelf are alive, and this one was taken by us alone.
+        // SAFETY: tasks in the team queue are alive, and this one was taken by us alone.
         let (priority, flags) = unsafe { (entry.task.as_ref().priority(), entry.task.as_ref().flags()) };
         // ORDERING: Relaxed; under the lock.
         self.count.fetch_sub(1, Ordering::Relaxed);
@@ -308,7 +308,7 @@ impl Level {
     fn first_descendant(&mut self, newest: &Task, from: u64, passed_over: &mut bool) -> Option<usize> {
         let start = self.tied.partition_point(|e| e.number < from);
         for (at, entry) in self.tied.range_mut(start..).enumerate() {
-            // SAFETY: tasks on the shelf are alive.
+            // SAFETY: tasks in the team queue are alive.
             if unsafe { entry.task.as_ref() }.descends_from(newest) {
                 return Some(start + at);
             }
@@ -336,74 +336,74 @@ mod tests {
 
     #[test]
     fn highest_first_then_oldest() {
-        let shelf = Shelf::default();
+        let team_queue = TeamQueue::default();
         let tasks: Vec<Task> = [1, 3, 2, 3, 0].into_iter().map(|p| task(p, false)).collect();
-        tasks.iter().for_each(|t| shelf.put(NonNull::from(t), false));
+        tasks.iter().for_each(|t| team_queue.put(NonNull::from(t), false));
         for want in [1, 3, 2, 0] {
-            assert!(same(&shelf.take_urgent(None), &tasks[want]));
+            assert!(same(&team_queue.take_urgent(None), &tasks[want]));
         }
-        assert!(shelf.take_urgent(None).task.is_none());
-        assert!(same(&shelf.take_rest(None), &tasks[4]));
-        assert!(shelf.is_empty());
+        assert!(team_queue.take_urgent(None).task.is_none());
+        assert!(same(&team_queue.take_rest(None), &tasks[4]));
+        assert!(team_queue.is_empty());
     }
 
     #[test]
     fn what_is_not_allowed_is_passed_over_once() {
-        let shelf = Shelf::default();
+        let team_queue = TeamQueue::default();
         let (newest, stranger, anybodys) = (task(0, false), task(5, false), task(1, true));
-        newest.marks.set(shelf.marks());
-        shelf.put(NonNull::from(&stranger), false);
-        let first = shelf.take_urgent(Some(&newest));
+        newest.marks.set(team_queue.marks());
+        team_queue.put(NonNull::from(&stranger), false);
+        let first = team_queue.take_urgent(Some(&newest));
         assert!(first.task.is_none() && first.passed_over);
-        let second = shelf.take_urgent(Some(&newest));
+        let second = team_queue.take_urgent(Some(&newest));
         assert!(second.task.is_none() && !second.passed_over);
-        shelf.put(NonNull::from(&anybodys), false);
-        let third = shelf.take_urgent(Some(&newest));
+        team_queue.put(NonNull::from(&anybodys), false);
+        let third = team_queue.take_urgent(Some(&newest));
         assert!(same(&third, &anybodys) && !third.passed_over);
-        assert!(same(&shelf.take_urgent(None), &stranger));
+        assert!(same(&team_queue.take_urgent(None), &stranger));
     }
 
     #[test]
     fn a_task_that_was_put_back_is_found() {
-        let shelf = Shelf::default();
+        let team_queue = TeamQueue::default();
         let newest = task(0, false);
-        newest.marks.set(shelf.marks());
-        shelf.put(NonNull::from(&newest), true); // a task descends from itself
-        let found = shelf.take_rest(Some(&newest));
+        newest.marks.set(team_queue.marks());
+        team_queue.put(NonNull::from(&newest), true); // a task descends from itself
+        let found = team_queue.take_rest(Some(&newest));
         assert!(same(&found, &newest));
-        shelf.put(NonNull::from(&newest), true);
-        assert!(same(&shelf.take_rest(Some(&newest)), &newest));
+        team_queue.put(NonNull::from(&newest), true);
+        assert!(same(&team_queue.take_rest(Some(&newest)), &newest));
     }
 
     #[test]
     fn tasks_for_agents_stand_apart() {
-        let shelf = Shelf::default();
+        let team_queue = TeamQueue::default();
         let (newest, other, own) = (task(0, false), task(0, false), task(0, false));
         let pool = task(0, false);
         pool.set_affinity(agents::POOL);
         let mut seen = Seen::NOTHING;
-        shelf.put(NonNull::from(&own), false);
-        assert!(shelf.take_pool(None, &mut seen).task.is_none());
-        shelf.put(NonNull::from(&pool), false);
-        assert!(same(&shelf.take_rest(None), &own) && shelf.take_rest(None).task.is_none());
-        let first = shelf.take_pool(Some(&newest), &mut seen);
+        team_queue.put(NonNull::from(&own), false);
+        assert!(team_queue.take_pool(None, &mut seen).task.is_none());
+        team_queue.put(NonNull::from(&pool), false);
+        assert!(same(&team_queue.take_rest(None), &own) && team_queue.take_rest(None).task.is_none());
+        let first = team_queue.take_pool(Some(&newest), &mut seen);
         assert!(first.task.is_none() && first.passed_over);
-        let second = shelf.take_pool(Some(&newest), &mut seen);
+        let second = team_queue.take_pool(Some(&newest), &mut seen);
         assert!(second.task.is_none() && !second.passed_over && seen.number == 1);
-        assert!(shelf.take_pool(Some(&other), &mut seen).task.is_none() && ptr::eq(seen.task, &other));
+        assert!(team_queue.take_pool(Some(&other), &mut seen).task.is_none() && ptr::eq(seen.task, &other));
         let mut fresh = Seen::NOTHING;
-        assert!(same(&shelf.take_pool(Some(&pool), &mut fresh), &pool)); // a task descends from itself
-        assert!(shelf.is_empty());
+        assert!(same(&team_queue.take_pool(Some(&pool), &mut fresh), &pool)); // a task descends from itself
+        assert!(team_queue.is_empty());
     }
 
     #[test]
     fn a_priority_of_its_own_for_each_task_leaves_nothing_behind() {
-        let shelf = Shelf::default();
+        let team_queue = TeamQueue::default();
         let tasks: Vec<Task> = (1..1000).map(|p| task(p, p % 2 == 0)).collect();
-        tasks.iter().for_each(|t| shelf.put(NonNull::from(t), false));
+        tasks.iter().for_each(|t| team_queue.put(NonNull::from(t), false));
         for want in tasks.iter().rev() {
-            assert!(same(&shelf.take_urgent(None), want));
+            assert!(same(&team_queue.take_urgent(None), want));
         }
-        assert!(shelf.urgent.lock().len() <= KEPT);
+        assert!(team_queue.urgent.lock().len() <= KEPT);
     }
 }
