@@ -24,7 +24,7 @@ import gdb.unwinder
 TABLE = "GANGWAY_DEBUG"
 # Behind the floating-point words at the stack pointer of a suspended context.
 SAVED = ["r15", "r14", "r13", "r12", "rbx", "rbp", "rip"]
-HOUSINGS = ["resident", "grown", "shared"]
+TEAM_KINDS = ["assigned workers", "kernel threads", "ULTs"]
 MOST_READY = 1000
 
 
@@ -365,14 +365,14 @@ class InfoTeams(gdb.Command):
 
     def show(self, facts, team):
         level, size = read(team + facts["team.level"], 4), read(team + facts["team.size"], 4)
-        housing = read(team + facts["team.housing"], 1)
+        kind = read(team + facts["team.kind"], 1)
         gang = read(team + facts["team.gang"], 8, True)
         parent = word(team + facts["team.parent_thread"])
         function = word(team + facts["team.function"])
         words = ["team %#x" % team, "level %d" % level, "%d thread%s" % (size, "s"[: size != 1])]
         words.append(symbol(function) if function else "initial")
         if size > 1:
-            words.append(HOUSINGS[housing] if housing < len(HOUSINGS) else "housing %d" % housing)
+            words.append(TEAM_KINDS[kind] if kind < len(TEAM_KINDS) else "kind %d" % kind)
             words.append("%d at its barrier" % read(team + facts["team.arrived"], 4))
         if gang >= 0:
             words.append("gang %d" % gang)

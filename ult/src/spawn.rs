@@ -179,7 +179,7 @@ static FORK: ForkMutex<()> = ForkMutex::new(());
 static EVER_QUEUED: AtomicBool = AtomicBool::new(false);
 
 /// A gang id for a team that stays on workers of its own; `publish` starts the team.
-pub fn resident_gang(level: i32, publish: impl FnOnce(GangTag)) {
+pub fn assigned_gang(level: i32, publish: impl FnOnce(GangTag)) {
     // ORDERING: Relaxed; who queued the first gang and who comes here are ordered by nothing, and
     // need not be: see the module.
     let _lock = EVER_QUEUED.load(Ordering::Relaxed).then(|| FORK.lock());
@@ -207,7 +207,7 @@ pub fn gang<'a>(
     // SAFETY: own kernel thread; taken out, because `ult_start` and the others are the caller's.
     let mut targets = core::mem::take(unsafe { &mut (*me.own()).targets });
     targets.choose(me, count, group, near);
-    // ORDERING: Relaxed, both; see `resident_gang`.
+    // ORDERING: Relaxed, both; see `assigned_gang`.
     if !EVER_QUEUED.load(Ordering::Relaxed) {
         // ORDERING: as above.
         EVER_QUEUED.store(true, Ordering::Relaxed);

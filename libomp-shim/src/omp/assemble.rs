@@ -1,10 +1,10 @@
 //! Putting a team together: where its threads run, and how a member lives there.
 //!
-//! | housing | when | its members |
+//! | kind | when | its members |
 //! |---|---|---|
-//! | resident | an outermost region whose threads each get a shared worker of the pool that runs nobody's ULTs | wait on their worker for the next region |
-//! | shared | every other region | ULTs that start anew in each region and end with it |
-//! | grown | identities cannot be borrowed (or `GANGWAY_TLS=kernel`), the program has mutexes that pass priorities on, or the region's code was seen to block in the kernel | wait on kernel threads beyond the pool |
+//! | assigned workers | an outermost region whose threads each get a shared worker of the pool that runs nobody's ULTs | wait on their worker for the next region |
+//! | ULTs | every other region | ULTs that start anew in each region and end with it |
+//! | kernel threads | identities cannot be borrowed (or `GANGWAY_TLS=kernel`), the program has mutexes that pass priorities on, or the region's code was seen to block in the kernel | wait on kernel threads beyond the pool |
 //!
 //! Thread 0 is always the forking context itself.
 //!
@@ -15,9 +15,10 @@
 //! ([`await_leaving`]); an inner one does not: a team that somebody is still about to leave is
 //! passed over when the next one is taken.
 //!
-//! *What members wear.* Thread *n* of each outermost shared or grown team of one forking thread
-//! wears the same identity (`Own::identities`), so that `threadprivate` variables persist. A grown
-//! member puts it on for its share ([`kept_share`]); between regions nobody wears it.
+//! *What members wear.* Thread *n* of each outermost shared or team on kernel threads of its own of
+//! one forking thread wears the same identity (`Own::identities`), so that `threadprivate`
+//! variables persist. A grown member puts it on for its share ([`kept_share`]); between regions
+//! nobody wears it.
 //!
 //! Rejected: keeping the ULTs of shared teams from region to region. They would stay on the workers
 //! on which they were first started, however busy those are, and could not be stolen.
@@ -39,13 +40,13 @@ use super::parallel::{among, spin_for};
 use super::queue;
 use super::report;
 use super::storage::{self, may_share};
-use super::team::{Housing, Team};
+use super::team::{Team, TeamKind};
 use super::thread::{Here, Thread};
 use super::tool::hook;
 
 /// A team of one for the forking thread.
 pub fn serial_team(here: Here) -> Box<Team> {
-    take_team(here, 1, Housing::Shared)
+    take_team(here, 1, TeamKind::Ults)
 }
 
 /// A team for `wanted` threads of a region whose code is `region`; returns how many there are, at
@@ -57,15 +58,15 @@ pub fn assemble(here: Here, wanted: u32, region: usize) -> (Box<Team>, u32) {
     if is_outermost(here) {
         ult::exceptions::refresh();
     }
-    let (team, size) = match housing(here, wanted, region) {
-        Housing::Resident => resident(here, wanted),
-        Housing::Grown => grown(here, wanted),
-        Housing::Shared => shared(here, wanted),
+    let (team, size) = match kind(here, wanted, region) {
+        TeamKind::AssignedWorkers => assigned(here, wanted),
+        TeamKind::KernelThreads => on_kernel_threads(here, wanted),
+        TeamKind::Ults => as_ults(here, wanted),
     };
     if is_outermost(here) {
         // SAFETY: own thread only.
         unsafe { here.thread.own() }.kept_size =
-            if team.housing == Housing::Resident || !may_share() { 0 } else { size };
+            if team.kind == TeamKind::AssignedWorkers || !may_share() { 0 } else { size };
     }
     (team, size)
 }
@@ -76,30 +77,30 @@ fn is_outermost(here: Here) -> bool {
     here.team().plan().active_around == 0 && !here.thread.is_agent()
 }
 
-fn housing(here: Here, wanted: u32, region: usize) -> Housing {
+fn kind(here: Here, wanted: u32, region: usize) -> TeamKind {
     if !may_share() {
-        return Housing::Grown;
+        return TeamKind::KernelThreads;
     }
     let blocks = ult::stall::is_known_blocker(region) || storage::are_kept_apart();
     let outermost = is_outermost(here);
-    if blocks && !(outermost && isolate_residents(here, wanted)) {
-        Housing::Grown
+    if blocks && !(outermost && isolate_assigned(here, wanted)) {
+        TeamKind::KernelThreads
     } else if outermost && wanted as usize - 1 <= pool::limit() && !keeps_sharing(here, wanted) {
-        Housing::Resident
+        TeamKind::AssignedWorkers
     } else {
-        Housing::Shared
+        TeamKind::Ults
     }
 }
 
-/// The last outermost team was as large, and resident: its members' `threadprivate` variables lie
+/// The last outermost team was as large, and assigned: its members' `threadprivate` variables lie
 /// in the storage of their kernel threads, so it stays, and its workers run for nobody else from
 /// here on. One that does at this moment is asked again the next time. False if there is no such
 /// team.
-fn isolate_residents(here: Here, wanted: u32) -> bool {
+fn isolate_assigned(here: Here, wanted: u32) -> bool {
     // SAFETY: own thread only.
     let own = unsafe { here.thread.own() };
     let is_it = |team: &&Team| {
-        team.housing == Housing::Resident && team.size() == wanted && team.is_of_this_process()
+        team.kind == TeamKind::AssignedWorkers && team.size() == wanted && team.is_of_this_process()
     };
     let mut teams = own.teams.iter().map(|team| &**team);
     let Some(team) = teams.find(is_it).filter(|_| own.kept_size == 0) else { return false };
@@ -117,23 +118,23 @@ fn keeps_sharing(here: Here, wanted: u32) -> bool {
 
 /// One with threads that each have a worker of the pool; one that shares workers if the pool has
 /// too few to lend.
-fn resident(here: Here, wanted: u32) -> (Box<Team>, u32) {
-    let team = take_team(here, wanted, Housing::Resident);
+fn assigned(here: Here, wanted: u32) -> (Box<Team>, u32) {
+    let team = take_team(here, wanted, TeamKind::AssignedWorkers);
     let missing = wanted.saturating_sub(team.attached());
     if missing > 0 {
         let mut workers = Vec::with_capacity(missing as usize);
         if !pool::lease(missing as usize, &mut workers) {
             // SAFETY: own thread only.
             unsafe { here.thread.own() }.teams.push(team);
-            return shared(here, wanted);
+            return as_ults(here, wanted);
         }
         house(&team, workers);
     }
     (team, wanted)
 }
 
-fn grown(here: Here, wanted: u32) -> (Box<Team>, u32) {
-    let team = take_team(here, wanted, Housing::Grown);
+fn on_kernel_threads(here: Here, wanted: u32) -> (Box<Team>, u32) {
+    let team = take_team(here, wanted, TeamKind::KernelThreads);
     if team.attached() < wanted {
         let own: Vec<_> = (team.attached()..wanted).map(|num| dedicated_worker(here, num)).collect();
         let missing = own.iter().filter(|worker| worker.is_none()).count();
@@ -158,8 +159,8 @@ fn dedicated_worker(here: Here, num: u32) -> Option<&'static Worker> {
     unsafe { here.thread.own() }.identities.of_thread(num)?.take_dedicated_worker()
 }
 
-fn shared(here: Here, wanted: u32) -> (Box<Team>, u32) {
-    let team = take_team(here, wanted, Housing::Shared);
+fn as_ults(here: Here, wanted: u32) -> (Box<Team>, u32) {
+    let team = take_team(here, wanted, TeamKind::Ults);
     if worker::uses_identities() {
         // Before there are workers: the calling thread blocks its signals while it makes them, and
         // those for the process come to the ones that are there.
@@ -177,7 +178,7 @@ fn shared(here: Here, wanted: u32) -> (Box<Team>, u32) {
 }
 
 /// A team with room for `size` threads: one that the forking thread kept, or a new one.
-fn take_team(here: Here, size: u32, housing: Housing) -> Box<Team> {
+fn take_team(here: Here, size: u32, kind: TeamKind) -> Box<Team> {
     // SAFETY: own thread only; `dismiss` may wait, so the reference is not kept across it.
     let kept = || unsafe { &mut here.thread.own().teams };
     let mut at = kept().len();
@@ -185,7 +186,7 @@ fn take_team(here: Here, size: u32, housing: Housing) -> Box<Team> {
         at -= 1;
         if !kept()[at].is_of_this_process() {
             core::mem::forget(kept().swap_remove(at)); // its members were threads of the parent process
-        } else if kept()[at].housing == housing && (housing != Housing::Shared || kept()[at].present() == 0) {
+        } else if kept()[at].kind == kind && (kind != TeamKind::Ults || kept()[at].present() == 0) {
             let team = kept().swap_remove(at);
             if team.capacity() >= size {
                 return team;
@@ -194,7 +195,7 @@ fn take_team(here: Here, size: u32, housing: Housing) -> Box<Team> {
             at = at.min(kept().len());
         }
     }
-    let team = Team::new(size.next_power_of_two(), housing);
+    let team = Team::new(size.next_power_of_two(), kind);
     let primary = team.attach(Thread::new(0));
     // SAFETY: a new thread; the team outlives it.
     unsafe { primary.join_team(&raw const *team) };
@@ -214,7 +215,7 @@ fn house(team: &Team, workers: Vec<&'static Worker>) {
         thread.seen_epoch.set(team.epoch());
         team.count_present();
         let argument = ptr::from_ref(thread).cast_mut().cast();
-        pool::assign(worker, Assignment { entry: resident_main, argument, stack_size });
+        pool::assign(worker, Assignment { entry: assigned_main, argument, stack_size });
     }
 }
 
@@ -271,9 +272,10 @@ fn kept(team: &Team, num: u32) -> Option<&'static Identity> {
     unsafe { (*team.plan().parent_thread).own() }.identities.of(num)
 }
 
-/// Says what the members of a resident or grown team wear in the region that is being forked.
+/// Says what the members of a team that does not run as ULTs wear in the region that is being
+/// forked.
 pub fn clothe(team: &Team) {
-    if team.housing == Housing::Resident || !may_share() || !keeps_storage(team) {
+    if team.kind == TeamKind::AssignedWorkers || !may_share() || !keeps_storage(team) {
         return;
     }
     // SAFETY: we are the forking thread, between regions.
@@ -330,7 +332,7 @@ pub fn begin_member(thread: &Thread, team: &Team) {
     super::binding::display_member(thread, plan);
 }
 
-/// What a resident or grown member does until its next region.
+/// What a member that does not run as ULTs does until its next region.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rest {
     /// It helps with the tasks of the region that ends.
@@ -348,9 +350,9 @@ enum Call {
     Dismissal,
 }
 
-/// The life of a resident or grown member: wait for a region, run its share, arrive, again; until
-/// the team is dismissed.
-unsafe fn resident_main(argument: *mut ()) {
+/// The life of a member that does not run as ULTs: wait for a region, run its share, arrive, again;
+/// until the team is dismissed.
+unsafe fn assigned_main(argument: *mut ()) {
     // SAFETY: `house` passes a thread that lives until the member has left.
     let thread: &Thread = unsafe { &*argument.cast() };
     let mut rest = Rest::Helping;
@@ -643,7 +645,7 @@ pub fn await_leaving(team: &Team) {
 
 fn await_until(team: &Team, done: &dyn Fn() -> bool) {
     // Members that share workers do not know who waits for them; they are about to leave.
-    let spin = if team.housing == Housing::Shared { Spin::POLLING } else { Spin::exactly(20) };
+    let spin = if team.kind == TeamKind::Ults { Spin::POLLING } else { Spin::exactly(20) };
     ult::sched::wait(&Wait { spin, finished: true, ..Wait::until(&|| done() || team.is_lost()) });
 }
 
@@ -653,7 +655,7 @@ pub fn dismiss(team: Box<Team>) {
         core::mem::forget(team);
         return;
     }
-    if team.housing != Housing::Shared {
+    if team.kind != TeamKind::Ults {
         // A shared team's ULTs run on whatever workers there are, and their assignments end with
         // each region.
         (1..team.attached()).filter_map(|num| team.thread(num)?.host()).for_each(Worker::note_dismissed);

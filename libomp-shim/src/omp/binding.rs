@@ -10,7 +10,7 @@ use super::affinity::{Assignment, Facts, assign, display_affinity, part_of, rang
 use super::env;
 use super::icv::ProcBind;
 use super::report;
-use super::team::{Housing, Plan, Team};
+use super::team::{Plan, Team, TeamKind};
 use super::thread::{Here, Thread};
 
 /// The places of a team of `size` that the running thread forks under `policy`; `None` when threads
@@ -227,7 +227,7 @@ fn bind(thread: &Thread, place: u32, partition: Range<u32>) {
     own.place = place as i32;
     // The kernel thread follows, unless others run on it, too: threads of nested teams start
     // wherever a worker is free.
-    let nested = thread.team().housing == Housing::Shared && thread.team().plan().active_around > 1;
+    let nested = thread.team().kind == TeamKind::Ults && thread.team().plan().active_around > 1;
     let alone = !nested || !ult::sched::has_others_here();
     if !alone || !worker::move_to_place(place) {
         return;

@@ -4,8 +4,8 @@
 //! [`super::assemble`]), writes the plan, and launches it. It then runs thread 0's share itself,
 //! waits for the others and for all tasks, and keeps the team for its next region.
 //!
-//! * A *resident* team is launched by one store of the epoch, plus a wake-up for each member that
-//!   sleeps: no allocation, no lock.
+//! * A team with *assigned* workers is launched by one store of the epoch, plus a wake-up for each
+//!   member that sleeps: no allocation, no lock.
 //! * A team that *shares* workers is launched by queueing its threads as ULTs: as a gang, which the
 //!   scheduler places and orders, or on the forking worker's own deque. Which regions are gangs:
 //!   [`is_ganged`].
@@ -33,9 +33,9 @@ use super::icv::{GangSched, ProcBind};
 use super::report;
 use super::stacks;
 use super::stats;
-use super::team::{Body, Housing, Team};
+use super::team::{Body, Team, TeamKind};
 use super::thread::{Here, Thread};
-use super::tool::event::TeamKind;
+use super::tool::event::ConstructKind;
 use super::tool::hook;
 
 /// What the `parallel` construct said.
@@ -142,7 +142,7 @@ impl Region {
         {
             plan.partition = Some(partition);
         }
-        hook::region::begins(here, &team, 1, TeamKind::League);
+        hook::region::begins(here, &team, 1, ConstructKind::League);
         Self::enter(team, 0, 0)
     }
 
@@ -152,7 +152,7 @@ impl Region {
         let (wanted, counted) = reserve(here, team_size(here, request));
         let (wanted, stacks) = stacks::reserve(wanted);
         let (team, size) = assemble(here, wanted, body.function as usize);
-        if size > 1 && team.housing == Housing::Shared {
+        if size > 1 && team.kind == TeamKind::Ults {
             team.expect_start();
         }
         if size < request.num_threads
@@ -165,7 +165,7 @@ impl Region {
         let plan = unsafe { team.plan_mut() };
         let displays = binding::is_to_display(here, plan, size);
         put(&mut plan.displays, displays);
-        hook::region::begins(here, &team, asked_for(here, request), TeamKind::Parallel);
+        hook::region::begins(here, &team, asked_for(here, request), ConstructKind::Parallel);
         Self::enter(team, counted, stacks)
     }
 
@@ -187,7 +187,7 @@ impl Region {
         }
         plan.league = (1, 0);
         plan.group = &raw const team.group;
-        hook::region::begins(here, &team, 1, TeamKind::Target);
+        hook::region::begins(here, &team, 1, ConstructKind::Target);
         Self::enter(team, 0, 0)
     }
 
@@ -206,14 +206,13 @@ impl Region {
         if shares {
             pool::enter_region();
         }
-        let seats =
-            if size > 1 && team.housing == Housing::Shared { pool::seat(size as usize - 1) } else { 0 };
+        let seats = if size > 1 && team.kind == TeamKind::Ults { pool::seat(size as usize - 1) } else { 0 };
         if size > 1 {
             launch(&team, duty.0);
         }
         let region = if size > 1 { team.plan().body.function as usize } else { duty.1 };
         worker::set_duty((team.gang(), region));
-        if size > 1 && team.housing == Housing::Shared {
+        if size > 1 && team.kind == TeamKind::Ults {
             spawn::give_way_to_older();
         }
         Self { team, outer, duty, counted, stacks, seats, shares }
@@ -385,7 +384,7 @@ const AMONG_MANY: u32 = 5;
 
 /// How members of `team` look before they sleep where those of smaller teams look as `spin` says.
 pub fn among(team: &Team, spin: Spin) -> Spin {
-    let own_kernel_threads = team.housing == Housing::Grown;
+    let own_kernel_threads = team.kind == TeamKind::KernelThreads;
     if own_kernel_threads && team.size() as usize > ult::sched::cores() {
         spin.capped(AMONG_MANY)
     } else {
@@ -413,10 +412,10 @@ pub fn spin_for(settings: &Settings) -> Spin {
 /// Starts the threads of a planned region beside thread 0, which runs for `outer` so far.
 fn launch(team: &Team, outer: GangTag) {
     let level = outer.level + 1;
-    if team.housing != Housing::Shared {
+    if team.kind != TeamKind::Ults {
         super::assemble::clothe(team);
         stats::count_gang();
-        spawn::resident_gang(level, |tag| {
+        spawn::assigned_gang(level, |tag| {
             team.set_gang(tag);
             team.start_region();
         });

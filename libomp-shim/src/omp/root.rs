@@ -15,7 +15,7 @@ use ult::worker;
 use super::assemble;
 use super::env::{self, Tls};
 use super::parallel;
-use super::team::{Housing, Team};
+use super::team::{Team, TeamKind};
 use super::thread::{Here, Thread};
 use super::tool::{self, hook};
 
@@ -35,7 +35,7 @@ pub fn enter() -> Here {
     PREPARE.call_once(prepare);
     let worker = worker::register_current();
     let settings = env::settings();
-    let team = Box::leak(Team::new(1, Housing::Shared));
+    let team = Box::leak(Team::new(1, TeamKind::Ults));
     // SAFETY: the team is new; nobody else knows it.
     let plan = unsafe { team.plan_mut() };
     plan.icv = settings.initial;

@@ -7,7 +7,7 @@
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | `plan` | what a region is: code, levels, control variables, housing |
+//! | `plan` | what a region is: code, levels, control variables, kind |
 //! | `members` | how members start a region, end it, leave, and come back |
 //! | `barrier` | the barrier, and cancellation, which ends it early |
 //! | `tasks` | whether the region uses tasks, and whether all of them are complete |
@@ -53,7 +53,7 @@ mod tasks;
 mod waiting;
 
 pub use barrier::{barrier, cancellable_barrier};
-pub use plan::{Body, Housing, ON_HOST, Plan};
+pub use plan::{Body, ON_HOST, Plan, TeamKind};
 
 /// A cache line of its own.
 #[repr(align(128))]
@@ -75,7 +75,7 @@ pub struct Team {
     /// What the members' ULTs have in common, where they share workers.
     spawn_group: UnsafeCell<SpawnGroup>,
     /// Where the threads run.
-    pub housing: Housing,
+    pub kind: TeamKind,
     /// Members by number; filled up to `attached`, of which the first `size` take part in the
     /// region.
     slots: Box<[AtomicPtr<Thread>]>,
@@ -145,7 +145,7 @@ unsafe impl Send for Team {}
 
 /// For [`ult::debug`].
 pub const ENTRIES: [Entry; 9] = [
-    Entry::number("team.housing", offset_of!(Team, housing)),
+    Entry::number("team.kind", offset_of!(Team, kind)),
     Entry::number("team.size", offset_of!(Team, size)),
     Entry::number("team.slots", offset_of!(Team, slots)),
     Entry::number("team.arrived", offset_of!(Team, arrived)),
@@ -158,7 +158,7 @@ pub const ENTRIES: [Entry; 9] = [
 
 impl Team {
     /// A team with room for `capacity` threads and none attached.
-    pub fn new(capacity: u32, housing: Housing) -> Box<Self> {
+    pub fn new(capacity: u32, kind: TeamKind) -> Box<Self> {
         let slots = (0..capacity).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
         let contributions = (0..capacity).map(|_| Padded(AtomicPtr::new(ptr::null_mut()))).collect();
         Box::new(Self {
@@ -186,7 +186,7 @@ impl Team {
                 target_depth: 0,
             }),
             spawn_group: UnsafeCell::new(assemble::NO_SPAWN_GROUP),
-            housing,
+            kind,
             slots,
             attached: Cell::new(0),
             generation: ult::pool::generation(),

@@ -7,9 +7,9 @@
 //!
 //! * A ULT on a worker moves, with all of its suspended contexts, to an unused kernel thread of the
 //!   pool ([`move_to_dedicated_worker`]).
-//! * A thread that owns its kernel thread (the program's own thread, a resident or grown member)
-//!   stays. The other threads move to another worker, which the pool starts once beyond its limit
-//!   ([`send_others_away`]).
+//! * A thread that owns its kernel thread (the program's own thread, a member that does not run as
+//!   ULTs) stays. The other threads move to another worker, which the pool starts once beyond its
+//!   limit ([`send_others_away`]).
 //!
 //! A dedicated worker starts no ULT, not even from its own deques. Every worker that is not
 //! dedicated and accepts the group may steal from those deques. A moved context is marked as handed

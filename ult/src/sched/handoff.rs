@@ -7,23 +7,23 @@
 //! an identity of its own, and no two kernel threads wear one at the same time:
 //!
 //! * the running thread stays, with every older context of it;
-//! * if contexts of the kernel thread's own thread move (the program's main stack, a resident
-//!   thread), the kernel thread lends its own storage to them and idles under a borrowed identity
+//! * if contexts of the kernel thread's own thread move (the program's main stack, a thread with
+//!   an assigned worker), the kernel thread lends its own storage to them and idles under a borrowed identity
 //!   until they come back. Until then they run under another kernel thread's number;
 //! * a thread moves as a whole or stays as a whole: it has one identity, and one kernel thread at a
 //!   time runs for its thread;
 //! * what runs for no thread never moves: the loop of an idle pool worker, and one that stands in
-//!   itself. A resident thread between two regions does when it has something to do: its next
-//!   region has started, or a task that it has taken while it rests waits in the middle (then the
-//!   resting context goes along).
+//!   itself. A thread with assigned workers between two regions does when it has something to do:
+//!   its next region has started, or a task that it has taken while it rests waits in the middle
+//!   (then the resting context goes along).
 //!
 //! *It ends as soon as it may.* When the blocked worker comes to its scheduler it tells those that
 //! stand in for it (`Worker::recall`). At its next switch point one that stands in goes back to its
 //! own context, and everything among its suspended contexts goes to the worker that was blocked
 //! ([`give_back`]). If its running code spins, it counts as one with somebody behind it, and is
 //! interrupted. If it blocks, another one stands in, for the same worker and since the same time,
-//! and gives back what it adopts. The end of an outermost region and of a resident thread waits for
-//! nobody's recall: their context goes home by itself ([`return_to`]).
+//! and gives back what it adopts. The end of an outermost region and of a thread with assigned
+//! workers waits for nobody's recall: their context goes home by itself ([`return_to`]).
 //!
 //! *No context is lost.* A suspended one is on one list of suspended contexts or in one [`Parcel`].
 //! A parcel is opened at every entry to the scheduler and at every look; who sends it wakes its

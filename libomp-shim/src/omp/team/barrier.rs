@@ -19,7 +19,7 @@ use super::super::device::keep;
 use super::super::thread::{Here, Thread};
 use super::super::tool::event::SyncKind;
 use super::super::tool::hook;
-use super::{Housing, Team};
+use super::{Team, TeamKind};
 
 impl Team {
     /// A team barrier (5.2 §15.3.1): all threads arrive and all tasks of the team complete before
@@ -48,7 +48,7 @@ impl Team {
             self.has_passed_barrier::<WATCHED>(passed);
             self.release(passed);
             if thread.num() != 0 {
-                ult::sched::let_released_go_first(self.housing == Housing::Grown);
+                ult::sched::let_released_go_first(self.kind == TeamKind::KernelThreads);
             }
             return true;
         }

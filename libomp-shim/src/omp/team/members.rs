@@ -21,7 +21,7 @@ use super::super::agents;
 use super::super::assemble;
 use super::super::thread::Thread;
 use super::waiting::Place;
-use super::{Housing, Team};
+use super::{Team, TeamKind};
 
 /// One member that is present, in `Team::ending`.
 const PRESENT: u64 = 1;
@@ -79,7 +79,7 @@ impl Team {
         // ORDERING: Release, pairs with the Acquire in `next_region`: the plan is complete.
         self.start.0.epoch.store(next << 16 | u64::from(size), Ordering::Release);
         // Those of a shared team have left, and start anew when their starts have been queued.
-        if self.housing != Housing::Shared {
+        if self.kind != TeamKind::Ults {
             self.wake_members(size);
         }
     }
@@ -117,7 +117,7 @@ impl Team {
     /// that shares workers those that have left have.
     fn is_joined_at(&self, ending: u64) -> bool {
         let joined = (ending / JOINED) as u32;
-        joined == if self.housing == Housing::Shared { ending as u32 } else { self.size() - 1 }
+        joined == if self.kind == TeamKind::Ults { ending as u32 } else { self.size() - 1 }
     }
 
     /// The end of a region for its thread 0: waits for all members and all tasks.
@@ -137,7 +137,7 @@ impl Team {
         if size == 1 {
             return;
         }
-        if self.housing != Housing::Shared {
+        if self.kind != TeamKind::Ults {
             // ORDERING: Relaxed; published by the epoch of the next region.
             self.ending.0.fetch_and(JOINED - 1, Ordering::Relaxed);
         }
@@ -146,7 +146,7 @@ impl Team {
 
     /// The last region is over: its members, who have arrived at the join, may leave. By thread 0.
     fn close(&self) {
-        let has_nobody = if self.housing == Housing::Shared {
+        let has_nobody = if self.kind == TeamKind::Ults {
             self.present() == 0
         } else {
             !self.plan().keeps && !self.plan().told
@@ -169,7 +169,7 @@ impl Team {
     /// Does no member run, or wear anything, that the next region needs? Asked by thread 0 when all
     /// have joined.
     pub fn is_clear(&self) -> bool {
-        if self.housing == Housing::Shared {
+        if self.kind == TeamKind::Ults {
             self.present() == 0
         } else {
             // ORDERING: Acquire, pairs with `undress`: what they wore is free.

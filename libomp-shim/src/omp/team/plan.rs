@@ -1,6 +1,6 @@
 //! What a region is, as its forking thread describes it to the members.
 //!
-//! What lives here: the plan, the body, the kinds of housing. What may not: how the plan is decided
+//! What lives here: the plan, the body, the kinds of teams. What may not: how the plan is decided
 //! ([`crate::omp::parallel`]), what changes while a region runs (the fields of
 //! [`Team`](super::Team)).
 //!
@@ -105,13 +105,12 @@ pub const ON_HOST: i32 = -1;
 
 /// Where the threads of a team run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Housing {
-    /// Each on a worker of its own, where it stays between regions: shared workers of the pool,
-    /// leased.
-    Resident,
-    /// Each on a kernel thread beyond the pool's workers: where identities cannot be borrowed, and
-    /// for code that blocks.
-    Grown,
-    /// As ULTs that start anew in each region, on whatever workers take them.
-    Shared,
+pub enum TeamKind {
+    /// Each thread has a shared worker of the pool assigned to it, and stays there between regions.
+    AssignedWorkers,
+    /// Each thread has a kernel thread beyond the pool's workers: where identities cannot be
+    /// borrowed, and for code that blocks.
+    KernelThreads,
+    /// The threads are ULTs that start anew in each region, on the workers that take them.
+    Ults,
 }

@@ -16,7 +16,7 @@ use super::super::agents::Agents;
 use super::super::queue::TeamQueue;
 use super::super::thread::Thread;
 use super::waiting::Place;
-use super::{Housing, Team};
+use super::{Team, TeamKind};
 
 impl Team {
     /// Tasks that stand nowhere else.
@@ -62,7 +62,7 @@ impl Team {
     fn begin_to_use_tasks(&self) {
         // ORDERING: Relaxed, as above.
         self.tasks_used.store(true, Ordering::Relaxed);
-        if self.housing == Housing::Shared && self.size() > 1 {
+        if self.kind == TeamKind::Ults && self.size() > 1 {
             // ORDERING: SeqCst, pairs with the fence in `settle_members`: who has left is seen
             // here, or sees that tasks are used.
             fence(Ordering::SeqCst);

@@ -32,7 +32,7 @@ pub enum ThreadKind {
 
 /// Kinds of teams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TeamKind {
+pub enum ConstructKind {
     /// That of a `parallel` region.
     Parallel,
     /// An initial team of a league.

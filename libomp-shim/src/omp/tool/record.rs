@@ -11,7 +11,7 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering, compiler_fence};
 
-use super::event::TeamKind;
+use super::event::ConstructKind;
 use crate::omp::task::{Flags, Task};
 use crate::omp::team::Team;
 use crate::omp::thread::Thread;
@@ -186,7 +186,7 @@ pub struct TeamRecord {
     /// Behind which call of the program the region was forked.
     pub code: Cell<usize>,
     /// What the region is.
-    pub kind: Cell<TeamKind>,
+    pub kind: Cell<ConstructKind>,
 }
 
 impl Default for TeamRecord {
@@ -196,7 +196,7 @@ impl Default for TeamRecord {
             id: Cell::default(),
             trace: Cell::default(),
             code: Cell::default(),
-            kind: Cell::new(TeamKind::Parallel),
+            kind: Cell::new(ConstructKind::Parallel),
         }
     }
 }
@@ -229,7 +229,7 @@ pub fn construct_around(task: &Task) -> Option<&ConstructRecord> {
     let mut team = task.team();
     loop {
         let forking = team.thread(0)?.implicit.parent()?;
-        if team.tool.kind.get() == TeamKind::Target {
+        if team.tool.kind.get() == ConstructKind::Target {
             return construct_of(forking);
         }
         team = forking.team();

@@ -8,11 +8,11 @@ use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::super::event::{End, Site, SyncKind, TeamKind, ThreadKind};
+use super::super::event::{ConstructKind, End, Site, SyncKind, ThreadKind};
 use super::super::record::{self, RUNTIME_BASE, TaskRecord};
 use super::super::{code, is_on, tell, unique_id};
 use super::{enter, leave, put_state, state};
-use crate::omp::team::{Housing, Team};
+use crate::omp::team::{Team, TeamKind};
 use crate::omp::thread::{Here, Thread};
 
 /// A worker that has begun and not ended: an address, which stays valid until it is taken off the
@@ -44,7 +44,7 @@ fn root_begins_told(here: Here) {
     let team = here.team();
     here.thread.tool.id.set(unique_id());
     tell(|consumer| consumer.thread_begin(here.thread, ThreadKind::Initial));
-    new_region(team, TeamKind::Parallel, 0);
+    new_region(team, ConstructKind::Parallel, 0);
     put_state(here.thread, state::SERIAL, 0);
     task_begins(here.thread);
 }
@@ -172,7 +172,7 @@ pub fn end_all(here: Here) {
 /// A team for a region has been planned, which asked for `wanted` threads. By the forking thread,
 /// before it starts.
 #[inline(always)]
-pub fn begins(here: Here, team: &Team, wanted: u32, kind: TeamKind) {
+pub fn begins(here: Here, team: &Team, wanted: u32, kind: ConstructKind) {
     let told = is_on();
     // SAFETY: we are the forking thread and the team is between regions.
     let plan = unsafe { team.plan_mut() };
@@ -186,10 +186,10 @@ pub fn begins(here: Here, team: &Team, wanted: u32, kind: TeamKind) {
 
 #[cold]
 #[inline(never)]
-fn begins_told(here: Here, team: &Team, wanted: u32, kind: TeamKind) {
+fn begins_told(here: Here, team: &Team, wanted: u32, kind: ConstructKind) {
     let caller = code::caller();
     new_region(team, kind, caller.address);
-    if kind == TeamKind::Parallel {
+    if kind == ConstructKind::Parallel {
         enter(here.task, caller);
         let site = Site::at(here, caller.address);
         tell(|consumer| consumer.parallel_begin(&site, team, wanted));
@@ -225,7 +225,7 @@ pub struct League {
     code: Cell<usize>,
 }
 
-fn new_region(team: &Team, kind: TeamKind, code: usize) {
+fn new_region(team: &Team, kind: ConstructKind, code: usize) {
     let record = &team.tool;
     record.data.set(0);
     record.id.set(unique_id());
@@ -287,7 +287,7 @@ pub fn ended(here: Here, team: &Team) {
 #[cold]
 #[inline(never)]
 fn ended_told(here: Here, team: &Team) {
-    if team.tool.kind.get() == TeamKind::Parallel {
+    if team.tool.kind.get() == ConstructKind::Parallel {
         let site = Site::at(here, team.tool.code.get());
         tell(|consumer| consumer.parallel_end(&site, team));
         leave(here.task);
@@ -327,7 +327,7 @@ pub fn member_arrives(team: &Team) {
 #[cold]
 pub fn member_leaves(thread: &Thread) {
     leaves(Here::get(), 0);
-    if thread.team().housing != Housing::Shared {
+    if thread.team().kind != TeamKind::Ults {
         put_state(thread, state::IDLE, 0);
         tell(|consumer| consumer.idle(thread, End::Begin));
     }
@@ -337,8 +337,8 @@ pub fn member_leaves(thread: &Thread) {
 
 fn barrier_kind(team: &Team) -> Option<SyncKind> {
     match team.tool.kind.get() {
-        TeamKind::Parallel => Some(SyncKind::Parallel),
-        TeamKind::League | TeamKind::Target => None,
+        ConstructKind::Parallel => Some(SyncKind::Parallel),
+        ConstructKind::League | ConstructKind::Target => None,
     }
 }
 

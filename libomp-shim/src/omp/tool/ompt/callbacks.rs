@@ -13,8 +13,8 @@ use crate::omp::task::{Flags, Task};
 use crate::omp::team::Team;
 use crate::omp::thread::Thread;
 use crate::omp::tool::event::{
-    Chunk, Consumer, DeviceOp, End, Mapping, Mutex, Site, Status, SyncKind, Target, TeamKind, ThreadKind,
-    Words, Work,
+    Chunk, ConstructKind, Consumer, DeviceOp, End, Mapping, Mutex, Site, Status, SyncKind, Target,
+    ThreadKind, Words, Work,
 };
 use crate::omp::tool::record::{self, Frame, TaskRecord};
 
@@ -125,7 +125,7 @@ pub fn code(site: &Site) -> *const c_void {
 /// The kind of a task, as tools are told.
 pub fn flags_of(task: &Task) -> u32 {
     if !task.is_explicit() {
-        let initial = record::is_root(task.team()) || task.team().tool.kind.get() != TeamKind::Parallel;
+        let initial = record::is_root(task.team()) || task.team().tool.kind.get() != ConstructKind::Parallel;
         let alone = if task.team().size() == 1 { task_flag::UNDEFERRED } else { 0 };
         return if initial { task_flag::INITIAL } else { task_flag::IMPLICIT | alone };
     }
