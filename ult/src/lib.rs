@@ -10,7 +10,7 @@
 //! | [`stack`] | mapped and pooled stacks with a guard area |
 //! | [`fault`] | the handler that turns a stack overflow into a message |
 //! | [`exceptions`] | the C++ exception globals that travel with a suspended stack |
-//! | [`identity`] | the thread-local storage a context runs with: its kernel thread's, or one borrowed from a parked thread |
+//! | [`tls_block`] | the thread-local storage a context runs with: its kernel thread's, or one borrowed from a parked thread |
 //! | [`kernel_state`] | what the kernel keeps per thread, kept for each OpenMP thread: processors, name, nice value, processor time |
 //! | [`loader`] | walks over the loaded objects, and not during a fork |
 //! | [`sanitize`] | what sanitizers of the program are told: stacks, and what comes before what |
@@ -38,7 +38,6 @@ pub mod deque;
 pub mod exceptions;
 pub mod fault;
 pub mod gang;
-pub mod identity;
 pub mod kernel_state;
 pub mod loader;
 pub mod mutants;
@@ -54,6 +53,7 @@ pub mod spawn;
 pub mod stack;
 pub mod stall;
 pub mod sync;
+pub mod tls_block;
 pub mod topology;
 mod ult;
 pub mod victim;

@@ -590,7 +590,7 @@ unsafe extern "C" fn ult_main(_: usize) -> ! {
         let native = &raw mut (*own).native;
         crate::sanitize::leaves_nothing(&mut (*current).trail);
         observer::tell(|| Event::Switches { from: current as usize, to: native as usize });
-        crate::ult::switch(current, native, worker, (*own).native_identity);
+        crate::ult::switch(current, native, worker, (*own).native_tls_block);
     }
     crate::fatal("an ended ULT was resumed")
 }
@@ -663,7 +663,7 @@ unsafe extern "C" fn after_fork_in_child() {
         kernel::forget_after_fork();
         renew::forget_after_fork();
         crate::blocks::forget_after_fork();
-        crate::identity::forget_after_fork();
+        crate::tls_block::forget_after_fork();
         if let Some(worker) = worker::current() {
             worker.parker.reset_after_fork();
             let own = worker.own();

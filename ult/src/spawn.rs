@@ -26,10 +26,10 @@ use core::sync::atomic::{AtomicBool, Ordering, fence};
 
 use crate::gang::reserve::{prefer, reserve};
 use crate::gang::{self, GangTag};
-use crate::identity::Identity;
 use crate::observer::{self, Event};
 use crate::pool::{self, ForkMutex};
 use crate::sched::wake_idle_behind_fence;
+use crate::tls_block::TlsBlock;
 use crate::topology::distance;
 use crate::worker::{self, Worker};
 
@@ -46,8 +46,8 @@ pub(crate) const PLACED: u32 = 1 << 31;
 pub struct SpawnGroup {
     /// The first function of each.
     pub run: unsafe fn(*mut ()),
-    /// Called with the ULT's argument when it has ended and wears its identity no more. Must not
-    /// wait.
+    /// Called with the ULT's argument when it has ended and runs with its TLS block no more. Must
+    /// not wait.
     pub end: unsafe fn(*mut ()),
     /// Called with `data` when so many ULTs of the spawn group have ended on the calling worker and
     /// were not counted before: their last use of the spawn group. On a worker in its scheduler,
@@ -80,13 +80,15 @@ pub struct UltStart {
     /// The argument of `run` and `end`.
     pub data: *mut (),
     /// The storage it runs with; `None`: one is borrowed from its start to its end.
-    pub identity: Option<&'static Identity>,
+    pub tls_block: Option<&'static TlsBlock>,
 }
 
 impl PartialEq for UltStart {
     fn eq(&self, other: &Self) -> bool {
-        let identity = |s: &Self| s.identity.map_or(ptr::null(), ptr::from_ref);
-        self.spawn_group == other.spawn_group && self.data == other.data && identity(self) == identity(other)
+        let tls_block = |s: &Self| s.tls_block.map_or(ptr::null(), ptr::from_ref);
+        self.spawn_group == other.spawn_group
+            && self.data == other.data
+            && tls_block(self) == tls_block(other)
     }
 }
 
@@ -96,14 +98,14 @@ unsafe impl Sync for UltStart {}
 // SAFETY: as above.
 unsafe impl Send for UltStart {}
 
-/// The identity of a ULT while it runs.
+/// The TLS block of a ULT while it runs.
 #[derive(Clone, Copy)]
-pub(crate) enum Dress {
+pub(crate) enum UltTlsBlock {
     /// Its thread's own.
-    Kept(&'static Identity),
+    Kept(&'static TlsBlock),
     /// Borrowed for the ULT.
-    Borrowed(&'static Identity),
-    /// Identities are not used, or none could be borrowed: the worker's.
+    Borrowed(&'static TlsBlock),
+    /// TLS blocks are not used, or none could be borrowed: the worker's.
     Shared,
 }
 
@@ -115,49 +117,49 @@ impl UltStart {
         unsafe { self.spawn_group.as_ref() }
     }
 
-    /// What a ULT that starts on `worker`, the calling kernel thread's, wears.
-    pub(crate) fn identity(&self, worker: &'static Worker) -> Dress {
-        match self.identity {
-            Some(identity) => {
-                identity.claim(worker);
-                Dress::Kept(identity)
+    /// What a ULT that starts on `worker`, the calling kernel thread's, runs with.
+    pub(crate) fn tls_block(&self, worker: &'static Worker) -> UltTlsBlock {
+        match self.tls_block {
+            Some(tls_block) => {
+                tls_block.claim(worker);
+                UltTlsBlock::Kept(tls_block)
             }
-            None if worker::uses_identities() => {
-                worker::borrow_identity(worker).map_or(Dress::Shared, Dress::Borrowed)
+            None if worker::uses_tls_blocks() => {
+                worker::borrow_tls_block(worker).map_or(UltTlsBlock::Shared, UltTlsBlock::Borrowed)
             }
-            None => Dress::Shared,
+            None => UltTlsBlock::Shared,
         }
     }
 }
 
-impl Dress {
+impl UltTlsBlock {
     /// The storage, unless it is the worker's.
     #[inline]
-    pub(crate) fn identity(self) -> Option<&'static Identity> {
+    pub(crate) fn tls_block(self) -> Option<&'static TlsBlock> {
         match self {
-            Self::Kept(identity) | Self::Borrowed(identity) => Some(identity),
+            Self::Kept(tls_block) | Self::Borrowed(tls_block) => Some(tls_block),
             Self::Shared => None,
         }
     }
 
-    pub(crate) fn or_native(self, worker: &'static Worker) -> Option<&'static Identity> {
+    pub(crate) fn or_native(self, worker: &'static Worker) -> Option<&'static TlsBlock> {
         match self {
-            Self::Kept(identity) | Self::Borrowed(identity) => Some(identity),
+            Self::Kept(tls_block) | Self::Borrowed(tls_block) => Some(tls_block),
             // SAFETY: own kernel thread (the runner that starts the ULT).
-            Self::Shared => unsafe { (*worker.own()).native_identity },
+            Self::Shared => unsafe { (*worker.own()).native_tls_block },
         }
     }
 
-    /// The identity of a ULT that follows the one that wears this. The same if it is a borrowed one
-    /// and borrowed is what the next needs.
+    /// The TLS block of a ULT that follows the one that runs with this. The same if it is a
+    /// borrowed one and borrowed is what the next needs.
     pub(crate) fn pass_on(self, next: &UltStart, worker: &'static Worker) -> Self {
-        match (self, next.identity) {
+        match (self, next.tls_block) {
             (Self::Borrowed(_), None) => self,
-            _ => next.identity(worker),
+            _ => next.tls_block(worker),
         }
     }
 
-    /// The ULT has ended on `worker` and nobody wears its identity; `next` follows it.
+    /// The ULT has ended on `worker` and nobody runs with its TLS block; `next` follows it.
     pub(crate) fn end_before(self, next: Self, worker: &'static Worker) {
         match (self, next) {
             (Self::Borrowed(mine), Self::Borrowed(other)) if ptr::eq(mine, other) => {}
@@ -165,11 +167,11 @@ impl Dress {
         }
     }
 
-    /// The ULT has ended on `worker` and nobody wears its identity.
+    /// The ULT has ended on `worker` and nobody runs with its TLS block.
     pub(crate) fn end(self, worker: &'static Worker) {
         match self {
-            Self::Borrowed(identity) => worker::give_identity_back(worker, identity),
-            Self::Kept(identity) => identity.release(),
+            Self::Borrowed(tls_block) => worker::give_tls_block_back(worker, tls_block),
+            Self::Kept(tls_block) => tls_block.release(),
             Self::Shared => {}
         }
     }

@@ -12,11 +12,11 @@ use core::mem::offset_of;
 use crate::arch;
 use crate::debug::Entry;
 use crate::exceptions;
-use crate::identity::Identity;
 use crate::sanitize::{self, Trail};
 use crate::sched::Job;
 use crate::stack::bounds::StackBounds;
 use crate::stack::{self, Stack};
+use crate::tls_block::TlsBlock;
 use crate::worker::{self, Locals, Role, Worker};
 
 /// A user-level thread. What every switch reads lies in its first 40 bytes.
@@ -153,29 +153,29 @@ impl Ult {
     }
 }
 
-/// Suspends `from`, which is running, and continues `to` in `identity` (`None`: in the one that is
-/// worn). Returns when somebody switches back to `from`, in the identity in which it left; possibly
-/// on another kernel thread.
+/// Suspends `from`, which is running, and continues `to` in `tls_block` (`None`: in the one that is
+/// in use). Returns when somebody switches back to `from`, in the TLS block in which it left;
+/// possibly on another kernel thread.
 ///
 /// # Safety
 /// `from` is the running ULT of this kernel thread, whose worker is `worker`; `to` a suspended one
-/// of that worker, whose code runs in `identity`, which no other kernel thread wears.
+/// of that worker, whose code runs in `tls_block`, which no other kernel thread runs with.
 #[inline(never)]
 pub(crate) unsafe fn switch(
     from: *mut Ult,
     to: *mut Ult,
     worker: &'static Worker,
-    identity: Option<&'static Identity>,
+    tls_block: Option<&'static TlsBlock>,
 ) {
     // SAFETY: the caller guarantees that both descriptors are owned by this worker; `from` stays in
     // place until it is switched back to, so the saved state is written to and read from live
-    // memory. Thread-local storage is asked for anew after the identity has changed: all accesses
+    // memory. Thread-local storage is asked for anew after the TLS block has changed: all accesses
     // are behind assembly or calls.
     unsafe {
         (*from).locals = worker::locals();
         exceptions::save_and_clear(&mut (*from).cxx);
-        if let Some(identity) = identity {
-            worker::wear(worker, identity);
+        if let Some(tls_block) = tls_block {
+            worker::run_with(worker, tls_block);
         }
         if sanitize::may_watch() {
             sanitize::switch(from, to);

@@ -29,12 +29,12 @@ use crate::debug::Entry;
 use crate::deque::Deque;
 use crate::gang::GangTag;
 use crate::gang::deque::GangDeque;
-use crate::identity::Identity;
 use crate::park::Parker;
 use crate::sched::{Parcel, SOUGHT, SuspendedContexts, Task, Urgency};
 use crate::spawn::UltStart;
 use crate::stall::Watched;
 use crate::sync::CachePadded;
+use crate::tls_block::TlsBlock;
 use crate::topology::distance::Site;
 use crate::ult::Ult;
 use crate::victim::{self, Selector};
@@ -53,19 +53,19 @@ pub(crate) use wake::SIGNALS;
 
 pub(crate) use registry::REGISTRY_ENTRIES;
 pub use registry::{
-    TABLE, on_thread_exit, register_current, somebody_runs, totals, use_identities, uses_identities,
+    TABLE, on_thread_exit, register_current, somebody_runs, totals, use_tls_blocks, uses_tls_blocks,
 };
 pub(crate) use registry::{
     adopt_for_pool, at, forget_after_fork, leave_to_successor, main_thread, of_kernel_thread,
     own_thread_pointer, program_thread_ends, program_threads, put_back_record, table_len, take_record,
 };
 pub use running::{
-    Locals, current, duty, identity_in_force, kernel_thread, locals, locals_of_program, move_to_place,
-    replace_locals, set_duty, set_locals, stack_of_thread, wears_own_storage,
+    Locals, current, duty, kernel_thread, locals, locals_of_program, move_to_place, replace_locals,
+    runs_with_own_storage, set_duty, set_locals, stack_of_thread, tls_block_in_force,
 };
 pub(crate) use running::{
-    borrow_identity, clear_runtime_words, forget_worker, give_identity_back, give_spare_identity_back,
-    note_identity, note_stack, play, wear,
+    borrow_tls_block, clear_runtime_words, forget_worker, give_spare_tls_block_back, give_tls_block_back,
+    note_stack, note_tls_block, play, run_with,
 };
 
 use crowd::NOBODY;
@@ -119,8 +119,8 @@ pub struct Worker {
     observers: AtomicPtr<()>,
     /// The thread pointer that its kernel thread was started with.
     thread_pointer: AtomicUsize,
-    /// Of a kernel thread of the pool: the identity of its own storage.
-    storage: OnceLock<Identity>,
+    /// Of a kernel thread of the pool: the TLS block of its own storage.
+    storage: OnceLock<TlsBlock>,
     /// The `pthread_t` of the kernel thread that has left the worker to another one, see
     /// `pool::renew`.
     pub(crate) departed_thread: AtomicUsize,
@@ -158,8 +158,8 @@ pub(crate) struct Role {
     pub(crate) region: usize,
     /// Which contexts belong to the same thread, see `sched::suspended`: they share its mode.
     pub(crate) thread: *const ThreadMode,
-    /// The thread-local storage it runs with; `None` where identities are not used.
-    pub(crate) identity: Option<&'static Identity>,
+    /// The thread-local storage it runs with; `None` where TLS blocks are not used.
+    pub(crate) tls_block: Option<&'static TlsBlock>,
     /// Who wakes the thread may wake another worker than the one it is on, see `sched::handoff`.
     pub(crate) away: bool,
 }
@@ -173,8 +173,8 @@ impl Role {
     /// That of a kernel thread which runs for nobody.
     pub(crate) fn none(worker: &'static Worker) -> Self {
         // SAFETY: written once, before the kernel thread runs anything.
-        let identity = unsafe { (*worker.own()).native_identity };
-        Self { tag: GangTag::NONE, region: 0, thread: worker.thread(), identity, away: false }
+        let tls_block = unsafe { (*worker.own()).native_tls_block };
+        Self { tag: GangTag::NONE, region: 0, thread: worker.thread(), tls_block, away: false }
     }
 }
 
@@ -199,11 +199,11 @@ pub(crate) struct Own {
     pub(crate) handed: Option<Task>,
     /// The job of the ULT that an assignment starts.
     pub(crate) assigned: Option<crate::sched::Job>,
-    /// The identity of the kernel thread's own storage; `None` where identities are not used.
-    pub(crate) native_identity: Option<&'static Identity>,
-    /// The kernel thread's own identity while adopted contexts wear it elsewhere; the one above is
-    /// a substitute then.
-    pub(crate) lent: Option<&'static Identity>,
+    /// The TLS block of the kernel thread's own storage; `None` where TLS blocks are not used.
+    pub(crate) native_tls_block: Option<&'static TlsBlock>,
+    /// The kernel thread's own TLS block while adopted contexts run with it elsewhere; the one
+    /// above is a substitute then.
+    pub(crate) lent: Option<&'static TlsBlock>,
     /// Some thread that is suspended here may have a signal to handle.
     pub(crate) signalled: bool,
     /// The running thread is in a system call of `signals::under_mask`, which a
@@ -216,9 +216,9 @@ pub(crate) struct Own {
     /// What the kernel keeps for it.
     pub(crate) kernel: crate::kernel_state::Host,
     /// A substitute for the next time.
-    pub(crate) substitute: Option<&'static Identity>,
+    pub(crate) substitute: Option<&'static TlsBlock>,
     /// What the last ULT had borrowed here, for the next one that borrows.
-    spare: Option<&'static Identity>,
+    spare: Option<&'static TlsBlock>,
     /// The turn in which the worker was blocked that this one stands in for.
     pub(crate) stands_since: u32,
     /// Of the code that the kernel thread runs for itself, or for the OpenMP thread that it is: its
@@ -226,8 +226,8 @@ pub(crate) struct Own {
     mode: ThreadMode,
     /// Whose floating-point mode is in force, see `mode`; null: that of a ULT that has ended.
     mode_in_force: *const ThreadMode,
-    /// The identity that is worn now.
-    worn: Option<&'static Identity>,
+    /// The TLS block that is in use now.
+    block_in_use: Option<&'static TlsBlock>,
     /// Chooses whom to steal from.
     pub(crate) selector: Selector,
     /// Free memory, see `blocks`.
@@ -267,8 +267,8 @@ pub(crate) struct Own {
 impl Own {
     /// The TLS block that the kernel thread was made with, even while another worker's context runs
     /// with it.
-    pub(crate) fn native_tls_block(&self) -> Option<&'static Identity> {
-        self.lent.or(self.native_identity)
+    pub(crate) fn original_tls_block(&self) -> Option<&'static TlsBlock> {
+        self.lent.or(self.native_tls_block)
     }
 }
 
@@ -333,7 +333,7 @@ impl Worker {
                     tag: GangTag::NONE,
                     region: 0,
                     thread: ptr::null(),
-                    identity: None,
+                    tls_block: None,
                     away: false,
                 },
                 suspended: SuspendedContexts::new(),
@@ -343,7 +343,7 @@ impl Worker {
                 ended: crate::sched::Ended::NONE,
                 handed: None,
                 assigned: None,
-                native_identity: None,
+                native_tls_block: None,
                 lent: None,
                 signalled: false,
                 in_interruptible_call: false,
@@ -355,7 +355,7 @@ impl Worker {
                 stands_since: 0,
                 mode: ThreadMode::new(),
                 mode_in_force: ptr::null(),
-                worn: None,
+                block_in_use: None,
                 selector: Selector::new(victim::default_kind(), u64::from(index) + 1),
                 turns: 0,
                 in_place: 0,
@@ -389,8 +389,8 @@ impl Worker {
         // SAFETY: own kernel thread.
         let own = unsafe { &mut *self.own() };
         own.kernel_mask = mask;
-        if let Some(identity) = own.native_identity {
-            identity.set_mask(mask);
+        if let Some(tls_block) = own.native_tls_block {
+            tls_block.set_mask(mask);
         }
     }
 

@@ -24,7 +24,7 @@ enum Without {
     CreatorsFence,
     /// Who starts a helper takes the note back by one step.
     OneStep,
-    /// The note comes only when the identity is worn no more.
+    /// The note comes only when the TLS block is no longer in use.
     NoteLast,
     /// The wake-up of thread 0.
     Wake,
@@ -42,16 +42,16 @@ struct Team {
     left: AtomicUsize,
     /// Members that stay, and helpers.
     staying: AtomicUsize,
-    identity: UnsafeCell<usize>,
+    tls_block: UnsafeCell<usize>,
 }
 
-// SAFETY: the identity is worn by one thread at a time: what the model checks.
+// SAFETY: the TLS block is in use by one thread at a time: what the model checks.
 unsafe impl Sync for Team {}
 
 impl Team {
-    fn wear(&self) {
+    fn run_with(&self) {
         // SAFETY: see the type.
-        self.identity.with_mut(|worn| unsafe { *worn += 1 });
+        self.tls_block.with_mut(|block_in_use| unsafe { *block_in_use += 1 });
     }
 
     fn is_joined(&self) -> bool {
@@ -70,7 +70,7 @@ impl Team {
         if self.comes_back() {
             // ORDERING: Relaxed, as shipped.
             self.ending.fetch_add(PRESENT + JOINED, Ordering::Relaxed);
-            self.wear();
+            self.run_with();
             // ORDERING: Relaxed; a note of the model's.
             self.staying.fetch_add(1, Ordering::Relaxed);
         }
@@ -99,12 +99,12 @@ impl Team {
             return self.wake();
         }
         if self.without != Without::NoteLast {
-            self.wear();
+            self.run_with();
         }
         // ORDERING: Release, as shipped.
         self.left.store(EPOCH, Ordering::Release);
         if self.without == Without::NoteLast {
-            self.wear();
+            self.run_with();
         }
         if self.without != Without::LeaversFence {
             fence(Ordering::SeqCst);
@@ -143,7 +143,7 @@ fn leave(without: Without) {
             tasks_used: AtomicUsize::new(0),
             left: AtomicUsize::new(0),
             staying: AtomicUsize::new(0),
-            identity: UnsafeCell::new(0),
+            tls_block: UnsafeCell::new(0),
         };
         with_shared(team, |team| {
             let member = thread::spawn(|| team.member());

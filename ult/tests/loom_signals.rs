@@ -1,5 +1,5 @@
 //! Model of a signal for a thread that ends its region, or begins the next one. The thread's worker
-//! or its donor handles the signal. The model restates `Identity::claim` and `release`,
+//! or its donor handles the signal. The model restates `TlsBlock::claim` and `release`,
 //! `signals::notify_host`, `on_kick` and `on_donor` of `docs/protocols/signals.md` with the same
 //! orderings. The queue is a flag.
 //!

@@ -4,15 +4,15 @@
 //! `pthread_setaffinity_np` is in [`super::process`], with the one call that is left out.
 use core::ffi::{c_int, c_void};
 
-use ult::identity::{self, Identity};
 use ult::kernel_state::{self, Affinity};
+use ult::tls_block::{self, TlsBlock};
 
 use super::next::Next;
 use super::thread::{failed, gettid};
 
 /// The other OpenMP thread that the number `tid` means.
-fn other(tid: libc::pid_t) -> Option<&'static Identity> {
-    if tid == 0 || tid == gettid() { None } else { identity::of_donor(tid) }
+fn other(tid: libc::pid_t) -> Option<&'static TlsBlock> {
+    if tid == 0 || tid == gettid() { None } else { tls_block::of_donor(tid) }
 }
 
 /// Does the number mean the calling thread?
@@ -35,13 +35,13 @@ pub(super) unsafe fn set(tid: libc::pid_t, bytes: usize, mask: *const u8) -> isi
         ult::arch::system_call(libc::SYS_sched_setaffinity as usize, [tid as usize, bytes, mask as usize, 0])
     };
     if result == 0
-        && let Some(identity) = other(tid)
+        && let Some(tls_block) = other(tid)
     {
         let mut now = Affinity::UNKNOWN;
         // SAFETY: the kernel writes into the words.
         let known = unsafe { ask(tid, size_of_val(&now.words), now.words.as_mut_ptr().cast()) };
         now.bytes = known.max(0) as usize;
-        kernel_state::bind_other(identity, &now);
+        kernel_state::bind_other(tls_block, &now);
     }
     result
 }
@@ -114,8 +114,8 @@ fn number(thread: libc::pthread_t) -> Option<libc::pid_t> {
     if thread == unsafe { libc::pthread_self() } {
         return Some(0);
     }
-    identity::of_donors_thread_pointer(super::thread_attributes::thread_pointer(thread))
-        .and_then(Identity::donor_number)
+    tls_block::of_donors_thread_pointer(super::thread_attributes::thread_pointer(thread))
+        .and_then(TlsBlock::donor_number)
 }
 
 /// `pthread_setaffinity_np`, where the thread is the caller or another OpenMP thread that shares
@@ -156,7 +156,7 @@ pub unsafe extern "C" fn pthread_getaffinity_np(
 #[unsafe(no_mangle)]
 pub extern "C" fn sched_getcpu() -> c_int {
     static NEXT: Next = Next::new(c"sched_getcpu");
-    if ult::worker::identity_in_force().is_some_and(Identity::is_donated) {
+    if ult::worker::tls_block_in_force().is_some_and(TlsBlock::is_donated) {
         return ult::topology::current_cpu() as c_int;
     }
     // SAFETY: the next definition is the C library's, with this signature.

@@ -6,8 +6,8 @@
 //! utilization are not kept.
 use core::ffi::{c_int, c_long, c_void};
 
-use ult::identity;
 use ult::kernel_state::{self, Setting};
+use ult::tls_block;
 
 use super::kernel_state::{change_kept, is_me, not_kept, of_other};
 use super::next::Next;
@@ -97,13 +97,13 @@ unsafe fn set_of(
     if thread != unsafe { libc::pthread_self() } {
         let error = c_library();
         if error == 0
-            && let Some(identity) = identity::of_donors_thread_pointer(thread_pointer(thread))
+            && let Some(tls_block) = tls_block::of_donors_thread_pointer(thread_pointer(thread))
         {
-            kernel_state::take_from_donor(identity, Setting::Scheduling);
+            kernel_state::take_from_donor(tls_block, Setting::Scheduling);
         }
         return error;
     }
-    let is_donated = ult::worker::identity_in_force().is_some_and(identity::Identity::is_donated);
+    let is_donated = ult::worker::tls_block_in_force().is_some_and(tls_block::TlsBlock::is_donated);
     let both = || match c_library() {
         0 if is_donated => set_kernel_thread(),
         error => -c_long::from(error),

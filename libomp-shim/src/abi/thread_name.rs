@@ -4,8 +4,8 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::File;
 use std::io::Read as _;
 
-use ult::identity::{self, Identity};
 use ult::kernel_state::{self, NAME_BYTES, Name};
+use ult::tls_block::{self, TlsBlock};
 
 use super::next::Next;
 use super::thread_attributes::thread_pointer;
@@ -21,7 +21,7 @@ type GetName = unsafe extern "C" fn(libc::pthread_t, *mut c_char, usize) -> c_in
 pub(super) unsafe fn set(name: *const c_char) -> c_int {
     // SAFETY: passed on.
     let error = unsafe { kernel_state::rename(name.cast()) };
-    let donor = ult::worker::identity_in_force().and_then(Identity::donor_number);
+    let donor = ult::worker::tls_block_in_force().and_then(TlsBlock::donor_number);
     if error == 0
         && let Some(tid) = donor
     {
@@ -81,12 +81,12 @@ pub unsafe extern "C" fn pthread_setname_np(thread: libc::pthread_t, name: *cons
         let next = core::mem::transmute::<*const c_void, Option<SetName>>(NEXT.address());
         let error = next.map_or(libc::ENOSYS, |next| next(thread, name));
         if error == 0
-            && let Some(identity) = identity::of_donors_thread_pointer(thread_pointer(thread))
+            && let Some(tls_block) = tls_block::of_donors_thread_pointer(thread_pointer(thread))
         {
             let mut padded: Name = [0; NAME_BYTES];
             // The C library has refused a longer one.
             padded.iter_mut().zip(CStr::from_ptr(name).to_bytes()).for_each(|(to, from)| *to = *from);
-            kernel_state::rename_other(identity, &padded);
+            kernel_state::rename_other(tls_block, &padded);
         }
         error
     }

@@ -421,7 +421,7 @@ fn send(team: &Team, agents: &Agents, thread: &Thread) {
         thread.set_ult_start(UltStart {
             spawn_group,
             data: ptr::from_ref(thread).cast_mut().cast(),
-            identity: None,
+            tls_block: None,
         });
         offers::offer(thread.ult_start());
     }

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | assigned workers | an outermost region whose threads each get a shared worker of the pool that runs nobody's ULTs | wait on their worker for the next region |
 //! | ULTs | every other region | ULTs that start anew in each region and end with it |
-//! | kernel threads | identities cannot be borrowed (or `GANGWAY_TLS=kernel`), the program has mutexes that pass priorities on, or the region's code was seen to block in the kernel | wait on kernel threads beyond the pool |
+//! | kernel threads | TLS blocks cannot be borrowed (or `GANGWAY_TLS=kernel`), the program has mutexes that pass priorities on, or the region's code was seen to block in the kernel | wait on kernel threads beyond the pool |
 //!
 //! Thread 0 is always the forking context itself.
 //!
@@ -15,10 +15,10 @@
 //! ([`await_leaving`]); an inner one does not: a team that somebody is still about to leave is
 //! passed over when the next one is taken.
 //!
-//! *What members wear.* Thread *n* of each outermost shared or team on kernel threads of its own of
-//! one forking thread wears the same identity (`Own::identities`), so that `threadprivate`
-//! variables persist. A grown member puts it on for its share ([`kept_share`]); between regions
-//! nobody wears it.
+//! *What members run with.* Thread *n* of each outermost shared or team on kernel threads of its
+//! own of one forking thread runs with the same TLS block (`Own::tls_blocks`), so that
+//! `threadprivate` variables persist. A grown member puts it on for its share ([`kept_share`]);
+//! between regions nobody runs with it.
 //!
 //! Rejected: keeping the ULTs of shared teams from region to region. They would stay on the workers
 //! on which they were first started, however busy those are, and could not be stolen.
@@ -28,10 +28,10 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use ult::gang::GangTag;
-use ult::identity::Identity;
 use ult::pool::{self, Assignment};
 use ult::sched::{Job, Look, ReadyOrder, Spin, Wait, WaitTraits};
 use ult::spawn::{self, SpawnGroup, UltStart};
+use ult::tls_block::TlsBlock;
 use ult::worker::{self, Locals, Worker};
 
 use super::check::meetings;
@@ -108,12 +108,12 @@ fn isolate_assigned(here: Here, wanted: u32) -> bool {
     true
 }
 
-/// The last outermost team was as large, and its threads wore what is kept for them: their
+/// The last outermost team was as large, and its threads ran with what is kept for them: their
 /// `threadprivate` variables have to be found again (5.2 §5.2), although a worker may have become
 /// free in the meantime.
 fn keeps_sharing(here: Here, wanted: u32) -> bool {
     // SAFETY: own thread only.
-    worker::uses_identities() && unsafe { here.thread.own() }.kept_size == wanted
+    worker::uses_tls_blocks() && unsafe { here.thread.own() }.kept_size == wanted
 }
 
 /// One with threads that each have a worker of the pool; one that shares workers if the pool has
@@ -156,12 +156,12 @@ fn dedicated_worker(here: Here, num: u32) -> Option<&'static Worker> {
         return None;
     }
     // SAFETY: own thread only.
-    unsafe { here.thread.own() }.identities.of_thread(num)?.take_dedicated_worker()
+    unsafe { here.thread.own() }.tls_blocks.of_thread(num)?.take_dedicated_worker()
 }
 
 fn as_ults(here: Here, wanted: u32) -> (Box<Team>, u32) {
     let team = take_team(here, wanted, TeamKind::Ults);
-    if worker::uses_identities() {
+    if worker::uses_tls_blocks() {
         // Before there are workers: the calling thread blocks its signals while it makes them, and
         // those for the process come to the ones that are there.
         ult::signals::take_over();
@@ -239,13 +239,13 @@ pub fn sow(team: &Team, outer: GangTag) {
     };
     for num in 1..team.size() {
         let Some(thread) = team.thread(num) else { continue };
-        let identity = if keeps { kept(team, num) } else { None };
+        let tls_block = if keeps { kept(team, num) } else { None };
         // SAFETY: as above.
         unsafe {
             thread.set_ult_start(UltStart {
                 spawn_group: team.spawn_group(),
                 data: ptr::from_ref(thread).cast_mut().cast(),
-                identity,
+                tls_block,
             })
         };
     }
@@ -264,15 +264,15 @@ pub const NO_SPAWN_GROUP: SpawnGroup = SpawnGroup {
 
 /// Does the forking thread keep storage for the threads of this team, by number?
 fn keeps_storage(team: &Team) -> bool {
-    team.plan().active_around == 1 && worker::uses_identities()
+    team.plan().active_around == 1 && worker::uses_tls_blocks()
 }
 
-fn kept(team: &Team, num: u32) -> Option<&'static Identity> {
+fn kept(team: &Team, num: u32) -> Option<&'static TlsBlock> {
     // SAFETY: the forking thread calls us: own thread only.
-    unsafe { (*team.plan().parent_thread).own() }.identities.of(num)
+    unsafe { (*team.plan().parent_thread).own() }.tls_blocks.of(num)
 }
 
-/// Says what the members of a team that does not run as ULTs wear in the region that is being
+/// Says what the members of a team that does not run as ULTs run with in the region that is being
 /// forked.
 pub fn clothe(team: &Team) {
     if team.kind == TeamKind::AssignedWorkers || !may_share() || !keeps_storage(team) {
@@ -337,8 +337,8 @@ pub fn begin_member(thread: &Thread, team: &Team) {
 enum Rest {
     /// It helps with the tasks of the region that ends.
     Helping,
-    /// It has taken off its kept identity, which it puts on again if there are tasks. So often in a
-    /// row it has found none.
+    /// It has taken off its kept TLS block, which it puts on again if there are tasks. So often in
+    /// a row it has found none.
     Left(u32),
 }
 
@@ -387,7 +387,7 @@ fn take_part(thread: &Thread) -> Rest {
             }
             Rest::Helping
         }
-        Some(identity) => kept_share(thread, identity),
+        Some(tls_block) => kept_share(thread, tls_block),
     };
     ult::sched::settle(thread.worker());
     rest
@@ -411,21 +411,21 @@ fn stay_to_the_end(thread: &Thread) {
     hook::region::member_leaves(thread);
 }
 
-/// A share under the identity that is kept for the thread. Nobody else wears it before the member
-/// has joined and taken it off: the next outermost region may be another team's.
-fn kept_share(thread: &Thread, identity: &'static Identity) -> Rest {
+/// A share under the TLS block that is kept for the thread. Nobody else runs with it before the
+/// member has joined and taken it off: the next outermost region may be another team's.
+fn kept_share(thread: &Thread, tls_block: &'static TlsBlock) -> Rest {
     let team = thread.team();
-    let own = put_on(identity);
+    let own = set_thread_pointer(tls_block);
     run_share(thread);
     if team.is_lost() {
         end_lost_process(); // the child of a fork goes on under the storage that the C library takes for its thread's
     }
     if team.has_used_tasks() || team.plan().told {
-        team.stay_dressed();
+        team.keep_holding();
         team.arrive_at_join();
-        help_dressed(thread, own);
+        help_with_own_block(thread, own);
     } else {
-        put_on(own);
+        set_thread_pointer(own);
         worker::set_duty((GangTag::NONE, 0));
         team.arrive_at_join();
     }
@@ -436,23 +436,23 @@ fn kept_share(thread: &Thread, identity: &'static Identity) -> Rest {
 fn come_back(thread: &Thread, rest: Rest) -> Rest {
     let team = thread.team();
     let Rest::Left(in_vain) = rest else { return rest };
-    if !team.dress_again(thread.seen_epoch.get()) {
+    if !team.hold_again(thread.seen_epoch.get()) {
         return rest;
     }
     // The forking thread changes it only after the region is closed and the member has undressed.
-    let Some(identity) = thread.kept() else {
+    let Some(tls_block) = thread.kept() else {
         report::fatal("a member has lost the storage that was kept for it")
     };
-    let own = put_on(identity);
+    let own = set_thread_pointer(tls_block);
     worker::set_duty((team.gang(), team.plan().body.function as usize));
-    let found = help_dressed(thread, own);
+    let found = help_with_own_block(thread, own);
     ult::sched::settle(thread.worker());
     Rest::Left(if found { 0 } else { in_vain + 1 })
 }
 
 /// Helps with the tasks of the region until thread 0 has closed it, or there is nothing to do for
-/// so long that the worker would sleep; then wears `own` again. True if there was something.
-fn help_dressed(thread: &Thread, own: &'static Identity) -> bool {
+/// so long that the worker would sleep; then runs with `own` again. True if there was something.
+fn help_with_own_block(thread: &Thread, own: &'static TlsBlock) -> bool {
     let team = thread.team();
     let epoch = thread.seen_epoch.get();
     let (found, idle, told) = (Cell::new(false), Cell::new(false), team.plan().told);
@@ -480,9 +480,9 @@ fn help_dressed(thread: &Thread, own: &'static Identity) -> bool {
     if told {
         hook::region::member_leaves(thread);
     }
-    put_on(own);
+    set_thread_pointer(own);
     worker::set_duty((GangTag::NONE, 0));
-    team.undress();
+    team.let_go_of_block();
     found.get()
 }
 
@@ -492,19 +492,19 @@ unsafe fn no_job(_: *mut ()) {}
 /// the region.
 const IN_VAIN: u32 = 4;
 
-/// Goes on under `identity`; returns the one before.
-fn put_on(identity: &'static Identity) -> &'static Identity {
+/// Goes on under `tls_block`; returns the one before.
+fn set_thread_pointer(tls_block: &'static TlsBlock) -> &'static TlsBlock {
     // SAFETY: a member calls us, on its own stack, between its share and its waiting: no other
     // context of it exists. What is kept for its number is its alone from the start of the region
     // until it has undressed, and its kernel thread's own always.
-    match unsafe { ult::sched::change_storage(identity) } {
+    match unsafe { ult::sched::change_storage(tls_block) } {
         Some(before) => before,
         None => report::fatal("a thread without storage of its own was given another's"),
     }
 }
 
 /// Waits for the next region, helping with the tasks of the one before; or until there are some for
-/// which its identity has to be put on.
+/// which its TLS block has to be put on.
 fn await_call(thread: &Thread, rest: Rest) -> Call {
     let team = thread.team();
     let seen = thread.seen_epoch.get();
@@ -600,7 +600,7 @@ fn help_until_closed(thread: &Thread) {
     }
 }
 
-/// The member's ULT has ended, and its identity is free.
+/// The member's ULT has ended, and its TLS block is free.
 unsafe fn shared_end(argument: *mut ()) {
     // SAFETY: as in `shared_main`; the member is counted as one that is present until it is
     // settled.
@@ -635,7 +635,7 @@ fn run_share(thread: &Thread) {
 }
 
 /// Waits until the members of a team that shares workers have left, and those of a grown one have
-/// undressed. At the end of an outermost region: the next one wears the same identities, and a
+/// undressed. At the end of an outermost region: the next one runs with the same TLS blocks, and a
 /// program's kernel thread leaves the join with no ULT among its suspended contexts.
 pub fn await_leaving(team: &Team) {
     if !team.is_clear() {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`env`], [`icv`], [`counts`], [`display`] | the environment, control variables, and how they are shown |
 //! | [`root`], [`thread`], [`team`], [`parallel`], [`assemble`] | initial threads, threads, teams and their barrier, fork and join, how a team is put together |
-//! | [`storage`], [`identities`] | which thread-local storage threads run with, and what numbered threads keep |
+//! | [`storage`], [`tls_blocks`] | which thread-local storage threads run with, and what numbered threads keep |
 //! | [`affinity`], [`binding`] | places, and binding threads to them |
 //! | [`task`], [`queue`], [`team_queue`], [`depend`], [`taskgroup`], [`taskloop`] | tasks, where ready ones stand, dependences, taskgroups, taskloops |
 //! | [`taskgraph`] | graphs of tasks that are made once and run many times |
@@ -41,7 +41,6 @@ pub mod exit;
 pub mod fuzz;
 pub mod group;
 pub mod icv;
-pub mod identities;
 pub mod lock;
 pub mod outside;
 pub mod parallel;
@@ -63,6 +62,7 @@ pub mod taskloop;
 pub mod team;
 pub mod team_queue;
 pub mod thread;
+pub mod tls_blocks;
 pub mod tool;
 pub mod trace;
 pub mod user_files;

@@ -68,7 +68,7 @@ fn prepare() {
     ult::sched::set_cores(ult::topology::worker_target());
     ult::pool::set_limit(settings.workers.max(1) as usize - 1);
     ult::pool::set_idle_spin(parallel::spin_for(settings));
-    ult::worker::use_identities(!matches!(settings.tls, Tls::Shared | Tls::Kernel));
+    ult::worker::use_tls_blocks(!matches!(settings.tls, Tls::Shared | Tls::Kernel));
     ult::victim::set_default(settings.victim.into());
     if let Some(signal) = settings.stall_signal {
         ult::stall::set_signal(signal);
@@ -153,7 +153,7 @@ fn leave() {
         assemble::dismiss(inner);
     }
     // SAFETY: own thread only.
-    unsafe { here.thread.own() }.identities.give_back();
+    unsafe { here.thread.own() }.tls_blocks.give_back();
     here.task.end_implicit();
     worker::set_locals(worker::Locals::default());
     team.free_members();

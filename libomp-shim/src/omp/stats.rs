@@ -9,7 +9,7 @@
 //! | `yields` | [`count_yield`], where `sched_yield` switches instead of calling the kernel |
 //! | `workers` | [`ult::pool::started`] |
 //! | `stalls`, `interrupts`, `preemptions`, `hand_offs` | the stall monitor, [`read`] asks it |
-//! | `donors` | the identities, [`read`] asks them |
+//! | `donors` | the TLS blocks, [`read`] asks them |
 //! | `switches` | the scheduler, [`read`] asks it |
 //! | `regions_sent`, `regions_served`, `bytes_sent`, `bytes_fetched` | the ranks, [`read`] asks them |
 //! | `bytes_between` | the ranks, too |
@@ -80,7 +80,7 @@ counters! {
     hand_offs,
     /// Calls of `sched_yield` that switched to another OpenMP thread.
     yields,
-    /// Identities (thread-local storage of parked kernel threads) made.
+    /// TLS blocks (thread-local storage of parked kernel threads) made.
     donors,
     /// Context switches between user-level threads.
     switches,
@@ -255,7 +255,7 @@ pub fn read() -> Counters {
         interrupts: monitor.interrupts,
         preemptions: monitor.preemptions,
         hand_offs: monitor.hand_offs,
-        donors: ult::identity::count() as u64,
+        donors: ult::tls_block::count() as u64,
         switches,
         regions_sent,
         regions_served,

@@ -3,16 +3,17 @@
 //!
 //! | decision | when | what follows |
 //! |---|---|---|
-//! | [`Storage::Borrowed`] | by default, where identities can be borrowed | threads share workers, each with storage of its own (`docs/protocols/identity.md`) |
+//! | [`Storage::Borrowed`] | by default, where TLS blocks can be borrowed | threads share workers, each with storage of its own (`docs/protocols/tls-block.md`) |
 //! | [`Storage::Kernel`] | otherwise, or asked for, or for the [`Reason`]s that a program gives | a kernel thread for each thread of a region ([`super::assemble`]) |
 //! | [`Storage::Shared`] | asked for | threads share workers and the workers' storage |
 //!
-//! What may not live here: who wears what (`assemble`, `identities`), and how ([`ult::identity`]).
+//! What may not live here: who runs with what (`assemble`, `tls_blocks`), and how
+//! ([`ult::tls_block`]).
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use ult::identity::{Support, support};
+use ult::tls_block::{Support, support};
 use ult::worker;
 
 use super::env::{self, Settings, Tls};
@@ -110,7 +111,7 @@ pub fn may_share() -> bool {
     match env::settings().tls {
         Tls::Kernel => false,
         Tls::Shared => true,
-        Tls::Auto | Tls::Donor => worker::uses_identities(),
+        Tls::Auto | Tls::Donor => worker::uses_tls_blocks(),
     }
 }
 

@@ -96,9 +96,9 @@ pub struct Team {
     retired: AtomicBool,
     /// Of a team whose members help until it says so: the epoch of the last region that has ended.
     closed: AtomicU64,
-    /// Members on kernel threads of their own that have joined and still wear an identity that is
-    /// kept for them.
-    dressed: AtomicU32,
+    /// Members on kernel threads of their own that have joined and still run with a TLS block that
+    /// is kept for them.
+    holding: AtomicU32,
     /// Threads that have arrived at the present barrier. Those at the end of the region are counted
     /// elsewhere, because a cancelled region is left with threads still counted at a barrier.
     arrived: Padded<AtomicU32>,
@@ -196,7 +196,7 @@ impl Team {
             start: Padded(Start { epoch: AtomicU64::new(0), gang: Cell::new(GangTag::NONE) }),
             retired: AtomicBool::new(false),
             closed: AtomicU64::new(0),
-            dressed: AtomicU32::new(0),
+            holding: AtomicU32::new(0),
             arrived: Padded(AtomicU32::new(0)),
             ending: Padded(AtomicU64::new(0)),
             lingering: AtomicBool::new(false),

@@ -19,8 +19,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use ult::arch::{self, FpState};
 use ult::debug::Entry;
 use ult::deque::Deque;
-use ult::identity::Identity;
 use ult::spawn::{SpawnGroup, UltStart};
+use ult::tls_block::TlsBlock;
 use ult::victim::Draw;
 use ult::worker::{self, Locals, Worker};
 
@@ -28,12 +28,12 @@ use super::affinity::Assignment;
 use super::agents::UNASSIGNED;
 use super::counts::CountList;
 use super::depend::Node;
-use super::identities::Identities;
 use super::parallel::{Region, Strict};
 use super::reduction::Way;
 use super::task::{Spares, Task, Tied};
 use super::team::Team;
 use super::team_queue::Seen;
+use super::tls_blocks::TlsBlocks;
 use super::tool::record::ThreadRecord;
 use super::worksharing::Dispatch;
 use super::yielding::InVain;
@@ -48,9 +48,9 @@ pub struct Thread {
     known: Known,
     /// Of a thread that comes back to help: what its ULT is then. Written by who starts it.
     helper: UnsafeCell<Option<SpawnGroup>>,
-    /// What a thread with a kernel thread of its own wears in its region; written by the forking
-    /// thread before each fork.
-    kept: Cell<Option<&'static Identity>>,
+    /// What a thread with a kernel thread of its own runs with in its region; written by the
+    /// forking thread before each fork.
+    kept: Cell<Option<&'static TlsBlock>>,
     /// Of a thread that shares workers: the epoch of the region that it has left before its end.
     left: AtomicU64,
     /// LLVM's "global thread id", in memory because its compiler passes it by address.
@@ -96,10 +96,10 @@ pub struct Own {
     pub dispatch: Dispatch,
     /// Teams kept for the regions this thread forks.
     pub teams: Vec<Box<Team>>,
-    /// Size of the last outermost team that it forked, if that one's threads wore `identities`.
+    /// Size of the last outermost team that it forked, if that one's threads ran with `tls_blocks`.
     pub kept_size: u32,
-    /// Identities of the threads 1, 2, … of the outermost teams that it forks.
-    pub identities: Identities,
+    /// TLS blocks of the threads 1, 2, … of the outermost teams that it forks.
+    pub tls_blocks: TlsBlocks,
     /// Explicit tied tasks that this thread has started and not completed, oldest first (each a
     /// descendant of the one before it, by the task scheduling constraint).
     pub tied: Tied,
@@ -212,7 +212,7 @@ impl Thread {
                 dispatch: Dispatch::default(),
                 teams: Vec::new(),
                 kept_size: 0,
-                identities: Identities::default(),
+                tls_blocks: TlsBlocks::default(),
                 tied: Tied::default(),
                 at_devices: 0,
                 reduces: 0,
@@ -338,23 +338,23 @@ impl Thread {
         NonNull::from(unsafe { &mut *self.helper.get() }.insert(helper))
     }
 
-    /// Sets what the thread wears in the region that is being forked; `None`: its kernel thread's
-    /// own storage.
+    /// Sets what the thread runs with in the region that is being forked; `None`: its kernel
+    /// thread's own storage.
     ///
     /// # Safety
     /// Only the forking thread, between regions.
-    pub unsafe fn set_kept(&self, identity: Option<&'static Identity>) {
-        self.kept.set(identity);
+    pub unsafe fn set_kept(&self, tls_block: Option<&'static TlsBlock>) {
+        self.kept.set(tls_block);
     }
 
     /// What [`Thread::set_kept`] has set. Asked by the thread itself, in its region.
-    pub fn kept(&self) -> Option<&'static Identity> {
+    pub fn kept(&self) -> Option<&'static TlsBlock> {
         self.kept.get()
     }
 
     /// Its ULT has ended in the region with this epoch.
     pub fn note_left(&self, epoch: u64) {
-        // ORDERING: Release, pairs with `comes_back`: its identity is worn no more.
+        // ORDERING: Release, pairs with `comes_back`: its TLS block is no longer in use.
         self.left.store(epoch, Ordering::Release);
     }
 

@@ -266,8 +266,8 @@ pub fn thread_pointer() -> usize {
     pointer
 }
 
-/// Sets the thread pointer. Not used: nobody has tried borrowed identities on this processor yet
-/// (`ult::identity`).
+/// Sets the thread pointer. Not used: nobody has tried borrowed TLS blocks on this processor yet
+/// (`ult::tls_block`).
 ///
 /// # Safety
 /// `pointer` is the thread pointer of a thread whose block stays mapped and is used by nobody else

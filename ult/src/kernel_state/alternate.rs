@@ -16,9 +16,9 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use libc::{SS_DISABLE, SS_ONSTACK, stack_t};
 
 use crate::fault;
-use crate::identity::Identity;
 use crate::sched;
 use crate::signals::actions;
+use crate::tls_block::TlsBlock;
 use crate::worker::Worker;
 
 /// Bytes of a stack on which the monitor's signal may come as well.
@@ -60,7 +60,7 @@ impl Alternate {
     }
 }
 
-/// What an identity keeps.
+/// What a TLS block keeps.
 pub(super) struct Kept {
     start: AtomicUsize,
     bytes: AtomicUsize,
@@ -139,20 +139,20 @@ impl Host {
 }
 
 /// Another thread runs here now. In the scheduler, on the kernel thread.
-pub(super) fn change(host: &mut Host, identity: &'static Identity) {
+pub(super) fn change(host: &mut Host, tls_block: &'static TlsBlock) {
     // ORDERING: Relaxed; who has set one sees its own store, others at a later switch.
     if ANY.load(Relaxed) && !crate::mutant!(alternate_stack_stays_with_worker) {
-        host.change(of(identity));
+        host.change(of(tls_block));
     }
 }
 
-/// What the thread with `identity` has set.
-pub(crate) fn of(identity: &'static Identity) -> Alternate {
-    identity.state.kept().map_or(Alternate::NONE, super::settings::Kept::alternate)
+/// What the thread with `tls_block` has set.
+pub(crate) fn of(tls_block: &'static TlsBlock) -> Alternate {
+    tls_block.state.kept().map_or(Alternate::NONE, super::settings::Kept::alternate)
 }
 
-fn note(identity: &'static Identity, stack: Alternate) {
-    identity.state.keep().note_alternate(stack);
+fn note(tls_block: &'static TlsBlock, stack: Alternate) {
+    tls_block.state.keep().note_alternate(stack);
     if stack.bytes != 0 && stack.bytes < ENOUGH {
         // Handlers that want it are moved there by ours.
         actions::take_over();
@@ -167,9 +167,9 @@ fn note(identity: &'static Identity, stack: Alternate) {
 pub(crate) fn found(worker: &'static Worker, stack: &stack_t) {
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *worker.own() };
-    if let Some(identity) = own.native_identity {
-        note(identity, Alternate::of(stack));
-        own.kernel.alternate.change(of(identity));
+    if let Some(tls_block) = own.native_tls_block {
+        note(tls_block, Alternate::of(stack));
+        own.kernel.alternate.change(of(tls_block));
     }
 }
 
@@ -179,7 +179,7 @@ pub(crate) fn found(worker: &'static Worker, stack: &stack_t) {
 /// # Safety
 /// Null or valid pointers.
 pub unsafe fn set_alternate_stack(new: *const stack_t, old: *mut stack_t, sp: usize) -> i32 {
-    let Some((worker, identity)) = super::here() else {
+    let Some((worker, tls_block)) = super::here() else {
         // SAFETY: passed on.
         let error = unsafe { fault::ask_alternate(new, old) };
         // The stack for the message about overflows is the runtime's.
@@ -189,7 +189,7 @@ pub unsafe fn set_alternate_stack(new: *const stack_t, old: *mut stack_t, sp: us
         }
         return error;
     };
-    let has = of(identity);
+    let has = of(tls_block);
     let stands_there = has.contains(sp);
     // SAFETY: as the caller says; `new` is read before `old` is written, which may be the same.
     let wanted = unsafe { new.as_ref().copied() };
@@ -214,9 +214,9 @@ pub unsafe fn set_alternate_stack(new: *const stack_t, old: *mut stack_t, sp: us
         unsafe { old.write(before) };
     }
     if let Some(wanted) = wanted {
-        note(identity, Alternate::of(&wanted));
+        note(tls_block, Alternate::of(&wanted));
         // SAFETY: own kernel thread; program code runs.
-        unsafe { (*worker.own()).kernel.alternate.change(of(identity)) };
+        unsafe { (*worker.own()).kernel.alternate.change(of(tls_block)) };
     }
     0
 }

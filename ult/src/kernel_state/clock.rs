@@ -10,8 +10,8 @@ use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::arch;
-use crate::identity::Identity;
 use crate::sched;
+use crate::tls_block::TlsBlock;
 
 use super::{TIMED, here, is_timed};
 
@@ -36,12 +36,12 @@ impl Time {
 
 /// Whose time a kernel thread's clock counts, and since when; null: nobody's.
 pub(super) struct Running {
-    identity: *const Identity,
+    tls_block: *const TlsBlock,
     since: u64,
 }
 
 impl Running {
-    pub(super) const NONE: Running = Running { identity: ptr::null(), since: 0 };
+    pub(super) const NONE: Running = Running { tls_block: ptr::null(), since: 0 };
 }
 
 /// The calling kernel thread's processor time, nanoseconds.
@@ -57,30 +57,30 @@ fn now() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The thread with `identity` runs on from here.
-pub(super) fn change(running: &mut Running, identity: &'static Identity) {
-    if !is_timed() || ptr::eq(running.identity, identity) || crate::mutant!(clock_of_worker) {
+/// The thread with `tls_block` runs on from here.
+pub(super) fn change(running: &mut Running, tls_block: &'static TlsBlock) {
+    if !is_timed() || ptr::eq(running.tls_block, tls_block) || crate::mutant!(clock_of_worker) {
         return;
     }
-    charge(running, identity);
+    charge(running, tls_block);
 }
 
-fn charge(running: &mut Running, identity: &'static Identity) {
+fn charge(running: &mut Running, tls_block: &'static TlsBlock) {
     let now = now();
     // SAFETY: null or a record, and records of threads that run here are not freed before.
-    match unsafe { running.identity.as_ref() } {
+    match unsafe { running.tls_block.as_ref() } {
         Some(before) => before.state.time.add(now - running.since),
         // What the kernel thread has used before anybody asked.
-        None if !identity.is_donated() => identity.state.time.add(now),
+        None if !tls_block.is_donated() => tls_block.state.time.add(now),
         None => {}
     }
-    (running.identity, running.since) = (identity, now);
+    (running.tls_block, running.since) = (tls_block, now);
 }
 
 /// The processor time of the calling OpenMP thread, nanoseconds; `None` where it has a kernel
 /// thread for itself, or is none. Any thread.
 pub fn of_current() -> Option<u64> {
-    let (worker, identity) = here()?;
+    let (worker, tls_block) = here()?;
     if !is_timed() {
         // ORDERING: Relaxed; see `is_timed`.
         TIMED.store(true, Relaxed);
@@ -91,12 +91,12 @@ pub fn of_current() -> Option<u64> {
     if crate::mutant!(clock_of_worker) {
         return Some(now());
     }
-    charge(running, identity);
-    Some(identity.state.time.get())
+    charge(running, tls_block);
+    Some(tls_block.state.time.get())
 }
 
 /// The processor time that was counted for the thread with the donor of this number, up to its last
 /// switch; `None` if there is no such thread.
 pub fn of_donor(tid: i32) -> Option<u64> {
-    crate::identity::of_donor(tid).map(|identity| identity.state.time.get())
+    crate::tls_block::of_donor(tid).map(|tls_block| tls_block.state.time.get())
 }

@@ -13,8 +13,8 @@ use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::arch;
-use crate::identity::Identity;
 use crate::sched;
+use crate::tls_block::TlsBlock;
 use crate::worker::Worker;
 
 use super::here;
@@ -60,7 +60,7 @@ pub(super) enum Holder {
     /// Of no thread: its rights are saved, or in a signal frame.
     NoThread,
     /// This thread's.
-    Thread(&'static Identity),
+    Thread(&'static TlsBlock),
 }
 
 fn initial_rights() -> Option<u64> {
@@ -73,21 +73,21 @@ fn initial_rights() -> Option<u64> {
 pub fn key_was_allocated() {
     // ORDERING: Relaxed; see `initial_rights`.
     INITIAL_RIGHTS.store(KNOWN | u64::from(arch::key_rights()), Relaxed);
-    if let Some((worker, identity)) = here() {
+    if let Some((worker, tls_block)) = here() {
         // SAFETY: own kernel thread; program code runs.
-        unsafe { (*worker.own()).kernel.rights = Holder::Thread(identity) };
+        unsafe { (*worker.own()).kernel.rights = Holder::Thread(tls_block) };
     }
     sched::threads_differ();
 }
 
-/// Loads the rights of the thread with `identity`, which runs next.
-pub(super) fn change(holder: &mut Holder, identity: &'static Identity) {
+/// Loads the rights of the thread with `tls_block`, which runs next.
+pub(super) fn change(holder: &mut Holder, tls_block: &'static TlsBlock) {
     let Some(initial_rights) = initial_rights().filter(|_| !crate::mutant!(settings_stay_with_worker)) else {
         return;
     };
-    let before = core::mem::replace(holder, Holder::Thread(identity));
-    match (identity.state.rights.get(), before) {
-        (_, Holder::Thread(same)) if ptr::eq(same, identity) => {}
+    let before = core::mem::replace(holder, Holder::Thread(tls_block));
+    match (tls_block.state.rights.get(), before) {
+        (_, Holder::Thread(same)) if ptr::eq(same, tls_block) => {}
         (Some(kept), _) => arch::set_key_rights(kept),
         // The thread ran here before the first key: the rights are its own.
         (None, Holder::Unknown) => {}
@@ -101,8 +101,8 @@ pub(super) fn change(holder: &mut Holder, identity: &'static Identity) {
 pub(crate) fn save_rights(worker: &'static Worker) {
     // SAFETY: own kernel thread.
     let holder = unsafe { &mut (*worker.own()).kernel.rights };
-    if let Holder::Thread(identity) = *holder {
-        identity.state.rights.set(arch::key_rights());
+    if let Holder::Thread(tls_block) = *holder {
+        tls_block.state.rights.set(arch::key_rights());
         *holder = Holder::NoThread;
     }
 }
@@ -115,8 +115,8 @@ pub(crate) fn rights_are_in_frame(worker: &'static Worker) {
 }
 
 /// A new thread begins with the rights of the calling thread, which makes it.
-pub(super) fn inherit(identity: &'static Identity) {
+pub(super) fn inherit(tls_block: &'static TlsBlock) {
     if initial_rights().is_some() {
-        identity.state.rights.set(arch::key_rights());
+        tls_block.state.rights.set(arch::key_rights());
     }
 }

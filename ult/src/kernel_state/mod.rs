@@ -3,7 +3,7 @@
 //!
 //! A program that binds a thread to a processor, names it, or changes its nice value means the
 //! OpenMP thread. The kernel does it to the kernel thread, which runs others too. So the first time
-//! a thread asks for such a thing it is noted with its identity; from then on each way back to
+//! a thread asks for such a thing it is noted with its TLS block; from then on each way back to
 //! program code compares what the running thread wants with what its kernel thread has, and makes
 //! the system calls that are needed. A kernel thread has its own state again where a thread runs
 //! that has asked for nothing.
@@ -38,12 +38,12 @@ pub(crate) use keys::{rights_are_in_frame, save_rights};
 pub use numbers::Setting;
 pub use settings::{AFFINITY_WORDS, Affinity, NAME_BYTES, Name};
 
-use crate::identity::Identity;
 use crate::sched;
+use crate::tls_block::TlsBlock;
 use crate::worker::{self, Worker};
 use settings::{Kept, Values};
 
-/// What an identity keeps; null until its thread asks.
+/// What a TLS block keeps; null until its thread asks.
 pub(crate) struct State {
     kept: AtomicPtr<Kept>,
     time: clock::Time,
@@ -81,7 +81,7 @@ impl State {
         unsafe { self.kept.load(Acquire).as_ref() }
     }
 
-    /// What this identity keeps; made now if there is nothing. Stays with the identity for good.
+    /// What this TLS block keeps; made now if there is nothing. Stays with the TLS block for good.
     fn keep(&self) -> &'static Kept {
         if let Some(kept) = self.kept() {
             return kept;
@@ -102,7 +102,7 @@ impl State {
         }
     }
 
-    /// Forgets the settings, for [`Identity::forget_thread`].
+    /// Forgets the settings, for [`TlsBlock::forget_thread`].
     pub(crate) fn forget(&self) {
         self.rights.forget();
         if let Some(kept) = self.kept() {
@@ -139,11 +139,11 @@ impl Host {
     };
 }
 
-/// The calling thread's own identity and worker, where it is an OpenMP thread that may share its
+/// The calling thread's own TLS block and worker, where it is an OpenMP thread that may share its
 /// kernel thread.
-fn here() -> Option<(&'static Worker, &'static Identity)> {
+fn here() -> Option<(&'static Worker, &'static TlsBlock)> {
     let worker = worker::current().filter(|worker| !worker.is_in_scheduler())?;
-    Some((worker, worker::identity_in_force()?))
+    Some((worker, worker::tls_block_in_force()?))
 }
 
 /// Is the caller program code of an OpenMP thread, and not a thread of the runtime's or the
@@ -163,7 +163,7 @@ pub fn set(setting: Setting, value: i64) -> i32 {
 /// [unrepresentable](Setting::UNREPRESENTABLE) is not recorded. Returns what `call` does: a
 /// negative error number, or something else. Any thread.
 pub fn changing(settings: &[Setting], call: impl FnOnce() -> isize) -> isize {
-    let Some((worker, identity)) = here() else { return call() };
+    let Some((worker, tls_block)) = here() else { return call() };
     // SAFETY: own kernel thread; program code runs.
     let host = unsafe { &mut (*worker.own()).kernel };
     settings.iter().for_each(|&setting| host.had.learn(setting, setting.get()));
@@ -176,8 +176,8 @@ pub fn changing(settings: &[Setting], call: impl FnOnce() -> isize) -> isize {
         let value = setting.get();
         if value != Setting::UNREPRESENTABLE {
             host.has.note(setting, value);
-            identity.state.keep().note(setting, value);
-            if let Some(tid) = identity.donor_number().filter(|_| setting.is_told_to_others()) {
+            tls_block.state.keep().note(setting, value);
+            if let Some(tid) = tls_block.donor_number().filter(|_| setting.is_told_to_others()) {
                 // The donor only answers questions about the thread.
                 let _ = setting.set_of(tid, value);
             }
@@ -190,49 +190,49 @@ pub fn changing(settings: &[Setting], call: impl FnOnce() -> isize) -> isize {
 /// Undoes [`changing`] on this kernel thread, and forgets the recorded value of `setting`: the
 /// calling thread is about to set it on a dedicated kernel thread.
 pub fn give_up(setting: Setting) {
-    let Some((worker, identity)) = here() else { return };
+    let Some((worker, tls_block)) = here() else { return };
     // SAFETY: own kernel thread; program code runs.
     let host = unsafe { &mut (*worker.own()).kernel };
-    identity.state.keep().forget_one(setting);
+    tls_block.state.keep().forget_one(setting);
     host.set_back(setting);
 }
 
-/// Another thread has changed `setting` of the donor of `identity`: the thread with that identity
+/// Another thread has changed `setting` of the donor of `tls_block`: the thread with that TLS block
 /// has it from its next way back to program code on.
-pub fn take_from_donor(identity: &'static Identity, setting: Setting) {
-    let value = identity.donor_number().map_or(Setting::UNREPRESENTABLE, |tid| setting.get_of(tid));
+pub fn take_from_donor(tls_block: &'static TlsBlock, setting: Setting) {
+    let value = tls_block.donor_number().map_or(Setting::UNREPRESENTABLE, |tid| setting.get_of(tid));
     if value != Setting::UNREPRESENTABLE {
-        identity.state.keep().note(setting, value);
-        identity.state.has_been_changed();
+        tls_block.state.keep().note(setting, value);
+        tls_block.state.has_been_changed();
     }
 }
 
 /// Applies what other threads have set for the calling thread to its kernel thread, before the
 /// calling thread queries the kernel. Any thread.
 pub fn catch_up() {
-    let Some((worker, identity)) = here() else { return };
+    let Some((worker, tls_block)) = here() else { return };
     // ORDERING: Acquire, pairs with the Release in `has_been_changed`.
-    if identity.state.is_behind.swap(false, Acquire) {
+    if tls_block.state.is_behind.swap(false, Acquire) {
         // SAFETY: own kernel thread; program code runs.
         let host = unsafe { &mut (*worker.own()).kernel };
-        settings::change(&mut host.had, &mut host.has, identity.state.kept());
+        settings::change(&mut host.had, &mut host.has, tls_block.state.kept());
     }
 }
 
-/// The calling thread makes a new thread, with `identity`: the new thread starts with the settings
-/// of its maker, as a kernel thread does. The identity is unused.
-pub fn inherit(identity: &'static Identity) {
+/// The calling thread makes a new thread, with `tls_block`: the new thread starts with the settings
+/// of its maker, as a kernel thread does. The TLS block is unused.
+pub fn inherit(tls_block: &'static TlsBlock) {
     if let Some(maker) = here().and_then(|(_, maker)| maker.state.kept()) {
-        identity.state.keep().inherit(maker);
+        tls_block.state.keep().inherit(maker);
     }
-    keys::inherit(identity);
+    keys::inherit(tls_block);
 }
 
-/// Sets the name of another thread, which has `identity`. It takes effect when that thread next
+/// Sets the name of another thread, which has `tls_block`. It takes effect when that thread next
 /// enters program code or queries the kernel.
-pub fn rename_other(identity: &'static Identity, name: &Name) {
-    identity.state.keep().note_name(name);
-    identity.state.has_been_changed();
+pub fn rename_other(tls_block: &'static TlsBlock, name: &Name) {
+    tls_block.state.keep().note_name(name);
+    tls_block.state.has_been_changed();
 }
 
 /// Restricts the calling thread to processors, and keeps that for it. Zero or an error number. Any
@@ -241,7 +241,7 @@ pub fn rename_other(identity: &'static Identity, name: &Name) {
 /// # Safety
 /// As for the system call: `bytes` of a mask are at `mask`.
 pub unsafe fn bind(bytes: usize, mask: *const u8) -> i32 {
-    let Some((worker, identity)) = here() else {
+    let Some((worker, tls_block)) = here() else {
         // SAFETY: passed on.
         return unsafe { settings::bind(bytes, mask) };
     };
@@ -253,22 +253,22 @@ pub unsafe fn bind(bytes: usize, mask: *const u8) -> i32 {
     if error == 0 {
         let now = settings::affinity();
         host.has.affinity = now;
-        identity.state.keep().note_affinity(&now);
+        tls_block.state.keep().note_affinity(&now);
         sched::threads_differ();
     }
     error
 }
 
-/// Restricts the thread with `identity`, which is not the calling one, from its next way back to
+/// Restricts the thread with `tls_block`, which is not the calling one, from its next way back to
 /// program code on.
-pub fn bind_other(identity: &'static Identity, affinity: &Affinity) {
-    identity.state.keep().note_affinity(affinity);
-    identity.state.has_been_changed();
+pub fn bind_other(tls_block: &'static TlsBlock, affinity: &Affinity) {
+    tls_block.state.keep().note_affinity(affinity);
+    tls_block.state.has_been_changed();
 }
 
-/// What the thread with `identity` is restricted to, if it has asked for that.
-pub fn affinity_of(identity: &'static Identity) -> Option<Affinity> {
-    identity.state.kept()?.affinity()
+/// What the thread with `tls_block` is restricted to, if it has asked for that.
+pub fn affinity_of(tls_block: &'static TlsBlock) -> Option<Affinity> {
+    tls_block.state.kept()?.affinity()
 }
 
 /// Names the calling thread. Zero or an error number. Any thread.
@@ -277,7 +277,7 @@ pub fn affinity_of(identity: &'static Identity) -> Option<Affinity> {
 /// A C string.
 pub unsafe fn rename(name: *const u8) -> i32 {
     // SAFETY: passed on.
-    let Some((worker, identity)) = here() else { return unsafe { settings::rename(name) } };
+    let Some((worker, tls_block)) = here() else { return unsafe { settings::rename(name) } };
     // SAFETY: own kernel thread; program code runs.
     let host = unsafe { &mut (*worker.own()).kernel };
     host.had.learn_name();
@@ -286,7 +286,7 @@ pub unsafe fn rename(name: *const u8) -> i32 {
     if error == 0 {
         let now = settings::name();
         host.has.name = Some(now);
-        identity.state.keep().note_name(&now);
+        tls_block.state.keep().note_name(&now);
         sched::threads_differ();
     }
     error
@@ -306,13 +306,13 @@ pub(crate) fn has_been_bound() {
 pub(crate) fn take_along(worker: &'static Worker) {
     // SAFETY: own kernel thread, in its scheduler.
     let own = unsafe { &mut *worker.own() };
-    let Some(identity) = own.role.identity else { return };
+    let Some(tls_block) = own.role.tls_block else { return };
     if !crate::mutant!(settings_stay_with_worker) {
-        settings::change(&mut own.kernel.had, &mut own.kernel.has, identity.state.kept());
+        settings::change(&mut own.kernel.had, &mut own.kernel.has, tls_block.state.kept());
     }
-    clock::change(&mut own.kernel.running, identity);
-    keys::change(&mut own.kernel.rights, identity);
-    alternate::change(&mut own.kernel.alternate, identity);
+    clock::change(&mut own.kernel.running, tls_block);
+    keys::change(&mut own.kernel.rights, tls_block);
+    alternate::change(&mut own.kernel.alternate, tls_block);
 }
 
 /// Somebody has asked for a thread's processor time.

@@ -3,9 +3,9 @@
 //!
 //! A program may relinquish its resources (OpenMP 5.2 §18.6). Its threads end then, as far as it
 //! can see: `thread_local` objects and values of `pthread_key_create` are destroyed. A donor just
-//! ends ([`crate::identity::end_unused`]). A worker of the pool stays, because other kernel threads
-//! may queue ULTs at it at any time; but its kernel thread starts another one, leaves the worker's
-//! record to that, and ends.
+//! ends ([`crate::tls_block::end_unused`]). A worker of the pool stays, because other kernel
+//! threads may queue ULTs at it at any time; but its kernel thread starts another one, leaves the
+//! worker's record to that, and ends.
 //!
 //! The thread that relinquishes takes idle workers from the pool and asks all of them ([`ASKED`]).
 //! A worker's kernel thread reads the request in its idle loop. It claims the request
@@ -26,9 +26,9 @@ use core::time::Duration;
 use std::time::Instant;
 
 use super::{ForkMutex, IDLE, adopt, give_back, spawn_kernel_thread};
-use crate::identity;
 use crate::sched;
 use crate::stack::kernel;
+use crate::tls_block;
 use crate::worker::{self, Worker};
 
 /// States of `Worker::renewal`.
@@ -71,8 +71,8 @@ pub fn end_unused_threads() {
         // ORDERING: Relaxed; written by the kernel thread that has left, before it said so.
         kernel::join(worker.departed_thread.load(Ordering::Relaxed) as libc::pthread_t);
     }
-    worker::give_spare_identity_back(me);
-    identity::end_unused();
+    worker::give_spare_tls_block_back(me);
+    tls_block::end_unused();
 }
 
 /// Waits until `done`; false if it is not by the deadline.

@@ -15,14 +15,14 @@
 //! dedicated and accepts the group may steal from those deques. A moved context is marked as handed
 //! off ([`super::handoff`]): its worker polls, because a waker may wake the former worker.
 //!
-//! The thread's identity remembers the kernel thread, so that later regions house the thread there
-//! ([`Identity::take_dedicated_worker`]).
+//! The thread's TLS block remembers the kernel thread, so that later regions house the thread there
+//! ([`TlsBlock::take_dedicated_worker`]).
 
 use super::runner::run_on_runner;
 use super::suspended::SuspendedContext;
 use super::{Job, enter, enter_program, handoff};
-use crate::identity::Identity;
 use crate::pool::{self, Assignment};
+use crate::tls_block::TlsBlock;
 use crate::worker::{self, Role, Worker};
 
 /// Stack of the context that waits on the dedicated kernel thread, which calls little. Chosen: any
@@ -42,13 +42,13 @@ pub fn dedicate_kernel_thread() -> bool {
     };
     // SAFETY: own kernel thread; program code runs.
     let role = unsafe { (*worker.own()).role };
-    let Some(identity) = role.identity.filter(|_| !crate::mutant!(kernel_thread_not_dedicated)) else {
+    let Some(tls_block) = role.tls_block.filter(|_| !crate::mutant!(kernel_thread_not_dedicated)) else {
         return false;
     };
     if role.thread == worker.thread() {
         send_others_away(worker)
     } else {
-        stands_on_own_stack(worker) && move_to_dedicated_worker(worker, identity)
+        stands_on_own_stack(worker) && move_to_dedicated_worker(worker, tls_block)
     }
 }
 
@@ -58,8 +58,8 @@ pub fn share_kernel_thread_again() {
     if let Some(worker) = worker::current() {
         worker.set_dedicated(false);
     }
-    if let Some(identity) = worker::identity_in_force() {
-        identity.take_dedicated_worker();
+    if let Some(tls_block) = worker::tls_block_in_force() {
+        tls_block.take_dedicated_worker();
     }
 }
 
@@ -69,14 +69,14 @@ fn stands_on_own_stack(worker: &'static Worker) -> bool {
     unsafe { super::lowest_of_stack(&worker.watched, (&raw const here) as usize).is_some() }
 }
 
-/// Moves the calling thread, which has `identity`, to a dedicated kernel thread. False if there is
+/// Moves the calling thread, which has `tls_block`, to a dedicated kernel thread. False if there is
 /// none.
-fn move_to_dedicated_worker(me: &'static Worker, identity: &'static Identity) -> bool {
+fn move_to_dedicated_worker(me: &'static Worker, tls_block: &'static TlsBlock) -> bool {
     let mut found = Vec::with_capacity(1);
     pool::acquire(1, &mut found);
     let Some(dedicated_worker) = found.pop() else { return false };
     dedicated_worker.set_dedicated(true);
-    identity.set_dedicated_worker(dedicated_worker);
+    tls_block.set_dedicated_worker(dedicated_worker);
     me.count_hosted(-1);
     dedicated_worker.count_hosted(1);
     pool::assign(
@@ -99,7 +99,7 @@ fn move_to_dedicated_worker(me: &'static Worker, identity: &'static Identity) ->
     let job = Job { run: deliver, data: (&raw mut delivery).cast() };
     // SAFETY: the context is among no suspended contexts, so only the worker that unpacks the
     // parcel resumes it; `delivery` lies on its stack, which stays until then. The job runs on
-    // another stack and under another identity.
+    // another stack and under another TLS block.
     unsafe { run_on_runner(me, job, Role::none(me)) };
     enter_program();
     true
@@ -125,7 +125,7 @@ unsafe fn await_end_of_thread(argument: *mut ()) {
 fn send_others_away(me: &'static Worker) -> bool {
     let own_thread = me.thread();
     let leaves = |entry: &SuspendedContext| {
-        entry.role.thread != own_thread && entry.role.identity.is_some_and(Identity::is_donated)
+        entry.role.thread != own_thread && entry.role.tls_block.is_some_and(TlsBlock::is_donated)
     };
     // SAFETY: own kernel thread; program code runs.
     let has_others = unsafe { (*me.own()).suspended.has(leaves) };

@@ -4,14 +4,14 @@
 //! others wait behind it. A spare kernel thread then *stands in*: it seizes the worker's gate,
 //! which is open while program code runs, moves all threads but the running one to its own
 //! suspended contexts, and steals what is queued there. Contexts may move because each thread has
-//! an identity of its own, and no two kernel threads wear one at the same time:
+//! a TLS block of its own, and no two kernel threads run with one at the same time:
 //!
 //! * the running thread stays, with every older context of it;
-//! * if contexts of the kernel thread's own thread move (the program's main stack, a thread with
-//!   an assigned worker), the kernel thread lends its own storage to them and idles under a borrowed identity
-//!   until they come back. Until then they run under another kernel thread's number;
-//! * a thread moves as a whole or stays as a whole: it has one identity, and one kernel thread at a
-//!   time runs for its thread;
+//! * if contexts of the kernel thread's own thread move (the program's main stack, a thread with an
+//!   assigned worker), the kernel thread lends its own storage to them and idles under a borrowed
+//!   TLS block until they come back. Until then they run under another kernel thread's number;
+//! * a thread moves as a whole or stays as a whole: it has one TLS block, and one kernel thread at
+//!   a time runs for its thread;
 //! * what runs for no thread never moves: the loop of an idle pool worker, and one that stands in
 //!   itself. A thread with assigned workers between two regions does when it has something to do:
 //!   its next region has started, or a task that it has taken while it rests waits in the middle
@@ -46,9 +46,9 @@ use core::sync::atomic::Ordering;
 use super::runner::run_on_runner;
 use super::suspended::SuspendedContext;
 use super::{Job, Spin, Wait, enter_program};
-use crate::identity::{self, Identity};
 use crate::pool::{self, Assignment};
 use crate::stall::Watched;
+use crate::tls_block::{self, TlsBlock};
 use crate::worker::{self, Role, Worker};
 
 /// Stack of one that stands in; the contexts it adopts bring their own.
@@ -132,15 +132,15 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     let wants = |entry: &SuspendedContext| {
         entry.role.is_of_a_region() || (entry.runs_for_a_thread() && entry.is_ready(false))
     };
-    let native = theirs.native_identity;
+    let native = theirs.native_tls_block;
     let is_own = |entry: &SuspendedContext| entry.role.thread == own_thread && wants(entry);
     let moves_own = running != own_thread && theirs.suspended.has(is_own) && lend(blocked, theirs);
     let may_move = |entry: &SuspendedContext| match entry.role.thread {
         thread if thread == running => false,
-        // Where identities ran out, threads share one.
-        _ if same(entry.role.identity, theirs.role.identity) => false,
+        // Where TLS blocks ran out, threads share one.
+        _ if same(entry.role.tls_block, theirs.role.tls_block) => false,
         thread if thread == own_thread => moves_own,
-        _ => !same(entry.role.identity, native),
+        _ => !same(entry.role.tls_block, native),
     };
     let moving = theirs.suspended.take_all(running, may_move);
     if moving.is_empty() && blocked.gang_deque.is_empty() && blocked.ults.is_empty() {
@@ -153,8 +153,8 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     blocked.watched.set_heir(Some(&me.watched));
     count_moved(&moving, home, blocked, me);
     for entry in moving {
-        if let Some(identity) = entry.role.identity {
-            identity.set_host(me);
+        if let Some(tls_block) = entry.role.tls_block {
+            tls_block.set_host(me);
         }
         mine.suspended.suspend_beside(entry, mine.role.thread);
     }
@@ -179,7 +179,7 @@ pub(super) fn count_moved(
     to.count_hosted(ults);
 }
 
-fn same(a: Option<&'static Identity>, b: Option<&'static Identity>) -> bool {
+fn same(a: Option<&'static TlsBlock>, b: Option<&'static TlsBlock>) -> bool {
     matches!((a, b), (Some(a), Some(b)) if ptr::eq(a, b))
 }
 
@@ -187,15 +187,15 @@ fn same(a: Option<&'static Identity>, b: Option<&'static Identity>) -> bool {
 /// worker can run with the kernel thread's own. False if no block can be borrowed. `owner` is the
 /// worker's private data.
 fn lend(worker: &'static Worker, owner: &mut worker::Own) -> bool {
-    let Some(own) = owner.native_identity else { return false };
+    let Some(own) = owner.native_tls_block else { return false };
     if owner.lent.is_some() {
         return true;
     }
-    match owner.substitute.take().or_else(identity::borrow) {
+    match owner.substitute.take().or_else(tls_block::borrow) {
         Some(substitute) => {
             substitute.claim(worker);
             owner.lent = Some(own);
-            owner.native_identity = Some(substitute);
+            owner.native_tls_block = Some(substitute);
             true
         }
         None => false,
@@ -284,13 +284,13 @@ fn unpack_cold(worker: &'static Worker) {
             if entry.role.thread == worker.thread()
                 && let Some(lent) = own.lent.take()
             {
-                // All contexts of a thread are in one place, so nobody else wears it now. The
-                // substitute may still be worn here until the next switch; it is kept for the next
-                // time.
-                own.substitute = own.native_identity.replace(lent);
+                // All contexts of a thread are in one place, so nobody else runs with it now. The
+                // substitute may still be in use here until the next switch; it is kept for the
+                // next time.
+                own.substitute = own.native_tls_block.replace(lent);
             }
-            if let Some(identity) = entry.role.identity {
-                identity.set_host(worker);
+            if let Some(tls_block) = entry.role.tls_block {
+                tls_block.set_host(worker);
             }
             own.suspended.suspend_beside(entry, own.role.thread);
         }
@@ -306,7 +306,7 @@ pub(super) fn note_signalled(worker: &'static Worker) {
     // SAFETY: the caller has the owner's part.
     let own = unsafe { &mut *worker.own() };
     own.signalled = own.suspended.has_signalled(ptr::null())
-        || own.role.identity.is_some_and(|identity| identity.signals.has_news());
+        || own.role.tls_block.is_some_and(|tls_block| tls_block.signals.has_news());
     own.released |= own.signalled;
     worker.watched.set_wanted(own.signalled);
     if own.signalled {
@@ -346,7 +346,7 @@ fn travel(home: &'static Worker) {
     let job = Job { run: deliver, data: (&raw mut delivery).cast() };
     // SAFETY: the context is among no suspended contexts, so nobody but who unpacks it resumes it;
     // `delivery` lies on its stack, which stays until then. The job runs on another stack and under
-    // another identity.
+    // another TLS block.
     unsafe { run_on_runner(me, job, Role::none(me)) };
     enter_program();
 }

@@ -14,14 +14,14 @@
 //! So a job that never waits costs no switch of its own, and a job that waits takes its runner's
 //! stack with it: the worker goes on with a fresh one, and no blocked job ever buries another
 //! context. A ULT that has not started ([`crate::spawn::UltStart`]) is a job like any other, with a
-//! role of its own: the gang it runs for, the identity it wears.
+//! role of its own: the gang it runs for, the TLS block it runs with.
 //!
 //! | file | what lives there |
 //! |---|---|
 //! | `suspended` | the suspended contexts of a worker: who can go on, who may look for work, which gang binds the worker |
 //! | `look` | where a worker looks for work, and in what order |
 //! | `runner` | the stacks that jobs run on |
-//! | `dressing` | a context that goes on under other thread-local storage |
+//! | `storage` | a context that goes on under other thread-local storage |
 //! | `handoff` | a spare kernel thread adopts the contexts of a worker that blocks in the kernel |
 //! | `yielding` | giving way to another thread from program code: `sched_yield`, the stall monitor |
 //! | `urgency` | what the stall monitor is told about those who wait |
@@ -46,24 +46,23 @@ use core::num::NonZeroUsize;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::identity::Identity;
 use crate::observer::{self, Event};
+use crate::tls_block::TlsBlock;
 use crate::ult::{self, Ult};
 use crate::worker::{self, Role, Worker};
 
 mod dedicated;
-mod dressing;
 mod handoff;
 mod look;
 mod patience;
 mod polled;
 mod runner;
+mod storage;
 pub(crate) mod suspended;
 mod urgency;
 mod yielding;
 
 pub use dedicated::{dedicate_kernel_thread, share_kernel_thread_again};
-pub use dressing::change_storage;
 pub(crate) use handoff::Parcel;
 pub use handoff::{hand_off, return_to, settle};
 pub(crate) use look::{wake_idle_behind_fence, wake_vacant_behind_fence};
@@ -72,6 +71,7 @@ pub use patience::{Spin, cores, set_cores};
 pub use polled::{blocks, comes_at_once, may_suspend, wait_polled};
 pub(crate) use runner::{Ended, Task, retire, runner_stack_size};
 pub use runner::{promise_stacks, set_runner_stack_size};
+pub use storage::change_storage;
 pub(crate) use suspended::SOUGHT;
 pub(crate) use suspended::{ENTRIES as SUSPENDED_ENTRIES, SuspendedContext, SuspendedContexts};
 pub(crate) use urgency::Urgency;
@@ -192,7 +192,7 @@ pub(crate) enum Next {
 /// Waits until `wait.ready()` holds. Meanwhile this worker continues other contexts of its own or
 /// runs jobs.
 ///
-/// The calling kernel thread must be registered. Returns in the same identity; `errno` survives.
+/// The calling kernel thread must be registered. Returns in the same TLS block; `errno` survives.
 #[inline]
 pub fn wait(wait: &Wait<'_>) {
     wait_with(wait, WaitTraits::default());
@@ -295,7 +295,7 @@ fn run_given_job(me: *mut Ult) -> bool {
 /// Called in the scheduler; returns in program code.
 fn run_on_own_stack(worker: &'static Worker, me: *mut Ult, job: Job, role: Role) {
     // SAFETY: own kernel thread, in its scheduler; the job is for the calling thread, so the
-    // identity stays.
+    // TLS block stays.
     let (before, locals) = unsafe {
         let own = worker.own();
         (*own).suspended.remove(me);
@@ -352,16 +352,16 @@ fn attend_to_signals(worker: &'static Worker) {
     worker.enter_scheduler();
     look::stir(worker);
     // SAFETY: own kernel thread, in its scheduler.
-    let (identity, others) = unsafe {
+    let (tls_block, others) = unsafe {
         let own = &*worker.own();
         let others = own.signalled && own.suspended.has_signalled(own.role.thread);
-        (own.role.identity, others)
+        (own.role.tls_block, others)
     };
     // SAFETY: as above.
     unsafe { look::publish_crowd(worker) };
     worker.enter_program();
-    if let Some(identity) = identity.filter(|identity| identity.signals.has_news()) {
-        crate::signals::deliver(identity);
+    if let Some(tls_block) = tls_block.filter(|tls_block| tls_block.signals.has_news()) {
+        crate::signals::deliver(tls_block);
     }
     if others {
         // SAFETY: a switch point of program code.
@@ -390,8 +390,8 @@ pub(crate) fn threads_differ() {
 /// when it goes to another thread. Any kernel thread.
 pub fn note_mask(mask: u64) {
     let Some(worker) = worker::current().filter(|worker| !worker.is_in_scheduler()) else { return };
-    if let Some(identity) = worker::identity_in_force() {
-        identity.set_mask(mask);
+    if let Some(tls_block) = worker::tls_block_in_force() {
+        tls_block.set_mask(mask);
         // SAFETY: own kernel thread; program code runs.
         unsafe { (*worker.own()).kernel_mask = mask };
         threads_differ();
@@ -401,7 +401,7 @@ pub fn note_mask(mask: u64) {
 /// [`note_mask`] before `setcontext` or `swapcontext`, which set this mask next. Does nothing if
 /// the thread already has the mask.
 pub fn note_mask_of_context(mask: u64) {
-    if worker::identity_in_force().is_some_and(|identity| identity.mask() != mask) {
+    if worker::tls_block_in_force().is_some_and(|tls_block| tls_block.mask() != mask) {
         note_mask(mask);
     }
 }
@@ -412,7 +412,7 @@ pub fn note_mask_of_context(mask: u64) {
 fn take_along(worker: &'static Worker) {
     // SAFETY: own kernel thread, in its scheduler.
     let own = unsafe { &mut *worker.own() };
-    let mask = own.role.identity.map_or(own.kernel_mask, Identity::mask);
+    let mask = own.role.tls_block.map_or(own.kernel_mask, TlsBlock::mask);
     if own.kernel_mask != mask && !crate::mutant!(mask_stays_with_worker) {
         own.kernel_mask = mask;
         crate::signals::set_mask(mask);
@@ -648,16 +648,16 @@ unsafe fn switch_to(worker: &'static Worker, entry: &SuspendedContext) {
     unsafe {
         (*worker.own()).role = entry.role;
         worker::switch_mode(worker, entry.role.thread);
-        switch_context(worker, entry.ult, entry.role.identity);
+        switch_context(worker, entry.ult, entry.role.tls_block);
     }
 }
 
 /// # Safety
-/// `to` is a suspended context owned by this worker; it runs with `identity` (`None`: with any).
+/// `to` is a suspended context owned by this worker; it runs with `tls_block` (`None`: with any).
 unsafe fn switch_context(
     worker: &'static Worker,
     to: *mut Ult,
-    identity: Option<&'static crate::identity::Identity>,
+    tls_block: Option<&'static crate::tls_block::TlsBlock>,
 ) {
     // SAFETY: as the caller says; `current` is the running context.
     unsafe {
@@ -666,7 +666,7 @@ unsafe fn switch_context(
         (*own).current = to;
         worker.count_switch();
         observer::tell(|| Event::Switches { from: from as usize, to: to as usize });
-        ult::switch(from, to, worker, identity);
+        ult::switch(from, to, worker, tls_block);
     }
 }
 

@@ -16,10 +16,10 @@ use super::{
     Job, Next, SuspendedContext, enter_program, enter_program_again, look, next, switch_context, switch_to,
 };
 use crate::gang::GangTag;
-use crate::identity::Identity;
 use crate::observer::{self, Event};
-use crate::spawn::{Dress, UltStart};
+use crate::spawn::{UltStart, UltTlsBlock};
 use crate::stack::promised;
+use crate::tls_block::TlsBlock;
 use crate::ult::Ult;
 use crate::worker::{self, Locals, Own, Role, ThreadMode, Worker};
 
@@ -239,7 +239,7 @@ fn here() -> &'static Worker {
 
 /// Returns what the worker does next.
 unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
-    // SAFETY: own kernel thread; a runner between two jobs has nothing that belongs to an identity.
+    // SAFETY: own kernel thread; a runner between two jobs has nothing that belongs to a TLS block.
     // The thread that the job runs for waits here.
     unsafe {
         worker::switch_mode(worker, role.thread);
@@ -262,8 +262,8 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
 unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: GangTag) -> Next {
     // One after the other they are this thread, whose contexts share its mode.
     let mode = ThreadMode::new();
-    let mut running = Running { ult_start, tag, dress: ult_start.identity(worker), charged: worker };
-    // SAFETY: own kernel thread; a runner between two ULTs has nothing that belongs to an identity.
+    let mut running = Running { ult_start, tag, block: ult_start.tls_block(worker), charged: worker };
+    // SAFETY: own kernel thread; a runner between two ULTs has nothing that belongs to a TLS block.
     // `mode` stays until `end_mode`.
     unsafe {
         worker::begin_mode(worker, &raw const mode);
@@ -278,28 +278,28 @@ unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: G
             Some(Next::Start(ult_start, tag))
                 if ptr::eq(ult_start.spawn_group().data, running.ult_start.spawn_group().data) =>
             {
-                let dress = running.dress.pass_on(ult_start, worker);
-                let mate = Running { ult_start, tag, dress, charged: worker };
-                // SAFETY: own kernel thread; the ULT has ended, so nothing of its identity is in
+                let block = running.block.pass_on(ult_start, worker);
+                let mate = Running { ult_start, tag, block, charged: worker };
+                // SAFETY: own kernel thread; the ULT has ended, so nothing of its TLS block is in
                 // use any more.
                 unsafe { worker::play(worker, mate.role(worker, &mode)) };
-                running.dress.end_before(dress, worker);
+                running.block.end_before(block, worker);
                 follows = running.tag == mate.tag
                     && ptr::eq(running.ult_start.spawn_group(), mate.ult_start.spawn_group());
                 running.end(worker);
                 running = mate;
             }
             found => {
-                // SAFETY: as above; who is resumed next wears its own from here on, which nobody
-                // else does while it is suspended here.
+                // SAFETY: as above; who is resumed next runs with its own from here on, which
+                // nobody else does while it is suspended here.
                 unsafe {
                     worker::end_mode(worker);
                     worker::play(
                         worker,
-                        Role { identity: worn_between(worker, found.as_ref()), ..Role::none(worker) },
+                        Role { tls_block: worn_between(worker, found.as_ref()), ..Role::none(worker) },
                     );
                 }
-                running.dress.end(worker);
+                running.block.end(worker);
                 worker.count_hosted(-1);
                 running.end(worker);
                 // SAFETY: own kernel thread.
@@ -310,12 +310,12 @@ unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: G
     }
 }
 
-/// What is worn between a ULT and what the worker does after it: that of who goes on then, to spare
-/// a change; else the worker's own.
-fn worn_between(worker: &'static Worker, next: Option<&Next>) -> Option<&'static Identity> {
+/// What is in use between a ULT and what the worker does after it: that of who goes on then, to
+/// spare a change; else the worker's own.
+fn worn_between(worker: &'static Worker, next: Option<&Next>) -> Option<&'static TlsBlock> {
     match next {
-        Some(Next::Resume(entry)) => entry.role.identity,
-        _ => Role::none(worker).identity,
+        Some(Next::Resume(entry)) => entry.role.tls_block,
+        _ => Role::none(worker).tls_block,
     }
 }
 
@@ -323,7 +323,7 @@ fn worn_between(worker: &'static Worker, next: Option<&Next>) -> Option<&'static
 struct Running {
     ult_start: &'static UltStart,
     tag: GangTag,
-    dress: Dress,
+    block: UltTlsBlock,
     /// Where it counts as load.
     charged: &'static Worker,
 }
@@ -336,7 +336,7 @@ impl Running {
             tag: if ganged { self.tag } else { self.ult_start.spawn_group().tag },
             region: self.ult_start.spawn_group().region,
             thread: mode,
-            identity: self.dress.or_native(worker),
+            tls_block: self.block.or_native(worker),
             away: false,
         }
     }
@@ -346,7 +346,7 @@ impl Running {
     fn run(&self, follows: bool) -> &'static Worker {
         worker::set_locals(Locals::default());
         // Signals came for the thread while it was between two regions.
-        if self.dress.identity().is_some_and(|identity| identity.signals.has_news()) {
+        if self.block.tls_block().is_some_and(|tls_block| tls_block.signals.has_news()) {
             self.charged.note_signals();
         }
         if follows {
@@ -364,8 +364,8 @@ impl Running {
         worker
     }
 
-    /// It has ended and its identity is worn no more. Counted by the next [`settle`]: whoever
-    /// learns that it has ended may start the next one under the same identity.
+    /// It has ended and its TLS block is no longer in use. Counted by the next [`settle`]: whoever
+    /// learns that it has ended may start the next one under the same TLS block.
     fn end(&self, worker: &'static Worker) {
         // SAFETY: whoever made the start vouches for it; the worker is the calling kernel thread's.
         // The start is read before the call of `end`, after which its thread may be started anew

@@ -7,7 +7,7 @@
 //!
 //! **Contexts of one thread.** The implicit task of an OpenMP thread, the tasks that the thread has
 //! started, and the inner teams in which it is thread 0 have a context each. These contexts share
-//! an identity, and only the newest of them is at a place where the thread may start something new.
+//! a TLS block, and only the newest of them is at a place where the thread may start something new.
 //! So only the newest context of a thread is asked for jobs. While program code of the newest was
 //! interrupted, no older context of the thread goes on.
 //!
@@ -332,7 +332,7 @@ impl SuspendedContexts {
     }
 
     fn has_signal(role: &Role, except: *const ThreadMode) -> bool {
-        role.thread != except && role.identity.is_some_and(|identity| identity.signals.has_news())
+        role.thread != except && role.tls_block.is_some_and(|tls_block| tls_block.signals.has_news())
     }
 
     fn signalled(&self, except: *const ThreadMode) -> Option<usize> {

@@ -2,37 +2,37 @@
 //! itself.
 use super::handler::by_kernel_to_itself;
 use super::{actions, current_mask, mask};
-use crate::identity::{self, Identity};
 use crate::stall;
+use crate::tls_block::{self, TlsBlock};
 use crate::worker;
 
-/// Sends what waits for `identity`, in force here, and is not blocked. Each handler runs before
+/// Sends what waits for `tls_block`, in force here, and is not blocked. Each handler runs before
 /// this goes on.
 ///
 /// On a registered kernel thread, in program code.
-pub(crate) fn deliver(identity: &'static Identity) {
-    while let Some((signal, info)) = identity.signals.take(current_mask()) {
+pub(crate) fn deliver(tls_block: &'static TlsBlock) {
+    while let Some((signal, info)) = tls_block.signals.take(current_mask()) {
         by_kernel_to_itself(signal, Some(&info));
     }
 }
 
 /// Has the donor of the running thread open the signals that the thread has opened and that the
 /// donor's maker blocked.
-fn open_on_donor(identity: &'static Identity) {
-    if identity.donor_mask() & !identity.mask() != 0
-        && let Some(donor) = identity.donor_number()
+fn open_on_donor(tls_block: &'static TlsBlock) {
+    if tls_block.donor_mask() & !tls_block.mask() != 0
+        && let Some(donor) = tls_block.donor_number()
     {
-        stall::kick(donor, identity);
+        stall::kick(donor, tls_block);
     }
 }
 
 /// The running thread has changed its signal mask: what waits for it and is blocked no more is
 /// delivered. Any thread; a load or two when nothing waits.
 pub fn mask_has_changed() {
-    let Some(identity) = worker::identity_in_force() else { return };
-    open_on_donor(identity);
-    if !identity.signals.is_empty() && worker::current().is_some_and(|worker| !worker.is_in_scheduler()) {
-        deliver(identity);
+    let Some(tls_block) = worker::tls_block_in_force() else { return };
+    open_on_donor(tls_block);
+    if !tls_block.signals.is_empty() && worker::current().is_some_and(|worker| !worker.is_in_scheduler()) {
+        deliver(tls_block);
     }
 }
 
@@ -43,7 +43,7 @@ pub fn register_timer_signal(tid: i32, signal: i32) {
         return;
     }
     actions::intercept_default(signal);
-    if let Some(donor) = identity::of_donor(tid) {
+    if let Some(donor) = tls_block::of_donor(tid) {
         donor.add_timer_signals(mask::bit(signal));
         stall::kick(tid, donor);
     } else if let Some(main) = worker::main_thread().filter(|_| tid == super::handler::process()) {
@@ -57,7 +57,7 @@ pub fn register_timer_signal(tid: i32, signal: i32) {
 /// Only in the child of a fork, before it has a second thread. Neither allocates nor locks.
 pub(crate) unsafe fn forget_after_fork() {
     actions::forget_after_fork();
-    if let Some(identity) = worker::identity_in_force() {
-        while identity.signals.take(0).is_some() {}
+    if let Some(tls_block) = worker::tls_block_in_force() {
+        while tls_block.signals.take(0).is_some() {}
     }
 }

@@ -23,9 +23,9 @@ use super::actions::{self, Action};
 use super::mask;
 use super::queue::Info;
 use crate::arch;
-use crate::identity::Identity;
 use crate::kernel_state;
 use crate::stall::{self, Frame};
+use crate::tls_block::TlsBlock;
 use crate::worker::{self, Worker};
 
 /// `si_code` of signals that `kill` sends, which are for the process. Those of `tgkill`, `sigqueue`
@@ -42,7 +42,7 @@ enum Addressee {
     /// The code that was interrupted.
     Interrupted,
     /// The thread that runs with this storage.
-    Thread(&'static Identity),
+    Thread(&'static TlsBlock),
 }
 
 /// The calling kernel thread sends itself a signal for the running thread: its handler runs before
@@ -93,7 +93,7 @@ pub(crate) unsafe fn receive(signal: c_int, frame: Frame) {
     unsafe {
         match addressee(signal, &frame) {
             Addressee::Interrupted => call_there(signal, frame),
-            Addressee::Thread(identity) => keep_for(identity, signal, frame),
+            Addressee::Thread(tls_block) => keep_for(tls_block, signal, frame),
         }
     }
 }
@@ -102,38 +102,42 @@ pub(crate) unsafe fn receive(signal: c_int, frame: Frame) {
 /// As [`receive`].
 unsafe fn addressee(signal: c_int, frame: &Frame) -> Addressee {
     let tid = worker::kernel_thread();
-    let Some(identity) = worker::identity_in_force() else { return Addressee::Interrupted };
+    let Some(tls_block) = worker::tls_block_in_force() else { return Addressee::Interrupted };
     // SAFETY: the kernel's information about the signal.
     let (code, errno) = unsafe { ((*frame.info).si_code, &mut (*frame.info).si_errno) };
     if *errno == TO_ITSELF {
         *errno = 0;
         return Addressee::Interrupted;
     }
-    if identity.is_donor(tid) {
+    if tls_block.is_donor(tid) {
         let directed = code < SI_USER;
-        return Addressee::Thread(if directed { identity } else { main_thread(signal).unwrap_or(identity) });
+        return Addressee::Thread(if directed {
+            tls_block
+        } else {
+            main_thread(signal).unwrap_or(tls_block)
+        });
     }
     let Some(worker) = worker::of_kernel_thread(tid) else { return Addressee::Interrupted };
     // SAFETY: words of the calling kernel thread's own, whatever else it is at.
     let (sends_itself, native) =
-        unsafe { ((*worker.own()).sends_itself, (*worker.own()).native_tls_block()) };
+        unsafe { ((*worker.own()).sends_itself, (*worker.own()).original_tls_block()) };
     if is_sent_by_itself(signal, frame, tid, sends_itself) {
         return Addressee::Interrupted;
     }
     if crate::mutant!(signal_for_running_thread) {
         return Addressee::Interrupted;
     }
-    let native = native.unwrap_or(identity);
-    let is_native = core::ptr::eq(native, identity);
+    let native = native.unwrap_or(tls_block);
+    let is_native = core::ptr::eq(native, tls_block);
     let meant = match code {
         _ if !worker.is_of_the_pool() => native,
         libc::SI_TKILL => native,
         // From `sigqueue` and timers it may be either's; the program knows this kernel thread only
         // by a thread with its storage.
         code if code < SI_USER && is_native => native,
-        _ => main_thread(signal).unwrap_or(identity),
+        _ => main_thread(signal).unwrap_or(tls_block),
     };
-    if core::ptr::eq(meant, identity) && !worker.is_in_scheduler() {
+    if core::ptr::eq(meant, tls_block) && !worker.is_in_scheduler() {
         Addressee::Interrupted
     } else {
         Addressee::Thread(meant)
@@ -141,7 +145,7 @@ unsafe fn addressee(signal: c_int, frame: &Frame) -> Addressee {
 }
 
 /// The main thread, if it does not block the signal.
-fn main_thread(signal: c_int) -> Option<&'static Identity> {
+fn main_thread(signal: c_int) -> Option<&'static TlsBlock> {
     worker::main_thread().filter(|main| main.mask() & mask::bit(signal) == 0)
 }
 
@@ -187,7 +191,7 @@ unsafe fn call_there(signal: c_int, frame: Frame) {
 /// # Safety
 /// As [`receive`].
 unsafe fn leave_to_its_stack(frame: Frame, wants_alternate: bool, signal: usize) -> bool {
-    let own = worker::identity_in_force()
+    let own = worker::tls_block_in_force()
         .map(kernel_state::alternate_stack_of)
         .filter(|stack| wants_alternate && stack.bytes != 0);
     // SAFETY: the kernel's description of the interrupted state.
@@ -233,8 +237,8 @@ unsafe fn call_as_interrupted(signal: c_int, action: Action, frame: Frame) {
 unsafe fn call(signal: c_int, action: Action, frame: Frame, mask: u64) {
     let own = if action.has(libc::SA_NODEFER) { 0 } else { mask::bit(signal) };
     let handling = worker::current().map(|worker| enter_handler(worker, frame.context as usize));
-    if let Some(identity) = worker::identity_in_force() {
-        identity.count_handler();
+    if let Some(tls_block) = worker::tls_block_in_force() {
+        tls_block.count_handler();
     }
     mask::set_mask(mask | action.mask | own);
     // SAFETY: the program's handler; one that was set without `SA_SIGINFO` does not look at the
@@ -269,10 +273,10 @@ fn leave_handler(before: usize) {
 /// Signals that the handler's mask has held are asked for as soon as the handler's return has
 /// restored the mask.
 fn ask_again(worker: &'static Worker) {
-    if let Some(identity) = worker::identity_in_force().filter(|identity| !identity.signals.is_empty()) {
+    if let Some(tls_block) = worker::tls_block_in_force().filter(|tls_block| !tls_block.signals.is_empty()) {
         mask::set_mask(!mask::faults());
-        identity.signals.are_news_again();
-        stall::kick(worker.watched.tid(), identity);
+        tls_block.signals.are_news_again();
+        stall::kick(worker.watched.tid(), tls_block);
     }
 }
 
@@ -280,11 +284,11 @@ fn ask_again(worker: &'static Worker) {
 
 /// # Safety
 /// As [`receive`].
-unsafe fn keep_for(identity: &'static Identity, signal: c_int, frame: Frame) {
+unsafe fn keep_for(tls_block: &'static TlsBlock, signal: c_int, frame: Frame) {
     // SAFETY: `siginfo_t` is sixteen words; the frame is as the caller says.
-    identity.signals.put(signal, unsafe { &*frame.info.cast::<Info>() });
+    tls_block.signals.put(signal, unsafe { &*frame.info.cast::<Info>() });
     let tid = worker::kernel_thread();
-    match identity.host() {
+    match tls_block.host() {
         Some(host) if host.watched.tid() == tid => {
             host.call_for_signals();
             if !host.is_in_scheduler() {
@@ -293,22 +297,22 @@ unsafe fn keep_for(identity: &'static Identity, signal: c_int, frame: Frame) {
             }
         }
         // SAFETY: as the caller says.
-        None if identity.is_donor(tid) => unsafe { on_donor(identity, frame) },
-        _ => notify_host(identity),
+        None if tls_block.is_donor(tid) => unsafe { on_donor(tls_block, frame) },
+        _ => notify_host(tls_block),
     }
 }
 
 /// Interrupts the kernel thread that has to look at the thread's queue: the worker that the thread
 /// is on, or the donor between two regions. Any kernel thread, in a signal handler too; touches no
 /// thread-local storage.
-pub(crate) fn notify_host(identity: &'static Identity) {
-    match identity.host() {
+pub(crate) fn notify_host(tls_block: &'static TlsBlock) {
+    match tls_block.host() {
         Some(host) => {
             host.call_for_signals();
-            stall::kick(host.watched.tid(), identity);
+            stall::kick(host.watched.tid(), tls_block);
         }
         None if crate::mutant!(idle_threads_handle_nothing) => {}
-        None => stall::kick(identity.donor_number().unwrap_or(0), identity),
+        None => stall::kick(tls_block.donor_number().unwrap_or(0), tls_block),
     }
 }
 
@@ -318,7 +322,7 @@ pub(crate) fn notify_host(identity: &'static Identity) {
 ///
 /// # Safety
 /// As [`receive`]. The frame is that of the monitor's signal.
-pub(crate) unsafe fn on_kick(about: &'static Identity, frame: Frame) {
+pub(crate) unsafe fn on_kick(about: &'static TlsBlock, frame: Frame) {
     let tid = worker::kernel_thread();
     if about.is_donor(tid) {
         // SAFETY: as the caller says.
@@ -333,14 +337,14 @@ pub(crate) unsafe fn on_kick(about: &'static Identity, frame: Frame) {
     if worker.is_in_scheduler() {
         return;
     }
-    let identity = worker::identity_in_force().filter(|identity| identity.signals.has_news());
+    let tls_block = worker::tls_block_in_force().filter(|tls_block| tls_block.signals.has_news());
     // SAFETY: as the caller says; the first word of a set is the kernel's.
     let blocked = unsafe { (&raw const (*frame.context).uc_sigmask).cast::<u64>().read() };
     // Other threads may have been kicked for as well.
     stall::leave_later(&worker.watched);
     // SAFETY: as the caller says.
     unsafe {
-        match identity.and_then(|identity| identity.signals.take(blocked)) {
+        match tls_block.and_then(|tls_block| tls_block.signals.take(blocked)) {
             Some((signal, info)) => handle_here(signal, &info, frame),
             None => {
                 if !(*worker.own()).in_interruptible_call {
@@ -380,22 +384,22 @@ unsafe fn handle_here(signal: c_int, info: &Info, frame: Frame) {
 ///
 /// # Safety
 /// As [`receive`], on the donor's kernel thread.
-unsafe fn on_donor(identity: &'static Identity, frame: Frame) {
+unsafe fn on_donor(tls_block: &'static TlsBlock, frame: Frame) {
     // SAFETY: the first word of a set is the kernel's.
     let blocked = unsafe { &mut *(&raw mut (*frame.context).uc_sigmask).cast::<u64>() };
-    let was_blocked = identity.donor_mask();
-    let still_blocked = was_blocked & identity.mask() & !identity.timer_signals();
+    let was_blocked = tls_block.donor_mask();
+    let still_blocked = was_blocked & tls_block.mask() & !tls_block.timer_signals();
     *blocked &= !(was_blocked & !still_blocked);
-    identity.set_donor_mask(still_blocked);
-    if !identity.signals.has_news() {
+    tls_block.set_donor_mask(still_blocked);
+    if !tls_block.signals.has_news() {
         return;
     }
-    if !identity.begin_handling() {
+    if !tls_block.begin_handling() {
         // The thread is on a worker, or this has interrupted a handler that the donor runs.
-        return notify_host(identity);
+        return notify_host(tls_block);
     }
     worker::forget_worker();
-    while let Some((signal, info)) = identity.signals.take(identity.mask()) {
+    while let Some((signal, info)) = tls_block.signals.take(tls_block.mask()) {
         let Some(action) = actions::of_program(signal) else {
             *blocked &= !mask::bit(signal);
             by_kernel_to_itself(signal, Some(&info));
@@ -408,13 +412,13 @@ unsafe fn on_donor(identity: &'static Identity, frame: Frame) {
         // blocked no second handler starts inside of this one.
         unsafe {
             frame.info.cast::<Info>().write(info);
-            call(signal, action, frame, identity.mask() | stall::signal_as_set());
+            call(signal, action, frame, tls_block.mask() | stall::signal_as_set());
         }
         mask::set_mask(!mask::faults());
     }
-    identity.end_handling();
-    if identity.signals.has_news() {
-        notify_host(identity);
+    tls_block.end_handling();
+    if tls_block.signals.has_news() {
+        notify_host(tls_block);
     }
 }
 

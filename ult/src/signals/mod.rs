@@ -5,7 +5,7 @@
 //! thread runs one thread of the program now and another one then, each with thread-local storage
 //! of its own. So from the moment on at which the first TLS donor is made ([`actions::take_over`])
 //! every handler of the program is called by one of ours ([`handler`]). That one finds out which
-//! identity the signal is meant for, its *addressee*:
+//! TLS block the signal is meant for, its *addressee*:
 //!
 //! * If the addressee's code was interrupted, the program's handler runs at once, on that code's
 //!   stack, as the kernel would have called it.
@@ -17,7 +17,7 @@
 //!
 //! Kernel threads of the pool and TLS donors have the signal mask of the thread that made the team,
 //! as threads of other runtimes do. A donor that receives a signal, because it was directed at its
-//! number, passes it on to whichever worker hosts its identity. Between two regions none does, and
+//! number, passes it on to whichever worker hosts its TLS block. Between two regions none does, and
 //! the donor handles it.
 //!
 //! | room | what lives here |

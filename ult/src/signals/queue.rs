@@ -1,4 +1,4 @@
-//! Signals that wait for their addressee: a list for each identity, of nodes from one pool.
+//! Signals that wait for their addressee: a list for each TLS block, of nodes from one pool.
 //!
 //! A signal handler appends, on whatever kernel thread it runs; the kernel thread that runs the
 //! addressee takes all. Nothing is allocated or locked. Standard signals (below 32) are kept once
@@ -124,7 +124,7 @@ fn allot() -> Option<u32> {
     })
 }
 
-/// The signals that wait for one identity.
+/// The signals that wait for one TLS block.
 #[derive(Debug)]
 pub(crate) struct Queue {
     list: List,

@@ -9,14 +9,14 @@ use super::handler::notify_host;
 use super::queue::Info;
 use super::{EVERYTHING, mask};
 use crate::arch;
-use crate::identity::{self, Identity};
+use crate::tls_block::{self, TlsBlock};
 use crate::worker;
 
 /// The thread of a team that has this thread pointer, if signals for it are kept here.
-fn thread_with_pointer(thread_pointer: usize) -> Option<&'static Identity> {
+fn thread_with_pointer(thread_pointer: usize) -> Option<&'static TlsBlock> {
     let main =
         worker::main_thread().filter(|main| main.thread_pointer() == thread_pointer && main.host().is_some());
-    main.or_else(|| identity::of_donors_thread_pointer(thread_pointer))
+    main.or_else(|| tls_block::of_donors_thread_pointer(thread_pointer))
 }
 
 /// Signals that act when they are sent, and those that no mask blocks: only the kernel can send
@@ -30,12 +30,12 @@ fn must_go_through_kernel(signal: c_int) -> bool {
 /// the kernel keeps this signal, or there is no such signal. Async-signal-safe.
 pub fn send_to_thread(thread_pointer: usize, signal: c_int, value: Option<usize>) -> bool {
     is_queued_by_us(signal)
-        && thread_with_pointer(thread_pointer).is_some_and(|identity| send(identity, signal, value))
+        && thread_with_pointer(thread_pointer).is_some_and(|tls_block| send(tls_block, signal, value))
 }
 
 /// [`send_to_thread`], for the thread with this number.
 pub fn send_to_number(tid: i32, signal: c_int) -> bool {
-    is_queued_by_us(signal) && identity::of_donor(tid).is_some_and(|identity| send(identity, signal, None))
+    is_queued_by_us(signal) && tls_block::of_donor(tid).is_some_and(|tls_block| send(tls_block, signal, None))
 }
 
 /// The running thread sends a signal to itself: its handler runs before this returns, if the signal
@@ -46,9 +46,9 @@ pub fn send_to_itself(signal: c_int, info: Option<&Info>) -> c_int {
     // which may run another thread when the mask is opened.
     if is_queued_by_us(signal)
         && super::current_mask() & mask::bit(signal) != 0
-        && let Some(identity) = worker::current().and_then(|_| worker::identity_in_force())
+        && let Some(tls_block) = worker::current().and_then(|_| worker::tls_block_in_force())
     {
-        identity.signals.put(signal, info.unwrap_or(&information(signal, libc::SI_TKILL, 0)));
+        tls_block.signals.put(signal, info.unwrap_or(&information(signal, libc::SI_TKILL, 0)));
         return 0;
     }
     super::handler::by_kernel_to_itself(signal, info)
@@ -81,10 +81,10 @@ fn is_queued_by_us(signal: c_int) -> bool {
     (1..=libc::SIGRTMAX()).contains(&signal) && is_kept() && super::actions::are_taken_over()
 }
 
-fn send(identity: &'static Identity, signal: c_int, value: Option<usize>) -> bool {
+fn send(tls_block: &'static TlsBlock, signal: c_int, value: Option<usize>) -> bool {
     let code = if value.is_some() { libc::SI_QUEUE } else { libc::SI_TKILL };
-    identity.signals.put(signal, &information(signal, code, value.unwrap_or(0)));
-    notify_host(identity);
+    tls_block.signals.put(signal, &information(signal, code, value.unwrap_or(0)));
+    notify_host(tls_block);
     true
 }
 

@@ -11,9 +11,9 @@ use libc::c_int;
 use super::queue::Info;
 use super::{mask, mask_has_changed};
 use crate::arch;
-use crate::identity::Identity;
 use crate::sched;
 use crate::stall;
+use crate::tls_block::TlsBlock;
 use crate::worker::{self, Worker};
 
 /// The longest wait of a kernel thread on which other contexts are suspended. Chosen; from 0.1 to
@@ -22,13 +22,13 @@ const SLICE: Duration = Duration::from_millis(1);
 
 /// The running thread, if it may share its worker: on a worker, in program code, with handlers
 /// taken over.
-fn current_shared_thread() -> Option<(&'static Worker, &'static Identity)> {
+fn current_shared_thread() -> Option<(&'static Worker, &'static TlsBlock)> {
     let worker = worker::current().filter(|worker| {
         super::actions::are_taken_over()
             && !worker.is_in_scheduler()
             && !crate::mutant!(queues_are_not_waited_for)
     })?;
-    Some((worker, worker::identity_in_force()?))
+    Some((worker, worker::tls_block_in_force()?))
 }
 
 /// The mask with the monitor's signal blocked, until it is set again.
@@ -48,24 +48,24 @@ fn let_others_run() {
 /// Signals for the running thread that it blocks, and that wait here; the kernel has others. Any
 /// thread.
 pub fn pending() -> u64 {
-    let Some((_, identity)) = current_shared_thread().filter(|(_, identity)| !identity.signals.is_empty())
+    let Some((_, tls_block)) = current_shared_thread().filter(|(_, tls_block)| !tls_block.signals.is_empty())
     else {
         return 0;
     };
     let before = mask::set_mask(!mask::faults());
-    let set = identity.signals.pending_set();
+    let set = tls_block.signals.pending_set();
     mask::set_mask(before);
     set & before
 }
 
 /// The oldest signal of `set` in the queue, whatever the mask says. The others stay, and those that
 /// are not blocked stay news.
-fn take_from_queue(identity: &'static Identity, set: u64) -> Option<(c_int, Info)> {
-    if identity.signals.is_empty() {
+fn take_from_queue(tls_block: &'static TlsBlock, set: u64) -> Option<(c_int, Info)> {
+    if tls_block.signals.is_empty() {
         return None;
     }
-    let found = identity.signals.take(!set);
-    identity.signals.are_news_again();
+    let found = tls_block.signals.take(!set);
+    tls_block.signals.are_news_again();
     found
 }
 
@@ -76,12 +76,12 @@ fn take_from_queue(identity: &'static Identity, set: u64) -> Option<(c_int, Info
 /// # Errors
 /// `EAGAIN` at the end of the time; `EINTR` when a handler has run.
 pub fn wait_for(set: u64, limit: Option<Duration>) -> Option<Result<(c_int, Info), c_int>> {
-    let (_, identity) = current_shared_thread()?;
+    let (_, tls_block) = current_shared_thread()?;
     let end = limit.and_then(|limit| Instant::now().checked_add(limit));
     loop {
-        let handled = identity.handled();
+        let handled = tls_block.handled();
         let before = block_monitor();
-        let queued = take_from_queue(identity, set);
+        let queued = take_from_queue(tls_block, set);
         let found = if queued.is_some() { None } else { wait_in_kernel(set, end) };
         mask::set_mask(before);
         mask_has_changed();
@@ -89,7 +89,7 @@ pub fn wait_for(set: u64, limit: Option<Duration>) -> Option<Result<(c_int, Info
             (Some(queued), _) => return Some(Ok(queued)),
             (_, Some(Ok((signal, info)))) if !forward_if_not_mine(&info) => return Some(Ok((signal, info))),
             (_, Some(Err(error))) => return Some(Err(error)),
-            _ if identity.handled() != handled => return Some(Err(libc::EINTR)),
+            _ if tls_block.handled() != handled => return Some(Err(libc::EINTR)),
             _ => let_others_run(),
         }
     }
@@ -126,15 +126,15 @@ fn forward_if_not_mine(info: &Info) -> bool {
     if stall::send_again(info) {
         return true;
     }
-    let Some((worker, identity)) = current_shared_thread() else { return false };
+    let Some((worker, tls_block)) = current_shared_thread() else { return false };
     // SAFETY: own kernel thread.
-    let native = unsafe { (*worker.own()).native_tls_block() };
-    let is_directed = |native: &Identity| match info[1] as i32 {
+    let native = unsafe { (*worker.own()).original_tls_block() };
+    let is_directed = |native: &TlsBlock| match info[1] as i32 {
         libc::SI_TKILL => true,
         libc::SI_TIMER => native.timer_signals() & mask::bit(info[0] as c_int) != 0,
         _ => false,
     };
-    let Some(native) = native.filter(|native| !core::ptr::eq(*native, identity) && is_directed(native))
+    let Some(native) = native.filter(|native| !core::ptr::eq(*native, tls_block) && is_directed(native))
     else {
         return false;
     };
@@ -150,17 +150,17 @@ fn forward_if_not_mine(info: &Info) -> bool {
 /// # Errors
 /// `EINTR` when a handler has run; those of `call`.
 pub fn under_mask<T>(wanted: u64, mut call: impl FnMut(u64) -> Result<T, c_int>) -> Result<T, c_int> {
-    let Some((_, identity)) = current_shared_thread() else { return call(wanted) };
+    let Some((_, tls_block)) = current_shared_thread() else { return call(wanted) };
     loop {
-        let handled = identity.handled();
+        let handled = tls_block.handled();
         let before = block_monitor();
-        let result = if run_pending_handlers(identity, wanted) {
+        let result = if run_pending_handlers(tls_block, wanted) {
             Err(libc::EINTR)
         } else {
             call_interruptibly(wanted & !stall::signal_as_set(), &mut call)
         };
         mask::set_mask(before);
-        if !matches!(result, Err(libc::EINTR)) || identity.handled() != handled {
+        if !matches!(result, Err(libc::EINTR)) || tls_block.handled() != handled {
             return result;
         }
         mask_has_changed();
@@ -170,16 +170,16 @@ pub fn under_mask<T>(wanted: u64, mut call: impl FnMut(u64) -> Result<T, c_int>)
 
 /// Runs the handlers for the signals in the queue that the mask `wanted` does not block. False if
 /// there are none.
-fn run_pending_handlers(identity: &'static Identity, wanted: u64) -> bool {
-    if identity.signals.is_empty() {
+fn run_pending_handlers(tls_block: &'static TlsBlock, wanted: u64) -> bool {
+    if tls_block.signals.is_empty() {
         return false;
     }
     let everything = mask::set_mask(!mask::faults());
-    let found = identity.signals.pending_set() & !wanted != 0;
+    let found = tls_block.signals.pending_set() & !wanted != 0;
     if found {
-        identity.signals.are_news_again();
+        tls_block.signals.are_news_again();
         mask::set_mask(wanted);
-        super::deliver(identity);
+        super::deliver(tls_block);
     }
     mask::set_mask(everything);
     found

@@ -31,9 +31,9 @@ use libc::{siginfo_t, ucontext_t};
 use std::sync::Once;
 
 use crate::arch;
-use crate::identity::Identity;
 use crate::observer::{self, Event};
 use crate::signals;
+use crate::tls_block::TlsBlock;
 
 use super::frame::{self, Frame};
 use super::leaf::{Call, Kind};
@@ -193,7 +193,7 @@ pub(super) fn send(watched: &'static Watched, tid: i32) -> bool {
 /// The kernel thread `tid` looks at the signals of the thread with this storage: a worker that it
 /// is on, or its donor. Async-signal-safe; touches no thread-local storage. The monitor's signal is
 /// a real-time signal: a second one is queued, not merged.
-pub(crate) fn kick(tid: i32, about: &'static Identity) {
+pub(crate) fn kick(tid: i32, about: &'static TlsBlock) {
     if tid != 0 {
         queue(ptr::from_ref(about) as usize, tid, KICK);
     }
@@ -259,7 +259,7 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mu
         }
         if queued.errno == KICK {
             // `kick` has put the address of a record there, and records are never freed.
-            return signals::on_kick(&*(queued.value as *const Identity), frame);
+            return signals::on_kick(&*(queued.value as *const TlsBlock), frame);
         }
         let errno = *libc::__errno_location();
         let left = look(queued, &mut *frame.context);

@@ -273,7 +273,7 @@ mod tests {
                 region: 1,
                 group: me.group(),
             };
-            let ult_start = UltStart { spawn_group: NonNull::from(&spawn_group), data, identity: None };
+            let ult_start = UltStart { spawn_group: NonNull::from(&spawn_group), data, tls_block: None };
             plain(1, |_| &ult_start);
             for step in [1, 3] {
                 stage.wait_for_step(step);

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 
 use crate::arch;
 use crate::debug::{self, Entry};
-use crate::identity::{self, Identity};
+use crate::tls_block::{self, TlsBlock};
 use crate::victim;
 
 use super::running::{WORD_WORKER, word};
@@ -59,20 +59,20 @@ fn enter_table(worker: &'static Worker) {
     }
 }
 
-/// Whether contexts get identities of their own; decided before the first worker is registered.
-static IDENTITIES: AtomicU32 = AtomicU32::new(1);
+/// Whether contexts get TLS blocks of their own; decided before the first worker is registered.
+static TLS_BLOCKS: AtomicU32 = AtomicU32::new(1);
 
-/// Switches identities off: threads that share a kernel thread share its thread-local storage.
+/// Switches TLS blocks off: threads that share a kernel thread share its thread-local storage.
 /// Before the first worker.
-pub fn use_identities(on: bool) {
+pub fn use_tls_blocks(on: bool) {
     // ORDERING: Relaxed; a setting, made before it matters.
-    IDENTITIES.store(u32::from(on), Ordering::Relaxed);
+    TLS_BLOCKS.store(u32::from(on), Ordering::Relaxed);
 }
 
-/// Do contexts get identities of their own?
-pub fn uses_identities() -> bool {
-    // ORDERING: Relaxed; see `use_identities`.
-    IDENTITIES.load(Ordering::Relaxed) != 0 && !matches!(identity::support(), identity::Support::None(_))
+/// Do contexts get TLS blocks of their own?
+pub fn uses_tls_blocks() -> bool {
+    // ORDERING: Relaxed; see `use_tls_blocks`.
+    TLS_BLOCKS.load(Ordering::Relaxed) != 0 && !matches!(tls_block::support(), tls_block::Support::None(_))
 }
 
 /// Sums over all workers that ever were: steals, context switches. Others go on meanwhile, so the
@@ -96,7 +96,7 @@ static REGISTRY: crate::pool::ForkMutex<Registry> =
 /// Makes `worker`, a record nobody else uses, that of the calling kernel thread, which is one of
 /// the pool. Allocates nothing, see [`crate::pool::Letter`].
 pub(crate) fn adopt_for_pool(worker: &'static Worker) {
-    let storage = worker.storage.get_or_init(identity::of_pool_thread);
+    let storage = worker.storage.get_or_init(tls_block::of_pool_thread);
     storage.set_to_calling_thread();
     adopt(worker, || storage);
 }
@@ -105,10 +105,10 @@ pub(crate) fn adopt_for_pool(worker: &'static Worker) {
 /// next. The worker has no suspended contexts.
 pub(crate) fn leave_to_successor(worker: &'static Worker) {
     crate::fault::leave_kernel_thread();
-    running::give_spare_identity_back(worker);
+    running::give_spare_tls_block_back(worker);
     // SAFETY: own kernel thread, in the scheduler.
     if let Some(substitute) = unsafe { (*worker.own()).substitute.take() } {
-        identity::give_back(substitute);
+        tls_block::give_back(substitute);
     }
     worker.watched.end();
     running::clear_runtime_words();
@@ -121,17 +121,17 @@ pub(crate) fn program_threads() -> u32 {
 }
 
 /// Makes `worker`, a record nobody else uses, the calling kernel thread's own, whose own storage is
-/// `identity`.
-fn adopt(worker: &'static Worker, identity: impl FnOnce() -> &'static Identity) {
-    let identity = uses_identities().then(identity);
+/// `tls_block`.
+fn adopt(worker: &'static Worker, tls_block: impl FnOnce() -> &'static TlsBlock) {
+    let tls_block = uses_tls_blocks().then(tls_block);
     // SAFETY: the record is nobody else's; the calling kernel thread is its owner from here on.
     unsafe {
         let own = worker.own();
         (*own).native.trail.forget_own_stack();
         (*own).current = &raw mut (*own).native;
         (*own).native.native_stack = crate::stack::Bounds::UNKNOWN;
-        (*own).native_identity = identity;
-        (*own).worn = identity;
+        (*own).native_tls_block = tls_block;
+        (*own).block_in_use = tls_block;
         (*own).role = Role::none(worker);
         (*own).mode_in_force = worker.thread();
         (*own).place = None;
@@ -141,9 +141,9 @@ fn adopt(worker: &'static Worker, identity: impl FnOnce() -> &'static Identity) 
     word(WORD_WORKER).set(ptr::from_ref(worker) as usize);
     set_locals(Locals::default());
     worker.note_kernel_mask();
-    if let Some(identity) = identity {
-        identity.set_host(worker);
-        running::note_identity(identity);
+    if let Some(tls_block) = tls_block {
+        tls_block.set_host(worker);
+        running::note_tls_block(tls_block);
     }
     // ORDERING: Relaxed; for a handler on this same kernel thread (`own_thread_pointer`).
     worker.thread_pointer.store(arch::thread_pointer(), Ordering::Relaxed);
@@ -151,9 +151,9 @@ fn adopt(worker: &'static Worker, identity: impl FnOnce() -> &'static Identity) 
     worker.watched.begin();
 }
 
-/// The thread pointer that the calling kernel thread was started with, whatever it wears; `None` if
-/// it is not registered, or beyond the table. Touches no thread-local storage, and may be called in
-/// a signal handler.
+/// The thread pointer that the calling kernel thread was started with, whatever it runs with;
+/// `None` if it is not registered, or beyond the table. Touches no thread-local storage, and may be
+/// called in a signal handler.
 pub(crate) fn own_thread_pointer() -> Option<usize> {
     let me = of_kernel_thread(super::kernel_thread())?;
     // ORDERING: Relaxed; written by this kernel thread.
@@ -168,11 +168,11 @@ pub(crate) fn of_kernel_thread(tid: i32) -> Option<&'static Worker> {
 }
 
 /// The storage of the main thread, if that has been to the runtime.
-static MAIN: AtomicPtr<Identity> = AtomicPtr::new(ptr::null_mut());
+static MAIN: AtomicPtr<TlsBlock> = AtomicPtr::new(ptr::null_mut());
 
-/// The identity of the process's main thread, if that has been to the runtime. In a signal handler,
-/// too.
-pub(crate) fn main_thread() -> Option<&'static Identity> {
+/// The TLS block of the process's main thread, if that has been to the runtime. In a signal
+/// handler, too.
+pub(crate) fn main_thread() -> Option<&'static TlsBlock> {
     // ORDERING: Acquire, pairs with the Release in `register`.
     // SAFETY: null or a record, and records are never freed.
     unsafe { MAIN.load(Ordering::Acquire).as_ref() }
@@ -203,12 +203,12 @@ fn abandon_current() {
             return; // ends inside a wait (pthread_exit from a handler): the record cannot be used again
         }
     }
-    running::give_spare_identity_back(worker);
+    running::give_spare_tls_block_back(worker);
     worker.watched.end();
     worker.share(false);
     worker.set_dedicated(false);
     word(WORD_WORKER).set(0);
-    running::forget_identity();
+    running::forget_tls_block();
     set_locals(Locals::default());
     put_back_record(worker);
 }
@@ -234,7 +234,7 @@ pub(crate) unsafe fn forget_after_fork() {
     TABLE_LEN.store(0, Ordering::Relaxed);
     // The thread that is left is the main one, whatever storage it has.
     let main =
-        super::identity_in_force().map_or(ptr::null_mut(), |identity| ptr::from_ref(identity).cast_mut());
+        super::tls_block_in_force().map_or(ptr::null_mut(), |tls_block| ptr::from_ref(tls_block).cast_mut());
     MAIN.store(main, Ordering::Relaxed);
     GROUPS.store(0, Ordering::Relaxed);
     if let Some(worker) = current() {
@@ -280,15 +280,15 @@ fn register() -> &'static Worker {
     // ORDERING: Relaxed; for debuggers, which look at a process that stands still.
     debug::BLOCK.store(arch::thread_block() as isize - arch::thread_pointer() as isize, Ordering::Relaxed);
     let worker = take_record();
-    adopt(worker, identity::of_current_thread);
+    adopt(worker, tls_block::of_current_thread);
     // SAFETY: own kernel thread.
     unsafe { (*worker.own()).native.native_stack = crate::stack::native::of_calling_thread() };
     // SAFETY: no arguments.
     if unsafe { libc::getpid() } == super::kernel_thread()
-        && let Some(identity) = super::identity_in_force()
+        && let Some(tls_block) = super::tls_block_in_force()
     {
         // ORDERING: Release, pairs with the Acquire in `main_thread`.
-        MAIN.store(ptr::from_ref(identity).cast_mut(), Ordering::Release);
+        MAIN.store(ptr::from_ref(tls_block).cast_mut(), Ordering::Release);
     }
     // ORDERING: Relaxed; see `Worker::accepts` and `may_steal_blindly`.
     worker.serves.store(worker.group(), Ordering::Relaxed);

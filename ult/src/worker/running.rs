@@ -1,12 +1,12 @@
 //! The running context as its kernel thread sees it: worker, local words, role, storage.
 //!
 //! What lives here: the words of the thread block, how the worker is found through them, and
-//! changes of role and identity on the same stack. What may not: switching stacks ([`crate::ult`]),
-//! how an identity is put on ([`crate::identity`]).
+//! changes of role and TLS block on the same stack. What may not: switching stacks
+//! ([`crate::ult`]), how a TLS block is put on ([`crate::tls_block`]).
 //!
 //! The words are in the kernel thread's own block of storage ([`arch::thread_block`]), which
-//! changes with the identity: no reference to them is kept across a switch, and [`wear`] carries
-//! the worker's word over.
+//! changes with the TLS block: no reference to them is kept across a switch, and [`run_with`]
+//! carries the worker's word over.
 
 use core::cell::Cell;
 use core::ptr;
@@ -14,10 +14,10 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::arch;
 use crate::gang::GangTag;
-use crate::identity::{self, Identity};
 use crate::kernel_state;
 use crate::sched;
 use crate::stack::bounds::StackBounds;
+use crate::tls_block::{self, TlsBlock};
 
 use super::{Role, Worker, register_current};
 
@@ -30,9 +30,9 @@ pub struct Locals(pub [usize; 2]);
 pub(super) const WORD_WORKER: usize = 0;
 /// First of the two words that hold [`Locals`].
 const WORD_LOCALS: usize = 1;
-/// Word of the thread block that holds its [`Identity`]: it belongs to the storage, and is not
+/// Word of the thread block that holds its [`TlsBlock`]: it belongs to the storage, and is not
 /// carried along.
-const WORD_IDENTITY: usize = 8;
+const WORD_TLS_BLOCK: usize = 8;
 /// The word that holds the [`StackBounds`] of the code that runs, or ran last, with this storage.
 /// Other threads read it.
 const WORD_STACK: usize = 3;
@@ -64,22 +64,22 @@ pub fn kernel_thread() -> i32 {
     unsafe { arch::system_call(libc::SYS_gettid as usize, [0; 4]) as i32 }
 }
 
-/// The identity whose storage is in force on the calling kernel thread; `None` if it has no record.
-/// In a signal handler, too.
-pub fn identity_in_force() -> Option<&'static Identity> {
-    let p = word(WORD_IDENTITY).get() as *const Identity;
+/// The TLS block whose storage is in force on the calling kernel thread; `None` if it has no
+/// record. In a signal handler, too.
+pub fn tls_block_in_force() -> Option<&'static TlsBlock> {
+    let p = word(WORD_TLS_BLOCK).get() as *const TlsBlock;
     // SAFETY: the word is null or a record, and records are never freed.
     unsafe { p.as_ref() }
 }
 
-/// The storage in force is that of `identity`, for good.
-pub(crate) fn note_identity(identity: &'static Identity) {
-    word(WORD_IDENTITY).set(ptr::from_ref(identity) as usize);
+/// The storage in force is that of `tls_block`, for good.
+pub(crate) fn note_tls_block(tls_block: &'static TlsBlock) {
+    word(WORD_TLS_BLOCK).set(ptr::from_ref(tls_block) as usize);
 }
 
 /// The kernel thread whose storage is in force leaves the runtime.
-pub(super) fn forget_identity() {
-    word(WORD_IDENTITY).set(0);
+pub(super) fn forget_tls_block() {
+    word(WORD_TLS_BLOCK).set(0);
 }
 
 /// The TLS block in force belongs to no worker from here on: a donor runs a handler of the program
@@ -92,7 +92,7 @@ pub(crate) fn forget_worker() {
 /// about to end.
 pub(crate) fn clear_runtime_words() {
     forget_worker();
-    forget_identity();
+    forget_tls_block();
     set_locals(Locals::default());
     word(WORD_STACK).set(0);
 }
@@ -113,11 +113,11 @@ pub fn locals_of_program() -> Option<Locals> {
     // runs with another TLS block.
     // SAFETY: a word that is read; the worker is this kernel thread's, or another one in that
     // moment.
-    let worn = unsafe { (*worker.own()).worn };
-    // ORDERING: Relaxed; written by the kernel thread whose worker it is. Without identities that
-    // wears its own storage always.
+    let block_in_use = unsafe { (*worker.own()).block_in_use };
+    // ORDERING: Relaxed; written by the kernel thread whose worker it is. Without TLS blocks that
+    // runs with its own storage always.
     let own = || worker.thread_pointer.load(Ordering::Relaxed);
-    (worn.map_or_else(own, Identity::thread_pointer) == arch::thread_pointer()).then(locals)
+    (block_in_use.map_or_else(own, TlsBlock::thread_pointer) == arch::thread_pointer()).then(locals)
 }
 
 /// Replaces the local words of the running context.
@@ -144,9 +144,9 @@ pub fn replace_locals(locals: Locals) -> Locals {
 /// Notes in the thread block in force which stack the running context stands on, for
 /// [`stack_of_thread`]. Six instructions.
 ///
-/// Called before program code starts or goes on, in its own identity. So each thread's block names
-/// the stack of that thread's code. A runner that is entered under the identity of the context that
-/// was left notes nothing before it has changed its role.
+/// Called before program code starts or goes on, in its own TLS block. So each thread's block names
+/// the stack of that thread's code. A runner that is entered under the TLS block of the context
+/// that was left notes nothing before it has changed its role.
 #[inline]
 pub(crate) fn note_stack(worker: &'static Worker) {
     // SAFETY: own kernel thread, whose running context is `current`.
@@ -207,12 +207,12 @@ pub fn set_duty((tag, region): (GangTag, usize)) {
     worker.watched.set_region(region);
 }
 
-/// Does the running code wear its kernel thread's own storage, not a borrowed one?
-pub fn wears_own_storage() -> bool {
+/// Does the running code run with its kernel thread's own storage, not a borrowed one?
+pub fn runs_with_own_storage() -> bool {
     let worker = register_current();
     // SAFETY: own kernel thread.
-    let worn = unsafe { (*worker.own()).worn };
-    worn.is_none_or(|identity| !identity.is_donated())
+    let block_in_use = unsafe { (*worker.own()).block_in_use };
+    block_in_use.is_none_or(|tls_block| !tls_block.is_donated())
 }
 
 /// Notes that the calling kernel thread is bound to `place`, a number of the caller's. False if it
@@ -231,7 +231,7 @@ pub fn move_to_place(place: u32) -> bool {
 ///
 /// # Safety
 /// Own kernel thread; no address of thread-local storage is live in the caller, and nobody else
-/// wears the identity.
+/// runs with the TLS block.
 #[inline]
 pub(crate) unsafe fn play(worker: &'static Worker, role: Role) {
     // SAFETY: as the caller says.
@@ -239,8 +239,8 @@ pub(crate) unsafe fn play(worker: &'static Worker, role: Role) {
         // Field by field into its place: a copy in larger pieces would wait until the fields have
         // been stored.
         (*worker.own()).role = role;
-        if let Some(identity) = role.identity {
-            wear_by_call(worker, identity);
+        if let Some(tls_block) = role.tls_block {
+            run_with_by_call(worker, tls_block);
         }
     }
 }
@@ -248,64 +248,64 @@ pub(crate) unsafe fn play(worker: &'static Worker, role: Role) {
 /// # Safety
 /// As [`play`], into whose callers it is not inlined.
 #[inline(never)]
-unsafe fn wear_by_call(worker: &'static Worker, identity: &'static Identity) {
+unsafe fn run_with_by_call(worker: &'static Worker, tls_block: &'static TlsBlock) {
     // SAFETY: as the caller says.
-    unsafe { wear(worker, identity) };
+    unsafe { run_with(worker, tls_block) };
 }
 
-/// Wears `identity` and carries the worker's word over to its thread block.
+/// Runs with `tls_block` and carries the worker's word over to its thread block.
 ///
 /// # Safety
 /// As [`play`].
 #[inline]
-pub(crate) unsafe fn wear(worker: &'static Worker, identity: &'static Identity) {
-    // SAFETY: as the caller says; `identity::wear` has the same contract. The stall monitor's
+pub(crate) unsafe fn run_with(worker: &'static Worker, tls_block: &'static TlsBlock) {
+    // SAFETY: as the caller says; `tls_block::run_with` has the same contract. The stall monitor's
     // handler runs only in program code, so it does not see the moment between the two steps.
     unsafe {
         let own = worker.own();
-        if (*own).worn.is_some_and(|worn| ptr::eq(worn, identity)) {
+        if (*own).block_in_use.is_some_and(|block_in_use| ptr::eq(block_in_use, tls_block)) {
             return;
         }
         if sched::differ() {
             kernel_state::save_rights(worker);
         }
-        identity::wear(identity);
-        identity.set_host(worker);
+        tls_block::run_with(tls_block);
+        tls_block.set_host(worker);
         word(WORD_WORKER).set(ptr::from_ref(worker) as usize);
-        (*own).worn = Some(identity);
+        (*own).block_in_use = Some(tls_block);
     }
 }
 
-/// An identity that nobody wears, for a ULT that starts here: what the last one has worn on this
-/// worker, else one of the process's pool. `None` as in [`identity::borrow`].
-pub(crate) fn borrow_identity(worker: &'static Worker) -> Option<&'static Identity> {
+/// A TLS block that nobody runs with, for a ULT that starts here: what the last one has in use on
+/// this worker, else one of the process's pool. `None` as in [`tls_block::borrow`].
+pub(crate) fn borrow_tls_block(worker: &'static Worker) -> Option<&'static TlsBlock> {
     // SAFETY: own kernel thread.
     let spare = unsafe { (*worker.own()).spare.take() };
     // One from before a fork is storage of a thread that does not exist here.
-    let identity = spare.filter(|identity| identity.is_of_this_process()).or_else(identity::borrow)?;
-    identity.claim(worker);
-    Some(identity)
+    let tls_block = spare.filter(|tls_block| tls_block.is_of_this_process()).or_else(tls_block::borrow)?;
+    tls_block.claim(worker);
+    Some(tls_block)
 }
 
-/// Returns what [`borrow_identity`] lent, on whatever worker; nobody wears it. One stays with the
-/// worker, so that those who start ULTs one after the other do not meet at the pool's lock each
+/// Returns what [`borrow_tls_block`] lent, on whatever worker; nobody runs with it. One stays with
+/// the worker, so that those who start ULTs one after the other do not meet at the pool's lock each
 /// time.
-pub(crate) fn give_identity_back(worker: &'static Worker, identity: &'static Identity) {
-    identity.forget_thread();
-    identity.release();
+pub(crate) fn give_tls_block_back(worker: &'static Worker, tls_block: &'static TlsBlock) {
+    tls_block.forget_thread();
+    tls_block.release();
     // SAFETY: own kernel thread.
     let spare = unsafe { &mut (*worker.own()).spare };
     match spare {
-        Some(_) => identity::give_back(identity),
-        None => *spare = Some(identity),
+        Some(_) => tls_block::give_back(tls_block),
+        None => *spare = Some(tls_block),
     }
 }
 
 /// The calling kernel thread, whose worker this is, ends or leaves the runtime: nothing stays with
 /// it.
-pub(crate) fn give_spare_identity_back(worker: &'static Worker) {
+pub(crate) fn give_spare_tls_block_back(worker: &'static Worker) {
     // SAFETY: own kernel thread.
-    if let Some(identity) = unsafe { (*worker.own()).spare.take() } {
-        identity::give_back(identity);
+    if let Some(tls_block) = unsafe { (*worker.own()).spare.take() } {
+        tls_block::give_back(tls_block);
     }
 }

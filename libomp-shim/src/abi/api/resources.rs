@@ -35,9 +35,9 @@ routines! {
             // SAFETY: own thread only; the teams are taken out before anything waits.
             let kept = core::mem::take(&mut unsafe { here.thread.own() }.teams);
             kept.into_iter().for_each(assemble::dismiss);
-            // SAFETY: own thread only; the teams whose threads wore them have gone.
+            // SAFETY: own thread only; the teams whose threads ran with them have gone.
             let own = unsafe { here.thread.own() };
-            own.identities.give_back();
+            own.tls_blocks.give_back();
             own.kept_size = 0;
             ult::pool::renew::end_unused_threads();
         }

@@ -267,7 +267,8 @@ fn calling_thread() -> *mut Copies {
         return known.cast();
     }
     // SAFETY: no preconditions.
-    let main = unsafe { libc::getpid() } == ult::worker::kernel_thread() && ult::worker::wears_own_storage();
+    let main =
+        unsafe { libc::getpid() } == ult::worker::kernel_thread() && ult::worker::runs_with_own_storage();
     let copies = Box::into_raw(Box::new(Copies { main, of: HashMap::new() }));
     // SAFETY: as above.
     unsafe { libc::pthread_setspecific(key, copies.cast()) };

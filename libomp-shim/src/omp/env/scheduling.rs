@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn victims_and_identities() {
+    fn victims_and_tls_blocks() {
         for (text, kind) in
             [("hybrid", Victim::Hybrid), ("History", Victim::History), ("random", Victim::Random)]
         {

@@ -158,7 +158,7 @@ impl Team {
         let epoch = self.start.0.epoch.load(Ordering::Relaxed);
         // ORDERING: Release, pairs with the Acquire in `is_closed`.
         self.closed.store(epoch, Ordering::Release);
-        // ORDERING: SeqCst, pairs with the fence in `dress_again`: who puts an identity on is
+        // ORDERING: SeqCst, pairs with the fence in `hold_again`: who puts a TLS block on is
         // counted here, or sees that the region is closed.
         fence(Ordering::SeqCst);
         if !self.is_clear() || self.plan().told {
@@ -166,35 +166,35 @@ impl Team {
         }
     }
 
-    /// Does no member run, or wear anything, that the next region needs? Asked by thread 0 when all
-    /// have joined.
+    /// Does no member run, or run with anything, that the next region needs? Asked by thread 0 when
+    /// all have joined.
     pub fn is_clear(&self) -> bool {
         if self.kind == TeamKind::Ults {
             self.present() == 0
         } else {
-            // ORDERING: Acquire, pairs with `undress`: what they wore is free.
-            self.dressed.load(Ordering::Acquire) == 0
+            // ORDERING: Acquire, pairs with `let_go_of_block`: what they ran with is free.
+            self.holding.load(Ordering::Acquire) == 0
         }
     }
 
-    /// A member that wears its kept identity joins, and goes on wearing it until [`Team::undress`].
-    /// Before it arrives at the join.
-    pub fn stay_dressed(&self) {
+    /// A member that runs with its kept TLS block joins, and goes on running with it until
+    /// [`Team::let_go_of_block`]. Before it arrives at the join.
+    pub fn keep_holding(&self) {
         // ORDERING: Relaxed; published by the arrival.
-        self.dressed.fetch_add(1, Ordering::Relaxed);
+        self.holding.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A member that has joined and taken its kept identity off wants to put it on again, for tasks
-    /// of the region with this epoch, until [`Team::undress`]. False if the region is closed:
-    /// the identity may be another team's by now.
+    /// A member that has joined and taken its kept TLS block off wants to put it on again, for
+    /// tasks of the region with this epoch, until [`Team::let_go_of_block`]. False if the region is
+    /// closed: the TLS block may be another team's by now.
     #[must_use]
-    pub fn dress_again(&self, epoch: u64) -> bool {
-        self.stay_dressed();
+    pub fn hold_again(&self, epoch: u64) -> bool {
+        self.keep_holding();
         // ORDERING: SeqCst, pairs with the fence in `close`.
         fence(Ordering::SeqCst);
         let open = !self.is_closed(epoch);
         if !open {
-            self.undress();
+            self.let_go_of_block();
         }
         open
     }
@@ -205,12 +205,12 @@ impl Team {
         self.has_used_tasks() && !self.is_closed(epoch) && self.has_ready_tasks()
     }
 
-    /// It has taken the identity off.
-    pub fn undress(&self) {
+    /// It has taken the TLS block off.
+    pub fn let_go_of_block(&self) {
         let primary_worker = self.thread(0).and_then(Thread::host);
         // ORDERING: Release, pairs with `is_clear`; AcqRel because what earlier ones have released
         // is passed on.
-        if self.dressed.fetch_sub(1, Ordering::AcqRel) == 1
+        if self.holding.fetch_sub(1, Ordering::AcqRel) == 1
             && let Some(worker) = primary_worker
         {
             worker.wake();

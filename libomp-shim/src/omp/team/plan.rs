@@ -83,7 +83,7 @@ pub struct Plan {
     /// The forking thread's place partition, which members that are not bound inherit; `None`
     /// without places.
     pub partition: Option<Range<u32>>,
-    /// Threads with kernel threads of their own wear what the forking thread keeps for them
+    /// Threads with kernel threads of their own run with what the forking thread keeps for them
     /// (`Thread::kept`).
     pub keeps: bool,
     /// A team of one defers its tasks, too: one of them may have to wait for a message that the
@@ -108,7 +108,7 @@ pub const ON_HOST: i32 = -1;
 pub enum TeamKind {
     /// Each thread has a shared worker of the pool assigned to it, and stays there between regions.
     AssignedWorkers,
-    /// Each thread has a kernel thread beyond the pool's workers: where identities cannot be
+    /// Each thread has a kernel thread beyond the pool's workers: where TLS blocks cannot be
     /// borrowed, and for code that blocks.
     KernelThreads,
     /// The threads are ULTs that start anew in each region, on the workers that take them.

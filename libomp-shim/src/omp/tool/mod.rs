@@ -29,9 +29,9 @@
 //! made before ([`record::of`]).
 //!
 //! **What a consumer may do.** It is called in the name of the thread that the event says, on that
-//! code's stack, wearing its identity: its thread-local variables are those of the OpenMP thread.
-//! No lock of the runtime is held, but that of the list of workers at the program's end, and a
-//! device's own (`hook::device`). It may block for a short time, allocate, and call inquiry
+//! code's stack, running with its TLS block: its thread-local variables are those of the OpenMP
+//! thread. No lock of the runtime is held, but that of the list of workers at the program's end,
+//! and a device's own (`hook::device`). It may block for a short time, allocate, and call inquiry
 //! functions; it may not wait for other OpenMP threads, call constructs, or unwind. Between two
 //! events of a thread the kernel thread may have changed only if the thread's worker was handed
 //! over (`stall.md`).

@@ -17,7 +17,7 @@ fn thread(number: usize) -> *const ThreadMode {
 }
 
 fn role(number: usize) -> Role {
-    Role { tag: GangTag::NONE, region: 1, thread: thread(number), identity: None, away: false }
+    Role { tag: GangTag::NONE, region: 1, thread: thread(number), tls_block: None, away: false }
 }
 
 /// Calls `f` with a list of suspended contexts of these, all of whom ask `ready` and `seek`.

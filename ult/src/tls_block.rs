@@ -1,23 +1,23 @@
-//! Identities: the thread-local storage that a context runs with.
+//! TLS blocks: the thread-local storage that a context runs with.
 //!
 //! The ELF ABI gives thread-local storage to kernel threads: `errno`, `thread_local`, the caches of
 //! `malloc`, `pthread_self()` and the owners of mutexes are found through one register, the thread
 //! pointer. When several threads of a program share a kernel thread, each needs storage of its own.
 //! It borrows that of a *donor*: an ordinary pthread, made once, that sleeps ([`borrow`],
 //! [`give_back`]). A donor that no thread borrows ends when the program relinquishes its resources
-//! ([`end_unused`]). A context *runs with* an identity, its TLS block, while the thread pointer is the
-//! identity's ([`wear`]).
+//! ([`end_unused`]). A context *runs with* a TLS block while the thread pointer is
+//! the TLS block's ([`run_with`]).
 //!
-//! What lives here: the records, the pool of donors, and wearing. In `identity/`: making a donor
-//! (`donor`), finding out whether it can work in this process (`support`), and the C library's
-//! broadcasts to all threads (`setxid`). What may not: who wears what when, and carrying the
-//! scheduler's words of the thread block over; that is the scheduler's, by the rules of
-//! `docs/protocols/identity.md`.
+//! What lives here: the records, the pool of donors, and running with. In `tls_block/`: making a
+//! donor (`donor`), finding out whether it can work in this process (`support`), and the C
+//! library's broadcasts to all threads (`setxid`). What may not: who runs with what when, and
+//! carrying the scheduler's words of the thread block over; that is the scheduler's, by the rules
+//! of `docs/protocols/tls-block.md`.
 //!
 //! Cost (AMD EPYC of the Zen 5 generation, virtual machine with 2 processors, kernel 6.18, glibc
-//! 2.36; test `measure`): wearing takes 12 ns by the instruction and 145 ns by the system call;
-//! making a donor 26 us of the maker's time and 8 KiB of resident memory besides the kernel's own;
-//! borrowing and returning a pooled one 9 ns.
+//! 2.36; test `measure`): running with takes 12 ns by the instruction and 145 ns by the system
+//! call; making a donor 26 us of the maker's time and 8 KiB of resident memory besides the kernel's
+//! own; borrowing and returning a pooled one 9 ns.
 //!
 //! Tried and rejected:
 //! * copying the static thread-local storage at each change (addresses stay those of the kernel
@@ -28,8 +28,8 @@
 //! * donors on stacks that the C library allocates: in the child of a fork it takes the stacks of
 //!   all other threads back, thread blocks included, and gives them to the next thread that is
 //!   made;
-//! * going back to the kernel thread's own identity to make a donor: `pthread_create` works under
-//!   any identity, and the records of the kernel threads would have to be found from under a donor
+//! * going back to the kernel thread's own TLS block to make a donor: `pthread_create` works under
+//!   any TLS block, and the records of the kernel threads would have to be found from under a donor
 //!   first.
 
 use core::ptr;
@@ -54,9 +54,9 @@ pub use support::{Support, support};
 /// The thread-local storage a context runs with: a thread pointer, and what is behind it. Never
 /// freed.
 ///
-/// At most one kernel thread wears it at a time; it may be another one each time.
+/// At most one kernel thread runs with it at a time; it may be another one each time.
 #[derive(Debug)]
-pub struct Identity {
+pub struct TlsBlock {
     /// The thread pointer. Not zero. Of a donor: written by it once, before anybody has the record.
     fs: AtomicUsize,
     /// The number of the donor's kernel thread; zero for storage of a thread that runs by itself.
@@ -65,7 +65,7 @@ pub struct Identity {
     /// runs with it; [`DONOR_HANDLES`].
     host: AtomicPtr<Worker>,
     /// The next one in the [`directory`].
-    next_donor: AtomicPtr<Identity>,
+    next_donor: AtomicPtr<TlsBlock>,
     /// The signal mask that the thread runs with, see `sched::note_mask`.
     mask: AtomicU64,
     /// The signals that the donor's kernel thread blocks: those that its maker blocked, without
@@ -96,7 +96,7 @@ pub struct Identity {
     end_requested: AtomicU32,
 }
 
-impl Identity {
+impl TlsBlock {
     fn new(fs: usize, donated: bool) -> &'static Self {
         Box::leak(Box::new(Self::of(fs, donated)))
     }
@@ -130,7 +130,7 @@ impl Identity {
         self.fs.store(arch::thread_pointer(), Ordering::Relaxed);
     }
 
-    /// The thread pointer, a number that no other identity in use in this process has.
+    /// The thread pointer, a number that no other TLS block in use in this process has.
     #[inline]
     pub fn thread_pointer(&self) -> usize {
         // ORDERING: Relaxed; rewritten only while no context runs with this storage.
@@ -263,14 +263,14 @@ impl Identity {
         self.timer_signals.load(Ordering::Relaxed)
     }
 
-    /// The kernel thread of `worker` is dedicated to the thread with this identity.
+    /// The kernel thread of `worker` is dedicated to the thread with this TLS block.
     pub(crate) fn set_dedicated_worker(&self, worker: &'static Worker) {
         // ORDERING: Release, pairs with the Acquire in `take_dedicated_worker`: the worker is
         // dedicated.
         self.dedicated_worker.store(ptr::from_ref(worker).cast_mut(), Ordering::Release);
     }
 
-    /// Takes the worker whose kernel thread is dedicated to the thread with this identity, for a
+    /// Takes the worker whose kernel thread is dedicated to the thread with this TLS block, for a
     /// team that houses the thread. Any thread.
     pub fn take_dedicated_worker(&self) -> Option<&'static Worker> {
         // ORDERING: Acquire, pairs with the Release in `set_dedicated_worker`.
@@ -279,10 +279,10 @@ impl Identity {
         worker.filter(|_| self.is_of_this_process())
     }
 
-    /// The thread with this identity has ended: the next one has asked for nothing.
+    /// The thread with this TLS block has ended: the next one has asked for nothing.
     pub(crate) fn forget_thread(&self) {
         self.state.forget();
-        // ORDERING: Relaxed; the identity is unused. The kernel thread stays unused, too.
+        // ORDERING: Relaxed; the TLS block is unused. The kernel thread stays unused, too.
         self.dedicated_worker.store(ptr::null_mut(), Ordering::Relaxed);
     }
 
@@ -305,7 +305,7 @@ impl Identity {
         self.generation == crate::pool::generation()
     }
 
-    /// True for an identity that came from [`borrow`].
+    /// True for a TLS block that came from [`borrow`].
     #[inline]
     pub fn is_donated(&self) -> bool {
         self.donated
@@ -318,10 +318,10 @@ const DONOR_HANDLES: *mut Worker = ptr::without_provenance_mut(1);
 /// The records, and which donors nobody has borrowed.
 struct Pool {
     /// Last returned first: its storage is the likeliest to be in a cache.
-    free: Vec<&'static Identity>,
+    free: Vec<&'static TlsBlock>,
     /// One record per thread pointer that was ever asked for. A thread that is made where an ended
     /// one was gets the ended one's.
-    records: BTreeMap<usize, &'static Identity>,
+    records: BTreeMap<usize, &'static TlsBlock>,
 }
 
 impl Pool {
@@ -330,85 +330,85 @@ impl Pool {
     }
 
     /// The record of the storage behind `fs`, made now if there is none.
-    fn record(&mut self, fs: usize) -> &'static Identity {
-        self.records.entry(fs).or_insert_with(|| Identity::new(fs, false))
+    fn record(&mut self, fs: usize) -> &'static TlsBlock {
+        self.records.entry(fs).or_insert_with(|| TlsBlock::new(fs, false))
     }
 
     /// The record of a new donor. Replaces that of a thread that ended and had its storage in the
     /// same place.
-    fn enter_donor(&mut self, identity: &'static Identity) {
-        self.records.insert(identity.thread_pointer(), identity);
+    fn enter_donor(&mut self, tls_block: &'static TlsBlock) {
+        self.records.insert(tls_block.thread_pointer(), tls_block);
     }
 }
 
 static POOL: ForkMutex<Pool> = ForkMutex::new(Pool::new());
 static DONORS: AtomicUsize = AtomicUsize::new(0);
 
-/// An identity that nobody wears: a returned one, else a new donor's. `None` when identities cannot
-/// be borrowed here ([`support`]) or the system refuses another thread or its memory.
+/// a TLS block that nobody runs with: a returned one, else a new donor's. `None` when TLS blocks
+/// cannot be borrowed here ([`support`]) or the system refuses another thread or its memory.
 ///
-/// Any thread, under any identity, not in a signal handler. Takes a lock for a few instructions;
+/// Any thread, under any TLS block, not in a signal handler. Takes a lock for a few instructions;
 /// making a donor takes some ten microseconds, without the lock.
 ///
 /// The storage is as its last wearer left it: thread-local variables keep their values, `errno` and
 /// the locale too. The words of its [`arch::ThreadBlock`] are stale as well; the caller writes the
-/// scheduler's after wearing it.
-pub fn borrow() -> Option<&'static Identity> {
+/// scheduler's after running with it.
+pub fn borrow() -> Option<&'static TlsBlock> {
     if let Support::None(_) = support() {
         return None;
     }
-    if let Some(identity) = POOL.lock().free.pop() {
-        return Some(identity);
+    if let Some(tls_block) = POOL.lock().free.pop() {
+        return Some(tls_block);
     }
     make_donor()
 }
 
 /// A new donor, borrowed at once. Only after [`support`] has said yes.
-fn make_donor() -> Option<&'static Identity> {
+fn make_donor() -> Option<&'static TlsBlock> {
     // The hook at fork has to stand before there is something to forget.
     crate::pool::initialise();
     // A donor passes signals on, so the handlers of the program are not called on it.
     crate::signals::actions::take_over();
-    let identity = Identity::new(0, true);
-    if !donor::make(identity) {
+    let tls_block = TlsBlock::new(0, true);
+    if !donor::make(tls_block) {
         // SAFETY: leaked just now, and nobody has it.
-        drop(unsafe { Box::from_raw(ptr::from_ref(identity).cast_mut()) });
+        drop(unsafe { Box::from_raw(ptr::from_ref(tls_block).cast_mut()) });
         return None;
     }
     setxid::take_over();
     // ORDERING: Relaxed; a statistic.
     DONORS.fetch_add(1, Ordering::Relaxed);
-    POOL.lock().enter_donor(identity);
-    directory::insert(identity);
-    Some(identity)
+    POOL.lock().enter_donor(tls_block);
+    directory::insert(tls_block);
+    Some(tls_block)
 }
 
-/// Returns what [`borrow`] lent, for the next borrower. Nobody wears it, and nobody will through
-/// the caller's reference.
+/// Returns what [`borrow`] lent, for the next borrower. Nobody runs with it, and nobody will
+/// through the caller's reference.
 ///
-/// An identity that was borrowed before a fork is not lent again in the child: its kernel thread,
+/// A TLS block that was borrowed before a fork is not lent again in the child: its kernel thread,
 /// and with it the claim to its number, is in the parent. Any thread, not in a signal handler. An
-/// identity that was not borrowed ends the process.
-pub fn give_back(identity: &'static Identity) {
-    if !identity.donated {
+/// TLS block that was not borrowed ends the process.
+pub fn give_back(tls_block: &'static TlsBlock) {
+    if !tls_block.donated {
         crate::fatal("a kernel thread's own storage was given to the pool of donors");
     }
-    identity.forget_thread();
-    identity.release();
-    if identity.is_of_this_process() {
-        POOL.lock().free.push(identity);
+    tls_block.forget_thread();
+    tls_block.release();
+    if tls_block.is_of_this_process() {
+        POOL.lock().free.push(tls_block);
     }
 }
 
 /// Ends all donors that are not borrowed, and waits until the destructors of their thread-local
-/// variables have run. Any thread, under its own identity, not in a signal handler.
+/// variables have run. Any thread, under its own TLS block, not in a signal handler.
 pub fn end_unused() {
     let mut unused = core::mem::take(&mut POOL.lock().free);
-    unused.retain(|identity| identity.is_of_this_process());
-    for identity in &unused {
-        directory::remove(identity);
-        POOL.lock().records.remove(&identity.thread_pointer());
-        donor::end(identity);
+    unused.retain(|tls_block| tls_block.is_of_this_process());
+    for tls_block in &unused {
+        directory::remove(tls_block);
+        POOL.lock().records.remove(&tls_block.thread_pointer());
+        donor::end(tls_block);
         // ORDERING: Relaxed; a statistic.
         DONORS.fetch_sub(1, Ordering::Relaxed);
     }
@@ -417,62 +417,64 @@ pub fn end_unused() {
 
 /// The donor of this number, lent or not. Any thread, in a signal handler too; looks at all of
 /// them.
-pub fn of_donor(tid: i32) -> Option<&'static Identity> {
+pub fn of_donor(tid: i32) -> Option<&'static TlsBlock> {
     directory::with_number(tid)
 }
 
-/// The identity with this thread pointer, if it is a donor's. Any thread, in a signal handler too.
-pub fn of_donors_thread_pointer(fs: usize) -> Option<&'static Identity> {
+/// The TLS block with this thread pointer, if it is a donor's. Any thread, in a signal handler too.
+pub fn of_donors_thread_pointer(fs: usize) -> Option<&'static TlsBlock> {
     directory::with_thread_pointer(fs)
 }
 
-/// The identity in force on the calling kernel thread: its own storage's, unless it wears another.
+/// The TLS block in force on the calling kernel thread: its own storage's, unless it runs with
+/// another.
 ///
 /// Called once per kernel thread, when it is registered; takes a lock and, the first time, makes
 /// the record. Not in a signal handler.
-pub fn of_current_thread() -> &'static Identity {
+pub fn of_current_thread() -> &'static TlsBlock {
     POOL.lock().record(arch::thread_pointer())
 }
 
-/// The identity of the calling kernel thread, one of the pool, which wears its own storage and
+/// The TLS block of the calling kernel thread, one of the pool, which runs with its own storage and
 /// leaves its record to another one before it ends ([`crate::pool::renew`]): so no other thread's
 /// is found behind the same thread pointer, and the record need not be. Takes no lock and allocates
 /// nothing.
-pub(crate) fn of_pool_thread() -> Identity {
-    Identity::of(arch::thread_pointer(), false)
+pub(crate) fn of_pool_thread() -> TlsBlock {
+    TlsBlock::of(arch::thread_pointer(), false)
 }
 
-/// Makes the calling kernel thread run with the storage of `identity` from here on. Changes the
+/// Makes the calling kernel thread run with the storage of `tls_block` from here on. Changes the
 /// thread pointer and nothing else: one load, one comparison and one instruction where the
 /// processor has it, else a system call.
 ///
 /// # Safety
-/// * Nobody else wears `identity`, and it was obtained in this process or a parent (see the page on
-///   forks).
+/// * Nobody else runs with `tls_block`, and it was obtained in this process or a parent (see the
+///   page on forks).
 /// * No address of thread-local storage, `errno`'s included, is live across the call: the compiler
 ///   may keep one over any inlined code, so callers are not inlined into code that has some.
 /// * The scheduler's words of the thread block are carried over before anybody reads them, a signal
 ///   handler included.
-/// * [`support`] is not `None`, unless `identity` is in force already.
+/// * [`support`] is not `None`, unless `tls_block` is in force already.
 #[inline]
-pub unsafe fn wear(identity: &Identity) {
+pub unsafe fn run_with(tls_block: &TlsBlock) {
     if support::is_direct() {
         // SAFETY: `is_direct` says that the kernel allows the instruction; the rest is the caller's
         // word.
-        unsafe { arch::set_thread_pointer(identity.thread_pointer()) };
+        unsafe { arch::set_thread_pointer(tls_block.thread_pointer()) };
     } else {
         // SAFETY: passed on.
-        unsafe { wear_otherwise(identity.thread_pointer()) };
+        unsafe { run_with_by_other_means(tls_block.thread_pointer()) };
     }
 }
 
 /// The system call, or nobody has asked [`support`] yet.
 #[cold]
-unsafe fn wear_otherwise(fs: usize) {
+unsafe fn run_with_by_other_means(fs: usize) {
     if fs == arch::thread_pointer() {
         return;
     }
-    // SAFETY: the caller of `wear` answers for the identity; the variant says which way is allowed.
+    // SAFETY: the caller of `run_with` answers for the TLS block; the variant says which way is
+    // allowed.
     let done = unsafe {
         match support() {
             Support::Direct => {
@@ -495,8 +497,8 @@ pub fn count() -> usize {
 }
 
 /// In the child of a fork: the donors' kernel threads do not exist. The pool and the records are
-/// leaked, the lock is new. What is worn or held by suspended contexts stays valid storage (see the
-/// page).
+/// leaked, the lock is new. What is in use or held by suspended contexts stays valid storage (see
+/// the page).
 ///
 /// # Safety
 /// Only in the child of a fork, before it has a second thread. Neither allocates nor locks.

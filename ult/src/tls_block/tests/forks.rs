@@ -124,9 +124,9 @@ fn the_child_of_a_fork_under_a_donor_lives_on_under_it() {
 #[test]
 fn the_child_of_a_fork_has_an_empty_pool_and_makes_donors_of_its_own() {
     let status = on_own_stack(|| {
-        let (worn, free) = (lent(), lent());
+        let (block_in_use, free) = (lent(), lent());
         give_back(free);
-        let status = under(worn, || {
+        let status = under(block_in_use, || {
             fork_and_wait(|| {
                 // Asked before anything is borrowed here.
                 let empty = count() == 0 && POOL.lock().free.is_empty();
@@ -137,7 +137,7 @@ fn the_child_of_a_fork_has_an_empty_pool_and_makes_donors_of_its_own() {
                 if empty && count() == 1 && NUMBER.get() == 5 { live_on() } else { 3 }
             })
         });
-        give_back(worn);
+        give_back(block_in_use);
         status
     });
     assert_eq!(status, 0);
@@ -155,7 +155,7 @@ fn what_a_suspended_context_wore_is_intact_in_the_child() {
             // New threads first: they would be given the held storage if it counted as free.
             let lived = live_on();
             // SAFETY: records are never freed; stored above.
-            let held = unsafe { &*(HELD.load(Relaxed) as *const Identity) };
+            let held = unsafe { &*(HELD.load(Relaxed) as *const TlsBlock) };
             let number = under(held, || {
                 exercise(7);
                 NUMBER.get()
@@ -172,7 +172,7 @@ fn what_a_suspended_context_wore_is_intact_in_the_child() {
 
 #[test]
 fn parked_donors_answer_a_change_of_user() {
-    // In a child, where nobody wears a donor. Wearers: `abi-tests/process/change_of_user.c`.
+    // In a child, where nobody runs with a donor. Wearers: `abi-tests/process/change_of_user.c`.
     let status = on_own_stack(|| {
         fork_and_wait(|| {
             let donor = lent();
@@ -185,10 +185,10 @@ fn parked_donors_answer_a_change_of_user() {
     assert_eq!(status, 0);
 }
 
-// ---- wearing one's own identity through the fork ----------------------------
+// ---- running with one's own TLS block through the fork ----------------------------
 
-/// The own thread pointer of the kernel thread that forks in the test below, and the one it wears;
-/// zero for none. What a scheduler would ask its worker.
+/// The own thread pointer of the kernel thread that forks in the test below, and the one it runs
+/// with; zero for none. What a scheduler would ask its worker.
 static OWN: AtomicUsize = AtomicUsize::new(0);
 static WORN: AtomicUsize = AtomicUsize::new(0);
 
@@ -204,11 +204,11 @@ fn change(from: &AtomicUsize, to: &AtomicUsize) {
     }
 }
 
-extern "C" fn wear_own() {
+extern "C" fn run_with_own() {
     change(&WORN, &OWN);
 }
 
-extern "C" fn wear_again() {
+extern "C" fn run_with_donor_again() {
     change(&OWN, &WORN);
 }
 
@@ -222,7 +222,9 @@ fn handlers_may_wear_the_own_identity_through_the_fork() {
         OWN.store(arch::thread_pointer(), Relaxed);
         WORN.store(donor.thread_pointer(), Relaxed);
         // SAFETY: handlers that only set the thread pointer, and only on this kernel thread.
-        unsafe { libc::pthread_atfork(Some(wear_own), Some(wear_again), Some(wear_again)) };
+        unsafe {
+            libc::pthread_atfork(Some(run_with_own), Some(run_with_donor_again), Some(run_with_donor_again))
+        };
         let status = under(donor, || {
             NUMBER.set(78);
             let status = fork_and_wait(|| if NUMBER.get() == 78 { live_on() } else { 2 });

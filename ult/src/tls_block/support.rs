@@ -1,7 +1,7 @@
-//! Whether identities can be borrowed in this process, and by which means. Decided once, by trying.
+//! Whether TLS blocks can be borrowed in this process, and by which means. Decided once, by trying.
 //!
 //! What lives here: the tests and their remembered answer. What may not: doing it
-//! ([`super::wear`]).
+//! ([`super::run_with`]).
 //!
 //! Tried and rejected: asking `cpuid` (the processor may have the instruction and the kernel not
 //! allow it); trying the instruction under a handler for SIGILL (another thread's handler would be
@@ -41,7 +41,7 @@ const ANSWERS: [Support; 7] = [
     Support::None("the kernel refuses to set the thread pointer"),
 ];
 
-/// How identities are worn in this process. Any thread; the first call looks around (some
+/// How TLS blocks are in use in this process. Any thread; the first call looks around (some
 /// microseconds, the loader's lock), later ones are one load. Ask early, when the first thread is
 /// registered: the loader's lock may be held while a constructor runs, and that may wait for
 /// threads which would ask. The answer never changes: a sanitizer that is loaded later is not seen,

@@ -1,14 +1,14 @@
-//! `setuid` and its family while somebody wears borrowed storage.
+//! `setuid` and its family while somebody runs with borrowed storage.
 //!
 //! Users and groups belong to kernel threads. The C library therefore signals every thread it
 //! knows; each changes its own and then clears a bit in its thread block, for which the caller
-//! waits. A kernel thread that wears a donor would clear the donor's bit, and the caller would wait
-//! for ever. So we take the signal over: its handler puts the kernel thread's own storage on, calls
-//! the C library's, and puts the worn storage on again.
+//! waits. A kernel thread that runs with a donor would clear the donor's bit, and the caller would
+//! wait for ever. So we take the signal over: its handler puts the kernel thread's own storage on,
+//! calls the C library's, and puts the in use storage on again.
 //!
 //! The kernel thread's own storage is found by its number in the table of workers, because what the
 //! thread pointer leads to is not its own. The C library's handler touches nothing else of the
-//! block than that bit, so it does not matter if the storage is worn elsewhere just then.
+//! block than that bit, so it does not matter if the storage is in use elsewhere just then.
 //!
 //! What may not live here: anything about other signals. Tried and rejected: taking over `setuid`
 //! and its fifteen relatives (others are called inside the C library), and bringing all workers
@@ -76,20 +76,20 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut c_void, context: *mut c
     let theirs = THEIRS.load(Ordering::Acquire);
     // SAFETY: the handler that was set for this signal.
     let theirs: Handler = unsafe { core::mem::transmute(theirs) };
-    let worn = arch::thread_pointer();
-    let own = worker::own_thread_pointer().unwrap_or(worn);
-    // SAFETY: the kernel thread's own storage, and then what it wore, with all signals blocked; see
-    // the module for who else may wear it.
+    let block_in_use = arch::thread_pointer();
+    let own = worker::own_thread_pointer().unwrap_or(block_in_use);
+    // SAFETY: the kernel thread's own storage, and then what it ran with, with all signals blocked;
+    // see the module for who else may run with it.
     unsafe {
-        put_on(worn, own);
+        set_thread_pointer(block_in_use, own);
         theirs(signal, info, context);
-        put_on(own, worn);
+        set_thread_pointer(own, block_in_use);
     }
 }
 
 /// # Safety
-/// As [`super::wear`].
-unsafe fn put_on(from: usize, to: usize) {
+/// As [`super::run_with`].
+unsafe fn set_thread_pointer(from: usize, to: usize) {
     if from == to {
         return;
     }

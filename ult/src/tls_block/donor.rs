@@ -1,9 +1,9 @@
 //! Making a donor: an ordinary pthread that gives its thread block away until it is told to end.
 //!
-//! A donor runs two library calls under its own identity, publishes its thread pointer, and from
-//! then on touches no thread-local storage: somebody else may be wearing it. That is why it parks
-//! by a raw system call (the library's wrapper would write `errno`). It ends when it is told to,
-//! while it is not borrowed ([`end`]): then it is an ordinary thread once more, and its
+//! A donor runs two library calls under its own TLS block, publishes its thread pointer, and from
+//! then on touches no thread-local storage: somebody else may be running with it. That is why it
+//! parks by a raw system call (the library's wrapper would write `errno`). It ends when it is told
+//! to, while it is not borrowed ([`end`]): then it is an ordinary thread once more, and its
 //! thread-local destructors run.
 //!
 //! What lives here: its creation, its only function. What may not: the pool ([`super`]).
@@ -15,7 +15,7 @@ use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicIsize, AtomicU32, AtomicUsize, Ordering};
 
-use super::Identity;
+use super::TlsBlock;
 use crate::arch;
 use crate::signals;
 use crate::stack::kernel;
@@ -28,7 +28,7 @@ const NAME: &CStr = c"gangway-donor";
 /// to `ready`.
 struct Birth {
     /// Filled in by the donor.
-    identity: &'static Identity,
+    tls_block: &'static TlsBlock,
     /// The signal mask of the maker.
     mask: u64,
     /// The set of the monitor's signal, by which a donor is kicked.
@@ -41,9 +41,9 @@ struct Birth {
 ///
 /// The donor has the maker's signal mask: it stands for a thread of the maker's team where the
 /// kernel is concerned.
-pub(super) fn make(identity: &'static Identity) -> bool {
+pub(super) fn make(tls_block: &'static TlsBlock) -> bool {
     let birth = Birth {
-        identity,
+        tls_block,
         mask: signals::current_mask(),
         monitor_signal: crate::stall::signal_as_set(),
         ready: AtomicU32::new(0),
@@ -91,26 +91,26 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     const PTHREAD_CANCEL_DISABLE: c_int = 1;
     kernel::set_name(NAME);
     // SAFETY: a plain call on the calling thread. A request to cancel the wearer must not end the
-    // donor: its destructors would run in storage that somebody wears.
+    // donor: its destructors would run in storage that somebody runs with.
     unsafe {
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, ptr::null_mut());
     }
     leave_restartable_sequences();
     // SAFETY: `make` waits in the frame that holds it until `ready` is set.
     let birth = unsafe { &*argument.cast::<Birth>() };
-    let identity = birth.identity;
+    let tls_block = birth.tls_block;
     let (word, mask) = (birth.ready.as_ptr() as usize, birth.mask & !birth.monitor_signal);
-    identity.set_mask(birth.mask);
-    identity.set_donor_mask(mask);
-    worker::note_identity(identity);
+    tls_block.set_mask(birth.mask);
+    tls_block.set_donor_mask(mask);
+    worker::note_tls_block(tls_block);
     let tid = worker::kernel_thread();
     // ORDERING: Relaxed, all three; ordered by `ready`.
-    identity.donor.store(tid, Ordering::Relaxed);
+    tls_block.donor.store(tid, Ordering::Relaxed);
     // ORDERING: as above.
     // SAFETY: only asks.
-    identity.donor_thread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
+    tls_block.donor_thread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     // ORDERING: as above.
-    identity.fs.store(arch::thread_pointer(), Ordering::Relaxed);
+    tls_block.fs.store(arch::thread_pointer(), Ordering::Relaxed);
     // ORDERING: Release, pairs with the Acquire in `make`. From here on the storage is somebody
     // else's.
     birth.ready.store(1, Ordering::Release);
@@ -119,7 +119,7 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     // wakes somebody for nothing, which every futex user expects.
     unsafe { arch::system_call(libc::SYS_futex as usize, [word, wake, 1, 0]) };
     signals::set_mask(mask);
-    sleep_until_end_requested(identity);
+    sleep_until_end_requested(tls_block);
     // The storage is this thread's again. Its words name the worker that has used it last.
     worker::clear_runtime_words();
     kernel::set_name(c"gangway-end");
@@ -128,40 +128,40 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
 
 /// Sleeps until [`end`] tells the donor to end. Signals that the donor passes on, and the C
 /// library's broadcast for `setuid`, interrupt the sleep.
-fn sleep_until_end_requested(identity: &'static Identity) {
+fn sleep_until_end_requested(tls_block: &'static TlsBlock) {
     // ORDERING: Acquire, pairs with the Release in `end`: the storage is as its last user has left
     // it.
-    while identity.end_requested.load(Ordering::Acquire) == 0 {
+    while tls_block.end_requested.load(Ordering::Acquire) == 0 {
         let wait = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
         // SAFETY: records are never freed; no time limit.
         unsafe {
             arch::system_call(
                 libc::SYS_futex as usize,
-                [identity.end_requested.as_ptr() as usize, wait, 0, 0],
+                [tls_block.end_requested.as_ptr() as usize, wait, 0, 0],
             )
         };
     }
 }
 
 /// Tells a donor that is not borrowed to end. Its record is not used again.
-pub(super) fn end(identity: &'static Identity) {
+pub(super) fn end(tls_block: &'static TlsBlock) {
     // ORDERING: Relaxed; a handler that still reads the old number queues a signal that is dropped.
-    identity.donor.store(0, Ordering::Relaxed);
+    tls_block.donor.store(0, Ordering::Relaxed);
     // ORDERING: Release, pairs with the Acquire in `sleep_until_end_requested`.
-    identity.end_requested.store(1, Ordering::Release);
+    tls_block.end_requested.store(1, Ordering::Release);
     let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
     // SAFETY: records are never freed.
     unsafe {
-        arch::system_call(libc::SYS_futex as usize, [identity.end_requested.as_ptr() as usize, wake, 1, 0])
+        arch::system_call(libc::SYS_futex as usize, [tls_block.end_requested.as_ptr() as usize, wake, 1, 0])
     };
 }
 
-/// Waits until a donor that was asked to [`end`] has run its thread-local destructors. Then drops the
-/// signals in its queue: their thread has ended.
-pub(super) fn join(identity: &'static Identity) {
+/// Waits until a donor that was asked to [`end`] has run its thread-local destructors. Then drops
+/// the signals in its queue: their thread has ended.
+pub(super) fn join(tls_block: &'static TlsBlock) {
     // ORDERING: Relaxed; written before anybody has the record.
-    kernel::join(identity.donor_thread.load(Ordering::Relaxed) as libc::pthread_t);
-    identity.signals.clear();
+    kernel::join(tls_block.donor_thread.load(Ordering::Relaxed) as libc::pthread_t);
+    tls_block.signals.clear();
 }
 
 /// Offset of `cpu_id` in the kernel's `struct rseq`.
@@ -220,7 +220,7 @@ fn restartable_area() -> Option<(*mut u8, usize)> {
 /// least 32.
 ///
 /// Should all be refused, the kernel writes the donor's processor once more if it is preempted
-/// before it sleeps; then `sched_getcpu` is wrong under this identity, which costs locality and
+/// before it sleeps; then `sched_getcpu` is wrong under this TLS block, which costs locality and
 /// nothing else.
 fn unregister(area: *mut u8, stated: usize) {
     const UNREGISTER: usize = 1;

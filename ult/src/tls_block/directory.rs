@@ -4,31 +4,31 @@
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use super::Identity;
+use super::TlsBlock;
 
 /// Hash buckets. Chosen: with 20,000 donors a bucket holds 20.
 const BUCKETS: usize = 1024;
 /// Two TLS blocks never share a page, so the low 12 bits do not distinguish them.
 const PAGE_BITS: u32 = 12;
 
-static HEADS: [AtomicPtr<Identity>; BUCKETS] = [const { AtomicPtr::new(ptr::null_mut()) }; BUCKETS];
+static HEADS: [AtomicPtr<TlsBlock>; BUCKETS] = [const { AtomicPtr::new(ptr::null_mut()) }; BUCKETS];
 
-fn head(thread_pointer: usize) -> &'static AtomicPtr<Identity> {
+fn head(thread_pointer: usize) -> &'static AtomicPtr<TlsBlock> {
     &HEADS[(thread_pointer >> PAGE_BITS ^ thread_pointer >> (2 * PAGE_BITS)) % BUCKETS]
 }
 
 /// Enters a donor, whose record is complete. Once for each; any thread.
-pub(super) fn insert(identity: &'static Identity) {
-    let head = head(identity.thread_pointer());
+pub(super) fn insert(tls_block: &'static TlsBlock) {
+    let head = head(tls_block.thread_pointer());
     // ORDERING: Relaxed; the exchange decides.
     let mut first = head.load(Ordering::Relaxed);
     loop {
         // ORDERING: Relaxed; published by the exchange.
-        identity.next_donor.store(first, Ordering::Relaxed);
+        tls_block.next_donor.store(first, Ordering::Relaxed);
         // ORDERING: Release, pairs with the Acquire in `iter_bucket`: the record and its link.
         match head.compare_exchange_weak(
             first,
-            ptr::from_ref(identity).cast_mut(),
+            ptr::from_ref(tls_block).cast_mut(),
             Ordering::Release,
             Ordering::Relaxed,
         ) {
@@ -40,36 +40,36 @@ pub(super) fn insert(identity: &'static Identity) {
 
 /// A donor is about to end: it is not found any more. Its record stays in the bucket, for handlers
 /// that are looking.
-pub(super) fn remove(identity: &'static Identity) {
+pub(super) fn remove(tls_block: &'static TlsBlock) {
     // ORDERING: Relaxed; handlers find the donor or do not.
-    identity.listed.store(false, Ordering::Relaxed);
+    tls_block.listed.store(false, Ordering::Relaxed);
 }
 
-fn iter_bucket(head: &AtomicPtr<Identity>) -> impl Iterator<Item = &'static Identity> {
+fn iter_bucket(head: &AtomicPtr<TlsBlock>) -> impl Iterator<Item = &'static TlsBlock> {
     // ORDERING: Acquire, pairs with the Release in `insert`.
     // SAFETY: null or a record, and records are never freed.
     let first = unsafe { head.load(Ordering::Acquire).as_ref() };
-    core::iter::successors(first, |identity| {
+    core::iter::successors(first, |tls_block| {
         // ORDERING: Relaxed; written before the record was published.
         // SAFETY: as above.
-        unsafe { identity.next_donor.load(Ordering::Relaxed).as_ref() }
+        unsafe { tls_block.next_donor.load(Ordering::Relaxed).as_ref() }
     })
 }
 
 /// The donor with this thread pointer in this process. Any thread, in a signal handler too.
-pub(super) fn with_thread_pointer(fs: usize) -> Option<&'static Identity> {
+pub(super) fn with_thread_pointer(fs: usize) -> Option<&'static TlsBlock> {
     // ORDERING: Relaxed; as in `remove`.
-    let is_it = |identity: &&Identity| {
-        identity.thread_pointer() == fs
-            && identity.listed.load(Ordering::Relaxed)
-            && identity.is_of_this_process()
+    let is_it = |tls_block: &&TlsBlock| {
+        tls_block.thread_pointer() == fs
+            && tls_block.listed.load(Ordering::Relaxed)
+            && tls_block.is_of_this_process()
     };
     iter_bucket(head(fs)).find(is_it)
 }
 
 /// The donor whose kernel thread has this number. As above; looks at all of them.
-pub(super) fn with_number(tid: i32) -> Option<&'static Identity> {
-    HEADS.iter().flat_map(iter_bucket).find(|identity| identity.is_donor(tid))
+pub(super) fn with_number(tid: i32) -> Option<&'static TlsBlock> {
+    HEADS.iter().flat_map(iter_bucket).find(|tls_block| tls_block.is_donor(tid))
 }
 
 /// The donors do not exist in the child of a fork.

@@ -1,5 +1,6 @@
-//! Real donors, worn by the test's own kernel threads. What must differ between identities differs,
-//! what belongs to the kernel thread stays, and forks and new threads work from under a donor.
+//! Real donors, in use by the test's own kernel threads. What must differ between TLS blocks
+//! differs, what belongs to the kernel thread stays, and forks and new threads work from under a
+//! donor.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -27,23 +28,23 @@ impl Drop for Noisy {
     }
 }
 
-/// Runs `body` under `identity` and returns to what was in force, also when `body` panics.
+/// Runs `body` under `tls_block` and returns to what was in force, also when `body` panics.
 #[inline(never)]
-fn under<T>(identity: &Identity, mut body: impl FnMut() -> T) -> T {
+fn under<T>(tls_block: &TlsBlock, mut body: impl FnMut() -> T) -> T {
     let before = arch::thread_pointer();
     let mut result = None;
-    let outcome = worn(identity, &mut || result = Some(body()));
-    // SAFETY: the storage in force when this was called; `worn` and we are not inlined.
+    let outcome = block_in_use(tls_block, &mut || result = Some(body()));
+    // SAFETY: the storage in force when this was called; `block_in_use` and we are not inlined.
     unsafe { arch::set_thread_pointer(before) };
     outcome.unwrap_or_else(|panic| resume_unwind(panic));
     result.expect("the body has returned")
 }
 
 #[inline(never)]
-fn worn(identity: &Identity, body: &mut dyn FnMut()) -> std::thread::Result<()> {
-    // SAFETY: the tests' identities are each used by one kernel thread at a time; the body is
+fn block_in_use(tls_block: &TlsBlock, body: &mut dyn FnMut()) -> std::thread::Result<()> {
+    // SAFETY: the tests' TLS blocks are each used by one kernel thread at a time; the body is
     // behind a pointer, so no address of its thread-local variables is kept from before.
-    unsafe { wear(identity) };
+    unsafe { run_with(tls_block) };
     run(body)
 }
 
@@ -52,7 +53,7 @@ fn run(body: &mut dyn FnMut()) -> std::thread::Result<()> {
     catch_unwind(AssertUnwindSafe(body))
 }
 
-fn lent() -> &'static Identity {
+fn lent() -> &'static TlsBlock {
     borrow().expect("this machine can make donors")
 }
 
@@ -148,22 +149,22 @@ fn sixty_four_donors_are_distinct_and_used_again() {
     let first: Vec<_> = (0..64).map(|_| lent()).collect();
     let made = count();
     assert!(made >= 64);
-    let mut pointers: Vec<_> = first.iter().map(|identity| identity.thread_pointer()).collect();
+    let mut pointers: Vec<_> = first.iter().map(|tls_block| tls_block.thread_pointer()).collect();
     pointers.sort_unstable();
     pointers.dedup();
     assert_eq!(pointers.len(), 64);
-    for (number, identity) in first.iter().enumerate() {
-        assert!(identity.is_donated());
-        under(identity, || NUMBER.set(number));
+    for (number, tls_block) in first.iter().enumerate() {
+        assert!(tls_block.is_donated());
+        under(tls_block, || NUMBER.set(number));
     }
-    for (number, identity) in first.iter().enumerate() {
-        under(identity, || assert_eq!(NUMBER.get(), number));
-        give_back(identity);
+    for (number, tls_block) in first.iter().enumerate() {
+        under(tls_block, || assert_eq!(NUMBER.get(), number));
+        give_back(tls_block);
     }
     let second: Vec<_> = (0..64).map(|_| lent()).collect();
     // Other tests borrow at the same time, a few each.
     let again =
-        second.iter().filter(|identity| pointers.binary_search(&identity.thread_pointer()).is_ok()).count();
+        second.iter().filter(|tls_block| pointers.binary_search(&tls_block.thread_pointer()).is_ok()).count();
     assert!(again >= 32, "{again} of 64 were lent again");
     second.into_iter().for_each(give_back);
 }
@@ -247,8 +248,8 @@ fn borrow_and_look(me: usize) {
 fn the_system_call_sets_the_same() {
     let donor = lent();
     let own = arch::thread_pointer();
-    // SAFETY: nobody else wears the donor; nothing thread-local is used until the pointer is set
-    // back.
+    // SAFETY: nobody else runs with the donor; nothing thread-local is used until the pointer is
+    // set back.
     let (there, seen, back) = unsafe {
         let there = arch::set_thread_pointer_by_system_call(donor.thread_pointer());
         let seen = arch::thread_pointer();
@@ -284,8 +285,8 @@ fn measure() {
     let (own, donor) = (of_current_thread(), lent());
     // SAFETY: nothing thread-local is used between the two.
     let pair = time(100_000, || unsafe {
-        wear(donor);
-        wear(own);
+        run_with(donor);
+        run_with(own);
     });
     // SAFETY: sets what is in force.
     let call = time(10_000, || unsafe {
@@ -296,7 +297,7 @@ fn measure() {
     println!("{:.1} KiB of resident memory for a donor", (resident() - before) as f64 * 4.0 / 210.0);
     let lend = time(10_000, || give_back(lent()));
     println!(
-        "wear {:.1} {:.1} ns, by system call {:.0} {:.0} ns",
+        "run with {:.1} {:.1} ns, by system call {:.0} {:.0} ns",
         pair.0 / 2.0,
         pair.1 / 2.0,
         call.0,

@@ -1,7 +1,7 @@
-//! Model of a thread with a kernel thread of its own that wears what is kept for its number, and
-//! comes back under it to help with tasks, while thread 0 closes the region and lets another team
-//! have it. It restates `Team::close`, `is_clear`, `dress_again` and `undress` of
-//! `docs/protocols/identity.md` with the same orderings, on the shipped parker.
+//! Model of a thread with a kernel thread of its own that runs with what is kept for its number,
+//! and comes back under it to help with tasks, while thread 0 closes the region and lets another
+//! team have it. It restates `Team::close`, `is_clear`, `hold_again` and `let_go_of_block` of
+//! `docs/protocols/tls-block.md` with the same orderings, on the shipped parker.
 //!
 //! The models whose names begin with `broken` leave one thing out and must fail.
 #![cfg(loom)]
@@ -22,7 +22,7 @@ enum Without {
     MembersFence,
     /// The full fence between the end of the region and the look at the count.
     ClosersFence,
-    /// The release of the count when the identity has been taken off.
+    /// The release of the count when the TLS block has been taken off.
     Release,
     /// The wake-up of thread 0.
     Wake,
@@ -31,18 +31,18 @@ enum Without {
 struct Team {
     without: Without,
     parker: Parker,
-    dressed: AtomicUsize,
+    holding: AtomicUsize,
     closed: AtomicUsize,
-    identity: UnsafeCell<usize>,
+    tls_block: UnsafeCell<usize>,
 }
 
-// SAFETY: the identity is worn by one thread at a time: what the model checks.
+// SAFETY: the TLS block is in use by one thread at a time: what the model checks.
 unsafe impl Sync for Team {}
 
 impl Team {
-    fn wear(&self) {
+    fn run_with(&self) {
         // SAFETY: see the type.
-        self.identity.with_mut(|worn| unsafe { *worn += 1 });
+        self.tls_block.with_mut(|block_in_use| unsafe { *block_in_use += 1 });
     }
 
     fn fence(&self, left_out: Without) {
@@ -52,37 +52,37 @@ impl Team {
         }
     }
 
-    fn undress(&self) {
+    fn let_go_of_block(&self) {
         let ordering = if self.without == Without::Release { Ordering::Relaxed } else { Ordering::AcqRel };
         // ORDERING: AcqRel, as shipped.
-        if self.dressed.fetch_sub(1, ordering) == 1 && self.without != Without::Wake {
+        if self.holding.fetch_sub(1, ordering) == 1 && self.without != Without::Wake {
             self.parker.unpark();
         }
     }
 
-    /// A member that has joined and taken its identity off finds tasks.
+    /// A member that has joined and taken its TLS block off finds tasks.
     fn come_back(&self) {
         // ORDERING: Relaxed, as shipped.
-        self.dressed.fetch_add(1, Ordering::Relaxed);
+        self.holding.fetch_add(1, Ordering::Relaxed);
         self.fence(Without::MembersFence);
         // ORDERING: Acquire, as shipped.
         if self.closed.load(Ordering::Acquire) == 0 {
-            self.wear();
+            self.run_with();
         }
-        self.undress();
+        self.let_go_of_block();
     }
 
-    /// Thread 0 ends the region; the next one is another team's, with the same identity.
+    /// Thread 0 ends the region; the next one is another team's, with the same TLS block.
     fn end(&self) {
         // ORDERING: Release, as shipped.
         self.closed.store(1, Ordering::Release);
         self.fence(Without::ClosersFence);
         // ORDERING: Acquire, as shipped.
-        let is_clear = || self.dressed.load(Ordering::Acquire) == 0;
+        let is_clear = || self.holding.load(Ordering::Acquire) == 0;
         while !is_clear() {
             self.parker.park_unless(is_clear, None);
         }
-        self.wear();
+        self.run_with();
     }
 }
 
@@ -91,9 +91,9 @@ fn run(without: Without) {
         let team = Team {
             without,
             parker: Parker::new(),
-            dressed: AtomicUsize::new(0),
+            holding: AtomicUsize::new(0),
             closed: AtomicUsize::new(0),
-            identity: UnsafeCell::new(0),
+            tls_block: UnsafeCell::new(0),
         };
         with_shared(team, |team| {
             let member = thread::spawn(|| team.come_back());

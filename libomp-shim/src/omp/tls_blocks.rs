@@ -1,0 +1,46 @@
+//! The TLS blocks of an initial thread's outermost teams: thread *n* of each team that shares
+//! workers runs with the same one, so that threadprivate variables persist between regions as
+//! OpenMP 5.2 §5.2 asks.
+
+use ult::tls_block::{self, TlsBlock};
+
+/// By thread number less one.
+#[derive(Default)]
+pub struct TlsBlocks {
+    lent: Vec<&'static TlsBlock>,
+    /// The process they were borrowed in.
+    generation: u32,
+}
+
+impl TlsBlocks {
+    /// That of thread `num` (1 and up); `None` when none can be borrowed.
+    pub fn of(&mut self, num: u32) -> Option<&'static TlsBlock> {
+        if self.generation != ult::pool::generation() {
+            // What was borrowed before a fork is storage of threads that do not exist here.
+            self.lent.clear();
+            self.generation = ult::pool::generation();
+        }
+        let at = num as usize - 1;
+        while self.lent.len() <= at {
+            let tls_block = tls_block::borrow()?;
+            ult::kernel_state::inherit(tls_block);
+            self.lent.push(tls_block);
+        }
+        if ult::mutant!(tls_blocks_swapped) && at == 1 {
+            self.lent.swap(0, 1)
+        }
+        Some(self.lent[at])
+    }
+
+    /// That of thread `num` (1 and up), if one is lent to it.
+    pub fn of_thread(&self, num: u32) -> Option<&'static TlsBlock> {
+        self.lent.get(num as usize - 1).copied()
+    }
+
+    /// Gives all of them back. Nobody runs with them any more.
+    pub fn give_back(&mut self) {
+        for tls_block in self.lent.drain(..) {
+            tls_block::give_back(tls_block);
+        }
+    }
+}
