@@ -9,7 +9,7 @@
 //! the TLS block's ([`run_with`]).
 //!
 //! What lives here: the records, the pool of donors, and running with. In `tls_block/`: making a
-//! donor (`donor`), finding out whether it can work in this process (`support`), and the C
+//! donor (`tls_donor`), finding out whether it can work in this process (`support`), and the C
 //! library's broadcasts to all threads (`setxid`). What may not: who runs with what when, and
 //! carrying the scheduler's words of the thread block over; that is the scheduler's, by the rules
 //! of `docs/protocols/tls-block.md`.
@@ -60,17 +60,17 @@ pub struct TlsBlock {
     /// The thread pointer. Not zero. Of a donor: written by it once, before anybody has the record.
     fs: AtomicUsize,
     /// The number of the donor's kernel thread; zero for storage of a thread that runs by itself.
-    donor: AtomicI32,
+    tls_donor: AtomicI32,
     /// The worker that the thread with this storage is on, running or suspended; null: no thread
-    /// runs with it; [`DONOR_HANDLES`].
+    /// runs with it; [`TLS_DONOR_HANDLES`].
     host: AtomicPtr<Worker>,
     /// The next one in the [`directory`].
-    next_donor: AtomicPtr<TlsBlock>,
+    next_tls_donor: AtomicPtr<TlsBlock>,
     /// The signal mask that the thread runs with, see `sched::note_mask`.
     mask: AtomicU64,
     /// The signals that the donor's kernel thread blocks: those that its maker blocked, without
     /// those that its thread has opened since.
-    donor_mask: AtomicU64,
+    tls_donor_mask: AtomicU64,
     /// Signals that the donor's kernel thread lets through although its thread may block them.
     timer_signals: AtomicU64,
     /// Handlers of the program that have run in the thread.
@@ -86,9 +86,9 @@ pub struct TlsBlock {
     /// that process only.
     generation: u32,
     /// The storage of a donor, not of a thread that runs by itself.
-    donated: bool,
+    is_of_a_donor: bool,
     /// The donor's `pthread_t`. Written by it once, before anybody has the record.
-    donor_thread: AtomicUsize,
+    tls_donor_thread: AtomicUsize,
     /// False: the donor is about to end, or has ended, and the [`directory`] does not find it any
     /// more.
     listed: AtomicBool,
@@ -97,26 +97,26 @@ pub struct TlsBlock {
 }
 
 impl TlsBlock {
-    fn new(fs: usize, donated: bool) -> &'static Self {
-        Box::leak(Box::new(Self::of(fs, donated)))
+    fn new(fs: usize, is_of_a_donor: bool) -> &'static Self {
+        Box::leak(Box::new(Self::of(fs, is_of_a_donor)))
     }
 
-    fn of(fs: usize, donated: bool) -> Self {
+    fn of(fs: usize, is_of_a_donor: bool) -> Self {
         Self {
             fs: AtomicUsize::new(fs),
-            donor: AtomicI32::new(0),
+            tls_donor: AtomicI32::new(0),
             host: AtomicPtr::new(ptr::null_mut()),
-            next_donor: AtomicPtr::new(ptr::null_mut()),
+            next_tls_donor: AtomicPtr::new(ptr::null_mut()),
             mask: AtomicU64::new(0),
-            donor_mask: AtomicU64::new(0),
+            tls_donor_mask: AtomicU64::new(0),
             timer_signals: AtomicU64::new(0),
             handled: AtomicU32::new(0),
             signals: Queue::new(),
             state: State::new(),
             dedicated_worker: AtomicPtr::new(ptr::null_mut()),
             generation: crate::pool::generation(),
-            donated,
-            donor_thread: AtomicUsize::new(0),
+            is_of_a_donor,
+            tls_donor_thread: AtomicUsize::new(0),
             listed: AtomicBool::new(true),
             end_requested: AtomicU32::new(0),
         }
@@ -139,16 +139,16 @@ impl TlsBlock {
 
     /// Is this the storage of the donor whose kernel thread has the number `tid`? In a signal
     /// handler, too.
-    pub(crate) fn is_donor(&self, tid: i32) -> bool {
+    pub(crate) fn is_tls_donor(&self, tid: i32) -> bool {
         // ORDERING: Relaxed; rewritten only while no context runs with this storage.
-        tid != 0 && self.donor.load(Ordering::Relaxed) == tid && self.is_of_this_process()
+        tid != 0 && self.tls_donor.load(Ordering::Relaxed) == tid && self.is_of_this_process()
     }
 
     /// The number of the kernel thread whose storage this is, if that is a donor's: what the thread
     /// with this storage takes for its own.
-    pub fn donor_number(&self) -> Option<i32> {
+    pub fn tls_donor_number(&self) -> Option<i32> {
         // ORDERING: Relaxed; as above.
-        Some(self.donor.load(Ordering::Relaxed)).filter(|&tid| tid != 0 && self.is_of_this_process())
+        Some(self.tls_donor.load(Ordering::Relaxed)).filter(|&tid| tid != 0 && self.is_of_this_process())
     }
 
     /// The worker that a thread with this storage is on. A recent answer; any thread, in a signal
@@ -157,7 +157,7 @@ impl TlsBlock {
         // ORDERING: Acquire, pairs with the Release in `set_host`.
         let host = self.host.load(Ordering::Acquire);
         // SAFETY: null or a record, and records are never freed.
-        if host == DONOR_HANDLES { None } else { unsafe { host.as_ref() } }
+        if host == TLS_DONOR_HANDLES { None } else { unsafe { host.as_ref() } }
     }
 
     /// The thread with this TLS block is on `worker` from here on. The caller has
@@ -172,7 +172,7 @@ impl TlsBlock {
     /// has returned from a handler of the program.
     #[inline]
     pub(crate) fn claim(&self, worker: &'static Worker) {
-        if self.donated && !self.take(ptr::from_ref(worker).cast_mut()) {
+        if self.is_of_a_donor && !self.take(ptr::from_ref(worker).cast_mut()) {
             self.claim_contended(worker);
         }
     }
@@ -182,7 +182,7 @@ impl TlsBlock {
         // Only DONOR_HANDLES makes the caller wait. A donor of a parent process handles nothing,
         // and any other user is the caller itself.
         // ORDERING: Relaxed; `take` acquires.
-        while self.is_of_this_process() && self.host.load(Ordering::Relaxed) == DONOR_HANDLES {
+        while self.is_of_this_process() && self.host.load(Ordering::Relaxed) == TLS_DONOR_HANDLES {
             crate::park::give_core();
             if self.take(ptr::from_ref(worker).cast_mut()) {
                 return;
@@ -190,8 +190,8 @@ impl TlsBlock {
         }
     }
 
-    /// Takes the TLS block for `user`: a worker, or [`DONOR_HANDLES`]. False if another user has
-    /// it.
+    /// Takes the TLS block for `user`: a worker, or [`TLS_DONOR_HANDLES`]. False if another user
+    /// has it.
     fn take(&self, user: *mut Worker) -> bool {
         // ORDERING: Acquire, pairs with the Release in `release` and `end_handling`: the storage is
         // as its last user has left it.
@@ -203,7 +203,7 @@ impl TlsBlock {
     pub(crate) fn release(&'static self) {
         // ORDERING: Relaxed; the caller has stored the worker, or has received the block from the
         // worker that did.
-        if matches!(self.host.load(Ordering::Relaxed), at if at.is_null() || at == DONOR_HANDLES) {
+        if matches!(self.host.load(Ordering::Relaxed), at if at.is_null() || at == TLS_DONOR_HANDLES) {
             return;
         }
         // ORDERING: Release, pairs with the Acquire in `take`.
@@ -218,7 +218,7 @@ impl TlsBlock {
     /// The donor starts to handle signals of its thread. False if the thread is in a region, or the
     /// donor handles a signal already.
     pub(crate) fn begin_handling(&self) -> bool {
-        self.take(DONOR_HANDLES)
+        self.take(TLS_DONOR_HANDLES)
     }
 
     /// The donor has handled them.
@@ -240,15 +240,15 @@ impl TlsBlock {
     }
 
     /// What the donor's kernel thread blocks.
-    pub(crate) fn donor_mask(&self) -> u64 {
+    pub(crate) fn tls_donor_mask(&self) -> u64 {
         // ORDERING: Relaxed; the donor's kernel thread writes it, others see a recent one.
-        self.donor_mask.load(Ordering::Relaxed)
+        self.tls_donor_mask.load(Ordering::Relaxed)
     }
 
     /// Notes what the donor's kernel thread blocks. Called by that kernel thread.
-    pub(crate) fn set_donor_mask(&self, mask: u64) {
+    pub(crate) fn set_tls_donor_mask(&self, mask: u64) {
         // ORDERING: Relaxed, as above.
-        self.donor_mask.store(mask, Ordering::Relaxed);
+        self.tls_donor_mask.store(mask, Ordering::Relaxed);
     }
 
     /// The donor lets the signals of `set` through from its next [`crate::stall::kick`] on.
@@ -307,13 +307,13 @@ impl TlsBlock {
 
     /// True for a TLS block that came from [`borrow`].
     #[inline]
-    pub fn is_donated(&self) -> bool {
-        self.donated
+    pub fn is_of_a_donor(&self) -> bool {
+        self.is_of_a_donor
     }
 }
 
 /// In place of a worker: the donor runs a handler of the program's.
-const DONOR_HANDLES: *mut Worker = ptr::without_provenance_mut(1);
+const TLS_DONOR_HANDLES: *mut Worker = ptr::without_provenance_mut(1);
 
 /// The records, and which donors nobody has borrowed.
 struct Pool {
@@ -336,13 +336,13 @@ impl Pool {
 
     /// The record of a new donor. Replaces that of a thread that ended and had its storage in the
     /// same place.
-    fn enter_donor(&mut self, tls_block: &'static TlsBlock) {
+    fn enter_tls_donor(&mut self, tls_block: &'static TlsBlock) {
         self.records.insert(tls_block.thread_pointer(), tls_block);
     }
 }
 
 static POOL: ForkMutex<Pool> = ForkMutex::new(Pool::new());
-static DONORS: AtomicUsize = AtomicUsize::new(0);
+static TLS_DONORS: AtomicUsize = AtomicUsize::new(0);
 
 /// a TLS block that nobody runs with: a returned one, else a new donor's. `None` when TLS blocks
 /// cannot be borrowed here ([`support`]) or the system refuses another thread or its memory.
@@ -360,11 +360,11 @@ pub fn borrow() -> Option<&'static TlsBlock> {
     if let Some(tls_block) = POOL.lock().free.pop() {
         return Some(tls_block);
     }
-    make_donor()
+    make_tls_donor()
 }
 
 /// A new donor, borrowed at once. Only after [`support`] has said yes.
-fn make_donor() -> Option<&'static TlsBlock> {
+fn make_tls_donor() -> Option<&'static TlsBlock> {
     // The hook at fork has to stand before there is something to forget.
     crate::pool::initialise();
     // A donor passes signals on, so the handlers of the program are not called on it.
@@ -377,8 +377,8 @@ fn make_donor() -> Option<&'static TlsBlock> {
     }
     setxid::take_over();
     // ORDERING: Relaxed; a statistic.
-    DONORS.fetch_add(1, Ordering::Relaxed);
-    POOL.lock().enter_donor(tls_block);
+    TLS_DONORS.fetch_add(1, Ordering::Relaxed);
+    POOL.lock().enter_tls_donor(tls_block);
     directory::insert(tls_block);
     Some(tls_block)
 }
@@ -390,7 +390,7 @@ fn make_donor() -> Option<&'static TlsBlock> {
 /// and with it the claim to its number, is in the parent. Any thread, not in a signal handler. An
 /// TLS block that was not borrowed ends the process.
 pub fn give_back(tls_block: &'static TlsBlock) {
-    if !tls_block.donated {
+    if !tls_block.is_of_a_donor {
         crate::fatal("a kernel thread's own storage was given to the pool of donors");
     }
     tls_block.forget_thread();
@@ -410,14 +410,14 @@ pub fn end_unused() {
         POOL.lock().records.remove(&tls_block.thread_pointer());
         donor::end(tls_block);
         // ORDERING: Relaxed; a statistic.
-        DONORS.fetch_sub(1, Ordering::Relaxed);
+        TLS_DONORS.fetch_sub(1, Ordering::Relaxed);
     }
     unused.into_iter().for_each(donor::join);
 }
 
 /// The donor of this number, lent or not. Any thread, in a signal handler too; looks at all of
 /// them.
-pub fn of_donor(tid: i32) -> Option<&'static TlsBlock> {
+pub fn of_tls_donor(tid: i32) -> Option<&'static TlsBlock> {
     directory::with_number(tid)
 }
 
@@ -493,7 +493,7 @@ unsafe fn run_with_by_other_means(fs: usize) {
 /// Number of donors made in this process; a child of a fork starts at zero. Any thread.
 pub fn count() -> usize {
     // ORDERING: Relaxed; a statistic.
-    DONORS.load(Ordering::Relaxed)
+    TLS_DONORS.load(Ordering::Relaxed)
 }
 
 /// In the child of a fork: the donors' kernel threads do not exist. The pool and the records are
@@ -507,5 +507,5 @@ pub(crate) unsafe fn forget_after_fork() {
     unsafe { POOL.forget(Pool::new()) };
     directory::clear_after_fork();
     // ORDERING: Relaxed; single-threaded.
-    DONORS.store(0, Ordering::Relaxed);
+    TLS_DONORS.store(0, Ordering::Relaxed);
 }

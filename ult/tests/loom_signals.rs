@@ -1,7 +1,7 @@
 //! Model of a signal for a thread that ends its region, or begins the next one. The thread's worker
 //! or its donor handles the signal. The model restates `TlsBlock::claim` and `release`,
-//! `signals::notify_host`, `on_kick` and `on_donor` of `docs/protocols/signals.md` with the same
-//! orderings. The queue is a flag.
+//! `signals::notify_host`, `on_kick` and `on_tls_donor` of `docs/protocols/signals.md` with the
+//! same orderings. The queue is a flag.
 //!
 //! A kick is a flag, too. The kernel thread that it was sent to looks at it between any two steps,
 //! and once more at the end: an interrupt may come between any two steps, and its handler sees all
@@ -26,7 +26,7 @@ enum RemovedStep {
     /// A kicked worker checks where the thread is now.
     HostCheckOnKick,
     /// The donor forwards the kick when a worker has claimed the TLS block meanwhile.
-    DonorForwards,
+    TlsDonorForwards,
     /// The check of the queue when a thread begins.
     QueueCheckAtBegin,
     /// The exchange by which a worker claims the storage.
@@ -34,7 +34,7 @@ enum RemovedStep {
 }
 
 const NO_HOST: usize = 0;
-const DONOR_HANDLES: usize = 1;
+const TLS_DONOR_HANDLES: usize = 1;
 const WORKER: usize = 2;
 
 struct Thread {
@@ -42,7 +42,7 @@ struct Thread {
     host: AtomicUsize,
     news: AtomicUsize,
     kicks_worker: AtomicUsize,
-    kicks_donor: AtomicUsize,
+    kicks_tls_donor: AtomicUsize,
     /// The worker runs program code, which its handler may interrupt for the program's.
     runs: AtomicUsize,
     handled: AtomicUsize,
@@ -59,7 +59,7 @@ impl Thread {
             host: AtomicUsize::new(host),
             news: AtomicUsize::new(0),
             kicks_worker: AtomicUsize::new(0),
-            kicks_donor: AtomicUsize::new(0),
+            kicks_tls_donor: AtomicUsize::new(0),
             runs: AtomicUsize::new(0),
             handled: AtomicUsize::new(0),
             storage: UnsafeCell::new(0),
@@ -88,8 +88,11 @@ impl Thread {
 
     fn notify_host(&self) {
         // ORDERING: Acquire, as shipped.
-        let to =
-            if self.host.load(Ordering::Acquire) == WORKER { &self.kicks_worker } else { &self.kicks_donor };
+        let to = if self.host.load(Ordering::Acquire) == WORKER {
+            &self.kicks_worker
+        } else {
+            &self.kicks_tls_donor
+        };
         // ORDERING: Release; the kernel orders what precedes a signal before its handler. A
         // read-modify-write, because loom may let a plain store be missed.
         to.fetch_or(1, Ordering::Release);
@@ -119,14 +122,18 @@ impl Thread {
     }
 
     /// The donor's kernel thread is interrupted, if it was kicked.
-    fn on_donor_kick(&self) {
+    fn on_tls_donor_kick(&self) {
         // ORDERING: Acquire, see `notify_host`.
-        if self.kicks_donor.swap(0, Ordering::Acquire) == 0 || !self.has_news() {
+        if self.kicks_tls_donor.swap(0, Ordering::Acquire) == 0 || !self.has_news() {
             return;
         }
         // ORDERING: as shipped.
-        if self.host.compare_exchange(NO_HOST, DONOR_HANDLES, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            if self.removed != RemovedStep::DonorForwards {
+        if self
+            .host
+            .compare_exchange(NO_HOST, TLS_DONOR_HANDLES, Ordering::Acquire, Ordering::Relaxed)
+            .is_err()
+        {
+            if self.removed != RemovedStep::TlsDonorForwards {
                 self.notify_host();
             }
             return;
@@ -181,13 +188,13 @@ fn check_race(removed: RemovedStep, host: usize, part: fn(&Thread)) {
     explore(3, move || {
         with_shared(Thread::new(removed, host), |one| {
             let worker = thread::spawn(move || part(one));
-            let donor = thread::spawn(move || one.on_donor_kick());
+            let tls_donor = thread::spawn(move || one.on_tls_donor_kick());
             one.send();
             worker.join().unwrap();
-            donor.join().unwrap();
+            tls_donor.join().unwrap();
             for _ in 0..4 {
                 one.on_worker_kick();
-                one.on_donor_kick();
+                one.on_tls_donor_kick();
             }
             // ORDERING: Relaxed; all have been joined.
             assert_eq!(one.handled.load(Ordering::Relaxed), 1, "handled once");
@@ -219,8 +226,8 @@ fn broken_the_kicked_worker_does_not_look() {
 
 #[test]
 #[should_panic(expected = "handled once")]
-fn broken_the_donor_does_not_send_on() {
-    check_race(RemovedStep::DonorForwards, NO_HOST, Thread::begin_thread);
+fn broken_the_tls_donor_does_not_send_on() {
+    check_race(RemovedStep::TlsDonorForwards, NO_HOST, Thread::begin_thread);
 }
 
 #[test]

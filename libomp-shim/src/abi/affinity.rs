@@ -12,7 +12,7 @@ use super::thread::{failed, gettid};
 
 /// The other OpenMP thread that the number `tid` means.
 fn other(tid: libc::pid_t) -> Option<&'static TlsBlock> {
-    if tid == 0 || tid == gettid() { None } else { tls_block::of_donor(tid) }
+    if tid == 0 || tid == gettid() { None } else { tls_block::of_tls_donor(tid) }
 }
 
 /// Does the number mean the calling thread?
@@ -115,7 +115,7 @@ fn number(thread: libc::pthread_t) -> Option<libc::pid_t> {
         return Some(0);
     }
     tls_block::of_donors_thread_pointer(super::thread_attributes::thread_pointer(thread))
-        .and_then(TlsBlock::donor_number)
+        .and_then(TlsBlock::tls_donor_number)
 }
 
 /// `pthread_setaffinity_np`, where the thread is the caller or another OpenMP thread that shares
@@ -156,7 +156,7 @@ pub unsafe extern "C" fn pthread_getaffinity_np(
 #[unsafe(no_mangle)]
 pub extern "C" fn sched_getcpu() -> c_int {
     static NEXT: Next = Next::new(c"sched_getcpu");
-    if ult::worker::tls_block_in_force().is_some_and(TlsBlock::is_donated) {
+    if ult::worker::tls_block_in_force().is_some_and(TlsBlock::is_of_a_donor) {
         return ult::topology::current_cpu() as c_int;
     }
     // SAFETY: the next definition is the C library's, with this signature.

@@ -32,9 +32,9 @@ pub(super) fn is_me(who: usize) -> bool {
 pub(super) fn of_other(who: usize, settings: &[Setting], call: impl FnOnce() -> c_long) -> c_long {
     let result = call();
     if result >= 0
-        && let Some(tls_block) = ult::tls_block::of_donor(who as i32)
+        && let Some(tls_block) = ult::tls_block::of_tls_donor(who as i32)
     {
-        settings.iter().for_each(|&setting| kernel_state::take_from_donor(tls_block, setting));
+        settings.iter().for_each(|&setting| kernel_state::take_from_tls_donor(tls_block, setting));
     }
     result
 }

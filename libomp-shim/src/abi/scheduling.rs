@@ -99,13 +99,13 @@ unsafe fn set_of(
         if error == 0
             && let Some(tls_block) = tls_block::of_donors_thread_pointer(thread_pointer(thread))
         {
-            kernel_state::take_from_donor(tls_block, Setting::Scheduling);
+            kernel_state::take_from_tls_donor(tls_block, Setting::Scheduling);
         }
         return error;
     }
-    let is_donated = ult::worker::tls_block_in_force().is_some_and(tls_block::TlsBlock::is_donated);
+    let is_of_a_donor = ult::worker::tls_block_in_force().is_some_and(tls_block::TlsBlock::is_of_a_donor);
     let both = || match c_library() {
-        0 if is_donated => set_kernel_thread(),
+        0 if is_of_a_donor => set_kernel_thread(),
         error => -c_long::from(error),
     };
     -change_kept(&[Setting::Scheduling], both) as c_int

@@ -21,8 +21,8 @@ use super::thread_attributes::thread_pointer;
 /// `gettid(2)`: the number of the calling OpenMP thread. In a signal handler, too.
 #[unsafe(no_mangle)]
 pub extern "C" fn gettid() -> libc::pid_t {
-    let donor = ult::worker::tls_block_in_force().and_then(ult::tls_block::TlsBlock::donor_number);
-    donor.unwrap_or_else(ult::worker::kernel_thread)
+    let tls_donor = ult::worker::tls_block_in_force().and_then(ult::tls_block::TlsBlock::tls_donor_number);
+    tls_donor.unwrap_or_else(ult::worker::kernel_thread)
 }
 
 /// `syscall(2)`, except that `SYS_gettid` is answered by [`gettid`], and signals that a thread

@@ -82,7 +82,7 @@ pub(super) fn nanoseconds(clock: libc::clockid_t) -> Option<u64> {
     }
     // The kernel's encoding of a thread's clock: the complement of its number, then 4 for a thread
     // and 2 for the scheduler's count.
-    if clock < 0 && clock & 7 == 6 { kernel_state::processor_time_of_donor(!(clock >> 3)) } else { None }
+    if clock < 0 && clock & 7 == 6 { kernel_state::processor_time_of_tls_donor(!(clock >> 3)) } else { None }
 }
 
 type ClockId = unsafe extern "C" fn(libc::pthread_t, *mut libc::clockid_t) -> c_int;

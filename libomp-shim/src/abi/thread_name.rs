@@ -21,9 +21,9 @@ type GetName = unsafe extern "C" fn(libc::pthread_t, *mut c_char, usize) -> c_in
 pub(super) unsafe fn set(name: *const c_char) -> c_int {
     // SAFETY: passed on.
     let error = unsafe { kernel_state::rename(name.cast()) };
-    let donor = ult::worker::tls_block_in_force().and_then(TlsBlock::donor_number);
+    let tls_donor = ult::worker::tls_block_in_force().and_then(TlsBlock::tls_donor_number);
     if error == 0
-        && let Some(tid) = donor
+        && let Some(tid) = tls_donor
     {
         // SAFETY: as the caller says.
         let name = unsafe { CStr::from_ptr(name) };

@@ -168,8 +168,8 @@ impl fmt::Display for Storage {
     }
 }
 
-/// Says in one line that `GANGWAY_TLS=donor` cannot be had, when the settings have just been read.
-/// Asks nothing unless it is set.
+/// Says in one line that `GANGWAY_TLS=tls_donor` cannot be had, when the settings have just been
+/// read. Asks nothing unless it is set.
 pub fn at_start(settings: &Settings) {
     if settings.tls != Tls::Donor {
         return;

@@ -71,7 +71,7 @@ fn charge(running: &mut Running, tls_block: &'static TlsBlock) {
     match unsafe { running.tls_block.as_ref() } {
         Some(before) => before.state.time.add(now - running.since),
         // What the kernel thread has used before anybody asked.
-        None if !tls_block.is_donated() => tls_block.state.time.add(now),
+        None if !tls_block.is_of_a_donor() => tls_block.state.time.add(now),
         None => {}
     }
     (running.tls_block, running.since) = (tls_block, now);
@@ -97,6 +97,6 @@ pub fn of_current() -> Option<u64> {
 
 /// The processor time that was counted for the thread with the donor of this number, up to its last
 /// switch; `None` if there is no such thread.
-pub fn of_donor(tid: i32) -> Option<u64> {
-    crate::tls_block::of_donor(tid).map(|tls_block| tls_block.state.time.get())
+pub fn of_tls_donor(tid: i32) -> Option<u64> {
+    crate::tls_block::of_tls_donor(tid).map(|tls_block| tls_block.state.time.get())
 }

@@ -32,7 +32,7 @@ mod settings;
 
 pub use alternate::set_alternate_stack;
 pub(crate) use alternate::{found as found_alternate_stack, of as alternate_stack_of};
-pub use clock::{of_current as processor_time, of_donor as processor_time_of_donor};
+pub use clock::{of_current as processor_time, of_tls_donor as processor_time_of_tls_donor};
 pub use keys::key_was_allocated;
 pub(crate) use keys::{rights_are_in_frame, save_rights};
 pub use numbers::Setting;
@@ -177,7 +177,7 @@ pub fn changing(settings: &[Setting], call: impl FnOnce() -> isize) -> isize {
         if value != Setting::UNREPRESENTABLE {
             host.has.note(setting, value);
             tls_block.state.keep().note(setting, value);
-            if let Some(tid) = tls_block.donor_number().filter(|_| setting.is_told_to_others()) {
+            if let Some(tid) = tls_block.tls_donor_number().filter(|_| setting.is_told_to_others()) {
                 // The donor only answers questions about the thread.
                 let _ = setting.set_of(tid, value);
             }
@@ -199,8 +199,8 @@ pub fn give_up(setting: Setting) {
 
 /// Another thread has changed `setting` of the donor of `tls_block`: the thread with that TLS block
 /// has it from its next way back to program code on.
-pub fn take_from_donor(tls_block: &'static TlsBlock, setting: Setting) {
-    let value = tls_block.donor_number().map_or(Setting::UNREPRESENTABLE, |tid| setting.get_of(tid));
+pub fn take_from_tls_donor(tls_block: &'static TlsBlock, setting: Setting) {
+    let value = tls_block.tls_donor_number().map_or(Setting::UNREPRESENTABLE, |tid| setting.get_of(tid));
     if value != Setting::UNREPRESENTABLE {
         tls_block.state.keep().note(setting, value);
         tls_block.state.has_been_changed();

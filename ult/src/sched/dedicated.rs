@@ -125,7 +125,7 @@ unsafe fn await_end_of_thread(argument: *mut ()) {
 fn send_others_away(me: &'static Worker) -> bool {
     let own_thread = me.thread();
     let leaves = |entry: &SuspendedContext| {
-        entry.role.thread != own_thread && entry.role.tls_block.is_some_and(TlsBlock::is_donated)
+        entry.role.thread != own_thread && entry.role.tls_block.is_some_and(TlsBlock::is_of_a_donor)
     };
     // SAFETY: own kernel thread; program code runs.
     let has_others = unsafe { (*me.own()).suspended.has(leaves) };

@@ -31,7 +31,7 @@ pub unsafe fn change_storage(tls_block: &'static TlsBlock) -> Option<&'static Tl
     tls_block.claim(worker);
     // SAFETY: as the caller says.
     unsafe { worker::play(worker, Role { tls_block: Some(tls_block), ..role }) };
-    if before.is_donated() {
+    if before.is_of_a_donor() {
         before.release();
     }
     worker::set_locals(locals);

@@ -18,11 +18,11 @@ pub(crate) fn deliver(tls_block: &'static TlsBlock) {
 
 /// Has the donor of the running thread open the signals that the thread has opened and that the
 /// donor's maker blocked.
-fn open_on_donor(tls_block: &'static TlsBlock) {
-    if tls_block.donor_mask() & !tls_block.mask() != 0
-        && let Some(donor) = tls_block.donor_number()
+fn open_on_tls_donor(tls_block: &'static TlsBlock) {
+    if tls_block.tls_donor_mask() & !tls_block.mask() != 0
+        && let Some(tls_donor) = tls_block.tls_donor_number()
     {
-        stall::kick(donor, tls_block);
+        stall::kick(tls_donor, tls_block);
     }
 }
 
@@ -30,7 +30,7 @@ fn open_on_donor(tls_block: &'static TlsBlock) {
 /// delivered. Any thread; a load or two when nothing waits.
 pub fn mask_has_changed() {
     let Some(tls_block) = worker::tls_block_in_force() else { return };
-    open_on_donor(tls_block);
+    open_on_tls_donor(tls_block);
     if !tls_block.signals.is_empty() && worker::current().is_some_and(|worker| !worker.is_in_scheduler()) {
         deliver(tls_block);
     }
@@ -43,9 +43,9 @@ pub fn register_timer_signal(tid: i32, signal: i32) {
         return;
     }
     actions::intercept_default(signal);
-    if let Some(donor) = tls_block::of_donor(tid) {
-        donor.add_timer_signals(mask::bit(signal));
-        stall::kick(tid, donor);
+    if let Some(tls_donor) = tls_block::of_tls_donor(tid) {
+        tls_donor.add_timer_signals(mask::bit(signal));
+        stall::kick(tid, tls_donor);
     } else if let Some(main) = worker::main_thread().filter(|_| tid == super::handler::process()) {
         main.add_timer_signals(mask::bit(signal));
     }

@@ -109,7 +109,7 @@ unsafe fn addressee(signal: c_int, frame: &Frame) -> Addressee {
         *errno = 0;
         return Addressee::Interrupted;
     }
-    if tls_block.is_donor(tid) {
+    if tls_block.is_tls_donor(tid) {
         let directed = code < SI_USER;
         return Addressee::Thread(if directed {
             tls_block
@@ -297,7 +297,7 @@ unsafe fn keep_for(tls_block: &'static TlsBlock, signal: c_int, frame: Frame) {
             }
         }
         // SAFETY: as the caller says.
-        None if tls_block.is_donor(tid) => unsafe { on_donor(tls_block, frame) },
+        None if tls_block.is_tls_donor(tid) => unsafe { on_tls_donor(tls_block, frame) },
         _ => notify_host(tls_block),
     }
 }
@@ -312,7 +312,7 @@ pub(crate) fn notify_host(tls_block: &'static TlsBlock) {
             stall::kick(host.watched.tid(), tls_block);
         }
         None if crate::mutant!(idle_threads_handle_nothing) => {}
-        None => stall::kick(tls_block.donor_number().unwrap_or(0), tls_block),
+        None => stall::kick(tls_block.tls_donor_number().unwrap_or(0), tls_block),
     }
 }
 
@@ -324,9 +324,9 @@ pub(crate) fn notify_host(tls_block: &'static TlsBlock) {
 /// As [`receive`]. The frame is that of the monitor's signal.
 pub(crate) unsafe fn on_kick(about: &'static TlsBlock, frame: Frame) {
     let tid = worker::kernel_thread();
-    if about.is_donor(tid) {
+    if about.is_tls_donor(tid) {
         // SAFETY: as the caller says.
-        return unsafe { on_donor(about, frame) };
+        return unsafe { on_tls_donor(about, frame) };
     }
     let Some(worker) = worker::of_kernel_thread(tid) else { return };
     // The thread may have moved or ended since the kick was sent. If this kernel thread has stored
@@ -384,13 +384,13 @@ unsafe fn handle_here(signal: c_int, info: &Info, frame: Frame) {
 ///
 /// # Safety
 /// As [`receive`], on the donor's kernel thread.
-unsafe fn on_donor(tls_block: &'static TlsBlock, frame: Frame) {
+unsafe fn on_tls_donor(tls_block: &'static TlsBlock, frame: Frame) {
     // SAFETY: the first word of a set is the kernel's.
     let blocked = unsafe { &mut *(&raw mut (*frame.context).uc_sigmask).cast::<u64>() };
-    let was_blocked = tls_block.donor_mask();
+    let was_blocked = tls_block.tls_donor_mask();
     let still_blocked = was_blocked & tls_block.mask() & !tls_block.timer_signals();
     *blocked &= !(was_blocked & !still_blocked);
-    tls_block.set_donor_mask(still_blocked);
+    tls_block.set_tls_donor_mask(still_blocked);
     if !tls_block.signals.has_news() {
         return;
     }

@@ -24,7 +24,7 @@ pub(super) fn insert(tls_block: &'static TlsBlock) {
     let mut first = head.load(Ordering::Relaxed);
     loop {
         // ORDERING: Relaxed; published by the exchange.
-        tls_block.next_donor.store(first, Ordering::Relaxed);
+        tls_block.next_tls_donor.store(first, Ordering::Relaxed);
         // ORDERING: Release, pairs with the Acquire in `iter_bucket`: the record and its link.
         match head.compare_exchange_weak(
             first,
@@ -52,7 +52,7 @@ fn iter_bucket(head: &AtomicPtr<TlsBlock>) -> impl Iterator<Item = &'static TlsB
     core::iter::successors(first, |tls_block| {
         // ORDERING: Relaxed; written before the record was published.
         // SAFETY: as above.
-        unsafe { tls_block.next_donor.load(Ordering::Relaxed).as_ref() }
+        unsafe { tls_block.next_tls_donor.load(Ordering::Relaxed).as_ref() }
     })
 }
 
@@ -69,7 +69,7 @@ pub(super) fn with_thread_pointer(fs: usize) -> Option<&'static TlsBlock> {
 
 /// The donor whose kernel thread has this number. As above; looks at all of them.
 pub(super) fn with_number(tid: i32) -> Option<&'static TlsBlock> {
-    HEADS.iter().flat_map(iter_bucket).find(|tls_block| tls_block.is_donor(tid))
+    HEADS.iter().flat_map(iter_bucket).find(|tls_block| tls_block.is_tls_donor(tid))
 }
 
 /// The donors do not exist in the child of a fork.

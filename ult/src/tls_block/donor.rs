@@ -101,14 +101,14 @@ extern "C" fn main(argument: *mut c_void) -> *mut c_void {
     let tls_block = birth.tls_block;
     let (word, mask) = (birth.ready.as_ptr() as usize, birth.mask & !birth.monitor_signal);
     tls_block.set_mask(birth.mask);
-    tls_block.set_donor_mask(mask);
+    tls_block.set_tls_donor_mask(mask);
     worker::note_tls_block(tls_block);
     let tid = worker::kernel_thread();
     // ORDERING: Relaxed, all three; ordered by `ready`.
-    tls_block.donor.store(tid, Ordering::Relaxed);
+    tls_block.tls_donor.store(tid, Ordering::Relaxed);
     // ORDERING: as above.
     // SAFETY: only asks.
-    tls_block.donor_thread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
+    tls_block.tls_donor_thread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     // ORDERING: as above.
     tls_block.fs.store(arch::thread_pointer(), Ordering::Relaxed);
     // ORDERING: Release, pairs with the Acquire in `make`. From here on the storage is somebody
@@ -146,7 +146,7 @@ fn sleep_until_end_requested(tls_block: &'static TlsBlock) {
 /// Tells a donor that is not borrowed to end. Its record is not used again.
 pub(super) fn end(tls_block: &'static TlsBlock) {
     // ORDERING: Relaxed; a handler that still reads the old number queues a signal that is dropped.
-    tls_block.donor.store(0, Ordering::Relaxed);
+    tls_block.tls_donor.store(0, Ordering::Relaxed);
     // ORDERING: Release, pairs with the Acquire in `sleep_until_end_requested`.
     tls_block.end_requested.store(1, Ordering::Release);
     let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
@@ -160,7 +160,7 @@ pub(super) fn end(tls_block: &'static TlsBlock) {
 /// the signals in its queue: their thread has ended.
 pub(super) fn join(tls_block: &'static TlsBlock) {
     // ORDERING: Relaxed; written before anybody has the record.
-    kernel::join(tls_block.donor_thread.load(Ordering::Relaxed) as libc::pthread_t);
+    kernel::join(tls_block.tls_donor_thread.load(Ordering::Relaxed) as libc::pthread_t);
     tls_block.signals.clear();
 }
 

@@ -92,13 +92,13 @@ fn the_answer_is_kept_and_this_machine_can() {
 }
 
 #[test]
-fn a_donor_has_storage_of_its_own_and_keeps_it() {
-    let donor = lent();
+fn a_tls_donor_has_storage_of_its_own_and_keeps_it() {
+    let tls_donor = lent();
     errno().set(5);
     NUMBER.set(1);
-    under(donor, || NUMBER.set(100));
+    under(tls_donor, || NUMBER.set(100));
     for round in 0..50 {
-        under(donor, || {
+        under(tls_donor, || {
             assert_eq!(NUMBER.replace(101 + round), 100 + round);
             errno().set(7);
             exercise(round);
@@ -106,28 +106,28 @@ fn a_donor_has_storage_of_its_own_and_keeps_it() {
         });
         assert_eq!((errno().get(), NUMBER.get()), (5, 1));
     }
-    give_back(donor);
+    give_back(tls_donor);
 }
 
 #[test]
-fn a_destructor_runs_for_the_thread_that_ends_and_for_no_donor() {
-    let donor = lent();
+fn a_destructor_runs_for_the_thread_that_ends_and_for_no_tls_donor() {
+    let tls_donor = lent();
     let thread = std::thread::spawn(move || {
         DROPPED.with(|noisy| noisy.0.set(1));
-        under(donor, || DROPPED.with(|noisy| noisy.0.set(2)));
+        under(tls_donor, || DROPPED.with(|noisy| noisy.0.set(2)));
         DROPPED.with(|noisy| assert_eq!(noisy.0.get(), 1));
     });
     thread.join().expect("the thread ends well");
     // ORDERING: Relaxed; `join` orders the destructors before this.
     assert_eq!(DROPS.each_ref().map(|drops| drops.load(Relaxed)), [0, 1, 0]);
-    under(donor, || DROPPED.with(|noisy| assert_eq!(noisy.0.get(), 2)));
-    give_back(donor);
+    under(tls_donor, || DROPPED.with(|noisy| assert_eq!(noisy.0.get(), 2)));
+    give_back(tls_donor);
 }
 
 #[test]
 fn an_identity_moves_between_kernel_threads_with_its_values() {
-    let donor = lent();
-    let block = under(donor, || {
+    let tls_donor = lent();
+    let block = under(tls_donor, || {
         NUMBER.set(4711);
         vec![3_u8; 5000]
     });
@@ -137,11 +137,11 @@ fn an_identity_moves_between_kernel_threads_with_its_values() {
         NUMBER.set(4712);
     };
     let mut inside = Some(inside);
-    std::thread::spawn(move || under(donor, || inside.take().expect("runs once")()))
+    std::thread::spawn(move || under(tls_donor, || inside.take().expect("runs once")()))
         .join()
         .expect("it ends well");
-    under(donor, || assert_eq!(NUMBER.get(), 4712));
-    give_back(donor);
+    under(tls_donor, || assert_eq!(NUMBER.get(), 4712));
+    give_back(tls_donor);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn sixty_four_donors_are_distinct_and_used_again() {
     pointers.dedup();
     assert_eq!(pointers.len(), 64);
     for (number, tls_block) in first.iter().enumerate() {
-        assert!(tls_block.is_donated());
+        assert!(tls_block.is_of_a_donor());
         under(tls_block, || NUMBER.set(number));
     }
     for (number, tls_block) in first.iter().enumerate() {
@@ -172,14 +172,14 @@ fn sixty_four_donors_are_distinct_and_used_again() {
 #[test]
 fn the_record_of_a_thread_is_that_of_the_storage_in_force() {
     let own = of_current_thread();
-    assert!(!own.is_donated());
+    assert!(!own.is_of_a_donor());
     assert!(core::ptr::eq(own, of_current_thread()));
-    let donor = lent();
-    under(donor, || assert!(core::ptr::eq(donor, of_current_thread())));
+    let tls_donor = lent();
+    under(tls_donor, || assert!(core::ptr::eq(tls_donor, of_current_thread())));
     std::thread::scope(|scope| {
         scope.spawn(|| assert_ne!(own.thread_pointer(), of_current_thread().thread_pointer()));
     });
-    give_back(donor);
+    give_back(tls_donor);
 }
 
 #[test]
@@ -188,22 +188,22 @@ fn the_processor_is_the_kernel_threads_not_the_donors() {
     for &born in &allowed[..allowed.len().min(4)] {
         assert!(pin(born));
         // Not from the pool: this donor has run on `born` and nowhere else.
-        let donor = make_donor().expect("this machine can make donors");
+        let tls_donor = make_tls_donor().expect("this machine can make donors");
         for &cpu in &allowed {
             assert!(pin(cpu));
-            under(donor, || {
+            under(tls_donor, || {
                 // SAFETY: only asks.
                 assert_eq!(unsafe { libc::sched_getcpu() }, cpu as c_int, "donor born on {born}")
             });
         }
-        give_back(donor);
+        give_back(tls_donor);
     }
 }
 
 #[test]
-fn threads_and_processes_start_from_under_a_donor() {
-    let donor = lent();
-    under(donor, || {
+fn threads_and_processes_start_from_under_a_tls_donor() {
+    let tls_donor = lent();
+    under(tls_donor, || {
         let thread = std::thread::spawn(|| {
             NUMBER.set(9);
             exercise(9);
@@ -212,17 +212,17 @@ fn threads_and_processes_start_from_under_a_donor() {
         assert_eq!(thread.join().expect("it ends well"), 9);
         assert!(std::process::Command::new("/bin/true").status().expect("it starts").success());
     });
-    give_back(donor);
+    give_back(tls_donor);
 }
 
 #[test]
-fn a_donor_is_made_from_under_a_donor() {
-    let donor = lent();
-    let second = under(donor, || make_donor().expect("this machine can make donors"));
+fn a_tls_donor_is_made_from_under_a_tls_donor() {
+    let tls_donor = lent();
+    let second = under(tls_donor, || make_tls_donor().expect("this machine can make donors"));
     under(second, || exercise(3));
-    under(donor, || under(second, || exercise(4)));
+    under(tls_donor, || under(second, || exercise(4)));
     give_back(second);
-    give_back(donor);
+    give_back(tls_donor);
 }
 
 #[test]
@@ -233,31 +233,31 @@ fn many_kernel_threads_borrow_at_once() {
 
 fn borrow_and_look(me: usize) {
     for round in 0..200 {
-        let donor = lent();
-        under(donor, || {
+        let tls_donor = lent();
+        under(tls_donor, || {
             NUMBER.set(1000 * me + round);
             exercise(me);
             std::thread::yield_now();
             assert_eq!(NUMBER.get(), 1000 * me + round);
         });
-        give_back(donor);
+        give_back(tls_donor);
     }
 }
 
 #[test]
 fn the_system_call_sets_the_same() {
-    let donor = lent();
+    let tls_donor = lent();
     let own = arch::thread_pointer();
     // SAFETY: nobody else runs with the donor; nothing thread-local is used until the pointer is
     // set back.
     let (there, seen, back) = unsafe {
-        let there = arch::set_thread_pointer_by_system_call(donor.thread_pointer());
+        let there = arch::set_thread_pointer_by_system_call(tls_donor.thread_pointer());
         let seen = arch::thread_pointer();
         (there, seen, arch::set_thread_pointer_by_system_call(own))
     };
     assert!(there && back);
-    assert_eq!(seen, donor.thread_pointer());
-    give_back(donor);
+    assert_eq!(seen, tls_donor.thread_pointer());
+    give_back(tls_donor);
 }
 
 /// Nanoseconds per call of `action`: least and median of 21 runs.
@@ -282,10 +282,10 @@ fn resident() -> usize {
 #[test]
 #[ignore = "measures; run alone with --release --ignored --nocapture"]
 fn measure() {
-    let (own, donor) = (of_current_thread(), lent());
+    let (own, tls_donor) = (of_current_thread(), lent());
     // SAFETY: nothing thread-local is used between the two.
     let pair = time(100_000, || unsafe {
-        run_with(donor);
+        run_with(tls_donor);
         run_with(own);
     });
     // SAFETY: sets what is in force.
@@ -293,7 +293,7 @@ fn measure() {
         arch::set_thread_pointer_by_system_call(own.thread_pointer());
     });
     let before = resident();
-    let made = time(10, || assert!(make_donor().is_some()));
+    let made = time(10, || assert!(make_tls_donor().is_some()));
     println!("{:.1} KiB of resident memory for a donor", (resident() - before) as f64 * 4.0 / 210.0);
     let lend = time(10_000, || give_back(lent()));
     println!(

@@ -212,7 +212,7 @@ pub fn runs_with_own_storage() -> bool {
     let worker = register_current();
     // SAFETY: own kernel thread.
     let block_in_use = unsafe { (*worker.own()).block_in_use };
-    block_in_use.is_none_or(|tls_block| !tls_block.is_donated())
+    block_in_use.is_none_or(|tls_block| !tls_block.is_of_a_donor())
 }
 
 /// Notes that the calling kernel thread is bound to `place`, a number of the caller's. False if it

@@ -108,14 +108,14 @@ extern "C" fn meet_and_answer(_: *mut c_void) -> *mut c_void {
 }
 
 #[test]
-fn the_child_of_a_fork_under_a_donor_lives_on_under_it() {
+fn the_child_of_a_fork_under_a_tls_donor_lives_on_under_it() {
     let status = on_own_stack(|| {
-        let donor = lent();
-        let status = under(donor, || {
+        let tls_donor = lent();
+        let status = under(tls_donor, || {
             NUMBER.set(77);
             fork_and_wait(|| if NUMBER.get() == 77 { live_on() } else { 2 })
         });
-        give_back(donor);
+        give_back(tls_donor);
         status
     });
     assert_eq!(status, 0);
@@ -175,8 +175,8 @@ fn parked_donors_answer_a_change_of_user() {
     // In a child, where nobody runs with a donor. Wearers: `abi-tests/process/change_of_user.c`.
     let status = on_own_stack(|| {
         fork_and_wait(|| {
-            let donor = lent();
-            give_back(donor);
+            let tls_donor = lent();
+            give_back(tls_donor);
             // SAFETY: sets the user that is set; the C library waits for an answer from every
             // thread.
             unsafe { libc::setuid(libc::getuid()) }
@@ -208,7 +208,7 @@ extern "C" fn run_with_own() {
     change(&WORN, &OWN);
 }
 
-extern "C" fn run_with_donor_again() {
+extern "C" fn run_with_tls_donor_again() {
     change(&OWN, &WORN);
 }
 
@@ -217,15 +217,19 @@ fn handlers_may_wear_the_own_identity_through_the_fork() {
     // An ordinary thread this time: its stack is safe in the child because the C library sees it as
     // the forking one.
     let thread = std::thread::spawn(|| {
-        let donor = lent();
+        let tls_donor = lent();
         // ORDERING: Relaxed, both; for this kernel thread.
         OWN.store(arch::thread_pointer(), Relaxed);
-        WORN.store(donor.thread_pointer(), Relaxed);
+        WORN.store(tls_donor.thread_pointer(), Relaxed);
         // SAFETY: handlers that only set the thread pointer, and only on this kernel thread.
         unsafe {
-            libc::pthread_atfork(Some(run_with_own), Some(run_with_donor_again), Some(run_with_donor_again))
+            libc::pthread_atfork(
+                Some(run_with_own),
+                Some(run_with_tls_donor_again),
+                Some(run_with_tls_donor_again),
+            )
         };
-        let status = under(donor, || {
+        let status = under(tls_donor, || {
             NUMBER.set(78);
             let status = fork_and_wait(|| if NUMBER.get() == 78 { live_on() } else { 2 });
             assert_eq!(NUMBER.get(), 78);
@@ -234,7 +238,7 @@ fn handlers_may_wear_the_own_identity_through_the_fork() {
         // ORDERING: Relaxed, both; as above, and before anybody else borrows the donor.
         WORN.store(0, Relaxed);
         OWN.store(0, Relaxed);
-        give_back(donor);
+        give_back(tls_donor);
         status
     });
     assert_eq!(thread.join().expect("it ends well"), 0);

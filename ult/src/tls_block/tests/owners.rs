@@ -44,16 +44,16 @@ fn a_recursive_mutex_belongs_to_the_identity() {
 
 #[test]
 fn an_error_checking_mutex_belongs_to_the_identity() {
-    let donor = lent();
+    let tls_donor = lent();
     let mutex = &raw mut *Box::leak(Box::new(mutex(libc::PTHREAD_MUTEX_ERRORCHECK)));
     // SAFETY: an initialised mutex that is never freed; the second lock of one owner returns an
     // error.
     let (lock, unlock) =
         (|| unsafe { libc::pthread_mutex_lock(mutex) }, || unsafe { libc::pthread_mutex_unlock(mutex) });
-    assert_eq!(under(donor, || (lock(), lock())), (0, libc::EDEADLK));
+    assert_eq!(under(tls_donor, || (lock(), lock())), (0, libc::EDEADLK));
     assert_eq!(unlock(), libc::EPERM);
-    assert_eq!(under(donor, unlock), 0);
-    give_back(donor);
+    assert_eq!(under(tls_donor, unlock), 0);
+    give_back(tls_donor);
 }
 
 static RAISED_ON: AtomicUsize = AtomicUsize::new(0);
@@ -66,15 +66,15 @@ extern "C" fn note_kernel_thread(_: c_int) {
 
 #[test]
 fn a_signal_to_oneself_reaches_the_kernel_thread_that_raised_it() {
-    let donor = lent();
+    let tls_donor = lent();
     // SAFETY: a handler that only stores, for a signal that nothing else here uses.
-    under(donor, || unsafe {
+    under(tls_donor, || unsafe {
         libc::signal(libc::SIGUSR2, note_kernel_thread as *const () as libc::sighandler_t);
         assert_eq!(libc::raise(libc::SIGUSR2), 0);
         // ORDERING: Relaxed; the handler has run on this kernel thread.
         assert_eq!(RAISED_ON.load(Relaxed), libc::gettid() as usize);
     });
-    give_back(donor);
+    give_back(tls_donor);
 }
 
 unsafe extern "C" {
@@ -82,17 +82,17 @@ unsafe extern "C" {
 }
 
 #[test]
-fn a_request_to_cancel_ends_neither_donor_nor_wearer() {
-    let donor = lent();
-    under(donor, || NUMBER.set(11));
-    let id = donor.thread_pointer() as libc::pthread_t;
+fn a_request_to_cancel_ends_neither_tls_donor_nor_wearer() {
+    let tls_donor = lent();
+    under(tls_donor, || NUMBER.set(11));
+    let id = tls_donor.thread_pointer() as libc::pthread_t;
     // SAFETY: on this processor glibc's thread id is the thread pointer, and a donor does not end
     // by itself.
     assert_eq!(unsafe { libc::pthread_cancel(id) }, 0);
     std::thread::sleep(std::time::Duration::from_millis(20));
     // SAFETY: signal 0 only asks whether the thread exists.
     assert_eq!(unsafe { libc::pthread_kill(id, 0) }, 0);
-    under(donor, || {
+    under(tls_donor, || {
         // SAFETY: a cancellation point; the process would end here if the request were acted upon.
         unsafe { pthread_testcancel() };
         assert_eq!(NUMBER.get(), 11);
