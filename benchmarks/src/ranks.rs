@@ -33,7 +33,7 @@ pub struct Setting {
     /// What a thief gets.
     pub amount: Amount,
     /// Aborted steals in a row after which it asks no more.
-    pub patience: u32,
+    pub attempts: u32,
     /// Of the random numbers.
     pub seed: u64,
 }
@@ -130,7 +130,7 @@ impl World {
                 setting.rest
             },
             queue: Queue::default(),
-            thief: Thief::with_limits(setting.patience, TIPS),
+            thief: Thief::with_limits(setting.attempts, TIPS),
             victims: Selector::new(Kind::Hybrid, setting.seed.wrapping_mul(1_000_003) + i as u64),
             chosen: false,
             here: VecDeque::new(),
@@ -331,7 +331,7 @@ impl World {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use placement::steal::PATIENCE;
+    use placement::steal::ATTEMPTS;
 
     const SMALL: Setting = Setting {
         ranks: 16,
@@ -340,7 +340,7 @@ mod tests {
         rest: 2,
         regions: 20,
         amount: Amount::Half,
-        patience: PATIENCE,
+        attempts: ATTEMPTS,
         seed: 3,
     };
 

@@ -399,18 +399,18 @@ impl Engine {
     pub fn close(&mut self, bridge: &Bridge, opened: bool) -> Result<(), Broken> {
         if opened {
             self.closing = true;
-            let mut patience = crate::progress::Patience::default();
+            let mut poll_policy = crate::progress::PollPolicy::default();
             loop {
                 let events = self.look(bridge)?;
                 if self.is_drained() {
                     break;
                 }
-                patience.after(events);
+                poll_policy.after(events);
             }
             let expected = self.fabric.settle(&self.sent_to)?;
             while self.received < expected || !self.sending.is_empty() {
                 let events = self.look(bridge)?;
-                patience.after(events);
+                poll_policy.after(events);
             }
             (0..self.ring.len() as u32).try_for_each(|at| self.fabric.cancel(Token::Ring(at).pack()))?;
             while self.cancelled < self.ring.len() {

@@ -36,19 +36,19 @@ const LONGEST_US: u32 = 500;
 
 /// How somebody waits who has nothing else to do.
 #[derive(Debug)]
-pub(crate) struct Patience {
+pub(crate) struct PollPolicy {
     looks: u32,
     longest: Duration,
     nap: Duration,
 }
 
-impl Default for Patience {
+impl Default for PollPolicy {
     fn default() -> Self {
         Self::new(50)
     }
 }
 
-impl Patience {
+impl PollPolicy {
     /// Naps of at most `longest` microseconds.
     pub(crate) fn new(longest: u32) -> Self {
         Self { looks: 0, longest: Duration::from_micros(u64::from(longest)), nap: SHORTEST }
@@ -116,7 +116,7 @@ impl Napping {
 }
 
 fn run(bridge: &Bridge, stop: &AtomicBool, longest: u32) {
-    let mut patience = Patience::new(longest);
+    let mut poll_policy = PollPolicy::new(longest);
     // ORDERING: Relaxed, all; a sum that says whether anybody has looked.
     let looks = || bridge.counts.polls.load(Ordering::Relaxed);
     let mut seen = looks();
@@ -125,7 +125,7 @@ fn run(bridge: &Bridge, stop: &AtomicBool, longest: u32) {
         let others = looks().wrapping_sub(seen) > OTHERS;
         let Ok(events) = bridge.progress() else { return };
         seen = looks();
-        if others { patience.behind_others() } else { patience.after(events) }
+        if others { poll_policy.behind_others() } else { poll_policy.after(events) }
     }
 }
 

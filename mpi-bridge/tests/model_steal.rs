@@ -83,7 +83,7 @@ struct Model {
     no_waves: bool,
     /// A rank tells of work at any time.
     gossips: bool,
-    /// A steal in vain restores patience.
+    /// A steal in vain restores the attempts.
     insists: bool,
     /// Who has left a name counts as busy.
     waits: bool,

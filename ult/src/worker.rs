@@ -233,7 +233,7 @@ pub(crate) struct Own {
     /// Free memory, see `blocks`.
     pub(crate) blocks: crate::blocks::Magazines,
     /// How long it looks for before it sleeps.
-    pub(crate) habit: crate::sched::Habit,
+    pub(crate) spin_history: crate::sched::SpinHistory,
     /// Counts jobs, to look at the whole list of suspended contexts now and then.
     pub(crate) turns: u32,
     /// Counts jobs that might follow one by a call.
@@ -365,7 +365,7 @@ impl Worker {
                 rested: ptr::null(),
                 polls: 0,
                 blocks: crate::blocks::Magazines::EMPTY,
-                habit: crate::sched::Habit::NEW,
+                spin_history: crate::sched::SpinHistory::NEW,
                 yields: 0,
                 insistence: crate::sched::Insistence::NONE,
                 held_back: 0,

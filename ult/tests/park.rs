@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use ult::park::{Parker, Sleepers};
 
-/// Far longer than any wake-up, far shorter than anyone's patience.
+/// Far longer than any wake-up, far shorter than anyone's spin policy.
 const LOST: Duration = Duration::from_secs(20);
 
 #[test]

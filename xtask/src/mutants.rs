@@ -28,7 +28,7 @@ const ATTEMPTS: usize = 4;
 /// Most programs of the same directory that are tried after the named ones.
 const WIDER: usize = 12;
 /// Seconds that a program may take without a mutant.
-const PATIENCE: u32 = 20;
+const HANG_LIMIT: u32 = 20;
 
 /// Seconds that unit tests may take, building included.
 const UNIT_TESTS_LIMIT: u32 = 120;
@@ -114,7 +114,7 @@ fn limits(bench: &Bench, chosen: &[&Mutant], jobs: usize) -> Result<BTreeMap<Pro
 /// A limit for runs of `probe` as a mutant, from a run without one, which must pass.
 fn limit(bench: &Bench, probe: Probe) -> Result<u32, String> {
     let (choice, threads) = probe;
-    let attempt = || bench.run(choice, threads, &[], PATIENCE);
+    let attempt = || bench.run(choice, threads, &[], HANG_LIMIT);
     let outcome = attempt().or_else(|_| attempt()); // the machine may be busy
     let passed = outcome.map_err(|what| format!("{} fails without a mutant: {what}", title(bench, probe)));
     passed.map(|seconds| 3 + (5.0 * seconds) as u32)
@@ -155,7 +155,7 @@ fn catch(
     let probes = named(bench, mutant).unwrap_or_default();
     (0..attempts).find_map(|_| {
         probes.iter().find_map(|&probe| {
-            let limit = limits.get(&probe).copied().unwrap_or(PATIENCE);
+            let limit = limits.get(&probe).copied().unwrap_or(HANG_LIMIT);
             let what = fails_as(bench, mutant, probe, limit)?;
             // It says something only if the mutant makes the difference: the machine may be busy.
             bench.run(probe.0, probe.1, &[], limit).ok()?;

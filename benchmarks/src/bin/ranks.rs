@@ -4,16 +4,16 @@
 //! times as many, up to 10,000.
 
 use benchmarks::ranks::{Outcome, Setting, simulate};
-use placement::steal::{Amount, PATIENCE};
+use placement::steal::{ATTEMPTS, Amount};
 use std::env;
 
 /// Regions per worker.
 const REGIONS: usize = 40;
 
 const STEALS: [(&str, Amount, u32); 4] = [
-    ("one", Amount::One, PATIENCE),
-    ("off", Amount::Nothing, PATIENCE),
-    ("half", Amount::Half, PATIENCE),
+    ("one", Amount::One, ATTEMPTS),
+    ("off", Amount::Nothing, ATTEMPTS),
+    ("half", Amount::Half, ATTEMPTS),
     ("half, 2 tries", Amount::Half, 2),
 ];
 
@@ -52,9 +52,9 @@ fn main() {
                 (_, 0) => &STEALS[2..3],
                 _ => &STEALS[1..3],
             };
-            for &(steals, amount, patience) in steals {
+            for &(steals, amount, attempts) in steals {
                 let setting =
-                    Setting { ranks, workers: 4, loaded, rest, regions: REGIONS, amount, patience, seed: 1 };
+                    Setting { ranks, workers: 4, loaded, rest, regions: REGIONS, amount, attempts, seed: 1 };
                 row(&format!("{work}; {steals}"), setting);
             }
         }

@@ -15,7 +15,7 @@
 //! (`mpi-bridge/tests/model_steal.rs` shows both).
 //!
 //! *Word of work.* A [`Thief`] that knows of an origin with work asks there; otherwise it asks
-//! anybody, once ([`PATIENCE`]). Word of work ([`Tip`]) comes along with regions, with answers to
+//! anybody, once ([`ATTEMPTS`]). Word of work ([`Tip`]) comes along with regions, with answers to
 //! steals in vain, and to those that are *told*: who had nothing to give keeps the thief's name,
 //! and tells it once when regions wait again, with itself or with an origin that it hears of. Where
 //! nobody has left a name lifelines are told, seldom ([`Place`]), so that also ranks hear of work
@@ -30,7 +30,7 @@
 //!
 //! Rejected: sending regions from rank to rank as TagHit does (data would have to follow, and
 //! results find their way back through who had them in between), asking at intervals (an idle
-//! cluster would never fall silent), and more patience instead of word (16 tries where few have
+//! cluster would never fall silent), and more attempts instead of word (16 tries where few have
 //! work bring most of what there is to be had, and 20 aborted steals for each successful one where
 //! all have the same).
 
@@ -38,7 +38,7 @@ mod names;
 mod thief;
 
 pub use names::{PACE, Place};
-pub use thief::{PATIENCE, TIPS, Thief, Tip};
+pub use thief::{ATTEMPTS, TIPS, Thief, Tip};
 
 use names::Names;
 use std::collections::VecDeque;

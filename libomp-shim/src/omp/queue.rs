@@ -351,14 +351,14 @@ fn hinted(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> {
 
 /// Looks without success after which a thread that never sleeps (an active wait policy) clears its
 /// deque out all the same, and looks into those of all others.
-const PATIENCE: u32 = 1024;
+const LOOKS_BEFORE_FAR: u32 = 1024;
 
 /// Is it time to [`clear_out`] although the thread is not about to sleep?
 fn looks_in_vain(thread: &Thread) -> bool {
     // SAFETY: own thread only.
     let own = unsafe { thread.own() };
     own.looks = own.looks.wrapping_add(1);
-    own.looks.is_multiple_of(PATIENCE)
+    own.looks.is_multiple_of(LOOKS_BEFORE_FAR)
 }
 
 /// The newest task of the thread's own deque, if it may be started.

@@ -239,10 +239,10 @@ impl Bridge {
         // SAFETY: allocated above, freed below.
         let seen = unsafe { &*ended };
         self.collective(operation, idle, Done { call: Some(mark), context })?;
-        let mut patience = crate::progress::Patience::default();
+        let mut poll_policy = crate::progress::PollPolicy::default();
         // ORDERING: Acquire pairs with the Release in `mark`.
         while seen.load(Ordering::Acquire) == 0 {
-            patience.after(self.progress()?);
+            poll_policy.after(self.progress()?);
         }
         // ORDERING: Relaxed; read before.
         let fine = seen.load(Relaxed) == 1;

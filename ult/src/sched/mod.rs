@@ -25,7 +25,7 @@
 //! | `handoff` | a spare kernel thread adopts the contexts of a worker that blocks in the kernel |
 //! | `yielding` | giving way to another thread from program code: `sched_yield`, the stall monitor |
 //! | `urgency` | what the stall monitor is told about those who wait |
-//! | `patience` | how long to look before sleeping |
+//! | `spin_policy` | how long to look before sleeping |
 //! | `polled` | waiting for what nobody tells of: requests of another library |
 //!
 //! Conditions are *polled* by the worker that owns the context, and whoever makes a condition true
@@ -54,9 +54,9 @@ use crate::worker::{self, Role, Worker};
 mod dedicated;
 mod handoff;
 mod look;
-mod patience;
 mod polled;
 mod runner;
+mod spin_policy;
 mod storage;
 pub(crate) mod suspended;
 mod urgency;
@@ -66,11 +66,11 @@ pub use dedicated::{dedicate_kernel_thread, share_kernel_thread_again};
 pub(crate) use handoff::Parcel;
 pub use handoff::{hand_off, return_to, settle};
 pub(crate) use look::{wake_idle_behind_fence, wake_vacant_behind_fence};
-pub(crate) use patience::{Habit, count_awake};
-pub use patience::{Spin, cores, set_cores};
 pub use polled::{blocks, comes_at_once, may_suspend, wait_polled};
 pub(crate) use runner::{Ended, Task, retire, runner_stack_size};
 pub use runner::{promise_stacks, set_runner_stack_size};
+pub use spin_policy::{Spin, cores, set_cores};
+pub(crate) use spin_policy::{SpinHistory, count_awake};
 pub use storage::change_storage;
 pub(crate) use suspended::SOUGHT;
 pub(crate) use suspended::{ENTRIES as SUSPENDED_ENTRIES, SuspendedContext, SuspendedContexts};
@@ -82,7 +82,7 @@ pub use yielding::{
     preempt, switch_away, yield_from_program,
 };
 
-use patience::Patience;
+use spin_policy::SpinPolicy;
 
 /// Something to run by a plain call: `run(data)`.
 #[derive(Clone, Copy)]
@@ -507,34 +507,34 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
         return found;
     }
     // SAFETY: own kernel thread.
-    let (spin, habit) = unsafe { ((*worker.own()).suspended.spin(), (*worker.own()).habit) };
-    let mut patience = Patience::new(spin, habit);
+    let (spin, spin_history) = unsafe { ((*worker.own()).suspended.spin(), (*worker.own()).spin_history) };
+    let mut spin_policy = SpinPolicy::new(spin, spin_history);
     let (mut looks, mut naps) = (0_u32, 0_u32);
     let mut refused = look::Refused::NOBODY;
     loop {
         if let Some(found) = look::everywhere(worker, looks.is_multiple_of(STEAL_EVERY)) {
             // SAFETY: own kernel thread.
-            patience.teach(unsafe { &mut (*worker.own()).habit });
+            spin_policy.teach(unsafe { &mut (*worker.own()).spin_history });
             return found;
         }
         looks += 1;
         // Who has slept to the end of a nap has waited for so long that one look between two naps
         // will do.
-        if naps != 0 || !patience.go_on() {
+        if naps != 0 || !spin_policy.go_on() {
             let slept = sleep(worker, naps);
             // SAFETY: own kernel thread.
-            let habit = unsafe { &mut (*worker.own()).habit };
-            patience.teach(habit);
-            habit.awakes();
+            let spin_history = unsafe { &mut (*worker.own()).spin_history };
+            spin_policy.teach(spin_history);
+            spin_history.awakes();
             naps = match slept {
                 Slept::Found(found) => return found,
                 Slept::Nap => naps + 1,
                 Slept::Woken => 0,
             };
-            patience = Patience::new(spin, *habit);
-        } else if let Some(found) = patience.time_awake().and_then(|now| refused.take(worker, now)) {
+            spin_policy = SpinPolicy::new(spin, *spin_history);
+        } else if let Some(found) = spin_policy.time_awake().and_then(|now| refused.take(worker, now)) {
             // SAFETY: own kernel thread.
-            patience.teach(unsafe { &mut (*worker.own()).habit });
+            spin_policy.teach(unsafe { &mut (*worker.own()).spin_history });
             return found;
         }
     }
@@ -597,7 +597,7 @@ fn announce(worker: &'static Worker) {
         // look.
         counter.fetch_add(1, Ordering::SeqCst);
     });
-    patience::falls_asleep();
+    spin_policy::falls_asleep();
     worker.watched.enter_idle();
 }
 
@@ -605,7 +605,7 @@ fn announce(worker: &'static Worker) {
 fn renounce(worker: &'static Worker, woke: bool) {
     worker.watched.enter_scheduler();
     if !woke {
-        patience::wakes_up();
+        spin_policy::wakes_up();
     }
     // SAFETY: as in `announce`.
     let suspended: &SuspendedContexts = unsafe { &(*worker.own()).suspended };
@@ -682,7 +682,7 @@ pub(crate) fn set_errno(value: i32) {
 
 /// In the child of a fork one kernel thread is left.
 pub(crate) fn reset_after_fork() {
-    patience::reset_after_fork();
+    spin_policy::reset_after_fork();
 }
 
 #[cfg(all(test, not(loom)))]

@@ -12,7 +12,7 @@ use core::sync::atomic::AtomicU32;
 
 use super::look::{own_ult, take_gang_ult};
 use super::suspended::SuspendedContext;
-use super::{Job, Look, Next, leave_for, patience, runner};
+use super::{Job, Look, Next, leave_for, runner, spin_policy};
 use crate::gang::{GangTag, eligible};
 use crate::stall::Watched;
 use crate::worker::{self, Own, Role, ThreadMode, Worker};
@@ -116,7 +116,7 @@ fn let_others_have_the_core(worker: &'static Worker) {
         (*own).yields = (*own).yields.wrapping_add(1);
         (*own).yields
     };
-    if yields.is_multiple_of(ROUND) && patience::is_crowded() {
+    if yields.is_multiple_of(ROUND) && spin_policy::is_crowded() {
         crate::park::give_core();
     }
 }
@@ -202,7 +202,7 @@ fn poll_among_others(worker: &'static Worker) {
 pub fn let_released_go_first(each: bool) {
     match worker::current() {
         Some(worker) if worker.has_others() => let_others_of(worker),
-        _ if each && super::patience::is_crowded() => crate::park::give_core(),
+        _ if each && super::spin_policy::is_crowded() => crate::park::give_core(),
         _ => {}
     }
 }
@@ -253,7 +253,7 @@ fn somebody_else(worker: &'static Worker, thread: *const ThreadMode) -> Option<N
 }
 
 fn job_of_another(own: &Own, thread: *const ThreadMode) -> Option<Next> {
-    // Without patience: who is seen to wait may not be looked at again.
+    // Without spin policy: who is seen to wait may not be looked at again.
     job(own.suspended.seek(Look::Own, thread).or_else(|| own.suspended.seek(Look::Last, thread)))
 }
 

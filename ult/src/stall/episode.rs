@@ -20,10 +20,10 @@ use super::{TALLY, count, hooks, is_urgent, objects, regions};
 
 /// How long a worker has to sleep, or to stay where it cannot be interrupted, before its queues are
 /// handed off, ns.
-const PATIENCE: u64 = 1_000_000;
+const STILL_TIME: u64 = 1_000_000;
 /// From this time between looks on, code that may be spinning is taken to be; it has stood still
 /// for twice that, ns.
-const DOUBT: u64 = 16 * QUICK;
+const LONG_PERIOD: u64 = 16 * QUICK;
 /// The first time between looks in a region that was seen computing, and never waiting,
 /// nanoseconds.
 const COMPUTING: u64 = 80 * QUICK;
@@ -138,7 +138,7 @@ impl Run {
     }
 
     fn has_lasted(&self, now: u64) -> bool {
-        self.looks >= AGREE && now - self.since >= PATIENCE
+        self.looks >= AGREE && now - self.since >= STILL_TIME
     }
 }
 
@@ -162,7 +162,7 @@ const LIBRARY: u64 = 10_000_000;
 /// somebody may have come since.
 ///
 /// Where who stood in is seen to sleep in the program's code as well, it is handed off again at
-/// once; where nobody is seen to stand in, after [`PATIENCE`], then twice that, and so on up to
+/// once; where nobody is seen to stand in, after [`STILL_TIME`], then twice that, and so on up to
 /// this time. Rejected: *this time alone.* The threads of a team that wait for one another are not
 /// all behind the first one that blocks: those whose jobs are queued there still are, and each of
 /// them took one such time.
@@ -176,7 +176,7 @@ impl Episode {
         period: QUICK,
         counted: false,
         handed: 0,
-        again: PATIENCE,
+        again: STILL_TIME,
         heir: Heir::NONE,
         asleep: Run::NONE,
         awkward: Run::NONE,
@@ -285,7 +285,7 @@ impl Episode {
         if trap.pending.load(Acquire) != 0 {
             // ORDERING: Relaxed; written by this thread.
             let sent = trap.sent.load(Relaxed);
-            if now - sent >= PATIENCE {
+            if now - sent >= STILL_TIME {
                 self.cannot_interrupt(watched, from, now); // blocked by the program
             }
             return;
@@ -345,7 +345,7 @@ impl Episode {
         let region = watched.region();
         let blocker = regions::is_known_blocker(region);
         if self.handed != 0 && now - self.handed < AGAIN && !self.is_nobody_s(watched, now) {
-            self.period = (2 * self.period).min(DOUBT);
+            self.period = (2 * self.period).min(LONG_PERIOD);
             return;
         }
         if !blocker && !self.asleep.has_lasted(now) {
@@ -409,7 +409,7 @@ impl Episode {
         if self.has_moved(watched) || watched.crowd() == 0 {
             return;
         }
-        self.again = if self.handed == 0 { PATIENCE } else { (2 * self.again).min(AGAIN) };
+        self.again = if self.handed == 0 { STILL_TIME } else { (2 * self.again).min(AGAIN) };
         self.handed = now;
         self.heir = Heir::NONE;
         self.period = QUICK;
@@ -428,7 +428,7 @@ impl Episode {
 fn overdue(period: u64) -> u32 {
     match period {
         LONGEST.. => signal::OVERDUE,
-        DOUBT.. => signal::DOUBTFUL,
+        LONG_PERIOD.. => signal::SUSPECT,
         _ => 0,
     }
 }

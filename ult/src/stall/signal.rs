@@ -82,7 +82,7 @@ const ROOM: usize = 16 << 10;
 /// The same with the frame itself.
 const ROOM_WITH_FRAME: usize = 2 * ROOM;
 /// Values of [`Trap::overdue`](super::watched::Trap): what may be a spin is to be taken for one.
-pub(super) const DOUBTFUL: u32 = 1;
+pub(super) const SUSPECT: u32 = 1;
 /// The context has had its time, whatever it does.
 pub(super) const OVERDUE: u32 = 2;
 /// The signal's number; zero while none is chosen.
@@ -573,11 +573,11 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
     }
     match motion {
         Motion::Spins => Verdict::Spins,
-        Motion::Doubtful if overdue >= DOUBTFUL => Verdict::Overdue,
+        Motion::Suspect if overdue >= SUSPECT => Verdict::Overdue,
         _ if overdue >= OVERDUE => Verdict::Overdue,
         Motion::Unknown => Verdict::First,
         Motion::Still => Verdict::Still,
-        Motion::Doubtful | Motion::Computes => {
+        Motion::Suspect | Motion::Computes => {
             count(&TALLY.computing);
             Verdict::Computes
         }

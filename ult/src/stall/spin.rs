@@ -53,7 +53,7 @@ pub(super) enum Motion {
     /// The code does not get on.
     Spins,
     /// It may be waiting or computing.
-    Doubtful,
+    Suspect,
     /// The code gets on.
     Computes,
 }
@@ -148,7 +148,7 @@ impl Sample {
         };
         match changed {
             0..=WAITS => Motion::Spins,
-            changed if changed <= MAY_WAIT => Motion::Doubtful,
+            changed if changed <= MAY_WAIT => Motion::Suspect,
             _ => Motion::Computes,
         }
     }
@@ -246,7 +246,7 @@ mod tests {
     fn few_changes_in_one_place_are_a_spin() {
         assert_eq!(at(0x400, 0).since(&at(0x410, 0)), Motion::Spins);
         assert_eq!(at(0x400, 0).since(&at(0x410, WAITS)), Motion::Spins);
-        assert_eq!(at(0x400, 0).since(&at(0x410, WAITS + 1)), Motion::Doubtful);
+        assert_eq!(at(0x400, 0).since(&at(0x410, WAITS + 1)), Motion::Suspect);
         assert_eq!(at(0x400, 0).since(&at(0x410, MAY_WAIT + 1)), Motion::Computes);
         assert_eq!(at(0x400, 0).since(&at(0x400 + WINDOW, 0)), Motion::Computes);
     }
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn around_a_call_only_what_calls_keep_is_compared() {
         assert_eq!(in_call(0x400, WAITS).since(&in_call(0x404, 0)), Motion::Spins);
-        assert_eq!(in_call(0x400, MAY_WAIT).since(&in_call(0x404, 0)), Motion::Doubtful);
+        assert_eq!(in_call(0x400, MAY_WAIT).since(&in_call(0x404, 0)), Motion::Suspect);
         assert_eq!(in_call(0x400, MAY_WAIT + 1).since(&in_call(0x404, 0)), Motion::Computes);
         assert_eq!(at(0x410, 5).since(&in_call(0x404, 0)), Motion::Spins);
         assert_eq!(in_call(0x400 + WINDOW, 0).since(&in_call(0x400, 0)), Motion::Computes);

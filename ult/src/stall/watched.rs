@@ -79,7 +79,7 @@ pub(super) struct Trap {
     pub(super) pending: AtomicU32,
     /// The value of `turns` for which the signal was sent.
     pub(super) turns: AtomicU32,
-    /// How long the context has been left alone: zero, [`signal::DOUBTFUL`] or [`signal::OVERDUE`].
+    /// How long the context has been left alone: zero, [`signal::SUSPECT`] or [`signal::OVERDUE`].
     pub(super) overdue: AtomicU32,
     /// What the handler found last, a [`signal::Verdict`].
     pub(super) verdict: AtomicU32,

@@ -7,7 +7,7 @@
 /// finds little that word of work does not bring, and where all have the same each thief has one
 /// more steal in vain at its end: 3.3 for each successful one with 2, 2.0 with 1
 /// (`docs/distributed.md` has the model).
-pub const PATIENCE: u32 = 1;
+pub const ATTEMPTS: u32 = 1;
 /// Tips followed in vain in a row after which it follows no more.
 pub const TIPS: u32 = 2;
 
@@ -52,15 +52,15 @@ pub struct Thief {
 
 impl Default for Thief {
     fn default() -> Self {
-        Self::with_limits(PATIENCE, TIPS)
+        Self::with_limits(ATTEMPTS, TIPS)
     }
 }
 
 impl Thief {
-    /// With other limits than [`PATIENCE`] and [`TIPS`].
+    /// With other limits than [`ATTEMPTS`] and [`TIPS`].
     #[must_use]
-    pub fn with_limits(patience: u32, tips: u32) -> Self {
-        Self { asked: Asked::Nobody, left: [patience, tips], limits: [patience, tips], tip: None }
+    pub fn with_limits(attempts: u32, tips: u32) -> Self {
+        Self { asked: Asked::Nobody, left: [attempts, tips], limits: [attempts, tips], tip: None }
     }
 
     fn followed(&self) -> Option<usize> {
@@ -132,9 +132,9 @@ mod tests {
     const FAR: Tip = Tip { origin: 7, waiting: 5 };
 
     #[test]
-    fn a_thief_has_patience_until_a_region_comes() {
+    fn a_thief_attempts_until_a_region_comes() {
         let mut thief = Thief::default();
-        for _ in 0..PATIENCE {
+        for _ in 0..ATTEMPTS {
             assert!(thief.may_ask());
             assert_eq!(thief.asks(), None);
             assert!(!thief.may_ask());
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tip_is_followed_once_whatever_patience_is_left() {
+    fn a_tip_is_followed_once_whatever_attempts_are_left() {
         let mut thief = Thief::with_limits(0, 1);
         assert!(!thief.may_ask());
         thief.is_told(FAR);

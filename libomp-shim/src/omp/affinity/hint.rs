@@ -9,9 +9,9 @@
 //! It is a hint, and may cost little:
 //!
 //! * An inbox is one more queue that everybody sees. Others take from it when they are about to
-//!   sleep, or have looked around in vain for [`PATIENCE`] times ([`PATIENCE_NEAR`] on the same
-//!   memory node): a thread that is busy elsewhere delays its tasks by microseconds, one that never
-//!   looks again delays nothing for good.
+//!   sleep, or have looked around in vain for [`LOOKS_BEFORE_FAR`] times ([`LOOKS_BEFORE_NEAR`] on
+//!   the same memory node): a thread that is busy elsewhere delays its tasks by microseconds, one
+//!   that never looks again delays nothing for good.
 //! * What a thread takes and may not start, by the task scheduling constraint, goes to the team's
 //!   team queue, as with stolen tasks.
 //! * For a thread whose inbox is full ([`MOST`]), that has not started, or takes no part in the
@@ -41,9 +41,9 @@ use crate::omp::thread::Thread;
 /// Tasks that wait in an inbox at most.
 const MOST: u32 = 64;
 /// Looks around in vain after which a thread takes from the inbox of another.
-pub const PATIENCE: u32 = 64;
+pub const LOOKS_BEFORE_FAR: u32 = 64;
 /// The same if both are on one memory node of several.
-pub const PATIENCE_NEAR: u32 = 16;
+pub const LOOKS_BEFORE_NEAR: u32 = 16;
 
 /// What a team remembers; nothing until a task names data.
 #[derive(Default)]
@@ -134,9 +134,9 @@ pub fn own(thread: &Thread) -> Option<NonNull<Task>> {
 pub fn steal(thread: &Thread, looks: u32, last: bool) -> Option<NonNull<Task>> {
     let team = thread.team();
     let table = team.hints().table()?;
-    let due = last || looks.is_multiple_of(PATIENCE_NEAR) || team.is_lost();
+    let due = last || looks.is_multiple_of(LOOKS_BEFORE_NEAR) || team.is_lost();
     if due && table.has_tasks() {
-        steal_from_any(thread, table, last || looks.is_multiple_of(PATIENCE))
+        steal_from_any(thread, table, last || looks.is_multiple_of(LOOKS_BEFORE_FAR))
     } else {
         None
     }

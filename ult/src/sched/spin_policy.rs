@@ -44,7 +44,8 @@ impl Spin {
         Self { least: micros, most: micros, polls: false }
     }
 
-    /// From `least` to `most` microseconds, by what the worker's last waits were like ([`Habit`]).
+    /// From `least` to `most` microseconds, by what the worker's last waits were like
+    /// ([`SpinHistory`]).
     pub const fn between(least: u32, most: u32) -> Self {
         Self { least, most, polls: false }
     }
@@ -85,19 +86,19 @@ impl Spin {
 /// Our count of who is awake knows nothing of other programs. Where they want the processors too,
 /// looking takes from this worker's own share, which it misses when it has something to do. A
 /// worker that the kernel has pushed aside, and that has lost an eighth of its time awake so, or a
-/// tenth of a millisecond while it looked, is *modest*: [`FULL_LOOKS`] looks, for the next 64 waits
+/// tenth of a millisecond while it looked, *backs off*: [`FULL_LOOKS`] looks, for the next 64 waits
 /// at least. If the first wait after that is like this again, for twice as many, up to
-/// [`MOST_MODEST`]. Where all who want to run on the machine have room on this process's
+/// [`MOST_PENALTY`]. Where all who want to run on the machine have room on this process's
 /// processors, it was no other program ([`others_may_run`]). Time that is lost and nobody was put
 /// in its place is the hypervisor's, who gives it to other machines: sleeping earns nothing there,
 /// and each wake-up is dear.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Habit {
+pub(crate) struct SpinHistory {
     micros: u32,
-    /// Waits for which it is modest yet.
-    modest: u32,
+    /// Waits for which it is backing off yet.
+    backs_off: u32,
     /// For how many it will be the next time.
-    doubt: u32,
+    penalty: u32,
     /// Since when it has not slept, and what it had got from the kernel then.
     awake: Awake,
     /// Looks before it sleeps while more kernel threads are awake than can run.
@@ -151,16 +152,16 @@ impl Awake {
 }
 
 /// Waits.
-const LEAST_MODEST: u32 = 64;
+const LEAST_PENALTY: u32 = 64;
 /// Waits.
-const MOST_MODEST: u32 = 2048;
+const MOST_PENALTY: u32 = 2048;
 
-impl Habit {
+impl SpinHistory {
     /// Of a worker that has not waited yet.
     pub(crate) const NEW: Self = Self {
         micros: u32::MAX,
-        modest: 0,
-        doubt: LEAST_MODEST,
+        backs_off: 0,
+        penalty: LEAST_PENALTY,
         awake: Awake::UNKNOWN,
         crowded: CROWDED_LOOKS,
     };
@@ -180,10 +181,10 @@ impl Habit {
     /// A wait has shown whether somebody else wants the processor.
     fn know_others(&mut self, there: bool) {
         if there {
-            self.modest = self.doubt;
-            self.doubt = (2 * self.doubt).min(MOST_MODEST);
+            self.backs_off = self.penalty;
+            self.penalty = (2 * self.penalty).min(MOST_PENALTY);
         } else {
-            self.doubt = LEAST_MODEST.max(self.doubt / 2);
+            self.penalty = LEAST_PENALTY.max(self.penalty / 2);
         }
     }
 
@@ -251,10 +252,10 @@ pub fn cores() -> usize {
 }
 
 /// The decision to look once more or to sleep.
-pub(super) struct Patience {
+pub(super) struct SpinPolicy {
     spin: Spin,
     limit: u32,
-    modest: bool,
+    backs_off: bool,
     /// Looks on a crowded machine, and whether it was one at the last of them.
     few: u32,
     crowded: bool,
@@ -290,16 +291,16 @@ const GLANCE_EVERY: u32 = 64;
 /// Microseconds between two glances after which somebody else must have run here meanwhile.
 const AWAY: u64 = 100;
 
-impl Patience {
-    pub(super) fn new(spin: Spin, habit: Habit) -> Self {
-        let (limit, learns) = (habit.limit(spin), spin.least < spin.most);
-        let modest = learns && habit.modest != 0;
-        let (awake, first) = (habit.awake, Awake::UNKNOWN);
+impl SpinPolicy {
+    pub(super) fn new(spin: Spin, spin_history: SpinHistory) -> Self {
+        let (limit, learns) = (spin_history.limit(spin), spin.least < spin.most);
+        let backs_off = learns && spin_history.backs_off != 0;
+        let (awake, first) = (spin_history.awake, Awake::UNKNOWN);
         Self {
             spin,
             limit,
-            modest,
-            few: habit.crowded,
+            backs_off,
+            few: spin_history.crowded,
             crowded: false,
             looks: 0,
             awake,
@@ -321,7 +322,7 @@ impl Patience {
         if self.spin.polls {
             return self.is_early() || self.nap();
         }
-        if self.modest || self.limit <= BRIEF {
+        if self.backs_off || self.limit <= BRIEF {
             return self.looks < FULL_LOOKS;
         }
         if AWAKE.crowded() {
@@ -380,18 +381,19 @@ impl Patience {
     }
 
     /// The wait is over, or the worker has slept.
-    pub(super) fn teach(&self, habit: &mut Habit) {
+    pub(super) fn teach(&self, spin_history: &mut SpinHistory) {
         if self.crowded {
-            habit.know_crowd(self.looks);
+            spin_history.know_crowd(self.looks);
         }
         if self.spin.least >= self.spin.most {
             return;
         }
-        habit.modest = habit.modest.saturating_sub(1);
+        spin_history.backs_off = spin_history.backs_off.saturating_sub(1);
         if self.first != Awake::UNKNOWN {
-            habit.learn(self.spin, micros() - self.first.since);
-            habit.know_others(self.pushed_away);
-            habit.awake = if habit.awake == self.awake { self.first } else { habit.awake };
+            spin_history.learn(self.spin, micros() - self.first.since);
+            spin_history.know_others(self.pushed_away);
+            spin_history.awake =
+                if spin_history.awake == self.awake { self.first } else { spin_history.awake };
         }
     }
 }
@@ -430,54 +432,54 @@ mod tests {
 
     const SPIN: Spin = Spin::between(50, 2000);
 
-    const fn habit(micros: u32) -> Habit {
-        Habit { micros, ..Habit::NEW }
+    const fn spin_history(micros: u32) -> SpinHistory {
+        SpinHistory { micros, ..SpinHistory::NEW }
     }
 
     #[test]
-    fn short_waits_lengthen_the_patience_and_long_ones_halve_it() {
-        let mut habit = habit(50);
-        habit.learn(SPIN, 40);
-        assert_eq!(Patience::new(SPIN, habit).limit, 50);
-        habit.learn(SPIN, 700);
-        assert_eq!(Patience::new(SPIN, habit).limit, 2000);
-        habit = Habit::NEW;
-        assert_eq!(Patience::new(SPIN, habit).limit, 2000);
+    fn short_waits_lengthen_the_limit_and_long_ones_halve_it() {
+        let mut spin_history = spin_history(50);
+        spin_history.learn(SPIN, 40);
+        assert_eq!(SpinPolicy::new(SPIN, spin_history).limit, 50);
+        spin_history.learn(SPIN, 700);
+        assert_eq!(SpinPolicy::new(SPIN, spin_history).limit, 2000);
+        spin_history = SpinHistory::NEW;
+        assert_eq!(SpinPolicy::new(SPIN, spin_history).limit, 2000);
         for left in [1000, 500, 250, 125, 62, 50, 50] {
-            habit.learn(SPIN, 9000);
-            assert_eq!(Patience::new(SPIN, habit).limit, left);
+            spin_history.learn(SPIN, 9000);
+            assert_eq!(SpinPolicy::new(SPIN, spin_history).limit, left);
         }
     }
 
     #[test]
-    fn who_loses_its_processor_is_modest_for_longer_and_longer() {
-        let mut habit = habit(2000);
+    fn a_worker_that_loses_its_processor_backs_off_longer_and_longer() {
+        let mut spin_history = spin_history(2000);
         for length in [64, 128, 256, 512, 1024, 2048, 2048] {
-            habit.know_others(true);
+            spin_history.know_others(true);
             for _ in 0..length {
-                let mut patience = Patience::new(SPIN, habit);
-                assert!(patience.modest);
-                assert_eq!((0..100).take_while(|_| patience.go_on()).count() as u32, FULL_LOOKS - 1);
-                patience.teach(&mut habit);
+                let mut spin_policy = SpinPolicy::new(SPIN, spin_history);
+                assert!(spin_policy.backs_off);
+                assert_eq!((0..100).take_while(|_| spin_policy.go_on()).count() as u32, FULL_LOOKS - 1);
+                spin_policy.teach(&mut spin_history);
             }
-            assert!(!Patience::new(SPIN, habit).modest);
+            assert!(!SpinPolicy::new(SPIN, spin_history).backs_off);
         }
         for _ in 0..8 {
-            habit.know_others(false);
+            spin_history.know_others(false);
         }
-        assert_eq!((habit.modest, habit.doubt), (0, LEAST_MODEST));
+        assert_eq!((spin_history.backs_off, spin_history.penalty), (0, LEAST_PENALTY));
     }
 
     #[test]
     fn looks_in_vain_on_a_crowded_machine_become_few() {
-        let mut habit = Habit::NEW;
+        let mut spin_history = SpinHistory::NEW;
         for left in [64, 32, 16, 8, 8] {
-            habit.know_crowd(habit.crowded);
-            assert_eq!(habit.crowded, left);
+            spin_history.know_crowd(spin_history.crowded);
+            assert_eq!(spin_history.crowded, left);
         }
         for more in [16, 32, 64, 128, 128] {
-            habit.know_crowd(3);
-            assert_eq!(habit.crowded, more);
+            spin_history.know_crowd(3);
+            assert_eq!(spin_history.crowded, more);
         }
     }
 
@@ -490,10 +492,10 @@ mod tests {
         assert!(!before.has_lost(later(150, 60)), "too short to tell");
         assert!(!Awake::UNKNOWN.has_lost(later(5000, 0)));
         assert!(!before.has_lost(Awake { pushed: 3, ..later(5000, 0) }), "the hypervisor's");
-        let mut habit = habit(2000);
+        let mut spin_history = spin_history(2000);
         std::thread::sleep(Duration::from_millis(2));
-        habit.awakes();
-        assert!(!habit.awake.has_lost(Awake::now()) || micros() - habit.awake.since > AWAY);
+        spin_history.awakes();
+        assert!(!spin_history.awake.has_lost(Awake::now()) || micros() - spin_history.awake.since > AWAY);
     }
 
     #[test]
@@ -506,29 +508,32 @@ mod tests {
 
     #[test]
     fn who_waits_for_an_answer_naps_late_and_never_sleeps() {
-        let mut patience = Patience::new(Spin::ANSWERS, Habit::NEW);
+        let mut spin_policy = SpinPolicy::new(Spin::ANSWERS, SpinHistory::NEW);
         let begin = micros();
-        while patience.is_early() && micros() - begin < 10_000_000 {
-            patience.looks += 1;
+        while spin_policy.is_early() && micros() - begin < 10_000_000 {
+            spin_policy.looks += 1;
         }
         assert!(AWAKE.crowded() || micros() - begin >= 1000);
-        assert!((0..300).all(|_| patience.go_on()));
-        assert!(patience.time_awake().is_some(), "behind a nap");
+        assert!((0..300).all(|_| spin_policy.go_on()));
+        assert!(spin_policy.time_awake().is_some(), "behind a nap");
         assert_eq!(Spin::ANSWERS.or_longer(SPIN), Spin { least: 1000, most: 2000, polls: true });
     }
 
     #[test]
     fn a_fixed_time_is_not_learnt() {
-        let mut habit = habit(2000);
+        let mut spin_history = spin_history(2000);
         let exact = Spin::exactly(7);
-        assert_eq!(Patience::new(exact, habit).limit, 7);
-        let patience =
-            Patience { first: Awake { since: 1, used: 1, pushed: 0 }, ..Patience::new(exact, habit) };
-        patience.teach(&mut habit);
-        assert_eq!((habit.micros, habit.modest), (2000, 0));
-        assert!(!Patience::new(Spin::NONE, habit).go_on());
-        let glance =
-            |spin| Patience { looks: GLANCE_EVERY, ..Patience::new(spin, habit) }.time_awake().is_some();
+        assert_eq!(SpinPolicy::new(exact, spin_history).limit, 7);
+        let spin_policy = SpinPolicy {
+            first: Awake { since: 1, used: 1, pushed: 0 },
+            ..SpinPolicy::new(exact, spin_history)
+        };
+        spin_policy.teach(&mut spin_history);
+        assert_eq!((spin_history.micros, spin_history.backs_off), (2000, 0));
+        assert!(!SpinPolicy::new(Spin::NONE, spin_history).go_on());
+        let glance = |spin| {
+            SpinPolicy { looks: GLANCE_EVERY, ..SpinPolicy::new(spin, spin_history) }.time_awake().is_some()
+        };
         assert_eq!(
             [Spin::FOREVER, Spin::POLLING, exact].map(glance),
             [true, true, false],
