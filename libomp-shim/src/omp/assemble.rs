@@ -29,7 +29,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use ult::gang::GangTag;
 use ult::pool::{self, Assignment};
-use ult::sched::{Job, Look, ReadyOrder, Spin, Wait, WaitTraits};
+use ult::sched::{Job, ReadyOrder, SearchScope, Spin, Wait, WaitTraits};
 use ult::spawn::{self, SpawnGroup, UltStart};
 use ult::tls_block::TlsBlock;
 use ult::worker::{self, Locals, Worker};
@@ -400,7 +400,7 @@ fn stay_to_the_end(thread: &Thread) {
     let team = thread.team();
     let epoch = thread.seen_epoch.get();
     ult::sched::wait(&Wait {
-        seek: Some(&|look: Look| queue::find_after(thread, look, epoch)),
+        seek: Some(&|scope: SearchScope| queue::find_after(thread, scope, epoch)),
         sleepers: Some(team.sleepers()),
         spin: team.spin(),
         ..Wait::until(&|| team.is_closed(epoch) || team.is_retired() || team.is_lost())
@@ -457,12 +457,12 @@ fn help_with_own_block(thread: &Thread, own: &'static TlsBlock) -> bool {
     let epoch = thread.seen_epoch.get();
     let (found, idle, told) = (Cell::new(false), Cell::new(false), team.plan().told);
     let more = || !team.is_closed(epoch);
-    let seek = |look: Look| {
-        let job = queue::find(thread, look, &more);
+    let seek = |scope: SearchScope| {
+        let job = queue::find(thread, scope, &more);
         found.set(found.get() || job.is_some());
         // A job that does nothing: then the condition is asked once more.
         job.or_else(|| {
-            (!told && look == Look::Last && !idle.replace(true))
+            (!told && scope == SearchScope::BeforeSleep && !idle.replace(true))
                 .then_some(Job { run: no_job, data: ptr::null_mut() })
         })
     };
@@ -509,7 +509,9 @@ fn await_call(thread: &Thread, rest: Rest) -> Call {
     let team = thread.team();
     let seen = thread.seen_epoch.get();
     let is_back = || matches!(rest, Rest::Left(in_vain) if in_vain < IN_VAIN) && team.calls_back(seen);
-    let seek = |look: Look| if rest == Rest::Helping { queue::find_after(thread, look, seen) } else { None };
+    let seek = |scope: SearchScope| {
+        if rest == Rest::Helping { queue::find_after(thread, scope, seen) } else { None }
+    };
     let ready =
         || team.next_region(seen, thread.num()).is_some() || team.is_retired() || team.is_lost() || is_back();
     let spin = among(team, spin_for(env::settings()));
@@ -582,7 +584,7 @@ fn help_until_closed(thread: &Thread) {
     let more = || !team.is_closed(epoch);
     let ready = || team.is_closed(epoch) || team.is_lost();
     let wait = Wait {
-        seek: Some(&|look: Look| queue::find(thread, look, &more)),
+        seek: Some(&|scope: SearchScope| queue::find(thread, scope, &more)),
         sleepers: Some(team.sleepers()),
         spin: team.spin(),
         finished: true,

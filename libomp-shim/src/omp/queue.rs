@@ -27,7 +27,7 @@
 use core::ptr::NonNull;
 
 use ult::deque::Steal;
-use ult::sched::{Job, Look, Wait};
+use ult::sched::{Job, SearchScope, Wait};
 
 use super::affinity::hint;
 use super::agents::{self, Caller};
@@ -155,11 +155,11 @@ fn allowed(thread: &Thread, task: &Task) -> bool {
 /// Finds a task that `thread`, which waits at a task scheduling point, may start. As long as the
 /// wait lasts, and until [`end_help`] at the latest, others may follow the task at once if `more`
 /// says so.
-pub fn find(thread: &Thread, look: Look, more: &dyn Fn() -> bool) -> Option<Job> {
+pub fn find(thread: &Thread, scope: SearchScope, more: &dyn Fn() -> bool) -> Option<Job> {
     if has_its_fill(thread) {
         return None;
     }
-    find_task(thread, look).map(|task| begin(thread, task, more))
+    find_task(thread, scope).map(|task| begin(thread, task, more))
 }
 
 /// The job that is `task`, which `thread` has taken and may start, for a wait as in [`find`].
@@ -225,15 +225,15 @@ pub fn next_in_place(thread: &Thread, number: u32) -> Option<NonNull<Task>> {
 /// [`find`] for a member that waits for its next region and has seen `epoch`: it may help with the
 /// region that ends, but not with the next one before it has begun it (its number may not even
 /// exist there).
-pub fn find_after(thread: &Thread, look: Look, epoch: u64) -> Option<Job> {
+pub fn find_after(thread: &Thread, scope: SearchScope, epoch: u64) -> Option<Job> {
     if thread.team().epoch() != epoch {
         return None; // a region without this member: its tasks are for others
     }
-    if look == Look::Glance {
+    if scope == SearchScope::Peek {
         let is_any = thread.team().has_used_tasks() && thread.team().has_ready_tasks();
         return is_any.then_some(Job { run: no_job, data: core::ptr::null_mut() });
     }
-    let task = find_task(thread, look)?;
+    let task = find_task(thread, scope)?;
     // What made the task visible came after the epoch of its region, so a new epoch is seen here.
     if thread.team().epoch() == epoch {
         return Some(task::late_job(thread, task));
@@ -244,15 +244,15 @@ pub fn find_after(thread: &Thread, look: Look, epoch: u64) -> Option<Job> {
 
 unsafe fn no_job(_: *mut ()) {}
 
-fn find_task(thread: &Thread, look: Look) -> Option<NonNull<Task>> {
+fn find_task(thread: &Thread, scope: SearchScope) -> Option<NonNull<Task>> {
     if !thread.team().has_used_tasks() {
         return None;
     }
-    match look {
-        Look::Own => near(thread),
-        Look::Others => far(thread, true),
-        Look::Last => near(thread).or_else(|| far(thread, false)).or_else(|| clear_out(thread)),
-        Look::Glance => None,
+    match scope {
+        SearchScope::Own => near(thread),
+        SearchScope::Steal => far(thread, true),
+        SearchScope::BeforeSleep => near(thread).or_else(|| far(thread, false)).or_else(|| clear_out(thread)),
+        SearchScope::Peek => None,
     }
 }
 
@@ -668,15 +668,15 @@ pub fn run_some(here: Here, count: usize) {
         left.set(left.get().saturating_sub(1));
         more
     };
-    let seek = |look| {
+    let seek = |scope| {
         if left.get() == 0 {
             return None;
         }
-        let job = find(here.thread, look, &one_more);
+        let job = find(here.thread, scope, &one_more);
         if job.is_some() {
             left.set(left.get() - 1);
         }
-        dry.set(job.is_none() && look != Look::Own);
+        dry.set(job.is_none() && scope != SearchScope::Own);
         job
     };
     ult::sched::wait(&Wait {
@@ -697,7 +697,9 @@ pub fn run_all(here: Here) {
     let (thread, team) = (here.thread, here.team());
     team.adopt_floating_point();
     let next = || {
-        find_task(thread, Look::Own).or_else(|| find_task(thread, Look::Others)).or_else(|| clear_out(thread))
+        find_task(thread, SearchScope::Own)
+            .or_else(|| find_task(thread, SearchScope::Steal))
+            .or_else(|| clear_out(thread))
     };
     while let Some(task) = next() {
         // SAFETY: taken by this thread, which may start it.

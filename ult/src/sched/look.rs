@@ -22,7 +22,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{Ordering, fence};
 use core::time::Duration;
 
-use super::{Look, Next, SuspendedContext, handoff, polled};
+use super::{Next, SearchScope, SuspendedContext, handoff, polled};
 use crate::arch;
 use crate::deque::Steal;
 use crate::gang::{GangTag, eligible};
@@ -71,7 +71,8 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     if let Some(entry) = own.suspended.take_newest() {
         return Some(Next::Resume(entry));
     }
-    let found = own.suspended.seek_newest(Look::Own).or_else(|| own.suspended.seek_newest(Look::Others));
+    let found =
+        own.suspended.seek_newest(SearchScope::Own).or_else(|| own.suspended.seek_newest(SearchScope::Steal));
     found.map(|(job, role)| Next::Run(job, role))
 }
 
@@ -104,7 +105,7 @@ pub(super) fn everywhere(worker: &'static Worker, steal: bool) -> Option<Next> {
     if let Some(entry) = handoff::end_of_standing_in(worker) {
         return Some(Next::Resume(entry));
     }
-    at_home(worker, Look::Own)
+    at_home(worker, SearchScope::Own)
         .or_else(|| seek_elsewhere(worker))
         .or_else(|| if steal { steal_once(worker).or_else(|| offered(worker)) } else { None })
 }
@@ -141,13 +142,13 @@ pub(super) fn for_the_last_time(worker: &'static Worker) -> Option<Next> {
     let strictest = unsafe { (*worker.own()).suspended.strictest() };
     take_gang_ult(worker, worker, |tag| eligible(tag, strictest))
         .or_else(|| own_ult(worker))
-        .or_else(|| seek(worker, Look::Last))
+        .or_else(|| seek(worker, SearchScope::BeforeSleep))
         .or_else(|| steal_anywhere(worker))
         .or_else(|| offered(worker))
 }
 
-fn at_home(worker: &'static Worker, look: Look) -> Option<Next> {
-    resume_or_start(worker).or_else(|| own_ult(worker)).or_else(|| seek(worker, look))
+fn at_home(worker: &'static Worker, scope: SearchScope) -> Option<Next> {
+    resume_or_start(worker).or_else(|| own_ult(worker)).or_else(|| seek(worker, scope))
 }
 
 /// Steps 1 and 2.
@@ -174,10 +175,10 @@ fn resume_or_start(worker: &'static Worker) -> Option<Next> {
     Some(Next::Resume(suspended.take_at(at)))
 }
 
-fn seek(worker: &'static Worker, look: Look) -> Option<Next> {
+fn seek(worker: &'static Worker, scope: SearchScope) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
     let suspended = unsafe { &(*worker.own()).suspended };
-    suspended.seek(look, ptr::null()).map(|(job, role)| Next::Run(job, role))
+    suspended.seek(scope, ptr::null()).map(|(job, role)| Next::Run(job, role))
 }
 
 fn seek_elsewhere(worker: &'static Worker) -> Option<Next> {

@@ -95,15 +95,15 @@ pub struct Job {
 
 /// Where to look for a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum SearchScope {
     /// In the waiter's own queues.
     Own,
     /// In those of others.
-    Others,
+    Steal,
     /// Everywhere, for the last time before the worker sleeps.
-    Last,
+    BeforeSleep,
     /// From afar: is there any? Takes nothing, and what is returned is not run.
-    Glance,
+    Peek,
 }
 
 /// How a context waits.
@@ -112,7 +112,7 @@ pub struct Wait<'a> {
     /// wait itself.
     pub ready: &'a dyn Fn() -> bool,
     /// Looks for a job that may run while this context waits. Must not wait itself.
-    pub seek: Option<&'a dyn Fn(Look) -> Option<Job>>,
+    pub seek: Option<&'a dyn Fn(SearchScope) -> Option<Job>>,
     /// A counter that is at least one while the worker sleeps with this context among its suspended
     /// contexts.
     pub sleepers: Option<&'a AtomicU32>,
@@ -717,7 +717,7 @@ mod tests {
                 let (went_on, begun) = (Cell::new(false), Cell::new(false));
                 let start = Instant::now();
                 let ready = || went_on.get() || start.elapsed() > Duration::from_secs(10);
-                let seek = |_: Look| {
+                let seek = |_: SearchScope| {
                     (!begun.replace(true))
                         .then_some(Job { run: younger, data: (&raw const went_on).cast_mut().cast() })
                 };

@@ -21,7 +21,7 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use super::{Job, Look, Spin, Wait, undisturbed, wait};
+use super::{Job, SearchScope, Spin, Wait, undisturbed, wait};
 use crate::worker::{self, Worker};
 use crate::{arch, park, pool};
 
@@ -172,7 +172,7 @@ fn look_first(worker: &'static Worker, ready: &dyn Fn() -> bool) -> bool {
 /// any more once it has answered true. It must not wait, nor call into the runtime.
 pub fn wait_polled(
     ready: &dyn Fn() -> bool,
-    seek: Option<&dyn Fn(Look) -> Option<Job>>,
+    seek: Option<&dyn Fn(SearchScope) -> Option<Job>>,
     sleepers: Option<&AtomicU32>,
 ) {
     let worker = worker::register_current();

@@ -36,7 +36,7 @@ use core::cell::Cell;
 use core::mem::offset_of;
 use core::sync::atomic::AtomicU32;
 
-use super::{Job, Look, Spin};
+use super::{Job, SearchScope, Spin};
 use crate::debug::Entry;
 use crate::gang::{GangTag, eligible};
 use crate::ult::Ult;
@@ -556,13 +556,13 @@ impl SuspendedContexts {
     /// A job for one of the contexts that may start something, but for the thread `except`. In
     /// their own queues: for one of those that [`SuspendedContexts::best_ready_in_window`] has
     /// looked at.
-    pub(super) fn seek(&self, look: Look, except: *const ThreadMode) -> Option<(Job, Role)> {
+    pub(super) fn seek(&self, scope: SearchScope, except: *const ThreadMode) -> Option<(Job, Role)> {
         let may = |entry: &&SuspendedContext| entry.role.thread != except;
-        match look {
-            Look::Own => {
-                self.seekers_in_window().filter(may).find_map(|entry| Some((entry.seek(look)?, entry.role)))
+        match scope {
+            SearchScope::Own => {
+                self.seekers_in_window().filter(may).find_map(|entry| Some((entry.seek(scope)?, entry.role)))
             }
-            _ => self.ask_each_team(self.seekers().filter(may), look),
+            _ => self.ask_each_team(self.seekers().filter(may), scope),
         }
     }
 
@@ -571,8 +571,10 @@ impl SuspendedContexts {
     pub(super) fn seek_before(&self, gang: GangTag) -> Option<(Job, Role)> {
         let bound = self.strictest().strictest(gang);
         let may = |entry: &&SuspendedContext| entry.role.tag == gang || self.may_go_on(entry, bound);
-        let own =
-            self.seekers_in_window().filter(may).find_map(|entry| Some((entry.seek(Look::Own)?, entry.role)));
+        let own = self
+            .seekers_in_window()
+            .filter(may)
+            .find_map(|entry| Some((entry.seek(SearchScope::Own)?, entry.role)));
         own.or_else(|| self.seek_elsewhere_for(may))
     }
 
@@ -587,7 +589,7 @@ impl SuspendedContexts {
     fn ask_each_team<'a>(
         &self,
         mut seekers: impl Iterator<Item = &'a SuspendedContext>,
-        look: Look,
+        scope: SearchScope,
     ) -> Option<(Job, Role)> {
         let mut asked = core::ptr::null();
         seekers.find_map(|entry| {
@@ -595,18 +597,18 @@ impl SuspendedContexts {
             if !team.is_null() && core::mem::replace(&mut asked, team) == team {
                 return None;
             }
-            Some((entry.seek(look)?, entry.role))
+            Some((entry.seek(scope)?, entry.role))
         })
     }
 
     fn seek_elsewhere_for(&self, may: impl Fn(&&SuspendedContext) -> bool) -> Option<(Job, Role)> {
-        self.ask_each_team(self.seekers_in_window().filter(may), Look::Others)
+        self.ask_each_team(self.seekers_in_window().filter(may), SearchScope::Steal)
     }
 
     /// A job for the newest context, quickly.
-    pub(super) fn seek_newest(&self, look: Look) -> Option<(Job, Role)> {
+    pub(super) fn seek_newest(&self, scope: SearchScope) -> Option<(Job, Role)> {
         let entry = self.entries.last()?;
-        entry.seek(look).map(|job| (job, entry.role))
+        entry.seek(scope).map(|job| (job, entry.role))
     }
 
     /// The strictest gang among the suspended contexts that have not finished: what the worker may
@@ -683,7 +685,7 @@ impl SuspendedContexts {
     pub(super) fn rests_beside_a_job(&self, thread: *const ThreadMode) -> bool {
         let newest =
             self.resting_contexts().filter(|e| e.role.thread != thread && e.sleepers.is_some()).last();
-        newest.is_some_and(|entry| entry.seek(Look::Glance).is_some())
+        newest.is_some_and(|entry| entry.seek(SearchScope::Peek).is_some())
     }
 
     /// The contexts that run for no region now, oldest first. They are few, and old.

@@ -12,7 +12,7 @@ use core::sync::atomic::AtomicU32;
 
 use super::look::{own_ult, take_gang_ult};
 use super::suspended::SuspendedContext;
-use super::{Job, Look, Next, leave_for, runner, spin_policy};
+use super::{Job, Next, SearchScope, leave_for, runner, spin_policy};
 use crate::gang::{GangTag, eligible};
 use crate::stall::Watched;
 use crate::worker::{self, Own, Role, ThreadMode, Worker};
@@ -247,14 +247,17 @@ fn somebody_else(worker: &'static Worker, thread: *const ThreadMode) -> Option<N
     own.circles = own.circles.wrapping_add(1);
     let job_first = own.circles.is_multiple_of(JOBS);
     own_ult(worker)
-        .or_else(|| if job_first { job(own.suspended.seek(Look::Last, thread)) } else { None })
+        .or_else(|| if job_first { job(own.suspended.seek(SearchScope::BeforeSleep, thread)) } else { None })
         .or_else(|| take_other(own).map(Next::Resume))
         .or_else(|| job_of_another(own, thread))
 }
 
 fn job_of_another(own: &Own, thread: *const ThreadMode) -> Option<Next> {
     // Without spin policy: who is seen to wait may not be looked at again.
-    job(own.suspended.seek(Look::Own, thread).or_else(|| own.suspended.seek(Look::Last, thread)))
+    job(own
+        .suspended
+        .seek(SearchScope::Own, thread)
+        .or_else(|| own.suspended.seek(SearchScope::BeforeSleep, thread)))
 }
 
 fn job(found: Option<(Job, Role)>) -> Option<Next> {

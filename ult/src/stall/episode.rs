@@ -144,7 +144,7 @@ impl Run {
 
 /// What a look found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum Finding {
     /// Nobody waits behind it.
     Fine,
     /// It has moved since the last look, or is in the scheduler.
@@ -187,11 +187,11 @@ impl Episode {
     };
 
     /// One look at `watched`, whose notes these are.
-    pub(super) fn look(&mut self, watched: &'static Watched, aim: &Aim, now: u64) -> Look {
+    pub(super) fn look(&mut self, watched: &'static Watched, aim: &Aim, now: u64) -> Finding {
         let tid = watched.tid();
         if tid == 0 || !watched.is_crowded() {
             self.at = 0;
-            return Look::Fine;
+            return Finding::Fine;
         }
         let turns = watched.turns();
         if !watched.is_user() || self.at == 0 || turns != self.turns {
@@ -201,18 +201,18 @@ impl Episode {
                 self.period = COMPUTING;
             }
             self.expect_a_spin(watched, aim, before);
-            return Look::Moves;
+            return Finding::Moves;
         }
         let due = self.at + self.due_after(watched);
         if now < due {
-            return Look::Still(due);
+            return Finding::Still(due);
         }
         let Some(ran) = clock::processor_time(tid) else {
             self.at = 0;
-            return Look::Fine;
+            return Finding::Fine;
         };
         self.judge(watched, aim, now, ran);
-        Look::Still(self.at + self.due_after(watched))
+        Finding::Still(self.at + self.due_after(watched))
     }
 
     fn due_after(&self, watched: &'static Watched) -> u64 {

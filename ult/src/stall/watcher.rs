@@ -28,7 +28,7 @@ use core::sync::atomic::{
 };
 
 use super::clock;
-use super::episode::Look;
+use super::episode::Finding;
 use super::is_urgent;
 use super::signal;
 use super::watched::Watched;
@@ -239,12 +239,12 @@ fn go_round(aim: &Aim, now: u64) -> Round {
         let look = unsafe { watched.notes() }.look(watched, aim, now);
         round.crowded |= watched.is_crowded();
         match look {
-            Look::Fine => {}
-            Look::Moves => {
+            Finding::Fine => {}
+            Finding::Moves => {
                 round.moves = true;
                 round.known |= watched.in_known_region() && !watched.alarm.is_running() && is_urgent(watched);
             }
-            Look::Still(due) => round.due = round.due.min(due),
+            Finding::Still(due) => round.due = round.due.min(due),
         }
     }
     round

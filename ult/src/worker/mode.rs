@@ -152,7 +152,7 @@ mod tests {
 
     use crate::arch::{FpState, fp_state, set_fp_state};
     use crate::gang::GangTag;
-    use crate::sched::{Job, Look, Wait, wait};
+    use crate::sched::{Job, SearchScope, Wait, wait};
     use crate::spawn::{SpawnGroup, UltStart, plain};
     use crate::worker;
 
@@ -179,7 +179,7 @@ mod tests {
         unsafe { set_fp_state(mode) };
     }
 
-    fn wait_for(ready: &dyn Fn() -> bool, seek: Option<&dyn Fn(Look) -> Option<Job>>) {
+    fn wait_for(ready: &dyn Fn() -> bool, seek: Option<&dyn Fn(SearchScope) -> Option<Job>>) {
         wait(&Wait { seek, ..Wait::until(ready) });
     }
 
@@ -232,7 +232,7 @@ mod tests {
     fn contexts_of_a_thread_share_its_mode() {
         Stage::enter(|stage| {
             let begun = Cell::new(false);
-            let seek = |_: Look| {
+            let seek = |_: SearchScope| {
                 (!begun.replace(true))
                     .then_some(Job { run: changing_job, data: (&raw const *stage).cast_mut().cast() })
             };

@@ -25,7 +25,8 @@
 //!
 //! *No work is slept over.* Who leaves work puts it into the queue, then wakes; who falls asleep
 //! looks into the queue for the last time behind the parker's fence (`docs/protocols/park.md`): by
-//! its condition or, where that leaves it to the question for jobs, by [`Look::Last`].
+//! its condition or, where that leaves it to the question for jobs, by
+//! [`SearchScope::BeforeSleep`].
 //!
 //! *When there is one.* A rank that does not run `main` is the team, and in spmd mode each rank has
 //! it from the start. Everywhere else (rank 0 in head mode, a process without ranks) a kernel
@@ -45,7 +46,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ult::pool;
-use ult::sched::{Job, Look, Spin, Wait};
+use ult::sched::{Job, SearchScope, Spin, Wait};
 use ult::worker::Worker;
 
 use super::super::device::rank::remote::lock;
@@ -344,15 +345,15 @@ fn await_work() {
         SERVER.has_work() || looks.get() > PASSED_OVER && !here.thread.deque.is_empty()
     };
     let more = || !SERVER.has_work() && !is_over();
-    let seek = |look| {
+    let seek = |scope| {
         asked.set(true);
-        let work = match look {
-            Look::Own | Look::Last => SERVER.take().or_else(work_by_message),
-            Look::Others | Look::Glance => None,
+        let work = match scope {
+            SearchScope::Own | SearchScope::BeforeSleep => SERVER.take().or_else(work_by_message),
+            SearchScope::Steal | SearchScope::Peek => None,
         };
         match work {
             Some(work) => Some(job_of(here, work, &more)),
-            None => queue::find(here.thread, look, &more),
+            None => queue::find(here.thread, scope, &more),
         }
     };
     let spin = if cluster().is_none_or(Cluster::is_dedicated) { here.team().spin() } else { Spin::POLLING };

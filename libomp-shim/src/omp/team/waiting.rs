@@ -14,7 +14,7 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use ult::sched::{Look, ReadyOrder, Spin, Wait, WaitTraits};
+use ult::sched::{ReadyOrder, SearchScope, Spin, Wait, WaitTraits};
 use ult::worker::Worker;
 
 use super::super::queue;
@@ -76,9 +76,9 @@ impl Team {
         let left_alone = Cell::new(false);
         let wait = Wait {
             ready: &|| done() || left_alone.get(),
-            seek: Some(&|look| {
-                let job = queue::find(thread, look, more);
-                left_alone.set(job.is_none() && look != Look::Own && self.is_lost());
+            seek: Some(&|scope| {
+                let job = queue::find(thread, scope, more);
+                left_alone.set(job.is_none() && scope != SearchScope::Own && self.is_lost());
                 job
             }),
             sleepers: Some(&self.sleepers.0),

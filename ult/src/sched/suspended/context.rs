@@ -2,12 +2,12 @@
 
 use core::sync::atomic::AtomicU32;
 
-use super::super::{Job, Look, ReadyOrder, Spin, Wait, WaitTraits};
+use super::super::{Job, ReadyOrder, SearchScope, Spin, Wait, WaitTraits};
 use crate::ult::Ult;
 use crate::worker::{Locals, Role};
 
 type Ready = *const (dyn Fn() -> bool + 'static);
-type Seek = *const (dyn Fn(Look) -> Option<Job> + 'static);
+type Seek = *const (dyn Fn(SearchScope) -> Option<Job> + 'static);
 
 /// An entry of the suspended contexts. The references of a [`Wait`] with their lifetime erased:
 /// they point into the suspended context's own stack, which stays as it is while the entry is among
@@ -44,9 +44,9 @@ pub(super) const GIVES_WAY: u32 = u32::MAX;
 
 impl SuspendedContext {
     pub(in crate::sched) fn of(ult: *mut Ult, role: Role, wait: &Wait<'_>, traits: WaitTraits) -> Self {
-        let erase = |seek: &dyn Fn(Look) -> Option<Job>| {
+        let erase = |seek: &dyn Fn(SearchScope) -> Option<Job>| {
             // SAFETY: only the lifetime is erased; see below.
-            unsafe { core::mem::transmute::<*const (dyn Fn(Look) -> Option<Job> + '_), Seek>(seek) }
+            unsafe { core::mem::transmute::<*const (dyn Fn(SearchScope) -> Option<Job> + '_), Seek>(seek) }
         };
         Self {
             ult,
@@ -109,9 +109,9 @@ impl SuspendedContext {
         (self.yields && !newest) || unsafe { (*self.ready)() }
     }
 
-    pub(super) fn seek(&self, look: Look) -> Option<Job> {
+    pub(super) fn seek(&self, scope: SearchScope) -> Option<Job> {
         // SAFETY: as in `is_ready`.
-        self.seek.and_then(|s| unsafe { (*s)(look) })
+        self.seek.and_then(|s| unsafe { (*s)(scope) })
     }
 
     /// Its position in its order.

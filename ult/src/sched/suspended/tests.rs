@@ -27,7 +27,7 @@ fn with_suspended<R>(
     seek: &dyn Fn(usize) -> Option<Job>,
     f: impl FnOnce(&mut SuspendedContexts) -> R,
 ) -> R {
-    let seeks: Vec<_> = seats.iter().map(|&(number, ..)| move |_: Look| seek(number)).collect();
+    let seeks: Vec<_> = seats.iter().map(|&(number, ..)| move |_: SearchScope| seek(number)).collect();
     let mut suspended = SuspendedContexts::new();
     for (&(number, sleepers, meets), seek) in seats.iter().zip(&seeks) {
         let wait = Wait { seek: Some(seek), sleepers: Some(sleepers), ..Wait::until(ready) };
@@ -76,7 +76,7 @@ fn one_of_each_meeting_looks_elsewhere() {
     with_suspended(&seats, &|| false, &seek, |suspended| assert!(suspended.seek_elsewhere().is_none()));
     assert_eq!(asked.take(), [5, 4, 3, 2]);
     with_suspended(&seats, &|| false, &seek, |suspended| {
-        assert!(suspended.seek(Look::Last, thread(3)).is_none())
+        assert!(suspended.seek(SearchScope::BeforeSleep, thread(3)).is_none())
     });
     assert_eq!(asked.take(), [5, 4, 2]);
 }
@@ -90,7 +90,7 @@ fn who_is_alone_is_asked_below_newer_ones_unless_these_are_in_the_middle_of_thei
         None
     };
     let times = |suspended: &SuspendedContexts| {
-        assert!(suspended.seek(Look::Own, ptr::null()).is_none());
+        assert!(suspended.seek(SearchScope::Own, ptr::null()).is_none());
         asked.take()
     };
     let seats = [
@@ -103,7 +103,7 @@ fn who_is_alone_is_asked_below_newer_ones_unless_these_are_in_the_middle_of_thei
         assert_eq!(times(suspended), 2, "the newest of each thread");
         suspended.entries[1].alone = true;
         assert_eq!(times(suspended), 3);
-        assert!(suspended.seek(Look::Own, thread(1)).is_none());
+        assert!(suspended.seek(SearchScope::Own, thread(1)).is_none());
         assert_eq!(asked.take(), 1, "the thread is excepted");
         suspended.suspend(SuspendedContext::interrupted(ptr::without_provenance_mut(11), role(2)));
         assert_eq!(times(suspended), 2);
