@@ -45,7 +45,7 @@ use super::root;
 use super::storage::may_share;
 use super::task::{Flags, Task};
 use super::team::{Padded, Team};
-use super::thread::{Here, Thread};
+use super::thread::{CurrentThread, Thread};
 use super::tool::hook;
 
 /// The thread number of a free agent, as a signed number `omp_unassigned_thread` (6.0 §20.1): less
@@ -181,7 +181,7 @@ impl Drop for Agents {
 /// region or of a taskgroup, or that of the program where `main` runs. What an agent runs is waited
 /// for, and its children are. In the child of a fork there are none for the teams of the parent,
 /// whose tasks nobody may take from where they stand.
-pub fn permits(here: Here) -> bool {
+pub fn permits(here: CurrentThread) -> bool {
     let team = here.team();
     let is_waited_for = || {
         let alone = team.size() == 1 && !here.thread.is_agent();
@@ -199,7 +199,7 @@ pub fn permits(here: Here) -> bool {
 
 /// Are there copies of reduction items for each thread of the team, to which tasks that are made
 /// here may add?
-fn adds_to_copies(here: Here) -> bool {
+fn adds_to_copies(here: CurrentThread) -> bool {
     let mut group = here.task.taskgroup.get();
     // SAFETY: the running task's taskgroup and those around it are open.
     while let Some(open) = unsafe { group.as_ref() } {
@@ -214,7 +214,7 @@ fn adds_to_copies(here: Here) -> bool {
 
 /// Makes a task that has not been submitted a pool task, if that is possible.
 #[cold]
-pub fn open(here: Here, task: &Task) {
+pub fn open(here: CurrentThread, task: &Task) {
     if permits(here) {
         here.team().make_agents();
         task.set_flags(task.flags().with(Flags::POOL));
@@ -224,7 +224,7 @@ pub fn open(here: Here, task: &Task) {
 
 /// The next task that the running one makes is to be a pool task. False if that is not possible: it
 /// will be one of its team.
-pub fn wish(here: Here) -> bool {
+pub fn wish(here: CurrentThread) -> bool {
     let may = permits(here);
     if may {
         here.team().make_agents();
@@ -234,26 +234,26 @@ pub fn wish(here: Here) -> bool {
 }
 
 /// What the running task has wished for its next one is void.
-pub fn forget_wish(here: Here) {
+pub fn forget_wish(here: CurrentThread) {
     here.task.set_flags(here.task.flags().without(Flags::POOLS));
 }
 
 /// Has the running task wished so?
-pub fn is_wished(here: Here) -> bool {
+pub fn is_wished(here: CurrentThread) -> bool {
     here.task.flags().has(Flags::POOLS)
 }
 
 /// Is the next task of the running one, which has wished so, for agents still? A taskgroup with
 /// reductions may have been opened since.
 #[cold]
-pub fn are_wished_for(here: Here) -> bool {
+pub fn are_wished_for(here: CurrentThread) -> bool {
     permits(here)
 }
 
 /// The fresh child, with these properties, of a task that wished: what it is then. An undeferred
 /// one is none.
 #[cold]
-pub fn grant(here: Here, child: &Task, flags: Flags) -> Flags {
+pub fn grant(here: CurrentThread, child: &Task, flags: Flags) -> Flags {
     forget_wish(here);
     if flags.has(Flags::UNDEFERRED) || !permits(here) {
         return flags;
@@ -268,7 +268,7 @@ pub fn grant(here: Here, child: &Task, flags: Flags) -> Flags {
 /// ([`Thread::copy`]). So `omp_get_thread_num` gives it 0 meanwhile: gcc's code of a taskloop takes
 /// the copy with that number. Counted by the agent, whose tasks may be in the middle of one
 /// another.
-pub fn reductions_open(here: Here) {
+pub fn reductions_open(here: CurrentThread) {
     if here.thread.is_agent() {
         // SAFETY: own thread only.
         unsafe { here.thread.own() }.reducing += 1;
@@ -278,7 +278,7 @@ pub fn reductions_open(here: Here) {
 
 /// Such a group of the running task has ended. On the thread that opened it: pool tasks stay where
 /// they have begun.
-pub fn reductions_end(here: Here) {
+pub fn reductions_end(here: CurrentThread) {
     if here.thread.is_agent() {
         // SAFETY: own thread only.
         let reducing = &mut unsafe { here.thread.own() }.reducing;
@@ -301,13 +301,13 @@ fn heed_reductions(agent: &Thread) {
 /// also those that have to wait for others, for who ran them when these have ended could add to the
 /// same copy.
 #[inline]
-pub fn adds_alone(here: Here) -> bool {
+pub fn adds_alone(here: CurrentThread) -> bool {
     // SAFETY: own thread only.
     here.thread.is_agent() && unsafe { here.thread.own() }.reducing != 0
 }
 
 /// For how many threads a taskloop of the running task is to make tasks.
-pub fn width(here: Here, is_for_agents: bool) -> u32 {
+pub fn width(here: CurrentThread, is_for_agents: bool) -> u32 {
     let more = if is_for_agents { pool::limit() as u32 } else { 0 };
     here.team().size().saturating_add(more)
 }
@@ -455,7 +455,7 @@ unsafe fn agent_main(argument: *mut ()) {
     let plan = team.plan();
     // SAFETY: the plan names the forking task, which is suspended in the region.
     unsafe { thread.implicit.begin_implicit(team, thread, plan.parent_task, plan.icv) };
-    let here = Here { thread, task: &thread.implicit };
+    let here = CurrentThread { thread, task: &thread.implicit };
     // SAFETY: the record stays until the agent has left; this kernel thread hosts it.
     unsafe { here.enter() };
     // What is only called does not count against the limits of the group, for it may never come.

@@ -41,17 +41,17 @@ use super::queue;
 use super::report;
 use super::storage::{self, may_share};
 use super::team::{Team, TeamKind};
-use super::thread::{Here, Thread};
+use super::thread::{CurrentThread, Thread};
 use super::tool::hook;
 
 /// A team of one for the forking thread.
-pub fn serial_team(here: Here) -> Box<Team> {
+pub fn serial_team(here: CurrentThread) -> Box<Team> {
     take_team(here, 1, TeamKind::Ults)
 }
 
 /// A team for `wanted` threads of a region whose code is `region`; returns how many there are, at
 /// most `wanted`.
-pub fn assemble(here: Here, wanted: u32, region: usize) -> (Box<Team>, u32) {
+pub fn assemble(here: CurrentThread, wanted: u32, region: usize) -> (Box<Team>, u32) {
     if wanted == 1 {
         return (serial_team(here), 1);
     }
@@ -73,11 +73,11 @@ pub fn assemble(here: Here, wanted: u32, region: usize) -> (Box<Team>, u32) {
 
 /// Does a region that is forked here lie in no other active one? One of a free agent counts as an
 /// inner one: its workers are others' as well.
-fn is_outermost(here: Here) -> bool {
+fn is_outermost(here: CurrentThread) -> bool {
     here.team().plan().active_around == 0 && !here.thread.is_agent()
 }
 
-fn kind(here: Here, wanted: u32, region: usize) -> TeamKind {
+fn kind(here: CurrentThread, wanted: u32, region: usize) -> TeamKind {
     if !may_share() {
         return TeamKind::KernelThreads;
     }
@@ -96,7 +96,7 @@ fn kind(here: Here, wanted: u32, region: usize) -> TeamKind {
 /// in the storage of their kernel threads, so it stays, and its workers run for nobody else from
 /// here on. One that does at this moment is asked again the next time. False if there is no such
 /// team.
-fn isolate_assigned(here: Here, wanted: u32) -> bool {
+fn isolate_assigned(here: CurrentThread, wanted: u32) -> bool {
     // SAFETY: own thread only.
     let own = unsafe { here.thread.own() };
     let is_it = |team: &&Team| {
@@ -111,14 +111,14 @@ fn isolate_assigned(here: Here, wanted: u32) -> bool {
 /// The last outermost team was as large, and its threads ran with what is kept for them: their
 /// `threadprivate` variables have to be found again (5.2 §5.2), although a worker may have become
 /// free in the meantime.
-fn keeps_sharing(here: Here, wanted: u32) -> bool {
+fn keeps_sharing(here: CurrentThread, wanted: u32) -> bool {
     // SAFETY: own thread only.
     worker::uses_tls_blocks() && unsafe { here.thread.own() }.kept_size == wanted
 }
 
 /// One with threads that each have a worker of the pool; one that shares workers if the pool has
 /// too few to lend.
-fn assigned(here: Here, wanted: u32) -> (Box<Team>, u32) {
+fn assigned(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
     let team = take_team(here, wanted, TeamKind::AssignedWorkers);
     let missing = wanted.saturating_sub(team.attached());
     if missing > 0 {
@@ -133,7 +133,7 @@ fn assigned(here: Here, wanted: u32) -> (Box<Team>, u32) {
     (team, wanted)
 }
 
-fn on_kernel_threads(here: Here, wanted: u32) -> (Box<Team>, u32) {
+fn on_kernel_threads(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
     let team = take_team(here, wanted, TeamKind::KernelThreads);
     if team.attached() < wanted {
         let own: Vec<_> = (team.attached()..wanted).map(|num| dedicated_worker(here, num)).collect();
@@ -151,7 +151,7 @@ fn on_kernel_threads(here: Here, wanted: u32) -> (Box<Team>, u32) {
 }
 
 /// The dedicated worker of thread `num`, if the thread had one in the region before.
-fn dedicated_worker(here: Here, num: u32) -> Option<&'static Worker> {
+fn dedicated_worker(here: CurrentThread, num: u32) -> Option<&'static Worker> {
     if num == 0 || !storage::are_kept_apart() || !is_outermost(here) {
         return None;
     }
@@ -159,7 +159,7 @@ fn dedicated_worker(here: Here, num: u32) -> Option<&'static Worker> {
     unsafe { here.thread.own() }.tls_blocks.of_thread(num)?.take_dedicated_worker()
 }
 
-fn as_ults(here: Here, wanted: u32) -> (Box<Team>, u32) {
+fn as_ults(here: CurrentThread, wanted: u32) -> (Box<Team>, u32) {
     let team = take_team(here, wanted, TeamKind::Ults);
     if worker::uses_tls_blocks() {
         // Before there are workers: the calling thread blocks its signals while it makes them, and
@@ -178,7 +178,7 @@ fn as_ults(here: Here, wanted: u32) -> (Box<Team>, u32) {
 }
 
 /// A team with room for `size` threads: one that the forking thread kept, or a new one.
-fn take_team(here: Here, size: u32, kind: TeamKind) -> Box<Team> {
+fn take_team(here: CurrentThread, size: u32, kind: TeamKind) -> Box<Team> {
     // SAFETY: own thread only; `dismiss` may wait, so the reference is not kept across it.
     let kept = || unsafe { &mut here.thread.own().teams };
     let mut at = kept().len();
@@ -573,7 +573,7 @@ unsafe fn shared_helper(argument: *mut ()) {
     thread.move_in(worker::register_current());
     // SAFETY: the thread and its implicit task live as long as the team, and this kernel thread
     // hosts it.
-    unsafe { Here::set(thread, &thread.implicit) };
+    unsafe { CurrentThread::set(thread, &thread.implicit) };
     thread.resume_mode();
     help_until_closed(thread);
 }
@@ -623,7 +623,7 @@ fn run_share(thread: &Thread) {
     begin_member(thread, team);
     // SAFETY: the thread and its implicit task live as long as the team, and this kernel thread
     // hosts it.
-    unsafe { Here::set(thread, &thread.implicit) };
+    unsafe { CurrentThread::set(thread, &thread.implicit) };
     team.adopt_floating_point();
     hook::region::member_begins(thread, team);
     let body = team.plan().body;

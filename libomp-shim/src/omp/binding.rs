@@ -11,11 +11,16 @@ use super::env;
 use super::icv::ProcBind;
 use super::report;
 use super::team::{Plan, Team, TeamKind};
-use super::thread::{Here, Thread};
+use super::thread::{CurrentThread, Thread};
 
 /// The places of a team of `size` that the running thread forks under `policy`; `None` when threads
 /// are not bound. A `bind-var` of false switches binding off for the region and its clauses.
-pub fn assignment(here: Here, policy: ProcBind, bind_var: ProcBind, size: u32) -> Option<Assignment> {
+pub fn assignment(
+    here: CurrentThread,
+    policy: ProcBind,
+    bind_var: ProcBind,
+    size: u32,
+) -> Option<Assignment> {
     if bind_var == ProcBind::False {
         return None;
     }
@@ -54,7 +59,7 @@ fn bind_initial(thread: &Thread) {
 
 /// Binds the running thread if it is an initial one that has not been: what it is about to say
 /// depends on it. Under `KMP_AFFINITY=reset` it stays where it is.
-pub fn settle(here: Here) {
+pub fn settle(here: CurrentThread) {
     let settings = env::settings();
     if settings.places.is_some() && !settings.affinity_reset && here.team().plan().level == 0 {
         bind_initial(here.thread);
@@ -63,7 +68,7 @@ pub fn settle(here: Here) {
 
 /// The joining thread is outside all regions again: back on its place, from which a member that ran
 /// here meanwhile may have taken it; with `KMP_AFFINITY=reset`, wherever it could run before.
-pub fn after_region(here: Here) {
+pub fn after_region(here: CurrentThread) {
     if here.team().plan().level != 0 {
         return;
     }
@@ -85,7 +90,7 @@ const NOWHERE: u32 = u32::MAX;
 /// Binds the initial thread of a team of a league (5.2 §10.2): the teams share the forking thread's
 /// places as `KMP_TEAMS_PROC_BIND` says, by default each gets a part of them. Returns the team's
 /// places.
-pub fn bind_team(here: Here, primary: &Thread, (teams, number): (u32, u32)) -> Option<Range<u32>> {
+pub fn bind_team(here: CurrentThread, primary: &Thread, (teams, number): (u32, u32)) -> Option<Range<u32>> {
     let bind_var = here.task.icv.get().bind;
     let assignment = assignment(here, env::settings().teams_bind, bind_var, teams)?;
     let (place, partition) = assignment.thread(number);
@@ -94,7 +99,7 @@ pub fn bind_team(here: Here, primary: &Thread, (teams, number): (u32, u32)) -> O
 }
 
 /// Brings the running thread back to its own place when its teams have run on others.
-pub fn return_to_place(here: Here) {
+pub fn return_to_place(here: CurrentThread) {
     // SAFETY: own thread only.
     let own = unsafe { here.thread.own() };
     if let Ok(place) = u32::try_from(own.place) {
@@ -194,7 +199,7 @@ pub fn with_facts<R>(thread: &Thread, use_facts: impl FnOnce(&Facts<'_>) -> R) -
 /// Decides whether the threads of a team of `size` that is being forked say where they are (5.2
 /// §21.2.5): when it is the first at its level, and when its size or places differ from the last
 /// one's. A region inside, which thread 0 has run meanwhile, counts as a difference.
-pub fn is_to_display(here: Here, plan: &Plan, size: u32) -> bool {
+pub fn is_to_display(here: CurrentThread, plan: &Plan, size: u32) -> bool {
     if !env::settings().display_affinity {
         return false;
     }

@@ -6,7 +6,7 @@
 //! construct stands: [`super::worksharing::cancel`].
 
 use super::env;
-use super::thread::Here;
+use super::thread::CurrentThread;
 use super::tool::event::cancelled;
 use super::tool::hook;
 use super::worksharing::cancel::{cancel_current_loop, is_current_cancelled};
@@ -25,7 +25,7 @@ pub enum Construct {
 }
 
 /// `cancel`: true when the construct is cancelled now, and the thread goes to its end.
-pub fn cancel(here: Here, construct: Construct) -> bool {
+pub fn cancel(here: CurrentThread, construct: Construct) -> bool {
     if !env::settings().cancellation || ult::mutant!(cancel_ignored) {
         return false;
     }
@@ -44,7 +44,7 @@ pub fn cancel(here: Here, construct: Construct) -> bool {
 }
 
 /// `cancellation point`: has the construct been cancelled?
-pub fn is_cancelled(here: Here, construct: Construct) -> bool {
+pub fn is_cancelled(here: CurrentThread, construct: Construct) -> bool {
     if !env::settings().cancellation {
         return false;
     }
@@ -65,7 +65,7 @@ fn bits(construct: Construct) -> u32 {
     }
 }
 
-fn sees_cancelled(here: Here, construct: Construct) -> bool {
+fn sees_cancelled(here: CurrentThread, construct: Construct) -> bool {
     match construct {
         Construct::Parallel => here.team().is_cancelled(),
         Construct::Loop | Construct::Sections => is_current_cancelled(here),

@@ -37,7 +37,7 @@ use super::queue;
 use super::task::{self, Flags, Task};
 use super::taskgraph;
 use super::team::Team;
-use super::thread::{Here, Thread};
+use super::thread::{CurrentThread, Thread};
 use super::tool;
 
 mod members;
@@ -80,7 +80,7 @@ pub struct Dependence {
 
 /// Creates a deferred task with dependences: it is pushed when its last predecessor completes,
 /// perhaps now.
-pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Dependence> + Clone) {
+pub fn submit(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Item = Dependence> + Clone) {
     // SAFETY: the task is ours until it is published.
     let task_ref = unsafe { task.as_ref() };
     if array::any() {
@@ -130,20 +130,20 @@ pub fn submit(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Depen
 /// wait for then, and nobody will have to wait for it, unless its event is still to come: it need
 /// not be entered.
 #[inline]
-fn nothing_precedes(here: Here, task: &Task) -> bool {
+fn nothing_precedes(here: CurrentThread, task: &Task) -> bool {
     is_childless(here) && !task.flags().has(Flags::DETACH)
 }
 
 /// Are all earlier children of the running task complete? Not for a detector of races, which has to
 /// be told on whom a task depends.
 #[inline]
-fn is_childless(here: Here) -> bool {
+fn is_childless(here: CurrentThread) -> bool {
     here.task.children() == 0 && (here.task.children_depend.get().is_none() || !ult::sanitize::sees_races())
 }
 
 /// May a task with these dependences, which is neither detachable nor to be deferred, be run as one
 /// without? Says no where that takes a closer look.
-pub fn is_satisfied(here: Here, items: impl Iterator<Item = Dependence>) -> bool {
+pub fn is_satisfied(here: CurrentThread, items: impl Iterator<Item = Dependence>) -> bool {
     let is_satisfied = is_childless(here) || is_clear(here, items);
     if is_satisfied {
         keep::host_looks();
@@ -153,20 +153,20 @@ pub fn is_satisfied(here: Here, items: impl Iterator<Item = Dependence>) -> bool
 
 /// Is a task with these dependences ready, as far as a quick look tells? If it is run at once, it
 /// need not be entered then: it is complete before anybody could depend on it.
-pub fn is_clear(here: Here, mut items: impl Iterator<Item = Dependence>) -> bool {
+pub fn is_clear(here: CurrentThread, mut items: impl Iterator<Item = Dependence>) -> bool {
     DependTable::if_any(here.task)
         .is_none_or(|table| !ult::sanitize::sees_races() && items.all(|item| table.is_clear_for(item)))
 }
 
 /// Are there children of the running task, not complete, on which one that it makes now might
 /// depend?
-pub fn has_live_children(here: Here) -> bool {
+pub fn has_live_children(here: CurrentThread) -> bool {
     here.task.children() != 0 && DependTable::if_any(here.task).is_some_and(DependTable::is_live)
 }
 
 /// Creates an undeferred task with dependences: waits until it may run. The caller then runs it
 /// with [`task::run_at_once`] (or the compiler's own code runs it).
-pub fn wait_to_run(here: Here, task: NonNull<Task>, items: impl Iterator<Item = Dependence>) {
+pub fn wait_to_run(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Item = Dependence>) {
     // SAFETY: the task is ours.
     if nothing_precedes(here, unsafe { task.as_ref() }) {
         return keep::host_looks();
@@ -182,7 +182,7 @@ pub fn wait_to_run(here: Here, task: NonNull<Task>, items: impl Iterator<Item = 
 }
 
 /// `taskwait depend(…)` (5.2 §15.5): waits for the children that the items depend on.
-pub fn wait_for(here: Here, items: impl Iterator<Item = Dependence> + Clone) {
+pub fn wait_for(here: CurrentThread, items: impl Iterator<Item = Dependence> + Clone) {
     if let Some(node) = wait_and_hold(here, items) {
         leave(here, node);
     }
@@ -193,7 +193,10 @@ pub fn wait_for(here: Here, items: impl Iterator<Item = Dependence> + Clone) {
 /// ended. `None` if there is nothing to hold; who comes later then need not wait for the task,
 /// since the generating task does.
 #[must_use]
-pub fn wait_and_hold(here: Here, items: impl Iterator<Item = Dependence> + Clone) -> Option<NonNull<Node>> {
+pub fn wait_and_hold(
+    here: CurrentThread,
+    items: impl Iterator<Item = Dependence> + Clone,
+) -> Option<NonNull<Node>> {
     let waiter = tool::hook::task::wait_begins(here, items.clone());
     let held = wait_for_all(here, items);
     tool::hook::task::wait_ends(here, waiter);
@@ -202,7 +205,7 @@ pub fn wait_and_hold(here: Here, items: impl Iterator<Item = Dependence> + Clone
     held
 }
 
-fn wait_for_all(here: Here, items: impl Iterator<Item = Dependence>) -> Option<NonNull<Node>> {
+fn wait_for_all(here: CurrentThread, items: impl Iterator<Item = Dependence>) -> Option<NonNull<Node>> {
     if is_childless(here) {
         return None;
     }
@@ -219,13 +222,13 @@ fn wait_for_all(here: Here, items: impl Iterator<Item = Dependence>) -> Option<N
 }
 
 /// The end of what [`wait_and_hold`] began.
-pub fn leave(here: Here, node: NonNull<Node>) {
+pub fn leave(here: CurrentThread, node: NonNull<Node>) {
     queue::push_ready(here.thread, complete(node, Some(here.thread), here.thread.team()));
     Node::drop_reference(node);
 }
 
 /// Enters a node's dependences; its guard is still on it, or its only edge hangs without.
-fn enter(here: Here, node: &TableRef, items: impl Iterator<Item = Dependence>) {
+fn enter(here: CurrentThread, node: &TableRef, items: impl Iterator<Item = Dependence>) {
     let table = DependTable::of(here.task);
     // A task whose only edge hangs without a guard may be gone before the edge is told.
     let only = items.size_hint().1 == Some(1) && !tool::is_on();
@@ -242,7 +245,7 @@ fn enter(here: Here, node: &TableRef, items: impl Iterator<Item = Dependence>) {
     }
 }
 
-fn wait_ready(here: Here, node: &Node) {
+fn wait_ready(here: CurrentThread, node: &Node) {
     if release_guard(node) || ult::mutant!(undeferred_ignores_depend) {
         return;
     }
@@ -259,7 +262,7 @@ fn release_guard(node: &Node) -> bool {
 
 /// The running task's work is in a device's queue: those that come after it, and queue theirs, may
 /// begin.
-pub fn queued(here: Here, work: Queued) {
+pub fn queued(here: CurrentThread, work: Queued) {
     let Some(node) = here.task.node() else { return };
     // SAFETY: the task's reference on its node is dropped when it is complete.
     unsafe { node.as_ref() }.close_queued(work, |successor| {

@@ -19,7 +19,7 @@ use ult::worker::Worker;
 
 use super::env;
 use super::queue;
-use super::thread::{Here, Thread};
+use super::thread::{CurrentThread, Thread};
 use super::trace;
 
 /// Tasks that wait while their threads run others. Each has a stack of its own, which takes two of
@@ -31,14 +31,14 @@ const MOST_WAITING: u32 = 20_000;
 /// May the calling thread be suspended for something outside, with a use: is it in a parallel
 /// region, and not in the scheduler?
 pub fn may_suspend() -> bool {
-    Here::if_known().is_some_and(|here| here.task.parent().is_some()) && ult::sched::may_suspend()
+    CurrentThread::if_known().is_some_and(|here| here.task.parent().is_some()) && ult::sched::may_suspend()
 }
 
 /// Waits until `ready`, which is asked by whichever worker looks: the calling thread's goes on to
 /// other threads, with `OMPX_TASK_AWARE_MPI` to other tasks, too. `ready` as for
 /// [`ult::sched::wait_polled`].
 pub fn suspend_until(ready: &dyn Fn() -> bool) {
-    let tasks = Here::if_known().filter(|_| env::settings().task_aware_mpi);
+    let tasks = CurrentThread::if_known().filter(|_| env::settings().task_aware_mpi);
     trace::around(trace::Cause::Mpi, || match tasks {
         Some(here) => help_until(here, ready),
         None => ult::sched::wait_polled(ready, None, None),
@@ -49,7 +49,7 @@ pub fn suspend_until(ready: &dyn Fn() -> bool) {
 /// parallel regions the kernel thread yields between two questions.
 pub fn wait_until(ready: &dyn Fn() -> bool) {
     if may_suspend() {
-        help_until(Here::get(), ready);
+        help_until(CurrentThread::get(), ready);
     } else {
         while !ready() {
             std::thread::yield_now();
@@ -57,7 +57,7 @@ pub fn wait_until(ready: &dyn Fn() -> bool) {
     }
 }
 
-fn help_until(here: Here, ready: &dyn Fn() -> bool) {
+fn help_until(here: CurrentThread, ready: &dyn Fn() -> bool) {
     let help = || {
         // After each task the scheduler is asked whether the wait is over.
         let seek = |look| queue::find(here.thread, look, &|| false);
@@ -72,7 +72,7 @@ fn help_until(here: Here, ready: &dyn Fn() -> bool) {
 /// thread runs whichever task of the team it finds. `enter` gets the worker that whoever makes
 /// `ready` true is to wake; without it the condition is looked at without end.
 pub fn help_with_anything(ready: &dyn Fn() -> bool, enter: Option<&dyn Fn(&'static Worker)>) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let help = || match enter {
         Some(enter) => {
             // SAFETY: workers are never freed.
@@ -86,7 +86,7 @@ pub fn help_with_anything(ready: &dyn Fn() -> bool, enter: Option<&dyn Fn(&'stat
 
 /// Waits by `help`, in which the thread may start any task; where too many wait so already, by
 /// `alone`, in which it starts none.
-fn loosely(here: Here, help: &dyn Fn(), alone: &dyn Fn()) {
+fn loosely(here: CurrentThread, help: &dyn Fn(), alone: &dyn Fn()) {
     // ORDERING: Relaxed; a limit that need not be exact.
     let waiting = WAITING.fetch_add(1, Ordering::Relaxed);
     if waiting >= MOST_WAITING {

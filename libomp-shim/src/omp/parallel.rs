@@ -34,7 +34,7 @@ use super::report;
 use super::stacks;
 use super::stats;
 use super::team::{Body, Team, TeamKind};
-use super::thread::{Here, Thread};
+use super::thread::{CurrentThread, Thread};
 use super::tool::event::ConstructKind;
 use super::tool::hook;
 
@@ -96,7 +96,7 @@ pub struct Region {
 }
 
 /// Runs `body` in a new team and returns when all of its threads and tasks have ended.
-pub fn parallel(here: Here, body: Body, request: Request) {
+pub fn parallel(here: CurrentThread, body: Body, request: Request) {
     let region = Region::begin(here, body, request);
     region.run_primary();
     region.end();
@@ -105,7 +105,7 @@ pub fn parallel(here: Here, body: Body, request: Request) {
 /// Runs `body` once per team of a league of `teams` initial teams, one after the other on the
 /// calling thread (5.2 §10.2). `thread_limit` is that of each team's contention group, 0 when not
 /// given.
-pub fn league(here: Here, body: Body, teams: u32, thread_limit: u32) {
+pub fn league(here: CurrentThread, body: Body, teams: u32, thread_limit: u32) {
     let told = hook::region::league_begins(here, teams.max(1));
     for number in 0..teams.max(1) {
         let region = Region::begin_initial(
@@ -123,7 +123,7 @@ pub fn league(here: Here, body: Body, teams: u32, thread_limit: u32) {
 
 impl Region {
     /// Makes the calling code the initial thread of team `league.1` of `league.0`.
-    pub fn begin_initial(here: Here, body: Body, league: (u32, u32), thread_limit: u32) -> Self {
+    pub fn begin_initial(here: CurrentThread, body: Body, league: (u32, u32), thread_limit: u32) -> Self {
         let team = serial_team(here);
         plan(here, &team, body, 1, Request::default());
         // SAFETY: we are the forking thread and the team is between regions.
@@ -147,7 +147,7 @@ impl Region {
     }
 
     /// Forks: when this returns, the calling code runs as thread 0 of the new team.
-    pub fn begin(here: Here, body: Body, request: Request) -> Self {
+    pub fn begin(here: CurrentThread, body: Body, request: Request) -> Self {
         stats::count_region();
         let (wanted, counted) = reserve(here, team_size(here, request));
         let (wanted, stacks) = stacks::reserve(wanted);
@@ -171,7 +171,7 @@ impl Region {
 
     /// Makes the calling code the initial thread of a target region of `device`, which is the host
     /// or runs on it; the region lies in `depth` ones, itself counted.
-    pub fn begin_target(here: Here, body: Body, thread_limit: u32, device: i32, depth: u32) -> Self {
+    pub fn begin_target(here: CurrentThread, body: Body, thread_limit: u32, device: i32, depth: u32) -> Self {
         let team = serial_team(here);
         plan(here, &team, body, 1, Request::default());
         // SAFETY: we are the forking thread and the team is between regions.
@@ -198,7 +198,7 @@ impl Region {
         begin_member(primary, &team);
         // SAFETY: the thread and its implicit task live as long as the team, which `end` gives back
         // last.
-        let outer = unsafe { Here::set(primary, &primary.implicit) };
+        let outer = unsafe { CurrentThread::set(primary, &primary.implicit) };
         hook::region::entered(&team);
         let duty = worker::duty();
         let size = team.size();
@@ -253,7 +253,7 @@ impl Region {
         self.team.reset(unsafe { primary.own() }.constructs != 0);
         worker::set_duty(self.duty);
         worker::set_locals(self.outer);
-        let here = Here::get();
+        let here = CurrentThread::get();
         hook::region::ended(here, &self.team);
         group(here).leave(self.counted);
         promised::release(self.stacks as usize);
@@ -275,12 +275,12 @@ impl Region {
 // ---- how many threads -------------------------------------------------------
 
 /// What the construct, or else `nthreads-var`, asks for.
-fn asked_for(here: Here, request: Request) -> u32 {
+fn asked_for(here: CurrentThread, request: Request) -> u32 {
     if request.num_threads == 0 { here.task.icv.get().nthreads } else { request.num_threads }
 }
 
 /// Number of threads asked for, by algorithm 10.1 of the specification, before the thread limit.
-fn team_size(here: Here, request: Request) -> u32 {
+fn team_size(here: CurrentThread, request: Request) -> u32 {
     let icv = here.task.icv.get();
     let active = here.team().plan().active_level;
     if request.num_threads == 1
@@ -313,7 +313,7 @@ pub const MOST_THREADS: u32 = 0xFFFF;
 /// Reserves threads for a team that wants `wanted`, within the limits of the contention group.
 /// Returns the size the team may have and how many threads were counted, which the end of the
 /// region gives back.
-fn reserve(here: Here, wanted: u32) -> (u32, u32) {
+fn reserve(here: CurrentThread, wanted: u32) -> (u32, u32) {
     if wanted == 1 || ult::mutant!(thread_limit_ignored) {
         return (wanted, 0);
     }
@@ -322,12 +322,12 @@ fn reserve(here: Here, wanted: u32) -> (u32, u32) {
 }
 
 /// The contention group.
-fn group(here: Here) -> &'static Group {
+fn group(here: CurrentThread) -> &'static Group {
     // SAFETY: the initial team of the group outlives every region in it.
     unsafe { &*here.team().plan().group }
 }
 
-fn plan(here: Here, team: &Team, body: Body, size: u32, request: Request) {
+fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: Request) {
     let settings = env::settings();
     let outer = here.team().plan();
     let icv = here.task.icv.get();

@@ -38,7 +38,7 @@ use super::stats;
 use super::task::{self, Flags, Task};
 use super::team::Team;
 use super::team_queue::Found;
-use super::thread::{Here, Thread};
+use super::thread::{CurrentThread, Thread};
 use super::trace;
 
 mod run_next;
@@ -381,7 +381,7 @@ fn own(thread: &Thread) -> Option<NonNull<Task>> {
 /// The running task waits until it is `done`, which is when `mine` holds for no incomplete task:
 /// runs the newest ready tasks by plain calls as long as it holds for them and nobody else waits
 /// for this worker. They may wait in turn: nothing on this stack can go on without them.
-pub fn run_in_place(here: Here, done: impl Fn() -> bool, mine: impl Fn(&Task) -> bool) {
+pub fn run_in_place(here: CurrentThread, done: impl Fn() -> bool, mine: impl Fn(&Task) -> bool) {
     let team = here.thread.team();
     while !done()
         && !task::is_deep(here)
@@ -583,7 +583,7 @@ pub const CHILDREN: u64 = 1024;
 /// run none of them it gives the others some time, but is never held back for good: a task may
 /// depend on an event that only the producer can fulfil.
 #[inline]
-pub fn throttle(here: Here) {
+pub fn throttle(here: CurrentThread) {
     let pending = here.task.pending();
     if pending.is_multiple_of(CHECK_EVERY) && pending != 0 {
         look_how_many(here);
@@ -594,7 +594,7 @@ pub fn throttle(here: Here) {
 const CHECK_EVERY: u32 = 32;
 
 #[cold]
-fn look_how_many(here: Here) {
+fn look_how_many(here: CurrentThread) {
     if here.thread.deque.len() >= THROTTLE {
         let at_once = !env::settings().task_aware_mpi && here.thread.team().team_queue().has_nothing_urgent();
         if env::settings().task_throttling && at_once && !here.thread.is_agent() {
@@ -629,13 +629,13 @@ pub fn stays_saturated(thread: &Thread) -> bool {
 
 /// Before a task that has to be queued although the thread has enough of them: runs some, so that a
 /// producer of such tasks does not run ahead of the others without bounds.
-pub fn make_room(here: Here) {
+pub fn make_room(here: CurrentThread) {
     if stays_saturated(here.thread) {
         run_some(here, THROTTLE / 4);
     }
 }
 
-fn has_too_many_children(here: Here) -> bool {
+fn has_too_many_children(here: CurrentThread) -> bool {
     let children = here.task.children();
     children >= CHILDREN && children >= CHILDREN_PER_THREAD * u64::from(here.team().size())
 }
@@ -645,7 +645,7 @@ fn has_too_many_children(here: Here) -> bool {
 const TURNS: usize = 100;
 
 #[cold]
-fn hold_back(here: Here) {
+fn hold_back(here: CurrentThread) {
     if !env::settings().task_throttling {
         return;
     }
@@ -660,7 +660,7 @@ fn hold_back(here: Here) {
 
 /// Runs up to `count` ready tasks while the running task stands suspended.
 #[cold]
-pub fn run_some(here: Here, count: usize) {
+pub fn run_some(here: CurrentThread, count: usize) {
     let left = core::cell::Cell::new(count);
     let dry = core::cell::Cell::new(false);
     let one_more = || {
@@ -693,7 +693,7 @@ pub fn run_some(here: Here, count: usize) {
 /// Runs what there is for the free agent `here.thread` by plain calls on its own stack, until there
 /// is nothing more, or somebody else waits for this worker. Tasks that it has begun while others of
 /// its own waited end before this returns, too.
-pub fn run_all(here: Here) {
+pub fn run_all(here: CurrentThread) {
     let (thread, team) = (here.thread, here.team());
     team.adopt_floating_point();
     let next = || {

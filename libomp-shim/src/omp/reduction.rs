@@ -2,7 +2,7 @@
 //! are in the front that has them ([`crate::abi::kmpc`]); GCC's code combines by itself.
 
 use super::env::{self, ReductionMethod};
-use super::thread::Here;
+use super::thread::CurrentThread;
 
 /// The way a construct has taken, kept by the thread until its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ const ATOMIC_TEAM: u32 = 4;
 /// Chooses a way. `atomic`: the compiler has generated an atomic variant; `combiner`: it has passed
 /// a function that combines two threads' copies. `KMP_FORCE_REDUCTION` and
 /// `KMP_DETERMINISTIC_REDUCTION` decide where they can.
-pub fn choose(here: Here, atomic: bool, combiner: bool) -> Way {
+pub fn choose(here: CurrentThread, atomic: bool, combiner: bool) -> Way {
     let size = here.team().size();
     if size == 1 {
         return Way::Alone;

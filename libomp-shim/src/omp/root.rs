@@ -16,7 +16,7 @@ use super::assemble;
 use super::env::{self, Tls};
 use super::parallel;
 use super::team::{Team, TeamKind};
-use super::thread::{Here, Thread};
+use super::thread::{CurrentThread, Thread};
 use super::tool::{self, hook};
 
 static PREPARE: Once = Once::new();
@@ -31,7 +31,7 @@ pub fn count() -> u32 {
 /// Makes the calling kernel thread an initial thread.
 #[cold]
 #[inline(never)]
-pub fn enter() -> Here {
+pub fn enter() -> CurrentThread {
     PREPARE.call_once(prepare);
     let worker = worker::register_current();
     let settings = env::settings();
@@ -53,8 +53,8 @@ pub fn enter() -> Here {
     // ORDERING: Relaxed; a statistic.
     THREADS.fetch_add(1, Ordering::Relaxed);
     // SAFETY: thread and task live until `leave`, which clears the words first.
-    unsafe { Here::set(thread, &thread.implicit) };
-    let here = Here { thread, task: &thread.implicit };
+    unsafe { CurrentThread::set(thread, &thread.implicit) };
+    let here = CurrentThread { thread, task: &thread.implicit };
     tool::ompt::start();
     hook::region::root_begins(here);
     here
@@ -126,7 +126,7 @@ unsafe extern "C" fn finish(status: c_int, _: *mut c_void) {
 /// task (5.2 §12.6). Not where the program gives up, or is inside of a region. Once it has been
 /// done it is soon done again.
 pub fn finish_tasks(status: c_int) {
-    let Some(here) = Here::if_known().filter(|_| status == 0) else { return };
+    let Some(here) = CurrentThread::if_known().filter(|_| status == 0) else { return };
     let team = here.team();
     if team.plan().parent_thread.is_null() && !here.task.is_explicit() && team.is_of_this_process() {
         team.await_quiet(here.thread);
@@ -136,7 +136,7 @@ pub fn finish_tasks(status: c_int) {
 
 /// The kernel thread ends: its teams are dismissed and its record is freed.
 fn leave() {
-    let Some(here) = Here::if_known() else { return };
+    let Some(here) = CurrentThread::if_known() else { return };
     let team = here.team();
     if !team.plan().parent_thread.is_null() {
         return; // ends inside a region: nothing of it can be taken apart

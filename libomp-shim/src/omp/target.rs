@@ -8,7 +8,7 @@ use super::env::{self, TargetOffload};
 use super::parallel::Region;
 use super::report;
 use super::team::{Body, ON_HOST};
-use super::thread::Here;
+use super::thread::CurrentThread;
 use super::tool::event::Target;
 use super::tool::hook::device as hook;
 
@@ -40,12 +40,12 @@ pub fn set_offload(value: TargetOffload) {
 
 /// Target regions around the running code, on this rank and, where a function was invoked from
 /// inside of one, on others.
-pub fn depth(here: Here) -> u32 {
+pub fn depth(here: CurrentThread) -> u32 {
     here.team().plan().target_depth + u32::from(here.task.icv.get().invoked_depth)
 }
 
 /// Runs a target region on the host. `thread_limit` 0 when not given.
-pub fn run_on_host(here: Here, body: Body, thread_limit: u32) {
+pub fn run_on_host(here: CurrentThread, body: Body, thread_limit: u32) {
     let told = hook::begins(Target::Region, None);
     let depth = here.team().plan().target_depth + 1;
     let region = Region::begin_target(here, body, thread_limit, ON_HOST, depth);
@@ -57,7 +57,7 @@ pub fn run_on_host(here: Here, body: Body, thread_limit: u32) {
 /// With `OMP_TARGET_OFFLOAD=MANDATORY` a construct that names a device which is not there ends the
 /// program. The host itself may be named: by its number, which is the number of devices, or by a
 /// false `if`.
-pub fn refuse_if_mandatory(here: Here, device: i64) {
+pub fn refuse_if_mandatory(here: CurrentThread, device: i64) {
     if offload() != TargetOffload::Mandatory {
         return;
     }

@@ -34,7 +34,7 @@ use super::taskgraph;
 use super::taskgroup::Taskgroup;
 use super::team::Team;
 use super::team_queue::Mark;
-use super::thread::{Here, Thread};
+use super::thread::{CurrentThread, Thread};
 use super::tool::{self, record::TaskRecord};
 
 mod constructs;
@@ -270,7 +270,7 @@ impl Task {
 
     /// Allocates an explicit task with `payload` bytes (16-aligned) behind the descriptor, a child
     /// of `here.task`. It does not count as created before [`submit`] or [`run_undeferred`].
-    pub fn allocate(here: Here, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
+    pub fn allocate(here: CurrentThread, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
         if tool::is_on() {
             Self::allocate_recorded(here, payload, run, flags)
         } else {
@@ -280,7 +280,7 @@ impl Task {
 
     /// [`Task::allocate`] for a task of the program's, which the trace may leave out
     /// ([`super::trace::Thin`]).
-    pub fn generate(here: Here, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
+    pub fn generate(here: CurrentThread, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
         if tool::is_on() && !here.thread.tool.thin.skips() {
             Self::allocate_recorded(here, payload, run, flags)
         } else {
@@ -291,7 +291,7 @@ impl Task {
     /// [`Task::allocate`] with a record for tools behind the payload.
     #[cold]
     #[inline(never)]
-    fn allocate_recorded(here: Here, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
+    fn allocate_recorded(here: CurrentThread, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
         let start = payload.saturating_add(align_of::<TaskRecord>() - 1) & !(align_of::<TaskRecord>() - 1);
         let block = Self::allocate_plain(here, start.saturating_add(tool::record::BYTES), run, flags);
         // SAFETY: fresh, with room for the record.
@@ -304,7 +304,7 @@ impl Task {
     }
 
     #[inline(always)]
-    fn allocate_plain(here: Here, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
+    fn allocate_plain(here: CurrentThread, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
         let Some(block) = NonNull::new(blocks::allocate(size_of::<Task>().saturating_add(payload))) else {
             super::report::fatal("out of memory for a task")
         };
@@ -337,7 +337,7 @@ impl Task {
 
     /// Writes what a child of `here.task` has from it.
     #[inline(always)]
-    fn begin_life(&self, here: Here, run: RunFn, flags: Flags) {
+    fn begin_life(&self, here: CurrentThread, run: RunFn, flags: Flags) {
         let parent = here.task;
         let inherited =
             Flags(parent.flags().0 & if ult::mutant!(final_not_inherited) { 0 } else { Flags::FINAL.0 });
@@ -359,7 +359,7 @@ impl Task {
 
     /// Its parent has said something about its next children: what it is then.
     #[cold]
-    fn is_awaited(&self, here: Here, flags: Flags) -> Flags {
+    fn is_awaited(&self, here: CurrentThread, flags: Flags) -> Flags {
         let parent = here.task;
         if parent.flags().has(Flags::RECORDS) {
             taskgraph::made(parent);
@@ -370,7 +370,7 @@ impl Task {
 
     /// A copy of this unsubmitted task, payload and all, as another child of `here.task`. Not of
     /// what is kept for tools: it may be told where this one is not.
-    pub fn duplicate_for(&self, here: Here) -> NonNull<Task> {
+    pub fn duplicate_for(&self, here: CurrentThread) -> NonNull<Task> {
         let size = self.data_size();
         let Some(run) = self.run.get() else { super::report::fatal("a task without code was duplicated") };
         let copy = Self::generate(here, size, run, self.flags().without(Flags::RECORDED));

@@ -16,7 +16,7 @@ use super::check::circles::{self, For};
 use super::device::keep;
 use super::task::Flags;
 use super::taskgraph::{self, Graph};
-use super::thread::Here;
+use super::thread::CurrentThread;
 use super::tool::event::SyncKind;
 use super::tool::hook;
 
@@ -58,7 +58,7 @@ pub enum Reductions {
 unsafe impl Sync for Taskgroup {}
 
 /// Opens a taskgroup in the running task.
-pub fn start(here: Here) -> *const Taskgroup {
+pub fn start(here: CurrentThread) -> *const Taskgroup {
     let group = Box::new(Taskgroup {
         outer: here.task.taskgroup.get(),
         members: AtomicU64::new(0),
@@ -78,7 +78,7 @@ pub fn start(here: Here) -> *const Taskgroup {
 /// Ends the running task's innermost taskgroup: waits for its members and their descendants, then
 /// calls `finish` with the empty group (to combine reductions). Without an open taskgroup it does
 /// nothing.
-pub fn end(here: Here, finish: impl FnOnce(&Taskgroup)) {
+pub fn end(here: CurrentThread, finish: impl FnOnce(&Taskgroup)) {
     let group = here.task.taskgroup.get();
     // SAFETY: the task's innermost taskgroup is open; only this task closes it.
     let Some(open) = (unsafe { group.as_ref() }) else { return };
@@ -108,7 +108,7 @@ impl Taskgroup {
     }
 
     #[cold]
-    fn wait(&self, here: Here) {
+    fn wait(&self, here: CurrentThread) {
         let _noted = circles::waits(|| For::Group(ptr::from_ref(self).addr()));
         // ORDERING: Relaxed; published with the bit.
         self.worker.store(ptr::from_ref(here.thread.worker()).cast_mut(), Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! An OpenMP thread: one member of one team, and how running code finds the thread and task it is.
 //!
-//! What lives here: [`Thread`], and [`Here`], the pair (thread, task) of the running context. What
-//! may not: forking and joining ([`super::parallel`]), tasks ([`super::task`]).
+//! What lives here: [`Thread`], and [`CurrentThread`], the pair (thread, task) of the running
+//! context. What may not: forking and joining ([`super::parallel`]), tasks ([`super::task`]).
 //!
 //! A kernel thread serves several `Thread`s at once when regions nest: thread 3 of the outer team
 //! is also thread 0 of the inner team it forked. Which one is running is the first local word of
@@ -473,14 +473,14 @@ impl Thread {
 
 /// Where the running code is: its thread and its task.
 #[derive(Clone, Copy)]
-pub struct Here {
+pub struct CurrentThread {
     /// The OpenMP thread.
     pub thread: &'static Thread,
     /// The task region, implicit or explicit.
     pub task: &'static Task,
 }
 
-impl Here {
+impl CurrentThread {
     /// The running thread and task. A kernel thread that meets OpenMP for the first time becomes an
     /// initial thread.
     #[inline(always)]
@@ -490,8 +490,8 @@ impl Here {
             return super::root::enter();
         }
         // SAFETY: the words are set only by `set` below and saved with the context: thread and task
-        // are alive while code runs in their name. `'static` stands for that; a `Here` is not kept
-        // beyond the construct it serves.
+        // are alive while code runs in their name. `'static` stands for that; a `CurrentThread` is
+        // not kept beyond the construct it serves.
         unsafe { Self { thread: &*(thread as *const Thread), task: &*(task as *const Task) } }
     }
 
@@ -506,8 +506,8 @@ impl Here {
         Some(unsafe { Self { thread: &*(thread as *const Thread), task: &*(task as *const Task) } })
     }
 
-    /// [`Here::if_known`] for signal handlers: `None` also where the kernel thread is in the
-    /// scheduler.
+    /// [`CurrentThread::if_known`] for signal handlers: `None` also where the kernel thread is in
+    /// the scheduler.
     pub fn in_program() -> Option<Self> {
         let Locals([thread, task]) = worker::locals_of_program()?;
         // Both: they are written one after the other.
@@ -525,7 +525,7 @@ impl Here {
         worker::replace_locals(Locals([ptr::from_ref(thread) as usize, ptr::from_ref(task) as usize]))
     }
 
-    /// [`Here::set`] where nobody asks what was there before.
+    /// [`CurrentThread::set`] where nobody asks what was there before.
     ///
     /// # Safety
     /// As there.

@@ -13,7 +13,7 @@ use super::parallel::icv;
 use crate::omp::affinity::Places;
 use crate::omp::binding;
 use crate::omp::env;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 pub mod display;
 pub mod mask;
@@ -37,8 +37,8 @@ fn partition() -> Range<u32> {
 }
 
 /// The running thread, bound if it is to be.
-pub(super) fn settled() -> Here {
-    let here = Here::get();
+pub(super) fn settled() -> CurrentThread {
+    let here = CurrentThread::get();
     binding::settle(here);
     here
 }

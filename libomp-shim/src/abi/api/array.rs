@@ -14,7 +14,7 @@ use crate::omp::device::array::{self, Refusal, prefetch, tasks};
 use crate::omp::remote::{Fault, Handle};
 use crate::omp::report;
 use crate::omp::task::Flags;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// Storage of arrays that is ours, by its address.
 static OWN: Mutex<BTreeMap<usize, Layout>> = Mutex::new(BTreeMap::new());
@@ -82,7 +82,7 @@ pub extern "C-unwind" fn ompx_array_host(address: *const c_void, bytes: usize, a
     let to_host = || {
         let kind = decode(access)?;
         let range = address.addr()..address.addr().checked_add(bytes.max(1)).ok_or(Fault::Range)?;
-        array::to_host(Here::get(), &range, kind != Kind::In)
+        array::to_host(CurrentThread::get(), &range, kind != Kind::In)
     };
     result("ompx_array_host", to_host())
 }
@@ -109,7 +109,7 @@ pub unsafe extern "C-unwind" fn ompx_array_use(uses: *const BlockUse, count: c_i
     let begin = || {
         let count = usize::try_from(count).ok().filter(|&count| count > 0).ok_or(Fault::Count)?;
         readable(uses.cast(), count)?;
-        let here = Here::get();
+        let here = CurrentThread::get();
         if !here.task.flags().has(Flags::EXPLICIT) {
             return Err(Fault::Task);
         }
@@ -141,7 +141,7 @@ pub unsafe extern "C-unwind" fn ompx_array_use(uses: *const BlockUse, count: c_i
 /// if it does not use it there.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_array_pointer(address: *const c_void, device: c_int) -> *mut c_void {
-    let found = tasks::address(Here::get(), address.addr(), (device >= 0).then_some(device));
+    let found = tasks::address(CurrentThread::get(), address.addr(), (device >= 0).then_some(device));
     ptr::with_exposed_provenance_mut(found.unwrap_or(0))
 }
 
@@ -163,7 +163,7 @@ pub unsafe extern "C-unwind" fn ompx_prefetch(
         let blocks = prefetch::blocks(&range)?;
         // SAFETY: as the caller says.
         let future = unsafe { made(future) };
-        prefetch::create(Here::get(), blocks, device, future);
+        prefetch::create(CurrentThread::get(), blocks, device, future);
         Ok(())
     };
     result("ompx_prefetch", create())

@@ -14,7 +14,7 @@ use crate::omp::device::{choose, lent};
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::{Fault, Handle};
 use crate::omp::report;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// `ompx_cuda_stream`: the running task's stream on the device that it was told to use, else on the
 /// default device; null and a line if it gets none.
@@ -31,7 +31,7 @@ pub extern "C-unwind" fn ompx_cuda_stream_on(device: c_int) -> *mut c_void {
 }
 
 fn stream(routine: &str, device: Option<i64>) -> *mut c_void {
-    lent::stream(Here::get(), device).unwrap_or_else(|why| {
+    lent::stream(CurrentThread::get(), device).unwrap_or_else(|why| {
         report::warn(format_args!("{routine}: {why}; it returns null"));
         ptr::null_mut()
     })
@@ -45,7 +45,7 @@ pub extern "C-unwind" fn ompx_set_task_stream(device: c_int) -> c_int {
         if !lent::exists(device) {
             return Err(Fault::Device);
         }
-        lent::wish(Here::get(), device.into());
+        lent::wish(CurrentThread::get(), device.into());
         Ok(())
     };
     result("ompx_set_task_stream", wish())
@@ -67,7 +67,7 @@ pub extern "C" fn ompx_device_any_rank() -> c_int {
 /// target region that the calling task creates.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_device_near(address: *const c_void) -> c_int {
-    hints::set_address(Here::get().task, address.addr());
+    hints::set_address(CurrentThread::get().task, address.addr());
     choose::NEAR
 }
 
@@ -75,7 +75,7 @@ pub extern "C-unwind" fn ompx_device_near(address: *const c_void) -> c_int {
 /// address, for the next target region that the calling task creates.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_device_of(address: *const c_void) -> c_int {
-    hints::set_address(Here::get().task, address.addr());
+    hints::set_address(CurrentThread::get().task, address.addr());
     choose::BEHIND
 }
 
@@ -139,7 +139,7 @@ pub unsafe extern "C-unwind" fn ompx_cuda_task(
         }
         // SAFETY: as the caller says.
         let future = unsafe { made(future) };
-        work::create(Here::get(), Work { device, function, arguments, future }, items.into_iter());
+        work::create(CurrentThread::get(), Work { device, function, arguments, future }, items.into_iter());
         Ok(())
     };
     result("ompx_cuda_task", create())
@@ -218,7 +218,7 @@ pub unsafe extern "C-unwind" fn ompx_task_versions(
         // SAFETY: as the caller says.
         let future = unsafe { made(future) };
         version::create(
-            Here::get(),
+            CurrentThread::get(),
             version::Versions { among, host, gpu, arguments, data, blocks: Vec::new(), future },
             items.into_iter(),
         );

@@ -13,7 +13,7 @@ use crate::omp::device::memory::{DEFAULT, Side, side};
 use crate::omp::device::{self, Home, rank};
 use crate::omp::remote::Fault;
 use crate::omp::team::ON_HOST;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 pub mod memory;
 
@@ -22,7 +22,7 @@ const INVALID: c_int = -4;
 
 /// The device whose target region the calling code is inside of; [`ON_HOST`] for none.
 fn running_on() -> c_int {
-    Here::if_known().map_or(ON_HOST, |here| here.team().plan().device)
+    CurrentThread::if_known().map_or(ON_HOST, |here| here.team().plan().device)
 }
 
 routines! {

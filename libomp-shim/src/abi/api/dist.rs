@@ -6,7 +6,7 @@ use super::persistent::{number, result};
 use crate::omp::device::place::hints;
 use crate::omp::persistent::dist::{self, Part, Section, Way};
 use crate::omp::remote::Fault;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// `ompx_dist_alloc`: memory at the same address on every rank. Waits for all ranks. Any thread.
 ///
@@ -54,7 +54,10 @@ pub extern "C-unwind" fn ompx_dist_device(memory: *const c_void, index: u64) -> 
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_set_task_data(memory: *const c_void, index: u64, count: u64) -> c_int {
     let section = Section::new(memory.addr() as u64, index, count);
-    result("ompx_set_task_data", section.and_then(|section| hints::add_data(Here::get().task, section)))
+    result(
+        "ompx_set_task_data",
+        section.and_then(|section| hints::add_data(CurrentThread::get().task, section)),
+    )
 }
 
 /// # Safety

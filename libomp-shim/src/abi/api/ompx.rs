@@ -12,7 +12,7 @@ use crate::omp::device::place::{hints, policies};
 use crate::omp::device::rank::start::{self, Started};
 use crate::omp::device::{self, choose, keep, rank};
 use crate::omp::stats::{self, Counters};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::{describe, env, outside, report};
 
 routines! {
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn ompx_set_sched(text: *const c_char) -> c_int {
 /// before. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn ompx_set_coherence(on: c_int) -> c_int {
-    Here::get(); // what the environment says comes first
+    CurrentThread::get(); // what the environment says comes first
     c_int::from(keep::set(on != 0))
 }
 
@@ -130,7 +130,7 @@ pub extern "C" fn ompx_set_coherence(on: c_int) -> c_int {
 /// of its device besides what it maps.
 #[unsafe(no_mangle)]
 pub extern "C" fn ompx_set_task_memory(bytes: usize) {
-    hints::set_memory(Here::get().task, bytes as u64);
+    hints::set_memory(CurrentThread::get().task, bytes as u64);
 }
 
 /// `ompx_cluster_rank`: the rank of this process, 0 if it is alone.

@@ -7,7 +7,7 @@ use crate::omp::env;
 use crate::omp::icv::{Icv, SUPPORTED_ACTIVE_LEVELS, Sched};
 use crate::omp::report;
 use crate::omp::team::Plan;
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool;
 
 /// The control variables of the running task, or those of the process on a thread that has not met
@@ -15,18 +15,18 @@ use crate::omp::tool;
 /// it.
 #[inline]
 pub(super) fn icv() -> Icv {
-    Here::if_known().map_or_else(Icv::of_process, |here| here.task.icv.get())
+    CurrentThread::if_known().map_or_else(Icv::of_process, |here| here.task.icv.get())
 }
 
 /// `ask` of the plan of the running team; `outside` on a thread that has not met OpenMP.
 #[inline(always)]
 pub(super) fn plan_value(outside: u32, ask: impl FnOnce(&Plan) -> u32) -> c_int {
-    int(Here::if_known().map_or(outside, |here| ask(here.team().plan())))
+    int(CurrentThread::if_known().map_or(outside, |here| ask(here.team().plan())))
 }
 
 /// Changes the control variables of the running task.
 pub(super) fn change_icv(change: impl FnOnce(&mut Icv)) {
-    let cell = &Here::get().task.icv;
+    let cell = &CurrentThread::get().task.icv;
     let mut icv = cell.get();
     change(&mut icv);
     cell.set(icv);
@@ -40,7 +40,7 @@ pub(super) fn int(value: u32) -> c_int {
 /// The running thread's ancestor at nesting `level` (itself at the present level); `None` outside 0
 /// to that.
 pub(super) fn ancestor(level: c_int) -> Option<&'static Thread> {
-    let mut thread = Here::if_known()?.thread;
+    let mut thread = CurrentThread::if_known()?.thread;
     let level = u32::try_from(level).ok()?;
     if level > thread.team().plan().level {
         return None;
@@ -72,7 +72,7 @@ routines! {
     /// `omp_get_num_threads` (18.2.2): threads of the running team. Starts the runtime if a tool
     /// may be found: LLVM's tests and tools are initialized by this call.
     fn omp_get_num_threads() -> c_int {
-        int(Here::if_known().or_else(|| tool::ompt::may_find_tool().then(Here::get)).map_or(1, |here| here.team().size()))
+        int(CurrentThread::if_known().or_else(|| tool::ompt::may_find_tool().then(CurrentThread::get)).map_or(1, |here| here.team().size()))
     }
 
     /// `omp_get_max_threads` (18.2.3): most threads that a `parallel` without `num_threads` would
@@ -84,14 +84,14 @@ routines! {
     /// `omp_get_thread_num` (18.2.4): `omp_unassigned_thread`, −2, for a free agent, which is no
     /// thread of the team (6.0 §21.3).
     fn omp_get_thread_num() -> c_int {
-        let Some(here) = Here::if_known() else { return 0 };
+        let Some(here) = CurrentThread::if_known() else { return 0 };
         here.thread.tid.get().wrapping_add(c_int::from(ult::mutant!(thread_num_wrong_nested) && here.team().plan().level > 1))
     }
 
     /// `omp_get_num_procs` (18.7.1): processors that the calling thread may use now, see
     /// [`binding::num_procs`].
     fn omp_get_num_procs() -> c_int {
-        int(binding::num_procs(Here::if_known().map(|here| here.thread)))
+        int(binding::num_procs(CurrentThread::if_known().map(|here| here.thread)))
     }
 
     /// `omp_in_parallel` (18.2.5): is there an active region around?

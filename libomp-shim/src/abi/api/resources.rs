@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_uint, c_void};
 
 use super::device::is_host;
 use crate::omp::assemble;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::hook;
 
 /// `omp_pause_soft`.
@@ -27,7 +27,7 @@ routines! {
 
     /// `omp_pause_resource_all` (18.6.2).
     fn omp_pause_resource_all(kind: c_uint) -> c_int {
-        let here = Here::get();
+        let here = CurrentThread::get();
         if here.team().plan().level != 0 || here.task.is_explicit() || !(SOFT..=HARD).contains(&kind) {
             return -1;
         }

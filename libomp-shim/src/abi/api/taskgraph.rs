@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::omp::report;
 use crate::omp::taskgraph::{Begun, Graph};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// `ompx_taskgraph_begin`: begins the graph, which is made if `*graph` is null. 1: the program
 /// makes its tasks; 0: they have been made.
@@ -21,7 +21,7 @@ pub unsafe extern "C-unwind" fn ompx_taskgraph_begin(graph: *mut *mut Graph) -> 
     // SAFETY: as the caller says; several tasks may begin at once, so the place is atomic.
     let place = unsafe { AtomicPtr::from_ptr(graph) };
     // SAFETY: made here or by an earlier call, and alive until `ompx_taskgraph_destroy`.
-    let begun = unsafe { &*made(place) }.begin(Here::get());
+    let begun = unsafe { &*made(place) }.begin(CurrentThread::get());
     c_int::from(begun == Begun::Make)
 }
 
@@ -53,7 +53,7 @@ fn made(place: &AtomicPtr<Graph>) -> *mut Graph {
 pub unsafe extern "C-unwind" fn ompx_taskgraph_end(graph: *mut *mut Graph) {
     // SAFETY: as the caller says.
     match unsafe { graph.as_ref().and_then(|graph| graph.as_ref()) } {
-        Some(graph) => graph.end(Here::get()),
+        Some(graph) => graph.end(CurrentThread::get()),
         None => _ = refuse("ompx_taskgraph_end"),
     }
 }

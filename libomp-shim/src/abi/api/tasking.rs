@@ -8,7 +8,7 @@ use crate::omp::agents;
 use crate::omp::env;
 use crate::omp::report;
 use crate::omp::task::{self, Flags, Task};
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 
 routines! {
     /// `omp_get_max_task_priority` (18.5.1).
@@ -18,18 +18,18 @@ routines! {
 
     /// `omp_in_explicit_task` (18.5.2).
     fn omp_in_explicit_task() -> c_int {
-        c_int::from(Here::if_known().is_some_and(|here| here.task.is_explicit()))
+        c_int::from(CurrentThread::if_known().is_some_and(|here| here.task.is_explicit()))
     }
 
     /// `omp_in_final` (18.5.3): is the running task final, or included in one?
     fn omp_in_final() -> c_int {
-        c_int::from(Here::if_known().is_some_and(|here| here.task.flags().has(Flags::FINAL)))
+        c_int::from(CurrentThread::if_known().is_some_and(|here| here.task.flags().has(Flags::FINAL)))
     }
 
     /// `omp_is_free_agent` (6.0 §23.1.4): does a free agent run the enclosing task? So too in a
     /// region that one has forked, for its primary thread.
     fn omp_is_free_agent() -> c_int {
-        c_int::from(Here::if_known().is_some_and(|here| here.thread.is_free_agent()))
+        c_int::from(CurrentThread::if_known().is_some_and(|here| here.thread.is_free_agent()))
     }
 
     /// `omp_ancestor_is_free_agent` (6.0 §23.1.5): is the thread that is this one's ancestor at
@@ -43,7 +43,7 @@ routines! {
 /// −1 if there are none for it.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_set_task_pool() -> c_int {
-    if agents::wish(Here::get()) { 0 } else { -1 }
+    if agents::wish(CurrentThread::get()) { 0 } else { -1 }
 }
 
 address_routines! {

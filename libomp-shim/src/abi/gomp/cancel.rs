@@ -6,7 +6,7 @@ use core::ptr;
 use crate::omp::cancel::{self, Construct};
 use crate::omp::check::meetings::Kind;
 use crate::omp::team;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::SyncKind;
 
 fn construct(which: c_int) -> Construct {
@@ -22,19 +22,19 @@ fn construct(which: c_int) -> Construct {
 /// the construct.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_cancel(which: c_int, active: bool) -> bool {
-    let here = Here::get();
+    let here = CurrentThread::get();
     if active { cancel::cancel(here, construct(which)) } else { cancel::is_cancelled(here, construct(which)) }
 }
 
 /// `cancellation point`.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_cancellation_point(which: c_int) -> bool {
-    cancel::is_cancelled(Here::get(), construct(which))
+    cancel::is_cancelled(CurrentThread::get(), construct(which))
 }
 
 /// A barrier in a region that may be cancelled: true if it has been.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_barrier_cancel() -> bool {
-    let here = Here::get();
+    let here = CurrentThread::get();
     team::cancellable_barrier(here, (Kind::Gomp, ptr::null()), || SyncKind::Explicit)
 }

@@ -11,7 +11,7 @@ use super::cancel::GOMP_barrier_cancel;
 use super::parallel::GOMP_barrier;
 use super::task::GOMP_taskwait_depend;
 use super::worksharing::single::GOMP_single_start;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::{End, Work};
 use crate::omp::tool::hook;
 
@@ -23,12 +23,12 @@ fn pair(first: u32, second: u32) -> u64 {
 }
 
 fn threads() -> u64 {
-    let here = Here::get();
+    let here = CurrentThread::get();
     pair(here.team().size(), here.thread.num())
 }
 
 fn teams() -> u64 {
-    let (count, number) = Here::get().team().plan().league;
+    let (count, number) = CurrentThread::get().team().plan().league;
     pair(count, number)
 }
 
@@ -41,7 +41,7 @@ pub extern "C-unwind" fn GOMP_loop_static_worksharing(_iterations: u64) -> u64 {
 /// [`GOMP_loop_static_worksharing`], where an end follows.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_loop_static_worksharing_start(iterations: u64) -> u64 {
-    hook::work::begins(|| (Here::get(), Work::LoopStatic, iterations));
+    hook::work::begins(|| (CurrentThread::get(), Work::LoopStatic, iterations));
     threads()
 }
 
@@ -54,7 +54,7 @@ pub extern "C-unwind" fn GOMP_distribute_static_worksharing(_iterations: u64) ->
 /// [`GOMP_distribute_static_worksharing`], where an end follows.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_distribute_static_worksharing_start(iterations: u64) -> u64 {
-    hook::work::begins(|| (Here::get(), Work::Distribute, iterations));
+    hook::work::begins(|| (CurrentThread::get(), Work::Distribute, iterations));
     teams()
 }
 
@@ -97,7 +97,7 @@ pub extern "C-unwind" fn GOMP_single_start_with_end() -> bool {
 /// `masked filter(number)`: true in the thread with that number.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_has_masked_thread_num(number: c_int) -> bool {
-    Here::get().thread.num() as c_int == number
+    CurrentThread::get().thread.num() as c_int == number
 }
 
 /// A barrier of a kind (of a region, of a loop, explicit) that only tools want to know.

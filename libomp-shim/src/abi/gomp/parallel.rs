@@ -7,7 +7,7 @@ use crate::omp::check::meetings::Kind;
 use crate::omp::icv::ProcBind;
 use crate::omp::parallel::{self, Request};
 use crate::omp::team::{self, Body};
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::event::SyncKind;
 use crate::omp::tool::{self, code};
 
@@ -50,12 +50,12 @@ pub unsafe extern "C-unwind" fn GOMP_parallel(
     num_threads: c_uint,
     flags: c_uint,
 ) {
-    parallel::parallel(Here::get(), body_of(function, data), request_of(num_threads, flags));
+    parallel::parallel(CurrentThread::get(), body_of(function, data), request_of(num_threads, flags));
 }
 
 /// `#pragma omp barrier` and implicit barriers.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_barrier() {
-    let here = Here::get();
+    let here = CurrentThread::get();
     team::barrier(here, (Kind::Gomp, ptr::null()), || SyncKind::Explicit);
 }

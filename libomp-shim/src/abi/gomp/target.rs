@@ -22,7 +22,7 @@ use crate::omp::device::interface::{Code, Convention};
 use crate::omp::device::place::{Announced, Promise};
 use crate::omp::device::{self, Place, Slot, array, choose};
 use crate::omp::task::{self, Flags, Task};
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::hook::{device as hook, task as task_hook};
 use crate::omp::{depend, report, target};
 use kinds::{Arrays, FIRSTPRIVATE};
@@ -151,7 +151,7 @@ unsafe fn run_there(
 }
 
 /// The device that a region with this number runs on, `None` for the host.
-fn device_for(here: Here, number: c_int) -> Option<&'static Slot> {
+fn device_for(here: CurrentThread, number: c_int) -> Option<&'static Slot> {
     match device::place(here, number.into()) {
         Place::Device(slot) if slot.device.runs_host_functions() => Some(slot),
         Place::Device(slot) => {
@@ -214,14 +214,14 @@ impl Target {
     /// The compiler's list.
     unsafe fn settle(
         self,
-        here: Here,
+        here: CurrentThread,
         function: Function,
         arrays: &Arrays,
     ) -> (Option<&'static Slot>, Option<Promise>, bool) {
         let on_host = || {
             if array::any() {
                 // SAFETY: as the caller says.
-                array::lists::on_host(Here::get(), &unsafe { arrays.list() }.items);
+                array::lists::on_host(CurrentThread::get(), &unsafe { arrays.list() }.items);
             }
         };
         let announced = match self {
@@ -269,7 +269,7 @@ enum Action {
 impl Deferred {
     /// # Safety
     /// The compiler's list.
-    unsafe fn carry_out(mut self, here: Here) {
+    unsafe fn carry_out(mut self, here: CurrentThread) {
         // SAFETY: as the caller says.
         unsafe {
             match (self.action, self.place) {
@@ -281,7 +281,7 @@ impl Deferred {
                     }
                     (None, ..) => {
                         let body = body_of(function, self.arrays.addresses.as_mut_ptr().cast());
-                        target::run_on_host(Here::get(), body, extent.thread_limit);
+                        target::run_on_host(CurrentThread::get(), body, extent.thread_limit);
                     }
                 },
                 (Action::Data(change), Target::Known(Some(slot))) => change.carry_out(slot, &self.arrays),
@@ -298,7 +298,7 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     let deferred = unsafe { task.payload().cast::<Deferred>().read() };
     if !discarded {
         // SAFETY: the compiler's list.
-        unsafe { deferred.carry_out(Here::get()) };
+        unsafe { deferred.carry_out(CurrentThread::get()) };
     }
     true
 }
@@ -308,7 +308,7 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
 /// # Safety
 /// `depend` is null or the compiler's array; the list is the compiler's, and holds until the task
 /// is over.
-unsafe fn defer(here: Here, deferred: Deferred, depend: *mut *mut c_void) {
+unsafe fn defer(here: CurrentThread, deferred: Deferred, depend: *mut *mut c_void) {
     const { assert!(align_of::<Deferred>() <= align_of::<Task>()) };
     // A target task is untied (5.2 §1.2.5): while it waits for its device its thread may begin
     // others.
@@ -350,7 +350,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
     depend: *mut *mut c_void,
     args: *const *const c_void,
 ) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let at_once = here.task.flags().has(Flags::FINAL) || here.task.flags().has(Flags::REDUCES);
     let nowait = flags & NOWAIT != 0 && !at_once;
     let place = match choose::announce(here, device.into(), nowait) {
@@ -378,11 +378,15 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
             (Some(slot), promise, _) => run_there(slot, function, &arrays, extent, promise, false),
             (None, ..) => {
                 let copies = Copies::make(count, addresses, sizes, kinds);
-                target::run_on_host(Here::get(), body_of(function, addresses.cast()), extent.thread_limit);
+                target::run_on_host(
+                    CurrentThread::get(),
+                    body_of(function, addresses.cast()),
+                    extent.thread_limit,
+                );
                 drop(copies);
             }
         }
-        let here = Here::get();
+        let here = CurrentThread::get();
         here.task.set_flags(here.task.flags().without(Flags::REDUCES));
         if let Some(node) = held {
             depend::leave(here, node);
@@ -404,7 +408,7 @@ pub unsafe extern "C-unwind" fn GOMP_target(
     sizes: *const usize,
     kinds: *const u8,
 ) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     match device_for(here, device) {
         // SAFETY: as for this function.
         Some(slot) => unsafe {

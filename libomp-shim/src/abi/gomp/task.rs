@@ -10,7 +10,7 @@ use super::parallel::Function;
 use crate::omp::check::events;
 use crate::omp::depend::{self, Dependence, Kind};
 use crate::omp::task::{self, Flags, Task};
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::{self, code, hook};
 use crate::omp::trace;
 use crate::omp::{taskgraph, taskgroup};
@@ -86,7 +86,12 @@ pub fn properties(flags: c_uint) -> Flags {
 ///
 /// # Safety
 /// Function and arguments are the compiler's.
-pub unsafe fn create(here: Here, function: Function, arguments: Arguments, flags: Flags) -> NonNull<Task> {
+pub unsafe fn create(
+    here: CurrentThread,
+    function: Function,
+    arguments: Arguments,
+    flags: Flags,
+) -> NonNull<Task> {
     let align = arguments.align.max(1);
     let slack = if align > align_of::<Task>() { align } else { 0 };
     let task = Task::generate(here, arguments.size.saturating_add(slack), run, flags);
@@ -123,7 +128,7 @@ pub fn block_of(task: &Task) -> *mut c_void {
 /// # Safety
 /// As [`create`].
 pub unsafe fn create_undeferred(
-    here: Here,
+    here: CurrentThread,
     function: Function,
     arguments: Arguments,
     flags: Flags,
@@ -161,7 +166,7 @@ pub unsafe extern "C-unwind" fn GOMP_task(
     priority: c_int,
     detach: *mut c_void,
 ) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let deferred = (deferred || ult::mutant!(if_0_deferred)) && !here.task.flags().has(Flags::FINAL);
     if flags == 0 && copy.is_none() && (!deferred || task::is_included(here)) {
         // Most of those that are run at once: the rest of this function would come to the same.
@@ -202,7 +207,7 @@ pub unsafe extern "C-unwind" fn GOMP_task(
 /// compiler's array.
 #[inline(never)]
 pub unsafe fn run_on_own_data(
-    here: Here,
+    here: CurrentThread,
     function: Function,
     data: *mut c_void,
     flags: Flags,
@@ -222,7 +227,7 @@ pub unsafe fn run_on_own_data(
 #[cold]
 #[inline(never)]
 unsafe fn run_on_own_data_told(
-    here: Here,
+    here: CurrentThread,
     function: Function,
     data: *mut c_void,
     flags: Flags,
@@ -259,7 +264,7 @@ unsafe fn run_on_own_data_told(
 /// As [`create`].
 #[inline(never)]
 unsafe fn run_copy(
-    here: Here,
+    here: CurrentThread,
     function: Function,
     arguments: Arguments,
     flags: Flags,
@@ -283,7 +288,7 @@ unsafe fn run_copy(
 /// As [`GOMP_task`].
 #[inline(never)]
 unsafe fn launch_new(
-    here: Here,
+    here: CurrentThread,
     function: Function,
     arguments: Arguments,
     properties: Flags,
@@ -314,7 +319,7 @@ unsafe fn launch_new(
 /// # Safety
 /// As [`create`]; `detach` points to a handle.
 unsafe fn create_detachable(
-    here: Here,
+    here: CurrentThread,
     function: Function,
     arguments: Arguments,
     flags: Flags,
@@ -344,7 +349,7 @@ unsafe fn create_detachable(
 ///
 /// # Safety
 /// `depend` is null or the compiler's array; the task is fresh.
-unsafe fn launch(here: Here, task: NonNull<Task>, deferred: bool, depend: *mut *mut c_void) {
+unsafe fn launch(here: CurrentThread, task: NonNull<Task>, deferred: bool, depend: *mut *mut c_void) {
     // SAFETY: as for this function.
     unsafe {
         tell(here, task.as_ref(), !deferred, depend);
@@ -372,7 +377,7 @@ unsafe fn launch(here: Here, task: NonNull<Task>, deferred: bool, depend: *mut *
 /// # Safety
 /// As [`launch`].
 #[inline(always)]
-unsafe fn write_down(here: Here, task: &Task, deferred: bool, depend: *mut *mut c_void) {
+unsafe fn write_down(here: CurrentThread, task: &Task, deferred: bool, depend: *mut *mut c_void) {
     let is_fit = deferred && task.front[ARGUMENTS].get() == task.payload() as usize;
     if depend.is_null() {
         taskgraph::record(here, task, is_fit, relocate, core::iter::empty());
@@ -391,7 +396,7 @@ unsafe fn relocate(copy: &Task, _: usize, _: usize) {
 ///
 /// # Safety
 /// `depend` is null or the compiler's array.
-pub(super) unsafe fn tell(here: Here, task: &Task, at_once: bool, depend: *mut *mut c_void) {
+pub(super) unsafe fn tell(here: CurrentThread, task: &Task, at_once: bool, depend: *mut *mut c_void) {
     if depend.is_null() {
         hook::task::created(here, task, at_once);
     } else {
@@ -443,7 +448,7 @@ unsafe fn depend_object(object: *const usize) -> Dependence {
 /// `taskwait`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_taskwait() {
-    task::taskwait(Here::get());
+    task::taskwait(CurrentThread::get());
 }
 
 /// `taskwait depend(…)`.
@@ -453,7 +458,7 @@ pub extern "C-unwind" fn GOMP_taskwait() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_taskwait_depend(depend: *mut *mut c_void) {
     // SAFETY: as for this function.
-    depend::wait_for(Here::get(), unsafe { items(depend) });
+    depend::wait_for(CurrentThread::get(), unsafe { items(depend) });
 }
 
 /// `taskwait depend(…) nowait`: a task without code that carries the dependences.
@@ -463,7 +468,7 @@ pub unsafe extern "C-unwind" fn GOMP_taskwait_depend(depend: *mut *mut c_void) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_taskwait_depend_nowait(depend: *mut *mut c_void) {
     unsafe extern "C-unwind" fn nothing(_: *mut c_void) {}
-    let here = Here::get();
+    let here = CurrentThread::get();
     let arguments = Arguments { data: ptr::null_mut(), copy: None, size: 0, align: 1 };
     // SAFETY: a task without arguments; the array is the compiler's.
     unsafe {
@@ -477,17 +482,17 @@ pub unsafe extern "C-unwind" fn GOMP_taskwait_depend_nowait(depend: *mut *mut c_
 /// `taskyield`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_taskyield() {
-    task::taskyield(Here::get());
+    task::taskyield(CurrentThread::get());
 }
 
 /// `taskgroup` begins.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_taskgroup_start() {
-    super::task_reduction::start_group(Here::get());
+    super::task_reduction::start_group(CurrentThread::get());
 }
 
 /// `taskgroup` ends. GCC's code combines reductions itself, afterwards.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_taskgroup_end() {
-    taskgroup::end(Here::get(), |_| {});
+    taskgroup::end(CurrentThread::get(), |_| {});
 }

@@ -26,7 +26,7 @@ use crate::omp::report;
 use crate::omp::task::Flags;
 use crate::omp::taskgroup::{self, Reductions, Taskgroup};
 use crate::omp::team::{self, Body};
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::event::SyncKind;
 
 const COUNT: usize = 0;
@@ -85,7 +85,7 @@ fn registered(group: *const Taskgroup) -> Option<Array> {
 }
 
 /// Opens a taskgroup in the running task.
-pub fn start_group(here: Here) {
+pub fn start_group(here: CurrentThread) {
     taskgroup::start(here);
 }
 
@@ -133,7 +133,7 @@ fn allocate(array: Array, threads: u32) {
 ///
 /// # Safety
 /// The compiler's array; the taskgroup has just been opened.
-pub unsafe fn register(here: Here, array: *mut usize) {
+pub unsafe fn register(here: CurrentThread, array: *mut usize) {
     let group = here.task.taskgroup.get();
     // SAFETY: the compiler has opened a taskgroup.
     let Some(open) = (unsafe { group.as_ref() }) else {
@@ -164,7 +164,7 @@ pub unsafe fn make_empty(array: *mut usize) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_taskgroup_reduction_register(array: *mut usize) {
     // SAFETY: as for this function.
-    unsafe { register(Here::get(), array) };
+    unsafe { register(CurrentThread::get(), array) };
 }
 
 /// Frees the copies of a construct's arrays.
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn GOMP_taskgroup_reduction_unregister(array: *mut usize) 
 /// `addresses` has room for `count` + `originals` words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_task_reduction_remap(count: usize, originals: usize, addresses: *mut usize) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // What follows may be a target construct with `in_reduction`.
     here.task.set_flags(here.task.flags().with(Flags::REDUCES));
     // SAFETY: as for this function.
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn GOMP_task_reduction_remap(count: usize, originals: usiz
 }
 
 /// The running thread's copy of the item at `address`, and the item's original address.
-fn copy_of(here: Here, address: usize) -> (usize, usize) {
+fn copy_of(here: CurrentThread, address: usize) -> (usize, usize) {
     let mut current = registered(here.task.taskgroup.get());
     while let Some(array) = current {
         if let Some(offset) = array.offset_of(address) {
@@ -225,7 +225,7 @@ fn copy_of(here: Here, address: usize) -> (usize, usize) {
 ///
 /// # Safety
 /// `array` is the compiler's; `slot` is null when the construct begins.
-pub unsafe fn start_worksharing(here: Here, slot: &AtomicPtr<usize>, array: *mut usize) {
+pub unsafe fn start_worksharing(here: CurrentThread, slot: &AtomicPtr<usize>, array: *mut usize) {
     // SAFETY: an open taskgroup of the running task, or null.
     let outer = registered(here.task.taskgroup.get());
     start_group(here);
@@ -249,7 +249,12 @@ pub unsafe fn start_worksharing(here: Here, slot: &AtomicPtr<usize>, array: *mut
 ///
 /// # Safety
 /// As [`start_worksharing`].
-unsafe fn offer(here: Here, slot: &AtomicPtr<usize>, array: *mut usize, outer: Option<Array>) -> *mut usize {
+unsafe fn offer(
+    here: CurrentThread,
+    slot: &AtomicPtr<usize>,
+    array: *mut usize,
+    outer: Option<Array>,
+) -> *mut usize {
     static FIRST_COMES: Mutex<()> = Mutex::new(());
     let _guard = FIRST_COMES.lock().unwrap_or_else(|e| e.into_inner());
     // ORDERING: Relaxed; under the lock.
@@ -267,7 +272,7 @@ unsafe fn offer(here: Here, slot: &AtomicPtr<usize>, array: *mut usize, outer: O
 /// End of a worksharing construct with `reduction(task, …)`: called by every thread.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_workshare_task_reduction_unregister(cancelled: bool) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let array = registered(here.task.taskgroup.get());
     taskgroup::end(here, |_| {});
     if let Some(array) = array.filter(|_| here.thread.num() == 0) {
@@ -292,7 +297,7 @@ struct Shared {
 unsafe fn call(thread: &Thread, body: &Body) {
     // SAFETY: `GOMP_parallel_reductions` made the body; its frame outlives the region.
     let shared = unsafe { &*body.data.cast::<Shared>() };
-    let here = Here::get();
+    let here = CurrentThread::get();
     {
         let _guard = shared.lock.lock().unwrap_or_else(|e| e.into_inner());
         // ORDERING: Relaxed; under the lock.
@@ -324,7 +329,7 @@ pub unsafe extern "C-unwind" fn GOMP_parallel_reductions(
     num_threads: c_uint,
     flags: c_uint,
 ) -> c_uint {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let shared = Shared {
         function,
         data,

@@ -10,7 +10,7 @@ use crate::omp::agents;
 use crate::omp::task::{self, Flags};
 use crate::omp::taskgroup;
 use crate::omp::taskloop::{self, Division};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::Work;
 use crate::omp::tool::hook;
 
@@ -47,7 +47,7 @@ unsafe fn run(
     priority: c_int,
     space: &Space,
 ) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // SAFETY: with `REDUCTION`, the third word of the data is the reduction array.
     let reductions = (flags & REDUCTION != 0).then(|| unsafe { *arguments.data.cast::<*mut usize>().add(2) });
     if space.trips == 0 {
@@ -88,7 +88,7 @@ unsafe fn run(
 /// As [`GOMP_taskloop`].
 #[allow(clippy::too_many_arguments, reason = "a part of a taskloop has that many aspects")]
 unsafe fn launch(
-    here: Here,
+    here: CurrentThread,
     function: Function,
     arguments: Arguments,
     flags: c_uint,

@@ -6,7 +6,7 @@ use super::parallel::{Location, barrier_kind};
 use crate::omp::cancel::{self, Construct};
 use crate::omp::check::meetings::Kind;
 use crate::omp::team;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 fn construct(kind: c_int) -> Construct {
     match kind {
@@ -20,18 +20,18 @@ fn construct(kind: c_int) -> Construct {
 /// `cancel`: not 0 when the thread is to go to the end of the construct.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_cancel(_: Location, _gtid: c_int, kind: c_int) -> c_int {
-    c_int::from(cancel::cancel(Here::get(), construct(kind)))
+    c_int::from(cancel::cancel(CurrentThread::get(), construct(kind)))
 }
 
 /// `cancellation point`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_cancellationpoint(_: Location, _gtid: c_int, kind: c_int) -> c_int {
-    c_int::from(cancel::is_cancelled(Here::get(), construct(kind)))
+    c_int::from(cancel::is_cancelled(CurrentThread::get(), construct(kind)))
 }
 
 /// A barrier in a region that may be cancelled: not 0 if it has been.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_cancel_barrier(location: Location, _gtid: c_int) -> c_int {
-    let here = Here::get();
+    let here = CurrentThread::get();
     c_int::from(team::cancellable_barrier(here, (Kind::Kmpc, location), || barrier_kind(location)))
 }

@@ -7,7 +7,7 @@ use core::ptr;
 use super::task::{KmpTask, task_of};
 use crate::abi::api::resources::omp_pause_resource_all;
 use crate::omp::task;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// What a proxy task stands for has ended, as a thread of the team says. The task itself is a
 /// detachable one.
@@ -33,7 +33,7 @@ pub unsafe extern "C-unwind" fn __kmpc_proxy_task_completed_ooo(task: *mut KmpTa
 /// Runs the outlined function of the region for the calling thread.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_invoke_task_func(_gtid: c_int) -> c_int {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let body = &here.team().plan().body;
     // SAFETY: the front made the body for its own `call`, and the region runs.
     unsafe { (body.call)(here.thread, body) };

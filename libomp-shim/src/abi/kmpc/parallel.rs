@@ -10,7 +10,7 @@ use crate::omp::parallel::{self, Region, Request};
 use crate::omp::report;
 use crate::omp::task::Task;
 use crate::omp::team::{self, Body};
-use crate::omp::thread::{Here, Pushed, Thread};
+use crate::omp::thread::{CurrentThread, Pushed, Thread};
 use crate::omp::tool::event::{End, SyncKind};
 use crate::omp::tool::{self, hook};
 use crate::omp::trace;
@@ -134,13 +134,13 @@ fn body_of(function: *const (), arguments: *const *mut c_void, count: usize) -> 
 }
 
 /// Takes the clauses that were pushed for the next region.
-fn pushed(here: Here) -> Pushed {
+fn pushed(here: CurrentThread) -> Pushed {
     // SAFETY: own thread only.
     core::mem::take(&mut unsafe { here.thread.own() }.pushed)
 }
 
 fn fork(function: *const (), arguments: *const *mut c_void, count: usize) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let clauses = pushed(here);
     let request = Request {
         num_threads: clauses.num_threads,
@@ -242,7 +242,7 @@ unsafe extern "C-unwind" fn fork_teams(
 ) {
     // SAFETY: the entry passes both areas.
     let arguments = unsafe { gather(count.max(0) as usize, registers, stack) };
-    let here = Here::get();
+    let here = CurrentThread::get();
     let clauses = pushed(here);
     let (lower, upper) = clauses.num_teams;
     let teams = [upper, lower, icv::nteams()].into_iter().find(|&n| n != 0).unwrap_or(1);
@@ -265,7 +265,7 @@ pub unsafe extern "C-unwind" fn __kmpc_fork_call_if(
     meetings::learn(function, location);
     note_region(location);
     if condition == 0 {
-        let here = Here::get();
+        let here = CurrentThread::get();
         // SAFETY: own thread only.
         unsafe { here.thread.own() }.pushed.num_threads = 1;
     }
@@ -276,10 +276,10 @@ pub unsafe extern "C-unwind" fn __kmpc_fork_call_if(
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_serialized_parallel(location: Location, _gtid: c_int) {
     note_region(location);
-    let here = Here::get();
+    let here = CurrentThread::get();
     pushed(here);
     let region = Region::begin(here, Body::EMPTY, Request { num_threads: 1, ..Request::default() });
-    let inner = Here::get();
+    let inner = CurrentThread::get();
     hook::region::called_by_program(inner);
     // SAFETY: own thread only. The region is kept by the thread that it made.
     unsafe { inner.thread.own() }.region = Some(Box::new(region));
@@ -289,7 +289,7 @@ pub extern "C-unwind" fn __kmpc_serialized_parallel(location: Location, _gtid: c
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_end_serialized_parallel(_: Location, _gtid: c_int) {
     // SAFETY: own thread only.
-    let region = unsafe { Here::get().thread.own() }.region.take();
+    let region = unsafe { CurrentThread::get().thread.own() }.region.take();
     match region {
         Some(region) => region.end(),
         None => report::fatal("__kmpc_end_serialized_parallel without its beginning"),
@@ -301,7 +301,7 @@ pub extern "C-unwind" fn __kmpc_end_serialized_parallel(_: Location, _gtid: c_in
 /// Notes a clause of the next region.
 pub(super) fn push(set: impl FnOnce(&mut Pushed)) {
     // SAFETY: own thread only.
-    set(unsafe { &mut Here::get().thread.own().pushed });
+    set(unsafe { &mut CurrentThread::get().thread.own().pushed });
 }
 
 /// `proc_bind(policy)` of the next region.
@@ -338,7 +338,7 @@ pub extern "C" fn __kmpc_push_num_teams_51(
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_set_thread_limit(_: Location, _gtid: c_int, limit: c_int) {
     if limit > 0 {
-        let here = Here::get();
+        let here = CurrentThread::get();
         let mut icv = here.task.icv.get();
         icv.thread_limit = limit as u32;
         here.task.icv.set(icv);
@@ -350,32 +350,32 @@ pub extern "C" fn __kmpc_set_thread_limit(_: Location, _gtid: c_int, limit: c_in
 /// A small number that no other live thread of the process has.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_global_thread_num(_: Location) -> c_int {
-    Here::get().thread.gtid.get()
+    CurrentThread::get().thread.gtid.get()
 }
 
 /// Number of threads that the runtime has in the process.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_global_num_threads(_: Location) -> c_int {
-    Here::get();
+    CurrentThread::get();
     ult::pool::started() as c_int + crate::omp::root::count() as c_int
 }
 
 /// Thread number in the team.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_bound_thread_num(_: Location) -> c_int {
-    Here::get().thread.num() as c_int
+    CurrentThread::get().thread.num() as c_int
 }
 
 /// Number of threads of the team.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_bound_num_threads(_: Location) -> c_int {
-    Here::get().team().size() as c_int
+    CurrentThread::get().team().size() as c_int
 }
 
 /// Inside an active region?
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_in_parallel(_: Location) -> c_int {
-    c_int::from(Here::get().team().plan().active_level > 0)
+    c_int::from(CurrentThread::get().team().plan().active_level > 0)
 }
 
 /// Always true: regions may be forked anywhere.
@@ -423,14 +423,14 @@ pub(super) unsafe fn flags_of(location: Location) -> i32 {
 /// `barrier`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_barrier(location: Location, _gtid: c_int) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     team::barrier(here, (Kind::Kmpc, location), || barrier_kind(location));
 }
 
 /// A barrier whose primary thread goes on alone (true there) until `__kmpc_end_barrier_master`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_barrier_master(location: Location, _gtid: c_int) -> c_int {
-    let here = Here::get();
+    let here = CurrentThread::get();
     team::barrier(here, (Kind::Other, location), || SyncKind::Implementation);
     if here.thread.num() == 0 {
         return 1;
@@ -442,14 +442,14 @@ pub extern "C-unwind" fn __kmpc_barrier_master(location: Location, _gtid: c_int)
 /// Lets the other threads of `__kmpc_barrier_master` go on.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_end_barrier_master(location: Location, _gtid: c_int) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     team::barrier(here, (Kind::Other, location), || SyncKind::Implementation);
 }
 
 /// A barrier after which the primary thread (true there) does something while the others go on.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_barrier_master_nowait(location: Location, _gtid: c_int) -> c_int {
-    let here = Here::get();
+    let here = CurrentThread::get();
     team::barrier(here, (Kind::Other, location), || SyncKind::Implementation);
     c_int::from(here.thread.num() == 0)
 }
@@ -457,7 +457,7 @@ pub extern "C-unwind" fn __kmpc_barrier_master_nowait(location: Location, _gtid:
 /// `master`: true in the primary thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_master(_: Location, _gtid: c_int) -> c_int {
-    executes(Here::get().thread.num() == 0)
+    executes(CurrentThread::get().thread.num() == 0)
 }
 
 fn executes(masked: bool) -> c_int {
@@ -476,7 +476,7 @@ pub extern "C" fn __kmpc_end_master(_: Location, _gtid: c_int) {
 /// `masked filter(number)`: true in the thread with that number.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_masked(_: Location, _gtid: c_int, filter: c_int) -> c_int {
-    executes(Here::get().thread.num() as c_int == filter)
+    executes(CurrentThread::get().thread.num() as c_int == filter)
 }
 
 /// End of `masked`.

@@ -21,7 +21,7 @@ use crate::omp::check::meetings::Kind;
 use crate::omp::lock::Lock;
 use crate::omp::reduction::{Way, choose};
 use crate::omp::team;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::{End, SyncKind};
 use crate::omp::tool::hook;
 
@@ -34,7 +34,7 @@ const ATOMIC_AVAILABLE: i32 = 0x10;
 /// # Safety
 /// As the entry points below.
 unsafe fn begin(location: Location, data: *mut c_void, combine: Option<Combine>, lock: *mut Lock) -> c_int {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // SAFETY: the compiler's location.
     let atomic = unsafe { flags_of(location) } & ATOMIC_AVAILABLE != 0;
     let way = choose(here, atomic, combine.is_some());
@@ -59,7 +59,12 @@ unsafe fn begin(location: Location, data: *mut c_void, combine: Option<Combine>,
 
 /// # Safety
 /// Every thread of the team calls this with its own copies.
-unsafe fn tree(here: Here, location: Location, data: *mut c_void, combine: Option<Combine>) -> c_int {
+unsafe fn tree(
+    here: CurrentThread,
+    location: Location,
+    data: *mut c_void,
+    combine: Option<Combine>,
+) -> c_int {
     let slots = &here.team().contributions;
     // ORDERING: Relaxed; published by the barrier.
     slots[here.thread.num() as usize].0.store(data.cast(), Ordering::Relaxed);
@@ -95,7 +100,7 @@ unsafe fn tree(here: Here, location: Location, data: *mut c_void, combine: Optio
 /// As the entry points below.
 unsafe fn end(location: Location, lock: *mut Lock) -> Way {
     // SAFETY: own thread only.
-    let way = core::mem::take(&mut unsafe { Here::get().thread.own() }.reduction);
+    let way = core::mem::take(&mut unsafe { CurrentThread::get().thread.own() }.reduction);
     if way == Way::Alone || way == Way::Critical || way == Way::Tree {
         hook::work::reduction(End::End);
     }
@@ -103,7 +108,7 @@ unsafe fn end(location: Location, lock: *mut Lock) -> Way {
         // SAFETY: taken in `begin`.
         Way::Critical => unsafe { super::sync::__kmpc_end_critical(location, 0, lock) },
         Way::Tree => {
-            team::barrier(Here::get(), (Kind::KmpcReduce, location), || SyncKind::Implementation);
+            team::barrier(CurrentThread::get(), (Kind::KmpcReduce, location), || SyncKind::Implementation);
         }
         Way::Alone | Way::Atomic => {}
     }
@@ -155,7 +160,7 @@ pub unsafe extern "C-unwind" fn __kmpc_reduce_nowait(
 pub unsafe extern "C-unwind" fn __kmpc_end_reduce(location: Location, _gtid: c_int, lock: *mut Lock) {
     // SAFETY: as for this function. In a tree the others' barrier is the construct's.
     if unsafe { end(location, lock) } != Way::Tree {
-        let here = Here::get();
+        let here = CurrentThread::get();
         team::cancellable_barrier(here, (Kind::KmpcReduce, location), || SyncKind::Workshare);
     }
 }

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU8, Ordering, fence};
 use ult::watch;
 
 use crate::omp::lock::{Lock, NestHandle, NestLock};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::Mutex;
 use crate::omp::tool::hook;
 use crate::omp::yielding;
@@ -211,7 +211,7 @@ pub unsafe extern "C-unwind" fn __kmpc_destroy_nest_lock(
 pub unsafe extern "C-unwind" fn __kmpc_set_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) {
     // SAFETY: as the caller says.
     let its = unsafe { &*lock.read() };
-    hook::mutex::attempt(Mutex::NestLock, lock.addr().get(), || its.lock(Here::get().task));
+    hook::mutex::attempt(Mutex::NestLock, lock.addr().get(), || its.lock(CurrentThread::get().task));
 }
 
 /// `omp_unset_nest_lock`.
@@ -241,8 +241,9 @@ pub unsafe extern "C-unwind" fn __kmpc_test_nest_lock(
 ) -> c_int {
     // SAFETY: as the caller says.
     let its = unsafe { &*lock.read() };
-    let count =
-        hook::mutex::attempt(Mutex::TestNestLock, lock.addr().get(), || its.try_lock(Here::get().task));
+    let count = hook::mutex::attempt(Mutex::TestNestLock, lock.addr().get(), || {
+        its.try_lock(CurrentThread::get().task)
+    });
     if count == 0 {
         yielding::let_others_run(); // as in `__kmpc_test_lock`
     }

@@ -15,7 +15,7 @@ use crate::omp::depend::{self, Dependence, Kind};
 use crate::omp::device::place::{Announced, hints};
 use crate::omp::device::{self, array, chain, choose};
 use crate::omp::task::{self, Flags, Task};
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::{self, code, hook};
 use crate::omp::{taskgraph, taskgroup};
 
@@ -154,7 +154,7 @@ fn allocate_for_agents(
 ) -> *mut KmpTask {
     let made = allocate(location, flags, size, shareds, routine);
     // SAFETY: the task was made here.
-    agents::open(Here::get(), unsafe { task_of(made).as_ref() });
+    agents::open(CurrentThread::get(), unsafe { task_of(made).as_ref() });
     made
 }
 
@@ -166,7 +166,7 @@ fn allocate(
     shareds: usize,
     routine: Option<Routine>,
 ) -> *mut KmpTask {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // What has no sum is more than there is.
     let offset = size.checked_next_multiple_of(16).unwrap_or(usize::MAX);
     let properties = Flags::default()
@@ -205,11 +205,13 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
     device: i64,
 ) -> *mut KmpTask {
     let entry = routine.map_or(0, |routine| routine as usize);
-    let announced = choose::announce(Here::get(), device, true).map(|region| Announced { entry, ..region });
+    let announced =
+        choose::announce(CurrentThread::get(), device, true).map(|region| Announced { entry, ..region });
     let made = __kmpc_omp_task_alloc(location, gtid, flags & !TIED, size, shareds, routine);
     // SAFETY: the task was made here.
     let task = unsafe { task_of(made).as_ref() };
-    let queues = device::any() && chain::suits(Here::get(), entry, device::number(Here::get(), device));
+    let queues = device::any()
+        && chain::suits(CurrentThread::get(), entry, device::number(CurrentThread::get(), device));
     task.set_flags(
         task.flags()
             .with(Flags::TARGET)
@@ -217,7 +219,7 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
             .with_if(queues, Flags::QUEUES),
     );
     hints::announce(task, announced);
-    array::ahead::bind(task, device::number(Here::get(), device));
+    array::ahead::bind(task, device::number(CurrentThread::get(), device));
     made
 }
 
@@ -252,7 +254,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task(_: Location, _gtid: c_int, task:
         return 0;
     }
     prepare(task_ref);
-    let here = Here::get();
+    let here = CurrentThread::get();
     taskgraph::record(here, task_ref, is_plain(task_ref), relocate, core::iter::empty());
     if watch::anybody() {
         submit_watched(here, task)
@@ -264,7 +266,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task(_: Location, _gtid: c_int, task:
 
 #[cold]
 #[inline(never)]
-fn submit_watched(here: Here, task: NonNull<Task>) {
+fn submit_watched(here: CurrentThread, task: NonNull<Task>) {
     // SAFETY: not submitted yet.
     hook::task::created(here, unsafe { task.as_ref() }, false);
     task::submit(here, task);
@@ -289,7 +291,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_parts(
 ///
 /// # Safety
 /// As [`__kmpc_omp_task`].
-pub unsafe fn run_at_once(here: Here, task: *mut KmpTask) {
+pub unsafe fn run_at_once(here: CurrentThread, task: *mut KmpTask) {
     // SAFETY: as for this function; the task is not shared yet.
     unsafe {
         let task = task_of(task);
@@ -347,7 +349,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
     count_noalias: c_int,
     noalias: *const DependInfo,
 ) -> c_int {
-    let here = Here::get();
+    let here = CurrentThread::get();
     if count <= 0 && count_noalias <= 0 {
         // SAFETY: as for this function.
         return unsafe { __kmpc_omp_task(location, gtid, task) };
@@ -402,7 +404,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_wait_deps(
     count_noalias: c_int,
     noalias: *const DependInfo,
 ) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // SAFETY: as for this function.
     let node =
         depend::wait_and_hold(here, unsafe { items(list, count).chain(items(noalias, count_noalias)) });
@@ -443,7 +445,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_taskwait_deps_51(
 /// As [`__kmpc_omp_task`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_int, task: *mut KmpTask) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // SAFETY: as for this function.
     let task = unsafe { task_of(task).as_ref() };
     prepare(task);
@@ -461,7 +463,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
     task.goes_on_stack_of(here.task);
     hook::task::called_by_program(task);
     // SAFETY: the task is alive until its completion, which sets the words back.
-    unsafe { Here::set(here.thread, task) };
+    unsafe { CurrentThread::set(here.thread, task) };
 }
 
 /// An undeferred task is over.
@@ -470,7 +472,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
 /// The task that [`__kmpc_omp_task_begin_if0`] began, which is the running one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid: c_int, task: *mut KmpTask) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // SAFETY: as for this function.
     let task = unsafe { task_of(task) };
     // SAFETY: alive until its end below.
@@ -488,7 +490,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid:
     task::tell_end(here.thread, task_ref);
     if let Some(generating) = task_ref.parent() {
         // SAFETY: the generating task is suspended in this construct on the same thread.
-        unsafe { Here::set(here.thread, generating) };
+        unsafe { CurrentThread::set(here.thread, generating) };
     }
     // SAFETY: the body has ended, once.
     unsafe {
@@ -499,34 +501,34 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid:
         }
     }
     if tool::is_on() {
-        hook::task::made(Here::get());
+        hook::task::made(CurrentThread::get());
     }
 }
 
 /// `taskwait`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_omp_taskwait(_: Location, _gtid: c_int) -> c_int {
-    task::taskwait(Here::get());
+    task::taskwait(CurrentThread::get());
     0
 }
 
 /// `taskyield`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_omp_taskyield(_: Location, _gtid: c_int, _end_part: c_int) -> c_int {
-    task::taskyield(Here::get());
+    task::taskyield(CurrentThread::get());
     0
 }
 
 /// `taskgroup` begins.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_taskgroup(_: Location, _gtid: c_int) {
-    taskgroup::start(Here::get());
+    taskgroup::start(CurrentThread::get());
 }
 
 /// `taskgroup` ends.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_end_taskgroup(_: Location, _gtid: c_int) {
-    super::task_reduction::end_taskgroup(Here::get());
+    super::task_reduction::end_taskgroup(CurrentThread::get());
 }
 
 /// The event of a detachable task: the task itself, opaque to the program.
@@ -574,7 +576,7 @@ pub unsafe extern "C" fn __kmpc_omp_reg_task_with_affinity(
         // SAFETY: as for this function.
         let task = unsafe { task_of(task) };
         // SAFETY: as above.
-        hint::name(Here::get().team(), unsafe { task.as_ref() }, item.base);
+        hint::name(CurrentThread::get().team(), unsafe { task.as_ref() }, item.base);
     }
     0
 }
@@ -582,17 +584,17 @@ pub unsafe extern "C" fn __kmpc_omp_reg_task_with_affinity(
 /// A number that tells task regions apart.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_get_taskid() -> u64 {
-    Here::if_known().map_or(0, |h| ptr::from_ref(h.task) as u64)
+    CurrentThread::if_known().map_or(0, |h| ptr::from_ref(h.task) as u64)
 }
 
 /// The number of the generating task's region.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_get_parent_taskid() -> u64 {
-    Here::if_known().and_then(|h| h.task.parent()).map_or(0, |p| ptr::from_ref(p) as u64)
+    CurrentThread::if_known().and_then(|h| h.task.parent()).map_or(0, |p| ptr::from_ref(p) as u64)
 }
 
 /// Does the thread's team run tasks?
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_omp_has_task_team(_gtid: c_int) -> bool {
-    Here::get().team().has_used_tasks()
+    CurrentThread::get().team().has_used_tasks()
 }

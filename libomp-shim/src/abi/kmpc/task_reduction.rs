@@ -15,7 +15,7 @@ use super::parallel::Location;
 use crate::omp::agents;
 use crate::omp::report;
 use crate::omp::taskgroup::{self, Reductions, Taskgroup};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::worksharing;
 
 type Initialise = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
@@ -146,7 +146,7 @@ impl Registered {
 }
 
 /// Ends the innermost taskgroup and combines its reductions.
-pub fn end_taskgroup(here: Here) {
+pub fn end_taskgroup(here: CurrentThread) {
     taskgroup::end(here, |group| {
         if let Some(Reductions::Kmpc(registered)) = group.reductions.take() {
             // SAFETY: `register` made it with Box::into_raw, and the group gave it up.
@@ -160,7 +160,7 @@ pub fn end_taskgroup(here: Here) {
 }
 
 /// One thread's end of a construct with the `task` modifier.
-fn end_shared(here: Here, registered: &Registered, construct: u64) {
+fn end_shared(here: CurrentThread, registered: &Registered, construct: u64) {
     // ORDERING: AcqRel; the last thread sees what the tasks of all others wrote.
     let ended = registered.copies.ended.fetch_add(1, Ordering::AcqRel) + 1;
     if ended == registered.copies.threads {
@@ -172,7 +172,12 @@ fn end_shared(here: Here, registered: &Registered, construct: u64) {
     worksharing::leave(here.thread, construct);
 }
 
-fn register(here: Here, items: Vec<Input>, copies: Arc<Copies>, construct: Option<u64>) -> *mut c_void {
+fn register(
+    here: CurrentThread,
+    items: Vec<Input>,
+    copies: Arc<Copies>,
+    construct: Option<u64>,
+) -> *mut c_void {
     let group = here.task.taskgroup.get();
     // SAFETY: the compiler opens a taskgroup first; it is open while its task runs.
     let Some(open) = (unsafe { group.as_ref() }) else {
@@ -189,7 +194,7 @@ fn register(here: Here, items: Vec<Input>, copies: Arc<Copies>, construct: Optio
 }
 
 /// The copies that the threads of the team share for one construct; the first to arrive makes them.
-fn shared_copies(here: Here, items: usize) -> (Arc<Copies>, u64) {
+fn shared_copies(here: CurrentThread, items: usize) -> (Arc<Copies>, u64) {
     let (construct, share) = worksharing::enter(here, |_, _| {});
     let fresh = Arc::into_raw(Copies::new(here.team().size(), items));
     // ORDERING: AcqRel; Release publishes the fresh copies, Acquire shows another thread's.
@@ -234,13 +239,13 @@ unsafe fn old_items(count: c_int, data: *const OldInput) -> Vec<Input> {
 }
 
 fn register_group(items: Vec<Input>) -> *mut c_void {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let copies = Copies::new(here.team().size(), items.len());
     register(here, items, copies, None)
 }
 
 fn register_modifier(items: Vec<Input>) -> *mut c_void {
-    let here = Here::get();
+    let here = CurrentThread::get();
     taskgroup::start(here);
     let (copies, construct) = shared_copies(here, items.len());
     register(here, items, copies, Some(construct))
@@ -306,7 +311,7 @@ pub unsafe extern "C-unwind" fn __kmpc_task_reduction_modifier_init(
 /// End of a construct with `reduction(task, …)`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_task_reduction_modifier_fini(_: Location, _gtid: c_int, _worksharing: c_int) {
-    end_taskgroup(Here::get());
+    end_taskgroup(CurrentThread::get());
 }
 
 /// The running thread's private copy of a reduction item, in the taskgroup `group` or, if null, the
@@ -320,7 +325,7 @@ pub unsafe extern "C" fn __kmpc_task_reduction_get_th_data(
     group: *mut c_void,
     item: *mut c_void,
 ) -> *mut c_void {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let mut group =
         if group.is_null() { here.task.taskgroup.get() } else { group.cast_const().cast::<Taskgroup>() };
     // SAFETY: the running task's taskgroup and those around it are open.

@@ -9,7 +9,7 @@ use crate::omp::agents;
 use crate::omp::task::{Flags, Task};
 use crate::omp::taskgroup;
 use crate::omp::taskloop::{self, Division};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::Work;
 use crate::omp::tool::hook;
 
@@ -30,7 +30,14 @@ struct Loop {
 impl Loop {
     /// A copy of the pattern for iterations `first..=last` of the loop (counted from its lower
     /// bound).
-    unsafe fn part(&self, here: Here, lower: u64, first: u64, last: u64, is_last: bool) -> *mut KmpTask {
+    unsafe fn part(
+        &self,
+        here: CurrentThread,
+        lower: u64,
+        first: u64,
+        last: u64,
+        is_last: bool,
+    ) -> *mut KmpTask {
         // SAFETY: the pattern has not been submitted.
         let pattern = unsafe { task_of(self.pattern) };
         // SAFETY: as above.
@@ -80,7 +87,7 @@ unsafe fn run(
     division: Division,
     duplicate: *mut c_void,
 ) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // SAFETY: the compiler's pointers into the pattern task.
     let (first, last) = unsafe { (*lower, *upper) };
     let trips = trip_count(first as i64, last as i64, stride);

@@ -8,14 +8,14 @@ use super::lists::Arrays;
 use super::mapper::Mapper;
 use crate::abi::kmpc::parallel::Location;
 use crate::omp::device::{Slot, choose, construct};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::Target;
 use crate::omp::tool::hook::device as hook;
 
 /// The device that a construct of this kind concerns; one that concerns the host is told to tools,
 /// and nothing else.
 fn device_for(number: i64, kind: Target) -> Option<&'static Slot> {
-    choose::refuse_for_data(Here::get(), number);
+    choose::refuse_for_data(CurrentThread::get(), number);
     let slot = region_device(number);
     if slot.is_none() {
         hook::on_host(kind);

@@ -9,7 +9,7 @@ use core::ptr;
 use crate::abi::kmpc::parallel::Location;
 use crate::abi::kmpc::task::{__kmpc_omp_taskwait_deps_51, DependInfo, items};
 use crate::omp::device::{self, interop};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// The interop type `targetsync`; 1 is `target`.
 const TARGETSYNC: c_int = 2;
@@ -32,7 +32,7 @@ pub unsafe extern "C-unwind" fn __tgt_interop_init(
     list: *const DependInfo,
     nowait: c_int,
 ) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let number = if device == NO_CLAUSE { here.task.icv.get().default_device } else { device };
     let made = match device::get(number) {
         Some(slot) => {
@@ -69,7 +69,7 @@ pub unsafe extern "C-unwind" fn __tgt_interop_use(
     unsafe {
         match object.read() {
             none if none.is_null() => without_object(location, gtid, count, list, nowait),
-            object => interop::synchronise(Here::get(), object, items(list, count), nowait != 0),
+            object => interop::synchronise(CurrentThread::get(), object, items(list, count), nowait != 0),
         }
     }
 }
@@ -92,7 +92,7 @@ pub unsafe extern "C-unwind" fn __tgt_interop_destroy(
     unsafe {
         match object.replace(ptr::null_mut()) {
             none if none.is_null() => without_object(location, gtid, count, list, nowait),
-            object => interop::destroy(Here::get(), object, items(list, count), nowait != 0),
+            object => interop::destroy(CurrentThread::get(), object, items(list, count), nowait != 0),
         }
     }
 }
@@ -112,7 +112,7 @@ unsafe fn without_object(
     unsafe {
         match (count, nowait) {
             (..=0, _) => {}
-            (_, 0) => interop::meet_dependences(Here::get(), items(list, count)),
+            (_, 0) => interop::meet_dependences(CurrentThread::get(), items(list, count)),
             _ => __kmpc_omp_taskwait_deps_51(location, gtid, count, list, 0, ptr::null(), nowait),
         }
     }

@@ -14,7 +14,7 @@ use crate::omp::device::place::{Announced, Promise, hints};
 use crate::omp::device::program;
 use crate::omp::device::{Slot, array, chain, choose, keep};
 use crate::omp::task::Flags;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::{report, target};
 
 /// What a launch answers when the region was run on a device.
@@ -75,11 +75,14 @@ unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape
     // SAFETY: as the caller says. User-defined mappers are called once, so the list is kept.
     let Chosen { device, mut list, promise, keeps } = unsafe { chosen(device, host, arrays) };
     let mut on_host = || {
-        chain::wait(Here::get().task);
+        chain::wait(CurrentThread::get().task);
         choose::on_host_instead(keeps);
         if array::any() {
             // SAFETY: as the caller says.
-            array::lists::on_host(Here::get(), &list.get_or_insert_with(|| unsafe { arrays.list() }).items);
+            array::lists::on_host(
+                CurrentThread::get(),
+                &list.get_or_insert_with(|| unsafe { arrays.list() }).items,
+            );
         }
         NOT_OFFLOADED
     };
@@ -113,7 +116,7 @@ unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape
 /// The running task launches a region. If it is one of target constructs, its code does so first:
 /// worth knowing where its next instance may be queued.
 fn note_launch(slot: &Slot) {
-    let task = Here::get().task;
+    let task = CurrentThread::get().task;
     let may_be_new = task.flags().has(Flags::OFFLOADED) && !task.flags().has(Flags::QUEUES);
     if may_be_new
         && slot.device.orders_operations()
@@ -138,7 +141,7 @@ struct Chosen {
 /// # Safety
 /// The compiler's list.
 unsafe fn chosen(device: i64, host: *const c_void, arrays: &Arrays) -> Chosen {
-    let here = Here::get();
+    let here = CurrentThread::get();
     if arrays.have_mappers() {
         chain::wait(here.task); // they read what they map
     }
@@ -157,7 +160,7 @@ unsafe fn chosen(device: i64, host: *const c_void, arrays: &Arrays) -> Chosen {
     let list = unsafe { arrays.list() };
     let keeps = choose::keeps(announced, &list.items);
     let (device, promise) =
-        choose::device(Here::get(), Announced { keeps, ..announced }, host.addr(), &list.items);
+        choose::device(CurrentThread::get(), Announced { keeps, ..announced }, host.addr(), &list.items);
     Chosen { device, list: Some(list), promise, keeps }
 }
 

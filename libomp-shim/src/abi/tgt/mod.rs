@@ -15,7 +15,7 @@
 
 use crate::omp::device::{self, Place, Slot};
 use crate::omp::target;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 pub mod data;
 pub mod interop;
@@ -27,7 +27,7 @@ pub mod rest;
 
 /// The device that a construct with this number concerns, ready to be used; `None` for the host.
 fn device_for(number: i64) -> Option<&'static Slot> {
-    match device::place(Here::get(), number) {
+    match device::place(CurrentThread::get(), number) {
         Place::Device(slot) if !register::requires_shared_memory() || slot.device.reaches_host_memory() => {
             let may_be_used = device::program::bring(slot);
             if !may_be_used {

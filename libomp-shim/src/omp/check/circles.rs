@@ -26,7 +26,7 @@ use super::told::Party;
 use super::words;
 use crate::omp::device::rank::cluster;
 use crate::omp::task::Task;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// What a task waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,7 +120,7 @@ fn note(what: For) -> Noted {
         return Noted(None);
     }
     super::rounds::begin_alone();
-    let task = Here::get().task;
+    let task = CurrentThread::get().task;
     let waiting = Waiting {
         who: Party::me(),
         chain: chain(task),
@@ -152,7 +152,7 @@ pub fn joins_sets(node: usize, task: Option<&Task>) {
     if !super::is_noted() {
         return;
     }
-    let (is_task, it) = (task.is_some(), task.unwrap_or(Here::get().task));
+    let (is_task, it) = (task.is_some(), task.unwrap_or(CurrentThread::get().task));
     let member = Member {
         place: Place::of_caller(Source::NONE),
         task: address(it),

@@ -22,7 +22,7 @@ use super::place::{Place, Source};
 use super::symbols;
 use super::told::{About, tell};
 use crate::omp::team::Team;
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 
 /// Which call of compiled code has come to a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +167,7 @@ fn address(team: &Team) -> usize {
 /// The running thread is about to wait in a barrier of its team that compiled code has called for;
 /// `location`: null or clang's `ident_t`.
 #[inline(always)]
-pub fn meets(here: Here, kind: Kind, location: *const c_void) {
+pub fn meets(here: CurrentThread, kind: Kind, location: *const c_void) {
     if super::watches() {
         look_at_barrier(here.thread, kind, Source::at(location));
     }

@@ -22,7 +22,7 @@ use crate::omp::persistent;
 use crate::omp::remote::object;
 use crate::omp::remote::server::SERVER;
 use crate::omp::report;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(500);
@@ -49,7 +49,7 @@ pub fn begin(rank: u32) {
         return;
     }
     // What a thread does is known from its first call on.
-    Here::get();
+    CurrentThread::get();
     if rank == 0 {
         start();
     }

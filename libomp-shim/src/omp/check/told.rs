@@ -8,7 +8,7 @@ use super::place::Place;
 use crate::omp::agents::UNASSIGNED;
 use crate::omp::report;
 use crate::omp::task::Task;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// What a line is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,7 +64,7 @@ pub struct Party {
 impl Party {
     /// The running task. Makes the caller an initial thread where it has not met OpenMP.
     pub fn me() -> Self {
-        let here = Here::get();
+        let here = CurrentThread::get();
         Self {
             task: Self::number(here.task),
             thread: here.thread.num(),

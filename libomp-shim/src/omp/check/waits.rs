@@ -11,7 +11,7 @@ use super::thing::{Message, Thing};
 use crate::omp::remote::Handle;
 use crate::omp::remote::server::SERVER;
 use crate::omp::task::Task;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// Code of the program that runs in a task of its own: a function that was invoked or that an event
 /// has fired, a handler of an object, a procedure of a persistent task, a target region for another
@@ -117,7 +117,7 @@ pub fn runs(function: usize, gives: impl FnOnce() -> Vec<Thing>) -> Noted {
     if !is_on() {
         return Noted(Note::Nothing);
     }
-    let task = ptr::from_ref(Here::get().task).addr();
+    let task = ptr::from_ref(CurrentThread::get().task).addr();
     let gives = gives();
     with(|book| book.activities.insert(task, Activity { function, gives }));
     Noted(Note::Activity(task))
@@ -131,7 +131,7 @@ pub fn waits(what: What, held: bool) -> Noted {
     }
     super::rounds::begin_alone();
     let holds = if held { ult::worker::kernel_thread() } else { 0 };
-    let task = Here::if_known().map(|here| here.task);
+    let task = CurrentThread::if_known().map(|here| here.task);
     let number = with(|book| {
         let (whose, itself) = book.whose(task);
         book.last += 1;

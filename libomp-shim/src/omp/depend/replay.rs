@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 
 use super::super::queue;
 use super::super::task::{self, Task};
-use super::super::thread::Here;
+use super::super::thread::CurrentThread;
 use super::super::tool::{self, hook};
 use super::node::{Goal, Node, TableRef};
 
@@ -21,7 +21,7 @@ pub struct Links<'a> {
 /// are complete. They are not entered in the running task's table: tasks that it makes itself do
 /// not wait for them.
 pub fn replay<'a>(
-    here: Here,
+    here: CurrentThread,
     count: usize,
     make: impl Fn(usize) -> NonNull<Task>,
     links: impl Fn(usize) -> Links<'a>,
@@ -36,7 +36,7 @@ pub fn replay<'a>(
 
 /// Launches a task; returns its node if others wait for it.
 fn launch(
-    here: Here,
+    here: CurrentThread,
     task: NonNull<Task>,
     links: &Links<'_>,
     nodes: &[Option<TableRef>],

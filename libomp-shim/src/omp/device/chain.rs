@@ -31,7 +31,7 @@ use super::place::turns;
 use super::{Slot, array, choose, lent, transfer, usable};
 use crate::omp::depend::{self, Queued};
 use crate::omp::task::{Flags, Task};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// Code of tasks of clang's that is known to launch a region first, and to look at nothing before.
 /// What an `if` clause keeps on the host is another function, through the same calls, and is only
@@ -64,7 +64,7 @@ pub fn count() -> u64 {
 /// Is a task with this code, for the device with this number, one whose work is queued?
 /// One that leaves the choice to the runtime may mean several devices: one that orders its
 /// operations is enough.
-pub fn suits(here: Here, entry: usize, device: i64) -> bool {
+pub fn suits(here: CurrentThread, entry: usize, device: i64) -> bool {
     let named = || usize::try_from(device).ok().and_then(|number| usable().get(number));
     let may_be = choose::may_fall_on(here, device, orders).unwrap_or_else(|| named().is_some_and(orders));
     may_be && launches(entry)
@@ -81,7 +81,7 @@ pub fn wait(task: &Task) {
         && !ult::mutant!(chain_ends_early)
     {
         // They have queued work, but may wait for what needs a turn.
-        turns::step_aside(Here::get());
+        turns::step_aside(CurrentThread::get());
         transfer::wait(&|| depend::before_are_complete(task), &|_| false);
     }
 }
@@ -100,7 +100,7 @@ pub fn wait_for_keeping(task: &Task) {
 /// The device with all that the tasks before the running one have queued and that may not be over,
 /// if nothing is to be copied for a region with this list, which `keeps` what it maps or does not,
 /// to follow it there. Otherwise those are waited for. The caller has no turn.
-pub fn lead(here: Here, items: &[Item], keeps: bool) -> Option<i32> {
+pub fn lead(here: CurrentThread, items: &[Item], keeps: bool) -> Option<i32> {
     if !here.task.flags().has(Flags::QUEUES) {
         return None;
     }
@@ -120,12 +120,12 @@ pub fn lead(here: Here, items: &[Item], keeps: bool) -> Option<i32> {
 
 /// What work of the running task on a stream has to come after on the device. What that cannot do
 /// is waited for.
-pub fn behind(here: Here, slot: &Slot, items: &[Item]) -> Vec<Operation> {
+pub fn behind(here: CurrentThread, slot: &Slot, items: &[Item]) -> Vec<Operation> {
     behind_as(here, slot, items, false)
 }
 
 /// The same for a region with this list, which `keeps` what it maps or does not.
-pub fn behind_as(here: Here, slot: &Slot, items: &[Item], keeps: bool) -> Vec<Operation> {
+pub fn behind_as(here: CurrentThread, slot: &Slot, items: &[Item], keeps: bool) -> Vec<Operation> {
     if !here.task.flags().has(Flags::QUEUES) {
         return Vec::new();
     }
@@ -147,37 +147,37 @@ pub fn behind_as(here: Here, slot: &Slot, items: &[Item], keeps: bool) -> Vec<Op
 
 /// The work of the running task is in the device's queue, and nothing will be copied when it is
 /// over.
-pub fn queued(here: Here, slot: &Slot, operation: Operation) {
+pub fn queued(here: CurrentThread, slot: &Slot, operation: Operation) {
     queued_as(here, slot, operation, false);
 }
 
 /// The same of a region that `keeps` what it has mapped, or does not. On a device that does not put
 /// its work in order nobody can follow it.
-pub fn queued_as(here: Here, slot: &Slot, operation: Operation, keeps: bool) {
+pub fn queued_as(here: CurrentThread, slot: &Slot, operation: Operation, keeps: bool) {
     if here.task.flags().has(Flags::QUEUES) && operation != Operation::DONE && orders(slot) {
         depend::queued(here, Queued { device: slot.number, operation, keeps });
     }
 }
 
 /// The device on which a task before the running one has queued work that may not be over.
-pub fn device_before(here: Here) -> Option<i32> {
+pub fn device_before(here: CurrentThread) -> Option<i32> {
     depend::queued_before(here.task).last().map(|work| work.device)
 }
 
 /// The devices on which tasks before the running one have queued work, over or not, as far as they
 /// were not complete when it was made.
-pub fn devices_behind(here: Here) -> Vec<i32> {
+pub fn devices_behind(here: CurrentThread) -> Vec<i32> {
     depend::have_queued_before(here.task).iter().map(|work| work.device).collect()
 }
 
 /// The devices on which tasks before the running one have queued work that may not be over.
-pub fn devices_before(here: Here) -> Vec<i32> {
+pub fn devices_before(here: CurrentThread) -> Vec<i32> {
     depend::queued_before(here.task).iter().map(|work| work.device).collect()
 }
 
 /// The running task queues nothing, and those before it are complete ([`wait`]): from here on it is
 /// like any other task.
-pub fn leave(here: Here) {
+pub fn leave(here: CurrentThread) {
     depend::forget_before(here.task);
     here.task.set_flags(here.task.flags().without(Flags::QUEUES).without(Flags::OFFLOADED));
 }
@@ -186,7 +186,7 @@ pub fn leave(here: Here) {
 /// before it.
 #[cold]
 pub fn end() {
-    let here = Here::get();
+    let here = CurrentThread::get();
     lent::end(here);
     wait(here.task);
     array::tasks::end(here.task);

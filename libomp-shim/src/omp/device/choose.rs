@@ -11,7 +11,7 @@ use super::map::Item;
 use super::place::{self, Among, Announced, Promise, hints, only, turns};
 use super::{Slot, chain, keep};
 use crate::omp::report;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// The number that stands for any device.
 pub const ANY: i32 = 0x4000_0000;
@@ -26,20 +26,20 @@ pub const NEAR: i32 = 0x4000_0003;
 pub const BEHIND: i32 = 0x4000_0004;
 
 /// Does a construct with this number leave the choice to the runtime?
-pub fn is_any(here: Here, number: i64) -> bool {
+pub fn is_any(here: CurrentThread, number: i64) -> bool {
     among(here, number, None).is_some()
 }
 
 /// May the choice for a construct with this number fall on a device that is so? `None`: it is no
 /// choice of the runtime's.
-pub fn may_fall_on(here: Here, number: i64, is_so: impl Fn(&Slot) -> bool) -> Option<bool> {
+pub fn may_fall_on(here: CurrentThread, number: i64, is_so: impl Fn(&Slot) -> bool) -> Option<bool> {
     among(here, number, None)
         .map(|among| super::usable().iter().any(|slot| among.may_mean(slot) && is_so(slot)))
 }
 
 /// Which devices a construct with this number leaves to the runtime to choose from; `None`: it
 /// names one. With an address for those that need one: without it any device will do.
-fn among(here: Here, number: i64, address: Option<usize>) -> Option<Among> {
+fn among(here: CurrentThread, number: i64, address: Option<usize>) -> Option<Among> {
     let named = super::number(here, number);
     let stands_for = |any: i32| named == i64::from(any);
     let by = |which: fn(usize) -> Among| address.map_or(Among::All, which);
@@ -59,7 +59,7 @@ fn among(here: Here, number: i64, address: Option<usize>) -> Option<Among> {
 /// A region is created by the calling task, if the choice is the runtime's: it gets its number, and
 /// the memory that the task has declared for it. `nowait`: its creator goes on, and knows of its
 /// end only later.
-pub fn announce(here: Here, number: i64, nowait: bool) -> Option<Announced> {
+pub fn announce(here: CurrentThread, number: i64, nowait: bool) -> Option<Announced> {
     let (scratch, data) = (hints::take_memory(here.task), hints::take_data(here.task));
     let keeps = || nowait && keep::is_to_keep(here);
     let announced = among(here, number, hints::take_address(here.task)).map(|among| Announced {
@@ -85,7 +85,7 @@ pub fn announce(here: Here, number: i64, nowait: bool) -> Option<Announced> {
 pub fn keeps(region: Announced, items: &[Item]) -> bool {
     let suits = region.keeps && keep::suits(items);
     if region.keeps && !suits {
-        chain::wait_for_keeping(Here::get().task);
+        chain::wait_for_keeping(CurrentThread::get().task);
         keep::host_looks();
     }
     suits
@@ -101,7 +101,7 @@ pub fn on_host_instead(keeps: bool) {
 /// The number of the device for a region with this code and list, one that no device has for the
 /// host; and the promise to run it there. May wait until a device has room, and for those before
 /// it.
-pub fn device(here: Here, region: Announced, code: usize, items: &[Item]) -> (i64, Option<Promise>) {
+pub fn device(here: CurrentThread, region: Announced, code: usize, items: &[Item]) -> (i64, Option<Promise>) {
     match place::choose(here, region, code, items) {
         Some(promise) => (i64::from(promise.slot().number), Some(promise)),
         None => (i64::from(super::count()), None),
@@ -110,7 +110,7 @@ pub fn device(here: Here, region: Announced, code: usize, items: &[Item]) -> (i6
 
 /// Ends the program that leaves the device of a data construct to the runtime: later constructs
 /// could not find the data.
-pub fn refuse_for_data(here: Here, number: i64) {
+pub fn refuse_for_data(here: CurrentThread, number: i64) {
     if is_any(here, number) {
         report::end(
             "ompx_device_any() and the like name a device for target regions only, not for data constructs; the program stops",

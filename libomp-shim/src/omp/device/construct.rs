@@ -12,7 +12,7 @@ use super::transfer::settle;
 use super::{Slot, array, chain, fail};
 use crate::omp::target;
 use crate::omp::task;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::Target;
 use crate::omp::tool::hook::device as hook;
 
@@ -46,7 +46,7 @@ pub struct Region<'a> {
 /// # Safety
 /// Code, items and arguments belong together, and the storage of the items is valid on the host.
 pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>, keeps: bool) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let told = hook::begins(Target::Region, Some(slot));
     let running = slot.begin();
     if promise.is_none() {
@@ -91,7 +91,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     // ([`super::lent`]).
     let is_the_task = here.task.flags().has(task::Flags::TARGET) || ult::mutant!(region_tells_for_function);
     if entered.leaves_nothing && is_the_task {
-        chain::queued_as(Here::get(), slot, operation, keeps);
+        chain::queued_as(CurrentThread::get(), slot, operation, keeps);
     }
     or_fail(slot, "a target region", settle(&*slot.device, operation));
     chain::wait(here.task);
@@ -158,7 +158,7 @@ fn leaving(item: &Item, absent: bool) -> Option<Item> {
 pub unsafe fn enter_data(slot: &Slot, items: &[Item]) -> Entered {
     told(slot, Target::EnterData, || {
         hook::maps(slot, items, true);
-        let others = array::lists::keep(Here::get(), slot, items);
+        let others = array::lists::keep(CurrentThread::get(), slot, items);
         // SAFETY: as the caller says.
         or_fail(slot, "mapping", unsafe { map::enter(slot, others.as_deref().unwrap_or(items)) })
     })
@@ -185,7 +185,7 @@ pub unsafe fn exit_data(slot: &Slot, items: &[Item]) {
 /// As [`enter_data`].
 pub unsafe fn update(slot: &Slot, items: &[Item]) {
     told(slot, Target::Update, || {
-        array::lists::update(Here::get(), items);
+        array::lists::update(CurrentThread::get(), items);
         // SAFETY: as the caller says.
         or_fail(slot, "target update", unsafe { map::update(slot, items) });
     });

@@ -24,7 +24,7 @@ use super::interface::{
 };
 use crate::omp::parallel::Region;
 use crate::omp::team::Body;
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 
 /// The most arguments that code may have which takes each by itself.
 pub const MOST_ARGUMENTS: usize = 256;
@@ -269,7 +269,8 @@ pub unsafe fn run_here(launch: &Launch<'_>) {
         data: core::ptr::from_ref(launch).cast_mut().cast(),
         count: 0,
     };
-    let region = Region::begin_target(Here::get(), body, launch.thread_limit[0], launch.device, launch.depth);
+    let region =
+        Region::begin_target(CurrentThread::get(), body, launch.thread_limit[0], launch.device, launch.depth);
     region.run_primary();
     region.end();
 }

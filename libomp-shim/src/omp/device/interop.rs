@@ -26,7 +26,7 @@ use super::{Slot, fail};
 use crate::omp::depend::{self, Dependence};
 use crate::omp::report;
 use crate::omp::task::{self, Flags, Task};
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 
 /// What a property of an object is (5.2 §14.1, table 14.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,7 +245,7 @@ pub fn create(slot: &'static Slot, targetsync: bool) -> *mut c_void {
 /// depend on this construct wait for what was put there before. Without `nowait` so does the
 /// caller.
 pub fn synchronise(
-    here: Here,
+    here: CurrentThread,
     object: *const c_void,
     items: impl Iterator<Item = Dependence> + Clone,
     nowait: bool,
@@ -256,7 +256,7 @@ pub fn synchronise(
 
 /// `destroy`: as `use`, and the stream goes back.
 pub fn destroy(
-    here: Here,
+    here: CurrentThread,
     object: *const c_void,
     items: impl Iterator<Item = Dependence> + Clone,
     nowait: bool,
@@ -267,12 +267,12 @@ pub fn destroy(
 }
 
 /// What comes before `init`, and all that a construct without an object is: its dependences.
-pub fn meet_dependences(here: Here, items: impl Iterator<Item = Dependence> + Clone) {
+pub fn meet_dependences(here: CurrentThread, items: impl Iterator<Item = Dependence> + Clone) {
     depend::wait_for(here, items);
 }
 
 fn meet(
-    here: Here,
+    here: CurrentThread,
     what: &'static str,
     object: Option<&Interop>,
     items: impl Iterator<Item = Dependence> + Clone,
@@ -301,7 +301,7 @@ struct Foreign {
 }
 
 /// Makes a task that waits for the stream.
-fn defer(here: Here, foreign: Foreign, items: impl Iterator<Item = Dependence> + Clone) {
+fn defer(here: CurrentThread, foreign: Foreign, items: impl Iterator<Item = Dependence> + Clone) {
     const { assert!(align_of::<Foreign>() <= align_of::<Task>()) };
     // Untied, as a target task is: while it waits its thread may begin others.
     let task = Task::allocate(here, size_of::<Foreign>(), run, Flags::UNTIED.with(Flags::OFFLOADED));

@@ -20,7 +20,7 @@ use super::{Running, Slot, chain, fail, transfer, usable};
 use crate::omp::remote::Fault;
 use crate::omp::report;
 use crate::omp::task::{Flags, Task};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// The number that stands for any GPU.
 pub const ANY_GPU: i32 = 0x4000_0001;
@@ -40,7 +40,7 @@ struct Lent {
 
 /// The next explicit task that the running one generates only queues work, on a stream of this
 /// device.
-pub fn wish(here: Here, device: i64) {
+pub fn wish(here: CurrentThread, device: i64) {
     WISHES.set(here.task, Some(device));
     here.task.set_flags(here.task.flags().with(Flags::WISHES));
 }
@@ -62,7 +62,7 @@ pub fn has_streams(slot: &Slot) -> bool {
 /// The device with this number, if it has streams. Of any of them that on which a task before the
 /// running one has queued its work, else the one on which this process runs least: who asks is in
 /// the middle of its code and cannot wait for a turn.
-fn device(here: Here, number: i64) -> Option<&'static Slot> {
+fn device(here: CurrentThread, number: i64) -> Option<&'static Slot> {
     let devices = || usable().iter().filter(|slot| has_streams(slot));
     if number != i64::from(ANY_GPU) {
         return devices().find(|slot| i64::from(slot.number) == number);
@@ -82,7 +82,7 @@ pub fn exists(number: i32) -> bool {
 }
 
 /// How many streams of the device the running task and those it is a part of have.
-pub fn of_task_and_parents(here: Here, slot: &Slot) -> u32 {
+pub fn of_task_and_parents(here: CurrentThread, slot: &Slot) -> u32 {
     let tasks = core::iter::successors(Some(here.task), |task| task.parent());
     // Flags are the running task's own: those of the others are not looked at.
     let streams = tasks.flat_map(|task| LENT.of(task).unwrap_or_default());
@@ -100,7 +100,7 @@ fn broken(slot: &Slot, why: &Failure) -> Fault {
 ///
 /// # Errors
 /// The running task is no explicit one; there is no such device with streams; the device failed.
-pub fn stream(here: Here, number: Option<i64>) -> Result<*mut c_void, Fault> {
+pub fn stream(here: CurrentThread, number: Option<i64>) -> Result<*mut c_void, Fault> {
     let task = here.task;
     if !task.flags().has(Flags::EXPLICIT) {
         return Err(Fault::Task);
@@ -146,7 +146,7 @@ fn close(lent: &Lent) {
 ///
 /// # Errors
 /// Some of it failed: where, and how.
-pub fn settle_all(here: Here) -> Result<(), (&'static Slot, Failure)> {
+pub fn settle_all(here: CurrentThread) -> Result<(), (&'static Slot, Failure)> {
     settle_with(here, |slot, operation| transfer::settle(&*slot.device, operation), |_| ())
 }
 
@@ -156,7 +156,7 @@ pub fn settle_all(here: Here) -> Result<(), (&'static Slot, Failure)> {
 /// # Errors
 /// As there.
 pub fn settle_with(
-    here: Here,
+    here: CurrentThread,
     mut settle: impl FnMut(&'static Slot, Operation) -> Result<(), Failure>,
     over: impl FnOnce(bool),
 ) -> Result<(), (&'static Slot, Failure)> {
@@ -183,7 +183,7 @@ pub fn settle_with(
 
 /// [`settle_all`] for a task of the program, whose failure nobody could be told.
 #[cold]
-pub fn end(here: Here) {
+pub fn end(here: CurrentThread) {
     if let Err((slot, why)) = settle_all(here) {
         fail(slot, "a task's work on its stream", &why);
     }

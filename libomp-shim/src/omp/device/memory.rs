@@ -9,7 +9,7 @@ use super::table::{Mapped, Origin, Place};
 use super::transfer::{Batch, settle, to_device, to_host};
 use super::{Slot, count, get};
 use crate::omp::team::ON_HOST;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::{DataOp, DeviceOp};
 use crate::omp::tool::hook::device as hook;
 
@@ -29,7 +29,7 @@ pub enum Side {
 
 /// The device with this number, `None` when there is none.
 pub fn side(number: i32) -> Option<Side> {
-    let number = if number == DEFAULT { Here::get().task.icv.get().default_device } else { number };
+    let number = if number == DEFAULT { CurrentThread::get().task.icv.get().default_device } else { number };
     if number == INITIAL || number == count() {
         return Some(Side::Host);
     }

@@ -43,7 +43,7 @@ use super::lock::Lock;
 use super::report;
 use super::target;
 use super::task::Task;
-use super::thread::Here;
+use super::thread::CurrentThread;
 use super::tool::event::{DataOp, DeviceOp};
 use super::tool::first::First;
 use super::tool::hook::device as hook;
@@ -352,7 +352,7 @@ pub enum Place {
 /// Where a construct with this device number runs. [`target::DEFAULT_DEVICE`] stands for no
 /// `device` clause. A number that no device has means the host, unless
 /// `OMP_TARGET_OFFLOAD=mandatory` ends the program.
-pub fn place(here: Here, number: i64) -> Place {
+pub fn place(here: CurrentThread, number: i64) -> Place {
     if number == target::HOST_DEVICE {
         return Place::Host;
     }
@@ -367,7 +367,7 @@ pub fn place(here: Here, number: i64) -> Place {
 }
 
 /// The number that a construct names; without a `device` clause that of the default device.
-pub fn number(here: Here, number: i64) -> i64 {
+pub fn number(here: CurrentThread, number: i64) -> i64 {
     if number == target::DEFAULT_DEVICE { here.task.icv.get().default_device.into() } else { number }
 }
 

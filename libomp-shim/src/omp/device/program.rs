@@ -18,7 +18,7 @@ use super::table::{Mapped, Origin};
 use super::transfer::settle;
 use crate::omp::lock::Lock;
 use crate::omp::report;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::hook::device as hook;
 
 pub mod leaving;
@@ -179,7 +179,7 @@ fn bring_and(slot: &Slot, fails: &dyn Fn(&Slot, &Failure)) -> bool {
     if slot.programs.seen.load(Ordering::Acquire) == generation {
         return slot.programs.may_be_used();
     }
-    let me = core::ptr::from_ref(Here::get().task).addr();
+    let me = core::ptr::from_ref(CurrentThread::get().task).addr();
     // ORDERING: Relaxed; only the task itself has stored its own address.
     if slot.programs.by.load(Ordering::Relaxed) == me {
         return slot.programs.may_be_used();

@@ -14,7 +14,7 @@ use super::table::Mapped;
 use crate::omp::env;
 use crate::omp::task::Flags;
 use crate::omp::team::ON_HOST;
-use crate::omp::thread::{Here, Own, Thread};
+use crate::omp::thread::{CurrentThread, Own, Thread};
 use crate::omp::tool::event::{DataOp, DeviceOp};
 use crate::omp::tool::hook::device as hook;
 use crate::omp::trace::{self, Cause};
@@ -226,7 +226,7 @@ pub fn settle(device: &dyn Device, operation: Operation) -> Result<(), Failure> 
 /// Waits until `ready`, suspended. `wake_on` promises to call what it is given then, or answers
 /// false.
 pub fn wait(ready: &dyn Fn() -> bool, wake_on: &dyn Fn(Wake) -> bool) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // With tasks to begin, or with a creator that goes on behind `nowait`, the answer is not waited
     // for: they may have more to send.
     let has_more = !here.thread.deque.is_empty() || here.task.flags().has(Flags::OFFLOADED);

@@ -33,7 +33,7 @@ use crate::omp::remote::{Fault, Handle};
 use crate::omp::report;
 use crate::omp::target;
 use crate::omp::task::{self, Flags, Task};
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 
 /// A version: the number of the device, a stream of it (null on the host), the copy of the
 /// arguments; 0 or an error of its own.
@@ -132,7 +132,11 @@ pub struct Versions {
 const _: () = assert!(align_of::<Versions>() <= align_of::<Task>());
 
 /// Creates the task, as a child of the running one.
-pub fn create(here: Here, versions: Versions, items: impl ExactSizeIterator<Item = Dependence> + Clone) {
+pub fn create(
+    here: CurrentThread,
+    versions: Versions,
+    items: impl ExactSizeIterator<Item = Dependence> + Clone,
+) {
     // With a GPU to choose as `work::create`; else a task like any other.
     let has_gpus = versions.among.gpus != Gpus::None;
     let flags = Flags::UNTIED.with_if(has_gpus, Flags::OFFLOADED.with(Flags::QUEUES));
@@ -196,7 +200,7 @@ fn carry_out(versions: &Versions) -> (usize, Result<(), Why>) {
 /// Where the task runs; `None`: there is nothing left. On the host nothing before it is left to
 /// wait for.
 fn choose(versions: &Versions, functions: [usize; 2], without: &[Place]) -> Option<Share> {
-    let (here, places) = (Here::get(), versions.among.places(without));
+    let (here, places) = (CurrentThread::get(), versions.among.places(without));
     let before = chain::devices_before(here);
     let nothing_precedes = || !here.task.flags().has(Flags::QUEUES) || depend::before_are_complete(here.task);
     let may_begin = |place: Place| place.is_some() || nothing_precedes() || ult::mutant!(version_overtakes);
@@ -210,11 +214,11 @@ fn choose(versions: &Versions, functions: [usize; 2], without: &[Place]) -> Opti
     };
     if share.place().is_none() {
         // It may have waited, and another worker may go on with it.
-        chain::leave(Here::get());
+        chain::leave(CurrentThread::get());
         return Some(share);
     }
     if versions.among.gpus == Gpus::Any {
-        let has_others = !chain::devices_before(Here::get()).is_empty();
+        let has_others = !chain::devices_before(CurrentThread::get()).is_empty();
         // Behind others on the GPU it follows them there, without the host. Those that have failed
         // while it waited for its turn are none.
         let gpus = || {
@@ -232,7 +236,7 @@ fn choose(versions: &Versions, functions: [usize; 2], without: &[Place]) -> Opti
 fn on_host(versions: &Versions, mut share: Share) -> Result<(), Why> {
     let Some(function) = versions.host else { return Err(Why::None(Fault::Device)) };
     share.begin(&versions.data);
-    array::tasks::to_host(Here::get(), &versions.blocks).map_err(Why::Host)?;
+    array::tasks::to_host(CurrentThread::get(), &versions.blocks).map_err(Why::Host)?;
     // SAFETY: the program's function, with no stream and the copy of its arguments.
     let said = unsafe {
         function(super::count(), ptr::null_mut(), versions.arguments.address().cast_const().cast())
@@ -249,12 +253,12 @@ fn on_gpu(versions: &Versions, mut share: Share, slot: &'static Slot) -> Result<
     share.begin(&versions.data);
     let wants =
         versions.blocks.iter().filter_map(|access| array::tasks::wanted(access, slot.number)).collect();
-    array::tasks::begin(Here::get(), wants).map_err(Why::Blocks)?;
+    array::tasks::begin(CurrentThread::get(), wants).map_err(Why::Blocks)?;
     share.opens();
     // It may have waited, and another worker may go on with it.
-    let here = Here::get();
+    let here = CurrentThread::get();
     let stream = lent::stream(here, Some(slot.number.into())).map_err(|why| {
-        array::tasks::end(Here::get().task);
+        array::tasks::end(CurrentThread::get().task);
         Why::None(why)
     })?;
     share.launches();
@@ -264,14 +268,14 @@ fn on_gpu(versions: &Versions, mut share: Share, slot: &'static Slot) -> Result<
     // What it has put there is waited for in any case; how long it took counts if all went well.
     let mut share = Some(share).filter(|_| said == 0);
     let settled = lent::settle_with(
-        Here::get(),
+        CurrentThread::get(),
         |on, operation| match share.take_if(|_| on.number == slot.number) {
             Some(share) => versions::settle(share, on, operation),
             None => transfer::settle(&*on.device, operation),
         },
         |_| drop(turn),
     );
-    array::tasks::end(Here::get().task);
+    array::tasks::end(CurrentThread::get().task);
     if said == 0 { settled.map_err(|(slot, why)| Why::Device(slot, why)) } else { Err(Why::Said(said)) }
 }
 

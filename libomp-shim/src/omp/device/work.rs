@@ -17,7 +17,7 @@ use crate::omp::remote::future::{self, By};
 use crate::omp::remote::{Fault, Handle};
 use crate::omp::report;
 use crate::omp::task::{self, Flags, Task};
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 
 /// The function: the stream, the copy of its arguments; 0 or an error of its own.
 pub type Function = unsafe extern "C-unwind" fn(*mut c_void, *const c_void) -> c_int;
@@ -40,7 +40,7 @@ struct Payload(Work, Vec<Dependence>);
 const _: () = assert!(align_of::<Payload>() <= align_of::<Task>());
 
 /// Creates the task, as a child of the running one. Its device [exists](lent::exists).
-pub fn create(here: Here, work: Work, items: impl ExactSizeIterator<Item = Dependence> + Clone) {
+pub fn create(here: CurrentThread, work: Work, items: impl ExactSizeIterator<Item = Dependence> + Clone) {
     // Untied: while it waits for its device its thread may begin others.
     let flags = Flags::UNTIED.with(Flags::OFFLOADED).with(Flags::QUEUES);
     let task = Task::allocate(here, size_of::<Payload>(), run, flags);
@@ -93,11 +93,11 @@ fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
     let device = turn.as_ref().map_or(work.device, |turn| turn.slot().number);
     if !blocks.is_empty() {
         let wants = blocks.iter().filter_map(|access| array::tasks::wanted(access, device)).collect();
-        array::tasks::begin(Here::get(), wants).map_err(Why::Blocks)?;
+        array::tasks::begin(CurrentThread::get(), wants).map_err(Why::Blocks)?;
     }
     turn.iter().for_each(place::tasks::Work::opens);
     // It may have waited, and another worker may go on with it.
-    let stream = lent::stream(Here::get(), Some(device.into())).map_err(|fault| {
+    let stream = lent::stream(CurrentThread::get(), Some(device.into())).map_err(|fault| {
         turn.iter().for_each(|turn| _ = avoided::add(turn.slot()));
         Why::None(fault)
     })?;
@@ -111,13 +111,16 @@ fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
             turn.ends(well && said == 0);
         }
     };
-    let settled =
-        lent::settle_with(Here::get(), |slot, operation| transfer::settle(&*slot.device, operation), over)
-            .map_err(|(slot, why)| {
-                avoided::add(slot);
-                Why::Device(slot, why)
-            });
-    array::tasks::end(Here::get().task);
+    let settled = lent::settle_with(
+        CurrentThread::get(),
+        |slot, operation| transfer::settle(&*slot.device, operation),
+        over,
+    )
+    .map_err(|(slot, why)| {
+        avoided::add(slot);
+        Why::Device(slot, why)
+    });
+    array::tasks::end(CurrentThread::get().task);
     if said == 0 { settled } else { Err(Why::Said(said)) }
 }
 

@@ -41,7 +41,7 @@ pub struct Letter<'a> {
 /// The rank of a task, which is there as far as this rank can tell.
 fn known(task: Handle) -> Result<Owner, Fault> {
     let owner = home(task)?;
-    if matches!(owner, Owner::Here) {
+    if matches!(owner, Owner::CurrentThread) {
         task::find(task)?;
     }
     Ok(owner)
@@ -87,7 +87,7 @@ pub fn ask(letters: &[Letter<'_>]) -> Result<(), Fault> {
 
 fn post(letter: &Letter<'_>, owner: Owner, depth: u8) -> Result<(), Fault> {
     match owner {
-        Owner::Here => {
+        Owner::CurrentThread => {
             wire::ask_here(letter.task, letter.order, Bytes::of(letter.bytes).ok_or(Fault::Memory)?, depth)
         }
         Owner::There(cluster, rank) => {
@@ -163,7 +163,7 @@ pub fn create(rank: i32, count: u64) -> Result<Vec<Handle>, Fault> {
     for &(rank, count) in &each {
         let awaited = Awaited::begin(Promise::Answer("ompx_ptask_create", rank));
         match owner(rank)? {
-            Owner::Here => wire::reply(rank as u32, awaited.name(), wire::make(count).map(Some)),
+            Owner::CurrentThread => wire::reply(rank as u32, awaited.name(), wire::make(count).map(Some)),
             Owner::There(cluster, to) => wire::create(cluster, to, awaited.name(), count)?,
         }
         asked.push((rank, awaited));
@@ -240,7 +240,7 @@ fn everywhere(free: bool) -> Result<Vec<Awaited>, Fault> {
     let ask = |rank| {
         let awaited = Awaited::begin(Promise::Tasks(rank));
         match owner(rank)? {
-            Owner::Here => wire::ask_all(me() as u32, awaited.name(), free),
+            Owner::CurrentThread => wire::ask_all(me() as u32, awaited.name(), free),
             Owner::There(cluster, to) => wire::all(cluster, to, awaited.name(), free)?,
         }
         Ok(awaited)

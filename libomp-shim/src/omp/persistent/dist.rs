@@ -187,7 +187,7 @@ pub fn allocate(count: u64, kind: u64, block: u64) -> Result<u64, Fault> {
     let kind = Kind::new(kind)?;
     kind.bytes(count)?;
     match owner(0)? {
-        Owner::Here => choose(count, kind, block),
+        Owner::CurrentThread => choose(count, kind, block),
         Owner::There(cluster, rank) => {
             let awaited = Awaited::begin(Promise::Answer("ompx_dist_alloc", 0));
             wire::request(cluster, rank, ask::ALLOCATE, awaited.name(), [count, kind.0, block, 0, 0])?;
@@ -204,7 +204,7 @@ pub fn allocate(count: u64, kind: u64, block: u64) -> Result<u64, Fault> {
 /// There is none at this address.
 pub fn free(address: u64) -> Result<(), Fault> {
     match owner(0)? {
-        Owner::Here => give_up(address),
+        Owner::CurrentThread => give_up(address),
         Owner::There(cluster, rank) => {
             let awaited = Awaited::begin(Promise::Answer("ompx_dist_free", 0));
             wire::request(cluster, rank, ask::FREE, awaited.name(), [address, 0, 0, 0, 0])?;

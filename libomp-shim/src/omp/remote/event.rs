@@ -171,7 +171,7 @@ pub fn satisfy_here(handle: Handle, slot: i32, data: Datum, depth: u8) -> Result
 /// `length` bytes at `data` are readable.
 pub unsafe fn satisfy(handle: Handle, slot: i32, data: *const u8, length: usize) -> Result<(), Fault> {
     match owner(handle.rank) {
-        Ok(Owner::Here) => {
+        Ok(Owner::CurrentThread) => {
             // SAFETY: as the caller says.
             let copy = unsafe { Bytes::copy(data, length) }.ok_or(Fault::Memory)?;
             satisfy_here(handle, slot, Datum::Bytes(copy), depth_here())
@@ -193,7 +193,7 @@ pub fn satisfy_with(handle: Handle, slot: i32, object: Handle) -> Result<(), Fau
     let is_none = matches!(owner(object.rank), Err(Fault::Rank)) || object.generation == 0;
     match owner(handle.rank) {
         Ok(_) if is_none => Err(Fault::Object),
-        Ok(Owner::Here) => satisfy_here(handle, slot, Datum::Object(object), depth_here()),
+        Ok(Owner::CurrentThread) => satisfy_here(handle, slot, Datum::Object(object), depth_here()),
         Ok(Owner::There(cluster, rank)) => {
             wire::satisfy_with(cluster, rank, handle, (slot, depth_here()), object)
         }

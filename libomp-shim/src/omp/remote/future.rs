@@ -127,7 +127,7 @@ pub fn set_here(handle: Handle, value: Bytes, by: By) -> Result<(), Fault> {
 /// `length` bytes at `from` are readable.
 pub unsafe fn set(handle: Handle, from: *const u8, length: usize, by: By) -> Result<(), Fault> {
     match owner(handle.rank) {
-        Ok(Owner::Here) => {
+        Ok(Owner::CurrentThread) => {
             // SAFETY: as the caller says.
             set_here(handle, unsafe { Bytes::copy(from, length) }.ok_or(Fault::Memory)?, by)
         }
@@ -144,7 +144,7 @@ pub unsafe fn set(handle: Handle, from: *const u8, length: usize, by: By) -> Res
 /// The ranks have parted.
 pub fn fail(handle: Handle) -> Result<(), Fault> {
     match owner(handle.rank)? {
-        Owner::Here => set_here(handle, Bytes::EMPTY, By::NoObject),
+        Owner::CurrentThread => set_here(handle, Bytes::EMPTY, By::NoObject),
         Owner::There(cluster, rank) => wire::fail(cluster, rank, handle),
     }
 }

@@ -119,7 +119,7 @@ pub unsafe fn invoke(
         waits::promised(future, Promise::Function(function, Some(rank)));
     }
     let begun = match owner {
-        Owner::Here => {
+        Owner::CurrentThread => {
             // SAFETY: as the caller says.
             let args = unsafe { Bytes::copy(args, length) }.ok_or(Fault::Memory);
             args.map(|args| Invocation { function, args, future, depth: depth_here() }.leave())

@@ -35,7 +35,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::device::rank::{self, Cluster};
 use super::target;
-use super::thread::Here;
+use super::thread::CurrentThread;
 use server::SERVER;
 
 pub mod bytes;
@@ -210,7 +210,7 @@ impl fmt::Display for Fault {
 /// Where something is to happen.
 #[derive(Clone, Copy)]
 pub(in crate::omp) enum Owner {
-    Here,
+    CurrentThread,
     There(&'static Cluster, u32),
 }
 
@@ -223,8 +223,8 @@ pub(in crate::omp) fn me() -> i32 {
 pub(in crate::omp) fn owner(rank: i32) -> Result<Owner, Fault> {
     match (rank::cluster(), u32::try_from(rank)) {
         _ if SERVER.is_lost() => Err(Fault::Ended),
-        (None, Ok(0)) => Ok(Owner::Here),
-        (Some(cluster), Ok(rank)) if rank == cluster.rank => Ok(Owner::Here),
+        (None, Ok(0)) => Ok(Owner::CurrentThread),
+        (Some(cluster), Ok(rank)) if rank == cluster.rank => Ok(Owner::CurrentThread),
         (Some(cluster), Ok(rank)) if rank < cluster.ranks => Ok(Owner::There(cluster, rank)),
         _ => Err(Fault::Rank),
     }
@@ -233,7 +233,7 @@ pub(in crate::omp) fn owner(rank: i32) -> Result<Owner, Fault> {
 /// Is what the handle names ours? What only its owner may ask for.
 fn own(handle: Handle) -> Result<(), Fault> {
     match owner(handle.rank) {
-        Ok(Owner::Here) => Ok(()),
+        Ok(Owner::CurrentThread) => Ok(()),
         Ok(Owner::There(..)) => Err(Fault::Foreign),
         Err(Fault::Rank) => Err(Fault::Stale),
         Err(why) => Err(why),
@@ -253,7 +253,7 @@ static COUNTS: Counts = Counts { sent: AtomicU64::new(0), served: AtomicU64::new
 /// regions are around what has asked for it, on whichever rank.
 pub(in crate::omp) fn begin_function(depth: u8) {
     count(&COUNTS.served);
-    let control = &Here::get().task.icv;
+    let control = &CurrentThread::get().task.icv;
     let mut values = control.get();
     values.max_active_levels = values.max_active_levels.saturating_add(1);
     values.invoked_depth = depth;
@@ -262,7 +262,7 @@ pub(in crate::omp) fn begin_function(depth: u8) {
 
 /// Target regions around the running code, as ranks tell it each other.
 pub(in crate::omp) fn depth_here() -> u8 {
-    target::depth(Here::get()).min(u8::MAX.into()) as u8
+    target::depth(CurrentThread::get()).min(u8::MAX.into()) as u8
 }
 
 fn count(what: &AtomicU64) {

@@ -55,7 +55,7 @@ use super::super::parallel::{self, Request};
 use super::super::queue;
 use super::super::task::{self, Flags, Task};
 use super::super::team::{Body, Team};
-use super::super::thread::{Here, Thread};
+use super::super::thread::{CurrentThread, Thread};
 use super::super::{env, exit, report};
 
 /// Something to be done, by a task of the team.
@@ -219,7 +219,7 @@ impl Server {
     pub fn is_inside(&self) -> bool {
         // ORDERING: Acquire, pairs with the Release in `take_part`; only the address matters.
         let team = self.team.load(Ordering::Acquire).cast_const();
-        let mut task = Here::if_known().map(|here| here.task);
+        let mut task = CurrentThread::if_known().map(|here| here.task);
         while let Some(its) = task {
             if ptr::eq(its.team(), team) {
                 return true;
@@ -294,13 +294,13 @@ pub fn serve() {
     let body = Body { call: take_part, function: ptr::null(), data: ptr::null_mut(), count: 0 };
     // A second thread, so that there is a team: on one worker it shares it.
     let threads = env::settings().workers.max(2);
-    parallel::parallel(Here::get(), body, Request { num_threads: threads, ..Request::default() });
+    parallel::parallel(CurrentThread::get(), body, Request { num_threads: threads, ..Request::default() });
 }
 
 /// A thread of the team: takes work until all ranks are through, then goes to the end of the
 /// region, where it runs the last tasks.
 unsafe fn take_part(_: &Thread, _: &Body) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // ORDERING: Release, pairs with the Acquire in `is_inside`; all threads store the same.
     SERVER.team.store(ptr::from_ref(here.team()).cast_mut(), Ordering::Release);
     let worker: *const Worker = ptr::from_ref(here.thread.worker());
@@ -310,7 +310,7 @@ unsafe fn take_part(_: &Thread, _: &Body) {
         let over = is_over();
         let next = SERVER.take();
         match next {
-            Some(work) => task::defer(Here::get(), task_of(Here::get(), work)),
+            Some(work) => task::defer(CurrentThread::get(), task_of(CurrentThread::get(), work)),
             None if over => return,
             None => await_work(),
         }
@@ -329,7 +329,7 @@ const PASSED_OVER: u32 = 2;
 /// Waits until all ranks are through, and runs what comes, and tasks, meanwhile. Also over when the
 /// thread is passed over, see the module's header.
 fn await_work() {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // Since the last look at the condition; and looks without.
     let (asked, looks) = (Cell::new(true), Cell::new(0));
     let ready = || {
@@ -364,7 +364,7 @@ fn await_work() {
 }
 
 /// Makes the work an explicit task of the running thread `here`, which nobody knows of yet.
-fn task_of(here: Here, work: Work) -> NonNull<Task> {
+fn task_of(here: CurrentThread, work: Work) -> NonNull<Task> {
     const { assert!(align_of::<Work>() <= align_of::<Task>() && size_of::<Work>() == 16) };
     let task: NonNull<Task> = Task::allocate(here, size_of::<Work>(), run_work, Flags::UNTIED);
     // SAFETY: a fresh task with room for the work.
@@ -373,7 +373,7 @@ fn task_of(here: Here, work: Work) -> NonNull<Task> {
 }
 
 /// The work as what the thread, which waits and is asked for a job, does next.
-fn job_of(here: Here, work: Work, more: &dyn Fn() -> bool) -> Job {
+fn job_of(here: CurrentThread, work: Work, more: &dyn Fn() -> bool) -> Job {
     let task = task_of(here, work);
     // SAFETY: the task is ours.
     task::announce(here, unsafe { task.as_ref() });

@@ -12,7 +12,7 @@ use super::super::check::circles::{self, For};
 use super::super::device::keep;
 use super::super::env;
 use super::super::taskgraph;
-use super::super::thread::Here;
+use super::super::thread::CurrentThread;
 use super::super::tool::event::SyncKind;
 use super::super::tool::hook;
 use super::super::{queue, races, yielding};
@@ -21,13 +21,13 @@ use super::{Flags, Task, run_at_once};
 
 /// Makes a task that [`Task::allocate`] returned known: counted by parent, taskgroup and team. Its
 /// dependences, if any, must be entered after this and before it is pushed.
-pub fn announce(here: Here, task: &Task) {
+pub fn announce(here: CurrentThread, task: &Task) {
     announce_as::<true>(here, task);
 }
 
 /// [`announce`], with a word to sanitizers if it may be `WATCHED`.
 #[inline(always)]
-fn announce_as<const WATCHED: bool>(here: Here, task: &Task) {
+fn announce_as<const WATCHED: bool>(here: CurrentThread, task: &Task) {
     if WATCHED {
         ult::sanitize::before(task);
     }
@@ -42,13 +42,13 @@ fn announce_as<const WATCHED: bool>(here: Here, task: &Task) {
 
 /// Creates a task without dependences: deferred, or run at once where [`is_included`] says so, or
 /// because there are enough tasks for the others.
-pub fn submit(here: Here, task: NonNull<Task>) {
+pub fn submit(here: CurrentThread, task: NonNull<Task>) {
     submit_as::<true>(here, task);
 }
 
 /// [`submit`]; not `WATCHED` where nobody watches, as [`watch::anybody`] has just said.
 #[inline]
-pub fn submit_as<const WATCHED: bool>(here: Here, task: NonNull<Task>) {
+pub fn submit_as<const WATCHED: bool>(here: CurrentThread, task: NonNull<Task>) {
     // SAFETY: the task is ours until it is published.
     let (flags, priority) = unsafe { (task.as_ref().flags(), task.as_ref().priority()) };
     if includes(here, flags) || has_enough(here, flags, priority) {
@@ -60,13 +60,13 @@ pub fn submit_as<const WATCHED: bool>(here: Here, task: NonNull<Task>) {
 }
 
 /// Creates a deferred task without dependences.
-pub fn defer(here: Here, task: NonNull<Task>) {
+pub fn defer(here: CurrentThread, task: NonNull<Task>) {
     defer_as::<true>(here, task);
 }
 
 /// [`defer`]; `WATCHED` as in [`submit_as`].
 #[inline(always)]
-pub fn defer_as<const WATCHED: bool>(here: Here, task: NonNull<Task>) {
+pub fn defer_as<const WATCHED: bool>(here: CurrentThread, task: NonNull<Task>) {
     // SAFETY: the task is ours until it is published.
     announce_as::<WATCHED>(here, unsafe { task.as_ref() });
     queue::push(here.thread, task);
@@ -76,13 +76,13 @@ pub fn defer_as<const WATCHED: bool>(here: Here, task: NonNull<Task>) {
 /// Is a task that could be deferred, with these properties, to be run at once, because the others
 /// have enough to do?
 #[inline(always)]
-pub fn has_enough(here: Here, flags: Flags, priority: i32) -> bool {
+pub fn has_enough(here: CurrentThread, flags: Flags, priority: i32) -> bool {
     queue::is_saturated(here.thread) && has_enough_for(here, flags, priority)
 }
 
 #[cold]
 #[inline(never)]
-fn has_enough_for(here: Here, flags: Flags, priority: i32) -> bool {
+fn has_enough_for(here: CurrentThread, flags: Flags, priority: i32) -> bool {
     if priority != 0 || flags.has(Flags::DETACH) || flags.has(Flags::OFFLOADED) {
         return false; // A task for a device should not hold its creator up.
     }
@@ -111,7 +111,7 @@ fn stack_position() -> u32 {
 
 /// May the running task run one more at once without the risk that the stack does not suffice, when
 /// each of them does so? Its children that are run at once count from where it began with that.
-fn is_shallow(here: Here) -> bool {
+fn is_shallow(here: CurrentThread) -> bool {
     let position = stack_position();
     if here.task.base.get() == 0 {
         here.task.base.set(position);
@@ -123,14 +123,14 @@ fn is_shallow(here: Here) -> bool {
 /// Has the running task run children at once until there is no more room for that? A load if it has
 /// run none.
 #[inline(always)]
-pub fn is_deep(here: Here) -> bool {
+pub fn is_deep(here: CurrentThread) -> bool {
     here.task.base.get() != 0 && !is_shallow(here)
 }
 
 /// Are children of the running task run at once: is it final (5.2 §12.5), or alone in its team? Not
 /// the one that free agents are to run.
 #[inline(always)]
-pub fn is_included(here: Here) -> bool {
+pub fn is_included(here: CurrentThread) -> bool {
     let is_for_agents = || here.task.flags().has(Flags::POOLS) && agents::are_wished_for(here);
     here.thread.includes.get() && !is_for_agents() || here.task.flags().has(Flags::FINAL)
 }
@@ -138,7 +138,7 @@ pub fn is_included(here: Here) -> bool {
 /// [`is_included`], for a child that has been allocated, with these properties: a thread that is
 /// alone goes on beside a device, and beside free agents.
 #[inline(always)]
-pub fn includes(here: Here, flags: Flags) -> bool {
+pub fn includes(here: CurrentThread, flags: Flags) -> bool {
     (here.thread.includes.get() || here.task.flags().has(Flags::FINAL))
         && !(flags.has_any(Flags::OFFLOADED.with(Flags::POOL)) && goes_on_beside_others(here, flags))
 }
@@ -147,7 +147,7 @@ pub fn includes(here: Here, flags: Flags) -> bool {
 /// ([`super::super::root::finish_at_exit`]). Another kernel thread of the program may end at any
 /// time.
 #[cold]
-fn goes_on_beside_others(here: Here, flags: Flags) -> bool {
+fn goes_on_beside_others(here: CurrentThread, flags: Flags) -> bool {
     if flags.has(Flags::POOL) {
         return !here.task.flags().has(Flags::FINAL);
     }
@@ -163,7 +163,7 @@ fn goes_on_beside_others(here: Here, flags: Flags) -> bool {
 /// alone in its team begins what it has for devices before it goes on, until that waits; nobody
 /// else would.
 #[inline(always)]
-pub fn set_off(here: Here, flags: Flags) {
+pub fn set_off(here: CurrentThread, flags: Flags) {
     if flags.has(Flags::OFFLOADED) && here.thread.team().size() == 1 {
         queue::run_some(here, 1);
     }
@@ -171,7 +171,7 @@ pub fn set_off(here: Here, flags: Flags) {
 
 /// `taskwait` (5.2 §15.5): waits for the children of the running task, running ready tasks
 /// meanwhile.
-pub fn taskwait(here: Here) {
+pub fn taskwait(here: CurrentThread) {
     if watch::anybody() {
         taskwait_watched(here);
     } else {
@@ -183,7 +183,7 @@ pub fn taskwait(here: Here) {
 
 #[cold]
 #[inline(never)]
-fn taskwait_watched(here: Here) {
+fn taskwait_watched(here: CurrentThread) {
     hook::wait::around(
         here,
         || SyncKind::Taskwait,
@@ -196,14 +196,14 @@ fn taskwait_watched(here: Here) {
 }
 
 #[inline(always)]
-fn join_children(here: Here) {
+fn join_children(here: CurrentThread) {
     if here.task.children() != 0 {
         wait_for_children(here);
     }
 }
 
 #[cold]
-fn wait_for_children(here: Here) {
+fn wait_for_children(here: CurrentThread) {
     let task = here.task;
     queue::run_in_place(here, || task.children() == 0, |child| ptr::eq(child.parent.get(), task));
     if task.children() == 0 {
@@ -222,7 +222,7 @@ fn wait_for_children(here: Here) {
 
 /// `taskyield` (5.2 §12.7): lets other ready tasks of the team run before the running task goes on.
 #[inline]
-pub fn taskyield(here: Here) {
+pub fn taskyield(here: CurrentThread) {
     if here.thread.team().has_used_tasks() {
         yield_to_tasks(here);
     } else {
@@ -231,7 +231,7 @@ pub fn taskyield(here: Here) {
 }
 
 #[inline(never)]
-fn yield_to_tasks(here: Here) {
+fn yield_to_tasks(here: CurrentThread) {
     hook::task::yields(here, || {
         queue::run_some(here, 1);
         yielding::let_others_run_now_and_then(here.thread);

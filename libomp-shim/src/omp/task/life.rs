@@ -17,7 +17,7 @@ use super::super::device::{chain, keep};
 use super::super::queue;
 use super::super::races;
 use super::super::taskgroup::Taskgroup;
-use super::super::thread::{Here, Thread};
+use super::super::thread::{CurrentThread, Thread};
 use super::super::tool::event::{Status, cancelled};
 use super::super::tool::{self, hook};
 use super::counts::{REFERENCE, free, leave_parent, leave_uncounted};
@@ -29,14 +29,14 @@ const EVENT_FULFILLED: u32 = 2;
 
 /// Runs a task at once on the stack of its creator, and completes it. Dependences must be
 /// satisfied. The task must have been announced.
-pub fn run_undeferred(here: Here, task: NonNull<Task>) {
+pub fn run_undeferred(here: CurrentThread, task: NonNull<Task>) {
     // SAFETY: the task is ours; `execute` frees it when nobody refers to it any more.
     queue::push_ready(here.thread, unsafe { execute(here.thread, task, true, here.task.base.get()) });
 }
 
 /// Runs a new task at once on the stack of its creator, to its end, and completes it unless its
 /// event is still to come. Its dependences are satisfied; it has not been announced.
-pub fn run_at_once(here: Here, task: NonNull<Task>) {
+pub fn run_at_once(here: CurrentThread, task: NonNull<Task>) {
     // SAFETY: the task is ours.
     let task_ref = unsafe { task.as_ref() };
     if task_ref.flags().has(Flags::DETACH) {
@@ -50,7 +50,7 @@ pub fn run_at_once(here: Here, task: NonNull<Task>) {
 /// [`run_at_once`] for a task that is neither detachable nor untied, whose code is `body`. `TOLD`:
 /// tools are, as [`tool::is_on`] has said.
 #[inline(always)]
-pub fn run_included<const TOLD: bool>(here: Here, task: NonNull<Task>, body: impl FnOnce()) {
+pub fn run_included<const TOLD: bool>(here: CurrentThread, task: NonNull<Task>, body: impl FnOnce()) {
     // SAFETY: the task is ours.
     let task_ref = unsafe { task.as_ref() };
     include_as::<TOLD, ()>(here, task, || {
@@ -63,19 +63,19 @@ pub fn run_included<const TOLD: bool>(here: Here, task: NonNull<Task>, body: imp
 /// Nobody can wait for such a task, since its creator cannot go on before its end: it is counted
 /// nowhere.
 #[inline(always)]
-fn include<R>(here: Here, task: NonNull<Task>, run: impl FnOnce() -> R) {
+fn include<R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnce() -> R) {
     if tool::is_on() { include_told(here, task, run) } else { include_as::<false, R>(here, task, run) }
 }
 
 #[cold]
 #[inline(never)]
-fn include_told<R>(here: Here, task: NonNull<Task>, run: impl FnOnce() -> R) {
+fn include_told<R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnce() -> R) {
     include_as::<true, R>(here, task, run);
 }
 
 /// [`include`], with a word to tools if they are `TOLD`.
 #[inline(always)]
-fn include_as<const TOLD: bool, R>(here: Here, task: NonNull<Task>, run: impl FnOnce() -> R) {
+fn include_as<const TOLD: bool, R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnce() -> R) {
     // SAFETY: the task's own reference keeps it until `end_included`.
     let task_ref: &'static Task = unsafe { &*task.as_ptr() };
     if TOLD {
@@ -84,7 +84,7 @@ fn include_as<const TOLD: bool, R>(here: Here, task: NonNull<Task>, run: impl Fn
     begin(here.thread, task_ref);
     task_ref.goes_on_stack_of(here.task);
     // SAFETY: as in `execute`.
-    unsafe { Here { task: task_ref, ..here }.enter() };
+    unsafe { CurrentThread { task: task_ref, ..here }.enter() };
     run();
     end(here.thread, task_ref);
     if TOLD {
@@ -149,7 +149,7 @@ unsafe fn end_included_late(thread: &Thread, task: NonNull<Task>) {
 /// # Safety
 /// The task was taken by this thread alone, its dependences are satisfied, and the running thread
 /// may start it.
-pub unsafe fn run_taken(here: Here, task: NonNull<Task>) {
+pub unsafe fn run_taken(here: CurrentThread, task: NonNull<Task>) {
     // SAFETY: as the caller says.
     queue::push_ready(here.thread, unsafe { execute(here.thread, task, false, here.task.base.get()) });
 }
@@ -184,7 +184,7 @@ unsafe fn run_late_job(data: *mut ()) {
     unsafe {
         let task = NonNull::new_unchecked(data.cast::<Task>());
         let thread: *const Thread = task.as_ref().thread();
-        Here { thread: &*thread, task: &(*thread).implicit }.enter(); // between two tasks it is nobody else's code
+        CurrentThread { thread: &*thread, task: &(*thread).implicit }.enter(); // between two tasks it is nobody else's code
         let mut next = Some(task);
         while let Some(task) = next {
             next = execute(&*thread, task, false, 0).filter(|&ready| queue::follows_late(&*thread, ready));
@@ -204,7 +204,7 @@ unsafe fn run_jobs(data: *mut ()) {
         let task = NonNull::new_unchecked(data.cast::<Task>());
         let thread: *const Thread = task.as_ref().thread();
         let number = queue::help_number(&*thread);
-        Here { thread: &*thread, task: &(*thread).implicit }.enter(); // as above
+        CurrentThread { thread: &*thread, task: &(*thread).implicit }.enter(); // as above
         let mut next = Some(task);
         while let Some(task) = next {
             next = match execute(&*thread, task, false, 0) {
@@ -272,7 +272,7 @@ unsafe fn execute_as<const WATCHED: bool>(
     }
     task_ref.base.set(base);
     // SAFETY: the task stays alive while it runs; this kernel thread hosts the thread.
-    let before = unsafe { Here::set(thread, task_ref) };
+    let before = unsafe { CurrentThread::set(thread, task_ref) };
     // SAFETY: as above.
     let finished = unsafe { run_body(thread, task_ref, whole) };
     end(thread, task_ref);
@@ -494,7 +494,8 @@ pub unsafe fn fulfill(task: NonNull<Task>) {
     if before != EVENT_BODY_DONE {
         return; // its body goes on, or it was discarded
     }
-    let thread = Here::if_known().map(|h| h.thread).filter(|t| ptr::eq(t.team(), task_ref.team.get()));
+    let thread =
+        CurrentThread::if_known().map(|h| h.thread).filter(|t| ptr::eq(t.team(), task_ref.team.get()));
     // SAFETY: both conditions hold.
     let run_next = unsafe { complete(thread, task) };
     if let Some(thread) = thread {

@@ -6,7 +6,7 @@
 
 use core::ptr::{self, NonNull};
 
-use super::super::thread::Here;
+use super::super::thread::CurrentThread;
 use super::counts::free;
 use super::{Flags, RunFn, Task};
 
@@ -61,7 +61,7 @@ impl Task {
     /// A child of `here.task` without a payload, as [`Task::allocate`] makes it, for
     /// [`super::run_at_once`]. `TOLD`: with a record for tools.
     #[inline(always)]
-    pub fn included<const TOLD: bool>(here: Here, run: RunFn, flags: Flags) -> NonNull<Task> {
+    pub fn included<const TOLD: bool>(here: CurrentThread, run: RunFn, flags: Flags) -> NonNull<Task> {
         // SAFETY: own thread only.
         let spare = if TOLD { None } else { unsafe { here.thread.own() }.spares.take() };
         match spare {
@@ -76,7 +76,7 @@ impl Task {
 
     #[cold]
     #[inline(never)]
-    fn one_more<const TOLD: bool>(here: Here, run: RunFn, flags: Flags) -> NonNull<Task> {
+    fn one_more<const TOLD: bool>(here: CurrentThread, run: RunFn, flags: Flags) -> NonNull<Task> {
         if TOLD { Self::allocate(here, 0, run, flags) } else { Self::allocate_plain(here, 0, run, flags) }
     }
 }

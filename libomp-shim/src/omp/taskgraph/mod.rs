@@ -34,7 +34,7 @@ use super::depend::{self, Links};
 use super::device::{array, keep};
 use super::task::{self, Flags, RunFn, Task};
 use super::taskgroup::{self, Taskgroup};
-use super::thread::Here;
+use super::thread::CurrentThread;
 use super::tool::hook;
 
 mod edges;
@@ -103,7 +103,7 @@ pub enum Begun {
 impl Graph {
     /// Begins the graph in the running task: a taskgroup is open until [`Graph::end`]. If another
     /// task is between the two, the program makes the tasks, and nothing is written down.
-    pub fn begin(&self, here: Here) -> Begun {
+    pub fn begin(&self, here: CurrentThread) -> Begun {
         let group = taskgroup::start(here);
         // ORDERING: Acquire, pairs with the Release in `end`: the graph is as the last task has
         // left it.
@@ -128,7 +128,7 @@ impl Graph {
     }
 
     /// Waits for all tasks of the graph and their descendants, and ends it.
-    pub fn end(&self, here: Here) {
+    pub fn end(&self, here: CurrentThread) {
         // SAFETY: the innermost taskgroup of the running task is open, if there is one.
         let is_ours = unsafe { here.task.taskgroup.get().as_ref() }
             .is_some_and(|group| core::ptr::eq(group.graph.get(), self));
@@ -157,7 +157,7 @@ impl Graph {
     }
 
     /// Makes all tasks; between phases it waits.
-    fn launch(&self, here: Here) {
+    fn launch(&self, here: CurrentThread) {
         agents::forget_wish(here);
         // SAFETY: `busy` is ours, and nobody changes what is ready.
         let phases = unsafe { &*self.tasks.get() };
@@ -173,7 +173,7 @@ impl Graph {
 }
 
 /// Are tasks made here as everywhere, and do they depend on nothing that a graph does not know?
-fn is_recordable(here: Here, group: *const Taskgroup) -> bool {
+fn is_recordable(here: CurrentThread, group: *const Taskgroup) -> bool {
     let is_plain = !task::is_included(here) && !here.task.flags().has_any(Flags::RECORDS.with(Flags::WISHES));
     is_plain && !keep::is_used() && !array::any() && !super::device::any() && !has_reductions(group)
 }
@@ -192,7 +192,7 @@ fn has_reductions(mut group: *const Taskgroup) -> bool {
 
 impl Recorded {
     /// One more task of this kind, a child of the running one.
-    fn make(&self, here: Here) -> NonNull<Task> {
+    fn make(&self, here: CurrentThread) -> NonNull<Task> {
         let task = Task::generate(here, self.data.len() * 8, self.run, self.flags);
         // SAFETY: fresh, with a payload of that size; the front has said how its copies are put
         // right.

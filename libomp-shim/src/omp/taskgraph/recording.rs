@@ -3,7 +3,7 @@
 
 use super::super::depend::Dependence;
 use super::super::task::{Flags, Task};
-use super::super::thread::Here;
+use super::super::thread::CurrentThread;
 use super::edges::Edges;
 use super::{Graph, Phase, Recorded, State, has_reductions};
 
@@ -109,7 +109,7 @@ pub fn made(parent: &Task) {
 /// data may be copied.
 #[inline(always)]
 pub fn record(
-    here: Here,
+    here: CurrentThread,
     task: &Task,
     is_fit: bool,
     relocate: Relocate,
@@ -123,7 +123,7 @@ pub fn record(
 #[cold]
 #[inline(never)]
 fn record_cold(
-    here: Here,
+    here: CurrentThread,
     task: &Task,
     is_fit: bool,
     relocate: Relocate,
@@ -149,14 +149,14 @@ pub enum Wait {
 
 /// The running task has waited.
 #[inline(always)]
-pub fn joined(here: Here, wait: Wait) {
+pub fn joined(here: CurrentThread, wait: Wait) {
     if here.task.flags().has(Flags::RECORDS) {
         joined_cold(here, wait);
     }
 }
 
 #[cold]
-fn joined_cold(here: Here, wait: Wait) {
+fn joined_cold(here: CurrentThread, wait: Wait) {
     if let Some(recording) = of(here.task) {
         match wait {
             Wait::Children => recording.join(),

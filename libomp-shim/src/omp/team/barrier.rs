@@ -16,7 +16,7 @@ use ult::watch;
 
 use super::super::check::meetings;
 use super::super::device::keep;
-use super::super::thread::{Here, Thread};
+use super::super::thread::{CurrentThread, Thread};
 use super::super::tool::event::SyncKind;
 use super::super::tool::hook;
 use super::{Team, TeamKind};
@@ -182,25 +182,25 @@ pub type Call = (meetings::Kind, *const c_void);
 /// The team barrier of the running code (`barrier`, and the implicit ones of worksharing), by
 /// `call`. `kind` says for tools which of them it is.
 #[inline]
-pub fn barrier(here: Here, call: Call, kind: impl FnOnce() -> SyncKind) -> bool {
+pub fn barrier(here: CurrentThread, call: Call, kind: impl FnOnce() -> SyncKind) -> bool {
     if watch::anybody() { barrier_watched(here, call, kind()) } else { barrier_unwatched(here) }
 }
 
 #[inline(never)]
-fn barrier_unwatched(here: Here) -> bool {
+fn barrier_unwatched(here: CurrentThread) -> bool {
     here.team().barrier::<false>(here.thread)
 }
 
 #[cold]
 #[inline(never)]
-fn barrier_watched(here: Here, (call, location): Call, kind: SyncKind) -> bool {
+fn barrier_watched(here: CurrentThread, (call, location): Call, kind: SyncKind) -> bool {
     meetings::meets(here, call, location);
     hook::wait::around(here, || kind, || here.team().barrier::<true>(here.thread))
 }
 
 /// As [`barrier`]; left early when the region is cancelled: true if it has been.
 #[inline]
-pub fn cancellable_barrier(here: Here, call: Call, kind: impl FnOnce() -> SyncKind) -> bool {
+pub fn cancellable_barrier(here: CurrentThread, call: Call, kind: impl FnOnce() -> SyncKind) -> bool {
     if watch::anybody() {
         cancellable_barrier_watched(here, call, kind())
     } else {
@@ -209,13 +209,13 @@ pub fn cancellable_barrier(here: Here, call: Call, kind: impl FnOnce() -> SyncKi
 }
 
 #[inline(never)]
-fn cancellable_barrier_unwatched(here: Here) -> bool {
+fn cancellable_barrier_unwatched(here: CurrentThread) -> bool {
     here.team().cancellable_barrier::<false>(here.thread)
 }
 
 #[cold]
 #[inline(never)]
-fn cancellable_barrier_watched(here: Here, (call, location): Call, kind: SyncKind) -> bool {
+fn cancellable_barrier_watched(here: CurrentThread, (call, location): Call, kind: SyncKind) -> bool {
     meetings::meets(here, call, location);
     hook::wait::around(here, || kind, || here.team().cancellable_barrier::<true>(here.thread))
 }

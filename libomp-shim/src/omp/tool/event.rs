@@ -8,7 +8,7 @@ use crate::omp::depend::Dependence;
 use crate::omp::device::Slot;
 use crate::omp::task::Task;
 use crate::omp::team::{ON_HOST, Team};
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 
 /// Which end of something is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -251,12 +251,12 @@ pub struct Site<'a> {
 
 impl Site<'_> {
     /// In running code that the program has called.
-    pub fn caller(here: Here) -> Self {
+    pub fn caller(here: CurrentThread) -> Self {
         Site { thread: here.thread, task: here.task, code: Cell::new(None) }
     }
 
     /// In running code of which this address is the program's, 0 for none.
-    pub fn at(here: Here, code: usize) -> Self {
+    pub fn at(here: CurrentThread, code: usize) -> Self {
         Site { thread: here.thread, task: here.task, code: Cell::new(Some(code)) }
     }
 

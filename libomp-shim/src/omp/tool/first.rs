@@ -11,7 +11,7 @@
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 const NOBODY: u64 = 0;
 /// It has been told. No thread's number: those are even.
@@ -64,7 +64,7 @@ impl First {
     fn wait_for(&self, by: u64) {
         // ORDERING: Relaxed; `is_mine` looks again.
         let is_over = || self.0.load(Ordering::Relaxed) != by || !is_of_this_process(by);
-        match Here::if_known() {
+        match CurrentThread::if_known() {
             Some(here) => here.team().wait_polling(&is_over),
             None => {
                 while !is_over() {
@@ -87,7 +87,7 @@ fn generation() -> u64 {
 /// The calling OpenMP thread, or the kernel thread that has not met OpenMP, and its process.
 fn teller() -> u64 {
     let kernel = || ult::worker::kernel_thread() as u64 * 2;
-    let thread = Here::if_known().map_or_else(kernel, |here| ptr::from_ref(here.thread) as u64);
+    let thread = CurrentThread::if_known().map_or_else(kernel, |here| ptr::from_ref(here.thread) as u64);
     thread & ((1 << THREAD_BITS) - 1) | generation() << THREAD_BITS
 }
 

@@ -61,7 +61,7 @@ pub use thin::{DEFAULT_SHARE, Spans, Thin, ends as short_ends};
 
 use super::env::Settings;
 use super::report;
-use super::thread::Here;
+use super::thread::CurrentThread;
 use super::tool::{self, Place};
 use super::user_files::NewFile;
 
@@ -137,7 +137,7 @@ fn forked() {
 /// that has nothing to count, and nobody below it to rely on.
 fn each_below(act: impl Fn(&Thin)) {
     let Some(here) =
-        Here::if_known().filter(|here| here.task.is_explicit() || !here.thread.tool.joined.get())
+        CurrentThread::if_known().filter(|here| here.task.is_explicit() || !here.thread.tool.joined.get())
     else {
         return;
     };

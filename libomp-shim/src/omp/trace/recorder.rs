@@ -8,7 +8,7 @@ use core::ffi::c_char;
 
 use crate::omp::task::{Flags, Task};
 use crate::omp::team::Team;
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::event::{Consumer, End, Mutex, Site, Status, SyncKind, Target};
 use crate::omp::tool::{Place, is_told, record};
 
@@ -39,7 +39,7 @@ fn note_task_told(task: &Task, location: *const c_char, code: usize) {
 #[inline(always)]
 pub fn note_region(location: *const c_char) {
     if is_told(Place::Trace)
-        && let Some(here) = Here::if_known()
+        && let Some(here) = CurrentThread::if_known()
     {
         here.thread.tool.trace.set(names::place(location, 0));
     }

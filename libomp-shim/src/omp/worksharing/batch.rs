@@ -27,7 +27,7 @@
 use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 use super::WorkShare;
 
@@ -156,7 +156,7 @@ impl Default for Batch {
 
 impl Batch {
     /// The thread enters a loop of so many chunks.
-    pub(super) fn begin(&mut self, here: Here, construct: u64, chunks: u64) {
+    pub(super) fn begin(&mut self, here: CurrentThread, construct: u64, chunks: u64) {
         *self = Self::of(construct, chunks);
         self.reserve = here.team().reserve(here.thread.num());
     }
@@ -184,7 +184,7 @@ impl Batch {
 
     /// The number of the next chunk, if the reserve is empty; one beyond the end when there is
     /// none.
-    pub(super) fn refill(&mut self, here: Here, share: &WorkShare) -> u64 {
+    pub(super) fn refill(&mut self, here: CurrentThread, share: &WorkShare) -> u64 {
         let count = self.count(u64::from(here.team().size()));
         // ORDERING: Relaxed; the counter only divides the work, what the loop reads was published
         // by the turn.
@@ -210,7 +210,7 @@ impl Batch {
     }
 
     /// The counter is at its end: a chunk that another thread has reserved, or the loop's last one.
-    fn take_stray(&mut self, here: Here, share: &WorkShare) -> Option<u64> {
+    fn take_stray(&mut self, here: CurrentThread, share: &WorkShare) -> Option<u64> {
         if ult::mutant!(last_chunk_first) && share.take_last() {
             return Some(self.chunks - 1);
         }
@@ -254,7 +254,7 @@ impl Batch {
     }
 
     /// A chunk that another thread has reserved and not begun.
-    fn steal(&mut self, here: Here, share: &WorkShare) -> Option<u64> {
+    fn steal(&mut self, here: CurrentThread, share: &WorkShare) -> Option<u64> {
         if !share.has_reserves() || ult::mutant!(reserves_not_stolen) {
             return None;
         }

@@ -8,10 +8,10 @@
 
 use core::sync::atomic::Ordering;
 
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// Cancels the innermost worksharing construct of the running thread.
-pub fn cancel_current_loop(here: Here) {
+pub fn cancel_current_loop(here: CurrentThread) {
     let team = here.team();
     // SAFETY: own thread only.
     match unsafe { here.thread.own() }.dispatch.running(here) {
@@ -26,7 +26,7 @@ pub fn cancel_current_loop(here: Here) {
 }
 
 /// Has the innermost worksharing construct of the running thread been cancelled?
-pub fn is_current_cancelled(here: Here) -> bool {
+pub fn is_current_cancelled(here: CurrentThread) -> bool {
     // SAFETY: own thread only.
     match unsafe { here.thread.own() }.dispatch.running(here) {
         // ORDERING: Relaxed, as in `cancel_current_loop`.

@@ -22,7 +22,7 @@ use super::schedule::{self, Rule, Schedule};
 use super::space::Space;
 use super::{WorkShare, enter, leave};
 use crate::omp::report;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::Work;
 use crate::omp::tool::hook;
 
@@ -104,12 +104,12 @@ impl Dispatch {
 
     /// As [`Dispatch::share`], without a loop that the thread left by cancellation and has not
     /// closed.
-    pub(super) fn running(&self, here: Here) -> Option<&'static WorkShare> {
+    pub(super) fn running(&self, here: CurrentThread) -> Option<&'static WorkShare> {
         self.share().filter(|_| self.phase == here.team().phase() && self.construct < constructs(here))
     }
 
     #[inline]
-    fn take(&mut self, here: Here, share: &WorkShare) -> Range<u64> {
+    fn take(&mut self, here: CurrentThread, share: &WorkShare) -> Range<u64> {
         let trips = self.space.trips.saturating_sub(u64::from(skips_last(self.schedule.rule)));
         let (threads, size) = (u64::from(here.team().size()), self.schedule.chunk);
         match self.schedule.rule {
@@ -134,7 +134,7 @@ impl Dispatch {
 
     /// The next chunk of a loop with batches: as a rule it comes out of the reserve.
     #[inline(always)]
-    fn next_reserved(&self, here: Here, share: &'static WorkShare, reserve: &Reserve) -> Range<u64> {
+    fn next_reserved(&self, here: CurrentThread, share: &'static WorkShare, reserve: &Reserve) -> Range<u64> {
         if is_over(here, share) {
             return NONE;
         }
@@ -160,7 +160,7 @@ impl Dispatch {
     }
 
     #[inline]
-    fn take_static(&mut self, here: Here) -> Range<u64> {
+    fn take_static(&mut self, here: CurrentThread) -> Range<u64> {
         let turn = self.turn;
         self.turn += 1;
         let (threads, num) = (u64::from(here.team().size()), u64::from(here.thread.num()));
@@ -204,14 +204,14 @@ fn skips_last(rule: Rule) -> bool {
     }
 }
 
-fn constructs(here: Here) -> u64 {
+fn constructs(here: CurrentThread) -> u64 {
     // SAFETY: own thread only.
     unsafe { here.thread.own() }.constructs
 }
 
 /// Enters a loop: every thread of the team does, with the same arguments. `prepare` runs in the
 /// first thread to arrive, before any other goes on.
-pub fn begin_with(here: Here, what: &Loop, prepare: impl FnOnce(&WorkShare)) -> &'static WorkShare {
+pub fn begin_with(here: CurrentThread, what: &Loop, prepare: impl FnOnce(&WorkShare)) -> &'static WorkShare {
     check(what);
     hook::work::begins(|| (here, work_of(what), what.space.trips));
     let (construct, share) = enter(here, |share, shape| {
@@ -245,7 +245,7 @@ pub fn begin_with(here: Here, what: &Loop, prepare: impl FnOnce(&WorkShare)) -> 
 
 /// As [`begin_with`], with nothing to prepare. A team of one does without shared state.
 #[inline(always)]
-pub fn begin(here: Here, what: &Loop) {
+pub fn begin(here: CurrentThread, what: &Loop) {
     if here.team().size() == 1 {
         begin_alone(here, what);
     } else {
@@ -256,7 +256,7 @@ pub fn begin(here: Here, what: &Loop) {
 /// Its iterations are over in order, and are handed out at once, or one by one if they are
 /// sections. Where it is cancelled is said by the team's flag, as for a static loop.
 #[inline]
-fn begin_alone(here: Here, what: &Loop) {
+fn begin_alone(here: CurrentThread, what: &Loop) {
     check(what);
     hook::work::begins(|| (here, work_alone(what), what.space.trips));
     close(here);
@@ -297,7 +297,7 @@ fn check(what: &Loop) {
 /// The next chunk of the loop the thread is in, as iteration numbers; empty when there is none
 /// left.
 #[inline(always)]
-pub fn next(here: Here) -> Range<u64> {
+pub fn next(here: CurrentThread) -> Range<u64> {
     // SAFETY: own thread only.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
     let Some(share) = dispatch.share() else { return dispatch.next_alone() };
@@ -308,7 +308,7 @@ pub fn next(here: Here) -> Range<u64> {
 }
 
 #[inline(never)]
-fn next_shared(here: Here, share: &'static WorkShare) -> Range<u64> {
+fn next_shared(here: CurrentThread, share: &'static WorkShare) -> Range<u64> {
     // SAFETY: own thread only.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
     if dispatch.ordered == Ordered::PerChunk {
@@ -326,7 +326,7 @@ fn next_shared(here: Here, share: &'static WorkShare) -> Range<u64> {
 
 /// Has the loop or the region been cancelled?
 #[inline(always)]
-fn is_over(here: Here, share: &WorkShare) -> bool {
+fn is_over(here: CurrentThread, share: &WorkShare) -> bool {
     // ORDERING: Relaxed; cancellation is noticed eventually.
     share.cancelled.load(Ordering::Relaxed) || here.team().is_cancelled()
 }
@@ -339,14 +339,14 @@ fn altered(chunk: Range<u64>) -> Range<u64> {
 
 /// The iterations of the loop the thread is in.
 #[inline(always)]
-pub fn space(here: Here) -> Space {
+pub fn space(here: CurrentThread) -> Space {
     // SAFETY: own thread only.
     unsafe { here.thread.own() }.dispatch.space
 }
 
 /// Leaves the loop the thread is in, if it is in one. Does not wait for anybody.
 #[inline]
-pub fn close(here: Here) {
+pub fn close(here: CurrentThread) {
     // SAFETY: own thread only.
     let own = unsafe { here.thread.own() };
     if own.dispatch.share.is_null() {

@@ -17,7 +17,7 @@ use ult::sched::Wait;
 
 use super::{WorkShare, enter, leave, zeroed};
 use crate::omp::report;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::hook;
 
 /// One dimension of the loop nest.
@@ -71,7 +71,7 @@ pub fn prepare(share: &WorkShare, dimensions: &[Dimension]) {
 
 /// Makes the doacross table of `share`, which the thread has entered, the one its waits and posts
 /// refer to.
-pub fn attach(here: Here, share: &'static WorkShare) {
+pub fn attach(here: CurrentThread, share: &'static WorkShare) {
     // SAFETY: own thread only.
     let doacross = &mut unsafe { here.thread.own() }.dispatch.doacross;
     // ORDERING: Relaxed; published by the construct's turn.
@@ -80,7 +80,7 @@ pub fn attach(here: Here, share: &'static WorkShare) {
 }
 
 /// Enters a construct that holds nothing but the dependences of the loop that follows (LLVM's way).
-pub fn begin(here: Here, dimensions: &[Dimension]) {
+pub fn begin(here: CurrentThread, dimensions: &[Dimension]) {
     if here.team().size() == 1 {
         return; // iterations run in order: whatever they wait for is over
     }
@@ -91,7 +91,7 @@ pub fn begin(here: Here, dimensions: &[Dimension]) {
 }
 
 /// Leaves the construct of [`begin`].
-pub fn end(here: Here) {
+pub fn end(here: CurrentThread) {
     // SAFETY: own thread only.
     let doacross = &mut unsafe { here.thread.own() }.dispatch.doacross;
     if !doacross.share.is_null() {
@@ -103,7 +103,7 @@ pub fn end(here: Here) {
 
 /// Waits and posts refer to nothing from now on.
 #[inline]
-pub fn detach(here: Here) {
+pub fn detach(here: CurrentThread) {
     // SAFETY: own thread only.
     let doacross = &mut unsafe { here.thread.own() }.dispatch.doacross;
     if !doacross.share.is_null() {
@@ -112,7 +112,7 @@ pub fn detach(here: Here) {
 }
 
 /// The iteration with loop variables `at(0)`, `at(1)`, … has reached its source.
-pub fn post(here: Here, at: impl Fn(usize) -> i64) {
+pub fn post(here: CurrentThread, at: impl Fn(usize) -> i64) {
     let Some((flag, share)) = flag(here, &at) else { return };
     hook::work::iteration(here, true, dimensions(here), &at);
     before(flag.event());
@@ -124,7 +124,7 @@ pub fn post(here: Here, at: impl Fn(usize) -> i64) {
 
 /// Waits until the iteration with loop variables `at(0)`, `at(1)`, … has posted. One that does not
 /// exist is not waited for.
-pub fn wait(here: Here, at: impl Fn(usize) -> i64) {
+pub fn wait(here: CurrentThread, at: impl Fn(usize) -> i64) {
     let Some((flag, share)) = flag(here, &at).filter(|_| !ult::mutant!(doacross_wait_returns)) else {
         return;
     };
@@ -161,14 +161,14 @@ impl Flag {
 }
 
 /// Number of dimensions of the doacross loop the thread is in, 0 when it is in none.
-pub fn dimensions(here: Here) -> usize {
+pub fn dimensions(here: CurrentThread) -> usize {
     // SAFETY: own thread only.
     let table = unsafe { here.thread.own() }.dispatch.doacross.table;
     // SAFETY: null or a table, whose first word is constant while the construct lasts.
     unsafe { table.as_ref() }.map_or(0, |n| *n as usize)
 }
 
-fn flag(here: Here, at: &impl Fn(usize) -> i64) -> Option<(Flag, &'static WorkShare)> {
+fn flag(here: CurrentThread, at: &impl Fn(usize) -> i64) -> Option<(Flag, &'static WorkShare)> {
     // SAFETY: own thread only.
     let doacross = &unsafe { here.thread.own() }.dispatch.doacross;
     // SAFETY: null, or an entry of the team's ring.

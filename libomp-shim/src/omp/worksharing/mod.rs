@@ -36,7 +36,7 @@ use ult::worker::WorkerSet;
 
 use super::report;
 use super::team::{Padded, Team};
-use super::thread::{Here, Thread};
+use super::thread::{CurrentThread, Thread};
 use batch::Reserve;
 pub use dispatch::Dispatch;
 use schedule::Schedule;
@@ -222,7 +222,10 @@ pub fn zeroed(bytes: usize) -> *mut u8 {
 /// `initialise` with the state and the shape to fill in; the others wait until it has. Returns the
 /// construct's number and state.
 #[inline]
-pub fn enter(here: Here, initialise: impl FnOnce(&WorkShare, &mut Shape)) -> (u64, &'static WorkShare) {
+pub fn enter(
+    here: CurrentThread,
+    initialise: impl FnOnce(&WorkShare, &mut Shape),
+) -> (u64, &'static WorkShare) {
     if here.thread.is_agent() {
         report::fatal(
             "a worksharing construct in a task that a free agent runs (threadset(omp_pool)), which is no thread of the team",
@@ -285,7 +288,7 @@ enum Turn {
 }
 
 #[cold]
-fn await_turn(here: Here, share: &WorkShare, k: u64) -> Turn {
+fn await_turn(here: CurrentThread, share: &WorkShare, k: u64) -> Turn {
     let team = here.team();
     loop {
         if !comes_soon(|| share.is_open_for(k)) {
@@ -353,7 +356,7 @@ pub fn leave(thread: &Thread, k: u64) {
 
 /// `single` (5.2 §11.1): true in the one thread that executes the block.
 #[inline(always)]
-pub fn single(here: Here) -> bool {
+pub fn single(here: CurrentThread) -> bool {
     // SAFETY: own thread only.
     let own = unsafe { here.thread.own() };
     let team = here.team();

@@ -14,17 +14,17 @@ use ult::sched::{ReadyOrder, Wait};
 
 use super::WorkShare;
 use super::dispatch::Ordered;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::Mutex;
 use crate::omp::tool::hook;
 
 /// An `ordered` region begins: waits until all earlier iterations have had their turn.
-pub fn start(here: Here) {
+pub fn start(here: CurrentThread) {
     hook::mutex::take(Mutex::Ordered, 0, id_of(here), || await_iterations(here));
 }
 
 /// What `ordered` regions of the loop exclude each other by, for tools.
-fn id_of(here: Here) -> usize {
+fn id_of(here: CurrentThread) -> usize {
     // SAFETY: own thread only.
     unsafe { here.thread.own() }
         .dispatch
@@ -32,14 +32,14 @@ fn id_of(here: Here) -> usize {
         .map_or(core::ptr::from_ref(here.team()).addr(), |share| core::ptr::from_ref(share).addr())
 }
 
-fn await_iterations(here: Here) {
+fn await_iterations(here: CurrentThread) {
     if let Some((share, from)) = turn(here).filter(|_| !ult::mutant!(ordered_out_of_order)) {
         await_turn(here, share, from);
     }
 }
 
 /// An `ordered` region ends. With [`Ordered::PerIteration`] the next iteration may begin its own.
-pub fn end(here: Here) {
+pub fn end(here: CurrentThread) {
     hook::mutex::release(Mutex::Ordered, id_of(here), || 0);
     // SAFETY: own thread only.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
@@ -51,7 +51,7 @@ pub fn end(here: Here) {
 
 /// An iteration of a [`Ordered::PerIteration`] loop ends, with or without an `ordered` region in
 /// it.
-pub fn end_iteration(here: Here) {
+pub fn end_iteration(here: CurrentThread) {
     // SAFETY: own thread only.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
     if dispatch.ordered != Ordered::PerIteration || core::mem::take(&mut dispatch.bumped) {
@@ -63,14 +63,14 @@ pub fn end_iteration(here: Here) {
 
 /// The thread's present chunk ends: something to do in a [`Ordered::PerChunk`] loop only.
 #[inline]
-pub fn end_chunk(here: Here) {
+pub fn end_chunk(here: CurrentThread) {
     // SAFETY: own thread only.
     if unsafe { here.thread.own() }.dispatch.ordered == Ordered::PerChunk {
         pass_chunk(here);
     }
 }
 
-fn pass_chunk(here: Here) {
+fn pass_chunk(here: CurrentThread) {
     await_iterations(here);
     // SAFETY: own thread only.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
@@ -84,7 +84,7 @@ fn pass_chunk(here: Here) {
 }
 
 /// The state of the loop and the number of iterations that must be over before this thread's turn.
-fn turn(here: Here) -> Option<(&'static WorkShare, u64)> {
+fn turn(here: CurrentThread) -> Option<(&'static WorkShare, u64)> {
     // SAFETY: own thread only.
     let dispatch = &unsafe { here.thread.own() }.dispatch;
     if dispatch.ordered == Ordered::No || dispatch.chunk.is_empty() {
@@ -96,7 +96,7 @@ fn turn(here: Here) -> Option<(&'static WorkShare, u64)> {
 /// While it is this thread's turn the number stays inside its chunk, so "at least the chunk's
 /// start" is enough.
 #[inline]
-fn await_turn(here: Here, share: &WorkShare, from: u64) {
+fn await_turn(here: CurrentThread, share: &WorkShare, from: u64) {
     // ORDERING: Acquire, pairs with the Release in `pass`: earlier iterations' regions are seen.
     if share.ordered.0.load(Ordering::Acquire) < from {
         await_turn_cold(here, share, from);
@@ -105,7 +105,7 @@ fn await_turn(here: Here, share: &WorkShare, from: u64) {
 }
 
 #[cold]
-fn await_turn_cold(here: Here, share: &WorkShare, from: u64) {
+fn await_turn_cold(here: CurrentThread, share: &WorkShare, from: u64) {
     let team = here.team();
     // ORDERING: Acquire, as in `await_turn`.
     let is_ours = || share.ordered.0.load(Ordering::Acquire) >= from;
@@ -123,14 +123,14 @@ fn await_turn_cold(here: Here, share: &WorkShare, from: u64) {
     ult::sched::wait_in_order(&wait, ReadyOrder::at(&share.ordered, 0, from));
 }
 
-fn pass_one(here: Here) {
+fn pass_one(here: CurrentThread) {
     if let Some((share, _)) = turn(here) {
         // ORDERING: Relaxed; only the thread whose turn it is writes.
         pass(here, share, share.ordered.0.load(Ordering::Relaxed) + 1);
     }
 }
 
-fn pass(here: Here, share: &WorkShare, to: u64) {
+fn pass(here: CurrentThread, share: &WorkShare, to: u64) {
     ult::sanitize::before(&raw const share.ordered);
     // ORDERING: Release, pairs with the Acquire in `await_turn`.
     share.ordered.0.store(to, Ordering::Release);

@@ -9,7 +9,7 @@ use core::ffi::{c_int, c_void};
 
 use crate::omp::device::memory::{self, Rectangle, Side, side};
 use crate::omp::task;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// What failing copies return.
 const EINVAL: c_int = libc::EINVAL;
@@ -218,7 +218,7 @@ pub unsafe extern "C-unwind" fn omp_target_memset_async(
 
 fn await_dependences(count: c_int) {
     if count > 0 {
-        task::taskwait(Here::get());
+        task::taskwait(CurrentThread::get());
     }
 }
 

@@ -10,7 +10,7 @@ use ult::sched::Spin;
 use crate::abi::api::{no_effect, parallel::change_icv};
 use crate::omp::cancel::{self, Construct};
 use crate::omp::env::{self, Spin as Wanted};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::{parallel, report, root};
 
 /// What `kmp_set_blocktime` said last, in milliseconds; negative: nothing.
@@ -26,7 +26,7 @@ const THROUGHPUT: c_int = 3;
 /// Makes the regions that the calling thread forks from here on wait like this. Inside a region it
 /// is too late: the way of waiting is part of the region's plan.
 fn wait_like(spin: Spin) {
-    let team = Here::get().team();
+    let team = CurrentThread::get().team();
     if team.plan().level == 0 {
         // SAFETY: an initial team has one thread, which is here, and forks only when it says so.
         unsafe { team.plan_mut() }.spin = spin;
@@ -147,7 +147,7 @@ routines! {
             4 => Construct::Taskgroup,
             _ => return 0,
         };
-        c_int::from(cancel::is_cancelled(Here::get(), construct))
+        c_int::from(cancel::is_cancelled(CurrentThread::get(), construct))
     }
 
     /// `kmp_get_num_known_threads`: kernel threads that are, or have been made ready to be, OpenMP

@@ -15,7 +15,7 @@ use crate::omp::device::map::{Entered, Item};
 use crate::omp::device::{self, Slot, choose, construct};
 use crate::omp::target;
 use crate::omp::task::Flags;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::Target as Kind;
 use crate::omp::tool::hook::device as hook;
 
@@ -72,7 +72,7 @@ fn open() -> MutexGuard<'static, Option<HashMap<usize, Vec<Open>>>> {
 /// # Safety
 /// The compiler's list; `addresses` is what it read it from.
 unsafe fn begin(device: c_int, arrays: &Arrays, addresses: *mut *mut c_void) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     if !device::any() {
         target::refuse_if_mandatory(here, device.into());
         return hook::on_host(Kind::EnterData);
@@ -135,7 +135,7 @@ pub extern "C-unwind" fn GOMP_target_end_data() {
     if !device::any() {
         return hook::on_host(Kind::ExitData);
     }
-    let task = ptr::from_ref(Here::get().task).addr();
+    let task = ptr::from_ref(CurrentThread::get().task).addr();
     let region = {
         let mut open = open();
         let Some(of_all) = open.as_mut() else { return };
@@ -165,7 +165,7 @@ unsafe fn change(
     flags: c_uint,
     depend: *mut *mut c_void,
 ) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     choose::refuse_for_data(here, device.into());
     let place = device_for(here, device);
     let deferred = flags & NOWAIT != 0 && !here.task.flags().has(Flags::FINAL);

@@ -4,13 +4,13 @@ use core::ffi::{c_uint, c_void};
 
 use crate::abi::gomp::parallel::{Function, body_of};
 use crate::omp::icv;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// `teams` inside `target`, called in a loop: true as long as the calling code is to run another
 /// team.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_teams4(low: c_uint, high: c_uint, thread_limit: c_uint, first: bool) -> bool {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let team = here.team();
     let (count, number) = team.plan().league;
     let league = if first {
@@ -60,5 +60,10 @@ pub unsafe extern "C-unwind" fn GOMP_teams_reg(
     _flags: c_uint,
 ) {
     let teams = league_size(0, num_teams);
-    crate::omp::parallel::league(Here::get(), body_of(function, data), teams, limit_of(thread_limit));
+    crate::omp::parallel::league(
+        CurrentThread::get(),
+        body_of(function, data),
+        teams,
+        limit_of(thread_limit),
+    );
 }

@@ -7,7 +7,7 @@ use super::super::parallel::{Function, body_of, request_of};
 use super::loops::runtime;
 use crate::omp::parallel;
 use crate::omp::team::Body;
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
 use crate::omp::worksharing::schedule::{Rule, Schedule};
 use crate::omp::worksharing::space::Space;
@@ -31,7 +31,7 @@ impl Combined {
 
     /// Enters the construct in the name of the running thread.
     pub fn begin(&self) {
-        dispatch::begin(Here::get(), &self.what);
+        dispatch::begin(CurrentThread::get(), &self.what);
     }
 
     /// Calls the function.
@@ -66,7 +66,7 @@ pub fn sections_of(count: c_uint) -> Loop {
 
 fn run(function: Function, data: *mut c_void, num_threads: c_uint, flags: c_uint, what: Loop) {
     let combined = Combined::new(function, data, what);
-    parallel::parallel(Here::get(), combined.body(), request_of(num_threads, flags));
+    parallel::parallel(CurrentThread::get(), combined.body(), request_of(num_threads, flags));
 }
 
 /// Defines entry points for loops with a chunk size.

@@ -4,19 +4,19 @@
 use core::arch::naked_asm;
 use core::ffi::{c_long, c_ulonglong};
 
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::worksharing::{doacross, ordered};
 
 /// An `ordered` region begins.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_ordered_start() {
-    ordered::start(Here::get());
+    ordered::start(CurrentThread::get());
 }
 
 /// An `ordered` region ends. Its iteration's turn ends with the chunk.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_ordered_end() {
-    ordered::end(Here::get());
+    ordered::end(CurrentThread::get());
 }
 
 /// `depend(source)`.
@@ -26,7 +26,7 @@ pub extern "C-unwind" fn GOMP_ordered_end() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_doacross_post(counts: *const c_long) {
     // SAFETY: as the caller says; `post` asks for dimensions that the loop has.
-    doacross::post(Here::get(), |i| unsafe { *counts.add(i) });
+    doacross::post(CurrentThread::get(), |i| unsafe { *counts.add(i) });
 }
 
 /// `depend(source)` in a loop over `unsigned long long`.
@@ -47,7 +47,7 @@ unsafe extern "C-unwind" fn wait(registers: *const c_long, stack: *const c_long)
         // per dimension.
         unsafe { if i < IN_REGISTERS { *registers.add(i) } else { *stack.add(i - IN_REGISTERS) } }
     };
-    doacross::wait(Here::get(), number);
+    doacross::wait(CurrentThread::get(), number);
 }
 
 #[cfg(target_arch = "x86_64")]

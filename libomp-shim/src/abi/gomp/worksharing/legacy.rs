@@ -10,7 +10,7 @@ use super::loops::runtime;
 use crate::omp::parallel::Region;
 use crate::omp::report;
 use crate::omp::team::Body;
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::worksharing::dispatch::Loop;
 use crate::omp::worksharing::schedule::{Rule, Schedule};
 use crate::omp::worksharing::space::Space;
@@ -28,7 +28,7 @@ fn fork(function: Function, data: *mut c_void, num_threads: c_uint, what: Option
     if what.is_none() {
         body.call = call_only;
     }
-    let region = Region::begin(Here::get(), body, request_of(num_threads, 0));
+    let region = Region::begin(CurrentThread::get(), body, request_of(num_threads, 0));
     if what.is_some() {
         combined.begin();
     }
@@ -36,13 +36,13 @@ fn fork(function: Function, data: *mut c_void, num_threads: c_uint, what: Option
     // region's plan.
     let _ = Box::into_raw(combined);
     // SAFETY: own thread only: the running thread is the new region's thread 0.
-    unsafe { Here::get().thread.own() }.region = Some(Box::new(region));
+    unsafe { CurrentThread::get().thread.own() }.region = Some(Box::new(region));
 }
 
 /// Joins the region that the last `_start` call of this thread forked.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_parallel_end() {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // SAFETY: own thread only.
     let region = unsafe { here.thread.own() }.region.take();
     let Some(region) = region else {

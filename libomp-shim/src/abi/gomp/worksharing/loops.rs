@@ -10,7 +10,7 @@ use super::shared;
 use crate::omp::check::meetings::Kind;
 use crate::omp::report;
 use crate::omp::team;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::{Chunk, SyncKind};
 use crate::omp::tool::hook;
 use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
@@ -36,7 +36,7 @@ impl Extras {
 
 /// `schedule(runtime)` in the running task.
 pub fn runtime() -> Schedule {
-    Schedule::of_icv(Here::get().task.icv.get().run_sched)
+    Schedule::of_icv(CurrentThread::get().task.icv.get().run_sched)
 }
 
 /// The same for a loop with the `monotonic` modifier.
@@ -68,7 +68,7 @@ unsafe fn start<T: Number>(what: Loop, extras: Extras, istart: *mut T, iend: *mu
         // SAFETY: as the compiler promises.
         return unsafe { start_plain(what, istart, iend) };
     }
-    let here = Here::get();
+    let here = CurrentThread::get();
     // SAFETY: as the compiler promises.
     let share = dispatch::begin_with(here, &what, |share| unsafe { shared::allocate(share, extras.mem) });
     // SAFETY: as above.
@@ -82,7 +82,7 @@ unsafe fn start<T: Number>(what: Loop, extras: Extras, istart: *mut T, iend: *mu
 /// As [`start`], without extras.
 #[inline]
 unsafe fn start_plain<T: Number>(what: Loop, istart: *mut T, iend: *mut T) -> bool {
-    let here = Here::get();
+    let here = CurrentThread::get();
     dispatch::begin(here, &what);
     // SAFETY: as the compiler promises.
     unsafe { istart.is_null() || next(here, istart, iend) }
@@ -96,7 +96,7 @@ unsafe fn doacross_start<T: Number>(
     istart: *mut T,
     iend: *mut T,
 ) -> bool {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let trips = counts.first().copied().unwrap_or(0);
     let what = Loop { space: Space::counted(0, trips), schedule: schedule.monotonic(), ordered: Ordered::No };
     let alone = here.team().size() == 1; // whatever its iterations wait for is over
@@ -129,7 +129,7 @@ unsafe fn doacross_start<T: Number>(
 
 /// Takes the next chunk of the loop the thread is in.
 #[inline(always)]
-unsafe fn next<T: Number>(here: Here, istart: *mut T, iend: *mut T) -> bool {
+unsafe fn next<T: Number>(here: CurrentThread, istart: *mut T, iend: *mut T) -> bool {
     let chunk = dispatch::next(here);
     if chunk.is_empty() {
         return false;
@@ -165,7 +165,7 @@ pub extern "C-unwind" fn GOMP_loop_end() {
 
 /// The end of a construct of that kind: a barrier.
 pub fn end(kind: Kind) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     leave(here);
     team::barrier(here, (kind, ptr::null()), || SyncKind::Workshare);
 }
@@ -179,7 +179,7 @@ pub extern "C-unwind" fn GOMP_loop_end_cancel() -> bool {
 
 /// As [`end`], in a region that may be cancelled: true when it has been.
 pub fn end_cancellable(kind: Kind) -> bool {
-    let here = Here::get();
+    let here = CurrentThread::get();
     leave(here);
     team::cancellable_barrier(here, (kind, ptr::null()), || SyncKind::Workshare)
 }
@@ -187,11 +187,11 @@ pub fn end_cancellable(kind: Kind) -> bool {
 /// The end of a loop with `nowait`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_loop_end_nowait() {
-    leave(Here::get());
+    leave(CurrentThread::get());
 }
 
 #[inline(always)]
-fn leave(here: Here) {
+fn leave(here: CurrentThread) {
     ordered::end_chunk(here);
     doacross::detach(here);
     dispatch::close(here);
@@ -268,7 +268,7 @@ macro_rules! nexts {
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $signed(istart: *mut c_long, iend: *mut c_long) -> bool {
             // SAFETY: as the compiler promises.
-            unsafe { next(Here::get(), istart, iend) }
+            unsafe { next(CurrentThread::get(), istart, iend) }
         }
         /// The next chunk; false when there is none.
         ///
@@ -277,7 +277,7 @@ macro_rules! nexts {
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $unsigned(istart: *mut c_ulonglong, iend: *mut c_ulonglong) -> bool {
             // SAFETY: as the compiler promises.
-            unsafe { next(Here::get(), istart, iend) }
+            unsafe { next(CurrentThread::get(), istart, iend) }
         }
     )*};
 }

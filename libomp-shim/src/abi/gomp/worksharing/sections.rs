@@ -7,7 +7,7 @@ use super::combined::sections_of;
 use super::loops::{GOMP_loop_end_nowait, end, end_cancellable};
 use super::shared;
 use crate::omp::check::meetings::Kind;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::Chunk;
 use crate::omp::tool::hook;
 use crate::omp::worksharing::dispatch;
@@ -15,7 +15,7 @@ use crate::omp::worksharing::dispatch;
 /// Enters `sections` with `count` sections and takes the first.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_sections_start(count: c_uint) -> c_uint {
-    let here = Here::get();
+    let here = CurrentThread::get();
     dispatch::begin(here, &sections_of(count));
     next(here)
 }
@@ -30,7 +30,7 @@ pub unsafe extern "C-unwind" fn GOMP_sections2_start(
     reductions: *mut usize,
     mem: *mut *mut c_void,
 ) -> c_uint {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // SAFETY: as the compiler promises.
     let share =
         dispatch::begin_with(here, &sections_of(count), |share| unsafe { shared::allocate(share, mem) });
@@ -45,11 +45,11 @@ pub unsafe extern "C-unwind" fn GOMP_sections2_start(
 /// The next section's number, 0 when there is none.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_sections_next() -> c_uint {
-    next(Here::get())
+    next(CurrentThread::get())
 }
 
 #[inline]
-fn next(here: Here) -> c_uint {
+fn next(here: CurrentThread) -> c_uint {
     let chunk = dispatch::next(here);
     if chunk.is_empty() {
         return 0;

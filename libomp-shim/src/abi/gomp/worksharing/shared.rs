@@ -5,7 +5,7 @@ use core::ffi::c_void;
 use core::sync::atomic::Ordering;
 
 use super::super::task_reduction;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::worksharing::{WorkShare, zeroed};
 
 /// Allocates the block that `*mem` asks for; in the first thread to arrive. `*mem` holds the number
@@ -43,7 +43,7 @@ pub unsafe fn hand_out(share: &WorkShare, mem: *mut *mut c_void) {
 /// # Safety
 /// `reductions` is null or GCC's array of task reductions; the thread has entered the construct.
 #[inline]
-pub unsafe fn register_reductions(here: Here, share: &WorkShare, reductions: *mut usize) {
+pub unsafe fn register_reductions(here: CurrentThread, share: &WorkShare, reductions: *mut usize) {
     if !reductions.is_null() {
         // SAFETY: as the caller says; the slot is null when the construct begins.
         unsafe { task_reduction::start_worksharing(here, &share.reductions, reductions) };

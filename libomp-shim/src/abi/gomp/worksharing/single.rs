@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering;
 use super::shared;
 use crate::omp::check::meetings::Kind;
 use crate::omp::team;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::SyncKind;
 use crate::omp::tool::hook;
 use crate::omp::worksharing;
@@ -15,7 +15,7 @@ use crate::omp::worksharing;
 /// `single`: true in the thread that executes the block.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_single_start() -> bool {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let executes = worksharing::single(here);
     hook::work::single_without_end(here, executes);
     executes
@@ -25,7 +25,7 @@ pub extern "C-unwind" fn GOMP_single_start() -> bool {
 /// to `GOMP_single_copy_end`, once it has.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_single_copy_start() -> *mut c_void {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let executes = worksharing::single(here);
     hook::work::single_without_end(here, executes);
     if executes {
@@ -40,7 +40,7 @@ pub extern "C-unwind" fn GOMP_single_copy_start() -> *mut c_void {
 /// The thread that executed the block passes the address of its data to the others.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_single_copy_end(data: *mut c_void) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // ORDERING: Relaxed; published by the barrier.
     here.team().broadcast.store(data.cast(), Ordering::Relaxed);
     hook::work::ends();
@@ -53,7 +53,7 @@ pub extern "C-unwind" fn GOMP_single_copy_end(data: *mut c_void) {
 /// Called by compiled code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_scope_start(reductions: *mut usize) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let (construct, share) = worksharing::enter(here, |_, _| {});
     // SAFETY: as the compiler promises.
     unsafe { shared::register_reductions(here, share, reductions) };

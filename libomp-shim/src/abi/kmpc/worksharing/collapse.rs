@@ -11,7 +11,7 @@ use core::ffi::c_int;
 use core::slice;
 
 use crate::abi::kmpc::parallel::Location;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// `bounds_info_t`: one loop. What it compares is `<=` or `>=` after the first call.
 #[repr(C)]
@@ -213,7 +213,7 @@ pub unsafe extern "C" fn __kmpc_for_collapsed_init(
     let (nest, chunk) = unsafe { (nest(bounds, count), self::nest(chunk, count)) };
     nest.iter_mut().for_each(Bounds::canonize);
     let total = if nest.is_empty() { 0 } else { self::count(nest, &mut Vec::new()) };
-    let here = Here::get();
+    let here = CurrentThread::get();
     let mine = share(total, here.team().size().into(), here.thread.num().into());
     // SAFETY: as the caller says.
     unsafe { last.write(c_int::from(mine.is_some_and(|(_, end)| end + 1 == total))) };

@@ -4,14 +4,14 @@
 use super::Ident;
 use super::fixed::team_block;
 use super::kind::Kind;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::Chunk;
 use crate::omp::tool::hook;
 use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
 use crate::omp::worksharing::ordered;
 use crate::omp::worksharing::space::{Number, Space};
 
-fn init(here: Here, number: i32, space: Space, chunk: i64) {
+fn init(here: CurrentThread, number: i32, space: Space, chunk: i64) {
     let kind = Kind::of(number);
     let ordered = if kind.ordered { Ordered::PerIteration } else { Ordered::No };
     dispatch::begin(here, &Loop { space, schedule: kind.schedule(here, chunk), ordered });
@@ -19,7 +19,7 @@ fn init(here: Here, number: i32, space: Space, chunk: i64) {
 
 #[inline(always)]
 unsafe fn next<T: Number, S: Number>(last: *mut i32, lower: *mut T, upper: *mut T, stride: *mut S) -> i32 {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let chunk = dispatch::next(here);
     if chunk.is_empty() {
         dispatch::close(here);
@@ -53,7 +53,7 @@ macro_rules! dispatch {
         pub unsafe extern "C-unwind" fn $init(
             _: *const Ident, _: i32, schedule: i32, lower: $t, upper: $t, step: $step, chunk: $step,
         ) {
-            init(Here::get(), schedule, Space::inclusive(lower, upper, step.into()), chunk.into());
+            init(CurrentThread::get(), schedule, Space::inclusive(lower, upper, step.into()), chunk.into());
         }
         /// Enters a loop over the calling thread's team's block of a distributed loop.
         ///
@@ -64,7 +64,7 @@ macro_rules! dispatch {
         pub unsafe extern "C-unwind" fn $dist(
             _: *const Ident, _: i32, schedule: i32, last: *mut i32, lower: $t, upper: $t, step: $step, chunk: $step,
         ) {
-            let here = Here::get();
+            let here = CurrentThread::get();
             // SAFETY: as the compiler promises.
             let block = unsafe { team_block(here, last, lower, upper, step.into()) };
             init(here, schedule, block, chunk.into());
@@ -83,7 +83,7 @@ macro_rules! dispatch {
         /// The end of an iteration of an ordered loop.
         #[unsafe(no_mangle)]
         pub extern "C-unwind" fn $fini(_: *const Ident, _: i32) {
-            ordered::end_iteration(Here::get());
+            ordered::end_iteration(CurrentThread::get());
         }
     )*};
 }
@@ -98,5 +98,5 @@ dispatch! {
 /// The end of a loop, also one left by cancellation.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_dispatch_deinit(_: *const Ident, _: i32) {
-    dispatch::close(Here::get());
+    dispatch::close(CurrentThread::get());
 }

@@ -1,7 +1,7 @@
 //! `ordered` and doacross. Iterations are given by the values of their loop variables.
 
 use super::Ident;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::worksharing::doacross::{self, Dimension};
 use crate::omp::worksharing::ordered;
 use crate::omp::worksharing::space::Space;
@@ -9,13 +9,13 @@ use crate::omp::worksharing::space::Space;
 /// An `ordered` region begins.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_ordered(_: *const Ident, _: i32) {
-    ordered::start(Here::get());
+    ordered::start(CurrentThread::get());
 }
 
 /// An `ordered` region ends.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_end_ordered(_: *const Ident, _: i32) {
-    ordered::end(Here::get());
+    ordered::end(CurrentThread::get());
 }
 
 /// LLVM's `kmp_dim`: one dimension of a doacross loop, bounds inclusive.
@@ -47,7 +47,7 @@ pub unsafe extern "C-unwind" fn __kmpc_doacross_init(
     // SAFETY: as the caller says.
     let bounds = unsafe { core::slice::from_raw_parts(bounds, usize::try_from(count).unwrap_or(0)) };
     let dimensions: Vec<_> = bounds.iter().map(Bounds::dimension).collect();
-    doacross::begin(Here::get(), &dimensions);
+    doacross::begin(CurrentThread::get(), &dimensions);
 }
 
 /// `depend(source)`.
@@ -57,7 +57,7 @@ pub unsafe extern "C-unwind" fn __kmpc_doacross_init(
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_doacross_post(_: *const Ident, _: i32, values: *const i64) {
     // SAFETY: as the caller says; `post` asks for dimensions that the loop has.
-    doacross::post(Here::get(), |i| unsafe { *values.add(i) });
+    doacross::post(CurrentThread::get(), |i| unsafe { *values.add(i) });
 }
 
 /// `depend(sink)`.
@@ -67,11 +67,11 @@ pub unsafe extern "C-unwind" fn __kmpc_doacross_post(_: *const Ident, _: i32, va
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_doacross_wait(_: *const Ident, _: i32, values: *const i64) {
     // SAFETY: as the caller says.
-    doacross::wait(Here::get(), |i| unsafe { *values.add(i) });
+    doacross::wait(CurrentThread::get(), |i| unsafe { *values.add(i) });
 }
 
 /// The end of the loop.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_doacross_fini(_: *const Ident, _: i32) {
-    doacross::end(Here::get());
+    doacross::end(CurrentThread::get());
 }

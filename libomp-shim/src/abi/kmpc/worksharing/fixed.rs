@@ -8,7 +8,7 @@ use super::Ident;
 use super::kind::{self, Kind};
 use crate::abi::kmpc::parallel::flags_of;
 use crate::omp::report;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::{Chunk, Work};
 use crate::omp::tool::{self, hook};
 use crate::omp::worksharing::schedule::{self, Part, Schedule};
@@ -84,17 +84,17 @@ impl<T: Number> Variables<T> {
 
 /// Number of parts and the running thread's, among threads or, for `distribute`, among teams.
 #[inline]
-fn parts(here: Here, distribute: bool) -> (u64, u64) {
+fn parts(here: CurrentThread, distribute: bool) -> (u64, u64) {
     if distribute { league(here) } else { (u64::from(here.team().size()), u64::from(here.thread.num())) }
 }
 
-fn league(here: Here) -> (u64, u64) {
+fn league(here: CurrentThread) -> (u64, u64) {
     let (teams, team) = here.team().plan().league;
     (u64::from(teams), u64::from(team))
 }
 
 #[inline]
-fn part(here: Here, kind: Kind, trips: u64, (parts, num): (u64, u64), chunk: i64) -> Part {
+fn part(here: CurrentThread, kind: Kind, trips: u64, (parts, num): (u64, u64), chunk: i64) -> Part {
     if kind.is_balanced() {
         return schedule::balanced_part(trips, parts, num, u64::try_from(chunk).unwrap_or(1));
     }
@@ -124,7 +124,7 @@ unsafe fn for_told<T: Number>(
             f if f & DISTRIBUTE != 0 => Work::Distribute,
             _ => Work::LoopStatic,
         };
-        hook::work::begins(|| (Here::get(), work, trips));
+        hook::work::begins(|| (CurrentThread::get(), work, trips));
         let (lower, upper) = (variables.lower, variables.upper);
         for_static(number, variables, step, chunk);
         let mine = Space::inclusive(*lower, *upper, step).trips;
@@ -154,7 +154,7 @@ unsafe fn for_static<T: Number>(number: i32, variables: Variables<T>, step: i64,
 
 #[inline(always)]
 unsafe fn for_block<T: Number>(variables: &Variables<T>, step: i64) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // SAFETY: the compiler's variables.
     unsafe {
         let space = variables.space(step);
@@ -174,7 +174,7 @@ unsafe fn for_block<T: Number>(variables: &Variables<T>, step: i64) {
 
 #[inline(never)]
 unsafe fn for_any<T: Number>(number: i32, variables: Variables<T>, step: i64, chunk: i64) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let kind = Kind::of(number);
     // SAFETY: the compiler's variables.
     unsafe {
@@ -194,7 +194,7 @@ unsafe fn dist_for_static<T: Number>(
     step: i64,
     chunk: i64,
 ) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // SAFETY: the compiler's variables.
     unsafe {
         let space = variables.space(step);
@@ -226,7 +226,7 @@ fn block_of(space: &Space, teams: u64, team: u64) -> (Space, bool) {
 
 /// `distribute` with a chunk size: the teams' chunks, in turn.
 unsafe fn team_static<T: Number>(variables: &Variables<T>, step: i64, chunk: i64) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // SAFETY: the compiler's variables.
     unsafe {
         let space = variables.space(step);
@@ -244,7 +244,13 @@ unsafe fn team_static<T: Number>(variables: &Variables<T>, step: i64, chunk: i64
 ///
 /// # Safety
 /// `last` is null or valid.
-pub unsafe fn team_block<T: Number>(here: Here, last: *mut i32, lower: T, upper: T, step: i64) -> Space {
+pub unsafe fn team_block<T: Number>(
+    here: CurrentThread,
+    last: *mut i32,
+    lower: T,
+    upper: T,
+    step: i64,
+) -> Space {
     let space = Space::inclusive(lower, upper, step);
     let (teams, team) = league(here);
     let (block, ends_loop) = block_of(&space, teams, team);

@@ -2,7 +2,7 @@
 
 use crate::omp::icv::{Sched, SchedKind};
 use crate::omp::report;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::worksharing::schedule::{Rule, Schedule};
 
 /// The schedule has the `monotonic` modifier.
@@ -75,7 +75,7 @@ impl Kind {
 
     /// How chunks are made, `chunk` being what the program gave.
     #[inline]
-    pub fn schedule(self, here: Here, chunk: i64) -> Schedule {
+    pub fn schedule(self, here: CurrentThread, chunk: i64) -> Schedule {
         let schedule = match self.number {
             33 | 45 => Schedule::new(Rule::Chunked, chunk),
             STATIC | 40 | 41 => Schedule::BLOCK,

@@ -2,7 +2,7 @@
 //! icx calls these.
 
 use super::Ident;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::Chunk;
 use crate::omp::tool::hook;
 use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
@@ -12,7 +12,7 @@ use crate::omp::worksharing::space::Space;
 /// Enters `sections`. Returns 1 when the team has more than one thread.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_sections_init(_: *const Ident, _: i32) -> i32 {
-    let here = Here::get();
+    let here = CurrentThread::get();
     // How many there are is told by `__kmpc_next_section`.
     let space = Space::counted(0, u64::MAX);
     dispatch::begin(here, &Loop { space, schedule: Schedule::new(Rule::Singly, 1), ordered: Ordered::No });
@@ -22,7 +22,7 @@ pub extern "C-unwind" fn __kmpc_sections_init(_: *const Ident, _: i32) -> i32 {
 /// The number of the next section, from 0; `count` or more when none of the `count` is left.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_next_section(_: *const Ident, _: i32, count: i32) -> i32 {
-    let chunk = dispatch::next(Here::get());
+    let chunk = dispatch::next(CurrentThread::get());
     if (chunk.start as i32) < count && !chunk.is_empty() {
         hook::work::chunk(|| Chunk::Section(0));
     }
@@ -32,6 +32,6 @@ pub extern "C-unwind" fn __kmpc_next_section(_: *const Ident, _: i32, count: i32
 /// The end of `sections`; the barrier is a call of its own.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_end_sections(_: *const Ident, _: i32) {
-    dispatch::close(Here::get());
+    dispatch::close(CurrentThread::get());
     hook::work::ends();
 }

@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 use super::Ident;
 use crate::omp::check::meetings::Kind;
 use crate::omp::team;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::{SyncKind, Work};
 use crate::omp::tool::hook;
 use crate::omp::worksharing;
@@ -14,7 +14,7 @@ use crate::omp::worksharing;
 /// `single`: 1 in the thread that executes the block.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_single(_: *const Ident, _: i32) -> i32 {
-    let executes = worksharing::single(Here::get());
+    let executes = worksharing::single(CurrentThread::get());
     hook::work::single(executes);
     i32::from(executes)
 }
@@ -42,7 +42,7 @@ pub unsafe extern "C-unwind" fn __kmpc_copyprivate(
     copy: Copy,
     did_it: i32,
 ) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     if did_it != 0 {
         // ORDERING: Relaxed; published by the barrier.
         here.team().broadcast.store(data.cast(), Ordering::Relaxed);
@@ -67,7 +67,7 @@ pub extern "C-unwind" fn __kmpc_copyprivate_light(
     _: i32,
     data: *mut c_void,
 ) -> *mut c_void {
-    let here = Here::get();
+    let here = CurrentThread::get();
     if !data.is_null() {
         // ORDERING: Relaxed; published by the barrier.
         here.team().broadcast.store(data.cast(), Ordering::Relaxed);

@@ -29,7 +29,7 @@ use super::super::usable;
 use super::{Part, Registry, prefetch, registry};
 use crate::omp::depend::{self, Dependence, Kind};
 use crate::omp::task::{Flags, Task};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// The devices of fresh tasks.
 static BOUND: ByTask<i32> = ByTask::new();
@@ -177,7 +177,7 @@ pub fn bind(task: &Task, device: i64) {
 
 /// A task is about to be made with these dependences: what it reads is to be on its device then.
 #[cold]
-pub fn before(here: Here, task: &Task, items: impl Iterator<Item = Dependence> + Clone) {
+pub fn before(here: CurrentThread, task: &Task, items: impl Iterator<Item = Dependence> + Clone) {
     // One that was made without dependences may have left its own there.
     let device = BOUND.take(task).filter(|_| task.flags().has(Flags::OFFLOADED));
     let found = plan(&mut registry(), device, items.clone());

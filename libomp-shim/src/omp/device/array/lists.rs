@@ -11,7 +11,7 @@ use super::super::interface::Failure;
 use super::super::map::{Flags, Item, Role};
 use super::super::{Slot, fail};
 use super::{BLOCKS, Held, Part, Want, Who, acquire, any, free, part, registry, to_host};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// A list whose blocks are in use.
 #[derive(Debug)]
@@ -68,11 +68,11 @@ fn parts(items: &[Item]) -> Option<Vec<Of>> {
 }
 
 /// A region with this list begins on the device. Nothing if no item is of an array.
-pub fn enter(here: Here, slot: &Slot, items: &[Item]) -> Option<Entered> {
+pub fn enter(here: CurrentThread, slot: &Slot, items: &[Item]) -> Option<Entered> {
     enter_as(Who::Region, here, slot, items)
 }
 
-fn enter_as(who: Who, here: Here, slot: &Slot, items: &[Item]) -> Option<Entered> {
+fn enter_as(who: Who, here: CurrentThread, slot: &Slot, items: &[Item]) -> Option<Entered> {
     let parts = parts(items)?;
     let owner = core::ptr::from_ref(here.task).addr();
     let mut wants = Vec::new();
@@ -121,7 +121,7 @@ fn held_by_data(slot: &Slot, address: usize) -> Option<usize> {
 }
 
 /// What is mapped as if it were no array.
-fn leave_to_host(here: Here, slot: &Slot, item: &Item) {
+fn leave_to_host(here: CurrentThread, slot: &Slot, item: &Item) {
     let storage = item.on_device().map(|(range, flags)| (range, flags.has(Flags::FROM)));
     let copied =
         || (item.role == Role::Private && item.size > 0).then(|| (item.begin..item.begin + item.size, false));
@@ -136,12 +136,12 @@ fn leave_to_host(here: Here, slot: &Slot, item: &Item) {
 }
 
 /// A region with this list runs on the host after all.
-pub fn on_host(here: Here, items: &[Item]) {
+pub fn on_host(here: CurrentThread, items: &[Item]) {
     make_valid(here, items, Flags::FROM);
 }
 
 /// The host's bytes of arrays that the list names are valid; it writes those whose item says this.
-fn make_valid(here: Here, items: &[Item], writes: Flags) {
+fn make_valid(here: CurrentThread, items: &[Item], writes: Flags) {
     let Some(parts) = parts(items) else { return };
     let named = items.iter().zip(&parts).filter(|(_, part)| **part != Of::Nothing);
     for (range, flags) in named.filter_map(|(item, _)| item.on_device()) {
@@ -151,7 +151,7 @@ fn make_valid(here: Here, items: &[Item], writes: Flags) {
 }
 
 /// A data construct begins: its blocks stay on the device, valid or not, until it ends.
-pub fn keep(here: Here, slot: &Slot, items: &[Item]) -> Option<Vec<Item>> {
+pub fn keep(here: CurrentThread, slot: &Slot, items: &[Item]) -> Option<Vec<Item>> {
     let Entered { items: entered, held } = enter_as(Who::Other, here, slot, items)?;
     // They are in use, so they are an array's still.
     for block in parts(items).iter().flatten().filter_map(Of::block) {
@@ -195,7 +195,7 @@ fn let_block_go(slot: &Slot, item: &Item, block: &Range<usize>) -> Item {
 
 /// `target update`: copies of blocks are valid wherever they are used, so that only the host has to
 /// be asked.
-pub fn update(here: Here, items: &[Item]) {
+pub fn update(here: CurrentThread, items: &[Item]) {
     make_valid(here, items, Flags::TO);
 }
 

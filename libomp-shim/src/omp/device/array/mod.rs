@@ -44,7 +44,7 @@ use crate::omp::env;
 use crate::omp::lock::Lock;
 use crate::omp::remote::Fault;
 use crate::omp::task::Flags;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use ahead::Ahead;
 use holders::{Conflict, Holders, Use};
 use placement::directory::{Directory, From};
@@ -254,7 +254,7 @@ pub fn destroy(start: usize) -> Result<Range<usize>, Fault> {
 ///
 /// # Errors
 /// The child of a fork; the task itself has a use that is in the way.
-pub fn to_host(here: Here, range: &Range<usize>, writes: bool) -> Result<(), Fault> {
+pub fn to_host(here: CurrentThread, range: &Range<usize>, writes: bool) -> Result<(), Fault> {
     let owner = core::ptr::from_ref(here.task).addr();
     if !is_ours() {
         return Err(Fault::Ended);
@@ -456,7 +456,7 @@ pub fn acquire(owner: usize, wants: Vec<Want>, who: Who) -> Result<Held, Refusal
 /// would ever give it up? It may be final, or have made the running one with a false `if` clause.
 fn their_creators_wait(wants: &[Want]) -> bool {
     let mut waiting = Vec::new();
-    let mut task = Here::get().task;
+    let mut task = CurrentThread::get().task;
     while let Some(parent) =
         task.parent().filter(|parent| parent.flags().has(Flags::FINAL) || task.flags().has(Flags::UNDEFERRED))
     {
@@ -470,7 +470,7 @@ fn their_creators_wait(wants: &[Want]) -> bool {
 /// Waits for those who use blocks; they may need a turn on a GPU, which the running task must not
 /// have then.
 fn wait_for_others(ready: &dyn Fn() -> bool) {
-    turns::step_aside(Here::get());
+    turns::step_aside(CurrentThread::get());
     transfer::wait(ready, &|_| false);
 }
 
@@ -594,8 +594,8 @@ impl Held {
             let slot = of_device[0].0.slot();
             let mut batch = Batch::new(slot);
             let begun = of_device.iter().try_for_each(|(want, used)| {
-                // SAFETY: the array's storage lives until the array is destroyed, and an array in use is
-                // not destroyed.
+                // SAFETY: the array's storage lives until the array is destroyed, and an array in
+                // use is not destroyed.
                 unsafe { BLOCKS.fill(slot, &want.block, used, &mut batch) }
             });
             let came = begun.and(batch.finish());

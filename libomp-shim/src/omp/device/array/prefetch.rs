@@ -11,7 +11,7 @@ use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::future::{self, By};
 use crate::omp::remote::{Fault, Handle};
 use crate::omp::task::{Flags, Task};
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 
 /// What the tasks of a call share: how many have not ended, and whom to tell.
 struct Whole {
@@ -39,7 +39,7 @@ pub fn blocks(range: &Range<usize>) -> Result<Vec<Range<usize>>, Fault> {
 
 /// The device gets copies of these blocks when nobody writes them any more who was created before.
 /// The future comes when they are there, or when it is known that there is no room for them.
-pub fn create(here: Here, blocks: Vec<Range<usize>>, device: i32, future: Option<Handle>) {
+pub fn create(here: CurrentThread, blocks: Vec<Range<usize>>, device: i32, future: Option<Handle>) {
     let whole = Arc::new(Whole { left: AtomicUsize::new(blocks.len()), future });
     for block in blocks {
         let producers = core::iter::once(block.start);
@@ -50,11 +50,11 @@ pub fn create(here: Here, blocks: Vec<Range<usize>>, device: i32, future: Option
 
 /// The same for one block, for those who depend on these bytes of it, if there is room to spare and
 /// the host does not write it then.
-pub fn create_unasked(here: Here, block: Range<usize>, device: i32, bytes: &[usize]) {
+pub fn create_unasked(here: CurrentThread, block: Range<usize>, device: i32, bytes: &[usize]) {
     submit(here, Ahead { block, device, whole: None }, bytes.iter().copied());
 }
 
-fn submit(here: Here, ahead: Ahead, producers: impl Iterator<Item = usize> + Clone) {
+fn submit(here: CurrentThread, ahead: Ahead, producers: impl Iterator<Item = usize> + Clone) {
     let task = Task::allocate(here, size_of::<Ahead>(), run, Flags::UNTIED.with(Flags::OFFLOADED));
     // SAFETY: a fresh task.
     ahead::bind(unsafe { task.as_ref() }, -1); // it brings what it is told

@@ -11,7 +11,7 @@ use super::{BLOCKS, Held, Part, Refusal, Want, Who, acquire, part};
 use crate::omp::depend::{Dependence, Kind};
 use crate::omp::remote::Fault;
 use crate::omp::task::{Flags, Task};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 static HELD: ByTask<Arc<Held>> = ByTask::new();
 
@@ -45,7 +45,7 @@ pub fn wanted(access: &Dependence, device: i32) -> Option<Want> {
 ///
 /// # Errors
 /// See [`Refusal`].
-pub fn begin(here: Here, wants: Vec<Want>) -> Result<(), Refusal> {
+pub fn begin(here: CurrentThread, wants: Vec<Want>) -> Result<(), Refusal> {
     if wants.is_empty() {
         return Ok(());
     }
@@ -59,7 +59,7 @@ pub fn begin(here: Here, wants: Vec<Want>) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// As of [`super::to_host`].
-pub fn to_host(here: Here, accesses: &[Dependence]) -> Result<(), Fault> {
+pub fn to_host(here: CurrentThread, accesses: &[Dependence]) -> Result<(), Fault> {
     accesses
         .iter()
         .filter_map(|access| wanted(access, 0))
@@ -72,7 +72,7 @@ pub fn has_asked(task: &Task) -> bool {
 }
 
 /// Where the byte at `address` is on a device for the running task.
-pub fn address(here: Here, address: usize, device: Option<i32>) -> Option<usize> {
+pub fn address(here: CurrentThread, address: usize, device: Option<i32>) -> Option<usize> {
     HELD.of(here.task)?.address(address, device)
 }
 

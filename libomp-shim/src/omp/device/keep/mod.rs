@@ -35,7 +35,7 @@ use super::{Slot, chain, statics};
 use crate::omp::env;
 use crate::omp::root;
 use crate::omp::task::{self, Task};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use placement::directory::{From, Used, WORTH_WAITING, Ways};
 use store::{Roads, Store, free};
 
@@ -94,7 +94,7 @@ pub fn set(on: bool) -> bool {
 /// regions, whose data other processes write; where its creator does not go on because of its end,
 /// as in a final task; and where the end of the program waits for tasks, so that it comes by
 /// [`host_looks`].
-pub fn is_to_keep(here: Here) -> bool {
+pub fn is_to_keep(here: CurrentThread) -> bool {
     // ORDERING: Relaxed; see `set`.
     ON.load(Ordering::Relaxed) && is_ours() && !here.task.flags().has(task::Flags::FINAL) && {
         let plan = here.team().plan();
@@ -184,7 +184,7 @@ pub fn host_looks_in(task: &Task) {
 #[cold]
 #[inline(never)]
 fn give_back() {
-    if Here::get().team().plan().target_depth > 0 {
+    if CurrentThread::get().team().plan().target_depth > 0 {
         return; // what is kept is not of tasks that end in there
     }
     if !is_ours() {

@@ -37,7 +37,7 @@ use crate::omp::env::{self, TargetOffload};
 use crate::omp::persistent::dist::Section;
 use crate::omp::report;
 use crate::omp::target;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 use load::Promises;
 pub use load::{Load, Promise};
 use turns::Offer;
@@ -276,7 +276,7 @@ fn view(slot: &Slot, asked: &Asked<'_>) -> (View, Seen) {
 }
 
 /// The device for a region; `None`: the host.
-pub fn choose(here: Here, region: Announced, code: usize, items: &[Item]) -> Option<Promise> {
+pub fn choose(here: CurrentThread, region: Announced, code: usize, items: &[Item]) -> Option<Promise> {
     let limit = env::settings().device_memory;
     let kinds = kinds_for(&region, code);
     // Kernels cannot create regions: those inside of others are the host's business.

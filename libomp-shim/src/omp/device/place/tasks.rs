@@ -28,7 +28,7 @@ use crate::omp::depend::Dependence;
 use crate::omp::device::{Slot, array, avoided, chain, lent, usable};
 use crate::omp::env;
 use crate::omp::task::Task;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// The fresh task `task` will call this function on a GPU that the runtime chooses.
 pub fn announce(task: &Task, function: usize) {
@@ -49,13 +49,13 @@ pub struct Work(Promise);
 /// The running task's function may begin on the GPU of what is returned, as far as turns go;
 /// `None`: there is no GPU. The caller may be suspended.
 pub fn take(function: usize, blocks: &[Dependence]) -> Option<Work> {
-    let before = chain::devices_before(Here::get());
+    let before = chain::devices_before(CurrentThread::get());
     if before.iter().any(|device| *device != before[0]) {
-        chain::wait(Here::get().task);
+        chain::wait(CurrentThread::get().task);
     }
     // It may have waited, here and below, and another worker may go on with it.
-    turns::take_for_task(Here::get(), function);
-    let here = Here::get();
+    turns::take_for_task(CurrentThread::get(), function);
+    let here = CurrentThread::get();
     let Some(placed) = choose(here, function, blocks) else {
         turns::step_aside(here);
         return None;
@@ -63,7 +63,7 @@ pub fn take(function: usize, blocks: &[Dependence]) -> Option<Work> {
     Some(Work(turns::begin(here, placed)))
 }
 
-fn choose(here: Here, function: usize, blocks: &[Dependence]) -> Option<Placed> {
+fn choose(here: CurrentThread, function: usize, blocks: &[Dependence]) -> Option<Placed> {
     let slots = usable();
     let bytes = array::tasks::bytes(blocks);
     let kind = Kind { function, bytes, device: 1 };
@@ -143,7 +143,7 @@ impl Work {
     /// It has got the stream, on which it comes behind others of the GPU or not.
     pub fn launches(&mut self) {
         self.0.begin_on_stream();
-        if !chain::devices_before(Here::get()).is_empty() {
+        if !chain::devices_before(CurrentThread::get()).is_empty() {
             self.0.follow();
         }
         self.0.launch();

@@ -31,7 +31,7 @@ use crate::omp::depend;
 use crate::omp::device::{Slot, avoided, usable};
 use crate::omp::env;
 use crate::omp::task::{Flags, Task};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// Regions that a GPU can use at a time: one for each stream of kernels, and as many whose data are
 /// on their way (`docs/gpu-model.md`).
@@ -187,13 +187,13 @@ fn turns() -> u32 {
 
 /// Is the running task a region that waits for its turn, if it runs on a GPU? Regions inside of a
 /// device task's function do not: they may have to wait for those before the task.
-pub(super) fn applies(here: Here) -> bool {
+pub(super) fn applies(here: CurrentThread) -> bool {
     here.task.flags().has(Flags::OFFLOADED.with(Flags::TARGET)) && is_used()
 }
 
 /// The running task's region, of a task with this code, is ready: waits until it may be placed. It
 /// has a turn then, until [`give_back`].
-pub(super) fn take(here: Here, entry: usize) {
+pub(super) fn take(here: CurrentThread, entry: usize) {
     let (task, seat, most) = (key(here.task), Arc::new(Seat::default()), turns());
     let place = depend::place_in_order(here.task);
     let waits = with(|State { turns, holders }| {
@@ -210,7 +210,7 @@ pub(super) fn take(here: Here, entry: usize) {
 
 /// The running task's region was placed: waits until it may begin, if it has a turn. Its promise
 /// may be for another GPU then.
-pub(super) fn begin(here: Here, placed: Placed) -> Promise {
+pub(super) fn begin(here: CurrentThread, placed: Placed) -> Promise {
     let Placed { mut promise, offers, elsewhere, may_wait, follows, .. } = placed;
     let (task, seat, slot) = (key(here.task), Arc::new(Seat::default()), promise.slot());
     if !is_gpu(slot) || !may_wait {
@@ -248,7 +248,7 @@ pub(super) fn begin(here: Here, placed: Placed) -> Promise {
 }
 
 /// The running device task is ready, whose function this is: as [`take`].
-pub(super) fn take_for_task(here: Here, function: usize) {
+pub(super) fn take_for_task(here: CurrentThread, function: usize) {
     if here.task.flags().has(Flags::OFFLOADED) && is_used() {
         take(here, function);
     }
@@ -331,7 +331,7 @@ impl Drop for Turn {
 }
 
 /// The running task has to wait for more than a device.
-pub fn step_aside(here: Here) {
+pub fn step_aside(here: CurrentThread) {
     if is_used() && here.task.flags().has(Flags::OFFLOADED) && !ult::mutant!(turn_kept) {
         give_back(key(here.task));
     }

@@ -25,7 +25,7 @@ use super::writers::Writers;
 use super::{Placed, Promise, rates, times};
 use crate::omp::device::interface::{Failure, Operation, Progress};
 use crate::omp::device::{Slot, get, transfer};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 static VERSIONS: Mutex<Versions> = Mutex::new(Versions::new());
 /// Where tasks with versions have written, as far as they have said how much.
@@ -146,7 +146,7 @@ impl Share {
     /// The running task, which is for a GPU, waits for its turn, and until its GPU can use it. It
     /// may be for another one of these then.
     pub fn take_turn(&mut self, asked: &Asked<'_>, gpus: impl FnOnce() -> Vec<&'static Slot>, follows: bool) {
-        turns::take_for_task(Here::get(), self.way.kind.function);
+        turns::take_for_task(CurrentThread::get(), self.way.kind.function);
         let Some(mut promise) = self.promise.take() else { return };
         let gpus = gpus();
         if let Some(&slot) = gpus.iter().min_by_key(|slot| self.finish(asked, slot))
@@ -159,7 +159,7 @@ impl Share {
             others.map(|slot| Offer { device: slot.number, bring: asked.moves(Some(slot)) }).collect();
         // It may have waited, and another worker may go on with it.
         let promise = turns::begin(
-            Here::get(),
+            CurrentThread::get(),
             Placed { promise, may_move: false, may_wait: true, offers, elsewhere: 0, follows },
         );
         if !ult::mutant!(version_stays) {

@@ -19,7 +19,7 @@ use super::wire::{Reader, bytes, verb};
 use super::{CLUSTER, Cluster, Peer};
 use crate::omp::device::interface::{Address, Failure, Operation, Wake};
 use crate::omp::device::transfer;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// Flag of [`Cluster::post`]: more follows soon.
 pub const MORE: u32 = mpi_bridge::table::MORE;
@@ -109,7 +109,7 @@ impl Cluster {
             }
             last.get() != code::BUSY
         };
-        match Here::if_known() {
+        match CurrentThread::if_known() {
             Some(here) => here.team().wait_polling(&is_free),
             None => {
                 while !is_free() {

@@ -21,7 +21,7 @@ use crate::omp::device::map::{Flags, Item};
 use crate::omp::device::{self, Slot};
 use crate::omp::task;
 use crate::omp::team::ON_HOST;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// A construct whose begin was told. Its end is told of the same task.
 pub struct Construct {
@@ -55,7 +55,7 @@ pub fn on_host(kind: Target) {
 #[cold]
 #[inline(never)]
 fn begins_told(kind: Target, slot: Option<&Slot>) -> Construct {
-    let here = Here::get();
+    let here = CurrentThread::get();
     slot.into_iter().for_each(opens);
     let caller = caller_if_wanted();
     let entered = caller.is_some_and(|caller| enter(here.task, caller));
@@ -75,7 +75,7 @@ fn begins_told(kind: Target, slot: Option<&Slot>) -> Construct {
 #[cold]
 #[inline(never)]
 fn ends_told(construct: Construct) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let Construct { record, kind, outer, entered } = construct;
     let site = site_in(here, Some(&record));
     tell(|consumer| consumer.target(&site, kind, End::End, record.device));
@@ -87,7 +87,7 @@ fn ends_told(construct: Construct) {
 
 /// Where something happens that belongs to a construct, or to a routine that the program has
 /// called.
-fn site_in(here: Here, construct: Option<&ConstructRecord>) -> Site<'static> {
+fn site_in(here: CurrentThread, construct: Option<&ConstructRecord>) -> Site<'static> {
     site(here, construct.map(|record| record.code).filter(|&code| code != 0))
 }
 
@@ -101,7 +101,7 @@ pub struct Begun {
 /// Calls `event` with the words of the operation that the running code begins or ends; `word` is
 /// its own where it belongs to no construct.
 fn with_words(word: &Cell<u64>, event: impl Fn(&Site, &Words)) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let construct = record::construct_of(here.task);
     let site = site_in(here, construct);
     let none = Cell::new(0);
@@ -213,7 +213,7 @@ pub fn maps(slot: &Slot, items: &[Item], enters: bool) {
 #[cold]
 #[inline(never)]
 fn maps_told(slot: &Slot, items: &[Item], enters: bool) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     let Some(construct) = record::construct_of(here.task) else { return };
     let table = slot.lock();
     let mapping = |item: &Item| {

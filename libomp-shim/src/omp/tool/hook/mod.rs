@@ -21,7 +21,7 @@ use super::event::Work;
 use super::record::{self, PROGRAM_STACK};
 use super::{Place, is_told};
 use crate::omp::task::Task;
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 
 pub mod device;
 pub mod mutex;
@@ -105,7 +105,7 @@ fn caller_if_wanted() -> Option<Caller> {
 
 /// Runs `body` as what the program's running code has called; it gets the address behind the call,
 /// if that is known.
-fn entered<R>(here: Here, body: impl FnOnce(Option<usize>) -> R) -> R {
+fn entered<R>(here: CurrentThread, body: impl FnOnce(Option<usize>) -> R) -> R {
     let caller = caller_if_wanted();
     let first = caller.is_some_and(|caller| enter(here.task, caller));
     let result = body(caller.map(|caller| caller.address));
@@ -116,7 +116,7 @@ fn entered<R>(here: Here, body: impl FnOnce(Option<usize>) -> R) -> R {
 }
 
 /// The site of running code whose caller is known, or will be looked for.
-fn site(here: Here, code: Option<usize>) -> super::event::Site<'static> {
+fn site(here: CurrentThread, code: Option<usize>) -> super::event::Site<'static> {
     match code {
         Some(code) => super::event::Site::at(here, code),
         None => super::event::Site::caller(here),

@@ -6,7 +6,7 @@ use super::super::event::{End, Mutex, Site};
 use super::super::{is_on, ompt, tell};
 use super::{entered, put_state, site, state};
 use crate::omp::lock::Lock;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// Takes `lock`, whoever watches.
 #[inline(always)]
@@ -57,7 +57,7 @@ pub fn attempt(kind: Mutex, id: usize, take: impl FnOnce() -> u32) -> u32 {
 #[cold]
 #[inline(never)]
 fn attempt_told(kind: Mutex, hint: u32, id: usize, take: impl FnOnce() -> u32) -> u32 {
-    let here = Here::get();
+    let here = CurrentThread::get();
     entered(here, |code| {
         let site = site(here, code);
         let id = id as u64;
@@ -97,7 +97,7 @@ pub fn release(kind: Mutex, id: usize, give: impl FnOnce() -> u32) {
 #[cold]
 #[inline(never)]
 fn released_told(kind: Mutex, id: u64, left: u32) {
-    let site = site(Here::get(), None);
+    let site = site(CurrentThread::get(), None);
     if left == 0 {
         tell(|consumer| consumer.mutex_released(&site, kind, id));
     } else {
@@ -116,7 +116,7 @@ pub fn made(kind: Mutex, hint: u32, id: usize) {
 #[cold]
 #[inline(never)]
 fn made_told(kind: Mutex, hint: u32, id: usize) {
-    let here = Here::get(); // looks for a tool if nobody has
+    let here = CurrentThread::get(); // looks for a tool if nobody has
     if is_on() {
         tell_of(here, |consumer, site| consumer.lock_init(site, kind, hint, id as u64));
     }
@@ -126,7 +126,7 @@ fn made_told(kind: Mutex, hint: u32, id: usize) {
 #[inline(always)]
 pub fn destroyed(kind: Mutex, id: usize) {
     if is_on() {
-        tell_of(Here::get(), |consumer, site| consumer.lock_destroy(site, kind, id as u64));
+        tell_of(CurrentThread::get(), |consumer, site| consumer.lock_destroy(site, kind, id as u64));
     }
 }
 
@@ -134,13 +134,13 @@ pub fn destroyed(kind: Mutex, id: usize) {
 #[inline(always)]
 pub fn flush() {
     if is_on() {
-        tell_of(Here::get(), |consumer, site| consumer.flush(site));
+        tell_of(CurrentThread::get(), |consumer, site| consumer.flush(site));
     }
 }
 
 #[cold]
 #[inline(never)]
-fn tell_of(here: Here, event: impl Fn(&dyn super::super::Consumer, &Site)) {
+fn tell_of(here: CurrentThread, event: impl Fn(&dyn super::super::Consumer, &Site)) {
     let site = site(here, None);
     tell(|consumer| event(consumer, &site));
 }

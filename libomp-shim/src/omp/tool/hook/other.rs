@@ -6,12 +6,12 @@ use super::super::event::Site;
 use super::super::{is_on, tell};
 use super::site;
 use crate::omp::task::Task;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// The running task cancels, or notices a cancellation, in the bits of
 /// [`cancelled`](super::super::event::cancelled).
 #[inline(always)]
-pub fn cancels(here: Here, flags: impl FnOnce() -> u32) {
+pub fn cancels(here: CurrentThread, flags: impl FnOnce() -> u32) {
     if is_on() {
         cancels_told(here, flags());
     }
@@ -21,7 +21,7 @@ pub fn cancels(here: Here, flags: impl FnOnce() -> u32) {
 #[inline(always)]
 pub fn discards(task: &Task, flags: u32) {
     if is_on() {
-        let here = Here::get();
+        let here = CurrentThread::get();
         let site = Site::at(here, 0);
         tell(|consumer| consumer.cancel(&site, task, flags));
     }
@@ -29,7 +29,7 @@ pub fn discards(task: &Task, flags: u32) {
 
 #[cold]
 #[inline(never)]
-fn cancels_told(here: Here, flags: u32) {
+fn cancels_told(here: CurrentThread, flags: u32) {
     let site = site(here, None);
     tell(|consumer| consumer.cancel(&site, here.task, flags));
 }
@@ -38,14 +38,14 @@ fn cancels_told(here: Here, flags: u32) {
 #[inline]
 pub fn error(fatal: bool, message: &str) {
     if is_on() {
-        let site = site(Here::get(), None);
+        let site = site(CurrentThread::get(), None);
         tell(|consumer| consumer.error(&site, fatal, message.as_bytes()));
     }
 }
 
 /// `omp_control_tool`: the answer of the first consumer that has one; `None` where nobody is told.
 pub fn control(command: u64, modifier: u64, argument: usize) -> Option<i32> {
-    let here = Here::get();
+    let here = CurrentThread::get();
     if !is_on() {
         return None;
     }

@@ -13,7 +13,7 @@ use super::super::record::{self, RUNTIME_BASE, TaskRecord};
 use super::super::{code, is_on, tell, unique_id};
 use super::{enter, leave, put_state, state};
 use crate::omp::team::{Team, TeamKind};
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 
 /// A worker that has begun and not ended: an address, which stays valid until it is taken off the
 /// list.
@@ -33,14 +33,14 @@ fn begun() -> std::sync::MutexGuard<'static, Vec<Begun>> {
 
 /// An initial thread has begun, with its team and its initial task.
 #[inline]
-pub fn root_begins(here: Here) {
+pub fn root_begins(here: CurrentThread) {
     if is_on() {
         root_begins_told(here);
     }
 }
 
 #[cold]
-fn root_begins_told(here: Here) {
+fn root_begins_told(here: CurrentThread) {
     let team = here.team();
     here.thread.tool.id.set(unique_id());
     tell(|consumer| consumer.thread_begin(here.thread, ThreadKind::Initial));
@@ -51,14 +51,14 @@ fn root_begins_told(here: Here) {
 
 /// An initial thread ends.
 #[inline]
-pub fn root_ends(here: Here) {
+pub fn root_ends(here: CurrentThread) {
     if is_on() && here.thread.tool.id.get() != 0 {
         root_ends_told(here);
     }
 }
 
 #[cold]
-fn root_ends_told(here: Here) {
+fn root_ends_told(here: CurrentThread) {
     tell(|consumer| consumer.implicit_task(here.thread, End::End, true));
     tell(|consumer| consumer.thread_end(here.thread));
     here.thread.tool.id.set(0);
@@ -126,7 +126,7 @@ fn worker_ends(thread: &Thread) {
 fn end_of_thread(thread: &Thread) {
     // SAFETY: the member has left, or is idle while the program ends; it is named for the duration
     // of the call only.
-    let before = unsafe { Here::set(thread, &thread.implicit) };
+    let before = unsafe { CurrentThread::set(thread, &thread.implicit) };
     tell(|consumer| consumer.thread_end(thread));
     ult::worker::set_locals(before);
     thread.tool.id.set(0);
@@ -149,7 +149,7 @@ pub fn await_members() {
 }
 
 /// The program ends: all threads end for tools.
-pub fn end_all(here: Here) {
+pub fn end_all(here: CurrentThread) {
     await_members();
     if is_of_parent() {
         return;
@@ -172,7 +172,7 @@ pub fn end_all(here: Here) {
 /// A team for a region has been planned, which asked for `wanted` threads. By the forking thread,
 /// before it starts.
 #[inline(always)]
-pub fn begins(here: Here, team: &Team, wanted: u32, kind: ConstructKind) {
+pub fn begins(here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind) {
     let told = is_on();
     // SAFETY: we are the forking thread and the team is between regions.
     let plan = unsafe { team.plan_mut() };
@@ -186,7 +186,7 @@ pub fn begins(here: Here, team: &Team, wanted: u32, kind: ConstructKind) {
 
 #[cold]
 #[inline(never)]
-fn begins_told(here: Here, team: &Team, wanted: u32, kind: ConstructKind) {
+fn begins_told(here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind) {
     let caller = code::caller();
     new_region(team, kind, caller.address);
     if kind == ConstructKind::Parallel {
@@ -197,7 +197,7 @@ fn begins_told(here: Here, team: &Team, wanted: u32, kind: ConstructKind) {
 }
 
 /// A league of `teams` teams is about to begin; [`league_ends`] gets what this returns.
-pub fn league_begins(here: Here, teams: u32) -> League {
+pub fn league_begins(here: CurrentThread, teams: u32) -> League {
     let league = League { told: is_on(), word: Cell::new(0), code: Cell::new(0) };
     if league.told {
         let caller = code::caller();
@@ -210,7 +210,7 @@ pub fn league_begins(here: Here, teams: u32) -> League {
 }
 
 /// All its teams have ended.
-pub fn league_ends(here: Here, league: &League) {
+pub fn league_ends(here: CurrentThread, league: &League) {
     if league.told {
         let site = Site::at(here, league.code.get());
         tell(|consumer| consumer.league_end(&site, league.word.as_ptr()));
@@ -238,13 +238,13 @@ fn new_region(team: &Team, kind: ConstructKind, code: usize) {
 #[inline(always)]
 pub fn entered(team: &Team) {
     if team.plan().told {
-        entered_told(Here::get());
+        entered_told(CurrentThread::get());
     }
 }
 
 #[cold]
 #[inline(never)]
-fn entered_told(here: Here) {
+fn entered_told(here: CurrentThread) {
     put_state(here.thread, state::PARALLEL, 0);
     task_begins(here.thread);
 }
@@ -252,7 +252,7 @@ fn entered_told(here: Here) {
 /// The program itself calls the code of a region of one thread, from the frame that has called the
 /// runtime.
 #[inline]
-pub fn called_by_program(here: Here) {
+pub fn called_by_program(here: CurrentThread) {
     if here.team().plan().told {
         let frame = &here.thread.tool.task.frame;
         frame.exit.set(code::caller().base);
@@ -264,7 +264,7 @@ pub fn called_by_program(here: Here) {
 #[inline(always)]
 pub fn primary_arrives(team: &Team) {
     if team.plan().told {
-        arrives(Here::get(), team.tool.code.get());
+        arrives(CurrentThread::get(), team.tool.code.get());
     }
 }
 
@@ -272,13 +272,13 @@ pub fn primary_arrives(team: &Team) {
 #[inline(always)]
 pub fn primary_leaves(team: &Team) {
     if team.plan().told {
-        leaves(Here::get(), team.tool.code.get());
+        leaves(CurrentThread::get(), team.tool.code.get());
     }
 }
 
 /// The forking task goes on.
 #[inline(always)]
-pub fn ended(here: Here, team: &Team) {
+pub fn ended(here: CurrentThread, team: &Team) {
     if team.plan().told {
         ended_told(here, team);
     }
@@ -286,7 +286,7 @@ pub fn ended(here: Here, team: &Team) {
 
 #[cold]
 #[inline(never)]
-fn ended_told(here: Here, team: &Team) {
+fn ended_told(here: CurrentThread, team: &Team) {
     if team.tool.kind.get() == ConstructKind::Parallel {
         let site = Site::at(here, team.tool.code.get());
         tell(|consumer| consumer.parallel_end(&site, team));
@@ -318,7 +318,7 @@ fn member_begins_told(thread: &Thread) {
 #[inline(always)]
 pub fn member_arrives(team: &Team) {
     if team.plan().told {
-        arrives(Here::get(), 0);
+        arrives(CurrentThread::get(), 0);
     }
 }
 
@@ -326,7 +326,7 @@ pub fn member_arrives(team: &Team) {
 /// member's.
 #[cold]
 pub fn member_leaves(thread: &Thread) {
-    leaves(Here::get(), 0);
+    leaves(CurrentThread::get(), 0);
     if thread.team().kind != TeamKind::Ults {
         put_state(thread, state::IDLE, 0);
         tell(|consumer| consumer.idle(thread, End::Begin));
@@ -344,7 +344,7 @@ fn barrier_kind(team: &Team) -> Option<SyncKind> {
 
 #[cold]
 #[inline(never)]
-fn arrives(here: Here, code: usize) {
+fn arrives(here: CurrentThread, code: usize) {
     super::work::close_single(here);
     let frame = &here.thread.tool.task.frame;
     frame.exit.set(0);
@@ -359,7 +359,7 @@ fn arrives(here: Here, code: usize) {
 
 #[cold]
 #[inline(never)]
-fn leaves(here: Here, code: usize) {
+fn leaves(here: CurrentThread, code: usize) {
     super::task::resumed(here);
     if let Some(kind) = barrier_kind(here.team()) {
         let site = Site::at(here, code);

@@ -18,13 +18,13 @@ use super::super::{is_on, tell, unique_id};
 use super::{caller_if_wanted, enter, leave, site};
 use crate::omp::depend::Dependence;
 use crate::omp::task::{self, Flags, Task};
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::trace;
 
 /// A task has been made by the running one, which may run it `at_once`. The caller goes on inside
 /// of the runtime until [`made`].
 #[inline(always)]
-pub fn created(here: Here, task: &Task, at_once: bool) {
+pub fn created(here: CurrentThread, task: &Task, at_once: bool) {
     if is_on() {
         match task.is_told_of() {
             true => created_told(here, task, at_once, false),
@@ -35,7 +35,7 @@ pub fn created(here: Here, task: &Task, at_once: bool) {
 
 /// The call that has made a task returns to the program.
 #[inline(always)]
-pub fn made(here: Here) {
+pub fn made(here: CurrentThread) {
     if is_on() && here.task.is_told_of() {
         made_told(here);
     }
@@ -43,14 +43,14 @@ pub fn made(here: Here) {
 
 #[cold]
 #[inline(never)]
-fn made_told(here: Here) {
+fn made_told(here: CurrentThread) {
     resumed(here);
     leave(here.task);
 }
 
 #[cold]
 #[inline(never)]
-fn created_told(here: Here, task: &Task, at_once: bool, has_dependences: bool) {
+fn created_told(here: CurrentThread, task: &Task, at_once: bool, has_dependences: bool) {
     resumed(here);
     if let Some(record) = record::of(task) {
         record.id.set(unique_id());
@@ -69,7 +69,12 @@ fn created_told(here: Here, task: &Task, at_once: bool, has_dependences: bool) {
 
 /// As [`created`], for a task with these dependences.
 #[inline(always)]
-pub fn created_with(here: Here, task: &Task, at_once: bool, items: impl Iterator<Item = Dependence> + Clone) {
+pub fn created_with(
+    here: CurrentThread,
+    task: &Task,
+    at_once: bool,
+    items: impl Iterator<Item = Dependence> + Clone,
+) {
     if is_on() {
         match task.is_told_of() {
             true => created_with_told(here, task, at_once, items),
@@ -81,7 +86,7 @@ pub fn created_with(here: Here, task: &Task, at_once: bool, items: impl Iterator
 #[cold]
 #[inline(never)]
 fn created_with_told(
-    here: Here,
+    here: CurrentThread,
     task: &Task,
     at_once: bool,
     items: impl Iterator<Item = Dependence> + Clone,
@@ -102,7 +107,7 @@ pub fn mark(task: &Task) -> (u64, u64) {
 #[cold]
 #[inline(never)]
 pub fn waits_for(first: (u64, u64), second: &Task) {
-    if let Some(here) = Here::if_known().filter(|_| second.is_told_of()) {
+    if let Some(here) = CurrentThread::if_known().filter(|_| second.is_told_of()) {
         let site = site(here, None);
         tell(|consumer| consumer.task_dependence(&site, first, second));
     }
@@ -125,7 +130,7 @@ pub fn begun(thread: &Thread, task: &Task) {
 /// once.
 #[inline(always)]
 fn left_out_begins(thread: &Thread, task: &Task) {
-    if thread.tool.thin.begins(Here::get().task) {
+    if thread.tool.thin.begins(CurrentThread::get().task) {
         task.set_flags(task.flags().with(Flags::TIMED));
     }
 }
@@ -138,13 +143,13 @@ fn begun_told(thread: &Thread, task: &Task) {
         // name of the thread.
         // SAFETY: the caller runs the task on the thread's worker; the words change again when the
         // task begins.
-        unsafe { Here::set(thread, &thread.implicit) };
+        unsafe { CurrentThread::set(thread, &thread.implicit) };
     }
     if let Some(record) = record::of(task) {
         if is_known(task) {
             record.spans.open();
         }
-        let running = Here::get().task;
+        let running = CurrentThread::get().task;
         record
             .is_on_parent
             .set(running.is_explicit() && task.parent().is_some_and(|parent| ptr::eq(parent, running)));
@@ -164,13 +169,16 @@ pub fn called_by_program(task: &Task) {
 /// The running task is about to wait for those that the items name, as a task that waits would: for
 /// tools it is one. [`wait_ends`] gets what this returns.
 #[inline(always)]
-pub fn wait_begins(here: Here, items: impl Iterator<Item = Dependence> + Clone) -> Option<NonNull<Task>> {
+pub fn wait_begins(
+    here: CurrentThread,
+    items: impl Iterator<Item = Dependence> + Clone,
+) -> Option<NonNull<Task>> {
     if is_on() && here.task.is_told_of() { Some(wait_begins_told(here, items)) } else { None }
 }
 
 #[cold]
 #[inline(never)]
-fn wait_begins_told(here: Here, items: impl Iterator<Item = Dependence> + Clone) -> NonNull<Task> {
+fn wait_begins_told(here: CurrentThread, items: impl Iterator<Item = Dependence> + Clone) -> NonNull<Task> {
     unsafe fn nothing(_: &Thread, _: &Task, _: bool) -> bool {
         true
     }
@@ -186,7 +194,7 @@ fn wait_begins_told(here: Here, items: impl Iterator<Item = Dependence> + Clone)
 
 /// The wait is over.
 #[inline(always)]
-pub fn wait_ends(here: Here, waiter: Option<NonNull<Task>>) {
+pub fn wait_ends(here: CurrentThread, waiter: Option<NonNull<Task>>) {
     if let Some(waiter) = waiter {
         wait_ends_told(here, waiter);
     }
@@ -194,7 +202,7 @@ pub fn wait_ends(here: Here, waiter: Option<NonNull<Task>>) {
 
 #[cold]
 #[inline(never)]
-fn wait_ends_told(here: Here, waiter: NonNull<Task>) {
+fn wait_ends_told(here: CurrentThread, waiter: NonNull<Task>) {
     resumed(here);
     // SAFETY: made by `wait_begins`, and nobody else knows it.
     unsafe {
@@ -214,13 +222,13 @@ pub fn is_part(task: &Task, first: u64, count: u64) {
 
 /// `taskyield`, which runs others by `run`.
 #[inline(always)]
-pub fn yields(here: Here, run: impl FnOnce()) {
+pub fn yields(here: CurrentThread, run: impl FnOnce()) {
     if is_on() { yields_told(here, run) } else { run() }
 }
 
 #[cold]
 #[inline(never)]
-fn yields_told(here: Here, run: impl FnOnce()) {
+fn yields_told(here: CurrentThread, run: impl FnOnce()) {
     here.thread.tool.yields.set(true);
     run();
     here.thread.tool.yields.set(false);
@@ -235,7 +243,7 @@ fn is_known(task: &Task) -> bool {
 
 /// The running task goes on, after a wait during which its thread may have run others.
 #[inline]
-pub fn resumed(here: Here) {
+pub fn resumed(here: CurrentThread) {
     if here.task.is_told_of() && !ptr::eq(here.thread.tool.current.get(), here.task) {
         goes_on_with(here.thread, here.task);
     }
@@ -311,6 +319,6 @@ fn fulfilled_told(task: &Task, body_is_done: bool) {
         return;
     }
     let status = if body_is_done { Status::LateFulfill } else { Status::EarlyFulfill };
-    let here = Here::get();
+    let here = CurrentThread::get();
     tell(|consumer| consumer.task_schedule(here.thread, task, status, None));
 }

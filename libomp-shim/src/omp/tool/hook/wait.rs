@@ -3,24 +3,24 @@
 use super::super::event::{End, SyncKind};
 use super::super::{is_on, record, tell};
 use super::{entered, put_state, site, state};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// Runs `wait`, a synchronizing region of this kind. The kind is asked for only if somebody is
 /// told.
 #[inline(always)]
-pub fn around<R>(here: Here, kind: impl FnOnce() -> SyncKind, wait: impl FnOnce() -> R) -> R {
+pub fn around<R>(here: CurrentThread, kind: impl FnOnce() -> SyncKind, wait: impl FnOnce() -> R) -> R {
     if is_on() && here.task.is_told_of() { around_told(here, kind(), true, wait) } else { wait() }
 }
 
 /// [`around`] the end of a region that [`begins`] has told.
 #[inline(always)]
-pub fn end_of<R>(here: Here, kind: SyncKind, wait: impl FnOnce() -> R) -> R {
+pub fn end_of<R>(here: CurrentThread, kind: SyncKind, wait: impl FnOnce() -> R) -> R {
     if is_on() && here.task.is_told_of() { around_told(here, kind, false, wait) } else { wait() }
 }
 
 #[cold]
 #[inline(never)]
-fn around_told<R>(here: Here, kind: SyncKind, whole: bool, wait: impl FnOnce() -> R) -> R {
+fn around_told<R>(here: CurrentThread, kind: SyncKind, whole: bool, wait: impl FnOnce() -> R) -> R {
     let for_tasks = matches!(kind, SyncKind::Taskwait | SyncKind::Taskgroup);
     if for_tasks && !here.task.is_explicit() && here.thread.tool.thin.is_thinning() {
         return wait();
@@ -61,7 +61,7 @@ fn state_of(kind: SyncKind) -> u32 {
 
 /// A region of this kind begins, whose end is a call of its own.
 #[inline(always)]
-pub fn begins(here: Here, kind: SyncKind) {
+pub fn begins(here: CurrentThread, kind: SyncKind) {
     if is_on() && here.task.is_told_of() {
         begins_told(here, kind);
     }
@@ -69,7 +69,7 @@ pub fn begins(here: Here, kind: SyncKind) {
 
 #[cold]
 #[inline(never)]
-fn begins_told(here: Here, kind: SyncKind) {
+fn begins_told(here: CurrentThread, kind: SyncKind) {
     entered(here, |code| {
         let site = site(here, code);
         tell(|consumer| consumer.sync_region(&site, kind, End::Begin, false));

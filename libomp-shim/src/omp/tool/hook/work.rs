@@ -5,12 +5,12 @@
 use super::super::event::{Chunk, End, Site, Work};
 use super::super::{is_on, tell};
 use super::{Working, put_state, site, state};
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 /// The running thread begins work of this kind, `count` iterations or sections; both are asked for
 /// only if somebody is told.
 #[inline(always)]
-pub fn begins(what: impl FnOnce() -> (Here, Work, u64)) {
+pub fn begins(what: impl FnOnce() -> (CurrentThread, Work, u64)) {
     if is_on() {
         let (here, kind, count) = what();
         begins_told(here, kind, count);
@@ -19,7 +19,7 @@ pub fn begins(what: impl FnOnce() -> (Here, Work, u64)) {
 
 #[cold]
 #[inline(never)]
-fn begins_told(here: Here, kind: Work, count: u64) {
+fn begins_told(here: CurrentThread, kind: Work, count: u64) {
     ends_told(here, None); // left by a jump
     let site = site(here, None);
     tell(|consumer| consumer.work(&site, kind, End::Begin, count));
@@ -30,7 +30,7 @@ fn begins_told(here: Here, kind: Work, count: u64) {
 #[inline(always)]
 pub fn ends() {
     if is_on() {
-        let here = Here::get();
+        let here = CurrentThread::get();
         ends_told(here, Some(site(here, None)));
     }
 }
@@ -38,7 +38,7 @@ pub fn ends() {
 /// Without a call that ends it the address behind the one that began it stands for that.
 #[cold]
 #[inline(never)]
-fn ends_told(here: Here, call: Option<Site>) {
+fn ends_told(here: CurrentThread, call: Option<Site>) {
     let Working { kind: Some(kind), count, code } = here.thread.tool.work.take() else { return };
     let site = call.unwrap_or_else(|| Site::at(here, code));
     tell(|consumer| consumer.work(&site, kind, End::End, count));
@@ -63,14 +63,14 @@ pub fn ended(kind: Work, count: u64) {
 #[cold]
 #[inline(never)]
 fn one(kind: Work, end: End, count: u64) {
-    let site = site(Here::get(), None);
+    let site = site(CurrentThread::get(), None);
     tell(|consumer| consumer.work(&site, kind, end, count));
 }
 
 /// `single` where the compiler does not tell its end (gcc): that is the thread's next barrier or
 /// construct, or [`ends`].
 #[inline(always)]
-pub fn single_without_end(here: Here, executes: bool) {
+pub fn single_without_end(here: CurrentThread, executes: bool) {
     if is_on() {
         if executes {
             begins_told(here, Work::SingleExecutor, 1);
@@ -81,7 +81,7 @@ pub fn single_without_end(here: Here, executes: bool) {
 }
 
 /// The thread is at a barrier or at the end of its region: a `single` that it has executed is over.
-pub(super) fn close_single(here: Here) {
+pub(super) fn close_single(here: CurrentThread) {
     if here.thread.tool.work.get().kind == Some(Work::SingleExecutor) {
         ends_told(here, None);
     }
@@ -117,7 +117,7 @@ pub fn chunk(what: impl FnOnce() -> Chunk) {
 #[cold]
 #[inline(never)]
 fn chunk_told(chunk: Chunk) {
-    let site = site(Here::get(), None);
+    let site = site(CurrentThread::get(), None);
     let chunk = match chunk {
         Chunk::Section(0) => Chunk::Section(site.code()),
         other => other,
@@ -128,7 +128,7 @@ fn chunk_told(chunk: Chunk) {
 /// An iteration of a doacross loop, by the values of its loop variables, is a source, or one that
 /// the running code waits for.
 #[inline(always)]
-pub fn iteration(here: Here, source: bool, dimensions: usize, at: &impl Fn(usize) -> i64) {
+pub fn iteration(here: CurrentThread, source: bool, dimensions: usize, at: &impl Fn(usize) -> i64) {
     if is_on() {
         let values: Vec<i64> = (0..dimensions).map(at).collect();
         let site = site(here, None);
@@ -147,7 +147,7 @@ pub fn masked(end: End) {
 #[cold]
 #[inline(never)]
 fn masked_told(end: End) {
-    let site = site(Here::get(), None);
+    let site = site(CurrentThread::get(), None);
     tell(|consumer| consumer.masked(&site, end));
 }
 
@@ -162,7 +162,7 @@ pub fn reduction(end: End) {
 #[cold]
 #[inline(never)]
 fn reduction_told(end: End) {
-    let here = Here::get();
+    let here = CurrentThread::get();
     put_state(here.thread, if end == End::Begin { state::REDUCTION } else { state::PARALLEL }, 0);
     let site = site(here, None);
     tell(|consumer| consumer.reduction(&site, end));

@@ -18,7 +18,7 @@ use crate::omp::binding;
 use crate::omp::device;
 use crate::omp::env;
 use crate::omp::task::{Flags, Task};
-use crate::omp::thread::{Here, Thread};
+use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::hook::state;
 use crate::omp::tool::record::{self, BYTES, Frame, TaskRecord};
 use crate::omp::tool::{Place, is_told, unique_id};
@@ -146,13 +146,13 @@ unsafe extern "C" fn get_callback(event: c_int, function: *mut *mut ()) -> c_int
 }
 
 /// Where the running code is, if it belongs to a thread of OpenMP's and the tool is told of it.
-fn running() -> Option<Here> {
-    if is_told(Place::Ompt) { Here::in_program() } else { None }
+fn running() -> Option<CurrentThread> {
+    if is_told(Place::Ompt) { CurrentThread::in_program() } else { None }
 }
 
 /// Is that a member whose share of its region is over, or which waits for the next one? Who forked
 /// the region may have gone on, and ended.
-fn is_between(here: Here) -> bool {
+fn is_between(here: CurrentThread) -> bool {
     !here.task.is_explicit() && here.thread.tool.joined.get()
 }
 

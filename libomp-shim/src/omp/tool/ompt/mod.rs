@@ -22,7 +22,7 @@ use super::{Place, attach, detach};
 use crate::omp::device;
 use crate::omp::env;
 use crate::omp::exit;
-use crate::omp::thread::Here;
+use crate::omp::thread::CurrentThread;
 
 mod callbacks;
 mod devices;
@@ -99,7 +99,7 @@ fn finish() {
         return;
     }
     hook::device::close_all();
-    if let Some(here) = Here::if_known() {
+    if let Some(here) = CurrentThread::if_known() {
         region::end_all(here);
     }
     detach(Place::Ompt);
