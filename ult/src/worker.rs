@@ -235,7 +235,7 @@ pub(crate) struct Own {
     /// How long it looks for before it sleeps.
     pub(crate) spin_history: crate::sched::SpinHistory,
     /// Counts jobs, to look at the whole list of suspended contexts now and then.
-    pub(crate) turns: u32,
+    pub(crate) ticks: u32,
     /// Counts jobs that might follow one by a call.
     pub(crate) in_place: u32,
     /// The meeting that all those wait at who are suspended here beside the running thread, as of
@@ -357,7 +357,7 @@ impl Worker {
                 mode_in_force: ptr::null(),
                 block_in_use: None,
                 selector: Selector::new(victim::default_kind(), u64::from(index) + 1),
-                turns: 0,
+                ticks: 0,
                 in_place: 0,
                 meeting: ptr::null(),
                 released: false,

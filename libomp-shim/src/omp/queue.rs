@@ -642,7 +642,7 @@ fn has_too_many_children(here: CurrentThread) -> bool {
 
 /// How often a producer with too many children gives up the processor before it makes the next task
 /// after all.
-const TURNS: usize = 100;
+const ROUNDS: usize = 100;
 
 #[cold]
 fn hold_back(here: CurrentThread) {
@@ -650,7 +650,7 @@ fn hold_back(here: CurrentThread) {
         return;
     }
     run_some(here, THROTTLE / 4);
-    for _ in 0..TURNS {
+    for _ in 0..ROUNDS {
         if !has_too_many_children(here) {
             return;
         }

@@ -36,11 +36,11 @@ use crate::worker::{self, ThreadMode, Worker};
 /// How long a gang ULT is held back on a worker that has nothing else to do.
 pub(super) const HOLD_BACK: Duration = Duration::from_micros(200);
 
-/// Every so many turns the whole list of suspended contexts is looked at, not only its newest
+/// Every so many ticks the whole list of suspended contexts is looked at, not only its newest
 /// entry, so that an old context does not wait for the last job of a long queue.
 const LOOK_AT_ALL_EVERY: u32 = 16;
 
-/// Every so many turns who has sat longest goes on, whatever its number: threads that go on and
+/// Every so many ticks who has sat longest goes on, whatever its number: threads that go on and
 /// wait in turn, the others passed over, may all be waiting for one of these. A multiple of the
 /// above.
 const UNRANKED_EVERY: u32 = 256;
@@ -55,7 +55,7 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread; conditions and seeks do not wait, so nobody else touches the part
     // meanwhile.
     let own = unsafe { &mut *worker.own() };
-    own.turns = own.turns.wrapping_add(1);
+    own.ticks = own.ticks.wrapping_add(1);
     let busy = !worker.gang_deque.is_empty() || !worker.ults.is_empty() || worker.is_standing_in();
     // Where threads wait in their own code, who has just been suspended must not go before a mate
     // that the others wait for. Who asks for a task yields to tasks.
@@ -65,7 +65,7 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
             && crate::stall::is_known_to_wait(own.role.region)
     };
     let released = core::mem::take(&mut own.released);
-    if busy || released || own.turns.is_multiple_of(LOOK_AT_ALL_EVERY) || ranks() {
+    if busy || released || own.ticks.is_multiple_of(LOOK_AT_ALL_EVERY) || ranks() {
         return everywhere(worker, true);
     }
     if let Some(entry) = own.suspended.take_newest() {
@@ -156,7 +156,7 @@ fn resume_or_start(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
     let own = unsafe { &mut *worker.own() };
     let suspended = &mut own.suspended;
-    let ready = suspended.best_ready_in_window(true, !own.turns.is_multiple_of(UNRANKED_EVERY));
+    let ready = suspended.best_ready_in_window(true, !own.ticks.is_multiple_of(UNRANKED_EVERY));
     if !worker.gang_deque.is_empty() {
         let strictest = suspended.strictest();
         let first = |tag: GangTag| ready.is_none_or(|(_, r)| tag.id != r.id && eligible(tag, r));
@@ -166,7 +166,7 @@ fn resume_or_start(worker: &'static Worker) -> Option<Next> {
     }
     let (at, gang) = ready?;
     if suspended.gives_way(at)
-        && own.turns % NEW_FIRST_EVERY == LOOK_AT_ALL_EVERY
+        && own.ticks % NEW_FIRST_EVERY == LOOK_AT_ALL_EVERY
         && let Some(new) =
             own_ult(worker).or_else(|| suspended.seek_before(gang).map(|(job, role)| Next::Run(job, role)))
     {
