@@ -219,7 +219,7 @@ pub(crate) struct Own {
     pub(crate) substitute: Option<&'static TlsBlock>,
     /// What the last ULT had borrowed here, for the next one that borrows.
     spare: Option<&'static TlsBlock>,
-    /// The turn in which the worker was blocked that this one stands in for.
+    /// The switch count at which the worker was blocked that this one stands in for.
     pub(crate) stands_since: u32,
     /// Of the code that the kernel thread runs for itself, or for the OpenMP thread that it is: its
     /// thread.

@@ -86,7 +86,7 @@ unsafe fn stand_in(argument: *mut ()) {
 fn may_end(me: &'static Worker) -> bool {
     // SAFETY: own kernel thread: asked by the scheduler of this worker.
     let since = unsafe { (*me.own()).stands_since };
-    let moved = me.stands_for().is_none_or(|blocked| blocked.watched.turns() != since);
+    let moved = me.stands_for().is_none_or(|blocked| blocked.watched.switch_count() != since);
     moved && me.gang_deque.is_empty() && me.ults.is_empty()
 }
 
@@ -148,7 +148,8 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     }
     // Who stands in for one that stands in does so for the same worker, since the same time.
     let home = blocked.stands_for().unwrap_or(blocked);
-    mine.stands_since = if blocked.is_standing_in() { theirs.stands_since } else { blocked.watched.turns() };
+    mine.stands_since =
+        if blocked.is_standing_in() { theirs.stands_since } else { blocked.watched.switch_count() };
     me.begin_standing_in(home);
     blocked.watched.set_heir(Some(&me.watched));
     count_moved(&moving, home, blocked, me);

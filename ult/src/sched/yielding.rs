@@ -19,7 +19,7 @@ use crate::worker::{self, Own, Role, ThreadMode, Worker};
 
 /// After so many times that a gang ULT was not eligible it is taken all the same: the spinning code
 /// may wait for it.
-const TURNS_HELD_BACK: u32 = 8;
+const YIELDS_HELD_BACK: u32 = 8;
 /// Every so many times the context that has sat longest goes on, whatever its gang.
 const CIRCLE: u32 = 8;
 /// Every so many times a job of another thread goes before contexts: those may all be waiting for
@@ -129,17 +129,17 @@ const INSISTS: u32 = 16;
 #[derive(Clone, Copy)]
 pub(crate) struct Insistence {
     site: usize,
-    turns: u32,
+    switch_count: u32,
     calls: u32,
 }
 
 impl Insistence {
-    pub(crate) const NONE: Self = Self { site: 0, turns: 0, calls: 0 };
+    pub(crate) const NONE: Self = Self { site: 0, switch_count: 0, calls: 0 };
 
-    /// One more call, between the switch points `turns` and the next.
-    fn has_lasted(&mut self, site: usize, turns: u32) -> bool {
-        if self.site != site || self.turns != turns {
-            *self = Self { site, turns, calls: 0 };
+    /// One more call, between the switch points `switch_count` and the next.
+    fn has_lasted(&mut self, site: usize, switch_count: u32) -> bool {
+        if self.site != site || self.switch_count != switch_count {
+            *self = Self { site, switch_count, calls: 0 };
         }
         self.calls += 1;
         self.calls >= INSISTS
@@ -156,7 +156,7 @@ pub fn insists(site: usize) -> bool {
     }
     let Some(worker) = worker::current() else { return false };
     // SAFETY: own kernel thread.
-    let lasted = unsafe { (*worker.own()).insistence.has_lasted(site, worker.watched.turns()) };
+    let lasted = unsafe { (*worker.own()).insistence.has_lasted(site, worker.watched.switch_count()) };
     if lasted {
         crate::stall::remember_wait(site);
     }
@@ -238,7 +238,7 @@ fn somebody_else(worker: &'static Worker, thread: *const ThreadMode) -> Option<N
     let strictest = own.suspended.strictest().strictest(own.role.tag);
     if !worker.gang_deque.is_empty() {
         own.held_back = own.held_back.wrapping_add(1);
-        let patient = !own.held_back.is_multiple_of(TURNS_HELD_BACK);
+        let patient = !own.held_back.is_multiple_of(YIELDS_HELD_BACK);
         let found = take_gang_ult(worker, worker, |tag| !patient || eligible(tag, strictest));
         if found.is_some() {
             return found;
@@ -307,7 +307,10 @@ mod tests {
         assert!((1..INSISTS).all(|_| !asked.has_lasted(0x40, 7)));
         assert!(asked.has_lasted(0x40, 7));
         assert!(!asked.has_lasted(0x48, 7), "another place begins anew");
-        assert!((1..INSISTS).all(|turns| !asked.has_lasted(0x40, turns)), "and so does another stretch");
+        assert!(
+            (1..INSISTS).all(|switch_count| !asked.has_lasted(0x40, switch_count)),
+            "and so does another stretch"
+        );
     }
 
     #[test]

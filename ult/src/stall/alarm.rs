@@ -275,7 +275,7 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
     if !watched.is_user() || !is_urgent(watched) {
         return Found::Nothing;
     }
-    let mut now = spin::sample(context, watched.turns());
+    let mut now = spin::sample(context, watched.switch_count());
     let region = watched.region();
     // SAFETY: passed on.
     match unsafe { signal::place(watched, context, &mut now) } {
@@ -315,7 +315,7 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
 /// # Safety
 /// As [`tick`].
 unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Found {
-    let mut now = spin::sample(context, watched.turns());
+    let mut now = spin::sample(context, watched.switch_count());
     // SAFETY: passed on.
     match unsafe { signal::place(watched, context, &mut now) } {
         Place::Elsewhere if restart::is_at_system_call(now.ip) => Found::Nothing,

@@ -37,8 +37,8 @@ const HOPELESS: u32 = 64;
 
 /// What the watcher remembers about one worker, from one look to the next.
 pub(super) struct Episode {
-    /// The worker's `turns` at the last look.
-    turns: u32,
+    /// The worker's `switch_count` at the last look.
+    switch_count: u32,
     /// Time and the thread's processor time at the last look; `at` zero: not looked at.
     at: u64,
     ran: u64,
@@ -99,20 +99,20 @@ impl Hope {
 /// and since when, as far as has been seen, it passes no switch point.
 #[derive(Clone, Copy)]
 struct Heir {
-    turns: u32,
+    switch_count: u32,
     ran: u64,
     since: u64,
 }
 
 impl Heir {
-    const NONE: Heir = Heir { turns: 0, ran: u64::MAX, since: 0 };
+    const NONE: Heir = Heir { switch_count: 0, ran: u64::MAX, since: 0 };
 
     /// The same one at a later look.
     fn after(before: Heir, watched: &Watched, tid: i32, now: u64) -> Heir {
-        let turns = watched.turns();
-        let stays = before.ran != u64::MAX && before.turns == turns;
+        let switch_count = watched.switch_count();
+        let stays = before.ran != u64::MAX && before.switch_count == switch_count;
         Heir {
-            turns,
+            switch_count,
             ran: clock::processor_time(tid).unwrap_or(0),
             since: if stays { before.since } else { now },
         }
@@ -170,7 +170,7 @@ const AGAIN: u64 = 50_000_000;
 
 impl Episode {
     pub(super) const NONE: Episode = Episode {
-        turns: 0,
+        switch_count: 0,
         at: 0,
         ran: 0,
         period: QUICK,
@@ -193,10 +193,10 @@ impl Episode {
             self.at = 0;
             return Finding::Fine;
         }
-        let turns = watched.turns();
-        if !watched.is_user() || self.at == 0 || turns != self.turns {
+        let switch_count = watched.switch_count();
+        if !watched.is_user() || self.at == 0 || switch_count != self.switch_count {
             let before = (self.at, self.ran);
-            self.restart(turns, tid, now);
+            self.restart(switch_count, tid, now);
             if regions::is_known_computer(watched.region()) {
                 self.period = COMPUTING;
             }
@@ -242,9 +242,9 @@ impl Episode {
         }
     }
 
-    fn restart(&mut self, turns: u32, tid: i32, now: u64) {
+    fn restart(&mut self, switch_count: u32, tid: i32, now: u64) {
         let ran = clock::processor_time(tid).unwrap_or(0);
-        *self = Episode { turns, at: now, ran, hope: self.hope, ..Episode::NONE };
+        *self = Episode { switch_count, at: now, ran, hope: self.hope, ..Episode::NONE };
     }
 
     /// A whole interval without a switch point.
@@ -321,7 +321,7 @@ impl Episode {
         }
         let trap = &watched.trap;
         // ORDERING: Relaxed; released by `pending`.
-        trap.turns.store(self.turns, Relaxed);
+        trap.switch_count.store(self.switch_count, Relaxed);
         // ORDERING: as above.
         trap.overdue.store(overdue(self.period), Relaxed);
         // ORDERING: Relaxed; this thread's own.
@@ -382,9 +382,9 @@ impl Episode {
         };
         let seen = Heir::after(self.heir, heir, tid, now);
         let before = core::mem::replace(&mut self.heir, seen);
-        let rests =
-            (before.turns, before.ran) == (seen.turns, seen.ran) && clock::state(tid) == State::Asleep;
-        (rests || now - seen.since >= LIBRARY) && heir.turns() == seen.turns
+        let rests = (before.switch_count, before.ran) == (seen.switch_count, seen.ran)
+            && clock::state(tid) == State::Asleep;
+        (rests || now - seen.since >= LIBRARY) && heir.switch_count() == seen.switch_count
     }
 
     fn cannot_interrupt(&mut self, watched: &'static Watched, from: u64, now: u64) {
@@ -401,7 +401,7 @@ impl Episode {
     /// is then about other code: the watcher may itself have been kept from a processor for any
     /// time.
     fn has_moved(&self, watched: &Watched) -> bool {
-        watched.turns() != self.turns
+        watched.switch_count() != self.switch_count
     }
 
     fn hand_off(&mut self, watched: &'static Watched) {
@@ -414,7 +414,7 @@ impl Episode {
         self.heir = Heir::NONE;
         self.period = QUICK;
         watched.set_heir(None);
-        watched.note_hand_off(self.turns);
+        watched.note_hand_off(self.switch_count);
         count(&TALLY.hand_offs);
         observer::tell(|| Event::HandsOff { watched: ptr::from_ref(watched) as usize });
         if let Some(hooks) = hooks() {

@@ -342,7 +342,7 @@ unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Op
     if !watched.is_user() {
         return None;
     }
-    let mut now = spin::sample(context, watched.turns());
+    let mut now = spin::sample(context, watched.switch_count());
     // SAFETY: as the caller says.
     if unsafe { place(watched, context, &mut now) }.may_be_left() {
         return Some(Left { watched, lowest: lowest_of_stack(watched, spin::stack_pointer(context))? });
@@ -397,7 +397,7 @@ fn is_ours(queued: &Queued) -> bool {
 unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t, awake: bool) -> bool {
     let trap = &watched.trap;
     // ORDERING: Relaxed; acquired with `pending`.
-    let current = awake && watched.is_user() && trap.turns.load(Relaxed) == watched.turns();
+    let current = awake && watched.is_user() && trap.switch_count.load(Relaxed) == watched.switch_count();
     // ORDERING: as above.
     let overdue = trap.overdue.load(Relaxed);
     // SAFETY: passed on; `pending` is set.
@@ -532,7 +532,7 @@ unsafe fn insists(now: &Sample, before: &Sample) -> bool {
     let again = objects::is_wait(now.ip)
         && objects::is_wait(before.ip)
         && now.sp == before.sp
-        && now.turns == before.turns;
+        && now.switch_count == before.switch_count;
     let insists = again && objects::is_of_a_library(caller());
     if insists {
         regions::remember_wait(caller());
@@ -543,7 +543,7 @@ unsafe fn insists(now: &Sample, before: &Sample) -> bool {
 /// # Safety
 /// As [`sample`].
 unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -> Verdict {
-    let mut now = spin::sample(context, watched.turns());
+    let mut now = spin::sample(context, watched.switch_count());
     keep_for_people(watched, &now);
     // SAFETY: passed on.
     let place = unsafe { place(watched, context, &mut now) };
@@ -604,7 +604,7 @@ fn keep_for_people(watched: &'static Watched, now: &Sample) {
     // ORDERING: as above.
     trap.sp.store(now.sp, Relaxed);
     // ORDERING: as above.
-    trap.sampled.store(u64::from(now.turns) + 1, Relaxed);
+    trap.sampled.store(u64::from(now.switch_count) + 1, Relaxed);
 }
 
 fn trap_sample(watched: &'static Watched) -> *mut Sample {

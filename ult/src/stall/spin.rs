@@ -68,8 +68,8 @@ pub(super) struct Sample {
     registers: [usize; REGISTERS],
     /// All vector registers folded into a word.
     vectors: u64,
-    /// The worker's `turns`: samples of different stretches of code are not compared.
-    pub(super) turns: u32,
+    /// The worker's `switch_count`: samples of different stretches of code are not compared.
+    pub(super) switch_count: u32,
     /// How many before it, in a row, were equal to it.
     equals: u32,
     /// Taken in a call: where. Zero: in the code itself.
@@ -91,7 +91,7 @@ impl Sample {
         sp: 0,
         registers: [0; REGISTERS],
         vectors: 0,
-        turns: 0,
+        switch_count: 0,
         equals: 0,
         inside: 0,
         gets_on: false,
@@ -122,14 +122,14 @@ impl Sample {
     }
 
     fn is_equal(&self, other: &Sample) -> bool {
-        (self.ip, self.sp, self.vectors, self.turns, self.inside)
-            == (other.ip, other.sp, other.vectors, other.turns, other.inside)
+        (self.ip, self.sp, self.vectors, self.switch_count, self.inside)
+            == (other.ip, other.sp, other.vectors, other.switch_count, other.inside)
             && self.registers == other.registers
     }
 
     /// What happened between `earlier`, which this sample has succeeded, and this sample.
     pub(super) fn since(&self, earlier: &Sample) -> Motion {
-        if earlier.ip == 0 || self.turns != earlier.turns {
+        if earlier.ip == 0 || self.switch_count != earlier.switch_count {
             return Motion::Unknown;
         }
         if (1..EQUALS).contains(&self.equals) {
@@ -160,7 +160,7 @@ mod x86_64 {
     use libc::{REG_RIP, REG_RSP, ucontext_t};
 
     /// The registers of the interrupted code.
-    pub(in crate::stall) fn sample(context: &ucontext_t, turns: u32) -> Sample {
+    pub(in crate::stall) fn sample(context: &ucontext_t, switch_count: u32) -> Sample {
         let all = &context.uc_mcontext.gregs;
         let mut registers = [0; REGISTERS];
         // R8 to R15, RDI, RSI, RBP, RBX, RDX, RAX, RCX are the first fifteen.
@@ -173,7 +173,7 @@ mod x86_64 {
             sp: all[REG_RSP as usize] as usize,
             registers,
             vectors,
-            turns,
+            switch_count,
             ..Sample::NONE
         }
     }
@@ -211,10 +211,10 @@ mod aarch64 {
 
     /// The registers of the interrupted code; the vector registers are not looked at, so that loops
     /// over arrays of floats are in doubt here.
-    pub(in crate::stall) fn sample(context: &ucontext_t, turns: u32) -> Sample {
+    pub(in crate::stall) fn sample(context: &ucontext_t, switch_count: u32) -> Sample {
         let all = &context.uc_mcontext;
         let registers = core::array::from_fn(|i| all.regs[i] as usize);
-        Sample { ip: all.pc as usize, sp: all.sp as usize, registers, turns, ..Sample::NONE }
+        Sample { ip: all.pc as usize, sp: all.sp as usize, registers, switch_count, ..Sample::NONE }
     }
 
     /// The stack pointer of the interrupted code.
@@ -237,7 +237,7 @@ mod tests {
 
     fn at(ip: usize, changed: usize) -> Sample {
         let mut s =
-            Sample { ip, sp: 0x1000, registers: [7; REGISTERS], vectors: 5, turns: 3, ..Sample::NONE };
+            Sample { ip, sp: 0x1000, registers: [7; REGISTERS], vectors: 5, switch_count: 3, ..Sample::NONE };
         s.registers[..changed].fill(8);
         s
     }
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn another_stretch_says_nothing() {
-        let later = Sample { turns: 4, ..at(0x400, 0) };
+        let later = Sample { switch_count: 4, ..at(0x400, 0) };
         assert_eq!(later.since(&at(0x400, 0)), Motion::Unknown);
         assert_eq!(at(0x400, 0).since(&Sample::NONE), Motion::Unknown);
     }

@@ -31,7 +31,7 @@ pub struct Standing {
     /// Its kernel thread.
     pub tid: i32,
     /// It has not come to a switch point as long as this stays.
-    pub turns: u32,
+    pub switch_count: u32,
     /// The region whose code it runs (address of its outlined function), 0 if unknown.
     pub region: usize,
     /// Another worker has taken over what waited behind it.
@@ -41,10 +41,10 @@ pub struct Standing {
 /// All of them. Any thread.
 pub fn standing() -> impl Iterator<Item = Standing> {
     watcher::records().filter_map(|watched| {
-        let (tid, turns) = (watched.tid(), watched.turns());
-        let is_stood_in_for = watched.was_handed_off(turns);
+        let (tid, switch_count) = (watched.tid(), watched.switch_count());
+        let is_stood_in_for = watched.was_handed_off(switch_count);
         let stands = tid != 0 && watched.is_user() && (is_stood_in_for || watched.crowd() != 0);
-        stands.then(|| Standing { watched, tid, turns, region: watched.region(), is_stood_in_for })
+        stands.then(|| Standing { watched, tid, switch_count, region: watched.region(), is_stood_in_for })
     })
 }
 
@@ -56,7 +56,9 @@ impl Standing {
 
     /// Does it still stand there?
     pub fn goes_on_standing(&self) -> bool {
-        self.watched.tid() == self.tid && self.watched.is_user() && self.watched.turns() == self.turns
+        self.watched.tid() == self.tid
+            && self.watched.is_user()
+            && self.watched.switch_count() == self.switch_count
     }
 
     /// Does it sleep in the kernel?
@@ -80,7 +82,7 @@ impl Standing {
         let trap = &self.watched.trap;
         // ORDERING: Relaxed; three values that may be of two samples: then the list is of little
         // use.
-        (trap.sampled.load(Relaxed) == u64::from(self.turns) + 1)
+        (trap.sampled.load(Relaxed) == u64::from(self.switch_count) + 1)
             .then(|| (trap.ip.load(Relaxed), trap.sp.load(Relaxed)))
     }
 }

@@ -39,7 +39,7 @@ pub enum Mode {
 #[repr(C, align(128))]
 pub struct Watched {
     /// Switch points passed.
-    turns: AtomicU32,
+    switch_count: AtomicU32,
     mode: AtomicU32,
     /// The kernel thread; zero while no kernel thread uses the record.
     tid: AtomicI32,
@@ -57,8 +57,8 @@ pub struct Watched {
     /// The record of who took over what waits behind this worker, which blocks; null: nobody since
     /// the watcher last asked for it.
     heir: AtomicPtr<Watched>,
-    /// The value of `turns` for which it was handed off last, plus one; 0: never. Written by the
-    /// watcher.
+    /// The value of `switch_count` for which it was handed off last, plus one; 0: never. Written by
+    /// the watcher.
     handed_off: AtomicU64,
     pub(super) notes: Notes,
     pub(super) trap: Trap,
@@ -77,8 +77,8 @@ pub(super) struct Trap {
     /// One from before the signal is sent until the handler has judged: never two signals on the
     /// way to one worker.
     pub(super) pending: AtomicU32,
-    /// The value of `turns` for which the signal was sent.
-    pub(super) turns: AtomicU32,
+    /// The value of `switch_count` for which the signal was sent.
+    pub(super) switch_count: AtomicU32,
     /// How long the context has been left alone: zero, [`signal::SUSPECT`] or [`signal::OVERDUE`].
     pub(super) overdue: AtomicU32,
     /// What the handler found last, a [`signal::Verdict`].
@@ -86,7 +86,7 @@ pub(super) struct Trap {
     /// When the signal was sent, nanoseconds.
     pub(super) sent: AtomicU64,
     /// For people ([`super::standing`]): program counter and stack pointer at the last sample, and
-    /// the value of `turns` then, plus one.
+    /// the value of `switch_count` then, plus one.
     pub(super) ip: AtomicUsize,
     pub(super) sp: AtomicUsize,
     pub(super) sampled: AtomicU64,
@@ -114,7 +114,7 @@ impl Watched {
     /// A record that no kernel thread uses yet.
     pub const fn new() -> Self {
         Self {
-            turns: AtomicU32::new(0),
+            switch_count: AtomicU32::new(0),
             mode: AtomicU32::new(Mode::Idle as u32),
             tid: AtomicI32::new(0),
             region: AtomicUsize::new(0),
@@ -127,7 +127,7 @@ impl Watched {
             notes: Notes { cell: UnsafeCell::new(Episode::NONE) },
             trap: Trap {
                 pending: AtomicU32::new(0),
-                turns: AtomicU32::new(0),
+                switch_count: AtomicU32::new(0),
                 overdue: AtomicU32::new(0),
                 verdict: AtomicU32::new(0),
                 sent: AtomicU64::new(0),
@@ -184,9 +184,9 @@ impl Watched {
     #[inline(always)]
     pub fn pass(&self) {
         // ORDERING: Relaxed; the owner alone writes, the watcher only compares values.
-        let turns = self.turns.load(Relaxed);
+        let switch_count = self.switch_count.load(Relaxed);
         // ORDERING: as above.
-        self.turns.store(turns.wrapping_add(1), Relaxed);
+        self.switch_count.store(switch_count.wrapping_add(1), Relaxed);
     }
 
     /// The program's code runs from here on. A switch point. Owner only.
@@ -316,9 +316,9 @@ impl Watched {
     }
 
     /// Switch points passed so far, modulo 2^32.
-    pub fn turns(&self) -> u32 {
+    pub fn switch_count(&self) -> u32 {
         // ORDERING: Relaxed; compared only.
-        self.turns.load(Relaxed)
+        self.switch_count.load(Relaxed)
     }
 
     /// Contexts of other threads that wait behind this worker.
@@ -356,16 +356,16 @@ impl Watched {
     }
 
     /// What waits behind this worker has been handed off, since it came to the switch point
-    /// `turns`. By the watcher.
-    pub(super) fn note_hand_off(&self, turns: u32) {
+    /// `switch_count`. By the watcher.
+    pub(super) fn note_hand_off(&self, switch_count: u32) {
         // ORDERING: Relaxed; only told.
-        self.handed_off.store(u64::from(turns) + 1, Relaxed);
+        self.handed_off.store(u64::from(switch_count) + 1, Relaxed);
     }
 
-    /// Has that been done since the switch point `turns`?
-    pub(super) fn was_handed_off(&self, turns: u32) -> bool {
+    /// Has that been done since the switch point `switch_count`?
+    pub(super) fn was_handed_off(&self, switch_count: u32) -> bool {
         // ORDERING: Relaxed; only told.
-        self.handed_off.load(Relaxed) == u64::from(turns) + 1
+        self.handed_off.load(Relaxed) == u64::from(switch_count) + 1
     }
 
     /// Who stands in for this worker, if anybody does.

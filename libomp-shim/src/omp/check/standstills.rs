@@ -44,11 +44,11 @@ fn look_again_and_again() {
         std::thread::sleep(EVERY);
         let now = Instant::now();
         let all: Vec<Standing> = standing().collect();
-        since.retain(|worker, (_, turns)| {
-            all.iter().any(|one| one.worker() == *worker && one.turns == *turns)
+        since.retain(|worker, (_, switch_count)| {
+            all.iter().any(|one| one.worker() == *worker && one.switch_count == *switch_count)
         });
         for one in &all {
-            let (began, _) = *since.entry(one.worker()).or_insert((now, one.turns));
+            let (began, _) = *since.entry(one.worker()).or_insert((now, one.switch_count));
             if now - began >= LONG {
                 tell_of_it(one);
             }
