@@ -28,9 +28,9 @@ enum Without {
     /// The look before a claim, which only saves an exchange: no fault, but far fewer
     /// interleavings.
     Hint,
-    /// The Release of the turn `4k + 2`.
+    /// The Release of the sequence number `4k + 2`.
     OpeningRelease,
-    /// The Release of the turn `4(k + 1)`.
+    /// The Release of the sequence number `4(k + 1)`.
     FreeingRelease,
     /// The Acquire half of the count of those who left.
     LeaversAcquire,
@@ -53,7 +53,7 @@ struct Team<const N: usize> {
     without: Without,
     parkers: [Parker; N],
     sleepers: AtomicU32,
-    turn: AtomicUsize,
+    sequence: AtomicUsize,
     left: AtomicUsize,
     next: AtomicUsize,
     /// The number of the construct that is in the entry.
@@ -65,7 +65,7 @@ struct Team<const N: usize> {
     sleeps: &'static Untracked,
 }
 
-// SAFETY: the cells are ordered by the turn and the count: what the model checks.
+// SAFETY: the cells are ordered by the sequence number and the count: what the model checks.
 unsafe impl<const N: usize> Sync for Team<N> {}
 
 impl<const N: usize> Team<N> {
@@ -74,7 +74,7 @@ impl<const N: usize> Team<N> {
             without,
             parkers: core::array::from_fn(|_| Parker::new()),
             sleepers: AtomicU32::new(0),
-            turn: AtomicUsize::new(0),
+            sequence: AtomicUsize::new(0),
             left: AtomicUsize::new(0),
             next: AtomicUsize::new(0),
             shape: UnsafeCell::new(usize::MAX),
@@ -108,44 +108,44 @@ impl<const N: usize> Team<N> {
     }
 
     fn enter(&self, me: usize, k: usize) {
-        // ORDERING: Acquire, as shipped; pairs with the Release stores of the turn.
-        if self.claim(k) || (self.turn.load(Ordering::Acquire) != 4 * k + 2 && self.await_turn(me, k)) {
+        // ORDERING: Acquire, as shipped; pairs with the Release stores of the sequence number.
+        if self.claim(k) || (self.sequence.load(Ordering::Acquire) != 4 * k + 2 && self.await_entry(me, k)) {
             self.begin(k);
         }
     }
 
     fn claim(&self, k: usize) -> bool {
         // ORDERING: Relaxed, as shipped; a hint.
-        (self.without == Without::Hint || self.turn.load(Ordering::Relaxed) == 4 * k)
+        (self.without == Without::Hint || self.sequence.load(Ordering::Relaxed) == 4 * k)
             // ORDERING: Acquire, as shipped; pairs with `leave`.
-            && self.turn.compare_exchange(4 * k, 4 * k + 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
+            && self.sequence.compare_exchange(4 * k, 4 * k + 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     /// True when the entry is the caller's to initialise, false when it is open.
-    fn await_turn(&self, me: usize, k: usize) -> bool {
-        // ORDERING: Acquire, as shipped; pairs with the Release stores of the turn.
-        let turn = || self.turn.load(Ordering::Acquire);
+    fn await_entry(&self, me: usize, k: usize) -> bool {
+        // ORDERING: Acquire, as shipped; pairs with the Release stores of the sequence number.
+        let sequence = || self.sequence.load(Ordering::Acquire);
         loop {
-            self.wait(me, || matches!(turn(), t if t == 4 * k || t == 4 * k + 2));
+            self.wait(me, || matches!(sequence(), t if t == 4 * k || t == 4 * k + 2));
             if self.claim(k) {
                 return true;
             }
-            if turn() == 4 * k + 2 {
+            if sequence() == 4 * k + 2 {
                 return false;
             }
         }
     }
 
     fn begin(&self, k: usize) {
-        // ORDERING: Relaxed; published by the turn.
+        // ORDERING: Relaxed; published by the sequence number.
         self.next.store(0, Ordering::Relaxed);
-        // SAFETY: the turn is `4k + 1`, and we set it.
+        // SAFETY: the sequence number is `4k + 1`, and we set it.
         self.shape.with_mut(|s| unsafe { *s = k });
         // SAFETY: as above.
         self.memory.with_mut(|m| assert!(!core::mem::replace(unsafe { &mut *m }, true), "never freed"));
         let order =
             if self.without == Without::OpeningRelease { Ordering::Relaxed } else { Ordering::Release };
-        self.turn.store(4 * k + 2, order);
+        self.sequence.store(4 * k + 2, order);
         if self.without != Without::OpenersWake {
             self.wake_all();
         }
@@ -153,7 +153,7 @@ impl<const N: usize> Team<N> {
 
     /// Inside: the shape, the block and one chunk.
     fn work(&self, k: usize) {
-        // SAFETY: the turn is `4k + 2`, or loom reports it.
+        // SAFETY: the sequence number is `4k + 2`, or loom reports it.
         self.shape.with(|s| assert_eq!(unsafe { *s }, k, "the shape of another construct"));
         // ORDERING: Relaxed, as shipped; the counter only tells threads apart.
         assert!(self.next.fetch_add(1, Ordering::Relaxed) < N, "the counter of another construct");
@@ -173,14 +173,14 @@ impl<const N: usize> Team<N> {
     }
 
     fn hand_on(&self, k: usize) {
-        // ORDERING: Relaxed; published by the turn.
+        // ORDERING: Relaxed; published by the sequence number.
         let count = || self.left.store(0, Ordering::Relaxed);
         if self.without != Without::CountFirst {
             count();
         }
         let order =
             if self.without == Without::FreeingRelease { Ordering::Relaxed } else { Ordering::Release };
-        self.turn.store(4 * (k + LENGTH), order);
+        self.sequence.store(4 * (k + LENGTH), order);
         if self.without == Without::CountFirst {
             count();
         }
@@ -205,7 +205,7 @@ impl<const N: usize> Team<N> {
     /// After the region, when the others are gone.
     fn check(&self, constructs: usize) {
         // ORDERING: Relaxed; after the joins.
-        assert_eq!(self.turn.load(Ordering::Relaxed), 4 * constructs);
+        assert_eq!(self.sequence.load(Ordering::Relaxed), 4 * constructs);
         // ORDERING: Relaxed; after the joins.
         assert_eq!(self.left.load(Ordering::Relaxed), 0);
         // SAFETY: the others are gone.

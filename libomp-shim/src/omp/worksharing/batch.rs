@@ -66,7 +66,7 @@ impl Reserve {
     #[inline(always)]
     pub(super) fn take(&self) -> Option<u64> {
         // ORDERING: Relaxed; chunks are numbers, what they stand for was published by the
-        // construct's turn.
+        // construct's sequence number.
         let mut word = self.0.load(Ordering::Relaxed);
         while word & COUNT != 0 {
             // ORDERING: Relaxed, as above; a word never comes back, so the exchange fails if
@@ -187,7 +187,7 @@ impl Batch {
     pub(super) fn refill(&mut self, here: CurrentThread, share: &WorkShare) -> u64 {
         let count = self.count(u64::from(here.team().size()));
         // ORDERING: Relaxed; the counter only divides the work, what the loop reads was published
-        // by the turn.
+        // by the sequence number.
         let first = share.next.0.fetch_add(count, Ordering::Relaxed);
         self.seen = first;
         if self.chunks == 0 {

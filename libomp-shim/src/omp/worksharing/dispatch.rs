@@ -61,7 +61,7 @@ pub struct Dispatch {
     pub space: Space,
     schedule: Schedule,
     /// Chunks taken so far, in static schedules.
-    turn: u64,
+    round: u64,
     /// Of a nonmonotonic loop.
     batch: Batch,
     /// In a team of one: the first iteration that has not been handed out.
@@ -83,7 +83,7 @@ impl Default for Dispatch {
             phase: 0,
             space: Space::default(),
             schedule: Schedule::default(),
-            turn: 0,
+            round: 0,
             batch: Batch::default(),
             alone: u64::MAX,
             chunk: 0..0,
@@ -114,7 +114,7 @@ impl Dispatch {
         let (threads, size) = (u64::from(here.team().size()), self.schedule.chunk);
         match self.schedule.rule {
             // ORDERING: Relaxed; the counter only divides the work, what the loop reads was
-            // published by the turn.
+            // published by the sequence number.
             Rule::Dynamic | Rule::Singly => {
                 schedule::chunk(trips, size, share.next.0.fetch_add(1, Ordering::Relaxed))
             }
@@ -161,15 +161,15 @@ impl Dispatch {
 
     #[inline]
     fn take_static(&mut self, here: CurrentThread) -> Range<u64> {
-        let turn = self.turn;
-        self.turn += 1;
+        let round = self.round;
+        self.round += 1;
         let (threads, num) = (u64::from(here.team().size()), u64::from(here.thread.num()));
         match self.schedule.rule {
             Rule::Chunked => {
-                let index = turn.saturating_mul(threads).saturating_add(num);
+                let index = round.saturating_mul(threads).saturating_add(num);
                 schedule::chunk(self.space.trips, self.schedule.chunk, index)
             }
-            _ if turn != 0 => 0..0,
+            _ if round != 0 => 0..0,
             Rule::BlockMultiple => {
                 schedule::block_multiple(self.space.trips, threads, num, self.schedule.chunk)
             }
@@ -235,7 +235,7 @@ pub fn begin_with(here: CurrentThread, what: &Loop, prepare: impl FnOnce(&WorkSh
     } else {
         dispatch.batch.end();
     }
-    dispatch.turn = 0;
+    dispatch.round = 0;
     dispatch.alone = u64::MAX;
     dispatch.chunk = 0..0;
     dispatch.ordered = if alone { Ordered::No } else { what.ordered };

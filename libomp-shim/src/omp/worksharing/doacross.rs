@@ -65,7 +65,7 @@ pub fn prepare(share: &WorkShare, dimensions: &[Dimension]) {
         // SAFETY: `i` is below `head`, which the block has room for.
         unsafe { table.add(i).write(number) };
     }
-    // ORDERING: Relaxed; published by the construct's turn.
+    // ORDERING: Relaxed; published by the construct's sequence number.
     share.table.store(table, Ordering::Relaxed);
 }
 
@@ -74,7 +74,7 @@ pub fn prepare(share: &WorkShare, dimensions: &[Dimension]) {
 pub fn attach(here: CurrentThread, share: &'static WorkShare) {
     // SAFETY: own thread only.
     let doacross = &mut unsafe { here.thread.own() }.dispatch.doacross;
-    // ORDERING: Relaxed; published by the construct's turn.
+    // ORDERING: Relaxed; published by the construct's sequence number.
     doacross.table = share.table.load(Ordering::Relaxed);
     doacross.share = share;
 }

@@ -61,7 +61,7 @@ const DEAD: u64 = u64::MAX;
 #[repr(align(128))]
 pub struct WorkShare {
     /// `4k` free for construct k, `4k+1` being initialised for it, `4k+2` in use by it.
-    turn: AtomicU64,
+    sequence: AtomicU64,
     /// Threads that have left the construct.
     left: AtomicU32,
     /// `cancel for` or `cancel sections`.
@@ -87,8 +87,8 @@ pub struct WorkShare {
     pub ordered: Padded<AtomicU64>,
 }
 
-// SAFETY: `shape` is written while the turn is `4k+1`, by the one thread that set it, and read
-// while it is `4k+2`.
+// SAFETY: `shape` is written while the sequence number is `4k+1`, by the one thread that set it,
+// and read while it is `4k+2`.
 unsafe impl Sync for WorkShare {}
 
 impl Ring {
@@ -126,7 +126,7 @@ impl Ring {
             // ORDERING: Relaxed throughout; published by the epoch of the next region.
             entry.left.store(0, Ordering::Relaxed);
             entry.reserves.store(false, Ordering::Relaxed);
-            entry.turn.store(4 * i as u64, Ordering::Relaxed);
+            entry.sequence.store(4 * i as u64, Ordering::Relaxed);
         }
     }
 }
@@ -134,7 +134,7 @@ impl Ring {
 impl WorkShare {
     fn new(k: u64) -> Self {
         Self {
-            turn: AtomicU64::new(4 * k),
+            sequence: AtomicU64::new(4 * k),
             left: AtomicU32::new(0),
             cancelled: AtomicBool::new(false),
             reserves: AtomicBool::new(false),
@@ -159,7 +159,7 @@ impl WorkShare {
 
     /// What the construct is.
     pub fn shape(&self) -> &Shape {
-        // SAFETY: callers have entered the construct, so the turn is `4k+2`.
+        // SAFETY: callers have entered the construct, so the sequence number is `4k+2`.
         unsafe { &*self.shape.get() }
     }
 
@@ -201,8 +201,8 @@ impl WorkShare {
 
     /// Is the construct the one with number `k`, ready for use, or free for it?
     fn is_open_for(&self, k: u64) -> bool {
-        // ORDERING: Acquire, pairs with the Release stores of `turn`.
-        matches!(self.turn.load(Ordering::Acquire), t if t == 4 * k || t == 4 * k + 2)
+        // ORDERING: Acquire, pairs with the Release stores of `sequence`.
+        matches!(self.sequence.load(Ordering::Acquire), t if t == 4 * k || t == 4 * k + 2)
     }
 }
 
@@ -238,14 +238,14 @@ pub fn enter(
     own.constructs += 1;
     let share = here.team().workshare(k);
     if !claim(share, k) {
-        // ORDERING: Acquire, pairs with the Release stores of `turn`.
-        if share.turn.load(Ordering::Acquire) == 4 * k + 2 {
+        // ORDERING: Acquire, pairs with the Release stores of `sequence`.
+        if share.sequence.load(Ordering::Acquire) == 4 * k + 2 {
             return (k, share);
         }
-        match await_turn(here, share, k) {
-            Turn::Ours => {}
-            Turn::Open => return (k, share),
-            Turn::Never => return (DEAD, here.team().workshare(DEAD)),
+        match await_entry(here, share, k) {
+            Entry::Ours => {}
+            Entry::Open => return (k, share),
+            Entry::Never => return (DEAD, here.team().workshare(DEAD)),
         }
     }
     begin(share, k, initialise, here.team());
@@ -257,9 +257,9 @@ pub fn enter(
 #[inline]
 fn claim(share: &WorkShare, k: u64) -> bool {
     // ORDERING: Relaxed; only a hint that saves the attempt.
-    share.turn.load(Ordering::Relaxed) == 4 * k
+    share.sequence.load(Ordering::Relaxed) == 4 * k
         // ORDERING: Acquire, pairs with the Release store in `leave`.
-        && share.turn.compare_exchange(4 * k, 4 * k + 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        && share.sequence.compare_exchange(4 * k, 4 * k + 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
 /// Looks before the scheduler is asked, and how many of them without a pause in between.
@@ -281,14 +281,14 @@ fn comes_soon(done: impl Fn() -> bool) -> bool {
 }
 
 /// What came of waiting for an entry.
-enum Turn {
+enum Entry {
     Ours,
     Open,
     Never,
 }
 
 #[cold]
-fn await_turn(here: CurrentThread, share: &WorkShare, k: u64) -> Turn {
+fn await_entry(here: CurrentThread, share: &WorkShare, k: u64) -> Entry {
     let team = here.team();
     loop {
         if !comes_soon(|| share.is_open_for(k)) {
@@ -297,38 +297,38 @@ fn await_turn(here: CurrentThread, share: &WorkShare, k: u64) -> Turn {
             ult::sched::wait_in_order(&wait, ReadyOrder::at(share, k, 0));
         }
         if claim(share, k) {
-            return Turn::Ours;
+            return Entry::Ours;
         }
-        // ORDERING: Acquire, pairs with the Release stores of `turn`.
-        match share.turn.load(Ordering::Acquire) {
-            turn if turn == 4 * k + 2 => return Turn::Open,
+        // ORDERING: Acquire, pairs with the Release stores of `sequence`.
+        match share.sequence.load(Ordering::Acquire) {
+            sequence if sequence == 4 * k + 2 => return Entry::Open,
             // The one who initialises is at work and will be done in a moment, unless a fork has
             // left it behind.
-            turn if turn == 4 * k + 1 && !team.is_lost() => core::hint::spin_loop(),
-            _ if team.is_abandoned() => return Turn::Never,
+            sequence if sequence == 4 * k + 1 && !team.is_lost() => core::hint::spin_loop(),
+            _ if team.is_abandoned() => return Entry::Never,
             _ => {}
         }
     }
 }
 
 fn begin(share: &WorkShare, k: u64, initialise: impl FnOnce(&WorkShare, &mut Shape), team: &Team) {
-    // ORDERING: Relaxed; published by the turn.
+    // ORDERING: Relaxed; published by the sequence number.
     share.next.0.store(0, Ordering::Relaxed);
     share.waiting_workers.clear();
-    // ORDERING: Relaxed; published by the turn.
+    // ORDERING: Relaxed; published by the sequence number.
     share.ordered.0.store(0, Ordering::Relaxed);
-    // ORDERING: Relaxed; published by the turn.
+    // ORDERING: Relaxed; published by the sequence number.
     share.reductions.store(ptr::null_mut(), Ordering::Relaxed);
-    // ORDERING: Relaxed; published by the turn.
+    // ORDERING: Relaxed; published by the sequence number.
     share.cancelled.store(false, Ordering::Relaxed);
-    // ORDERING: Relaxed; published by the turn.
+    // ORDERING: Relaxed; published by the sequence number.
     share.reserves.store(false, Ordering::Relaxed);
-    // ORDERING: Relaxed; published by the turn.
+    // ORDERING: Relaxed; published by the sequence number.
     share.last.store(false, Ordering::Relaxed);
-    // SAFETY: the turn is `4k+1` and we set it: nobody else reads or writes the shape.
+    // SAFETY: the sequence number is `4k+1` and we set it: nobody else reads or writes the shape.
     initialise(share, unsafe { &mut *share.shape.get() });
     // ORDERING: Release, pairs with the Acquire in `enter`.
-    share.turn.store(4 * k + 2, Ordering::Release);
+    share.sequence.store(4 * k + 2, Ordering::Release);
     if team.size() > 1 {
         team.wake_all();
     }
@@ -344,10 +344,10 @@ pub fn leave(thread: &Thread, k: u64) {
     // ORDERING: AcqRel; the last to leave is ordered after all others' accesses.
     if share.left.fetch_add(1, Ordering::AcqRel) + 1 == team.size() || ult::mutant!(ring_entry_freed_early) {
         share.free_memory();
-        // ORDERING: Relaxed; published by the turn.
+        // ORDERING: Relaxed; published by the sequence number.
         share.left.store(0, Ordering::Relaxed);
         // ORDERING: Release, pairs with the Acquire in `enter`.
-        share.turn.store(4 * (k + LENGTH), Ordering::Release);
+        share.sequence.store(4 * (k + LENGTH), Ordering::Release);
         if team.size() > 1 {
             team.wake_all();
         }

@@ -33,8 +33,8 @@ fn id_of(here: CurrentThread) -> usize {
 }
 
 fn await_iterations(here: CurrentThread) {
-    if let Some((share, from)) = turn(here).filter(|_| !ult::mutant!(ordered_out_of_order)) {
-        await_turn(here, share, from);
+    if let Some((share, from)) = next_iterations(here).filter(|_| !ult::mutant!(ordered_out_of_order)) {
+        await_iteration(here, share, from);
     }
 }
 
@@ -84,7 +84,7 @@ fn pass_chunk(here: CurrentThread) {
 }
 
 /// The state of the loop and the number of iterations that must be over before this thread's turn.
-fn turn(here: CurrentThread) -> Option<(&'static WorkShare, u64)> {
+fn next_iterations(here: CurrentThread) -> Option<(&'static WorkShare, u64)> {
     // SAFETY: own thread only.
     let dispatch = &unsafe { here.thread.own() }.dispatch;
     if dispatch.ordered == Ordered::No || dispatch.chunk.is_empty() {
@@ -96,18 +96,18 @@ fn turn(here: CurrentThread) -> Option<(&'static WorkShare, u64)> {
 /// While it is this thread's turn the number stays inside its chunk, so "at least the chunk's
 /// start" is enough.
 #[inline]
-fn await_turn(here: CurrentThread, share: &WorkShare, from: u64) {
+fn await_iteration(here: CurrentThread, share: &WorkShare, from: u64) {
     // ORDERING: Acquire, pairs with the Release in `pass`: earlier iterations' regions are seen.
     if share.ordered.0.load(Ordering::Acquire) < from {
-        await_turn_cold(here, share, from);
+        await_iteration_cold(here, share, from);
     }
     ult::sanitize::after(&raw const share.ordered);
 }
 
 #[cold]
-fn await_turn_cold(here: CurrentThread, share: &WorkShare, from: u64) {
+fn await_iteration_cold(here: CurrentThread, share: &WorkShare, from: u64) {
     let team = here.team();
-    // ORDERING: Acquire, as in `await_turn`.
+    // ORDERING: Acquire, as in `await_iteration`.
     let is_ours = || share.ordered.0.load(Ordering::Acquire) >= from;
     if super::comes_soon(is_ours) {
         return;
@@ -124,7 +124,7 @@ fn await_turn_cold(here: CurrentThread, share: &WorkShare, from: u64) {
 }
 
 fn pass_one(here: CurrentThread) {
-    if let Some((share, _)) = turn(here) {
+    if let Some((share, _)) = next_iterations(here) {
         // ORDERING: Relaxed; only the thread whose turn it is writes.
         pass(here, share, share.ordered.0.load(Ordering::Relaxed) + 1);
     }
@@ -132,7 +132,7 @@ fn pass_one(here: CurrentThread) {
 
 fn pass(here: CurrentThread, share: &WorkShare, to: u64) {
     ult::sanitize::before(&raw const share.ordered);
-    // ORDERING: Release, pairs with the Acquire in `await_turn`.
+    // ORDERING: Release, pairs with the Acquire in `await_iteration`.
     share.ordered.0.store(to, Ordering::Release);
     share.wake_waiting(here.team());
 }
