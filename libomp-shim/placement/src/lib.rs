@@ -20,7 +20,7 @@
 //! | [`ahead`] | what devices will have once the tasks that were placed have ended |
 //! | [`forecast`] | when they will have ended |
 //! | [`order`] | in which order placed tasks begin: priority, remaining path, time |
-//! | [`turns`] | which regions have a turn on GPUs, which begin, which are taken over |
+//! | [`admission`] | which regions have an admission on GPUs, which begin, which are taken over |
 //! | [`steal`] | regions that wait for their device, and devices that steal them |
 //! | [`examples`] | graphs to try policies on |
 //!
@@ -35,6 +35,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod admission;
 pub mod ahead;
 pub mod choice;
 pub mod directory;
@@ -56,7 +57,6 @@ pub mod simulate;
 pub mod space;
 pub mod steal;
 pub mod times;
-pub mod turns;
 pub mod versions;
 
 #[cfg(test)]

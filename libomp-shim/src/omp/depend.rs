@@ -31,7 +31,7 @@ use placement::order::Id;
 
 use super::agents;
 use super::check::circles::{self, For};
-use super::device::place::turns;
+use super::device::place::admission;
 use super::device::{array, keep};
 use super::queue;
 use super::task::{self, Flags, Task};
@@ -106,8 +106,8 @@ pub fn submit(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Ite
     if flags.has(Flags::QUEUES) {
         entered.get().set_queues();
     }
-    if turns::is_used() {
-        entered.get().set_place(turns::made(task_ref));
+    if admission::is_used() {
+        entered.get().set_place(admission::made(task_ref));
     }
     if tool::is_on() {
         entered.get().set_mark(tool::hook::task::mark(task_ref));

@@ -14,7 +14,7 @@
 //! | `regions_sent`, `regions_served`, `bytes_sent`, `bytes_fetched` | the ranks, [`read`] asks them |
 //! | `bytes_between` | the ranks, too |
 //! | `bytes_not_sent`, `bytes_not_fetched` | [`super::device::keep`], [`read`] asks it |
-//! | `regions_waited`, `regions_taken_over` | [`super::device::place::turns`], too |
+//! | `regions_waited`, `regions_taken_over` | [`super::device::place::admission`], too |
 //! | `blocks_ahead` | [`super::device::array::ahead`], too |
 //! | `regions_chained` | [`super::device::chain`], too |
 //! | `invokes_sent`, `invokes_served` | [`super::remote`], [`read`] asks it |
@@ -238,7 +238,7 @@ pub fn read() -> Counters {
     let [regions_sent, regions_served, bytes_sent, bytes_fetched, bytes_between] =
         super::device::rank::counters();
     let [invokes_sent, invokes_served] = super::remote::counters();
-    let [regions_waited, regions_taken_over] = super::device::place::turns::counters();
+    let [regions_waited, regions_taken_over] = super::device::place::admission::counters();
     let [object_invokes, objects_moved, object_forwards] = super::remote::object::counters();
     let [regions_stolen, rank_steal_attempts, rank_steal_successes, rank_steals_aborted] =
         super::device::rank::steals();

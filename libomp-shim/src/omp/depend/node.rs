@@ -38,7 +38,7 @@ use ult::blocks;
 use ult::sanitize;
 use ult::worker::Worker;
 
-use super::super::device::place::turns;
+use super::super::device::place::admission;
 use super::super::report;
 use super::super::task::Task;
 use super::super::tool;
@@ -172,7 +172,7 @@ impl Rare {
             close(&queues.successors, free);
         }
         if let Some(place) = self.place.get() {
-            turns::complete(place);
+            admission::complete(place);
         }
     }
 }
@@ -355,7 +355,7 @@ impl Node {
     #[cold]
     fn list_for<'a>(&'a self, mine: &'a Rare, its: &Rare) -> &'a AtomicPtr<Edge> {
         if let (Some(before), Some(place)) = (mine.place.get(), its.place.get()) {
-            turns::follows(place, before);
+            admission::follows(place, before);
         }
         match (mine.queues(), its.queues()) {
             (Some(mine), Some(its)) => {

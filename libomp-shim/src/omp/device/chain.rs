@@ -27,7 +27,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::interface::Operation;
 use super::map::{self, Item};
-use super::place::turns;
+use super::place::admission;
 use super::{Slot, array, choose, lent, transfer, usable};
 use crate::omp::depend::{self, Queued};
 use crate::omp::task::{Flags, Task};
@@ -80,8 +80,8 @@ pub fn wait(task: &Task) {
         && !depend::before_are_complete(task)
         && !ult::mutant!(chain_ends_early)
     {
-        // They have queued work, but may wait for what needs a turn.
-        turns::step_aside(CurrentThread::get());
+        // They have queued work, but may wait for what needs an admission.
+        admission::step_aside(CurrentThread::get());
         transfer::wait(&|| depend::before_are_complete(task), &|_| false);
     }
 }
@@ -99,7 +99,7 @@ pub fn wait_for_keeping(task: &Task) {
 
 /// The device with all that the tasks before the running one have queued and that may not be over,
 /// if nothing is to be copied for a region with this list, which `keeps` what it maps or does not,
-/// to follow it there. Otherwise those are waited for. The caller has no turn.
+/// to follow it there. Otherwise those are waited for. The caller has no admission.
 pub fn lead(here: CurrentThread, items: &[Item], keeps: bool) -> Option<i32> {
     if !here.task.flags().has(Flags::QUEUES) {
         return None;
@@ -135,7 +135,7 @@ pub fn behind_as(here: CurrentThread, slot: &Slot, items: &[Item], keeps: bool) 
         && map::is_there(slot, items, keeps);
     if !follows {
         if !depend::before_are_complete(here.task) {
-            turns::step_aside(here);
+            admission::step_aside(here);
         }
         wait(here.task);
         return Vec::new();

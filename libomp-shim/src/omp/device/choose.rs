@@ -8,7 +8,7 @@
 
 use super::lent::ANY_GPU;
 use super::map::Item;
-use super::place::{self, Among, Announced, Promise, hints, only, turns};
+use super::place::{self, Among, Announced, Promise, admission, hints, only};
 use super::{Slot, chain, keep};
 use crate::omp::report;
 use crate::omp::thread::CurrentThread;
@@ -74,7 +74,7 @@ pub fn announce(here: CurrentThread, number: i64, nowait: bool) -> Option<Announ
         && announced.is_some_and(|region| region.among != Among::Ranks)
         && super::usable().iter().any(|slot| slot.home.gpu.is_some())
     {
-        turns::announce();
+        admission::announce();
     }
     announced
 }

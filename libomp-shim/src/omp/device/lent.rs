@@ -61,7 +61,7 @@ pub fn has_streams(slot: &Slot) -> bool {
 
 /// The device with this number, if it has streams. Of any of them that on which a task before the
 /// running one has queued its work, else the one on which this process runs least: who asks is in
-/// the middle of its code and cannot wait for a turn.
+/// the middle of its code and cannot wait for an admission.
 fn device(here: CurrentThread, number: i64) -> Option<&'static Slot> {
     let devices = || usable().iter().filter(|slot| has_streams(slot));
     if number != i64::from(ANY_GPU) {

@@ -7,9 +7,9 @@
 //! then much may have changed; if the host is chosen again the task is one like any other of the
 //! team.
 //!
-//! Where GPUs are the runtime's choice, a task for one waits for its turn, and may be for another
-//! one then, or be taken over by one ([`super::place::tasks`]). What is for the host waits for
-//! none.
+//! Where GPUs are the runtime's choice, a task for one waits for its admission, and may be for
+//! another one then, or be taken over by one ([`super::place::tasks`]). What is for the host waits
+//! for none.
 //!
 //! A GPU that gives no stream has run nothing yet: the task goes elsewhere. What fails afterwards
 //! is the task's failure: nobody knows what it has done. In either case tasks with versions leave
@@ -141,12 +141,12 @@ pub fn create(
     let has_gpus = versions.among.gpus != Gpus::None;
     let flags = Flags::UNTIED.with_if(has_gpus, Flags::OFFLOADED.with(Flags::QUEUES));
     let task = Task::allocate(here, size_of::<Versions>(), run, flags);
-    let (takes_turns, function) =
+    let (needs_admission, function) =
         (versions.among.gpus == Gpus::Any, versions.gpu.map_or(0, |function| function as usize));
     let versions = Versions { blocks: items.clone().filter(array::tasks::names_block).collect(), ..versions };
     // SAFETY: a fresh task with room for it.
     unsafe { task.as_ref().payload().cast::<Versions>().write(versions) };
-    if takes_turns {
+    if needs_admission {
         // SAFETY: as above.
         place::tasks::announce(unsafe { task.as_ref() }, function);
     }
@@ -220,7 +220,7 @@ fn choose(versions: &Versions, functions: [usize; 2], without: &[Place]) -> Opti
     if versions.among.gpus == Gpus::Any {
         let has_others = !chain::devices_before(CurrentThread::get()).is_empty();
         // Behind others on the GPU it follows them there, without the host. Those that have failed
-        // while it waited for its turn are none.
+        // while it waited for its admission are none.
         let gpus = || {
             if has_others {
                 Vec::new()
@@ -228,7 +228,7 @@ fn choose(versions: &Versions, functions: [usize; 2], without: &[Place]) -> Opti
                 versions.among.places(without).into_iter().flatten().collect()
             }
         };
-        share.take_turn(&asked(&[]), gpus, has_others);
+        share.take_admission(&asked(&[]), gpus, has_others);
     }
     Some(share)
 }
@@ -264,7 +264,7 @@ fn on_gpu(versions: &Versions, mut share: Share, slot: &'static Slot) -> Result<
     share.launches();
     // SAFETY: the program's function, with its stream and the copy of its arguments.
     let said = unsafe { function(slot.number, stream, versions.arguments.address().cast_const().cast()) };
-    let turn = share.has_put();
+    let admission = share.has_put();
     // What it has put there is waited for in any case; how long it took counts if all went well.
     let mut share = Some(share).filter(|_| said == 0);
     let settled = lent::settle_with(
@@ -273,7 +273,7 @@ fn on_gpu(versions: &Versions, mut share: Share, slot: &'static Slot) -> Result<
             Some(share) => versions::settle(share, on, operation),
             None => transfer::settle(&*on.device, operation),
         },
-        |_| drop(turn),
+        |_| drop(admission),
     );
     array::tasks::end(CurrentThread::get().task);
     if said == 0 { settled.map_err(|(slot, why)| Why::Device(slot, why)) } else { Err(Why::Said(said)) }

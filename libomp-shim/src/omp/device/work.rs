@@ -84,31 +84,31 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
 }
 
 fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
-    let mut turn = match work.device {
+    let mut admission = match work.device {
         lent::ANY_GPU => {
             Some(place::tasks::take(work.function as usize, blocks).ok_or(Why::None(Fault::Device))?)
         }
         _ => None,
     };
-    let device = turn.as_ref().map_or(work.device, |turn| turn.slot().number);
+    let device = admission.as_ref().map_or(work.device, |admission| admission.slot().number);
     if !blocks.is_empty() {
         let wants = blocks.iter().filter_map(|access| array::tasks::wanted(access, device)).collect();
         array::tasks::begin(CurrentThread::get(), wants).map_err(Why::Blocks)?;
     }
-    turn.iter().for_each(place::tasks::Work::opens);
+    admission.iter().for_each(place::tasks::Work::opens);
     // It may have waited, and another worker may go on with it.
     let stream = lent::stream(CurrentThread::get(), Some(device.into())).map_err(|fault| {
-        turn.iter().for_each(|turn| _ = avoided::add(turn.slot()));
+        admission.iter().for_each(|admission| _ = avoided::add(admission.slot()));
         Why::None(fault)
     })?;
-    turn.iter_mut().for_each(place::tasks::Work::launches);
+    admission.iter_mut().for_each(place::tasks::Work::launches);
     // SAFETY: the program's function, with its stream and the copy of its arguments.
     let said = unsafe { (work.function)(stream, work.arguments.address().cast_const().cast()) };
-    turn.iter().for_each(place::tasks::Work::has_put);
+    admission.iter().for_each(place::tasks::Work::has_put);
     // What it has put there is waited for in any case.
     let over = |well| {
-        if let Some(turn) = turn.take() {
-            turn.ends(well && said == 0);
+        if let Some(admission) = admission.take() {
+            admission.ends(well && said == 0);
         }
     };
     let settled = lent::settle_with(

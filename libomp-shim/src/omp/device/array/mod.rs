@@ -37,7 +37,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::interface::Failure;
 use super::keep;
 use super::keep::store::{Roads, Store, free};
-use super::place::{load, turns};
+use super::place::{admission, load};
 use super::transfer::{self, Batch};
 use super::{Slot, all, fail};
 use crate::omp::env;
@@ -467,10 +467,10 @@ fn their_creators_wait(wants: &[Want]) -> bool {
     !waiting.is_empty() && registry().holders.are_in_the_way(&waiting, &uses)
 }
 
-/// Waits for those who use blocks; they may need a turn on a GPU, which the running task must not
-/// have then.
+/// Waits for those who use blocks; they may need an admission on a GPU, which the running task must
+/// not have then.
 fn wait_for_others(ready: &dyn Fn() -> bool) {
-    turns::step_aside(CurrentThread::get());
+    admission::step_aside(CurrentThread::get());
     transfer::wait(ready, &|_| false);
 }
 

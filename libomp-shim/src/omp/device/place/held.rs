@@ -69,7 +69,7 @@ pub fn waiting() -> usize {
 }
 
 /// Do regions wait at all? Only where others could steal them: ranks do. What waits for GPUs has a
-/// queue of its own ([`super::turns`]).
+/// queue of its own ([`super::admission`]).
 pub fn is_used() -> bool {
     env::settings().steal != Amount::Nothing
         && rank::cluster().is_some_and(|cluster| rank::device_count(cluster) > 1)

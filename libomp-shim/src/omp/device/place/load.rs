@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use placement::times::{Backlog, Kind};
 
+use super::admission::{self, Admission};
 use super::pace::Pace;
-use super::turns::{self, Turn};
 use super::{graph, held, times};
 use crate::omp::device::{Running, Slot};
 
@@ -177,8 +177,8 @@ pub struct Promise {
     /// The depth of nesting at which it is one of those that are under way to the device
     /// ([`held`]), as long as it is.
     share: Option<usize>,
-    /// Its turn ([`turns`]), as long as it has one.
-    turn: Option<Turn>,
+    /// Its admission ([`admission`]), as long as it has one.
+    admission: Option<Admission>,
     /// The code of its task, where a compiler made the task; else 0.
     entry: usize,
     stolen: bool,
@@ -215,7 +215,7 @@ impl Promise {
             follows: false,
             has_landed: false,
             share: None,
-            turn: None,
+            admission: None,
             entry,
             stolen: false,
         }
@@ -244,24 +244,24 @@ impl Promise {
         self.share = Some(depth);
     }
 
-    /// The task has a turn for it.
-    pub(super) fn set_turn(&mut self, turn: Turn) {
-        self.turn = Some(turn);
+    /// The task has an admission for it.
+    pub(super) fn set_admission(&mut self, admission: Admission) {
+        self.admission = Some(admission);
     }
 
-    /// The turn, which is the caller's to give back then.
-    pub(super) fn take_turn(&mut self) -> Option<Turn> {
-        self.turn.take()
+    /// The admission, which is the caller's to give back then.
+    pub(super) fn take_admission(&mut self) -> Option<Admission> {
+        self.admission.take()
     }
 
-    /// See [`Turn::pause`]; nothing without a turn.
+    /// See [`Admission::pause`]; nothing without an admission.
     pub(super) fn pause(&self) {
-        self.turn.iter().for_each(Turn::pause);
+        self.admission.iter().for_each(Admission::pause);
     }
 
-    /// See [`Turn::resume`].
+    /// See [`Admission::resume`].
     pub(super) fn resume(&self) {
-        self.turn.iter().for_each(Turn::resume);
+        self.admission.iter().for_each(Admission::resume);
     }
 
     /// Nanoseconds that it will take.
@@ -287,7 +287,7 @@ impl Promise {
 
     /// It is under way no more; others follow.
     fn arrive(&mut self) {
-        drop(self.turn.take());
+        drop(self.admission.take());
         if let Some(depth) = self.share.take() {
             held::ended(self.slot, depth);
         }
@@ -356,7 +356,7 @@ impl Promise {
         // ORDERING: as above.
         self.slot.placing.ended.fetch_add(1, Ordering::Relaxed);
         if times::ended_of(self.entry, alone) {
-            turns::learn();
+            admission::learn();
         }
         (self.launched, self.has_landed) = (None, true);
         if self.number != NO_REGION {

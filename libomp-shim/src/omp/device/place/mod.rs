@@ -10,7 +10,7 @@
 //! | [`pace`] | how fast copies to devices are that nobody has measured before |
 //! | [`library`] | policies from shared objects of the user's |
 //! | [`held`] | regions that wait for their rank, and may be stolen |
-//! | [`turns`] | regions that wait for their turn on GPUs, and for a GPU, and may be taken over |
+//! | [`admission`] | regions that wait for their admission on GPUs, and for a GPU, and may be taken over |
 //! | [`tasks`] | device tasks whose GPU is the runtime's choice |
 //! | [`seat`] | where the task of such a region waits |
 //! | [`hints`] | what the program declares before a region |
@@ -38,10 +38,11 @@ use crate::omp::persistent::dist::Section;
 use crate::omp::report;
 use crate::omp::target;
 use crate::omp::thread::CurrentThread;
+use admission::Offer;
 use load::Promises;
 pub use load::{Load, Promise};
-use turns::Offer;
 
+pub mod admission;
 pub mod graph;
 pub mod held;
 pub mod hints;
@@ -54,7 +55,6 @@ pub(super) mod rates;
 mod seat;
 pub mod tasks;
 mod times;
-pub mod turns;
 pub mod versions;
 pub mod writers;
 
@@ -281,20 +281,20 @@ pub fn choose(here: CurrentThread, region: Announced, code: usize, items: &[Item
     let kinds = kinds_for(&region, code);
     // Kernels cannot create regions: those inside of others are the host's business.
     let depth = target::depth(here) as usize;
-    let in_turn = kinds[1] && depth == 0 && region.among != Among::Ranks && turns::applies(here);
+    let is_admitted = kinds[1] && depth == 0 && region.among != Among::Ranks && admission::applies(here);
     let mut lead = chain::lead(here, items, region.keeps);
-    if in_turn {
-        turns::take(here, region.entry);
+    if is_admitted {
+        admission::take(here, region.entry);
     }
-    let give_turn_back = || {
-        if in_turn {
-            turns::step_aside(here);
+    let give_admission_back = || {
+        if is_admitted {
+            admission::step_aside(here);
         }
     };
     loop {
         let able = Able::of(&region, kinds);
         if !usable().iter().any(|slot| able.has(&region, slot)) {
-            give_turn_back();
+            give_admission_back();
             target::refuse_if_mandatory(here, i64::from(super::choose::ANY));
             return None;
         }
@@ -304,17 +304,17 @@ pub fn choose(here: CurrentThread, region: Announced, code: usize, items: &[Item
             .take()
             .is_some_and(|leader| !matches!(&found, Ok(placed) if placed.promise.slot().number == leader));
         if stays_behind {
-            give_turn_back();
+            give_admission_back();
             chain::wait(here.task);
-            if in_turn {
-                turns::take(here, region.entry);
+            if is_admitted {
+                admission::take(here, region.entry);
             }
         }
         let is_sure = match found {
             Err(_) if stays_behind => continue,
-            Ok(placed) if in_turn && !placed.may_move => return Some(turns::begin(here, placed)),
+            Ok(placed) if is_admitted && !placed.may_move => return Some(admission::begin(here, placed)),
             Ok(placed) => {
-                give_turn_back();
+                give_admission_back();
                 return Some(if placed.may_move { held::wait(placed, depth) } else { placed.promise });
             }
             Err(Nowhere { is_sure }) => is_sure,
@@ -325,7 +325,7 @@ pub fn choose(here: CurrentThread, region: Announced, code: usize, items: &[Item
         let none_runs = usable().iter().all(|slot| slot.load() <= lent::of_task_and_parents(here, slot));
         let is_alone = none_runs && Promises::now() == Promises { outstanding: 0, given_back: before };
         // The depth, not the device: a region inside of another one may run on the host.
-        give_turn_back();
+        give_admission_back();
         if is_sure && (is_alone || depth > 0) {
             say_that_nobody_has_room(region, items, limit);
             return None;

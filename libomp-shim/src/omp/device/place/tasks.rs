@@ -1,19 +1,19 @@
-//! Device tasks whose GPU is the runtime's choice (`ompx_cuda_task`): their turn, the choice, and
-//! what is learned of them.
+//! Device tasks whose GPU is the runtime's choice (`ompx_cuda_task`): their admission, the choice,
+//! and what is learned of them.
 //!
-//! They take turns with regions ([`turns`]). A task begins here when those before it have queued
-//! their work. One whose predecessors all have work on one GPU that is not over follows them there,
-//! without the host, and is offered to no other; one that has them on several waits for them,
-//! before it asks for a turn. For the others the policy in force is asked, as for regions: what a
-//! task takes is learned by its function and the bytes of the blocks of arrays that it names, and
-//! of equal GPUs the one is chosen where most of those before it ran, then the one that has most of
-//! the blocks. Policies that know regions by number (by hand, planned, from a library) are not
-//! asked.
+//! They take admissions with regions ([`admission`]). A task begins here when those before it have
+//! queued their work. One whose predecessors all have work on one GPU that is not over follows them
+//! there, without the host, and is offered to no other; one that has them on several waits for
+//! them, before it asks for an admission. For the others the policy in force is asked, as for
+//! regions: what a task takes is learned by its function and the bytes of the blocks of arrays that
+//! it names, and of equal GPUs the one is chosen where most of those before it ran, then the one
+//! that has most of the blocks. Policies that know regions by number (by hand, planned, from a
+//! library) are not asked.
 //!
-//! The function is the program's code, and may wait for anything; so the turn pauses while it runs
-//! ([`Work::opens`], [`Work::has_put`]). Rejected: giving the turn back in each wait of the
-//! runtime's that a function may come to. What the program waits for by itself (a variable, a lock
-//! of the system's) is not seen.
+//! The function is the program's code, and may wait for anything; so the admission pauses while it
+//! runs ([`Work::opens`], [`Work::has_put`]). Rejected: giving the admission back in each wait of
+//! the runtime's that a function may come to. What the program waits for by itself (a variable, a
+//! lock of the system's) is not seen.
 //!
 //! What may not live here: streams and blocks (`device/work.rs`, `lent.rs`, `array/`), tasks with
 //! versions ([`super::versions`]).
@@ -21,9 +21,9 @@
 use placement::policy::View;
 use placement::times::Kind;
 
+use super::admission::Offer;
 use super::load::NO_REGION;
-use super::turns::Offer;
-use super::{Placed, Promise, hints, policies, rates, times, turns};
+use super::{Placed, Promise, admission, hints, policies, rates, times};
 use crate::omp::depend::Dependence;
 use crate::omp::device::{Slot, array, avoided, chain, lent, usable};
 use crate::omp::env;
@@ -32,7 +32,7 @@ use crate::omp::thread::CurrentThread;
 
 /// The fresh task `task` will call this function on a GPU that the runtime chooses.
 pub fn announce(task: &Task, function: usize) {
-    turns::announce();
+    admission::announce();
     hints::set_function(task, function);
 }
 
@@ -43,10 +43,10 @@ pub fn begins(task: &Task) {
 }
 
 /// A device task that has its GPU, until its work there is over: then, or when this is dropped, the
-/// turn is given back.
+/// admission is given back.
 pub struct Work(Promise);
 
-/// The running task's function may begin on the GPU of what is returned, as far as turns go;
+/// The running task's function may begin on the GPU of what is returned, as far as admissions go;
 /// `None`: there is no GPU. The caller may be suspended.
 pub fn take(function: usize, blocks: &[Dependence]) -> Option<Work> {
     let before = chain::devices_before(CurrentThread::get());
@@ -54,13 +54,13 @@ pub fn take(function: usize, blocks: &[Dependence]) -> Option<Work> {
         chain::wait(CurrentThread::get().task);
     }
     // It may have waited, here and below, and another worker may go on with it.
-    turns::take_for_task(CurrentThread::get(), function);
+    admission::take_for_task(CurrentThread::get(), function);
     let here = CurrentThread::get();
     let Some(placed) = choose(here, function, blocks) else {
-        turns::step_aside(here);
+        admission::step_aside(here);
         return None;
     };
-    Some(Work(turns::begin(here, placed)))
+    Some(Work(admission::begin(here, placed)))
 }
 
 fn choose(here: CurrentThread, function: usize, blocks: &[Dependence]) -> Option<Placed> {

@@ -20,7 +20,7 @@ use placement::times::Kind;
 use placement::versions::{Run, Versions, Way};
 use ult::sched::undisturbed;
 
-use super::turns::{self, Offer, Turn};
+use super::admission::{self, Admission, Offer};
 use super::writers::Writers;
 use super::{Placed, Promise, rates, times};
 use crate::omp::device::interface::{Failure, Operation, Progress};
@@ -143,10 +143,15 @@ impl Share {
         self.place
     }
 
-    /// The running task, which is for a GPU, waits for its turn, and until its GPU can use it. It
-    /// may be for another one of these then.
-    pub fn take_turn(&mut self, asked: &Asked<'_>, gpus: impl FnOnce() -> Vec<&'static Slot>, follows: bool) {
-        turns::take_for_task(CurrentThread::get(), self.way.kind.function);
+    /// The running task, which is for a GPU, waits for its admission, and until its GPU can use it.
+    /// It may be for another one of these then.
+    pub fn take_admission(
+        &mut self,
+        asked: &Asked<'_>,
+        gpus: impl FnOnce() -> Vec<&'static Slot>,
+        follows: bool,
+    ) {
+        admission::take_for_task(CurrentThread::get(), self.way.kind.function);
         let Some(mut promise) = self.promise.take() else { return };
         let gpus = gpus();
         if let Some(&slot) = gpus.iter().min_by_key(|slot| self.finish(asked, slot))
@@ -158,7 +163,7 @@ impl Share {
         let offers =
             others.map(|slot| Offer { device: slot.number, bring: asked.moves(Some(slot)) }).collect();
         // It may have waited, and another worker may go on with it.
-        let promise = turns::begin(
+        let promise = admission::begin(
             CurrentThread::get(),
             Placed { promise, may_move: false, may_wait: true, offers, elsewhere: 0, follows },
         );
@@ -190,11 +195,11 @@ impl Share {
         self.promise.iter_mut().for_each(Promise::begin_on_stream);
     }
 
-    /// The function has returned. The turn is the task's own from here on: who sees the end of what
-    /// it has put there may be in the middle of anything.
-    pub fn has_put(&mut self) -> Option<Turn> {
+    /// The function has returned. The admission is the task's own from here on: who sees the end of
+    /// what it has put there may be in the middle of anything.
+    pub fn has_put(&mut self) -> Option<Admission> {
         self.promise.iter().for_each(Promise::resume);
-        self.promise.as_mut().and_then(Promise::take_turn)
+        self.promise.as_mut().and_then(Promise::take_admission)
     }
 
     /// Its code begins.
@@ -299,7 +304,7 @@ pub fn settle(share: Share, slot: &'static Slot, operation: Operation) -> Result
     let expected = versions().expected(kind, 0);
     // By the task, in no lock.
     if let Some(expected) = expected.filter(|_| result.is_ok()) {
-        turns::ran(kind.function, expected);
+        admission::ran(kind.function, expected);
     }
     result
 }

@@ -200,7 +200,7 @@ impl Rank {
     }
 
     /// Waits for the copies that others have sent to this rank and that we rely on. They are owed
-    /// until they are made: another region that turns to the rank meanwhile has to wait for
+    /// until they are made: another region that admissions to the rank meanwhile has to wait for
     /// them, too.
     pub(super) fn pay(&self) -> Result<(), Failure> {
         for (source, writes) in self.cluster.debts.of(self.rank) {

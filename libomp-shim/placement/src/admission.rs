@@ -1,8 +1,8 @@
 //! The order of regions on devices that take them one after the other: which region that is ready
 //! is placed next, which one that was placed begins, and which one another device takes over
-//! ([`Turns`]).
+//! ([`AdmissionQueue`]).
 //!
-//! What is ready waits for its *turn*: no more regions have one than all devices can use. So a
+//! What is ready waits for its *admission*: no more regions have one than all devices can use. So a
 //! region is placed late, when it is known where data are and what else is ready. Once placed it
 //! begins, if fewer than its device can use have begun there; else it waits in the device's queue.
 //! Queues go by [`Order`]: the `priority` clause, the remaining path, the region's own time, its
@@ -11,16 +11,17 @@
 //! A device on which nothing has begun takes over, of what waits for others, the region that gains
 //! most by it.
 //!
-//! *Who has a turn ends by what its device does, or gives the turn back.* A region that has to wait
-//! for anything else - memory, a block of an array that others use - gives its turn back before
-//! it waits ([`Turns::ends`]), since what it waits for may need a turn. So turns come back whenever
-//! devices go on, and each region that is ready gets one.
+//! *Who has an admission ends by what its device does, or gives the admission back.* A region that
+//! has to wait for anything else - memory, a block of an array that others use - gives its
+//! admission back before it waits ([`AdmissionQueue::ends`]), since what it waits for may need an
+//! admission. So admissions come back whenever devices go on, and each region that is ready gets
+//! one.
 //!
-//! *Code of the program's may wait for anything.* Where that puts the work on the device the turn
-//! *pauses* meanwhile ([`Turns::pauses`]): it counts neither among the turns nor in its device's
-//! window, but the device is not idle. When the code has returned it counts again
-//! ([`Turns::resumes`]), even if there are more than may be then: as many more as run such code at
-//! a time.
+//! *Code of the program's may wait for anything.* Where that puts the work on the device the
+//! admission *pauses* meanwhile ([`AdmissionQueue::pauses`]): it counts neither among the
+//! admissions nor in its device's window, but the device is not idle. When the code has returned it
+//! counts again ([`AdmissionQueue::resumes`]), even if there are more than may be then: as many
+//! more as run such code at a time.
 //!
 //! Rejected: one window per device and no common limit. All that is ready is placed at once then,
 //! by what is known at that moment; taking over has to mend it.
@@ -30,37 +31,37 @@ use std::collections::BTreeMap;
 use crate::Time;
 use crate::order::{Id, Order};
 
-/// A region that waits; without a device: for its turn.
+/// A region that waits; without a device: for its admission.
 #[derive(Clone, Debug)]
 struct Waiting<T> {
     device: Option<usize>,
-    /// It has no turn as long as it waits.
+    /// It has no admission as long as it waits.
     follows: bool,
     region: T,
 }
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Turns<T> {
-    /// A queue for each device, and a last one for what waits for its turn.
+pub struct AdmissionQueue<T> {
+    /// A queue for each device, and a last one for what waits for its admission.
     order: Order,
     waiting: BTreeMap<Id, Waiting<T>>,
-    /// Regions that have a turn.
-    turns: u32,
+    /// Regions that have an admission.
+    admitted: u32,
     /// Those of them that have begun, by device.
     begun: Vec<u32>,
-    /// Begun ones whose turn pauses, by device: they are in neither of these numbers.
+    /// Begun ones whose admission pauses, by device: they are in neither of these numbers.
     paused: Vec<u32>,
 }
 
-impl<T> Turns<T> {
+impl<T> AdmissionQueue<T> {
     /// For so many devices.
     #[must_use]
     pub fn new(devices: usize) -> Self {
         Self {
             order: Order::new(devices + 1),
             waiting: BTreeMap::new(),
-            turns: 0,
+            admitted: 0,
             begun: vec![0; devices],
             paused: vec![0; devices],
         }
@@ -87,20 +88,20 @@ impl<T> Turns<T> {
         self.begun.len()
     }
 
-    /// A region is ready, where so many may have turns. It is given back if it has one; otherwise
-    /// it waits.
-    pub fn ask(&mut self, id: Id, turns: u32, region: T) -> Option<T> {
+    /// A region is ready, where so many may have admissions. It is given back if it has one;
+    /// otherwise it waits.
+    pub fn ask(&mut self, id: Id, limit: u32, region: T) -> Option<T> {
         let last = self.last();
-        if self.turns < turns && self.order.is_empty(last) {
-            self.turns += 1;
+        if self.admitted < limit && self.order.is_empty(last) {
+            self.admitted += 1;
             return Some(region);
         }
         self.wait(id, None, false, region);
         None
     }
 
-    /// A region that has a turn was placed on the device, which can use so many. It is given back
-    /// if it begins; otherwise it waits.
+    /// A region that has an admission was placed on the device, which can use so many. It is given
+    /// back if it begins; otherwise it waits.
     pub fn place(&mut self, id: Id, device: usize, window: u32, region: T) -> Option<T> {
         if self.begun[device] < window && self.order.is_empty(device) {
             self.begin(id, device);
@@ -111,13 +112,13 @@ impl<T> Turns<T> {
     }
 
     /// The same for a region that follows others on the device, and could run on no other: as long
-    /// as it waits its turn is given back, since any number of such regions may wait there while
-    /// other devices have nothing to do. Others may have turns now, if it waits.
+    /// as it waits its admission is given back, since any number of such regions may wait there
+    /// while other devices have nothing to do. Others may have admissions now, if it waits.
     pub fn place_behind(&mut self, id: Id, device: usize, window: u32, region: T) -> Option<T> {
         let begins = self.place(id, device, window, region);
         if let (None, Some(waiting)) = (&begins, self.waiting.get_mut(&id)) {
             waiting.follows = true;
-            self.turns -= 1;
+            self.admitted -= 1;
         }
         begins
     }
@@ -133,16 +134,17 @@ impl<T> Turns<T> {
         self.order.begin(id);
     }
 
-    /// A turn is given back: that of a region that has begun on the device, or was not placed.
+    /// An admission is given back: that of a region that has begun on the device, or was not
+    /// placed.
     pub fn ends(&mut self, device: Option<usize>) {
-        self.turns -= 1;
+        self.admitted -= 1;
         if let Some(device) = device {
             self.begun[device] -= 1;
         }
     }
 
-    /// The turn of a region that has begun on the device does not count until it
-    /// [resumes](Self::resumes): code runs for it that may wait for what needs a turn.
+    /// The admission of a region that has begun on the device does not count until it
+    /// [resumes](Self::resumes): code runs for it that may wait for what needs an admission.
     pub fn pauses(&mut self, device: usize) {
         self.ends(Some(device));
         self.paused[device] += 1;
@@ -151,22 +153,22 @@ impl<T> Turns<T> {
     /// It counts again.
     pub fn resumes(&mut self, device: usize) {
         self.paused[device] -= 1;
-        self.turns += 1;
+        self.admitted += 1;
         self.begun[device] += 1;
     }
 
     fn take(&mut self, id: Id) -> Option<T> {
         self.order.remove(id);
         let Waiting { follows, region, .. } = self.waiting.remove(&id)?;
-        self.turns += u32::from(follows);
+        self.admitted += u32::from(follows);
         Some(region)
     }
 
-    /// The first one that waits for its turn, if so many may have one and there is one left: it has
-    /// it.
-    pub fn next(&mut self, turns: u32) -> Option<T> {
-        let id = self.order.first(self.last()).filter(|_| self.turns < turns)?;
-        self.turns += 1;
+    /// The first one that waits for its admission, if so many may have one and there is one left:
+    /// it has it.
+    pub fn next(&mut self, limit: u32) -> Option<T> {
+        let id = self.order.first(self.last()).filter(|_| self.admitted < limit)?;
+        self.admitted += 1;
         self.take(id)
     }
 
@@ -206,22 +208,22 @@ impl<T> Turns<T> {
     }
 }
 
-/// See [`Turns::take_over`].
+/// See [`AdmissionQueue::take_over`].
 const LOOKED_AT: usize = 8;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn turns(tasks: &[(i32, Time)]) -> (Turns<usize>, Vec<Id>) {
-        let mut turns = Turns::new(2);
-        let ids = tasks.iter().map(|&(priority, cost)| turns.order().add(priority, cost, &[])).collect();
-        (turns, ids)
+    fn queue(tasks: &[(i32, Time)]) -> (AdmissionQueue<usize>, Vec<Id>) {
+        let mut queue = AdmissionQueue::new(2);
+        let ids = tasks.iter().map(|&(priority, cost)| queue.order().add(priority, cost, &[])).collect();
+        (queue, ids)
     }
 
     #[test]
-    fn no_more_have_turns_than_may_and_the_order_is_kept() {
-        let (mut t, ids) = turns(&[(0, 5), (0, 5), (0, 9), (1, 1)]);
+    fn no_more_are_admitted_than_may_be_and_the_order_stays() {
+        let (mut t, ids) = queue(&[(0, 5), (0, 5), (0, 9), (1, 1)]);
         assert_eq!(
             (t.ask(ids[0], 1, 0), t.ask(ids[1], 1, 1), t.ask(ids[2], 1, 2), t.ask(ids[3], 1, 3)),
             (Some(0), None, None, None)
@@ -235,11 +237,11 @@ mod tests {
 
     #[test]
     fn nobody_overtakes_who_waits() {
-        let (mut t, ids) = turns(&[(0, 1); 3]);
+        let (mut t, ids) = queue(&[(0, 1); 3]);
         assert_eq!((t.ask(ids[0], 1, 0), t.ask(ids[1], 1, 1)), (Some(0), None));
         assert_eq!(t.ask(ids[2], 9, 2), None, "there is one before it");
         assert_eq!((t.next(9), t.next(9)), (Some(1), Some(2)));
-        let (mut t, ids) = turns(&[(0, 1); 3]);
+        let (mut t, ids) = queue(&[(0, 1); 3]);
         for (at, &id) in ids.iter().enumerate() {
             assert_eq!(t.ask(id, 9, at), Some(at));
         }
@@ -257,7 +259,7 @@ mod tests {
 
     #[test]
     fn an_idle_device_takes_what_gains_most() {
-        let (mut t, ids) = turns(&[(0, 1); 5]);
+        let (mut t, ids) = queue(&[(0, 1); 5]);
         for (at, &id) in ids.iter().enumerate() {
             assert_eq!(t.ask(id, 9, at), Some(at));
         }
@@ -275,10 +277,10 @@ mod tests {
         assert!(t.is_empty() && !t.is_idle(1));
     }
 
-    /// Its code waits for the other one, which needs a turn.
+    /// Its code waits for the other one, which needs an admission.
     #[test]
-    fn a_turn_that_pauses_counts_for_nobody_but_its_device_is_busy() {
-        let (mut t, ids) = turns(&[(0, 1); 3]);
+    fn a_paused_admission_does_not_count_but_its_device_is_busy() {
+        let (mut t, ids) = queue(&[(0, 1); 3]);
         assert_eq!(
             (t.ask(ids[0], 1, 0), t.place(ids[0], 0, 1, 0), t.ask(ids[1], 1, 1)),
             (Some(0), Some(0), None)
@@ -287,7 +289,7 @@ mod tests {
         t.pauses(0);
         assert_eq!((t.next(1), t.place(ids[1], 0, 1, 1)), (Some(1), Some(1)));
         t.resumes(0);
-        assert_eq!(t.ask(ids[2], 2, 2), None, "two have turns");
+        assert_eq!(t.ask(ids[2], 2, 2), None, "two are admitted");
         t.ends(Some(0));
         assert_eq!((t.next(2), t.place(ids[2], 1, 0, 2)), (Some(2), None));
         t.pauses(0);
@@ -297,13 +299,13 @@ mod tests {
         assert!(t.is_idle(0));
         assert_eq!(t.take_over(0, |_, _| Some(1)), Some(2));
         t.ends(Some(0));
-        assert!(t.turns == 0 && t.begun == [0, 0] && t.paused == [0, 0]);
+        assert!(t.admitted == 0 && t.begun == [0, 0] && t.paused == [0, 0]);
     }
 
     /// Any number of them may wait for one device: the other one gets what comes later.
     #[test]
-    fn who_follows_others_has_no_turn_as_long_as_it_waits() {
-        let (mut t, ids) = turns(&[(0, 1); 5]);
+    fn a_region_that_follows_others_is_not_admitted_while_it_waits() {
+        let (mut t, ids) = queue(&[(0, 1); 5]);
         for (at, &id) in ids[..3].iter().enumerate() {
             assert_eq!(t.ask(id, 2, at), Some(at));
             assert_eq!(t.place_behind(id, 0, 1, at), (at == 0).then_some(0));
@@ -315,16 +317,20 @@ mod tests {
         assert_eq!(t.next(2), Some(4));
         t.ends(None);
         t.ends(Some(0));
-        assert_eq!((t.next_on(0, 1), t.next_on(0, 1), t.turns), (Some(1), None, 1), "it has its turn again");
+        assert_eq!(
+            (t.next_on(0, 1), t.next_on(0, 1), t.admitted),
+            (Some(1), None, 1),
+            "it has its admission again"
+        );
         t.ends(Some(0));
         assert_eq!(t.next_on(0, 1), Some(2));
         t.ends(Some(0));
-        assert!(t.turns == 0 && t.is_empty());
+        assert!(t.admitted == 0 && t.is_empty());
     }
 
     #[test]
     fn what_comes_later_behind_a_region_brings_it_forward() {
-        let (mut t, ids) = turns(&[(0, 5), (0, 5), (0, 6)]);
+        let (mut t, ids) = queue(&[(0, 5), (0, 5), (0, 6)]);
         assert_eq!(t.ask(ids[0], 1, 0), Some(0));
         assert_eq!((t.ask(ids[1], 1, 1), t.ask(ids[2], 1, 2)), (None, None));
         let behind = t.order().add(0, 2, &[]);
@@ -340,7 +346,7 @@ mod tests {
             let random = &mut crate::examples::Random::new(seed);
             let (devices, regions, limit, window) =
                 (random.between(1, 3) as usize, 60, random.between(1, 6) as u32, random.between(1, 3) as u32);
-            let mut t: Turns<(Id, Option<usize>)> = Turns::new(devices);
+            let mut t: AdmissionQueue<(Id, Option<usize>)> = AdmissionQueue::new(devices);
             let (mut made, mut unplaced, mut running, mut paused, mut over) =
                 (0, Vec::new(), Vec::new(), Vec::new(), 0);
             // Nothing that pauses resumes as long as others may go on: so nobody waits for it.
@@ -348,7 +354,7 @@ mod tests {
             while over < regions {
                 assert!(stuck < 1000, "seed {seed}: nobody goes on");
                 let before = (made, unplaced.len(), running.len(), paused.len(), over);
-                let (has_turn, begins) = match random.between(0, 4) {
+                let (has_admission, begins) = match random.between(0, 4) {
                     0 if made < regions => {
                         made += 1;
                         let id = t.order().add(0, random.between(1, 9), &[]);
@@ -391,7 +397,7 @@ mod tests {
                         )
                     }
                 };
-                unplaced.extend(has_turn);
+                unplaced.extend(has_admission);
                 running.extend(begins);
                 stuck = if before == (made, unplaced.len(), running.len(), paused.len(), over) {
                     stuck + 1
@@ -400,13 +406,13 @@ mod tests {
                 };
                 let begun: u32 = t.begun.iter().sum();
                 assert!(
-                    t.turns <= limit
+                    t.admitted <= limit
                         && begun as usize == running.len()
                         && t.begun.iter().all(|&begun| begun <= window),
                     "seed {seed}"
                 );
             }
-            assert!(t.is_empty() && t.turns == 0);
+            assert!(t.is_empty() && t.admitted == 0);
         }
     }
 }

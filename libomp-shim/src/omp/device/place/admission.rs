@@ -1,12 +1,14 @@
-//! Turns on GPUs: tasks that are regions, and device tasks ([`super::tasks`], [`super::versions`]),
-//! wait here, suspended, until it is their turn to be placed, and then until they begin.
+//! Admissions on GPUs: tasks that are regions, and device tasks ([`super::tasks`],
+//! [`super::versions`]), wait here, suspended, until it is their admission to be placed, and then
+//! until they begin.
 //!
-//! The rules are `placement::turns`': priority, remaining path, time; a GPU without work takes over
-//! what waits for another one. Here are the tasks that wait, and how many regions a GPU can use.
-//! Only tasks for devices come here ([`Flags::OFFLOADED`]). *Who has a turn that counts waits for
-//! devices alone*: whoever has to wait for more calls [`step_aside`] first; this is owed by each
-//! such wait in this crate. While a device task's function runs, which may wait for anything, its
-//! turn does not count ([`Turn::pause`]). The page is `docs/protocols/turns.md`.
+//! The rules are `placement::admission`': priority, remaining path, time; a GPU without work takes
+//! over what waits for another one. Here are the tasks that wait, and how many regions a GPU can
+//! use. Only tasks for devices come here ([`Flags::OFFLOADED`]). *Who has an admission that counts
+//! waits for devices alone*: whoever has to wait for more calls [`step_aside`] first; this is owed
+//! by each such wait in this crate. While a device task's function runs, which may wait for
+//! anything, its admission does not count ([`Admission::pause`]). The page is
+//! `docs/protocols/admission.md`.
 //!
 //! The remaining path is told by dependences: as soon as regions come here each task with
 //! dependences has a place in the order ([`made`]), the host's too, whose own time counts as
@@ -21,9 +23,9 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use placement::admission::AdmissionQueue;
 use placement::order::Id;
 use placement::policy::View;
-use placement::turns::Turns;
 
 use super::seat::Seat;
 use super::{Placed, Promise, hints, policies, times};
@@ -44,7 +46,7 @@ const MOST_AHEAD: u64 = 56;
 
 /// What a waiting task gets.
 enum Given {
-    Turn,
+    Admission,
     Promise(Promise),
 }
 
@@ -71,22 +73,22 @@ pub(super) struct Offer {
     pub(super) bring: u64,
 }
 
-/// A task that has a turn.
+/// A task that has an admission.
 struct Holder {
     id: Id,
-    /// The place in the order is the turn's alone.
+    /// The place in the order is the admission's alone.
     own: bool,
     /// Where the region has begun.
     device: Option<usize>,
-    /// See [`Turn::pause`].
+    /// See [`Admission::pause`].
     is_paused: bool,
 }
 
-/// A turn of a task's, given back when this is dropped.
-pub struct Turn(usize);
+/// An admission of a task's, given back when this is dropped.
+pub struct Admission(usize);
 
 struct State {
-    turns: Turns<Held>,
+    admission: AdmissionQueue<Held>,
     holders: BTreeMap<usize, Holder>,
 }
 
@@ -97,8 +99,8 @@ static WAITED: AtomicU64 = AtomicU64::new(0);
 /// See [`WAITED`].
 static TAKEN: AtomicU64 = AtomicU64::new(0);
 
-/// Regions that waited for their turn or their GPU; those that another GPU than the chosen one has
-/// taken over.
+/// Regions that waited for their admission or their GPU; those that another GPU than the chosen one
+/// has taken over.
 pub fn counters() -> [u64; 2] {
     // ORDERING: Relaxed; sums for people.
     [&WAITED, &TAKEN].map(|sum| sum.load(Ordering::Relaxed))
@@ -106,7 +108,10 @@ pub fn counters() -> [u64; 2] {
 
 fn with<T>(work: impl FnOnce(&mut State) -> T) -> T {
     let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    work(state.get_or_insert_with(|| State { turns: Turns::new(usable().len()), holders: BTreeMap::new() }))
+    work(state.get_or_insert_with(|| State {
+        admission: AdmissionQueue::new(usable().len()),
+        holders: BTreeMap::new(),
+    }))
 }
 
 fn key(task: &Task) -> usize {
@@ -134,42 +139,42 @@ pub fn is_used() -> bool {
 pub fn made(task: &Task) -> Id {
     // What is announced of a task that never launched anything stays, so a function comes first.
     let entry = hints::take_function(task).or_else(|| Some(hints::is_announced(task)?.entry)).unwrap_or(0);
-    with(|state| add(&mut state.turns, task, entry))
+    with(|state| add(&mut state.admission, task, entry))
 }
 
-fn add(turns: &mut Turns<Held>, task: &Task, entry: usize) -> Id {
-    let id = turns.order().add(priority(task), times::expected_of(entry), &[]);
-    turns.order().set_kind(id, entry);
+fn add(admission: &mut AdmissionQueue<Held>, task: &Task, entry: usize) -> Id {
+    let id = admission.order().add(priority(task), times::expected_of(entry), &[]);
+    admission.order().set_kind(id, entry);
     id
 }
 
 fn priority(task: &Task) -> i32 {
-    if ult::mutant!(turns_by_age) { 0 } else { task.priority() }
+    if ult::mutant!(admission_by_age) { 0 } else { task.priority() }
 }
 
 /// One of them waits for another one.
 #[cold]
 pub fn follows(id: Id, before: Id) {
-    if ult::mutant!(turns_by_age) {
+    if ult::mutant!(admission_by_age) {
         return;
     }
-    with(|state| state.turns.order().follow(id, before));
+    with(|state| state.admission.order().follow(id, before));
 }
 
 /// It is known better how long regions take.
 pub(super) fn learn() {
     if is_used() {
-        with(|state| state.turns.order().learn(times::expected_of));
+        with(|state| state.admission.order().learn(times::expected_of));
     }
 }
 
 /// It is complete.
 #[cold]
 pub fn complete(id: Id) {
-    with(|state| state.turns.order().end(id));
+    with(|state| state.admission.order().end(id));
 }
 
-// ---- turns ------------------------------------------------------------------
+// ---- admissions ------------------------------------------------------------------
 
 fn is_gpu(slot: &Slot) -> bool {
     slot.home.gpu.is_some()
@@ -180,26 +185,26 @@ fn window(slot: &Slot) -> u32 {
     EACH + (AHEAD / slot.placing.usual_time().max(1)).min(MOST_AHEAD) as u32
 }
 
-/// How many may have turns.
-fn turns() -> u32 {
+/// How many may have admissions.
+fn admission() -> u32 {
     usable().iter().filter(|slot| is_gpu(slot)).map(window).sum()
 }
 
-/// Is the running task a region that waits for its turn, if it runs on a GPU? Regions inside of a
-/// device task's function do not: they may have to wait for those before the task.
+/// Is the running task a region that waits for its admission, if it runs on a GPU? Regions inside
+/// of a device task's function do not: they may have to wait for those before the task.
 pub(super) fn applies(here: CurrentThread) -> bool {
     here.task.flags().has(Flags::OFFLOADED.with(Flags::TARGET)) && is_used()
 }
 
 /// The running task's region, of a task with this code, is ready: waits until it may be placed. It
-/// has a turn then, until [`give_back`].
+/// has an admission then, until [`give_back`].
 pub(super) fn take(here: CurrentThread, entry: usize) {
-    let (task, seat, most) = (key(here.task), Arc::new(Seat::default()), turns());
+    let (task, seat, most) = (key(here.task), Arc::new(Seat::default()), admission());
     let place = depend::place_in_order(here.task);
-    let waits = with(|State { turns, holders }| {
-        let id = place.unwrap_or_else(|| add(turns, here.task, entry));
+    let waits = with(|State { admission, holders }| {
+        let id = place.unwrap_or_else(|| add(admission, here.task, entry));
         holders.insert(task, Holder { id, own: place.is_none(), device: None, is_paused: false });
-        turns.ask(id, most, Held { task, seat: seat.clone(), placed: None }).is_none()
+        admission.ask(id, most, Held { task, seat: seat.clone(), placed: None }).is_none()
     });
     if waits {
         // ORDERING: Relaxed; a sum.
@@ -208,8 +213,8 @@ pub(super) fn take(here: CurrentThread, entry: usize) {
     }
 }
 
-/// The running task's region was placed: waits until it may begin, if it has a turn. Its promise
-/// may be for another GPU then.
+/// The running task's region was placed: waits until it may begin, if it has an admission. Its
+/// promise may be for another GPU then.
 pub(super) fn begin(here: CurrentThread, placed: Placed) -> Promise {
     let Placed { mut promise, offers, elsewhere, may_wait, follows, .. } = placed;
     let (task, seat, slot) = (key(here.task), Arc::new(Seat::default()), promise.slot());
@@ -217,15 +222,15 @@ pub(super) fn begin(here: CurrentThread, placed: Placed) -> Promise {
         give_back(task);
         return promise;
     }
-    promise.set_turn(Turn(task));
+    promise.set_admission(Admission(task));
     let (device, window) = (slot.number as usize, window(slot));
     let held = Held { task, seat: seat.clone(), placed: Some(Offered { promise, offers, elsewhere }) };
-    let begins = with(|State { turns, holders }| {
+    let begins = with(|State { admission, holders }| {
         let Some(holder) = holders.get_mut(&task) else { return Some(held) };
         let begins = if follows && !ult::mutant!(follower_keeps_turn) {
-            turns.place_behind(holder.id, device, window, held)
+            admission.place_behind(holder.id, device, window, held)
         } else {
-            turns.place(holder.id, device, window, held)
+            admission.place(holder.id, device, window, held)
         };
         holder.device = Some(device);
         begins
@@ -236,14 +241,16 @@ pub(super) fn begin(here: CurrentThread, placed: Placed) -> Promise {
     // ORDERING: Relaxed; a sum.
     WAITED.fetch_add(1, Ordering::Relaxed);
     if follows {
-        // Its turn is another's as long as it waits.
+        // Its admission is another's as long as it waits.
         let_others_in(|_| Some(None));
     } else {
         usable().iter().filter(|slot| is_gpu(slot)).for_each(take_over);
     }
     match seat.wait() {
         Given::Promise(promise) => promise,
-        Given::Turn => crate::omp::report::fatal("a target region that had begun was given a turn"),
+        Given::Admission => {
+            crate::omp::report::fatal("a target region that had begun was given an admission")
+        }
     }
 }
 
@@ -261,18 +268,18 @@ pub(super) fn ran(function: usize, nanoseconds: u64) {
     }
 }
 
-/// The task gives its turn back, if it has one: its work has ended, or it has to wait for more than
-/// a device.
+/// The task gives its admission back, if it has one: its work has ended, or it has to wait for more
+/// than a device.
 pub(super) fn give_back(task: usize) {
     if !is_used() {
         return;
     }
-    let device = let_others_in(|State { turns, holders }| {
+    let device = let_others_in(|State { admission, holders }| {
         let Holder { id, own, device, is_paused } = holders.remove(&task)?;
-        device.filter(|_| is_paused).into_iter().for_each(|device| turns.resumes(device));
-        turns.ends(device);
+        device.filter(|_| is_paused).into_iter().for_each(|device| admission.resumes(device));
+        admission.ends(device);
         if own {
-            turns.order().end(id);
+            admission.order().end(id);
         }
         Some(device)
     });
@@ -287,28 +294,28 @@ fn let_others_in(change: impl FnOnce(&mut State) -> Option<Option<usize>>) -> Op
     let mut given = Vec::new();
     let device = with(|state| {
         let device = change(state)?;
-        let (turns, most) = (&mut state.turns, turns());
+        let (admission, most) = (&mut state.admission, admission());
         if let Some((device, slot)) = device.and_then(|device| Some((device, usable().get(device)?))) {
             let window = window(slot);
-            given.extend(core::iter::from_fn(|| turns.next_on(device, window)));
+            given.extend(core::iter::from_fn(|| admission.next_on(device, window)));
         }
-        given.extend(core::iter::from_fn(|| turns.next(most)));
+        given.extend(core::iter::from_fn(|| admission.next(most)));
         Some(device)
     });
     given.into_iter().for_each(Held::go_on);
     device
 }
 
-impl Turn {
-    /// Code of the program's is about to run for the task, which may wait for what needs a turn:
-    /// this one does not count until it [resumes](Self::resume).
+impl Admission {
+    /// Code of the program's is about to run for the task, which may wait for what needs an
+    /// admission: this one does not count until it [resumes](Self::resume).
     pub(super) fn pause(&self) {
         if ult::mutant!(function_keeps_turn) {
             return;
         }
-        let_others_in(|State { turns, holders }| {
+        let_others_in(|State { admission, holders }| {
             let holder = holders.get_mut(&self.0).filter(|holder| !holder.is_paused)?;
-            turns.pauses(holder.device?);
+            admission.pauses(holder.device?);
             holder.is_paused = true;
             Some(holder.device)
         });
@@ -316,15 +323,15 @@ impl Turn {
 
     /// The code has returned.
     pub(super) fn resume(&self) {
-        with(|State { turns, holders }| {
+        with(|State { admission, holders }| {
             let Some(holder) = holders.get_mut(&self.0).filter(|holder| holder.is_paused) else { return };
             holder.is_paused = false;
-            holder.device.into_iter().for_each(|device| turns.resumes(device));
+            holder.device.into_iter().for_each(|device| admission.resumes(device));
         });
     }
 }
 
-impl Drop for Turn {
+impl Drop for Admission {
     fn drop(&mut self) {
         give_back(self.0);
     }
@@ -340,15 +347,15 @@ pub fn step_aside(here: CurrentThread) {
 /// The GPU takes over what waits for others, as long as it has nothing to do and that pays.
 fn take_over(slot: &'static Slot) {
     let (device, limit) = (slot.number as usize, env::settings().device_memory);
-    if !with(|state| state.turns.is_idle(device)) {
+    if !with(|state| state.admission.is_idle(device)) {
         return;
     }
     let policy = policies::in_force(usable().len(), limit);
-    let held = with(|State { turns, holders }| {
-        if !turns.is_idle(device) {
+    let held = with(|State { admission, holders }| {
+        if !admission.is_idle(device) {
             return None;
         }
-        let mut held = turns.take_over(device, |_, held| held.gain(slot, limit))?;
+        let mut held = admission.take_over(device, |_, held| held.gain(slot, limit))?;
         if let Some(holder) = holders.get_mut(&held.task) {
             holder.device = Some(device);
         }
@@ -366,7 +373,7 @@ fn take_over(slot: &'static Slot) {
 impl Held {
     /// The task goes on.
     fn go_on(self) {
-        self.seat.give(self.placed.map_or(Given::Turn, |placed| Given::Promise(placed.promise)));
+        self.seat.give(self.placed.map_or(Given::Admission, |placed| Given::Promise(placed.promise)));
     }
 
     /// How much sooner it would have run on this GPU.
