@@ -26,7 +26,7 @@ static long all(void)
 }
 #endif
 
-/* As good as empty, but whether it ran, and behind which others, can be told. */
+/* As good as empty, but whether it ran, and behind which others, can be reported. */
 KERNEL void bench_step(unsigned long *cell, unsigned long number)
 {
     if (me() == 0)

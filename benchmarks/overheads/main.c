@@ -59,7 +59,7 @@ static long repetitions(const struct probe *p, double seconds)
 
 static void print(double least, double median, const char *unit, int samples)
 {
-    /* A figure of nothing at all would not be told from a missing one. */
+    /* A figure of nothing at all would not be reported from a missing one. */
     least = least > 1e-6 ? least : 1e-6;
     median = median > 1e-6 ? median : 1e-6;
     printf("# least\tmedian\tunit\tsamples\tthreads_seen\n%.6f\t%.6f\t%s\t%d\t%d\n", least, median, unit,

@@ -1,7 +1,7 @@
 //! A model of GPUs in virtual time: which task goes to which, against the best fixed mapping
 //! (`docs/gpu-model.md`).
 //!
-//! What is real: the policy ([`placement::online`]), what it is told of what devices will have
+//! What is real: the policy ([`placement::online`]), what it is notified of what devices will have
 //! ([`placement::ahead`]), of the times of tasks and of what a device has to do
 //! ([`placement::times`]), in which order tasks begin ([`placement::order`]), which copies there
 //! are, where a new one is filled from, and what goes for want of room ([`placement::directory`]).

@@ -3,9 +3,9 @@
 //!
 //! What is real: when a rank asks for objects ([`placement::steal::Thief`]) and whom
 //! ([`ult::victim::Selector`]), and the rules of `libomp-shim/src/omp/remote/object/balance.rs`:
-//! how many are given and which, and who is told of them. What is modelled: time, messages, cores,
-//! the order in which these take handlers and tasks. A node is a rank. `docs/objects.md` has the
-//! table.
+//! how many are given and which, and who is notified of them. What is modelled: time, messages,
+//! cores, the order in which these take handlers and tasks. A node is a rank. `docs/objects.md` has
+//! the table.
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -244,7 +244,7 @@ impl<'a> World<'a> {
     /// A handler can begin here.
     fn wait(&mut self, node: usize, patch: usize) {
         self.nodes[node].waiting.push_back(patch);
-        self.tell(node);
+        self.notify(node);
         self.wake(node);
     }
 
@@ -298,7 +298,7 @@ impl<'a> World<'a> {
     fn end(&mut self, node: usize) {
         self.outcome.handlers += 1;
         self.left -= 1;
-        self.tell(node);
+        self.notify(node);
         self.look(node, None);
         if self.left > 0 {
             return;
@@ -315,8 +315,8 @@ impl<'a> World<'a> {
 
     // ---- balance, as the library's ------------------------------------------
 
-    /// If there is more here than cores have time for, one of those is told that have nothing.
-    fn tell(&mut self, node: usize) {
+    /// If there is more here than cores have time for, one of those is notified that have nothing.
+    fn notify(&mut self, node: usize) {
         let this = &mut self.nodes[node];
         if self.setting.moves
             && this.spare() > 0
@@ -346,7 +346,7 @@ impl<'a> World<'a> {
         let given = self.nodes[node].give(most, |patch| (homes[patch], patch));
         for &patch in &given {
             self.send(node, self.homes[patch], Event::Ask(patch, node, thief));
-            self.tell(node);
+            self.notify(node);
         }
         if given.is_empty() {
             self.nodes[node].remember(thief);

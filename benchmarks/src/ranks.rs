@@ -203,7 +203,7 @@ impl World {
             Event::Steal(thief) => self.asked(rank, thief),
             Event::Answer(victim, success, tip) => self.answered(rank, victim, success, tip),
             Event::Work(tip) => {
-                self.ranks[rank].thief.is_told(tip);
+                self.ranks[rank].thief.is_notified(tip);
                 if !self.look(rank) {
                     self.pass_on(rank, tip);
                 }
@@ -307,7 +307,7 @@ impl World {
             self.launch(rank, thief, work);
         }
         let success = stolen.taken > 0;
-        let tip = if success { None } else { self.ranks[rank].thief.tells(thief) };
+        let tip = if success { None } else { self.ranks[rank].thief.notifies(thief) };
         self.send(rank, thief, Event::Answer(rank, success, tip));
     }
 

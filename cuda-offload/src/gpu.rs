@@ -15,7 +15,7 @@
 //! pointers inside of them is put in order by whoever waits for operations, as the core does.
 //!
 //! Errors of the driver that are the device's own (a kernel that failed) come with every later
-//! call. They are told as they come, in the words of the driver.
+//! call. They are notified as they come, in the words of the driver.
 
 use core::ffi::CStr;
 use std::ffi::CString;
@@ -119,8 +119,8 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// Operations whose end nobody has been told, and those of other devices that read here: 0 when
-    /// everybody has asked for what they began.
+    /// Operations whose end nobody has been notified, and those of other devices that read here: 0
+    /// when everybody has asked for what they began.
     pub fn known(&self) -> usize {
         self.shared.staging.known() + self.streams().known()
     }

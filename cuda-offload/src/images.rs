@@ -1,5 +1,5 @@
 //! Images for GPUs: ELF files that clang has put into the program, their functions and variables,
-//! and what LLVM's device code wants to be told.
+//! and what LLVM's device code wants to be reported.
 //!
 //! The structures are LLVM 19's. They have no version of their own; an image whose structures have
 //! other sizes is of a release that nobody has tried, and is refused. What may not live here:

@@ -387,7 +387,7 @@ impl Staging {
         under_way.count() == 0
     }
 
-    /// How many copies nobody has been told the end of.
+    /// How many copies nobody has been notified the end of.
     pub fn known(&self) -> usize {
         lock(&self.going).len()
     }

@@ -20,9 +20,9 @@
 //! A copy from another device's memory is an operation here, and a *guest* there: it comes behind
 //! what writes to its source, and what writes there later comes behind it, by the same event.
 //!
-//! Each operation has an event behind it; events go back to a pool when somebody has been told that
-//! the operation is over. May not live here: memory, images, contexts (whoever calls has
-//! made the device's current).
+//! Each operation has an event behind it; events go back to a pool when somebody has been notified
+//! that the operation is over. May not live here: memory, images, contexts (whoever calls has made
+//! the device's current).
 
 use core::ops::Range;
 use std::collections::{HashMap, VecDeque};
@@ -385,7 +385,7 @@ impl Streams {
     }
 
     /// The operation reads from another device, by its place, where it has this number. Its stream
-    /// and its event are told there.
+    /// and its event are reported there.
     pub fn reads(&mut self, number: u64, guest: impl FnOnce((Stream, Event)) -> (usize, u64)) {
         if let Some(begun) = self.begun.get_mut(&number) {
             begun.reads = Some(guest((begun.stream, begun.event)));
@@ -414,7 +414,7 @@ impl Streams {
         State::Over(self.driver.check(found), left.unwrap_or_default())
     }
 
-    /// How many operations are known here: nobody has been told of their end.
+    /// How many operations are known here: nobody has been notified of their end.
     pub fn known(&self) -> usize {
         self.begun.len()
     }

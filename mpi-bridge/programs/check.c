@@ -52,15 +52,15 @@ static void take_block(void *context, const struct gangway_bridge_message *m)
     DEMAND(T->accept(B, &m->blocks[0], inbox, mark, &arrived) == GANGWAY_BRIDGE_OK);
 }
 
-/* Every rank's addresses, told by messages. */
+/* Every rank's addresses, notified by messages. */
 static uint64_t addresses[64][2];
-static uint32_t told;
+static uint32_t notified;
 
 static void answer(void *context, const struct gangway_bridge_message *m)
 {
     (void)context;
     memcpy(addresses[m->source], m->bytes, 16);
-    told++;
+    notified++;
 }
 
 static void tell_addresses(const void *first, const void *second)
@@ -68,7 +68,7 @@ static void tell_addresses(const void *first, const void *second)
     uint64_t mine[2] = {(uintptr_t)first, (uintptr_t)second};
     for (uint32_t to = 0; to < all; to++)
         send_to(to, ANSWER, mine, 16, 0);
-    while (told < all)
+    while (notified < all)
         look();
 }
 
@@ -268,7 +268,7 @@ static void quiet(void)
     }
     DEMAND(ended == 1000 && todo_count == 0);
     send_to(0, ANSWER, (uint64_t[2]){ran, 0}, 16, 0);
-    while (me == 0 && told < all)
+    while (me == 0 && notified < all)
         look();
     uint64_t total = 0;
     for (uint32_t r = 0; r < all; r++)

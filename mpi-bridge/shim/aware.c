@@ -14,7 +14,7 @@
  * effect. Rejected: that workers ask MPI_Request_get_status, and the caller completes the request (in MPICH
  * that ends the program for a message that was truncated, whatever the handlers).
  *
- * Under GANGWAY_CHECK the runtime is told what a call waits for, and calls outside of parallel regions go the
+ * Under GANGWAY_CHECK the runtime is reported what a call waits for, and calls outside of parallel regions go the
  * same way, so that it sees them.
  *
  * Collective calls stay what they are (a non-blocking collective does not match a blocking one of another
@@ -87,7 +87,7 @@ int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
 }
 #endif
 
-/* Are waits to be told, so that GANGWAY_CHECK sees them, also those outside of parallel regions? */
+/* Are waits to be reported, so that GANGWAY_CHECK sees them, also those outside of parallel regions? */
 static int are_told(void)
 {
     return ompx_checks && ompx_suspend_for && ompx_checks();

@@ -70,7 +70,7 @@ pub struct Engine {
     sending: TokenTable<Packet>,
     /// Ranks with messages in their outboxes, as far as known here.
     waiting: VecDeque<u32>,
-    /// Ranks that are owed credits and may have to be told.
+    /// Ranks that are owed credits and may have to be reported.
     owing: Vec<u32>,
     /// Packets sent to each rank, of both kinds.
     sent_to: Vec<u64>,

@@ -56,7 +56,7 @@ pub struct Full;
 pub struct Outbox {
     packets: VecDeque<Packet>,
     bytes: usize,
-    /// Whether the engine has been told that something waits here.
+    /// Whether the engine has been reported that something waits here.
     pub listed: bool,
 }
 

@@ -54,7 +54,7 @@ pub type DoneFn = unsafe extern "C" fn(context: *mut c_void, status: c_int);
 pub type HandlerFn = unsafe extern "C" fn(context: *mut c_void, message: *const Message);
 /// Says whether a rank has nothing to do.
 pub type IdleFn = unsafe extern "C" fn(context: *mut c_void) -> c_int;
-/// Told of failures that no call can return.
+/// Notified of failures that no call can return.
 pub type FailedFn = unsafe extern "C" fn(context: *mut c_void, code: c_int, text: *const c_char);
 /// Asked before memory is touched in another rank's name.
 pub type AllowFn =
@@ -78,7 +78,7 @@ impl Done {
     pub const NOBODY: Done = Done { call: None, context: core::ptr::null_mut() };
 
     /// Tells.
-    pub fn tell(self, status: i32) {
+    pub fn notify(self, status: i32) {
         if let Some(call) = self.call {
             // SAFETY: the caller of the operation gave the function with its argument; each is
             // called once.

@@ -95,7 +95,7 @@ unsafe extern "C" fn store(status: *mut c_void, value: c_int) {
 
 const NOT_YET: i32 = 77;
 
-fn tell(status: &AtomicI32) -> Done {
+fn notify(status: &AtomicI32) -> Done {
     Done { call: Some(store), context: context(status) }
 }
 
@@ -293,7 +293,7 @@ fn put_and_get_of_every_size_under_way_at_once() {
             // SAFETY: the vectors outlive the transfers and are not touched before they end.
             unsafe {
                 all[0]
-                    .put(1 + i as u32 % 2, from, to as u64, sizes[i] as u64, tell(&ends[2 * i]))
+                    .put(1 + i as u32 % 2, from, to as u64, sizes[i] as u64, notify(&ends[2 * i]))
                     .expect("there is room");
                 all[2]
                     .get(
@@ -301,7 +301,7 @@ fn put_and_get_of_every_size_under_way_at_once() {
                         read[i].as_mut_ptr(),
                         from as u64,
                         sizes[i] as u64,
-                        tell(&ends[2 * i + 1]),
+                        notify(&ends[2 * i + 1]),
                     )
                     .expect("room");
             }
@@ -334,9 +334,11 @@ fn what_is_not_allowed_is_refused_and_touches_nothing() {
         let ends = [AtomicI32::new(NOT_YET), AtomicI32::new(NOT_YET)];
         // SAFETY: the vectors outlive the transfers.
         unsafe {
-            all[0].put(1, from.as_ptr(), to.as_mut_ptr() as u64, size as u64, tell(&ends[0])).expect("room");
             all[0]
-                .get(1, back.as_mut_ptr(), from.as_ptr() as u64, size as u64, tell(&ends[1]))
+                .put(1, from.as_ptr(), to.as_mut_ptr() as u64, size as u64, notify(&ends[0]))
+                .expect("room");
+            all[0]
+                .get(1, back.as_mut_ptr(), from.as_ptr() as u64, size as u64, notify(&ends[1]))
                 .expect("room");
         }
         drive(&all, "both", || ends.iter().all(|e| e.load(SeqCst) != NOT_YET));
@@ -354,7 +356,7 @@ fn a_barrier_holds_everybody_until_all_are_there() {
     let ends: Vec<AtomicI32> = (0..7).map(|_| AtomicI32::new(NOT_YET)).collect();
     for (i, (bridge, end)) in all.iter().zip(&ends).enumerate() {
         assert!(ends.iter().all(|e| e.load(SeqCst) == NOT_YET), "before rank {i} has arrived");
-        bridge.collective(Operation::Barrier, None, tell(end)).expect("it is open");
+        bridge.collective(Operation::Barrier, None, notify(end)).expect("it is open");
         (0..200).for_each(|_| turn(&all));
     }
     drive(&all, "the barrier", || ends.iter().all(|e| e.load(SeqCst) == code::OK));
@@ -391,7 +393,7 @@ fn quiet_is_reached_when_all_work_is_done_and_not_before() {
         workers[2].todo.borrow_mut().push(8);
         for ((bridge, worker), end) in all.iter().zip(&workers).zip(&ends) {
             let idle = Some((has_nothing as _, context(worker)));
-            bridge.collective(Operation::Quiet, idle, tell(end)).expect("it is open");
+            bridge.collective(Operation::Quiet, idle, notify(end)).expect("it is open");
         }
         let mut steps = 0u32;
         while ends.iter().any(|e| e.load(SeqCst) == NOT_YET) {

@@ -155,11 +155,11 @@ fn verdict(state: &mut State, i: usize, ends: bool) {
     state[i].ended |= state[i].waves.down(ends).is_some();
 }
 
-/// Where one rank has been told that all is quiet, all is quiet.
+/// Where one rank has been notified that all is quiet, all is quiet.
 fn check(state: &State) -> Result<(), String> {
-    let told = state.iter().any(|r| r.ended);
+    let notified = state.iter().any(|r| r.ended);
     let quiet = state.iter().all(|r| !r.active && r.coming == 0);
-    if told && !quiet { Err("told too early".into()) } else { Ok(()) }
+    if notified && !quiet { Err("notified too early".into()) } else { Ok(()) }
 }
 
 #[test]
@@ -174,5 +174,5 @@ fn quiet_is_told_only_when_all_is_quiet() {
 #[test]
 fn broken_a_single_wave_tells_too_early() {
     let found = Model { ranks: 3, messages: [1, 1], hasty: true }.explore();
-    assert_eq!(found, Err("told too early".into()));
+    assert_eq!(found, Err("notified too early".into()));
 }

@@ -5,8 +5,8 @@
 //! placed on any rank, as no policy is known here, or all on rank 0, where more of them are looked
 //! at, but not all orders of events; each rank may ask any other, and word of work goes round.
 //! Messages overtake each other. Every region has to run once, every order of events has to come to
-//! its end, and the end may be told only when all regions have ended and no message is under way.
-//! Each `broken` test changes one rule.
+//! its end, and the end may be reported only when all regions have ended and no message is under
+//! way. Each `broken` test changes one rule.
 #![cfg(not(loom))]
 
 use mpi_bridge::wave::{Operation, Step, Sums, Waves};
@@ -39,8 +39,8 @@ struct Rank {
     runs: Vec<usize>,
     sent: u64,
     handled: u64,
-    told: bool,
-    /// It has been sent away, and told nothing since.
+    notified: bool,
+    /// It has been sent away, and notified nothing since.
     hopes: bool,
 }
 
@@ -195,7 +195,7 @@ impl Model {
                 runs: Vec::new(),
                 sent: 0,
                 handled: 0,
-                told: false,
+                notified: false,
                 hopes: false,
             }
         };
@@ -376,7 +376,7 @@ impl Model {
             }
             Message::Steal(thief) => {
                 let success = self.give(&mut next, to, thief) > 0;
-                let tip = if success { None } else { next.ranks[to].thief.tells(thief) };
+                let tip = if success { None } else { next.ranks[to].thief.notifies(thief) };
                 next.send(to, thief, Message::Answer(to, success, tip));
             }
             Message::Answer(victim, success, tip) => {
@@ -390,7 +390,7 @@ impl Model {
             Message::Work(_, tip) => {
                 next.ranks[to].hopes = false;
                 if tip.origin != to {
-                    next.ranks[to].thief.is_told(tip);
+                    next.ranks[to].thief.is_notified(tip);
                 }
                 if !self.at_home || !next.ranks[to].runs.is_empty() {
                     let mut busy = next.clone();
@@ -447,7 +447,8 @@ impl Model {
             let state = todo.swap_remove(any);
             let next = self.next(&state)?;
             let is_over = state.regions.iter().all(|region| region.has_ended);
-            if next.is_empty() && !(state.ranks.iter().all(|rank| rank.told) || self.no_waves && is_over) {
+            if next.is_empty() && !(state.ranks.iter().all(|rank| rank.notified) || self.no_waves && is_over)
+            {
                 return Err("a dead end".into());
             }
             passed_on += usize::from(
@@ -477,23 +478,23 @@ fn verdict(state: &mut State, rank: usize, ends: bool) {
         state.send(rank, child as usize, Message::Down(ends));
     }
     let ended = state.ranks[rank].waves.down(ends).is_some();
-    state.ranks[rank].told |= ended;
+    state.ranks[rank].notified |= ended;
 }
 
-/// No region runs twice; where one rank has been told that all is over, every region has run and
-/// only that word is under way.
+/// No region runs twice; where one rank has been notified that all is over, every region has run
+/// and only that word is under way.
 fn check(state: &State) -> Result<(), String> {
     if state.regions.iter().any(|region| region.begun > 1) {
         return Err("a region runs twice".into());
     }
-    if !state.ranks.iter().any(|rank| rank.told) {
+    if !state.ranks.iter().any(|rank| rank.notified) {
         return Ok(());
     }
     if state.regions.iter().any(|region| region.begun != 1 || !region.has_ended) {
         return Err("a region is lost".into());
     }
     let only_word = state.coming.iter().all(|(_, message)| matches!(message, Message::Down(true)));
-    if only_word { Ok(()) } else { Err("told too early".into()) }
+    if only_word { Ok(()) } else { Err("notified too early".into()) }
 }
 
 #[test]
@@ -528,7 +529,7 @@ fn word_of_work_goes_round_and_ranks_fall_silent() {
 #[test]
 fn broken_word_without_reason_is_told_too_early() {
     let found = Model { outer: 1, gossips: true, ..PLAIN }.explore();
-    assert_eq!(found, Err("told too early".into()));
+    assert_eq!(found, Err("notified too early".into()));
 }
 
 #[test]
@@ -546,7 +547,7 @@ fn broken_a_name_that_keeps_its_owner_busy_is_a_dead_end() {
 #[test]
 fn broken_a_rank_that_asks_without_reason_is_told_too_early() {
     let found = Model { outer: 1, is_restless: true, ..PLAIN }.explore();
-    assert_eq!(found, Err("told too early".into()));
+    assert_eq!(found, Err("notified too early".into()));
 }
 
 #[test]

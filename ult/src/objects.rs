@@ -64,7 +64,7 @@ struct Walk<F> {
     visit: F,
 }
 
-/// The latest of the loader's counts that anybody has been told.
+/// The latest of the loader's counts that anybody has been reported.
 static LATEST: AtomicU64 = AtomicU64::new(0);
 
 /// Calls `visit` for every object if loads or unloads have happened since `before`, a value that
@@ -84,7 +84,7 @@ pub(crate) fn for_each_since(before: u64, visit: impl FnMut(&Object)) -> Option<
     walk.now
 }
 
-/// Has anybody been told of a load or unload since `before`? One load.
+/// Has anybody been notified of a load or unload since `before`? One load.
 pub(crate) fn has_been_seen_to_change(before: u64) -> bool {
     // ORDERING: Relaxed; as above.
     LATEST.load(Relaxed) != before

@@ -1,4 +1,5 @@
-//! Who is told what the scheduler does: one observer for the process, the layer above's recorder.
+//! Who is notified what the scheduler does: one observer for the process, the layer above's
+//! recorder.
 //!
 //! What lives here: the events, and the one word that says whether anybody listens. What may not:
 //! what becomes of them, and anything of OpenMP's.
@@ -83,26 +84,26 @@ pub struct Observer {
 
 static OBSERVER: AtomicPtr<Observer> = AtomicPtr::new(ptr::null_mut());
 
-/// Has `observer` told of what happens from here on; `None`: nobody. Who is in the middle of an
+/// Has `observer` notified of what happens from here on; `None`: nobody. Who is in the middle of an
 /// event may still tell the last one.
 pub fn set(observer: Option<&'static Observer>) {
     let observer = observer.map_or(ptr::null_mut(), |observer| ptr::from_ref(observer).cast_mut());
-    // ORDERING: Release, pairs with the Acquire in `tell_it`.
+    // ORDERING: Release, pairs with the Acquire in `notify_it`.
     OBSERVER.store(observer, Ordering::Release);
 }
 
 /// Tells the observer, if there is one.
 #[inline(always)]
-pub(crate) fn tell(event: impl FnOnce() -> Event) {
+pub(crate) fn notify(event: impl FnOnce() -> Event) {
     // ORDERING: Relaxed; asked again where it matters.
     if !OBSERVER.load(Ordering::Relaxed).is_null() {
-        tell_it(event());
+        notify_it(event());
     }
 }
 
 #[cold]
 #[inline(never)]
-fn tell_it(event: Event) {
+fn notify_it(event: Event) {
     // ORDERING: Acquire, pairs with the Release in `set`.
     let observer = OBSERVER.load(Ordering::Acquire);
     // SAFETY: null, or what `set` was given, which lives for good.

@@ -171,8 +171,8 @@ pub fn prepare(count: usize) -> usize {
 
 /// A region begins whose `count` further threads share workers: starts workers until all such
 /// threads of the process could have one each, beside those that are lent, at most [`limit`].
-/// Returns what [`unseat`] has to be told when it ends: 0 once the pool is full, so that regions of
-/// a process that runs at its limit share no counter.
+/// Returns what [`unseat`] has to be reported when it ends: 0 once the pool is full, so that
+/// regions of a process that runs at its limit share no counter.
 pub fn seat(count: usize) -> usize {
     // ORDERING: Relaxed; as in `prepare`.
     if SHARED.load(Ordering::Relaxed) >= limit() {
@@ -565,7 +565,7 @@ fn run_assignment(worker: &'static Worker, Letter { assignment, ult }: &mut Lett
         (*own).assigned = Some(sched::Job { run: assignment.entry, data: assignment.argument });
         let native = &raw mut (*own).native;
         (*own).current = ult;
-        observer::tell(|| Event::Switches { from: native as usize, to: ult as usize });
+        observer::notify(|| Event::Switches { from: native as usize, to: ult as usize });
         crate::ult::switch(native, ult, worker, None);
         (*worker.own()).current = native;
         (*worker.own()).role = worker::Role::none(worker);
@@ -589,7 +589,7 @@ unsafe extern "C" fn ult_main(_: usize) -> ! {
         let current = (*own).current;
         let native = &raw mut (*own).native;
         crate::sanitize::leaves_nothing(&mut (*current).trail);
-        observer::tell(|| Event::Switches { from: current as usize, to: native as usize });
+        observer::notify(|| Event::Switches { from: current as usize, to: native as usize });
         crate::ult::switch(current, native, worker, (*own).native_tls_block);
     }
     crate::fatal("an ended ULT was resumed")
@@ -678,7 +678,7 @@ unsafe extern "C" fn after_fork_in_child() {
     // ORDERING: Relaxed; single-threaded.
     GENERATION.fetch_add(1, Ordering::Relaxed);
     sched::reset_after_fork();
-    observer::tell(|| Event::Forked);
+    observer::notify(|| Event::Forked);
 }
 
 #[cfg(all(test, not(loom)))]

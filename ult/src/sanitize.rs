@@ -1,7 +1,7 @@
-//! Sanitizers that the program was built with, and what they have to be told.
+//! Sanitizers that the program was built with, and what they have to be reported.
 //!
 //! This library is not instrumented: a sanitizer sees neither its atomics nor its switches. It is
-//! told
+//! notified
 //!
 //! * which of the program's actions comes before which ([`before`], [`after`]), for
 //!   ThreadSanitizer;
@@ -89,11 +89,11 @@ pub(crate) fn keeps_blocks() -> bool {
 
 /// What the calling thread of the program has done comes before what others do after their next
 /// [`after`] of the same address. The address is one of ours, and stands for nothing else that is
-/// told.
+/// notified.
 #[inline(always)]
 pub fn before<T>(event: *const T) {
     if may_watch() {
-        tell(&found::RELEASE, event.cast());
+        notify(&found::RELEASE, event.cast());
     }
 }
 
@@ -102,13 +102,13 @@ pub fn before<T>(event: *const T) {
 #[inline(always)]
 pub fn after<T>(event: *const T) {
     if may_watch() {
-        tell(&found::ACQUIRE, event.cast());
+        notify(&found::ACQUIRE, event.cast());
     }
 }
 
 #[cold]
 #[inline(never)]
-fn tell(function: &Function, event: *const c_void) {
+fn notify(function: &Function, event: *const c_void) {
     if decide() & RACES != 0
         && let Some(function) = function.get::<unsafe extern "C" fn(*mut c_void)>()
     {
@@ -182,11 +182,11 @@ impl StackMark {
     /// For the stack with these usable bytes.
     #[inline]
     pub(crate) fn new(bottom: *mut u8, size: usize) -> Self {
-        if may_watch() { Self::told(bottom, size) } else { Self::default() }
+        if may_watch() { Self::notified(bottom, size) } else { Self::default() }
     }
 
     #[cold]
-    fn told(bottom: *mut u8, size: usize) -> Self {
+    fn notified(bottom: *mut u8, size: usize) -> Self {
         let mode = decide();
         let mut mark = Self { fiber: 0, bottom: bottom as usize, size };
         if mode & LEAKS != 0
@@ -208,12 +208,12 @@ impl StackMark {
     #[inline]
     pub(crate) fn end(&self) {
         if self.size != 0 {
-            self.end_told();
+            self.end_notified();
         }
     }
 
     #[cold]
-    fn end_told(&self) {
+    fn end_notified(&self) {
         if mode() & LEAKS != 0
             && let Some(leave) = found::REMOVE_ROOT.get::<unsafe extern "C" fn(*const c_void, usize)>()
         {
@@ -223,7 +223,7 @@ impl StackMark {
         if self.fiber != 0
             && let Some(destroy) = found::DESTROY_FIBER.get::<unsafe extern "C" fn(*mut c_void)>()
         {
-            // SAFETY: made by `told`, and not the running one: the stack is free.
+            // SAFETY: made by `notified`, and not the running one: the stack is free.
             unsafe { destroy(self.fiber as *mut c_void) };
         }
     }
@@ -247,19 +247,19 @@ impl Trail {
     /// thread to be, and that is elsewhere from now on.
     fn know_own_stack(&mut self) {
         (self.bottom, self.size) = own_stack();
-        self.tell_root(&found::ADD_ROOT);
+        self.notify_root(&found::ADD_ROOT);
     }
 
     /// The kernel thread whose own stack this is of has ended.
     pub(crate) fn forget_own_stack(&mut self) {
         if self.size != 0 {
-            self.tell_root(&found::REMOVE_ROOT);
+            self.notify_root(&found::REMOVE_ROOT);
             *self = Self::default();
         }
     }
 
     #[cold]
-    fn tell_root(&self, function: &Function) {
+    fn notify_root(&self, function: &Function) {
         if mode() & LEAKS != 0
             && let Some(function) = function.get::<unsafe extern "C" fn(*const c_void, usize)>()
         {

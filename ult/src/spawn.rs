@@ -225,7 +225,7 @@ pub fn gang<'a>(
             None => targets.push(group, tag, &ult_start),
         }
     }
-    observer::tell(|| Event::Gang { id: tag.id, level, size: count as u32 });
+    observer::notify(|| Event::Gang { id: tag.id, level, size: count as u32 });
     match place {
         Some(place) => targets.wake_placed(count, group, place),
         None => targets.wake(group),

@@ -1,8 +1,8 @@
 //! Whether anybody watches what the program does: a sanitizer, a tool, the trace, the checks of
 //! misuse.
 //!
-//! What lives here: one word, a bit for each who may watch. What may not: what they are told, and
-//! by whom ([`crate::sanitize`], and the layer above for the bits that are not ours).
+//! What lives here: one word, a bit for each who may watch. What may not: what they are notified,
+//! and by whom ([`crate::sanitize`], and the layer above for the bits that are not ours).
 //!
 //! An operation that all of them want to hear of asks once, [`anybody`], and has a second form, out
 //! of line, in which each is asked for by itself; the form that runs where nobody watches asks
@@ -42,7 +42,7 @@ pub const FREE: u32 = 1 << 8;
 #[inline(always)]
 pub fn watchers() -> u32 {
     // ORDERING: Relaxed; who begins to watch a moment later has missed what was under way, and what
-    // a watcher is told by has an ordering of its own.
+    // a watcher is notified by has an ordering of its own.
     WATCHERS.0.load(Ordering::Relaxed)
 }
 
@@ -55,7 +55,7 @@ pub fn anybody() -> bool {
 /// Those with these bits watch from here on.
 pub fn begin(bits: u32) {
     // ORDERING: Release, pairs with nothing that is read here; the bits follow what the watchers
-    // are told by.
+    // are reported by.
     WATCHERS.0.fetch_or(bits, Ordering::Release);
 }
 

@@ -106,7 +106,7 @@ pub struct Worker {
     /// Stands in for this worker, which was blocked: takes what others queued, and is given nothing
     /// itself. Null: for nobody.
     stands_for: AtomicPtr<Worker>,
-    /// Another one stands in for this worker, and has not been told that it has moved again.
+    /// Another one stands in for this worker, and has not been reported that it has moved again.
     handed_off: AtomicBool,
     /// Contexts that come to this worker from those that stood in for it; in the lowest bit whether
     /// a thread here has a signal to handle.
@@ -243,7 +243,7 @@ pub(crate) struct Own {
     pub(crate) meeting: *const AtomicU32,
     /// What somebody here has waited for has happened: the next look is at everything.
     pub(crate) released: bool,
-    /// `SuspendedContexts::changes` when it was last told who is suspended here.
+    /// `SuspendedContexts::changes` when it was last notified who is suspended here.
     pub(crate) published: u32,
     /// Where a thread that waits for its next region is counted while other code runs, see
     /// `sched::look`.

@@ -127,7 +127,7 @@ fn words_that_were_stored_are_loaded_again() {
     }
 }
 
-unsafe extern "C" fn tell_block(arg: usize) -> ! {
+unsafe extern "C" fn notify_block(arg: usize) -> ! {
     let pair = pair(arg);
     loop {
         pair.seen.set(thread_block() as usize);
@@ -141,7 +141,7 @@ fn a_stack_resumes_on_another_kernel_thread() {
     // SAFETY: the test hands the pair from one thread to the other and waits.
     unsafe impl Send for Carry {}
     let (carry, stack) = (Box::new(Carry(Pair::new())), stack::take(0).unwrap());
-    carry.0.start(&stack, tell_block);
+    carry.0.start(&stack, notify_block);
     carry.0.to_other(&raw const carry.0 as usize);
     assert_eq!(carry.0.seen.get(), thread_block() as usize);
     std::thread::spawn(move || {

@@ -105,7 +105,7 @@ enum Event {
     /// The next task is made.
     Make,
     /// The task that was just placed can be launched.
-    Told(usize),
+    Notified(usize),
     /// This copy is there.
     Copied(usize),
     /// This kernel has ended.
@@ -293,7 +293,7 @@ impl<'a> World<'a> {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Make => self.make(),
-            Event::Told(task) => self.jobs[task].missing -= 1,
+            Event::Notified(task) => self.jobs[task].missing -= 1,
             Event::Copied(copy) => self.copied(copy),
             Event::Ended(task) => self.end(task),
         }

@@ -45,7 +45,7 @@ pub struct Node {
     pub thief: Thief,
     pub victims: Selector,
     pub chosen: bool,
-    /// Ranks that got nothing, or never asked, and were not told of anything since.
+    /// Ranks that got nothing, or never asked, and were not notified of anything since.
     pub hungry: VecDeque<usize>,
 }
 

@@ -60,10 +60,10 @@ fn in_order<'a>(image: &'a [u8], each: &str) -> Vec<&'a str> {
     names
 }
 
-/// Where the list begins, as the kernel for destructors is told. LLVM 19's calls nothing if the
+/// Where the list begins, as the kernel for destructors is reported. LLVM 19's calls nothing if the
 /// last function is not behind that, so a single one would not be called: half a word before it is.
 /// It goes down by words as long as it is not before the beginning, so it calls as many.
-fn told_begin(first: Address, count: usize) -> Address {
+fn notified_begin(first: Address, count: usize) -> Address {
     if count == 1 { first - POINTER / 2 } else { first }
 }
 
@@ -76,7 +76,7 @@ impl Gpu {
 
     /// The destructors of an image, to be called later.
     pub(super) fn destructors(&self, loaded: &Loaded, image: &[u8]) -> Result<Option<List>, Failure> {
-        self.list(loaded, image, &DESTRUCTORS, told_begin)
+        self.list(loaded, image, &DESTRUCTORS, notified_begin)
     }
 
     /// Calls destructors, and waits for them.
@@ -156,11 +156,11 @@ mod tests {
 
     #[test]
     fn the_kernel_for_destructors_calls_all_once_and_nothing_else() {
-        assert!(called(1000, 1008).is_empty(), "why the beginning is told so");
+        assert!(called(1000, 1008).is_empty(), "why the beginning is reported so");
         for count in 1..5 {
             let first = 1000;
             let want: Vec<_> = (0..count).rev().map(|at| first + at * POINTER).collect();
-            assert_eq!(called(told_begin(first, count), first + count * POINTER), want);
+            assert_eq!(called(notified_begin(first, count), first + count * POINTER), want);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What fails: who is told, in which words, and who goes on.
+//! What fails: who is notified, in which words, and who goes on.
 
 use cuda_offload::{Gpu, gpus};
 use device_trait::{Convention, Device, Failure, Module, Operation};

@@ -14,14 +14,14 @@ const MUCH: usize = 40 << 20;
 
 /// Runs it, and fails if it takes long: it would wait for what comes after it.
 fn at_once<T: Send>(what: &str, run: impl FnOnce() -> T + Send) -> T {
-    let (done, told) = mpsc::channel::<()>();
+    let (done, notified) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         let running = scope.spawn(move || {
             let result = run();
             drop(done);
             result
         });
-        let late = told.recv_timeout(Duration::from_secs(20)) == Err(mpsc::RecvTimeoutError::Timeout);
+        let late = notified.recv_timeout(Duration::from_secs(20)) == Err(mpsc::RecvTimeoutError::Timeout);
         if late {
             eprintln!("{what} keeps its caller waiting");
             std::process::abort();

@@ -10,7 +10,7 @@
 //! that waits is suspended and its worker runs something else. Operations that touch the same bytes
 //! take effect in the order in which they were begun. A source or a target on the host stays valid
 //! until its operation is over. Numbers of operations are not used again, so that one whose end
-//! somebody has been told still counts as over where it is waited for.
+//! somebody has been notified still counts as over where it is waited for.
 //!
 //! **Streams.** A device that has queues of its own lends them to the program
 //! ([`Device::open_stream`]), which puts there what the core knows nothing of: kernels, calls of

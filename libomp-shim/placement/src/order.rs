@@ -103,7 +103,7 @@ impl Order {
         id
     }
 
-    /// The task is one of those whose times are told together ([`Order::learn`]).
+    /// The task is one of those whose times are reported together ([`Order::learn`]).
     pub fn set_kind(&mut self, id: Id, kind: usize) {
         if let Some(node) = self.node(id) {
             node.kind = kind;

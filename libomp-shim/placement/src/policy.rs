@@ -1,4 +1,4 @@
-//! What a policy is ([`Policy`]), and what it is told.
+//! What a policy is ([`Policy`]), and what it is notified.
 //!
 //! A policy is asked for the device of one task at a time, when the task is ready to run:
 //! [`Policy::choose`]. One that knows graphs ahead is given the graph before: [`Policy::plan`].

@@ -1,6 +1,6 @@
 //! The judge of schedules: replays one in time, from the graph alone, and finds whatever is wrong
 //! with it. Shares no code with those who make schedules ([`crate::space`]), except for what a task
-//! needs for how long, which is told there.
+//! needs for how long, which is reported there.
 
 use crate::Time;
 use crate::graph::{Graph, Machine, Schedule};

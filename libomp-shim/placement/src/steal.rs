@@ -16,17 +16,17 @@
 //!
 //! *Word of work.* A [`Thief`] that knows of an origin with work asks there; otherwise it asks
 //! anybody, once ([`ATTEMPTS`]). Word of work ([`Tip`]) comes along with regions, with answers to
-//! steals in vain, and to those that are *told*: who had nothing to give keeps the thief's name,
-//! and tells it once when regions wait again, with itself or with an origin that it hears of. Where
-//! nobody has left a name lifelines are told, seldom ([`Place`]), so that also ranks hear of work
-//! that have never had any. A told rank gets a region if it is in time, and with it word of those
-//! that still wait, which it passes on.
+//! steals in vain, and to those that are *notified*: who had nothing to give keeps the thief's
+//! name, and tells it once when regions wait again, with itself or with an origin that it hears of.
+//! Where nobody has left a name lifelines are reported, seldom ([`Place`]), so that also ranks hear
+//! of work that have never had any. A notified rank gets a region if it is in time, and with it
+//! word of those that still wait, which it passes on.
 //!
-//! *Silence.* A thief asks when a region has ended, when it was told that regions wait somewhere,
-//! and again after an answer; never by itself. After aborted steals in a row it asks no more until
-//! a region or word of work comes; and word is told only when regions come, begin to wait or begin,
-//! or is what is left of such word, halved. So ranks without work send nothing, and the end of the
-//! program can be found.
+//! *Silence.* A thief asks when a region has ended, when it was notified that regions wait
+//! somewhere, and again after an answer; never by itself. After aborted steals in a row it asks no
+//! more until a region or word of work comes; and word is reported only when regions come, begin to
+//! wait or begin, or is what is left of such word, halved. So ranks without work send nothing, and
+//! the end of the program can be found.
 //!
 //! Rejected: sending regions from rank to rank as TagHit does (data would have to follow, and
 //! results find their way back through who had them in between), asking at intervals (an idle
@@ -55,7 +55,7 @@ pub enum Amount {
     Half,
 }
 
-/// Depths of nesting that are told apart. Deeper regions must not wait here.
+/// Depths of nesting that are distinguished. Deeper regions must not wait here.
 pub const DEPTHS: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -72,7 +72,7 @@ pub struct Queue<T> {
     under_way: Vec<[u32; DEPTHS]>,
     /// The oldest first.
     waiting: VecDeque<Waiting<T>>,
-    /// Devices that got nothing, and were not told of anything since.
+    /// Devices that got nothing, and were not notified of anything since.
     names: Names,
 }
 
@@ -185,19 +185,19 @@ impl<T> Queue<T> {
         Stolen { taken: taken.max(begin.len()), begin }
     }
 
-    /// `thief` is to be told when regions wait.
+    /// `thief` is to be reported when regions wait.
     pub fn remember(&mut self, thief: usize) {
         self.names.leave(thief);
     }
 
-    /// A region has begun to wait, or one has begun while others wait: who is to be told of them,
-    /// if anybody.
+    /// A region has begun to wait, or one has begun while others wait: who is to be notified of
+    /// them, if anybody.
     pub fn announce(&mut self, place: Place) -> Option<usize> {
         if self.waiting.is_empty() { None } else { self.names.next(place, [None; 2]) }
     }
 
-    /// Regions wait with another origin, which is this device if it is one: who is to be told of
-    /// them, if anybody.
+    /// Regions wait with another origin, which is this device if it is one: who is to be notified
+    /// of them, if anybody.
     pub fn passes_on(&mut self, place: Place, origin: Option<usize>) -> Option<usize> {
         self.names.next(place, [place.device, origin])
     }

@@ -380,9 +380,9 @@ fn take_part(thread: &Thread) -> Rest {
         None => {
             run_share(thread);
             worker::set_duty((GangTag::NONE, 0));
-            let told = team.plan().told;
+            let notified = team.plan().notified;
             team.arrive_at_join();
-            if told {
+            if notified {
                 stay_to_the_end(thread);
             }
             Rest::Helping
@@ -393,8 +393,8 @@ fn take_part(thread: &Thread) -> Rest {
     rest
 }
 
-/// A member of a region that is told, on a worker of its own, has joined: helps until thread 0 has
-/// closed the region.
+/// A member of a region that is reported, on a worker of its own, has joined: helps until thread 0
+/// has closed the region.
 #[cold]
 fn stay_to_the_end(thread: &Thread) {
     let team = thread.team();
@@ -420,7 +420,7 @@ fn kept_share(thread: &Thread, tls_block: &'static TlsBlock) -> Rest {
     if team.is_lost() {
         end_lost_process(); // the child of a fork goes on under the storage that the C library takes for its thread's
     }
-    if team.has_used_tasks() || team.plan().told {
+    if team.has_used_tasks() || team.plan().notified {
         team.keep_holding();
         team.arrive_at_join();
         help_with_own_block(thread, own);
@@ -455,14 +455,14 @@ fn come_back(thread: &Thread, rest: Rest) -> Rest {
 fn help_with_own_block(thread: &Thread, own: &'static TlsBlock) -> bool {
     let team = thread.team();
     let epoch = thread.seen_epoch.get();
-    let (found, idle, told) = (Cell::new(false), Cell::new(false), team.plan().told);
+    let (found, idle, notified) = (Cell::new(false), Cell::new(false), team.plan().notified);
     let more = || !team.is_closed(epoch);
     let seek = |scope: SearchScope| {
         let job = queue::find(thread, scope, &more);
         found.set(found.get() || job.is_some());
         // A job that does nothing: then the condition is asked once more.
         job.or_else(|| {
-            (!told && scope == SearchScope::BeforeSleep && !idle.replace(true))
+            (!notified && scope == SearchScope::BeforeSleep && !idle.replace(true))
                 .then_some(Job { run: no_job, data: ptr::null_mut() })
         })
     };
@@ -477,7 +477,7 @@ fn help_with_own_block(thread: &Thread, own: &'static TlsBlock) -> bool {
     if team.is_lost() {
         end_lost_process();
     }
-    if told {
+    if notified {
         hook::region::member_leaves(thread);
     }
     set_thread_pointer(own);
@@ -555,10 +555,10 @@ unsafe fn shared_main(argument: *mut ()) {
         end_lost_process();
     }
     if team.lingers() {
-        let told = team.plan().told;
+        let notified = team.plan().notified;
         team.arrive_at_join();
         help_until_closed(thread);
-        if told {
+        if notified {
             hook::region::member_leaves(thread);
         }
     } else {

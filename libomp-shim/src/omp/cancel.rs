@@ -55,7 +55,7 @@ pub fn is_cancelled(here: CurrentThread, construct: Construct) -> bool {
     is_cancelled
 }
 
-/// The construct, in the bits that tools are told.
+/// The construct, in the bits that tools are notified.
 fn bits(construct: Construct) -> u32 {
     match construct {
         Construct::Parallel => cancelled::PARALLEL,

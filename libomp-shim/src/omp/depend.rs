@@ -135,7 +135,7 @@ fn nothing_precedes(here: CurrentThread, task: &Task) -> bool {
 }
 
 /// Are all earlier children of the running task complete? Not for a detector of races, which has to
-/// be told on whom a task depends.
+/// be reported on whom a task depends.
 #[inline]
 fn is_childless(here: CurrentThread) -> bool {
     here.task.children() == 0 && (here.task.children_depend.get().is_none() || !ult::sanitize::sees_races())
@@ -177,7 +177,7 @@ pub fn wait_to_run(here: CurrentThread, task: NonNull<Task>, items: impl Iterato
     task_ref.set_node(node);
     enter(here, &entered, items);
     wait_ready(here, entered.get());
-    entered.get().tell_begin();
+    entered.get().notify_begin();
     keep::host_looks();
 }
 
@@ -213,7 +213,7 @@ fn wait_for_all(here: CurrentThread, items: impl Iterator<Item = Dependence>) ->
     let (node, entered) = Node::new(Goal::Wait(here.thread.worker()));
     enter(here, &entered, items);
     wait_ready(here, entered.get());
-    entered.get().tell_begin();
+    entered.get().notify_begin();
     if !entered.get().holds_any() {
         leave(here, node);
         return None;
@@ -230,7 +230,7 @@ pub fn leave(here: CurrentThread, node: NonNull<Node>) {
 /// Enters a node's dependences; its guard is still on it, or its only edge hangs without.
 fn enter(here: CurrentThread, node: &TableRef, items: impl Iterator<Item = Dependence>) {
     let table = DependTable::of(here.task);
-    // A task whose only edge hangs without a guard may be gone before the edge is told.
+    // A task whose only edge hangs without a guard may be gone before the edge is reported.
     let only = items.size_hint().1 == Some(1) && !tool::is_on();
     let mut found: Vec<Arc<Mutex>> = Vec::new();
     for item in items {
@@ -322,7 +322,7 @@ pub fn complete(node: NonNull<Node>, thread: Option<&Thread>, team: &Team) -> Op
     let node = unsafe { node.as_ref() };
     let mut run_next = None;
     let mut make_ready = |node: &Node| match (node.goal(), thread) {
-        (Goal::Wait(worker), _) => node.tell_waiter(worker),
+        (Goal::Wait(worker), _) => node.notify_waiter(worker),
         (Goal::Task(task), None) => queue::push_foreign(team, task),
         (Goal::Task(task), Some(thread)) => queue::push_ready(thread, run_next.replace(task)),
     };

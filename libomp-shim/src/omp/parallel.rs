@@ -106,7 +106,7 @@ pub fn parallel(here: CurrentThread, body: Body, request: Request) {
 /// calling thread (5.2 §10.2). `thread_limit` is that of each team's contention group, 0 when not
 /// given.
 pub fn league(here: CurrentThread, body: Body, teams: u32, thread_limit: u32) {
-    let told = hook::region::league_begins(here, teams.max(1));
+    let notified = hook::region::league_begins(here, teams.max(1));
     for number in 0..teams.max(1) {
         let region = Region::begin_initial(
             here,
@@ -117,7 +117,7 @@ pub fn league(here: CurrentThread, body: Body, teams: u32, thread_limit: u32) {
         region.run_primary();
         region.end();
     }
-    hook::region::league_ends(here, &told);
+    hook::region::league_ends(here, &notified);
     binding::return_to_place(here);
 }
 

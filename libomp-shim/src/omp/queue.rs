@@ -90,10 +90,10 @@ fn push_specially(thread: &Thread, task: NonNull<Task>, affinity: u32) -> bool {
 pub fn push_foreign(team: &Team, task: NonNull<Task>) {
     let mut moving = Moving::to_team_queue_of(team);
     moving.put(task);
-    moving.tell();
+    moving.notify();
 }
 
-/// Ready tasks that move to the team queue together. All who sleep are told of them once.
+/// Ready tasks that move to the team queue together. All who sleep are notified of them once.
 struct Moving<'a> {
     team: &'a Team,
     any: bool,
@@ -120,7 +120,7 @@ impl<'a> Moving<'a> {
     }
 
     #[inline]
-    fn tell(self) {
+    fn notify(self) {
         if self.any {
             self.team.wake_all();
         }
@@ -497,7 +497,7 @@ fn steal_as_agent(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
             left = if patient && unsafe { task.as_ref() }.flags().has(Flags::POOL) { 0 } else { left - 1 };
             moving.put(task);
         }
-        moving.tell();
+        moving.notify();
         found
     })
 }
@@ -557,7 +557,7 @@ fn clear_out(thread: &Thread) -> Option<NonNull<Task>> {
         }
         moving.put(task);
     }
-    moving.tell();
+    moving.notify();
     found
 }
 
@@ -729,5 +729,5 @@ pub fn leave_nothing(thread: &Thread) {
     while let Some(task) = unsafe { thread.deque.pop() } {
         moving.put(task);
     }
-    moving.tell();
+    moving.notify();
 }

@@ -1,4 +1,4 @@
-//! What a detector of races is told of OpenMP's constructs: which of the program's actions come
+//! What a detector of races is notified of OpenMP's constructs: which of the program's actions come
 //! before which.
 //!
 //! What lives here: the events that stand for fork, join, barrier, the ends of tasks and
@@ -6,12 +6,12 @@
 //! one call with an obvious address (a lock, `ordered`) it stands beside the construct. What
 //! may not: telling the detector ([`ult::sanitize`]).
 //!
-//! Only what the specification orders is told. That the runtime itself orders more (who takes a
+//! Only what the specification orders is reported. That the runtime itself orders more (who takes a
 //! chunk of a loop, or a task from a deque, comes after who put it there) would hide races that
 //! another schedule has. The argument for each is in `docs/protocols/sanitize.md`.
 //!
 //! What is `WATCHED` may be; the other forms of those functions are for where nobody is there to be
-//! told ([`ult::watch`]), and do nothing.
+//! notified ([`ult::watch`]), and do nothing.
 //!
 //! Barriers take turns at two events: who leaves a barrier late must not come after what others
 //! have done since, and those cannot be at the next but one before it has left.
@@ -59,15 +59,15 @@ impl Team {
 #[inline(always)]
 pub(super) fn task_ends(task: &Task) {
     if ult::sanitize::sees_races() {
-        tell_end(task);
+        notify_end(task);
     }
 }
 
 #[cold]
-fn tell_end(task: &Task) {
+fn notify_end(task: &Task) {
     if let Some(node) = task.node() {
         // SAFETY: the task's reference on its node is dropped when it is complete.
-        unsafe { node.as_ref() }.tell_end();
+        unsafe { node.as_ref() }.notify_end();
     }
     if let Some(parent) = task.parent() {
         before(children(parent));
@@ -83,16 +83,16 @@ fn tell_end(task: &Task) {
 #[inline(always)]
 pub(super) fn task_begins(task: &Task) {
     if ult::sanitize::sees_races() {
-        tell_begin(task);
+        notify_begin(task);
     }
 }
 
 #[cold]
-fn tell_begin(task: &Task) {
+fn notify_begin(task: &Task) {
     after(task);
     if let Some(node) = task.node() {
-        // SAFETY: as in `tell_end`.
-        unsafe { node.as_ref() }.tell_begin();
+        // SAFETY: as in `notify_end`.
+        unsafe { node.as_ref() }.notify_begin();
     }
 }
 

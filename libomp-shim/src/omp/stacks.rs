@@ -1,4 +1,4 @@
-//! Teams that are smaller because the address space is limited: what the program is told. The
+//! Teams that are smaller because the address space is limited: what the program is reported. The
 //! counting is in [`ult::stack::promised`].
 
 use std::sync::Once;

@@ -46,12 +46,12 @@ pub fn depth(here: CurrentThread) -> u32 {
 
 /// Runs a target region on the host. `thread_limit` 0 when not given.
 pub fn run_on_host(here: CurrentThread, body: Body, thread_limit: u32) {
-    let told = hook::begins(Target::Region, None);
+    let notified = hook::begins(Target::Region, None);
     let depth = here.team().plan().target_depth + 1;
     let region = Region::begin_target(here, body, thread_limit, ON_HOST, depth);
     region.run_primary();
     region.end();
-    hook::ends(told);
+    hook::ends(notified);
 }
 
 /// With `OMP_TARGET_OFFLOAD=MANDATORY` a construct that names a device which is not there ends the

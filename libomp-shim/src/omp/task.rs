@@ -48,8 +48,8 @@ pub use constructs::{
     taskyield,
 };
 pub use life::{
-    begin, body_done, end, end_included, fulfill, job, late_job, run_at_once, run_included, run_taken,
-    run_undeferred, tell_end,
+    begin, body_done, end, end_included, fulfill, job, late_job, notify_end, run_at_once, run_included,
+    run_taken, run_undeferred,
 };
 
 pub use spares::Spares;
@@ -369,7 +369,7 @@ impl Task {
     }
 
     /// A copy of this unsubmitted task, payload and all, as another child of `here.task`. Not of
-    /// what is kept for tools: it may be told where this one is not.
+    /// what is kept for tools: it may be reported where this one is not.
     pub fn duplicate_for(&self, here: CurrentThread) -> NonNull<Task> {
         let size = self.data_size();
         let Some(run) = self.run.get() else { super::report::fatal("a task without code was duplicated") };
@@ -461,9 +461,9 @@ impl Task {
     pub fn set_affinity(&self, key: u32) {
         self.affinity.set(key);
     }
-    /// Are tools told of what it does: an implicit task, or one with a record?
+    /// Are tools notified of what it does: an implicit task, or one with a record?
     #[inline(always)]
-    pub fn is_told_of(&self) -> bool {
+    pub fn is_notified_of(&self) -> bool {
         self.flags().0 & (Flags::EXPLICIT.0 | Flags::RECORDED.0) != Flags::EXPLICIT.0
     }
     /// An explicit task (and not an implicit one)?

@@ -120,7 +120,7 @@ impl Taskgroup {
 
     /// Does its owner wait for the members?
     pub fn is_waited_for(&self) -> bool {
-        // ORDERING: Relaxed; only told.
+        // ORDERING: Relaxed; only notified.
         self.members.load(Ordering::Relaxed) & WAITING != 0
     }
 

@@ -92,7 +92,7 @@ pub struct Team {
 
     /// What every region writes.
     start: Padded<Start>,
-    /// Members told to leave for good.
+    /// Members notified to leave for good.
     retired: AtomicBool,
     /// Of a team whose members help until it says so: the epoch of the last region that has ended.
     closed: AtomicU64,
@@ -181,7 +181,7 @@ impl Team {
                 keeps: false,
                 defers_alone: false,
                 displays: false,
-                told: false,
+                notified: false,
                 device: ON_HOST,
                 target_depth: 0,
             }),

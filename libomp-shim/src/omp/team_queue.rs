@@ -16,7 +16,7 @@
 //! priority. Untied tasks, which anybody may start, stand apart. For the part of free agents, which
 //! few programs use, the thread keeps the number instead ([`Seen`]): no task pays for it.
 //!
-//! **Somebody is told.** A new task wakes one sleeper, perhaps one that may not start it while
+//! **Somebody is notified.** A new task wakes one sleeper, perhaps one that may not start it while
 //! another could. The first thread that passes over a task makes the caller wake all sleepers
 //! ([`Found::passed_over`]), once a task.
 //!
@@ -99,10 +99,10 @@ impl TeamQueue {
         self.pool.is_empty()
     }
 
-    /// Puts a ready task here. `told`: all sleepers are about to be woken for it.
+    /// Puts a ready task here. `notified`: all sleepers are about to be woken for it.
     ///
     /// The task is alive and the caller's.
-    pub fn put(&self, task: NonNull<Task>, told: bool) {
+    pub fn put(&self, task: NonNull<Task>, notified: bool) {
         // SAFETY: as the caller says.
         let (priority, affinity) = unsafe { (task.as_ref().priority(), task.as_ref().affinity()) };
         let part = match priority > 0 {
@@ -110,7 +110,7 @@ impl TeamQueue {
             false if agents::is_pool(affinity) => &self.pool,
             false => &self.rest,
         };
-        part.put(task, told);
+        part.put(task, notified);
     }
 
     /// Takes the first task with a priority that a thread may start whose newest tied task is
@@ -183,7 +183,7 @@ struct Entry {
     number: u64,
     task: NonNull<Task>,
     /// All sleepers were woken for it, or are about to be.
-    told: bool,
+    notified: bool,
 }
 
 // SAFETY: tasks are Send.
@@ -200,7 +200,7 @@ impl Part {
         self.levels.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn put(&self, task: NonNull<Task>, told: bool) {
+    fn put(&self, task: NonNull<Task>, notified: bool) {
         // SAFETY: the task is the caller's.
         let (priority, flags) = unsafe { (task.as_ref().priority(), task.as_ref().flags()) };
         let _away = ult::sanitize::look_away();
@@ -209,7 +209,7 @@ impl Part {
         let number = self.puts.load(Ordering::Relaxed);
         let level =
             levels.entry(if ult::mutant!(priority_inverted) { -priority } else { priority }).or_default();
-        let entry = Entry { number, task, told };
+        let entry = Entry { number, task, notified };
         if flags.has(Flags::UNTIED) {
             level.untied.push_back(entry);
             // ORDERING: Release, pairs with `may_find`.
@@ -312,7 +312,7 @@ impl Level {
             if unsafe { entry.task.as_ref() }.descends_from(newest) {
                 return Some(start + at);
             }
-            *passed_over |= !replace(&mut entry.told, true);
+            *passed_over |= !replace(&mut entry.notified, true);
         }
         None
     }

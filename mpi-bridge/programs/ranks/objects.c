@@ -82,16 +82,16 @@ static void tell(const void *args, size_t bytes, ompx_result_t *result)
 static void make(const void *args, size_t bytes, ompx_result_t *result)
 {
     ompx_object_t mine[OBJECTS];
-    ompx_future_t told[8];
+    ompx_future_t notified[8];
     (void)args;
     (void)bytes;
     for (int i = 0; i < OBJECTS; i++)
         mine[i] = made(sizeof(struct account));
     for (int r = 0; r < ompx_cluster_size(); r++)
-        CHECK_EQ(ompx_invoke(r, tell, mine, sizeof mine, &told[r]), 0);
+        CHECK_EQ(ompx_invoke(r, tell, mine, sizeof mine, &notified[r]), 0);
     for (int r = 0; r < ompx_cluster_size(); r++) {
-        CHECK_EQ(ompx_future_wait(told[r]), 0);
-        CHECK_EQ(ompx_future_free(told[r]), 0);
+        CHECK_EQ(ompx_future_wait(notified[r]), 0);
+        CHECK_EQ(ompx_future_free(notified[r]), 0);
     }
     ompx_result_set(result, NULL, 0);
 }

@@ -128,7 +128,12 @@ impl Engine {
     }
 
     /// The other rank says how a transfer has ended there.
-    pub(super) fn told(&mut self, bridge: &Bridge, source: u32, frame: &Received<'_>) -> Result<(), Broken> {
+    pub(super) fn notified(
+        &mut self,
+        bridge: &Bridge,
+        source: u32,
+        frame: &Received<'_>,
+    ) -> Result<(), Broken> {
         let ticket = frame.word as u32;
         let mut slots = lock(&bridge.slots);
         let transfer = slots.get(ticket).filter(|t| t.peer == source).ok_or_else(|| unknown(source))?;
@@ -153,7 +158,7 @@ impl Engine {
         };
         drop(slots);
         if way == Way::OutInline {
-            done.tell(status);
+            done.notify(status);
             count(&bridge.counts.ended, 1);
             return Ok(());
         }
@@ -165,7 +170,7 @@ impl Engine {
         } else if flow.flying == 0 {
             self.flows.remove(&peer);
         }
-        done.tell(status);
+        done.notify(status);
         count(&bridge.counts.ended, 1);
         next.map_or(Ok(()), |ticket| self.fly(bridge, ticket))
     }
@@ -239,7 +244,7 @@ impl Engine {
         }
         let Some(Incoming { arrival, done, drain, .. }) = self.incoming.take(at) else { return Ok(()) };
         if drain.is_none() {
-            done.tell(code::OK);
+            done.notify(code::OK);
         }
         let word = u64::from(arrival.ticket);
         own(bridge, arrival.source, &Frame::plain(Verb::Ended, u16::from(drain.is_some()), word));

@@ -69,7 +69,7 @@ impl Engine {
                 .pending
                 .pop_front()
                 .ok_or_else(|| Broken("an operation ends that was not begun".into()))?;
-            pending.done.tell(code::OK);
+            pending.done.notify(code::OK);
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ impl Engine {
                 Verb::Put => self.put(bridge, source, &frame)?,
                 Verb::Get => self.serve(bridge, source, &frame)?,
                 Verb::Got => self.got(bridge, source, &frame)?,
-                Verb::Ended => self.told(bridge, source, &frame)?,
+                Verb::Ended => self.notified(bridge, source, &frame)?,
                 Verb::Up => self.waves.up(sums(&frame)),
                 Verb::Down => self.verdict(bridge, frame.number == 1)?,
             }

@@ -46,7 +46,7 @@ pub struct GangDeque<T> {
 #[repr(C)]
 struct Inner<T> {
     /// Elements that are here or were taken here and have not ended, as [`GangDeque::count_load`]
-    /// is told. Beside the count, which is written by the same threads at the same moments.
+    /// is reported. Beside the count, which is written by the same threads at the same moments.
     load: AtomicU32,
     /// Elements of all rings, counted before they can be seen and until they have been taken.
     count: AtomicUsize,

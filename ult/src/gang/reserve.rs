@@ -9,7 +9,7 @@
 //! order of the others kept for each worker (workers that nobody has bound move; counting the
 //! classes anew costs what reading the loads costs).
 
-/// Classes of nearness that are told apart; larger ones count as the last.
+/// Classes of nearness that are distinguished; larger ones count as the last.
 const CLASSES: usize = crate::topology::distance::SEATS;
 
 /// Names the workers for `n` gang ULTs beside thread 0, which runs on the forking worker `me`.

@@ -3,8 +3,8 @@
 //! The kernel keeps one per kernel thread, and writes every signal frame there, the monitor's
 //! included, which needs more room than many programs give. So a kernel thread has the stack of the
 //! thread that runs only if that is large; else it has one of ours, and handlers that ask for the
-//! alternate stack are moved to the thread's ([`crate::signals`]). What a program is told is always
-//! its thread's own. Handlers of faults, which the kernel calls itself, run on ours then.
+//! alternate stack are moved to the thread's ([`crate::signals`]). What a program is reported is
+//! always its thread's own. Handlers of faults, which the kernel calls itself, run on ours then.
 //!
 //! Rejected: the program's stack whatever its size. Rust gives its threads 8 KiB; the kernel writes
 //! three of them, and the monitor's handler did not fit into the rest when it was built without
@@ -184,8 +184,10 @@ pub unsafe fn set_alternate_stack(new: *const stack_t, old: *mut stack_t, sp: us
         let error = unsafe { fault::ask_alternate(new, old) };
         // The stack for the message about overflows is the runtime's.
         // SAFETY: as the caller says; the kernel has written it.
-        if let Some(told) = unsafe { old.as_mut() }.filter(|told| error == 0 && fault::is_ours(told)) {
-            *told = Alternate::NONE.to_c();
+        if let Some(notified) =
+            unsafe { old.as_mut() }.filter(|notified| error == 0 && fault::is_ours(notified))
+        {
+            *notified = Alternate::NONE.to_c();
         }
         return error;
     };

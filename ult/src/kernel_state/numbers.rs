@@ -80,7 +80,7 @@ impl Setting {
     }
 
     /// Does the kernel tell other threads about it, so that a donor has to have it, too?
-    pub(super) fn is_told_to_others(self) -> bool {
+    pub(super) fn is_notified_to_others(self) -> bool {
         matches!(self, Setting::Nice | Setting::IoPriority | Setting::Scheduling)
     }
 
@@ -181,7 +181,7 @@ fn memory_policy() -> i64 {
 unsafe fn set_memory_policy(value: u64) -> i64 {
     let (mode, nodes) = (value & u64::from(u16::MAX), value >> MODE_BITS);
     let mask = if nodes == 0 { ptr::null() } else { &raw const nodes };
-    // The kernel takes one bit less than it is told.
+    // The kernel takes one bit less than it is notified.
     let bits = if nodes == 0 { 0 } else { u64::BITS as usize + 1 };
     // SAFETY: the mask's own word; the kernel reads as many words as there are bits, less one.
     unsafe { call(libc::SYS_set_mempolicy, [mode as usize, mask as usize, bits, 0]) }

@@ -59,7 +59,7 @@ static ALL: [&Function; 14] = [
     &REMOVE_ROOT,
 ];
 
-/// A function by which each is known, and what it means to find it. MemorySanitizer is told
+/// A function by which each is known, and what it means to find it. MemorySanitizer is reported
 /// nothing; it is known because storage cannot be borrowed under it.
 const KNOWN_BY: [(&CStr, u32); 4] = [
     (c"__tsan_init", RACES),

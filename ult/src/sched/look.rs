@@ -278,7 +278,7 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
     let found = take_gang_ult(worker, victim, may).or_else(|| steal_ult(worker, victim));
     if found.is_some() {
         worker.restless.steals.add_success();
-        observer::tell(|| Event::Steals { victim: victim.index() });
+        observer::notify(|| Event::Steals { victim: victim.index() });
     }
     found
 }
@@ -303,7 +303,7 @@ fn may_help(worker: &Worker) -> bool {
 }
 
 /// The oldest ULT that `victim` forked without a gang. Of another group than the worker's own it is
-/// not taken, which can be told only while there is no other group: asked when the ULT has been
+/// not taken, which can be reported only while there is no other group: asked when the ULT has been
 /// seen, because its group may have come since the last look.
 fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
     let may = || worker.may_steal_blindly() || worker.is_of_one_group_with(victim);
@@ -424,7 +424,7 @@ pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
 }
 
 /// [`publish_crowd`] for the code that ran before, on this worker: if nobody has been suspended or
-/// resumed, what was told of those who are suspended holds; what is queued may not.
+/// resumed, what was notified of those who are suspended holds; what is queued may not.
 ///
 /// # Safety
 /// Own kernel thread.

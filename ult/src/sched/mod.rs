@@ -24,7 +24,7 @@
 //! | `storage` | a context that goes on under other thread-local storage |
 //! | `handoff` | a spare kernel thread adopts the contexts of a worker that blocks in the kernel |
 //! | `yielding` | giving way to another thread from program code: `sched_yield`, the stall monitor |
-//! | `urgency` | what the stall monitor is told about those who wait |
+//! | `urgency` | what the stall monitor is notified about those who wait |
 //! | `spin_policy` | how long to look before sleeping |
 //! | `polled` | waiting for what nobody tells of: requests of another library |
 //!
@@ -572,9 +572,9 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
         }
     };
     let nap = look::HOLD_BACK * if held_back { 1 } else { 1 << naps.min(DOUBLINGS) };
-    observer::tell(|| Event::Sleeps);
+    observer::notify(|| Event::Sleeps);
     let rest = worker.parker.rest_unless(awake, polls.then_some(nap));
-    observer::tell(|| Event::Wakes);
+    observer::notify(|| Event::Wakes);
     renounce(worker, rest.notified);
     if found.is_none() && rest.slept && held_back {
         found = look::what_was_held_back(worker);
@@ -665,7 +665,7 @@ unsafe fn switch_context(
         let from = (*own).current;
         (*own).current = to;
         worker.count_switch();
-        observer::tell(|| Event::Switches { from: from as usize, to: to as usize });
+        observer::notify(|| Event::Switches { from: from as usize, to: to as usize });
         ult::switch(from, to, worker, tls_block);
     }
 }

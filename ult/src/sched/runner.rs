@@ -257,7 +257,7 @@ unsafe fn run_job(worker: &'static Worker, job: Job, role: Role) -> Next {
 }
 
 /// Runs a ULT from its start to its end, and those of its spawn group that follow it at once: each
-/// is a plain call, and what all of them tell their spawn group is told once. Returns what the
+/// is a plain call, and what all of them tell their spawn group is reported once. Returns what the
 /// worker does next.
 unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: GangTag) -> Next {
     // One after the other they are this thread, whose contexts share its mode.
@@ -354,10 +354,10 @@ impl Running {
         } else {
             enter_program()
         }
-        observer::tell(|| Event::UltBegins { id: self.tag.id, level: self.tag.level });
+        observer::notify(|| Event::UltBegins { id: self.tag.id, level: self.tag.level });
         // SAFETY: whoever made the start vouches for it.
         unsafe { (self.ult_start.spawn_group().run)(self.ult_start.data) };
-        observer::tell(|| Event::UltEnds);
+        observer::notify(|| Event::UltEnds);
         let worker = here();
         worker.enter_scheduler();
         look::stir(worker);

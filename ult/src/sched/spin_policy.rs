@@ -282,7 +282,7 @@ const CROWDED_LOOKS: u32 = 128;
 /// The fewest, and as many where what is waited for surely needs the processor: some 3 us.
 const FULL_LOOKS: u32 = 8;
 
-/// Microseconds that are told by looks and not by the clock.
+/// Microseconds that are reported by looks and not by the clock.
 const BRIEF: u32 = 5;
 
 /// Looks between two glances at the clock.

@@ -2,8 +2,8 @@
 //!
 //! Where a gang fits on the pool, its threads run at the same time, and one that spins for a moment
 //! gets on by itself: to take its worker away for a younger gang would undo what the gang is for.
-//! So the stall monitor is told who waits: mates, and those who go before the running gang by the
-//! order of [`eligible`], are urgent; the others are served too, but after a while, because the
+//! So the stall monitor is notified who waits: mates, and those who go before the running gang by
+//! the order of [`eligible`], are urgent; the others are served too, but after a while, because the
 //! program may make gangs wait for each other in ways that the order does not know.
 //!
 //! What may not live here: how long the monitor waits ([`crate::stall`]).

@@ -6,7 +6,7 @@
 //! the pool is empty, a signal is kept as a bit without its information: it is delivered, and says
 //! that a process has sent it.
 //!
-//! What may not live here: who is told that something is here ([`super::handler`]), when it is
+//! What may not live here: who is notified that something is here ([`super::handler`]), when it is
 //! taken ([`super::deliver`]).
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
@@ -39,7 +39,7 @@ static FRESH: AtomicU64 = AtomicU64::new(0);
 static FREE: List = List::new();
 
 /// A list of nodes, newest first. The upper half of the word counts changes, so that a head that
-/// has come back is told from one that has stayed.
+/// has come back is reported from one that has stayed.
 #[derive(Debug)]
 struct List(AtomicU64);
 

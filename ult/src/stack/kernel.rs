@@ -53,9 +53,9 @@ pub(crate) fn start_thread(
     }
 }
 
-/// Waits until the kernel thread `id` has ended, which was started here and has been told to end.
-/// Its destructors of thread-local variables have run then. Does nothing in the child of a fork,
-/// where the thread does not exist.
+/// Waits until the kernel thread `id` has ended, which was started here and has been reported to
+/// end. Its destructors of thread-local variables have run then. Does nothing in the child of a
+/// fork, where the thread does not exist.
 pub(crate) fn join(id: libc::pthread_t) {
     let stack = {
         let mut started = STARTED.lock();

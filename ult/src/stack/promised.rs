@@ -10,7 +10,7 @@
 //! for it ([`crate::sched`]). The depth of such nesting is bounded by that stack's size, as under
 //! other runtimes. A runner that has nothing to run gives its stack back.
 //!
-//! What may not live here: who runs on a stack; what the program is told (the layer above).
+//! What may not live here: who runs on a stack; what the program is reported (the layer above).
 //!
 //! Tried and rejected: mapping as many stacks for every region on every
 //! machine (a system call per thread and 16 KiB of page tables where nobody set a limit).
@@ -95,7 +95,7 @@ pub fn is_limited() -> bool {
 }
 
 /// Sees to stacks of at least `size` usable bytes for `threads` threads of a region. Returns for
-/// how many there is room, and how many of them [`release`] has to be told at the region's end
+/// how many there is room, and how many of them [`release`] has to be reported at the region's end
 /// (none where the address space has no limit).
 ///
 /// Any thread. Maps what is missing, and pools it.
@@ -163,8 +163,8 @@ pub fn release(threads: usize) {
 pub fn limit() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: `limit` may be written.
-    let told = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0;
-    (told && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+    let notified = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0;
+    (notified && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
 /// Maps a stack with [`LEFT_OVER`] to spare, and pools it.

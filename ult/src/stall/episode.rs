@@ -237,7 +237,7 @@ impl Episode {
             }
             self.counted = true;
             count(&TALLY.stalls);
-            observer::tell(|| Event::Stalls { watched: ptr::from_ref(watched) as usize });
+            observer::notify(|| Event::Stalls { watched: ptr::from_ref(watched) as usize });
             self.interrupt(watched, aim, self.at);
         }
     }
@@ -254,7 +254,7 @@ impl Episode {
         self.at = now;
         if !core::mem::replace(&mut self.counted, true) {
             count(&TALLY.stalls);
-            observer::tell(|| Event::Stalls { watched: ptr::from_ref(watched) as usize });
+            observer::notify(|| Event::Stalls { watched: ptr::from_ref(watched) as usize });
         }
         let tid = watched.tid();
         if 2 * used >= enough {
@@ -330,7 +330,7 @@ impl Episode {
         trap.pending.store(1, Release);
         if signal::send(watched, aimed.tid) {
             count(&TALLY.interrupts);
-            observer::tell(|| Event::Interrupts { watched: ptr::from_ref(watched) as usize });
+            observer::notify(|| Event::Interrupts { watched: ptr::from_ref(watched) as usize });
         } else {
             // ORDERING: Relaxed; the handler will not run.
             trap.pending.store(0, Relaxed);
@@ -416,7 +416,7 @@ impl Episode {
         watched.set_heir(None);
         watched.note_hand_off(self.switch_count);
         count(&TALLY.hand_offs);
-        observer::tell(|| Event::HandsOff { watched: ptr::from_ref(watched) as usize });
+        observer::notify(|| Event::HandsOff { watched: ptr::from_ref(watched) as usize });
         if let Some(hooks) = hooks() {
             (hooks.hand_off)(watched);
         }

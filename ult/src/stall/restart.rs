@@ -60,8 +60,8 @@ fn is_a_look(number: i64, registers: &[libc::greg_t]) -> bool {
 }
 
 /// Was the code interrupted in a system call, which has returned or is about to be made again? As
-/// far as can be told from the instructions around `ip`, where code was being executed; also just
-/// before a call, and just behind one.
+/// far as can be reported from the instructions around `ip`, where code was being executed; also
+/// just before a call, and just behind one.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn is_at_system_call(ip: usize) -> bool {
     is_behind_system_call(ip) || is_behind_system_call(ip + 2)

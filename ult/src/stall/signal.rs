@@ -488,7 +488,7 @@ const FRAME_BYTES: usize = FRAME * size_of::<usize>();
 /// Words at the stack pointer that are looked at in a larger frame; the others lie below the frame
 /// pointer.
 const LOWEST_WORDS: usize = 8;
-/// A frame that is larger has no frame pointer, as far as can be told.
+/// A frame that is larger has no frame pointer, as far as can be reported.
 const LARGEST_FRAME: usize = 16 << 10;
 
 /// Words of the frame of code that stands at `at`: those at the stack pointer, and those below the
@@ -599,7 +599,7 @@ fn judge_in_allocator(watched: &'static Watched, site: usize, motion: Motion) ->
 /// Keeps where the sample was taken for [`super::standing`].
 fn keep_for_people(watched: &'static Watched, now: &Sample) {
     let trap = &watched.trap;
-    // ORDERING: Relaxed; only told.
+    // ORDERING: Relaxed; only notified.
     trap.ip.store(now.ip, Relaxed);
     // ORDERING: as above.
     trap.sp.store(now.sp, Relaxed);
@@ -639,7 +639,7 @@ unsafe fn give_way(watched: &'static Watched, context: &mut ucontext_t) -> bool 
     // The mask of the interrupted code, which lets the signal through: it has just come.
     // SAFETY: the first word of a set is the kernel's.
     signals::set_mask(unsafe { (&raw const context.uc_sigmask).cast::<u64>().read() });
-    observer::tell(|| Event::Preempted);
+    observer::notify(|| Event::Preempted);
     // SAFETY: the hook's promise (`Hooks::preempt`); mode and place are as it asks.
     let went = hooks().is_some_and(|hooks| unsafe { (hooks.preempt)() });
     compiler_fence(SeqCst);

@@ -379,7 +379,7 @@ unsafe fn read_entry(start: usize, entry: usize, ip: usize) -> Option<(Entry, Co
         let common = (entry + 4) - bytes.four()? as usize;
         bytes.end = entry + 4 + length;
         let common = read_common(common)?;
-        bytes.four()?; // the beginning, which the sorted table has told
+        bytes.four()?; // the beginning, which the sorted table has notified
         let covers = bytes.four()? as usize;
         if ip - start >= covers {
             return None;

@@ -358,13 +358,13 @@ impl Watched {
     /// What waits behind this worker has been handed off, since it came to the switch point
     /// `switch_count`. By the watcher.
     pub(super) fn note_hand_off(&self, switch_count: u32) {
-        // ORDERING: Relaxed; only told.
+        // ORDERING: Relaxed; only notified.
         self.handed_off.store(u64::from(switch_count) + 1, Relaxed);
     }
 
     /// Has that been done since the switch point `switch_count`?
     pub(super) fn was_handed_off(&self, switch_count: u32) -> bool {
-        // ORDERING: Relaxed; only told.
+        // ORDERING: Relaxed; only notified.
         self.handed_off.load(Relaxed) == u64::from(switch_count) + 1
     }
 

@@ -1,10 +1,11 @@
-//! Making a donor: an ordinary pthread that gives its thread block away until it is told to end.
+//! Making a donor: an ordinary pthread that gives its thread block away until it is notified to
+//! end.
 //!
 //! A donor runs two library calls under its own TLS block, publishes its thread pointer, and from
 //! then on touches no thread-local storage: somebody else may be running with it. That is why it
-//! parks by a raw system call (the library's wrapper would write `errno`). It ends when it is told
-//! to, while it is not borrowed ([`end`]): then it is an ordinary thread once more, and its
-//! thread-local destructors run.
+//! parks by a raw system call (the library's wrapper would write `errno`). It ends when it is
+//! notified to, while it is not borrowed ([`end`]): then it is an ordinary thread once more, and
+//! its thread-local destructors run.
 //!
 //! What lives here: its creation, its only function. What may not: the pool ([`super`]).
 //!

@@ -2,10 +2,10 @@
 //! believe to have.
 //!
 //! Binding asks the kernel, too: processors that exist are really bound to. Where none of them
-//! does, the thread may run anywhere that the process may, and the caller is told. What a thread
-//! believes is kept by kernel thread number; a number that the kernel gives out again brings the
-//! old mask with it. The lock is held for a few hundred instructions; a child of a fork that falls
-//! into them waits for ever, which is accepted for a machine that does not exist.
+//! does, the thread may run anywhere that the process may, and the caller is notified. What a
+//! thread believes is kept by kernel thread number; a number that the kernel gives out again brings
+//! the old mask with it. The lock is held for a few hundred instructions; a child of a fork that
+//! falls into them waits for ever, which is accepted for a machine that does not exist.
 
 use super::{Description, affinity};
 use std::io;

@@ -12,7 +12,7 @@
 //!
 //! Kept are a few words per processor and a byte per pair of nodes; a distance is then three
 //! comparisons. Nothing is read before the first question, and nothing at all where two processors
-//! are all there are. Who asks while somebody else reads is told that there is nothing to tell
+//! are all there are. Who asks while somebody else reads is reported that there is nothing to tell
 //! apart: nobody waits, and a child that is forked meanwhile finds no lock held.
 //!
 //! *Sites.* Threads that nobody binds are moved by the kernel, rarely across nodes. So workers are

@@ -1,8 +1,8 @@
 //! Whose ULTs run on a worker, how many it has, and who waits behind it.
 //!
 //! What lives here: the group that a worker serves, counts of the ULTs it was given, what the stall
-//! monitor is told. What may not: where new ULTs are put ([`crate::spawn`]), which are taken first
-//! ([`crate::gang`], [`crate::sched`]), what the monitor does about those who wait
+//! monitor is notified. What may not: where new ULTs are put ([`crate::spawn`]), which are taken
+//! first ([`crate::gang`], [`crate::sched`]), what the monitor does about those who wait
 //! ([`crate::stall`]).
 //!
 //! All counts are hints, or have one writer: nothing is published through them.

@@ -78,7 +78,7 @@ impl Worker {
         unsafe { &*ptr::from_ref(watched).byte_sub(offset_of!(Worker, watched)).cast() }
     }
 
-    /// Begins to stand in for `blocked`, runs what that one may run, and is told when it moves
+    /// Begins to stand in for `blocked`, runs what that one may run, and is reported when it moves
     /// again.
     pub(crate) fn begin_standing_in(&self, blocked: &'static Worker) {
         // ORDERING: Relaxed, all three; a forker that sees the first late queues a ULT that this

@@ -118,27 +118,27 @@ pub const MUTANTS: &[Mutant] = &[
         &[("sync/exclusion.c", "gcc", 8)],
     ),
     mutant(
-        "lock_misuse_not_told",
+        "lock_misuse_not_reported",
         "GANGWAY_CHECK says nothing of locks",
         &[("check/lock_misuse.c", "gcc", 2)],
     ),
     mutant(
-        "meeting_not_told",
+        "meeting_not_reported",
         "GANGWAY_CHECK says nothing of threads that wait in different places",
         &[("check/meetings.c", "gcc", 4), ("check/two_barriers.c", "clang-19", 2)],
     ),
     mutant(
-        "event_not_told",
+        "event_not_reported",
         "GANGWAY_CHECK says nothing of events that nobody fulfils",
         &[("check/event_never.c", "gcc", 3)],
     ),
     mutant(
-        "circle_not_told",
+        "circle_not_reported",
         "GANGWAY_CHECK does not see tasks that wait for each other",
         &[("check/circles.c", "gcc", 3)],
     ),
     mutant(
-        "standstill_not_told",
+        "standstill_not_reported",
         "GANGWAY_CHECK says nothing of standstills",
         &[("check/standstill.c", "gcc", 3)],
     ),
@@ -371,7 +371,7 @@ pub const MUTANTS: &[Mutant] = &[
         &[("device/gpu_tasks_fan.c", "clang-19", 4)],
     ),
     mutant(
-        "region_tells_for_function",
+        "region_notifies_for_function",
         "a region in a device task's function tells those behind the task that its work is queued, which is not yet",
         &[("device/gpu_tasks_region.c", "clang-19", 4)],
     ),
@@ -391,7 +391,7 @@ pub const MUTANTS: &[Mutant] = &[
         &[("device/interop_many.c", "clang-19", 4), ("device/interop_depend.c", "clang-19", 4)],
     ),
     mutant(
-        "device_op_not_told",
+        "device_op_not_notified",
         "tools do not hear that memory of a device is given back",
         &[("ompt/devices.c", "gcc", 4), ("ompt/devices.c", "clang-19", 4)],
     ),

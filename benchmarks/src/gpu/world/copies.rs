@@ -140,11 +140,11 @@ impl World<'_> {
             let datum = job.uses[at].datum;
             self.fill(task, gpu, datum, path);
         }
-        self.tell_if_brought(task);
+        self.notify_if_brought(task);
     }
 
     /// All that the task reads is there.
-    fn tell_if_brought(&mut self, task: usize) {
+    fn notify_if_brought(&mut self, task: usize) {
         let job = &self.jobs[task];
         let has_entered = job.uses.iter().zip(&job.entered).all(|(used, entered)| *entered || !used.reads);
         if let Some(handle) = job.handle.filter(|_| job.missing == 0 && has_entered) {
@@ -236,7 +236,7 @@ impl World<'_> {
                 let tasks = self.gpus[gpu].filling.remove(&datum).unwrap_or_default();
                 for task in tasks {
                     self.jobs[task].missing -= 1;
-                    self.tell_if_brought(task);
+                    self.notify_if_brought(task);
                 }
             }
             (What::Fill(..), None) => unreachable!("a copy for a task goes to its GPU"),

@@ -81,7 +81,7 @@ impl World<'_> {
         self.jobs[task].before.iter().filter_map(|&before| self.jobs[before].handle).collect()
     }
 
-    /// What the policy is told of a GPU, by a fresh forecast.
+    /// What the policy is notified of a GPU, by a fresh forecast.
     fn view(&self, task: usize, gpu: usize, before: &[Handle]) -> View {
         let (job, found) =
             (&self.jobs[task], self.ahead.find(gpu as Number, &self.jobs[task].uses, &self.machine));
@@ -128,7 +128,7 @@ impl World<'_> {
             self.early += 1;
         } else {
             self.jobs[task].missing += 1;
-            self.at(self.now + HOST, Event::Told(task));
+            self.at(self.now + HOST, Event::Notified(task));
         }
         (self.jobs[task].gpu, self.jobs[task].is_placed) = (gpu, true);
         for at in 0..self.jobs[task].after.len() {

@@ -1,11 +1,11 @@
 //! Whom a rank tells that regions wait somewhere: the names that thieves have left with it, and
 //! *lifelines*.
 //!
-//! A thief that got nothing leaves its name, and is told once. So word of work spreads to those
+//! A thief that got nothing leaves its name, and is reported once. So word of work spreads to those
 //! that have none, and costs nothing where all are busy. Where nobody has left a name a lifeline is
-//! told: a rank at a distance of 1, 2, 4, … in turn, so that any rank reaches any other in as many
-//! steps as their number has bits (the hypercube of Saraswat et al., *Lifeline-based global load
-//! balancing*, PPoPP 2011; there thieves leave their names along its edges, and so ask along
+//! notified: a rank at a distance of 1, 2, 4, … in turn, so that any rank reaches any other in as
+//! many steps as their number has bits (the hypercube of Saraswat et al., *Lifeline-based global
+//! load balancing*, PPoPP 2011; there thieves leave their names along its edges, and so ask along
 //! them. Here they leave them where they ask anyway). Lifelines may well be busy; hence the
 //! [`PACE`].
 //!
@@ -15,8 +15,8 @@
 
 use std::collections::VecDeque;
 
-/// Occasions between two lifelines that are told, at most. The first is told at once, and the
-/// occasions in between double.
+/// Occasions between two lifelines that are reported, at most. The first is reported at once, and
+/// the occasions in between double.
 pub const PACE: u32 = 64;
 
 /// Where a rank is among the devices.
@@ -56,7 +56,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// This device is to be told.
+    /// This device is to be reported.
     pub fn leave(&mut self, device: usize) {
         if !self.left.contains(&device) {
             self.left.push_back(device);
@@ -89,9 +89,9 @@ mod tests {
         let mut names = Names::default();
         [5, 6, 5, 7].into_iter().for_each(|name| names.leave(name));
         let place = Place { device: Some(6), devices: 8 };
-        let told: [_; 4] = core::array::from_fn(|_| names.next(place, [Some(6), Some(5)]));
+        let notified: [_; 4] = core::array::from_fn(|_| names.next(place, [Some(6), Some(5)]));
         assert_eq!(
-            told,
+            notified,
             [Some(7), Some(7), None, Some(0)],
             "the second and the last are lifelines, 1 and 2 away"
         );
@@ -102,9 +102,9 @@ mod tests {
     fn lifelines_are_told_more_and_more_rarely() {
         let mut names = Names::default();
         let place = Place { device: Some(0), devices: 5 };
-        let told: Vec<_> = (1..400).filter_map(|at| Some((at, names.next(place, [None; 2])?))).collect();
-        assert_eq!(told[..7], [(1, 1), (3, 2), (7, 4), (15, 1), (31, 2), (63, 4), (127, 1)]);
-        assert_eq!(told[7..], [(191, 2), (255, 4), (319, 1), (383, 2)]);
+        let notified: Vec<_> = (1..400).filter_map(|at| Some((at, names.next(place, [None; 2])?))).collect();
+        assert_eq!(notified[..7], [(1, 1), (3, 2), (7, 4), (15, 1), (31, 2), (63, 4), (127, 1)]);
+        assert_eq!(notified[7..], [(191, 2), (255, 4), (319, 1), (383, 2)]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub struct Tip {
 }
 
 impl Tip {
-    /// What is told to others, if anything.
+    /// What is reported to others, if anything.
     #[must_use]
     pub fn half(self) -> Option<Self> {
         (self.waiting > 1).then_some(Self { waiting: self.waiting / 2, ..self })
@@ -110,15 +110,15 @@ impl Thief {
         });
     }
 
-    /// It is told of regions that wait. Of two such words it keeps the better one.
-    pub fn is_told(&mut self, tip: Tip) {
+    /// It is notified of regions that wait. Of two such words it keeps the better one.
+    pub fn is_notified(&mut self, tip: Tip) {
         if self.tip.is_none_or(|old| old.origin == tip.origin || old.waiting < tip.waiting) {
             self.tip = Some(tip);
         }
     }
 
     /// What it says to a rank that it has nothing for.
-    pub fn tells(&mut self, asker: usize) -> Option<Tip> {
+    pub fn notifies(&mut self, asker: usize) -> Option<Tip> {
         let tip = self.tip.filter(|tip| tip.origin != asker)?.half()?;
         self.tip = Some(tip);
         Some(tip)
@@ -151,7 +151,7 @@ mod tests {
     fn a_tip_is_followed_once_whatever_attempts_are_left() {
         let mut thief = Thief::with_limits(0, 1);
         assert!(!thief.may_ask());
-        thief.is_told(FAR);
+        thief.is_notified(FAR);
         assert_eq!((thief.may_ask(), thief.asks()), (true, Some(7)));
         thief.is_answered(7, false, Some(Tip { origin: 8, waiting: 9 }));
         assert!(!thief.may_ask(), "it follows one in vain");
@@ -164,10 +164,10 @@ mod tests {
     #[test]
     fn a_tip_dies_by_being_told_and_by_time() {
         let mut thief = Thief::default();
-        thief.is_told(FAR);
-        assert_eq!(thief.tells(7), None, "who asks has it");
+        thief.is_notified(FAR);
+        assert_eq!(thief.notifies(7), None, "who asks has it");
         assert_eq!(
-            [thief.tells(1), thief.tells(2), thief.tells(3)],
+            [thief.notifies(1), thief.notifies(2), thief.notifies(3)],
             [Some(Tip { waiting: 2, ..FAR }), Some(Tip { waiting: 1, ..FAR }), None]
         );
         assert_eq!(thief.asks(), Some(7));
@@ -178,11 +178,11 @@ mod tests {
     #[test]
     fn the_better_word_is_kept_and_the_newest_of_one_origin() {
         let mut thief = Thief::default();
-        thief.is_told(FAR);
-        thief.is_told(Tip { origin: 8, waiting: 4 });
+        thief.is_notified(FAR);
+        thief.is_notified(Tip { origin: 8, waiting: 4 });
         assert_eq!(thief.tip, Some(FAR));
-        thief.is_told(Tip { origin: 8, waiting: 6 });
-        thief.is_told(Tip { origin: 8, waiting: 2 });
+        thief.is_notified(Tip { origin: 8, waiting: 6 });
+        thief.is_notified(Tip { origin: 8, waiting: 2 });
         assert_eq!(thief.tip, Some(Tip { origin: 8, waiting: 2 }));
         thief.region_came(Some(Tip { origin: 7, waiting: 0 }));
         assert_eq!(thief.followed(), Some(8));

@@ -64,7 +64,7 @@ fn mismatch(value: Value) -> c_int {
 ///
 /// # Safety
 /// `said` is null or valid.
-unsafe fn tell<T>(said: *mut c_int, result: Result<T, c_int>, otherwise: T) -> T {
+unsafe fn notify<T>(said: *mut c_int, result: Result<T, c_int>, otherwise: T) -> T {
     let (value, code) = match result {
         Ok(value) => (value, code::SUCCESS),
         Err(code) => (otherwise, code),
@@ -95,7 +95,7 @@ pub unsafe extern "C-unwind" fn omp_get_interop_int(
     let result = value(object, property)
         .and_then(|value| if let Value::Number(number) = value { Ok(number) } else { Err(mismatch(value)) });
     // SAFETY: the same promise.
-    unsafe { tell(said, result, 0) }
+    unsafe { notify(said, result, 0) }
 }
 
 /// `omp_get_interop_ptr` (18.12.3).
@@ -112,7 +112,7 @@ pub unsafe extern "C-unwind" fn omp_get_interop_ptr(
         if let Value::Pointer(pointer) = value { Ok(pointer) } else { Err(mismatch(value)) }
     });
     // SAFETY: the same promise.
-    unsafe { tell(said, result, ptr::null_mut()) }
+    unsafe { notify(said, result, ptr::null_mut()) }
 }
 
 /// `omp_get_interop_str` (18.12.4).
@@ -129,7 +129,7 @@ pub unsafe extern "C-unwind" fn omp_get_interop_str(
         if let Value::Text(text) = value { Ok(text.as_ptr()) } else { Err(mismatch(value)) }
     });
     // SAFETY: the same promise.
-    unsafe { tell(said, result, ptr::null()) }
+    unsafe { notify(said, result, ptr::null()) }
 }
 
 /// A property of an object that exists.

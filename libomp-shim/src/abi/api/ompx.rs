@@ -177,7 +177,7 @@ pub struct Awaited {
     end: c_int,
 }
 
-/// `ompx_checks`: 1 under `GANGWAY_CHECK`, which names what [`ompx_suspend_for`] is told.
+/// `ompx_checks`: 1 under `GANGWAY_CHECK`, which names what [`ompx_suspend_for`] is reported.
 #[unsafe(no_mangle)]
 pub extern "C" fn ompx_checks() -> c_int {
     c_int::from(check::is_on())

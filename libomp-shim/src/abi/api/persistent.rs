@@ -14,7 +14,7 @@ use crate::omp::persistent::{collect, devices, files, numbered};
 use crate::omp::remote::{Fault, Handle};
 use crate::omp::report;
 
-/// The result of a routine; mistakes are told.
+/// The result of a routine; mistakes are reported.
 pub(super) fn result(routine: &str, result: Result<(), Fault>) -> c_int {
     number(routine, result.map(|()| 0))
 }

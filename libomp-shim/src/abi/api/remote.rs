@@ -16,7 +16,7 @@ use crate::omp::remote::server::SERVER;
 use crate::omp::remote::{Fault, Handle};
 use crate::omp::{outside, report};
 
-/// The result of a routine; mistakes are told.
+/// The result of a routine; mistakes are reported.
 pub(super) fn result(routine: &str, result: Result<(), Fault>) -> c_int {
     let Err(why) = result else { return 0 };
     report::warn(format_args!("{routine}: {why}; this call changes nothing"));

@@ -60,10 +60,10 @@ pub extern "C-unwind" fn GOMP_distribute_static_worksharing_start(iterations: u6
 
 /// Calls that tell tools something and do nothing else.
 macro_rules! for_tools {
-    ($($(#[$doc:meta])* $name:ident $tell:block)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $notify:block)*) => {$(
         $(#[$doc])*
         #[unsafe(no_mangle)]
-        pub extern "C-unwind" fn $name() $tell
+        pub extern "C-unwind" fn $name() $notify
     )*};
 }
 
@@ -82,7 +82,7 @@ for_tools! {
     GOMP_reduction_end { hook::work::reduction(End::End) }
     /// `single` ends.
     GOMP_single_end { hook::work::ends() }
-    /// `masked` ends, whose beginning is not told.
+    /// `masked` ends, whose beginning is not notified.
     GOMP_masked_end {}
 }
 

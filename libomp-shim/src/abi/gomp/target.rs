@@ -163,7 +163,7 @@ fn device_for(here: CurrentThread, number: c_int) -> Option<&'static Slot> {
     }
 }
 
-/// The program has gcc's code for GPUs, and nobody has been told yet that it is of no use.
+/// The program has gcc's code for GPUs, and nobody has been notified yet that it is of no use.
 static HAS_PTX: AtomicBool = AtomicBool::new(false);
 
 /// An object has brought images, for GPUs or for something else.
@@ -321,7 +321,7 @@ unsafe fn defer(here: CurrentThread, deferred: Deferred, depend: *mut *mut c_voi
     // SAFETY: a fresh task with room for a construct.
     unsafe { task.as_ref().payload().cast::<Deferred>().write(deferred) };
     // SAFETY: a fresh task; as the caller says.
-    unsafe { front::tell(here, task.as_ref(), false, depend) };
+    unsafe { front::notify(here, task.as_ref(), false, depend) };
     if depend.is_null() {
         task::submit(here, task);
     } else {

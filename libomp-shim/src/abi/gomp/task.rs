@@ -61,7 +61,7 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
 unsafe fn call(task: &Task, function: usize, data: *mut c_void) {
     // SAFETY: as the caller says.
     unsafe {
-        match tool::record_if_told(task) {
+        match tool::record_if_notified(task) {
             Some(record) => {
                 _ = code::call(function as *const (), data as usize, 0, record.frame.exit.as_ptr())
             }
@@ -137,8 +137,8 @@ pub unsafe fn create_undeferred(
         // SAFETY: as for this function.
         return unsafe { create(here, function, arguments, flags) };
     }
-    let told = tool::is_on() && !here.thread.tool.thin.skips();
-    let task = if told {
+    let notified = tool::is_on() && !here.thread.tool.thin.skips();
+    let task = if notified {
         Task::included::<true>(here, run, flags)
     } else {
         Task::included::<false>(here, run, flags)
@@ -251,7 +251,7 @@ unsafe fn run_on_own_data_told(
     let task_ref = unsafe { task.as_ref() };
     trace::note_task(task_ref, ptr::null(), function as usize);
     // SAFETY: as above.
-    unsafe { tell(here, task_ref, true, depend) };
+    unsafe { notify(here, task_ref, true, depend) };
     // SAFETY: the compiler's function on its data.
     task::run_included::<true>(here, task, || unsafe { call(task_ref, function as usize, data) });
     hook::task::made(here);
@@ -276,7 +276,7 @@ unsafe fn run_copy(
     unsafe { task.as_ref() }.set_priority(priority);
     if tool::is_on() {
         // SAFETY: fresh, and the compiler's array.
-        unsafe { tell(here, task.as_ref(), true, depend) };
+        unsafe { notify(here, task.as_ref(), true, depend) };
     }
     task::run_at_once(here, task);
     hook::task::made(here);
@@ -352,7 +352,7 @@ unsafe fn create_detachable(
 unsafe fn launch(here: CurrentThread, task: NonNull<Task>, deferred: bool, depend: *mut *mut c_void) {
     // SAFETY: as for this function.
     unsafe {
-        tell(here, task.as_ref(), !deferred, depend);
+        notify(here, task.as_ref(), !deferred, depend);
         write_down(here, task.as_ref(), deferred, depend);
     }
     match (deferred, depend.is_null()) {
@@ -396,7 +396,7 @@ unsafe fn relocate(copy: &Task, _: usize, _: usize) {
 ///
 /// # Safety
 /// `depend` is null or the compiler's array.
-pub(super) unsafe fn tell(here: CurrentThread, task: &Task, at_once: bool, depend: *mut *mut c_void) {
+pub(super) unsafe fn notify(here: CurrentThread, task: &Task, at_once: bool, depend: *mut *mut c_void) {
     if depend.is_null() {
         hook::task::created(here, task, at_once);
     } else {
@@ -473,7 +473,7 @@ pub unsafe extern "C-unwind" fn GOMP_taskwait_depend_nowait(depend: *mut *mut c_
     // SAFETY: a task without arguments; the array is the compiler's.
     unsafe {
         let task = create_undeferred(here, nothing, arguments, Flags::default());
-        tell(here, task.as_ref(), false, depend);
+        notify(here, task.as_ref(), false, depend);
         depend::submit(here, task, items(depend));
         hook::task::made(here);
     }

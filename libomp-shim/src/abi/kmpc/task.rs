@@ -80,7 +80,7 @@ unsafe fn run(thread: &Thread, task: &Task, discarded: bool) -> bool {
     // SAFETY: the compiler's routine on its own task.
     unsafe {
         if let Some(routine) = (*kmp).routine.filter(|_| !discarded) {
-            match tool::record_if_told(task) {
+            match tool::record_if_notified(task) {
                 Some(record) => {
                     _ = code::call(
                         routine as *const (),
@@ -487,7 +487,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid:
         }
     }
     task::end(here.thread, task_ref);
-    task::tell_end(here.thread, task_ref);
+    task::notify_end(here.thread, task_ref);
     if let Some(generating) = task_ref.parent() {
         // SAFETY: the generating task is suspended in this construct on the same thread.
         unsafe { CurrentThread::set(here.thread, generating) };

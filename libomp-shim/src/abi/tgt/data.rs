@@ -12,8 +12,8 @@ use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::Target;
 use crate::omp::tool::hook::device as hook;
 
-/// The device that a construct of this kind concerns; one that concerns the host is told to tools,
-/// and nothing else.
+/// The device that a construct of this kind concerns; one that concerns the host is reported to
+/// tools, and nothing else.
 fn device_for(number: i64, kind: Target) -> Option<&'static Slot> {
     choose::refuse_for_data(CurrentThread::get(), number);
     let slot = region_device(number);

@@ -21,8 +21,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::locks::{self, Holder};
 use super::place::{Place, Source};
+use super::reports::Party;
 use super::thing::{Need, Thing, Wait};
-use super::told::Party;
 use super::words;
 use crate::omp::device::rank::cluster;
 use crate::omp::task::Task;
@@ -115,7 +115,7 @@ fn note(what: For) -> Noted {
     if !super::is_noted() {
         return Noted(None);
     }
-    // One that waits for itself has been told of.
+    // One that waits for itself has been reported of.
     if matches!(what, For::Lock(lock) if locks::is_mine(lock)) {
         return Noted(None);
     }
@@ -191,7 +191,7 @@ const MARK: u64 = 1 << 62;
 
 /// All of them, as ranks tell each other.
 pub fn all() -> Vec<Wait> {
-    if ult::mutant!(circle_not_told) {
+    if ult::mutant!(circle_not_reported) {
         return Vec::new();
     }
     let locks = locks::all();

@@ -1,7 +1,8 @@
-//! Events of detachable tasks (5.2 §12.5.4) that nobody fulfils: told when the process ends, of
+//! Events of detachable tasks (5.2 §12.5.4) that nobody fulfils: reported when the process ends, of
 //! tasks whose own code has ended.
 //!
-//! A task that has not come to its end is not told of: what fulfils its event may be yet to come.
+//! A task that has not come to its end is not reported of: what fulfils its event may be yet to
+//! come.
 
 use core::ffi::{c_int, c_void};
 use core::ptr::NonNull;
@@ -9,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, Once, PoisonError};
 
 use super::place::{Place, Source};
-use super::told::{About, tell_of};
+use super::reports::{About, report_of};
 use crate::omp::exit;
 use crate::omp::task::Task;
 
@@ -65,7 +66,7 @@ unsafe extern "C" fn look(_: c_int, _: *mut c_void) {
         let task = unsafe { &*(task as *const Task) };
         if task.awaits_event() {
             let waits = task.waiter().map_or_else(String::new, |who| format!(", and {who} waits for it"));
-            tell_of(
+            report_of(
                 About::Event,
                 place,
                 format_args!(

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::place::{Place, Source};
-use super::told::{About, Party, tell_of};
+use super::reports::{About, Party, report_of};
 
 /// Who has set a lock.
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ pub struct Holder {
     pub who: Party,
     /// Where it has.
     pub place: Place,
-    /// Somebody else has unset it since, which has been told.
+    /// Somebody else has unset it since, which has been reported.
     is_robbed: bool,
 }
 
@@ -62,7 +62,7 @@ pub fn about_to_set(lock: usize) -> Option<Holder> {
     }
     let me = Holder::me();
     if let Some(before) = holder(lock).filter(|before| before.who.is(&me.who)) {
-        tell_of(
+        report_of(
             About::SetTwice,
             me.place,
             format_args!(
@@ -120,13 +120,13 @@ fn look_at_owner(lock: usize, routine: &str) {
     }
     let place = Place::of_caller(Source::NONE);
     match holder.filter(|holder| !holder.is_robbed) {
-        None => tell_of(
+        None => report_of(
             About::Unset,
             place,
             format_args!("{routine} of a lock that nobody has set, by {me}, at {place}; nothing is unset"),
         ),
         Some(Holder { who, place: before, .. }) => {
-            tell_of(
+            report_of(
                 About::Unset,
                 place,
                 format_args!(
@@ -145,7 +145,7 @@ pub fn destroyed(lock: usize, is_locked: bool, routine: &str) {
     let holder = with(|held| held.remove(&lock));
     if let (true, Some(Holder { who, place: before, is_robbed: false })) = (is_locked, holder) {
         let place = Place::of_caller(Source::NONE);
-        tell_of(
+        report_of(
             About::Destroyed,
             place,
             format_args!(

@@ -1,7 +1,7 @@
 //! Threads of one team that wait in different places: in two barriers, or one in a barrier and one
 //! at the end of the region.
 //!
-//! What is told is certain, so much else is not. Both compilers make several calls out of one
+//! What is reported is certain, so much else is not. Both compilers make several calls out of one
 //! barrier (inlining, copies of loops, templates), so that two return addresses say nothing. Two
 //! places differ
 //!
@@ -11,7 +11,8 @@
 //!   of other loops, one for those of sections; clang says what each is for;
 //! * if clang says a line for both (`-g`), and they are two.
 //!
-//! In cancelled regions and in the child of a fork nothing is told: threads leave barriers early.
+//! In cancelled regions and in the child of a fork nothing is reported: threads leave barriers
+//! early.
 
 use core::ffi::c_void;
 use core::fmt;
@@ -19,8 +20,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::place::{Place, Source};
+use super::reports::{About, report};
 use super::symbols;
-use super::told::{About, tell};
 use crate::omp::team::Team;
 use crate::omp::thread::{CurrentThread, Thread};
 
@@ -234,11 +235,11 @@ fn look_at_barrier(thread: &Thread, kind: Kind, source: Source) {
         (*region.first.get_or_insert(me), region.joined)
     });
     if let Some(other) = joined {
-        return tell_end(team, &me, other);
+        return report_end(team, &me, other);
     }
     if me.differs(&first) {
         let addresses = (first.place.address, me.place.address);
-        tell(
+        report(
             About::Meeting,
             addresses,
             format_args!(
@@ -262,20 +263,20 @@ fn look_at_join(thread: &Thread) {
         region.first
     });
     if let Some(first) = first {
-        tell_end(team, &first, thread.num());
+        report_end(team, &first, thread.num());
     }
 }
 
 /// One thread waits for the others, one of which is at the end already. If the region has been
 /// cancelled since, it waits no more.
-fn tell_end(team: &Team, waiting: &Meeting, joined: u32) {
+fn report_end(team: &Team, waiting: &Meeting, joined: u32) {
     if team.is_cancelled() {
         return;
     }
     let function = team.plan().body.function.addr();
     let region = region_name(function);
     let addresses = (waiting.place.address, function);
-    tell(
+    report(
         About::Meeting,
         addresses,
         format_args!(

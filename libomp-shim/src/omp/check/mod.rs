@@ -1,4 +1,4 @@
-//! `GANGWAY_CHECK`: programs that cannot go on, told by name, and misuse.
+//! `GANGWAY_CHECK`: programs that cannot go on, reported by name, and misuse.
 //!
 //! | room | what lives there |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | [`meetings`] | threads of one team that wait in different places |
 //! | [`events`] | events of detachable tasks that nobody fulfils |
 //! | [`standstills`] | workers that stand still for long, and who waits behind them |
-//! | [`told`] | lines about misuse, each once per place |
+//! | [`reports`] | lines about misuse, each once per place |
 //! | [`place`], [`symbols`] | where in the program a call stands, and names of functions |
 //! | [`thing`] | what can be waited for, as ranks tell each other |
 //! | [`words`] | the same for people |
@@ -23,11 +23,11 @@
 //! *What is found.* A **cycle**: waits each of which needs something that comes about only when the
 //! next one is over, and the code that waits has ended: values of functions, trays, objects that
 //! others use. So none of them ever goes on, whatever else runs. Where MPI's messages are among
-//! what is needed any code of the other rank might send them; such a cycle is told when both ranks
-//! have been still for some looks. And **nobody**: no rank runs any code of the program, no message
-//! and no copy is under way, and somebody waits, in three looks half a second apart. Kernel threads
-//! that have nothing to do with OpenMP are not seen: one of them may set a future, or make a
-//! condition true, so the line says what the runtime knows, and the program is not ended.
+//! what is needed any code of the other rank might send them; such a cycle is reported when both
+//! ranks have been still for some looks. And **nobody**: no rank runs any code of the program, no
+//! message and no copy is under way, and somebody waits, in three looks half a second apart. Kernel
+//! threads that have nothing to do with OpenMP are not seen: one of them may set a future, or make
+//! a condition true, so the line says what the runtime knows, and the program is not ended.
 //!
 //! *Who looks.* A kernel thread of rank 0 asks all ranks every half a second. A process without
 //! ranks asks itself.
@@ -43,12 +43,12 @@ pub mod events;
 pub mod locks;
 pub mod meetings;
 pub mod place;
+pub mod reports;
 pub mod rounds;
 pub mod standstills;
 pub mod stuck;
 pub mod symbols;
 pub mod thing;
-pub mod told;
 pub mod verdict;
 pub mod waits;
 pub mod wire;

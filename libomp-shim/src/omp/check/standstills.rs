@@ -2,10 +2,10 @@
 //! behind it.
 //!
 //! The stall monitor of `ult` helps those who wait, within milliseconds; it does not help the code
-//! that blocks, and whoever meets that in a barrier waits on. So it is told: where the code is, and
-//! who waits. A kernel thread looks every half a second, and interrupts nobody.
+//! that blocks, and whoever meets that in a barrier waits on. So it is reported: where the code is,
+//! and who waits. A kernel thread looks every half a second, and interrupts nobody.
 //!
-//! Not told: code that computes for long with nobody behind it, and code that the monitor has
+//! Not reported: code that computes for long with nobody behind it, and code that the monitor has
 //! switched out (it goes on later).
 
 use std::collections::HashMap;
@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 
 use ult::stall::{Standing, standing};
 
-use super::told::{About, tell};
+use super::reports::{About, report};
 use super::{meetings, symbols};
 use crate::omp::report;
 use crate::omp::tool::code;
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(500);
-/// So long a standstill is told of.
+/// So long a standstill is reported of.
 const LONG: Duration = Duration::from_secs(1);
 /// Functions that a line names.
 const NAMED: usize = 6;
@@ -32,7 +32,9 @@ pub fn begin() {
         .stack_size(1 << 20)
         .spawn(look_again_and_again);
     if let Err(why) = thread {
-        report::warn(format_args!("GANGWAY_CHECK: no thread to look with: {why}; standstills are not told"));
+        report::warn(format_args!(
+            "GANGWAY_CHECK: no thread to look with: {why}; standstills are not reported"
+        ));
     }
 }
 
@@ -50,7 +52,7 @@ fn look_again_and_again() {
         for one in &all {
             let (began, _) = *since.entry(one.worker()).or_insert((now, one.switch_count));
             if now - began >= LONG {
-                tell_of_it(one);
+                report_of_it(one);
             }
         }
     }
@@ -66,7 +68,7 @@ fn take_no_signals() {
     }
 }
 
-fn tell_of_it(one: &Standing) {
+fn report_of_it(one: &Standing) {
     let (stack, sleeps) = (one.stack(), one.sleeps());
     if !one.goes_on_standing() {
         return;
@@ -83,7 +85,7 @@ fn tell_of_it(one: &Standing) {
         calls(&stack),
         behind(one),
     );
-    tell(About::Standstill, (one.region, program), what);
+    report(About::Standstill, (one.region, program), what);
 }
 
 /// Where the code is, and what has called it.

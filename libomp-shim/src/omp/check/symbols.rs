@@ -14,7 +14,7 @@ use std::os::unix::fs::FileExt;
 
 const SHT_SYMTAB: u32 = 2;
 const STT_FUNC: u8 = 2;
-/// The longest name that is told.
+/// The longest name that is reported.
 const LONGEST: usize = 160;
 
 /// `function+0xN (object+0xM)` of an address, as far as that is known; `M` is what `addr2line -e

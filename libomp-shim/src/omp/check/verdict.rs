@@ -21,8 +21,8 @@ pub struct Verdict {
     still: Vec<u32>,
     /// What has been said of nobody who goes on, so that it is said once.
     said: bool,
-    /// Cycles that have been told: the rank and number of one wait of each.
-    told: HashSet<(usize, u64)>,
+    /// Cycles that have been reported: the rank and number of one wait of each.
+    reports: HashSet<(usize, u64)>,
 }
 
 impl Verdict {
@@ -38,7 +38,7 @@ impl Verdict {
             (true, true) => self.same + 1,
         };
         self.said &= self.same != 0;
-        if self.same >= LOOKS && !self.said && lines.is_empty() && self.told.is_empty() {
+        if self.same >= LOOKS && !self.said && lines.is_empty() && self.reports.is_empty() {
             self.said = true;
             lines.push(line_of_nobody(&ranks));
         }
@@ -63,7 +63,7 @@ impl Verdict {
         for cycle in graph.cycles() {
             let first = cycle.waits.iter().map(|(rank, wait, _)| (*rank, wait.number)).min();
             if cycle.waits.iter().all(|(rank, wait, _)| self.was_there(*rank, wait))
-                && first.is_some_and(|first| self.told.insert(first))
+                && first.is_some_and(|first| self.reports.insert(first))
             {
                 lines.push(line_of_cycle(&cycle));
             }
@@ -78,12 +78,12 @@ impl Verdict {
 
 fn line_of_cycle(cycle: &Cycle<'_>) -> String {
     let parts: Vec<String> =
-        cycle.waits.iter().map(|(rank, wait, need)| told(*rank, wait, Some(need))).collect();
+        cycle.waits.iter().map(|(rank, wait, need)| reports(*rank, wait, Some(need))).collect();
     let seen = if cycle.is_certain { "" } else { "as far as the runtime sees " };
     format!("GANGWAY_CHECK: a cycle, {seen}none of these can go on: {}", parts.join("; "))
 }
 
-fn told(rank: usize, wait: &Wait, need: Option<&Need>) -> String {
+fn reports(rank: usize, wait: &Wait, need: Option<&Need>) -> String {
     let need = need.or_else(|| wait.needs.first()).map_or("something", |need| &need.what);
     format!("rank {rank}: {} waits for {need}", wait.who)
 }
@@ -113,7 +113,7 @@ fn line_of_nobody(ranks: &[Sample]) -> String {
                 .waits
                 .iter()
                 .filter(|wait| wait.is_code == is_code)
-                .map(|wait| told(rank, wait, None))
+                .map(|wait| reports(rank, wait, None))
                 .collect()
         };
         ranks.iter().enumerate().flat_map(of)

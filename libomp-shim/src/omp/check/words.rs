@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_are_told() {
+    fn waits_are_reported() {
         let function = libc::getpid as *const () as usize;
         let task = Handle { rank: 2, id: 5, generation: 5 };
         let whose = Some(Activity { function, gives: vec![Thing::Execution(task)] });

@@ -134,7 +134,7 @@ pub(super) struct Rare {
     pub(super) mutexes: Cell<Vec<Arc<Mutex>>>,
     /// How many of them it holds.
     pub(super) held: Cell<usize>,
-    /// Those that it depends on, until it begins, where a detector of races is told of them.
+    /// Those that it depends on, until it begins, where a detector of races is notified of them.
     after: Cell<Vec<NodeRef>>,
     /// Of a task whose work is queued on a device.
     queues: OnceCell<Box<Queues>>,
@@ -298,7 +298,7 @@ impl Node {
         if !ptr::eq(self, successor.get()) && !ptr::eq(self.newest.get(), successor.get()) {
             let hangs = self.hang_edge(successor);
             if hangs && tool::is_on() {
-                self.tell_edge(successor.get());
+                self.notify_edge(successor.get());
             }
         }
     }
@@ -316,7 +316,7 @@ impl Node {
 
     /// Tells tools that `successor` waits for this node.
     #[cold]
-    fn tell_edge(&self, successor: &Self) {
+    fn notify_edge(&self, successor: &Self) {
         if let (Some(mine), Goal::Task(task)) = (self.rare(), successor.goal()) {
             // SAFETY: the successor's guard is on, so it has not begun.
             tool::hook::task::waits_for(mine.mark.get(), unsafe { task.as_ref() });
@@ -378,7 +378,7 @@ impl Node {
 
     /// The task begins, or what waited for the node goes on: after those noted, and after who held
     /// its mutexes.
-    pub(in crate::omp) fn tell_begin(&self) {
+    pub(in crate::omp) fn notify_begin(&self) {
         let Some(rare) = self.rare() else { return };
         for node in rare.after.take() {
             sanitize::after(node.get());
@@ -388,22 +388,22 @@ impl Node {
 
     /// What the running code has done comes before those that depend on the task, and before who
     /// holds its mutexes next. Before the task is complete.
-    pub(in crate::omp) fn tell_end(&self) {
+    pub(in crate::omp) fn notify_end(&self) {
         sanitize::before(self);
         self.for_each_mutex(sanitize::before);
     }
 
-    fn for_each_mutex(&self, tell: impl Fn(*const Mutex)) {
+    fn for_each_mutex(&self, notify: impl Fn(*const Mutex)) {
         if let Some(rare) = self.rare() {
             let mutexes = rare.mutexes.take();
-            mutexes.iter().for_each(|mutex| tell(Arc::as_ptr(mutex)));
+            mutexes.iter().for_each(|mutex| notify(Arc::as_ptr(mutex)));
             rare.mutexes.set(mutexes);
         }
     }
 
     /// For a detector of races: the table forgets the node, whose task is complete, so later ones
     /// are ordered through their creator.
-    pub(super) fn tell_forgotten(&self) {
+    pub(super) fn notify_forgotten(&self) {
         sanitize::after(self);
     }
 
@@ -466,13 +466,13 @@ impl Node {
 
     /// May the waiter go on?
     pub(super) fn is_ready(&self) -> bool {
-        // ORDERING: Acquire, pairs with the Release in `tell_waiter`.
+        // ORDERING: Acquire, pairs with the Release in `notify_waiter`.
         self.predecessors.load(Ordering::Acquire) == READY
     }
 
     /// The node is ready, for which `worker` waits. It may leave, and the node with it, as soon as
     /// it sees that.
-    pub(super) fn tell_waiter(&self, worker: &'static Worker) {
+    pub(super) fn notify_waiter(&self, worker: &'static Worker) {
         // ORDERING: Release, pairs with the Acquire in `is_ready`. Nobody counts any more.
         self.predecessors.store(READY, Ordering::Release);
         worker.wake();

@@ -171,7 +171,7 @@ impl Slots {
                 at += 1;
             } else {
                 forgotten(self.slots[at].address);
-                self.slots[at].sets.tell_forgotten();
+                self.slots[at].sets.notify_forgotten();
                 self.remove(at);
             }
         }

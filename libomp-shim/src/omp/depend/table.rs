@@ -142,8 +142,8 @@ impl Sets {
     }
 
     /// All of them are complete, and are forgotten.
-    pub(super) fn tell_forgotten(&self) {
-        self.all().for_each(|node| node.get().tell_forgotten());
+    pub(super) fn notify_forgotten(&self) {
+        self.all().for_each(|node| node.get().notify_forgotten());
     }
 
     /// The first task here comes after `all_memory`.
@@ -231,7 +231,7 @@ impl Sets {
             current.retain(|n| {
                 let is_complete = n.get().is_complete();
                 if is_complete {
-                    n.get().tell_forgotten();
+                    n.get().notify_forgotten();
                 }
                 !is_complete
             });

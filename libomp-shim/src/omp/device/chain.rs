@@ -35,7 +35,7 @@ use crate::omp::thread::CurrentThread;
 
 /// Code of tasks of clang's that is known to launch a region first, and to look at nothing before.
 /// What an `if` clause keeps on the host is another function, through the same calls, and is only
-/// told by what it does.
+/// notified by what it does.
 static LAUNCHERS: Mutex<Option<HashSet<usize>>> = Mutex::new(None);
 
 /// The code of a task at `entry` has launched a region.

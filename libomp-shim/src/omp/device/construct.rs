@@ -47,7 +47,7 @@ pub struct Region<'a> {
 /// Code, items and arguments belong together, and the storage of the items is valid on the host.
 pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>, keeps: bool) {
     let here = CurrentThread::get();
-    let told = hook::begins(Target::Region, Some(slot));
+    let notified = hook::begins(Target::Region, Some(slot));
     let running = slot.begin();
     if promise.is_none() {
         writers::note(region.items, slot.number);
@@ -89,7 +89,8 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     let operation = or_fail(slot, "a target region", run);
     // Inside of a device task's function the task's work is not all there yet: it tells so itself
     // ([`super::lent`]).
-    let is_the_task = here.task.flags().has(task::Flags::TARGET) || ult::mutant!(region_tells_for_function);
+    let is_the_task =
+        here.task.flags().has(task::Flags::TARGET) || ult::mutant!(region_notifies_for_function);
     if entered.leaves_nothing && is_the_task {
         chain::queued_as(CurrentThread::get(), slot, operation, keeps);
     }
@@ -99,7 +100,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     // SAFETY: as the caller says.
     unsafe { end_of_region(slot, items, &entered, &brought, holder) };
     drop(blocks);
-    hook::ends(told);
+    hook::ends(notified);
 }
 
 /// Leaves what [`map::enter`] entered.
@@ -107,7 +108,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
 /// # Safety
 /// As [`run`].
 pub unsafe fn end(slot: &Slot, items: &[Item], entered: &Entered) {
-    told(slot, Target::ExitData, || {
+    notified(slot, Target::ExitData, || {
         hook::maps(slot, items, false);
         let others = array::lists::let_go(slot, items);
         // SAFETY: as the caller says.
@@ -156,7 +157,7 @@ fn leaving(item: &Item, absent: bool) -> Option<Item> {
 /// # Safety
 /// The storage of the items is valid on the host.
 pub unsafe fn enter_data(slot: &Slot, items: &[Item]) -> Entered {
-    told(slot, Target::EnterData, || {
+    notified(slot, Target::EnterData, || {
         hook::maps(slot, items, true);
         let others = array::lists::keep(CurrentThread::get(), slot, items);
         // SAFETY: as the caller says.
@@ -169,7 +170,7 @@ pub unsafe fn enter_data(slot: &Slot, items: &[Item]) -> Entered {
 /// # Safety
 /// As [`enter_data`].
 pub unsafe fn exit_data(slot: &Slot, items: &[Item]) {
-    told(slot, Target::ExitData, || {
+    notified(slot, Target::ExitData, || {
         hook::maps(slot, items, false);
         let others = array::lists::let_go(slot, items);
         // SAFETY: as the caller says.
@@ -184,7 +185,7 @@ pub unsafe fn exit_data(slot: &Slot, items: &[Item]) {
 /// # Safety
 /// As [`enter_data`].
 pub unsafe fn update(slot: &Slot, items: &[Item]) {
-    told(slot, Target::Update, || {
+    notified(slot, Target::Update, || {
         array::lists::update(CurrentThread::get(), items);
         // SAFETY: as the caller says.
         or_fail(slot, "target update", unsafe { map::update(slot, items) });
@@ -192,10 +193,10 @@ pub unsafe fn update(slot: &Slot, items: &[Item]) {
 }
 
 /// Tells of a construct of this kind around `construct`.
-fn told<T>(slot: &Slot, kind: Target, construct: impl FnOnce() -> T) -> T {
-    let told = hook::begins(kind, Some(slot));
+fn notified<T>(slot: &Slot, kind: Target, construct: impl FnOnce() -> T) -> T {
+    let notified = hook::begins(kind, Some(slot));
     let result = construct();
-    hook::ends(told);
+    hook::ends(notified);
     result
 }
 

@@ -9,7 +9,7 @@
 //! stream is waited for by that thread, or with `nowait` by a task, on which others can depend.
 //!
 //! A number stands for an object in the program. No two are the same, so that one that was
-//! destroyed, or never initialised, is told from a live one.
+//! destroyed, or never initialised, is reported from a live one.
 //!
 //! Rejected: memory that the stream polls (`cuStreamWaitValue32`) in place of the wait for
 //! dependences. Streams share the few queues of the hardware, so that one that waits for the host
@@ -314,8 +314,8 @@ fn defer(here: CurrentThread, foreign: Foreign, items: impl Iterator<Item = Depe
     }
 }
 
-/// Also where the task is discarded: the device keeps an operation until somebody has been told of
-/// its end.
+/// Also where the task is discarded: the device keeps an operation until somebody has been notified
+/// of its end.
 unsafe fn run(_: &Thread, task: &Task, _discarded: bool) -> bool {
     // SAFETY: `defer` has written it; nothing in it is to be dropped.
     let foreign = unsafe { &*task.payload().cast::<Foreign>() };

@@ -25,7 +25,7 @@ use crate::omp::thread::CurrentThread;
 /// The number that stands for any GPU.
 pub const ANY_GPU: i32 = 0x4000_0001;
 
-/// What the next task of a task is to use, or what a task has been told to.
+/// What the next task of a task is to use, or what a task has been reported to.
 static WISHES: ByTask<i64> = ByTask::new();
 static LENT: ByTask<Vec<Lent>> = ByTask::new();
 
@@ -95,8 +95,8 @@ fn broken(slot: &Slot, why: &Failure) -> Fault {
 }
 
 /// The running task's stream on a device, by the handle of the device's own interface; the device's
-/// context is current from here on. Without a number the device that the task was told to use, or
-/// the default device.
+/// context is current from here on. Without a number the device that the task was reported to use,
+/// or the default device.
 ///
 /// # Errors
 /// The running task is no explicit one; there is no such device with streams; the device failed.
@@ -105,8 +105,8 @@ pub fn stream(here: CurrentThread, number: Option<i64>) -> Result<*mut c_void, F
     if !task.flags().has(Flags::EXPLICIT) {
         return Err(Fault::Task);
     }
-    let told = || WISHES.of(task).filter(|_| task.flags().has(Flags::QUEUES));
-    let number = number.or_else(told).unwrap_or_else(|| task.icv.get().default_device.into());
+    let notified = || WISHES.of(task).filter(|_| task.flags().has(Flags::QUEUES));
+    let number = number.or_else(notified).unwrap_or_else(|| task.icv.get().default_device.into());
     let mut all = LENT.of(task).unwrap_or_default();
     if let Some(lent) =
         all.iter().find(|lent| number == i64::from(ANY_GPU) || i64::from(lent.slot.number) == number)
@@ -150,8 +150,8 @@ pub fn settle_all(here: CurrentThread) -> Result<(), (&'static Slot, Failure)> {
     settle_with(here, |slot, operation| transfer::settle(&*slot.device, operation), |_| ())
 }
 
-/// [`settle_all`], with a way to wait for the work on a device. `over` is told that all of it is
-/// over, and whether it went well, before those are waited for that the task follows.
+/// [`settle_all`], with a way to wait for the work on a device. `over` is reported that all of it
+/// is over, and whether it went well, before those are waited for that the task follows.
 ///
 /// # Errors
 /// As there.
@@ -181,7 +181,7 @@ pub fn settle_with(
     all.iter().zip(results).try_for_each(|(lent, result)| result.map_err(|why| (lent.slot, why)))
 }
 
-/// [`settle_all`] for a task of the program, whose failure nobody could be told.
+/// [`settle_all`] for a task of the program, whose failure nobody could be reported.
 #[cold]
 pub fn end(here: CurrentThread) {
     if let Err((slot, why)) = settle_all(here) {

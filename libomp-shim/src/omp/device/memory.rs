@@ -47,9 +47,9 @@ pub fn allocate(side: Side, size: usize) -> Address {
         // SAFETY: malloc has no precondition.
         Side::Host => unsafe { libc::malloc(size) }.addr(),
         Side::Device(slot) => {
-            let told = hook::op_begins(|| DeviceOp::of(DataOp::Allocate, 0, (slot.number, 0), size));
+            let notified = hook::op_begins(|| DeviceOp::of(DataOp::Allocate, 0, (slot.number, 0), size));
             let block = slot.device.allocate(size, super::ALIGN).unwrap_or(0);
-            hook::op_ends(told, || block);
+            hook::op_ends(notified, || block);
             block
         }
     }
@@ -86,15 +86,15 @@ pub unsafe fn copy(to: (Side, Address), from: (Side, Address), size: usize) -> R
     if size == 0 {
         return Ok(());
     }
-    let told = hook::op_begins_if(|| told(to, from, size));
+    let notified = hook::op_begins_if(|| notified(to, from, size));
     // SAFETY: as the caller says.
     let result = unsafe { copy_untold(to, from, size) };
-    hook::op_ends(told, || to.1);
+    hook::op_ends(notified, || to.1);
     result
 }
 
 /// A copy for tools; `None` where no device has a part in it.
-fn told(to: (Side, Address), from: (Side, Address), size: usize) -> Option<DeviceOp> {
+fn notified(to: (Side, Address), from: (Side, Address), size: usize) -> Option<DeviceOp> {
     match (to.0, from.0) {
         (Side::Host, Side::Host) => None,
         (Side::Device(slot), Side::Host) => Some(to_device(slot, to.1, (ON_HOST, from.1), size)),

@@ -101,8 +101,8 @@ pub struct Slot {
     running: AtomicU32,
     /// What those who choose devices know of it.
     pub placing: place::Load,
-    /// A tool has been told that there is such a device.
-    pub told: First,
+    /// A tool has been notified that there is such a device.
+    pub notified: First,
 }
 
 /// A region that runs on a device.
@@ -168,7 +168,7 @@ impl Slot {
             programs: program::Loaded::default(),
             running: AtomicU32::new(0),
             placing: place::Load::default(),
-            told: First::default(),
+            notified: First::default(),
         }
     }
 
@@ -221,9 +221,9 @@ impl Slot {
         let Some(room) = size.checked_add(before) else {
             return Err(Failure(format!("{size} bytes are more than there are").into()));
         };
-        let told = hook::op_begins(|| DeviceOp::of(DataOp::Allocate, host, (self.number, 0), size));
+        let notified = hook::op_begins(|| DeviceOp::of(DataOp::Allocate, host, (self.number, 0), size));
         let made = self.device.allocate(room, align).map(|block| (block, block + before));
-        hook::op_ends(told, || made.as_ref().map_or(0, |&(_, copy)| copy));
+        hook::op_ends(notified, || made.as_ref().map_or(0, |&(_, copy)| copy));
         made
     }
 
@@ -238,11 +238,11 @@ impl Slot {
     /// # Safety
     /// It came from [`Slot::allocate_like`], and nobody uses it.
     pub unsafe fn free(&self, block: Address, copy: Address, host: &Range<usize>) {
-        let told =
+        let notified =
             hook::op_begins(|| DeviceOp::of(DataOp::Delete, host.start, (self.number, copy), host.len()));
         // SAFETY: as the caller says.
         unsafe { self.device.free(block) };
-        hook::op_ends(told, || 0);
+        hook::op_ends(notified, || 0);
     }
 }
 

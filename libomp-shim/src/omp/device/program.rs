@@ -134,7 +134,7 @@ struct Brought {
 pub struct Loaded {
     /// Held while images are loaded or unloaded.
     lock: Lock,
-    /// The task that has the lock, and may come back by way of a tool that is told of what it
+    /// The task that has the lock, and may come back by way of a tool that is notified of what it
     /// loads; 0 for none. Not its thread, which may run others meanwhile.
     by: AtomicUsize,
     /// [`GENERATION`] up to which all has been loaded.

@@ -53,14 +53,14 @@ impl<'a> Batch<'a> {
     /// # Safety
     /// Both are that large, and the host's stays until [`Batch::finish`].
     pub unsafe fn copy_in(&mut self, to: Address, from: usize, size: usize) -> Result<(), Failure> {
-        let told = self
+        let notified = self
             .slot
             .copies_in(to, from)
             .then(|| hook::op_begins(|| to_device(self.slot, to, (ON_HOST, from), size)))
             .flatten();
         // SAFETY: as the caller says.
         let operation = unsafe { self.slot.device.copy_in(to, from as *const u8, size) };
-        hook::op_ends(told, || to);
+        hook::op_ends(notified, || to);
         let operation = operation?;
         trace::note_copy(Cause::CopyTo, size);
         self.sizes[0] += size;
@@ -73,14 +73,14 @@ impl<'a> Batch<'a> {
     /// # Safety
     /// Both are that large, and the host's stays until [`Batch::finish`].
     pub unsafe fn copy_out(&mut self, to: usize, from: Address, size: usize) -> Result<(), Failure> {
-        let told = self
+        let notified = self
             .slot
             .copies_in(from, to)
             .then(|| hook::op_begins(|| to_host(self.slot, to, from, size)))
             .flatten();
         // SAFETY: as the caller says.
         let operation = unsafe { self.slot.device.copy_out(to as *mut u8, from, size) };
-        hook::op_ends(told, || to);
+        hook::op_ends(notified, || to);
         let operation = operation?;
         trace::note_copy(Cause::CopyFrom, size);
         self.mixed = true;
@@ -100,10 +100,10 @@ impl<'a> Batch<'a> {
         from: Address,
         size: usize,
     ) -> Result<(), Failure> {
-        let told = hook::op_begins(|| to_device(self.slot, to, (number, from), size));
+        let notified = hook::op_begins(|| to_device(self.slot, to, (number, from), size));
         // SAFETY: as the caller says.
         let operation = unsafe { self.slot.device.copy_across(to, peer, from, size) };
-        hook::op_ends(told, || to);
+        hook::op_ends(notified, || to);
         let operation = operation?;
         trace::note_copy(Cause::CopyBetween, size);
         self.sizes[1] += size;
@@ -242,8 +242,8 @@ pub fn wait(ready: &dyn Fn() -> bool, wake_on: &dyn Fn(Wake) -> bool) {
         own.at_devices += 1;
         own.reduces += u32::from(reduces);
     });
-    let is_told = wake_on(Wake { call: wake, data: worker });
-    match (starts_none, is_told) {
+    let is_notified = wake_on(Wake { call: wake, data: worker });
+    match (starts_none, is_notified) {
         (false, true) => here.team().help_until(here.thread, ready),
         (false, false) => here.team().help_polling(here.thread, ready),
         (true, true) => here.team().wait_until(ready),

@@ -162,7 +162,7 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
         return true;
     }
     let (name, result) = carry_out(&versions);
-    work::tell(name, versions.future, result);
+    work::notify(name, versions.future, result);
     true
 }
 

@@ -78,7 +78,7 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     if discarded {
         discard(work.future);
     } else {
-        tell(work.function as usize, work.future, carry_out(&work, &blocks));
+        notify(work.function as usize, work.future, carry_out(&work, &blocks));
     }
     true
 }
@@ -136,9 +136,9 @@ pub(super) fn discard(future: Option<Handle>) {
     set(future, By::Failed);
 }
 
-/// A task of the function at this address has ended so: its future is told. If it failed a line
+/// A task of the function at this address has ended so: its future is reported. If it failed a line
 /// says so, and without a future the program ends.
-pub(super) fn tell(function: usize, future: Option<Handle>, result: Result<(), Why>) {
+pub(super) fn notify(function: usize, future: Option<Handle>, result: Result<(), Why>) {
     match result {
         Ok(()) => set(future, By::Handler),
         Err(why) => complain(function, future, &why),

@@ -81,7 +81,7 @@ pub fn ask(letters: &[Letter<'_>]) -> Result<(), Fault> {
     letters.iter().zip(owners).try_for_each(|(letter, owner)| {
         let (rank, size) = (letter.task.rank as u32, letter.bytes.len());
         credit::ask(rank, size);
-        post(letter, owner, depth).inspect_err(|_| credit::told(rank, 1, size as u64))
+        post(letter, owner, depth).inspect_err(|_| credit::notified(rank, 1, size as u64))
     })
 }
 

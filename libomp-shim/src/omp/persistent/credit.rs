@@ -1,8 +1,8 @@
 //! How far a rank may be ahead of those that do what it asks.
 //!
 //! What is asked costs memory where it waits. So each rank counts what it has asked of every other
-//! and has not heard to be over; who is too far ahead waits. What is over is told in bundles, so
-//! that it costs next to nothing.
+//! and has not heard to be over; who is too far ahead waits. What is over is reported in bundles,
+//! so that it costs next to nothing.
 //!
 //! Functions that run for the team never wait here: what they are ahead of may be waiting for their
 //! own end.
@@ -21,7 +21,7 @@ use crate::omp::remote::server::SERVER;
 const MOST: u64 = 4096;
 /// Bytes beside them, when the next operation begins.
 const MOST_BYTES: u64 = 64 << 20;
-/// What is over is told in bundles of so many, or of so many bytes.
+/// What is over is reported in bundles of so many, or of so many bytes.
 const BUNDLE: u64 = 256;
 const BUNDLE_BYTES: u64 = 1 << 20;
 
@@ -31,7 +31,7 @@ struct Account {
     /// Asked of it, and not known to be over.
     ahead: AtomicU64,
     ahead_bytes: AtomicU64,
-    /// Over here, and not told.
+    /// Over here, and not notified.
     over: AtomicU64,
     over_bytes: AtomicU64,
 }
@@ -56,7 +56,7 @@ impl Account {
         self.ahead_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Takes what is to be told, if it is enough.
+    /// Takes what is to be reported, if it is enough.
     fn bundle(&self, bytes: u64) -> Option<(u64, u64)> {
         let operations = self.over.fetch_add(1, Ordering::Relaxed) + 1;
         let bytes = self.over_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
@@ -98,7 +98,7 @@ pub fn done(source: u32, bytes: usize) {
 }
 
 /// Operations that were asked of a rank are over there.
-pub fn told(rank: u32, operations: u64, bytes: u64) {
+pub fn notified(rank: u32, operations: u64, bytes: u64) {
     account(rank).less(operations, bytes);
 }
 
@@ -109,10 +109,10 @@ mod tests {
     #[test]
     fn bundles_lose_nothing() {
         let account = Account::default();
-        let told: u64 =
+        let notified: u64 =
             (0..10 * BUNDLE + 7).filter_map(|_| account.bundle(1)).map(|(operations, _)| operations).sum();
         // ORDERING: Relaxed; one thread.
-        assert_eq!(told + account.over.load(Ordering::Relaxed), 10 * BUNDLE + 7);
+        assert_eq!(notified + account.over.load(Ordering::Relaxed), 10 * BUNDLE + 7);
         assert_eq!(account.bundle(BUNDLE_BYTES).map(|(n, _)| n), Some(8));
     }
 

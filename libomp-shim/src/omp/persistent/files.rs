@@ -18,18 +18,18 @@ use crate::omp::user_files::NewFile;
 const SCATTER: &str = "ompx_tray_scatter_file";
 
 /// What went wrong with a file, as a line.
-fn told(routine: &str, path: &str, why: &dyn core::fmt::Display) -> Fault {
+fn described(routine: &str, path: &str, why: &dyn core::fmt::Display) -> Fault {
     report::warn(format_args!("{routine}: '{path}': {why}"));
     Fault::File
 }
 
 /// How many whole elements the file has.
 fn elements(path: &str, file: &File, kind: Kind) -> Result<usize, Fault> {
-    let told = |path, why: &dyn core::fmt::Display| told(SCATTER, path, why);
-    let bytes = file.metadata().map_err(|why| told(path, &why))?.len();
+    let described = |path, why: &dyn core::fmt::Display| described(SCATTER, path, why);
+    let bytes = file.metadata().map_err(|why| described(path, &why))?.len();
     let bytes = usize::try_from(bytes).map_err(|_| Fault::Memory)?;
     if !bytes.is_multiple_of(kind.size()) {
-        return Err(told(
+        return Err(described(
             path,
             &format_args!("{bytes} bytes are not a number of elements of {} bytes", kind.size()),
         ));
@@ -48,12 +48,12 @@ pub fn scatter(path: &str, kind: u64, into: &[At]) -> Result<(), Fault> {
         return Err(Fault::Count);
     }
     check(into)?;
-    let mut file = File::open(path).map_err(|why| told(SCATTER, path, &why))?;
+    let mut file = File::open(path).map_err(|why| described(SCATTER, path, &why))?;
     let count = elements(path, &file, element)?;
     let mut part = Vec::new();
     for (at, &tray) in into.iter().enumerate() {
         part.resize(split(count, at, into.len()).len() * element.size(), 0);
-        file.read_exact(&mut part).map_err(|why| told(SCATTER, path, &why))?;
+        file.read_exact(&mut part).map_err(|why| described(SCATTER, path, &why))?;
         write(tray, kind, &part)?;
     }
     Ok(())
@@ -69,8 +69,8 @@ pub fn gather(from: &[At], kind: u64, path: &str) -> Result<(), Fault> {
     if from.is_empty() {
         return Err(Fault::Count);
     }
-    let told = |why: io::Error| told("ompx_tray_gather_file", path, &why);
-    let mut file = NewFile::create(path).map_err(told)?;
+    let described = |why: io::Error| described("ompx_tray_gather_file", path, &why);
+    let mut file = NewFile::create(path).map_err(described)?;
     for &tray in from {
         let [size, type_of] = about(tray)?;
         if type_of != kind {
@@ -80,8 +80,8 @@ pub fn gather(from: &[At], kind: u64, path: &str) -> Result<(), Fault> {
         if bytes.size() != 0 {
             // SAFETY: "ours" of `Bytes`.
             file.write_all(unsafe { core::slice::from_raw_parts(bytes.address(), bytes.size()) })
-                .map_err(told)?;
+                .map_err(described)?;
         }
     }
-    file.complete().map_err(told)
+    file.complete().map_err(described)
 }

@@ -123,7 +123,7 @@ fn describe(tray: &Tray) -> Result<Tray, Fault> {
         .ok_or(Fault::Memory)
 }
 
-/// Sends a tray. Those that wait for it are told where there is none.
+/// Sends a tray. Those that wait for it are notified where there is none.
 fn send(task: &Task, tray: u32, key: Key, parts: u32, deliveries: &[u8]) -> Result<(), Fault> {
     let found = task.state().trays.get(&tray).cloned();
     deliver(found.as_ref(), key, parts, deliveries)?;

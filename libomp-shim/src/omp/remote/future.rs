@@ -195,9 +195,9 @@ pub fn wait(handle: Handle) -> Result<Arc<Bytes>, Fault> {
             }
         });
     };
-    let told = rank::cluster().is_none_or(Cluster::is_dedicated);
+    let notified = rank::cluster().is_none_or(Cluster::is_dedicated);
     let noted = waits::waits(What::Future(handle), false);
-    outside::help_with_anything(&ready, told.then_some(enter));
+    outside::help_with_anything(&ready, notified.then_some(enter));
     drop(noted);
     with(handle, |future| future.waiting -= 1)?;
     // In the child of a fork the wait may be over without a value.

@@ -88,8 +88,9 @@ pub fn answered(
     drop(noted);
     if let Some(future) = future {
         // SAFETY: the answer's own bytes.
-        let told = unsafe { future::set(future, answer.value.address(), answer.value.size(), By::Handler) };
-        if let Err(why) = told {
+        let notified =
+            unsafe { future::set(future, answer.value.address(), answer.value.size(), By::Handler) };
+        if let Err(why) = notified {
             wire::lost(format_args!("the value of an invoked function cannot be sent: {why}"));
         }
     }

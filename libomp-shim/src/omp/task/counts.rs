@@ -44,7 +44,7 @@ impl Task {
         (counted + u64::from(self.pending.get())).wrapping_sub(BIAS)
     }
 
-    /// At most so many children are incomplete, as far as can be told without looking at what
+    /// At most so many children are incomplete, as far as can be reported without looking at what
     /// others write. For the task itself.
     #[inline(always)]
     pub fn pending(&self) -> u32 {
@@ -62,7 +62,7 @@ impl Task {
 
     /// Does the task sleep, or is it about to, until it has no incomplete children?
     pub(super) fn waits_for_children(&self) -> bool {
-        // ORDERING: Relaxed; only told.
+        // ORDERING: Relaxed; only notified.
         self.counts.load(Ordering::Relaxed) & WAITING != 0
     }
 

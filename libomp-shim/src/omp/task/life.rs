@@ -47,13 +47,13 @@ pub fn run_at_once(here: CurrentThread, task: NonNull<Task>) {
     include(here, task, || unsafe { run_body(here.thread, task_ref, true) });
 }
 
-/// [`run_at_once`] for a task that is neither detachable nor untied, whose code is `body`. `TOLD`:
-/// tools are, as [`tool::is_on`] has said.
+/// [`run_at_once`] for a task that is neither detachable nor untied, whose code is `body`.
+/// `NOTIFIED`: tools are, as [`tool::is_on`] has said.
 #[inline(always)]
-pub fn run_included<const TOLD: bool>(here: CurrentThread, task: NonNull<Task>, body: impl FnOnce()) {
+pub fn run_included<const NOTIFIED: bool>(here: CurrentThread, task: NonNull<Task>, body: impl FnOnce()) {
     // SAFETY: the task is ours.
     let task_ref = unsafe { task.as_ref() };
-    include_as::<TOLD, ()>(here, task, || {
+    include_as::<NOTIFIED, ()>(here, task, || {
         if !is_discarded(task_ref) || task_ref.flags().has(Flags::CONSTRUCTED) {
             body();
         }
@@ -64,21 +64,21 @@ pub fn run_included<const TOLD: bool>(here: CurrentThread, task: NonNull<Task>, 
 /// nowhere.
 #[inline(always)]
 fn include<R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnce() -> R) {
-    if tool::is_on() { include_told(here, task, run) } else { include_as::<false, R>(here, task, run) }
+    if tool::is_on() { include_notified(here, task, run) } else { include_as::<false, R>(here, task, run) }
 }
 
 #[cold]
 #[inline(never)]
-fn include_told<R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnce() -> R) {
+fn include_notified<R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnce() -> R) {
     include_as::<true, R>(here, task, run);
 }
 
-/// [`include`], with a word to tools if they are `TOLD`.
+/// [`include`], with a word to tools if they are `NOTIFIED`.
 #[inline(always)]
-fn include_as<const TOLD: bool, R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnce() -> R) {
+fn include_as<const NOTIFIED: bool, R>(here: CurrentThread, task: NonNull<Task>, run: impl FnOnce() -> R) {
     // SAFETY: the task's own reference keeps it until `end_included`.
     let task_ref: &'static Task = unsafe { &*task.as_ptr() };
-    if TOLD {
+    if NOTIFIED {
         hook::task::begun(here.thread, task_ref);
     }
     begin(here.thread, task_ref);
@@ -87,8 +87,8 @@ fn include_as<const TOLD: bool, R>(here: CurrentThread, task: NonNull<Task>, run
     unsafe { CurrentThread { task: task_ref, ..here }.enter() };
     run();
     end(here.thread, task_ref);
-    if TOLD {
-        tell_end(here.thread, task_ref);
+    if NOTIFIED {
+        notify_end(here.thread, task_ref);
     }
     // SAFETY: the running ones until now.
     unsafe { here.enter() };
@@ -321,13 +321,13 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
 }
 
 /// Tells tools that the code of `task`, which the program has called itself, has ended.
-pub fn tell_end(thread: &Thread, task: &Task) {
+pub fn notify_end(thread: &Thread, task: &Task) {
     hook::task::ended(thread, task, || status_at_end(task, true));
 }
 
 /// How the task has ended, or a part of it, for tools.
 fn status_at_end(task: &Task, finished: bool) -> Status {
-    // ORDERING: Relaxed; whoever fulfils the event at this moment may be told before or after.
+    // ORDERING: Relaxed; whoever fulfils the event at this moment may be reported before or after.
     let fulfilled = || task.event.load(Ordering::Relaxed) & EVENT_FULFILLED != 0;
     match finished {
         false => Status::Switch,
@@ -450,7 +450,7 @@ unsafe fn finish<const WATCHED: bool>(thread: &Thread, task: NonNull<Task>) -> O
 impl Task {
     /// Has the code of this detachable task ended, and its event not been fulfilled?
     pub fn awaits_event(&self) -> bool {
-        // ORDERING: Relaxed; only told.
+        // ORDERING: Relaxed; only notified.
         self.event.load(Ordering::Relaxed) == EVENT_BODY_DONE
     }
 
@@ -484,7 +484,7 @@ pub unsafe fn fulfill(task: NonNull<Task>) {
     races::task_ends(task_ref);
     events::fulfilled(task_ref);
     if tool::is_on() {
-        // Told before, because the task may be gone after; it says late only where the body has
+        // Notified before, because the task may be gone after; it says late only where the body has
         // certainly ended.
         // ORDERING: Acquire, as below.
         hook::task::fulfilled(task_ref, task_ref.event.load(Ordering::Acquire) == EVENT_BODY_DONE);

@@ -59,24 +59,24 @@ impl Drop for Spares {
 
 impl Task {
     /// A child of `here.task` without a payload, as [`Task::allocate`] makes it, for
-    /// [`super::run_at_once`]. `TOLD`: with a record for tools.
+    /// [`super::run_at_once`]. `NOTIFIED`: with a record for tools.
     #[inline(always)]
-    pub fn included<const TOLD: bool>(here: CurrentThread, run: RunFn, flags: Flags) -> NonNull<Task> {
+    pub fn included<const NOTIFIED: bool>(here: CurrentThread, run: RunFn, flags: Flags) -> NonNull<Task> {
         // SAFETY: own thread only.
-        let spare = if TOLD { None } else { unsafe { here.thread.own() }.spares.take() };
+        let spare = if NOTIFIED { None } else { unsafe { here.thread.own() }.spares.take() };
         match spare {
             Some(task) => {
                 // SAFETY: ours, and *as new*.
                 unsafe { task.as_ref() }.begin_life(here, run, flags);
                 task
             }
-            None => Self::one_more::<TOLD>(here, run, flags),
+            None => Self::one_more::<NOTIFIED>(here, run, flags),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn one_more<const TOLD: bool>(here: CurrentThread, run: RunFn, flags: Flags) -> NonNull<Task> {
-        if TOLD { Self::allocate(here, 0, run, flags) } else { Self::allocate_plain(here, 0, run, flags) }
+    fn one_more<const NOTIFIED: bool>(here: CurrentThread, run: RunFn, flags: Flags) -> NonNull<Task> {
+        if NOTIFIED { Self::allocate(here, 0, run, flags) } else { Self::allocate_plain(here, 0, run, flags) }
     }
 }

@@ -96,8 +96,8 @@ fn recording_of(graph: &Graph) -> &mut Recording {
     unsafe { &mut *graph.recording.get() }
 }
 
-/// A child of `parent`, which records, is made. Whoever is not told of by [`record`] as well makes
-/// the graph unfit.
+/// A child of `parent`, which records, is made. Whoever is not notified of by [`record`] as well
+/// makes the graph unfit.
 #[cold]
 pub fn made(parent: &Task) {
     if let Some(recording) = of(parent) {

@@ -86,7 +86,7 @@ impl Team {
     #[inline]
     fn await_release(&self, thread: &Thread, passed: u64) {
         // In a cancelled region the others may have left for its end: an orphaned function's
-        // barrier cannot be told that it is inside one, so it is left, too.
+        // barrier cannot be reported that it is inside one, so it is left, too.
         // ORDERING: Acquire, pairs with `release`.
         self.help_at_barrier(thread, passed, &|| {
             self.passed.0.load(Ordering::Acquire) != passed || self.is_cancelled()

@@ -149,7 +149,7 @@ impl Team {
         let has_nobody = if self.kind == TeamKind::Ults {
             self.present() == 0
         } else {
-            !self.plan().keeps && !self.plan().told
+            !self.plan().keeps && !self.plan().notified
         };
         if has_nobody {
             return; // they have left, or wait for the next region
@@ -161,7 +161,7 @@ impl Team {
         // ORDERING: SeqCst, pairs with the fence in `hold_again`: who puts a TLS block on is
         // counted here, or sees that the region is closed.
         fence(Ordering::SeqCst);
-        if !self.is_clear() || self.plan().told {
+        if !self.is_clear() || self.plan().notified {
             self.wake_members(self.size());
         }
     }
@@ -268,7 +268,7 @@ impl Team {
     /// Do members that have ended their share stay, to help with tasks?
     pub fn lingers(&self) -> bool {
         // ORDERING: Relaxed; published by the epoch.
-        self.has_used_tasks() || self.lingering.load(Ordering::Relaxed) || self.plan().told
+        self.has_used_tasks() || self.lingering.load(Ordering::Relaxed) || self.plan().notified
     }
 
     /// `count` members of a team that shares workers have left, on the calling worker, which is in
@@ -288,7 +288,7 @@ impl Team {
     #[cold]
     pub(super) fn revive_members(&self) {
         let epoch = self.epoch();
-        if self.is_closed(epoch) || self.is_lost() || self.plan().told {
+        if self.is_closed(epoch) || self.is_lost() || self.plan().notified {
             return; // or nobody has left
         }
         let members = (1..self.size()).filter_map(|num| self.thread(num));
@@ -310,7 +310,7 @@ impl Team {
         self.wake_members(self.attached.get());
     }
 
-    /// Have the members been told to leave?
+    /// Have the members been reported to leave?
     pub fn is_retired(&self) -> bool {
         // ORDERING: Acquire, pairs with `retire`.
         self.retired.load(Ordering::Acquire)

@@ -91,9 +91,9 @@ pub struct Plan {
     pub defers_alone: bool,
     /// The threads say where they are when they start (`OMP_DISPLAY_AFFINITY`).
     pub displays: bool,
-    /// What happens in the region is told ([`crate::omp::tool`]): its members stay at the join
+    /// What happens in the region is reported ([`crate::omp::tool`]): its members stay at the join
     /// until it is closed.
-    pub told: bool,
+    pub notified: bool,
     /// The number of the device whose target region this is, or is inside of; [`ON_HOST`] for none.
     pub device: i32,
     /// How many target regions that is inside of, itself counted; 0 outside of all.

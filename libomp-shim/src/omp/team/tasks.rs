@@ -91,7 +91,7 @@ impl Team {
 
     /// Does somebody wait in [`Team::await_quiet`]?
     pub fn is_closing(&self) -> bool {
-        // ORDERING: Relaxed; only told.
+        // ORDERING: Relaxed; only notified.
         !self.closer.load(Ordering::Relaxed).is_null()
     }
 

@@ -57,7 +57,7 @@ impl Team {
         wait_alone(done, Spin::POLLING);
     }
 
-    /// As [`Team::wait_polling`], for a condition of which the worker is told: whoever makes it
+    /// As [`Team::wait_polling`], for a condition of which the worker is notified: whoever makes it
     /// true wakes it.
     pub fn wait_until(&self, done: &dyn Fn() -> bool) {
         wait_alone(done, self.spin());

@@ -10,7 +10,7 @@ use crate::omp::task::Task;
 use crate::omp::team::{ON_HOST, Team};
 use crate::omp::thread::{CurrentThread, Thread};
 
-/// Which end of something is told.
+/// Which end of something is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum End {
@@ -67,7 +67,7 @@ pub enum SyncKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Work {
-    /// A loop whose schedule is not told apart.
+    /// A loop whose schedule is not distinguished.
     Loop = 1,
     /// `sections`.
     Sections = 2,
@@ -232,7 +232,7 @@ pub struct Mapping {
     pub flags: u32,
 }
 
-/// The tool's words: of a construct of a device, and of the operation that is told.
+/// The tool's words: of a construct of a device, and of the operation that is reported.
 pub struct Words<'a> {
     /// The construct's.
     pub construct: &'a Cell<u64>,
@@ -290,7 +290,7 @@ impl Site<'_> {
 pub trait Consumer: Sync {
     /// A thread begins: an initial one at its first OpenMP call, a worker before its first region.
     fn thread_begin(&self, thread: &Thread, kind: ThreadKind) {}
-    /// A thread ends: its kernel thread, or its team. For a worker it may be told by the thread
+    /// A thread ends: its kernel thread, or its team. For a worker it may be reported by the thread
     /// that keeps the team.
     fn thread_end(&self, thread: &Thread) {}
     /// A member on a worker of its own has nothing to do until the next region.

@@ -1,4 +1,4 @@
-//! What tools are told once, before anything else of the same thing.
+//! What tools are notified once, before anything else of the same thing.
 //!
 //! The first who gets there tells it, by a call of the tool's; others wait until that has returned
 //! (5.2 §19.5.2.19: a device is known before it is used). The tool's code may come back here, and
@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use crate::omp::thread::CurrentThread;
 
 const NOBODY: u64 = 0;
-/// It has been told. No thread's number: those are even.
+/// It has been notified. No thread's number: those are even.
 const DONE: u64 = 1;
 /// Bits of a thread's number; above them is the process's generation.
 const THREAD_BITS: u32 = 48;
@@ -24,15 +24,16 @@ const THREAD_BITS: u32 = 48;
 pub struct First(AtomicU64);
 
 impl First {
-    /// Has it been told?
+    /// Has it been reported?
     pub fn is_done(&self) -> bool {
-        // ORDERING: Acquire, pairs with the Release in `tell`: what the tool has done then is done.
+        // ORDERING: Acquire, pairs with the Release in `notify`: what the tool has done then is
+        // done.
         self.0.load(Ordering::Acquire) == DONE
     }
 
     /// Tells it by `event`, if nobody has; if somebody else is about to, returns after that.
     #[inline]
-    pub fn tell(&self, event: impl FnOnce()) {
+    pub fn notify(&self, event: impl FnOnce()) {
         if !self.is_done() && self.is_mine() {
             event();
             // ORDERING: Release, pairs with `is_done`.
@@ -40,7 +41,7 @@ impl First {
         }
     }
 
-    /// Is the caller to tell it? Otherwise it has been told, or the caller is in the call that
+    /// Is the caller to tell it? Otherwise it has been notified, or the caller is in the call that
     /// tells it.
     #[cold]
     fn is_mine(&self) -> bool {
@@ -60,7 +61,7 @@ impl First {
         }
     }
 
-    /// Waits until `by` has told it, or is not here any more.
+    /// Waits until `by` has notified it, or is not here any more.
     fn wait_for(&self, by: u64) {
         // ORDERING: Relaxed; `is_mine` looks again.
         let is_over = || self.0.load(Ordering::Relaxed) != by || !is_of_this_process(by);
@@ -98,15 +99,15 @@ mod tests {
 
     #[test]
     fn it_is_told_once_and_others_return_after_that() {
-        let (first, told) = (First::default(), AtomicU64::new(0));
+        let (first, notified) = (First::default(), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    first.tell(|| {
+                    first.notify(|| {
                         std::thread::sleep(Duration::from_millis(20));
-                        told.fetch_add(1, Ordering::SeqCst);
+                        notified.fetch_add(1, Ordering::SeqCst);
                     });
-                    assert_eq!(told.load(Ordering::SeqCst), 1);
+                    assert_eq!(notified.load(Ordering::SeqCst), 1);
                 });
             }
         });
@@ -116,21 +117,21 @@ mod tests {
     #[test]
     fn who_tells_it_may_come_back() {
         let first = First::default();
-        let mut told = 0;
-        first.tell(|| {
-            first.tell(|| unreachable!("it is being told"));
+        let mut notified = 0;
+        first.notify(|| {
+            first.notify(|| unreachable!("it is being notified"));
             assert!(!first.is_done());
-            told += 1;
+            notified += 1;
         });
-        first.tell(|| unreachable!("it has been told"));
-        assert_eq!(told, 1);
+        first.notify(|| unreachable!("it has been notified"));
+        assert_eq!(notified, 1);
     }
 
     #[test]
     fn a_child_does_not_wait_for_a_thread_of_its_parent() {
         let first = First(AtomicU64::new(teller() ^ 1 << THREAD_BITS));
-        let mut told = 0;
-        first.tell(|| told += 1);
-        assert!(told == 1 && first.is_done());
+        let mut notified = 0;
+        first.notify(|| notified += 1);
+        assert!(notified == 1 && first.is_done());
     }
 }

@@ -1,24 +1,24 @@
-//! What happens in the runtime, told to those who want to know: tools by the standard's interface
-//! (OMPT), and the trace.
+//! What happens in the runtime, notified to those who want to know: tools by the standard's
+//! interface (OMPT), and the trace.
 //!
 //! What lives here: the events, the words that tools keep with threads, teams and tasks, and the
 //! places that tell. What may not: anything that the runtime itself needs to work.
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | here | who is told, and whether anybody is |
+//! | here | who is notified, and whether anybody is |
 //! | `event` | the events: what they say, and [`Consumer`], who hears them |
-//! | `first` | what is told once, before anything else |
+//! | `first` | what is reported once, before anything else |
 //! | `record` | what is kept with threads, teams and tasks for consumers |
 //! | `code` | where in the program a call comes from; calls whose frames are known |
 //! | `hook` | what the rest of `omp` and the fronts call, by construct |
 //! | `ompt` | tools: OMPT (5.2 §19) |
 //!
-//! **What it costs.** While nobody is told a hook is one load of a word that hardly ever changes
-//! ([`watch`]), and a branch that is not taken; everything else is out of line. The short paths
-//! (locks, barriers, tasks, `taskwait`) ask once for tools, sanitizers and checks together, and
-//! have a second form for all of them. Inside of a region that word is
-//! [`Plan::told`](super::team::Plan), fixed when the region was forked, wherever events come in
+//! **What it costs.** While nobody is notified a hook is one load of a word that hardly ever
+//! changes ([`watch`]), and a branch that is not taken; everything else is out of line. The short
+//! paths (locks, barriers, tasks, `taskwait`) ask once for tools, sanitizers and checks together,
+//! and have a second form for all of them. Inside of a region that word is
+//! [`Plan::notified`](super::team::Plan), fixed when the region was forked, wherever events come in
 //! pairs that several threads agree on: a member waits for the end of a region only if its thread 0
 //! tells that.
 //!
@@ -60,7 +60,7 @@ pub mod record;
 
 pub use event::Consumer;
 
-/// Places of consumers, which are told in this order.
+/// Places of consumers, which are reported in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A tool of the standard's interface.
@@ -72,28 +72,28 @@ pub enum Place {
 impl Place {
     const ALL: [Self; 2] = [Self::Ompt, Self::Trace];
 
-    /// Its bit in [`watch`], which is set while the consumer in this place is told.
+    /// Its bit in [`watch`], which is set while the consumer in this place is reported.
     const fn bit(self) -> u32 {
         watch::FREE << self as u32
     }
 }
 
-/// Some consumer is told.
-const TOLD: u32 = Place::Ompt.bit() | Place::Trace.bit();
+/// Some consumer is notified.
+const NOTIFIED: u32 = Place::Ompt.bit() | Place::Trace.bit();
 /// The first of [`watch`]'s bits that are not used here.
 pub const FREE: u32 = watch::FREE << Place::ALL.len();
 
 static CONSUMERS: [OnceLock<&'static dyn Consumer>; 2] = [OnceLock::new(), OnceLock::new()];
 
-/// Is anybody told?
+/// Is anybody notified?
 #[inline(always)]
 pub fn is_on() -> bool {
-    watch::watchers() & TOLD != 0
+    watch::watchers() & NOTIFIED != 0
 }
 
-/// Is the consumer in this place told?
+/// Is the consumer in this place notified?
 #[inline(always)]
-pub fn is_told(place: Place) -> bool {
+pub fn is_notified(place: Place) -> bool {
     watch::watchers() & place.bit() != 0
 }
 
@@ -109,8 +109,8 @@ pub fn detach(place: Place) {
     watch::end(place.bit());
 }
 
-/// Calls `event` for each consumer that is told.
-fn tell(event: impl Fn(&dyn Consumer)) {
+/// Calls `event` for each consumer that is reported.
+fn notify(event: impl Fn(&dyn Consumer)) {
     let on = watch::watchers(); // the cell orders what the consumer is
     for place in Place::ALL {
         if on & place.bit() != 0
@@ -121,10 +121,10 @@ fn tell(event: impl Fn(&dyn Consumer)) {
     }
 }
 
-/// The record of `task` while somebody is told, if it has one.
+/// The record of `task` while somebody is notified, if it has one.
 #[inline(always)]
-pub fn record_if_told(task: &Task) -> Option<&record::TaskRecord> {
-    if is_on() && task.is_told_of() { record::of(task) } else { None }
+pub fn record_if_notified(task: &Task) -> Option<&record::TaskRecord> {
+    if is_on() && task.is_notified_of() { record::of(task) } else { None }
 }
 
 /// A number that no other call returns; never 0.

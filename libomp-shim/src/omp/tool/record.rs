@@ -1,7 +1,8 @@
 //! What is kept with threads, teams and tasks for consumers.
 //!
 //! Threads and teams have their records always; an explicit task has one behind its payload if
-//! somebody was told when it was made ([`Flags::RECORDED`]). An implicit task's is its thread's.
+//! somebody was notified when it was made ([`Flags::RECORDED`]). An implicit task's is its
+//! thread's.
 //!
 //! Records are written by code that runs in the name of the thread or task they belong to, or by
 //! its creator before it is published; a team's by the forking thread between regions. The words
@@ -46,14 +47,14 @@ pub struct TaskRecord {
     pub data: Cell<u64>,
     /// Where its code is.
     pub frame: Frame,
-    /// A number that no other task has; 0 of one that was not told.
+    /// A number that no other task has; 0 of one that was not notified.
     pub id: Cell<u64>,
     /// A word for the trace.
     pub trace: Cell<u64>,
     /// First iteration and number of iterations of its part of a taskloop, until it begins.
     pub part: Cell<(u64, u64)>,
-    /// The construct of a device that it carries out at present; null: none that is told. Atomic
-    /// for handlers that interrupt it, see [`TaskRecord::set_construct`].
+    /// The construct of a device that it carries out at present; null: none that is reported.
+    /// Atomic for handlers that interrupt it, see [`TaskRecord::set_construct`].
     construct: AtomicPtr<ConstructRecord>,
     /// Behind which call of the program it was made, as far as somebody has asked.
     pub code: Cell<usize>,
@@ -201,7 +202,7 @@ impl Default for TeamRecord {
     }
 }
 
-/// The record of a task; `None` for an explicit one that was made while nobody was told.
+/// The record of a task; `None` for an explicit one that was made while nobody was notified.
 pub fn of(task: &Task) -> Option<&TaskRecord> {
     if !task.is_explicit() {
         return Some(&task.thread().tool.task);
@@ -212,7 +213,7 @@ pub fn of(task: &Task) -> Option<&TaskRecord> {
     })
 }
 
-/// The construct of a device that `task` carries out, if that is told.
+/// The construct of a device that `task` carries out, if that is reported.
 pub fn construct_of(task: &Task) -> Option<&ConstructRecord> {
     // ORDERING: Relaxed; see `set_construct`. That of a task which has forked a region was written
     // before.

@@ -77,10 +77,12 @@ pub fn at_start(settings: &Settings) {
         return;
     }
     // ORDERING: Relaxed; read in a child of this process.
-    APART.store(target::tells_processes_apart(file), Ordering::Relaxed);
+    APART.store(target::notifies_processes_apart(file), Ordering::Relaxed);
     // ORDERING: Relaxed; as for `APART`.
-    SHARES
-        .store(!target::tells_processes_apart(file) && !claim::take(&target::path(file)), Ordering::Relaxed);
+    SHARES.store(
+        !target::notifies_processes_apart(file) && !claim::take(&target::path(file)),
+        Ordering::Relaxed,
+    );
     clock::begin();
     lane::set_limit(settings.trace_buffer);
     thin::set_share(settings.trace_share);

@@ -10,7 +10,7 @@ use crate::omp::task::{Flags, Task};
 use crate::omp::team::Team;
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::event::{Consumer, End, Mutex, Site, Status, SyncKind, Target};
-use crate::omp::tool::{Place, is_told, record};
+use crate::omp::tool::{Place, is_notified, record};
 
 use super::kind::{Cause, Kind};
 use super::{names, record as put};
@@ -22,14 +22,14 @@ pub struct Recorder;
 /// null.
 #[inline(always)]
 pub fn note_task(task: &Task, location: *const c_char, code: usize) {
-    if is_told(Place::Trace) && task.is_told_of() {
-        note_task_told(task, location, code);
+    if is_notified(Place::Trace) && task.is_notified_of() {
+        note_task_notified(task, location, code);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn note_task_told(task: &Task, location: *const c_char, code: usize) {
+fn note_task_notified(task: &Task, location: *const c_char, code: usize) {
     if let Some(record) = record::of(task) {
         record.trace.set(names::place(location, code));
     }
@@ -38,7 +38,7 @@ fn note_task_told(task: &Task, location: *const c_char, code: usize) {
 /// Where the region is that the running thread is about to fork.
 #[inline(always)]
 pub fn note_region(location: *const c_char) {
-    if is_told(Place::Trace)
+    if is_notified(Place::Trace)
         && let Some(here) = CurrentThread::if_known()
     {
         here.thread.tool.trace.set(names::place(location, 0));
@@ -48,8 +48,8 @@ pub fn note_region(location: *const c_char) {
 /// `task` has been stolen from `victim`, by the calling thread.
 #[inline(always)]
 pub fn note_steal(victim: &Thread, task: &Task) {
-    if is_told(Place::Trace)
-        && task.is_told_of()
+    if is_notified(Place::Trace)
+        && task.is_notified_of()
         && let Some(worker) = victim.host()
     {
         put(Kind::StealTask, worker.index(), 0, 0);
@@ -59,7 +59,7 @@ pub fn note_steal(victim: &Thread, task: &Task) {
 /// Runs `wait`, in which the calling thread waits for `cause`.
 #[inline(always)]
 pub fn around<R>(cause: Cause, wait: impl FnOnce() -> R) -> R {
-    if !is_told(Place::Trace) {
+    if !is_notified(Place::Trace) {
         return wait();
     }
     put(Kind::WaitBegin, cause as u32, 0, 0);
@@ -71,7 +71,7 @@ pub fn around<R>(cause: Cause, wait: impl FnOnce() -> R) -> R {
 /// A copy of so many bytes is begun.
 #[inline(always)]
 pub fn note_copy(cause: Cause, bytes: usize) {
-    if is_told(Place::Trace) {
+    if is_notified(Place::Trace) {
         put(Kind::Copy, cause as u32, bytes as u64, 0);
     }
 }
@@ -82,11 +82,11 @@ pub struct Span(Option<Cause>);
 /// Begins what is no wait, on `whose` device or rank.
 #[inline(always)]
 pub fn span(cause: Cause, whose: i64) -> Span {
-    let told = is_told(Place::Trace);
-    if told {
+    let notified = is_notified(Place::Trace);
+    if notified {
         put(Kind::SpanBegin, cause as u32, 0, whose as u64);
     }
-    Span(told.then_some(cause))
+    Span(notified.then_some(cause))
 }
 
 impl Drop for Span {
@@ -102,7 +102,7 @@ fn address<T>(of: &T) -> u64 {
 }
 
 /// The number of an explicit task; `None`: it is an implicit one, or was made before anybody was
-/// told.
+/// notified.
 fn number(task: &Task) -> Option<u64> {
     record::of(task).filter(|_| task.is_explicit()).map(|record| record.id.get())
 }
@@ -189,19 +189,19 @@ impl Consumer for Recorder {
     }
 
     fn mutex_acquire(&self, site: &Site, kind: Mutex, _: u32, _: u64) {
-        if let Some(cause) = cause_of_mutex(kind).filter(|_| site.task.is_told_of()) {
+        if let Some(cause) = cause_of_mutex(kind).filter(|_| site.task.is_notified_of()) {
             wait(End::Begin, cause);
         }
     }
 
     fn mutex_acquired(&self, site: &Site, kind: Mutex, _: u64) {
-        if let Some(cause) = cause_of_mutex(kind).filter(|_| site.task.is_told_of()) {
+        if let Some(cause) = cause_of_mutex(kind).filter(|_| site.task.is_notified_of()) {
             wait(End::End, cause);
         }
     }
 
     fn nest_lock(&self, site: &Site, end: End, _: u64) {
-        if end == End::Begin && site.task.is_told_of() {
+        if end == End::Begin && site.task.is_notified_of() {
             wait(End::End, Cause::Lock);
         }
     }

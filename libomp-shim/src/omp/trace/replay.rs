@@ -11,8 +11,8 @@
 //! before it, and where they were run is on a lane of its own for each kernel thread, beside the
 //! one for slices.
 //!
-//! What is lost at the end of a lane cannot be told from what did not happen: what is open there
-//! ends with the lane's last event.
+//! What is lost at the end of a lane cannot be reported from what did not happen: what is open
+//! there ends with the lane's last event.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -534,9 +534,10 @@ impl<W: Write> Replay<W> {
         )
     }
 
-    /// Writes the time without a processor. The kernel does not say when it was, so the slice ends at
-    /// this event. It begins after the event before, because no other slice may begin or end within
-    /// it. The rest is dropped: delays of less than a millisecond, between events that are closer.
+    /// Writes the time without a processor. The kernel does not say when it was, so the slice ends
+    /// at this event. It begins after the event before, because no other slice may begin or end
+    /// within it. The rest is dropped: delays of less than a millisecond, between events that are
+    /// closer.
     fn no_processor(&mut self, lane: usize, (before, now): (u64, u64), nanos: u64) -> io::Result<()> {
         let begin = now.saturating_sub(nanos).max(before + 1);
         if now < begin + NO_WAIT {

@@ -5,7 +5,7 @@ use ult::observer::{Event, Observer};
 use super::kind::Kind;
 use super::{forked, record};
 
-/// Told of everything while a trace is recorded.
+/// Notified of everything while a trace is recorded.
 pub static OBSERVER: Observer = Observer { observe };
 
 fn observe(event: Event) {

@@ -4,7 +4,7 @@
 //! Ranks that are given one name all the same write a file each: the rank goes before the last dot.
 
 /// Does the name differ from process to process?
-pub fn tells_processes_apart(name: &str) -> bool {
+pub fn notifies_processes_apart(name: &str) -> bool {
     name.replace("%%", "").contains("%p")
 }
 
@@ -65,7 +65,9 @@ mod tests {
         assert_eq!(expand("d.d/a", 7, Some(3)), "d.d/a.3");
         assert_eq!(expand("100%%p%x%", 7, None), "100%p%x%");
         assert!(
-            tells_processes_apart("a%p") && !tells_processes_apart("a%%p") && !tells_processes_apart("a%r")
+            notifies_processes_apart("a%p")
+                && !notifies_processes_apart("a%%p")
+                && !notifies_processes_apart("a%r")
         );
     }
 

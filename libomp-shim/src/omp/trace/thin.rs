@@ -5,7 +5,7 @@
 //! it has some left every task is written. Once it has none a thread that makes tasks leaves out as
 //! many as the next one that is written has to wait for to be paid, until tasks are so long that
 //! each one can be: a task stands for those that its thread has left out before it. Who is left out
-//! has no record, is told to nobody and reads no clock: it is counted, by the thread that makes
+//! has no record, is reported to nobody and reads no clock: it is counted, by the thread that makes
 //! it and by the one that runs it. How many lie between two that are written is by chance, around
 //! what is due, so that no pattern of the program's is met.
 //!
@@ -24,7 +24,7 @@ use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::omp::task::{Flags, Task};
-use crate::omp::tool::{Place, is_told, record};
+use crate::omp::tool::{Place, is_notified, record};
 
 use super::kind::Kind;
 use super::lane;
@@ -195,7 +195,7 @@ impl Thin {
         let now = clock::now();
         lane::record_at(now, Kind::TaskCreate, skipped.saturating_add(1), id, place);
         let price = price();
-        if price == 0 || is_told(Place::Ompt) || self.take_reservation() {
+        if price == 0 || is_notified(Place::Ompt) || self.take_reservation() {
             return self.left.set(0);
         }
         if self.ran.get() == 0 || now.saturating_sub(self.since.get()) > COUNT * price {
@@ -246,9 +246,9 @@ impl Thin {
     #[cold]
     #[inline(never)]
     fn looks(&self) {
-        if !is_told(Place::Trace) {
+        if !is_notified(Place::Trace) {
             self.forget();
-            return self.room.set(STRIDE as u32); // nobody is told how many they are
+            return self.room.set(STRIDE as u32); // nobody is notified how many they are
         }
         let now = clock::now();
         self.settle_quick();
@@ -287,7 +287,7 @@ impl Thin {
         if self.left.get() | u64::from(self.made.get() | self.ran.get()) == 0 {
             return;
         }
-        if !is_told(Place::Trace) {
+        if !is_notified(Place::Trace) {
             return self.forget();
         }
         self.count(clock::now());
@@ -299,7 +299,7 @@ impl Thin {
         self.room.set(0);
     }
 
-    /// In the child of a fork: what was counted is the parent's. And once nobody is told.
+    /// In the child of a fork: what was counted is the parent's. And once nobody is notified.
     pub fn forget(&self) {
         self.left.set(0);
         for count in [&self.made, &self.ran, &self.room] {

@@ -48,9 +48,9 @@ fn with_suspended<R>(
 fn a_meeting_is_told_where_all_others_wait_at_it() {
     let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
     let others = |seats: &[Seat<'_>], ready: bool| {
-        let told =
+        let notified =
             with_suspended(seats, &|| ready, &|_| None, |suspended| suspended.others(thread(1), false));
-        (told.exists, told.meeting)
+        (notified.exists, notified.meeting)
     };
     assert_eq!(others(&[], false), (false, ptr::null()));
     assert_eq!(others(&[(1, &a, false)], false), (false, ptr::null()));

@@ -105,10 +105,10 @@ fn part(here: CurrentThread, kind: Kind, trips: u64, (parts, num): (u64, u64), c
 const SECTIONS: i32 = 0x400;
 const DISTRIBUTE: i32 = 0x800;
 
-/// [`for_static`] while tools are told.
+/// [`for_static`] while tools are notified.
 #[cold]
 #[inline(never)]
-unsafe fn for_told<T: Number>(
+unsafe fn for_notified<T: Number>(
     location: *const Ident,
     number: i32,
     variables: Variables<T>,
@@ -278,7 +278,7 @@ macro_rules! fixed {
             unsafe {
                 let variables = Variables { last, lower, upper, stride };
                 if tool::is_on() {
-                    for_told(location, schedule, variables, step.into(), chunk.into());
+                    for_notified(location, schedule, variables, step.into(), chunk.into());
                 } else {
                     for_static(schedule, variables, step.into(), chunk.into());
                 }

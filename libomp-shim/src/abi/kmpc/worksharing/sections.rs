@@ -13,7 +13,7 @@ use crate::omp::worksharing::space::Space;
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_sections_init(_: *const Ident, _: i32) -> i32 {
     let here = CurrentThread::get();
-    // How many there are is told by `__kmpc_next_section`.
+    // How many there are is reported by `__kmpc_next_section`.
     let space = Space::counted(0, u64::MAX);
     dispatch::begin(here, &Loop { space, schedule: Schedule::new(Rule::Singly, 1), ordered: Ordered::No });
     i32::from(here.team().size() > 1)

@@ -18,8 +18,8 @@
 //! none; a task wants once. Memory is taken by one at a time ([`ROOM`]), who waits for nothing but
 //! copies to the host meanwhile, and has given all back before the next one tries. What nobody uses
 //! goes for those who need room, clean blocks first. If that is not enough, they look, still alone,
-//! whether others have copies in use: of each of these the end is told ([`RELEASED`]), and they try
-//! again then. Where there are none they are refused.
+//! whether others have copies in use: of each of these the end is reported ([`RELEASED`]), and they
+//! try again then. Where there are none they are refused.
 //!
 //! A write is noted when its use begins: whoever follows on the device without the host in between
 //! finds the copy valid.
@@ -115,16 +115,16 @@ fn is_ours() -> bool {
 }
 
 fn changed() -> u32 {
-    // ORDERING: Acquire, pairs with `tell`.
+    // ORDERING: Acquire, pairs with `notify`.
     CHANGED.load(Ordering::Acquire)
 }
 
 fn released() -> u32 {
-    // ORDERING: Acquire, pairs with `tell`.
+    // ORDERING: Acquire, pairs with `notify`.
     RELEASED.load(Ordering::Acquire)
 }
 
-fn tell(count: &AtomicU32) {
+fn notify(count: &AtomicU32) {
     // ORDERING: Release, pairs with the Acquire in `changed` and `released`: who sees it finds the
     // registry changed.
     count.fetch_add(1, Ordering::Release);
@@ -140,8 +140,8 @@ pub enum Part {
 }
 
 impl Registry {
-    /// Does anybody use copies on the device whose end will be told: in a use of their own, or to
-    /// fill others?
+    /// Does anybody use copies on the device whose end will be reported: in a use of their own, or
+    /// to fill others?
     fn has_others(&self, slot: &Slot) -> bool {
         self.filling > 0 || self.holders.others_on(slot.number)
     }
@@ -349,9 +349,9 @@ impl Drop for Held {
         self.unpin();
         registry().holders.give(self.owner, &self.uses());
         if self.begun {
-            tell(&RELEASED);
+            notify(&RELEASED);
         }
-        tell(&CHANGED);
+        notify(&CHANGED);
     }
 }
 
@@ -439,7 +439,7 @@ pub fn acquire(owner: usize, wants: Vec<Want>, who: Who) -> Result<Held, Refusal
         let Err(Short { slot, others, why }) = held.pin(who) else {
             held.fill()?;
             registry().holders.filled(owner, &held.uses());
-            tell(&CHANGED);
+            notify(&CHANGED);
             return Ok(held);
         };
         drop(held);
@@ -543,7 +543,7 @@ impl Held {
         } else {
             registry().holders.pins(self.owner, &self.uses(), false);
             self.begun = false;
-            tell(&RELEASED);
+            notify(&RELEASED);
         }
         all
     }
@@ -570,7 +570,7 @@ impl Held {
             registry().filling += 1;
             let result = self.bring();
             registry().filling -= 1;
-            tell(&RELEASED);
+            notify(&RELEASED);
             result?;
         }
         let written = self.wants.iter().filter(|want| want.writes && !ult::mutant!(array_writes_not_noted));

@@ -57,7 +57,7 @@ pub fn create_unasked(here: CurrentThread, block: Range<usize>, device: i32, byt
 fn submit(here: CurrentThread, ahead: Ahead, producers: impl Iterator<Item = usize> + Clone) {
     let task = Task::allocate(here, size_of::<Ahead>(), run, Flags::UNTIED.with(Flags::OFFLOADED));
     // SAFETY: a fresh task.
-    ahead::bind(unsafe { task.as_ref() }, -1); // it brings what it is told
+    ahead::bind(unsafe { task.as_ref() }, -1); // it brings what it is notified
     // SAFETY: a fresh task with room for it.
     unsafe { task.as_ref().payload().cast::<Ahead>().write(ahead) };
     depend::submit(

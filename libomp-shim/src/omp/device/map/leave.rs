@@ -47,12 +47,12 @@ impl Brought {
     unsafe fn give(&self, slot: &Slot, mapped: &Mapped, range: &Range<usize>) -> bool {
         let Some((_, at)) = self.parts.iter().find(|(part, _)| part == range) else { return false };
         let bytes = &self.bytes[*at..*at + range.len()];
-        let told = hook::op_begins(|| {
+        let notified = hook::op_begins(|| {
             transfer::to_host(slot, range.start, mapped.translate(range.start), range.len())
         });
         // SAFETY: as the caller says.
         unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), range.start as *mut u8, bytes.len()) };
-        hook::op_ends(told, || 0);
+        hook::op_ends(notified, || 0);
         true
     }
 }

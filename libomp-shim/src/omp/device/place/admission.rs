@@ -10,11 +10,11 @@
 //! anything, its admission does not count ([`Admission::pause`]). The page is
 //! `docs/protocols/admission.md`.
 //!
-//! The remaining path is told by dependences: as soon as regions come here each task with
+//! The remaining path is reported by dependences: as soon as regions come here each task with
 //! dependences has a place in the order ([`made`]), the host's too, whose own time counts as
-//! nothing. What such a region takes is told by its task's code, as its data are not known when it
-//! is made; a program may have made most of its tasks by the time when the first one of them ends,
-//! so what is learned then counts for those, too.
+//! nothing. What such a region takes is reported by its task's code, as its data are not known when
+//! it is made; a program may have made most of its tasks by the time when the first one of them
+//! ends, so what is learned then counts for those, too.
 //!
 //! Where both are needed, the policy's lock is taken before this one. Nobody is woken or suspended
 //! under it.
@@ -39,7 +39,7 @@ use crate::omp::thread::CurrentThread;
 /// on their way (`docs/gpu-model.md`).
 const EACH: u32 = 8;
 /// Nanoseconds that what has begun on a GPU should last at least, and the most short regions for
-/// that: their end is told by the host, as is who follows.
+/// that: their end is reported by the host, as is who follows.
 const AHEAD: u64 = 500_000;
 /// See [`AHEAD`].
 const MOST_AHEAD: u64 = 56;

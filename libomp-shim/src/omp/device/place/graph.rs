@@ -99,13 +99,13 @@ pub(super) fn plan(policy: &mut dyn Policy, devices: usize, memory: Option<u64>)
     READ.store(true, Ordering::Relaxed);
     let name = policy.name();
     if env::settings().stats {
-        tell(&name, &graph, &machine, &schedule)?;
+        notify(&name, &graph, &machine, &schedule)?;
     }
     Ok(())
 }
 
 /// What the plan is worth, in a line.
-fn tell(
+fn notify(
     name: &str,
     graph: &Graph,
     machine: &Machine,

@@ -2,7 +2,7 @@
 //! steals them.
 //!
 //! The rules are `placement::steal`'s; here is the queue of this process, whose regions are tasks
-//! that are suspended, and what a device may have under way. Who asks and who is told is
+//! that are suspended, and what a device may have under way. Who asks and who is notified is
 //! [`rank::steal`]'s business. Regions wait before anything is mapped for them, so that a device
 //! that steals one is like one that was chosen at first. The page is
 //! `docs/protocols/rank-steal.md`.
@@ -130,7 +130,7 @@ pub fn ended(slot: &Slot, depth: usize) {
     }
 }
 
-/// Regions wait, if they do: which device is to be told of how many, if any is.
+/// Regions wait, if they do: which device is to be notified of how many, if any is.
 pub fn announce(place: Place) -> Option<(usize, u32)> {
     // Most regions end where none wait.
     if waiting() == 0 {
@@ -139,13 +139,14 @@ pub fn announce(place: Place) -> Option<(usize, u32)> {
     with(|queue| queue.announce(place).map(|device| (device, queue.len() as u32)))
 }
 
-/// Regions wait at another origin, which is this device if it is one: which device is to be told of
-/// them, if any is.
+/// Regions wait at another origin, which is this device if it is one: which device is to be
+/// notified of them, if any is.
 pub fn passes_on(place: Place, origin: Option<usize>) -> Option<usize> {
     with(|queue| queue.passes_on(place, origin))
 }
 
-/// The device asks for regions of others: how many it gets. 0: it is told when regions wait again.
+/// The device asks for regions of others: how many it gets. 0: it is notified when regions wait
+/// again.
 pub fn steal(device: usize) -> usize {
     let is_empty = with(|queue| {
         if queue.is_empty() {

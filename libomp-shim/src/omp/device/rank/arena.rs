@@ -17,9 +17,9 @@ use crate::omp::device::interface::Address;
 pub const CHUNK: usize = 256 << 20;
 /// Larger blocks have a mapping of their own.
 pub const LARGEST: usize = 16 << 20;
-/// From this size on, the owner is told when a block is free, unless it is kept for the next one:
-/// it can give the pages back.
-pub const TOLD: usize = 1 << 20;
+/// From this size on, the owner is notified when a block is free, unless it is kept for the next
+/// one: it can give the pages back.
+pub const NOTIFIED: usize = 1 << 20;
 const PAGE: usize = 4096;
 
 /// What becomes of a block that was given back.
@@ -27,9 +27,9 @@ const PAGE: usize = 4096;
 pub enum Given {
     /// Nothing; a small one, or none of ours.
     Kept,
-    /// Its pages are not needed for now. It is free when the owner has been told, and whoever told
-    /// it says so by [`Arena::add`]: if it could be taken before, what the next user copies
-    /// there might come before the message that gives the pages back.
+    /// Its pages are not needed for now. It is free when the owner has been notified, and whoever
+    /// notified it says so by [`Arena::add`]: if it could be taken before, what the next user
+    /// copies there might come before the message that gives the pages back.
     Idle(Address, usize),
     /// The mapping is to end.
     Ended(Address, usize),
@@ -44,7 +44,8 @@ pub struct Arena {
     used: HashMap<Address, usize>,
     /// Blocks with a mapping of their own.
     whole: HashMap<Address, usize>,
-    /// Free blocks from [`TOLD`] on whose owner was not told, together at most `most_warm` bytes.
+    /// Free blocks from [`NOTIFIED`] on whose owner was not notified, together at most `most_warm`
+    /// bytes.
     warm: BTreeMap<Address, usize>,
     most_warm: usize,
 }
@@ -119,7 +120,7 @@ impl Arena {
             return Given::Ended(block, length);
         }
         let Some(size) = self.used.remove(&block) else { return Given::Kept };
-        if size >= TOLD {
+        if size >= NOTIFIED {
             if self.warm.values().sum::<usize>() + size > self.most_warm {
                 return Given::Idle(block, size);
             }
@@ -153,13 +154,13 @@ mod tests {
     }
 
     #[test]
-    fn large_blocks_are_told() {
+    fn large_blocks_are_notified() {
         let mut arena = Arena::default();
         arena.add(1 << 30, CHUNK);
-        let block = arena.take(TOLD, 64).expect("room");
-        assert_eq!(arena.give(block), Given::Idle(block, TOLD));
-        assert_eq!(arena.take(CHUNK, 64), None, "not free before its owner has been told");
-        arena.add(block, TOLD);
+        let block = arena.take(NOTIFIED, 64).expect("room");
+        assert_eq!(arena.give(block), Given::Idle(block, NOTIFIED));
+        assert_eq!(arena.take(CHUNK, 64), None, "not free before its owner has been notified");
+        arena.add(block, NOTIFIED);
         assert_eq!(arena.take(CHUNK, 64), Some(1 << 30));
         arena.add_whole(1 << 40, LARGEST * 2);
         assert_eq!(arena.give(1 << 40), Given::Ended(1 << 40, LARGEST * 2));

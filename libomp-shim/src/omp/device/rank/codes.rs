@@ -26,13 +26,13 @@ pub struct Given(OnceLock<Box<[Place; NUMBERS]>>);
 struct Place {
     /// [`key`] of the code; 0: free.
     key: AtomicUsize,
-    is_told: AtomicBool,
+    is_notified: AtomicBool,
 }
 
 /// What a code is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
-    /// By this number, which the other rank has been told.
+    /// By this number, which the other rank has been notified.
     Known(u32),
     /// By this number from now on.
     New(u32),
@@ -54,7 +54,9 @@ impl Given {
     /// What `code` is called that takes its arguments as `how` says, below 4.
     pub fn name(&self, code: &Code<'_>, how: u64) -> Name {
         let places = self.0.get_or_init(|| {
-            Box::new([const { Place { key: AtomicUsize::new(0), is_told: AtomicBool::new(false) } }; NUMBERS])
+            Box::new(
+                [const { Place { key: AtomicUsize::new(0), is_notified: AtomicBool::new(false) } }; NUMBERS],
+            )
         });
         let key = key(code, how);
         let first = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - NUMBERS.ilog2());
@@ -69,9 +71,9 @@ impl Given {
                     .compare_exchange(0, key, Ordering::Relaxed, Ordering::Relaxed)
                     .map_or_else(|other| other, |_| key);
             }
-            // ORDERING: Acquire, pairs with the Release in `told`: what is sent from here on comes
-            // behind the launch that has said the number.
-            match (found == key, place.is_told.load(Ordering::Acquire)) {
+            // ORDERING: Acquire, pairs with the Release in `notified`: what is sent from here on
+            // comes behind the launch that has said the number.
+            match (found == key, place.is_notified.load(Ordering::Acquire)) {
                 (true, true) => return Name::Known(number as u32),
                 (true, false) => return Name::New(number as u32),
                 (false, _) => {}
@@ -81,10 +83,10 @@ impl Given {
     }
 
     /// A launch that says the number has been handed to the bridge.
-    pub fn told(&self, number: u32) {
+    pub fn notified(&self, number: u32) {
         if let Some(places) = self.0.get() {
             // ORDERING: Release, pairs with the Acquire in `name`.
-            places[number as usize].is_told.store(true, Ordering::Release);
+            places[number as usize].is_notified.store(true, Ordering::Release);
         }
     }
 }
@@ -156,8 +158,8 @@ mod tests {
         let given = Given::default();
         let code = Code::HostFunction(0x5555_1234_5678);
         let Name::New(number) = given.name(&code, 0) else { panic!("a first name is new") };
-        assert_eq!(given.name(&code, 0), Name::New(number), "nobody has told it");
-        given.told(number);
+        assert_eq!(given.name(&code, 0), Name::New(number), "nobody has notified it");
+        given.notified(number);
         assert_eq!(given.name(&code, 0), Name::Known(number));
         for other in [given.name(&code, 1), given.name(&Code::Loaded(Module(0), c"", 0x5555_1234_5678), 0)] {
             assert!(matches!(other, Name::New(n) if n != number), "{other:?}");

@@ -154,12 +154,12 @@ fn close(object: Arc<Object>) {
     Arc::into_inner(object).into_iter().for_each(Object::close);
 }
 
-/// Images that this rank has let go of, as far as the other one has not been told.
+/// Images that this rank has let go of, as far as the other one has not been reported.
 #[derive(Default)]
 pub struct Parted {
     /// There are some.
     any: AtomicBool,
-    /// Held while they are told: an image that is loaded meanwhile comes behind that.
+    /// Held while they are notified: an image that is loaded meanwhile comes behind that.
     telling: Lock,
     numbers: Mutex<Vec<u64>>,
 }
@@ -178,22 +178,22 @@ impl Parted {
     /// # Errors
     /// The bridge's.
     #[inline]
-    pub(super) fn tell(&self, cluster: &Cluster, rank: u32) -> Result<(), Failure> {
+    pub(super) fn notify(&self, cluster: &Cluster, rank: u32) -> Result<(), Failure> {
         // ORDERING: Relaxed; see `add`.
-        if self.any.load(Ordering::Relaxed) { self.tell_all(cluster, rank) } else { Ok(()) }
+        if self.any.load(Ordering::Relaxed) { self.notify_all(cluster, rank) } else { Ok(()) }
     }
 
-    /// [`Parted::tell`], behind whoever does so at the moment.
+    /// [`Parted::notify`], behind whoever does so at the moment.
     #[cold]
-    pub(super) fn tell_all(&self, cluster: &Cluster, rank: u32) -> Result<(), Failure> {
+    pub(super) fn notify_all(&self, cluster: &Cluster, rank: u32) -> Result<(), Failure> {
         self.telling.lock();
         // ORDERING: Relaxed; before the numbers are taken, so that one that is added later says so
         // again.
         self.any.store(false, Ordering::Relaxed);
         let numbers = core::mem::take(&mut *lock(&self.numbers));
-        let told =
+        let notified =
             numbers.into_iter().try_for_each(|number| cluster.post(rank, verb::UNLOAD, &[number], &[], 0));
         self.telling.unlock();
-        told
+        notified
     }
 }

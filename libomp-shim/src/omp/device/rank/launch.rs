@@ -46,7 +46,7 @@ impl Rank {
             ));
         }
         self.pay()?;
-        self.parted.tell(self.cluster, self.rank)?;
+        self.parted.notify(self.cluster, self.rank)?;
         let name = self.codes.name(&launch.code, convention(launch.convention));
         let (debts, marks) = (
             self.debts(),
@@ -98,7 +98,7 @@ impl Rank {
         // ORDERING: Relaxed; a sum.
         self.cluster.counts.back.fetch_add(brought as u64, Ordering::Relaxed);
         let ticket = self.cluster.request(self.rank, verb::RUN, &words, bytes(launch.arguments))?;
-        says.into_iter().for_each(|number| self.codes.told(number));
+        says.into_iter().for_each(|number| self.codes.notified(number));
         Ok(ticket)
     }
 

@@ -154,7 +154,7 @@ pub fn fence(cluster: &Cluster) -> Result<(), Failure> {
 }
 
 /// Waits until all small copies are made that who hears from here may rely on: those sent from
-/// here, and those we were told of. Costs a load per rank if they are.
+/// here, and those we were notified of. Costs a load per rank if they are.
 ///
 /// # Errors
 /// The bridge's.
@@ -257,7 +257,7 @@ impl Device for Rank {
             Returned::Ended(at, size) => [at as u64, size as u64, 1],
         };
         if matches!(given, Returned::Idle(..)) {
-            // It counts as a write: another rank that is told of the block's next use must not
+            // It counts as a write: another rank that is notified of the block's next use must not
             // write there before it was wiped.
             // ORDERING: Relaxed; see `unknown`.
             self.cluster.peer(self.rank).written.fetch_add(1, Ordering::Relaxed);
@@ -334,7 +334,7 @@ impl Device for Rank {
         if !image::is_ours(image.bytes) {
             return Ok(None);
         }
-        self.parted.tell_all(self.cluster, self.rank)?;
+        self.parted.notify_all(self.cluster, self.rank)?;
         self.ask(verb::LOAD, &[hash(0, image.bytes)], &[]).map(|word| Some(Module(word)))
     }
 

@@ -77,7 +77,7 @@ impl Seeker {
 }
 
 /// Ranks on the node of this one. They are taken to be numbered in a row, as launchers do unless
-/// they are told otherwise.
+/// they are notified otherwise.
 fn node(rank: u32, var: &dyn Fn(&str) -> Option<String>) -> Option<Range<u32>> {
     let number = |names: [&str; 2]| names.iter().find_map(|name| var(name)?.parse::<u32>().ok());
     let place = number(["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"])?;
@@ -175,27 +175,27 @@ fn look(cluster: &Cluster) -> bool {
     true
 }
 
-/// Regions wait here: tells somebody, if anybody is to be told. Called while one of them is not
+/// Regions wait here: tells somebody, if anybody is to be reported. Called while one of them is not
 /// over.
 pub fn announce() {
     let Some(cluster) = CLUSTER.get() else { return };
     let Some(place) = place(cluster) else { return };
     if let Some((device, waiting)) = held::announce(place) {
-        tell(cluster, device, Tip { origin: cluster.rank as usize, waiting });
+        notify(cluster, device, Tip { origin: cluster.rank as usize, waiting });
     }
 }
 
-/// Regions wait at another rank: tells somebody, if anybody is to be told. Called by the handler of
-/// a message.
+/// Regions wait at another rank: tells somebody, if anybody is to be reported. Called by the
+/// handler of a message.
 fn pass_on(cluster: &Cluster, tip: Tip) {
     let (Some(place), Some(half)) = (place(cluster), tip.half()) else { return };
     let origin = tip.origin.checked_sub(first_device(cluster));
     if let Some(device) = held::passes_on(place, origin) {
-        tell(cluster, device, half);
+        notify(cluster, device, half);
     }
 }
 
-fn tell(cluster: &Cluster, device: usize, tip: Tip) {
+fn notify(cluster: &Cluster, device: usize, tip: Tip) {
     let to = (device + first_device(cluster)) as u32;
     // As in `look`.
     drop(cluster.post(to, verb::WORK, &[tip.origin as u64, tip.waiting.into()], &[], 0));
@@ -209,7 +209,7 @@ pub(super) unsafe extern "C" fn asked(_: *mut c_void, message: *const Message) {
     // SAFETY: the bridge's message.
     let (_, source) = unsafe { opened(message) };
     let taken = (source as usize).checked_sub(first_device(cluster)).map_or(0, held::steal);
-    let tip = if taken > 0 { None } else { cluster.stealing.thief(|thief| thief.tells(source as usize)) };
+    let tip = if taken > 0 { None } else { cluster.stealing.thief(|thief| thief.notifies(source as usize)) };
     let Tip { origin, waiting } = tip.unwrap_or(Tip { origin: 0, waiting: 0 });
     // As in `look`.
     drop(cluster.post(source, verb::STOLEN, &[taken as u64, origin as u64, waiting.into()], &[], 0));
@@ -243,7 +243,7 @@ pub(super) unsafe extern "C" fn announced(_: *mut c_void, message: *const Messag
     let (mut reader, _) = unsafe { opened(message) };
     let tip = tip(cluster, &mut reader);
     if let Some(tip) = tip {
-        cluster.stealing.thief(|thief| thief.is_told(tip));
+        cluster.stealing.thief(|thief| thief.is_notified(tip));
     }
     let has_time = look(cluster);
     if let Some(tip) = tip.filter(|_| !has_time) {

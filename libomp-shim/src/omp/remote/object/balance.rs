@@ -30,8 +30,8 @@ use crate::omp::device::rank::steal::Seeker;
 use crate::omp::device::rank::{Cluster, cluster};
 use crate::omp::env;
 
-/// Vain questions in a row after which a rank asks no more. What it is told, it follows at once and
-/// does not pass on: the rank that has objects tells all that it knows of.
+/// Vain questions in a row after which a rank asks no more. What it is notified, it follows at once
+/// and does not pass on: the rank that has objects tells all that it knows of.
 const TRIES: u32 = 2;
 
 /// Tokens that are left to the team and have not begun.
@@ -47,7 +47,7 @@ struct State {
     /// Objects that were promised and have not come. Those that come because the program wants it
     /// take one off as well, so it may be too few.
     due: usize,
-    /// Ranks that got nothing, or never asked, and were not told of anything since.
+    /// Ranks that got nothing, or never asked, and were not notified of anything since.
     hungry: VecDeque<u32>,
 }
 
@@ -140,10 +140,10 @@ fn spare() -> usize {
     table::loaded().min(tokens.saturating_sub(about_to))
 }
 
-/// After a change: if there is more here than workers have time for, one of those is told that have
-/// nothing. Any thread.
-pub fn tell() {
-    // ORDERING: Relaxed; a hint. Whoever is forgotten by it is told at the next change.
+/// After a change: if there is more here than workers have time for, one of those is notified that
+/// have nothing. Any thread.
+pub fn notify() {
+    // ORDERING: Relaxed; a hint. Whoever is forgotten by it is notified at the next change.
     if HUNGRY.load(Ordering::Relaxed) == 0 {
         return;
     }

@@ -402,7 +402,7 @@ impl Model {
             && state.ways.iter().flatten().all(VecDeque::is_empty);
         let has_begun = state.submitted.iter().all(|&submitted| submitted);
         if is_quiet && has_begun && state.done.contains(&0) {
-            return Err("told too early".into());
+            return Err("notified too early".into());
         }
         Ok(())
     }

@@ -43,7 +43,7 @@ pub fn act(object: Handle, next: Next) {
     if next.over > 0 {
         SERVER.let_go(next.over);
     }
-    balance::tell();
+    balance::notify();
 }
 
 /// The bytes of a request are here, and it is routed. In the handler of a message.
@@ -59,7 +59,7 @@ pub fn incoming(object: Handle, item: Item, mark: Mark) {
         Road::Forward(item, to, mark) => {
             forward(object, item, to, mark);
             if here == home && origin != here && origin != to {
-                wire::tell_place(object, origin, to);
+                wire::notify_place(object, origin, to);
             }
             1
         }
@@ -81,7 +81,7 @@ fn forward(object: Handle, item: Item, to: u32, mark: Mark) {
     let _ = wire::request(cluster, to, object, mark, item);
 }
 
-/// A request for an object that does not exist: a line, and whoever waits for it is told.
+/// A request for an object that does not exist: a line, and whoever waits for it is notified.
 fn refuse(object: Handle, item: &Item) {
     let call = match item.what {
         What::Call { .. } => "ompx_object_invoke",

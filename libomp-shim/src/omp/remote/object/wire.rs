@@ -110,7 +110,7 @@ pub fn object(
 }
 
 /// Tells `rank` where the object is.
-pub fn tell_place(object: Handle, rank: u32, place: u32) {
+pub fn notify_place(object: Handle, rank: u32, place: u32) {
     let [a, b] = object.words();
     say(rank, verb::PLACE, &[a, b, place.into()]);
 }

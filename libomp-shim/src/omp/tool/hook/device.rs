@@ -1,12 +1,12 @@
 //! Devices: constructs, what is done with their memory, launches, and their lives.
 //!
-//! A construct that is told has a record ([`ConstructRecord`]), which lives from its begin to its
-//! end and which the record of its task points to: an operation in between finds it there.
+//! A construct that is reported has a record ([`ConstructRecord`]), which lives from its begin to
+//! its end and which the record of its task points to: an operation in between finds it there.
 //!
-//! *When.* Operations are told where they are begun: a copy may be on its way after that (5.2
-//! §5.8.3). A device is told before the first thing that concerns it.
+//! *When.* Operations are reported where they are begun: a copy may be on its way after that (5.2
+//! §5.8.3). A device is reported before the first thing that concerns it.
 //!
-//! *Locks.* Operations are told under the lock of the device's table, images under that of the
+//! *Locks.* Operations are reported under the lock of the device's table, images under that of the
 //! device's images. Callbacks may not call routines or constructs (5.2 §19.5), so they meet
 //! neither.
 
@@ -15,7 +15,7 @@ use core::ptr;
 
 use super::super::event::{DeviceOp, End, Mapping, Site, Target, Words};
 use super::super::record::{self, ConstructRecord};
-use super::super::{Place, is_on, is_told, tell};
+use super::super::{Place, is_notified, is_on, notify};
 use super::{caller_if_wanted, enter, leave, site};
 use crate::omp::device::map::{Flags, Item};
 use crate::omp::device::{self, Slot};
@@ -23,7 +23,7 @@ use crate::omp::task;
 use crate::omp::team::ON_HOST;
 use crate::omp::thread::CurrentThread;
 
-/// A construct whose begin was told. Its end is told of the same task.
+/// A construct whose begin was reported. Its end is notified of the same task.
 pub struct Construct {
     /// In a box: tools have the address of its words.
     record: Box<ConstructRecord>,
@@ -35,14 +35,14 @@ pub struct Construct {
 /// A construct begins, on a device or on the host; [`ends`] gets what this returns.
 #[inline(always)]
 pub fn begins(kind: Target, slot: Option<&Slot>) -> Option<Construct> {
-    if is_on() { Some(begins_told(kind, slot)) } else { None }
+    if is_on() { Some(begins_notified(kind, slot)) } else { None }
 }
 
 /// It is over.
 #[inline(always)]
 pub fn ends(construct: Option<Construct>) {
     if let Some(construct) = construct {
-        ends_told(construct);
+        ends_notified(construct);
     }
 }
 
@@ -54,7 +54,7 @@ pub fn on_host(kind: Target) {
 
 #[cold]
 #[inline(never)]
-fn begins_told(kind: Target, slot: Option<&Slot>) -> Construct {
+fn begins_notified(kind: Target, slot: Option<&Slot>) -> Construct {
     let here = CurrentThread::get();
     slot.into_iter().for_each(opens);
     let caller = caller_if_wanted();
@@ -68,17 +68,17 @@ fn begins_told(kind: Target, slot: Option<&Slot>) -> Construct {
     let record = Box::new(ConstructRecord { data: Cell::new(0), op: Cell::new(0), device, code });
     let outer = record::of(here.task).map_or(ptr::null(), |task| task.set_construct(&raw const *record));
     let site = site_in(here, Some(&record));
-    tell(|consumer| consumer.target(&site, kind, End::Begin, device));
+    notify(|consumer| consumer.target(&site, kind, End::Begin, device));
     Construct { record, kind, outer, entered }
 }
 
 #[cold]
 #[inline(never)]
-fn ends_told(construct: Construct) {
+fn ends_notified(construct: Construct) {
     let here = CurrentThread::get();
     let Construct { record, kind, outer, entered } = construct;
     let site = site_in(here, Some(&record));
-    tell(|consumer| consumer.target(&site, kind, End::End, record.device));
+    notify(|consumer| consumer.target(&site, kind, End::End, record.device));
     record::of(here.task).inspect(|task| _ = task.set_construct(outer));
     if entered {
         leave(here.task);
@@ -91,7 +91,7 @@ fn site_in(here: CurrentThread, construct: Option<&ConstructRecord>) -> Site<'st
     site(here, construct.map(|record| record.code).filter(|&code| code != 0))
 }
 
-/// An operation whose begin was told.
+/// An operation whose begin was reported.
 pub struct Begun {
     op: DeviceOp,
     /// Its word, where no construct has one for it.
@@ -115,46 +115,46 @@ fn with_words(word: &Cell<u64>, event: impl Fn(&Site, &Words)) {
 /// Something is about to be done with a device's memory; [`op_ends`] gets what this returns.
 #[inline(always)]
 pub fn op_begins(op: impl FnOnce() -> DeviceOp) -> Option<Begun> {
-    if is_on() { op_begins_told(op()) } else { None }
+    if is_on() { op_begins_notified(op()) } else { None }
 }
 
-/// The same, where it may be none that tools are told.
+/// The same, where it may be none that tools are notified.
 #[inline(always)]
 pub fn op_begins_if(op: impl FnOnce() -> Option<DeviceOp>) -> Option<Begun> {
-    if is_on() { op().and_then(op_begins_told) } else { None }
+    if is_on() { op().and_then(op_begins_notified) } else { None }
 }
 
 /// It is begun. Memory that was allocated is at `address`.
 #[inline(always)]
 pub fn op_ends(begun: Option<Begun>, address: impl FnOnce() -> usize) {
     if let Some(begun) = begun {
-        op_ends_told(begun, address());
+        op_ends_notified(begun, address());
     }
 }
 
 #[cold]
 #[inline(never)]
-fn op_begins_told(op: DeviceOp) -> Option<Begun> {
+fn op_begins_notified(op: DeviceOp) -> Option<Begun> {
     [op.from.0, op.to.0].into_iter().filter_map(device::get).for_each(opens);
-    if ult::mutant!(device_op_not_told) && op.kind == super::super::event::DataOp::Delete {
+    if ult::mutant!(device_op_not_notified) && op.kind == super::super::event::DataOp::Delete {
         return None;
     }
     let begun = Begun { op, word: Cell::new(0) };
     with_words(&begun.word, |site, words| {
         words.op.set(0);
-        tell(|consumer| consumer.device_op(site, &op, Some(End::Begin), words));
+        notify(|consumer| consumer.device_op(site, &op, Some(End::Begin), words));
     });
     Some(begun)
 }
 
 #[cold]
 #[inline(never)]
-fn op_ends_told(mut begun: Begun, address: usize) {
+fn op_ends_notified(mut begun: Begun, address: usize) {
     if begun.op.to.1 == 0 {
         begun.op.to.1 = address;
     }
     with_words(&begun.word, |site, words| {
-        tell(|consumer| consumer.device_op(site, &begun.op, Some(End::End), words));
+        notify(|consumer| consumer.device_op(site, &begun.op, Some(End::End), words));
         words.op.set(0);
     });
 }
@@ -163,16 +163,16 @@ fn op_ends_told(mut begun: Begun, address: usize) {
 #[inline(always)]
 pub fn op(op: impl FnOnce() -> DeviceOp) {
     if is_on() {
-        op_told(op());
+        op_notified(op());
     }
 }
 
 #[cold]
 #[inline(never)]
-fn op_told(op: DeviceOp) {
+fn op_notified(op: DeviceOp) {
     [op.from.0, op.to.0].into_iter().filter_map(device::get).for_each(opens);
     with_words(&Cell::new(0), |site, words| {
-        tell(|consumer| consumer.device_op(site, &op, None, words));
+        notify(|consumer| consumer.device_op(site, &op, None, words));
         words.op.set(0);
     });
 }
@@ -180,22 +180,22 @@ fn op_told(op: DeviceOp) {
 /// A region is sent to its device by `send`; its construct asks for so many teams.
 #[inline(always)]
 pub fn submits<R>(teams: u32, send: impl FnOnce() -> R) -> R {
-    let told = is_on();
-    if told {
-        submits_told(End::Begin, teams);
+    let notified = is_on();
+    if notified {
+        submits_notified(End::Begin, teams);
     }
     let result = send();
-    if told {
-        submits_told(End::End, teams);
+    if notified {
+        submits_notified(End::End, teams);
     }
     result
 }
 
 #[cold]
 #[inline(never)]
-fn submits_told(end: End, teams: u32) {
+fn submits_notified(end: End, teams: u32) {
     with_words(&Cell::new(0), |_, words| {
-        tell(|consumer| consumer.submit(end, teams, words));
+        notify(|consumer| consumer.submit(end, teams, words));
         if end == End::End {
             words.op.set(0);
         }
@@ -205,14 +205,14 @@ fn submits_told(end: End, teams: u32) {
 /// What the construct that has begun maps with this list; `enters`, or leaves.
 #[inline(always)]
 pub fn maps(slot: &Slot, items: &[Item], enters: bool) {
-    if is_told(Place::Ompt) {
-        maps_told(slot, items, enters);
+    if is_notified(Place::Ompt) {
+        maps_notified(slot, items, enters);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn maps_told(slot: &Slot, items: &[Item], enters: bool) {
+fn maps_notified(slot: &Slot, items: &[Item], enters: bool) {
     let here = CurrentThread::get();
     let Some(construct) = record::construct_of(here.task) else { return };
     let table = slot.lock();
@@ -225,7 +225,7 @@ fn maps_told(slot: &Slot, items: &[Item], enters: bool) {
     drop(table);
     if !items.is_empty() {
         let site = site_in(here, Some(construct));
-        tell(|consumer| consumer.maps(&site, &construct.data, &items));
+        notify(|consumer| consumer.maps(&site, &construct.data, &items));
     }
 }
 
@@ -246,8 +246,8 @@ fn map_flags(flags: Flags, enters: bool) -> u32 {
 
 /// The device is used, for the first time as far as the tool knows.
 fn opens(slot: &Slot) {
-    if is_told(Place::Ompt) {
-        slot.told.tell(|| tell(|consumer| consumer.device_opens(slot)));
+    if is_notified(Place::Ompt) {
+        slot.notified.notify(|| notify(|consumer| consumer.device_opens(slot)));
     }
 }
 
@@ -260,8 +260,8 @@ pub fn comes_up(slot: &Slot) {
 
 /// The program ends: so do the devices that it has used.
 pub fn close_all() {
-    for slot in device::opened().iter().filter(|slot| slot.told.is_done()) {
-        tell(|consumer| consumer.device_closes(slot));
+    for slot in device::opened().iter().filter(|slot| slot.notified.is_done()) {
+        notify(|consumer| consumer.device_closes(slot));
     }
 }
 
@@ -269,13 +269,13 @@ pub fn close_all() {
 pub fn loads(slot: &Slot, module: u64, image: &[u8]) {
     if is_on() {
         opens(slot);
-        tell(|consumer| consumer.device_loads(slot, module, image));
+        notify(|consumer| consumer.device_loads(slot, module, image));
     }
 }
 
 /// The device has unloaded one.
 pub fn unloads(slot: &Slot, module: u64) {
     if is_on() {
-        tell(|consumer| consumer.device_unloads(slot, module));
+        notify(|consumer| consumer.device_unloads(slot, module));
     }
 }

@@ -1,5 +1,5 @@
 //! What the rest of `omp` and the fronts call where something happens. A function that begins with
-//! the look whether anybody is told is inlined; what it then does is out of line.
+//! the look whether anybody is reported is inlined; what it then does is out of line.
 //!
 //! | file | places |
 //! |---|---|
@@ -19,7 +19,7 @@
 use super::code::{self, Caller};
 use super::event::Work;
 use super::record::{self, PROGRAM_STACK};
-use super::{Place, is_told};
+use super::{Place, is_notified};
 use crate::omp::task::Task;
 use crate::omp::thread::{CurrentThread, Thread};
 
@@ -67,7 +67,7 @@ pub mod state {
     pub const UNDEFINED: u32 = 0x102;
 }
 
-/// What a thread divides with others at present, to be told again at its end.
+/// What a thread divides with others at present, to be reported again at its end.
 #[derive(Clone, Copy, Default)]
 pub struct Working {
     /// What it is; `None` outside.
@@ -100,7 +100,7 @@ fn leave(task: &Task) {
 /// Where the running code has called the runtime from; looked for at once only where frames are to
 /// be noted.
 fn caller_if_wanted() -> Option<Caller> {
-    is_told(Place::Ompt).then(code::caller)
+    is_notified(Place::Ompt).then(code::caller)
 }
 
 /// Runs `body` as what the program's running code has called; it gets the address behind the call,

@@ -3,7 +3,7 @@
 use ult::watch;
 
 use super::super::event::{End, Mutex, Site};
-use super::super::{is_on, ompt, tell};
+use super::super::{is_on, notify, ompt};
 use super::{entered, put_state, site, state};
 use crate::omp::lock::Lock;
 use crate::omp::thread::CurrentThread;
@@ -39,7 +39,7 @@ fn unlock_watched(kind: Mutex, lock: &Lock) {
 #[inline(always)]
 pub fn take(kind: Mutex, hint: u32, id: usize, take: impl FnOnce()) {
     if is_on() {
-        attempt_told(kind, hint, id, || {
+        attempt_notified(kind, hint, id, || {
             take();
             1
         });
@@ -51,24 +51,24 @@ pub fn take(kind: Mutex, hint: u32, id: usize, take: impl FnOnce()) {
 /// Takes a mutex if `take` says so: how often the thread has it now, 0 if it has not.
 #[inline(always)]
 pub fn attempt(kind: Mutex, id: usize, take: impl FnOnce() -> u32) -> u32 {
-    if is_on() { attempt_told(kind, 0, id, take) } else { take() }
+    if is_on() { attempt_notified(kind, 0, id, take) } else { take() }
 }
 
 #[cold]
 #[inline(never)]
-fn attempt_told(kind: Mutex, hint: u32, id: usize, take: impl FnOnce() -> u32) -> u32 {
+fn attempt_notified(kind: Mutex, hint: u32, id: usize, take: impl FnOnce() -> u32) -> u32 {
     let here = CurrentThread::get();
     entered(here, |code| {
         let site = site(here, code);
         let id = id as u64;
-        tell(|consumer| consumer.mutex_acquire(&site, kind, hint, id));
+        notify(|consumer| consumer.mutex_acquire(&site, kind, hint, id));
         let before = put_state(here.thread, state_of(kind), id);
         let count = take();
         here.thread.tool.state.set(before);
         match count {
             0 => {}
-            1 => tell(|consumer| consumer.mutex_acquired(&site, kind, id)),
-            _ => tell(|consumer| consumer.nest_lock(&site, End::Begin, id)),
+            1 => notify(|consumer| consumer.mutex_acquired(&site, kind, id)),
+            _ => notify(|consumer| consumer.nest_lock(&site, End::Begin, id)),
         }
         count
     })
@@ -88,7 +88,7 @@ fn state_of(kind: Mutex) -> u32 {
 pub fn release(kind: Mutex, id: usize, give: impl FnOnce() -> u32) {
     if is_on() {
         let left = give();
-        released_told(kind, id as u64, left);
+        released_notified(kind, id as u64, left);
     } else {
         give();
     }
@@ -96,12 +96,12 @@ pub fn release(kind: Mutex, id: usize, give: impl FnOnce() -> u32) {
 
 #[cold]
 #[inline(never)]
-fn released_told(kind: Mutex, id: u64, left: u32) {
+fn released_notified(kind: Mutex, id: u64, left: u32) {
     let site = site(CurrentThread::get(), None);
     if left == 0 {
-        tell(|consumer| consumer.mutex_released(&site, kind, id));
+        notify(|consumer| consumer.mutex_released(&site, kind, id));
     } else {
-        tell(|consumer| consumer.nest_lock(&site, End::End, id));
+        notify(|consumer| consumer.nest_lock(&site, End::End, id));
     }
 }
 
@@ -109,16 +109,16 @@ fn released_told(kind: Mutex, id: u64, left: u32) {
 #[inline]
 pub fn made(kind: Mutex, hint: u32, id: usize) {
     if is_on() || ompt::is_wanted() {
-        made_told(kind, hint, id);
+        made_notified(kind, hint, id);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn made_told(kind: Mutex, hint: u32, id: usize) {
+fn made_notified(kind: Mutex, hint: u32, id: usize) {
     let here = CurrentThread::get(); // looks for a tool if nobody has
     if is_on() {
-        tell_of(here, |consumer, site| consumer.lock_init(site, kind, hint, id as u64));
+        notify_of(here, |consumer, site| consumer.lock_init(site, kind, hint, id as u64));
     }
 }
 
@@ -126,7 +126,7 @@ fn made_told(kind: Mutex, hint: u32, id: usize) {
 #[inline(always)]
 pub fn destroyed(kind: Mutex, id: usize) {
     if is_on() {
-        tell_of(CurrentThread::get(), |consumer, site| consumer.lock_destroy(site, kind, id as u64));
+        notify_of(CurrentThread::get(), |consumer, site| consumer.lock_destroy(site, kind, id as u64));
     }
 }
 
@@ -134,13 +134,13 @@ pub fn destroyed(kind: Mutex, id: usize) {
 #[inline(always)]
 pub fn flush() {
     if is_on() {
-        tell_of(CurrentThread::get(), |consumer, site| consumer.flush(site));
+        notify_of(CurrentThread::get(), |consumer, site| consumer.flush(site));
     }
 }
 
 #[cold]
 #[inline(never)]
-fn tell_of(here: CurrentThread, event: impl Fn(&dyn super::super::Consumer, &Site)) {
+fn notify_of(here: CurrentThread, event: impl Fn(&dyn super::super::Consumer, &Site)) {
     let site = site(here, None);
-    tell(|consumer| event(consumer, &site));
+    notify(|consumer| event(consumer, &site));
 }

@@ -3,7 +3,7 @@
 use core::cell::Cell;
 
 use super::super::event::Site;
-use super::super::{is_on, tell};
+use super::super::{is_on, notify};
 use super::site;
 use crate::omp::task::Task;
 use crate::omp::thread::CurrentThread;
@@ -13,7 +13,7 @@ use crate::omp::thread::CurrentThread;
 #[inline(always)]
 pub fn cancels(here: CurrentThread, flags: impl FnOnce() -> u32) {
     if is_on() {
-        cancels_told(here, flags());
+        cancels_notified(here, flags());
     }
 }
 
@@ -23,15 +23,15 @@ pub fn discards(task: &Task, flags: u32) {
     if is_on() {
         let here = CurrentThread::get();
         let site = Site::at(here, 0);
-        tell(|consumer| consumer.cancel(&site, task, flags));
+        notify(|consumer| consumer.cancel(&site, task, flags));
     }
 }
 
 #[cold]
 #[inline(never)]
-fn cancels_told(here: CurrentThread, flags: u32) {
+fn cancels_notified(here: CurrentThread, flags: u32) {
     let site = site(here, None);
-    tell(|consumer| consumer.cancel(&site, here.task, flags));
+    notify(|consumer| consumer.cancel(&site, here.task, flags));
 }
 
 /// `error at(execution)`.
@@ -39,11 +39,12 @@ fn cancels_told(here: CurrentThread, flags: u32) {
 pub fn error(fatal: bool, message: &str) {
     if is_on() {
         let site = site(CurrentThread::get(), None);
-        tell(|consumer| consumer.error(&site, fatal, message.as_bytes()));
+        notify(|consumer| consumer.error(&site, fatal, message.as_bytes()));
     }
 }
 
-/// `omp_control_tool`: the answer of the first consumer that has one; `None` where nobody is told.
+/// `omp_control_tool`: the answer of the first consumer that has one; `None` where nobody is
+/// notified.
 pub fn control(command: u64, modifier: u64, argument: usize) -> Option<i32> {
     let here = CurrentThread::get();
     if !is_on() {
@@ -52,7 +53,7 @@ pub fn control(command: u64, modifier: u64, argument: usize) -> Option<i32> {
     let answer = Cell::new(None);
     super::entered(here, |code| {
         let site = site(here, code);
-        tell(|consumer| {
+        notify(|consumer| {
             let said = consumer.control_tool(&site, command, modifier, argument);
             answer.set(answer.get().or(said));
         });

@@ -1,8 +1,8 @@
 //! Threads, regions and implicit tasks.
 //!
-//! Whether a region is told is decided when it is forked ([`Plan::told`](crate::omp::team::Plan)).
-//! The members of one that is stay at its join until thread 0 has closed it; only then has their
-//! implicit barrier ended.
+//! Whether a region is reported is decided when it is forked
+//! ([`Plan::notified`](crate::omp::team::Plan)). The members of one that is stay at its join until
+//! thread 0 has closed it; only then has their implicit barrier ended.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::super::event::{ConstructKind, End, Site, SyncKind, ThreadKind};
 use super::super::record::{self, RUNTIME_BASE, TaskRecord};
-use super::super::{code, is_on, tell, unique_id};
+use super::super::{code, is_on, notify, unique_id};
 use super::{enter, leave, put_state, state};
 use crate::omp::team::{Team, TeamKind};
 use crate::omp::thread::{CurrentThread, Thread};
@@ -22,7 +22,7 @@ struct Begun(*const Thread);
 unsafe impl Send for Begun {}
 
 static BEGUN: Mutex<Vec<Begun>> = Mutex::new(Vec::new());
-/// Members that have not told the end of their implicit task.
+/// Members that have not notified the end of their implicit task.
 static OWED: AtomicU32 = AtomicU32::new(0);
 
 fn begun() -> std::sync::MutexGuard<'static, Vec<Begun>> {
@@ -35,15 +35,15 @@ fn begun() -> std::sync::MutexGuard<'static, Vec<Begun>> {
 #[inline]
 pub fn root_begins(here: CurrentThread) {
     if is_on() {
-        root_begins_told(here);
+        root_begins_notified(here);
     }
 }
 
 #[cold]
-fn root_begins_told(here: CurrentThread) {
+fn root_begins_notified(here: CurrentThread) {
     let team = here.team();
     here.thread.tool.id.set(unique_id());
-    tell(|consumer| consumer.thread_begin(here.thread, ThreadKind::Initial));
+    notify(|consumer| consumer.thread_begin(here.thread, ThreadKind::Initial));
     new_region(team, ConstructKind::Parallel, 0);
     put_state(here.thread, state::SERIAL, 0);
     task_begins(here.thread);
@@ -53,14 +53,14 @@ fn root_begins_told(here: CurrentThread) {
 #[inline]
 pub fn root_ends(here: CurrentThread) {
     if is_on() && here.thread.tool.id.get() != 0 {
-        root_ends_told(here);
+        root_ends_notified(here);
     }
 }
 
 #[cold]
-fn root_ends_told(here: CurrentThread) {
-    tell(|consumer| consumer.implicit_task(here.thread, End::End, true));
-    tell(|consumer| consumer.thread_end(here.thread));
+fn root_ends_notified(here: CurrentThread) {
+    notify(|consumer| consumer.implicit_task(here.thread, End::End, true));
+    notify(|consumer| consumer.thread_end(here.thread));
     here.thread.tool.id.set(0);
 }
 
@@ -77,7 +77,7 @@ fn is_of_parent() -> bool {
     generation != NOBODYS && generation != ult::pool::generation()
 }
 
-/// The member is told to be a thread, before its first region.
+/// The member is reported to be a thread, before its first region.
 fn worker_begins(thread: &Thread) {
     if thread.tool.id.get() == 0 {
         thread.tool.id.set(unique_id());
@@ -87,21 +87,21 @@ fn worker_begins(thread: &Thread) {
             GENERATION.store(ult::pool::generation(), Ordering::Relaxed);
             begun().push(Begun(thread));
         }
-        tell(|consumer| consumer.thread_begin(thread, ThreadKind::Worker));
+        notify(|consumer| consumer.thread_begin(thread, ThreadKind::Worker));
     }
 }
 
-/// A free agent begins. Tools know it as a worker; what it does is told with its tasks.
+/// A free agent begins. Tools know it as a worker; what it does is reported with its tasks.
 #[inline(always)]
 pub fn agent_begins(thread: &Thread) {
     if is_on() {
-        agent_begins_told(thread);
+        agent_begins_notified(thread);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn agent_begins_told(thread: &Thread) {
+fn agent_begins_notified(thread: &Thread) {
     worker_begins(thread);
     put_state(thread, state::PARALLEL, 0);
     new_task(thread);
@@ -127,7 +127,7 @@ fn end_of_thread(thread: &Thread) {
     // SAFETY: the member has left, or is idle while the program ends; it is named for the duration
     // of the call only.
     let before = unsafe { CurrentThread::set(thread, &thread.implicit) };
-    tell(|consumer| consumer.thread_end(thread));
+    notify(|consumer| consumer.thread_end(thread));
     ult::worker::set_locals(before);
     thread.tool.id.set(0);
 }
@@ -139,7 +139,7 @@ pub fn await_members() {
         return;
     }
     for _ in 0..2000 {
-        // ORDERING: Acquire, pairs with the Release in `member_leaves_told`.
+        // ORDERING: Acquire, pairs with the Release in `member_leaves_notified`.
         if OWED.load(Ordering::Acquire) == 0 {
             break;
         }
@@ -173,54 +173,54 @@ pub fn end_all(here: CurrentThread) {
 /// before it starts.
 #[inline(always)]
 pub fn begins(here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind) {
-    let told = is_on();
+    let notified = is_on();
     // SAFETY: we are the forking thread and the team is between regions.
     let plan = unsafe { team.plan_mut() };
-    if plan.told != told {
-        plan.told = told;
+    if plan.notified != notified {
+        plan.notified = notified;
     }
-    if told {
-        begins_told(here, team, wanted, kind);
+    if notified {
+        begins_notified(here, team, wanted, kind);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn begins_told(here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind) {
+fn begins_notified(here: CurrentThread, team: &Team, wanted: u32, kind: ConstructKind) {
     let caller = code::caller();
     new_region(team, kind, caller.address);
     if kind == ConstructKind::Parallel {
         enter(here.task, caller);
         let site = Site::at(here, caller.address);
-        tell(|consumer| consumer.parallel_begin(&site, team, wanted));
+        notify(|consumer| consumer.parallel_begin(&site, team, wanted));
     }
 }
 
 /// A league of `teams` teams is about to begin; [`league_ends`] gets what this returns.
 pub fn league_begins(here: CurrentThread, teams: u32) -> League {
-    let league = League { told: is_on(), word: Cell::new(0), code: Cell::new(0) };
-    if league.told {
+    let league = League { notified: is_on(), word: Cell::new(0), code: Cell::new(0) };
+    if league.notified {
         let caller = code::caller();
         league.code.set(caller.address);
         enter(here.task, caller);
         let site = Site::at(here, caller.address);
-        tell(|consumer| consumer.league_begin(&site, league.word.as_ptr(), teams));
+        notify(|consumer| consumer.league_begin(&site, league.word.as_ptr(), teams));
     }
     league
 }
 
 /// All its teams have ended.
 pub fn league_ends(here: CurrentThread, league: &League) {
-    if league.told {
+    if league.notified {
         let site = Site::at(here, league.code.get());
-        tell(|consumer| consumer.league_end(&site, league.word.as_ptr()));
+        notify(|consumer| consumer.league_end(&site, league.word.as_ptr()));
         leave(here.task);
     }
 }
 
 /// What tools know of a league.
 pub struct League {
-    told: bool,
+    notified: bool,
     word: Cell<u64>,
     code: Cell<usize>,
 }
@@ -237,14 +237,14 @@ fn new_region(team: &Team, kind: ConstructKind, code: usize) {
 /// The forking code runs as thread 0 now.
 #[inline(always)]
 pub fn entered(team: &Team) {
-    if team.plan().told {
-        entered_told(CurrentThread::get());
+    if team.plan().notified {
+        entered_notified(CurrentThread::get());
     }
 }
 
 #[cold]
 #[inline(never)]
-fn entered_told(here: CurrentThread) {
+fn entered_notified(here: CurrentThread) {
     put_state(here.thread, state::PARALLEL, 0);
     task_begins(here.thread);
 }
@@ -253,7 +253,7 @@ fn entered_told(here: CurrentThread) {
 /// runtime.
 #[inline]
 pub fn called_by_program(here: CurrentThread) {
-    if here.team().plan().told {
+    if here.team().plan().notified {
         let frame = &here.thread.tool.task.frame;
         frame.exit.set(code::caller().base);
         frame.exit_kind.set(record::PROGRAM_BASE);
@@ -263,7 +263,7 @@ pub fn called_by_program(here: CurrentThread) {
 /// Thread 0 has ended its share.
 #[inline(always)]
 pub fn primary_arrives(team: &Team) {
-    if team.plan().told {
+    if team.plan().notified {
         arrives(CurrentThread::get(), team.tool.code.get());
     }
 }
@@ -271,7 +271,7 @@ pub fn primary_arrives(team: &Team) {
 /// All members have joined, and all tasks are complete.
 #[inline(always)]
 pub fn primary_leaves(team: &Team) {
-    if team.plan().told {
+    if team.plan().notified {
         leaves(CurrentThread::get(), team.tool.code.get());
     }
 }
@@ -279,17 +279,17 @@ pub fn primary_leaves(team: &Team) {
 /// The forking task goes on.
 #[inline(always)]
 pub fn ended(here: CurrentThread, team: &Team) {
-    if team.plan().told {
-        ended_told(here, team);
+    if team.plan().notified {
+        ended_notified(here, team);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn ended_told(here: CurrentThread, team: &Team) {
+fn ended_notified(here: CurrentThread, team: &Team) {
     if team.tool.kind.get() == ConstructKind::Parallel {
         let site = Site::at(here, team.tool.code.get());
-        tell(|consumer| consumer.parallel_end(&site, team));
+        notify(|consumer| consumer.parallel_end(&site, team));
         leave(here.task);
     }
 }
@@ -297,19 +297,19 @@ fn ended_told(here: CurrentThread, team: &Team) {
 /// A member begins its share.
 #[inline(always)]
 pub fn member_begins(thread: &Thread, team: &Team) {
-    if team.plan().told {
-        member_begins_told(thread);
+    if team.plan().notified {
+        member_begins_notified(thread);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn member_begins_told(thread: &Thread) {
+fn member_begins_notified(thread: &Thread) {
     worker_begins(thread);
     // ORDERING: Relaxed; a count by itself.
     OWED.fetch_add(1, Ordering::Relaxed);
     if put_state(thread, state::PARALLEL, 0).0 == state::IDLE {
-        tell(|consumer| consumer.idle(thread, End::End));
+        notify(|consumer| consumer.idle(thread, End::End));
     }
     task_begins(thread);
 }
@@ -317,7 +317,7 @@ fn member_begins_told(thread: &Thread) {
 /// A member has ended its share, and is about to arrive at the join.
 #[inline(always)]
 pub fn member_arrives(team: &Team) {
-    if team.plan().told {
+    if team.plan().notified {
         arrives(CurrentThread::get(), 0);
     }
 }
@@ -329,9 +329,9 @@ pub fn member_leaves(thread: &Thread) {
     leaves(CurrentThread::get(), 0);
     if thread.team().kind != TeamKind::Ults {
         put_state(thread, state::IDLE, 0);
-        tell(|consumer| consumer.idle(thread, End::Begin));
+        notify(|consumer| consumer.idle(thread, End::Begin));
     }
-    // ORDERING: Release, pairs with `end_all`: what was told is told.
+    // ORDERING: Release, pairs with `end_all`: what was reported is reported.
     OWED.fetch_sub(1, Ordering::Release);
 }
 
@@ -352,8 +352,8 @@ fn arrives(here: CurrentThread, code: usize) {
     let Some(kind) = barrier_kind(here.team()) else { return };
     put_state(here.thread, state::JOIN, 0);
     let site = Site::at(here, code);
-    tell(|consumer| consumer.sync_region(&site, kind, End::Begin, false));
-    tell(|consumer| consumer.sync_wait(&site, kind, End::Begin, false));
+    notify(|consumer| consumer.sync_region(&site, kind, End::Begin, false));
+    notify(|consumer| consumer.sync_wait(&site, kind, End::Begin, false));
     here.thread.tool.joined.set(here.thread.num() != 0);
 }
 
@@ -363,17 +363,17 @@ fn leaves(here: CurrentThread, code: usize) {
     super::task::resumed(here);
     if let Some(kind) = barrier_kind(here.team()) {
         let site = Site::at(here, code);
-        tell(|consumer| consumer.sync_wait(&site, kind, End::End, true));
-        tell(|consumer| consumer.sync_region(&site, kind, End::End, true));
+        notify(|consumer| consumer.sync_wait(&site, kind, End::End, true));
+        notify(|consumer| consumer.sync_region(&site, kind, End::End, true));
     }
     put_state(here.thread, state::OVERHEAD, 0);
-    tell(|consumer| consumer.implicit_task(here.thread, End::End, true));
+    notify(|consumer| consumer.implicit_task(here.thread, End::End, true));
 }
 
 /// The implicit task of `thread` begins.
 fn task_begins(thread: &Thread) {
     new_task(thread);
-    tell(|consumer| consumer.implicit_task(thread, End::Begin, false));
+    notify(|consumer| consumer.implicit_task(thread, End::Begin, false));
 }
 
 /// What is kept for tools of the implicit task of `thread`, anew.

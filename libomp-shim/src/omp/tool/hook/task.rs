@@ -1,20 +1,21 @@
 //! Explicit tasks.
 //!
 //! *Who goes on.* A thread's record knows which task it was last said to run. Begin and end of a
-//! task are told where they happen; that a task goes on which has waited is told when it comes back
-//! from its wait ([`resumed`]). After the end of a task the newest one that the thread has begun
-//! goes on, or its implicit task; if it is another one, its return from the wait corrects that.
+//! task are reported where they happen; that a task goes on which has waited is reported when it
+//! comes back from its wait ([`resumed`]). After the end of a task the newest one that the thread
+//! has begun goes on, or its implicit task; if it is another one, its return from the wait corrects
+//! that.
 //!
-//! *Tasks without a record.* While a trace alone is told, it leaves out tasks of programs that make
-//! very many ([`crate::omp::trace::Thin`]): they have no record, are counted, and nothing else is
-//! told of them. [`current`](record::ThreadRecord::current) is never one of them; the implicit task
-//! stands for them.
+//! *Tasks without a record.* While a trace alone is reported, it leaves out tasks of programs that
+//! make very many ([`crate::omp::trace::Thin`]): they have no record, are counted, and nothing else
+//! is notified of them. [`current`](record::ThreadRecord::current) is never one of them; the
+//! implicit task stands for them.
 
 use core::ptr::{self, NonNull};
 
 use super::super::event::{Chunk, Site, Status};
 use super::super::record;
-use super::super::{is_on, tell, unique_id};
+use super::super::{is_on, notify, unique_id};
 use super::{caller_if_wanted, enter, leave, site};
 use crate::omp::depend::Dependence;
 use crate::omp::task::{self, Flags, Task};
@@ -26,8 +27,8 @@ use crate::omp::trace;
 #[inline(always)]
 pub fn created(here: CurrentThread, task: &Task, at_once: bool) {
     if is_on() {
-        match task.is_told_of() {
-            true => created_told(here, task, at_once, false),
+        match task.is_notified_of() {
+            true => created_notified(here, task, at_once, false),
             false => here.thread.tool.thin.made(),
         }
     }
@@ -36,21 +37,21 @@ pub fn created(here: CurrentThread, task: &Task, at_once: bool) {
 /// The call that has made a task returns to the program.
 #[inline(always)]
 pub fn made(here: CurrentThread) {
-    if is_on() && here.task.is_told_of() {
-        made_told(here);
+    if is_on() && here.task.is_notified_of() {
+        made_notified(here);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn made_told(here: CurrentThread) {
+fn made_notified(here: CurrentThread) {
     resumed(here);
     leave(here.task);
 }
 
 #[cold]
 #[inline(never)]
-fn created_told(here: CurrentThread, task: &Task, at_once: bool, has_dependences: bool) {
+fn created_notified(here: CurrentThread, task: &Task, at_once: bool, has_dependences: bool) {
     resumed(here);
     if let Some(record) = record::of(task) {
         record.id.set(unique_id());
@@ -64,7 +65,7 @@ fn created_told(here: CurrentThread, task: &Task, at_once: bool, has_dependences
         record::of(task).inspect(|record| record.code.set(caller.address));
     }
     let site = site(here, caller.map(|caller| caller.address));
-    tell(|consumer| consumer.task_create(&site, task, has_dependences));
+    notify(|consumer| consumer.task_create(&site, task, has_dependences));
 }
 
 /// As [`created`], for a task with these dependences.
@@ -76,8 +77,8 @@ pub fn created_with(
     items: impl Iterator<Item = Dependence> + Clone,
 ) {
     if is_on() {
-        match task.is_told_of() {
-            true => created_with_told(here, task, at_once, items),
+        match task.is_notified_of() {
+            true => created_with_notified(here, task, at_once, items),
             false => here.thread.tool.thin.made(),
         }
     }
@@ -85,16 +86,16 @@ pub fn created_with(
 
 #[cold]
 #[inline(never)]
-fn created_with_told(
+fn created_with_notified(
     here: CurrentThread,
     task: &Task,
     at_once: bool,
     items: impl Iterator<Item = Dependence> + Clone,
 ) {
-    created_told(here, task, at_once, true);
+    created_notified(here, task, at_once, true);
     let items: Vec<Dependence> = items.collect();
     let site = site(here, None);
-    tell(|consumer| consumer.dependences(&site, task, &items));
+    notify(|consumer| consumer.dependences(&site, task, &items));
 }
 
 /// What [`waits_for`] will say of a task that others wait for: its word and its number, which
@@ -107,9 +108,9 @@ pub fn mark(task: &Task) -> (u64, u64) {
 #[cold]
 #[inline(never)]
 pub fn waits_for(first: (u64, u64), second: &Task) {
-    if let Some(here) = CurrentThread::if_known().filter(|_| second.is_told_of()) {
+    if let Some(here) = CurrentThread::if_known().filter(|_| second.is_notified_of()) {
         let site = site(here, None);
-        tell(|consumer| consumer.task_dependence(&site, first, second));
+        notify(|consumer| consumer.task_dependence(&site, first, second));
     }
 }
 
@@ -117,8 +118,8 @@ pub fn waits_for(first: (u64, u64), second: &Task) {
 #[inline(always)]
 pub fn begun(thread: &Thread, task: &Task) {
     if is_on() {
-        match task.is_told_of() {
-            true => begun_told(thread, task),
+        match task.is_notified_of() {
+            true => begun_notified(thread, task),
             // Of one that comes in parts the first counts.
             false if task.flags().has(Flags::UNTIED.with(Flags::BEGUN)) => {}
             false => left_out_begins(thread, task),
@@ -137,7 +138,7 @@ fn left_out_begins(thread: &Thread, task: &Task) {
 
 #[cold]
 #[inline(never)]
-fn begun_told(thread: &Thread, task: &Task) {
+fn begun_notified(thread: &Thread, task: &Task) {
     if ult::worker::locals().0[0] != ptr::from_ref(thread).addr() {
         // A runner's stack has the words of whoever has left it last, or none: tools ask in the
         // name of the thread.
@@ -160,7 +161,7 @@ fn begun_told(thread: &Thread, task: &Task) {
 /// `task` is run by the program's own code, between two calls of the running one.
 #[inline]
 pub fn called_by_program(task: &Task) {
-    if let Some(record) = super::super::record_if_told(task) {
+    if let Some(record) = super::super::record_if_notified(task) {
         record.frame.exit.set(super::super::code::caller().base);
         record.frame.exit_kind.set(record::PROGRAM_BASE);
     }
@@ -173,12 +174,15 @@ pub fn wait_begins(
     here: CurrentThread,
     items: impl Iterator<Item = Dependence> + Clone,
 ) -> Option<NonNull<Task>> {
-    if is_on() && here.task.is_told_of() { Some(wait_begins_told(here, items)) } else { None }
+    if is_on() && here.task.is_notified_of() { Some(wait_begins_notified(here, items)) } else { None }
 }
 
 #[cold]
 #[inline(never)]
-fn wait_begins_told(here: CurrentThread, items: impl Iterator<Item = Dependence> + Clone) -> NonNull<Task> {
+fn wait_begins_notified(
+    here: CurrentThread,
+    items: impl Iterator<Item = Dependence> + Clone,
+) -> NonNull<Task> {
     unsafe fn nothing(_: &Thread, _: &Task, _: bool) -> bool {
         true
     }
@@ -188,7 +192,7 @@ fn wait_begins_told(here: CurrentThread, items: impl Iterator<Item = Dependence>
     let waiter = Task::allocate(here, 0, nothing, Flags::WAITS);
     here.task.set_flags(flags);
     // SAFETY: fresh, and ours until `wait_ends`.
-    created_with_told(here, unsafe { waiter.as_ref() }, true, items);
+    created_with_notified(here, unsafe { waiter.as_ref() }, true, items);
     waiter
 }
 
@@ -196,17 +200,19 @@ fn wait_begins_told(here: CurrentThread, items: impl Iterator<Item = Dependence>
 #[inline(always)]
 pub fn wait_ends(here: CurrentThread, waiter: Option<NonNull<Task>>) {
     if let Some(waiter) = waiter {
-        wait_ends_told(here, waiter);
+        wait_ends_notified(here, waiter);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn wait_ends_told(here: CurrentThread, waiter: NonNull<Task>) {
+fn wait_ends_notified(here: CurrentThread, waiter: NonNull<Task>) {
     resumed(here);
     // SAFETY: made by `wait_begins`, and nobody else knows it.
     unsafe {
-        tell(|consumer| consumer.task_schedule(here.thread, waiter.as_ref(), Status::TaskwaitComplete, None));
+        notify(|consumer| {
+            consumer.task_schedule(here.thread, waiter.as_ref(), Status::TaskwaitComplete, None)
+        });
         Task::free_unsubmitted(waiter);
     }
     leave(here.task);
@@ -215,7 +221,7 @@ fn wait_ends_told(here: CurrentThread, waiter: NonNull<Task>) {
 /// The task that is about to be submitted does so many iterations of a taskloop, from this one.
 #[inline]
 pub fn is_part(task: &Task, first: u64, count: u64) {
-    if let Some(record) = super::super::record_if_told(task) {
+    if let Some(record) = super::super::record_if_notified(task) {
         record.part.set((first, count));
     }
 }
@@ -223,12 +229,12 @@ pub fn is_part(task: &Task, first: u64, count: u64) {
 /// `taskyield`, which runs others by `run`.
 #[inline(always)]
 pub fn yields(here: CurrentThread, run: impl FnOnce()) {
-    if is_on() { yields_told(here, run) } else { run() }
+    if is_on() { yields_notified(here, run) } else { run() }
 }
 
 #[cold]
 #[inline(never)]
-fn yields_told(here: CurrentThread, run: impl FnOnce()) {
+fn yields_notified(here: CurrentThread, run: impl FnOnce()) {
     here.thread.tool.yields.set(true);
     run();
     here.thread.tool.yields.set(false);
@@ -236,7 +242,7 @@ fn yields_told(here: CurrentThread, run: impl FnOnce()) {
 }
 
 /// Was it said that `task` was made? Tasks of the runtime's own, for devices and ranks, are not
-/// told.
+/// notified.
 fn is_known(task: &Task) -> bool {
     !task.is_explicit() || record::of(task).is_none_or(|record| record.id.get() != 0)
 }
@@ -244,7 +250,7 @@ fn is_known(task: &Task) -> bool {
 /// The running task goes on, after a wait during which its thread may have run others.
 #[inline]
 pub fn resumed(here: CurrentThread) {
-    if here.task.is_told_of() && !ptr::eq(here.thread.tool.current.get(), here.task) {
+    if here.task.is_notified_of() && !ptr::eq(here.thread.tool.current.get(), here.task) {
         goes_on_with(here.thread, here.task);
     }
 }
@@ -256,17 +262,17 @@ fn goes_on_with(thread: &Thread, task: &Task) {
         return;
     }
     let prior = thread.tool.current.replace(task);
-    // SAFETY: a task that was said to run and whose end was not told is alive; null: nothing was
-    // told of this thread.
+    // SAFETY: a task that was said to run and whose end was not notified is alive; null: nothing
+    // was notified of this thread.
     if let Some(prior) = unsafe { prior.as_ref() } {
         let status = if thread.tool.yields.take() { Status::Yield } else { Status::Switch };
-        tell(|consumer| consumer.task_schedule(thread, prior, status, Some(task)));
+        notify(|consumer| consumer.task_schedule(thread, prior, status, Some(task)));
     }
     if let Some((first, count)) =
         record::of(task).map(|record| record.part.take()).filter(|&(_, count)| count != 0)
     {
         let site = Site::of(thread, task);
-        tell(|consumer| consumer.dispatch(&site, Chunk::Taskloop(first, count)));
+        notify(|consumer| consumer.dispatch(&site, Chunk::Taskloop(first, count)));
     }
 }
 
@@ -275,8 +281,8 @@ fn goes_on_with(thread: &Thread, task: &Task) {
 #[inline(always)]
 pub fn ended(thread: &Thread, task: &Task, status: impl FnOnce() -> Status) {
     if is_on() {
-        match task.is_told_of() {
-            true => ended_told(thread, task, status()),
+        match task.is_notified_of() {
+            true => ended_notified(thread, task, status()),
             false if task.flags().has(Flags::TIMED) => left_out_ends(task),
             false => {}
         }
@@ -291,7 +297,7 @@ fn left_out_ends(task: &Task) {
 
 #[cold]
 #[inline(never)]
-fn ended_told(thread: &Thread, task: &Task, status: Status) {
+fn ended_notified(thread: &Thread, task: &Task, status: Status) {
     if !is_known(task) {
         return;
     }
@@ -300,25 +306,25 @@ fn ended_told(thread: &Thread, task: &Task, status: Status) {
     }
     // SAFETY: own thread only; a task that has begun and not ended is alive.
     let newest = unsafe { thread.own().tied.last().map_or(&thread.implicit, |&newest| &*newest) };
-    let newest = if newest.is_told_of() { newest } else { &thread.implicit };
+    let newest = if newest.is_notified_of() { newest } else { &thread.implicit };
     thread.tool.current.set(newest);
-    tell(|consumer| consumer.task_schedule(thread, task, status, Some(newest)));
+    notify(|consumer| consumer.task_schedule(thread, task, status, Some(newest)));
 }
 
 /// The event of `task` has been fulfilled, by the running code.
 #[inline]
 pub fn fulfilled(task: &Task, body_is_done: bool) {
     if is_on() {
-        fulfilled_told(task, body_is_done);
+        fulfilled_notified(task, body_is_done);
     }
 }
 
 #[cold]
-fn fulfilled_told(task: &Task, body_is_done: bool) {
+fn fulfilled_notified(task: &Task, body_is_done: bool) {
     if !is_known(task) {
         return;
     }
     let status = if body_is_done { Status::LateFulfill } else { Status::EarlyFulfill };
     let here = CurrentThread::get();
-    tell(|consumer| consumer.task_schedule(here.thread, task, status, None));
+    notify(|consumer| consumer.task_schedule(here.thread, task, status, None));
 }

@@ -1,26 +1,26 @@
 //! Barriers, `taskwait` and `taskgroup`.
 
 use super::super::event::{End, SyncKind};
-use super::super::{is_on, record, tell};
+use super::super::{is_on, notify, record};
 use super::{entered, put_state, site, state};
 use crate::omp::thread::CurrentThread;
 
 /// Runs `wait`, a synchronizing region of this kind. The kind is asked for only if somebody is
-/// told.
+/// notified.
 #[inline(always)]
 pub fn around<R>(here: CurrentThread, kind: impl FnOnce() -> SyncKind, wait: impl FnOnce() -> R) -> R {
-    if is_on() && here.task.is_told_of() { around_told(here, kind(), true, wait) } else { wait() }
+    if is_on() && here.task.is_notified_of() { around_notified(here, kind(), true, wait) } else { wait() }
 }
 
-/// [`around`] the end of a region that [`begins`] has told.
+/// [`around`] the end of a region that [`begins`] has notified.
 #[inline(always)]
 pub fn end_of<R>(here: CurrentThread, kind: SyncKind, wait: impl FnOnce() -> R) -> R {
-    if is_on() && here.task.is_told_of() { around_told(here, kind, false, wait) } else { wait() }
+    if is_on() && here.task.is_notified_of() { around_notified(here, kind, false, wait) } else { wait() }
 }
 
 #[cold]
 #[inline(never)]
-fn around_told<R>(here: CurrentThread, kind: SyncKind, whole: bool, wait: impl FnOnce() -> R) -> R {
+fn around_notified<R>(here: CurrentThread, kind: SyncKind, whole: bool, wait: impl FnOnce() -> R) -> R {
     let for_tasks = matches!(kind, SyncKind::Taskwait | SyncKind::Taskgroup);
     if for_tasks && !here.task.is_explicit() && here.thread.tool.thin.is_thinning() {
         return wait();
@@ -32,18 +32,18 @@ fn around_told<R>(here: CurrentThread, kind: SyncKind, whole: bool, wait: impl F
     entered(here, |code| {
         let site = site(here, code);
         if whole {
-            tell(|consumer| consumer.sync_region(&site, kind, End::Begin, false));
+            notify(|consumer| consumer.sync_region(&site, kind, End::Begin, false));
         }
         let before = put_state(here.thread, state_of(kind), 0);
-        tell(|consumer| consumer.sync_wait(&site, kind, End::Begin, false));
+        notify(|consumer| consumer.sync_wait(&site, kind, End::Begin, false));
         let result = match record::of(here.task) {
             Some(record) => record.resting(wait),
             None => wait(),
         };
         super::task::resumed(here);
-        tell(|consumer| consumer.sync_wait(&site, kind, End::End, false));
+        notify(|consumer| consumer.sync_wait(&site, kind, End::End, false));
         here.thread.tool.state.set(before);
-        tell(|consumer| consumer.sync_region(&site, kind, End::End, false));
+        notify(|consumer| consumer.sync_region(&site, kind, End::End, false));
         result
     })
 }
@@ -62,16 +62,16 @@ fn state_of(kind: SyncKind) -> u32 {
 /// A region of this kind begins, whose end is a call of its own.
 #[inline(always)]
 pub fn begins(here: CurrentThread, kind: SyncKind) {
-    if is_on() && here.task.is_told_of() {
-        begins_told(here, kind);
+    if is_on() && here.task.is_notified_of() {
+        begins_notified(here, kind);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn begins_told(here: CurrentThread, kind: SyncKind) {
+fn begins_notified(here: CurrentThread, kind: SyncKind) {
     entered(here, |code| {
         let site = site(here, code);
-        tell(|consumer| consumer.sync_region(&site, kind, End::Begin, false));
+        notify(|consumer| consumer.sync_region(&site, kind, End::Begin, false));
     });
 }

@@ -1,28 +1,28 @@
 //! Loops, sections, `single`, `masked`, reductions, and chunks.
 //!
-//! Static loops are told only where the compiler calls the library for them; gcc does not.
+//! Static loops are reported only where the compiler calls the library for them; gcc does not.
 
 use super::super::event::{Chunk, End, Site, Work};
-use super::super::{is_on, tell};
+use super::super::{is_on, notify};
 use super::{Working, put_state, site, state};
 use crate::omp::thread::CurrentThread;
 
 /// The running thread begins work of this kind, `count` iterations or sections; both are asked for
-/// only if somebody is told.
+/// only if somebody is notified.
 #[inline(always)]
 pub fn begins(what: impl FnOnce() -> (CurrentThread, Work, u64)) {
     if is_on() {
         let (here, kind, count) = what();
-        begins_told(here, kind, count);
+        begins_notified(here, kind, count);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn begins_told(here: CurrentThread, kind: Work, count: u64) {
-    ends_told(here, None); // left by a jump
+fn begins_notified(here: CurrentThread, kind: Work, count: u64) {
+    ends_notified(here, None); // left by a jump
     let site = site(here, None);
-    tell(|consumer| consumer.work(&site, kind, End::Begin, count));
+    notify(|consumer| consumer.work(&site, kind, End::Begin, count));
     here.thread.tool.work.set(Working { kind: Some(kind), count, code: site.known_code() });
 }
 
@@ -31,20 +31,20 @@ fn begins_told(here: CurrentThread, kind: Work, count: u64) {
 pub fn ends() {
     if is_on() {
         let here = CurrentThread::get();
-        ends_told(here, Some(site(here, None)));
+        ends_notified(here, Some(site(here, None)));
     }
 }
 
 /// Without a call that ends it the address behind the one that began it stands for that.
 #[cold]
 #[inline(never)]
-fn ends_told(here: CurrentThread, call: Option<Site>) {
+fn ends_notified(here: CurrentThread, call: Option<Site>) {
     let Working { kind: Some(kind), count, code } = here.thread.tool.work.take() else { return };
     let site = call.unwrap_or_else(|| Site::at(here, code));
-    tell(|consumer| consumer.work(&site, kind, End::End, count));
+    notify(|consumer| consumer.work(&site, kind, End::End, count));
 }
 
-/// Work that is one call, or one whose end is told by [`ended`].
+/// Work that is one call, or one whose end is reported by [`ended`].
 #[inline(always)]
 pub fn begun(kind: Work, count: u64) {
     if is_on() {
@@ -64,7 +64,7 @@ pub fn ended(kind: Work, count: u64) {
 #[inline(never)]
 fn one(kind: Work, end: End, count: u64) {
     let site = site(CurrentThread::get(), None);
-    tell(|consumer| consumer.work(&site, kind, end, count));
+    notify(|consumer| consumer.work(&site, kind, end, count));
 }
 
 /// `single` where the compiler does not tell its end (gcc): that is the thread's next barrier or
@@ -73,9 +73,9 @@ fn one(kind: Work, end: End, count: u64) {
 pub fn single_without_end(here: CurrentThread, executes: bool) {
     if is_on() {
         if executes {
-            begins_told(here, Work::SingleExecutor, 1);
+            begins_notified(here, Work::SingleExecutor, 1);
         } else {
-            single_told(false);
+            single_notified(false);
         }
     }
 }
@@ -83,7 +83,7 @@ pub fn single_without_end(here: CurrentThread, executes: bool) {
 /// The thread is at a barrier or at the end of its region: a `single` that it has executed is over.
 pub(super) fn close_single(here: CurrentThread) {
     if here.thread.tool.work.get().kind == Some(Work::SingleExecutor) {
-        ends_told(here, None);
+        ends_notified(here, None);
     }
 }
 
@@ -91,13 +91,13 @@ pub(super) fn close_single(here: CurrentThread) {
 #[inline(always)]
 pub fn single(executes: bool) {
     if is_on() {
-        single_told(executes);
+        single_notified(executes);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn single_told(executes: bool) {
+fn single_notified(executes: bool) {
     if executes {
         one(Work::SingleExecutor, End::Begin, 1);
     } else {
@@ -106,23 +106,23 @@ fn single_told(executes: bool) {
     }
 }
 
-/// A chunk is handed out; asked for only if somebody is told.
+/// A chunk is handed out; asked for only if somebody is notified.
 #[inline(always)]
 pub fn chunk(what: impl FnOnce() -> Chunk) {
     if is_on() {
-        chunk_told(what());
+        chunk_notified(what());
     }
 }
 
 #[cold]
 #[inline(never)]
-fn chunk_told(chunk: Chunk) {
+fn chunk_notified(chunk: Chunk) {
     let site = site(CurrentThread::get(), None);
     let chunk = match chunk {
         Chunk::Section(0) => Chunk::Section(site.code()),
         other => other,
     };
-    tell(|consumer| consumer.dispatch(&site, chunk));
+    notify(|consumer| consumer.dispatch(&site, chunk));
 }
 
 /// An iteration of a doacross loop, by the values of its loop variables, is a source, or one that
@@ -132,7 +132,7 @@ pub fn iteration(here: CurrentThread, source: bool, dimensions: usize, at: &impl
     if is_on() {
         let values: Vec<i64> = (0..dimensions).map(at).collect();
         let site = site(here, None);
-        tell(|consumer| consumer.iteration(&site, source, &values));
+        notify(|consumer| consumer.iteration(&site, source, &values));
     }
 }
 
@@ -140,30 +140,30 @@ pub fn iteration(here: CurrentThread, source: bool, dimensions: usize, at: &impl
 #[inline(always)]
 pub fn masked(end: End) {
     if is_on() {
-        masked_told(end);
+        masked_notified(end);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn masked_told(end: End) {
+fn masked_notified(end: End) {
     let site = site(CurrentThread::get(), None);
-    tell(|consumer| consumer.masked(&site, end));
+    notify(|consumer| consumer.masked(&site, end));
 }
 
 /// A reduction begins to combine copies, or has done so.
 #[inline(always)]
 pub fn reduction(end: End) {
     if is_on() {
-        reduction_told(end);
+        reduction_notified(end);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn reduction_told(end: End) {
+fn reduction_notified(end: End) {
     let here = CurrentThread::get();
     put_state(here.thread, if end == End::Begin { state::REDUCTION } else { state::PARALLEL }, 0);
     let site = site(here, None);
-    tell(|consumer| consumer.reduction(&site, end));
+    notify(|consumer| consumer.reduction(&site, end));
 }

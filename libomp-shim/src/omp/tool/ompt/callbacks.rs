@@ -1,4 +1,4 @@
-//! What a tool has registered, and the events it is told.
+//! What a tool has registered, and the events it is notified.
 
 use core::cell::Cell;
 use core::ffi::{c_char, c_int, c_void};
@@ -122,7 +122,7 @@ pub fn code(site: &Site) -> *const c_void {
     ptr::without_provenance(site.code())
 }
 
-/// The kind of a task, as tools are told.
+/// The kind of a task, as tools are notified.
 pub fn flags_of(task: &Task) -> u32 {
     if !task.is_explicit() {
         let initial = record::is_root(task.team()) || task.team().tool.kind.get() != ConstructKind::Parallel;

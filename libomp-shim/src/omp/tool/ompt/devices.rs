@@ -1,4 +1,4 @@
-//! What a tool is told of devices (5.2 §19.5.2.18 to .28).
+//! What a tool is notified of devices (5.2 §19.5.2.18 to .28).
 //!
 //! Of the two callbacks of an event the newer one counts (`_emi`): a tool may not register both.
 //! The older ones get numbers in place of the tool's words, once for each event.
@@ -82,7 +82,7 @@ pub fn device_op(site: &Site, op: &DeviceOp, end: Option<End>, words: &Words) {
     if end != Some(End::End) {
         words.op.set(unique_id());
     }
-    // Memory is told of while it is there.
+    // Memory is notified of while it is there.
     let when = if op.kind == DataOp::Delete { End::Begin } else { End::End };
     if let Some(call) = callback!(TARGET_DATA_OP: DataOp).filter(|_| end.is_none_or(|end| end == when)) {
         // SAFETY: *word and type*.

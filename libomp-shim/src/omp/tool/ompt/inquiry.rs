@@ -21,7 +21,7 @@ use crate::omp::task::{Flags, Task};
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::hook::state;
 use crate::omp::tool::record::{self, BYTES, Frame, TaskRecord};
-use crate::omp::tool::{Place, is_told, unique_id};
+use crate::omp::tool::{Place, is_notified, unique_id};
 
 /// A function as tools get it.
 macro_rules! function {
@@ -145,9 +145,9 @@ unsafe extern "C" fn get_callback(event: c_int, function: *mut *mut ()) -> c_int
     1
 }
 
-/// Where the running code is, if it belongs to a thread of OpenMP's and the tool is told of it.
+/// Where the running code is, if it belongs to a thread of OpenMP's and the tool is notified of it.
 fn running() -> Option<CurrentThread> {
-    if is_told(Place::Ompt) { CurrentThread::in_program() } else { None }
+    if is_notified(Place::Ompt) { CurrentThread::in_program() } else { None }
 }
 
 /// Is that a member whose share of its region is over, or which waits for the next one? Who forked

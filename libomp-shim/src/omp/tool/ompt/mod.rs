@@ -1,11 +1,12 @@
-//! Tools by the standard's interface (OMPT, OpenMP 5.2 §19): found, started, told, and finished.
+//! Tools by the standard's interface (OMPT, OpenMP 5.2 §19): found, started, notified, and
+//! finished.
 //!
 //! | file | what lives there |
 //! |---|---|
 //! | here | the life of a tool: start, end |
 //! | `search` | where a tool is looked for, and the log of that (`OMP_TOOL_VERBOSE_INIT`) |
 //! | `types` | what tools and the runtime pass to each other |
-//! | `callbacks` | what a tool has registered, and the events it is told |
+//! | `callbacks` | what a tool has registered, and the events it is notified |
 //! | `devices` | those of devices |
 //! | `inquiry` | what a tool may ask |
 //!
@@ -72,7 +73,7 @@ pub fn start() {
     });
 }
 
-/// Starts a tool that has been found, if there is one and it wants to be told.
+/// Starts a tool that has been found, if there is one and it wants to be reported.
 fn initialize(result: *mut StartResult) {
     if result.is_null() {
         return;

@@ -28,7 +28,8 @@ pub struct FarGpu {
     gpu: u32,
     name: CString,
     symbols: Symbols,
-    /// Operations that nobody has been told the end of, and what they touch of the GPU's memory.
+    /// Operations that nobody has been notified the end of, and what they touch of the GPU's
+    /// memory.
     flying: Mutex<Vec<Flying>>,
 }
 
@@ -78,7 +79,7 @@ impl FarGpu {
     }
 
     /// Begins an operation behind those that touch the same bytes. Nobody else knows its ticket
-    /// yet, so it is still noted here when its end is told.
+    /// yet, so it is still noted here when its end is reported.
     fn begin(&self, words: &[u64], tail: &[u8], uses: &[Use]) -> Result<Operation, Failure> {
         self.await_flying(&|flying| uses.iter().any(|bytes| flying.is_in_the_way_of(bytes)));
         let ticket = self.cluster.request(self.rank, VERB, words, tail).map_err(|why| self.failed(&why))?;

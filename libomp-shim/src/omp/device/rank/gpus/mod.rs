@@ -54,7 +54,7 @@ pub const HANDLERS: [(u32, HandlerFn); 1] = [(VERB, serve::asked)];
 /// The most GPUs of a rank: their number travels as a byte.
 const MOST: usize = u8::MAX as usize;
 /// Ranks whose numbers travel in one message.
-const TOLD: usize = 4096;
+const NOTIFIED: usize = 4096;
 
 /// The GPUs of all ranks.
 pub struct Gpus {
@@ -120,8 +120,8 @@ impl Gpus {
     fn hear(&self, cluster: &Cluster, first: usize, counts: &[u8]) {
         let all = {
             let heard = &mut *lock(&self.heard);
-            let Some(told) = heard.counts.get_mut(first..first + counts.len()) else { return };
-            told.copy_from_slice(counts);
+            let Some(notified) = heard.counts.get_mut(first..first + counts.len()) else { return };
+            notified.copy_from_slice(counts);
             heard.silent = heard.silent.saturating_sub(counts.len());
             if heard.silent > 0 {
                 return;
@@ -129,16 +129,16 @@ impl Gpus {
             core::mem::take(&mut heard.counts)
         };
         if cluster.rank == 0 {
-            for (at, part) in all.chunks(TOLD).enumerate() {
+            for (at, part) in all.chunks(NOTIFIED).enumerate() {
                 // A bridge that fails has ended all ranks, or is about to.
-                (1..cluster.ranks).for_each(|rank| drop(tell(cluster, rank, at * TOLD, part)));
+                (1..cluster.ranks).for_each(|rank| drop(notify(cluster, rank, at * NOTIFIED, part)));
             }
         }
         let _ = self.counted.set(Counted::new(all));
     }
 }
 
-fn tell(cluster: &Cluster, to: u32, first: usize, counts: &[u8]) -> Result<(), Failure> {
+fn notify(cluster: &Cluster, to: u32, first: usize, counts: &[u8]) -> Result<(), Failure> {
     cluster.post(to, VERB, &[0, ask::COUNT, first as u64], counts, 0)
 }
 
@@ -151,7 +151,7 @@ pub(super) fn count_all(cluster: &Cluster) {
     let own = [lock(&cluster.gpus.own).len() as u8];
     match cluster.rank {
         0 => cluster.gpus.hear(cluster, 0, &own),
-        rank => drop(tell(cluster, 0, rank as usize, &own)),
+        rank => drop(notify(cluster, 0, rank as usize, &own)),
     }
     while cluster.gpus.counted.get().is_none() {
         cluster.progress();

@@ -27,12 +27,12 @@ pub enum About {
     Standstill,
 }
 
-static TOLD: Mutex<Option<HashSet<(About, usize, usize)>>> = Mutex::new(None);
+static REPORTED: Mutex<Option<HashSet<(About, usize, usize)>>> = Mutex::new(None);
 
 /// Writes `GANGWAY_CHECK: <what>`, unless the same has been said of these two addresses.
-pub fn tell(about: About, (one, other): (usize, usize), what: impl fmt::Display) {
+pub fn report(about: About, (one, other): (usize, usize), what: impl fmt::Display) {
     let key = (about, one.min(other), one.max(other));
-    let is_new = TOLD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(key);
+    let is_new = REPORTED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(key);
     if is_new && !is_kept_quiet(about) {
         report::warn(format_args!("GANGWAY_CHECK: {what}"));
     }
@@ -41,16 +41,16 @@ pub fn tell(about: About, (one, other): (usize, usize), what: impl fmt::Display)
 /// Mutants say nothing.
 fn is_kept_quiet(about: About) -> bool {
     match about {
-        About::SetTwice | About::Unset | About::Destroyed => ult::mutant!(lock_misuse_not_told),
-        About::Meeting => ult::mutant!(meeting_not_told),
-        About::Event => ult::mutant!(event_not_told),
-        About::Standstill => ult::mutant!(standstill_not_told),
+        About::SetTwice | About::Unset | About::Destroyed => ult::mutant!(lock_misuse_not_reported),
+        About::Meeting => ult::mutant!(meeting_not_reported),
+        About::Event => ult::mutant!(event_not_reported),
+        About::Standstill => ult::mutant!(standstill_not_reported),
     }
 }
 
-/// [`tell`], of one place.
-pub fn tell_of(about: About, place: Place, what: impl fmt::Display) {
-    tell(about, (place.address, place.address), what);
+/// [`report`], of one place.
+pub fn report_of(about: About, place: Place, what: impl fmt::Display) {
+    report(about, (place.address, place.address), what);
 }
 
 /// A task, for people and for comparison; it may have ended.
