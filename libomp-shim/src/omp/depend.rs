@@ -32,7 +32,7 @@ use placement::order::Id;
 use super::agents;
 use super::check::circles::{self, For};
 use super::device::place::admission;
-use super::device::{array, keep};
+use super::device::{array, resident};
 use super::queue;
 use super::task::{self, Flags, Task};
 use super::taskgraph;
@@ -87,7 +87,7 @@ pub fn submit(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Ite
         array::ahead::before(here, task_ref, items.clone());
     }
     let mut flags = task_ref.flags();
-    if keep::is_used() && !flags.has(Flags::KEEPS) && !ult::mutant!(task_finds_old_bytes) {
+    if resident::is_used() && !flags.has(Flags::KEEPS) && !ult::mutant!(task_finds_old_bytes) {
         flags = flags.with(Flags::LOOKS);
         task_ref.set_flags(flags);
     }
@@ -146,7 +146,7 @@ fn is_childless(here: CurrentThread) -> bool {
 pub fn is_satisfied(here: CurrentThread, items: impl Iterator<Item = Dependence>) -> bool {
     let is_satisfied = is_childless(here) || is_clear(here, items);
     if is_satisfied {
-        keep::host_looks();
+        resident::host_looks();
     }
     is_satisfied
 }
@@ -169,7 +169,7 @@ pub fn has_live_children(here: CurrentThread) -> bool {
 pub fn wait_to_run(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Item = Dependence>) {
     // SAFETY: the task is ours.
     if nothing_precedes(here, unsafe { task.as_ref() }) {
-        return keep::host_looks();
+        return resident::host_looks();
     }
     // SAFETY: the task is ours.
     let task_ref = unsafe { task.as_ref() };
@@ -178,7 +178,7 @@ pub fn wait_to_run(here: CurrentThread, task: NonNull<Task>, items: impl Iterato
     enter(here, &entered, items);
     wait_ready(here, entered.get());
     entered.get().notify_begin();
-    keep::host_looks();
+    resident::host_looks();
 }
 
 /// `taskwait depend(…)` (5.2 §15.5): waits for the children that the items depend on.
@@ -200,7 +200,7 @@ pub fn wait_and_hold(
     let waiter = tool::hook::task::wait_begins(here, items.clone());
     let held = wait_for_all(here, items);
     tool::hook::task::wait_ends(here, waiter);
-    keep::host_looks();
+    resident::host_looks();
     taskgraph::joined(here, taskgraph::Wait::Other);
     held
 }

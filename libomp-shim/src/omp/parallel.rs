@@ -26,7 +26,7 @@ use super::assemble::{assemble, begin_member, serial_team};
 use super::binding;
 use super::check::meetings;
 use super::counts::CountList;
-use super::device::keep;
+use super::device::resident;
 use super::env::{self, Settings};
 use super::group::Group;
 use super::icv::{GangSched, ProcBind};
@@ -267,7 +267,7 @@ impl Region {
         // SAFETY: own thread only.
         unsafe { here.thread.own() }.teams.push(self.team);
         if !is_in_target {
-            keep::host_looks();
+            resident::host_looks();
         }
     }
 }

@@ -63,7 +63,7 @@ pub fn enter() -> CurrentThread {
 /// What is done once in the process, at the first OpenMP call.
 fn prepare() {
     let settings = env::settings();
-    super::device::keep::at_start(settings.coherence);
+    super::device::resident::at_start(settings.coherence);
     ult::sched::set_runner_stack_size(settings.stacksize);
     ult::sched::set_cores(ult::topology::worker_target());
     ult::pool::set_limit(settings.workers.max(1) as usize - 1);
@@ -130,7 +130,7 @@ pub fn finish_tasks(status: c_int) {
     let team = here.team();
     if team.plan().parent_thread.is_null() && !here.task.is_explicit() && team.is_of_this_process() {
         team.await_quiet(here.thread);
-        super::device::keep::host_looks();
+        super::device::resident::host_looks();
     }
 }
 

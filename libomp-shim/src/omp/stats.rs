@@ -13,7 +13,7 @@
 //! | `switches` | the scheduler, [`read`] asks it |
 //! | `regions_sent`, `regions_served`, `bytes_sent`, `bytes_fetched` | the ranks, [`read`] asks them |
 //! | `bytes_between` | the ranks, too |
-//! | `bytes_not_sent`, `bytes_not_fetched` | [`super::device::keep`], [`read`] asks it |
+//! | `bytes_not_sent`, `bytes_not_fetched` | [`super::device::resident`], [`read`] asks it |
 //! | `regions_waited`, `regions_taken_over` | [`super::device::place::admission`], too |
 //! | `blocks_ahead` | [`super::device::array::ahead`], too |
 //! | `regions_chained` | [`super::device::chain`], too |
@@ -234,7 +234,7 @@ pub fn count_yield() {
 pub fn read() -> Counters {
     let monitor = ult::stall::counters();
     let (steals, switches) = worker::totals();
-    let [bytes_not_sent, bytes_not_fetched] = super::device::keep::spared();
+    let [bytes_not_sent, bytes_not_fetched] = super::device::resident::spared();
     let [regions_sent, regions_served, bytes_sent, bytes_fetched, bytes_between] =
         super::device::rank::counters();
     let [invokes_sent, invokes_served] = super::remote::counters();

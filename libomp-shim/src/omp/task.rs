@@ -86,7 +86,7 @@ impl Flags {
     /// there and back: the thread begins no task meanwhile that might add to them here.
     pub const REDUCES: Self = Self(512);
     /// A target region that looks after what others have left on devices itself
-    /// ([`super::device::keep`]).
+    /// ([`super::device::resident`]).
     pub const KEEPS: Self = Self(1024);
     /// With dependences on tasks that may have left something on a device: it is brought back
     /// first.

@@ -13,7 +13,7 @@ use ult::worker::Worker;
 
 use super::agents;
 use super::check::circles::{self, For};
-use super::device::keep;
+use super::device::resident;
 use super::task::Flags;
 use super::taskgraph::{self, Graph};
 use super::thread::CurrentThread;
@@ -88,7 +88,7 @@ pub fn end(here: CurrentThread, finish: impl FnOnce(&Taskgroup)) {
             open.wait(here);
         }
         ult::sanitize::after(group);
-        keep::host_looks();
+        resident::host_looks();
     });
     let reduces = open.reductions.get().is_some();
     finish(open);

@@ -256,7 +256,7 @@ pub const MUTANTS: &[Mutant] = &[
         &[("tasks/nested_regions.c", "gcc", 4)],
     ),
     mutant(
-        "kept_behind_the_host",
+        "resident_copy_behind_the_host",
         "what the host has changed is still taken from where regions left it",
         &[("device/coherence.c", "gcc", 4)],
     ),
@@ -316,12 +316,12 @@ pub const MUTANTS: &[Mutant] = &[
         &[("device/chain_readers.c", "clang-19", 4)],
     ),
     mutant(
-        "part_of_kept_is_there",
+        "is_part_of_resident_is_there",
         "a region follows another one on a GPU that keeps more than it maps",
         &[("device/chain_kept.c: on", "clang-19", 4)],
     ),
     mutant(
-        "kept_write_noted_late",
+        "resident_write_noted_late",
         "what a region has written counts as old on other devices as long as one that follows it uses it",
         &[("device/chain_kept.c: on", "clang-19", 4)],
     ),

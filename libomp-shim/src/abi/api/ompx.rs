@@ -10,7 +10,7 @@ use crate::omp::check::thing::{End, Message};
 use crate::omp::check::waits::{self, What};
 use crate::omp::device::place::{hints, policies};
 use crate::omp::device::rank::start::{self, Started};
-use crate::omp::device::{self, choose, keep, rank};
+use crate::omp::device::{self, choose, rank, resident};
 use crate::omp::stats::{self, Counters};
 use crate::omp::thread::CurrentThread;
 use crate::omp::{describe, env, outside, report};
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn ompx_set_sched(text: *const c_char) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn ompx_set_coherence(on: c_int) -> c_int {
     CurrentThread::get(); // what the environment says comes first
-    c_int::from(keep::set(on != 0))
+    c_int::from(resident::set(on != 0))
 }
 
 /// `ompx_set_task_memory`: the next target region that the calling task creates needs so many bytes

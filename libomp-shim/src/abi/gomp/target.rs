@@ -129,7 +129,7 @@ unsafe fn run_there(
     arrays: &Arrays,
     extent: Extent,
     promise: Option<Promise>,
-    keeps: bool,
+    stays_resident: bool,
 ) {
     device::program::bring(slot);
     // SAFETY: as the caller says.
@@ -146,7 +146,7 @@ unsafe fn run_there(
             iterations: 0,
             shared_bytes: 0,
         };
-        construct::run(slot, &region, promise, keeps);
+        construct::run(slot, &region, promise, stays_resident);
     }
 }
 
@@ -203,8 +203,8 @@ impl Target {
         if let Self::Known(Some(slot)) = self { slot.number.into() } else { -1 }
     }
 
-    fn keeps(self) -> bool {
-        matches!(self, Self::Any(announced) if announced.keeps)
+    fn stays_resident(self) -> bool {
+        matches!(self, Self::Any(announced) if announced.stays_resident)
     }
 
     /// Where it runs; if the runtime has chosen, with the promise to do so, and whether it keeps
@@ -235,16 +235,16 @@ impl Target {
         };
         // SAFETY: as the caller says.
         let mut list = unsafe { arrays.list() };
-        let keeps = choose::keeps(announced, &list.items);
-        if announced.keeps && !keeps {
+        let stays_resident = choose::stays_resident(announced, &list.items);
+        if announced.stays_resident && !stays_resident {
             // SAFETY: as above; pointers in it may have been on a device.
             list = unsafe { arrays.list() };
         }
         let (number, promise) = choose::device(here, announced, function as usize, &list.items);
         match device_for(here, number as c_int) {
-            Some(slot) => (Some(slot), promise, keeps),
+            Some(slot) => (Some(slot), promise, stays_resident),
             None => {
-                choose::on_host_instead(keeps);
+                choose::on_host_instead(stays_resident);
                 on_host();
                 (None, None, false)
             }
@@ -276,8 +276,8 @@ impl Deferred {
                 (Action::Region(function, extent), place) => match place.settle(here, function, &self.arrays)
                 {
                     // The choice may have waited, and another worker may go on with it.
-                    (Some(slot), promise, keeps) => {
-                        run_there(slot, function, &self.arrays, extent, promise, keeps)
+                    (Some(slot), promise, stays_resident) => {
+                        run_there(slot, function, &self.arrays, extent, promise, stays_resident)
                     }
                     (None, ..) => {
                         let body = body_of(function, self.arrays.addresses.as_mut_ptr().cast());
@@ -315,7 +315,7 @@ unsafe fn defer(here: CurrentThread, deferred: Deferred, depend: *mut *mut c_voi
     let flags = Flags::UNTIED
         .with(Flags::TARGET)
         .with_if(deferred.place.may_be_a_device(), Flags::OFFLOADED)
-        .with_if(deferred.place.keeps(), Flags::KEEPS);
+        .with_if(deferred.place.stays_resident(), Flags::KEEPS);
     let task = Task::allocate(here, size_of::<Deferred>(), run, flags);
     let device = deferred.place.number();
     // SAFETY: a fresh task with room for a construct.

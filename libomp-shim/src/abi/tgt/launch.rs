@@ -12,7 +12,7 @@ use crate::omp::device::construct::{self, Region};
 use crate::omp::device::interface::{Code, Convention};
 use crate::omp::device::place::{Announced, Promise, hints};
 use crate::omp::device::program;
-use crate::omp::device::{Slot, array, chain, choose, keep};
+use crate::omp::device::{Slot, array, chain, choose, resident};
 use crate::omp::task::Flags;
 use crate::omp::thread::CurrentThread;
 use crate::omp::{report, target};
@@ -73,10 +73,10 @@ fn requested(value: c_int) -> u32 {
 /// The compiler's region and list.
 unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape) -> c_int {
     // SAFETY: as the caller says. User-defined mappers are called once, so the list is kept.
-    let Chosen { device, mut list, promise, keeps } = unsafe { chosen(device, host, arrays) };
+    let Chosen { device, mut list, promise, stays_resident } = unsafe { chosen(device, host, arrays) };
     let mut on_host = || {
         chain::wait(CurrentThread::get().task);
-        choose::on_host_instead(keeps);
+        choose::on_host_instead(stays_resident);
         if array::any() {
             // SAFETY: as the caller says.
             array::lists::on_host(
@@ -108,7 +108,7 @@ unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape
             iterations: shape.iterations,
             shared_bytes: shape.shared_bytes,
         };
-        construct::run(slot, &region, promise, keeps);
+        construct::run(slot, &region, promise, stays_resident);
     }
     OFFLOADED
 }
@@ -135,7 +135,7 @@ struct Chosen {
     list: Option<List>,
     promise: Option<Promise>,
     /// What the region maps stays there.
-    keeps: bool,
+    stays_resident: bool,
 }
 
 /// # Safety
@@ -146,22 +146,26 @@ unsafe fn chosen(device: i64, host: *const c_void, arrays: &Arrays) -> Chosen {
         chain::wait(here.task); // they read what they map
     }
     let announced = hints::announced(here.task).filter(|_| choose::is_any(here, device));
-    let from_task = announced.filter(|region| region.keeps);
+    let from_task = announced.filter(|region| region.stays_resident);
     let Some(announced) = announced.or_else(|| choose::announce(here, device, false)) else {
-        return Chosen { device, list: None, promise: None, keeps: false };
+        return Chosen { device, list: None, promise: None, stays_resident: false };
     };
     if let Some(region) = from_task {
         chain::learn(region.entry);
         if arrays.have_mappers() {
-            keep::host_looks(); // they read what they map
+            resident::host_looks(); // they read what they map
         }
     }
     // SAFETY: as the caller says.
     let list = unsafe { arrays.list() };
-    let keeps = choose::keeps(announced, &list.items);
-    let (device, promise) =
-        choose::device(CurrentThread::get(), Announced { keeps, ..announced }, host.addr(), &list.items);
-    Chosen { device, list: Some(list), promise, keeps }
+    let stays_resident = choose::stays_resident(announced, &list.items);
+    let (device, promise) = choose::device(
+        CurrentThread::get(),
+        Announced { stays_resident, ..announced },
+        host.addr(),
+        &list.items,
+    );
+    Chosen { device, list: Some(list), promise, stays_resident }
 }
 
 /// Launches a target region.

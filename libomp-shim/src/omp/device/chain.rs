@@ -14,8 +14,8 @@
 //!
 //! Where the device is the runtime's choice, those before it say which one it has to be ([`lead`]):
 //! if it is chosen, the region follows them; if not, it is placed when they are over
-//! ([`super::place::choose`]). What regions keep ([`super::keep`]) is there for those that follow
-//! if they map just that, no more and no less ([`map::is_there`]). The page is
+//! ([`super::place::choose`]). What regions keep ([`super::resident`]) is there for those that
+//! follow if they map just that, no more and no less ([`map::is_there`]). The page is
 //! `docs/protocols/chain.md`.
 //!
 //! What may not live here: who waits for whom ([`crate::omp::depend`]), streams and events (the
@@ -90,7 +90,7 @@ pub fn wait(task: &Task) {
 /// the host is about to look, or a region that does not keep anything.
 pub fn wait_for_keeping(task: &Task) {
     if task.flags().has(Flags::QUEUES)
-        && depend::queued_before(task).iter().any(|work| work.keeps)
+        && depend::queued_before(task).iter().any(|work| work.stays_resident)
         && !ult::mutant!(looks_behind_queued_work)
     {
         wait(task);
@@ -98,9 +98,9 @@ pub fn wait_for_keeping(task: &Task) {
 }
 
 /// The device with all that the tasks before the running one have queued and that may not be over,
-/// if nothing is to be copied for a region with this list, which `keeps` what it maps or does not,
-/// to follow it there. Otherwise those are waited for. The caller has no admission.
-pub fn lead(here: CurrentThread, items: &[Item], keeps: bool) -> Option<i32> {
+/// if nothing is to be copied for a region with this list, which `stays_resident` what it maps or
+/// does not, to follow it there. Otherwise those are waited for. The caller has no admission.
+pub fn lead(here: CurrentThread, items: &[Item], stays_resident: bool) -> Option<i32> {
     if !here.task.flags().has(Flags::QUEUES) {
         return None;
     }
@@ -108,8 +108,8 @@ pub fn lead(here: CurrentThread, items: &[Item], keeps: bool) -> Option<i32> {
     let first = queued.first().and_then(|work| usable().iter().find(|slot| slot.number == work.device));
     let asked = array::lists::Asked::of(items);
     let has_all = |slot: &&Slot| match &asked {
-        Some(asked) => asked.has_all(slot) && map::is_there(slot, &asked.others, keeps),
-        None => map::is_there(slot, items, keeps),
+        Some(asked) => asked.has_all(slot) && map::is_there(slot, &asked.others, stays_resident),
+        None => map::is_there(slot, items, stays_resident),
     };
     let found = first.filter(|slot| queued.iter().all(|work| work.device == slot.number)).filter(has_all);
     if found.is_none() {
@@ -124,15 +124,15 @@ pub fn behind(here: CurrentThread, slot: &Slot, items: &[Item]) -> Vec<Operation
     behind_as(here, slot, items, false)
 }
 
-/// The same for a region with this list, which `keeps` what it maps or does not.
-pub fn behind_as(here: CurrentThread, slot: &Slot, items: &[Item], keeps: bool) -> Vec<Operation> {
+/// The same for a region with this list, which `stays_resident` what it maps or does not.
+pub fn behind_as(here: CurrentThread, slot: &Slot, items: &[Item], stays_resident: bool) -> Vec<Operation> {
     if !here.task.flags().has(Flags::QUEUES) {
         return Vec::new();
     }
     let queued = depend::queued_before(here.task);
     let follows = !queued.is_empty()
         && queued.iter().all(|work| work.device == slot.number)
-        && map::is_there(slot, items, keeps);
+        && map::is_there(slot, items, stays_resident);
     if !follows {
         if !depend::before_are_complete(here.task) {
             admission::step_aside(here);
@@ -151,11 +151,11 @@ pub fn queued(here: CurrentThread, slot: &Slot, operation: Operation) {
     queued_as(here, slot, operation, false);
 }
 
-/// The same of a region that `keeps` what it has mapped, or does not. On a device that does not put
-/// its work in order nobody can follow it.
-pub fn queued_as(here: CurrentThread, slot: &Slot, operation: Operation, keeps: bool) {
+/// The same of a region that `stays_resident` what it has mapped, or does not. On a device that
+/// does not put its work in order nobody can follow it.
+pub fn queued_as(here: CurrentThread, slot: &Slot, operation: Operation, stays_resident: bool) {
     if here.task.flags().has(Flags::QUEUES) && operation != Operation::DONE && orders(slot) {
-        depend::queued(here, Queued { device: slot.number, operation, keeps });
+        depend::queued(here, Queued { device: slot.number, operation, stays_resident });
     }
 }
 

@@ -9,7 +9,7 @@
 use super::lent::ANY_GPU;
 use super::map::Item;
 use super::place::{self, Among, Announced, Promise, admission, hints, only};
-use super::{Slot, chain, keep};
+use super::{Slot, chain, resident};
 use crate::omp::report;
 use crate::omp::thread::CurrentThread;
 
@@ -61,12 +61,12 @@ fn among(here: CurrentThread, number: i64, address: Option<usize>) -> Option<Amo
 /// end only later.
 pub fn announce(here: CurrentThread, number: i64, nowait: bool) -> Option<Announced> {
     let (scratch, data) = (hints::take_memory(here.task), hints::take_data(here.task));
-    let keeps = || nowait && keep::is_to_keep(here);
+    let stays_resident = || nowait && resident::is_to_stay(here);
     let announced = among(here, number, hints::take_address(here.task)).map(|among| Announced {
         number: place::next_number(),
         scratch,
         data,
-        keeps: keeps(),
+        stays_resident: stays_resident(),
         entry: 0,
         among,
     });
@@ -82,19 +82,19 @@ pub fn announce(here: CurrentThread, number: i64, nowait: bool) -> Option<Announ
 /// Whether a region with this list keeps what it maps; one that was announced to and cannot is
 /// preceded by what makes all of it valid on the host, so that the list may have to be read anew.
 /// It waits for those before it then.
-pub fn keeps(region: Announced, items: &[Item]) -> bool {
-    let suits = region.keeps && keep::suits(items);
-    if region.keeps && !suits {
+pub fn stays_resident(region: Announced, items: &[Item]) -> bool {
+    let suits = region.stays_resident && resident::suits(items);
+    if region.stays_resident && !suits {
         chain::wait_for_keeping(CurrentThread::get().task);
-        keep::host_looks();
+        resident::host_looks();
     }
     suits
 }
 
 /// The region runs on the host, though it was to keep what it maps.
-pub fn on_host_instead(keeps: bool) {
-    if keeps {
-        keep::host_looks();
+pub fn on_host_instead(stays_resident: bool) {
+    if stays_resident {
+        resident::host_looks();
     }
 }
 

@@ -41,11 +41,11 @@ pub struct Region<'a> {
 
 /// Runs a region on the device, its data environment around it, and returns when both are over. The
 /// caller may be suspended. `promise` is there if the runtime chose the device; if the region
-/// `keeps`, what it maps stays for others ([`super::keep`]), which its list suits.
+/// `stays_resident`, what it maps stays for others ([`super::resident`]), which its list suits.
 ///
 /// # Safety
 /// Code, items and arguments belong together, and the storage of the items is valid on the host.
-pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>, keeps: bool) {
+pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>, stays_resident: bool) {
     let here = CurrentThread::get();
     let notified = hook::begins(Target::Region, Some(slot));
     let running = slot.begin();
@@ -55,10 +55,10 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     promise.iter_mut().for_each(|promise| promise.begin(&running));
     let blocks = array::lists::enter(here, slot, region.items);
     let items = blocks.as_ref().map_or(region.items, |blocks| &blocks.items);
-    let after = chain::behind_as(here, slot, items, keeps);
-    let holder = if keeps { Holder::Keeping } else { Holder::Region };
+    let after = chain::behind_as(here, slot, items, stays_resident);
+    let holder = if stays_resident { Holder::Resident } else { Holder::Region };
     hook::maps(slot, items, true);
-    let entered = match map::values_alone(items).filter(|_| !keeps) {
+    let entered = match map::values_alone(items).filter(|_| !stays_resident) {
         Some(entered) => entered,
         // SAFETY: as the caller says.
         None => or_fail(slot, "a target region", unsafe { map::enter_as(slot, items, holder) }),
@@ -92,7 +92,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     let is_the_task =
         here.task.flags().has(task::Flags::TARGET) || ult::mutant!(region_notifies_for_function);
     if entered.leaves_nothing && is_the_task {
-        chain::queued_as(CurrentThread::get(), slot, operation, keeps);
+        chain::queued_as(CurrentThread::get(), slot, operation, stays_resident);
     }
     or_fail(slot, "a target region", settle(&*slot.device, operation));
     chain::wait(here.task);
@@ -129,7 +129,7 @@ pub unsafe fn end(slot: &Slot, items: &[Item], entered: &Entered) {
 /// # Safety
 /// As [`run`].
 unsafe fn end_of_region(slot: &Slot, items: &[Item], entered: &Entered, brought: &Brought, holder: Holder) {
-    if holder != Holder::Keeping && map::are_values(items) {
+    if holder != Holder::Resident && map::are_values(items) {
         return;
     }
     let pairs = items.iter().zip(&entered.absent);

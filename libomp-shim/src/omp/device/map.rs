@@ -21,7 +21,7 @@ use super::Slot;
 use super::interface::Failure;
 use super::table::{Mapped, Origin, Place, Table};
 use super::transfer::Batch;
-use super::{keep, statics};
+use super::{resident, statics};
 
 mod enter;
 mod leave;
@@ -36,8 +36,8 @@ pub enum Holder {
     Data,
     /// A region: until its end.
     Region,
-    /// A region that leaves what it maps for others ([`super::keep`]).
-    Keeping,
+    /// A region that leaves what it maps for others ([`super::resident`]).
+    Resident,
 }
 
 /// What an item says, a set.
@@ -161,23 +161,23 @@ pub fn is_complete(items: &[Item]) -> bool {
 }
 
 /// Is all that a region with this list uses on the device, so that nothing is copied before it,
-/// whatever those do that it follows? What regions keep there is, for one that `keeps`, too, and
-/// maps just what they have mapped; parts of it, and what is around it, are others' data when those
-/// have ended.
-pub fn is_there(slot: &Slot, items: &[Item], keeps: bool) -> bool {
+/// whatever those do that it follows? What regions keep there is, for one that `stays_resident`,
+/// too, and maps just what they have mapped; parts of it, and what is around it, are others' data
+/// when those have ended.
+pub fn is_there(slot: &Slot, items: &[Item], stays_resident: bool) -> bool {
     let table = slot.lock();
     let is_mapped = |begin: usize, size: usize| match table.place(begin, size) {
-        Place::Inside(start) => {
-            table.get(start).is_some_and(|mapped| !mapped.kept || keeps && suits_kept(mapped, begin, size))
-        }
-        Place::Nowhere => keeps && keep::is_there(slot, &(begin..begin + size)),
+        Place::Inside(start) => table
+            .get(start)
+            .is_some_and(|mapped| !mapped.resident || stays_resident && suits_resident(mapped, begin, size)),
+        Place::Nowhere => stays_resident && resident::is_there(slot, &(begin..begin + size)),
         Place::Overlapping(_) => false,
     };
     let maps =
         |address: usize| items.iter().filter_map(Item::on_device).any(|(range, _)| range.contains(&address));
     // An address in what others keep at the moment is the host's a moment later.
     let lasts = |address: usize| match table.place(address, 0) {
-        Place::Inside(start) => maps(address) || table.get(start).is_some_and(|mapped| !mapped.kept),
+        Place::Inside(start) => maps(address) || table.get(start).is_some_and(|mapped| !mapped.resident),
         _ => true,
     };
     items.iter().all(|item| match item.role {
@@ -190,14 +190,14 @@ pub fn is_there(slot: &Slot, items: &[Item], keeps: bool) -> bool {
         }
         Role::Attach { .. } | Role::Detach => false,
         // What is copied for the region alone is the task's own, as a rule; it comes from the host.
-        Role::Private => !keep::knows(&item.range()),
+        Role::Private => !resident::knows(&item.range()),
         Role::Address => lasts(item.begin),
         Role::Value => true,
     })
 }
 
 /// Is it just this range?
-fn suits_kept(mapped: &Mapped, begin: usize, size: usize) -> bool {
+fn suits_resident(mapped: &Mapped, begin: usize, size: usize) -> bool {
     mapped.host == (begin..begin + size) || ult::mutant!(part_of_kept_is_there)
 }
 
@@ -207,7 +207,7 @@ pub struct Need {
     /// Storage that is there.
     pub present: u64,
     /// The part of that which is there only as long as regions use it.
-    pub kept: u64,
+    pub resident: u64,
     /// Storage that would be mapped.
     pub fresh: u64,
     /// The part of that which would be copied to the device.
@@ -233,7 +233,7 @@ impl Need {
                 Role::Private => need.private += bytes,
                 Role::Storage | Role::Pointee { .. } if let Some(mapped) = there() => {
                     need.present += bytes;
-                    need.kept += if mapped.kept { bytes } else { 0 };
+                    need.resident += if mapped.resident { bytes } else { 0 };
                 }
                 Role::Storage | Role::Pointee { .. } => {
                     need.fresh += bytes;

@@ -19,7 +19,7 @@
 //! | [`interop`] | interop objects, and the program's own streams |
 //! | [`spaces`] | memory of devices by allocators |
 //! | [`host`], [`image`] | the host itself behind an address space of its own |
-//! | [`keep`] | what regions leave on devices for the next ones |
+//! | [`resident`] | what regions leave on devices for the next ones |
 //! | [`array`] | arrays of the program whose blocks are where they are used |
 //! | [`gpu`] | GPUs, which `cuda-offload` has |
 //! | [`rank`] | other MPI ranks |
@@ -60,7 +60,6 @@ pub mod gpu;
 pub mod host;
 pub mod image;
 pub mod interop;
-pub mod keep;
 pub mod lent;
 pub mod map;
 pub mod memory;
@@ -68,6 +67,7 @@ pub mod pipeline;
 pub mod place;
 pub mod program;
 pub mod rank;
+pub mod resident;
 pub mod spaces;
 pub mod statics;
 pub mod table;
@@ -205,7 +205,7 @@ impl Slot {
         loop {
             match self.allocate_spare(host, size) {
                 // What lies there unused goes first.
-                Err(_) if array::make_room(self) || keep::make_room(self) => {}
+                Err(_) if array::make_room(self) || resident::make_room(self) => {}
                 result => return result,
             }
         }

@@ -65,8 +65,8 @@ pub struct Mapped {
     mapped: u64,
     /// Attached pointers inside, by host address.
     attached: Vec<Attached>,
-    /// It stays when nothing holds it any more ([`super::keep`]).
-    pub kept: bool,
+    /// It stays when nothing holds it any more ([`super::resident`]).
+    pub resident: bool,
     /// A region has written to it that leaves it for others.
     pub written: bool,
 }
@@ -84,7 +84,7 @@ impl Mapped {
             regions: 0,
             mapped: 0,
             attached: Vec::new(),
-            kept: false,
+            resident: false,
             written: false,
         }
     }
@@ -97,8 +97,8 @@ impl Mapped {
 
     /// The same, which stays when nothing holds it any more, or does not.
     #[must_use]
-    pub fn keeping(self, kept: bool) -> Self {
-        Self { kept, ..self }
+    pub fn keeping(self, resident: bool) -> Self {
+        Self { resident, ..self }
     }
 
     /// The same, there for ever.

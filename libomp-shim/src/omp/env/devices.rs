@@ -6,7 +6,7 @@
 use placement::choice::Choice;
 use placement::steal::Amount;
 
-use super::super::device::keep::USUAL_MOST;
+use super::super::device::resident::USUAL_MOST;
 use super::allocator::allocator;
 use super::places::places;
 use super::scheduling::VICTIMS;

@@ -9,7 +9,7 @@ use ult::watch;
 
 use super::super::agents;
 use super::super::check::circles::{self, For};
-use super::super::device::keep;
+use super::super::device::resident;
 use super::super::env;
 use super::super::taskgraph;
 use super::super::thread::CurrentThread;
@@ -176,7 +176,7 @@ pub fn taskwait(here: CurrentThread) {
         taskwait_watched(here);
     } else {
         join_children(here);
-        keep::host_looks();
+        resident::host_looks();
     }
     taskgraph::joined(here, taskgraph::Wait::Children);
 }
@@ -190,7 +190,7 @@ fn taskwait_watched(here: CurrentThread) {
         || {
             join_children(here);
             races::has_waited_for_children(here.task);
-            keep::host_looks();
+            resident::host_looks();
         },
     );
 }

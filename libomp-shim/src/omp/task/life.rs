@@ -13,7 +13,7 @@ use super::super::affinity::hint;
 use super::super::agents;
 use super::super::check::events;
 use super::super::depend::{self, DependTable};
-use super::super::device::{chain, keep};
+use super::super::device::{chain, resident};
 use super::super::queue;
 use super::super::races;
 use super::super::taskgroup::Taskgroup;
@@ -304,7 +304,7 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
         hook::other::discards(task, cancelled::TASKGROUP | cancelled::DISCARDED);
     }
     if task.flags().has(Flags::LOOKS) && !discarded {
-        keep::host_looks_in(task);
+        resident::host_looks_in(task);
     }
     let run_part = || {
         // SAFETY: the front made the task for this function.

@@ -31,7 +31,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::agents;
 use super::depend::{self, Links};
-use super::device::{array, keep};
+use super::device::{array, resident};
 use super::task::{self, Flags, RunFn, Task};
 use super::taskgroup::{self, Taskgroup};
 use super::thread::CurrentThread;
@@ -175,7 +175,7 @@ impl Graph {
 /// Are tasks made here as everywhere, and do they depend on nothing that a graph does not know?
 fn is_recordable(here: CurrentThread, group: *const Taskgroup) -> bool {
     let is_plain = !task::is_included(here) && !here.task.flags().has_any(Flags::RECORDS.with(Flags::WISHES));
-    is_plain && !keep::is_used() && !array::any() && !super::device::any() && !has_reductions(group)
+    is_plain && !resident::is_used() && !array::any() && !super::device::any() && !has_reductions(group)
 }
 
 /// Has one of the open taskgroups reductions? Tasks keep its address with their data.

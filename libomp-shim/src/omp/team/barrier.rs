@@ -15,7 +15,7 @@ use core::sync::atomic::Ordering;
 use ult::watch;
 
 use super::super::check::meetings;
-use super::super::device::keep;
+use super::super::device::resident;
 use super::super::thread::{CurrentThread, Thread};
 use super::super::tool::event::SyncKind;
 use super::super::tool::hook;
@@ -27,7 +27,7 @@ impl Team {
     #[inline(always)]
     fn barrier<const WATCHED: bool>(&self, thread: &Thread) -> bool {
         let is_last = self.pass::<WATCHED>(thread);
-        keep::host_looks();
+        resident::host_looks();
         is_last
     }
 
@@ -116,7 +116,7 @@ impl Team {
             });
         }
         self.has_passed_barrier::<WATCHED>(passed);
-        keep::host_looks();
+        resident::host_looks();
         self.is_cancelled()
     }
 

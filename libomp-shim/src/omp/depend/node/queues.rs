@@ -23,8 +23,8 @@ pub struct Queued {
     /// What is over when the work is.
     pub operation: Operation,
     /// What it has mapped stays for others when it is over, and the host has it only when it looks
-    /// ([`super::super::super::device::keep`]).
-    pub keeps: bool,
+    /// ([`super::super::super::device::resident`]).
+    pub stays_resident: bool,
 }
 
 /// What a node has besides, if its task's work is queued on a device.

@@ -4,7 +4,7 @@
 //! Lives here: which arrays there are, and uses of their blocks: who may begin one, room for it,
 //! its bytes. A block's bytes go where somebody uses them and stay there; they come back when the
 //! program asks for them ([`to_host`]), or when something else needs the room. How bytes move is in
-//! [`super::keep::store`], which copies are valid in [`placement::directory`].
+//! [`super::resident::store`], which copies are valid in [`placement::directory`].
 //!
 //! | file | what lives there |
 //! |---|---|
@@ -35,9 +35,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::interface::Failure;
-use super::keep;
-use super::keep::store::{Roads, Store, free};
 use super::place::{admission, load};
+use super::resident;
+use super::resident::store::{Roads, Store, free};
 use super::transfer::{self, Batch};
 use super::{Slot, all, fail};
 use crate::omp::env;
@@ -641,7 +641,7 @@ fn copy(want: &Want, who: Who) -> Result<(), Option<Failure>> {
 /// Memory for a block: what nobody uses goes for it, if somebody asked for it.
 fn allocate(slot: &'static Slot, block: &Range<usize>, who: Who) -> Result<(usize, usize), Option<Failure>> {
     while !fits(slot, block.len()) {
-        if who == Who::Unasked || !(make_room(slot) || keep::make_room(slot)) {
+        if who == Who::Unasked || !(make_room(slot) || resident::make_room(slot)) {
             return Err(None);
         }
     }

@@ -12,7 +12,7 @@ use core::ops::Range;
 
 use super::super::Slot;
 use super::super::interface::{Address, Failure};
-use super::super::keep::{self, Prepared};
+use super::super::resident::{self, Prepared};
 use super::super::statics;
 use super::super::table::{Mapped, Origin, POINTER, Place, Table};
 use super::super::transfer::Batch;
@@ -82,15 +82,15 @@ pub unsafe fn enter(slot: &Slot, items: &[Item]) -> Result<Entered, Failure> {
 /// # Safety
 /// As [`enter`].
 pub unsafe fn enter_as(slot: &Slot, items: &[Item], holder: Holder) -> Result<Entered, Failure> {
-    let keeps = holder == Holder::Keeping;
-    if keeps {
-        keep::await_turn(slot, items);
+    let stays_resident = holder == Holder::Resident;
+    if stays_resident {
+        resident::await_copies(slot, items);
     }
     let mut table = slot.lock();
     let mut batch = Batch::new(slot);
     let prepared =
         // SAFETY: as the caller says.
-        if keeps { unsafe { keep::prepare(slot, &table, items, &mut batch) }? } else { Prepared::default() };
+        if stays_resident { unsafe { resident::prepare(slot, &table, items, &mut batch) }? } else { Prepared::default() };
     let mut list = Entering {
         slot,
         table: &mut table,
@@ -180,7 +180,7 @@ impl Entering<'_> {
         let mut room = self.slot.device.brings_along();
         for item in self.items.iter().filter(|i| i.is_storage() && i.flags.has(Flags::FROM) && i.size > 0) {
             let Place::Inside(start) = self.table.place(item.begin, item.size) else { continue };
-            let suits = |mapped: &&Mapped| !mapped.kept && item.size <= room && self.new.contains(&start);
+            let suits = |mapped: &&Mapped| !mapped.resident && item.size <= room && self.new.contains(&start);
             let Some(mapped) = self.table.get(start).filter(suits) else { continue };
             if mapped.without_pointers(item.range()) == [item.range()] {
                 room -= item.size;
@@ -195,8 +195,8 @@ impl Entering<'_> {
     fn leaves_nothing(&self) -> bool {
         const COPIES: [Flags; 2] = [Flags::ALWAYS, Flags::DELETE];
         let lasts = |mapped: &Mapped| {
-            if mapped.kept {
-                self.holder == Holder::Keeping
+            if mapped.resident {
+                self.holder == Holder::Resident
             } else {
                 mapped.outlasts_regions()
                     || ult::mutant!(regions_hold_for_each_other) && !self.new.contains(&mapped.host.start)
@@ -230,7 +230,7 @@ impl Entering<'_> {
         }
         let fill = item.flags.has(Flags::TO) && (item.flags.has(Flags::ALWAYS) || self.new.contains(&start));
         let Some(mapped) = self.table.get(start) else { return Ok(None) };
-        if fill && !mapped.kept {
+        if fill && !mapped.resident {
             let range = item.range();
             let range = range.start.max(mapped.host.start)..range.end.min(mapped.host.end);
             // SAFETY: the storage is the host's, the copy as large.
@@ -269,10 +269,10 @@ impl Entering<'_> {
         let device = &*self.slot.device;
         let range = item.range();
         let own = item.flags.has(Flags::STATICS) && !self.holds_attached(&range) && statics::contains(&range);
-        let kept = self.prepared.find(&range);
+        let resident = self.prepared.find(&range);
         let (address, origin) = match if own { device.static_variable(range.start) } else { None } {
             Some(variable) => (variable, Origin::Variable),
-            None if let Some(copy) = kept => (copy.address, Origin::Block(copy.block)),
+            None if let Some(copy) = resident => (copy.address, Origin::Block(copy.block)),
             None => {
                 let (block, address) = self.slot.allocate_like(range.start, item.size)?;
                 self.slot.placing.map(item.size);
@@ -282,7 +282,8 @@ impl Entering<'_> {
         self.new.push(range.start);
         let base =
             if item.role == Role::Storage && !item.flags.has(Flags::AROUND) { item.base } else { item.begin };
-        self.table.insert(Mapped::new(range.clone(), address, origin).of_array(base).keeping(kept.is_some()));
+        self.table
+            .insert(Mapped::new(range.clone(), address, origin).of_array(base).keeping(resident.is_some()));
         Ok(range.start)
     }
 

@@ -11,7 +11,7 @@ use core::ops::Range;
 
 use super::super::Slot;
 use super::super::interface::{Address, Failure};
-use super::super::keep;
+use super::super::resident;
 use super::super::table::{Mapped, Origin, POINTER, Place, Table};
 use super::super::transfer::{self, Batch};
 use super::{Flags, Holder, Item, Role, absent, host_pointer};
@@ -83,7 +83,7 @@ pub unsafe fn leave_as(
     brought: &Brought,
     holder: Holder,
 ) -> Result<(), Failure> {
-    let keeps = holder == Holder::Keeping;
+    let stays_resident = holder == Holder::Resident;
     let mut table = slot.lock();
     let mut batch = Batch::new(slot);
     // SAFETY: as the caller says, throughout.
@@ -96,14 +96,14 @@ pub unsafe fn leave_as(
         for (item, start) in items.iter().zip(&found) {
             let Some(mapped) = start.and_then(|start| table.get_mut(start)) else { continue };
             let is_from = item.flags.has(Flags::FROM);
-            if mapped.kept && is_from && (keeps || mapped.count() == 0) {
+            if mapped.resident && is_from && (stays_resident || mapped.count() == 0) {
                 // Whoever waits for this region alone has to find it, whatever others go on to do
                 // there.
-                if mapped.count() == 0 || ult::mutant!(kept_write_noted_late) {
+                if mapped.count() == 0 || ult::mutant!(resident_write_noted_late) {
                     mapped.written = true;
                 } else if !noted.contains(&mapped.host.start) {
                     noted.push(mapped.host.start);
-                    keep::written(slot, &mapped.host);
+                    resident::written(slot, &mapped.host);
                 }
                 continue;
             }
@@ -116,23 +116,23 @@ pub unsafe fn leave_as(
             if !(mapped.is_of_one() && brought.give(slot, mapped, &range)) {
                 batch.fetch(mapped, range.clone())?;
             }
-            if keeps {
-                keep::overwritten(&range);
+            if stays_resident {
+                resident::overwritten(&range);
             }
         }
         batch.finish()?;
         for start in found.into_iter().flatten() {
             if table.get(start).is_some_and(|m| m.count() == 0)
-                && let Some(Mapped { origin: Origin::Block(block), host, device, kept, written, .. }) =
+                && let Some(Mapped { origin: Origin::Block(block), host, device, resident, written, .. }) =
                     table.remove(start)
             {
-                match (kept, keeps) {
+                match (resident, stays_resident) {
                     (false, _) => {
                         slot.placing.unmap(host.len());
                         slot.free(block, device, &host);
                     }
-                    (true, true) => keep::release(slot, &host, written),
-                    (true, false) => keep::release_to_host(slot, &host, written),
+                    (true, true) => resident::release(slot, &host, written),
+                    (true, false) => resident::release_to_host(slot, &host, written),
                 }
             }
         }

@@ -32,7 +32,7 @@ use placement::policy::{Request, View};
 use placement::times::Kind;
 
 use super::map::{self, Flags, Item, Need};
-use super::{Slot, array, chain, keep, lent, program, rank, transfer, usable};
+use super::{Slot, array, chain, lent, program, rank, resident, transfer, usable};
 use crate::omp::env::{self, TargetOffload};
 use crate::omp::persistent::dist::Section;
 use crate::omp::report;
@@ -70,8 +70,8 @@ pub struct Announced {
     pub scratch: u64,
     /// Distributed memory that it works on, as far as the program has said so.
     pub data: [Option<Section>; SECTIONS],
-    /// What it maps stays on its device, if its list suits ([`super::keep`]).
-    pub keeps: bool,
+    /// What it maps stays on its device, if its list suits ([`super::resident`]).
+    pub stays_resident: bool,
     /// The code of its task, where a compiler made the task; else 0.
     pub entry: usize,
     /// Which devices may run it.
@@ -253,16 +253,16 @@ fn view(slot: &Slot, asked: &Asked<'_>) -> (View, Seen) {
     let items = asked.arrays.as_ref().map_or(asked.items, |arrays| &arrays.others);
     let table = slot.try_lock();
     let need = Need::of(items, table.as_deref());
-    let near = keep::near(slot, items, table.as_deref());
+    let near = resident::near(slot, items, table.as_deref());
     let blocks = asked.arrays.as_ref().map(|arrays| arrays.near(slot)).unwrap_or_default();
     let (own, far) = region.distributed(slot);
     let load = &slot.placing;
     // Those that it follows may end before it begins, and another one count on the room that they
     // leave.
-    let kept = if limit.is_some() && asked.lead == Some(slot.number) { need.kept } else { 0 };
+    let resident_bytes = if limit.is_some() && asked.lead == Some(slot.number) { need.resident } else { 0 };
     let bring = rates::bring(slot.number, need.to.saturating_sub(near) + blocks.to + far);
     let view = View {
-        need: need.fresh + kept + need.private + region.scratch + blocks.fresh,
+        need: need.fresh + resident_bytes + need.private + region.scratch + blocks.fresh,
         room: limit.map_or(u64::MAX, |limit| limit.saturating_sub(load.in_use())),
         present: need.present + near + blocks.present + own,
         running: slot.load() + load.sent(),
@@ -282,7 +282,7 @@ pub fn choose(here: CurrentThread, region: Announced, code: usize, items: &[Item
     // Kernels cannot create regions: those inside of others are the host's business.
     let depth = target::depth(here) as usize;
     let is_admitted = kinds[1] && depth == 0 && region.among != Among::Ranks && admission::applies(here);
-    let mut lead = chain::lead(here, items, region.keeps);
+    let mut lead = chain::lead(here, items, region.stays_resident);
     if is_admitted {
         admission::take(here, region.entry);
     }

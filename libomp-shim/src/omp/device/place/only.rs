@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::writers;
 use crate::omp::device::table::Place;
-use crate::omp::device::{Slot, array, get, keep, usable};
+use crate::omp::device::{Slot, array, get, resident, usable};
 use crate::omp::remote::Fault;
 
 /// The number of the first set.
@@ -64,7 +64,7 @@ pub(super) fn of_set(set: u32) -> Arc<[i32]> {
 
 /// Devices that have the byte at `address`, in their order.
 pub(super) fn near(address: usize) -> Vec<i32> {
-    let mut all: Vec<i32> = array::places(address).into_iter().chain(keep::places(address)).collect();
+    let mut all: Vec<i32> = array::places(address).into_iter().chain(resident::places(address)).collect();
     all.extend(usable().iter().filter(|slot| is_mapped(slot, address)).map(|slot| slot.number));
     all.sort_unstable();
     all.dedup();

@@ -41,7 +41,7 @@ use store::{Roads, Store, free};
 
 pub mod store;
 
-static KEPT: Store = Store::new();
+static RESIDENT: Store = Store::new();
 /// Regions that are created keep what they map.
 static ON: AtomicBool = AtomicBool::new(false);
 /// They ever did.
@@ -94,7 +94,7 @@ pub fn set(on: bool) -> bool {
 /// regions, whose data other processes write; where its creator does not go on because of its end,
 /// as in a final task; and where the end of the program waits for tasks, so that it comes by
 /// [`host_looks`].
-pub fn is_to_keep(here: CurrentThread) -> bool {
+pub fn is_to_stay(here: CurrentThread) -> bool {
     // ORDERING: Relaxed; see `set`.
     ON.load(Ordering::Relaxed) && is_ours() && !here.task.flags().has(task::Flags::FINAL) && {
         let plan = here.team().plan();
@@ -135,14 +135,14 @@ pub fn suits(items: &[Item]) -> bool {
 
 /// The host's bytes of `range` are valid from here on, and no idle copies of them are left.
 fn clear(range: &Range<usize>) {
-    KEPT.write_all(&|directory| directory.saves_in(range));
-    free(KEPT.with(|directory| directory.drop_in(range)));
+    RESIDENT.write_all(&|directory| directory.saves_in(range));
+    free(RESIDENT.with(|directory| directory.drop_in(range)));
 }
 
 /// Devices that have a valid copy of the byte at `address`.
 pub fn places(address: usize) -> Vec<i32> {
-    if KEPT.count() != 0 && is_ours() {
-        KEPT.with(|directory| directory.places_of(address))
+    if RESIDENT.count() != 0 && is_ours() {
+        RESIDENT.with(|directory| directory.places_of(address))
     } else {
         Vec::new()
     }
@@ -151,7 +151,7 @@ pub fn places(address: usize) -> Vec<i32> {
 /// Lets go of one idle copy on the device, or waits until another one has been written back; false
 /// if there is none.
 pub fn make_room(slot: &Slot) -> bool {
-    is_ours() && KEPT.make_room(slot)
+    is_ours() && RESIDENT.make_room(slot)
 }
 
 // ---- where the host may look ------------------------------------------------
@@ -161,7 +161,7 @@ pub fn make_room(slot: &Slot) -> bool {
 #[inline(always)]
 pub fn host_looks() {
     // What was kept before an end that the caller knows of is seen because of how it knows.
-    if KEPT.count() != 0 {
+    if RESIDENT.count() != 0 {
         give_back();
     }
 }
@@ -173,9 +173,9 @@ pub fn host_looks_in(task: &Task) {
     // another target task: device tasks are none.
     let launches = || {
         task.flags().has(task::Flags::OFFLOADED.with(task::Flags::TARGET))
-            && is_announced(task).is_some_and(|region| region.keeps && chain::launches(region.entry))
+            && is_announced(task).is_some_and(|region| region.stays_resident && chain::launches(region.entry))
     };
-    if KEPT.count() != 0 && !launches() {
+    if RESIDENT.count() != 0 && !launches() {
         chain::wait_for_keeping(task);
         host_looks();
     }
@@ -189,12 +189,12 @@ fn give_back() {
     }
     if !is_ours() {
         // What the parent's regions have left is the parent's, and its lock may be held for ever.
-        return KEPT.forget();
+        return RESIDENT.forget();
     }
-    let moment = KEPT.with(|directory| directory.now());
-    KEPT.write_all(&|directory| directory.saves(moment));
-    if !ult::mutant!(kept_behind_the_host) {
-        free(KEPT.with(|directory| directory.drop_idle(moment)));
+    let moment = RESIDENT.with(|directory| directory.now());
+    RESIDENT.write_all(&|directory| directory.saves(moment));
+    if !ult::mutant!(resident_copy_behind_the_host) {
+        free(RESIDENT.with(|directory| directory.drop_idle(moment)));
     }
 }
 
@@ -203,18 +203,18 @@ fn give_back() {
 /// Waits while storage that the list reads is on its way to so many other devices that it is better
 /// to wait for one of these. The caller holds nothing that others wait for: those whose copies are
 /// filled at the moment need nothing of those who wait here.
-pub fn await_turn(slot: &Slot, items: &[Item]) {
+pub fn await_copies(slot: &Slot, items: &[Item]) {
     let read = items
         .iter()
         .filter_map(Item::on_device)
         .filter(|(range, flags)| flags.has(Flags::TO) && range.len() >= WORTH_WAITING);
     for (range, _) in read {
         loop {
-            let before = KEPT.filled_so_far();
-            if !KEPT.with(|directory| directory.should_wait(slot.number, &range, &Roads)) {
+            let before = RESIDENT.filled_so_far();
+            if !RESIDENT.with(|directory| directory.should_wait(slot.number, &range, &Roads)) {
                 break;
             }
-            transfer::wait(&|| KEPT.filled_so_far() != before, &|_| false);
+            transfer::wait(&|| RESIDENT.filled_so_far() != before, &|_| false);
         }
     }
 }
@@ -224,12 +224,12 @@ pub fn await_turn(slot: &Slot, items: &[Item]) {
 /// Bytes that a region with this list would find on the device, and those of them that it reads;
 /// what the table has is not counted.
 pub fn near(slot: &Slot, items: &[Item], table: Option<&Table>) -> u64 {
-    let (Some(table), false) = (table, KEPT.count() == 0) else { return 0 };
+    let (Some(table), false) = (table, RESIDENT.count() == 0) else { return 0 };
     let storage = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::TO));
     let ranges = storage
         .map(|(range, _)| range)
         .filter(|range| table.place(range.start, range.len()) == Place::Nowhere);
-    KEPT.with(|directory| {
+    RESIDENT.with(|directory| {
         ranges.filter(|range| directory.has(slot.number, range)).map(|range| range.len() as u64).sum()
     })
 }
@@ -249,7 +249,7 @@ impl Prepared {
     /// All bytes are where they belong.
     pub fn filled(&self, slot: &Slot) {
         for (range, used) in self.copies.iter().filter(|(_, used)| used.from != From::Nowhere) {
-            KEPT.filled(slot, range, used.from);
+            RESIDENT.filled(slot, range, used.from);
         }
     }
 }
@@ -283,7 +283,7 @@ pub unsafe fn prepare(
         };
         match used {
             Some(used) => prepared.copies.push((range, used)),
-            None if KEPT.with(|directory| directory.knows(&range)) => clear(&range),
+            None if RESIDENT.with(|directory| directory.knows(&range)) => clear(&range),
             None => {}
         }
     }
@@ -291,7 +291,7 @@ pub unsafe fn prepare(
     trim(slot, prepared.copies.iter().map(|(range, _)| range.len() as u64).sum());
     for (range, used) in &prepared.copies {
         // SAFETY: as the caller says; the copy is as large.
-        unsafe { KEPT.fill(slot, range, used, batch) }?;
+        unsafe { RESIDENT.fill(slot, range, used, batch) }?;
         if used.from == From::Nowhere && reads(items, range) {
             // ORDERING: Relaxed; a sum.
             SPARED[0].fetch_add(range.len() as u64, Ordering::Relaxed);
@@ -307,17 +307,17 @@ fn reads(items: &[Item], range: &Range<usize>) -> bool {
 /// A copy of the range on the device; none if others are in the way that regions use.
 fn copy(slot: &Slot, items: &[Item], range: &Range<usize>) -> Result<Option<Used>, Failure> {
     let (device, reads) = (slot.number, reads(items, range).then_some(&Roads as &dyn Ways));
-    if KEPT.with(|directory| directory.is_in_the_way(range)) {
+    if RESIDENT.with(|directory| directory.is_in_the_way(range)) {
         clear(range);
     }
-    let found = KEPT
+    let found = RESIDENT
         .with(|directory| (!directory.is_in_the_way(range)).then(|| directory.reuse(device, range, reads)));
     let used = match found {
         None => return Ok(None),
         Some(Some(used)) => used,
         Some(None) => {
             let (block, address) = slot.allocate_like(range.start, range.len())?;
-            let added = KEPT.with(|directory| {
+            let added = RESIDENT.with(|directory| {
                 (!directory.is_in_the_way(range)).then(|| directory.add(device, range, block, address, reads))
             });
             let Some(used) = added else {
@@ -335,18 +335,18 @@ fn copy(slot: &Slot, items: &[Item], range: &Range<usize>) -> Result<Option<Used
 /// Has a region left a valid copy of just this range on the device? Not of a range that merely
 /// shares bytes with what is kept.
 pub fn is_there(slot: &Slot, range: &Range<usize>) -> bool {
-    KEPT.count() != 0 && KEPT.with(|directory| directory.has(slot.number, range))
+    RESIDENT.count() != 0 && RESIDENT.with(|directory| directory.has(slot.number, range))
 }
 
 /// Is anything of the range kept anywhere, so that the host's bytes may be old?
 pub fn knows(range: &Range<usize>) -> bool {
-    KEPT.count() != 0 && KEPT.with(|directory| directory.knows(range))
+    RESIDENT.count() != 0 && RESIDENT.with(|directory| directory.knows(range))
 }
 
 /// A region that has written to the device's copy of the range has ended, while others go on using
 /// it. The table is still locked.
 pub fn written(slot: &Slot, range: &Range<usize>) {
-    let (gone, overwrites) = KEPT.with(|directory| {
+    let (gone, overwrites) = RESIDENT.with(|directory| {
         let overwrites = directory.is_stale(range);
         (directory.writes(slot.number, range), overwrites)
     });
@@ -364,7 +364,7 @@ fn count_overwritten(range: &Range<usize>, overwrites: bool) {
 /// No region uses the device's copy of the range any more; one has `written` to it. The table is
 /// still locked.
 pub fn release(slot: &Slot, range: &Range<usize>, written: bool) {
-    let (gone, overwrites) = KEPT.with(|directory| {
+    let (gone, overwrites) = RESIDENT.with(|directory| {
         let overwrites = written && directory.is_stale(range);
         (directory.give(slot.number, range, written && !ult::mutant!(writes_not_noted)), overwrites)
     });
@@ -383,8 +383,8 @@ pub fn release_to_host(slot: &Slot, range: &Range<usize>, written: bool) {
 /// The host has got bytes of the range from a device by another way.
 pub fn overwritten(range: &Range<usize>) {
     // What matters was kept before a region that the caller has run.
-    if KEPT.count() != 0 {
-        free(KEPT.with(|directory| directory.overwritten(range)));
+    if RESIDENT.count() != 0 {
+        free(RESIDENT.with(|directory| directory.overwritten(range)));
     }
 }
 
@@ -395,12 +395,12 @@ fn trim(slot: &Slot, twice: u64) {
     // ORDERING: Relaxed; see `at_start`.
     let most = MOST.load(Ordering::Relaxed);
     loop {
-        let idle = KEPT.with(|directory| directory.idle(slot.number));
+        let idle = RESIDENT.with(|directory| directory.idle(slot.number));
         let used = slot.placing.in_use().saturating_sub(twice);
         if idle == 0 || idle <= most && limit.is_none_or(|limit| used.saturating_add(idle) <= limit) {
             return;
         }
-        if !KEPT.make_room(slot) {
+        if !RESIDENT.make_room(slot) {
             return;
         }
     }
