@@ -78,7 +78,7 @@ struct Model {
     amount: Amount,
     /// All regions are placed on rank 0, before anything else happens, and ranks ask whenever they
     /// have none.
-    at_home: bool,
+    at_home_rank: bool,
     /// There are no waves: the end is where nothing is left to do.
     no_waves: bool,
     /// A rank tells of work at any time.
@@ -100,7 +100,7 @@ const PLAIN: Model = Model {
     outer: 2,
     inner: [0, 0],
     amount: Amount::Half,
-    at_home: false,
+    at_home_rank: false,
     no_waves: false,
     gossips: false,
     insists: false,
@@ -225,7 +225,7 @@ impl Model {
         if state.created(None).count() < self.outer {
             self.create(state, 0, None, &mut all);
             // Enough orders as it is.
-            if self.at_home {
+            if self.at_home_rank {
                 return Ok(all);
             }
         }
@@ -265,7 +265,7 @@ impl Model {
 
     /// `main` or a region on `rank` creates one, which is placed anywhere.
     fn create(&self, state: &State, rank: usize, by: Option<usize>, all: &mut Vec<State>) {
-        for device in 0..if self.at_home { 1 } else { self.ranks } {
+        for device in 0..if self.at_home_rank { 1 } else { self.ranks } {
             let mut next = state.clone();
             let this = next.regions.len();
             let depth = by.map_or(0, |by| state.regions[by].depth + 1);
@@ -305,17 +305,17 @@ impl Model {
     /// with itself first.
     fn may_ask(&self, state: State, rank: usize, all: &mut Vec<State>) {
         let is_idle = state.ranks[rank].runs.is_empty();
-        if !self.at_home || is_idle {
+        if !self.at_home_rank || is_idle {
             let mut own = state.clone();
             if self.give(&mut own, rank, rank) == 0 && own.ranks[rank].thief.may_ask() {
                 self.ask(&own, rank, all);
-                if self.at_home {
+                if self.at_home_rank {
                     return;
                 }
             }
             all.push(own);
         }
-        if !self.at_home || !is_idle {
+        if !self.at_home_rank || !is_idle {
             all.push(state);
         }
     }
@@ -392,7 +392,7 @@ impl Model {
                 if tip.origin != to {
                     next.ranks[to].thief.is_notified(tip);
                 }
-                if !self.at_home || !next.ranks[to].runs.is_empty() {
+                if !self.at_home_rank || !next.ranks[to].runs.is_empty() {
                     let mut busy = next.clone();
                     busy.pass_on(to, tip);
                     all.push(busy);
@@ -431,15 +431,15 @@ impl Model {
         all.push(next);
     }
 
-    /// All states, or some `at_home`: how many, and in how many of them word of work is under way
-    /// that somebody passes on.
+    /// All states, or some `at_home_rank`: how many, and in how many of them word of work is under
+    /// way that somebody passes on.
     fn explore(&self) -> Result<(usize, usize), String> {
         let mut seen = HashSet::from([self.start()]);
         let mut todo = vec![self.start()];
         let mut passed_on = 0;
         while !todo.is_empty() {
             // Depth first; of some states, now and then from any of them.
-            let any = if self.at_home && seen.len().is_multiple_of(4) {
+            let any = if self.at_home_rank && seen.len().is_multiple_of(4) {
                 seen.len().wrapping_mul(0x9e37_79b9) % todo.len()
             } else {
                 todo.len() - 1
@@ -462,7 +462,7 @@ impl Model {
                     todo.push(state);
                 }
             }
-            if self.at_home && seen.len() > SOME {
+            if self.at_home_rank && seen.len() > SOME {
                 break;
             }
             if seen.len() > MOST {
@@ -518,7 +518,7 @@ fn every_region_runs_once_and_the_end_is_found() {
 
 #[test]
 fn word_of_work_goes_round_and_ranks_fall_silent() {
-    let word = Model { ranks: 3, outer: 4, at_home: true, no_waves: true, ..PLAIN };
+    let word = Model { ranks: 3, outer: 4, at_home_rank: true, no_waves: true, ..PLAIN };
     let (states, passed_on) = word.explore().expect("no order of events is wrong");
     println!(
         "3 ranks, 4 regions of rank 0: some {states} states without waves, {passed_on} with word that is passed on"

@@ -385,7 +385,7 @@ fn start_worker(shared: bool) -> std::io::Result<&'static Worker> {
 
 /// Kernel stack of a worker: its home loop, user code runs on ULT stacks; but see
 /// [`Worker::runs_on_kernel_stack`].
-const HOME_STACK: usize = 256 << 10;
+const IDLE_LOOP_STACK: usize = 256 << 10;
 
 /// Starts a kernel thread for `record`, which opens its signal mask when it is registered. `mask`
 /// is a function of the mask of the calling thread.
@@ -397,7 +397,7 @@ fn spawn_kernel_thread(record: &'static Worker, mask: impl FnOnce(u64) -> u64) -
         libc::pthread_attr_init(&mut attributes);
         let least = minimal_stack(&attributes);
         libc::pthread_attr_destroy(&mut attributes);
-        HOME_STACK + program + least
+        IDLE_LOOP_STACK + program + least
     };
     kernel::start_thread(least, kernel_thread_main, core::ptr::from_ref(record).cast_mut().cast(), |before| {
         // ORDERING: Relaxed; creating the thread publishes it.
@@ -446,7 +446,7 @@ extern "C" fn kernel_thread_main(argument: *mut libc::c_void) -> *mut libc::c_vo
     // SAFETY: the argument is the record that `start_worker` took for this thread.
     let worker: &'static Worker = unsafe { &*argument.cast() };
     become_worker(worker);
-    home(worker);
+    idle_loop(worker);
     core::ptr::null_mut()
 }
 
@@ -487,7 +487,7 @@ fn name_thread(index: u32) {
 
 /// The loop of a pool worker on its kernel stack: wait for an assignment, run it, be idle again.
 /// Returns when the kernel thread has left the worker to another one.
-fn home(worker: &'static Worker) {
+fn idle_loop(worker: &'static Worker) {
     loop {
         match await_assignment(worker) {
             Some(mut letter) => {

@@ -194,18 +194,18 @@ pub fn assigned_gang(level: i32, publish: impl FnOnce(GangTag)) {
 /// where a ULT should rather run than elsewhere. The calling context runs for the gang afterwards
 /// at the caller's hands.
 ///
-/// The starts are of one spawn group. `home` is the program's kernel thread at their root.
+/// The starts are of one spawn group. `root_worker` is the program's kernel thread at their root.
 pub fn gang<'a>(
     count: usize,
     level: i32,
-    home: &'static Worker,
+    root_worker: &'static Worker,
     ult_start: impl Fn(usize) -> &'a UltStart,
     place: Option<&dyn Fn(usize) -> Option<&'static Worker>>,
     near: Option<&dyn Fn(usize) -> &'static [usize]>,
     publish: impl FnOnce(GangTag),
 ) -> GangTag {
     let me = worker::register_current();
-    let group = home.group();
+    let group = root_worker.group();
     // SAFETY: own kernel thread; taken out, because `ult_start` and the others are the caller's.
     let mut targets = core::mem::take(unsafe { &mut (*me.own()).targets });
     targets.choose(me, count, group, near);

@@ -44,8 +44,8 @@ pub const GUARD: usize = 1 << 20;
 pub const MIN_SIZE: usize = 64 << 10;
 /// A pooled stack keeps at most this many touched bytes.
 pub const KEEP_TOUCHED: usize = 64 << 10;
-/// The same where the pool holds more than [`LARGE_POOL`] stacks, which a team of thousands has left
-/// there. Chosen: a thread of such a team rarely touches more.
+/// The same where the pool holds more than [`LARGE_POOL`] stacks, which a team of thousands has
+/// left there. Chosen: a thread of such a team rarely touches more.
 const KEEP_TOUCHED_IN_LARGE_POOL: usize = 16 << 10;
 /// Chosen: 64 MiB of stacks that are kept.
 const LARGE_POOL: usize = 1024;
@@ -182,8 +182,8 @@ impl Stack {
     /// Gives the pages below the topmost `keep` bytes, which are worth keeping, back to the kernel,
     /// if they seem to have been used.
     fn trim(&mut self, keep: usize) {
-        // Whole pages: `madvise` rounds the length up, and would free the page in which `keep` ends.
-        // Both are powers of two.
+        // Whole pages: `madvise` rounds the length up, and would free the page in which `keep`
+        // ends. Both are powers of two.
         let keep = keep.max(page_size());
         // SAFETY: the stack is ours alone.
         let header = unsafe { self.0.as_mut() };
@@ -245,16 +245,15 @@ pub fn take(size: usize) -> io::Result<Stack> {
 ///
 /// Any thread. Waits for no lock and allocates nothing; about 10 ns.
 pub fn give(mut stack: Stack) {
-    let home = home();
-    // The home list is checked first, because the sum reads all lists. In a large pool it is long, as
-    // a rule.
-    // ORDERING: Relaxed; a recent length.
-    let is_large = POOL[home].length.load(Relaxed) > LARGE_POOL / LISTS && pooled() > LARGE_POOL;
+    let first_list = first_list();
+    // The home list is checked first, because the sum reads all lists. In a large pool it is long,
+    // as a rule. ORDERING: Relaxed; a recent length.
+    let is_large = POOL[first_list].length.load(Relaxed) > LARGE_POOL / LISTS && pooled() > LARGE_POOL;
     stack.trim(if is_large { KEEP_TOUCHED_IN_LARGE_POOL } else { KEEP_TOUCHED });
     loop {
         let mut busy = false;
         for step in 0..LISTS {
-            match POOL[(home + step) % LISTS].push(stack) {
+            match POOL[(first_list + step) % LISTS].push(stack) {
                 Push::Done => return,
                 Push::Full(back) => stack = back,
                 Push::Busy(back) => (stack, busy) = (back, true),
@@ -293,8 +292,8 @@ fn pooled() -> usize {
 }
 
 fn take_pooled(size: usize) -> Option<Stack> {
-    let home = home();
-    (0..LISTS).find_map(|step| POOL[(home + step) % LISTS].pop(size))
+    let first_list = first_list();
+    (0..LISTS).find_map(|step| POOL[(first_list + step) % LISTS].pop(size))
 }
 
 /// What became of a stack that was to go into a list.
@@ -364,7 +363,7 @@ fn unlink(mut link: &mut usize, size: usize) -> Option<Stack> {
 }
 
 /// The list this kernel thread looks at first.
-fn home() -> usize {
+fn first_list() -> usize {
     // Thread blocks are at least a thread's stack apart or neighbours in one arena: fold the middle
     // bits.
     let address = crate::arch::thread_block() as usize;

@@ -413,7 +413,7 @@ fn send(team: &Team, agents: &Agents, thread: &Thread) {
         } else {
             plan.body.function as usize
         },
-        group: plan.home.map_or(0, |home| home.group()),
+        group: plan.root_worker.map_or(0, |root_worker| root_worker.group()),
     };
     // SAFETY: `claim` has given us the record alone; its last ULT has ended.
     unsafe {

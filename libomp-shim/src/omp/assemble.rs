@@ -223,7 +223,7 @@ fn house(team: &Team, workers: Vec<&'static Worker>) {
 /// for `outer`.
 pub fn sow(team: &Team, outer: GangTag) {
     let plan = team.plan();
-    let group = plan.home.map_or(0, |home| home.group());
+    let group = plan.root_worker.map_or(0, |root_worker| root_worker.group());
     let keeps = keeps_storage(team);
     team.count_all_present();
     let data = ptr::from_ref(team).cast_mut().cast();

@@ -148,7 +148,7 @@ pub fn worker_for(team: &Team, num: u32) -> Option<&'static Worker> {
     let plan = team.plan();
     plan.places.as_ref()?;
     match worker_number(num, team.size(), ult::pool::limit() as u32 + 1) {
-        0 => plan.home,
+        0 => plan.root_worker,
         n => ult::pool::shared_worker(n as usize - 1),
     }
 }

@@ -243,8 +243,8 @@ impl Region {
         meetings::is_over(&self.team);
         if self.is_outermost() {
             super::assemble::await_leaving(&self.team);
-            if let Some(home) = self.team.plan().home {
-                ult::sched::return_to(home);
+            if let Some(root_worker) = self.team.plan().root_worker {
+                ult::sched::return_to(root_worker);
             }
         }
         hook::region::primary_leaves(&self.team);
@@ -352,8 +352,8 @@ fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: Reques
     if size == 1 {
         team.set_gang(here.team().gang()); // otherwise `launch` does
     }
-    if plan.home.map(ptr::from_ref) != outer.home.map(ptr::from_ref) {
-        plan.home = outer.home;
+    if plan.root_worker.map(ptr::from_ref) != outer.root_worker.map(ptr::from_ref) {
+        plan.root_worker = outer.root_worker;
     }
     put(&mut plan.bind, request.bind.unwrap_or(icv.bind));
     put(&mut plan.places, binding::assignment(here, plan.bind, icv.bind, size));
@@ -425,16 +425,16 @@ fn launch(team: &Team, outer: GangTag) {
     let count = team.size() as usize - 1;
     // SAFETY: `sow` has written the starts; we are the forking thread.
     let ult_start = |i: usize| unsafe { member(team, i).ult_start() };
-    let home = team.plan().home;
-    match home {
-        Some(home) if is_ganged(team) => {
+    let root_worker = team.plan().root_worker;
+    match root_worker {
+        Some(root_worker) if is_ganged(team) => {
             stats::count_gang();
             let place = |i: usize| binding::worker_for(team, i as u32 + 1);
             let near = |i: usize| binding::processors_for(team, i as u32 + 1);
             let (bound, outermost) = (team.plan().places.is_some(), team.plan().active_around == 1);
             let (place, near) =
                 ((bound && outermost).then_some(&place as _), (bound && !outermost).then_some(&near as _));
-            spawn::gang(count, level, home, ult_start, place, near, |tag| {
+            spawn::gang(count, level, root_worker, ult_start, place, near, |tag| {
                 team.set_gang(tag);
                 team.start_region();
             });

@@ -41,7 +41,7 @@ pub fn enter() -> CurrentThread {
     plan.icv = settings.initial;
     plan.spin = parallel::spin_for(settings);
     plan.group = &raw const team.group;
-    plan.home = Some(worker);
+    plan.root_worker = Some(worker);
     let thread = team.attach(Thread::new(0));
     // SAFETY: new thread, and the team lives until `leave`.
     unsafe { thread.join_team(team) };

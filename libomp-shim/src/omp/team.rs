@@ -173,7 +173,7 @@ impl Team {
                 floating_point: ult::arch::fp_state(),
                 group: ptr::null(),
                 league: (1, 0),
-                home: None,
+                root_worker: None,
                 spin: Spin::NONE,
                 bind: ProcBind::False,
                 places: None,

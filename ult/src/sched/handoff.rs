@@ -147,12 +147,12 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
         return false;
     }
     // Who stands in for one that stands in does so for the same worker, since the same time.
-    let home = blocked.stands_for().unwrap_or(blocked);
+    let owner = blocked.stands_for().unwrap_or(blocked);
     mine.stands_since =
         if blocked.is_standing_in() { theirs.stands_since } else { blocked.watched.switch_count() };
-    me.begin_standing_in(home);
+    me.begin_standing_in(owner);
     blocked.watched.set_heir(Some(&me.watched));
-    count_moved(&moving, home, blocked, me);
+    count_moved(&moving, owner, blocked, me);
     for entry in moving {
         if let Some(tls_block) = entry.role.tls_block {
             tls_block.set_host(me);
@@ -165,14 +165,14 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
 }
 
 /// Keeps the number of ULTs that each worker hosts; contexts of one thread move together, those of
-/// `home`'s own are no ULT.
+/// `owner`'s own are no ULT.
 pub(super) fn count_moved(
     moved: &[SuspendedContext],
-    home: &'static Worker,
+    owner: &'static Worker,
     from: &'static Worker,
     to: &'static Worker,
 ) {
-    let own_thread = home.thread();
+    let own_thread = owner.thread();
     let is_first_of_thread = |entry: &&SuspendedContext| entry.below.is_null();
     let ults = moved.iter().filter(|entry| entry.role.thread != own_thread).filter(is_first_of_thread).count()
         as i32;
@@ -216,39 +216,39 @@ pub(crate) struct Parcel {
 fn give_back(me: &'static Worker) {
     super::enter(me);
     let thread = me.thread();
-    if let Some(home) = me.stands_for() {
+    if let Some(owner) = me.stands_for() {
         // SAFETY: own kernel thread, in its scheduler.
         let mut contexts =
             unsafe { (*me.own()).suspended.take_all(thread, |entry| entry.role.thread != thread) };
-        count_moved(&contexts, home, me, home);
+        count_moved(&contexts, owner, me, owner);
         for entry in &mut contexts {
             // A thread of the worker's own that waits for its next region is waked there.
-            entry.role.away = entry.role.is_of_a_region() || entry.role.thread != home.thread();
+            entry.role.away = entry.role.is_of_a_region() || entry.role.thread != owner.thread();
         }
         me.end_standing_in();
         if !contexts.is_empty() {
-            send(home, contexts);
+            send(owner, contexts);
         }
     }
     enter_program();
 }
 
-/// Gives `contexts`, whose stacks have been left, to `home`.
-pub(super) fn send(home: &'static Worker, contexts: Vec<SuspendedContext>) {
+/// Gives `contexts`, whose stacks have been left, to `owner`.
+pub(super) fn send(owner: &'static Worker, contexts: Vec<SuspendedContext>) {
     let parcel = Box::into_raw(Box::new(Parcel { contexts, next: ptr::null_mut() }));
     // ORDERING: Relaxed; compared only.
-    let mut first = home.returning.load(Ordering::Relaxed);
+    let mut first = owner.returning.load(Ordering::Relaxed);
     loop {
         // SAFETY: not published yet.
         unsafe { (*parcel).next = first };
         // ORDERING: Release, pairs with the Acquire in `unpack`: the stacks have been left. A
         // failure publishes nothing.
-        match home.returning.compare_exchange_weak(first, parcel, Ordering::Release, Ordering::Relaxed) {
+        match owner.returning.compare_exchange_weak(first, parcel, Ordering::Release, Ordering::Relaxed) {
             Ok(_) => break,
             Err(now) => first = now,
         }
     }
-    home.call();
+    owner.call();
 }
 
 /// Has something been sent to this worker?
@@ -315,35 +315,35 @@ pub(super) fn note_signalled(worker: &'static Worker) {
     }
 }
 
-/// Makes the calling context go on at `home`, the worker that it was adopted from. Nothing to do if
-/// it is there.
+/// Makes the calling context go on at `owner`, the worker that it was adopted from. Nothing to do
+/// if it is there.
 ///
-/// `home` must come to its scheduler by itself, or be interrupted: the code that blocked there has
+/// `owner` must come to its scheduler by itself, or be interrupted: the code that blocked there has
 /// ended, or will.
-pub fn return_to(home: &'static Worker) {
+pub fn return_to(owner: &'static Worker) {
     // In the child of a fork it may have no kernel thread.
-    while !ptr::eq(worker::register_current(), home) && home.watched.tid() != 0 {
-        travel(home);
+    while !ptr::eq(worker::register_current(), owner) && owner.watched.tid() != 0 {
+        travel(owner);
     }
-    settle(home);
+    settle(owner);
 }
 
-/// The calling context, which has no team of its own any more, is waked at `home`, its first
+/// The calling context, which has no team of its own any more, is waked at `owner`, its first
 /// worker, if it is there.
-pub fn settle(home: &'static Worker) {
+pub fn settle(owner: &'static Worker) {
     let me = worker::register_current();
-    if ptr::eq(me, home) {
+    if ptr::eq(me, owner) {
         // SAFETY: own kernel thread.
         unsafe { (*me.own()).role.away = false };
     }
 }
 
-fn travel(home: &'static Worker) {
+fn travel(owner: &'static Worker) {
     let me = worker::register_current();
     super::enter(me);
     // SAFETY: own kernel thread.
     let own = unsafe { &mut *me.own() };
-    let mut delivery = (home, SuspendedContext::interrupted(own.current, own.role));
+    let mut delivery = (owner, SuspendedContext::interrupted(own.current, own.role));
     let job = Job { run: deliver, data: (&raw mut delivery).cast() };
     // SAFETY: the context is among no suspended contexts, so nobody but who unpacks it resumes it;
     // `delivery` lies on its stack, which stays until then. The job runs on another stack and under
@@ -354,6 +354,6 @@ fn travel(home: &'static Worker) {
 
 unsafe fn deliver(data: *mut ()) {
     // SAFETY: `travel` passes its own delivery, whose stack has been left.
-    let (home, entry) = unsafe { *data.cast::<(&'static Worker, SuspendedContext)>() };
-    send(home, vec![entry]);
+    let (owner, entry) = unsafe { *data.cast::<(&'static Worker, SuspendedContext)>() };
+    send(owner, vec![entry]);
 }

@@ -105,7 +105,7 @@ pub(super) fn everywhere(worker: &'static Worker, steal: bool) -> Option<Next> {
     if let Some(entry) = handoff::end_of_standing_in(worker) {
         return Some(Next::Resume(entry));
     }
-    at_home(worker, SearchScope::Own)
+    in_own_queues(worker, SearchScope::Own)
         .or_else(|| seek_elsewhere(worker))
         .or_else(|| if steal { steal_once(worker).or_else(|| offered(worker)) } else { None })
 }
@@ -147,7 +147,7 @@ pub(super) fn for_the_last_time(worker: &'static Worker) -> Option<Next> {
         .or_else(|| offered(worker))
 }
 
-fn at_home(worker: &'static Worker, scope: SearchScope) -> Option<Next> {
+fn in_own_queues(worker: &'static Worker, scope: SearchScope) -> Option<Next> {
     resume_or_start(worker).or_else(|| own_ult(worker)).or_else(|| seek(worker, scope))
 }
 
@@ -212,17 +212,17 @@ pub(super) fn take_gang_ult(
     if worker.is_dedicated() {
         return None;
     }
-    let at_home = core::ptr::eq(worker, victim);
+    let is_own = core::ptr::eq(worker, victim);
     // A dedicated worker starts nothing, so ULTs that were placed there may leave.
-    let may_leave = at_home
+    let may_leave = is_own
         || victim.is_dedicated()
         || worker.stands_for().is_some_and(|blocked| core::ptr::eq(blocked, victim));
     // What is queued here runs here, whoever this worker serves by now.
     let may_run = |group: u32| {
-        at_home || ((may_leave || group & spawn::PLACED == 0) && worker.accepts(group & !spawn::PLACED))
+        is_own || ((may_leave || group & spawn::PLACED == 0) && worker.accepts(group & !spawn::PLACED))
     };
     let (ult_start, tag) = victim.gang_deque.take_if(|tag, group| may_run(group) && wanted(tag))?;
-    if !at_home {
+    if !is_own {
         victim.count_gang_load(-1);
         worker.count_gang_load(1);
     }

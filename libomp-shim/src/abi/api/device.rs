@@ -10,7 +10,7 @@ use core::ffi::{CStr, c_char, c_int};
 use super::parallel::{change_icv, icv};
 pub(super) use crate::omp::device::memory::is_host;
 use crate::omp::device::memory::{DEFAULT, Side, side};
-use crate::omp::device::{self, Home, rank};
+use crate::omp::device::{self, DeviceOwner, rank};
 use crate::omp::remote::Fault;
 use crate::omp::team::ON_HOST;
 use crate::omp::thread::CurrentThread;
@@ -55,7 +55,7 @@ routines! {
     /// exist.
     fn omp_get_max_progress_width(device: c_int) -> c_int {
         const WARP: c_int = 32;
-        home(device).map_or(0, |home| if home.gpu.is_some() { WARP } else { 1 })
+        owner(device).map_or(0, |owner| if owner.gpu.is_some() { WARP } else { 1 })
     }
 
     /// `omp_is_initial_device` (18.7.6).
@@ -176,17 +176,19 @@ pub unsafe extern "C-unwind" fn omp_get_device_distances(
 }
 
 /// The device with this number, the host included.
-fn home(device: c_int) -> Option<Home> {
+fn owner(device: c_int) -> Option<DeviceOwner> {
     match side(device)? {
-        Side::Host => Some(Home { rank: rank::cluster().map_or(0, |cluster| cluster.rank), gpu: None }),
-        Side::Device(slot) => Some(slot.home),
+        Side::Host => {
+            Some(DeviceOwner { rank: rank::cluster().map_or(0, |cluster| cluster.rank), gpu: None })
+        }
+        Side::Device(slot) => Some(slot.owner),
     }
 }
 
 /// `ompx_device_rank`: the rank whose processors or GPU a device is.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_device_rank(device: c_int) -> c_int {
-    home(device).map_or(Fault::Device.code(), |home| home.rank as c_int)
+    owner(device).map_or(Fault::Device.code(), |owner| owner.rank as c_int)
 }
 
 /// `ompx_device_kind`: `OMPX_CPU` or `OMPX_GPU`.
@@ -194,5 +196,5 @@ pub extern "C-unwind" fn ompx_device_rank(device: c_int) -> c_int {
 pub extern "C-unwind" fn ompx_device_kind(device: c_int) -> c_int {
     const CPU: c_int = 1;
     const GPU: c_int = 2;
-    home(device).map_or(Fault::Device.code(), |home| if home.gpu.is_some() { GPU } else { CPU })
+    owner(device).map_or(Fault::Device.code(), |owner| if owner.gpu.is_some() { GPU } else { CPU })
 }

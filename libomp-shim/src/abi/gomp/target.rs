@@ -176,7 +176,7 @@ pub(super) fn note_images(are_for_gpus: bool) {
 
 fn say_what_images_are(slot: &Slot) {
     // ORDERING: Relaxed; see `note_images`.
-    if slot.home.gpu.is_some() && HAS_PTX.swap(false, Ordering::Relaxed) {
+    if slot.owner.gpu.is_some() && HAS_PTX.swap(false, Ordering::Relaxed) {
         report::warn(format_args!(
             "device {}: the program's code for GPUs is gcc's, which is not known (clang 19's is); its regions run on the host",
             slot.number

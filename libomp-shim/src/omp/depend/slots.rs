@@ -109,7 +109,7 @@ impl Slots {
     /// Where `address` belongs: the upper bits of a product with the golden ratio, so that
     /// neighbours lie far apart.
     #[inline]
-    fn home(&self, address: usize) -> usize {
+    fn first_slot(&self, address: usize) -> usize {
         let mixed = (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         (mixed >> (self.slots.len() as u64 - 1).leading_zeros()) as usize
     }
@@ -122,7 +122,7 @@ impl Slots {
     /// Where `address` stands, or the vacant slot where it would.
     #[inline]
     fn find(&self, address: usize) -> usize {
-        let mut at = self.home(address);
+        let mut at = self.first_slot(address);
         while !self.slots[at].sets.is_vacant() && self.slots[at].address != address {
             at = self.after(at);
         }
@@ -187,9 +187,11 @@ impl Slots {
         let mut at = self.after(hole);
         while !self.slots[at].sets.is_vacant() {
             let mask = self.slots.len() - 1;
-            let (from_home, from_hole) =
-                (at.wrapping_sub(self.home(self.slots[at].address)) & mask, at.wrapping_sub(hole) & mask);
-            if from_home >= from_hole {
+            let (from_first_slot, from_hole) = (
+                at.wrapping_sub(self.first_slot(self.slots[at].address)) & mask,
+                at.wrapping_sub(hole) & mask,
+            );
+            if from_first_slot >= from_hole {
                 self.slots.swap(at, hole);
                 hole = at;
             }

@@ -72,7 +72,7 @@ pub fn announce(here: CurrentThread, number: i64, nowait: bool) -> Option<Announ
     });
     if nowait
         && announced.is_some_and(|region| region.among != Among::Ranks)
-        && super::usable().iter().any(|slot| slot.home.gpu.is_some())
+        && super::usable().iter().any(|slot| slot.owner.gpu.is_some())
     {
         admission::announce();
     }

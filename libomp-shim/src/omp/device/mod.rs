@@ -31,7 +31,7 @@
 //! Devices are numbered from 0 in the order in which they were added. The initial device is none of
 //! them: it has no table, and what names it never comes here. Its number is the number of devices.
 //! With ranks these come first, then the GPUs of all ranks in their order, alike on every rank
-//! ([`Home`]).
+//! ([`DeviceOwner`]).
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut, Range};
@@ -77,7 +77,7 @@ pub mod work;
 
 /// Whose a device is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Home {
+pub struct DeviceOwner {
     /// The rank; 0 without ranks.
     pub rank: u32,
     /// Which of its GPUs it is; `None`: its processors.
@@ -89,7 +89,7 @@ pub struct Slot {
     /// Its number.
     pub number: i32,
     /// Whose it is.
-    pub home: Home,
+    pub owner: DeviceOwner,
     /// The device.
     pub device: Box<dyn Device>,
     lock: Lock,
@@ -153,15 +153,15 @@ const PAGE: usize = 4096;
 impl Slot {
     /// A device with an empty table.
     pub fn new(number: i32, device: Box<dyn Device>) -> Self {
-        Self::of(number, Home::default(), device)
+        Self::of(number, DeviceOwner::default(), device)
     }
 
     /// The same of this rank, or this GPU of it.
-    fn of(number: i32, home: Home, device: Box<dyn Device>) -> Self {
+    fn of(number: i32, owner: DeviceOwner, device: Box<dyn Device>) -> Self {
         let table = UnsafeCell::new(Table::new());
         Self {
             number,
-            home,
+            owner,
             device,
             lock: Lock::new(),
             table,
@@ -258,18 +258,18 @@ fn all() -> &'static [Slot] {
         devices
             .into_iter()
             .enumerate()
-            .map(|(number, (home, device))| Slot::of(number as i32, home, device))
+            .map(|(number, (owner, device))| Slot::of(number as i32, owner, device))
             .collect()
     })
 }
 
-type Found = Vec<(Home, Box<dyn Device>)>;
+type Found = Vec<(DeviceOwner, Box<dyn Device>)>;
 
 /// With ranks: these, then the GPUs of all of them in the order of ranks. So a rank has the number
 /// that it has without GPUs, and a GPU the same one on every rank.
 fn of_ranks(cluster: &'static rank::Cluster) -> Found {
     let ranks = rank::devices(cluster).into_iter().zip(rank::first_device(cluster) as u32..);
-    let mut devices: Found = ranks.map(|(device, rank)| (Home { rank, gpu: None }, device)).collect();
+    let mut devices: Found = ranks.map(|(device, rank)| (DeviceOwner { rank, gpu: None }, device)).collect();
     let gpus = rank::gpus::devices(cluster);
     if env::settings().devices == DeviceKinds::Gpu {
         say_if_none_is_left(gpus.is_empty(), true);
@@ -287,7 +287,7 @@ fn of_this_process() -> Found {
         gpu::devices(settings.cuda.as_ref(), "")
     };
     let mut devices: Found =
-        (0..).zip(gpus).map(|(at, gpu)| (Home { rank: 0, gpu: Some(at) }, gpu)).collect();
+        (0..).zip(gpus).map(|(at, gpu)| (DeviceOwner { rank: 0, gpu: Some(at) }, gpu)).collect();
     if settings.devices == DeviceKinds::Gpu {
         say_if_none_is_left(devices.is_empty(), settings.host_devices > 0);
     } else {
@@ -296,7 +296,8 @@ fn of_this_process() -> Found {
         };
         let first = devices.len();
         devices.extend(
-            (first..first + settings.host_devices as usize).map(|number| (Home::default(), host(number))),
+            (first..first + settings.host_devices as usize)
+                .map(|number| (DeviceOwner::default(), host(number))),
         );
     }
     devices

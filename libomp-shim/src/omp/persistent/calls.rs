@@ -40,7 +40,7 @@ pub struct Letter<'a> {
 
 /// The rank of a task, which is there as far as this rank can tell.
 fn known(task: Handle) -> Result<Owner, Fault> {
-    let owner = home(task)?;
+    let owner = home_rank(task)?;
     if matches!(owner, Owner::CurrentThread) {
         task::find(task)?;
     }
@@ -56,7 +56,7 @@ pub fn check(trays: &[At]) -> Result<(), Fault> {
 }
 
 /// The rank of a task.
-fn home(task: Handle) -> Result<Owner, Fault> {
+fn home_rank(task: Handle) -> Result<Owner, Fault> {
     match owner(task.rank) {
         Err(Fault::Rank) => Err(Fault::Stale),
         Ok(_) if task.generation == 0 => Err(Fault::Stale),

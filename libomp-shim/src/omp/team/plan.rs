@@ -73,7 +73,7 @@ pub struct Plan {
     /// Number of teams in the league, and this team's number.
     pub league: (u32, u32),
     /// The program's kernel thread at the root.
-    pub home: Option<&'static Worker>,
+    pub root_worker: Option<&'static Worker>,
     /// How members look before they sleep.
     pub spin: Spin,
     /// Binding policy of the region (`omp_get_proc_bind` inside reports the ICV instead).

@@ -177,7 +177,7 @@ pub fn complete(id: Id) {
 // ---- admissions ------------------------------------------------------------------
 
 fn is_gpu(slot: &Slot) -> bool {
-    slot.home.gpu.is_some()
+    slot.owner.gpu.is_some()
 }
 
 /// How many regions a GPU can use at a time.

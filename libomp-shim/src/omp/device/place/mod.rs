@@ -110,8 +110,8 @@ impl Among {
     fn has(self, slot: &Slot) -> bool {
         match self {
             Self::All | Self::Set(_) | Self::Near(_) | Self::Behind(_) => true,
-            Self::Gpus => slot.home.gpu.is_some(),
-            Self::Ranks => rank::cluster().is_some() && slot.home.gpu.is_none(),
+            Self::Gpus => slot.owner.gpu.is_some(),
+            Self::Ranks => rank::cluster().is_some() && slot.owner.gpu.is_none(),
         }
     }
 }
@@ -121,7 +121,7 @@ impl Among {
 /// their images are alike.
 fn kinds_for(region: &Announced, code: usize) -> [bool; 2] {
     let slots = usable();
-    let is_gpu = |slot: &Slot| slot.home.gpu.is_some();
+    let is_gpu = |slot: &Slot| slot.owner.gpu.is_some();
     if slots.first().map(is_gpu) == slots.last().map(is_gpu) {
         return [true; 2];
     }
@@ -159,7 +159,7 @@ impl Able {
     /// May the device run it?
     fn has(&self, region: &Announced, slot: &Slot) -> bool {
         let is_one = || self.only.as_ref().is_none_or(|only| only.binary_search(&slot.number).is_ok());
-        region.among.has(slot) && self.kinds[usize::from(slot.home.gpu.is_some())] && is_one()
+        region.among.has(slot) && self.kinds[usize::from(slot.owner.gpu.is_some())] && is_one()
     }
 }
 
@@ -169,7 +169,7 @@ impl Announced {
         if rank::cluster().is_none() {
             return (0, 0);
         }
-        let each = self.data.iter().flatten().map(|section| section.bytes(slot.home.rank));
+        let each = self.data.iter().flatten().map(|section| section.bytes(slot.owner.rank));
         each.fold((0, 0), |(own, far), (here, there)| (own + here, far + there))
     }
 }
@@ -397,18 +397,18 @@ fn try_choose(
     // begins.
     let stays = view.present >= WORTH_STAYING || limit.is_some() && view.present > 0;
     let moves =
-        held::is_used() && slot.home.gpu.is_none() && matches!(region.among, Among::All | Among::Ranks);
+        held::is_used() && slot.owner.gpu.is_none() && matches!(region.among, Among::All | Among::Ranks);
     let may_move = moves && policy.lets_steal() && !stays && map::is_complete(items);
     let follows = lead == Some(slot.number);
     let may_wait = limit.is_none() || view.present == 0 || follows;
     let others = slots
         .iter()
         .zip(&views)
-        .filter(|(other, view)| other.home.gpu.is_some() && other.number != slot.number && view.fits());
+        .filter(|(other, view)| other.owner.gpu.is_some() && other.number != slot.number && view.fits());
     let offers = others.map(|(other, view)| Offer { device: other.number, bring: view.bring });
     // Behind others on its GPU it would only wait for these elsewhere.
     let lets_move =
-        slot.home.gpu.is_some() && lead.is_none() && policy.lets_steal() && map::is_complete(items);
+        slot.owner.gpu.is_some() && lead.is_none() && policy.lets_steal() && map::is_complete(items);
     let offers = offers.filter(|_| lets_move).collect();
     let promise = Promise::new(
         slot,

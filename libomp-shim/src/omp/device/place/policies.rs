@@ -8,7 +8,7 @@ use placement::online::{ByHand, LeastLoaded};
 use placement::policy::{Policy, Request, View};
 
 use super::{graph, library};
-use crate::omp::device::{Home, rank, usable};
+use crate::omp::device::{DeviceOwner, rank, usable};
 use crate::omp::{env, report, user_files};
 
 /// A policy, and whether regions may move on from where it has placed them.
@@ -93,7 +93,9 @@ fn make(choice: &Choice, devices: usize, memory: Option<u64>) -> Result<Placing,
 fn by_hand(file: &str, devices: usize) -> Result<Box<dyn Policy>, String> {
     let text = user_files::read(file).map_err(|e| e.to_string())?;
     let gpu = |rank: usize, number: usize| {
-        usable().iter().position(|slot| slot.home == Home { rank: rank as u32, gpu: Some(number as u32) })
+        usable()
+            .iter()
+            .position(|slot| slot.owner == DeviceOwner { rank: rank as u32, gpu: Some(number as u32) })
     };
     let device = |rank: usize, kind, number: usize| {
         let at = match (kind, rank::cluster()) {

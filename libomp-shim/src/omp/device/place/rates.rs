@@ -70,9 +70,9 @@ pub(in crate::omp::device) fn between(from: Option<i32>, to: i32, bytes: u64) ->
         return 0;
     }
     let (source, target) = (from.and_then(get), get(to));
-    let has_gpu = [source, target].into_iter().flatten().any(|slot| slot.home.gpu.is_some());
+    let has_gpu = [source, target].into_iter().flatten().any(|slot| slot.owner.gpu.is_some());
     let ranks = rank::cluster().map(|cluster| {
-        [source, target].map(|slot| slot.map_or(cluster.rank, |slot| slot.home.rank) as usize)
+        [source, target].map(|slot| slot.map_or(cluster.rank, |slot| slot.owner.rank) as usize)
     });
     let hop =
         |[source, target]: [usize; 2]| measured().map(|rates| rates.between(source, target).time(bytes));
@@ -93,7 +93,7 @@ fn seen(from_device: bool, to: i32, bytes: u64) -> Option<u64> {
 /// The devices as the policies that plan see them.
 pub(super) fn machine(devices: usize, memory: Option<u64>) -> Machine {
     let memory = memory.unwrap_or(u64::MAX);
-    let has_gpus = usable().iter().any(|slot| slot.home.gpu.is_some());
+    let has_gpus = usable().iter().any(|slot| slot.owner.gpu.is_some());
     if let Some((rates, cluster)) = measured().zip(rank::cluster()).filter(|_| !has_gpus) {
         return rates.machine(rank::first_device(cluster), devices, memory);
     }

@@ -67,14 +67,14 @@ fn choose(here: CurrentThread, function: usize, blocks: &[Dependence]) -> Option
     let slots = usable();
     let bytes = array::tasks::bytes(blocks);
     let kind = Kind { function, bytes, device: 1 };
-    let (expected, home) = (times::expected(kind), chain::device_before(here));
+    let (expected, owner) = (times::expected(kind), chain::device_before(here));
     let asked = Asked { blocks, bytes, expected, now: times::now(), before: chain::devices_behind(here) };
     let sound: Vec<bool> = slots.iter().map(|slot| lent::has_streams(slot) && !avoided::has(slot)).collect();
     let any_sound = sound.contains(&true);
-    let is_home =
-        |slot: &Slot| home.is_none_or(|home| home == slot.number) || ult::mutant!(task_leaves_chain);
+    let is_owner =
+        |slot: &Slot| owner.is_none_or(|owner| owner == slot.number) || ult::mutant!(task_leaves_chain);
     let may_run = |slot: &Slot, is_sound: bool| {
-        lent::has_streams(slot) && (home.is_some() || !any_sound || is_sound) && is_home(slot)
+        lent::has_streams(slot) && (owner.is_some() || !any_sound || is_sound) && is_owner(slot)
     };
     let mut policy = policies::in_force(slots.len(), env::settings().device_memory);
     let views: Vec<View> = slots
@@ -93,7 +93,7 @@ fn choose(here: CurrentThread, function: usize, blocks: &[Dependence]) -> Option
     let offers = others.map(|(other, view)| Offer { device: other.number, bring: view.bring }).collect();
     let promise = Promise::new(&slots[chosen], (NO_REGION, function), (0, 0), (kind, expected));
     drop(policy);
-    Some(Placed { promise, may_move: false, may_wait: true, offers, elsewhere: 0, follows: home.is_some() })
+    Some(Placed { promise, may_move: false, may_wait: true, offers, elsewhere: 0, follows: owner.is_some() })
 }
 
 /// Where a task does not fit.

@@ -464,8 +464,8 @@ fn holds(name: &str, model: &Model) {
 fn model_requests_find_an_object_that_moves() {
     let moves = [plain(1, Write), plain(2, Read), plain(0, Move(1)), plain(1, Move(2))];
     holds("three ranks, two moves", &Model::new(3, &moves));
-    let home = [plain(1, Write), plain(0, Write), plain(1, Move(1)), plain(0, Move(0))];
-    holds("away and back", &Model::new(2, &home));
+    let home_rank = [plain(1, Write), plain(0, Write), plain(1, Move(1)), plain(0, Move(0))];
+    holds("away and back", &Model::new(2, &home_rank));
     holds(
         "given away",
         &Model { pulls: 2, ..Model::new(2, &[plain(1, Write), plain(0, Write), plain(1, Read)]) },

@@ -69,14 +69,14 @@ impl<T, I: Request> Entry<T, I> {
     }
 
     /// A request is here. `in_turn`: in the handler of a message, one at a time.
-    pub fn route(&mut self, (me, home): (u32, u32), item: I, mark: Mark, in_turn: bool) -> Road<I> {
+    pub fn route(&mut self, (me, home_rank): (u32, u32), item: I, mark: Mark, in_turn: bool) -> Road<I> {
         match (&mut self.local, mark) {
             (Some(local), Mark::Counted) => Road::Kept(local.push_due(item)),
             (Some(local), _) if local.is_open() => Road::Kept(local.push(item)),
             (None, Mark::Certain | Mark::Counted) => {
                 Road::Kept(self.local.insert(Local::new(None)).push(item))
             }
-            _ if me != home => Road::Forward(item, home, Mark::Open),
+            _ if me != home_rank => Road::Forward(item, home_rank, Mark::Open),
             _ => match self.record {
                 None => Road::Stale(item),
                 Some(at) => Road::Forward(item, at, if in_turn { Mark::Certain } else { Mark::Open }),
@@ -118,16 +118,16 @@ impl<T, I: Request> Entry<T, I> {
     /// What is to be done after a change. At the home nobody has to be asked.
     pub fn review(&mut self, me: u32) -> Next {
         let next = self.local.as_mut().map(|local| local.review(me)).unwrap_or_default();
-        self.at_home(me, next)
+        self.at_home_rank(me, next)
     }
 
     /// Gives the object away to `rank`, if it waits for handlers that have not begun.
     pub fn send_away(&mut self, me: u32, rank: u32) -> Next {
         let next = self.local.as_mut().map(|local| local.send_away(rank)).unwrap_or_default();
-        self.at_home(me, next)
+        self.at_home_rank(me, next)
     }
 
-    fn at_home(&mut self, me: u32, mut next: Next) -> Next {
+    fn at_home_rank(&mut self, me: u32, mut next: Next) -> Next {
         if let (Some(_), Some(goal)) = (self.record, next.ask) {
             next.ask = None;
             self.set_record(goal);

@@ -48,17 +48,17 @@ pub fn act(object: Handle, next: Next) {
 
 /// The bytes of a request are here, and it is routed. In the handler of a message.
 pub fn incoming(object: Handle, item: Item, mark: Mark) {
-    let (here, home, origin) = (me() as u32, object.rank as u32, item.origin);
+    let (here, home_rank, origin) = (me() as u32, object.rank as u32, item.origin);
     SERVER.keep();
     let (road, next) = table::with(object, |entry| {
-        let road = entry.route((here, home), item, mark, true);
+        let road = entry.route((here, home_rank), item, mark, true);
         (road, entry.review(here))
     });
     let over = match road {
         Road::Kept(over) => over,
         Road::Forward(item, to, mark) => {
             forward(object, item, to, mark);
-            if here == home && origin != here && origin != to {
+            if here == home_rank && origin != here && origin != to {
                 wire::notify_place(object, origin, to);
             }
             1

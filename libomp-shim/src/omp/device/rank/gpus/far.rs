@@ -11,8 +11,8 @@ use super::super::pending::Outcome;
 use super::super::remote::{Symbols, lock};
 use super::super::wire::hash;
 use super::wire::{VERB, ask, launch_words};
-use super::{across, home_of_peer, peer};
-use crate::omp::device::Home;
+use super::{across, owner_of_peer, peer};
+use crate::omp::device::DeviceOwner;
 use crate::omp::device::interface::{
     Address, Code, Device, Failure, Image, Launch, Module, Operation, Progress, Wake,
 };
@@ -63,8 +63,8 @@ impl FarGpu {
         Self { cluster, rank, gpu, name, symbols: Symbols::default(), flying: Mutex::default() }
     }
 
-    fn home(&self) -> Home {
-        Home { rank: self.rank, gpu: Some(self.gpu) }
+    fn owner(&self) -> DeviceOwner {
+        DeviceOwner { rank: self.rank, gpu: Some(self.gpu) }
     }
 
     /// What went wrong there, with where that is.
@@ -158,7 +158,7 @@ impl Device for FarGpu {
     }
 
     fn reaches(&self, peer: u64) -> bool {
-        home_of_peer(self.cluster, peer).is_some_and(|home| home != self.home())
+        owner_of_peer(self.cluster, peer).is_some_and(|owner| owner != self.owner())
     }
 
     unsafe fn copy_across(
@@ -168,9 +168,9 @@ impl Device for FarGpu {
         from: Address,
         size: usize,
     ) -> Result<Operation, Failure> {
-        let source = home_of_peer(self.cluster, peer)
+        let source = owner_of_peer(self.cluster, peer)
             .ok_or_else(|| Failure("there is no way from that device".into()))?;
-        let words = across(self.cluster, (self.home(), to), (source, from), size)?;
+        let words = across(self.cluster, (self.owner(), to), (source, from), size)?;
         self.begin(&words, &[], &[writes(to, size)])
     }
 

@@ -39,7 +39,7 @@ use mpi_bridge::table::HandlerFn;
 use super::remote::{lock, settle};
 use super::{Cluster, cluster, device_count, device_of};
 use crate::omp::device::interface::{Address, Device, Failure};
-use crate::omp::device::{Home, Slot, get, gpu};
+use crate::omp::device::{DeviceOwner, Slot, get, gpu};
 use crate::omp::env::{self, DeviceKinds};
 use far::FarGpu;
 use wire::{VERB, ask};
@@ -163,10 +163,10 @@ pub(super) fn count_all(cluster: &Cluster) {
 const NAP: Duration = Duration::from_micros(50);
 
 /// The GPUs of all ranks as devices, in the order of ranks.
-pub fn devices(cluster: &'static Cluster) -> Vec<(Home, Box<dyn Device>)> {
+pub fn devices(cluster: &'static Cluster) -> Vec<(DeviceOwner, Box<dyn Device>)> {
     let Some(counted) = cluster.gpus.counted.get() else { return Vec::new() };
     let mut own = core::mem::take(&mut *lock(&cluster.gpus.own)).into_iter();
-    let homes = (0..)
+    let owners = (0..)
         .zip(&counted.counts)
         .flat_map(|(rank, &count)| (0..u32::from(count)).map(move |gpu| (rank, gpu)));
     let mut device = |rank, gpu| {
@@ -176,18 +176,20 @@ pub fn devices(cluster: &'static Cluster) -> Vec<(Home, Box<dyn Device>)> {
             Some(Box::new(FarGpu::new(cluster, rank, gpu)) as Box<dyn Device>)
         }
     };
-    homes
-        .filter_map(|(rank, gpu)| device(rank, gpu).map(|device| (Home { rank, gpu: Some(gpu) }, device)))
+    owners
+        .filter_map(|(rank, gpu)| {
+            device(rank, gpu).map(|device| (DeviceOwner { rank, gpu: Some(gpu) }, device))
+        })
         .collect()
 }
 
 /// The device that is there.
-fn slot(cluster: &Cluster, home: Home) -> Option<&'static Slot> {
-    let number = match home.gpu {
-        None => device_of(home.rank)?,
-        Some(gpu) => device_count(cluster) + cluster.gpus.counted.get()?.place(home.rank, gpu)?,
+fn slot(cluster: &Cluster, owner: DeviceOwner) -> Option<&'static Slot> {
+    let number = match owner.gpu {
+        None => device_of(owner.rank)?,
+        Some(gpu) => device_count(cluster) + cluster.gpus.counted.get()?.place(owner.rank, gpu)?,
     };
-    get(i32::try_from(number).ok()?).filter(|slot| slot.home == home)
+    get(i32::try_from(number).ok()?).filter(|slot| slot.owner == owner)
 }
 
 /// Added to a rank's number, in the upper half, and a GPU's: other kinds of devices have other
@@ -200,16 +202,17 @@ fn peer(rank: u32, gpu: u32) -> u64 {
 }
 
 /// The device that is that peer: a rank, or a GPU of any rank.
-fn home_of_peer(cluster: &Cluster, peer: u64) -> Option<Home> {
+fn owner_of_peer(cluster: &Cluster, peer: u64) -> Option<DeviceOwner> {
     if peer & PEERS != 0 {
-        return Some(Home { rank: ((peer & !PEERS) >> 32) as u32, gpu: Some(peer as u32) });
+        return Some(DeviceOwner { rank: ((peer & !PEERS) >> 32) as u32, gpu: Some(peer as u32) });
     }
     if peer < cluster.ranks.into() {
-        return Some(Home { rank: peer as u32, gpu: None });
+        return Some(DeviceOwner { rank: peer as u32, gpu: None });
     }
-    let mut own =
-        (0..).map(|gpu| slot(cluster, Home { rank: cluster.rank, gpu: Some(gpu) })).map_while(|slot| slot);
-    own.find(|slot| slot.device.peer() == Some(peer)).map(|slot| slot.home)
+    let mut own = (0..)
+        .map(|gpu| slot(cluster, DeviceOwner { rank: cluster.rank, gpu: Some(gpu) }))
+        .map_while(|slot| slot);
+    own.find(|slot| slot.device.peer() == Some(peer)).map(|slot| slot.owner)
 }
 
 /// Another rank.
@@ -219,9 +222,9 @@ pub struct Nearer(&'static Cluster, u32);
 /// one is a GPU.
 pub fn nearer(to: &Slot, from: &Slot) -> Option<Nearer> {
     let cluster = cluster()?;
-    let is_elsewhere = |slot: &Slot| slot.home.rank != cluster.rank;
-    let has_gpu = to.home.gpu.is_some() || from.home.gpu.is_some();
-    (is_elsewhere(to) && is_elsewhere(from) && has_gpu).then_some(Nearer(cluster, to.home.rank))
+    let is_elsewhere = |slot: &Slot| slot.owner.rank != cluster.rank;
+    let has_gpu = to.owner.gpu.is_some() || from.owner.gpu.is_some();
+    (is_elsewhere(to) && is_elsewhere(from) && has_gpu).then_some(Nearer(cluster, to.owner.rank))
 }
 
 impl Nearer {
@@ -238,7 +241,7 @@ impl Nearer {
         size: usize,
     ) -> Result<(), Failure> {
         let Self(cluster, rank) = *self;
-        let words = across(cluster, (to.0.home, to.1), (from.0.home, from.1), size)?;
+        let words = across(cluster, (to.0.owner, to.1), (from.0.owner, from.1), size)?;
         cluster.ask(rank, VERB, &words, &[]).map(drop)
     }
 }
@@ -250,12 +253,12 @@ impl Nearer {
 /// The bridge's.
 fn across(
     cluster: &Cluster,
-    to: (Home, Address),
-    from: (Home, Address),
+    to: (DeviceOwner, Address),
+    from: (DeviceOwner, Address),
     size: usize,
 ) -> Result<[u64; 7], Failure> {
     settle(cluster)?;
-    let [(to, to_at), (from, from_at)] = [to, from].map(|(home, at)| (wire::home(home), at as u64));
+    let [(to, to_at), (from, from_at)] = [to, from].map(|(owner, at)| (wire::owner(owner), at as u64));
     Ok([ask::ACROSS, to[1], to_at, from[0], from[1], from_at, size as u64])
 }
 

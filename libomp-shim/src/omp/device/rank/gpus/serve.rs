@@ -13,11 +13,11 @@ use super::super::remote::{fence, lock};
 use super::super::wire::{Reader, hash};
 use super::super::{CLUSTER, Cluster};
 use super::slot;
-use super::wire::{Came, ask, home_of};
+use super::wire::{Came, ask, owner_of};
 use crate::omp::device::interface::{Address, Failure, Module, Operation};
 use crate::omp::device::memory::{self, Side};
 use crate::omp::device::pipeline::{self, InDevice, Place};
-use crate::omp::device::{Home, Slot, program, transfer};
+use crate::omp::device::{DeviceOwner, Slot, program, transfer};
 use crate::omp::remote::server::SERVER;
 
 /// [`super::VERB`].
@@ -56,7 +56,7 @@ fn free(cluster: &'static Cluster) {
 
 /// This rank's GPU with that number.
 fn own(cluster: &Cluster, gpu: u64) -> Result<&'static Slot, Failure> {
-    let found = slot(cluster, Home { rank: cluster.rank, gpu: Some(gpu as u32) });
+    let found = slot(cluster, DeviceOwner { rank: cluster.rank, gpu: Some(gpu as u32) });
     found.ok_or_else(|| Failure("the rank does not use it".into()))
 }
 
@@ -163,11 +163,11 @@ fn over(slot: &Slot, begun: Result<Operation, Failure>) -> Outcome {
 /// [`ask::ACROSS`]: a copy to a device of this rank.
 fn across(cluster: &'static Cluster, reader: &mut Reader<'_>) -> Outcome {
     let mut next = || reader.word();
-    let (to, to_at) = (home_of(cluster.rank.into(), next()), next() as Address);
-    let (from, from_at) = (home_of(next(), next()), next() as Address);
+    let (to, to_at) = (owner_of(cluster.rank.into(), next()), next() as Address);
+    let (from, from_at) = (owner_of(next(), next()), next() as Address);
     let size = next() as usize;
-    let device = |home| {
-        slot(cluster, home)
+    let device = |owner| {
+        slot(cluster, owner)
             .map(Side::Device)
             .ok_or_else(|| Failure("the rank does not know one of both devices".into()))
     };

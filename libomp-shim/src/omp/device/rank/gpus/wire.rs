@@ -3,7 +3,7 @@
 
 use super::super::launch::{convention, convention_of};
 use super::super::wire::Reader;
-use crate::omp::device::Home;
+use crate::omp::device::DeviceOwner;
 use crate::omp::device::interface::{Address, Code, Convention, Failure, Launch, Module};
 use std::ffi::CString;
 
@@ -43,13 +43,13 @@ pub mod ask {
 }
 
 /// A device as two words.
-pub fn home(home: Home) -> [u64; 2] {
-    [home.rank.into(), home.gpu.map_or(0, |gpu| u64::from(gpu) + 1)]
+pub fn owner(owner: DeviceOwner) -> [u64; 2] {
+    [owner.rank.into(), owner.gpu.map_or(0, |gpu| u64::from(gpu) + 1)]
 }
 
-/// [`home`], read.
-pub fn home_of(rank: u64, gpu: u64) -> Home {
-    Home { rank: rank as u32, gpu: gpu.checked_sub(1).map(|gpu| gpu as u32) }
+/// [`owner`], read.
+pub fn owner_of(rank: u64, gpu: u64) -> DeviceOwner {
+    DeviceOwner { rank: rank as u32, gpu: gpu.checked_sub(1).map(|gpu| gpu as u32) }
 }
 
 /// The words of a launch, behind which its code's name stands.
@@ -188,11 +188,13 @@ mod tests {
 
     #[test]
     fn devices_are_two_words() {
-        for here in
-            [Home { rank: 3, gpu: None }, Home { rank: 0, gpu: Some(0) }, Home { rank: 9, gpu: Some(7) }]
-        {
-            let [rank, gpu] = home(here);
-            assert_eq!(home_of(rank, gpu), here);
+        for here in [
+            DeviceOwner { rank: 3, gpu: None },
+            DeviceOwner { rank: 0, gpu: Some(0) },
+            DeviceOwner { rank: 9, gpu: Some(7) },
+        ] {
+            let [rank, gpu] = owner(here);
+            assert_eq!(owner_of(rank, gpu), here);
         }
     }
 }
