@@ -105,7 +105,7 @@ pub struct Work<'a> {
 
 /// A stream of the program's, and its level of priority.
 #[derive(Clone, Copy)]
-struct Lent {
+struct Borrowed {
     stream: Stream,
     level: u32,
 }
@@ -113,8 +113,8 @@ struct Lent {
 /// Streams of the program.
 #[derive(Default)]
 struct Own {
-    open: HashMap<u64, Lent>,
-    spare: VecDeque<Lent>,
+    open: HashMap<u64, Borrowed>,
+    spare: VecDeque<Borrowed>,
     last: u64,
 }
 
@@ -342,13 +342,13 @@ impl Streams {
     pub fn open(&mut self, priority: u32) -> Result<(u64, Stream), Error> {
         let level = self.priorities.level(priority);
         let spare = self.own.spare.iter().position(|spare| spare.level == level);
-        let lent = match spare.and_then(|at| self.own.spare.remove(at)) {
-            Some(lent) => lent,
-            None => Lent { stream: self.priorities.create(self.driver, level)?, level },
+        let borrowed = match spare.and_then(|at| self.own.spare.remove(at)) {
+            Some(borrowed) => borrowed,
+            None => Borrowed { stream: self.priorities.create(self.driver, level)?, level },
         };
         self.own.last += 1;
-        self.own.open.insert(self.own.last, lent);
-        Ok((self.own.last, lent.stream))
+        self.own.open.insert(self.own.last, borrowed);
+        Ok((self.own.last, borrowed.stream))
     }
 
     /// It is kept for the next one of its priority. The one that was closed first is used first: it
@@ -360,7 +360,7 @@ impl Streams {
     /// What comes later on the program's stream begins when these are over; `None`: there is no
     /// such stream.
     pub fn put_own_behind(&self, id: u64, after: &[Operation]) -> Option<Result<(), Error>> {
-        self.own.open.get(&id).map(|lent| self.put_behind(lent.stream, after))
+        self.own.open.get(&id).map(|borrowed| self.put_behind(borrowed.stream, after))
     }
 
     /// An operation that is over when what is on the program's stream is; `None`: there is no such
@@ -421,9 +421,9 @@ impl Streams {
 
     /// All streams, those of the program included.
     pub fn all(&self) -> Vec<Stream> {
-        let lent = self.own.open.values().chain(&self.own.spare).map(|lent| &lent.stream);
+        let borrowed = self.own.open.values().chain(&self.own.spare).map(|borrowed| &borrowed.stream);
         let kernels = self.compute.iter().flat_map(|row| &row.streams);
-        self.copies.iter().chain(kernels).chain(lent).copied().collect()
+        self.copies.iter().chain(kernels).chain(borrowed).copied().collect()
     }
 
     /// Gives streams and events back. Nothing is under way, and no other device knows of anything

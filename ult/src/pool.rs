@@ -70,8 +70,8 @@ impl<T> ForkMutex<T> {
     }
 }
 
-/// What a lent worker is to do: run `entry(argument)` as a ULT of `stack_size` bytes, then come
-/// back.
+/// What an assigned worker is to do: run `entry(argument)` as a ULT of `stack_size` bytes, then
+/// come back.
 pub struct Assignment {
     /// First function of the ULT. When it returns, the ULT ends and the worker is idle again.
     pub entry: unsafe fn(*mut ()),
@@ -92,7 +92,8 @@ pub(crate) struct Letter {
 /// Workers that wait for an assignment. Shared ones run other people's ULTs meanwhile.
 struct Idle {
     shared: Vec<&'static Worker>,
-    /// Kernel threads that belong to one thread of a team while they are lent, and to nobody now.
+    /// Kernel threads that belong to one thread of a team while they are assigned, and to nobody
+    /// now.
     single: Vec<&'static Worker>,
 }
 
@@ -170,7 +171,7 @@ pub fn prepare(count: usize) -> usize {
 }
 
 /// A region begins whose `count` further threads share workers: starts workers until all such
-/// threads of the process could have one each, beside those that are lent, at most [`limit`].
+/// threads of the process could have one each, beside those that are assigned, at most [`limit`].
 /// Returns what [`unseat`] has to be reported when it ends: 0 once the pool is full, so that
 /// regions of a process that runs at its limit share no counter.
 pub fn seat(count: usize) -> usize {
@@ -180,7 +181,7 @@ pub fn seat(count: usize) -> usize {
     }
     // ORDERING: Relaxed; a count by itself.
     let seats = SEATS.fetch_add(count, Ordering::Relaxed) + count;
-    prepare(lent() + seats);
+    prepare(assigned() + seats);
     count
 }
 
@@ -227,7 +228,7 @@ pub fn unseat(counted: usize) {
 }
 
 /// Shared workers that belong to teams.
-fn lent() -> usize {
+fn assigned() -> usize {
     let idle = IDLE.lock().shared.len();
     // ORDERING: Relaxed; as in `prepare`.
     SHARED.load(Ordering::Relaxed).saturating_sub(idle)
@@ -248,7 +249,7 @@ pub fn lease(count: usize, into: &mut Vec<&'static Worker>) -> bool {
     if count > limit() {
         return false;
     }
-    prepare(lent() + count);
+    prepare(assigned() + count);
     let _away = crate::sanitize::look_away();
     let mut idle = IDLE.lock();
     // One that runs a ULT might block in it before it sees its assignment.

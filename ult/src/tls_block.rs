@@ -383,12 +383,12 @@ fn make_tls_donor() -> Option<&'static TlsBlock> {
     Some(tls_block)
 }
 
-/// Returns what [`borrow`] lent, for the next borrower. Nobody runs with it, and nobody will
+/// Returns what [`borrow`] borrowed, for the next borrower. Nobody runs with it, and nobody will
 /// through the caller's reference.
 ///
-/// A TLS block that was borrowed before a fork is not lent again in the child: its kernel thread,
-/// and with it the claim to its number, is in the parent. Any thread, not in a signal handler. An
-/// TLS block that was not borrowed ends the process.
+/// A TLS block that was borrowed before a fork is not borrowed again in the child: its kernel
+/// thread, and with it the claim to its number, is in the parent. Any thread, not in a signal
+/// handler. An TLS block that was not borrowed ends the process.
 pub fn give_back(tls_block: &'static TlsBlock) {
     if !tls_block.is_of_a_donor {
         crate::fatal("a kernel thread's own storage was given to the pool of donors");
@@ -415,7 +415,7 @@ pub fn end_unused() {
     unused.into_iter().for_each(donor::join);
 }
 
-/// The donor of this number, lent or not. Any thread, in a signal handler too; looks at all of
+/// The donor of this number, borrowed or not. Any thread, in a signal handler too; looks at all of
 /// them.
 pub fn of_tls_donor(tid: i32) -> Option<&'static TlsBlock> {
     directory::with_number(tid)

@@ -203,7 +203,7 @@ pub(crate) struct Own {
     pub(crate) native_tls_block: Option<&'static TlsBlock>,
     /// The kernel thread's own TLS block while adopted contexts run with it elsewhere; the one
     /// above is a substitute then.
-    pub(crate) lent: Option<&'static TlsBlock>,
+    pub(crate) borrowed: Option<&'static TlsBlock>,
     /// Some thread that is suspended here may have a signal to handle.
     pub(crate) signalled: bool,
     /// The running thread is in a system call of `signals::under_mask`, which a
@@ -268,7 +268,7 @@ impl Own {
     /// The TLS block that the kernel thread was made with, even while another worker's context runs
     /// with it.
     pub(crate) fn original_tls_block(&self) -> Option<&'static TlsBlock> {
-        self.lent.or(self.native_tls_block)
+        self.borrowed.or(self.native_tls_block)
     }
 }
 
@@ -344,7 +344,7 @@ impl Worker {
                 handed: None,
                 assigned: None,
                 native_tls_block: None,
-                lent: None,
+                borrowed: None,
                 signalled: false,
                 in_interruptible_call: false,
                 sends_itself: 0,

@@ -21,7 +21,7 @@ fn of_kernel(gpu: &Gpu, module: Module, priority: u32) -> i32 {
     get::<1>(gpu, arguments[0])[0] as i32
 }
 
-/// That of a stream which is lent for this priority.
+/// That of a stream which is borrowed for this priority.
 fn of_stream(driver: &Driver, gpu: &Gpu, module: Module, priority: u32) -> i32 {
     let (stream, out) = (gpu.open_stream(priority).expect("one"), put(gpu, &[77]));
     on_stream(driver, gpu, stream, gpu.find(module, c"priority").expect("the kernel"), &[out]);
@@ -42,7 +42,7 @@ fn kernels_and_streams_have_their_tasks_priority_up_to_the_greatest() {
         assert_eq!(
             priorities.map(|priority| of_stream(driver, &gpu, module, priority)),
             expected,
-            "{settings}: lent"
+            "{settings}: borrowed"
         );
         assert_eq!(of_kernel(&gpu, module, 0), 0, "{settings}: and again");
     }

@@ -25,7 +25,7 @@ fn a_stream_has_a_handle_of_its_own_and_is_used_again() {
     assert_ne!(
         gpu.open_stream(0).expect("a third").handle,
         again.handle,
-        "what was closed twice is not lent twice"
+        "what was closed twice is not borrowed twice"
     );
 }
 

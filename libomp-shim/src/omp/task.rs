@@ -27,7 +27,7 @@ use ult::debug::Entry;
 
 use super::agents;
 use super::depend::{DependTable, Node};
-use super::device::lent;
+use super::device::borrowed;
 use super::env;
 use super::icv::Icv;
 use super::taskgraph;
@@ -94,7 +94,7 @@ impl Flags {
     /// Its work is queued on a device, behind that of tasks of the same kind that it depends on
     /// ([`super::device::chain`]).
     pub const QUEUES: Self = Self(4096);
-    /// It has put work on streams of devices ([`super::device::lent`]).
+    /// It has put work on streams of devices ([`super::device::borrowed`]).
     pub const STREAMS: Self = Self(8192);
     /// Its next child queues its work on a device.
     pub const WISHES: Self = Self(16384);
@@ -365,7 +365,7 @@ impl Task {
             taskgraph::made(parent);
         }
         let flags = if parent.flags().has(Flags::POOLS) { agents::grant(here, self, flags) } else { flags };
-        if parent.flags().has(Flags::WISHES) { lent::grant(parent, self, flags) } else { flags }
+        if parent.flags().has(Flags::WISHES) { borrowed::grant(parent, self, flags) } else { flags }
     }
 
     /// A copy of this unsubmitted task, payload and all, as another child of `here.task`. Not of

@@ -7,7 +7,7 @@ use ult::tls_block::{self, TlsBlock};
 /// By thread number less one.
 #[derive(Default)]
 pub struct TlsBlocks {
-    lent: Vec<&'static TlsBlock>,
+    borrowed: Vec<&'static TlsBlock>,
     /// The process they were borrowed in.
     generation: u32,
 }
@@ -17,29 +17,29 @@ impl TlsBlocks {
     pub fn of(&mut self, num: u32) -> Option<&'static TlsBlock> {
         if self.generation != ult::pool::generation() {
             // What was borrowed before a fork is storage of threads that do not exist here.
-            self.lent.clear();
+            self.borrowed.clear();
             self.generation = ult::pool::generation();
         }
         let at = num as usize - 1;
-        while self.lent.len() <= at {
+        while self.borrowed.len() <= at {
             let tls_block = tls_block::borrow()?;
             ult::kernel_state::inherit(tls_block);
-            self.lent.push(tls_block);
+            self.borrowed.push(tls_block);
         }
         if ult::mutant!(tls_blocks_swapped) && at == 1 {
-            self.lent.swap(0, 1)
+            self.borrowed.swap(0, 1)
         }
-        Some(self.lent[at])
+        Some(self.borrowed[at])
     }
 
-    /// That of thread `num` (1 and up), if one is lent to it.
+    /// That of thread `num` (1 and up), if one is borrowed to it.
     pub fn of_thread(&self, num: u32) -> Option<&'static TlsBlock> {
-        self.lent.get(num as usize - 1).copied()
+        self.borrowed.get(num as usize - 1).copied()
     }
 
     /// Gives all of them back. Nobody runs with them any more.
     pub fn give_back(&mut self) {
-        for tls_block in self.lent.drain(..) {
+        for tls_block in self.borrowed.drain(..) {
             tls_block::give_back(tls_block);
         }
     }

@@ -158,7 +158,7 @@ pub(super) fn answer_request(worker: &'static Worker) -> bool {
 fn may_leave(worker: &'static Worker) -> bool {
     // SAFETY: own kernel thread, in the scheduler.
     let own = unsafe { &*worker.own() };
-    own.suspended.is_empty() && own.lent.is_none() && !worker.is_standing_in() && !worker.is_dedicated()
+    own.suspended.is_empty() && own.borrowed.is_none() && !worker.is_standing_in() && !worker.is_dedicated()
 }
 
 /// Starts another kernel thread for the worker. After that the calling one does not touch the

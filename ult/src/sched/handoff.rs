@@ -134,7 +134,7 @@ unsafe fn adopt_seized(blocked: &'static Worker, me: &'static Worker) -> bool {
     };
     let native = theirs.native_tls_block;
     let is_own = |entry: &SuspendedContext| entry.role.thread == own_thread && wants(entry);
-    let moves_own = running != own_thread && theirs.suspended.has(is_own) && lend(blocked, theirs);
+    let moves_own = running != own_thread && theirs.suspended.has(is_own) && borrow_from(blocked, theirs);
     let may_move = |entry: &SuspendedContext| match entry.role.thread {
         thread if thread == running => false,
         // Where TLS blocks ran out, threads share one.
@@ -187,15 +187,15 @@ fn same(a: Option<&'static TlsBlock>, b: Option<&'static TlsBlock>) -> bool {
 /// Switches the kernel thread of `worker` to a borrowed TLS block while it idles, so that another
 /// worker can run with the kernel thread's own. False if no block can be borrowed. `owner` is the
 /// worker's private data.
-fn lend(worker: &'static Worker, owner: &mut worker::Own) -> bool {
+fn borrow_from(worker: &'static Worker, owner: &mut worker::Own) -> bool {
     let Some(own) = owner.native_tls_block else { return false };
-    if owner.lent.is_some() {
+    if owner.borrowed.is_some() {
         return true;
     }
     match owner.substitute.take().or_else(tls_block::borrow) {
         Some(substitute) => {
             substitute.claim(worker);
-            owner.lent = Some(own);
+            owner.borrowed = Some(own);
             owner.native_tls_block = Some(substitute);
             true
         }
@@ -283,12 +283,12 @@ fn unpack_cold(worker: &'static Worker) {
         next = parcel.next;
         for entry in parcel.contexts {
             if entry.role.thread == worker.thread()
-                && let Some(lent) = own.lent.take()
+                && let Some(borrowed) = own.borrowed.take()
             {
                 // All contexts of a thread are in one place, so nobody else runs with it now. The
                 // substitute may still be in use here until the next switch; it is kept for the
                 // next time.
-                own.substitute = own.native_tls_block.replace(lent);
+                own.substitute = own.native_tls_block.replace(borrowed);
             }
             if let Some(tls_block) = entry.role.tls_block {
                 tls_block.set_host(worker);

@@ -53,7 +53,7 @@ fn run(body: &mut dyn FnMut()) -> std::thread::Result<()> {
     catch_unwind(AssertUnwindSafe(body))
 }
 
-fn lent() -> &'static TlsBlock {
+fn borrowed() -> &'static TlsBlock {
     borrow().expect("this machine can make donors")
 }
 
@@ -93,7 +93,7 @@ fn the_answer_is_kept_and_this_machine_can() {
 
 #[test]
 fn a_tls_donor_has_storage_of_its_own_and_keeps_it() {
-    let tls_donor = lent();
+    let tls_donor = borrowed();
     errno().set(5);
     NUMBER.set(1);
     under(tls_donor, || NUMBER.set(100));
@@ -111,7 +111,7 @@ fn a_tls_donor_has_storage_of_its_own_and_keeps_it() {
 
 #[test]
 fn a_destructor_runs_for_the_thread_that_ends_and_for_no_tls_donor() {
-    let tls_donor = lent();
+    let tls_donor = borrowed();
     let thread = std::thread::spawn(move || {
         DROPPED.with(|noisy| noisy.0.set(1));
         under(tls_donor, || DROPPED.with(|noisy| noisy.0.set(2)));
@@ -126,7 +126,7 @@ fn a_destructor_runs_for_the_thread_that_ends_and_for_no_tls_donor() {
 
 #[test]
 fn an_identity_moves_between_kernel_threads_with_its_values() {
-    let tls_donor = lent();
+    let tls_donor = borrowed();
     let block = under(tls_donor, || {
         NUMBER.set(4711);
         vec![3_u8; 5000]
@@ -146,7 +146,7 @@ fn an_identity_moves_between_kernel_threads_with_its_values() {
 
 #[test]
 fn sixty_four_donors_are_distinct_and_used_again() {
-    let first: Vec<_> = (0..64).map(|_| lent()).collect();
+    let first: Vec<_> = (0..64).map(|_| borrowed()).collect();
     let made = count();
     assert!(made >= 64);
     let mut pointers: Vec<_> = first.iter().map(|tls_block| tls_block.thread_pointer()).collect();
@@ -161,11 +161,11 @@ fn sixty_four_donors_are_distinct_and_used_again() {
         under(tls_block, || assert_eq!(NUMBER.get(), number));
         give_back(tls_block);
     }
-    let second: Vec<_> = (0..64).map(|_| lent()).collect();
+    let second: Vec<_> = (0..64).map(|_| borrowed()).collect();
     // Other tests borrow at the same time, a few each.
     let again =
         second.iter().filter(|tls_block| pointers.binary_search(&tls_block.thread_pointer()).is_ok()).count();
-    assert!(again >= 32, "{again} of 64 were lent again");
+    assert!(again >= 32, "{again} of 64 were borrowed again");
     second.into_iter().for_each(give_back);
 }
 
@@ -174,7 +174,7 @@ fn the_record_of_a_thread_is_that_of_the_storage_in_force() {
     let own = of_current_thread();
     assert!(!own.is_of_a_donor());
     assert!(core::ptr::eq(own, of_current_thread()));
-    let tls_donor = lent();
+    let tls_donor = borrowed();
     under(tls_donor, || assert!(core::ptr::eq(tls_donor, of_current_thread())));
     std::thread::scope(|scope| {
         scope.spawn(|| assert_ne!(own.thread_pointer(), of_current_thread().thread_pointer()));
@@ -202,7 +202,7 @@ fn the_processor_is_the_kernel_threads_not_the_donors() {
 
 #[test]
 fn threads_and_processes_start_from_under_a_tls_donor() {
-    let tls_donor = lent();
+    let tls_donor = borrowed();
     under(tls_donor, || {
         let thread = std::thread::spawn(|| {
             NUMBER.set(9);
@@ -217,7 +217,7 @@ fn threads_and_processes_start_from_under_a_tls_donor() {
 
 #[test]
 fn a_tls_donor_is_made_from_under_a_tls_donor() {
-    let tls_donor = lent();
+    let tls_donor = borrowed();
     let second = under(tls_donor, || make_tls_donor().expect("this machine can make donors"));
     under(second, || exercise(3));
     under(tls_donor, || under(second, || exercise(4)));
@@ -233,7 +233,7 @@ fn many_kernel_threads_borrow_at_once() {
 
 fn borrow_and_look(me: usize) {
     for round in 0..200 {
-        let tls_donor = lent();
+        let tls_donor = borrowed();
         under(tls_donor, || {
             NUMBER.set(1000 * me + round);
             exercise(me);
@@ -246,7 +246,7 @@ fn borrow_and_look(me: usize) {
 
 #[test]
 fn the_system_call_sets_the_same() {
-    let tls_donor = lent();
+    let tls_donor = borrowed();
     let own = arch::thread_pointer();
     // SAFETY: nobody else runs with the donor; nothing thread-local is used until the pointer is
     // set back.
@@ -282,7 +282,7 @@ fn resident() -> usize {
 #[test]
 #[ignore = "measures; run alone with --release --ignored --nocapture"]
 fn measure() {
-    let (own, tls_donor) = (of_current_thread(), lent());
+    let (own, tls_donor) = (of_current_thread(), borrowed());
     // SAFETY: nothing thread-local is used between the two.
     let pair = time(100_000, || unsafe {
         run_with(tls_donor);
@@ -295,7 +295,7 @@ fn measure() {
     let before = resident();
     let made = time(10, || assert!(make_tls_donor().is_some()));
     println!("{:.1} KiB of resident memory for a donor", (resident() - before) as f64 * 4.0 / 210.0);
-    let lend = time(10_000, || give_back(lent()));
+    let borrow_from = time(10_000, || give_back(borrowed()));
     println!(
         "run with {:.1} {:.1} ns, by system call {:.0} {:.0} ns",
         pair.0 / 2.0,
@@ -307,8 +307,8 @@ fn measure() {
         "make a donor {:.1} {:.1} us, borrow and return {:.0} {:.0} ns",
         made.0 / 1e3,
         made.1 / 1e3,
-        lend.0,
-        lend.1
+        borrow_from.0,
+        borrow_from.1
     );
     assert!(pair.0 < 10_000.0 && made.0 < 10_000_000.0);
 }

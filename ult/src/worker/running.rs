@@ -287,9 +287,9 @@ pub(crate) fn borrow_tls_block(worker: &'static Worker) -> Option<&'static TlsBl
     Some(tls_block)
 }
 
-/// Returns what [`borrow_tls_block`] lent, on whatever worker; nobody runs with it. One stays with
-/// the worker, so that those who start ULTs one after the other do not meet at the pool's lock each
-/// time.
+/// Returns what [`borrow_tls_block`] borrowed, on whatever worker; nobody runs with it. One stays
+/// with the worker, so that those who start ULTs one after the other do not meet at the pool's lock
+/// each time.
 pub(crate) fn give_tls_block_back(worker: &'static Worker, tls_block: &'static TlsBlock) {
     tls_block.forget_thread();
     tls_block.release();

@@ -10,7 +10,7 @@ use crate::omp::device::place::versions::Datum;
 use crate::omp::device::place::{hints, only};
 use crate::omp::device::version::{self, Among};
 use crate::omp::device::work::{self, Function, Work};
-use crate::omp::device::{choose, lent};
+use crate::omp::device::{borrowed, choose};
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::{Fault, Handle};
 use crate::omp::report;
@@ -31,7 +31,7 @@ pub extern "C-unwind" fn ompx_cuda_stream_on(device: c_int) -> *mut c_void {
 }
 
 fn stream(routine: &str, device: Option<i64>) -> *mut c_void {
-    lent::stream(CurrentThread::get(), device).unwrap_or_else(|why| {
+    borrowed::stream(CurrentThread::get(), device).unwrap_or_else(|why| {
         report::warn(format_args!("{routine}: {why}; it returns null"));
         ptr::null_mut()
     })
@@ -42,10 +42,10 @@ fn stream(routine: &str, device: Option<i64>) -> *mut c_void {
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_set_task_stream(device: c_int) -> c_int {
     let wish = || {
-        if !lent::exists(device) {
+        if !borrowed::exists(device) {
             return Err(Fault::Device);
         }
-        lent::wish(CurrentThread::get(), device.into());
+        borrowed::wish(CurrentThread::get(), device.into());
         Ok(())
     };
     result("ompx_set_task_stream", wish())
@@ -54,7 +54,7 @@ pub extern "C-unwind" fn ompx_set_task_stream(device: c_int) -> c_int {
 /// `ompx_device_any_gpu`: stands for the GPU that the runtime chooses.
 #[unsafe(no_mangle)]
 pub extern "C" fn ompx_device_any_gpu() -> c_int {
-    lent::ANY_GPU
+    borrowed::ANY_GPU
 }
 
 /// `ompx_device_any_rank`: stands for the rank that the runtime chooses.
@@ -134,7 +134,7 @@ pub unsafe extern "C-unwind" fn ompx_cuda_task(
         let (_, items) = unsafe { list(accesses, count) }?;
         // SAFETY: as the caller says.
         let arguments = unsafe { Bytes::copy(arguments.cast(), bytes) }.ok_or(Fault::Memory)?;
-        if !lent::exists(device) {
+        if !borrowed::exists(device) {
             return Err(Fault::Device);
         }
         // SAFETY: as the caller says.

@@ -28,7 +28,7 @@ use std::sync::{Mutex, PoisonError};
 use super::interface::Operation;
 use super::map::{self, Item};
 use super::place::admission;
-use super::{Slot, array, choose, lent, transfer, usable};
+use super::{Slot, array, borrowed, choose, transfer, usable};
 use crate::omp::depend::{self, Queued};
 use crate::omp::task::{Flags, Task};
 use crate::omp::thread::CurrentThread;
@@ -187,7 +187,7 @@ pub fn leave(here: CurrentThread) {
 #[cold]
 pub fn end() {
     let here = CurrentThread::get();
-    lent::end(here);
+    borrowed::end(here);
     wait(here.task);
     array::tasks::end(here.task);
     depend::forget_before(here.task);

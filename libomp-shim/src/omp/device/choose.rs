@@ -6,7 +6,7 @@
 //! ([`super::place`]). What may not live here: moving data that are elsewhere; a region finds what
 //! its own maps bring.
 
-use super::lent::ANY_GPU;
+use super::borrowed::ANY_GPU;
 use super::map::Item;
 use super::place::{self, Among, Announced, Promise, admission, hints, only};
 use super::{Slot, chain, resident};

@@ -88,7 +88,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     let run = hook::submits(region.requested_teams, || unsafe { slot.device.run(&launch) });
     let operation = or_fail(slot, "a target region", run);
     // Inside of a device task's function the task's work is not all there yet: it tells so itself
-    // ([`super::lent`]).
+    // ([`super::borrowed`]).
     let is_the_task =
         here.task.flags().has(task::Flags::TARGET) || ult::mutant!(region_notifies_for_function);
     if entered.leaves_nothing && is_the_task {

@@ -8,7 +8,7 @@
 //! | [`pipeline`] | copies in pieces by way of the host |
 //! | [`choose`] | the device of a region that leaves the choice to the runtime |
 //! | [`chain`] | regions that follow each other on a device without the host |
-//! | [`lent`] | streams that tasks of the program put their own work on |
+//! | [`borrowed`] | streams that tasks of the program put their own work on |
 //! | [`work`] | tasks of functions that use such a stream |
 //! | [`avoided`] | GPUs that have failed such tasks |
 //! | [`version`] | tasks that have a function for the host and one for GPUs |
@@ -53,6 +53,7 @@ use table::Table;
 
 pub mod array;
 pub mod avoided;
+pub mod borrowed;
 pub mod chain;
 pub mod choose;
 pub mod construct;
@@ -60,7 +61,6 @@ pub mod gpu;
 pub mod host;
 pub mod image;
 pub mod interop;
-pub mod lent;
 pub mod map;
 pub mod memory;
 pub mod pipeline;

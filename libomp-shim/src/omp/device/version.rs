@@ -21,8 +21,8 @@
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
+use super::borrowed::{self, ANY_GPU};
 use super::choose::ANY;
-use super::lent::{self, ANY_GPU};
 use super::place::versions::{self, Asked, Datum, Place, Share};
 use super::work::{self, Why};
 use super::{Slot, array, avoided, chain, place, transfer};
@@ -63,7 +63,7 @@ impl Among {
     /// There is no such device, or no version for it.
     pub fn new(device: i32, (has_host, has_gpu): (bool, bool)) -> Result<Self, Fault> {
         let is_mandatory = target::offload() == TargetOffload::Mandatory;
-        let gpus = has_gpu && lent::exists(ANY_GPU);
+        let gpus = has_gpu && borrowed::exists(ANY_GPU);
         let found = match device {
             INITIAL => Self { host: true, gpus: Gpus::None },
             _ if device == super::count() => Self { host: true, gpus: Gpus::None },
@@ -72,7 +72,7 @@ impl Among {
             ANY_GPU => Self { host: !is_mandatory, gpus: Gpus::None },
             _ => Self {
                 host: false,
-                gpus: if gpus && lent::exists(device) { Gpus::One(device) } else { Gpus::None },
+                gpus: if gpus && borrowed::exists(device) { Gpus::One(device) } else { Gpus::None },
             },
         };
         let found = Self { host: found.host && has_host, ..found };
@@ -81,7 +81,7 @@ impl Among {
 
     /// The places, GPUs first: of equal ones a GPU leaves the worker to others.
     fn places(self, without: &[Place]) -> Vec<Place> {
-        let gpus = lent::all().filter(|slot| match self.gpus {
+        let gpus = borrowed::all().filter(|slot| match self.gpus {
             Gpus::None => false,
             Gpus::Any => true,
             Gpus::One(number) => slot.number == number,
@@ -257,7 +257,7 @@ fn on_gpu(versions: &Versions, mut share: Share, slot: &'static Slot) -> Result<
     share.opens();
     // It may have waited, and another worker may go on with it.
     let here = CurrentThread::get();
-    let stream = lent::stream(here, Some(slot.number.into())).map_err(|why| {
+    let stream = borrowed::stream(here, Some(slot.number.into())).map_err(|why| {
         array::tasks::end(CurrentThread::get().task);
         Why::None(why)
     })?;
@@ -267,7 +267,7 @@ fn on_gpu(versions: &Versions, mut share: Share, slot: &'static Slot) -> Result<
     let admission = share.has_put();
     // What it has put there is waited for in any case; how long it took counts if all went well.
     let mut share = Some(share).filter(|_| said == 0);
-    let settled = lent::settle_with(
+    let settled = borrowed::settle_with(
         CurrentThread::get(),
         |on, operation| match share.take_if(|_| on.number == slot.number) {
             Some(share) => versions::settle(share, on, operation),

@@ -1,14 +1,14 @@
 //! Device tasks from a function of the program (`ompx_cuda_task`): it puts its work on the stream
 //! that it is given, and the task ends when that is over.
 //!
-//! What may not live here: streams of tasks ([`super::lent`]), futures
+//! What may not live here: streams of tasks ([`super::borrowed`]), futures
 //! ([`crate::omp::remote::future`]).
 
 use core::ffi::{c_int, c_void};
 
 use super::array::{self, Refusal};
+use super::borrowed;
 use super::interface::Failure;
-use super::lent;
 use super::{Slot, avoided, fail, place, transfer};
 use crate::omp::check::words;
 use crate::omp::depend::{self, Dependence};
@@ -24,7 +24,7 @@ pub type Function = unsafe extern "C-unwind" fn(*mut c_void, *const c_void) -> c
 
 /// What a task does.
 pub struct Work {
-    /// Which device, or [`lent::ANY_GPU`].
+    /// Which device, or [`borrowed::ANY_GPU`].
     pub device: i32,
     /// The function.
     pub function: Function,
@@ -39,7 +39,7 @@ struct Payload(Work, Vec<Dependence>);
 
 const _: () = assert!(align_of::<Payload>() <= align_of::<Task>());
 
-/// Creates the task, as a child of the running one. Its device [exists](lent::exists).
+/// Creates the task, as a child of the running one. Its device [exists](borrowed::exists).
 pub fn create(here: CurrentThread, work: Work, items: impl ExactSizeIterator<Item = Dependence> + Clone) {
     // Untied: while it waits for its device its thread may begin others.
     let flags = Flags::UNTIED.with(Flags::OFFLOADED).with(Flags::QUEUES);
@@ -50,7 +50,7 @@ pub fn create(here: CurrentThread, work: Work, items: impl ExactSizeIterator<Ite
     unsafe { task.as_ref().payload().cast::<Payload>().write(Payload(work, blocks)) };
     // SAFETY: as above.
     array::ahead::bind(unsafe { task.as_ref() }, device.into());
-    if device == lent::ANY_GPU {
+    if device == borrowed::ANY_GPU {
         // SAFETY: as above.
         place::tasks::announce(unsafe { task.as_ref() }, function);
     }
@@ -85,7 +85,7 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
 
 fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
     let mut admission = match work.device {
-        lent::ANY_GPU => {
+        borrowed::ANY_GPU => {
             Some(place::tasks::take(work.function as usize, blocks).ok_or(Why::None(Fault::Device))?)
         }
         _ => None,
@@ -97,7 +97,7 @@ fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
     }
     admission.iter().for_each(place::tasks::Work::opens);
     // It may have waited, and another worker may go on with it.
-    let stream = lent::stream(CurrentThread::get(), Some(device.into())).map_err(|fault| {
+    let stream = borrowed::stream(CurrentThread::get(), Some(device.into())).map_err(|fault| {
         admission.iter().for_each(|admission| _ = avoided::add(admission.slot()));
         Why::None(fault)
     })?;
@@ -111,7 +111,7 @@ fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
             admission.ends(well && said == 0);
         }
     };
-    let settled = lent::settle_with(
+    let settled = borrowed::settle_with(
         CurrentThread::get(),
         |slot, operation| transfer::settle(&*slot.device, operation),
         over,

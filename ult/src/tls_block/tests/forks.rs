@@ -110,7 +110,7 @@ extern "C" fn meet_and_answer(_: *mut c_void) -> *mut c_void {
 #[test]
 fn the_child_of_a_fork_under_a_tls_donor_lives_on_under_it() {
     let status = on_own_stack(|| {
-        let tls_donor = lent();
+        let tls_donor = borrowed();
         let status = under(tls_donor, || {
             NUMBER.set(77);
             fork_and_wait(|| if NUMBER.get() == 77 { live_on() } else { 2 })
@@ -124,13 +124,13 @@ fn the_child_of_a_fork_under_a_tls_donor_lives_on_under_it() {
 #[test]
 fn the_child_of_a_fork_has_an_empty_pool_and_makes_donors_of_its_own() {
     let status = on_own_stack(|| {
-        let (block_in_use, free) = (lent(), lent());
+        let (block_in_use, free) = (borrowed(), borrowed());
         give_back(free);
         let status = under(block_in_use, || {
             fork_and_wait(|| {
                 // Asked before anything is borrowed here.
                 let empty = count() == 0 && POOL.lock().free.is_empty();
-                let fresh = lent();
+                let fresh = borrowed();
                 NUMBER.set(5);
                 under(fresh, || exercise(6));
                 give_back(fresh);
@@ -147,7 +147,7 @@ fn the_child_of_a_fork_has_an_empty_pool_and_makes_donors_of_its_own() {
 fn what_a_suspended_context_wore_is_intact_in_the_child() {
     static HELD: AtomicUsize = AtomicUsize::new(0);
     let status = on_own_stack(|| {
-        let held = lent();
+        let held = borrowed();
         under(held, || NUMBER.set(31));
         // ORDERING: Relaxed, here and in the child; one thread.
         HELD.store(core::ptr::from_ref(held) as usize, Relaxed);
@@ -175,7 +175,7 @@ fn parked_donors_answer_a_change_of_user() {
     // In a child, where nobody runs with a donor. Wearers: `abi-tests/process/change_of_user.c`.
     let status = on_own_stack(|| {
         fork_and_wait(|| {
-            let tls_donor = lent();
+            let tls_donor = borrowed();
             give_back(tls_donor);
             // SAFETY: sets the user that is set; the C library waits for an answer from every
             // thread.
@@ -217,7 +217,7 @@ fn handlers_may_wear_the_own_identity_through_the_fork() {
     // An ordinary thread this time: its stack is safe in the child because the C library sees it as
     // the forking one.
     let thread = std::thread::spawn(|| {
-        let tls_donor = lent();
+        let tls_donor = borrowed();
         // ORDERING: Relaxed, both; for this kernel thread.
         OWN.store(arch::thread_pointer(), Relaxed);
         WORN.store(tls_donor.thread_pointer(), Relaxed);

@@ -17,7 +17,7 @@ fn mutex(kind: c_int) -> libc::pthread_mutex_t {
 
 #[test]
 fn pthread_self_differs() {
-    let (one, two) = (lent(), lent());
+    let (one, two) = (borrowed(), borrowed());
     // SAFETY: only asks.
     let ask = || unsafe { libc::pthread_self() };
     let selves = [ask(), under(one, ask), under(two, ask)];
@@ -28,7 +28,7 @@ fn pthread_self_differs() {
 
 #[test]
 fn a_recursive_mutex_belongs_to_the_identity() {
-    let (one, two) = (lent(), lent());
+    let (one, two) = (borrowed(), borrowed());
     let mutex = &raw mut *Box::leak(Box::new(mutex(libc::PTHREAD_MUTEX_RECURSIVE)));
     // SAFETY: an initialised mutex that is never freed.
     let (lock, unlock) =
@@ -44,7 +44,7 @@ fn a_recursive_mutex_belongs_to_the_identity() {
 
 #[test]
 fn an_error_checking_mutex_belongs_to_the_identity() {
-    let tls_donor = lent();
+    let tls_donor = borrowed();
     let mutex = &raw mut *Box::leak(Box::new(mutex(libc::PTHREAD_MUTEX_ERRORCHECK)));
     // SAFETY: an initialised mutex that is never freed; the second lock of one owner returns an
     // error.
@@ -66,7 +66,7 @@ extern "C" fn note_kernel_thread(_: c_int) {
 
 #[test]
 fn a_signal_to_oneself_reaches_the_kernel_thread_that_raised_it() {
-    let tls_donor = lent();
+    let tls_donor = borrowed();
     // SAFETY: a handler that only stores, for a signal that nothing else here uses.
     under(tls_donor, || unsafe {
         libc::signal(libc::SIGUSR2, note_kernel_thread as *const () as libc::sighandler_t);
@@ -83,7 +83,7 @@ unsafe extern "C" {
 
 #[test]
 fn a_request_to_cancel_ends_neither_tls_donor_nor_wearer() {
-    let tls_donor = lent();
+    let tls_donor = borrowed();
     under(tls_donor, || NUMBER.set(11));
     let id = tls_donor.thread_pointer() as libc::pthread_t;
     // SAFETY: on this processor glibc's thread id is the thread pointer, and a donor does not end

@@ -32,7 +32,7 @@ use placement::policy::{Request, View};
 use placement::times::Kind;
 
 use super::map::{self, Flags, Item, Need};
-use super::{Slot, array, chain, lent, program, rank, resident, transfer, usable};
+use super::{Slot, array, borrowed, chain, program, rank, resident, transfer, usable};
 use crate::omp::env::{self, TargetOffload};
 use crate::omp::persistent::dist::Section;
 use crate::omp::report;
@@ -322,7 +322,7 @@ pub fn choose(here: CurrentThread, region: Announced, code: usize, items: &[Item
         // Asked afterwards: who took the room while this region was looking is under way, or has
         // ended since. Streams of its own task's, or of one that waits for it, give no room before
         // it has run.
-        let none_runs = usable().iter().all(|slot| slot.load() <= lent::of_task_and_parents(here, slot));
+        let none_runs = usable().iter().all(|slot| slot.load() <= borrowed::of_task_and_parents(here, slot));
         let is_alone = none_runs && Promises::now() == Promises { outstanding: 0, given_back: before };
         // The depth, not the device: a region inside of another one may run on the host.
         give_admission_back();

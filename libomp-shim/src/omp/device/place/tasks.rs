@@ -15,8 +15,8 @@
 //! the runtime's that a function may come to. What the program waits for by itself (a variable, a
 //! lock of the system's) is not seen.
 //!
-//! What may not live here: streams and blocks (`device/work.rs`, `lent.rs`, `array/`), tasks with
-//! versions ([`super::versions`]).
+//! What may not live here: streams and blocks (`device/work.rs`, `borrowed.rs`, `array/`), tasks
+//! with versions ([`super::versions`]).
 
 use placement::policy::View;
 use placement::times::Kind;
@@ -25,7 +25,7 @@ use super::admission::Offer;
 use super::load::NO_REGION;
 use super::{Placed, Promise, admission, hints, policies, rates, times};
 use crate::omp::depend::Dependence;
-use crate::omp::device::{Slot, array, avoided, chain, lent, usable};
+use crate::omp::device::{Slot, array, avoided, borrowed, chain, usable};
 use crate::omp::env;
 use crate::omp::task::Task;
 use crate::omp::thread::CurrentThread;
@@ -69,12 +69,13 @@ fn choose(here: CurrentThread, function: usize, blocks: &[Dependence]) -> Option
     let kind = Kind { function, bytes, device: 1 };
     let (expected, owner) = (times::expected(kind), chain::device_before(here));
     let asked = Asked { blocks, bytes, expected, now: times::now(), before: chain::devices_behind(here) };
-    let sound: Vec<bool> = slots.iter().map(|slot| lent::has_streams(slot) && !avoided::has(slot)).collect();
+    let sound: Vec<bool> =
+        slots.iter().map(|slot| borrowed::has_streams(slot) && !avoided::has(slot)).collect();
     let any_sound = sound.contains(&true);
     let is_owner =
         |slot: &Slot| owner.is_none_or(|owner| owner == slot.number) || ult::mutant!(task_leaves_chain);
     let may_run = |slot: &Slot, is_sound: bool| {
-        lent::has_streams(slot) && (owner.is_some() || !any_sound || is_sound) && is_owner(slot)
+        borrowed::has_streams(slot) && (owner.is_some() || !any_sound || is_sound) && is_owner(slot)
     };
     let mut policy = policies::in_force(slots.len(), env::settings().device_memory);
     let views: Vec<View> = slots

@@ -27,11 +27,11 @@ pub const ANY_GPU: i32 = 0x4000_0001;
 
 /// What the next task of a task is to use, or what a task has been reported to.
 static WISHES: ByTask<i64> = ByTask::new();
-static LENT: ByTask<Vec<Lent>> = ByTask::new();
+static BORROWED: ByTask<Vec<Borrowed>> = ByTask::new();
 
 /// A stream while a task has it.
 #[derive(Clone)]
-struct Lent {
+struct Borrowed {
     slot: &'static Slot,
     stream: Stream,
     /// What was current on the kernel thread before.
@@ -85,8 +85,8 @@ pub fn exists(number: i32) -> bool {
 pub fn of_task_and_parents(here: CurrentThread, slot: &Slot) -> u32 {
     let tasks = core::iter::successors(Some(here.task), |task| task.parent());
     // Flags are the running task's own: those of the others are not looked at.
-    let streams = tasks.flat_map(|task| LENT.of(task).unwrap_or_default());
-    streams.filter(|lent| lent.slot.number == slot.number).count() as u32
+    let streams = tasks.flat_map(|task| BORROWED.of(task).unwrap_or_default());
+    streams.filter(|borrowed| borrowed.slot.number == slot.number).count() as u32
 }
 
 fn broken(slot: &Slot, why: &Failure) -> Fault {
@@ -107,28 +107,33 @@ pub fn stream(here: CurrentThread, number: Option<i64>) -> Result<*mut c_void, F
     }
     let notified = || WISHES.of(task).filter(|_| task.flags().has(Flags::QUEUES));
     let number = number.or_else(notified).unwrap_or_else(|| task.icv.get().default_device.into());
-    let mut all = LENT.of(task).unwrap_or_default();
-    if let Some(lent) =
-        all.iter().find(|lent| number == i64::from(ANY_GPU) || i64::from(lent.slot.number) == number)
+    let mut all = BORROWED.of(task).unwrap_or_default();
+    if let Some(borrowed) =
+        all.iter().find(|borrowed| number == i64::from(ANY_GPU) || i64::from(borrowed.slot.number) == number)
     {
-        return lent.slot.device.bind().map(|_| lent.stream.handle).map_err(|why| broken(lent.slot, &why));
+        return borrowed
+            .slot
+            .device
+            .bind()
+            .map(|_| borrowed.stream.handle)
+            .map_err(|why| broken(borrowed.slot, &why));
     }
     let slot = device(here, number).ok_or(Fault::Device)?;
     let after = chain::behind(here, slot, &[]);
-    let lent = open(slot, &after, super::priority(task)).map_err(|why| broken(slot, &why))?;
-    let handle = lent.stream.handle;
+    let borrowed = open(slot, &after, super::priority(task)).map_err(|why| broken(slot, &why))?;
+    let handle = borrowed.stream.handle;
     core::mem::forget(slot.begin()); // ends in `close`
-    all.push(lent);
-    LENT.set(task, Some(all));
+    all.push(borrowed);
+    BORROWED.set(task, Some(all));
     task.set_flags(task.flags().with(Flags::STREAMS));
     Ok(handle)
 }
 
-fn open(slot: &'static Slot, after: &[Operation], priority: u32) -> Result<Lent, Failure> {
+fn open(slot: &'static Slot, after: &[Operation], priority: u32) -> Result<Borrowed, Failure> {
     let stream = slot.device.open_stream(priority)?;
     let ready = slot.device.put_behind(stream.id, after).and_then(|()| slot.device.bind());
     match ready {
-        Ok(before) => Ok(Lent { slot, stream, before }),
+        Ok(before) => Ok(Borrowed { slot, stream, before }),
         Err(why) => {
             slot.device.close_stream(stream.id);
             Err(why)
@@ -136,9 +141,9 @@ fn open(slot: &'static Slot, after: &[Operation], priority: u32) -> Result<Lent,
     }
 }
 
-fn close(lent: &Lent) {
-    lent.slot.device.close_stream(lent.stream.id);
-    drop(Running(lent.slot));
+fn close(borrowed: &Borrowed) {
+    borrowed.slot.device.close_stream(borrowed.stream.id);
+    drop(Running(borrowed.slot));
 }
 
 /// The code of the running task has put its work on its streams; what comes after it may queue its
@@ -160,25 +165,26 @@ pub fn settle_with(
     mut settle: impl FnMut(&'static Slot, Operation) -> Result<(), Failure>,
     over: impl FnOnce(bool),
 ) -> Result<(), (&'static Slot, Failure)> {
-    let all = LENT.take(here.task).unwrap_or_default();
+    let all = BORROWED.take(here.task).unwrap_or_default();
     WISHES.take(here.task);
-    for lent in all.iter().rev() {
-        lent.slot.device.unbind(lent.before);
+    for borrowed in all.iter().rev() {
+        borrowed.slot.device.unbind(borrowed.before);
     }
-    let marked: Vec<_> = all.iter().map(|lent| lent.slot.device.mark(lent.stream.id, &[])).collect();
-    if let ([lent], [Ok(operation)]) = (&all[..], &marked[..]) {
-        chain::queued(here, lent.slot, *operation);
+    let marked: Vec<_> =
+        all.iter().map(|borrowed| borrowed.slot.device.mark(borrowed.stream.id, &[])).collect();
+    if let ([borrowed], [Ok(operation)]) = (&all[..], &marked[..]) {
+        chain::queued(here, borrowed.slot, *operation);
     }
     // All are waited for, whatever became of the others.
     let results: Vec<_> = all
         .iter()
         .zip(marked)
-        .map(|(lent, mark)| mark.and_then(|operation| settle(lent.slot, operation)))
+        .map(|(borrowed, mark)| mark.and_then(|operation| settle(borrowed.slot, operation)))
         .collect();
     all.iter().for_each(close);
     over(results.iter().all(Result::is_ok));
     chain::wait(here.task);
-    all.iter().zip(results).try_for_each(|(lent, result)| result.map_err(|why| (lent.slot, why)))
+    all.iter().zip(results).try_for_each(|(borrowed, result)| result.map_err(|why| (borrowed.slot, why)))
 }
 
 /// [`settle_all`] for a task of the program, whose failure nobody could be reported.
