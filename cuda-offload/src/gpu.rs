@@ -198,11 +198,11 @@ impl Gpu {
     fn write(&self, to: Address, words: &[u64]) -> Result<(), Failure> {
         // SAFETY: the caller's block; the words stay until this returns.
         let operation = unsafe { self.copy_in(to, words.as_ptr().cast(), size_of_val(words)) }?;
-        self.settle(operation)
+        self.complete(operation)
     }
 
     /// Waits, for what is done once.
-    fn settle(&self, operation: Operation) -> Result<(), Failure> {
+    fn complete(&self, operation: Operation) -> Result<(), Failure> {
         loop {
             match self.poll(operation) {
                 Progress::Pending => std::thread::yield_now(),

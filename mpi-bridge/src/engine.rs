@@ -407,7 +407,7 @@ impl Engine {
                 }
                 poll_policy.after(events);
             }
-            let expected = self.fabric.settle(&self.sent_to)?;
+            let expected = self.fabric.complete(&self.sent_to)?;
             while self.received < expected || !self.sending.is_empty() {
                 let events = self.look(bridge)?;
                 poll_policy.after(events);

@@ -104,7 +104,7 @@ pub trait Fabric: Send {
     fn cancel(&mut self, token: u64) -> Result<(), Broken>;
 
     /// Collective, may wait: given how many packets went to each rank, how many come to this one.
-    fn settle(&mut self, sent: &[u64]) -> Result<u64, Broken>;
+    fn complete(&mut self, sent: &[u64]) -> Result<u64, Broken>;
 
     /// Collective, may wait: the end. Nothing is under way any more.
     fn close(&mut self) -> Result<(), Broken>;

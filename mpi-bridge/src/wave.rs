@@ -117,8 +117,8 @@ impl Waves {
         if self.rank > 0 {
             return Some(Step::Up((self.rank - 1) / FAN, sums));
         }
-        let settled = sums.sent == sums.handled && (self.hasty || self.before == Some(sums));
-        let ends = operation == Operation::Barrier || settled;
+        let completed = sums.sent == sums.handled && (self.hasty || self.before == Some(sums));
+        let ends = operation == Operation::Barrier || completed;
         self.before = (!ends).then_some(sums);
         Some(Step::Down(ends))
     }

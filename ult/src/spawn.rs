@@ -39,8 +39,8 @@ pub(crate) const PLACED: u32 = 1 << 31;
 /// What ULTs that are forked together, a *spawn group*, have in common: written once for all of
 /// them.
 ///
-/// It is not moved or changed between a fork and the last call of `settle`. Where several of a
-/// spawn group end on a worker one after the other, they are settled together: what they all have
+/// It is not moved or changed between a fork and the last call of `retire`. Where several of a
+/// spawn group end on a worker one after the other, they are retired together: what they all have
 /// to tell one place costs one write there.
 #[derive(Clone, Copy, Debug)]
 pub struct SpawnGroup {
@@ -52,9 +52,9 @@ pub struct SpawnGroup {
     /// Called with `data` when so many ULTs of the spawn group have ended on the calling worker and
     /// were not counted before: their last use of the spawn group. On a worker in its scheduler,
     /// before it looks for anything but another one of the spawn group. Must not wait.
-    pub settle: unsafe fn(*mut (), u32),
-    /// The argument of `settle`. Spawn groups with the same one are settled together, and have the
-    /// same `settle`.
+    pub retire: unsafe fn(*mut (), u32),
+    /// The argument of `retire`. Spawn groups with the same one are retired together, and have the
+    /// same `retire`.
     pub data: *mut (),
     /// The gang of the context that forked them, which a ULT without a gang of its own runs for.
     pub tag: GangTag,
@@ -66,7 +66,7 @@ pub struct SpawnGroup {
 
 impl PartialEq for SpawnGroup {
     fn eq(&self, other: &Self) -> bool {
-        let words = |c: &Self| [c.run as usize, c.end as usize, c.settle as usize, c.data as usize, c.region];
+        let words = |c: &Self| [c.run as usize, c.end as usize, c.retire as usize, c.data as usize, c.region];
         self.tag == other.tag && self.group == other.group && words(self) == words(other)
     }
 }
@@ -110,10 +110,10 @@ pub(crate) enum UltTlsBlock {
 }
 
 impl UltStart {
-    /// What it has in common with the others. Not used after the ULT has been settled.
+    /// What it has in common with the others. Not used after the ULT has been retired.
     #[inline]
     pub(crate) fn spawn_group(&self) -> &'static SpawnGroup {
-        // SAFETY: a spawn group stays as it is until its last ULT has been settled (`SpawnGroup`).
+        // SAFETY: a spawn group stays as it is until its last ULT has been retired (`SpawnGroup`).
         unsafe { self.spawn_group.as_ref() }
     }
 

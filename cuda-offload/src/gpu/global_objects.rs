@@ -124,7 +124,7 @@ impl Gpu {
         let found = Found { function: list.kernel, kernel: Kernel::UNKNOWN };
         let one = Wish { teams: 1, threads: 1, iterations: 0 };
         let called =
-            self.launch(&found, one, 0, &[], Work::default()).and_then(|operation| self.settle(operation));
+            self.launch(&found, one, 0, &[], Work::default()).and_then(|operation| self.complete(operation));
         // SAFETY: `list` allocated it; the kernel is over.
         unsafe { self.free(list.block) };
         called
@@ -135,7 +135,7 @@ impl Gpu {
         let mut word = 0_u64;
         // SAFETY: a variable of this size; the word stays until it is there.
         let operation = unsafe { self.copy_out((&raw mut word).cast(), from, POINTER) }?;
-        self.settle(operation)?;
+        self.complete(operation)?;
         Ok(word)
     }
 }

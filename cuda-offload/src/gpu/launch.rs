@@ -113,7 +113,7 @@ impl Gpu {
                 let mut bytes = [0; KERNEL_BYTES];
                 // SAFETY: a variable of as many bytes; they are waited for.
                 let operation = unsafe { self.copy_out(bytes.as_mut_ptr(), at, KERNEL_BYTES) }?;
-                self.settle(operation)?;
+                self.complete(operation)?;
                 images::kernel(&bytes).map_err(|why| Failure(why.into()))?
             }
         };

@@ -92,7 +92,7 @@ pub fn one(settings: &str) -> Gpu {
     all(settings).remove(0)
 }
 
-pub fn settle(gpu: &Gpu, operation: Result<Operation, Failure>) -> Result<(), Failure> {
+pub fn complete(gpu: &Gpu, operation: Result<Operation, Failure>) -> Result<(), Failure> {
     let operation = operation?;
     loop {
         match gpu.poll(operation) {
@@ -106,14 +106,15 @@ pub fn settle(gpu: &Gpu, operation: Result<Operation, Failure>) -> Result<(), Fa
 pub fn put(gpu: &Gpu, values: &[u32]) -> usize {
     let block = gpu.allocate(size_of_val(values), 64).expect("room");
     // SAFETY: as large, and waited for.
-    settle(gpu, unsafe { gpu.copy_in(block, values.as_ptr().cast(), size_of_val(values)) }).expect("copied");
+    complete(gpu, unsafe { gpu.copy_in(block, values.as_ptr().cast(), size_of_val(values)) })
+        .expect("copied");
     block
 }
 
 pub fn get<const N: usize>(gpu: &Gpu, from: usize) -> [u32; N] {
     let mut values = [0; N];
     // SAFETY: as large, and waited for.
-    settle(gpu, unsafe { gpu.copy_out(values.as_mut_ptr().cast(), from, size_of_val(&values)) })
+    complete(gpu, unsafe { gpu.copy_out(values.as_mut_ptr().cast(), from, size_of_val(&values)) })
         .expect("copied");
     values
 }

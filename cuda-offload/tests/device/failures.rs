@@ -3,7 +3,7 @@
 use cuda_offload::{Gpu, gpus};
 use device_trait::{Convention, Device, Failure, Module, Operation};
 
-use crate::common::{all, get, image, kernels, launch, load, one, open, opened, put, settle};
+use crate::common::{all, complete, get, image, kernels, launch, load, one, open, opened, put};
 
 /// A kernel with the arguments that it wants.
 fn add(gpu: &Gpu, module: Module, block: usize) -> Result<Operation, Failure> {
@@ -21,20 +21,20 @@ fn copy_in(gpu: &Gpu, block: usize, values: &[u32]) -> Result<Operation, Failure
 fn every_call_on_a_lost_device_says_what_happened() {
     let gpu = one("launch=2");
     let (module, block, other) = (load(&gpu), put(&gpu, &[1; 4]), put(&gpu, &[2; 4]));
-    settle(&gpu, add(&gpu, module, block)).expect("the first one");
-    assert!(settle(&gpu, add(&gpu, module, block)).is_err());
+    complete(&gpu, add(&gpu, module, block)).expect("the first one");
+    assert!(complete(&gpu, add(&gpu, module, block)).is_err());
     let mut seen = [0_u32; 4];
     let stream = gpu.open_stream(0);
     // SAFETY: all fail.
     let failures = unsafe {
         [
-            settle(&gpu, copy_in(&gpu, block, &[0; 4])),
-            settle(&gpu, gpu.copy_out(seen.as_mut_ptr().cast(), block, 16)),
-            settle(&gpu, gpu.copy_within(block, other, 16)),
-            settle(&gpu, add(&gpu, module, other)),
+            complete(&gpu, copy_in(&gpu, block, &[0; 4])),
+            complete(&gpu, gpu.copy_out(seen.as_mut_ptr().cast(), block, 16)),
+            complete(&gpu, gpu.copy_within(block, other, 16)),
+            complete(&gpu, add(&gpu, module, other)),
             gpu.synchronise(),
             gpu.allocate(100 << 20, 64).map(|_| ()),
-            stream.and_then(|stream| settle(&gpu, gpu.mark(stream.id, &[]))),
+            stream.and_then(|stream| complete(&gpu, gpu.mark(stream.id, &[]))),
         ]
     };
     for (at, failure) in failures.into_iter().enumerate() {
@@ -58,7 +58,7 @@ fn operations_that_were_under_way_come_to_an_end() {
         // SAFETY: as large, and waited for.
         begun.extend(unsafe { gpu.copy_out(seen.as_mut_ptr(), large, seen.len()) });
         let failed =
-            begun.into_iter().rev().filter(|&operation| settle(&gpu, Ok(operation)).is_err()).count();
+            begun.into_iter().rev().filter(|&operation| complete(&gpu, Ok(operation)).is_err()).count();
         assert!(failed > 0, "seed {seed}");
         assert_eq!(gpu.known(), 0);
     }
@@ -78,8 +78,8 @@ fn one_device_is_lost_under_many_threads_and_the_others_go_on() {
                     continue;
                 };
                 let steps = || {
-                    settle(gpu, copy_in(gpu, block, &[at as u32; 4]))?;
-                    settle(gpu, add(gpu, module, block))?;
+                    complete(gpu, copy_in(gpu, block, &[at as u32; 4]))?;
+                    complete(gpu, add(gpu, module, block))?;
                     Ok::<_, Failure>(get::<4>(gpu, block))
                 };
                 // The device may be lost between two steps only for who has lost it.
@@ -107,7 +107,7 @@ fn one_device_is_lost_under_many_threads_and_the_others_go_on() {
 fn a_wrong_address_is_named() {
     let gpu = one("");
     let block = put(&gpu, &[1; 4]);
-    let wrong = settle(&gpu, copy_in(&gpu, block + (1 << 40), &[1]));
+    let wrong = complete(&gpu, copy_in(&gpu, block + (1 << 40), &[1]));
     assert_eq!(wrong.expect_err("no block").to_string(), "CUDA_ERROR_ILLEGAL_ADDRESS");
     assert_eq!(gpu.synchronise().expect_err("lost").to_string(), "CUDA_ERROR_ILLEGAL_ADDRESS");
 }
@@ -128,7 +128,7 @@ fn a_kernel_without_room_for_its_buffer_is_refused_and_runs_later() {
     // SAFETY: nobody uses it.
     unsafe { gpu.free(all.pop().expect("many")) };
     // SAFETY: the kernel's arguments.
-    settle(&gpu, unsafe { gpu.run(&reduce) }).expect("it runs");
+    complete(&gpu, unsafe { gpu.run(&reduce) }).expect("it runs");
     assert_eq!(get(&gpu, out), [0, 1]);
 }
 
@@ -141,7 +141,7 @@ fn a_device_that_cannot_be_opened_is_left_out_with_a_line() {
     let peer = found[1].peer().expect("a peer");
     assert!(found[0].reaches(peer) && !found[0].reaches(peer - 1), "who was left out is nobody's peer");
     // SAFETY: as large, and waited for.
-    settle(&found[0], unsafe { found[0].copy_across(a, peer, b, 8) }).expect("copied");
+    complete(&found[0], unsafe { found[0].copy_across(a, peer, b, 8) }).expect("copied");
     assert_eq!(get(&found[0], a), [2; 2]);
     let none = gpus(open("devices=1,alloc=1").expect("a driver")).err().expect("no device");
     assert_eq!(none, "CUDA device 0 is left out: out of memory for 16 bytes");

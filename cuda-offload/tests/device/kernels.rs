@@ -2,7 +2,7 @@
 
 use device_trait::{Code, Convention, Device, Image, Launch, Operation, Release};
 
-use crate::common::{all, get, image, kernels, kernels_with, launch, load, one, put, settle};
+use crate::common::{all, complete, get, image, kernels, kernels_with, launch, load, one, put};
 
 #[test]
 fn images_for_other_machines_are_declined_and_broken_ones_fail() {
@@ -53,7 +53,7 @@ fn an_image_that_is_unloaded_is_gone_behind_its_kernels_and_comes_anew() {
         let begun = unsafe { [gpu.copy_in(counter, (&raw const value).cast(), 4), gpu.run(&add)] };
         // A kernel that runs then would be the driver's failure.
         assert_eq!((gpu.unload(gone), gpu.unload(gone), gpu.synchronise()), (Ok(()), Ok(()), Ok(())));
-        begun.into_iter().for_each(|operation| settle(&gpu, operation).expect("fine"));
+        begun.into_iter().for_each(|operation| complete(&gpu, operation).expect("fine"));
         assert_eq!((get(&gpu, block), gpu.find(gone, c"counter")), ([2; 4], None));
         // SAFETY: it does not begin.
         assert!(unsafe { gpu.run(&add) }.is_err(), "its kernels were known");
@@ -77,7 +77,7 @@ fn a_kernel_runs_behind_the_copies_of_what_it_touches_and_before_later_ones() {
                 gpu.run(&launch(&gpu, module, c"add", Convention::Separate, &arguments)).expect("begun");
             [copied, run, gpu.copy_out(seen.as_mut_ptr().cast(), to, 16).expect("begun")]
         };
-        begun.into_iter().for_each(|operation| settle(&gpu, Ok(operation)).expect("fine"));
+        begun.into_iter().for_each(|operation| complete(&gpu, Ok(operation)).expect("fine"));
         assert_eq!(seen, [15, 25, 35, 45], "seed {seed}");
     }
 }
@@ -94,12 +94,12 @@ fn the_code_knows_its_device_and_gets_the_teams_that_were_asked_for() {
             ..launch(&gpu, module, c"where", Convention::Separate, &arguments)
         };
         // SAFETY: the kernel's arguments.
-        settle(&gpu, unsafe { gpu.run(&asked) }).expect("it runs");
+        complete(&gpu, unsafe { gpu.run(&asked) }).expect("it runs");
         assert_eq!(get(&gpu, out), [number, 2, 5, 64, 100]);
         let free =
             Launch { iterations: 1000, ..launch(&gpu, module, c"where", Convention::Separate, &arguments) };
         // SAFETY: as above.
-        settle(&gpu, unsafe { gpu.run(&free) }).expect("it runs");
+        complete(&gpu, unsafe { gpu.run(&free) }).expect("it runs");
         assert_eq!(get(&gpu, out), [number, 2, 8, 128, 0], "1000 iterations, 128 to a team");
     }
 }
@@ -111,7 +111,7 @@ fn kernels_get_the_environment_that_clang_s_code_wants() {
     for (name, has_buffer) in [(c"plain", 0), (c"reduce", 1), (c"reduce", 1)] {
         let out = put(&gpu, &[9; 2]);
         // SAFETY: the kernel's arguments.
-        settle(&gpu, unsafe {
+        complete(&gpu, unsafe {
             gpu.run(&launch(&gpu, module, name, Convention::SeparateAfterEnvironment, &[out]))
         })
         .expect("it runs");
@@ -142,7 +142,7 @@ fn the_first_kernel_behind_another_goes_to_its_stream_and_others_to_idle_ones() 
         };
         begun.push(run.expect("begun"));
     }
-    begun.into_iter().for_each(|operation| settle(&gpu, Ok(operation)).expect("over"));
+    begun.into_iter().for_each(|operation| complete(&gpu, Ok(operation)).expect("over"));
     let threads: Vec<u32> = blocks.iter().map(|block| get::<1>(&gpu, *block)[0]).collect();
     let (first, second) = (threads[0], threads[2]);
     assert!(first != second && threads[..4] == [first, first, second, first], "{threads:?}");
@@ -168,18 +168,18 @@ fn a_kernel_that_fails_says_so_and_only_its_device_is_lost() {
     let (module, other) = (load(&gpus[0]), load(&gpus[1]));
     let (block, fine) = (put(&gpus[0], &[1; 4]), put(&gpus[1], &[1; 4]));
     // SAFETY: the kernel's arguments.
-    let lost = settle(&gpus[0], unsafe {
+    let lost = complete(&gpus[0], unsafe {
         gpus[0].run(&launch(&gpus[0], module, c"add", Convention::Separate, &[block, block, 4, 1]))
     });
     assert_eq!(lost.expect_err("it fails").to_string(), "CUDA_ERROR_LAUNCH_FAILED");
     assert!(
         // SAFETY: as large.
-        settle(&gpus[0], unsafe { gpus[0].copy_in(block, [0_u8; 4].as_ptr(), 4) }).is_err(),
+        complete(&gpus[0], unsafe { gpus[0].copy_in(block, [0_u8; 4].as_ptr(), 4) }).is_err(),
         "the device is lost"
     );
     assert!(gpus[0].synchronise().is_err());
     // SAFETY: as above.
-    settle(&gpus[1], unsafe {
+    complete(&gpus[1], unsafe {
         gpus[1].run(&launch(&gpus[1], other, c"add", Convention::Separate, &[fine, fine, 4, 1]))
     })
     .expect("it goes on");
@@ -194,7 +194,7 @@ fn a_thousand_kernels_one_after_the_other_leave_nothing_behind() {
     for _ in 0..1000 {
         let run = launch(&gpu, module, c"reduce", Convention::SeparateAfterEnvironment, &arguments);
         // SAFETY: the kernel's arguments.
-        settle(&gpu, unsafe { gpu.run(&run) }).expect("it runs");
+        complete(&gpu, unsafe { gpu.run(&run) }).expect("it runs");
     }
     gpu.synchronise().expect("fine");
 }

@@ -2,7 +2,7 @@
 
 use device_trait::Device;
 
-use crate::common::{get, one, put, settle};
+use crate::common::{complete, get, one, put};
 
 #[test]
 fn bytes_go_there_and_come_back() {
@@ -13,7 +13,7 @@ fn bytes_go_there_and_come_back() {
     let other = gpu.allocate(16, 4096).expect("room");
     assert_eq!(other % 4096, 0);
     // SAFETY: as large.
-    settle(&gpu, unsafe { gpu.copy_within(other, block + 4, 12) }).expect("copied");
+    complete(&gpu, unsafe { gpu.copy_within(other, block + 4, 12) }).expect("copied");
     assert_eq!(get(&gpu, other), [2, 3, 4]);
     // SAFETY: nobody uses them.
     unsafe {
@@ -40,7 +40,7 @@ fn what_touches_the_same_bytes_happens_in_order_in_whatever_stream() {
             }
         }
         for operation in begun.into_iter().rev() {
-            settle(&gpu, Ok(operation)).expect("fine");
+            complete(&gpu, Ok(operation)).expect("fine");
         }
         assert_eq!(seen.to_vec(), values, "seed {seed}");
     }

@@ -3,7 +3,7 @@
 use cuda_offload::Gpu;
 use device_trait::{Convention, Device, Failure, Operation};
 
-use crate::common::{all, driver_file_old, get, launch, load, open_file, put, settle};
+use crate::common::{all, complete, driver_file_old, get, launch, load, open_file, put};
 
 /// From one device to another: begun only.
 fn across(to: (&Gpu, usize), from: (&Gpu, usize), size: usize) -> Result<Operation, Failure> {
@@ -40,7 +40,7 @@ fn devices_know_each_other_and_not_themselves() {
 fn bytes_go_from_one_device_to_another() {
     let gpus = all("devices=2,delay=100");
     let (from, to) = (put(&gpus[0], &[1, 2, 3, 4]), put(&gpus[1], &[9; 4]));
-    settle(&gpus[1], across((&gpus[1], to + 4), (&gpus[0], from), 8)).expect("copied");
+    complete(&gpus[1], across((&gpus[1], to + 4), (&gpus[0], from), 8)).expect("copied");
     assert_eq!((get(&gpus[1], to), get(&gpus[0], from)), ([9, 1, 2, 9], [1, 2, 3, 4]));
 }
 
@@ -63,12 +63,12 @@ fn a_copy_comes_behind_what_writes_to_its_source_and_before_what_writes_there_la
             }
             // The seven's bytes are this round's.
             let last = begun[begun.len() - 3];
-            settle(&gpus[last.0], Ok(last.1)).expect("fine");
+            complete(&gpus[last.0], Ok(last.1)).expect("fine");
         }
         begun
             .into_iter()
             .rev()
-            .for_each(|(device, operation)| settle(&gpus[device], Ok(operation)).expect("fine"));
+            .for_each(|(device, operation)| complete(&gpus[device], Ok(operation)).expect("fine"));
         assert_eq!(seen, [[13; 4], [23; 4], [33; 4], [43; 4], [53; 4]], "seed {seed}");
     }
 }
@@ -88,7 +88,9 @@ fn a_ring_of_devices_passes_bytes_on_without_the_host() {
             ));
         }
         assert_eq!(get(&gpus[0], blocks[0]), [20; 4], "seed {seed}");
-        begun.into_iter().for_each(|(device, operation)| settle(&gpus[device], Ok(operation)).expect("fine"));
+        begun
+            .into_iter()
+            .for_each(|(device, operation)| complete(&gpus[device], Ok(operation)).expect("fine"));
     }
 }
 
@@ -97,8 +99,8 @@ fn what_was_copied_and_told_holds_nobody_up_any_more() {
     let gpus = all("devices=2,delay=20");
     let (a, b) = (put(&gpus[0], &[3; 4]), put(&gpus[1], &[0; 4]));
     for round in 0..300 {
-        settle(&gpus[1], across((&gpus[1], b), (&gpus[0], a), 16)).expect("copied");
-        settle(&gpus[0], Ok(add(&gpus[0], a, 1))).expect("fine");
+        complete(&gpus[1], across((&gpus[1], b), (&gpus[0], a), 16)).expect("copied");
+        complete(&gpus[0], Ok(add(&gpus[0], a, 1))).expect("fine");
         assert_eq!(get(&gpus[1], b), [3 + round; 4]);
         assert_eq!((gpus[0].known(), gpus[1].known()), (0, 0));
     }
@@ -117,7 +119,7 @@ fn without_a_way_or_without_the_functions_it_says_so() {
             assert_eq!([gpus[0].reaches(peer), gpus[0].reaches(peer)], [reached; 2], "{settings}");
             let from = put(other, &[8; 2]);
             // SAFETY: as large, and waited for.
-            let copied = settle(&gpus[0], unsafe { gpus[0].copy_across(block, peer, from, 8) });
+            let copied = complete(&gpus[0], unsafe { gpus[0].copy_across(block, peer, from, 8) });
             assert_eq!(copied.is_ok(), reached, "{settings}");
             assert_eq!(get(&gpus[0], block), if reached { [8; 2] } else { [5; 2] });
         }
@@ -133,10 +135,10 @@ fn without_a_way_or_without_the_functions_it_says_so() {
 fn a_source_that_is_lost_fails_the_copy_and_nobody_else() {
     let gpus = all("devices=3,launch=1");
     let blocks: Vec<_> = gpus.iter().map(|gpu| put(gpu, &[4; 4])).collect();
-    assert!(settle(&gpus[0], Ok(add(&gpus[0], blocks[0], 1))).is_err());
-    let lost = settle(&gpus[1], across((&gpus[1], blocks[1]), (&gpus[0], blocks[0]), 16));
+    assert!(complete(&gpus[0], Ok(add(&gpus[0], blocks[0], 1))).is_err());
+    let lost = complete(&gpus[1], across((&gpus[1], blocks[1]), (&gpus[0], blocks[0]), 16));
     assert_eq!(lost.expect_err("it fails").to_string(), "CUDA_ERROR_LAUNCH_FAILED");
-    settle(&gpus[1], across((&gpus[1], blocks[1]), (&gpus[2], blocks[2]), 16)).expect("these two go on");
+    complete(&gpus[1], across((&gpus[1], blocks[1]), (&gpus[2], blocks[2]), 16)).expect("these two go on");
     assert_eq!(get(&gpus[1], blocks[1]), [4; 4]);
 }
 
@@ -154,8 +156,8 @@ fn many_threads_copy_in_all_directions() {
                     let there = across((&gpus[b], to), (&gpus[a], from), 8).expect("begun");
                     let back = across((&gpus[a], from), (&gpus[b], to), 8).expect("begun");
                     assert_eq!((get(&gpus[b], to), get(&gpus[a], from)), (values, values));
-                    settle(&gpus[b], Ok(there)).expect("fine");
-                    settle(&gpus[a], Ok(back)).expect("fine");
+                    complete(&gpus[b], Ok(there)).expect("fine");
+                    complete(&gpus[a], Ok(back)).expect("fine");
                     // SAFETY: nobody uses them.
                     unsafe {
                         gpus[a].free(from);
@@ -177,10 +179,10 @@ fn devices_go_in_whatever_order_with_copies_that_nobody_asked_for() {
         gpus[1].synchronise().expect("fine");
         drop(gpus.remove(first));
         if first == 0 {
-            settle(&gpus[0], Ok(begun)).expect("fine");
+            complete(&gpus[0], Ok(begun)).expect("fine");
             assert_eq!(get(&gpus[0], b), [1; 4]);
         } else {
-            settle(&gpus[0], Ok(add(&gpus[0], a, 1))).expect("the source is free");
+            complete(&gpus[0], Ok(add(&gpus[0], a, 1))).expect("the source is free");
             assert_eq!(get(&gpus[0], a), [2; 4]);
         }
     }

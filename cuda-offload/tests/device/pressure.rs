@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use cuda_offload::{Gpu, gpus};
 use device_trait::{Convention, Device, Operation};
 
-use crate::common::{all, get, launch, load, one, open, put, settle};
+use crate::common::{all, complete, get, launch, load, one, open, put};
 
 /// Numbers by chance.
 struct Chance(u64);
@@ -41,7 +41,7 @@ fn many_threads_allocate_and_free_at_the_limit_and_nothing_is_lost() {
                         let value = (thread << 16 | round) as u32;
                         for at in [block, block + size - 4] {
                             // SAFETY: inside of the block, and waited for.
-                            settle(&gpu, unsafe { gpu.copy_in(at, (&raw const value).cast(), 4) })
+                            complete(&gpu, unsafe { gpu.copy_in(at, (&raw const value).cast(), 4) })
                                 .expect("copied");
                         }
                         mine.push((block, size, value));
@@ -153,7 +153,7 @@ fn several_devices_work_for_many_threads_at_their_limits() {
                             gpu.copy_out(seen.as_mut_ptr().cast(), block, 4 * count).expect("begun"),
                         ]
                     };
-                    begun.into_iter().for_each(|operation| settle(gpu, Ok(operation)).expect("fine"));
+                    begun.into_iter().for_each(|operation| complete(gpu, Ok(operation)).expect("fine"));
                     assert!(
                         seen.iter().all(|&value| value == round + thread as u32),
                         "thread {thread}, round {round}"
@@ -226,7 +226,7 @@ impl Mine<'_> {
     fn end(mut self, chance: &mut Chance) {
         while !self.begun.is_empty() {
             let (at, operation) = self.begun.swap_remove(chance.below(self.begun.len()));
-            settle(&self.gpus[at], Ok(operation)).expect("fine");
+            complete(&self.gpus[at], Ok(operation)).expect("fine");
         }
         for (seen, expected) in &self.kept {
             assert!(expected.as_ref().is_none_or(|expected| expected == seen));
@@ -256,7 +256,7 @@ fn whatever_is_begun_in_whatever_order_gives_what_the_order_says() {
                         };
                         for (&(at, block), zeros) in blocks.iter().zip(&mine.model) {
                             // SAFETY: as large, and waited for.
-                            settle(&gpus[at], unsafe {
+                            complete(&gpus[at], unsafe {
                                 gpus[at].copy_in(block, zeros.as_ptr().cast(), 4 * count)
                             })
                             .expect("copied");

@@ -3,7 +3,7 @@
 use cuda_offload::{Driver, Gpu, gpus};
 use device_trait::{Convention, Device, Launch, Module, Operation};
 
-use crate::common::{driver_file_old, get, launch, load, on_stream, one, open_file, opened, put, settle};
+use crate::common::{complete, driver_file_old, get, launch, load, on_stream, one, open_file, opened, put};
 
 /// Begins `add`.
 fn add(gpu: &Gpu, module: Module, priority: u32, after: &[Operation], arguments: &[usize]) -> Operation {
@@ -17,7 +17,7 @@ fn of_kernel(gpu: &Gpu, module: Module, priority: u32) -> i32 {
     let arguments = [put(gpu, &[77])];
     let asked = Launch { priority, ..launch(gpu, module, c"priority", Convention::Separate, &arguments) };
     // SAFETY: the kernel's arguments.
-    settle(gpu, unsafe { gpu.run(&asked) }).expect("it runs");
+    complete(gpu, unsafe { gpu.run(&asked) }).expect("it runs");
     get::<1>(gpu, arguments[0])[0] as i32
 }
 
@@ -25,7 +25,7 @@ fn of_kernel(gpu: &Gpu, module: Module, priority: u32) -> i32 {
 fn of_stream(driver: &Driver, gpu: &Gpu, module: Module, priority: u32) -> i32 {
     let (stream, out) = (gpu.open_stream(priority).expect("one"), put(gpu, &[77]));
     on_stream(driver, gpu, stream, gpu.find(module, c"priority").expect("the kernel"), &[out]);
-    settle(gpu, gpu.mark(stream.id, &[(out, 4)])).expect("it runs");
+    complete(gpu, gpu.mark(stream.id, &[(out, 4)])).expect("it runs");
     gpu.close_stream(stream.id);
     get::<1>(gpu, out)[0] as i32
 }
@@ -90,7 +90,7 @@ fn priorities_change_no_order() {
             .map(|(pair, priority)| add(&gpu, module, priority, &[], &[pair[0], pair[1], 4, 1]))
             .collect();
         assert_eq!(get(&gpu, blocks[7]), [7; 4], "seed {seed}");
-        begun.into_iter().for_each(|operation| settle(&gpu, Ok(operation)).expect("fine"));
+        begun.into_iter().for_each(|operation| complete(&gpu, Ok(operation)).expect("fine"));
         // By a pointer that the device does not see.
         let [from, to] = [put(&gpu, &[3; 4]), put(&gpu, &[0; 4])];
         let cell = put(&gpu, &[from as u32, (from >> 32) as u32]);
@@ -103,8 +103,8 @@ fn priorities_change_no_order() {
             ..launch(&gpu, module, c"follow", Convention::Separate, &arguments)
         };
         // SAFETY: the kernel's arguments.
-        settle(&gpu, unsafe { gpu.run(&behind) }).expect("it runs");
+        complete(&gpu, unsafe { gpu.run(&behind) }).expect("it runs");
         assert_eq!(get(&gpu, to), [27; 4], "seed {seed}");
-        settle(&gpu, Ok(first)).expect("fine");
+        complete(&gpu, Ok(first)).expect("fine");
     }
 }

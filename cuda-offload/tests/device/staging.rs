@@ -7,7 +7,7 @@ use std::time::Duration;
 use cuda_offload::{Driver, Gpu};
 use device_trait::{Convention, Device, Launch, Operation, Progress};
 
-use crate::common::{all, launch, load, on_stream, opened, put, settle};
+use crate::common::{all, complete, launch, load, on_stream, opened, put};
 
 /// Larger than all buffers together.
 const MUCH: usize = 40 << 20;
@@ -63,8 +63,8 @@ impl Held {
     /// Inside of the device: in the other directions copies are behind those that are held up.
     fn go(&mut self) {
         // SAFETY: as large, and waited for.
-        settle(&self.gpu, unsafe { self.gpu.copy_within(self.gate, self.open, 4) }).expect("copied");
-        self.marked.drain(..).for_each(|operation| settle(&self.gpu, Ok(operation)).expect("over"));
+        complete(&self.gpu, unsafe { self.gpu.copy_within(self.gate, self.open, 4) }).expect("copied");
+        self.marked.drain(..).for_each(|operation| complete(&self.gpu, Ok(operation)).expect("over"));
     }
 }
 
@@ -90,8 +90,8 @@ fn large_copies_arrive_whole() {
         {
             let (values, mut seen) = (numbers(bytes, bytes), vec![0; bytes / 4]);
             let block = gpu.allocate(bytes, 64).expect("room");
-            settle(&gpu, Ok(copy_in(&gpu, block, &values))).expect("copied");
-            settle(&gpu, Ok(copy_out(&gpu, &mut seen, block))).expect("copied");
+            complete(&gpu, Ok(copy_in(&gpu, block, &values))).expect("copied");
+            complete(&gpu, Ok(copy_out(&gpu, &mut seen, block))).expect("copied");
             assert!(seen == values, "{bytes} bytes with {settings:?}");
             // SAFETY: nobody uses it.
             unsafe { gpu.free(block) };
@@ -105,16 +105,16 @@ fn who_copies_to_the_host_does_not_wait_for_what_is_before_it() {
     let mut held = Held::new("pageable=1");
     for bytes in [4, 1000, 3 << 20] {
         let block = held.gpu.allocate(bytes, 64).expect("room");
-        settle(&held.gpu, Ok(copy_in(&held.gpu, block, &numbers(bytes, 1)))).expect("copied");
+        complete(&held.gpu, Ok(copy_in(&held.gpu, block, &numbers(bytes, 1)))).expect("copied");
         held.touching(&[(block, bytes)]);
         let mut seen = vec![0; bytes / 4];
         let begun = at_once("a copy to the host", || copy_out(&held.gpu, &mut seen, block));
         assert_eq!(held.gpu.poll(begun), Progress::Pending);
         at_once("a copy of something else", || put(&held.gpu, &[7]));
         held.go();
-        settle(&held.gpu, Ok(begun)).expect("copied");
+        complete(&held.gpu, Ok(begun)).expect("copied");
         assert!(seen == numbers(bytes, 1));
-        settle(&held.gpu, Ok(copy_in(&held.gpu, held.gate, &[0]))).expect("copied");
+        complete(&held.gpu, Ok(copy_in(&held.gpu, held.gate, &[0]))).expect("copied");
     }
 }
 
@@ -127,8 +127,8 @@ fn who_copies_much_to_the_device_does_not_wait_for_what_is_before_it() {
     let begun = at_once("a copy to the device", || copy_in(&held.gpu, block, &values));
     assert_eq!(held.gpu.poll(begun), Progress::Pending);
     held.go();
-    settle(&held.gpu, Ok(begun)).expect("copied");
-    settle(&held.gpu, Ok(copy_out(&held.gpu, &mut seen, block))).expect("copied");
+    complete(&held.gpu, Ok(begun)).expect("copied");
+    complete(&held.gpu, Ok(copy_out(&held.gpu, &mut seen, block))).expect("copied");
     assert!(seen == values);
 }
 
@@ -143,10 +143,10 @@ fn more_copies_than_there_are_buffers_all_begin() {
         blocks.iter().map(|&block| copy_in(&held.gpu, block, &values)).collect()
     });
     held.go();
-    begun.into_iter().rev().for_each(|operation| settle(&held.gpu, Ok(operation)).expect("copied"));
+    begun.into_iter().rev().for_each(|operation| complete(&held.gpu, Ok(operation)).expect("copied"));
     for block in blocks {
         let mut seen = vec![0; values.len()];
-        settle(&held.gpu, Ok(copy_out(&held.gpu, &mut seen, block))).expect("copied");
+        complete(&held.gpu, Ok(copy_out(&held.gpu, &mut seen, block))).expect("copied");
         assert!(seen == values);
     }
     assert_eq!(held.gpu.known(), 0);
@@ -176,7 +176,7 @@ fn what_is_begun_behind_a_large_copy_comes_behind_all_of_its_pieces() {
         on_stream(driver, &gpu, stream, gpu.find(module, c"add").expect("the kernel"), &[a, a, count, 100]);
         begun.push(gpu.mark(stream.id, &[(a, MUCH)]).expect("marked"));
         begun.push(copy_out(&gpu, &mut seen, a));
-        begun.into_iter().rev().for_each(|operation| settle(&gpu, Ok(operation)).expect("fine"));
+        begun.into_iter().rev().for_each(|operation| complete(&gpu, Ok(operation)).expect("fine"));
         assert!(between == first, "seed {seed}");
         assert!(
             seen.iter().zip(&second).all(|(seen, value)| *seen == value.wrapping_add(110)),
@@ -197,11 +197,11 @@ fn a_kernel_that_is_told_to_comes_behind_all_pieces() {
     let behind =
         Launch { after: &[copied], ..launch(&gpu, module, c"follow", Convention::Separate, &arguments) };
     // SAFETY: the kernel's arguments.
-    settle(&gpu, unsafe { gpu.run(&behind) }).expect("it runs");
+    complete(&gpu, unsafe { gpu.run(&behind) }).expect("it runs");
     let mut seen = vec![0; MUCH / 4];
-    settle(&gpu, Ok(copy_out(&gpu, &mut seen, out))).expect("copied");
+    complete(&gpu, Ok(copy_out(&gpu, &mut seen, out))).expect("copied");
     assert!(seen == values);
-    settle(&gpu, Ok(copied)).expect("over");
+    complete(&gpu, Ok(copied)).expect("over");
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn another_device_reads_behind_all_pieces() {
     let second = unsafe { gpus[1].copy_across(blocks[1], peer, blocks[0], MUCH) }.expect("begun");
     let third = copy_out(&gpus[1], &mut seen, blocks[1]);
     for (gpu, operation) in [(1, third), (1, second), (0, first)] {
-        settle(&gpus[gpu], Ok(operation)).expect("fine");
+        complete(&gpus[gpu], Ok(operation)).expect("fine");
     }
     assert!(seen == values);
 }
@@ -229,7 +229,7 @@ fn synchronise_ends_copies_that_nobody_asks_for() {
     let begun = [copy_in(&gpu, block, &values), copy_out(&gpu, &mut seen, block)];
     gpu.synchronise().expect("fine");
     assert!(seen == values);
-    begun.into_iter().for_each(|operation| settle(&gpu, Ok(operation)).expect("over"));
+    begun.into_iter().for_each(|operation| complete(&gpu, Ok(operation)).expect("over"));
 }
 
 #[test]
@@ -242,9 +242,9 @@ fn a_large_copy_on_a_device_that_fails_ends_with_its_line() {
         // SAFETY: the kernel's arguments.
         let failing = unsafe { gpu.run(&launch(&gpu, module, c"add", Convention::Separate, &arguments)) };
         // SAFETY: as large, and waited for.
-        let copied = settle(&gpu, unsafe { gpu.copy_out(seen.as_mut_ptr().cast(), block, bytes) });
+        let copied = complete(&gpu, unsafe { gpu.copy_out(seen.as_mut_ptr().cast(), block, bytes) });
         assert_eq!(copied.expect_err("it fails").to_string(), "CUDA_ERROR_LAUNCH_FAILED");
-        assert!(settle(&gpu, failing).is_err());
+        assert!(complete(&gpu, failing).is_err());
         assert_eq!(gpu.known(), 0);
     }
 }
@@ -270,9 +270,9 @@ fn memory_that_is_pinned_is_copied_as_it_is() {
         .expect("begun");
     assert!(begun.0 < 1 << 63, "not in pieces");
     // SAFETY: as large, and waited for.
-    settle(&gpu, unsafe { gpu.copy_within(gate, open, 4) }).expect("copied");
-    settle(&gpu, Ok(begun)).expect("copied");
-    settle(&gpu, Ok(marked)).expect("over");
+    complete(&gpu, unsafe { gpu.copy_within(gate, open, 4) }).expect("copied");
+    complete(&gpu, Ok(begun)).expect("copied");
+    complete(&gpu, Ok(marked)).expect("over");
     // SAFETY: four words, copied.
     assert_eq!(unsafe { *(to as *const [u32; 4]) }, [1, 2, 3, 4]);
 }
@@ -288,8 +288,8 @@ fn many_threads_make_large_copies() {
                     let bytes = (1 << 20) * (1 + (thread + round) % 7) + 4 * thread;
                     let (values, mut seen) = (numbers(bytes, thread), vec![0; bytes / 4]);
                     let block = gpu.allocate(bytes, 64).expect("room");
-                    settle(gpu, Ok(copy_in(gpu, block, &values))).expect("copied");
-                    settle(gpu, Ok(copy_out(gpu, &mut seen, block))).expect("copied");
+                    complete(gpu, Ok(copy_in(gpu, block, &values))).expect("copied");
+                    complete(gpu, Ok(copy_out(gpu, &mut seen, block))).expect("copied");
                     assert!(seen == values);
                     // SAFETY: nobody uses it.
                     unsafe { gpu.free(block) };

@@ -3,7 +3,7 @@
 use cuda_offload::{Driver, Gpu};
 use device_trait::{Convention, Device, Launch, Module, Operation, Progress, Stream};
 
-use crate::common::{all, get, launch, load, on_stream, one, opened, put, settle};
+use crate::common::{all, complete, get, launch, load, on_stream, one, opened, put};
 
 /// `to[i] = from[i] + by`, put on the stream by the program itself.
 fn add(driver: &Driver, gpu: &Gpu, stream: Stream, module: Module, arguments: [usize; 4]) {
@@ -60,7 +60,7 @@ fn what_the_program_puts_on_a_stream_comes_behind_what_it_was_put_behind() {
         let marked = gpu.mark(stream.id, &[(to, 16)]).expect("marked");
         assert_eq!(get(&gpu, to), [11, 12, 13, 14], "seed {seed}");
         for operation in [copied, marked] {
-            settle(&gpu, Ok(operation)).expect("fine");
+            complete(&gpu, Ok(operation)).expect("fine");
         }
     }
 }
@@ -84,7 +84,7 @@ fn copies_and_kernels_of_marked_bytes_wait_for_the_mark() {
             gpu.put_behind(stream.id, &begun[begun.len() - 1..]).expect("put");
         }
         assert_eq!(get(&gpu, b), [111; 4], "seed {seed}");
-        begun.into_iter().rev().for_each(|operation| settle(&gpu, Ok(operation)).expect("fine"));
+        begun.into_iter().rev().for_each(|operation| complete(&gpu, Ok(operation)).expect("fine"));
     }
 }
 
@@ -101,8 +101,8 @@ fn a_mark_is_over_only_when_what_is_before_it_is() {
     }
     assert_eq!(get(&gpu, gate), [0], "bytes that were not named are not held up");
     // SAFETY: as large, and waited for.
-    settle(&gpu, unsafe { gpu.copy_in(gate, [1_u32].as_ptr().cast(), 4) }).expect("copied");
-    settle(&gpu, Ok(marked)).expect("over");
+    complete(&gpu, unsafe { gpu.copy_in(gate, [1_u32].as_ptr().cast(), 4) }).expect("copied");
+    complete(&gpu, Ok(marked)).expect("over");
 }
 
 #[test]
@@ -125,9 +125,9 @@ fn a_kernel_begins_behind_the_operations_that_it_is_told() {
             ..launch(&gpu, module, c"follow", Convention::Separate, &arguments)
         };
         // SAFETY: the kernel's arguments.
-        settle(&gpu, unsafe { gpu.run(&behind) }).expect("it runs");
+        complete(&gpu, unsafe { gpu.run(&behind) }).expect("it runs");
         assert_eq!(get(&gpu, out), [8, 9, 10, 11], "seed {seed}");
-        [copied, marked].into_iter().for_each(|operation| settle(&gpu, Ok(operation)).expect("fine"));
+        [copied, marked].into_iter().for_each(|operation| complete(&gpu, Ok(operation)).expect("fine"));
     }
 }
 
@@ -138,7 +138,7 @@ fn operations_that_are_over_are_no_hindrance_and_their_numbers_stay_theirs() {
     let mut over = Vec::new();
     for _ in 0..50 {
         let operation = gpu.mark(stream.id, &[(block, 16)]).expect("marked");
-        settle(&gpu, Ok(operation)).expect("over");
+        complete(&gpu, Ok(operation)).expect("over");
         assert!(!over.contains(&operation), "used again");
         over.push(operation);
     }
@@ -148,9 +148,9 @@ fn operations_that_are_over_are_no_hindrance_and_their_numbers_stay_theirs() {
     let arguments = [block, block, 4, 1];
     let behind = Launch { after: &over, ..launch(&gpu, module, c"add", Convention::Separate, &arguments) };
     // SAFETY: the kernel's arguments.
-    settle(&gpu, unsafe { gpu.run(&behind) }).expect("it runs");
+    complete(&gpu, unsafe { gpu.run(&behind) }).expect("it runs");
     assert_eq!(get(&gpu, block), [4; 4]);
-    settle(&gpu, Ok(marked)).expect("over");
+    complete(&gpu, Ok(marked)).expect("over");
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn what_is_on_a_closed_stream_takes_place_before_the_next_one_s_work() {
         gpu.close_stream(first.id);
         let second = gpu.open_stream(0).expect("one");
         let marked = gpu.mark(second.id, &[]).expect("marked");
-        settle(&gpu, Ok(marked)).expect("over");
+        complete(&gpu, Ok(marked)).expect("over");
         assert_eq!(get(&gpu, block), [5; 4], "seed {seed}");
     }
 }
@@ -197,7 +197,7 @@ fn many_threads_have_streams_at_the_same_time() {
                     let marked = gpu.mark(stream.id, &[(block, 8)]).expect("marked");
                     gpu.close_stream(stream.id);
                     assert_eq!(get(gpu, block), [thread + 5, round + 5]);
-                    settle(gpu, Ok(marked)).expect("over");
+                    complete(gpu, Ok(marked)).expect("over");
                     // SAFETY: nobody uses it.
                     unsafe { gpu.free(block) };
                 }
@@ -212,7 +212,7 @@ fn a_lost_device_has_no_streams_and_marks_fail() {
     let (module, stream, block) = (load(&gpu), gpu.open_stream(0).expect("one"), put(&gpu, &[1; 4]));
     add(driver, &gpu, stream, module, [block, block, 4, 1]);
     let marked = gpu.mark(stream.id, &[(block, 16)]);
-    assert!(settle(&gpu, marked).is_err());
+    assert!(complete(&gpu, marked).is_err());
     assert!(gpu.put_behind(stream.id, &[]).is_ok(), "nothing is asked of the device");
     assert!(gpu.mark(stream.id, &[]).is_err());
     gpu.close_stream(stream.id);

@@ -404,8 +404,8 @@ fn send(team: &Team, agents: &Agents, thread: &Thread) {
     let spawn_group = SpawnGroup {
         run: agent_main,
         end: agent_end,
-        settle: agent_settle,
-        data: ptr::from_ref(agents).cast_mut().cast(), // not the team, by which its members are settled
+        retire: retire_agents,
+        data: ptr::from_ref(agents).cast_mut().cast(), // not the team, by which its members are retired
         tag: team.gang(),
         // Outside of all regions, too, an agent's worker hosts somebody.
         region: if plan.body.function as usize == 0 {
@@ -475,13 +475,13 @@ unsafe fn agent_main(argument: *mut ()) {
 
 /// Its ULT has ended, and its storage is free.
 unsafe fn agent_end(argument: *mut ()) {
-    // SAFETY: as in `agent_main`; the agent is present until it is settled.
+    // SAFETY: as in `agent_main`; the agent is present until it is retired.
     unsafe { &*argument.cast::<Thread>() }.note_left(FREE);
 }
 
 /// So many agents have ended on this worker. With the last line they do not touch the team any
 /// more.
-unsafe fn agent_settle(argument: *mut (), count: u32) {
+unsafe fn retire_agents(argument: *mut (), count: u32) {
     // SAFETY: `send` passes those of a team that waits for those that are present.
     leave(unsafe { &*argument.cast::<Agents>() }, count);
 }

@@ -8,7 +8,7 @@
 //!
 //! Thread 0 is always the forking context itself.
 //!
-//! The end of a *shared* member: its ULT ends when its share is over (`Team::settle_members` is its
+//! The end of a *shared* member: its ULT ends when its share is over (`Team::retire_members` is its
 //! last touch). If the region uses tasks, or the one before did, it stays at the join to help until
 //! thread 0 has closed the region; those that have left before the first task come
 //! back ([`start_helper`]). The join of an outermost region waits for the leaving
@@ -255,7 +255,7 @@ pub fn sow(team: &Team, outer: GangTag) {
 pub const NO_SPAWN_GROUP: SpawnGroup = SpawnGroup {
     run: shared_main,
     end: shared_end,
-    settle: shared_settle,
+    retire: retire_members,
     data: ptr::null_mut(),
     tag: GangTag::NONE,
     region: 0,
@@ -389,7 +389,7 @@ fn take_part(thread: &Thread) -> Rest {
         }
         Some(tls_block) => kept_share(thread, tls_block),
     };
-    ult::sched::settle(thread.worker());
+    ult::sched::retire(thread.worker());
     rest
 }
 
@@ -446,7 +446,7 @@ fn come_back(thread: &Thread, rest: Rest) -> Rest {
     let own = set_thread_pointer(tls_block);
     worker::set_duty((team.gang(), team.plan().body.function as usize));
     let found = help_with_own_block(thread, own);
-    ult::sched::settle(thread.worker());
+    ult::sched::retire(thread.worker());
     Rest::Left(if found { 0 } else { in_vain + 1 })
 }
 
@@ -605,17 +605,17 @@ fn help_until_closed(thread: &Thread) {
 /// The member's ULT has ended, and its TLS block is free.
 unsafe fn shared_end(argument: *mut ()) {
     // SAFETY: as in `shared_main`; the member is counted as one that is present until it is
-    // settled.
+    // retired.
     let thread: &Thread = unsafe { &*argument.cast() };
     thread.note_left(thread.team().epoch());
 }
 
 /// So many members' ULTs have ended on this worker.
-unsafe fn shared_settle(argument: *mut (), count: u32) {
+unsafe fn retire_members(argument: *mut (), count: u32) {
     // SAFETY: `ult_start` passes a team that lives until its members have left; they do with the
     // last line.
     let team: &Team = unsafe { &*argument.cast() };
-    team.settle_members(count);
+    team.retire_members(count);
 }
 
 fn run_share(thread: &Thread) {
@@ -662,7 +662,7 @@ pub fn dismiss(team: Box<Team>) {
         // each region.
         (1..team.attached()).filter_map(|num| team.thread(num)?.host()).for_each(Worker::note_dismissed);
     }
-    team.retire(worker::register_current());
+    team.end_runner(worker::register_current());
     await_until(&team, &|| team.present() == 0);
     for thread in (0..team.attached()).filter_map(|num| team.thread(num)) {
         // SAFETY: the member has left, the primary's part belongs to the forking thread, which is

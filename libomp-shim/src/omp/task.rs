@@ -157,7 +157,7 @@ pub struct Task {
     /// Children that are not in `counts` yet.
     pending: Cell<u32>,
     /// The bias is off: the task has ended, or nearly.
-    settled: Cell<bool>,
+    retired: Cell<bool>,
 
     /// The task that generated this one; null for an initial task.
     parent: Cell<*const Task>,
@@ -224,7 +224,7 @@ impl Task {
             icv: Cell::new(Icv::INITIAL),
             taskgroup: Cell::new(ptr::null()),
             pending: Cell::new(0),
-            settled: Cell::new(false),
+            retired: Cell::new(false),
             parent: Cell::new(ptr::null()),
             team: Cell::new(ptr::null()),
             thread: AtomicPtr::new(ptr::null_mut()),
@@ -545,7 +545,7 @@ mod tests {
                 icv,
                 taskgroup,
                 pending,
-                settled,
+                retired,
                 parent,
                 team,
                 thread,
@@ -581,7 +581,7 @@ mod tests {
             );
             let numbers = (
                 pending.get(),
-                settled.get(),
+                retired.get(),
                 flags.get().0,
                 depth.get(),
                 priority.get(),

@@ -231,7 +231,7 @@ impl Fabric for Endpoint {
         Ok(())
     }
 
-    fn settle(&mut self, sent: &[u64]) -> Result<u64, Broken> {
+    fn complete(&mut self, sent: &[u64]) -> Result<u64, Broken> {
         {
             let mut net = self.world.net();
             net.expected.iter_mut().zip(sent).for_each(|(sum, n)| *sum += n);

@@ -33,7 +33,7 @@ pub struct Calls {
     pub cancel: unsafe extern "C" fn(u64) -> c_int,
     pub from_first: unsafe extern "C" fn(*mut c_void, u64) -> c_int,
     pub least: unsafe extern "C" fn(*mut u64) -> c_int,
-    pub settle: unsafe extern "C" fn(*const u64, *mut u64) -> c_int,
+    pub complete: unsafe extern "C" fn(*const u64, *mut u64) -> c_int,
     pub end: unsafe extern "C" fn(finalize: c_int) -> c_int,
     pub abort: unsafe extern "C" fn(),
     pub reason: unsafe extern "C" fn() -> *const c_char,
@@ -144,10 +144,10 @@ impl Fabric for Mpi {
         self.calls.check(unsafe { (self.calls.cancel)(token) }).map(|_| ())
     }
 
-    fn settle(&mut self, sent: &[u64]) -> Result<u64, Broken> {
+    fn complete(&mut self, sent: &[u64]) -> Result<u64, Broken> {
         let mut expected = 0;
         // SAFETY: one number per rank is what the shim reads.
-        self.calls.check(unsafe { (self.calls.settle)(sent.as_ptr(), &raw mut expected) })?;
+        self.calls.check(unsafe { (self.calls.complete)(sent.as_ptr(), &raw mut expected) })?;
         Ok(expected)
     }
 

@@ -177,8 +177,8 @@ impl<F: Fabric> Fabric for Near<F> {
         self.other.cancel(token)
     }
 
-    fn settle(&mut self, sent: &[u64]) -> Result<u64, Broken> {
-        self.other.settle(sent)
+    fn complete(&mut self, sent: &[u64]) -> Result<u64, Broken> {
+        self.other.complete(sent)
     }
 
     fn close(&mut self) -> Result<(), Broken> {

@@ -325,12 +325,12 @@ pub fn return_to(owner: &'static Worker) {
     while !ptr::eq(worker::register_current(), owner) && owner.watched.tid() != 0 {
         travel(owner);
     }
-    settle(owner);
+    retire(owner);
 }
 
 /// The calling context, which has no team of its own any more, is waked at `owner`, its first
 /// worker, if it is there.
-pub fn settle(owner: &'static Worker) {
+pub fn retire(owner: &'static Worker) {
     let me = worker::register_current();
     if ptr::eq(me, owner) {
         // SAFETY: own kernel thread.

@@ -64,10 +64,10 @@ mod yielding;
 
 pub use dedicated::{dedicate_kernel_thread, share_kernel_thread_again};
 pub(crate) use handoff::Parcel;
-pub use handoff::{hand_off, return_to, settle};
+pub use handoff::{hand_off, retire, return_to};
 pub(crate) use look::{wake_idle_behind_fence, wake_vacant_behind_fence};
 pub use polled::{blocks, comes_at_once, may_suspend, wait_polled};
-pub(crate) use runner::{Ended, Task, retire, runner_stack_size};
+pub(crate) use runner::{Ended, Task, end_runner, runner_stack_size};
 pub use runner::{promise_stacks, set_runner_stack_size};
 pub use spin_policy::{Spin, cores, set_cores};
 pub(crate) use spin_policy::{SpinHistory, count_awake};
@@ -320,7 +320,7 @@ pub(crate) fn enter(worker: &'static Worker) {
     worker.enter_scheduler();
     look::stir(worker);
     // SAFETY: own kernel thread, in its scheduler.
-    unsafe { runner::settle(worker) };
+    unsafe { runner::retire(worker) };
 }
 
 /// What runs from here on is the program's, as far as the stall monitor is concerned.

@@ -129,7 +129,7 @@ unsafe fn keep_reserved_stack(worker: &'static Worker, ult: *mut Ult) {
 ///
 /// # Safety
 /// As for [`Ult::retire_runner`].
-pub(crate) unsafe fn retire(runner: *mut Ult) {
+pub(crate) unsafe fn end_runner(runner: *mut Ult) {
     // SAFETY: as the caller says.
     unsafe {
         if (*runner).has_job_stack {
@@ -145,7 +145,7 @@ pub(super) fn retire_idle(worker: &'static Worker) {
     if promised::is_limited() {
         // SAFETY: own kernel thread; idle runners have nothing on their stacks, and the running
         // context is none of them.
-        unsafe { (*worker.own()).idle_runners.drain(..).for_each(|runner| retire(runner)) }
+        unsafe { (*worker.own()).idle_runners.drain(..).for_each(|runner| end_runner(runner)) }
     }
 }
 
@@ -303,7 +303,7 @@ unsafe fn run_ults(worker: &'static Worker, ult_start: &'static UltStart, tag: G
                 worker.count_hosted(-1);
                 running.end(worker);
                 // SAFETY: own kernel thread.
-                unsafe { settle(worker) };
+                unsafe { retire(worker) };
                 return found.unwrap_or_else(|| next_for_runner(worker));
             }
         }
@@ -364,7 +364,7 @@ impl Running {
         worker
     }
 
-    /// It has ended and its TLS block is no longer in use. Counted by the next [`settle`]: whoever
+    /// It has ended and its TLS block is no longer in use. Counted by the next [`retire`]: whoever
     /// learns that it has ended may start the next one under the same TLS block.
     fn end(&self, worker: &'static Worker) {
         // SAFETY: whoever made the start vouches for it; the worker is the calling kernel thread's.
@@ -374,14 +374,14 @@ impl Running {
             let ended = &mut (*worker.own()).ended;
             ended.count += 1;
             let spawn_group = self.ult_start.spawn_group();
-            let is_same = |(settle, data): (Settle, *mut ())| {
-                settle as usize == spawn_group.settle as usize && data == spawn_group.data
+            let is_same = |(retire, data): (Retire, *mut ())| {
+                retire as usize == spawn_group.retire as usize && data == spawn_group.data
             };
             debug_assert!(
                 ended.spawn_group.is_none_or(is_same),
-                "ULTs of two spawn groups are settled as of one"
+                "ULTs of two spawn groups are retired as of one"
             );
-            ended.spawn_group = Some((spawn_group.settle, spawn_group.data));
+            ended.spawn_group = Some((spawn_group.retire, spawn_group.data));
             let ganged = self.tag != GangTag::NONE;
             if ptr::eq(self.charged, worker) {
                 ended.ganged += i32::from(ganged);
@@ -393,12 +393,12 @@ impl Running {
     }
 }
 
-/// [`crate::spawn::SpawnGroup::settle`].
-type Settle = unsafe fn(*mut (), u32);
+/// [`crate::spawn::SpawnGroup::retire`].
+type Retire = unsafe fn(*mut (), u32);
 
 /// ULTs of one spawn group that have ended on a worker and have not been counted.
 pub(crate) struct Ended {
-    spawn_group: Option<(Settle, *mut ())>,
+    spawn_group: Option<(Retire, *mut ())>,
     count: u32,
     /// Those of them that count as load of the worker.
     ganged: i32,
@@ -413,16 +413,16 @@ impl Ended {
 /// # Safety
 /// Own kernel thread, in its scheduler.
 #[inline]
-pub(super) unsafe fn settle(worker: &'static Worker) {
+pub(super) unsafe fn retire(worker: &'static Worker) {
     // SAFETY: as the caller says.
     let ended = unsafe { &mut (*worker.own()).ended };
-    if let Some((settle, spawn_group)) = ended.spawn_group.take() {
+    if let Some((retire, spawn_group)) = ended.spawn_group.take() {
         let (count, ganged) = (core::mem::take(&mut ended.count), core::mem::take(&mut ended.ganged));
         if ganged != 0 {
             worker.count_gang_load(-ganged);
         }
         // SAFETY: whoever made the starts vouches for it.
-        unsafe { settle(spawn_group, count) };
+        unsafe { retire(spawn_group, count) };
     }
 }
 
@@ -434,7 +434,7 @@ fn stand_idle(worker: &'static Worker, entry: &SuspendedContext) {
         let own = worker.own();
         if (*own).idle_runners.len() >= IDLE_RUNNERS {
             let oldest = (*own).idle_runners.remove(0);
-            retire(oldest);
+            end_runner(oldest);
         }
         let me = (*own).current;
         (*own).idle_runners.push(me);

@@ -257,7 +257,7 @@ mod tests {
 
     unsafe fn nothing(_: *mut ()) {}
 
-    unsafe fn settled(_: *mut (), _: u32) {}
+    unsafe fn retired(_: *mut (), _: u32) {}
 
     #[test]
     fn threads_keep_their_modes_apart() {
@@ -267,7 +267,7 @@ mod tests {
             let spawn_group = SpawnGroup {
                 run: other_thread,
                 end: nothing,
-                settle: settled,
+                retire: retired,
                 data,
                 tag: GangTag::NONE,
                 region: 1,

@@ -197,7 +197,7 @@ fn abandon_current() {
     unsafe {
         let own = worker.own();
         while let Some(runner) = (*own).idle_runners.pop() {
-            crate::sched::retire(runner);
+            crate::sched::end_runner(runner);
         }
         if !(*own).suspended.is_empty() {
             return; // ends inside a wait (pthread_exit from a handler): the record cannot be used again

@@ -33,13 +33,13 @@ fn procs(place: c_int) -> &'static [usize] {
 /// The places that the running thread may use.
 fn partition() -> Range<u32> {
     // SAFETY: own thread only; the range is copied at once.
-    unsafe { settled().thread.own() }.partition.clone()
+    unsafe { resolved().thread.own() }.partition.clone()
 }
 
 /// The running thread, bound if it is to be.
-pub(super) fn settled() -> CurrentThread {
+pub(super) fn resolved() -> CurrentThread {
     let here = CurrentThread::get();
-    binding::settle(here);
+    binding::flush(here);
     here
 }
 
@@ -51,7 +51,7 @@ routines! {
 
     /// `omp_get_num_places` (18.3.2).
     fn omp_get_num_places() -> c_int {
-        settled();
+        resolved();
         places().map_or(0, |places| places.len() as c_int)
     }
 
@@ -63,7 +63,7 @@ routines! {
     /// `omp_get_place_num` (18.3.5): the place the running thread is bound to, −1 when it is not.
     fn omp_get_place_num() -> c_int {
         // SAFETY: own thread only.
-        unsafe { settled().thread.own() }.place
+        unsafe { resolved().thread.own() }.place
     }
 
     /// `omp_get_partition_num_places` (18.3.6).

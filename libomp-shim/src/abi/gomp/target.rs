@@ -212,7 +212,7 @@ impl Target {
     ///
     /// # Safety
     /// The compiler's list.
-    unsafe fn settle(
+    unsafe fn flush(
         self,
         here: CurrentThread,
         function: Function,
@@ -273,17 +273,18 @@ impl Deferred {
         // SAFETY: as the caller says.
         unsafe {
             match (self.action, self.place) {
-                (Action::Region(function, extent), place) => match place.settle(here, function, &self.arrays)
-                {
-                    // The choice may have waited, and another worker may go on with it.
-                    (Some(slot), promise, stays_resident) => {
-                        run_there(slot, function, &self.arrays, extent, promise, stays_resident)
+                (Action::Region(function, extent), place) => {
+                    match place.flush(here, function, &self.arrays) {
+                        // The choice may have waited, and another worker may go on with it.
+                        (Some(slot), promise, stays_resident) => {
+                            run_there(slot, function, &self.arrays, extent, promise, stays_resident)
+                        }
+                        (None, ..) => {
+                            let body = body_of(function, self.arrays.addresses.as_mut_ptr().cast());
+                            target::run_on_host(CurrentThread::get(), body, extent.thread_limit);
+                        }
                     }
-                    (None, ..) => {
-                        let body = body_of(function, self.arrays.addresses.as_mut_ptr().cast());
-                        target::run_on_host(CurrentThread::get(), body, extent.thread_limit);
-                    }
-                },
+                }
                 (Action::Data(change), Target::Known(Some(slot))) => change.carry_out(slot, &self.arrays),
                 (Action::Data(change), _) => hook::on_host(change.kind()),
             }
@@ -374,7 +375,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
             false => depend::wait_and_hold(here, front::items(depend)),
         };
         let arrays = Arrays::read(count, addresses, sizes, kinds);
-        match place.settle(here, function, &arrays) {
+        match place.flush(here, function, &arrays) {
             (Some(slot), promise, _) => run_there(slot, function, &arrays, extent, promise, false),
             (None, ..) => {
                 let copies = Copies::make(count, addresses, sizes, kinds);

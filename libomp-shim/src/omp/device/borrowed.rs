@@ -151,18 +151,18 @@ fn close(borrowed: &Borrowed) {
 ///
 /// # Errors
 /// Some of it failed: where, and how.
-pub fn settle_all(here: CurrentThread) -> Result<(), (&'static Slot, Failure)> {
-    settle_with(here, |slot, operation| transfer::settle(&*slot.device, operation), |_| ())
+pub fn complete_all(here: CurrentThread) -> Result<(), (&'static Slot, Failure)> {
+    complete_with(here, |slot, operation| transfer::complete(&*slot.device, operation), |_| ())
 }
 
-/// [`settle_all`], with a way to wait for the work on a device. `over` is reported that all of it
+/// [`complete_all`], with a way to wait for the work on a device. `over` is reported that all of it
 /// is over, and whether it went well, before those are waited for that the task follows.
 ///
 /// # Errors
 /// As there.
-pub fn settle_with(
+pub fn complete_with(
     here: CurrentThread,
-    mut settle: impl FnMut(&'static Slot, Operation) -> Result<(), Failure>,
+    mut complete: impl FnMut(&'static Slot, Operation) -> Result<(), Failure>,
     over: impl FnOnce(bool),
 ) -> Result<(), (&'static Slot, Failure)> {
     let all = BORROWED.take(here.task).unwrap_or_default();
@@ -179,7 +179,7 @@ pub fn settle_with(
     let results: Vec<_> = all
         .iter()
         .zip(marked)
-        .map(|(borrowed, mark)| mark.and_then(|operation| settle(borrowed.slot, operation)))
+        .map(|(borrowed, mark)| mark.and_then(|operation| complete(borrowed.slot, operation)))
         .collect();
     all.iter().for_each(close);
     over(results.iter().all(Result::is_ok));
@@ -187,10 +187,10 @@ pub fn settle_with(
     all.iter().zip(results).try_for_each(|(borrowed, result)| result.map_err(|why| (borrowed.slot, why)))
 }
 
-/// [`settle_all`] for a task of the program, whose failure nobody could be reported.
+/// [`complete_all`] for a task of the program, whose failure nobody could be reported.
 #[cold]
 pub fn end(here: CurrentThread) {
-    if let Err((slot, why)) = settle_all(here) {
+    if let Err((slot, why)) = complete_all(here) {
         fail(slot, "a task's work on its stream", &why);
     }
 }

@@ -8,7 +8,7 @@
 use super::interface::{Code, Convention, Failure, Launch};
 use super::map::{self, Brought, Entered, Holder, Item, Role};
 use super::place::{Promise, writers};
-use super::transfer::settle;
+use super::transfer::complete;
 use super::{Slot, array, chain, fail};
 use crate::omp::target;
 use crate::omp::task;
@@ -94,7 +94,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     if entered.leaves_nothing && is_the_task {
         chain::queued_as(CurrentThread::get(), slot, operation, stays_resident);
     }
-    or_fail(slot, "a target region", settle(&*slot.device, operation));
+    or_fail(slot, "a target region", complete(&*slot.device, operation));
     chain::wait(here.task);
     promise.iter_mut().for_each(Promise::land);
     // SAFETY: as the caller says.

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::interface::{Failure, Handles, Operation, Stream};
-use super::transfer::settle;
+use super::transfer::complete;
 use super::{Slot, fail};
 use crate::omp::depend::{self, Dependence};
 use crate::omp::report;
@@ -285,7 +285,7 @@ fn meet(
         Some((object.slot, object.mark().unwrap_or_else(|why| fail(object.slot, what, &why))?))
     });
     if let (Some((slot, operation)), false) = (marked, nowait) {
-        settle(&*slot.device, operation).unwrap_or_else(|why| fail(slot, what, &why));
+        complete(&*slot.device, operation).unwrap_or_else(|why| fail(slot, what, &why));
     }
     held.into_iter().for_each(|node| depend::leave(here, node));
     if let (Some((slot, operation)), true) = (marked, nowait) {
@@ -319,7 +319,7 @@ fn defer(here: CurrentThread, foreign: Foreign, items: impl Iterator<Item = Depe
 unsafe fn run(_: &Thread, task: &Task, _discarded: bool) -> bool {
     // SAFETY: `defer` has written it; nothing in it is to be dropped.
     let foreign = unsafe { &*task.payload().cast::<Foreign>() };
-    settle(&*foreign.slot.device, foreign.operation)
+    complete(&*foreign.slot.device, foreign.operation)
         .unwrap_or_else(|why| fail(foreign.slot, foreign.what, &why));
     true
 }

@@ -6,7 +6,7 @@ use super::interface::{Address, Failure};
 use super::pipeline::{self, InDevice};
 use super::rank::gpus;
 use super::table::{Mapped, Origin, Place};
-use super::transfer::{Batch, settle, to_device, to_host};
+use super::transfer::{Batch, complete, to_device, to_host};
 use super::{Slot, count, get};
 use crate::omp::team::ON_HOST;
 use crate::omp::thread::CurrentThread;
@@ -116,16 +116,16 @@ unsafe fn copy_untold(to: (Side, Address), from: (Side, Address), size: usize) -
                 Ok(())
             }
             (Side::Device(slot), Side::Host) => {
-                settle(&*slot.device, slot.device.copy_in(to.1, from.1 as *const u8, size)?)
+                complete(&*slot.device, slot.device.copy_in(to.1, from.1 as *const u8, size)?)
             }
             (Side::Host, Side::Device(slot)) => {
-                settle(&*slot.device, slot.device.copy_out(to.1 as *mut u8, from.1, size)?)
+                complete(&*slot.device, slot.device.copy_out(to.1 as *mut u8, from.1, size)?)
             }
             (Side::Device(a), Side::Device(b)) if core::ptr::eq(a, b) => {
-                settle(&*a.device, a.device.copy_within(to.1, from.1, size)?)
+                complete(&*a.device, a.device.copy_within(to.1, from.1, size)?)
             }
             (Side::Device(a), Side::Device(b)) => match directly(a, b) {
-                Some(peer) => settle(&*a.device, a.device.copy_across(to.1, peer, from.1, size)?),
+                Some(peer) => complete(&*a.device, a.device.copy_across(to.1, peer, from.1, size)?),
                 None => match gpus::nearer(a, b) {
                     Some(rank) => rank.copies((a, to.1), (b, from.1), size),
                     None => {

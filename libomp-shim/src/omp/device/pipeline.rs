@@ -19,14 +19,14 @@ const PIECES: usize = 4;
 const COMING: usize = 2;
 
 /// Memory that bytes come from and go to. Addresses of this process stay valid until what was begun
-/// with them is settled.
+/// with them is completed.
 pub trait Place {
     /// Begins to fetch `size` bytes that are `at` bytes from its beginning.
     ///
     /// # Errors
     /// The copy could not be begun.
     /// # Safety
-    /// Both are that large, and stay so until the operation is settled.
+    /// Both are that large, and stay so until the operation is completed.
     unsafe fn fetch(&self, at: usize, into: *mut u8, size: usize) -> Result<Operation, Failure>;
 
     /// Begins to store `size` bytes there.
@@ -41,7 +41,7 @@ pub trait Place {
     ///
     /// # Errors
     /// It failed.
-    fn settle(&self, operation: Operation) -> Result<(), Failure>;
+    fn complete(&self, operation: Operation) -> Result<(), Failure>;
 }
 
 /// A device's memory.
@@ -63,8 +63,8 @@ impl Place for InDevice<'_> {
         unsafe { self.device.copy_in(self.at + at, from, size) }
     }
 
-    fn settle(&self, operation: Operation) -> Result<(), Failure> {
-        transfer::settle(self.device, operation)
+    fn complete(&self, operation: Operation) -> Result<(), Failure> {
+        transfer::complete(self.device, operation)
     }
 }
 
@@ -77,8 +77,8 @@ struct Buffer {
 }
 
 /// Waits for what was begun, if anything was.
-fn settle(place: &dyn Place, begun: &mut Option<Operation>) -> Result<(), Failure> {
-    begun.take().map_or(Ok(()), |operation| place.settle(operation))
+fn complete(place: &dyn Place, begun: &mut Option<Operation>) -> Result<(), Failure> {
+    begun.take().map_or(Ok(()), |operation| place.complete(operation))
 }
 
 /// Copies `size` bytes, and waits for it.
@@ -90,19 +90,19 @@ fn settle(place: &dyn Place, begun: &mut Option<Operation>) -> Result<(), Failur
 pub unsafe fn copy(to: &dyn Place, from: &dyn Place, size: usize) -> Result<(), Failure> {
     let mut buffers: Vec<Buffer> = Vec::new();
     buffers.resize_with(PIECES.min(size.div_ceil(PIECE)), Buffer::default);
-    // SAFETY: as the caller says; the buffers stay until all is settled.
+    // SAFETY: as the caller says; the buffers stay until all is completed.
     let mut outcome = unsafe { copy_through(&mut buffers, to, from, size) };
     // All are waited for, whatever became of the others: the buffers may go only then.
     for buffer in &mut buffers {
-        let came = settle(from, &mut buffer.comes);
-        let went = settle(to, &mut buffer.goes);
+        let came = complete(from, &mut buffer.comes);
+        let went = complete(to, &mut buffer.goes);
         outcome = outcome.and(came).and(went);
     }
     outcome
 }
 
 /// # Safety
-/// As [`copy`], and what the buffers have when it returns is settled before they go.
+/// As [`copy`], and what the buffers have when it returns is completed before they go.
 unsafe fn copy_through(
     buffers: &mut [Buffer],
     to: &dyn Place,
@@ -116,7 +116,7 @@ unsafe fn copy_through(
         while next < pieces.min(piece + COMING) {
             let buffer = &mut buffers[next % count];
             // The piece that had it last.
-            settle(to, &mut buffer.goes)?;
+            complete(to, &mut buffer.goes)?;
             buffer.bytes.resize(length(next).max(buffer.bytes.len()), 0);
             // SAFETY: as the caller says; the buffer is that large, and free.
             buffer.comes =
@@ -124,7 +124,7 @@ unsafe fn copy_through(
             next += 1;
         }
         let buffer = &mut buffers[piece % count];
-        settle(from, &mut buffer.comes)?;
+        complete(from, &mut buffer.comes)?;
         // SAFETY: as above; the bytes are there.
         buffer.goes = Some(unsafe { to.store(piece * PIECE, buffer.bytes.as_ptr(), length(piece)) }?);
     }
@@ -164,8 +164,8 @@ mod tests {
             unsafe { self.place.store(at, from, size) }
         }
 
-        fn settle(&self, operation: Operation) -> Result<(), Failure> {
-            self.place.settle(operation)
+        fn complete(&self, operation: Operation) -> Result<(), Failure> {
+            self.place.complete(operation)
         }
     }
 

@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::Slot;
 use super::interface::{Address, Failure, Image, Module, Release};
 use super::table::{Mapped, Origin};
-use super::transfer::settle;
+use super::transfer::complete;
 use crate::omp::lock::Lock;
 use crate::omp::report;
 use crate::omp::thread::CurrentThread;
@@ -284,7 +284,7 @@ fn function(slot: &Slot, variable: Address) -> Option<Address> {
     let mut function: Address = 0;
     // SAFETY: the variable is as large as an address.
     let copy = unsafe { slot.device.copy_out((&raw mut function).cast(), variable, size_of::<Address>()) };
-    copy.and_then(|operation| settle(&*slot.device, operation)).ok()?;
+    copy.and_then(|operation| complete(&*slot.device, operation)).ok()?;
     Some(function)
 }
 

@@ -151,7 +151,7 @@ impl<'a> Batch<'a> {
     pub fn finish(self) -> Result<(), Failure> {
         let device = &*self.slot.device;
         // All are waited for: the memory they use may go only then.
-        let results: Vec<_> = self.begun.into_iter().map(|o| settle(device, o)).collect();
+        let results: Vec<_> = self.begun.into_iter().map(|o| complete(device, o)).collect();
         let outcome: Result<(), Failure> = results.into_iter().collect();
         match (self.sizes, self.since) {
             ([bytes, 0], Some(since)) if !self.mixed && outcome.is_ok() => {
@@ -177,7 +177,7 @@ pub fn to_host(slot: &Slot, to: usize, from: Address, bytes: usize) -> DeviceOp 
 }
 
 unsafe extern "C" fn wake(worker: *mut ()) {
-    // SAFETY: `settle` passed its worker, and those are never freed.
+    // SAFETY: `complete` passed its worker, and those are never freed.
     unsafe { (*worker.cast::<ult::worker::Worker>()).wake() };
 }
 
@@ -203,7 +203,7 @@ pub fn has_room() -> bool {
 ///
 /// # Errors
 /// It failed.
-pub fn settle(device: &dyn Device, operation: Operation) -> Result<(), Failure> {
+pub fn complete(device: &dyn Device, operation: Operation) -> Result<(), Failure> {
     if operation == Operation::DONE {
         return Ok(());
     }

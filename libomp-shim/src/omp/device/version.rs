@@ -267,16 +267,16 @@ fn on_gpu(versions: &Versions, mut share: Share, slot: &'static Slot) -> Result<
     let admission = share.has_put();
     // What it has put there is waited for in any case; how long it took counts if all went well.
     let mut share = Some(share).filter(|_| said == 0);
-    let settled = borrowed::settle_with(
+    let completed = borrowed::complete_with(
         CurrentThread::get(),
         |on, operation| match share.take_if(|_| on.number == slot.number) {
-            Some(share) => versions::settle(share, on, operation),
-            None => transfer::settle(&*on.device, operation),
+            Some(share) => versions::complete(share, on, operation),
+            None => transfer::complete(&*on.device, operation),
         },
         |_| drop(admission),
     );
     array::tasks::end(CurrentThread::get().task);
-    if said == 0 { settled.map_err(|(slot, why)| Why::Device(slot, why)) } else { Err(Why::Said(said)) }
+    if said == 0 { completed.map_err(|(slot, why)| Why::Device(slot, why)) } else { Err(Why::Said(said)) }
 }
 
 #[cfg(test)]

@@ -111,9 +111,9 @@ fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
             admission.ends(well && said == 0);
         }
     };
-    let settled = borrowed::settle_with(
+    let completed = borrowed::complete_with(
         CurrentThread::get(),
-        |slot, operation| transfer::settle(&*slot.device, operation),
+        |slot, operation| transfer::complete(&*slot.device, operation),
         over,
     )
     .map_err(|(slot, why)| {
@@ -121,7 +121,7 @@ fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
         Why::Device(slot, why)
     });
     array::tasks::end(CurrentThread::get().task);
-    if said == 0 { settled } else { Err(Why::Said(said)) }
+    if said == 0 { completed } else { Err(Why::Said(said)) }
 }
 
 fn set(future: Option<Handle>, by: By) {

@@ -11,7 +11,7 @@ use super::order::{Order, Place, Wanted};
 use super::wire::Tail;
 use super::{credit, devices, task, wire};
 use crate::omp::check::waits::{self, Promise};
-use crate::omp::device::rank::remote::settle;
+use crate::omp::device::rank::remote::complete;
 use crate::omp::device::rank::{cluster, modules};
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::{Fault, Handle, Owner, depth_here, future, me, owner};
@@ -72,7 +72,7 @@ fn home_rank(task: Handle) -> Result<Owner, Fault> {
 pub fn ask(letters: &[Letter<'_>]) -> Result<(), Fault> {
     let owners = letters.iter().map(|letter| known(letter.task)).collect::<Result<Vec<_>, _>>()?;
     if let Some(cluster) = cluster() {
-        settle(cluster).map_err(|_| Fault::Ended)?;
+        complete(cluster).map_err(|_| Fault::Ended)?;
     }
     for letter in letters {
         credit::wait(letter.task.rank as u32);
@@ -235,7 +235,7 @@ pub fn free_all() -> Result<(), Fault> {
 fn everywhere(free: bool) -> Result<Vec<Awaited>, Fault> {
     let ranks = cluster().map_or(1, |cluster| cluster.ranks as i32);
     if let Some(cluster) = cluster() {
-        settle(cluster).map_err(|_| Fault::Ended)?;
+        complete(cluster).map_err(|_| Fault::Ended)?;
     }
     let ask = |rank| {
         let awaited = Awaited::begin(Promise::Tasks(rank));

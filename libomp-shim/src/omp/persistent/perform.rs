@@ -10,7 +10,7 @@ use super::tray::{Parcel, Tray};
 use super::{fences, numbered, parcels, wire};
 use crate::omp::check::thing::Thing;
 use crate::omp::check::waits;
-use crate::omp::device::rank::remote::settle;
+use crate::omp::device::rank::remote::complete;
 use crate::omp::device::rank::wire::bytes as words_as_bytes;
 use crate::omp::device::rank::{cluster, modules};
 use crate::omp::remote::bytes::Bytes;
@@ -100,7 +100,7 @@ fn execute(task: &Arc<Task>, args: &Bytes, depth: u8) -> Result<(), Fault> {
     drop(noted);
     // Who hears of the end may rely on what it has copied elsewhere.
     if let Some(cluster) = cluster() {
-        drop(settle(cluster));
+        drop(complete(cluster));
     }
     Ok(())
 }

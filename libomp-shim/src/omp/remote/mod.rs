@@ -24,7 +24,7 @@
 //!
 //! *Order.* Invocations, and what sets and satisfies, take effect in any order: tasks are stolen,
 //! and long bytes come later than short ones. A message to another rank goes when the copies are
-//! made that its receiver may rely on ([`super::device::rank::remote::settle`]).
+//! made that its receiver may rely on ([`super::device::rank::remote::complete`]).
 //!
 //! *The end.* An invocation is open work of the rank it is for from its message on, and messages
 //! under way keep the bridge from being quiet; so all of them are done before the ranks part, and

@@ -17,7 +17,7 @@ use super::invoke::Invocation;
 use super::server::SERVER;
 use super::{Fault, Handle, me};
 use crate::omp::device::rank::link::{blocks, opened};
-use crate::omp::device::rank::remote::settle;
+use crate::omp::device::rank::remote::complete;
 use crate::omp::device::rank::wire::verb;
 use crate::omp::device::rank::{Cluster, cluster, modules, start};
 use crate::omp::report;
@@ -145,7 +145,7 @@ unsafe fn send(
     from: *const u8,
     length: usize,
 ) -> Result<(), Fault> {
-    settle(cluster).map_err(|_| Fault::Ended)?;
+    complete(cluster).map_err(|_| Fault::Ended)?;
     if length <= SMALL {
         let bytes: &[u8] = match length {
             0 => &[],

@@ -93,8 +93,8 @@ impl Task {
 
     /// The task will complete, and lose its last reference, by the hand of another thread: the word
     /// shows the truth from here on. For the task itself, when its body has ended.
-    pub(super) fn settle(&self) {
-        self.settled.set(true);
+    pub(super) fn retire(&self) {
+        self.retired.set(true);
         // ORDERING: Relaxed; as in `add_pending`.
         self.counts.fetch_sub(self.excess() - REFERENCE, Ordering::Relaxed);
         self.pending.set(0);
@@ -107,7 +107,7 @@ impl Task {
         // ORDERING: Relaxed; that the running thread runs this task too is known to that thread.
         let runs_here = thread.is_some_and(|t| ptr::eq(t, self.thread.load(Ordering::Relaxed)));
         // The rest is read by the task's own thread only.
-        if !runs_here || self.flags().has(Flags::UNTIED) || self.settled.get() || self.pending.get() == 0 {
+        if !runs_here || self.flags().has(Flags::UNTIED) || self.retired.get() || self.pending.get() == 0 {
             return false;
         }
         self.pending.set(self.pending.get() - 1);
@@ -122,7 +122,7 @@ impl Task {
 /// The task is complete; the caller does not touch it afterwards.
 pub(super) unsafe fn leave_parent(task: &Task, thread: Option<&Thread>) {
     let parent = task.parent.get();
-    let own_share = if task.settled.get() { REFERENCE } else { task.excess() };
+    let own_share = if task.retired.get() { REFERENCE } else { task.excess() };
     // ORDERING: Acquire, pairs with the subtractions of the children: the last one is over before
     // we free.
     if task.counts.load(Ordering::Acquire) == own_share {
@@ -135,7 +135,7 @@ pub(super) unsafe fn leave_parent(task: &Task, thread: Option<&Thread>) {
             }
         }
     } else {
-        task.settled.set(true);
+        task.retired.set(true);
         // SAFETY: the parent loses an incomplete child now, and the reference when the last child
         // frees the task.
         unsafe {
@@ -174,7 +174,7 @@ unsafe fn leave_to_children(task: &Task, own_share: u64) {
     // ORDERING: Relaxed; published by the subtraction in `drop_share`, before which no child can
     // drop this reference.
     parent.counts.fetch_add(REFERENCE, Ordering::Relaxed);
-    task.settled.set(true);
+    task.retired.set(true);
     // SAFETY: the own share is the caller's.
     unsafe { drop_share(task, own_share) };
 }

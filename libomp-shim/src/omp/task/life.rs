@@ -435,7 +435,7 @@ unsafe fn finish<const WATCHED: bool>(thread: &Thread, task: NonNull<Task>) -> O
         races::task_ends(task_ref);
     }
     if task_ref.flags().has(Flags::DETACH) && !ult::mutant!(detach_completes_at_once) {
-        task_ref.settle();
+        task_ref.retire();
         // ORDERING: AcqRel; pairs with the same in `fulfill`: whoever comes second sees what the
         // first wrote.
         let before = task_ref.event.fetch_or(EVENT_BODY_DONE, Ordering::AcqRel);

@@ -247,7 +247,8 @@ impl Team {
     /// `count` members leave; they must not touch the team afterwards. Those that had not joined
     /// have done so now.
     pub fn leave_for_good(&self, count: u32) {
-        // ORDERING: Acquire, pairs with `retire`. Read first: the team may be gone after the count.
+        // ORDERING: Acquire, pairs with `end_runner`. Read first: the team may be gone after the
+        // count.
         let dismisser = self.dismisser.load(Ordering::Acquire);
         let primary_worker = self.thread(0).and_then(Thread::host);
         // ORDERING: AcqRel; Release, pairs with `present` and `is_joined`, Acquire because what
@@ -273,7 +274,7 @@ impl Team {
 
     /// `count` members of a team that shares workers have left, on the calling worker, which is in
     /// its scheduler.
-    pub fn settle_members(&self, count: u32) {
+    pub fn retire_members(&self, count: u32) {
         // ORDERING: SeqCst, pairs with the fence in `begin_to_use_tasks`.
         fence(Ordering::SeqCst);
         if self.has_used_tasks() {
@@ -301,7 +302,7 @@ impl Team {
     }
 
     /// Tells the members to leave for good; `dismisser` is woken when they do.
-    pub fn retire(&self, dismisser: &'static Worker) {
+    pub fn end_runner(&self, dismisser: &'static Worker) {
         // ORDERING: Release, pairs with the Acquire in `leave_for_good`: either the member sees the
         // worker, or, by the fence of the parker, the worker sees that it has left.
         self.dismisser.store(ptr::from_ref(dismisser).cast_mut(), Ordering::Release);
@@ -312,7 +313,7 @@ impl Team {
 
     /// Have the members been reported to leave?
     pub fn is_retired(&self) -> bool {
-        // ORDERING: Acquire, pairs with `retire`.
+        // ORDERING: Acquire, pairs with `end_runner`.
         self.retired.load(Ordering::Acquire)
     }
 }

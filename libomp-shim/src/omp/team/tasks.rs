@@ -63,7 +63,7 @@ impl Team {
         // ORDERING: Relaxed, as above.
         self.tasks_used.store(true, Ordering::Relaxed);
         if self.kind == TeamKind::Ults && self.size() > 1 {
-            // ORDERING: SeqCst, pairs with the fence in `settle_members`: who has left is seen
+            // ORDERING: SeqCst, pairs with the fence in `retire_members`: who has left is seen
             // here, or sees that tasks are used.
             fence(Ordering::SeqCst);
             self.revive_members();

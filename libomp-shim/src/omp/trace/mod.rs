@@ -156,7 +156,7 @@ unsafe extern "C" fn at_exit(_: c_int, _: *mut c_void) {
     let recorded = PROCESS.swap(0, Ordering::Relaxed) == process();
     if recorded {
         tool::hook::region::await_members();
-        each_below(Thin::settle);
+        each_below(Thin::flush);
     }
     stop();
     if let Some(name) = WANTED.get().filter(|_| recorded) {

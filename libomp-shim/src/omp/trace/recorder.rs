@@ -131,7 +131,7 @@ fn wait(end: End, cause: Cause) {
 
 impl Consumer for Recorder {
     fn parallel_begin(&self, site: &Site, team: &Team, _: u32) {
-        site.thread.tool.thin.settle(); // what it has left out was before the region
+        site.thread.tool.thin.flush(); // what it has left out was before the region
         let location = site.thread.tool.trace.take();
         let place = if location != 0 { location } else { team.plan().body.function as u64 };
         let place = if place != 0 { place } else { site.code() as u64 };
@@ -143,7 +143,7 @@ impl Consumer for Recorder {
     }
 
     fn implicit_task(&self, thread: &Thread, end: End, _: bool) {
-        thread.tool.thin.settle();
+        thread.tool.thin.flush();
         let task = address(&thread.implicit);
         match end {
             End::Begin => put(Kind::ImplicitBegin, thread.num(), task, address(thread.team())),
@@ -183,7 +183,7 @@ impl Consumer for Recorder {
 
     fn sync_wait(&self, site: &Site, kind: SyncKind, end: End, _: bool) {
         if !site.task.is_explicit() {
-            site.thread.tool.thin.settle();
+            site.thread.tool.thin.flush();
         }
         wait(end, cause_of(kind));
     }

@@ -178,11 +178,11 @@ impl Thin {
 
     /// The number of tasks that have been left out since this was asked last; by who writes one.
     fn take_made(&self) -> u32 {
-        self.settle_quick();
+        self.flush_quick();
         self.made.take()
     }
 
-    fn settle_quick(&self) {
+    fn flush_quick(&self) {
         let quick = (self.left.get() / QUICK) as u32;
         self.left.set(self.left.get() % QUICK);
         self.made.set(self.made.get() + quick);
@@ -251,7 +251,7 @@ impl Thin {
             return self.room.set(STRIDE as u32); // nobody is notified how many they are
         }
         let now = clock::now();
-        self.settle_quick();
+        self.flush_quick();
         let width = self.width.get().max(16);
         if self.ran.get() == 0 {
             return self.opens(now);
@@ -274,7 +274,7 @@ impl Thin {
 
     /// Writes how many have been run.
     fn count(&self, now: u64) {
-        self.settle_quick();
+        self.flush_quick();
         let ran = self.ran.take();
         if ran != 0 {
             lane::record_at(now, Kind::Ran, ran, self.since.get(), 0);
@@ -283,7 +283,7 @@ impl Thin {
 
     /// The thread comes to, or from, something after which its tasks may be others: writes what has
     /// been left out until here.
-    pub fn settle(&self) {
+    pub fn flush(&self) {
         if self.left.get() | u64::from(self.made.get() | self.ran.get()) == 0 {
             return;
         }

@@ -298,9 +298,9 @@ fn look() {
 ///
 /// # Errors
 /// It failed.
-pub fn settle(share: Share, slot: &'static Slot, operation: Operation) -> Result<(), Failure> {
+pub fn complete(share: Share, slot: &'static Slot, operation: Operation) -> Result<(), Failure> {
     let kind = share.way.kind;
-    let result = settle_share(share, slot, operation);
+    let result = complete_share(share, slot, operation);
     let expected = versions().expected(kind, 0);
     // By the task, in no lock.
     if let Some(expected) = expected.filter(|_| result.is_ok()) {
@@ -309,7 +309,7 @@ pub fn settle(share: Share, slot: &'static Slot, operation: Operation) -> Result
     result
 }
 
-fn settle_share(share: Share, slot: &'static Slot, operation: Operation) -> Result<(), Failure> {
+fn complete_share(share: Share, slot: &'static Slot, operation: Operation) -> Result<(), Failure> {
     if operation == Operation::DONE {
         share.end(0);
         return Ok(());

@@ -158,7 +158,7 @@ pub fn fence(cluster: &Cluster) -> Result<(), Failure> {
 ///
 /// # Errors
 /// The bridge's.
-pub fn settle(cluster: &Cluster) -> Result<(), Failure> {
+pub fn complete(cluster: &Cluster) -> Result<(), Failure> {
     for (rank, source, writes) in cluster.debts.all() {
         cluster.ask(rank, verb::AWAIT, &[source.into(), writes], &[])?;
         cluster.debts.paid(rank, source, writes);
@@ -187,7 +187,7 @@ impl Rank {
 
     /// Waits until no large copy to this rank is under way that touches these bytes: puts overtake
     /// each other.
-    fn settle_flying(&self, to: Address, size: usize) {
+    fn complete_flying(&self, to: Address, size: usize) {
         let flying = &self.cluster.peer(self.rank).flying;
         let touches = || lock(flying).iter().any(|(_, range)| range.start < to + size && to < range.end);
         if touches() {
@@ -273,7 +273,7 @@ impl Device for Rank {
         // ORDERING: Relaxed; a sum.
         self.cluster.counts.out.fetch_add(size as u64, Ordering::Relaxed);
         self.pay()?;
-        self.settle_flying(to, size);
+        self.complete_flying(to, size);
         if size > SMALL {
             // SAFETY: as the caller says.
             return unsafe { self.cluster.put(self.rank, to, from, size) }.map(Operation);
@@ -290,15 +290,15 @@ impl Device for Rank {
         // ORDERING: Relaxed; a sum.
         self.cluster.counts.back.fetch_add(size as u64, Ordering::Relaxed);
         self.pay()?;
-        self.settle_flying(from, size);
+        self.complete_flying(from, size);
         // SAFETY: as the caller says.
         unsafe { self.cluster.get(self.rank, to, from, size) }.map(Operation)
     }
 
     unsafe fn copy_within(&self, to: Address, from: Address, size: usize) -> Result<Operation, Failure> {
         self.pay()?;
-        self.settle_flying(to, size);
-        self.settle_flying(from, size);
+        self.complete_flying(to, size);
+        self.complete_flying(from, size);
         self.cluster
             .request(self.rank, verb::COPY, &[to as u64, from as u64, size as u64], &[])
             .map(Operation)
@@ -320,7 +320,7 @@ impl Device for Rank {
         size: usize,
     ) -> Result<Operation, Failure> {
         self.pay()?;
-        self.settle_flying(to, size);
+        self.complete_flying(to, size);
         let words = [to as u64, peer, from as u64, size as u64];
         self.cluster.request(self.rank, verb::FETCH, &words, &[]).map(Operation)
     }

@@ -32,7 +32,7 @@ use super::server::SERVER;
 use super::{Fault, Handle, Owner, depth_here, future, me, owner};
 use crate::omp::check::waits::{self, Promise};
 use crate::omp::device::rank::modules;
-use crate::omp::device::rank::remote::settle;
+use crate::omp::device::rank::remote::complete;
 use item::{Item, What};
 use route::{Mark, Road};
 use thing::Thing;
@@ -204,6 +204,6 @@ fn send(object: Handle, item: Item, to: u32, mark: Mark) -> Result<(), Fault> {
     let Owner::There(cluster, to) = owner(to as i32)? else {
         return Err(Fault::Stale);
     };
-    settle(cluster).map_err(|_| Fault::Ended)?;
+    complete(cluster).map_err(|_| Fault::Ended)?;
     wire::request(cluster, to, object, mark, item)
 }

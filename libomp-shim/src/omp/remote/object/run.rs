@@ -14,7 +14,7 @@ use super::local::{Access, Goal, Local, Next, Request};
 use super::route::{Mark, Road};
 use super::thing::Thing;
 use super::{COUNTS, balance, hold, table, wire};
-use crate::omp::device::rank::remote::settle;
+use crate::omp::device::rank::remote::complete;
 use crate::omp::device::rank::{self, modules};
 use crate::omp::report;
 
@@ -194,7 +194,7 @@ fn depart(object: Handle) {
 fn send(object: Handle, thing: Thing, to: u32, queue: VecDeque<Item>) -> Result<(), Fault> {
     let cluster = rank::cluster().ok_or(Fault::Ended)?;
     let (bytes, place) = thing.into_bytes();
-    settle(cluster).map_err(|_| Fault::Ended)?;
+    complete(cluster).map_err(|_| Fault::Ended)?;
     wire::object(cluster, to, object, place, queue.len(), bytes)?;
     for item in queue {
         wire::request(cluster, to, object, Mark::Counted, item)?;

@@ -195,7 +195,7 @@ unsafe extern "C" fn get_place_proc_ids(place: c_int, size: c_int, ids: *mut c_i
 
 unsafe extern "C" fn get_place_num() -> c_int {
     running().map_or(-1, |here| {
-        binding::settle(here);
+        binding::flush(here);
         // SAFETY: own thread only.
         unsafe { here.thread.own() }.place
     })
@@ -203,7 +203,7 @@ unsafe extern "C" fn get_place_num() -> c_int {
 
 unsafe extern "C" fn get_partition_place_nums(size: c_int, nums: *mut c_int) -> c_int {
     let Some(here) = running().filter(|_| env::settings().places.is_some()) else { return 0 };
-    binding::settle(here);
+    binding::flush(here);
     // SAFETY: own thread only.
     let partition = unsafe { here.thread.own() }.partition.clone();
     for (i, place) in partition.clone().enumerate().take(usize::try_from(size).unwrap_or(0)) {

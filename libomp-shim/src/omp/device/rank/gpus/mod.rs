@@ -36,7 +36,7 @@ use std::time::Duration;
 
 use mpi_bridge::table::HandlerFn;
 
-use super::remote::{lock, settle};
+use super::remote::{complete, lock};
 use super::{Cluster, cluster, device_count, device_of};
 use crate::omp::device::interface::{Address, Device, Failure};
 use crate::omp::device::{DeviceOwner, Slot, get, gpu};
@@ -257,7 +257,7 @@ fn across(
     from: (DeviceOwner, Address),
     size: usize,
 ) -> Result<[u64; 7], Failure> {
-    settle(cluster)?;
+    complete(cluster)?;
     let [(to, to_at), (from, from_at)] = [to, from].map(|(owner, at)| (wire::owner(owner), at as u64));
     Ok([ask::ACROSS, to[1], to_at, from[0], from[1], from_at, size as u64])
 }

@@ -157,7 +157,7 @@ impl Order {
 
 /// Waits for an operation of the GPU.
 fn over(slot: &Slot, begun: Result<Operation, Failure>) -> Outcome {
-    transfer::settle(&*slot.device, begun?).map(|()| 0)
+    transfer::complete(&*slot.device, begun?).map(|()| 0)
 }
 
 /// [`ask::ACROSS`]: a copy to a device of this rank.
@@ -196,7 +196,7 @@ impl Place for InRank {
         unsafe { self.cluster.put(self.rank, self.at + at, from, size) }.map(Operation)
     }
 
-    fn settle(&self, operation: Operation) -> Result<(), Failure> {
+    fn complete(&self, operation: Operation) -> Result<(), Failure> {
         self.cluster.await_outcome(operation.0).map(drop)
     }
 }
