@@ -238,9 +238,9 @@ pub(crate) struct Own {
     pub(crate) ticks: u32,
     /// Counts jobs that might follow one by a call.
     pub(crate) in_place: u32,
-    /// The meeting that all those wait at who are suspended here beside the running thread, as of
-    /// the last switch: see `sched::suspended`.
-    pub(crate) meeting: *const AtomicU32,
+    /// The synchronization point that all those wait at who are suspended here beside the running
+    /// thread, as of the last switch: see `sched::suspended`.
+    pub(crate) sync_point: *const AtomicU32,
     /// What somebody here has waited for has happened: the next look is at everything.
     pub(crate) released: bool,
     /// `SuspendedContexts::changes` when it was last notified who is suspended here.
@@ -359,7 +359,7 @@ impl Worker {
                 selector: Selector::new(victim::default_kind(), u64::from(index) + 1),
                 ticks: 0,
                 in_place: 0,
-                meeting: ptr::null(),
+                sync_point: ptr::null(),
                 released: false,
                 published: 0,
                 rested: ptr::null(),

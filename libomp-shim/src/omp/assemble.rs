@@ -34,7 +34,7 @@ use ult::spawn::{self, SpawnGroup, UltStart};
 use ult::tls_block::TlsBlock;
 use ult::worker::{self, Locals, Worker};
 
-use super::check::meetings;
+use super::check::sync_points;
 use super::env;
 use super::parallel::{among, spin_for};
 use super::queue;
@@ -594,7 +594,7 @@ fn help_until_closed(thread: &Thread) {
     let order = ReadyOrder::at(team.sleepers(), epoch, 0);
     ult::sched::wait_with(
         &wait,
-        WaitTraits { rank: 0, meets: true, takes_any_task: true, order: Some(order) },
+        WaitTraits { rank: 0, synchronizes: true, takes_any_task: true, order: Some(order) },
     );
     queue::end_help(thread);
     if team.is_lost() {
@@ -630,7 +630,7 @@ fn run_share(thread: &Thread) {
     team.share_begins();
     // SAFETY: the front made the body for its own `call`.
     unsafe { (body.call)(thread, &body) };
-    meetings::joins(thread);
+    sync_points::joins(thread);
     team.share_ends();
     hook::region::member_arrives(team);
     thread.implicit.end_implicit();

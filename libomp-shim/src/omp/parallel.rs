@@ -24,7 +24,7 @@ use ult::worker::{self, Locals};
 use super::assemble::{assemble, begin_member, serial_team};
 
 use super::binding;
-use super::check::meetings;
+use super::check::sync_points;
 use super::counts::CountList;
 use super::device::resident;
 use super::env::{self, Settings};
@@ -237,10 +237,10 @@ impl Region {
     pub fn end(self) {
         let Some(primary) = self.team.thread(0) else { return };
         let is_in_target = self.team.plan().target_depth > 0;
-        meetings::joins(primary);
+        sync_points::joins(primary);
         hook::region::primary_arrives(&self.team);
         self.team.await_join(primary);
-        meetings::is_over(&self.team);
+        sync_points::is_over(&self.team);
         if self.is_outermost() {
             super::assemble::await_leaving(&self.team);
             if let Some(root_worker) = self.team.plan().root_worker {

@@ -57,7 +57,7 @@ fn may_let_others_run(thread: &Thread) -> bool {
     if team.has_used_tasks() || team.is_cancelled() {
         ult::sched::has_others_here()
     } else {
-        ult::sched::has_others_beside_meeting(team.sleepers())
+        ult::sched::has_others_beside_sync_point(team.sleepers())
     }
 }
 

@@ -399,7 +399,7 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
         let own = &mut *worker.own();
         rest(worker, own);
         let others = own.suspended.others(own.role.thread, worker.is_standing_in());
-        own.meeting = others.meeting;
+        own.sync_point = others.sync_point;
         worker.restless.urgency.set_running(own.role.tag);
         worker.restless.urgency.set_suspended(others.exists && own.suspended.has_urgent(&own.role));
         worker.set_suspended(others.exists);
@@ -418,7 +418,7 @@ pub(super) unsafe fn publish_crowd_again(worker: &'static Worker) {
     // SAFETY: as the caller says.
     unsafe {
         // Not asked again whether it is over.
-        (*worker.own()).meeting = core::ptr::null();
+        (*worker.own()).sync_point = core::ptr::null();
         publish_crowd_as_before(worker);
     }
 }

@@ -78,7 +78,7 @@ pub(crate) use urgency::Urgency;
 pub use urgency::is_urgent;
 pub(crate) use yielding::{Insistence, give_way};
 pub use yielding::{
-    has_others_beside_meeting, has_others_here, insists, let_released_go_first, lowest_of_stack, poll,
+    has_others_beside_sync_point, has_others_here, insists, let_released_go_first, lowest_of_stack, poll,
     preempt, switch_away, yield_from_program,
 };
 
@@ -170,8 +170,8 @@ pub struct WaitTraits {
     pub rank: u32,
     /// The thread waits for all threads and tasks of its team, which `Wait::sleepers` stands for.
     /// It need not go on while a thread of the team that does not wait so runs, or has a task
-    /// to run. Whoever ends this without a wait calls [`end_meeting`].
-    pub meets: bool,
+    /// to run. Whoever ends this without a wait calls [`end_sync_point`].
+    pub synchronizes: bool,
     /// The thread may start any task of its team, which `Wait::sleepers` stands for. One such
     /// thread answers for all when the worker looks for the tasks of other threads.
     pub takes_any_task: bool,
@@ -466,19 +466,21 @@ pub fn may_go_on_in_place(team: &AtomicU32) -> bool {
     !own.in_place.is_multiple_of(IN_PLACE) && (all_meet(worker, team) || nobody_else_can_go_on(worker))
 }
 
-/// Do all threads that are suspended here wait at a meeting of `team`? So too where none is.
+/// Do all threads that are suspended here wait at a synchronization point of `team`? So too where
+/// none is.
 #[inline]
 fn all_meet(worker: &'static Worker, team: *const AtomicU32) -> bool {
     // SAFETY: own kernel thread; compared only.
-    !worker.has_suspended() || unsafe { (*worker.own()).meeting == team }
+    !worker.has_suspended() || unsafe { (*worker.own()).sync_point == team }
 }
 
-/// The running thread has ended the meeting that others wait at, perhaps here, and goes on.
+/// The running thread has ended the synchronization point that others wait at, perhaps here, and
+/// goes on.
 #[inline]
-pub fn end_meeting() {
+pub fn end_sync_point() {
     if let Some(worker) = worker::current() {
         // SAFETY: own kernel thread.
-        unsafe { (*worker.own()).meeting = core::ptr::null() };
+        unsafe { (*worker.own()).sync_point = core::ptr::null() };
     }
 }
 

@@ -22,11 +22,12 @@
 //! of its code or yields comes behind those that were released. Now and then numbers do not count,
 //! so that nobody is passed over for ever (`look`, `yielding`).
 //!
-//! **Meetings.** A thread at a barrier or a join waits for all threads and tasks of its team: as
-//! long as a thread of the team runs or has tasks to run it has no use for the worker. Where the
-//! threads that are suspended here wait at one meeting ([`SuspendedContexts::others`]), tasks of
-//! that team follow each other without a look at them ([`super::may_go_on_in_place`]). Of those at
-//! one meeting one is enough to look into the queues of others.
+//! **Synchronization points.** A thread at a barrier or a join waits for all threads and tasks of
+//! its team: as long as a thread of the team runs or has tasks to run it has no use for the worker.
+//! Where the threads that are suspended here wait at one synchronization point
+//! ([`SuspendedContexts::others`]), tasks of that team follow each other without a look at them
+//! ([`super::may_go_on_in_place`]). Of those at one synchronization point one is enough to look
+//! into the queues of others.
 //!
 //! **Many threads.** The operations here walk a list, so the list is kept short: of the contexts
 //! that become ready in a known order only [`POLLED_PER_ORDER`] are in it, the newest among
@@ -58,9 +59,9 @@ use unpolled::Unpolled;
 pub(super) struct Others {
     /// Is there one?
     pub(super) exists: bool,
-    /// The meeting that all of them wait at, and which is not over; null if they do not, or there
-    /// are none.
-    pub(super) meeting: *const AtomicU32,
+    /// The synchronization point that all of them wait at, and which is not over; null if they do
+    /// not, or there are none.
+    pub(super) sync_point: *const AtomicU32,
 }
 
 /// So many contexts that become ready in one order are polled. Chosen: more than a worker has
@@ -578,8 +579,8 @@ impl SuspendedContexts {
         own.or_else(|| self.seek_elsewhere_for(may))
     }
 
-    /// A job from the queues of others. Of those at one meeting one is asked: they would look at
-    /// the same queues.
+    /// A job from the queues of others. Of those at one synchronization point one is asked: they
+    /// would look at the same queues.
     pub(super) fn seek_elsewhere(&self) -> Option<(Job, Role)> {
         self.seek_elsewhere_for(|_| true)
     }
@@ -621,16 +622,18 @@ impl SuspendedContexts {
     /// idle worker's own, counts when there is something for it to do; `all`, or one that is
     /// away: in any case, for its waker may not come here.
     pub(super) fn others(&self, thread: *const ThreadMode, all: bool) -> Others {
-        let mut others = Others { exists: false, meeting: core::ptr::null() };
+        let mut others = Others { exists: false, sync_point: core::ptr::null() };
         for entry in self.entries.iter().filter(|entry| entry.role.thread != thread) {
             let unseen = entry.role.away || (all && entry.sleepers.is_some());
             if entry.role.is_of_a_region() || unseen || entry.is_ready(false) {
-                let meeting = entry.meeting();
-                if meeting.is_null() || (others.exists && others.meeting != meeting) || entry.is_ready(false)
+                let sync_point = entry.sync_point();
+                if sync_point.is_null()
+                    || (others.exists && others.sync_point != sync_point)
+                    || entry.is_ready(false)
                 {
-                    return Others { exists: true, meeting: core::ptr::null() };
+                    return Others { exists: true, sync_point: core::ptr::null() };
                 }
-                others = Others { exists: true, meeting };
+                others = Others { exists: true, sync_point };
             }
         }
         others

@@ -218,9 +218,10 @@ fn let_others_of(worker: &'static Worker) {
     }
 }
 
-/// Does anybody wait behind the calling thread of `team`, those aside who wait at a meeting of it?
+/// Does anybody wait behind the calling thread of `team`, those aside who wait at a synchronization
+/// point of it?
 #[inline]
-pub fn has_others_beside_meeting(team: &AtomicU32) -> bool {
+pub fn has_others_beside_sync_point(team: &AtomicU32) -> bool {
     worker::current().is_some_and(|worker| worker.has_queued() || !super::all_meet(worker, team))
 }
 

@@ -123,7 +123,7 @@ pub const MUTANTS: &[Mutant] = &[
         &[("check/lock_misuse.c", "gcc", 2)],
     ),
     mutant(
-        "meeting_not_reported",
+        "sync_point_not_reported",
         "GANGWAY_CHECK says nothing of threads that wait in different places",
         &[("check/meetings.c", "gcc", 4), ("check/two_barriers.c", "clang-19", 2)],
     ),

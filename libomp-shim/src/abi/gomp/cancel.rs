@@ -4,7 +4,7 @@ use core::ffi::c_int;
 use core::ptr;
 
 use crate::omp::cancel::{self, Construct};
-use crate::omp::check::meetings::Kind;
+use crate::omp::check::sync_points::Kind;
 use crate::omp::team;
 use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::SyncKind;

@@ -3,7 +3,7 @@
 use core::ffi::{c_uint, c_void};
 use core::ptr;
 
-use crate::omp::check::meetings::Kind;
+use crate::omp::check::sync_points::Kind;
 use crate::omp::icv::ProcBind;
 use crate::omp::parallel::{self, Request};
 use crate::omp::team::{self, Body};

@@ -20,7 +20,7 @@ use std::sync::Mutex;
 
 use super::parallel::{self, Function};
 use crate::omp::agents;
-use crate::omp::check::meetings::Kind;
+use crate::omp::check::sync_points::Kind;
 use crate::omp::parallel as omp_parallel;
 use crate::omp::report;
 use crate::omp::task::Flags;

@@ -4,7 +4,7 @@ use core::ffi::c_int;
 
 use super::parallel::{Location, barrier_kind};
 use crate::omp::cancel::{self, Construct};
-use crate::omp::check::meetings::Kind;
+use crate::omp::check::sync_points::Kind;
 use crate::omp::team;
 use crate::omp::thread::CurrentThread;
 

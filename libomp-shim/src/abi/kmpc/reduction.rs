@@ -17,7 +17,7 @@ use core::ptr;
 use core::sync::atomic::Ordering;
 
 use super::parallel::{Location, flags_of};
-use crate::omp::check::meetings::Kind;
+use crate::omp::check::sync_points::Kind;
 use crate::omp::lock::Lock;
 use crate::omp::reduction::{Way, choose};
 use crate::omp::team;

@@ -5,7 +5,7 @@
 //! | [`waits`] | who waits for what in this process |
 //! | [`circles`] | tasks that wait for each other: by locks, `mutexinoutset`, `taskwait` and taskgroups |
 //! | [`locks`] | who has set which lock: locks unset, set again or destroyed by mistake |
-//! | [`meetings`] | threads of one team that wait in different places |
+//! | [`sync_points`] | threads of one team that wait in different places |
 //! | [`events`] | events of detachable tasks that nobody fulfils |
 //! | [`standstills`] | workers that stand still for long, and who waits behind them |
 //! | [`reports`] | lines about misuse, each once per place |
@@ -41,13 +41,13 @@ use ult::watch;
 pub mod circles;
 pub mod events;
 pub mod locks;
-pub mod meetings;
 pub mod place;
 pub mod reports;
 pub mod rounds;
 pub mod standstills;
 pub mod stuck;
 pub mod symbols;
+pub mod sync_points;
 pub mod thing;
 pub mod verdict;
 pub mod waits;

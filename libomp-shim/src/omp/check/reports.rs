@@ -20,7 +20,7 @@ pub enum About {
     /// A lock destroyed while somebody has set it.
     Destroyed,
     /// Threads of a team in two places.
-    Meeting,
+    SyncPoint,
     /// An event that nobody has fulfilled.
     Event,
     /// A worker that does not get on.
@@ -42,7 +42,7 @@ pub fn report(about: About, (one, other): (usize, usize), what: impl fmt::Displa
 fn is_kept_quiet(about: About) -> bool {
     match about {
         About::SetTwice | About::Unset | About::Destroyed => ult::mutant!(lock_misuse_not_reported),
-        About::Meeting => ult::mutant!(meeting_not_reported),
+        About::SyncPoint => ult::mutant!(sync_point_not_reported),
         About::Event => ult::mutant!(event_not_reported),
         About::Standstill => ult::mutant!(standstill_not_reported),
     }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use ult::stall::{Standing, standing};
 
 use super::reports::{About, report};
-use super::{meetings, symbols};
+use super::{symbols, sync_points};
 use crate::omp::report;
 use crate::omp::tool::code;
 
@@ -80,7 +80,7 @@ fn report_of_it(one: &Standing) {
         if one.region == 0 {
             "no region".into()
         } else {
-            format!("the region {}", meetings::region_name(one.region))
+            format!("the region {}", sync_points::region_name(one.region))
         },
         calls(&stack),
         behind(one),
@@ -101,7 +101,7 @@ fn calls(stack: &[usize]) -> String {
 }
 
 fn behind(one: &Standing) -> String {
-    let waiting = meetings::who_waits(one.region);
+    let waiting = sync_points::who_waits(one.region);
     let queued = if one.is_stood_in_for {
         "what was queued behind it goes on elsewhere"
     } else {

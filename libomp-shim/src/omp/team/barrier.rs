@@ -14,7 +14,7 @@ use core::sync::atomic::Ordering;
 
 use ult::watch;
 
-use super::super::check::meetings;
+use super::super::check::sync_points;
 use super::super::device::resident;
 use super::super::thread::{CurrentThread, Thread};
 use super::super::tool::event::SyncKind;
@@ -72,7 +72,7 @@ impl Team {
         self.arrived.0.store(0, Ordering::Relaxed);
         // ORDERING: Release, pairs with the Acquire in `await_release`.
         self.passed.0.store(passed + 1, Ordering::Release);
-        ult::sched::end_meeting();
+        ult::sched::end_sync_point();
         self.wake_members(self.size());
     }
 
@@ -177,7 +177,7 @@ impl Team {
 }
 
 /// A call of compiled code that waits in a barrier: what it was, and clang's `ident_t`, or null.
-pub type Call = (meetings::Kind, *const c_void);
+pub type Call = (sync_points::Kind, *const c_void);
 
 /// The team barrier of the running code (`barrier`, and the implicit ones of worksharing), by
 /// `call`. `kind` says for tools which of them it is.
@@ -194,7 +194,7 @@ fn barrier_unwatched(here: CurrentThread) -> bool {
 #[cold]
 #[inline(never)]
 fn barrier_watched(here: CurrentThread, (call, location): Call, kind: SyncKind) -> bool {
-    meetings::meets(here, call, location);
+    sync_points::synchronizes(here, call, location);
     hook::wait::around(here, || kind, || here.team().barrier::<true>(here.thread))
 }
 
@@ -216,6 +216,6 @@ fn cancellable_barrier_unwatched(here: CurrentThread) -> bool {
 #[cold]
 #[inline(never)]
 fn cancellable_barrier_watched(here: CurrentThread, (call, location): Call, kind: SyncKind) -> bool {
-    meetings::meets(here, call, location);
+    sync_points::synchronizes(here, call, location);
     hook::wait::around(here, || kind, || here.team().cancellable_barrier::<true>(here.thread))
 }

@@ -98,7 +98,7 @@ impl Team {
             !thread.is_agent() && (place != Place::Task || unsafe { thread.own() }.tied.is_empty());
         ult::sched::wait_with(
             &wait,
-            WaitTraits { rank: thread.num(), meets: place != Place::Task, takes_any_task, order },
+            WaitTraits { rank: thread.num(), synchronizes: place != Place::Task, takes_any_task, order },
         );
         queue::end_help(thread);
         self.pass_wake_up_on();

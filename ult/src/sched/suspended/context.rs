@@ -27,8 +27,8 @@ pub(crate) struct SuspendedContext {
     pub(super) finished: bool,
     /// See [`Wait::alone`].
     pub(super) alone: bool,
-    /// It waits for all threads and tasks of a team, see [`SuspendedContext::meeting`].
-    meets: bool,
+    /// It waits for all threads and tasks of a team, see [`SuspendedContext::sync_point`].
+    synchronizes: bool,
     /// See [`WaitTraits::takes_any_task`].
     takes_any_task: bool,
     /// The context of its thread that was the newest suspended one before it; null: none.
@@ -61,7 +61,7 @@ impl SuspendedContext {
             yields: wait.yields,
             finished: wait.finished,
             alone: wait.alone,
-            meets: traits.meets,
+            synchronizes: traits.synchronizes,
             takes_any_task: traits.takes_any_task,
             below: core::ptr::null_mut(),
             order: traits.order,
@@ -72,7 +72,7 @@ impl SuspendedContext {
     /// A context that could go on at any time and was left for others in the middle of its code.
     pub(in crate::sched) fn interrupted(ult: *mut Ult, role: Role) -> Self {
         let (ready, spin, rank): (Ready, _, _) = (&|| true, Spin::NONE, GIVES_WAY);
-        let (yields, finished, alone, meets, takes_any_task, interrupted) =
+        let (yields, finished, alone, synchronizes, takes_any_task, interrupted) =
             (false, false, false, false, false, true);
         let (seek, sleepers, below, order) = (None, None, core::ptr::null_mut(), None);
         Self {
@@ -86,7 +86,7 @@ impl SuspendedContext {
             yields,
             finished,
             alone,
-            meets,
+            synchronizes,
             takes_any_task,
             below,
             order,
@@ -140,8 +140,8 @@ impl SuspendedContext {
 
     /// The team, named by its counter of sleepers, for all of whose threads and tasks it waits;
     /// null: it waits for something else.
-    pub(super) fn meeting(&self) -> *const AtomicU32 {
-        self.sleepers.filter(|_| self.meets).unwrap_or(core::ptr::null())
+    pub(super) fn sync_point(&self) -> *const AtomicU32 {
+        self.sleepers.filter(|_| self.synchronizes).unwrap_or(core::ptr::null())
     }
 
     /// The team, named by its counter of sleepers, all of whose tasks it may start; null: it is

@@ -5,7 +5,7 @@ use super::*;
 use core::cell::{Cell, RefCell};
 use core::ptr;
 
-/// Somebody who waits: a thread, whose counter of sleepers, at a meeting or not.
+/// Somebody who waits: a thread, whose counter of sleepers, at a synchronization point or not.
 type Seat<'a> = (usize, &'a AtomicU32, bool);
 
 /// A thread with this number; each test has its own.
@@ -29,14 +29,14 @@ fn with_suspended<R>(
 ) -> R {
     let seeks: Vec<_> = seats.iter().map(|&(number, ..)| move |_: SearchScope| seek(number)).collect();
     let mut suspended = SuspendedContexts::new();
-    for (&(number, sleepers, meets), seek) in seats.iter().zip(&seeks) {
+    for (&(number, sleepers, synchronizes), seek) in seats.iter().zip(&seeks) {
         let wait = Wait { seek: Some(seek), sleepers: Some(sleepers), ..Wait::until(ready) };
         let ult = ptr::without_provenance_mut(suspended.entries.len() + 1);
         suspended.suspend(SuspendedContext::of(
             ult,
             role(number),
             &wait,
-            WaitTraits { meets, takes_any_task: meets, ..WaitTraits::default() },
+            WaitTraits { synchronizes, takes_any_task: synchronizes, ..WaitTraits::default() },
         ));
     }
     let result = f(&mut suspended);
@@ -45,12 +45,12 @@ fn with_suspended<R>(
 }
 
 #[test]
-fn a_meeting_is_told_where_all_others_wait_at_it() {
+fn a_sync_point_is_noted_where_all_others_wait_at_it() {
     let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
     let others = |seats: &[Seat<'_>], ready: bool| {
         let notified =
             with_suspended(seats, &|| ready, &|_| None, |suspended| suspended.others(thread(1), false));
-        (notified.exists, notified.meeting)
+        (notified.exists, notified.sync_point)
     };
     assert_eq!(others(&[], false), (false, ptr::null()));
     assert_eq!(others(&[(1, &a, false)], false), (false, ptr::null()));
@@ -65,7 +65,7 @@ fn a_meeting_is_told_where_all_others_wait_at_it() {
 }
 
 #[test]
-fn one_of_each_meeting_looks_elsewhere() {
+fn one_of_each_sync_point_steals() {
     let (a, b) = (AtomicU32::new(0), AtomicU32::new(0));
     let asked = RefCell::new(Vec::new());
     let seek = |number| {

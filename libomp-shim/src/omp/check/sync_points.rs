@@ -61,13 +61,13 @@ impl Kind {
 
 /// Where a thread waits for its team.
 #[derive(Clone, Copy)]
-struct Meeting {
+struct SyncPoint {
     thread: u32,
     kind: Kind,
     place: Place,
 }
 
-impl Meeting {
+impl SyncPoint {
     /// What clang says that the barrier is for; 0: nothing.
     fn purpose(&self) -> i32 {
         if self.kind == Kind::Kmpc { self.place.source.flags() & (EXPLICIT | IMPLICIT) } else { 0 }
@@ -86,7 +86,7 @@ impl Meeting {
     }
 }
 
-impl fmt::Display for Meeting {
+impl fmt::Display for SyncPoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match (self.kind, self.purpose()) {
             (Kind::Kmpc, EXPLICIT) => "in a barrier",
@@ -106,7 +106,7 @@ struct Region {
     epoch: u64,
     /// The present barrier, by how many there were before it, and who has come to it first.
     phase: u64,
-    first: Option<Meeting>,
+    first: Option<SyncPoint>,
     /// How many have.
     met: u32,
     /// A thread that has come to the end, and how many have.
@@ -168,7 +168,7 @@ fn address(team: &Team) -> usize {
 /// The running thread is about to wait in a barrier of its team that compiled code has called for;
 /// `location`: null or clang's `ident_t`.
 #[inline(always)]
-pub fn meets(here: CurrentThread, kind: Kind, location: *const c_void) {
+pub fn synchronizes(here: CurrentThread, kind: Kind, location: *const c_void) {
     if super::watches() {
         look_at_barrier(here.thread, kind, Source::at(location));
     }
@@ -228,7 +228,7 @@ fn look_at_barrier(thread: &Thread, kind: Kind, source: Source) {
     if !is_looked_at(team) {
         return;
     }
-    let me = Meeting { thread: thread.num(), kind, place: Place::of_caller(source) };
+    let me = SyncPoint { thread: thread.num(), kind, place: Place::of_caller(source) };
     let (first, joined) = with(|book| {
         let region = book.region(team);
         region.met += 1;
@@ -240,7 +240,7 @@ fn look_at_barrier(thread: &Thread, kind: Kind, source: Source) {
     if me.differs(&first) {
         let addresses = (first.place.address, me.place.address);
         report(
-            About::Meeting,
+            About::SyncPoint,
             addresses,
             format_args!(
                 "threads of a team wait in different places: {first}; {me}; they are let through together"
@@ -269,7 +269,7 @@ fn look_at_join(thread: &Thread) {
 
 /// One thread waits for the others, one of which is at the end already. If the region has been
 /// cancelled since, it waits no more.
-fn report_end(team: &Team, waiting: &Meeting, joined: u32) {
+fn report_end(team: &Team, waiting: &SyncPoint, joined: u32) {
     if team.is_cancelled() {
         return;
     }
@@ -277,7 +277,7 @@ fn report_end(team: &Team, waiting: &Meeting, joined: u32) {
     let region = region_name(function);
     let addresses = (waiting.place.address, function);
     report(
-        About::Meeting,
+        About::SyncPoint,
         addresses,
         format_args!(
             "threads of a team wait in different places: {waiting}; thread {joined} at the end of the region {region}; the region does not end"
@@ -314,13 +314,13 @@ pub fn who_waits(function: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn meeting(kind: Kind) -> Meeting {
-        Meeting { thread: 0, kind, place: Place { address: 1, source: Source::NONE } }
+    fn sync_point(kind: Kind) -> SyncPoint {
+        SyncPoint { thread: 0, kind, place: Place { address: 1, source: Source::NONE } }
     }
 
     #[test]
     fn calls_for_different_constructs_differ_and_what_is_not_known_does_not() {
-        let differ = |one, other| meeting(one).differs(&meeting(other));
+        let differ = |one, other| sync_point(one).differs(&sync_point(other));
         assert!(
             differ(Kind::Gomp, Kind::GompLoop)
                 && differ(Kind::GompSections, Kind::GompLoop)
@@ -335,8 +335,10 @@ mod tests {
 
     #[test]
     fn addresses_do_not_matter() {
-        let other =
-            Meeting { place: Place { address: 2, ..meeting(Kind::Gomp).place }, ..meeting(Kind::Gomp) };
-        assert!(!other.differs(&meeting(Kind::Gomp)));
+        let other = SyncPoint {
+            place: Place { address: 2, ..sync_point(Kind::Gomp).place },
+            ..sync_point(Kind::Gomp)
+        };
+        assert!(!other.differs(&sync_point(Kind::Gomp)));
     }
 }
