@@ -208,7 +208,7 @@ impl Probe {
     }
 
     /// Does a call again and again while the bridge is busy.
-    fn insist(&self, call: impl Fn() -> c_int) -> Result<(), Failure> {
+    fn until_accepted(&self, call: impl Fn() -> c_int) -> Result<(), Failure> {
         let mut answer = call();
         while answer == code::BUSY {
             // SAFETY: the bridge is open.
@@ -221,7 +221,7 @@ impl Probe {
     fn send(&self, to: u32, number: u32, bytes: &[u8]) -> Result<(), Failure> {
         let piece = Piece { bytes: bytes.as_ptr().cast(), length: bytes.len() as u64 };
         // SAFETY: the bridge is open, and copies the piece.
-        self.insist(|| unsafe {
+        self.until_accepted(|| unsafe {
             (self.table.send)(self.bridge, to, number, &raw const piece, 1, ptr::null(), 0, 0)
         })
     }
@@ -234,7 +234,7 @@ impl Probe {
         // SAFETY: the bytes stay; the address is that of a report, with room for `LARGE` bytes. An
         // error of `until` leaves the word behind, but then this process ends without calling the
         // bridge again, and only its calls write the word.
-        self.insist(|| unsafe {
+        self.until_accepted(|| unsafe {
             (self.table.put)(
                 self.bridge,
                 to,

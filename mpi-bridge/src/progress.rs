@@ -1,5 +1,5 @@
 //! A thread that makes progress while all others compute, and how long whoever waits looks before
-//! it gives way.
+//! it yields.
 //!
 //! MPI offers nothing to sleep on, so the thread looks, naps and looks again. It begins with looks
 //! in a row and naps longer the longer nothing happens, about as long as nothing has happened, up

@@ -84,7 +84,7 @@ struct Model {
     /// A rank tells of work at any time.
     gossips: bool,
     /// A steal in vain restores the attempts.
-    insists: bool,
+    demands: bool,
     /// Who has left a name counts as busy.
     waits: bool,
     /// Ranks ask at any time.
@@ -103,7 +103,7 @@ const PLAIN: Model = Model {
     at_home_rank: false,
     no_waves: false,
     gossips: false,
-    insists: false,
+    demands: false,
     waits: false,
     is_restless: false,
     one_depth: false,
@@ -382,7 +382,7 @@ impl Model {
             Message::Answer(victim, success, tip) => {
                 next.ranks[to].thief.is_answered(victim, success, tip);
                 next.ranks[to].hopes = !success;
-                if self.insists {
+                if self.demands {
                     next.ranks[to].thief.region_came(None);
                 }
                 return self.may_ask(next, to, all);
@@ -534,7 +534,7 @@ fn broken_word_without_reason_is_told_too_early() {
 
 #[test]
 fn broken_who_is_sent_away_and_insists_never_falls_silent() {
-    let found = Model { insists: true, ..PLAIN }.explore();
+    let found = Model { demands: true, ..PLAIN }.explore();
     assert_eq!(found, Err("no end".into()));
 }
 

@@ -48,7 +48,7 @@ impl GangTag {
 /// waits for a gang younger than the own one.
 ///
 /// The function alone is not the order. It holds with what goes with it: forks under one lock,
-/// thread 0 giving way at the fork, ready contexts held back behind an unfinished older gang, mates
+/// thread 0 yielding at the fork, ready contexts held back behind an unfinished older gang, mates
 /// not stolen (`docs/protocols/gang.md`; each of these left out is a circle that
 /// `docs/models/gang.md` shows).
 #[must_use]

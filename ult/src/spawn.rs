@@ -443,8 +443,8 @@ pub fn plain<'a>(count: usize, ult_start: impl Fn(usize) -> &'a UltStart) {
 /// The switch point at a fork, after the queueing: older gangs' ULTs in the forking worker's own
 /// deque run before the forking context goes on. Without it two gangs can each wait behind the
 /// other's thread 0.
-pub fn give_way_to_older() {
-    crate::sched::give_way();
+pub fn yield_to_older() {
+    crate::sched::yield_to_others();
 }
 
 /// In the child of a fork.

@@ -252,8 +252,8 @@ pub(crate) struct Own {
     pub(crate) polls: u32,
     /// Calls of `sched::yield_from_program` with others waiting.
     pub(crate) yields: u32,
-    /// Where program code that may not give way at once asks to yield, see `sched::yielding`.
-    pub(crate) insistence: crate::sched::Insistence,
+    /// Where program code that may not yield at once asks to yield, see `sched::yielding`.
+    pub(crate) demand: crate::sched::Demand,
     /// Times that a gang ULT was passed over, see `sched::yielding`.
     pub(crate) held_back: u32,
     /// Times that a context gave way to another one, see `sched::yielding`.
@@ -367,7 +367,7 @@ impl Worker {
                 blocks: crate::blocks::Magazines::EMPTY,
                 spin_history: crate::sched::SpinHistory::NEW,
                 yields: 0,
-                insistence: crate::sched::Insistence::NONE,
+                demand: crate::sched::Demand::NONE,
                 held_back: 0,
                 circles: 0,
                 forks: false,

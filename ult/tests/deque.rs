@@ -192,8 +192,8 @@ fn stampede() {
 
 #[test]
 fn stress() {
-    // The owner pushes and pops in bursts of every small size, so that it keeps synchronization
-    // point the thieves at the last element, and now and then lets the deque grow from one slot.
+    // The owner pushes and pops in bursts of every small size, so that it keeps meeting the
+    // thieves at the last element, and now and then lets the deque grow from one slot.
     let (deque, ledger, done) = (&Deque::new(1), &Ledger::new(MANY), &AtomicBool::new(false));
     let stolen = &AtomicUsize::new(0);
     thread::scope(|scope| {

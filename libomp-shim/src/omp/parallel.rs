@@ -213,7 +213,7 @@ impl Region {
         let region = if size > 1 { team.plan().body.function as usize } else { duty.1 };
         worker::set_duty((team.gang(), region));
         if size > 1 && team.kind == TeamKind::Ults {
-            spawn::give_way_to_older();
+            spawn::yield_to_older();
         }
         Self { team, outer, duty, counted, stacks, seats, shares }
     }

@@ -85,7 +85,7 @@ pub fn yield_thread(return_address: usize) -> bool {
     if !ult::sched::has_others_here() {
         return false;
     }
-    if !ult::stall::yields_for(return_address) && !ult::sched::insists(return_address) {
+    if !ult::stall::yields_for(return_address) && !ult::sched::demands(return_address) {
         return false;
     }
     // SAFETY: the caller is program code that asked to yield: it is outside the runtime and the C

@@ -165,7 +165,7 @@ fn resume_or_start(worker: &'static Worker) -> Option<Next> {
         }
     }
     let (at, gang) = ready?;
-    if suspended.gives_way(at)
+    if suspended.yields(at)
         && own.ticks % NEW_FIRST_EVERY == LOOK_AT_ALL_EVERY
         && let Some(new) =
             own_ult(worker).or_else(|| suspended.seek_before(gang).map(|(job, role)| Next::Run(job, role)))

@@ -23,7 +23,7 @@
 //! | `runner` | the stacks that jobs run on |
 //! | `storage` | a context that goes on under other thread-local storage |
 //! | `handoff` | a spare kernel thread adopts the contexts of a worker that blocks in the kernel |
-//! | `yielding` | giving way to another thread from program code: `sched_yield`, the stall monitor |
+//! | `yielding` | yielding to another thread from program code: `sched_yield`, the stall monitor |
 //! | `urgency` | what the stall monitor is notified about those who wait |
 //! | `spin_policy` | how long to look before sleeping |
 //! | `polled` | waiting for what nobody tells of: requests of another library |
@@ -76,10 +76,10 @@ pub(crate) use suspended::SOUGHT;
 pub(crate) use suspended::{ENTRIES as SUSPENDED_ENTRIES, SuspendedContext, SuspendedContexts};
 pub(crate) use urgency::Urgency;
 pub use urgency::is_urgent;
-pub(crate) use yielding::{Insistence, give_way};
+pub(crate) use yielding::{Demand, yield_to_others};
 pub use yielding::{
-    has_others_beside_sync_point, has_others_here, insists, let_released_go_first, lowest_of_stack, poll,
-    preempt, switch_away, yield_from_program,
+    demands, has_others_beside_sync_point, has_others_here, lowest_of_stack, poll, preempt, switch_away,
+    yield_from_program, yield_to_released,
 };
 
 use spin_policy::SpinPolicy;

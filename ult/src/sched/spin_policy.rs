@@ -238,7 +238,7 @@ pub(super) fn is_crowded() -> bool {
     AWAKE.crowded()
 }
 
-/// Sets how many kernel threads can run at once: with more awake, waiting gives way at once instead
+/// Sets how many kernel threads can run at once: with more awake, waiting yields at once instead
 /// of spinning.
 pub fn set_cores(cores: usize) {
     // ORDERING: Relaxed; a setting.
@@ -326,12 +326,12 @@ impl SpinPolicy {
             return self.looks < FULL_LOOKS;
         }
         if AWAKE.crowded() {
-            return self.give_way();
+            return self.go_on_crowded();
         }
         !self.looks.is_multiple_of(GLANCE_EVERY) || self.limit == u32::MAX || self.has_time_left()
     }
 
-    fn give_way(&mut self) -> bool {
+    fn go_on_crowded(&mut self) -> bool {
         self.crowded = true;
         let few = if crate::pool::has_room() { self.few } else { FULL_LOOKS };
         if self.limit == u32::MAX { self.nap() } else { self.looks < few }

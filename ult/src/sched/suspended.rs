@@ -50,7 +50,7 @@ mod unpolled;
 
 pub(crate) use context::SuspendedContext;
 
-use context::GIVES_WAY;
+use context::YIELDING;
 use mmap_vec::MmapVec;
 use strictest::Strictest;
 use unpolled::Unpolled;
@@ -416,8 +416,8 @@ impl SuspendedContexts {
     }
 
     /// Does the entry only let others go first?
-    pub(super) fn gives_way(&self, at: usize) -> bool {
-        self.entries[at].rank == GIVES_WAY
+    pub(super) fn yields(&self, at: usize) -> bool {
+        self.entries[at].rank == YIELDING
     }
 
     /// Does the gang of an unfinished context here let `entry` go on?

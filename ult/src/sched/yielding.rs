@@ -1,4 +1,4 @@
-//! Giving way to another thread from the middle of program code: `sched_yield`, and the stall
+//! Yielding to another thread from the middle of program code: `sched_yield`, and the stall
 //! monitor's interrupt.
 //!
 //! The running context is left where it is and is suspended as one that can go on at any time.
@@ -123,17 +123,17 @@ fn let_others_have_the_core(worker: &'static Worker) {
 
 /// Calls in a row, from one place, after which it is taken for one where threads wait for each
 /// other.
-const INSISTS: u32 = 16;
+const CALLS_TO_DEMAND: u32 = 16;
 
 /// Who has asked to yield in a row.
 #[derive(Clone, Copy)]
-pub(crate) struct Insistence {
+pub(crate) struct Demand {
     site: usize,
     switch_count: u32,
     calls: u32,
 }
 
-impl Insistence {
+impl Demand {
     pub(crate) const NONE: Self = Self { site: 0, switch_count: 0, calls: 0 };
 
     /// One more call, between the switch points `switch_count` and the next.
@@ -142,28 +142,28 @@ impl Insistence {
             *self = Self { site, switch_count, calls: 0 };
         }
         self.calls += 1;
-        self.calls >= INSISTS
+        self.calls >= CALLS_TO_DEMAND
     }
 }
 
-/// Does the code at `site` wait, by asking again and again to yield? True from the `INSISTS`th call
-/// on that the calling kernel thread makes from there without a switch point between, and from then
-/// on for every call from there in the process. Call it once per yield, with somebody waiting
-/// behind the caller.
-pub fn insists(site: usize) -> bool {
+/// Does the code at `site` wait, by asking again and again to yield? True from the
+/// `CALLS_TO_DEMAND`th call on that the calling kernel thread makes from there without a switch
+/// point between, and from then on for every call from there in the process. Call it once per
+/// yield, with somebody waiting behind the caller.
+pub fn demands(site: usize) -> bool {
     if crate::stall::is_known_wait(site) {
         return true;
     }
     let Some(worker) = worker::current() else { return false };
     // SAFETY: own kernel thread.
-    let lasted = unsafe { (*worker.own()).insistence.has_lasted(site, worker.watched.switch_count()) };
+    let lasted = unsafe { (*worker.own()).demand.has_lasted(site, worker.watched.switch_count()) };
     if lasted {
         crate::stall::remember_wait(site);
     }
     lasted
 }
 
-/// Calls of [`poll`] between two that give way.
+/// Calls of [`poll`] between two that yield.
 const POLLS: u32 = 32;
 
 /// A routine that programs call in loops in which they wait (reading a clock): every so many calls
@@ -196,10 +196,10 @@ fn poll_among_others(worker: &'static Worker) {
 /// next may be to spin until one of them has got on, so they go first where they share its
 /// processor: those that have a kernel thread `each`, if more of these are awake than can run;
 /// those that share its worker, in regions that were seen spinning. In others a switch more would
-/// be paid for nothing. A team on workers of its own does not give way to the program's other
+/// be paid for nothing. A team on workers of its own does not yield to the program's other
 /// kernel threads: these may spin, and the processor would come back only after a time slice.
 #[inline]
-pub fn let_released_go_first(each: bool) {
+pub fn yield_to_released(each: bool) {
     match worker::current() {
         Some(worker) if worker.has_others() => let_others_of(worker),
         _ if each && super::spin_policy::is_crowded() => crate::park::give_core(),
@@ -282,7 +282,7 @@ fn take_other(own: &mut Own) -> Option<SuspendedContext> {
 /// The switch point at a fork: lets older gangs' ULTs in the forking worker's own deque go before
 /// the forking context, which runs for its new gang already. Nothing to do, hence no switch, when
 /// that deque is empty.
-pub(crate) fn give_way() {
+pub(crate) fn yield_to_others() {
     let worker = worker::register_current();
     if worker.gang_deque.is_empty() {
         return;
@@ -303,19 +303,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_often_from_one_place_insists() {
-        let mut asked = Insistence::NONE;
-        assert!((1..INSISTS).all(|_| !asked.has_lasted(0x40, 7)));
+    fn many_requests_from_one_place_are_a_demand() {
+        let mut asked = Demand::NONE;
+        assert!((1..CALLS_TO_DEMAND).all(|_| !asked.has_lasted(0x40, 7)));
         assert!(asked.has_lasted(0x40, 7));
         assert!(!asked.has_lasted(0x48, 7), "another place begins anew");
         assert!(
-            (1..INSISTS).all(|switch_count| !asked.has_lasted(0x40, switch_count)),
+            (1..CALLS_TO_DEMAND).all(|switch_count| !asked.has_lasted(0x40, switch_count)),
             "and so does another stretch"
         );
     }
 
     #[test]
-    fn nobody_insists_outside_of_the_pool() {
-        std::thread::spawn(|| assert!((0..2 * INSISTS).all(|_| !insists(0x50)))).join().unwrap();
+    fn no_thread_outside_of_the_pool_demands() {
+        std::thread::spawn(|| assert!((0..2 * CALLS_TO_DEMAND).all(|_| !demands(0x50)))).join().unwrap();
     }
 }

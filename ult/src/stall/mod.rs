@@ -1,7 +1,7 @@
 //! The stall monitor: finds workers that reach no switch point while others wait behind them, and
 //! helps.
 //!
-//! User-level threads give way at switch points only. Code that waits where the runtime cannot see
+//! User-level threads yield at switch points only. Code that waits where the runtime cannot see
 //! it (a loop on a flag, a blocking call) holds its worker, and what it waits for may be queued
 //! behind it. One watcher thread per process, asleep while nobody is queued behind anybody, finds
 //! such workers and

@@ -303,7 +303,7 @@ unsafe extern "C" fn leave_there(watched: usize, context: *mut ucontext_t, _: *m
     unsafe {
         let watched: &'static Watched = &*(watched as *const Watched);
         let errno = *libc::__errno_location();
-        if !give_way(watched, &mut *context) && watched.alarm.is_running() {
+        if !yield_to_others(watched, &mut *context) && watched.alarm.is_running() {
             alarm::stop(watched);
         }
         // Asked for anew: the context may have been away.
@@ -522,22 +522,22 @@ unsafe fn frame_of(watched: &'static Watched, at: &Point) -> [usize; FRAME] {
 
 /// Does a library wait around `sched_yield` or `pthread_spin_lock`, called from where the last
 /// sample found it? As calls in a row of `sched_yield` that come to the layer above
-/// (`sched::insists`), it is taken for waiting on other threads then.
+/// (`sched::demands`), it is taken for waiting on other threads then.
 ///
 /// # Safety
 /// As [`place`]; the samples are of one worker.
-unsafe fn insists(now: &Sample, before: &Sample) -> bool {
+unsafe fn demands(now: &Sample, before: &Sample) -> bool {
     // SAFETY: the code was being executed.
     let caller = || unsafe { spin::leaf_caller(now) };
     let again = objects::is_wait(now.ip)
         && objects::is_wait(before.ip)
         && now.sp == before.sp
         && now.switch_count == before.switch_count;
-    let insists = again && objects::is_of_a_library(caller());
-    if insists {
+    let demands = again && objects::is_of_a_library(caller());
+    if demands {
         regions::remember_wait(caller());
     }
-    insists
+    demands
 }
 
 /// # Safety
@@ -551,12 +551,12 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
     let before = now.succeed(unsafe { &mut *trap_sample(watched) });
     let (region, site) = (watched.region(), now.ip);
     // SAFETY: passed on; there is room on the stack, or the place would not have been looked at.
-    let insists = place == Place::Elsewhere && has_room(watched, now.sp) && unsafe { insists(&now, &before) };
-    if place == Place::Elsewhere && !insists {
+    let demands = place == Place::Elsewhere && has_room(watched, now.sp) && unsafe { demands(&now, &before) };
+    if place == Place::Elsewhere && !demands {
         count(&TALLY.elsewhere);
         return Verdict::Elsewhere;
     }
-    if place == Place::Yields || insists {
+    if place == Place::Yields || demands {
         count(&TALLY.yields);
         regions::remember_waiter(region);
         return Verdict::Spins;
@@ -634,7 +634,7 @@ fn has_room(watched: &'static Watched, sp: usize) -> bool {
 /// # Safety
 /// In the handler that interrupted program code of `watched`, with nothing of it left to do, on the
 /// stack of that code.
-unsafe fn give_way(watched: &'static Watched, context: &mut ucontext_t) -> bool {
+unsafe fn yield_to_others(watched: &'static Watched, context: &mut ucontext_t) -> bool {
     watched.set_mode(Mode::Scheduler);
     // The mask of the interrupted code, which lets the signal through: it has just come.
     // SAFETY: the first word of a set is the kernel's.

@@ -90,7 +90,7 @@ impl Scheduler {
         }
     }
 
-    /// Does the worker's own deque hold what thread 0 of a new gang gives way to?
+    /// Does the worker's own deque hold what thread 0 of a new gang yields to?
     pub fn has_older(&self, state: &State, worker: usize, thread: Thread) -> bool {
         let own = state.tag(thread);
         let goes_first = |ult| eligible(state.tag(ult), own) && state.tag(ult).id < own.id;

@@ -31,7 +31,7 @@ fn without_any_order_two_gangs_deadlock() {
 #[test]
 fn thread_0_must_give_way() {
     let fault =
-        deadlocks("no giving way", spinning(2, &[2, 2], 2, 1), Rules { give_way: false, ..Rules::STRICT });
+        deadlocks("no yielding", spinning(2, &[2, 2], 2, 1), Rules { give_way: false, ..Rules::STRICT });
     assert_eq!(fault.steps, 6);
 }
 
@@ -53,7 +53,7 @@ fn a_look_before_the_victims_deque_is_too_early() {
 #[test]
 fn a_worker_must_not_steal_a_mate_of_a_context_that_mates_may_need() {
     let rules = Rules { eligibility: Eligibility::MatesStolen, ..Rules::STRICT };
-    deadlocks("mates stolen while giving way", spinning(2, &[2, 2], 2, 1), rules);
+    deadlocks("mates stolen while yielding", spinning(2, &[2, 2], 2, 1), rules);
 }
 
 #[test]

@@ -220,7 +220,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The rule, giving way and the lock; no monitor, no exception, every placement.
+    /// The rule, yielding and the lock; no monitor, no exception, every placement.
     pub const STRICT: Self = Self {
         eligibility: Eligibility::Rule,
         give_way: true,

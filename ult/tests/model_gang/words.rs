@@ -95,7 +95,7 @@ impl Scheduler {
             (Op::Meet(barrier), _) => format!("waits in the runtime's barrier {barrier}"),
             (Op::Poll(flag), _) => format!("spins for flag {flag}"),
             (Op::Await(flag), _) => format!("waits in the runtime for flag {flag}"),
-            (Op::GiveWay, _) => "gives way".into(),
+            (Op::GiveWay, _) => "yields".into(),
             (Op::Join, _) => "waits at the join".into(),
             (Op::Fork(_), _) => "is forking".into(),
             (Op::Raise(_), _) => "goes on".into(),

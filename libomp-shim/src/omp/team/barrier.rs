@@ -48,7 +48,7 @@ impl Team {
             self.has_passed_barrier::<WATCHED>(passed);
             self.release(passed);
             if thread.num() != 0 {
-                ult::sched::let_released_go_first(self.kind == TeamKind::KernelThreads);
+                ult::sched::yield_to_released(self.kind == TeamKind::KernelThreads);
             }
             return true;
         }

@@ -88,7 +88,7 @@ impl Cluster {
 
     /// A call of the bridge's, again and again while it says that it is busy. Handlers, which are
     /// never refused, come here too, on whichever kernel thread; only who may wait does.
-    fn insist(&self, call: &dyn Fn() -> c_int) -> Result<(), Failure> {
+    fn until_accepted(&self, call: &dyn Fn() -> c_int) -> Result<(), Failure> {
         let Some(inside) = self.enter() else { return Err(parted()) };
         let mut result = undisturbed(call);
         drop(inside);
@@ -146,7 +146,7 @@ impl Cluster {
         let send = || unsafe {
             (self.table.send)(self.bridge, to, verb, pieces.as_ptr(), N as u32, ptr::null(), 0, flags)
         };
-        self.insist(&send)
+        self.until_accepted(&send)
     }
 
     /// Sends a message with a block beside it.
@@ -160,7 +160,7 @@ impl Cluster {
         let piece = Piece { bytes: head.as_ptr().cast(), length: head.len() as u64 };
         // SAFETY: the bridge is open, and copies the piece; the block as the caller says.
         let send = || unsafe { (self.table.send)(self.bridge, to, verb, &raw const piece, 1, block, 1, 0) };
-        self.insist(&send)
+        self.until_accepted(&send)
     }
 
     /// Takes a block that came beside a message; `done(context)` when it is there. In the message's
@@ -283,7 +283,7 @@ impl Cluster {
         let put = || unsafe {
             (self.table.put)(self.bridge, rank, from.cast(), to as u64, size as u64, Some(done), context)
         };
-        match self.insist(&put) {
+        match self.until_accepted(&put) {
             Ok(()) => Ok(ticket),
             Err(why) => {
                 super::remote::lock(flying).retain(|(t, _)| *t != ticket);
@@ -310,7 +310,7 @@ impl Cluster {
         let get = || unsafe {
             (self.table.get)(self.bridge, rank, to.cast(), from as u64, size as u64, Some(done), context)
         };
-        self.insist(&get).map(|()| ticket).inspect_err(|_| self.give_up(ticket))
+        self.until_accepted(&get).map(|()| ticket).inspect_err(|_| self.give_up(ticket))
     }
 
     /// Fetches memory of another rank for a third one, and waits for it.
