@@ -102,7 +102,7 @@ static STARTED: AtomicUsize = AtomicUsize::new(0);
 static SHARED: AtomicUsize = AtomicUsize::new(0);
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
 /// Threads that share workers, in regions that were forked while the pool could still grow.
-static SEATS: AtomicUsize = AtomicUsize::new(0);
+static RESERVED: AtomicUsize = AtomicUsize::new(0);
 /// Kernel threads of the program in outermost regions, while it has several.
 static FORKERS: AtomicUsize = AtomicUsize::new(0);
 static GENERATION: AtomicU32 = AtomicU32::new(0);
@@ -172,16 +172,16 @@ pub fn prepare(count: usize) -> usize {
 
 /// A region begins whose `count` further threads share workers: starts workers until all such
 /// threads of the process could have one each, beside those that are assigned, at most [`limit`].
-/// Returns what [`unseat`] has to be reported when it ends: 0 once the pool is full, so that
+/// Returns what [`unreserve`] has to be reported when it ends: 0 once the pool is full, so that
 /// regions of a process that runs at its limit share no counter.
-pub fn seat(count: usize) -> usize {
+pub fn reserve(count: usize) -> usize {
     // ORDERING: Relaxed; as in `prepare`.
     if SHARED.load(Ordering::Relaxed) >= limit() {
         return 0;
     }
     // ORDERING: Relaxed; a count by itself.
-    let seats = SEATS.fetch_add(count, Ordering::Relaxed) + count;
-    prepare(assigned() + seats);
+    let reserved = RESERVED.fetch_add(count, Ordering::Relaxed) + count;
+    prepare(assigned() + reserved);
     count
 }
 
@@ -217,13 +217,13 @@ pub(crate) fn has_room() -> bool {
     share() > 1
 }
 
-/// The end of a region that was counted by [`seat`].
-pub fn unseat(counted: usize) {
+/// The end of a region that was counted by [`reserve`].
+pub fn unreserve(counted: usize) {
     if counted != 0 {
         // The child of a fork has forgotten what other threads had counted.
-        let less = |seats: usize| Some(seats.saturating_sub(counted));
+        let less = |reserved: usize| Some(reserved.saturating_sub(counted));
         // ORDERING: Relaxed, both; a count by itself.
-        let _ = SEATS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        let _ = RESERVED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 }
 
@@ -653,7 +653,7 @@ unsafe extern "C" fn after_fork_in_child() {
     unsafe {
         IDLE.forget(Idle { shared: Vec::new(), single: Vec::new() });
         // ORDERING: Relaxed; nobody else is there.
-        SEATS.store(0, Ordering::Relaxed);
+        RESERVED.store(0, Ordering::Relaxed);
         // ORDERING: as above.
         FORKERS.store(0, Ordering::Relaxed);
         crate::signals::forget_after_fork();

@@ -417,7 +417,7 @@ fn seats(me: &Worker, workers: &[&Worker]) -> Vec<u8> {
     let Some(here) = me.site.note() else { return Vec::new() };
     workers
         .iter()
-        .map(|worker| worker.site.get().map_or(u8::MAX, |there| distances.seat(here, there)))
+        .map(|worker| worker.site.get().map_or(u8::MAX, |there| distances.preference(here, there)))
         .collect()
 }
 

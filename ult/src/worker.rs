@@ -102,7 +102,7 @@ pub struct Worker {
     /// It was woken meanwhile.
     summoned: AtomicBool,
     /// What changes at switch points.
-    pub(crate) restless: CachePadded<Restless>,
+    pub(crate) per_switch: CachePadded<PerSwitch>,
     /// Stands in for this worker, which was blocked: takes what others queued, and is given nothing
     /// itself. Null: for nobody.
     stands_for: AtomicPtr<Worker>,
@@ -134,7 +134,7 @@ pub struct Worker {
 
 /// What the owner writes whenever it comes from one piece of code to the next, on lines of its own:
 /// those who fork, wake and steal look at the other fields all the time.
-pub(crate) struct Restless {
+pub(crate) struct PerSwitch {
     /// Who may touch the owner's part: `PROGRAM`, `SCHEDULER` or `THIEF`, see `gate`.
     gate: AtomicU32,
     /// ULTs that were started here, or adopted, and have not ended.
@@ -307,7 +307,7 @@ impl Worker {
             assignment: AtomicU32::new(0),
             resting: AtomicBool::new(false),
             summoned: AtomicBool::new(false),
-            restless: CachePadded(Restless {
+            per_switch: CachePadded(PerSwitch {
                 gate: AtomicU32::new(PROGRAM),
                 hosting: AtomicI32::new(0),
                 suspended: AtomicBool::new(false),
@@ -410,7 +410,9 @@ impl Worker {
     #[inline]
     pub(crate) fn count_switch(&self) {
         // ORDERING: Relaxed, both; a statistic with one writer.
-        self.restless.switches.store(self.restless.switches.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.per_switch
+            .switches
+            .store(self.per_switch.switches.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// The thread of its kernel thread's own contexts. Any thread; names it only.

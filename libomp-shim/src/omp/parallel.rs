@@ -90,7 +90,7 @@ pub struct Region {
     /// Stacks promised to its threads, see [`stacks`].
     stacks: u32,
     /// Threads counted against the pool's workers.
-    seats: usize,
+    reserved: usize,
     /// Counted among the program's kernel threads in regions.
     shares: bool,
 }
@@ -206,7 +206,8 @@ impl Region {
         if shares {
             pool::enter_region();
         }
-        let seats = if size > 1 && team.kind == TeamKind::Ults { pool::seat(size as usize - 1) } else { 0 };
+        let reserved =
+            if size > 1 && team.kind == TeamKind::Ults { pool::reserve(size as usize - 1) } else { 0 };
         if size > 1 {
             launch(&team, duty.0);
         }
@@ -215,7 +216,7 @@ impl Region {
         if size > 1 && team.kind == TeamKind::Ults {
             spawn::yield_to_older();
         }
-        Self { team, outer, duty, counted, stacks, seats, shares }
+        Self { team, outer, duty, counted, stacks, reserved, shares }
     }
 
     /// Runs thread 0's share.
@@ -257,7 +258,7 @@ impl Region {
         hook::region::ended(here, &self.team);
         group(here).leave(self.counted);
         promised::release(self.stacks as usize);
-        pool::unseat(self.seats);
+        pool::unreserve(self.reserved);
         if self.shares {
             pool::leave_region();
         }

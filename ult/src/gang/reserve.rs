@@ -10,7 +10,7 @@
 //! classes anew costs what reading the loads costs).
 
 /// Classes of nearness that are distinguished; larger ones count as the last.
-const CLASSES: usize = crate::topology::distance::SEATS;
+const CLASSES: usize = crate::topology::distance::PREFERENCES;
 
 /// Names the workers for `n` gang ULTs beside thread 0, which runs on the forking worker `me`.
 /// `into` is overwritten with `n` worker indices, one for each ULT, in the order in which the ULTs

@@ -266,7 +266,7 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
     {
         return None;
     }
-    worker.restless.steals.add_attempt();
+    worker.per_switch.steals.add_attempt();
     // SAFETY: own kernel thread, as in `quickly`.
     let strictest = unsafe { (*worker.own()).suspended.strictest() };
     // Mates are not stolen: who took one while its own context waits could bury that one. And once
@@ -277,7 +277,7 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
     };
     let found = take_gang_ult(worker, victim, may).or_else(|| steal_ult(worker, victim));
     if found.is_some() {
-        worker.restless.steals.add_success();
+        worker.per_switch.steals.add_success();
         observer::notify(|| Event::Steals { victim: victim.index() });
     }
     found
@@ -313,7 +313,7 @@ fn steal_ult(worker: &'static Worker, victim: &'static Worker) -> Option<Next> {
     loop {
         match victim.ults.steal_if(may) {
             Steal::Empty => return None,
-            Steal::Retry => worker.restless.steals.add_aborted(),
+            Steal::Retry => worker.per_switch.steals.add_aborted(),
             Steal::Success(ult_start) => return Some(start(ult_start, GangTag::NONE)),
         }
     }
@@ -400,8 +400,8 @@ pub(super) unsafe fn publish_crowd(worker: &'static Worker) {
         rest(worker, own);
         let others = own.suspended.others(own.role.thread, worker.is_standing_in());
         own.sync_point = others.sync_point;
-        worker.restless.urgency.set_running(own.role.tag);
-        worker.restless.urgency.set_suspended(others.exists && own.suspended.has_urgent(&own.role));
+        worker.per_switch.urgency.set_running(own.role.tag);
+        worker.per_switch.urgency.set_suspended(others.exists && own.suspended.has_urgent(&own.role));
         worker.set_suspended(others.exists);
         worker.watched.set_region(own.role.region);
         own.published = own.suspended.changes();

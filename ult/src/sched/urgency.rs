@@ -65,11 +65,11 @@ impl Urgency {
 pub fn is_urgent(watched: &'static Watched) -> bool {
     let worker = Worker::of(watched);
     // ORDERING: Relaxed; see the type.
-    let suspended = worker.restless.urgency.suspended.load(Ordering::Relaxed);
+    let suspended = worker.per_switch.urgency.suspended.load(Ordering::Relaxed);
     suspended || !worker.ults.is_empty() || has_urgent_gang(worker)
 }
 
 fn has_urgent_gang(worker: &Worker) -> bool {
-    let running = worker.restless.urgency.running();
+    let running = worker.per_switch.urgency.running();
     worker.gang_deque.head_of_deepest().is_some_and(|head| eligible(head, running))
 }

@@ -39,21 +39,21 @@ pub const SAME_CACHE: u8 = 1;
 pub const SAME_NODE: u8 = 2;
 /// The largest distance; also that of a worker which has not been seen yet.
 pub const FARTHEST: u8 = 6;
-/// Classes that [`Distances::seat`] knows.
-pub const SEATS: usize = 12;
+/// Classes that [`Distances::preference`] knows.
+pub const PREFERENCES: usize = 12;
 
 /// Which of the machine's processors share what. Made by [`Distances::of`].
 #[derive(Debug)]
 pub struct Distances {
     /// By operating system number; `None` for those the process may not use.
-    spots: Vec<Option<Spot>>,
+    positions: Vec<Option<CpuPosition>>,
     /// Distance of each pair of nodes, row by row; [`SAME_NODE`] on the diagonal.
     nodes: Vec<u8>,
     count: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Spot {
+struct CpuPosition {
     core: u32,
     cache: u32,
     /// Dense number.
@@ -73,36 +73,42 @@ impl Distances {
         let mut names: Vec<usize> = cpus.iter().map(|cpu| cpu.numa).collect();
         names.sort_unstable();
         names.dedup();
-        let mut spots = vec![None; cpus.iter().map(|cpu| cpu.os + 1).max()?];
+        let mut positions = vec![None; cpus.iter().map(|cpu| cpu.os + 1).max()?];
         let mut threads: HashMap<usize, u32> = HashMap::new();
         for cpu in cpus {
             let thread = threads.entry(cpu.core).or_default();
             let cache =
                 caches.iter().position(|cache| cache.contains(&cpu.os)).unwrap_or(caches.len() + cpu.core);
             let node = names.binary_search(&cpu.numa).ok()?;
-            spots[cpu.os] =
-                Some(Spot { core: cpu.core as u32, cache: cache as u32, node: node as u32, thread: *thread });
+            positions[cpu.os] = Some(CpuPosition {
+                core: cpu.core as u32,
+                cache: cache as u32,
+                node: node as u32,
+                thread: *thread,
+            });
             *thread += 1;
         }
-        let known = || spots.iter().flatten();
+        let known = || positions.iter().flatten();
         let first = known().next()?;
         // Without caches each core counts as having its own: whether that tells anything apart is
         // for the cores to say.
-        let alike = |spot: &Spot| {
-            spot.node == first.node && (caches.is_empty() || spot.cache == first.cache) && spot.thread == 0
+        let alike = |position: &CpuPosition| {
+            position.node == first.node
+                && (caches.is_empty() || position.cache == first.cache)
+                && position.thread == 0
         };
         if known().all(alike) {
             return None;
         }
         let nodes = names.iter().flat_map(|&from| row(from, &names, &slit)).collect();
-        Some(Self { spots, nodes, count: names.len() })
+        Some(Self { positions, nodes, count: names.len() })
     }
 
     /// How far processor `to` is from processor `from`, operating system numbers; [`FARTHEST`] if
     /// one of them is unknown.
     #[inline]
     pub fn between(&self, from: usize, to: usize) -> u8 {
-        match self.spots(from, to) {
+        match self.positions(from, to) {
             Some((from, to)) if from.core == to.core => SAME_CORE,
             Some((from, to)) if from.cache == to.cache => SAME_CACHE,
             Some((from, to)) => self.nodes[from.node as usize * self.count + to.node as usize],
@@ -111,20 +117,20 @@ impl Distances {
     }
 
     /// In which order the threads of a gang that is forked on `from` take seats: 0 is the first
-    /// choice, below [`SEATS`].
+    /// choice, below [`PREFERENCES`].
     ///
     /// By distance, but one hardware thread per core first: those with the same number on their
     /// core as `from` sit on cores of their own, the others halve a core each. Sharing a cache
     /// goes before having a core to oneself, and that before nothing.
     #[inline]
-    pub fn seat(&self, from: usize, to: usize) -> u8 {
-        let Some((a, b)) = self.spots(from, to) else { return SEATS as u8 - 1 };
+    pub fn preference(&self, from: usize, to: usize) -> u8 {
+        let Some((a, b)) = self.positions(from, to) else { return PREFERENCES as u8 - 1 };
         let level = self.between(from, to).saturating_sub(SAME_CACHE);
         2 * level + u8::from(a.thread != b.thread)
     }
 
-    fn spots(&self, from: usize, to: usize) -> Option<(&Spot, &Spot)> {
-        Some((self.spots.get(from)?.as_ref()?, self.spots.get(to)?.as_ref()?))
+    fn positions(&self, from: usize, to: usize) -> Option<(&CpuPosition, &CpuPosition)> {
+        Some((self.positions.get(from)?.as_ref()?, self.positions.get(to)?.as_ref()?))
     }
 }
 

@@ -110,13 +110,13 @@ impl Worker {
     /// Counts a ULT that starts here or is adopted (1), ends or is adopted by another worker (−1).
     pub(crate) fn count_hosted(&self, change: i32) {
         // ORDERING: Relaxed; a hint for who lends the worker, see `is_unused`.
-        self.restless.hosting.fetch_add(change, Ordering::Relaxed);
+        self.per_switch.hosting.fetch_add(change, Ordering::Relaxed);
     }
 
     /// Does it run nobody's ULTs, as far as can be seen from here?
     pub(crate) fn is_unused(&self) -> bool {
         // ORDERING: Relaxed; as above.
-        self.restless.hosting.load(Ordering::Relaxed) == 0 && self.gang_deque.is_empty()
+        self.per_switch.hosting.load(Ordering::Relaxed) == 0 && self.gang_deque.is_empty()
     }
 
     /// Notes that the worker has been taken from the pool for an assignment.
@@ -157,10 +157,10 @@ impl Worker {
     #[inline]
     pub(crate) fn set_suspended(&self, any: bool) {
         // ORDERING: Relaxed; the monitor takes any recent value.
-        let before = self.restless.suspended.load(Ordering::Relaxed);
+        let before = self.per_switch.suspended.load(Ordering::Relaxed);
         if before != any {
             // ORDERING: as above.
-            self.restless.suspended.store(any, Ordering::Relaxed);
+            self.per_switch.suspended.store(any, Ordering::Relaxed);
         }
         if any && !before {
             self.publish_crowd();
@@ -172,7 +172,7 @@ impl Worker {
     /// Nobody is suspended here any more; whoever has seized the worker.
     pub(crate) fn set_suspended_to_none(&self) {
         // ORDERING: Relaxed; the monitor takes any recent value.
-        self.restless.suspended.store(false, Ordering::Relaxed);
+        self.per_switch.suspended.store(false, Ordering::Relaxed);
     }
 
     /// Tells the monitor whether anybody waits behind this worker. After something was queued, by
@@ -205,7 +205,7 @@ impl Worker {
     #[inline]
     pub(crate) fn has_suspended(&self) -> bool {
         // ORDERING: Relaxed; the owner asks, or `publish_crowd`, which has the fences.
-        self.restless.suspended.load(Ordering::Relaxed)
+        self.per_switch.suspended.load(Ordering::Relaxed)
     }
 
     /// Is there a reason to come to the scheduler beside those who are suspended here?

@@ -30,7 +30,7 @@ impl Worker {
         // ORDERING: Acquire, pairs with the Release in `let_go`: what a thief left. A failure
         // publishes nothing.
         while self
-            .restless
+            .per_switch
             .gate
             .compare_exchange_weak(PROGRAM, SCHEDULER, Ordering::Acquire, Ordering::Relaxed)
             .is_err()
@@ -45,7 +45,7 @@ impl Worker {
     pub(crate) fn is_in_scheduler(&self) -> bool {
         // ORDERING: Relaxed; it has written the value itself, or a thief has written another one
         // over `PROGRAM`.
-        self.restless.gate.load(Ordering::Relaxed) == SCHEDULER
+        self.per_switch.gate.load(Ordering::Relaxed) == SCHEDULER
     }
 
     /// It goes back to program code.
@@ -54,7 +54,7 @@ impl Worker {
         self.watched.enter_user();
         // ORDERING: Release, pairs with the Acquire in `seize`: the owner's part is as it stays
         // while program code runs.
-        self.restless.gate.store(PROGRAM, Ordering::Release);
+        self.per_switch.gate.store(PROGRAM, Ordering::Release);
     }
 
     /// For another kernel thread: the owner's part, if the owner runs program code; until
@@ -62,13 +62,13 @@ impl Worker {
     pub(crate) fn seize(&self) -> bool {
         // ORDERING: Acquire, pairs with the Release in `enter_program`; a failure publishes
         // nothing.
-        self.restless.gate.compare_exchange(PROGRAM, THIEF, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        self.per_switch.gate.compare_exchange(PROGRAM, THIEF, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     /// Ends what [`Worker::seize`] began.
     pub(crate) fn let_go(&self) {
         // ORDERING: Release, pairs with the Acquire in `enter_scheduler`.
-        self.restless.gate.store(PROGRAM, Ordering::Release);
+        self.per_switch.gate.store(PROGRAM, Ordering::Release);
     }
 
     /// The worker that this is a part of.

@@ -80,8 +80,8 @@ pub fn uses_tls_blocks() -> bool {
 pub fn totals() -> (victim::Totals, u64) {
     let workers = || (0..table_len()).filter_map(at);
     // ORDERING: Relaxed; a statistic.
-    let switches = workers().map(|w| w.restless.switches.load(Ordering::Relaxed)).sum();
-    (workers().map(|w| w.restless.steals.read()).sum(), switches)
+    let switches = workers().map(|w| w.per_switch.switches.load(Ordering::Relaxed)).sum();
+    (workers().map(|w| w.per_switch.steals.read()).sum(), switches)
 }
 
 /// Records that no kernel thread uses, and the next index.

@@ -202,7 +202,7 @@ pub fn set_duty((tag, region): (GangTag, usize)) {
         role.tag = tag;
         role.region = region;
     }
-    worker.restless.urgency.set_running(tag);
+    worker.per_switch.urgency.set_running(tag);
     worker.watched.pass();
     worker.watched.set_region(region);
 }

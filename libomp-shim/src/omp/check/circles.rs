@@ -21,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::locks::{self, Holder};
 use super::place::{Place, Source};
-use super::reports::Party;
+use super::reports::Participant;
 use super::thing::{Need, Thing, Wait};
 use super::words;
 use crate::omp::device::rank::cluster;
@@ -44,7 +44,7 @@ pub enum For {
 
 /// A task that waits.
 struct Waiting {
-    who: Party,
+    who: Participant,
     /// It, and whoever cannot go on before the end of what it belongs to.
     chain: Vec<usize>,
     parent: usize,
@@ -122,7 +122,7 @@ fn note(what: For) -> Noted {
     super::rounds::begin_alone();
     let task = CurrentThread::get().task;
     let waiting = Waiting {
-        who: Party::me(),
+        who: Participant::me(),
         chain: chain(task),
         parent: task.parent().map_or(0, |parent| address(parent)),
         group: address(task.member_of()),

@@ -12,13 +12,13 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::place::{Place, Source};
-use super::reports::{About, Party, report_of};
+use super::reports::{About, Participant, report_of};
 
 /// Who has set a lock.
 #[derive(Clone, Copy)]
 pub struct Holder {
     /// The task.
-    pub who: Party,
+    pub who: Participant,
     /// Where it has.
     pub place: Place,
     /// Somebody else has unset it since, which has been reported.
@@ -27,7 +27,7 @@ pub struct Holder {
 
 impl Holder {
     fn me() -> Self {
-        Self { who: Party::me(), place: Place::of_caller(Source::NONE), is_robbed: false }
+        Self { who: Participant::me(), place: Place::of_caller(Source::NONE), is_robbed: false }
     }
 }
 
@@ -44,7 +44,7 @@ fn holder(lock: usize) -> Option<Holder> {
 
 /// Has the running task set it?
 pub fn is_mine(lock: usize) -> bool {
-    holder(lock).is_some_and(|holder| holder.who.is(&Party::me()))
+    holder(lock).is_some_and(|holder| holder.who.is(&Participant::me()))
 }
 
 /// All locks that are set.
@@ -96,7 +96,7 @@ pub fn has_tested(lock: usize) {
 pub fn unsets(lock: usize) {
     if super::is_noted() {
         look_at_owner(lock, "omp_unset_lock");
-        let me = Party::me();
+        let me = Participant::me();
         with(|held| match held.get_mut(&lock) {
             Some(holder) if !holder.who.is(&me) => holder.is_robbed = true,
             _ => drop(held.remove(&lock)),
@@ -114,7 +114,7 @@ pub fn unsets_nest(lock: usize) {
 }
 
 fn look_at_owner(lock: usize, routine: &str) {
-    let (me, holder) = (Party::me(), with(|held| held.get(&lock).copied()));
+    let (me, holder) = (Participant::me(), with(|held| held.get(&lock).copied()));
     if holder.is_some_and(|holder| holder.who.is(&me)) {
         return;
     }

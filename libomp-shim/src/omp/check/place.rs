@@ -52,24 +52,24 @@ impl Source {
     }
 
     /// File, function, line and column, where they are said.
-    pub fn spot(self) -> Option<Spot> {
+    pub fn position(self) -> Option<SourcePosition> {
         let words = self.ident()?.words;
         // SAFETY: null or the compiler's constant string.
         let text = (!words.is_null()).then(|| unsafe { CStr::from_ptr(words) })?.to_str().ok()?;
-        spot(text)
+        position(text)
     }
 }
 
 /// A line of source code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spot {
+pub struct SourcePosition {
     file: &'static str,
     function: &'static str,
     line: u32,
     column: u32,
 }
 
-impl Spot {
+impl SourcePosition {
     /// Are they certainly two? A function that is inlined, or made from a template, several times
     /// is on the same line each time, and a header may have more than one path.
     pub fn differs(&self, other: &Self) -> bool {
@@ -78,15 +78,15 @@ impl Spot {
     }
 }
 
-fn spot(words: &'static str) -> Option<Spot> {
+fn position(words: &'static str) -> Option<SourcePosition> {
     let mut words = words.strip_prefix(';')?.split(';');
     let (file, function) = (words.next()?, words.next()?);
     let mut number = || words.next()?.parse().ok();
     let (line, column) = (number()?, number()?);
-    (line != 0).then_some(Spot { file, function, line, column })
+    (line != 0).then_some(SourcePosition { file, function, line, column })
 }
 
-impl fmt::Display for Spot {
+impl fmt::Display for SourcePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{} in {}", self.file, self.line, self.column, self.function)
     }
@@ -112,8 +112,8 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.source.spot() {
-            Some(spot) => spot.fmt(f),
+        match self.source.position() {
+            Some(position) => position.fmt(f),
             // The call, not what comes after it: it may be the last of its function.
             None => f.write_str(&symbols::name(self.address.saturating_sub(1))),
         }
@@ -126,14 +126,14 @@ mod tests {
 
     #[test]
     fn clangs_words_are_read() {
-        let spot = spot(";src/a.c;solve;12;3;;").expect("a line");
-        assert_eq!(spot.to_string(), "src/a.c:12:3 in solve");
-        assert!(super::spot(";unknown;unknown;0;0;;").is_none() && super::spot("").is_none());
+        let position = position(";src/a.c;solve;12;3;;").expect("a line");
+        assert_eq!(position.to_string(), "src/a.c:12:3 in solve");
+        assert!(super::position(";unknown;unknown;0;0;;").is_none() && super::position("").is_none());
     }
 
     #[test]
     fn lines_differ_and_paths_do_not_matter() {
-        let at = |words| spot(words).expect("a line");
+        let at = |words| position(words).expect("a line");
         assert!(!at(";a/x.h;f<int>;3;1;;").differs(&at(";./x.h;f<long>;3;1;;")));
         assert!(
             at(";x.h;f;3;1;;").differs(&at(";x.h;f;4;1;;"))

@@ -55,13 +55,13 @@ pub fn report_of(about: About, place: Place, what: impl fmt::Display) {
 
 /// A task, for people and for comparison; it may have ended.
 #[derive(Clone, Copy, Debug)]
-pub struct Party {
+pub struct Participant {
     task: usize,
     thread: u32,
     is_explicit: bool,
 }
 
-impl Party {
+impl Participant {
     /// The running task. Makes the caller an initial thread where it has not met OpenMP.
     pub fn me() -> Self {
         let here = CurrentThread::get();
@@ -72,7 +72,7 @@ impl Party {
         }
     }
 
-    /// What [`Party::is`] compares.
+    /// What [`Participant::is`] compares.
     pub fn number(task: &Task) -> usize {
         core::ptr::from_ref(task).addr()
     }
@@ -89,7 +89,7 @@ impl Party {
     }
 }
 
-impl fmt::Display for Party {
+impl fmt::Display for Participant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = if self.is_explicit { "a task of " } else { "" };
         if self.thread == UNASSIGNED {

@@ -79,7 +79,7 @@ impl SyncPoint {
             return false;
         }
         let purposes = (self.purpose(), other.purpose());
-        let lines = self.place.source.spot().zip(other.place.source.spot());
+        let lines = self.place.source.position().zip(other.place.source.position());
         self.kind != other.kind
             || (purposes.0 != 0 && purposes.1 != 0 && purposes.0 != purposes.1)
             || (self.kind == Kind::Kmpc && lines.is_some_and(|(one, two)| one.differs(&two)))
@@ -287,8 +287,8 @@ fn report_end(team: &Team, waiting: &SyncPoint, joined: u32) {
 
 /// The region with this outlined function, in words.
 pub fn region_name(function: usize) -> String {
-    let source = with(|book| book.sources.get(&function).copied()).and_then(Source::spot);
-    source.map_or_else(|| symbols::name(function), |spot| spot.to_string())
+    let source = with(|book| book.sources.get(&function).copied()).and_then(Source::position);
+    source.map_or_else(|| symbols::name(function), |position| position.to_string())
 }
 
 /// How many threads wait for the others of a region with this outlined function, and where, in

@@ -18,7 +18,7 @@ use ult::worker::{self, Worker};
 use super::clock;
 use super::kind::{Event, Kind};
 use super::run_delay::RunDelay;
-use super::thin::Purse;
+use super::thin::EventBudget;
 
 /// Bytes of a chunk, and what it is aligned to: a large page, where the system has them. Of 4 KiB
 /// each the first use of pages costs as much as all else that is done for an event (in virtual
@@ -44,16 +44,16 @@ struct Chunk {
     events: [UnsafeCell<MaybeUninit<Event>>; ROOM],
 }
 
-/// See the module. Invariant **single writer**: the owner's part (`last`, `bytes`, `purse`,
+/// See the module. Invariant **single writer**: the owner's part (`last`, `bytes`, `budget`,
 /// `run_delay`) and the chunks are written by the worker's kernel thread, or under the lock of the
-/// shared lane; events below a chunk's `used` do not change any more, except in the child of a fork,
-/// which has one thread.
+/// shared lane; events below a chunk's `used` do not change any more, except in the child of a
+/// fork, which has one thread.
 pub struct Lane {
     first: AtomicPtr<Chunk>,
     last: Cell<*mut Chunk>,
     bytes: Cell<usize>,
     lost: AtomicU64,
-    purse: Purse,
+    budget: EventBudget,
     run_delay: RunDelay,
     worker: Option<&'static Worker>,
     thread: i32,
@@ -179,7 +179,7 @@ impl Lane {
             last,
             bytes: Cell::new(0),
             lost,
-            purse: Purse::default(),
+            budget: EventBudget::default(),
             run_delay: RunDelay::default(),
             worker,
             thread,
@@ -259,8 +259,8 @@ impl Lane {
     }
 
     /// What it has for events. By the single writer.
-    pub fn purse(&self) -> &Purse {
-        &self.purse
+    pub fn budget(&self) -> &EventBudget {
+        &self.budget
     }
 
     /// Events that it has got. By the single writer.

@@ -1,13 +1,13 @@
 //! Tasks that are left out, so that the trace of very many short tasks takes a bounded share of the
 //! time.
 //!
-//! Each lane earns events as time goes by, and pays for those that are put in it ([`Purse`]). While
-//! it has some left every task is written. Once it has none a thread that makes tasks leaves out as
-//! many as the next one that is written has to wait for to be paid, until tasks are so long that
-//! each one can be: a task stands for those that its thread has left out before it. Who is left out
-//! has no record, is reported to nobody and reads no clock: it is counted, by the thread that makes
-//! it and by the one that runs it. How many lie between two that are written is by chance, around
-//! what is due, so that no pattern of the program's is met.
+//! Each lane earns events as time goes by, and pays for those that are put in it ([`EventBudget`]).
+//! While it has some left every task is written. Once it has none a thread that makes tasks leaves
+//! out as many as the next one that is written has to wait for to be paid, until tasks are so long
+//! that each one can be: a task stands for those that its thread has left out before it. Who is
+//! left out has no record, is reported to nobody and reads no clock: it is counted, by the thread
+//! that makes it and by the one that runs it. How many lie between two that are written is by
+//! chance, around what is due, so that no pattern of the program's is met.
 //!
 //! What a written task does itself is timed all the same: that it runs a task at once which is left
 //! out is written, up to [`SPANS`] times ([`Spans`]).
@@ -34,7 +34,7 @@ use super::{clock, record as put};
 const FIRST: i64 = 1024;
 /// How many it may save up later.
 const MOST: i64 = 128;
-/// Events of a task that is written, at first sight; what it really took is seen in the purse.
+/// Events of a task that is written, at first sight; what it really took is seen in the budget.
 const TASK: i64 = 6;
 /// How many times as much an event costs that comes now and then: what writes it is in no cache.
 const COLD: u64 = 8;
@@ -80,19 +80,19 @@ fn price() -> u64 {
 }
 
 /// What a lane has for events. Its kernel thread's alone.
-pub struct Purse {
+pub struct EventBudget {
     at: Cell<u64>,
     events: Cell<u64>,
     left: Cell<i64>,
 }
 
-impl Default for Purse {
+impl Default for EventBudget {
     fn default() -> Self {
         Self { at: Cell::new(0), events: Cell::new(0), left: Cell::new(FIRST) }
     }
 }
 
-impl Purse {
+impl EventBudget {
     /// What is left at `now`, when the lane has got so many `events` in all; below 0: what it owes.
     fn left(&self, now: u64, events: u64, price: u64) -> i64 {
         let spent = events.wrapping_sub(self.events.replace(events)) as i64;
@@ -225,7 +225,7 @@ impl Thin {
         // A pause is no sign of longer tasks; two of them are.
         let pace = if pace == 0 { each } else { each.min(2 * pace) }.max(1);
         self.pace.set(pace);
-        let left = lane::own(|lane| lane.purse().left(now, lane.count(), price));
+        let left = lane::own(|lane| lane.budget().left(now, lane.count(), price));
         let pays = if skipped == 0 { left > 0 } else { pace > TASK as u64 * price };
         if pays {
             return 0;
@@ -362,12 +362,12 @@ mod tests {
 
     #[test]
     fn a_lane_earns_what_it_spends_later() {
-        let purse = Purse::default();
-        assert_eq!(purse.left(1000, 24, 10), FIRST - 24, "no more than it may save is earned");
-        assert_eq!(purse.left(1009, 1024, 10), 0);
-        assert_eq!(purse.left(1010, 1024, 10), 1, "a part of a price is not forgotten");
-        assert_eq!(purse.left(1011, 2048, 10), -1023);
-        assert_eq!(purse.left(100_000, 2048, 10), MOST);
+        let budget = EventBudget::default();
+        assert_eq!(budget.left(1000, 24, 10), FIRST - 24, "no more than it may save is earned");
+        assert_eq!(budget.left(1009, 1024, 10), 0);
+        assert_eq!(budget.left(1010, 1024, 10), 1, "a part of a price is not forgotten");
+        assert_eq!(budget.left(1011, 2048, 10), -1023);
+        assert_eq!(budget.left(100_000, 2048, 10), MOST);
     }
 
     #[test]

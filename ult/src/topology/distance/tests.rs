@@ -1,6 +1,6 @@
 //! Distances on machines that nobody here has. Expected values are written by hand.
 
-use super::{Distances, FARTHEST, SEATS, Site, moves};
+use super::{Distances, FARTHEST, PREFERENCES, Site, moves};
 use crate::topology::Description;
 
 fn distances(text: &str) -> Option<Distances> {
@@ -51,13 +51,13 @@ fn seats_have_a_core_each_before_they_share() {
         (0, 144, 7),
     ];
     for (a, b, expected) in table {
-        assert_eq!(machine.seat(a, b), expected, "{a} {b}");
+        assert_eq!(machine.preference(a, b), expected, "{a} {b}");
     }
-    assert_eq!(machine.seat(101, 96), 0, "second hardware threads among themselves");
-    assert_eq!(machine.seat(101, 5), 1, "its own core");
+    assert_eq!(machine.preference(101, 96), 0, "second hardware threads among themselves");
+    assert_eq!(machine.preference(101, 5), 1, "its own core");
     let all = (0..192).flat_map(|a| (0..192).map(move |b| (a, b)));
-    assert!(all.into_iter().all(|(a, b)| usize::from(machine.seat(a, b)) < SEATS));
-    assert_eq!(usize::from(machine.seat(0, 999)), SEATS - 1);
+    assert!(all.into_iter().all(|(a, b)| usize::from(machine.preference(a, b)) < PREFERENCES));
+    assert_eq!(usize::from(machine.preference(0, 999)), PREFERENCES - 1);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_mask_leaves_holes() {
         "one far node is the nearest of those there are"
     );
     assert_eq!(machine.between(3, 4), FARTHEST);
-    assert_eq!(machine.seat(3, 101), 0, "the first usable hardware thread of its core");
+    assert_eq!(machine.preference(3, 101), 0, "the first usable hardware thread of its core");
 }
 
 #[test]

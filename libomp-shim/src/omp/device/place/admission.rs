@@ -27,7 +27,7 @@ use placement::admission::AdmissionQueue;
 use placement::order::Id;
 use placement::policy::View;
 
-use super::seat::Seat;
+use super::one_shot::OneShot;
 use super::{Placed, Promise, hints, policies, times};
 use crate::omp::depend;
 use crate::omp::device::{Slot, avoided, usable};
@@ -53,7 +53,7 @@ enum Given {
 /// A task that waits.
 struct Held {
     task: usize,
-    seat: Arc<Seat<Given>>,
+    one_shot: Arc<OneShot<Given>>,
     /// When it has been placed.
     placed: Option<Offered>,
 }
@@ -199,17 +199,17 @@ pub(super) fn applies(here: CurrentThread) -> bool {
 /// The running task's region, of a task with this code, is ready: waits until it may be placed. It
 /// has an admission then, until [`give_back`].
 pub(super) fn take(here: CurrentThread, entry: usize) {
-    let (task, seat, most) = (key(here.task), Arc::new(Seat::default()), admission());
+    let (task, one_shot, most) = (key(here.task), Arc::new(OneShot::default()), admission());
     let place = depend::place_in_order(here.task);
     let waits = with(|State { admission, holders }| {
         let id = place.unwrap_or_else(|| add(admission, here.task, entry));
         holders.insert(task, Holder { id, own: place.is_none(), device: None, is_paused: false });
-        admission.ask(id, most, Held { task, seat: seat.clone(), placed: None }).is_none()
+        admission.ask(id, most, Held { task, one_shot: one_shot.clone(), placed: None }).is_none()
     });
     if waits {
         // ORDERING: Relaxed; a sum.
         WAITED.fetch_add(1, Ordering::Relaxed);
-        seat.wait();
+        one_shot.wait();
     }
 }
 
@@ -217,14 +217,15 @@ pub(super) fn take(here: CurrentThread, entry: usize) {
 /// promise may be for another GPU then.
 pub(super) fn begin(here: CurrentThread, placed: Placed) -> Promise {
     let Placed { mut promise, offers, elsewhere, may_wait, follows, .. } = placed;
-    let (task, seat, slot) = (key(here.task), Arc::new(Seat::default()), promise.slot());
+    let (task, one_shot, slot) = (key(here.task), Arc::new(OneShot::default()), promise.slot());
     if !is_gpu(slot) || !may_wait {
         give_back(task);
         return promise;
     }
     promise.set_admission(Admission(task));
     let (device, window) = (slot.number as usize, window(slot));
-    let held = Held { task, seat: seat.clone(), placed: Some(Offered { promise, offers, elsewhere }) };
+    let held =
+        Held { task, one_shot: one_shot.clone(), placed: Some(Offered { promise, offers, elsewhere }) };
     let begins = with(|State { admission, holders }| {
         let Some(holder) = holders.get_mut(&task) else { return Some(held) };
         let begins = if follows && !ult::mutant!(follower_keeps_turn) {
@@ -246,7 +247,7 @@ pub(super) fn begin(here: CurrentThread, placed: Placed) -> Promise {
     } else {
         usable().iter().filter(|slot| is_gpu(slot)).for_each(take_over);
     }
-    match seat.wait() {
+    match one_shot.wait() {
         Given::Promise(promise) => promise,
         Given::Admission => {
             crate::omp::report::fatal("a target region that had begun was given an admission")
@@ -373,7 +374,7 @@ fn take_over(slot: &'static Slot) {
 impl Held {
     /// The task goes on.
     fn go_on(self) {
-        self.seat.give(self.placed.map_or(Given::Admission, |placed| Given::Promise(placed.promise)));
+        self.one_shot.give(self.placed.map_or(Given::Admission, |placed| Given::Promise(placed.promise)));
     }
 
     /// How much sooner it would have run on this GPU.

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use placement::steal::{Amount, DEPTHS, Place, Queue};
 
-use super::seat::Seat;
+use super::one_shot::OneShot;
 use super::{Placed, Promise, policies};
 use crate::omp::device::{Slot, rank, usable};
 use crate::omp::env;
@@ -31,15 +31,15 @@ struct Held {
     depth: usize,
     /// Bytes that it needs on another device.
     elsewhere: u64,
-    seat: Arc<Seat<Promise>>,
+    one_shot: Arc<OneShot<Promise>>,
 }
 
 impl Held {
     /// Lets the region begin.
     fn begin(self) {
-        let Self { mut promise, depth, seat, .. } = self;
+        let Self { mut promise, depth, one_shot, .. } = self;
         promise.set_out(depth);
-        seat.give(promise);
+        one_shot.give(promise);
     }
 
     /// Its device is `slot` from here on, if there is room for it. Under the policy's lock.
@@ -96,8 +96,8 @@ pub fn wait(placed: Placed, depth: usize) -> Promise {
     if depth >= DEPTHS {
         return promise;
     }
-    let (slot, seat) = (promise.slot(), Arc::new(Seat::default()));
-    let held = Held { promise, depth, elsewhere, seat: seat.clone() };
+    let (slot, one_shot) = (promise.slot(), Arc::new(OneShot::default()));
+    let held = Held { promise, depth, elsewhere, one_shot: one_shot.clone() };
     let (device, window) = (slot.number as usize, window(slot));
     let (begins, next) = with(|queue| match queue.admit(device, depth, window, held) {
         Some(held) => (Some(held), Vec::new()),
@@ -110,7 +110,7 @@ pub fn wait(placed: Placed, depth: usize) -> Promise {
     }
     next.into_iter().for_each(Held::begin);
     rank::steal::announce();
-    seat.wait()
+    one_shot.wait()
 }
 
 fn all_next(queue: &mut Queue<Held>, device: usize, depth: usize, window: u32) -> Vec<Held> {

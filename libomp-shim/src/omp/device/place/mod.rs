@@ -12,7 +12,7 @@
 //! | [`held`] | regions that wait for their rank, and may be stolen |
 //! | [`admission`] | regions that wait for their admission on GPUs, and for a GPU, and may be taken over |
 //! | [`tasks`] | device tasks whose GPU is the runtime's choice |
-//! | [`seat`] | where the task of such a region waits |
+//! | [`one_shot`] | where the task of such a region waits |
 //! | [`hints`] | what the program declares before a region |
 //! | [`times`] | how long regions take, by code and size of data |
 //! | [`writers`] | where regions ran that others wait for |
@@ -48,11 +48,11 @@ pub mod held;
 pub mod hints;
 pub mod library;
 pub mod load;
+mod one_shot;
 pub mod only;
 pub mod pace;
 pub mod policies;
 pub(super) mod rates;
-mod seat;
 pub mod tasks;
 mod times;
 pub mod versions;

@@ -1,5 +1,5 @@
 //! Where the task of a region waits, suspended, until somebody gives it what it waits for
-//! ([`Seat`]).
+//! ([`OneShot`]).
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use crate::omp::device::interface::Wake;
 use crate::omp::device::transfer;
 
 /// See the module.
-pub(super) struct Seat<T> {
+pub(super) struct OneShot<T> {
     is_given: AtomicBool,
     inside: Mutex<Inside<T>>,
 }
@@ -21,13 +21,13 @@ struct Inside<T> {
 // SAFETY: who passes a `Wake` agrees that any thread may call it (`interface::Wake`).
 unsafe impl<T: Send> Send for Inside<T> {}
 
-impl<T> Default for Seat<T> {
+impl<T> Default for OneShot<T> {
     fn default() -> Self {
         Self { is_given: AtomicBool::new(false), inside: Mutex::new(Inside { given: None, wake: None }) }
     }
 }
 
-impl<T> Seat<T> {
+impl<T> OneShot<T> {
     fn inside(&self) -> MutexGuard<'_, Inside<T>> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
