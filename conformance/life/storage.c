@@ -79,14 +79,14 @@ static int ask(const char *go, const char *whom)
     char command[4000], signals[400] = "";
     for (int number = 34; number <= 64; number++)
         snprintf(signals + strlen(signals), sizeof signals - strlen(signals), "SIG%d ", number);
-    if (!answer_of("timeout 5 gdb -batch -nx -ex run -ex 'print 6*7' /bin/true 2>&1", said, sizeof said) ||
+    if (!answer_of("timeout 30 gdb -batch -nx -ex run -ex 'print 6*7' /bin/true 2>&1", said, sizeof said) ||
         !strstr(said, "exited normally")) {
         puts("gdb is not there, or may not run programs");
         exit(77);
     }
     snprintf(
         command, sizeof command,
-        "timeout 8 gdb -batch -nx -ex 'set debuginfod enabled off' -ex 'set pagination off' -ex 'handle %snostop noprint pass' -ex 'break "
+        "timeout 50 gdb -batch -nx -ex 'set debuginfod enabled off' -ex 'set pagination off' -ex 'handle %snostop noprint pass' -ex 'break "
         "stopped_here' -ex %s -ex bt -ex 'info threads' -ex 'printf \"value %%d\\n\", mine' -ex 'set language c' -ex "
         "'thread apply all -s print mine' -ex kill %s 2>&1",
         signals, go, whom);

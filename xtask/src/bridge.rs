@@ -20,7 +20,7 @@ mod measure;
 mod ranks;
 mod tool;
 
-use crate::conformance::{self, Suite};
+use crate::conformance::Suite;
 use crate::exec;
 use crate::programs::Places;
 use crate::report::Report;
@@ -234,14 +234,12 @@ fn runs_here(places: &Places, mpi: &Mpi, report: &mut Report) -> bool {
     ran.problem.is_none()
 }
 
-/// Builds, and runs LLVM's tests of devices on a rank of one MPI, GCC's on one of the next.
-pub fn conformance(places: &Places, report: &mut Report) {
+/// Builds, and chooses the MPI whose ranks are the devices of each suite: LLVM's tests run with
+/// one, GCC's with the next. Empty where no MPI is installed.
+pub fn suites_on_ranks(places: &Places, report: &mut Report) -> Vec<(&'static str, Suite)> {
     let mut all = build(places, report);
     all.retain(|mpi| !mpi.launch.is_empty() && runs_here(places, mpi, report));
-    for (mpi, suite) in all.iter().cycle().zip(Suite::WITH_DEVICES) {
-        let both = conformance::Request::devices(places.library(), mpi.name);
-        conformance::run(places, &conformance::Request { suites: vec![suite], ..both }, report);
-    }
+    all.iter().cycle().zip(Suite::WITH_DEVICES).map(|(mpi, suite)| (mpi.name, suite)).collect()
 }
 
 /// Which checks run.

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that proves that the library works, in one command.
 //!
-//! Lives here: the order of the steps, which of them run in parallel, and how their outcomes are counted. The
-//! steps themselves are modules of their own or cargo's.
+//! Lives here: the order of the steps, which of them run in parallel, and how their outcomes are
+//! counted. The steps themselves are modules of their own or cargo's.
 
 use crate::conformance::{self, Suite};
 use crate::programs::Places;
@@ -30,16 +30,11 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     symbols::run(&places.root, &request, report);
     loader(places, report);
     pages::run(places, true, report);
-    report.step("tests of the crates");
-    tests(places, "crates", &["test", "--no-fail-fast"], &[], report);
+    crates(places, report);
     untimed_checks(places, quick, report);
-    laboratory(places, report);
     ranks(places, bridge::Timing::Timed, report);
     let library = places.library();
     env_cases::run(places, &library, "", report);
-    soak::check(places, &library, report);
-    let request = sanitizers::Request { library: places.library(), quick: true, filter: String::new() };
-    sanitizers::run(places, &request, report);
     report.step("ABI programs");
     abi(places, if quick { abi_tests::Extent::Short } else { abi_tests::Extent::Gate }, report);
     if quick {
@@ -86,6 +81,9 @@ fn untimed_checks(places: &Places, quick: bool, report: &mut Report) {
         Box::new(|report| examples::run(places, &library, report)),
         Box::new(|report| placement::run(places, true, report)),
         Box::new(|report| readme::run(places, report)),
+        Box::new(|report| sanitizers(places, report)),
+        Box::new(|report| laboratory(places, report)),
+        Box::new(|report| soak::check(places, &library, report)),
     ];
     if !quick {
         steps.insert(1, Box::new(|report| gpu_model::run(places, true, report)));
@@ -94,25 +92,27 @@ fn untimed_checks(places: &Places, quick: bool, report: &mut Report) {
     report.side_by_side("checks that judge no times", &steps);
 }
 
-/// Tests of LLVM and GCC: on the host, on host devices, on ranks. They judge no times, and many sleep.
-/// Each suite has one build directory, so its own steps run one after the other.
+/// Tests of LLVM and GCC: on the host, on host devices, on ranks. They judge no times, and many
+/// sleep. Each suite has one build directory, so its own steps run one after the other.
 fn foreign_suites(places: &Places, report: &mut Report) {
+    report.step("suites of LLVM and GCC: MPI bridge");
+    let on_ranks = bridge::suites_on_ranks(places, report);
     let run_suite = |suite, report: &mut Report| {
-        let suites = vec![suite];
-        conformance::run(places, &conformance::Request::subset(places.library(), suites.clone()), report);
-        let on_host = conformance::Request::devices(places.library(), "host");
-        conformance::run(places, &conformance::Request { suites, ..on_host }, report);
+        conformance::run(places, &conformance::Request::subset(places.library(), vec![suite]), report);
+        let mpi = on_ranks.iter().filter(|(_, of)| *of == suite).map(|(mpi, _)| *mpi);
+        for kind in ["host"].into_iter().chain(mpi) {
+            let request = conformance::Request::devices(places.library(), kind);
+            conformance::run(places, &conformance::Request { suites: vec![suite], ..request }, report);
+        }
     };
     let steps: [Step<'_>; 2] =
         [Box::new(|report| run_suite(Suite::Llvm, report)), Box::new(|report| run_suite(Suite::Gcc, report))];
     report.side_by_side("suites of LLVM and GCC", &steps);
-    report.step("suites of LLVM and GCC on ranks");
-    bridge::conformance(places, report);
 }
 
-/// One cargo command builds everything of the release profile, because link-time optimisation uses one
-/// thread per library for one or two minutes. Packages are made here, before the bridge is built
-/// beside the library. True if it could be built.
+/// One cargo command builds everything of the release profile, because link-time optimisation uses
+/// one thread per library for one or two minutes. Packages are made here, before the bridge is
+/// built beside the library. True if it could be built.
 fn build(places: &Places, report: &mut Report) -> bool {
     report.step("build");
     let packages = ["-p", "libomp-shim", "-p", "gangway", "-p", "benchmarks"];
@@ -127,19 +127,53 @@ fn build(places: &Places, report: &mut Report) -> bool {
     true
 }
 
-/// Checks form and clippy, and builds the unit tests that a later step runs.
+/// Checks the form, and builds the tests of the crates, which a later step runs.
 fn lint_and_build_tests(places: &Places, report: &mut Report) {
-    report.step("lints");
+    report.step("form");
     format::run(places, true, report);
-    lints(places, report);
-    report.step("build of the tests of the crates");
-    cargo(places, &["test", "--quiet", "--no-run"], &[]);
+    report.step("clippy, build of the tests of the crates");
+    let environment = with_clippy();
+    let mut is_fine = cargo(places, &["test", "--quiet", "--no-run"], &borrowed(&environment));
+    if environment.is_empty() {
+        return report.skip("clippy", "not installed with this toolchain");
+    }
+    // Models are built for loom, or without debug information, by another step.
+    let models = ["clippy", "--quiet", "-p", "ult", "-p", "mpi-bridge", "--test", "model_*"];
+    is_fine &= cargo(places, &[&models[..], &["--", "-D", "warnings"]].concat(), &[]);
+    report.check("clippy", if is_fine { vec![] } else { vec!["see its messages above".into()] });
+}
+
+/// Runs the tests of the crates as [`lint_and_build_tests`] has built them.
+fn crates(places: &Places, report: &mut Report) {
+    report.step("tests of the crates");
+    tests(places, "crates", &["test", "--no-fail-fast"], &borrowed(&with_clippy()), report);
+}
+
+/// The variables that make cargo compile the workspace with clippy's compiler, which reports what
+/// clippy reports and compiles all the same: so nothing is compiled twice. Empty where clippy is
+/// not installed.
+fn with_clippy() -> Vec<(&'static str, String)> {
+    if !exec::on_path("clippy-driver") {
+        return Vec::new();
+    }
+    // As `cargo clippy -- -D warnings` passes its arguments on.
+    let arguments = ["-D", "warnings", ""].join("__CLIPPY_HACKERY__");
+    vec![("RUSTC_WORKSPACE_WRAPPER", "clippy-driver".to_owned()), ("CLIPPY_ARGS", arguments)]
+}
+
+fn borrowed<'a>(variables: &'a [(&'static str, String)]) -> Vec<(&'static str, &'a str)> {
+    variables.iter().map(|(name, value)| (*name, value.as_str())).collect()
 }
 
 /// Programs with ranks, each with one pair of MPI and compiler.
 fn ranks(places: &Places, timing: bridge::Timing, report: &mut Report) {
     report.step(if timing == bridge::Timing::Timed { "MPI bridge: what judges times" } else { "MPI bridge" });
     bridge::check(places, bridge::Selection { filter: "", all_pairs: false, timing }, report);
+}
+
+fn sanitizers(places: &Places, report: &mut Report) {
+    let request = sanitizers::Request { library: places.library(), quick: true, filter: String::new() };
+    sanitizers::run(places, &request, report);
 }
 
 fn laboratory(places: &Places, report: &mut Report) {
@@ -168,16 +202,12 @@ fn loader(places: &Places, report: &mut Report) {
     report.check("library: ldd resolves", problems);
 }
 
-/// Clippy over everything; models are no part of what cargo calls all targets.
+/// Clippy over everything but the models.
 pub fn lints(places: &Places, report: &mut Report) {
     if !exec::on_path("cargo-clippy") {
         return report.skip("clippy", "not installed with this toolchain");
     }
-    let targets: [&[&str]; 2] = [&["--all-targets"], &["-p", "ult", "-p", "mpi-bridge", "--test", "*"]];
-    let fine = targets.iter().all(|targets| {
-        let words = [&["clippy", "--quiet"], *targets, &["--", "-D", "warnings"]].concat();
-        cargo(places, &words, &[])
-    });
+    let fine = cargo(places, &["clippy", "--quiet", "--all-targets", "--", "-D", "warnings"], &[]);
     report.check("clippy", if fine { vec![] } else { vec!["see its messages above".into()] });
 }
 

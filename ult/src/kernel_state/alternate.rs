@@ -184,10 +184,9 @@ pub unsafe fn set_alternate_stack(new: *const stack_t, old: *mut stack_t, sp: us
         let error = unsafe { fault::ask_alternate(new, old) };
         // The stack for the message about overflows is the runtime's.
         // SAFETY: as the caller says; the kernel has written it.
-        if let Some(notified) =
-            unsafe { old.as_mut() }.filter(|notified| error == 0 && fault::is_ours(notified))
-        {
-            *notified = Alternate::NONE.to_c();
+        let reported = unsafe { old.as_mut() };
+        if let Some(reported) = reported.filter(|stack| error == 0 && fault::is_ours(stack)) {
+            *reported = Alternate::NONE.to_c();
         }
         return error;
     };

@@ -316,7 +316,7 @@ pub const MUTANTS: &[Mutant] = &[
         &[("device/chain_readers.c", "clang-19", 4)],
     ),
     mutant(
-        "is_part_of_resident_is_there",
+        "part_of_resident_is_there",
         "a region follows another one on a GPU that keeps more than it maps",
         &[("device/chain_kept.c: on", "clang-19", 4)],
     ),
@@ -336,7 +336,7 @@ pub const MUTANTS: &[Mutant] = &[
         &[("device/priorities.c", "clang-19", 4)],
     ),
     mutant(
-        "turns_by_age",
+        "admission_by_age",
         "regions take their turns on GPUs in the order of creation",
         &[("device/gpu_turns.c", "clang-19", 4)],
     ),
@@ -436,7 +436,7 @@ pub const MUTANTS: &[Mutant] = &[
         &[("identity/errno.c", "gcc", 8), ("process/errno_tls.c", "gcc", 8)],
     ),
     mutant(
-        "identities_swapped",
+        "tls_blocks_swapped",
         "threads 1 and 2 change their thread-local storage from region to region",
         &[("identity/threadprivate.c", "gcc", 8), ("identity/threadprivate_workers_1.c", "gcc", 8)],
     ),

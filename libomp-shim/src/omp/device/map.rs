@@ -198,7 +198,7 @@ pub fn is_there(slot: &Slot, items: &[Item], stays_resident: bool) -> bool {
 
 /// Is it just this range?
 fn suits_resident(mapped: &Mapped, begin: usize, size: usize) -> bool {
-    mapped.host == (begin..begin + size) || ult::mutant!(part_of_kept_is_there)
+    mapped.host == (begin..begin + size) || ult::mutant!(part_of_resident_is_there)
 }
 
 /// What a list means for a device's memory, in bytes.
