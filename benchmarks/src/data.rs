@@ -12,9 +12,9 @@
 //! limits.
 
 use core::ops::Range;
-use placement::directory::{Directory, From, Number, Ways};
+use placement::directory::{CopyWays, DeviceNumber, Directory, From};
 use placement::online::LeastLoaded;
-use placement::policy::{Policy, Request, View};
+use placement::policy::{PlacementPolicy, PlacementRequest, View};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::time::{Duration, Instant};
@@ -22,25 +22,25 @@ use std::time::{Duration, Instant};
 pub mod programs;
 
 /// Virtual nanoseconds.
-pub type Time = u64;
+pub type DataTime = u64;
 
 /// Before the first byte of a datum arrives.
-const LATENCY: Time = 10_000;
+const LATENCY: DataTime = 10_000;
 /// Bytes that a link carries in a nanosecond (10 GB/s).
 const BANDWIDTH: u64 = 10;
 /// Between the creation of two tasks.
-const CREATE: Time = 10_000;
+const CREATE: DataTime = 10_000;
 /// Tasks under way at a time: the library's limit (`docs/mpi.md`).
 const LIMITS: (usize, usize) = (512, 20_000);
 /// Nanoseconds that a task takes, before any has ended: the library's guess.
-const UNKNOWN: Time = 1_000_000;
+const UNKNOWN: DataTime = 1_000_000;
 /// With more ranks the policy is shown so many of them, and those that have some of the task's
 /// data: the library's is shown all, which takes too long here.
 const SHOWN: usize = 64;
 
 /// What a task does to a datum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct DataUse {
     /// Its number.
     pub datum: usize,
     /// It needs the bytes.
@@ -51,18 +51,18 @@ pub struct Use {
 
 /// A task, with what it maps.
 #[derive(Clone, Debug, Default)]
-pub struct Task {
+pub struct DataTask {
     /// Its data.
-    pub uses: Vec<Use>,
+    pub uses: Vec<DataUse>,
     /// Nanoseconds that it computes.
-    pub work: Time,
+    pub work: DataTime,
 }
 
 /// Tasks in the order of their creation, and the sizes of their data.
 #[derive(Clone, Debug, Default)]
-pub struct Program {
+pub struct DataProgram {
     /// The tasks.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<DataTask>,
     /// Bytes of each datum.
     pub sizes: Vec<usize>,
 }
@@ -83,9 +83,9 @@ pub enum Manner {
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Outcome {
+pub struct DataOutcome {
     /// Until everything is back on the host.
-    pub span: Time,
+    pub span: DataTime,
     /// Bytes that rank 0 has sent, received, and that went between others.
     pub sent: u64,
     /// See `sent`.
@@ -116,8 +116,8 @@ struct Links {
     manner: Manner,
 }
 
-impl Ways for Links {
-    fn time(&self, from: Option<Number>, _: Number, bytes: u64) -> Option<u64> {
+impl CopyWays for Links {
+    fn time(&self, from: Option<DeviceNumber>, _: DeviceNumber, bytes: u64) -> Option<u64> {
         // A host that takes no time is taken wherever it can be.
         Some(if self.manner == Manner::Host && from.is_none() { 0 } else { LATENCY + bytes / BANDWIDTH })
     }
@@ -125,7 +125,7 @@ impl Ways for Links {
 
 /// A task on its way.
 #[derive(Clone, Default)]
-struct State {
+struct DataTaskState {
     before: usize,
     after: Vec<usize>,
     rank: usize,
@@ -136,8 +136,8 @@ struct State {
 
 #[derive(Clone, Default)]
 struct Rank {
-    sends_until: Time,
-    receives_until: Time,
+    sends_until: DataTime,
+    receives_until: DataTime,
     /// The data of a task are on their way.
     locked: bool,
     enters: VecDeque<usize>,
@@ -150,10 +150,10 @@ struct Rank {
 }
 
 struct World<'a> {
-    program: &'a Program,
+    program: &'a DataProgram,
     links: Links,
     starts: Vec<usize>,
-    states: Vec<State>,
+    states: Vec<DataTaskState>,
     /// The host is the last one.
     ranks: Vec<Rank>,
     directory: Directory,
@@ -161,19 +161,19 @@ struct World<'a> {
     begun: VecDeque<usize>,
     waiting: VecDeque<usize>,
     created: usize,
-    computed: (u64, Time),
+    computed: (u64, DataTime),
     under_way: usize,
     most_under_way: usize,
     turn: usize,
-    events: BinaryHeap<Reverse<(Time, u64, Event)>>,
+    events: BinaryHeap<Reverse<(DataTime, u64, Event)>>,
     serial: u64,
-    now: Time,
-    outcome: Outcome,
+    now: DataTime,
+    outcome: DataOutcome,
 }
 
 /// Runs it to its end on so many ranks besides the host.
 #[must_use]
-pub fn simulate(program: &Program, ranks: usize, manner: Manner) -> Outcome {
+pub fn simulate(program: &DataProgram, ranks: usize, manner: Manner) -> DataOutcome {
     let mut world = World::new(program, ranks, manner);
     world.at(0, Event::Create);
     while let Some(Reverse((now, _, event))) = world.events.pop() {
@@ -188,8 +188,8 @@ pub fn simulate(program: &Program, ranks: usize, manner: Manner) -> Outcome {
 }
 
 /// Which tasks each one waits for: writers for all before, readers for the last writer.
-fn order(program: &Program) -> Vec<State> {
-    let mut states = vec![State::default(); program.tasks.len()];
+fn order(program: &DataProgram) -> Vec<DataTaskState> {
+    let mut states = vec![DataTaskState::default(); program.tasks.len()];
     let mut last: Vec<(Option<usize>, Vec<usize>)> = vec![(None, Vec::new()); program.sizes.len()];
     for (at, task) in program.tasks.iter().enumerate() {
         for used in &task.uses {
@@ -211,7 +211,7 @@ fn order(program: &Program) -> Vec<State> {
 }
 
 impl<'a> World<'a> {
-    fn new(program: &'a Program, ranks: usize, manner: Manner) -> Self {
+    fn new(program: &'a DataProgram, ranks: usize, manner: Manner) -> Self {
         let mut end = 0;
         let starts = program.sizes.iter().map(|size| {
             end += size;
@@ -235,11 +235,11 @@ impl<'a> World<'a> {
             events: BinaryHeap::new(),
             serial: 0,
             now: 0,
-            outcome: Outcome::default(),
+            outcome: DataOutcome::default(),
         }
     }
 
-    fn at(&mut self, time: Time, event: Event) {
+    fn at(&mut self, time: DataTime, event: Event) {
         self.serial += 1;
         self.events.push(Reverse((time, self.serial, event)));
     }
@@ -261,7 +261,7 @@ impl<'a> World<'a> {
     }
 
     /// So many bytes go from one to the other as soon as both can: when they are there.
-    fn send(&mut self, from: usize, to: usize, bytes: usize) -> Time {
+    fn send(&mut self, from: usize, to: usize, bytes: usize) -> DataTime {
         let bytes = bytes as u64;
         let begin = self.now.max(self.ranks[from].sends_until).max(self.ranks[to].receives_until);
         let end = begin + bytes / BANDWIDTH;
@@ -314,7 +314,8 @@ impl<'a> World<'a> {
         let (rank, takes_turns) = (self.states[task].rank, self.links.manner == Manner::Turns);
         let read: Vec<Range<usize>> = self.read(task);
         if takes_turns
-            && self.with(|d, links| read.iter().any(|range| d.should_wait(rank as Number, range, links)))
+            && self
+                .with(|d, links| read.iter().any(|range| d.should_wait(rank as DeviceNumber, range, links)))
         {
             self.waiting.push_back(task);
         } else if self.ranks[rank].locked {
@@ -357,7 +358,7 @@ impl<'a> World<'a> {
         let usual = sum.checked_div(count).unwrap_or(UNKNOWN);
         let missing = |rank: usize| {
             read.iter()
-                .filter(|range| !self.directory.has(rank as Number, range))
+                .filter(|range| !self.directory.has(rank as DeviceNumber, range))
                 .map(|range| range.len() as u64)
                 .sum::<u64>()
         };
@@ -374,7 +375,7 @@ impl<'a> World<'a> {
             }
         };
         let views: Vec<View> = candidates.iter().map(view).collect();
-        let chosen = self.policy.choose(Request { task: Some(task) }, &views);
+        let chosen = self.policy.choose(PlacementRequest { task: Some(task) }, &views);
         candidates[chosen.expect("all fit")]
     }
 
@@ -386,7 +387,7 @@ impl<'a> World<'a> {
             let range = self.range(used.datum);
             let users = self.ranks[rank].table.entry(used.datum).or_default();
             *users += 1;
-            let from = (*users == 1).then(|| self.fill(task, rank as Number, used, &range));
+            let from = (*users == 1).then(|| self.fill(task, rank as DeviceNumber, used, &range));
             self.states[task].entered.push((used.datum, from));
             let source = match from {
                 None | Some(From::Nowhere) => continue,
@@ -404,12 +405,12 @@ impl<'a> World<'a> {
         }
     }
 
-    fn fill(&mut self, task: usize, device: Number, used: Use, range: &Range<usize>) -> From {
+    fn fill(&mut self, task: usize, device: DeviceNumber, used: DataUse, range: &Range<usize>) -> From {
         if self.links.manner == Manner::Off {
             return if used.reads { From::Host } else { From::Nowhere };
         }
         let (from, is_new) = self.with(|d, links| {
-            let reads = used.reads.then_some(links as &dyn Ways);
+            let reads = used.reads.then_some(links as &dyn CopyWays);
             match d.reuse(device, range, reads) {
                 Some(used) => (used.from, false),
                 None => (d.add(device, range, task, task, reads).from, true),
@@ -432,7 +433,7 @@ impl<'a> World<'a> {
         for (datum, from) in core::mem::take(&mut self.states[task].entered) {
             if let Some(from) = from.filter(|_| self.links.manner != Manner::Off) {
                 let range = self.range(datum);
-                let gone = self.with(|d, _| d.filled(rank as Number, &range, from));
+                let gone = self.with(|d, _| d.filled(rank as DeviceNumber, &range, from));
                 self.free(&gone, range.len());
             }
         }
@@ -445,7 +446,7 @@ impl<'a> World<'a> {
         core::mem::take(&mut self.waiting).into_iter().for_each(|task| self.wait_or_enter(task));
     }
 
-    fn free(&mut self, gone: &[placement::directory::Block], bytes: usize) {
+    fn free(&mut self, gone: &[placement::directory::FreedMemory], bytes: usize) {
         gone.iter().for_each(|block| self.ranks[block.device as usize].bytes -= bytes as u64);
     }
 
@@ -477,7 +478,7 @@ impl<'a> World<'a> {
                 there =
                     if used.writes { there.max(self.send(rank, self.host(), range.len())) } else { there };
             } else if is_last {
-                let gone = self.with(|d, _| d.give(rank as Number, &range, used.writes));
+                let gone = self.with(|d, _| d.give(rank as DeviceNumber, &range, used.writes));
                 self.free(&gone, range.len());
             }
         }
@@ -497,7 +498,7 @@ impl<'a> World<'a> {
     }
 
     /// The host looks: all that is dirty goes back.
-    fn end(mut self) -> Outcome {
+    fn end(mut self) -> DataOutcome {
         let (saves, _) = self.with(|d, _| d.saves(d.now()));
         for save in saves {
             let there = self.send(save.device as usize, self.host(), save.host.len());
@@ -512,25 +513,25 @@ impl<'a> World<'a> {
 
 /// Time that the work alone takes, evenly shared.
 #[must_use]
-pub fn ideal(program: &Program, ranks: usize) -> Time {
-    program.tasks.iter().map(|task| task.work).sum::<Time>() / ranks as u64
+pub fn ideal(program: &DataProgram, ranks: usize) -> DataTime {
+    program.tasks.iter().map(|task| task.work).sum::<DataTime>() / ranks as u64
 }
 
 /// How many bytes there are.
 #[must_use]
-pub fn bytes(program: &Program) -> u64 {
+pub fn bytes(program: &DataProgram) -> u64 {
     program.sizes.iter().map(|&size| size as u64).sum()
 }
 
 /// Names of data by what they stand for, in the order in which they are asked for.
 #[derive(Default)]
-pub struct Names {
+pub struct DataNames {
     numbers: BTreeMap<(usize, usize), usize>,
 }
 
-impl Names {
+impl DataNames {
     /// The number of the datum with that name; a new one has so many bytes.
-    pub fn number(&mut self, program: &mut Program, name: (usize, usize), size: usize) -> usize {
+    pub fn number(&mut self, program: &mut DataProgram, name: (usize, usize), size: usize) -> usize {
         *self.numbers.entry(name).or_insert_with(|| {
             program.sizes.push(size);
             program.sizes.len() - 1

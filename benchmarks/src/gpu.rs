@@ -27,4 +27,4 @@ pub mod world;
 mod tests;
 
 /// Virtual nanoseconds.
-pub type Time = u64;
+pub type GpuTime = u64;

@@ -25,24 +25,24 @@ mod node;
 #[cfg(test)]
 mod tests;
 
-pub use front::{Load, Mesh, Step};
+pub use front::{FrontLoad, FrontStep, Mesh};
 
-use node::{Node, Piece, Work};
+use node::{CoreWork, MeshNode, MeshPiece};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use ult::victim::Policy;
+use ult::victim::VictimPolicy;
 
 /// Virtual nanoseconds.
-pub type Time = u64;
+pub type MeshTime = u64;
 
 /// A message without data.
-const MESSAGE: Time = 5_000;
+const MESSAGE: MeshTime = 5_000;
 /// Bytes that travel in a nanosecond: 1 GB/s, what placement takes a copy to have.
 const BANDWIDTH: u64 = 1;
 /// Handlers per worker that are about to begin, by the library's rules.
 pub const KEPT: usize = 1;
 /// What a task costs whoever runs it.
-const TASK: Time = 1_000;
+const TASK: MeshTime = 1_000;
 
 /// On which node a patch is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Deal {
 
 /// What is simulated.
 #[derive(Clone, Copy, Debug)]
-pub struct Setting {
+pub struct MeshSetting {
     /// Nodes.
     pub nodes: usize,
     /// Cores of each.
@@ -83,7 +83,7 @@ pub struct Setting {
     /// Handlers that a node keeps, per core, and gives to nobody. The library keeps [`KEPT`].
     pub keeps: usize,
     /// Between the steps, but for the messages that end one and begin the next.
-    pub pause: Time,
+    pub pause: MeshTime,
     /// Is a handler made of tasks?
     pub tasks: bool,
     /// Of the random numbers.
@@ -92,11 +92,11 @@ pub struct Setting {
 
 /// What came of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct MeshOutcome {
     /// Until the last step is over.
-    pub span: Time,
+    pub span: MeshTime,
     /// The same, if all work were shared evenly without a cost.
-    pub ideal: Time,
+    pub ideal: MeshTime,
     /// Handlers that have run.
     pub handlers: u64,
     /// Objects that have moved; each time counts.
@@ -104,12 +104,12 @@ pub struct Outcome {
     /// Messages for moves, for finding out who has something, and to patches that have moved.
     pub messages: u64,
     /// How long each core has computed, the least first.
-    pub busy: Vec<Time>,
+    pub busy: Vec<MeshTime>,
 }
 
 /// The least time in which so many cores can do it, if what `of` says is done by one core.
 #[must_use]
-pub fn least(load: &Load, cores: usize, of: impl Fn(Step) -> Time) -> Time {
+pub fn least(load: &FrontLoad, cores: usize, of: impl Fn(FrontStep) -> MeshTime) -> MeshTime {
     (0..load.steps).map(|step| load.step(step)).map(|step| of(step).max(step.work / cores as u64)).sum()
 }
 
@@ -136,9 +136,9 @@ enum Event {
 }
 
 struct World<'a> {
-    setting: Setting,
-    load: &'a Load,
-    nodes: Vec<Node>,
+    setting: MeshSetting,
+    load: &'a FrontLoad,
+    nodes: Vec<MeshNode>,
     /// Where each patch was made.
     homes: Vec<usize>,
     /// Where each patch is, or is going.
@@ -148,31 +148,31 @@ struct World<'a> {
     step: usize,
     /// Handlers of the step that have not ended.
     left: usize,
-    events: BinaryHeap<Reverse<(Time, u64, usize, Event)>>,
+    events: BinaryHeap<Reverse<(MeshTime, u64, usize, Event)>>,
     serial: u64,
-    now: Time,
-    outcome: Outcome,
+    now: MeshTime,
+    outcome: MeshOutcome,
 }
 
 /// Runs it to its end.
 #[must_use]
-pub fn simulate(setting: Setting, load: &Load) -> Outcome {
+pub fn simulate(setting: MeshSetting, load: &FrontLoad) -> MeshOutcome {
     let mut world = World::new(setting, load);
     while let Some(Reverse((now, _, node, event))) = world.events.pop() {
         world.now = now;
         world.handle(node, event);
     }
-    let mut busy: Vec<Time> = world.nodes.iter().flat_map(Node::busy).collect();
+    let mut busy: Vec<MeshTime> = world.nodes.iter().flat_map(MeshNode::busy).collect();
     busy.sort_unstable();
-    Outcome { ideal: load.work() / busy.len() as u64, busy, ..world.outcome }
+    MeshOutcome { ideal: load.work() / busy.len() as u64, busy, ..world.outcome }
 }
 
 impl<'a> World<'a> {
-    fn new(setting: Setting, load: &'a Load) -> Self {
+    fn new(setting: MeshSetting, load: &'a FrontLoad) -> Self {
         let mut world = Self {
             setting,
             load,
-            nodes: (0..setting.nodes).map(|i| Node::new(i, setting)).collect(),
+            nodes: (0..setting.nodes).map(|i| MeshNode::new(i, setting)).collect(),
             homes: setting.deal.homes(load.patches, setting.nodes),
             places: Vec::new(),
             open: vec![0; load.patches],
@@ -181,14 +181,14 @@ impl<'a> World<'a> {
             events: BinaryHeap::new(),
             serial: 0,
             now: 0,
-            outcome: Outcome::default(),
+            outcome: MeshOutcome::default(),
         };
         world.places.clone_from(&world.homes);
         (0..setting.nodes).for_each(|node| world.at(0, node, Event::Step));
         world
     }
 
-    fn at(&mut self, time: Time, node: usize, event: Event) {
+    fn at(&mut self, time: MeshTime, node: usize, event: Event) {
         self.serial += 1;
         self.events.push(Reverse((time, self.serial, node, event)));
     }
@@ -260,8 +260,8 @@ impl<'a> World<'a> {
     fn go_on(&mut self, node: usize, core: usize) {
         let piece = match self.nodes[node].pick(core) {
             None => return self.nodes[node].sleep(core),
-            Some(Work::Piece(piece)) => piece,
-            Some(Work::Handler(patch)) => match self.begin(node, core, patch) {
+            Some(CoreWork::Piece(piece)) => piece,
+            Some(CoreWork::Handler(patch)) => match self.begin(node, core, patch) {
                 None => return self.go_on(node, core),
                 Some(piece) => piece,
             },
@@ -271,14 +271,14 @@ impl<'a> World<'a> {
     }
 
     /// A handler begins: with tasks these are the core's from now on, else it is one piece.
-    fn begin(&mut self, node: usize, core: usize, patch: usize) -> Option<Piece> {
+    fn begin(&mut self, node: usize, core: usize, patch: usize) -> Option<MeshPiece> {
         let pieces = self.load.pieces(self.step, patch);
         if !self.setting.tasks {
             self.open[patch] = 1;
-            return Some(Piece { patch, takes: pieces.iter().sum() });
+            return Some(MeshPiece { patch, takes: pieces.iter().sum() });
         }
         self.open[patch] = pieces.len();
-        self.nodes[node].add(core, pieces.iter().map(|work| Piece { patch, takes: TASK + work }));
+        self.nodes[node].add(core, pieces.iter().map(|work| MeshPiece { patch, takes: TASK + work }));
         None
     }
 

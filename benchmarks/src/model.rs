@@ -30,11 +30,11 @@ mod tests;
 mod worker;
 mod world;
 
-use account::{Path, Shares};
+use account::{AccountPath, Shares};
 use ult::victim::{self, Totals};
 
 /// Virtual nanoseconds.
-pub type Time = u64;
+pub type ModelTime = u64;
 
 /// Which factorization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Factorization {
 
 /// One run.
 #[derive(Clone, Copy, Debug)]
-pub struct Config {
+pub struct ModelConfig {
     /// What is computed.
     pub what: Factorization,
     /// Rows and columns of tiles, at least 3.
@@ -76,7 +76,7 @@ pub struct Config {
     /// Workers of each rank, at least 2.
     pub workers: usize,
     /// How they choose victims.
-    pub policy: victim::Kind,
+    pub policy: victim::VictimKind,
     /// How often hybrid looks elsewhere after a success; 1 in the paper.
     pub looks: usize,
     /// Threads of a panel of LU or QR; 1 is a sequential panel.
@@ -93,7 +93,7 @@ pub struct Config {
     pub seed: u64,
 }
 
-impl Config {
+impl ModelConfig {
     /// The paper's shape: two ranks; 20 workers for Cholesky, 10 for the others with half of them
     /// in a panel; hybrid.
     #[must_use]
@@ -105,7 +105,7 @@ impl Config {
             tile: cost::TILE,
             ranks: 2,
             workers,
-            policy: victim::Kind::Hybrid,
+            policy: victim::VictimKind::Hybrid,
             looks: 1,
             panel_threads: workers / 2,
             gangs: true,
@@ -118,11 +118,11 @@ impl Config {
 
 /// What a run came to.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct ModelOutcome {
     /// The whole time.
-    pub time: Time,
+    pub time: ModelTime,
     /// Its causes along the critical path.
-    pub path: Path,
+    pub path: AccountPath,
     /// The mean of all workers.
     pub shares: Shares,
     /// Attempts to steal, of all workers.
@@ -131,9 +131,9 @@ pub struct Outcome {
     /// other workers that computed.
     pub overlap: f64,
     /// When each panel was begun by its owner.
-    pub panel_start: Vec<Time>,
+    pub panel_start: Vec<ModelTime>,
     /// When each panel had been factored, before it was sent.
-    pub panel_ready: Vec<Time>,
+    pub panel_ready: Vec<ModelTime>,
 }
 
 /// Runs it. The same configuration gives the same outcome.
@@ -142,7 +142,7 @@ pub struct Outcome {
 /// If the configuration is out of range, or if the run comes to a stop before its end: a deadlock
 /// of the modelled program, or workers that look for ever for something that none of them may take.
 #[must_use]
-pub fn run(config: &Config) -> Outcome {
+pub fn run(config: &ModelConfig) -> ModelOutcome {
     assert!(config.tiles >= 3 && config.workers >= 2 && config.ranks >= 1);
     world::World::new(config).run()
 }

@@ -1,7 +1,7 @@
 //! A model of stealing between ranks in virtual time, for more ranks than we have.
 //!
-//! What is real: which regions wait and what a thief gets ([`placement::steal::Queue`]), when a
-//! thief asks ([`placement::steal::Thief`]), whom it asks ([`ult::victim::Selector`]), whom it
+//! What is real: which regions wait and what a thief gets ([`placement::steal::StealQueue`]), when
+//! a thief asks ([`placement::steal::Thief`]), whom it asks ([`ult::victim::Selector`]), whom it
 //! tells of work ([`placement::steal::Tip`]). What is modelled: time, messages, workers. Each rank
 //! runs `main` (spmd mode) and creates regions that are placed on itself, as their data lie there;
 //! some ranks create more than others. `docs/distributed.md` has the table.
@@ -9,17 +9,17 @@
 //! What is left out: the copies that a stolen region's maps need (its message is longer instead),
 //! contention of the network, and nodes.
 
-use placement::steal::{Amount, Place, Queue, TIPS, Thief, Tip};
+use placement::steal::{Amount, RankRange, StealQueue, TIPS, Thief, Tip};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use ult::victim::{Kind, Policy, Selector};
+use ult::victim::{Selector, VictimKind, VictimPolicy};
 
 /// Virtual nanoseconds.
-pub type Time = u64;
+pub type RanksTime = u64;
 
 /// What is simulated.
 #[derive(Clone, Copy, Debug)]
-pub struct Setting {
+pub struct RanksSetting {
     /// Ranks.
     pub ranks: usize,
     /// Workers of each.
@@ -39,21 +39,21 @@ pub struct Setting {
 }
 
 /// Between the creation of two regions on one rank.
-const CREATE: Time = 10_000;
+const CREATE: RanksTime = 10_000;
 /// A message without data.
-const MESSAGE: Time = 5_000;
+const MESSAGE: RanksTime = 5_000;
 /// A region that runs elsewhere, with what it maps.
-const LAUNCH: Time = 50_000;
+const LAUNCH: RanksTime = 50_000;
 /// The least and the most that a region computes.
-const WORK: (Time, Time) = (5_000_000, 15_000_000);
+const WORK: (RanksTime, RanksTime) = (5_000_000, 15_000_000);
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Outcome {
+pub struct RanksOutcome {
     /// Until the last region has ended.
-    pub span: Time,
+    pub span: RanksTime,
     /// The same, if all work had been shared evenly without a cost.
-    pub ideal: Time,
+    pub ideal: RanksTime,
     /// Regions.
     pub regions: u64,
     /// Those that ran on another rank.
@@ -73,7 +73,7 @@ enum Event {
     /// `main` of the rank creates its next region.
     Create,
     /// A region of this origin has come, with so much to compute; so many wait there.
-    Run(usize, Time, u32),
+    Run(usize, RanksTime, u32),
     /// One that ran here has ended.
     End(usize),
     /// A region of this origin has ended on that device.
@@ -88,29 +88,29 @@ enum Event {
 
 struct Rank {
     left: usize,
-    queue: Queue<Time>,
+    queue: StealQueue<RanksTime>,
     thief: Thief,
     victims: Selector,
     chosen: bool,
     /// Regions that have come and wait for a worker: origin and work.
-    here: VecDeque<(usize, Time)>,
+    here: VecDeque<(usize, RanksTime)>,
     busy: usize,
     messages: u64,
 }
 
 struct World {
-    setting: Setting,
+    setting: RanksSetting,
     ranks: Vec<Rank>,
-    events: BinaryHeap<Reverse<(Time, u64, usize, Event)>>,
+    events: BinaryHeap<Reverse<(RanksTime, u64, usize, Event)>>,
     serial: u64,
     random: u64,
-    now: Time,
-    outcome: Outcome,
+    now: RanksTime,
+    outcome: RanksOutcome,
 }
 
 /// Runs it to its end, which every setting has.
 #[must_use]
-pub fn simulate(setting: Setting) -> Outcome {
+pub fn simulate(setting: RanksSetting) -> RanksOutcome {
     let mut world = World::new(setting);
     while let Some(Reverse((now, _, rank, event))) = world.events.pop() {
         world.now = now;
@@ -118,20 +118,20 @@ pub fn simulate(setting: Setting) -> Outcome {
     }
     let workers = (setting.ranks * setting.workers) as u64;
     let busiest = world.ranks.iter().map(|rank| rank.messages).max().unwrap_or(0);
-    Outcome { ideal: world.outcome.ideal / workers, busiest, ..world.outcome }
+    RanksOutcome { ideal: world.outcome.ideal / workers, busiest, ..world.outcome }
 }
 
 impl World {
-    fn new(setting: Setting) -> Self {
+    fn new(setting: RanksSetting) -> Self {
         let rank = |i: usize| Rank {
             left: if i.is_multiple_of(setting.loaded) {
                 setting.regions * setting.workers * setting.loaded
             } else {
                 setting.rest
             },
-            queue: Queue::default(),
+            queue: StealQueue::default(),
             thief: Thief::with_limits(setting.attempts, TIPS),
-            victims: Selector::new(Kind::Hybrid, setting.seed.wrapping_mul(1_000_003) + i as u64),
+            victims: Selector::new(VictimKind::Hybrid, setting.seed.wrapping_mul(1_000_003) + i as u64),
             chosen: false,
             here: VecDeque::new(),
             busy: 0,
@@ -145,14 +145,14 @@ impl World {
             serial: 0,
             random: setting.seed | 1,
             now: 0,
-            outcome: Outcome::default(),
+            outcome: RanksOutcome::default(),
         };
         let main = |world: &Self| (0..setting.ranks).filter(|&i| world.ranks[i].left > 0).collect::<Vec<_>>();
         main(&world).into_iter().for_each(|i| world.at(0, i, Event::Create));
         world
     }
 
-    fn at(&mut self, time: Time, rank: usize, event: Event) {
+    fn at(&mut self, time: RanksTime, rank: usize, event: Event) {
         self.serial += 1;
         self.events.push(Reverse((time, self.serial, rank, event)));
     }
@@ -172,7 +172,7 @@ impl World {
     }
 
     /// How much a region computes.
-    fn draw(&mut self) -> Time {
+    fn draw(&mut self) -> RanksTime {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
@@ -226,8 +226,8 @@ impl World {
         }
     }
 
-    fn place(&self, rank: usize) -> Place {
-        Place { device: Some(rank), devices: self.setting.ranks }
+    fn place(&self, rank: usize) -> RankRange {
+        RankRange { device: Some(rank), devices: self.setting.ranks }
     }
 
     /// Regions wait here.
@@ -251,7 +251,7 @@ impl World {
         }
     }
 
-    fn launch(&mut self, origin: usize, device: usize, work: Time) {
+    fn launch(&mut self, origin: usize, device: usize, work: RanksTime) {
         let waiting = self.ranks[origin].queue.len() as u32;
         self.outcome.moved += u64::from(origin != device);
         self.send(origin, device, Event::Run(origin, work, waiting));
@@ -266,7 +266,7 @@ impl World {
         }
     }
 
-    fn come(&mut self, rank: usize, origin: usize, work: Time, waiting: u32) {
+    fn come(&mut self, rank: usize, origin: usize, work: RanksTime, waiting: u32) {
         let tip = Tip { origin, waiting };
         self.ranks[rank].thief.region_came((origin != rank).then_some(tip));
         if origin != rank {
@@ -333,7 +333,7 @@ mod tests {
     use super::*;
     use placement::steal::ATTEMPTS;
 
-    const SMALL: Setting = Setting {
+    const SMALL: RanksSetting = RanksSetting {
         ranks: 16,
         workers: 2,
         loaded: 4,
@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn every_region_runs_once_with_any_amount() {
         for amount in [Amount::Nothing, Amount::One, Amount::Half] {
-            let outcome = simulate(Setting { amount, ..SMALL });
+            let outcome = simulate(RanksSetting { amount, ..SMALL });
             assert_eq!(outcome.regions, 16 * 2 * 20 + 12 * 2);
             assert!(outcome.span >= outcome.ideal);
             assert_eq!(outcome.moved == 0, amount == Amount::Nothing);
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn who_has_work_is_done_sooner_when_others_steal() {
-        let off = simulate(Setting { amount: Amount::Nothing, ..SMALL });
+        let off = simulate(RanksSetting { amount: Amount::Nothing, ..SMALL });
         let half = simulate(SMALL);
         assert!(half.span * 10 < off.ideal * 13 && off.span > off.ideal * 3, "{half:?} {off:?}");
         assert_eq!((off.messages, off.successes, off.aborted), (0, 0, 0));
@@ -364,13 +364,13 @@ mod tests {
 
     #[test]
     fn ranks_that_never_had_a_region_take_part() {
-        let outcome = simulate(Setting { ranks: 64, loaded: 64, rest: 0, ..SMALL });
+        let outcome = simulate(RanksSetting { ranks: 64, loaded: 64, rest: 0, ..SMALL });
         assert!(outcome.span * 10 < outcome.ideal * 16, "{outcome:?}");
     }
 
     #[test]
     fn few_steals_are_in_vain_where_all_have_the_same() {
-        let outcome = simulate(Setting { ranks: 100, workers: 4, loaded: 1, ..SMALL });
+        let outcome = simulate(RanksSetting { ranks: 100, workers: 4, loaded: 1, ..SMALL });
         assert!(outcome.successes > 20 && outcome.aborted * 10 < outcome.successes * 33, "{outcome:?}");
     }
 }

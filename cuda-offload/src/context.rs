@@ -4,7 +4,7 @@
 //! Contexts are current per kernel thread, and OpenMP threads move between those. So nothing is
 //! kept: whoever calls the driver makes the context current, and puts back what was there.
 
-use crate::driver::{Context, CuDevice, Driver, Error};
+use crate::driver::{Context, CuDevice, Driver, DriverError};
 
 /// A primary context that was retained.
 pub struct Primary {
@@ -18,7 +18,7 @@ impl Primary {
     ///
     /// # Errors
     /// The driver's: the device is busy, or broken.
-    pub fn new(driver: &'static Driver, device: CuDevice) -> Result<Self, Error> {
+    pub fn new(driver: &'static Driver, device: CuDevice) -> Result<Self, DriverError> {
         let mut context = Context::NULL;
         // SAFETY: a valid out pointer.
         driver.check(unsafe { (driver.context_retain)(&raw mut context, device) })?;
@@ -35,7 +35,7 @@ impl Primary {
     ///
     /// # Errors
     /// The driver's.
-    pub fn enter(&self) -> Result<Inside, Error> {
+    pub fn enter(&self) -> Result<Inside, DriverError> {
         let (driver, mut before) = (self.driver, Context::NULL);
         // SAFETY: a valid out pointer.
         driver.check(unsafe { (driver.context_current)(&raw mut before) })?;

@@ -13,11 +13,11 @@ use core::fmt;
 use core::mem::transmute_copy;
 
 /// What a call of the driver's says; 0 is success.
-pub type Code = c_int;
+pub type DriverCode = c_int;
 /// A device, by the driver's number.
 pub type CuDevice = c_int;
 /// Memory of a device.
-pub type Address = usize;
+pub type DriverAddress = usize;
 
 macro_rules! handles {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -56,8 +56,8 @@ macro_rules! functions {
         /// The functions of the driver.
         #[allow(missing_docs, reason = "named as in the driver API")]
         pub struct Driver {
-            $(pub $need: unsafe extern "C" fn($($need_arg),*) -> Code,)*
-            $(pub $may: Option<unsafe extern "C" fn($($may_arg),*) -> Code>,)*
+            $(pub $need: unsafe extern "C" fn($($need_arg),*) -> DriverCode,)*
+            $(pub $may: Option<unsafe extern "C" fn($($may_arg),*) -> DriverCode>,)*
         }
 
         impl Driver {
@@ -87,11 +87,11 @@ functions! {
         context_release = c"cuDevicePrimaryCtxRelease_v2" (CuDevice);
         context_current = c"cuCtxGetCurrent" (*mut Context);
         context_set = c"cuCtxSetCurrent" (Context);
-        memory_allocate = c"cuMemAlloc_v2" (*mut Address, usize);
-        memory_free = c"cuMemFree_v2" (Address);
-        copy_in = c"cuMemcpyHtoDAsync_v2" (Address, *const u8, usize, Stream);
-        copy_out = c"cuMemcpyDtoHAsync_v2" (*mut u8, Address, usize, Stream);
-        copy_within = c"cuMemcpyDtoDAsync_v2" (Address, Address, usize, Stream);
+        memory_allocate = c"cuMemAlloc_v2" (*mut DriverAddress, usize);
+        memory_free = c"cuMemFree_v2" (DriverAddress);
+        copy_in = c"cuMemcpyHtoDAsync_v2" (DriverAddress, *const u8, usize, Stream);
+        copy_out = c"cuMemcpyDtoHAsync_v2" (*mut u8, DriverAddress, usize, Stream);
+        copy_within = c"cuMemcpyDtoDAsync_v2" (DriverAddress, DriverAddress, usize, Stream);
         stream_create = c"cuStreamCreate" (*mut Stream, c_uint);
         stream_destroy = c"cuStreamDestroy_v2" (Stream);
         stream_synchronise = c"cuStreamSynchronize" (Stream);
@@ -102,18 +102,18 @@ functions! {
         event_query = c"cuEventQuery" (Event);
         module_load = c"cuModuleLoadData" (*mut CuModule, *const u8);
         module_function = c"cuModuleGetFunction" (*mut Function, CuModule, *const c_char);
-        module_global = c"cuModuleGetGlobal_v2" (*mut Address, *mut usize, CuModule, *const c_char);
+        module_global = c"cuModuleGetGlobal_v2" (*mut DriverAddress, *mut usize, CuModule, *const c_char);
         launch = c"cuLaunchKernel" (Function, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Stream, *const *mut c_void, *const *const c_void);
     }
     optional {
-        error_name = c"cuGetErrorName" (Code, *mut *const c_char);
+        error_name = c"cuGetErrorName" (DriverCode, *mut *const c_char);
         module_unload = c"cuModuleUnload" (CuModule);
         host_allocate = c"cuMemHostAlloc" (*mut *mut c_void, usize, c_uint);
         host_free = c"cuMemFreeHost" (*mut c_void);
-        pointer_attribute = c"cuPointerGetAttribute" (*mut c_void, c_int, Address);
+        pointer_attribute = c"cuPointerGetAttribute" (*mut c_void, c_int, DriverAddress);
         peer_can = c"cuDeviceCanAccessPeer" (*mut c_int, CuDevice, CuDevice);
         peer_enable = c"cuCtxEnablePeerAccess" (Context, c_uint);
-        peer_copy = c"cuMemcpyPeerAsync" (Address, Context, Address, Context, usize, Stream);
+        peer_copy = c"cuMemcpyPeerAsync" (DriverAddress, Context, DriverAddress, Context, usize, Stream);
         priority_range = c"cuCtxGetStreamPriorityRange" (*mut c_int, *mut c_int);
         stream_create_with_priority = c"cuStreamCreateWithPriority" (*mut Stream, c_uint, c_int);
     }
@@ -138,7 +138,7 @@ pub enum Absent {
     /// It is too old, or no driver.
     Function(&'static CStr),
     /// It does not start: no device, or one that nobody may use.
-    Start(Error),
+    Start(DriverError),
 }
 
 impl fmt::Display for Absent {
@@ -155,27 +155,27 @@ impl fmt::Display for Absent {
 
 /// A call of the driver's that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
+pub struct DriverError {
     /// As the driver says it.
-    pub code: Code,
+    pub code: DriverCode,
     name: Option<&'static CStr>,
 }
 
 /// Codes that mean something here.
 pub mod code {
-    use super::Code;
+    use super::DriverCode;
 
     /// It has worked.
-    pub const SUCCESS: Code = 0;
+    pub const SUCCESS: DriverCode = 0;
     /// No memory.
-    pub const OUT_OF_MEMORY: Code = 2;
+    pub const OUT_OF_MEMORY: DriverCode = 2;
     /// A device has access to another's memory already.
-    pub const PEER_ALREADY: Code = 704;
+    pub const PEER_ALREADY: DriverCode = 704;
     /// Not yet over.
-    pub const NOT_READY: Code = 600;
+    pub const NOT_READY: DriverCode = 600;
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for DriverError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name {
             Some(name) => f.write_str(&name.to_string_lossy()),
@@ -207,11 +207,11 @@ impl Driver {
     ///
     /// # Errors
     /// Anything but success.
-    pub fn check(&self, code: Code) -> Result<(), Error> {
-        if code == code::SUCCESS { Ok(()) } else { Err(Error { code, name: self.name_of(code) }) }
+    pub fn check(&self, code: DriverCode) -> Result<(), DriverError> {
+        if code == code::SUCCESS { Ok(()) } else { Err(DriverError { code, name: self.name_of(code) }) }
     }
 
-    fn name_of(&self, code: Code) -> Option<&'static CStr> {
+    fn name_of(&self, code: DriverCode) -> Option<&'static CStr> {
         let mut name = core::ptr::null();
         // SAFETY: a valid out pointer.
         let found =
@@ -225,7 +225,7 @@ impl Driver {
     ///
     /// # Errors
     /// The driver's.
-    pub fn version(&self) -> Result<i32, Error> {
+    pub fn version(&self) -> Result<i32, DriverError> {
         let mut version = 0;
         // SAFETY: a valid out pointer.
         self.check(unsafe { (self.driver_version)(&raw mut version) })?;
@@ -236,7 +236,7 @@ impl Driver {
     ///
     /// # Errors
     /// The driver's.
-    pub fn count(&self) -> Result<i32, Error> {
+    pub fn count(&self) -> Result<i32, DriverError> {
         let mut count = 0;
         // SAFETY: a valid out pointer.
         self.check(unsafe { (self.device_count)(&raw mut count) })?;

@@ -7,7 +7,7 @@
 
 /// How a kernel begins (`ExecMode` of its environment).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum ExecutionMode {
     /// One thread of each team runs; the others wait in a loop for `parallel`.
     Generic,
     /// All threads of a team run from the beginning.
@@ -20,7 +20,7 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel {
     /// How it begins.
-    pub mode: Mode,
+    pub mode: ExecutionMode,
     /// Least and most threads of a team, 0 where nothing is known.
     pub threads: (u32, u32),
     /// Least and most teams, 0 where nothing is known.
@@ -31,12 +31,13 @@ pub struct Kernel {
 
 impl Kernel {
     /// A kernel of which nothing is known, such as one that is not clang's.
-    pub const UNKNOWN: Self = Self { mode: Mode::Spmd, threads: (0, 0), teams: (0, 0), reduction: (0, 0) };
+    pub const UNKNOWN: Self =
+        Self { mode: ExecutionMode::Spmd, threads: (0, 0), teams: (0, 0), reduction: (0, 0) };
 }
 
 /// What a device can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct DeviceLimits {
     /// Threads that go together.
     pub warp: u32,
     /// Threads of a team.
@@ -47,7 +48,7 @@ pub struct Limits {
 
 /// What the region asks for; 0 where it does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct RequestedGeometry {
     /// `num_teams`.
     pub teams: u32,
     /// `thread_limit`.
@@ -65,9 +66,9 @@ const MOST_TEAMS: u64 = (1 << 31) - 1;
 
 /// Teams, and threads of each.
 #[must_use]
-pub fn choose(kernel: &Kernel, wish: Wish, limits: &Limits) -> (u32, u32) {
+pub fn choose(kernel: &Kernel, wish: RequestedGeometry, limits: &DeviceLimits) -> (u32, u32) {
     // The main thread has a warp of its own, beside the threads that the region can have.
-    let main = if kernel.mode == Mode::Generic { limits.warp } else { 0 };
+    let main = if kernel.mode == ExecutionMode::Generic { limits.warp } else { 0 };
     let known_most =
         if kernel.threads.1 > 0 { kernel.threads.1.saturating_add(main) } else { limits.threads };
     let wanted = if wish.threads > 0 { wish.threads } else { USUAL_THREADS.max(kernel.threads.0) };
@@ -76,7 +77,7 @@ pub fn choose(kernel: &Kernel, wish: Wish, limits: &Limits) -> (u32, u32) {
         let usual = u64::from(limits.processors.max(1) * TEAMS_PER_PROCESSOR);
         let filled = match (kernel.mode, wish.iterations) {
             (_, 0) => usual,
-            (Mode::Generic, iterations) => iterations,
+            (ExecutionMode::Generic, iterations) => iterations,
             (_, iterations) => iterations.div_ceil(u64::from(threads)),
         };
         filled.min(usual).max(u64::from(kernel.teams.0))
@@ -90,12 +91,12 @@ pub fn choose(kernel: &Kernel, wish: Wish, limits: &Limits) -> (u32, u32) {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { warp: 32, threads: 1024, processors: 8 };
+    const LIMITS: DeviceLimits = DeviceLimits { warp: 32, threads: 1024, processors: 8 };
     const SPMD: Kernel = Kernel::UNKNOWN;
-    const GENERIC: Kernel = Kernel { mode: Mode::Generic, ..SPMD };
+    const GENERIC: Kernel = Kernel { mode: ExecutionMode::Generic, ..SPMD };
 
     fn of(kernel: &Kernel, teams: u32, threads: u32, iterations: u64) -> (u32, u32) {
-        choose(kernel, Wish { teams, threads, iterations }, &LIMITS)
+        choose(kernel, RequestedGeometry { teams, threads, iterations }, &LIMITS)
     }
 
     #[test]

@@ -21,22 +21,22 @@ use core::ffi::CStr;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use device_trait::{Address, Device, Failure, Operation, Progress};
+use device_trait::{Device, DeviceAddress, DeviceFailure, DeviceOperation, DeviceProgress};
 
 use crate::context::{Inside, Primary};
-use crate::driver::{self, CuDevice, Driver, Error, code};
-use crate::geometry::Limits;
-use crate::images::Place;
+use crate::driver::{self, CuDevice, Driver, DriverError, code};
+use crate::geometry::DeviceLimits;
+use crate::images::DeviceEnvironment;
 use crate::memory::Memory;
-use crate::peers::{Family, Shared};
-use crate::staging::Way;
-use crate::streams::{Lane, Left, Streams, Use, Work};
+use crate::peers::{PeerFamily, Shared};
+use crate::staging::CopyDirection;
+use crate::streams::{OperationRemains, StreamLane, StreamUse, StreamWork, Streams};
 
 mod global_objects;
 mod kind;
 mod launch;
 
-use launch::{Images, LAUNCH_WORDS};
+use launch::{LAUNCH_WORDS, LoadedImages};
 
 /// Attributes of devices.
 mod attribute {
@@ -50,23 +50,23 @@ mod attribute {
 pub struct Gpu {
     driver: &'static Driver,
     name: CString,
-    limits: Limits,
-    place: Place,
+    limits: DeviceLimits,
+    place: DeviceEnvironment,
     /// The context, and what is under way.
     shared: Arc<Shared>,
-    family: Family,
-    images: Mutex<Images>,
+    family: PeerFamily,
+    images: Mutex<LoadedImages>,
     /// Apart, since the driver takes its time for a new block. No two locks of a device are held
     /// together.
     memory: Mutex<Memory>,
 }
 
-fn no_stream() -> Failure {
-    Failure("there is no such stream".into())
+fn no_stream() -> DeviceFailure {
+    DeviceFailure("there is no such stream".into())
 }
 
-fn failed(why: &Error) -> Failure {
-    Failure(why.to_string().into())
+fn failed(why: &DriverError) -> DeviceFailure {
+    DeviceFailure(why.to_string().into())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -79,7 +79,7 @@ impl Gpu {
     /// # Errors
     /// A line: the driver's words.
     pub fn new(driver: &'static Driver, ordinal: i32) -> Result<Self, String> {
-        let words = |why: Error| why.to_string();
+        let words = |why: DriverError| why.to_string();
         let mut device: CuDevice = 0;
         // SAFETY: a valid out pointer.
         driver.check(unsafe { (driver.device_get)(&raw mut device, ordinal) }).map_err(words)?;
@@ -90,7 +90,7 @@ impl Gpu {
                 .check(unsafe { (driver.device_attribute)(&raw mut value, which, device) })
                 .map(|()| value.max(0) as u32)
         };
-        let limits = Limits {
+        let limits = DeviceLimits {
             warp: of(attribute::WARP).map_err(words)?.max(1),
             threads: of(attribute::MOST_THREADS).map_err(words)?.max(1),
             processors: of(attribute::PROCESSORS).map_err(words)?.max(1),
@@ -102,9 +102,10 @@ impl Gpu {
         let inside = context.enter().map_err(words)?;
         let streams = Streams::new(driver).map_err(words)?;
         drop(inside);
-        let place = Place { devices: count as u32, number: ordinal as u32, parallelism: together };
+        let place =
+            DeviceEnvironment { devices: count as u32, number: ordinal as u32, parallelism: together };
         let shared = Arc::new(Shared::new(driver, device, context, streams));
-        let (family, name) = (Family::alone(driver, shared.clone()), name(driver, device, ordinal));
+        let (family, name) = (PeerFamily::alone(driver, shared.clone()), name(driver, device, ordinal));
         let gpu = Self {
             driver,
             name,
@@ -126,7 +127,7 @@ impl Gpu {
     }
 
     /// The words of zeros.
-    fn make_nothing(&self) -> Result<(), Failure> {
+    fn make_nothing(&self) -> Result<(), DeviceFailure> {
         let at = self.allocate(8 * LAUNCH_WORDS, 8)?;
         self.write(at, &[0; LAUNCH_WORDS])?;
         lock(&self.images).nothing = at;
@@ -135,7 +136,7 @@ impl Gpu {
 
     /// These are the devices of its driver, itself among them.
     pub(crate) fn meet(&mut self, all: &[Arc<Shared>]) {
-        self.family = Family::new(self.driver, all.to_vec(), &self.shared);
+        self.family = PeerFamily::new(self.driver, all.to_vec(), &self.shared);
     }
 
     pub(crate) fn shared(&self) -> Arc<Shared> {
@@ -150,21 +151,21 @@ impl Gpu {
         lock(&self.memory)
     }
 
-    fn enter(&self) -> Result<Inside, Failure> {
+    fn enter(&self) -> Result<Inside, DeviceFailure> {
         self.shared.context.enter().map_err(|why| failed(&why))
     }
 
     /// Puts something on a stream.
     fn begin(
         &self,
-        lane: Lane,
-        uses: Vec<Use>,
-        put: impl FnOnce(driver::Stream) -> driver::Code,
-    ) -> Result<Operation, Failure> {
+        lane: StreamLane,
+        uses: Vec<StreamUse>,
+        put: impl FnOnce(driver::Stream) -> driver::DriverCode,
+    ) -> Result<DeviceOperation, DeviceFailure> {
         let _inside = self.enter()?;
         self.shared
-            .begin(lane, Work { uses, ..Work::default() }, put)
-            .map(Operation)
+            .begin(lane, StreamWork { uses, ..StreamWork::default() }, put)
+            .map(DeviceOperation)
             .map_err(|(why, _)| failed(&why))
     }
 
@@ -172,47 +173,53 @@ impl Gpu {
     ///
     /// # Safety
     /// As for the trait's copies.
-    unsafe fn copy(&self, way: Way, device: Address, host: usize, size: usize) -> Result<Operation, Failure> {
+    unsafe fn copy(
+        &self,
+        way: CopyDirection,
+        device: DeviceAddress,
+        host: usize,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure> {
         let (_inside, driver, shared) = (self.enter()?, self.driver, &*self.shared);
         let (lane, uses) = match way {
-            Way::In => (Lane::In, vec![Use::writes(device, size)]),
-            Way::Out => (Lane::Out, vec![Use::reads(device, size)]),
+            CopyDirection::In => (StreamLane::In, vec![StreamUse::writes(device, size)]),
+            CopyDirection::Out => (StreamLane::Out, vec![StreamUse::reads(device, size)]),
         };
         if shared.staging.suits(way, host, size) {
             shared.staging.make_way(shared, &uses);
             // SAFETY: as the caller says.
             if let Some(begun) = unsafe { shared.staging.begin(shared, way, device, host, size) } {
-                return begun.map(Operation).map_err(|why| failed(&why));
+                return begun.map(DeviceOperation).map_err(|why| failed(&why));
             }
         }
         // SAFETY: as the caller says.
         self.begin(lane, uses, |stream| unsafe {
             match way {
-                Way::In => (driver.copy_in)(device, host as *const u8, size, stream),
-                Way::Out => (driver.copy_out)(host as *mut u8, device, size, stream),
+                CopyDirection::In => (driver.copy_in)(device, host as *const u8, size, stream),
+                CopyDirection::Out => (driver.copy_out)(host as *mut u8, device, size, stream),
             }
         })
     }
 
     /// Writes words to the device, and waits.
-    fn write(&self, to: Address, words: &[u64]) -> Result<(), Failure> {
+    fn write(&self, to: DeviceAddress, words: &[u64]) -> Result<(), DeviceFailure> {
         // SAFETY: the caller's block; the words stay until this returns.
         let operation = unsafe { self.copy_in(to, words.as_ptr().cast(), size_of_val(words)) }?;
         self.complete(operation)
     }
 
     /// Waits, for what is done once.
-    fn complete(&self, operation: Operation) -> Result<(), Failure> {
+    fn complete(&self, operation: DeviceOperation) -> Result<(), DeviceFailure> {
         loop {
             match self.poll(operation) {
-                Progress::Pending => std::thread::yield_now(),
-                Progress::Done => return Ok(()),
-                Progress::Failed(why) => return Err(why),
+                DeviceProgress::Pending => std::thread::yield_now(),
+                DeviceProgress::Done => return Ok(()),
+                DeviceProgress::Failed(why) => return Err(why),
             }
         }
     }
 
-    fn free_by_driver(&self) -> impl Fn(Address) {
+    fn free_by_driver(&self) -> impl Fn(DeviceAddress) {
         let driver = self.driver;
         // SAFETY: a block of this context that nobody uses. What the driver says changes nothing
         // any more.
@@ -222,7 +229,7 @@ impl Gpu {
     }
 
     /// What an operation leaves is not used any more.
-    fn release(&self, left: Left) {
+    fn release(&self, left: OperationRemains) {
         if let Some(held) = left.held {
             self.memory().release(held.block);
         }

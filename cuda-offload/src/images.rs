@@ -8,8 +8,8 @@
 use core::ffi::CStr;
 use std::ffi::CString;
 
-use crate::driver::{Address, CuModule, Driver, Error, Function, code};
-use crate::geometry::{Kernel, Mode};
+use crate::driver::{CuModule, Driver, DriverAddress, DriverError, Function, code};
+use crate::geometry::{ExecutionMode, Kernel};
 
 /// Machine of an ELF file with code for a GPU (`EM_CUDA`).
 const MACHINE: u16 = 190;
@@ -28,7 +28,7 @@ const KERNEL_ENVIRONMENT: (&str, usize) = ("_kernel_environment", 48);
 
 /// What a device tells its code.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct DeviceEnvironment {
     /// How many devices there are.
     pub devices: u32,
     /// Which one it is.
@@ -37,7 +37,7 @@ pub struct Place {
     pub parallelism: u64,
 }
 
-impl Place {
+impl DeviceEnvironment {
     /// As LLVM's device code reads it: no debugging, no memory that is asked for at the launch, a
     /// clock of 1 GHz, no table of functions.
     fn words(&self) -> [u64; 6] {
@@ -48,25 +48,25 @@ impl Place {
 
 /// A variable of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Variable {
+pub struct ImageVariable {
     /// Where it is.
-    pub address: Address,
+    pub address: DriverAddress,
     /// Its bytes.
     pub size: usize,
 }
 
 /// An image that was loaded into a context.
-pub struct Loaded {
+pub struct LoadedImage {
     driver: &'static Driver,
     module: CuModule,
 }
 
-impl Loaded {
+impl LoadedImage {
     /// Loads it.
     ///
     /// # Errors
     /// The driver's.
-    pub fn new(driver: &'static Driver, bytes: &[u8]) -> Result<Self, Error> {
+    pub fn new(driver: &'static Driver, bytes: &[u8]) -> Result<Self, DriverError> {
         let mut module = CuModule::NULL;
         // SAFETY: a valid out pointer; the image says itself how long it is.
         driver.check(unsafe { (driver.module_load)(&raw mut module, bytes.as_ptr()) })?;
@@ -93,20 +93,23 @@ impl Loaded {
 
     /// Its variable of that name.
     #[must_use]
-    pub fn variable(&self, name: &CStr) -> Option<Variable> {
+    pub fn variable(&self, name: &CStr) -> Option<ImageVariable> {
         let (mut address, mut size) = (0, 0);
         // SAFETY: valid out pointers, a string, a module that stays loaded.
         let found = unsafe {
             (self.driver.module_global)(&raw mut address, &raw mut size, self.module, name.as_ptr())
         };
-        (found == code::SUCCESS).then_some(Variable { address, size })
+        (found == code::SUCCESS).then_some(ImageVariable { address, size })
     }
 
     /// The words that tell its code where it runs, and where they go; `None`: it does not ask.
     ///
     /// # Errors
     /// They are of another release's size.
-    pub fn environment(&self, place: &Place) -> Result<Option<(Address, [u64; 6])>, String> {
+    pub fn environment(
+        &self,
+        place: &DeviceEnvironment,
+    ) -> Result<Option<(DriverAddress, [u64; 6])>, String> {
         let (name, size) = DEVICE_ENVIRONMENT;
         match self.variable(name) {
             None => Ok(None),
@@ -122,7 +125,7 @@ impl Loaded {
     ///
     /// # Errors
     /// It is of another release's size.
-    pub fn kernel_environment(&self, name: &CStr) -> Result<Option<Address>, String> {
+    pub fn kernel_environment(&self, name: &CStr) -> Result<Option<DriverAddress>, String> {
         let (behind, size) = KERNEL_ENVIRONMENT;
         let Ok(name) = CString::new([name.to_bytes(), behind.as_bytes()].concat()) else { return Ok(None) };
         match self.variable(&name) {
@@ -145,9 +148,9 @@ pub const KERNEL_BYTES: usize = KERNEL_ENVIRONMENT.1;
 /// There is no such mode.
 pub fn kernel(bytes: &[u8; KERNEL_BYTES]) -> Result<Kernel, String> {
     let mode = match bytes[2] {
-        1 => Mode::Generic,
-        2 => Mode::Spmd,
-        3 => Mode::GenericSpmd,
+        1 => ExecutionMode::Generic,
+        2 => ExecutionMode::Spmd,
+        3 => ExecutionMode::GenericSpmd,
         other => return Err(format!("a kernel begins in a way that is not known ({other})")),
     };
     let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
@@ -183,7 +186,12 @@ mod tests {
         }
         assert_eq!(
             kernel(&bytes),
-            Ok(Kernel { mode: Mode::Generic, threads: (1, 128), teams: (0, 1), reduction: (8, 1024) })
+            Ok(Kernel {
+                mode: ExecutionMode::Generic,
+                threads: (1, 128),
+                teams: (0, 1),
+                reduction: (8, 1024)
+            })
         );
         bytes[2] = 0;
         assert!(kernel(&bytes).is_err_and(|why| why.contains("(0)")));
@@ -191,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_device_s_environment_has_llvm_s_layout() {
-        let words = Place { devices: 3, number: 2, parallelism: 4096 }.words();
+        let words = DeviceEnvironment { devices: 3, number: 2, parallelism: 4096 }.words();
         assert_eq!(words, [3 << 32, 2, 1_000_000_000, 0, 0, 4096]);
         assert_eq!(size_of_val(&words), DEVICE_ENVIRONMENT.1);
     }

@@ -9,7 +9,7 @@
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use crate::driver::Address;
+use crate::driver::DriverAddress;
 
 /// What the driver promises.
 const ALIGNED: usize = 256;
@@ -18,9 +18,9 @@ const ALIGNED: usize = 256;
 #[derive(Debug, Default)]
 pub struct Memory {
     /// Blocks in use by the address that was given out: where the block begins, and its size.
-    used: BTreeMap<Address, (Address, usize)>,
+    used: BTreeMap<DriverAddress, (DriverAddress, usize)>,
     /// Blocks that are kept, by size.
-    kept: BTreeMap<usize, Vec<Address>>,
+    kept: BTreeMap<usize, Vec<DriverAddress>>,
     kept_bytes: usize,
 }
 
@@ -40,9 +40,9 @@ impl Memory {
         &mut self,
         size: usize,
         align: usize,
-        allocate: impl Fn(usize) -> Result<Address, E>,
-        free: impl Fn(Address),
-    ) -> Result<Address, Option<E>> {
+        allocate: impl Fn(usize) -> Result<DriverAddress, E>,
+        free: impl Fn(DriverAddress),
+    ) -> Result<DriverAddress, Option<E>> {
         let extra = if align > ALIGNED { align } else { 0 };
         let bytes = size.checked_add(extra).and_then(rounded).ok_or(None)?;
         let block = match self.take_kept(bytes) {
@@ -61,7 +61,7 @@ impl Memory {
         Ok(address)
     }
 
-    fn take_kept(&mut self, bytes: usize) -> Option<Address> {
+    fn take_kept(&mut self, bytes: usize) -> Option<DriverAddress> {
         let blocks = self.kept.get_mut(&bytes)?;
         let block = blocks.pop()?;
         if blocks.is_empty() {
@@ -72,7 +72,7 @@ impl Memory {
     }
 
     /// A block is not used any more. Says whether there was one.
-    pub fn release(&mut self, address: Address) -> bool {
+    pub fn release(&mut self, address: DriverAddress) -> bool {
         let Some((block, bytes)) = self.used.remove(&address) else { return false };
         self.kept.entry(bytes).or_default().push(block);
         self.kept_bytes += bytes;
@@ -80,13 +80,13 @@ impl Memory {
     }
 
     /// Gives all that is kept back.
-    pub fn trim(&mut self, free: impl Fn(Address)) {
+    pub fn trim(&mut self, free: impl Fn(DriverAddress)) {
         core::mem::take(&mut self.kept).into_values().flatten().for_each(free);
         self.kept_bytes = 0;
     }
 
     /// The block in use that has this address, all of it.
-    pub fn block_at(&self, address: Address) -> Option<Range<Address>> {
+    pub fn block_at(&self, address: DriverAddress) -> Option<Range<DriverAddress>> {
         let (_, &(block, bytes)) = self.used.range(..=address).next_back()?;
         (address < block + bytes).then_some(block..block + bytes)
     }

@@ -1,6 +1,6 @@
 //! Copies between GPUs, from memory to memory, where the hardware has a way for them.
 //!
-//! The devices of a driver know each other ([`Family`]). Who copies is the device that gets the
+//! The devices of a driver know each other ([`PeerFamily`]). Who copies is the device that gets the
 //! bytes. The copy comes behind what writes to its source on the other device, and is known there
 //! until it is over, so that what writes to the source later comes behind it: by events, which
 //! streams of other devices can wait for. Whether there is a way is asked, and the way opened, when
@@ -15,12 +15,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use device_trait::{Failure, Operation};
+use device_trait::{DeviceFailure, DeviceOperation};
 
 use crate::context::Primary;
-use crate::driver::{Address, Code, CuDevice, Driver, Error, Stream, code};
+use crate::driver::{CuDevice, Driver, DriverAddress, DriverCode, DriverError, Stream, code};
 use crate::staging::Staging;
-use crate::streams::{Held, Lane, Streams, Use, Work};
+use crate::streams::{OperationMemory, StreamLane, StreamUse, StreamWork, Streams};
 
 /// Added to the driver's numbers of devices, so that other kinds of devices have others.
 const NUMBERS: u64 = 1 << 32;
@@ -48,13 +48,13 @@ impl Shared {
     /// The driver's; nothing was begun then, or the device is lost.
     pub fn begin(
         &self,
-        lane: Lane,
-        work: Work<'_>,
-        put: impl FnOnce(Stream) -> Code,
-    ) -> Result<u64, (Error, Option<Held>)> {
+        lane: StreamLane,
+        work: StreamWork<'_>,
+        put: impl FnOnce(Stream) -> DriverCode,
+    ) -> Result<u64, (DriverError, Option<OperationMemory>)> {
         self.staging.make_way(self, &work.uses);
         let after = self.staging.pieces_of(self, work.after);
-        self.streams().begin(lane, Work { after: &after, ..work }, put)
+        self.streams().begin(lane, StreamWork { after: &after, ..work }, put)
     }
 
     /// What is under way, locked.
@@ -69,7 +69,7 @@ impl Shared {
 }
 
 /// The devices of a driver, seen by one of them.
-pub struct Family {
+pub struct PeerFamily {
     driver: &'static Driver,
     all: Vec<Arc<Shared>>,
     own: usize,
@@ -77,7 +77,7 @@ pub struct Family {
     ways: Vec<OnceLock<bool>>,
 }
 
-impl Family {
+impl PeerFamily {
     /// One device.
     pub fn alone(driver: &'static Driver, own: Arc<Shared>) -> Self {
         Self { driver, all: vec![own], own: 0, ways: vec![OnceLock::new()] }
@@ -141,34 +141,35 @@ impl Family {
     /// As for the trait's `copy_across`; the own context is current.
     pub unsafe fn copy(
         &self,
-        to: Address,
+        to: DriverAddress,
         peer: u64,
-        from: Address,
+        from: DriverAddress,
         size: usize,
-    ) -> Result<Operation, Failure> {
-        let none = || Failure("it has no way to the other device".into());
+    ) -> Result<DeviceOperation, DeviceFailure> {
+        let none = || DeviceFailure("it has no way to the other device".into());
         let at = self.find(peer).filter(|_| self.reaches(peer)).ok_or_else(none)?;
         let copy = self.driver.peer_copy.ok_or_else(none)?;
         let (own_context, its_context) = (self.own().context.handle(), self.all[at].context.handle());
-        let source = || vec![Use::reads(from, size)];
-        self.own().staging.make_way(self.own(), &[Use::writes(to, size)]);
+        let source = || vec![StreamUse::reads(from, size)];
+        self.own().staging.make_way(self.own(), &[StreamUse::writes(to, size)]);
         self.make_way_there(at, &source())?;
         let (mut own, mut there) = self.lock_both(at);
         let behind = there.events_before(&source());
-        let work = Work { uses: vec![Use::writes(to, size)], behind: &behind, ..Work::default() };
+        let work =
+            StreamWork { uses: vec![StreamUse::writes(to, size)], behind: &behind, ..StreamWork::default() };
         // SAFETY: as the caller says; both contexts are retained.
-        let begun = own.begin(Lane::Within, work, |stream| unsafe {
+        let begun = own.begin(StreamLane::Within, work, |stream| unsafe {
             copy(to, own_context, from, its_context, size, stream)
         });
-        let number = begun.map_err(|(why, _)| Failure(why.to_string().into()))?;
+        let number = begun.map_err(|(why, _)| DeviceFailure(why.to_string().into()))?;
         own.reads(number, |event| (at, there.enter_guest(event, source())));
-        Ok(Operation(number))
+        Ok(DeviceOperation(number))
     }
 
     /// What was begun on the other device is put on its streams, as far as it writes to the source.
-    fn make_way_there(&self, at: usize, source: &[Use]) -> Result<(), Failure> {
+    fn make_way_there(&self, at: usize, source: &[StreamUse]) -> Result<(), DeviceFailure> {
         let other = &self.all[at];
-        let _there = other.context.enter().map_err(|why| Failure(why.to_string().into()))?;
+        let _there = other.context.enter().map_err(|why| DeviceFailure(why.to_string().into()))?;
         other.staging.make_way(other, source);
         Ok(())
     }

@@ -10,7 +10,7 @@
 
 use core::ffi::c_int;
 
-use crate::driver::{Driver, Error, Stream, code};
+use crate::driver::{Driver, DriverError, Stream, code};
 
 /// `CU_STREAM_NON_BLOCKING`: nothing waits for the program's own default stream.
 const NON_BLOCKING: u32 = 1;
@@ -61,7 +61,7 @@ impl Priorities {
     ///
     /// # Errors
     /// The driver's.
-    pub fn create(self, driver: &Driver, level: u32) -> Result<Stream, Error> {
+    pub fn create(self, driver: &Driver, level: u32) -> Result<Stream, DriverError> {
         let mut stream = Stream::NULL;
         let at = self.least - self.level(level) as c_int;
         let made = match driver.stream_create_with_priority.filter(|_| self.most > 0) {

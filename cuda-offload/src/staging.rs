@@ -25,11 +25,11 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use device_trait::Operation;
+use device_trait::DeviceOperation;
 
-use crate::driver::{Address, Driver, Error, code};
+use crate::driver::{Driver, DriverAddress, DriverError, code};
 use crate::peers::Shared;
-use crate::streams::{Lane, State, Use, Work};
+use crate::streams::{OperationState, StreamLane, StreamUse, StreamWork};
 
 /// Bytes of a piece: long enough that the driver's part is not noticed, short enough that the
 /// host's holds nobody up.
@@ -54,7 +54,7 @@ const MEMORY_TYPE: (i32, u32) = (2, 1);
 
 /// Which way a copy goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum CopyDirection {
     /// To the device.
     In,
     /// To the host.
@@ -93,13 +93,13 @@ struct Pieces {
     /// Bytes of which pieces have been put on a stream.
     put: usize,
     under_way: VecDeque<Piece>,
-    failed: Option<Error>,
+    failed: Option<DriverError>,
 }
 
 /// A copy in pieces.
 struct Going {
-    way: Way,
-    device: Address,
+    way: CopyDirection,
+    device: DriverAddress,
     host: usize,
     size: usize,
     pieces: Mutex<Pieces>,
@@ -108,10 +108,10 @@ struct Going {
 }
 
 impl Going {
-    fn touches(&self, from: usize, size: usize) -> Use {
+    fn touches(&self, from: usize, size: usize) -> StreamUse {
         match self.way {
-            Way::In => Use::writes(self.device + from, size),
-            Way::Out => Use::reads(self.device + from, size),
+            CopyDirection::In => StreamUse::writes(self.device + from, size),
+            CopyDirection::Out => StreamUse::reads(self.device + from, size),
         }
     }
 
@@ -139,8 +139,8 @@ impl Staging {
     }
 
     /// Would the driver keep the caller of this copy waiting, and is there another way?
-    pub fn suits(&self, way: Way, host: usize, size: usize) -> bool {
-        let is_taken_along = way == Way::In && size <= TAKEN_ALONG;
+    pub fn suits(&self, way: CopyDirection, host: usize, size: usize) -> bool {
+        let is_taken_along = way == CopyDirection::In && size <= TAKEN_ALONG;
         !is_taken_along && size > 0 && self.driver.host_allocate.is_some() && !self.is_pinned(host)
     }
 
@@ -205,11 +205,11 @@ impl Staging {
     pub unsafe fn begin(
         &self,
         shared: &Shared,
-        way: Way,
-        device: Address,
+        way: CopyDirection,
+        device: DriverAddress,
         host: usize,
         size: usize,
-    ) -> Option<Result<u64, Error>> {
+    ) -> Option<Result<u64, DriverError>> {
         let going = Arc::new(Going {
             way,
             device,
@@ -242,7 +242,7 @@ impl Staging {
             if !self.put_next(shared, going, pieces, must) {
                 break;
             }
-            copied += if going.way == Way::In { PIECE } else { 0 };
+            copied += if going.way == CopyDirection::In { PIECE } else { 0 };
         }
         let is_put = pieces.put == going.size || pieces.failed.is_some();
         // ORDERING: Release, pairs with `make_way`: who sees it finds all pieces on their stream.
@@ -253,10 +253,10 @@ impl Staging {
     /// The end of the first piece; false if it is not over, or there is none.
     fn finish_first(&self, shared: &Shared, going: &Going, pieces: &mut Pieces, copied: &mut usize) -> bool {
         let Some(first) = pieces.under_way.front() else { return false };
-        let State::Over(result, _) = shared.streams().poll(first.number) else { return false };
+        let OperationState::Over(result, _) = shared.streams().poll(first.number) else { return false };
         let Some(piece) = pieces.under_way.pop_front() else { return false };
         match (result, &piece.buffer) {
-            (Ok(()), Some(buffer)) if going.way == Way::Out => {
+            (Ok(()), Some(buffer)) if going.way == CopyDirection::Out => {
                 // SAFETY: the caller of `begin` promises the host's side; the buffer is the
                 // piece's, and as large.
                 unsafe {
@@ -277,7 +277,7 @@ impl Staging {
     fn put_next(&self, shared: &Shared, going: &Going, pieces: &mut Pieces, must: bool) -> bool {
         let size = PIECE.min(going.size - pieces.put);
         let Some(buffer) = self.take(size, must) else { return false };
-        if going.way == Way::In {
+        if going.way == CopyDirection::In {
             // SAFETY: the caller of `begin` promises the host's side; the buffer is the piece's,
             // and as large.
             unsafe {
@@ -293,17 +293,17 @@ impl Staging {
         let (driver, at) = (self.driver, pieces.put);
         let (device, host) =
             (going.device + at, buffer.as_ref().map_or((going.host + at) as *mut u8, |buffer| buffer.at));
-        let work = Work { uses: vec![going.touches(at, size)], ..Work::default() };
+        let work = StreamWork { uses: vec![going.touches(at, size)], ..StreamWork::default() };
         // SAFETY: the caller of `begin` promises both sides; the buffer is the piece's, as large,
         // and stays until the piece is over.
         let begun = unsafe {
             match going.way {
-                Way::In => shared
+                CopyDirection::In => shared
                     .streams()
-                    .begin(Lane::In, work, |stream| (driver.copy_in)(device, host, size, stream)),
-                Way::Out => shared
+                    .begin(StreamLane::In, work, |stream| (driver.copy_in)(device, host, size, stream)),
+                CopyDirection::Out => shared
                     .streams()
-                    .begin(Lane::Out, work, |stream| (driver.copy_out)(host, device, size, stream)),
+                    .begin(StreamLane::Out, work, |stream| (driver.copy_out)(host, device, size, stream)),
             }
         };
         match begun {
@@ -324,7 +324,7 @@ impl Staging {
     }
 
     /// How far a copy is; goes on with it.
-    pub fn poll(&self, shared: &Shared, number: u64) -> Option<Result<(), Error>> {
+    pub fn poll(&self, shared: &Shared, number: u64) -> Option<Result<(), DriverError>> {
         let Some(going) = lock(&self.going).get(&number).cloned() else { return Some(Ok(())) };
         let mut pieces = match going.pieces.try_lock() {
             Ok(pieces) => pieces,
@@ -340,7 +340,7 @@ impl Staging {
     // ---- what comes behind copies -------------------------------------------
 
     /// What touches these bytes is about to be begun: it comes behind the copies that do.
-    pub fn make_way(&self, shared: &Shared, uses: &[Use]) {
+    pub fn make_way(&self, shared: &Shared, uses: &[StreamUse]) {
         let in_the_way = |going: &&Arc<Going>| {
             let its = going.touches(0, going.size);
             // ORDERING: Acquire, pairs with `advance`.
@@ -364,7 +364,7 @@ impl Staging {
     }
 
     /// The operations, a copy in pieces as its pieces.
-    pub fn pieces_of(&self, shared: &Shared, operations: &[Operation]) -> Vec<Operation> {
+    pub fn pieces_of(&self, shared: &Shared, operations: &[DeviceOperation]) -> Vec<DeviceOperation> {
         let mut all = Vec::with_capacity(operations.len());
         for operation in operations {
             let found = lock(&self.going).get(&operation.0).cloned();
@@ -372,7 +372,7 @@ impl Staging {
                 None => all.push(*operation),
                 Some(going) => {
                     self.put_all(shared, &going);
-                    all.extend(going.pieces().under_way.iter().map(|piece| Operation(piece.number)));
+                    all.extend(going.pieces().under_way.iter().map(|piece| DeviceOperation(piece.number)));
                 }
             }
         }

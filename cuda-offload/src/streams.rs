@@ -27,9 +27,9 @@
 use core::ops::Range;
 use std::collections::{HashMap, VecDeque};
 
-use device_trait::Operation;
+use device_trait::DeviceOperation;
 
-use crate::driver::{Address, Code, Driver, Error, Event, Stream, code};
+use crate::driver::{Driver, DriverAddress, DriverCode, DriverError, Event, Stream, code};
 use crate::priorities::Priorities;
 
 /// Streams for kernels of one priority: as many run side by side.
@@ -40,7 +40,7 @@ const NO_TIMING: u32 = 2;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lane {
+pub enum StreamLane {
     /// Copies to the device.
     In,
     /// Copies to the host.
@@ -53,21 +53,21 @@ pub enum Lane {
 
 /// Bytes of the device that an operation touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct StreamUse {
     /// Which.
-    pub range: Range<Address>,
+    pub range: Range<DriverAddress>,
     /// It changes them.
     pub writes: bool,
 }
 
-impl Use {
+impl StreamUse {
     /// So many bytes from there on are read.
-    pub fn reads(from: Address, size: usize) -> Self {
+    pub fn reads(from: DriverAddress, size: usize) -> Self {
         Self { range: from..from + size, writes: false }
     }
 
     /// They are changed.
-    pub fn writes(from: Address, size: usize) -> Self {
+    pub fn writes(from: DriverAddress, size: usize) -> Self {
         Self { range: from..from + size, writes: true }
     }
 
@@ -81,24 +81,24 @@ impl Use {
 
 /// Memory that belongs to an operation: on the device, and what is copied to it from the host.
 #[derive(Debug)]
-pub struct Held {
+pub struct OperationMemory {
     /// A block of the device.
-    pub block: Address,
+    pub block: DriverAddress,
     /// Stays where it is while it is copied.
     pub words: Box<[u64]>,
 }
 
 /// What is to be begun.
 #[derive(Debug, Default)]
-pub struct Work<'a> {
+pub struct StreamWork<'a> {
     /// The bytes of the device that it touches.
-    pub uses: Vec<Use>,
+    pub uses: Vec<StreamUse>,
     /// Operations that come before it, whatever they touch.
-    pub after: &'a [Operation],
+    pub after: &'a [DeviceOperation],
     /// What other devices do that comes before it.
     pub behind: &'a [Event],
     /// What belongs to it.
-    pub held: Option<Held>,
+    pub held: Option<OperationMemory>,
     /// Its task's priority, which counts for kernels.
     pub priority: u32,
 }
@@ -128,13 +128,13 @@ struct Row {
 }
 
 impl Row {
-    fn new(driver: &Driver, priorities: Priorities, level: u32) -> Result<Self, Error> {
+    fn new(driver: &Driver, priorities: Priorities, level: u32) -> Result<Self, DriverError> {
         let streams = make(driver, priorities, level, COMPUTE)?;
         Ok(Self { tails: vec![0; streams.len()], streams, turn: 0 })
     }
 
     /// The place of the stream where this goes.
-    fn place(&mut self, begun: &HashMap<u64, Begun>, what: &Work<'_>) -> usize {
+    fn place(&mut self, begun: &HashMap<u64, Begun>, what: &StreamWork<'_>) -> usize {
         let is_before = |tail: u64, begun: &Begun| {
             what.after.iter().any(|before| before.0 == tail) || begun.touches(&what.uses)
         };
@@ -154,15 +154,15 @@ impl Row {
 struct Begun {
     event: Event,
     stream: Stream,
-    uses: Vec<Use>,
-    held: Option<Held>,
+    uses: Vec<StreamUse>,
+    held: Option<OperationMemory>,
     /// Where it reads: the device's place in its family, and the number there.
     reads: Option<(usize, u64)>,
 }
 
 impl Begun {
     /// Has it to be over before these are used?
-    fn touches(&self, uses: &[Use]) -> bool {
+    fn touches(&self, uses: &[StreamUse]) -> bool {
         self.uses.iter().any(|a| uses.iter().any(|b| a.conflicts(b)))
     }
 }
@@ -182,18 +182,18 @@ pub struct Streams {
 
 /// How far an operation is.
 #[derive(Debug)]
-pub enum State {
+pub enum OperationState {
     /// Not over.
     Pending,
     /// Over, and forgotten.
-    Over(Result<(), Error>, Left),
+    Over(Result<(), DriverError>, OperationRemains),
 }
 
 /// What an operation leaves behind.
 #[derive(Debug, Default)]
-pub struct Left {
+pub struct OperationRemains {
     /// What it held.
-    pub held: Option<Held>,
+    pub held: Option<OperationMemory>,
     /// The device that it has read from, by its place, and the number there ([`Streams::leave`]).
     pub reads: Option<(usize, u64)>,
 }
@@ -203,7 +203,7 @@ impl Streams {
     ///
     /// # Errors
     /// The driver's.
-    pub fn new(driver: &'static Driver) -> Result<Self, Error> {
+    pub fn new(driver: &'static Driver) -> Result<Self, DriverError> {
         let priorities = Priorities::of(driver);
         let copies = make(driver, priorities, 0, 3)?;
         let usual = Row::new(driver, priorities, 0).inspect_err(|_| destroy(driver, &copies))?;
@@ -223,7 +223,7 @@ impl Streams {
     }
 
     /// The level, and the place there, of the stream for kernels where this goes.
-    fn place(&mut self, what: &Work<'_>) -> (usize, usize) {
+    fn place(&mut self, what: &StreamWork<'_>) -> (usize, usize) {
         let level = self.priorities.level(what.priority);
         let mut at = level as usize;
         if self.compute[at].streams.is_empty() {
@@ -235,7 +235,7 @@ impl Streams {
         (at, self.compute[at].place(&self.begun, what))
     }
 
-    fn event(&mut self) -> Result<Event, Error> {
+    fn event(&mut self) -> Result<Event, DriverError> {
         if let Some(event) = self.spare.pop() {
             return Ok(event);
         }
@@ -252,15 +252,15 @@ impl Streams {
     /// The driver's; nothing was begun then, or the device is lost.
     pub fn begin(
         &mut self,
-        lane: Lane,
-        what: Work<'_>,
-        put: impl FnOnce(Stream) -> Code,
-    ) -> Result<u64, (Error, Option<Held>)> {
+        lane: StreamLane,
+        what: StreamWork<'_>,
+        put: impl FnOnce(Stream) -> DriverCode,
+    ) -> Result<u64, (DriverError, Option<OperationMemory>)> {
         let (stream, place) = match lane {
-            Lane::In => (self.copies[0], None),
-            Lane::Out => (self.copies[1], None),
-            Lane::Within => (self.copies[2], None),
-            Lane::Compute => {
+            StreamLane::In => (self.copies[0], None),
+            StreamLane::Out => (self.copies[1], None),
+            StreamLane::Within => (self.copies[2], None),
+            StreamLane::Compute => {
                 let (level, place) = self.place(&what);
                 (self.compute[level].streams[place], Some((level, place)))
             }
@@ -287,9 +287,9 @@ impl Streams {
     fn put(
         &mut self,
         stream: Stream,
-        what: &Work<'_>,
-        put: impl FnOnce(Stream) -> Code,
-    ) -> Result<Event, Error> {
+        what: &StreamWork<'_>,
+        put: impl FnOnce(Stream) -> DriverCode,
+    ) -> Result<Event, DriverError> {
         for before in self.before(&what.uses) {
             self.wait(stream, before)?;
         }
@@ -300,25 +300,25 @@ impl Streams {
     }
 
     /// What was begun and touches these bytes.
-    fn before(&self, uses: &[Use]) -> impl Iterator<Item = &Begun> {
+    fn before(&self, uses: &[StreamUse]) -> impl Iterator<Item = &Begun> {
         self.begun.values().filter(|begun| begun.touches(uses))
     }
 
     /// What comes later on the stream begins when that is over.
-    fn wait(&self, stream: Stream, before: &Begun) -> Result<(), Error> {
+    fn wait(&self, stream: Stream, before: &Begun) -> Result<(), DriverError> {
         if before.stream == stream { Ok(()) } else { self.wait_for(stream, before.event) }
     }
 
     /// What comes later on the stream begins when the event has happened, which may be another
     /// device's.
-    fn wait_for(&self, stream: Stream, event: Event) -> Result<(), Error> {
+    fn wait_for(&self, stream: Stream, event: Event) -> Result<(), DriverError> {
         // SAFETY: a stream of this device and an event that was recorded: it is of an operation
         // that is known, or its owner is locked.
         self.driver.check(unsafe { (self.driver.stream_wait)(stream, event, 0) })
     }
 
     /// As [`Streams::wait`], for operations; one that is not known any more is over.
-    fn put_behind(&self, stream: Stream, after: &[Operation]) -> Result<(), Error> {
+    fn put_behind(&self, stream: Stream, after: &[DeviceOperation]) -> Result<(), DriverError> {
         after
             .iter()
             .filter_map(|operation| self.begun.get(&operation.0))
@@ -326,7 +326,7 @@ impl Streams {
     }
 
     /// An event behind what is on the stream.
-    fn record(&mut self, stream: Stream) -> Result<Event, Error> {
+    fn record(&mut self, stream: Stream) -> Result<Event, DriverError> {
         let event = self.event()?;
         // SAFETY: a stream and an event of this device, which is nobody else's.
         let recorded = self.driver.check(unsafe { (self.driver.event_record)(event, stream) });
@@ -339,7 +339,7 @@ impl Streams {
     ///
     /// # Errors
     /// The driver's.
-    pub fn open(&mut self, priority: u32) -> Result<(u64, Stream), Error> {
+    pub fn open(&mut self, priority: u32) -> Result<(u64, Stream), DriverError> {
         let level = self.priorities.level(priority);
         let spare = self.own.spare.iter().position(|spare| spare.level == level);
         let borrowed = match spare.and_then(|at| self.own.spare.remove(at)) {
@@ -359,13 +359,13 @@ impl Streams {
 
     /// What comes later on the program's stream begins when these are over; `None`: there is no
     /// such stream.
-    pub fn put_own_behind(&self, id: u64, after: &[Operation]) -> Option<Result<(), Error>> {
+    pub fn put_own_behind(&self, id: u64, after: &[DeviceOperation]) -> Option<Result<(), DriverError>> {
         self.own.open.get(&id).map(|borrowed| self.put_behind(borrowed.stream, after))
     }
 
     /// An operation that is over when what is on the program's stream is; `None`: there is no such
     /// stream.
-    pub fn mark(&mut self, id: u64, uses: Vec<Use>) -> Option<Result<u64, Error>> {
+    pub fn mark(&mut self, id: u64, uses: Vec<StreamUse>) -> Option<Result<u64, DriverError>> {
         let stream = self.own.open.get(&id)?.stream;
         let recorded = self.record(stream);
         Some(recorded.map(|event| self.enter(Begun { event, stream, uses, held: None, reads: None })))
@@ -374,13 +374,13 @@ impl Streams {
     // ---- other devices ------------------------------------------------------
 
     /// The events of what was begun and touches these bytes, for another device that reads them.
-    pub fn events_before(&self, uses: &[Use]) -> Vec<Event> {
+    pub fn events_before(&self, uses: &[StreamUse]) -> Vec<Event> {
         self.before(uses).map(|begun| begun.event).collect()
     }
 
     /// Another device's operation, which reads here: what comes later comes behind it. The number
     /// is for [`Streams::leave`].
-    pub fn enter_guest(&mut self, (stream, event): (Stream, Event), uses: Vec<Use>) -> u64 {
+    pub fn enter_guest(&mut self, (stream, event): (Stream, Event), uses: Vec<StreamUse>) -> u64 {
         self.enter(Begun { event, stream, uses, held: None, reads: None })
     }
 
@@ -400,18 +400,20 @@ impl Streams {
     // ---- what is over -------------------------------------------------------
 
     /// How far it is.
-    pub fn poll(&mut self, number: u64) -> State {
-        let Some(begun) = self.begun.get(&number) else { return State::Over(Ok(()), Left::default()) };
+    pub fn poll(&mut self, number: u64) -> OperationState {
+        let Some(begun) = self.begun.get(&number) else {
+            return OperationState::Over(Ok(()), OperationRemains::default());
+        };
         // SAFETY: an event that was recorded.
         let found = unsafe { (self.driver.event_query)(begun.event) };
         if found == code::NOT_READY {
-            return State::Pending;
+            return OperationState::Pending;
         }
         let left = self.begun.remove(&number).map(|begun| {
             self.spare.push(begun.event);
-            Left { held: begun.held, reads: begun.reads }
+            OperationRemains { held: begun.held, reads: begun.reads }
         });
-        State::Over(self.driver.check(found), left.unwrap_or_default())
+        OperationState::Over(self.driver.check(found), left.unwrap_or_default())
     }
 
     /// How many operations are known here: nobody has been notified of their end.
@@ -449,7 +451,12 @@ impl Streams {
 }
 
 /// So many streams of a level; none if the driver does not make all of them.
-fn make(driver: &Driver, priorities: Priorities, level: u32, count: usize) -> Result<Vec<Stream>, Error> {
+fn make(
+    driver: &Driver,
+    priorities: Priorities,
+    level: u32,
+    count: usize,
+) -> Result<Vec<Stream>, DriverError> {
     let mut made = Vec::new();
     for _ in 0..count {
         let stream = priorities.create(driver, level).inspect_err(|_| destroy(driver, &made))?;

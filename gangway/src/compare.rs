@@ -21,20 +21,20 @@ use std::time::Duration;
 
 use clap::ArgMatches;
 use links::closure::{self, Surroundings};
-use links::runtime::Runtime;
+use links::runtime::LinkedRuntime;
 
-use crate::failure::Failure;
-use crate::program::{self, Program};
-use crate::terminal::Progress;
+use crate::failure::CommandFailure;
+use crate::program::{self, StartedProgram};
+use crate::terminal::ProgressLine;
 use crate::{home, run, words};
-use child::Run;
+use child::ChildRun;
 
 /// A runtime that the program is put on.
 struct Side {
     title: String,
     /// The library that is preloaded; none where the program is left as it is.
     preloaded: Option<PathBuf>,
-    runs: Vec<Run>,
+    runs: Vec<ChildRun>,
     /// Where a run printed something else than the first of all.
     difference: Option<String>,
 }
@@ -42,7 +42,7 @@ struct Side {
 /// What is asked for.
 struct Request<'a> {
     options: &'a ArgMatches,
-    program: Program,
+    program: StartedProgram,
     links: PathBuf,
     tolerance: f64,
     limit: Option<Duration>,
@@ -52,7 +52,7 @@ struct Request<'a> {
 const DIFFERENT: u8 = 1;
 
 /// Runs, prints the table, and gives the exit status.
-pub fn run(options: &ArgMatches) -> Result<u8, Failure> {
+pub fn run(options: &ArgMatches) -> Result<u8, CommandFailure> {
     let (word, _) = words::program(options);
     let program = program::find(&word, env::var_os("PATH").as_deref())?;
     program::check(&program, options.get_flag("anyway"))?;
@@ -69,34 +69,34 @@ pub fn run(options: &ArgMatches) -> Result<u8, Failure> {
 }
 
 /// The program's own runtime, LLVM's unless it is that or not there, and Gangway.
-fn sides(options: &ArgMatches, program: &Program) -> Result<Vec<Side>, Failure> {
+fn sides(options: &ArgMatches, program: &StartedProgram) -> Result<Vec<Side>, CommandFailure> {
     let side = |title: String, preloaded| Side { title, preloaded, runs: Vec::new(), difference: None };
     let own = own(&program::started(program));
     let title = own.map_or("its own".to_string(), |runtime| format!("its own ({})", runtime.title()));
     let mut all = vec![side(title, None)];
     let given = options.get_one::<PathBuf>("libomp");
     if let Some(file) = given.filter(|file| !file.is_file()) {
-        return Err(Failure::own(format!("{} is not there", file.display())));
+        return Err(CommandFailure::own(format!("{} is not there", file.display())));
     }
     match given.cloned().or_else(libomp::newest) {
-        Some(file) if given.is_some() || own != Some(Runtime::Libomp) => {
+        Some(file) if given.is_some() || own != Some(LinkedRuntime::Libomp) => {
             all.push(side("libomp".into(), Some(file)))
         }
         None => eprintln!("gangway: LLVM's libomp is not installed here, so there is no row for it"),
         Some(_) => {}
     }
-    all.push(side(Runtime::Gangway.title().into(), Some(PathBuf::new())));
+    all.push(side(LinkedRuntime::Gangway.title().into(), Some(PathBuf::new())));
     Ok(all)
 }
 
 /// The first runtime that is loaded with the program; what it opens later is not known here.
-fn own(file: &Path) -> Option<Runtime> {
-    closure::of(file, &Surroundings::here()).loaded.iter().find_map(|one| Runtime::of(&one.file))
+fn own(file: &Path) -> Option<LinkedRuntime> {
+    closure::of(file, &Surroundings::here()).loaded.iter().find_map(|one| LinkedRuntime::of(&one.file))
 }
 
-fn measure(request: &Request<'_>, sides: &mut [Side]) -> Result<(), Failure> {
+fn measure(request: &Request<'_>, sides: &mut [Side]) -> Result<(), CommandFailure> {
     let rounds = request.options.get_one::<u32>("runs").copied().unwrap_or(3);
-    let progress = Progress::new();
+    let progress = ProgressLine::new();
     let mut first: Option<File> = None;
     for round in 0..rounds {
         for side in &mut *sides {
@@ -116,11 +116,11 @@ fn measure(request: &Request<'_>, sides: &mut [Side]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn unreadable(why: io::Error) -> Failure {
-    Failure::own(format!("what the program has printed: {why}"))
+fn unreadable(why: io::Error) -> CommandFailure {
+    CommandFailure::own(format!("what the program has printed: {why}"))
 }
 
-fn command(request: &Request<'_>, side: &Side) -> Result<Command, Failure> {
+fn command(request: &Request<'_>, side: &Side) -> Result<Command, CommandFailure> {
     let (_, arguments) = words::program(request.options);
     let variables = words::variables(request.options);
     let mut command = match &side.preloaded {
@@ -141,7 +141,7 @@ fn command(request: &Request<'_>, side: &Side) -> Result<Command, Failure> {
     };
     let input = match request.options.get_one::<PathBuf>("stdin") {
         Some(file) => {
-            File::open(file).map_err(|why| Failure::own(format!("{}: {why}", file.display())))?.into()
+            File::open(file).map_err(|why| CommandFailure::own(format!("{}: {why}", file.display())))?.into()
         }
         None => Stdio::null(),
     };

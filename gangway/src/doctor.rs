@@ -20,12 +20,12 @@ use std::process::{Command, Stdio};
 
 use clap::ArgMatches;
 use links::names;
-use links::runtime::Runtime;
+use links::runtime::LinkedRuntime;
 
-use crate::failure::Failure;
-use crate::program::{self, Program};
-use crate::terminal::{self, Look, Progress};
-use crate::watch::{self, Image, Watched};
+use crate::failure::CommandFailure;
+use crate::program::{self, StartedProgram};
+use crate::terminal::{self, Look, ProgressLine};
+use crate::watch::{self, ProcessImage, WatchResult};
 use crate::{home, interrupt, run, words};
 
 /// Exit statuses beside 0.
@@ -35,7 +35,7 @@ const NOT_RUNNABLE: u8 = 126;
 
 /// What is looked at: a command, and what of it is shown to people.
 struct Patient {
-    program: Program,
+    program: StartedProgram,
     arguments: Vec<OsString>,
     /// Set for the runs of this tool alone.
     variables: Vec<(String, String)>,
@@ -44,7 +44,7 @@ struct Patient {
 }
 
 /// Looks, prints what it has found, and gives the exit status.
-pub fn run(options: &ArgMatches) -> Result<u8, Failure> {
+pub fn run(options: &ArgMatches) -> Result<u8, CommandFailure> {
     let is_python = options.get_flag("python");
     let mut patient = patient(options, is_python)?;
     let verdict = program::judge(&patient.program)?;
@@ -74,12 +74,14 @@ pub fn run(options: &ArgMatches) -> Result<u8, Failure> {
     }
 }
 
-fn patient(options: &ArgMatches, is_python: bool) -> Result<Patient, Failure> {
+fn patient(options: &ArgMatches, is_python: bool) -> Result<Patient, CommandFailure> {
     let (mut word, arguments) = words::program(options);
     match (word.is_empty(), is_python) {
         (true, true) => word = "python3".into(),
         (true, false) => {
-            return Err(Failure::own("there is no program; gangway doctor --help says how it is named"));
+            return Err(CommandFailure::own(
+                "there is no program; gangway doctor --help says how it is named",
+            ));
         }
         (false, _) => {}
     }
@@ -90,7 +92,7 @@ fn patient(options: &ArgMatches, is_python: bool) -> Result<Patient, Failure> {
 
 /// Looks through the packages, and gives the runtimes in them. Without a script it is their modules
 /// that will be run.
-fn packages(patient: &mut Patient) -> Result<BTreeSet<PathBuf>, Failure> {
+fn packages(patient: &mut Patient) -> Result<BTreeSet<PathBuf>, CommandFailure> {
     let packages = python::look(&patient.program)?;
     packages.print();
     if patient.arguments.is_empty() {
@@ -111,11 +113,11 @@ fn said(line: &str, look: Look) {
 
 /// Runs it as it is, prints what was loaded and called, and gives the status, by whether that is a
 /// conflict, and the runtimes.
-fn watched(patient: &Patient) -> Result<(u8, BTreeSet<PathBuf>), Failure> {
+fn watched(patient: &Patient) -> Result<(u8, BTreeSet<PathBuf>), CommandFailure> {
     let mut command = Command::new(&patient.program.file);
     command.args(&patient.arguments).envs(patient.variables.iter().cloned());
     let images = observed(&mut command, patient)?;
-    let concerned: Vec<&Image> = images.iter().filter(|image| !image.runtimes().is_empty()).collect();
+    let concerned: Vec<&ProcessImage> = images.iter().filter(|image| !image.runtimes().is_empty()).collect();
     if concerned.is_empty() {
         said("in a run: no OpenMP runtime was loaded", Look::Plain);
     }
@@ -132,10 +134,11 @@ fn watched(patient: &Patient) -> Result<(u8, BTreeSet<PathBuf>), Failure> {
 }
 
 /// Its output is not what this tool is about; what it complains of is shown.
-fn observed(command: &mut Command, patient: &Patient) -> Result<Vec<Image>, Failure> {
-    let progress = Progress::new();
+fn observed(command: &mut Command, patient: &Patient) -> Result<Vec<ProcessImage>, CommandFailure> {
+    let progress = ProgressLine::new();
     progress.say(&format!("running {}", patient.shown));
-    let Watched { status, signal, images } = watch::run(command.stdin(Stdio::null()).stdout(Stdio::null()))?;
+    let WatchResult { status, signal, images } =
+        watch::run(command.stdin(Stdio::null()).stdout(Stdio::null()))?;
     drop(progress);
     if let Some(signal) = signal {
         interrupt::end_by(signal);
@@ -146,9 +149,9 @@ fn observed(command: &mut Command, patient: &Patient) -> Result<Vec<Image>, Fail
     Ok(images)
 }
 
-fn print(image: &Image) {
+fn print(image: &ProcessImage) {
     for file in image.runtimes() {
-        let title = Runtime::of(file).map_or("", Runtime::title);
+        let title = LinkedRuntime::of(file).map_or("", LinkedRuntime::title);
         let called = match image.calls.get(file) {
             None => "loaded, nothing bound to it".to_string(),
             Some(functions) => {
@@ -167,14 +170,14 @@ fn print(image: &Image) {
 }
 
 /// Several runtimes, unless all calls reach Gangway.
-fn is_conflict(image: &Image) -> bool {
+fn is_conflict(image: &ProcessImage) -> bool {
     image.runtimes().len() > 1 && (image.of_gangway() == 0 || image.elsewhere().next().is_some())
 }
 
-fn conflict(image: &Image) -> String {
+fn conflict(image: &ProcessImage) -> String {
     let files = image.runtimes();
     let names: BTreeSet<&str> =
-        files.iter().filter_map(|file| Runtime::of(file)).map(Runtime::title).collect();
+        files.iter().filter_map(|file| LinkedRuntime::of(file)).map(LinkedRuntime::title).collect();
     let list = names.iter().copied().collect::<Vec<_>>().join(" and ");
     let consequence = if names.contains("libomp") && names.contains("libiomp5") {
         ", and each of these two ends a program in which it finds the other"
@@ -201,12 +204,12 @@ fn advise(options: &ArgMatches, patient: &Patient, status: u8) {
     }
 }
 
-fn links(options: &ArgMatches) -> Result<PathBuf, Failure> {
+fn links(options: &ArgMatches) -> Result<PathBuf, CommandFailure> {
     home::links(options.get_one::<PathBuf>("links").map(PathBuf::as_path))
 }
 
 /// Runs it on Gangway, and says whether only Gangway was called.
-fn fix_is_good(options: &ArgMatches, patient: &Patient) -> Result<bool, Failure> {
+fn fix_is_good(options: &ArgMatches, patient: &Patient) -> Result<bool, CommandFailure> {
     let links = links(options)?;
     let mut command =
         run::under(&links, None, &patient.program, &patient.arguments, patient.variables.clone());
@@ -226,10 +229,10 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn image(calls: &[&str], idle: &[&str]) -> Image {
+    fn image(calls: &[&str], idle: &[&str]) -> ProcessImage {
         let functions =
             || BTreeMap::from([("GOMP_parallel".to_string(), BTreeSet::from(["./p".to_string()]))]);
-        Image {
+        ProcessImage {
             name: "./p".into(),
             loaded: calls.iter().chain(idle).map(PathBuf::from).collect(),
             calls: calls.iter().map(|file| (PathBuf::from(file), functions())).collect(),

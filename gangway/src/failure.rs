@@ -4,12 +4,12 @@ use std::io;
 
 /// A line on standard error, and the exit status.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct CommandFailure {
     pub status: u8,
     pub line: String,
 }
 
-impl Failure {
+impl CommandFailure {
     /// Something of this tool's: its options, the library, its directories.
     pub fn own(line: impl Into<String>) -> Self {
         Self { status: 125, line: line.into() }

@@ -16,23 +16,23 @@ use std::path::{Path, PathBuf};
 
 use links::{install, names};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::trust::{self, Checked};
 
 /// Where the library was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Found {
+enum LibraryFound {
     /// Alone: this file.
     Library(PathBuf),
     /// In this directory of links.
     Links(PathBuf),
 }
 
-impl Found {
+impl LibraryFound {
     fn file(&self) -> PathBuf {
         match self {
-            Found::Library(file) => file.clone(),
-            Found::Links(directory) => directory.join(names::FILE),
+            LibraryFound::Library(file) => file.clone(),
+            LibraryFound::Links(directory) => directory.join(names::FILE),
         }
     }
 }
@@ -40,19 +40,19 @@ impl Found {
 /// Something of the environment.
 type Get<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
-fn in_directory(directory: &Path) -> Option<Found> {
+fn in_directory(directory: &Path) -> Option<LibraryFound> {
     let library = directory.join(names::LIBRARY);
     if library.is_file() {
-        return Some(Found::Library(library));
+        return Some(LibraryFound::Library(library));
     }
     if install::is_ready(directory) {
-        return Some(Found::Links(directory.to_path_buf()));
+        return Some(LibraryFound::Links(directory.to_path_buf()));
     }
     let alone = directory.join(names::FILE);
-    alone.is_file().then_some(Found::Library(alone))
+    alone.is_file().then_some(LibraryFound::Library(alone))
 }
 
-fn find(get: Get<'_>, tool: &Path) -> Result<Found, Failure> {
+fn find(get: Get<'_>, tool: &Path) -> Result<LibraryFound, CommandFailure> {
     if let Some(given) = get("GANGWAY_LIB").map(PathBuf::from) {
         let shown = given.display();
         let found = match (given.is_dir(), given.file_name()) {
@@ -60,25 +60,26 @@ fn find(get: Get<'_>, tool: &Path) -> Result<Found, Failure> {
             (false, Some(name)) if given.is_file() && name == names::FILE => {
                 given.parent().and_then(in_directory)
             }
-            (false, _) => given.is_file().then(|| Found::Library(given.clone())),
+            (false, _) => given.is_file().then(|| LibraryFound::Library(given.clone())),
         };
-        return found
-            .ok_or_else(|| Failure::own(format!("GANGWAY_LIB={shown}: {} is not there", names::LIBRARY)));
+        return found.ok_or_else(|| {
+            CommandFailure::own(format!("GANGWAY_LIB={shown}: {} is not there", names::LIBRARY))
+        });
     }
     let beside = tool.parent().unwrap_or(Path::new("/"));
     let (package, installed) = (beside.join("../lib/gangway/compat"), beside.join("../lib/gangway"));
     [beside, &package, &installed].into_iter().find_map(in_directory).ok_or_else(|| {
         let (name, beside) = (names::LIBRARY, beside.display());
-        Failure::own(format!("{name} is neither in {beside} nor in {beside}/../lib/gangway; GANGWAY_LIB can name it (cargo build --release -p libomp-shim builds it)"))
+        CommandFailure::own(format!("{name} is neither in {beside} nor in {beside}/../lib/gangway; GANGWAY_LIB can name it (cargo build --release -p libomp-shim builds it)"))
     })
 }
 
 /// The user's cache (XDG Base Directory Specification).
-fn cache(get: Get<'_>) -> Result<PathBuf, Failure> {
+fn cache(get: Get<'_>) -> Result<PathBuf, CommandFailure> {
     let absolute = |name: &str| get(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
     base.map(|base| base.join("gangway")).ok_or_else(|| {
-        Failure::own(
+        CommandFailure::own(
             "neither XDG_CACHE_HOME nor HOME says where to put links to the library; --links DIR does",
         )
     })
@@ -86,13 +87,13 @@ fn cache(get: Get<'_>) -> Result<PathBuf, Failure> {
 
 /// The directory in the cache for this state of the library. The cache is the user's alone, or is
 /// not used.
-fn cached(get: Get<'_>, library: &Path) -> Result<PathBuf, Failure> {
+fn cached(get: Get<'_>, library: &Path) -> Result<PathBuf, CommandFailure> {
     let cache = cache(get)?;
-    let failed = |why| Failure::own(format!("{}: {why}", cache.display()));
+    let failed = |why| CommandFailure::own(format!("{}: {why}", cache.display()));
     trust::create_private(&cache).map_err(failed)?;
     let checked = trust::check(&cache).map_err(failed)?;
     if let Some(problem) = checked.problem {
-        return Err(Failure::own(format!(
+        return Err(CommandFailure::own(format!(
             "{problem}, so nothing from {} is loaded; --links DIR names another place for links to the library",
             cache.display()
         )));
@@ -102,36 +103,36 @@ fn cached(get: Get<'_>, library: &Path) -> Result<PathBuf, Failure> {
     let Checked { real, problem } = trust::check(&links).map_err(failed)?;
     match problem {
         Some(problem) => {
-            Err(Failure::own(format!("{problem}, so it is not loaded: remove {}", links.display())))
+            Err(CommandFailure::own(format!("{problem}, so it is not loaded: remove {}", links.display())))
         }
         None => Ok(real),
     }
 }
 
 /// The loader's lists have no way to write these.
-fn can_be_listed(directory: PathBuf) -> Result<PathBuf, Failure> {
+fn can_be_listed(directory: PathBuf) -> Result<PathBuf, CommandFailure> {
     match directory.to_str() {
         Some(text) if !text.contains([' ', ':', ';', '\n', '\t']) => Ok(directory),
-        _ => Err(Failure::own(format!(
+        _ => Err(CommandFailure::own(format!(
             "{}: the loader takes no directory with blanks, colons or semicolons in its name; --links DIR names another",
             directory.display()
         ))),
     }
 }
 
-fn links_by(get: Get<'_>, tool: &Path, given: Option<&Path>) -> Result<PathBuf, Failure> {
-    let made = |library: &Path, directory: PathBuf| -> Result<PathBuf, Failure> {
+fn links_by(get: Get<'_>, tool: &Path, given: Option<&Path>) -> Result<PathBuf, CommandFailure> {
+    let made = |library: &Path, directory: PathBuf| -> Result<PathBuf, CommandFailure> {
         let library =
-            library.canonicalize().map_err(|e| Failure::own(format!("{}: {e}", library.display())))?;
+            library.canonicalize().map_err(|e| CommandFailure::own(format!("{}: {e}", library.display())))?;
         install::refresh(&library, &directory)
-            .map_err(|e| Failure::own(format!("{}: {e}", directory.display())))?;
+            .map_err(|e| CommandFailure::own(format!("{}: {e}", directory.display())))?;
         Ok(directory)
     };
     let directory = match (given, find(get, tool)) {
         // A directory that somebody has made for this needs no library.
         (Some(directory), Err(_)) if install::is_ready(directory) => directory.to_path_buf(),
         (Some(directory), found) => made(&found?.file(), directory.to_path_buf())?,
-        (None, Ok(Found::Links(directory))) => directory,
+        (None, Ok(LibraryFound::Links(directory))) => directory,
         (None, found) => {
             let library = found?.file();
             let library = library.canonicalize().unwrap_or(library);
@@ -139,15 +140,15 @@ fn links_by(get: Get<'_>, tool: &Path, given: Option<&Path>) -> Result<PathBuf, 
         }
     };
     can_be_listed(
-        directory.canonicalize().map_err(|e| Failure::own(format!("{}: {e}", directory.display())))?,
+        directory.canonicalize().map_err(|e| CommandFailure::own(format!("{}: {e}", directory.display())))?,
     )
 }
 
 /// A directory of links to the library, which is made where it has to be: the given one, that of an
 /// installation, or one in the user's cache.
-pub fn links(given: Option<&Path>) -> Result<PathBuf, Failure> {
+pub fn links(given: Option<&Path>) -> Result<PathBuf, CommandFailure> {
     let tool = env::current_exe()
-        .map_err(|e| Failure::own(format!("this program does not know where it is: {e}")))?;
+        .map_err(|e| CommandFailure::own(format!("this program does not know where it is: {e}")))?;
     links_by(&|name| env::var_os(name).filter(|v| !v.is_empty()), &tool, given)
 }
 
@@ -190,22 +191,25 @@ mod tests {
         assert!(find(&nothing, &tool).is_err_and(|f| f.status == 125 && f.line.contains("GANGWAY_LIB")));
         fs::write(at.join("built.so"), "library").unwrap();
         install::install(&at.join("built.so"), &at.join("lib/gangway")).unwrap();
-        assert_eq!(find(&nothing, &tool), Ok(Found::Links(at.join("bin/../lib/gangway"))));
+        assert_eq!(find(&nothing, &tool), Ok(LibraryFound::Links(at.join("bin/../lib/gangway"))));
         fs::write(at.join("bin/libgangway.so"), "library").unwrap();
-        assert_eq!(find(&nothing, &tool), Ok(Found::Library(at.join("bin/libgangway.so"))));
+        assert_eq!(find(&nothing, &tool), Ok(LibraryFound::Library(at.join("bin/libgangway.so"))));
         install::install(&at.join("built.so"), &at.join("lib/gangway/compat")).unwrap();
         fs::remove_file(at.join("bin/libgangway.so")).unwrap();
-        assert_eq!(find(&nothing, &tool), Ok(Found::Links(at.join("bin/../lib/gangway/compat"))));
+        assert_eq!(find(&nothing, &tool), Ok(LibraryFound::Links(at.join("bin/../lib/gangway/compat"))));
         fs::create_dir(at.join("wheel")).unwrap();
         fs::write(at.join("wheel/libomp-libgangway.so"), "library").unwrap();
         let named = |name: &str| {
             let value = at.join(name).into_os_string();
             find(&|variable| (variable == "GANGWAY_LIB").then(|| value.clone()), &tool)
         };
-        assert_eq!(named("built.so"), Ok(Found::Library(at.join("built.so"))));
-        assert_eq!(named("lib/gangway"), Ok(Found::Links(at.join("lib/gangway"))));
-        assert_eq!(named("lib/gangway/libomp-libgangway.so"), Ok(Found::Links(at.join("lib/gangway"))));
-        assert_eq!(named("wheel"), Ok(Found::Library(at.join("wheel/libomp-libgangway.so"))));
+        assert_eq!(named("built.so"), Ok(LibraryFound::Library(at.join("built.so"))));
+        assert_eq!(named("lib/gangway"), Ok(LibraryFound::Links(at.join("lib/gangway"))));
+        assert_eq!(
+            named("lib/gangway/libomp-libgangway.so"),
+            Ok(LibraryFound::Links(at.join("lib/gangway")))
+        );
+        assert_eq!(named("wheel"), Ok(LibraryFound::Library(at.join("wheel/libomp-libgangway.so"))));
         assert!(named("nothing").is_err() && named("lib").is_err());
         fs::remove_dir_all(at).unwrap();
     }

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::ArgMatches;
-use links::mpi::Mpi;
+use links::mpi::LinkedMpi;
 use links::names;
 
 use crate::commands::ASK;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::home;
-use crate::json::Json;
+use crate::json::JsonText;
 use crate::terminal::{self, Look, dressed};
 
 /// The library's lines.
@@ -48,7 +48,7 @@ impl Answer {
 }
 
 /// Prints it.
-pub fn run(options: &ArgMatches) -> Result<(), Failure> {
+pub fn run(options: &ArgMatches) -> Result<(), CommandFailure> {
     let links = home::links(options.get_one::<PathBuf>("links").map(PathBuf::as_path))?;
     let answer = asked(&links)?;
     if options.get_flag("json") {
@@ -60,9 +60,9 @@ pub fn run(options: &ArgMatches) -> Result<(), Failure> {
 }
 
 /// Asks the library of `links`. What it has to complain of comes out on standard error.
-fn asked(links: &Path) -> Result<Answer, Failure> {
+fn asked(links: &Path) -> Result<Answer, CommandFailure> {
     let tool = env::current_exe()
-        .map_err(|e| Failure::own(format!("this program does not know where it is: {e}")))?;
+        .map_err(|e| CommandFailure::own(format!("this program does not know where it is: {e}")))?;
     let library = links.join(names::FILE);
     let mut command = Command::new(tool);
     command
@@ -72,16 +72,20 @@ fn asked(links: &Path) -> Result<Answer, Failure> {
         .env_remove("LD_PRELOAD")
         .stdin(Stdio::null())
         .stderr(Stdio::inherit());
-    let output = command.output().map_err(|why| Failure::own(why.to_string()))?;
+    let output = command.output().map_err(|why| CommandFailure::own(why.to_string()))?;
     if !output.status.success() {
-        return Err(Failure::own(format!("{} does not answer", library.display())));
+        return Err(CommandFailure::own(format!("{} does not answer", library.display())));
     }
     Ok(Answer::of(&String::from_utf8_lossy(&output.stdout)))
 }
 
 /// The MPIs for which there is a library among the links.
-fn mpis(links: &Path, library: impl Fn(Mpi) -> String) -> Vec<&'static str> {
-    Mpi::ALL.into_iter().filter(|&mpi| links.join(library(mpi)).is_file()).map(Mpi::title).collect()
+fn mpis(links: &Path, library: impl Fn(LinkedMpi) -> String) -> Vec<&'static str> {
+    LinkedMpi::ALL
+        .into_iter()
+        .filter(|&mpi| links.join(library(mpi)).is_file())
+        .map(LinkedMpi::title)
+        .collect()
 }
 
 fn people(links: &Path, answer: &Answer, all: bool) {
@@ -127,23 +131,23 @@ fn people(links: &Path, answer: &Answer, all: bool) {
     line("threads of a team", answer.one("max_threads").into());
     line("thread storage", format!("{} ({})", answer.one("tls"), answer.one("tls_reason")));
     line("devices", list(answer.all("device")));
-    line("MPI bridges", list(mpis(links, Mpi::bridge)));
-    line("waiting in MPI", list(mpis(links, Mpi::aware)));
+    line("MPI bridges", list(mpis(links, LinkedMpi::bridge)));
+    line("waiting in MPI", list(mpis(links, LinkedMpi::aware)));
     for (name, value) in answer.settings(all) {
         line(name, value.into());
     }
 }
 
-fn json(links: &Path, answer: &Answer) -> Json {
-    let list = |all: Vec<&str>| Json::List(all.into_iter().map(Json::text).collect());
-    let number = |name: &str| answer.one(name).parse().map_or(Json::Null, Json::Number);
-    Json::object([
-        ("version", Json::text(env!("CARGO_PKG_VERSION"))),
-        ("library_version", Json::text(answer.one("version"))),
+fn json(links: &Path, answer: &Answer) -> JsonText {
+    let list = |all: Vec<&str>| JsonText::List(all.into_iter().map(JsonText::text).collect());
+    let number = |name: &str| answer.one(name).parse().map_or(JsonText::Null, JsonText::Number);
+    JsonText::object([
+        ("version", JsonText::text(env!("CARGO_PKG_VERSION"))),
+        ("library_version", JsonText::text(answer.one("version"))),
         ("openmp", number("openmp")),
-        ("library", Json::text(links.join(names::FILE).display())),
-        ("links", Json::text(links.display())),
-        ("processors", Json::text(answer.one("processors"))),
+        ("library", JsonText::text(links.join(names::FILE).display())),
+        ("links", JsonText::text(links.display())),
+        ("processors", JsonText::text(answer.one("processors"))),
         ("cores", number("cores")),
         ("sockets", number("sockets")),
         ("numa_nodes", number("numa_nodes")),
@@ -151,12 +155,15 @@ fn json(links: &Path, answer: &Answer) -> Json {
         ("quota", number("quota")),
         ("workers", number("workers")),
         ("max_threads", number("max_threads")),
-        ("tls", Json::text(answer.one("tls"))),
-        ("tls_reason", Json::text(answer.one("tls_reason"))),
+        ("tls", JsonText::text(answer.one("tls"))),
+        ("tls_reason", JsonText::text(answer.one("tls_reason"))),
         ("devices", list(answer.all("device"))),
-        ("mpi_bridges", list(mpis(links, Mpi::bridge))),
-        ("mpi_aware", list(mpis(links, Mpi::aware))),
-        ("settings", Json::object(answer.settings(true).map(|(name, value)| (name, Json::text(value))))),
+        ("mpi_bridges", list(mpis(links, LinkedMpi::bridge))),
+        ("mpi_aware", list(mpis(links, LinkedMpi::aware))),
+        (
+            "settings",
+            JsonText::object(answer.settings(true).map(|(name, value)| (name, JsonText::text(value)))),
+        ),
     ])
 }
 

@@ -5,40 +5,40 @@ use std::fmt::{self, Display, Formatter, Write as _};
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Json {
+pub enum JsonText {
     Null,
     Number(f64),
     Text(String),
-    List(Vec<Json>),
-    Object(Vec<(String, Json)>),
+    List(Vec<JsonText>),
+    Object(Vec<(String, JsonText)>),
 }
 
-impl Json {
-    pub fn text(value: impl Display) -> Json {
-        Json::Text(value.to_string())
+impl JsonText {
+    pub fn text(value: impl Display) -> JsonText {
+        JsonText::Text(value.to_string())
     }
 
-    pub fn object<'a>(pairs: impl IntoIterator<Item = (&'a str, Json)>) -> Json {
-        Json::Object(pairs.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
+    pub fn object<'a>(pairs: impl IntoIterator<Item = (&'a str, JsonText)>) -> JsonText {
+        JsonText::Object(pairs.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
     }
 }
 
-impl From<u64> for Json {
+impl From<u64> for JsonText {
     /// Numbers above 2^53 lose their last digits, as everywhere in JSON.
-    fn from(value: u64) -> Json {
-        Json::Number(value as f64)
+    fn from(value: u64) -> JsonText {
+        JsonText::Number(value as f64)
     }
 }
 
-impl Display for Json {
+impl Display for JsonText {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Json::Null => f.write_str("null"),
-            Json::Number(value) if value.is_finite() => write!(f, "{value}"),
-            Json::Number(_) => f.write_str("null"),
-            Json::Text(text) => quoted(f, text),
-            Json::List(all) => joined(f, '[', all.iter(), ']', |f, value| write!(f, "{value}")),
-            Json::Object(pairs) => joined(f, '{', pairs.iter(), '}', |f, (name, value)| {
+            JsonText::Null => f.write_str("null"),
+            JsonText::Number(value) if value.is_finite() => write!(f, "{value}"),
+            JsonText::Number(_) => f.write_str("null"),
+            JsonText::Text(text) => quoted(f, text),
+            JsonText::List(all) => joined(f, '[', all.iter(), ']', |f, value| write!(f, "{value}")),
+            JsonText::Object(pairs) => joined(f, '{', pairs.iter(), '}', |f, (name, value)| {
                 quoted(f, name)?;
                 write!(f, ": {value}")
             }),
@@ -76,12 +76,14 @@ fn quoted(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
 
 #[cfg(test)]
 mod tests {
-    use super::Json;
+    use super::JsonText;
 
     #[test]
     fn values_are_written_as_json_reads_them() {
-        let list = Json::List(vec![Json::Null, Json::Number(f64::NAN), 3.into(), Json::Number(0.5)]);
-        let all = Json::object([("a\"\n", Json::text("\u{1}é")), ("b", list), ("c", Json::object([]))]);
+        let list =
+            JsonText::List(vec![JsonText::Null, JsonText::Number(f64::NAN), 3.into(), JsonText::Number(0.5)]);
+        let all =
+            JsonText::object([("a\"\n", JsonText::text("\u{1}é")), ("b", list), ("c", JsonText::object([]))]);
         assert_eq!(all.to_string(), r#"{"a\"\n": "\u0001é", "b": [null, null, 3, 0.5], "c": {}}"#);
     }
 }

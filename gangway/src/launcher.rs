@@ -8,35 +8,35 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use links::mpi::Mpi;
+use links::mpi::LinkedMpi;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// A launcher, with the MPI whose ranks it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launcher {
     /// What to run: a name on `PATH`, or a path.
     pub word: OsString,
-    pub mpi: Mpi,
+    pub mpi: LinkedMpi,
 }
 
 /// What a machine has.
-pub trait Machine {
+pub trait LauncherMachine {
     /// Is there such a program?
     fn has(&self, word: &OsStr) -> bool;
     /// Whose launcher that is.
-    fn owner(&self, word: &OsStr) -> Option<Mpi>;
+    fn owner(&self, word: &OsStr) -> Option<LinkedMpi>;
 }
 
 /// This one.
 pub struct Here;
 
-impl Machine for Here {
+impl LauncherMachine for Here {
     fn has(&self, word: &OsStr) -> bool {
         crate::program::find(word, std::env::var_os("PATH").as_deref()).is_ok()
     }
 
-    fn owner(&self, word: &OsStr) -> Option<Mpi> {
+    fn owner(&self, word: &OsStr) -> Option<LinkedMpi> {
         by_name(word).or_else(|| {
             let said = Command::new(word)
                 .arg("--version")
@@ -50,40 +50,40 @@ impl Machine for Here {
 }
 
 /// By a name that only one MPI's launcher has.
-fn by_name(word: &OsStr) -> Option<Mpi> {
+fn by_name(word: &OsStr) -> Option<LinkedMpi> {
     let name = Path::new(word).file_name()?.to_str()?;
-    let has = |mpi: &Mpi| mpi.launchers().contains(&name);
-    let mut all = Mpi::ALL.into_iter().filter(has);
+    let has = |mpi: &LinkedMpi| mpi.launchers().contains(&name);
+    let mut all = LinkedMpi::ALL.into_iter().filter(has);
     all.next().filter(|_| all.next().is_none())
 }
 
 /// By what `--version` says. Those that speak of Hydra (Intel's, MVAPICH's) start ranks of MPICH's
 /// binary interface.
-fn by_version(text: &str) -> Option<Mpi> {
+fn by_version(text: &str) -> Option<LinkedMpi> {
     let says = |words: &[&str]| words.iter().any(|w| text.contains(w));
     if says(&["Open MPI", "OpenRTE", "PRRTE"]) {
-        Some(Mpi::OpenMpi)
+        Some(LinkedMpi::OpenMpi)
     } else {
-        says(&["HYDRA", "MPICH", "Intel(R) MPI"]).then_some(Mpi::Mpich)
+        says(&["HYDRA", "MPICH", "Intel(R) MPI"]).then_some(LinkedMpi::Mpich)
     }
 }
 
 /// What is known before a launcher is chosen.
-pub struct Wish<'a> {
+pub struct LauncherRequest<'a> {
     /// `--launcher`.
     pub given: Option<&'a OsStr>,
     /// The MPI that the program is linked with, or loads by its user's word.
-    pub program: Option<Mpi>,
+    pub program: Option<LinkedMpi>,
     /// Whether the libraries that the ranks need are there for an MPI.
-    pub is_served: &'a dyn Fn(Mpi) -> bool,
+    pub is_served: &'a dyn Fn(LinkedMpi) -> bool,
 }
 
 /// The launcher.
-pub fn choose(wish: &Wish<'_>, machine: &dyn Machine) -> Result<Launcher, Failure> {
+pub fn choose(wish: &LauncherRequest<'_>, machine: &dyn LauncherMachine) -> Result<Launcher, CommandFailure> {
     if let Some(word) = wish.given {
         return given(word, wish, machine);
     }
-    let of = |mpi: Mpi| {
+    let of = |mpi: LinkedMpi| {
         let fits =
             |word: &&&str| machine.has(OsStr::new(word)) && machine.owner(OsStr::new(word)) == Some(mpi);
         mpi.launchers().iter().find(fits).map(|word| Launcher { word: word.into(), mpi })
@@ -91,7 +91,7 @@ pub fn choose(wish: &Wish<'_>, machine: &dyn Machine) -> Result<Launcher, Failur
     if let Some(mpi) = wish.program {
         return of(mpi).ok_or_else(|| {
             let (title, names) = (mpi.title(), mpi.launchers().join(", "));
-            Failure::not_found(format!("the program's MPI is {title}, and no launcher of it is on PATH ({names}); --launcher names one"))
+            CommandFailure::not_found(format!("the program's MPI is {title}, and no launcher of it is on PATH ({names}); --launcher names one"))
         });
     }
     // What the machine's owner made the plain name mean comes first.
@@ -100,11 +100,11 @@ pub fn choose(wish: &Wish<'_>, machine: &dyn Machine) -> Result<Launcher, Failur
         .map(OsStr::new)
         .find(|w| machine.has(w))
         .and_then(|w| machine.owner(w));
-    let others = Mpi::ALL.into_iter().filter(|mpi| Some(*mpi) != usual);
+    let others = LinkedMpi::ALL.into_iter().filter(|mpi| Some(*mpi) != usual);
     let mut found: Vec<Launcher> = usual.into_iter().chain(others).filter_map(of).collect();
     let served = found.iter().position(|l| (wish.is_served)(l.mpi)).unwrap_or(0);
     if found.is_empty() {
-        return Err(Failure::not_found(
+        return Err(CommandFailure::not_found(
             "no MPI launcher is on PATH (mpirun of Open MPI or MPICH); --launcher names one",
         ));
     }
@@ -112,14 +112,18 @@ pub fn choose(wish: &Wish<'_>, machine: &dyn Machine) -> Result<Launcher, Failur
 }
 
 /// The launcher that the user named.
-fn given(word: &OsStr, wish: &Wish<'_>, machine: &dyn Machine) -> Result<Launcher, Failure> {
+fn given(
+    word: &OsStr,
+    wish: &LauncherRequest<'_>,
+    machine: &dyn LauncherMachine,
+) -> Result<Launcher, CommandFailure> {
     let shown = word.display();
     if !machine.has(word) {
-        return Err(Failure::not_found(format!("the launcher {shown} is not there")));
+        return Err(CommandFailure::not_found(format!("the launcher {shown} is not there")));
     }
     let launcher = |mpi| Launcher { word: word.to_os_string(), mpi };
     match (machine.owner(word), wish.program) {
-        (Some(owner), Some(mpi)) if owner != mpi => Err(Failure::own(format!(
+        (Some(owner), Some(mpi)) if owner != mpi => Err(CommandFailure::own(format!(
             "the program's MPI is {}, and {shown} starts ranks of {}",
             mpi.title(),
             owner.title()
@@ -127,12 +131,14 @@ fn given(word: &OsStr, wish: &Wish<'_>, machine: &dyn Machine) -> Result<Launche
         (Some(owner), _) => Ok(launcher(owner)),
         // A launcher of every MPI (srun): what the program has, or the only one that can be meant.
         (None, Some(mpi)) => Ok(launcher(mpi)),
-        (None, None) => match Mpi::ALL.into_iter().filter(|m| (wish.is_served)(*m)).collect::<Vec<_>>()[..] {
-            [only] => Ok(launcher(only)),
-            _ => Err(Failure::own(format!(
-                "{shown} does not say whose ranks it starts; --mpi=openmpi or --mpi=mpich does"
-            ))),
-        },
+        (None, None) => {
+            match LinkedMpi::ALL.into_iter().filter(|m| (wish.is_served)(*m)).collect::<Vec<_>>()[..] {
+                [only] => Ok(launcher(only)),
+                _ => Err(CommandFailure::own(format!(
+                    "{shown} does not say whose ranks it starts; --mpi=openmpi or --mpi=mpich does"
+                ))),
+            }
+        }
     }
 }
 
@@ -141,45 +147,52 @@ mod tests {
     use super::*;
 
     /// Launchers with their owners.
-    struct Described(&'static [(&'static str, Option<Mpi>)]);
+    struct Described(&'static [(&'static str, Option<LinkedMpi>)]);
 
-    impl Machine for Described {
+    impl LauncherMachine for Described {
         fn has(&self, word: &OsStr) -> bool {
             self.0.iter().any(|(name, _)| word == *name)
         }
-        fn owner(&self, word: &OsStr) -> Option<Mpi> {
+        fn owner(&self, word: &OsStr) -> Option<LinkedMpi> {
             self.0.iter().find(|(name, _)| word == *name).and_then(|(_, owner)| *owner)
         }
     }
 
-    const OPEN: Option<Mpi> = Some(Mpi::OpenMpi);
-    const MPICH: Option<Mpi> = Some(Mpi::Mpich);
+    const OPEN: Option<LinkedMpi> = Some(LinkedMpi::OpenMpi);
+    const MPICH: Option<LinkedMpi> = Some(LinkedMpi::Mpich);
     const DEBIAN: Described =
         Described(&[("mpirun", OPEN), ("mpirun.openmpi", OPEN), ("mpirun.mpich", MPICH), ("srun", None)]);
 
     fn chosen(
         given: Option<&str>,
-        program: Option<Mpi>,
-        served: &[Mpi],
+        program: Option<LinkedMpi>,
+        served: &[LinkedMpi],
         machine: &Described,
-    ) -> Result<(String, Mpi), Failure> {
-        let wish = Wish { given: given.map(OsStr::new), program, is_served: &|mpi| served.contains(&mpi) };
+    ) -> Result<(String, LinkedMpi), CommandFailure> {
+        let wish = LauncherRequest {
+            given: given.map(OsStr::new),
+            program,
+            is_served: &|mpi| served.contains(&mpi),
+        };
         choose(&wish, machine).map(|l| (l.word.display().to_string(), l.mpi))
     }
 
     #[test]
     fn the_program_s_mpi_decides_and_else_what_is_served() {
-        let both = Mpi::ALL;
-        assert_eq!(chosen(None, MPICH, &both, &DEBIAN), Ok(("mpirun.mpich".into(), Mpi::Mpich)));
-        assert_eq!(chosen(None, None, &both, &DEBIAN), Ok(("mpirun.openmpi".into(), Mpi::OpenMpi)));
-        assert_eq!(chosen(None, None, &[Mpi::Mpich], &DEBIAN), Ok(("mpirun.mpich".into(), Mpi::Mpich)));
+        let both = LinkedMpi::ALL;
+        assert_eq!(chosen(None, MPICH, &both, &DEBIAN), Ok(("mpirun.mpich".into(), LinkedMpi::Mpich)));
+        assert_eq!(chosen(None, None, &both, &DEBIAN), Ok(("mpirun.openmpi".into(), LinkedMpi::OpenMpi)));
+        assert_eq!(
+            chosen(None, None, &[LinkedMpi::Mpich], &DEBIAN),
+            Ok(("mpirun.mpich".into(), LinkedMpi::Mpich))
+        );
         assert_eq!(
             chosen(None, None, &[], &DEBIAN).unwrap().1,
-            Mpi::OpenMpi,
+            LinkedMpi::OpenMpi,
             "whoever asks says that nothing serves it"
         );
         let plain = Described(&[("mpirun", MPICH)]);
-        assert_eq!(chosen(None, None, &both, &plain), Ok(("mpirun".into(), Mpi::Mpich)));
+        assert_eq!(chosen(None, None, &both, &plain), Ok(("mpirun".into(), LinkedMpi::Mpich)));
         assert_eq!(chosen(None, OPEN, &both, &plain).unwrap_err().status, 127);
         assert_eq!(chosen(None, None, &both, &Described(&[])).unwrap_err().status, 127);
         assert_eq!(chosen(None, None, &both, &Described(&[("mpirun", None)])).unwrap_err().status, 127);
@@ -187,14 +200,17 @@ mod tests {
 
     #[test]
     fn the_user_s_launcher_is_taken_if_it_fits() {
-        let both = Mpi::ALL;
-        assert_eq!(chosen(Some("mpirun"), None, &both, &DEBIAN), Ok(("mpirun".into(), Mpi::OpenMpi)));
+        let both = LinkedMpi::ALL;
+        assert_eq!(chosen(Some("mpirun"), None, &both, &DEBIAN), Ok(("mpirun".into(), LinkedMpi::OpenMpi)));
         assert!(
             chosen(Some("mpirun"), MPICH, &both, &DEBIAN)
                 .is_err_and(|f| f.line.contains("MPICH, and mpirun starts ranks of Open MPI"))
         );
-        assert_eq!(chosen(Some("srun"), MPICH, &both, &DEBIAN), Ok(("srun".into(), Mpi::Mpich)));
-        assert_eq!(chosen(Some("srun"), None, &[Mpi::OpenMpi], &DEBIAN), Ok(("srun".into(), Mpi::OpenMpi)));
+        assert_eq!(chosen(Some("srun"), MPICH, &both, &DEBIAN), Ok(("srun".into(), LinkedMpi::Mpich)));
+        assert_eq!(
+            chosen(Some("srun"), None, &[LinkedMpi::OpenMpi], &DEBIAN),
+            Ok(("srun".into(), LinkedMpi::OpenMpi))
+        );
         assert!(chosen(Some("srun"), None, &both, &DEBIAN).is_err_and(|f| f.line.contains("--mpi=")));
         assert_eq!(chosen(Some("mpirun.other"), None, &both, &DEBIAN).unwrap_err().status, 127);
     }

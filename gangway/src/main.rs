@@ -47,7 +47,7 @@ use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use failure::Failure;
+use failure::CommandFailure;
 
 fn main() -> ExitCode {
     end_with_the_reader();
@@ -69,7 +69,7 @@ fn end_with_the_reader() {
 
 /// Does what the words say, and gives the exit status. Where a program takes this process's place,
 /// it does not return.
-fn act(given: Vec<OsString>) -> Result<u8, Failure> {
+fn act(given: Vec<OsString>) -> Result<u8, CommandFailure> {
     let command = commands::command();
     let given = words::ours_first(&command, given)?;
     let matches = match command.try_get_matches_from(given) {
@@ -92,7 +92,7 @@ fn act(given: Vec<OsString>) -> Result<u8, Failure> {
         Some(("autotune", options)) => autotune::run(options)?,
         Some((probe::COMMAND, options)) => probe::run(options)?,
         Some(("report", options)) => report::run(options)?,
-        _ => return Err(Failure::own("there is no command; gangway --help lists them")),
+        _ => return Err(CommandFailure::own("there is no command; gangway --help lists them")),
     }
     Ok(0)
 }

@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::ArgMatches;
-use links::mpi::{self, Mpi};
+use links::mpi::{self, LinkedMpi};
 use links::names;
 
-use crate::failure::Failure;
-use crate::launcher::{self, Launcher, Wish};
-use crate::program::{self, Program};
+use crate::failure::CommandFailure;
+use crate::launcher::{self, Launcher, LauncherRequest};
+use crate::program::{self, StartedProgram};
 use crate::{commands, home, run, words};
 
 /// What the ranks are for each other; only the library for threads that wait, or nothing, is needed
@@ -32,10 +32,10 @@ impl Mode<'_> {
 }
 
 /// Runs, or prints, the command of the options.
-pub fn run(options: &ArgMatches) -> Result<(), Failure> {
+pub fn run(options: &ArgMatches) -> Result<(), CommandFailure> {
     let (word, arguments) = words::program(options);
     if word == ":" || arguments.iter().any(|w| w == ":") {
-        return Err(Failure::own(
+        return Err(CommandFailure::own(
             "several programs in one run (:) cannot be started this way; docs/mpi.md has the variables to set by hand",
         ));
     }
@@ -65,23 +65,23 @@ pub fn run(options: &ArgMatches) -> Result<(), Failure> {
 }
 
 /// Runs a launcher's command in this process's place, or prints it.
-pub fn start(options: &ArgMatches, command: &[OsString]) -> Result<(), Failure> {
+pub fn start(options: &ArgMatches, command: &[OsString]) -> Result<(), CommandFailure> {
     if options.get_flag("dry-run") {
         println!("{}", shown(command));
         return Ok(());
     }
     let why = Command::new(&command[0]).args(&command[1..]).exec();
-    Err(Failure::of_exec(&command[0].display().to_string(), &why))
+    Err(CommandFailure::of_exec(&command[0].display().to_string(), &why))
 }
 
 /// The program; launchers also take one from this directory by its name alone.
-fn found(word: &OsStr) -> Result<Program, Failure> {
+fn found(word: &OsStr) -> Result<StartedProgram, CommandFailure> {
     let on_path = program::find(word, env::var_os("PATH").as_deref());
     on_path.or_else(|why| program::find(Path::new(".").join(word).as_os_str(), None).map_err(|_| why))
 }
 
 /// The start library starts MPI before the program does.
-fn warn_of_own_mpi(program: &Program, linked: Option<Mpi>, mode: Mode<'_>) {
+fn warn_of_own_mpi(program: &StartedProgram, linked: Option<LinkedMpi>, mode: Mode<'_>) {
     if let Some(mpi) = linked.filter(|_| !mode.is_off()) {
         let (word, title) = (program.word.display(), mpi.title());
         eprintln!(
@@ -94,12 +94,12 @@ fn warn_of_own_mpi(program: &Program, linked: Option<Mpi>, mode: Mode<'_>) {
 /// The launcher for a program that is linked with this MPI, or with none.
 pub fn launcher(
     options: &ArgMatches,
-    linked: Option<Mpi>,
-    is_served: &dyn Fn(Mpi) -> bool,
-) -> Result<Launcher, Failure> {
-    let named = options.get_one::<String>("mpi").and_then(|which| Mpi::named(which));
+    linked: Option<LinkedMpi>,
+    is_served: &dyn Fn(LinkedMpi) -> bool,
+) -> Result<Launcher, CommandFailure> {
+    let named = options.get_one::<String>("mpi").and_then(|which| LinkedMpi::named(which));
     let given = options.get_one::<OsString>("launcher").map(OsString::as_os_str);
-    launcher::choose(&Wish { given, program: named.or(linked), is_served }, &launcher::Here)
+    launcher::choose(&LauncherRequest { given, program: named.or(linked), is_served }, &launcher::Here)
 }
 
 /// The launcher with its number of ranks and its own options.
@@ -118,7 +118,7 @@ struct Plan<'a> {
     options: &'a ArgMatches,
     links: &'a Path,
     mode: Mode<'a>,
-    aware: Option<Mpi>,
+    aware: Option<LinkedMpi>,
     program: &'a OsStr,
     arguments: &'a [OsString],
 }
@@ -136,7 +136,7 @@ impl Plan<'_> {
     /// `NAME=VALUE` each.
     fn variables(&self) -> Vec<OsString> {
         let set = words::variables(self.options);
-        let aware = self.aware.map(Mpi::aware);
+        let aware = self.aware.map(LinkedMpi::aware);
         let start = (!self.mode.is_off()).then_some(names::START);
         let preloaded: Vec<&OsStr> =
             aware.as_deref().into_iter().chain(start).chain([names::PRELOADED]).map(OsStr::new).collect();
@@ -163,12 +163,12 @@ fn shown(words: &[OsString]) -> String {
 mod tests {
     use super::*;
 
-    fn command(text: &str, mode: &str, aware: Option<Mpi>) -> String {
+    fn command(text: &str, mode: &str, aware: Option<LinkedMpi>) -> String {
         let all = commands::command();
         let given = text.split_whitespace().map(OsString::from).collect();
         let matches = all.clone().try_get_matches_from(words::ours_first(&all, given).unwrap()).unwrap();
         let options = matches.subcommand_matches("mpirun").unwrap();
-        let launcher = Launcher { word: "mpirun".into(), mpi: Mpi::OpenMpi };
+        let launcher = Launcher { word: "mpirun".into(), mpi: LinkedMpi::OpenMpi };
         let (program, arguments) = words::program(options);
         shown(
             &Plan {
@@ -203,7 +203,7 @@ mod tests {
         let more = command("gangway mpirun --bind-to none --threads 2 --env A=b -- p -n 3", "spmd", None);
         let wanted = "mpirun --bind-to none env LD_LIBRARY_PATH=/l LD_PRELOAD=libgangway_start.so:libomp.so.5 OMPX_CLUSTER=spmd OMP_NUM_THREADS=2 A=b p -n 3";
         assert_eq!(without_old(&more), wanted);
-        let aware = command("gangway mpirun -n 2 -- p", "off", Some(Mpi::OpenMpi));
+        let aware = command("gangway mpirun -n 2 -- p", "off", Some(LinkedMpi::OpenMpi));
         let wanted = "mpirun -n 2 env LD_LIBRARY_PATH=/l LD_PRELOAD=libgangway_aware_openmpi.so:libomp.so.5 OMPX_CLUSTER=off p";
         assert_eq!(without_old(&aware), wanted);
     }

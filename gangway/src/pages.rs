@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 
 use crate::commands;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// The commands without those that nobody writes.
 fn shown() -> Command {
@@ -26,7 +26,7 @@ fn shown() -> Command {
 }
 
 /// Prints the completions of the shell that is named.
-pub fn completions(options: &ArgMatches) -> Result<(), Failure> {
+pub fn completions(options: &ArgMatches) -> Result<(), CommandFailure> {
     let shell = match options.get_one::<String>("shell").map(String::as_str) {
         Some("zsh") => Shell::Zsh,
         Some("fish") => Shell::Fish,
@@ -38,7 +38,7 @@ pub fn completions(options: &ArgMatches) -> Result<(), Failure> {
 }
 
 /// Prints the page of the command, or writes all pages into a directory.
-pub fn man(options: &ArgMatches) -> Result<(), Failure> {
+pub fn man(options: &ArgMatches) -> Result<(), CommandFailure> {
     let mut all = shown();
     all.build();
     let Some(directory) = options.get_one::<PathBuf>("directory") else { return write(&page(all)?) };
@@ -49,29 +49,29 @@ pub fn man(options: &ArgMatches) -> Result<(), Failure> {
     save(directory, "gangway", &page(all)?)
 }
 
-fn page(of: Command) -> Result<Vec<u8>, Failure> {
+fn page(of: Command) -> Result<Vec<u8>, CommandFailure> {
     let mut text = Vec::new();
     // Into memory, which does not fail.
     Man::new(of)
         .source(concat!("gangway ", env!("CARGO_PKG_VERSION")))
         .manual("Gangway")
         .render(&mut text)
-        .map_err(|e| Failure::own(e.to_string()))?;
+        .map_err(|e| CommandFailure::own(e.to_string()))?;
     Ok(text)
 }
 
-fn save(directory: &Path, name: &str, text: &[u8]) -> Result<(), Failure> {
+fn save(directory: &Path, name: &str, text: &[u8]) -> Result<(), CommandFailure> {
     let file = directory.join(format!("{name}.1"));
     fs::create_dir_all(directory)
         .and_then(|()| fs::write(&file, text))
-        .map_err(|e| Failure::own(format!("{}: {e}", file.display())))
+        .map_err(|e| CommandFailure::own(format!("{}: {e}", file.display())))
 }
 
 /// On standard output; a reader that has gone away has read enough.
-fn write(text: &[u8]) -> Result<(), Failure> {
+fn write(text: &[u8]) -> Result<(), CommandFailure> {
     match io::stdout().write_all(text) {
         Err(why) if why.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::own(format!("standard output: {why}")))
+            Err(CommandFailure::own(format!("standard output: {why}")))
         }
         _ => Ok(()),
     }

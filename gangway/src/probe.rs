@@ -24,10 +24,10 @@ use std::{fs, ptr};
 use clap::ArgMatches;
 use mpi_bridge::bridge::Bridge;
 use mpi_bridge::load;
-use mpi_bridge::table::{Config, Message, Piece, Table, code};
-use placement::rates::{self, Rank, Rate, Rates, Way, Ways};
+use mpi_bridge::table::{BridgeConfig, BridgeMessage, BridgePiece, BridgeTable, code};
+use placement::rates::{self, RankLink, RankLinks, Rate, RatedRank, Rates};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// The command that makes this program a rank; for the launcher, not for people.
 pub const COMMAND: &str = "rank-of-autotune";
@@ -74,7 +74,7 @@ impl Report {
 /// What rank 0 has asked this one to measure: another rank, and an address there.
 static ASKED: Mutex<Option<(u32, u64)>> = Mutex::new(None);
 /// What has come of it, at rank 0.
-static ANSWERED: Mutex<Option<Way>> = Mutex::new(None);
+static ANSWERED: Mutex<Option<RankLink>> = Mutex::new(None);
 
 static REPORTS: Mutex<BTreeMap<u32, Report>> = Mutex::new(BTreeMap::new());
 /// Rank 0 has copied enough to this one.
@@ -88,7 +88,7 @@ fn reports() -> MutexGuard<'static, BTreeMap<u32, Report>> {
     locked(&REPORTS)
 }
 
-unsafe extern "C" fn reported(_: *mut c_void, message: *const Message) {
+unsafe extern "C" fn reported(_: *mut c_void, message: *const BridgeMessage) {
     // SAFETY: the bridge's message, which is valid during this call (its header), and so are as
     // many bytes as it has.
     let (bytes, source) = unsafe {
@@ -109,7 +109,7 @@ fn pair([a, b]: [u64; 2]) -> Vec<u8> {
 ///
 /// # Safety
 /// The bridge's message.
-unsafe fn paired(message: *const Message) -> Option<[u64; 2]> {
+unsafe fn paired(message: *const BridgeMessage) -> Option<[u64; 2]> {
     // SAFETY: as the caller says: the header is valid during this call, and so are as many bytes as
     // it has.
     let bytes =
@@ -118,18 +118,18 @@ unsafe fn paired(message: *const Message) -> Option<[u64; 2]> {
     Some([u64::from_le_bytes(*a), u64::from_le_bytes(*rest.first_chunk()?)])
 }
 
-unsafe extern "C" fn asked(_: *mut c_void, message: *const Message) {
+unsafe extern "C" fn asked(_: *mut c_void, message: *const BridgeMessage) {
     // SAFETY: the bridge's message.
     *locked(&ASKED) = unsafe { paired(message) }.map(|[to, address]| (to as u32, address));
 }
 
-unsafe extern "C" fn answered(_: *mut c_void, message: *const Message) {
+unsafe extern "C" fn answered(_: *mut c_void, message: *const BridgeMessage) {
     // SAFETY: the bridge's message.
     let figures = unsafe { paired(message) }.map(|words| words.map(f64::from_bits));
-    *locked(&ANSWERED) = figures.map(|[latency, bandwidth]| Way { latency, bandwidth });
+    *locked(&ANSWERED) = figures.map(|[latency, bandwidth]| RankLink { latency, bandwidth });
 }
 
-unsafe extern "C" fn enough(_: *mut c_void, _: *const Message) {
+unsafe extern "C" fn enough(_: *mut c_void, _: *const BridgeMessage) {
     // ORDERING: Relaxed; read by this thread alone, which calls the bridge.
     IS_ENOUGH.store(true, Ordering::Relaxed);
 }
@@ -148,21 +148,21 @@ unsafe extern "C" fn done(context: *mut c_void, status: c_int) {
 /// This rank. One thread makes all calls of the bridge, which is open from `start` to `end`; every
 /// `unsafe` here rests on that.
 struct Probe {
-    table: &'static Table,
+    table: &'static BridgeTable,
     bridge: *const Bridge,
 }
 
 impl Probe {
     /// Starts MPI. When that fails, the bridge has said why.
-    fn start(table: &'static Table) -> Probe {
-        let (config, mut bridge) = (Config::default(), ptr::null());
+    fn start(table: &'static BridgeTable) -> Probe {
+        let (config, mut bridge) = (BridgeConfig::default(), ptr::null());
         // SAFETY: both outlive the call.
         let result = table.init.map_or(code::ABI, |init| unsafe { init(&raw const config, &raw mut bridge) });
         if result != code::OK {
             std::process::exit(1);
         }
         let probe = Probe { table, bridge };
-        let first = (REPORT, reported as unsafe extern "C" fn(*mut c_void, *const Message));
+        let first = (REPORT, reported as unsafe extern "C" fn(*mut c_void, *const BridgeMessage));
         for (number, handler) in [first, (ENOUGH, enough), (MEASURE, asked), (MEASURED, answered)] {
             // SAFETY: the bridge was made and is not open; the functions stay.
             unsafe { (table.handle)(bridge, number, Some(handler), ptr::null_mut()) };
@@ -183,17 +183,17 @@ impl Probe {
     }
 
     /// What an answer of the bridge means.
-    fn result(&self, code: c_int) -> Result<(), Failure> {
+    fn result(&self, code: c_int) -> Result<(), CommandFailure> {
         if code == code::OK {
             return Ok(());
         }
         // SAFETY: every code has a constant string.
         let text = unsafe { CStr::from_ptr((self.table.error_text)(code)) };
-        Err(Failure::own(format!("rank {}: {}", self.rank(), text.to_string_lossy())))
+        Err(CommandFailure::own(format!("rank {}: {}", self.rank(), text.to_string_lossy())))
     }
 
     /// Looks after messages until something is so. There may be more ranks than processors.
-    fn until(&self, is_so: impl Fn() -> bool) -> Result<(), Failure> {
+    fn until(&self, is_so: impl Fn() -> bool) -> Result<(), CommandFailure> {
         let mut in_vain = 0;
         while !is_so() {
             // SAFETY: the bridge is open.
@@ -208,7 +208,7 @@ impl Probe {
     }
 
     /// Does a call again and again while the bridge is busy.
-    fn until_accepted(&self, call: impl Fn() -> c_int) -> Result<(), Failure> {
+    fn until_accepted(&self, call: impl Fn() -> c_int) -> Result<(), CommandFailure> {
         let mut answer = call();
         while answer == code::BUSY {
             // SAFETY: the bridge is open.
@@ -218,8 +218,8 @@ impl Probe {
         self.result(answer)
     }
 
-    fn send(&self, to: u32, number: u32, bytes: &[u8]) -> Result<(), Failure> {
-        let piece = Piece { bytes: bytes.as_ptr().cast(), length: bytes.len() as u64 };
+    fn send(&self, to: u32, number: u32, bytes: &[u8]) -> Result<(), CommandFailure> {
+        let piece = BridgePiece { bytes: bytes.as_ptr().cast(), length: bytes.len() as u64 };
         // SAFETY: the bridge is open, and copies the piece.
         self.until_accepted(|| unsafe {
             (self.table.send)(self.bridge, to, number, &raw const piece, 1, ptr::null(), 0, 0)
@@ -227,7 +227,7 @@ impl Probe {
     }
 
     /// Nanoseconds until a copy is there.
-    fn put(&self, to: u32, bytes: &[u8], address: u64) -> Result<f64, Failure> {
+    fn put(&self, to: u32, bytes: &[u8], address: u64) -> Result<f64, CommandFailure> {
         let status = AtomicI32::new(UNDER_WAY);
         let context = ptr::from_ref(&status).cast_mut().cast();
         let begin = Instant::now();
@@ -253,39 +253,40 @@ impl Probe {
     }
 
     /// The median of so many copies.
-    fn usual(&self, to: u32, bytes: &[u8], address: u64, rounds: usize) -> Result<f64, Failure> {
-        let mut times =
-            (0..rounds).map(|_| self.put(to, bytes, address)).collect::<Result<Vec<f64>, Failure>>()?;
+    fn usual(&self, to: u32, bytes: &[u8], address: u64, rounds: usize) -> Result<f64, CommandFailure> {
+        let mut times = (0..rounds)
+            .map(|_| self.put(to, bytes, address))
+            .collect::<Result<Vec<f64>, CommandFailure>>()?;
         times.sort_by(f64::total_cmp);
         Ok(times[rounds / 2])
     }
 
     /// The way to a rank.
-    fn way(&self, to: u32, bytes: &[u8], address: u64) -> Result<Way, Failure> {
+    fn way(&self, to: u32, bytes: &[u8], address: u64) -> Result<RankLink, CommandFailure> {
         let latency = self.usual(to, &bytes[..SMALL], address, SMALL_ROUNDS)?;
         let whole = self.usual(to, bytes, address, LARGE_ROUNDS)?;
         let bandwidth = bytes.len() as f64 / (whole - latency).max(1.0);
-        Ok(Way { latency: latency.round().max(1.0), bandwidth: tidy(bandwidth) })
+        Ok(RankLink { latency: latency.round().max(1.0), bandwidth: tidy(bandwidth) })
     }
 
     /// Measures what rank 0 asks for, until it has enough.
-    fn serve(&self, bytes: &[u8]) -> Result<(), Failure> {
+    fn serve(&self, bytes: &[u8]) -> Result<(), CommandFailure> {
         loop {
             // ORDERING: Relaxed; see `enough`.
             self.until(|| IS_ENOUGH.load(Ordering::Relaxed) || locked(&ASKED).is_some())?;
             let Some((to, address)) = locked(&ASKED).take() else { return Ok(()) };
-            let Way { latency, bandwidth } = self.way(to, bytes, address)?;
+            let RankLink { latency, bandwidth } = self.way(to, bytes, address)?;
             self.send(0, MEASURED, &pair([latency.to_bits(), bandwidth.to_bits()]))?;
         }
     }
 
-    fn barrier(&self) -> Result<(), Failure> {
+    fn barrier(&self) -> Result<(), CommandFailure> {
         // SAFETY: the bridge is open, and every rank comes here as often.
         self.result(unsafe { (self.table.wait_barrier)(self.bridge) })
     }
 
     /// Takes the bridge down, with all ranks.
-    fn end(self) -> Result<(), Failure> {
+    fn end(self) -> Result<(), CommandFailure> {
         // SAFETY: the bridge is open, no other thread calls it, and nobody does afterwards.
         let answer = unsafe { (self.table.finalize)(self.bridge) };
         self.result(answer)
@@ -321,21 +322,21 @@ fn tidy(number: f64) -> f64 {
 }
 
 /// Rank 0 with all reports: the rates.
-fn measure(probe: &Probe, bytes: &[u8]) -> Result<Rates, Failure> {
+fn measure(probe: &Probe, bytes: &[u8]) -> Result<Rates, CommandFailure> {
     let reports = reports().clone();
     let mut all = BTreeMap::new();
     for (&rank, Report { address, compute, host }) in &reports {
-        let Way { latency, bandwidth } = probe.way(rank, bytes, *address)?;
+        let RankLink { latency, bandwidth } = probe.way(rank, bytes, *address)?;
         let rate = Rate { latency, bandwidth, compute: tidy(*compute) };
-        all.insert(rank as usize, Rank { rate, host: host.clone() });
+        all.insert(rank as usize, RatedRank { rate, host: host.clone() });
     }
-    let mut ways = Ways::new();
+    let mut ways = RankLinks::new();
     for (from, to) in pairs(&reports) {
         probe.send(from, MEASURE, &pair([to.into(), reports[&to].address]))?;
         probe.until(|| locked(&ANSWERED).is_some())?;
         ways.extend(locked(&ANSWERED).take().map(|way| ((from as usize, to as usize), way)));
     }
-    Rates::new(all, ways).map_err(Failure::own)
+    Rates::new(all, ways).map_err(CommandFailure::own)
 }
 
 /// The pairs without rank 0 that are measured, the lower rank first.
@@ -350,9 +351,9 @@ fn pairs(reports: &BTreeMap<u32, Report>) -> Vec<(u32, u32)> {
 }
 
 /// Prints what was measured, and keeps it.
-fn keep(rates: &Rates, file: &Path) -> Result<(), Failure> {
+fn keep(rates: &Rates, file: &Path) -> Result<(), CommandFailure> {
     println!("rank   us to it      GB/s   GFlop/s  host");
-    for (rank, Rank { rate, host }) in rates.ranks() {
+    for (rank, RatedRank { rate, host }) in rates.ranks() {
         println!(
             "{rank:>4} {:>10.2} {:>9.2} {:>9.2}  {host}",
             rate.latency / 1000.0,
@@ -368,15 +369,15 @@ fn keep(rates: &Rates, file: &Path) -> Result<(), Failure> {
     }
     let directory = file.parent().unwrap_or(Path::new("/"));
     let written = fs::create_dir_all(directory).and_then(|()| fs::write(file, rates.write()));
-    written.map_err(|e| Failure::own(format!("{}: {e}", file.display())))?;
+    written.map_err(|e| CommandFailure::own(format!("{}: {e}", file.display())))?;
     println!("written to {}", file.display());
     Ok(())
 }
 
 /// What a rank does.
-pub fn run(options: &ArgMatches) -> Result<(), Failure> {
+pub fn run(options: &ArgMatches) -> Result<(), CommandFailure> {
     let path = |name: &str| options.get_one::<PathBuf>(name).cloned().unwrap_or_default();
-    let probe = Probe::start(load::table(&path("bridge")).map_err(Failure::own)?);
+    let probe = Probe::start(load::table(&path("bridge")).map_err(CommandFailure::own)?);
     let (rank, ranks) = (probe.rank(), probe.ranks() as usize);
     // One to copy from, and one to copy to, which nobody but the bridge writes from here on.
     let (from, mut to) = (vec![1_u8; LARGE], vec![2_u8; LARGE]);

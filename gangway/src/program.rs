@@ -17,13 +17,13 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use links::object::{self, Object, machine_name};
+use links::object::{self, ElfObject, machine_name};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// A program that can be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct StartedProgram {
     /// As it was named.
     pub word: OsString,
     /// Where it is.
@@ -41,16 +41,16 @@ fn is_executable(file: &Path) -> bool {
 
 /// Finds the program as a shell would: a name with a slash is a path, other names are looked for on
 /// `path`.
-pub fn find(word: &OsStr, path: Option<&OsStr>) -> Result<Program, Failure> {
+pub fn find(word: &OsStr, path: Option<&OsStr>) -> Result<StartedProgram, CommandFailure> {
     let shown = word.display();
-    let program = |file: PathBuf| Program { word: word.to_os_string(), file };
+    let program = |file: PathBuf| StartedProgram { word: word.to_os_string(), file };
     if word.as_bytes().contains(&b'/') {
         let file = PathBuf::from(word);
         return match fs::metadata(&file) {
-            Err(why) => Err(Failure::of_exec(&shown.to_string(), &why)),
-            Ok(what) if what.is_dir() => Err(Failure::not_runnable(format!("{shown} is a directory"))),
+            Err(why) => Err(CommandFailure::of_exec(&shown.to_string(), &why)),
+            Ok(what) if what.is_dir() => Err(CommandFailure::not_runnable(format!("{shown} is a directory"))),
             Ok(_) if !is_executable(&file) => {
-                Err(Failure::not_runnable(format!("{shown} is not executable")))
+                Err(CommandFailure::not_runnable(format!("{shown} is not executable")))
             }
             Ok(_) => Ok(program(file)),
         };
@@ -60,14 +60,14 @@ pub fn find(word: &OsStr, path: Option<&OsStr>) -> Result<Program, Failure> {
         return Ok(program(file.clone()));
     }
     match places.iter().find(|f| f.is_file()) {
-        Some(file) => Err(Failure::not_runnable(format!("{} is not executable", file.display()))),
-        None => Err(Failure::not_found(format!("{shown} is not on PATH"))),
+        Some(file) => Err(CommandFailure::not_runnable(format!("{} is not executable", file.display()))),
+        None => Err(CommandFailure::not_found(format!("{shown} is not on PATH"))),
     }
 }
 
 /// What a file is that the kernel is asked to run.
-enum Kind {
-    Elf(Object),
+enum FileKind {
+    Elf(ElfObject),
     /// A script, with the path behind `#!`.
     Script(PathBuf),
     Other,
@@ -75,17 +75,17 @@ enum Kind {
     Unreadable,
 }
 
-fn kind(file: &Path) -> Result<Kind, Failure> {
-    let problem = |why: io::Error| Failure::of_exec(&file.display().to_string(), &why);
+fn kind(file: &Path) -> Result<FileKind, CommandFailure> {
+    let problem = |why: io::Error| CommandFailure::of_exec(&file.display().to_string(), &why);
     match object::read(file) {
-        Ok(Some(object)) => return Ok(Kind::Elf(object)),
-        Err(why) if why.kind() == io::ErrorKind::PermissionDenied => return Ok(Kind::Unreadable),
+        Ok(Some(object)) => return Ok(FileKind::Elf(object)),
+        Err(why) if why.kind() == io::ErrorKind::PermissionDenied => return Ok(FileKind::Unreadable),
         Err(why) => return Err(problem(why)),
         Ok(None) => {}
     }
     let mut first = Vec::new();
     fs::File::open(file).and_then(|f| f.take(FIRST_LINE).read_to_end(&mut first)).map_err(problem)?;
-    Ok(interpreter(&first).map_or(Kind::Other, Kind::Script))
+    Ok(interpreter(&first).map_or(FileKind::Other, FileKind::Script))
 }
 
 /// The interpreter that a script's first bytes name.
@@ -97,7 +97,7 @@ fn interpreter(first: &[u8]) -> Option<PathBuf> {
 
 /// What was found out about a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ProgramVerdict {
     /// Why the runtime cannot be put under it.
     pub obstacle: Option<String>,
     /// What its user should know all the same.
@@ -105,11 +105,11 @@ pub struct Verdict {
 }
 
 /// The ELF file that the kernel starts for the program: itself, or the interpreter of a script.
-pub fn started(program: &Program) -> PathBuf {
+pub fn started(program: &StartedProgram) -> PathBuf {
     let mut file = program.file.clone();
     for _ in 0..MOST_SCRIPTS {
         match kind(&file) {
-            Ok(Kind::Script(interpreter)) => file = interpreter,
+            Ok(FileKind::Script(interpreter)) => file = interpreter,
             _ => break,
         }
     }
@@ -117,50 +117,50 @@ pub fn started(program: &Program) -> PathBuf {
 }
 
 /// Whether the runtime can be put under the program.
-pub fn judge(program: &Program) -> Result<Verdict, Failure> {
+pub fn judge(program: &StartedProgram) -> Result<ProgramVerdict, CommandFailure> {
     let ours = env::current_exe().ok().and_then(|tool| object::read(&tool).ok().flatten());
     let machine = ours.map_or(object::X86_64, |o| o.machine);
     let mut file = program.file.clone();
     for _ in 0..MOST_SCRIPTS {
         match kind(&file)? {
-            Kind::Elf(object) => {
+            FileKind::Elf(object) => {
                 let obstacle = obstacle(&file, &object, machine).or_else(|| rights(&file));
                 let copy = object.own_runtime.filter(|_| obstacle.is_none());
                 let warning = copy.map(|name| format!("{} has an OpenMP runtime linked in ({name} is defined in it), and its regions stay on that one", file.display()));
-                return Ok(Verdict { obstacle, warning });
+                return Ok(ProgramVerdict { obstacle, warning });
             }
-            Kind::Script(interpreter) if interpreter.exists() => file = interpreter,
-            Kind::Script(interpreter) => {
-                return Err(Failure::not_found(format!(
+            FileKind::Script(interpreter) if interpreter.exists() => file = interpreter,
+            FileKind::Script(interpreter) => {
+                return Err(CommandFailure::not_found(format!(
                     "{}: its interpreter {} is not there",
                     file.display(),
                     interpreter.display()
                 )));
             }
-            Kind::Other => {
+            FileKind::Other => {
                 let obstacle = Some(format!(
                     "{} is neither an ELF program nor a script that begins with #!",
                     file.display()
                 ));
-                return Ok(Verdict { obstacle, warning: None });
+                return Ok(ProgramVerdict { obstacle, warning: None });
             }
-            Kind::Unreadable => {
+            FileKind::Unreadable => {
                 let warning = Some(format!(
                     "{} cannot be read, so nobody knows whether it runs on Gangway",
                     file.display()
                 ));
-                return Ok(Verdict { obstacle: None, warning });
+                return Ok(ProgramVerdict { obstacle: None, warning });
             }
         }
     }
-    Err(Failure::not_runnable(format!(
+    Err(CommandFailure::not_runnable(format!(
         "{}: interpreters of interpreters, without an end",
         program.file.display()
     )))
 }
 
 /// What the file itself says against it.
-fn obstacle(file: &Path, object: &Object, machine: u16) -> Option<String> {
+fn obstacle(file: &Path, object: &ElfObject, machine: u16) -> Option<String> {
     let shown = file.display();
     if object.machine != machine || !object.is_wide {
         let (its, ours) = (machine_name(object.machine), machine_name(machine));
@@ -207,11 +207,11 @@ fn has_capabilities(file: &Path) -> bool {
 }
 
 /// Says what is against it: an obstacle refuses the program, unless it is to run anyway.
-pub fn check(program: &Program, anyway: bool) -> Result<(), Failure> {
+pub fn check(program: &StartedProgram, anyway: bool) -> Result<(), CommandFailure> {
     let verdict = judge(program)?;
     match (verdict.obstacle, verdict.warning) {
         (Some(obstacle), _) if !anyway => {
-            Err(Failure::not_runnable(format!("{obstacle} (--anyway runs it without Gangway)")))
+            Err(CommandFailure::not_runnable(format!("{obstacle} (--anyway runs it without Gangway)")))
         }
         (Some(line), _) | (None, Some(line)) => {
             eprintln!("gangway: {line}");
@@ -234,11 +234,14 @@ mod tests {
         assert!(found("/bin/sh").is_ok_and(|p| p.file == Path::new("/bin/sh")));
         assert_eq!(
             found("there-is-no-such-program").unwrap_err(),
-            Failure::not_found("there-is-no-such-program is not on PATH")
+            CommandFailure::not_found("there-is-no-such-program is not on PATH")
         );
         assert_eq!(found("./there-is-no-such-program").unwrap_err().status, 127);
-        assert_eq!(found("/bin").unwrap_err(), Failure::not_runnable("/bin is a directory"));
-        assert_eq!(found("/etc/passwd").unwrap_err(), Failure::not_runnable("/etc/passwd is not executable"));
+        assert_eq!(found("/bin").unwrap_err(), CommandFailure::not_runnable("/bin is a directory"));
+        assert_eq!(
+            found("/etc/passwd").unwrap_err(),
+            CommandFailure::not_runnable("/etc/passwd is not executable")
+        );
         assert_eq!(find(OsStr::new("passwd"), Some(OsStr::new("/etc"))).unwrap_err().status, 126);
         assert_eq!(find(OsStr::new("sh"), None).unwrap_err().status, 127);
     }
@@ -253,24 +256,27 @@ mod tests {
 
     #[test]
     fn files_speak_for_themselves() {
-        let good = Object {
+        let good = ElfObject {
             machine: 62,
             is_wide: true,
             loader: Some("/lib64/ld-linux-x86-64.so.2".into()),
-            ..Object::default()
+            ..ElfObject::default()
         };
-        let said = |object: &Object| obstacle(Path::new("/p"), object, 62);
+        let said = |object: &ElfObject| obstacle(Path::new("/p"), object, 62);
         assert_eq!(said(&good), None);
         for (object, part) in [
-            (Object { loader: None, ..good.clone() }, "/p is linked statically"),
-            (Object { loader: Some("/lib/ld-musl-x86_64.so.1".into()), ..good.clone() }, "musl's loader"),
-            (Object { loader: Some("/libexec/ld-elf.so.1".into()), ..good.clone() }, "another C library's"),
-            (Object { machine: 183, ..good.clone() }, "/p is built for aarch64, the library for x86-64"),
-            (Object { machine: 3, is_wide: false, ..good.clone() }, "i386"),
+            (ElfObject { loader: None, ..good.clone() }, "/p is linked statically"),
+            (ElfObject { loader: Some("/lib/ld-musl-x86_64.so.1".into()), ..good.clone() }, "musl's loader"),
+            (
+                ElfObject { loader: Some("/libexec/ld-elf.so.1".into()), ..good.clone() },
+                "another C library's",
+            ),
+            (ElfObject { machine: 183, ..good.clone() }, "/p is built for aarch64, the library for x86-64"),
+            (ElfObject { machine: 3, is_wide: false, ..good.clone() }, "i386"),
         ] {
             assert!(said(&object).is_some_and(|line| line.contains(part)), "{part}");
         }
-        let loader = Object { loader: None, ..good };
+        let loader = ElfObject { loader: None, ..good };
         assert_eq!(obstacle(Path::new("/x/ld-linux-x86-64.so.2"), &loader, 62), None);
     }
 
@@ -282,7 +288,7 @@ mod tests {
             fs::set_permissions(&at, fs::Permissions::from_mode(0o755)).unwrap();
             judge(&find(at.as_os_str(), None).unwrap())
         };
-        assert_eq!(judged("#!/bin/sh\n"), Ok(Verdict::default()));
+        assert_eq!(judged("#!/bin/sh\n"), Ok(ProgramVerdict::default()));
         assert!(
             judged("echo\n").is_ok_and(|v| v.obstacle.is_some_and(|o| o.contains("neither an ELF program")))
         );

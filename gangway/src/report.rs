@@ -7,21 +7,21 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
-use report::Report;
 use report::Trace;
+use report::TraceReport;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::terminal::plain;
 
 /// Does what the options say.
-pub fn run(options: &ArgMatches) -> Result<(), Failure> {
+pub fn run(options: &ArgMatches) -> Result<(), CommandFailure> {
     let files: Vec<&Path> =
         options.get_many::<PathBuf>("trace").into_iter().flatten().map(PathBuf::as_path).collect();
     let files = report::in_order(&files);
-    let Some(&file) = files.first() else { return Err(Failure::own("no trace is given")) };
-    let traces = files.iter().map(|file| read(file)).collect::<Result<Vec<Trace>, Failure>>()?;
+    let Some(&file) = files.first() else { return Err(CommandFailure::own("no trace is given")) };
+    let traces = files.iter().map(|file| read(file)).collect::<Result<Vec<Trace>, CommandFailure>>()?;
     let out = out(options.get_one::<PathBuf>("out"), file, &files)?;
-    let Report { advice, page } = report::of(report::names(&files).into_iter().zip(traces).collect());
+    let TraceReport { advice, page } = report::of(report::names(&files).into_iter().zip(traces).collect());
     fs::write(&out, page).map_err(|e| failure(&out, &e.to_string()))?;
     // Who reads this may have seen enough: the page is there all the same.
     let said: String = advice.iter().map(|line| format!("{}\n", plain(line))).collect();
@@ -31,7 +31,7 @@ pub fn run(options: &ArgMatches) -> Result<(), Failure> {
 
 /// Where the page goes: where the option says, else beside the first trace, under another name than
 /// any of the traces has.
-fn out(given: Option<&PathBuf>, first: &Path, traces: &[&Path]) -> Result<PathBuf, Failure> {
+fn out(given: Option<&PathBuf>, first: &Path, traces: &[&Path]) -> Result<PathBuf, CommandFailure> {
     // By number, for a file may have several names.
     let file = |path: &Path| fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
     let is_trace =
@@ -44,11 +44,11 @@ fn out(given: Option<&PathBuf>, first: &Path, traces: &[&Path]) -> Result<PathBu
     })
 }
 
-fn read(file: &Path) -> Result<Trace, Failure> {
+fn read(file: &Path) -> Result<Trace, CommandFailure> {
     let text = fs::read_to_string(file).map_err(|e| failure(file, &e.to_string()))?;
     report::read(&text).map_err(|why| failure(file, &format!("not a trace: {why}")))
 }
 
-fn failure(file: &Path, why: &str) -> Failure {
-    Failure::own(format!("{}: {why}", file.display()))
+fn failure(file: &Path, why: &str) -> CommandFailure {
+    CommandFailure::own(format!("{}: {why}", file.display()))
 }

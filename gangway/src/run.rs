@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use clap::ArgMatches;
-use links::mpi::{self, Mpi};
+use links::mpi::{self, LinkedMpi};
 use links::names;
 
-use crate::failure::Failure;
-use crate::program::{self, Program};
-use crate::watch::{self, Image, Watched};
+use crate::failure::CommandFailure;
+use crate::program::{self, StartedProgram};
+use crate::watch::{self, ProcessImage, WatchResult};
 use crate::{home, words};
 
 /// Runs the program of the options. Returns only if that does not work, or with `--verify`.
-pub fn run(options: &ArgMatches) -> Result<(), Failure> {
+pub fn run(options: &ArgMatches) -> Result<(), CommandFailure> {
     let (word, arguments) = words::program(options);
     let program = program::find(&word, env::var_os("PATH").as_deref())?;
     program::check(&program, options.get_flag("anyway"))?;
@@ -27,14 +27,14 @@ pub fn run(options: &ArgMatches) -> Result<(), Failure> {
     if options.get_flag("verify") {
         return verified(&program, &mut command);
     }
-    Err(Failure::of_exec(&word.display().to_string(), &command.exec()))
+    Err(CommandFailure::of_exec(&word.display().to_string(), &command.exec()))
 }
 
 /// The command that runs a program on the library of `links`.
 pub fn under(
     links: &Path,
-    aware: Option<Mpi>,
-    program: &Program,
+    aware: Option<LinkedMpi>,
+    program: &StartedProgram,
     arguments: &[OsString],
     variables: Vec<(String, String)>,
 ) -> Command {
@@ -49,8 +49,8 @@ pub fn under(
 
 /// Runs it as a child, says to whom OpenMP functions were bound, and ends as it does; with 126 if
 /// it ended well, but on something else.
-fn verified(program: &Program, command: &mut Command) -> Result<(), Failure> {
-    let Watched { status, images, .. } = watch::run(command)?;
+fn verified(program: &StartedProgram, command: &mut Command) -> Result<(), CommandFailure> {
+    let WatchResult { status, images, .. } = watch::run(command)?;
     let (line, is_fine) = said_of(&images);
     let word = program.word.display();
     if !status.success() {
@@ -58,17 +58,17 @@ fn verified(program: &Program, command: &mut Command) -> Result<(), Failure> {
         std::process::exit(status_of(status));
     }
     if !is_fine {
-        return Err(Failure::not_runnable(format!("{word}: {line}")));
+        return Err(CommandFailure::not_runnable(format!("{word}: {line}")));
     }
     eprintln!("gangway: {word}: {line}");
     Ok(())
 }
 
 /// What has been seen, in a line, and whether it is as it should be.
-pub fn said_of(images: &[Image]) -> (String, bool) {
-    let reached: usize = images.iter().map(Image::of_gangway).sum();
+pub fn said_of(images: &[ProcessImage]) -> (String, bool) {
+    let reached: usize = images.iter().map(ProcessImage::of_gangway).sum();
     let elsewhere: Vec<String> =
-        images.iter().flat_map(Image::elsewhere).map(|file| file.display().to_string()).collect();
+        images.iter().flat_map(ProcessImage::elsewhere).map(|file| file.display().to_string()).collect();
     let own = images
         .iter()
         .filter(|image| image.of_gangway() == 0)
@@ -84,7 +84,7 @@ pub fn said_of(images: &[Image]) -> (String, bool) {
 
 /// A library with a runtime of its own, which no other can take the place of.
 fn linked_in(file: &Path) -> Option<String> {
-    if links::runtime::Runtime::of(file).is_some() {
+    if links::runtime::LinkedRuntime::of(file).is_some() {
         return None;
     }
     let function = links::object::read(file).ok()??.own_runtime?;
@@ -109,26 +109,26 @@ pub fn before<'a>(variables: &'a [(String, String)]) -> impl Fn(&str) -> Option<
 pub fn aware(
     options: &ArgMatches,
     links: &Path,
-    linked: impl FnOnce() -> Option<Mpi>,
-    program: &Program,
-) -> Result<Option<Mpi>, Failure> {
+    linked: impl FnOnce() -> Option<LinkedMpi>,
+    program: &StartedProgram,
+) -> Result<Option<LinkedMpi>, CommandFailure> {
     let Some(which) = options.get_one::<String>("mpi") else { return Ok(None) };
-    let found = Mpi::named(which).or_else(linked);
+    let found = LinkedMpi::named(which).or_else(linked);
     let mpi = found.ok_or_else(|| {
         let shown = program.word.display();
-        Failure::own(format!("{shown} is linked with no MPI that is known here; --mpi=openmpi or --mpi=mpich says which it loads"))
+        CommandFailure::own(format!("{shown} is linked with no MPI that is known here; --mpi=openmpi or --mpi=mpich says which it loads"))
     })?;
     is_there(links, &mpi.aware(), mpi)?;
     Ok(Some(mpi))
 }
 
 /// Whether a library that `cargo xtask bridge` builds is among the links; else what to do.
-pub fn is_there(links: &Path, name: &str, mpi: Mpi) -> Result<(), Failure> {
+pub fn is_there(links: &Path, name: &str, mpi: LinkedMpi) -> Result<(), CommandFailure> {
     if links.join(name).is_file() {
         return Ok(());
     }
     let (directory, title) = (links.display(), mpi.title());
-    Err(Failure::own(format!(
+    Err(CommandFailure::own(format!(
         "{name} is not in {directory}: cargo xtask bridge builds it beside {} where {title}'s mpicc is installed",
         names::LIBRARY
     )))

@@ -53,11 +53,11 @@ pub fn dressed(text: &str, look: Look, colour: bool) -> String {
 
 /// A line on standard error that each step replaces, and that goes with this value. Nothing where
 /// that is no terminal.
-pub struct Progress(bool);
+pub struct ProgressLine(bool);
 
-impl Progress {
-    pub fn new() -> Progress {
-        Progress(io::stderr().is_terminal())
+impl ProgressLine {
+    pub fn new() -> ProgressLine {
+        ProgressLine(io::stderr().is_terminal())
     }
 
     pub fn say(&self, text: &str) {
@@ -68,7 +68,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.say("");
     }

@@ -21,15 +21,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::{env, ffi::c_int};
 
-use links::runtime::{self, Runtime};
+use links::runtime::{self, LinkedRuntime};
 use links::unique::UniqueDirectory;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::interrupt::Handlers;
 
 /// A program in a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Image {
+pub struct ProcessImage {
     /// As it was called; nothing if it needs no library.
     pub name: String,
     /// Objects that were loaded, by their paths.
@@ -39,54 +39,54 @@ pub struct Image {
     pub calls: BTreeMap<PathBuf, BTreeMap<String, BTreeSet<String>>>,
 }
 
-impl Image {
+impl ProcessImage {
     /// The files of runtimes that were loaded.
     pub fn runtimes(&self) -> BTreeSet<&PathBuf> {
-        self.loaded.iter().chain(self.calls.keys()).filter(|file| Runtime::of(file).is_some()).collect()
+        self.loaded.iter().chain(self.calls.keys()).filter(|file| LinkedRuntime::of(file).is_some()).collect()
     }
 
     /// Where functions were found that are not Gangway's.
     pub fn elsewhere(&self) -> impl Iterator<Item = &PathBuf> {
-        self.calls.keys().filter(|file| Runtime::of(file) != Some(Runtime::Gangway))
+        self.calls.keys().filter(|file| LinkedRuntime::of(file) != Some(LinkedRuntime::Gangway))
     }
 
     /// How many functions of Gangway's were bound.
     pub fn of_gangway(&self) -> usize {
         self.calls
             .iter()
-            .filter(|(file, _)| Runtime::of(file) == Some(Runtime::Gangway))
+            .filter(|(file, _)| LinkedRuntime::of(file) == Some(LinkedRuntime::Gangway))
             .map(|(_, functions)| functions.len())
             .sum()
     }
 }
 
 /// What came of a program.
-pub struct Watched {
+pub struct WatchResult {
     pub status: ExitStatus,
     /// A signal that came meanwhile, which the program has got, too.
     pub signal: Option<c_int>,
-    pub images: Vec<Image>,
+    pub images: Vec<ProcessImage>,
 }
 
 /// How the program ended, and what was seen.
-pub fn run(command: &mut Command) -> Result<Watched, Failure> {
+pub fn run(command: &mut Command) -> Result<WatchResult, CommandFailure> {
     let handlers = Handlers::install();
     let parent = env::temp_dir();
     let directory = UniqueDirectory::new(&parent, "gangway-watch-")
-        .map_err(|why| Failure::own(format!("{}: {why}", parent.display())))?;
+        .map_err(|why| CommandFailure::own(format!("{}: {why}", parent.display())))?;
     command.env("LD_DEBUG", "files,bindings").env("LD_DEBUG_OUTPUT", directory.path().join("of"));
     let status = handlers
         .run(command)
-        .map_err(|why| Failure::of_exec(&command.get_program().display().to_string(), &why))?;
+        .map_err(|why| CommandFailure::of_exec(&command.get_program().display().to_string(), &why))?;
     let mut images = Vec::new();
     for entry in fs::read_dir(directory.path()).into_iter().flatten().flatten() {
         images.extend(read(&entry.path()));
     }
     drop(directory);
-    Ok(Watched { status, signal: handlers.remove(), images })
+    Ok(WatchResult { status, signal: handlers.remove(), images })
 }
 
-fn read(file: &Path) -> Vec<Image> {
+fn read(file: &Path) -> Vec<ProcessImage> {
     let Ok(file) = File::open(file) else { return Vec::new() };
     let mut reader = Reader::default();
     for line in BufReader::new(file).split(b'\n').map_while(Result::ok) {
@@ -97,7 +97,7 @@ fn read(file: &Path) -> Vec<Image> {
 
 #[derive(Default)]
 struct Reader {
-    done: Vec<Image>,
+    done: Vec<ProcessImage>,
     /// Control was given to the image, so it is complete but for what it opens.
     is_running: bool,
     /// Last parts of the names of what was loaded in it.
@@ -120,9 +120,9 @@ impl Reader {
         }
     }
 
-    fn now(&mut self) -> &mut Image {
+    fn now(&mut self) -> &mut ProcessImage {
         if self.done.is_empty() {
-            self.done.push(Image::default());
+            self.done.push(ProcessImage::default());
         }
         self.done.last_mut().expect("one was pushed")
     }
@@ -130,7 +130,7 @@ impl Reader {
     fn begin_if_new(&mut self, needed_by: Option<&str>) {
         let Some(name) = needed_by.filter(|name| !self.names.contains(&last_part(name))) else { return };
         if self.is_running {
-            self.done.push(Image::default());
+            self.done.push(ProcessImage::default());
             self.names.clear();
             self.is_running = false;
         }
@@ -141,7 +141,7 @@ impl Reader {
     }
 
     fn call(&mut self, from: &str, to: &str, symbol: &str) {
-        if !runtime::is_entry(symbol) || Runtime::of(Path::new(from)).is_some() {
+        if !runtime::is_entry(symbol) || LinkedRuntime::of(Path::new(from)).is_some() {
             return;
         }
         let functions = self.now().calls.entry(real(to)).or_default();
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_program_is_seen_to_load_the_c_library() {
-        let Watched { status, images, .. } = run(Command::new("sh").args(["-c", "exec true"])).unwrap();
+        let WatchResult { status, images, .. } = run(Command::new("sh").args(["-c", "exec true"])).unwrap();
         assert!(status.success());
         let names: Vec<&str> = images.iter().map(|i| i.name.as_str()).collect();
         assert_eq!(names, ["sh", "true"], "{images:?}");

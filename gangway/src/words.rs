@@ -13,24 +13,24 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Command};
 
 use crate::commands::LAUNCHERS;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// What clap says in several lines, in one: the first paragraph.
-pub fn in_one_line(said: &clap::Error) -> Failure {
+pub fn in_one_line(said: &clap::Error) -> CommandFailure {
     // Its own list has what is hidden, too.
     if said.kind() == ErrorKind::MissingSubcommand {
-        return Failure::own("there is no command; gangway --help lists them");
+        return CommandFailure::own("there is no command; gangway --help lists them");
     }
     let text = said.to_string();
     let lines = text.lines().map(str::trim).take_while(|l| !l.is_empty());
     let line = lines.collect::<Vec<_>>().join(" ");
-    Failure::own(format!("{} (gangway --help)", line.strip_prefix("error: ").unwrap_or(&line)))
+    CommandFailure::own(format!("{} (gangway --help)", line.strip_prefix("error: ").unwrap_or(&line)))
 }
 
 /// Puts the words behind a command that uses a launcher into an order that clap understands: our
 /// options, the launcher's as values of [`LAUNCHERS`], `--` and the program.
 /// Other commands are left as they are.
-pub fn ours_first(command: &Command, given: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+pub fn ours_first(command: &Command, given: Vec<OsString>) -> Result<Vec<OsString>, CommandFailure> {
     let named = given
         .get(1)
         .and_then(|word| command.find_subcommand(word))
@@ -59,7 +59,7 @@ struct Split {
     program: Vec<OsString>,
 }
 
-fn split(own: &Command, has_program: bool, words: &[OsString]) -> Result<Split, Failure> {
+fn split(own: &Command, has_program: bool, words: &[OsString]) -> Result<Split, CommandFailure> {
     let mut split = Split::default();
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
@@ -83,7 +83,7 @@ fn split(own: &Command, has_program: bool, words: &[OsString]) -> Result<Split, 
     match &split.launchers[..] {
         [first, _, ..] if is_open => {
             let first = first.display();
-            Err(Failure::own(format!(
+            Err(CommandFailure::own(format!(
                 "{first} is the launcher's, and nobody knows where its options end: write -- before the program"
             )))
         }
@@ -156,7 +156,7 @@ pub fn variables(options: &ArgMatches) -> Vec<(String, String)> {
 
 /// A policy by its name, of those two kinds.
 pub fn policy(text: &str) -> Result<String, String> {
-    let is_known = VICTIMS.contains(&text) || text.parse::<placement::choice::Choice>().is_ok();
+    let is_known = VICTIMS.contains(&text) || text.parse::<placement::choice::PlacementChoice>().is_ok();
     is_known.then(|| text.to_string()).ok_or_else(|| {
         "neither hybrid, history or random (whom a worker steals from) nor one for devices: least, rrmc, estmc, heftmc[:lambda=X], ishmc[:lambda=X], manual:FILE, library:FILE".into()
     })
@@ -172,7 +172,7 @@ mod tests {
         text.split_whitespace().map(OsString::from).collect()
     }
 
-    fn matches(text: &str) -> Result<ArgMatches, Failure> {
+    fn matches(text: &str) -> Result<ArgMatches, CommandFailure> {
         let command = command();
         let given = ours_first(&command, words(text))?;
         command.try_get_matches_from(given).map_err(|e| in_one_line(&e))

@@ -9,15 +9,15 @@
 
 mod operations;
 
-use crate::engine::{Engine, Order};
+use crate::engine::{Engine, EngineOrder};
 use crate::fabric::{Broken, Fabric};
 use crate::gate::Gate;
 use crate::near::reach::Reach;
-use crate::packet::{Frame, Packet, UNIT};
-use crate::pair::{Limits, Outbox};
+use crate::packet::{Packet, PacketFrame, UNIT};
+use crate::pair::{Outbox, PairLimits};
 use crate::progress::Napping;
-use crate::slots::Slots;
-use crate::table::{Config, Counters, HandlerFn, code};
+use crate::slots::TransferSlots;
+use crate::table::{BridgeConfig, BridgeCounters, HandlerFn, code};
 use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
 use std::ffi::{CString, c_void};
@@ -39,9 +39,9 @@ pub(crate) const FORWARDING: Duration = Duration::from_millis(100);
 
 /// Numbers that tests make small.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct BridgeSettings {
     /// Sizes of packets and windows.
-    pub limits: Limits,
+    pub limits: PairLimits,
     /// A longer block is sent as several MPI messages. Bytes.
     pub chunk: u64,
     /// Transfers to or from one rank at the same time; the others wait.
@@ -50,26 +50,26 @@ pub struct Settings {
     pub ring: u32,
 }
 
-impl Settings {
+impl BridgeSettings {
     /// What is used with MPI.
-    pub fn new(ranks: u32, config: &Config) -> Self {
-        let limits = Limits::new(ranks, config.window, config.queue_kib as usize * 1024);
+    pub fn new(ranks: u32, config: &BridgeConfig) -> Self {
+        let limits = PairLimits::new(ranks, config.window, config.queue_kib as usize * 1024);
         Self { limits, chunk: 1 << 30, flights: 16, ring: 8 }
     }
 }
 
 /// Who gets messages of a number.
 #[derive(Clone, Copy)]
-pub(crate) struct Handler {
+pub(crate) struct BridgeHandler {
     pub(crate) call: HandlerFn,
     pub(crate) context: *mut c_void,
 }
 
 // SAFETY: whoever registers a handler agrees that any thread which makes progress calls it, one at
 // a time.
-unsafe impl Send for Handler {}
+unsafe impl Send for BridgeHandler {}
 // SAFETY: as above.
-unsafe impl Sync for Handler {}
+unsafe impl Sync for BridgeHandler {}
 
 const SET_UP: u32 = 0;
 const OPEN: u32 = 1;
@@ -82,7 +82,7 @@ struct Padded<T>(T);
 
 /// What waits for one rank.
 #[derive(Default)]
-struct Waiting {
+struct WaitingMessages {
     outbox: Mutex<Outbox>,
     /// Something does. Stored under the lock.
     any: AtomicBool,
@@ -92,22 +92,22 @@ struct Waiting {
 pub struct Bridge {
     pub(crate) rank: u32,
     pub(crate) ranks: u32,
-    pub(crate) settings: Settings,
-    pub(crate) config: Config,
+    pub(crate) settings: BridgeSettings,
+    pub(crate) config: BridgeConfig,
     state: AtomicU32,
-    outboxes: Box<[Padded<Waiting>]>,
+    outboxes: Box<[Padded<WaitingMessages>]>,
     listed: Mutex<Vec<u32>>,
     any_listed: AtomicBool,
-    orders: Mutex<Vec<Order>>,
+    orders: Mutex<Vec<EngineOrder>>,
     any_orders: AtomicBool,
-    pub(crate) slots: Mutex<Slots>,
+    pub(crate) slots: Mutex<TransferSlots>,
     pool: Mutex<Vec<Packet>>,
-    handlers: OnceLock<Box<[Option<Handler>]>>,
-    preparing: Mutex<Vec<Option<Handler>>>,
+    handlers: OnceLock<Box<[Option<BridgeHandler>]>>,
+    preparing: Mutex<Vec<Option<BridgeHandler>>>,
     aborter: fn(),
     gate: Gate,
     engine: UnsafeCell<Engine>,
-    pub(crate) counts: Counts,
+    pub(crate) counts: BridgeCounts,
     napping: Mutex<Option<Napping>>,
     /// Ranks whose memory is reached without them.
     pub(crate) reach: Reach,
@@ -123,7 +123,7 @@ unsafe impl Send for Bridge {}
 /// What has happened so far. Only sums; nothing is published through them except where
 /// `engine::collective` says so.
 #[derive(Default)]
-pub(crate) struct Counts {
+pub(crate) struct BridgeCounts {
     /// Messages that were left in an outbox.
     pub(crate) left: AtomicU64,
     /// Messages that were sent past it, inside the gate.
@@ -139,7 +139,7 @@ pub(crate) struct Counts {
     pub(crate) polls: AtomicU64,
 }
 
-impl Counts {
+impl BridgeCounts {
     /// Messages sent.
     pub(crate) fn sent(&self) -> u64 {
         // ORDERING: Relaxed, both; as the sums they are.
@@ -177,11 +177,11 @@ thread_local! {
 }
 
 /// The result of an operation: `Err` holds one of the codes.
-pub type Answer = Result<(), i32>;
+pub type BridgeAnswer = Result<(), i32>;
 
 impl Bridge {
     /// An end over `fabric`.
-    pub fn new(fabric: Box<dyn Fabric>, settings: Settings, config: Config) -> Box<Self> {
+    pub fn new(fabric: Box<dyn Fabric>, settings: BridgeSettings, config: BridgeConfig) -> Box<Self> {
         let (rank, ranks) = (fabric.rank(), fabric.ranks());
         // The tag of a block is its ticket doubled, plus one for a get.
         let tickets = (fabric.most_tag() / 2).min(1 << 20);
@@ -196,14 +196,14 @@ impl Bridge {
             any_listed: AtomicBool::new(false),
             orders: Mutex::default(),
             any_orders: AtomicBool::new(false),
-            slots: Mutex::new(Slots::new(tickets)),
+            slots: Mutex::new(TransferSlots::new(tickets)),
             pool: Mutex::default(),
             handlers: OnceLock::new(),
             preparing: Mutex::new(vec![None; HANDLERS]),
             aborter: fabric.aborter(),
             gate: Gate::default(),
             engine: UnsafeCell::new(Engine::new(fabric, &settings)),
-            counts: Counts::default(),
+            counts: BridgeCounts::default(),
             napping: Mutex::default(),
             reach: Reach::default(),
         })
@@ -225,19 +225,19 @@ impl Bridge {
     }
 
     /// Says who gets messages for `number`, before [`Bridge::open`].
-    pub fn handle(&self, number: u32, call: HandlerFn, context: *mut c_void) -> Answer {
+    pub fn handle(&self, number: u32, call: HandlerFn, context: *mut c_void) -> BridgeAnswer {
         // ORDERING: Relaxed; `handlers`, taken in `open`, settles races.
         if self.state.load(Relaxed) != SET_UP {
             return Err(code::STATE);
         }
         let mut list = lock(&self.preparing);
-        *list.get_mut(number as usize).ok_or(code::ARGUMENT)? = Some(Handler { call, context });
+        *list.get_mut(number as usize).ok_or(code::ARGUMENT)? = Some(BridgeHandler { call, context });
         Ok(())
     }
 
     /// Begins to receive, and starts the thread for progress if there is to be one. The bridge must
     /// outlive that thread, which [`Bridge::stop`] ends.
-    pub fn open(&self) -> Answer {
+    pub fn open(&self) -> BridgeAnswer {
         let handlers = core::mem::take(&mut *lock(&self.preparing)).into();
         self.handlers.set(handlers).map_err(|_| code::STATE)?;
         let opened = self.inside(|engine| engine.open(self));
@@ -257,7 +257,7 @@ impl Bridge {
         self.state.load(Ordering::Acquire) == OPEN
     }
 
-    fn check(&self, rank: u32) -> Answer {
+    fn check(&self, rank: u32) -> BridgeAnswer {
         match (self.is_open(), rank < self.ranks) {
             (true, true) => Ok(()),
             (false, _) => Err(code::STATE),
@@ -265,7 +265,7 @@ impl Bridge {
         }
     }
 
-    pub(crate) fn handler(&self, number: u16) -> Option<Handler> {
+    pub(crate) fn handler(&self, number: u16) -> Option<BridgeHandler> {
         *self.handlers.get()?.get(usize::from(number))?
     }
 
@@ -288,11 +288,11 @@ impl Bridge {
     pub(crate) fn push(
         &self,
         to: u32,
-        frame: &Frame<'_>,
+        frame: &PacketFrame<'_>,
         must: bool,
         counter: Option<&AtomicU64>,
     ) -> Result<bool, i32> {
-        let Waiting { outbox, any } = &self.outboxes[to as usize].0;
+        let WaitingMessages { outbox, any } = &self.outboxes[to as usize].0;
         let mut outbox = lock(outbox);
         let Ok(full) = outbox.push(frame, &self.settings.limits, must, || self.fresh()) else {
             count(&self.counts.busy, 1);
@@ -325,7 +325,7 @@ impl Bridge {
     /// Takes the next packet for `to` out, and says whether more wait; with none left the outbox is
     /// unlisted.
     pub(crate) fn pop(&self, to: u32) -> (Option<Packet>, bool) {
-        let Waiting { outbox, any } = &self.outboxes[to as usize].0;
+        let WaitingMessages { outbox, any } = &self.outboxes[to as usize].0;
         let mut outbox = lock(outbox);
         let packet = outbox.pop();
         outbox.listed = !outbox.is_empty();
@@ -346,18 +346,18 @@ impl Bridge {
         }
     }
 
-    pub(crate) fn take_orders(&self) -> Vec<Order> {
+    pub(crate) fn take_orders(&self) -> Vec<EngineOrder> {
         if take_flag(&self.any_orders) { core::mem::take(&mut lock(&self.orders)) } else { Vec::new() }
     }
 
-    pub(crate) fn order(&self, order: Order) {
+    pub(crate) fn order(&self, order: EngineOrder) {
         lock(&self.orders).push(order);
         // ORDERING: as in `push`.
         self.any_orders.store(true, Relaxed);
     }
 
     /// Has what was brought taken up, by this thread if nobody is inside.
-    fn hurry(&self) -> Answer {
+    fn hurry(&self) -> BridgeAnswer {
         if self.gate.request() { self.work(Engine::hurry).map(|_| ()) } else { Ok(()) }
     }
 
@@ -395,11 +395,11 @@ impl Bridge {
     }
 
     /// What has happened so far.
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> BridgeCounters {
         let c = &self.counts;
         // ORDERING: Relaxed; sums for people.
         let read = |counter: &AtomicU64| counter.load(Relaxed);
-        Counters {
+        BridgeCounters {
             messages_sent: c.sent(),
             messages_handled: read(&c.handled),
             packets_sent: read(&c.packets_sent),

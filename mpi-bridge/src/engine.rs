@@ -13,20 +13,20 @@ mod collective;
 mod frames;
 mod tokens;
 
-use crate::bridge::{Bridge, Settings, count_inside};
-use crate::fabric::{Broken, Completion, Fabric, Lane, Outcome};
-use crate::packet::{Frame, Packet};
+use crate::bridge::{Bridge, BridgeSettings, count_inside};
+use crate::fabric::{Broken, Completion, Fabric, FabricLane, FabricOutcome};
+use crate::packet::{Packet, PacketFrame};
 use crate::pair::{Channel, Violation};
 use crate::table::{Arrival, Done, IdleFn};
-use crate::wave::{Operation, Waves};
+use crate::wave::{WaveOperation, Waves};
 use blocks::{Flow, Incoming};
-use collective::Pending;
+use collective::CollectivePending;
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
 use tokens::{Token, TokenTable};
 
 /// What callers leave for the engine.
-pub enum Order {
+pub enum EngineOrder {
     /// Start this transfer.
     Start(u32),
     /// Take a block (or not).
@@ -39,24 +39,24 @@ pub enum Order {
         done: Done,
     },
     /// Begin a collective operation.
-    Collective(Pending),
+    Collective(CollectivePending),
 }
 
 // SAFETY: pointers in orders are the caller's, who has promised that any thread may use them until
 // `done`.
-unsafe impl Send for Order {}
+unsafe impl Send for EngineOrder {}
 
-impl Order {
+impl EngineOrder {
     /// An order for a collective operation.
-    pub fn collective(operation: Operation, idle: Option<(IdleFn, *mut c_void)>, done: Done) -> Self {
-        Order::Collective(Pending { operation, idle, done })
+    pub fn collective(operation: WaveOperation, idle: Option<(IdleFn, *mut c_void)>, done: Done) -> Self {
+        EngineOrder::Collective(CollectivePending { operation, idle, done })
     }
 }
 
 /// Everything that only the thread inside the gate touches.
 pub struct Engine {
     fabric: Box<dyn Fabric>,
-    settings: Settings,
+    settings: BridgeSettings,
     channels: Vec<Channel>,
     /// Packets posted for reception.
     ring: Vec<Packet>,
@@ -80,7 +80,7 @@ pub struct Engine {
     /// MPI messages that serve gets of other ranks.
     serving: u32,
     waves: Waves,
-    pending: VecDeque<Pending>,
+    pending: VecDeque<CollectivePending>,
     completions: Vec<Completion>,
     /// Packets that have come without a reception; empty between looks.
     arrivals: Vec<(u32, Packet)>,
@@ -100,7 +100,7 @@ fn broken(source: u32, why: Violation) -> Broken {
 
 impl Engine {
     /// For the ranks of `fabric`.
-    pub fn new(fabric: Box<dyn Fabric>, settings: &Settings) -> Self {
+    pub fn new(fabric: Box<dyn Fabric>, settings: &BridgeSettings) -> Self {
         let (rank, ranks) = (fabric.rank(), fabric.ranks());
         Self {
             fabric,
@@ -140,7 +140,7 @@ impl Engine {
         let (into, size) = (packet.as_mut_ptr(), packet.capacity());
         // SAFETY: the packet stays in the ring, untouched, until this reception completes; its
         // buffer is on the heap, so that moving the `Packet` value would not matter.
-        unsafe { self.fabric.receive(Lane::Packets, None, 0, into, size, Token::Ring(at).pack()) }
+        unsafe { self.fabric.receive(FabricLane::Packets, None, 0, into, size, Token::Ring(at).pack()) }
     }
 
     /// Takes up what callers have brought. It calls nobody back, as callers of `send` may hold
@@ -198,9 +198,9 @@ impl Engine {
         for order in bridge.take_orders() {
             self.events += 1;
             match order {
-                Order::Start(ticket) => self.start(bridge, ticket)?,
-                Order::Accept { arrival, into, done } => self.accept(arrival, into, done)?,
-                Order::Collective(pending) => self.begin(pending),
+                EngineOrder::Start(ticket) => self.start(bridge, ticket)?,
+                EngineOrder::Accept { arrival, into, done } => self.accept(arrival, into, done)?,
+                EngineOrder::Collective(pending) => self.begin(pending),
             }
         }
         Ok(())
@@ -235,7 +235,12 @@ impl Engine {
 
     /// Sends a message that is not in an outbox, if nothing is before it and it may leave now. It
     /// fits into a packet.
-    pub fn send_at_once(&mut self, bridge: &Bridge, to: u32, frame: &Frame<'_>) -> Result<bool, Broken> {
+    pub fn send_at_once(
+        &mut self,
+        bridge: &Bridge,
+        to: u32,
+        frame: &PacketFrame<'_>,
+    ) -> Result<bool, Broken> {
         if !self.channels[to as usize].may_send() || !bridge.has_nothing_for(to) {
             return Ok(false);
         }
@@ -260,7 +265,7 @@ impl Engine {
         let (from, length, token) = (packet.bytes().as_ptr(), packet.length(), Token::Sent(at).pack());
         // SAFETY: the packet's buffer is on the heap and stays in the table, unchanged, until the
         // sending completes.
-        let done = unsafe { self.fabric.send(Lane::Packets, to, 0, from, length, token)? };
+        let done = unsafe { self.fabric.send(FabricLane::Packets, to, 0, from, length, token)? };
         if done {
             self.sent(bridge, at);
         }
@@ -308,7 +313,7 @@ impl Engine {
         let token =
             Token::unpack(completion.token).ok_or_else(|| Broken("a completion of nothing".into()))?;
         match token {
-            Token::Ring(_) if completion.outcome == Outcome::Cancelled => {
+            Token::Ring(_) if completion.outcome == FabricOutcome::Cancelled => {
                 self.cancelled += 1;
                 Ok(())
             }

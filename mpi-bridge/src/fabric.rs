@@ -12,7 +12,7 @@ pub mod mpi;
 
 /// Packets travel apart from blocks, so that neither is matched with the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Lane {
+pub enum FabricLane {
     /// Packets: received from anybody, tag 0.
     Packets = 0,
     /// Blocks: received from a known rank with a known tag.
@@ -21,7 +21,7 @@ pub enum Lane {
 
 /// How an operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum FabricOutcome {
     /// As asked.
     Done,
     /// It was cancelled before anything arrived.
@@ -38,7 +38,7 @@ pub struct Completion {
     /// Bytes received, for a reception.
     pub length: usize,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: FabricOutcome,
 }
 
 /// Something the carrier could not do, in its words.
@@ -63,7 +63,7 @@ pub trait Fabric: Send {
     /// `length` bytes at `from` are readable and do not change until the operation completes.
     unsafe fn send(
         &mut self,
-        lane: Lane,
+        lane: FabricLane,
         to: u32,
         tag: u32,
         from: *const u8,
@@ -78,7 +78,7 @@ pub trait Fabric: Send {
     /// completes.
     unsafe fn receive(
         &mut self,
-        lane: Lane,
+        lane: FabricLane,
         source: Option<u32>,
         tag: u32,
         into: *mut u8,

@@ -1,7 +1,7 @@
 //! Opening the library of one MPI, for users in Rust. What may not live here: which MPI, and where
 //! its library is.
 
-use crate::table::{ABI, Table};
+use crate::table::{ABI, BridgeTable};
 use std::ffi::{CStr, CString, c_void};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// It cannot be loaded, is something else, or is of another version; as a line.
-pub fn table(library: &Path) -> Result<&'static Table, String> {
+pub fn table(library: &Path) -> Result<&'static BridgeTable, String> {
     let name = library.file_name().unwrap_or_default().to_string_lossy();
     let path = CString::new(library.as_os_str().as_bytes())
         .map_err(|_| format!("{name} has a zero byte in its path"))?;
@@ -31,7 +31,7 @@ pub fn table(library: &Path) -> Result<&'static Table, String> {
     // SAFETY: the header's function has this type; what it returns is null or lives as long as the
     // library, which is never closed.
     unsafe {
-        let get = core::mem::transmute::<*mut c_void, unsafe extern "C" fn(u32) -> *const Table>(get);
+        let get = core::mem::transmute::<*mut c_void, unsafe extern "C" fn(u32) -> *const BridgeTable>(get);
         get(ABI).as_ref().ok_or_else(|| format!("{name} is of another version"))
     }
 }

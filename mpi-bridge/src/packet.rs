@@ -25,7 +25,7 @@ pub const MOST_CREDITS: u32 = 1 << KIND;
 
 /// What a packet is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum PacketKind {
     /// It carries frames and costs a credit.
     Frames = 1,
     /// It only returns credits, and costs none.
@@ -34,9 +34,9 @@ pub enum Kind {
 
 /// The header of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Header {
+pub struct PacketHeader {
     /// What it is for.
-    pub kind: Kind,
+    pub kind: PacketKind,
     /// Number of the packet among those of frames from this sender to this receiver; wraps. 0 where
     /// it only returns credits.
     pub sequence: u32,
@@ -52,7 +52,8 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// An empty packet (header only) that holds up to `capacity` bytes, rounded up to a multiple of 16.
+    /// An empty packet (header only) that holds up to `capacity` bytes, rounded up to a multiple of
+    /// 16.
     pub fn new(capacity: usize) -> Self {
         let words = capacity.div_ceil(UNIT).max(1);
         Self { words: vec![0; words].into(), length: UNIT }
@@ -111,7 +112,7 @@ impl Packet {
     }
 
     /// Writes the header.
-    pub fn seal(&mut self, header: Header) {
+    pub fn seal(&mut self, header: PacketHeader) {
         debug_assert!(header.credits < MOST_CREDITS);
         let to = &mut self.all_bytes()[..UNIT];
         to[..8].copy_from_slice(&PREFIX);
@@ -120,15 +121,15 @@ impl Packet {
     }
 
     /// Reads the header; nothing if this is no packet of ours.
-    pub fn header(&self) -> Option<Header> {
+    pub fn header(&self) -> Option<PacketHeader> {
         let bytes = self.bytes().get(..UNIT)?;
         let last = word(bytes, 12);
         let kind = match last >> KIND {
-            1 => Kind::Frames,
-            2 => Kind::Credits,
+            1 => PacketKind::Frames,
+            2 => PacketKind::Credits,
             _ => return None,
         };
-        bytes.starts_with(&PREFIX).then(|| Header {
+        bytes.starts_with(&PREFIX).then(|| PacketHeader {
             kind,
             sequence: word(bytes, 8),
             credits: last % MOST_CREDITS,
@@ -136,7 +137,7 @@ impl Packet {
     }
 
     /// Adds a frame; `false`, and nothing done, if it would grow beyond `most` bytes.
-    pub fn append(&mut self, frame: &Frame<'_>, most: usize) -> bool {
+    pub fn append(&mut self, frame: &PacketFrame<'_>, most: usize) -> bool {
         let (at, payload) = (self.length, frame.payload());
         let size = frame.room(payload);
         if at + size > most.min(self.capacity()) {
@@ -184,7 +185,7 @@ impl Verb {
 
 /// A block announced in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Announced {
+pub struct PacketAnnounced {
     /// Its size.
     pub bytes: u64,
     /// The transfer's number at the rank that began it.
@@ -193,7 +194,7 @@ pub struct Announced {
 
 /// A frame to be written.
 #[derive(Clone, Copy, Debug)]
-pub struct Frame<'a> {
+pub struct PacketFrame<'a> {
     /// What it says.
     pub verb: Verb,
     /// Handler, operation or outcome.
@@ -201,15 +202,15 @@ pub struct Frame<'a> {
     /// Address or transfer.
     pub word: u64,
     /// Blocks that travel beside it; at most [`MOST_BLOCKS`].
-    pub blocks: &'a [Announced],
+    pub blocks: &'a [PacketAnnounced],
     /// The payload is these pieces one after the other.
     pub pieces: &'a [&'a [u8]],
 }
 
-impl Frame<'_> {
+impl PacketFrame<'_> {
     /// A frame without payload and blocks.
-    pub fn plain(verb: Verb, number: u16, word: u64) -> Frame<'static> {
-        Frame { verb, number, word, blocks: &[], pieces: &[] }
+    pub fn plain(verb: Verb, number: u16, word: u64) -> PacketFrame<'static> {
+        PacketFrame { verb, number, word, blocks: &[], pieces: &[] }
     }
 
     fn payload(&self) -> usize {
@@ -260,9 +261,9 @@ pub struct Received<'a> {
 
 impl<'a> Received<'a> {
     /// The blocks that travel beside it.
-    pub fn blocks(&self) -> impl Iterator<Item = Announced> + 'a {
+    pub fn blocks(&self) -> impl Iterator<Item = PacketAnnounced> + 'a {
         let list = self.blocks.chunks_exact(UNIT);
-        list.map(|b| Announced { bytes: long(b, 0), ticket: word(b, 8) })
+        list.map(|b| PacketAnnounced { bytes: long(b, 0), ticket: word(b, 8) })
     }
 }
 
@@ -322,8 +323,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let mut packet = Packet::new(256);
-        let blocks = [Announced { bytes: 1 << 40, ticket: 7 }];
-        let one = Frame {
+        let blocks = [PacketAnnounced { bytes: 1 << 40, ticket: 7 }];
+        let one = PacketFrame {
             verb: Verb::Message,
             number: 3,
             word: u64::MAX,
@@ -331,8 +332,8 @@ mod tests {
             pieces: &[b"ab", b"", b"cde"],
         };
         assert!(packet.append(&one, 256));
-        assert!(packet.append(&Frame::plain(Verb::Ended, 1, 9), 256));
-        let header = Header { kind: Kind::Frames, sequence: u32::MAX, credits: 5 };
+        assert!(packet.append(&PacketFrame::plain(Verb::Ended, 1, 9), 256));
+        let header = PacketHeader { kind: PacketKind::Frames, sequence: u32::MAX, credits: 5 };
         packet.seal(header);
         assert_eq!(packet.header(), Some(header));
         let frames: Vec<_> = packet.frames().map(|f| f.expect("well formed")).collect();
@@ -349,13 +350,13 @@ mod tests {
     fn a_frame_that_does_not_fit_changes_nothing() {
         let mut packet = Packet::new(64);
         let bytes = [1u8; 33];
-        let frame = Frame { verb: Verb::Message, number: 0, word: 0, blocks: &[], pieces: &[&bytes] };
+        let frame = PacketFrame { verb: Verb::Message, number: 0, word: 0, blocks: &[], pieces: &[&bytes] };
         assert_eq!(frame.size(), 64);
         assert!(!packet.append(&frame, 64), "16 + 64 bytes in 64");
         assert!(packet.is_empty());
         assert!(
-            packet.append(&Frame::plain(Verb::Got, 0, 0), 32)
-                && !packet.append(&Frame::plain(Verb::Got, 0, 0), 32)
+            packet.append(&PacketFrame::plain(Verb::Got, 0, 0), 32)
+                && !packet.append(&PacketFrame::plain(Verb::Got, 0, 0), 32)
         );
     }
 
@@ -363,7 +364,7 @@ mod tests {
     fn nonsense_is_noticed() {
         let mut packet = Packet::new(64);
         assert_eq!(packet.header(), None, "no magic");
-        assert!(packet.append(&Frame::plain(Verb::Got, 0, 0), 64));
+        assert!(packet.append(&PacketFrame::plain(Verb::Got, 0, 0), 64));
         packet.all_bytes()[UNIT] = 200; // a payload longer than the packet
         assert!(packet.frames().next().is_some_and(|f| f.is_none()));
         packet.all_bytes()[UNIT] = 0;

@@ -15,12 +15,12 @@
 //! receiver that withholds credits while its own outboxes are full (two such receivers wait for
 //! each other).
 
-use crate::packet::{Frame, Header, Kind, Packet};
+use crate::packet::{Packet, PacketFrame, PacketHeader, PacketKind};
 use std::collections::VecDeque;
 
 /// Sizes that all ranks agree on, in bytes if not said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Limits {
+pub struct PairLimits {
     /// The largest packet.
     pub packet: usize,
     /// No message is added to a packet that would grow beyond this; a larger message has a packet
@@ -32,7 +32,7 @@ pub struct Limits {
     pub window: u32,
 }
 
-impl Limits {
+impl PairLimits {
     /// The sizes of a program of `ranks` ranks. A packet holds 8 KiB of map data and its arguments;
     /// a batch fits what Open MPI and MPICH copy through shared memory at once (4 KiB).
     /// `window`: 0 for 32 packets, fewer beyond 1000 ranks, so that what all ranks together can
@@ -66,8 +66,8 @@ impl Outbox {
     /// into one. Says whether a packet that takes no more waits.
     pub fn push(
         &mut self,
-        frame: &Frame<'_>,
-        limits: &Limits,
+        frame: &PacketFrame<'_>,
+        limits: &PairLimits,
         must: bool,
         fresh: impl FnOnce() -> Packet,
     ) -> Result<bool, Full> {
@@ -140,7 +140,7 @@ pub struct Channel {
 
 impl Channel {
     /// Nothing sent, nothing received.
-    pub fn new(limits: &Limits) -> Self {
+    pub fn new(limits: &PairLimits) -> Self {
         Self { credits: limits.window, owed: 0, next_out: 0, next_in: 0, early: Vec::new() }
     }
 
@@ -162,8 +162,8 @@ impl Channel {
     /// Readies a packet of frames for sending. The caller has asked [`Channel::may_send`].
     pub fn seal(&mut self, packet: &mut Packet) {
         self.credits -= 1;
-        packet.seal(Header {
-            kind: Kind::Frames,
+        packet.seal(PacketHeader {
+            kind: PacketKind::Frames,
             sequence: self.next_out,
             credits: core::mem::take(&mut self.owed),
         });
@@ -176,24 +176,28 @@ impl Channel {
     }
 
     /// Whether a packet that only returns credits is due, if nothing else goes that way.
-    pub fn owes(&self, limits: &Limits) -> bool {
+    pub fn owes(&self, limits: &PairLimits) -> bool {
         self.owed >= (limits.window / 2).max(1)
     }
 
     /// Makes `packet`, an empty one, return what is owed.
     pub fn seal_credits(&mut self, packet: &mut Packet) {
-        packet.seal(Header { kind: Kind::Credits, sequence: 0, credits: core::mem::take(&mut self.owed) });
+        packet.seal(PacketHeader {
+            kind: PacketKind::Credits,
+            sequence: 0,
+            credits: core::mem::take(&mut self.owed),
+        });
     }
 
     /// Takes in a packet as MPI delivers it: counts the credits it brings, and keeps it for
     /// [`Channel::take_next`] if it carries frames. Gives it back if it does not.
-    pub fn arrive(&mut self, packet: Packet, limits: &Limits) -> Result<Option<Packet>, Violation> {
+    pub fn arrive(&mut self, packet: Packet, limits: &PairLimits) -> Result<Option<Packet>, Violation> {
         let header = packet.header().ok_or(Violation::Nonsense)?;
         self.credits += header.credits;
         if self.credits > limits.window {
             return Err(Violation::Credits);
         }
-        if header.kind == Kind::Credits {
+        if header.kind == PacketKind::Credits {
             return Ok(Some(packet));
         }
         let ahead = header.sequence.wrapping_sub(self.next_in);
@@ -229,10 +233,11 @@ mod tests {
     use super::*;
     use crate::packet::Verb;
 
-    const LIMITS: Limits = Limits { packet: 128, batch: 64, queue: 96, window: 2 };
+    const LIMITS: PairLimits = PairLimits { packet: 128, batch: 64, queue: 96, window: 2 };
 
     fn message(outbox: &mut Outbox, number: u64, must: bool) -> Result<bool, Full> {
-        outbox.push(&Frame::plain(Verb::Message, 0, number), &LIMITS, must, || Packet::new(LIMITS.packet))
+        outbox
+            .push(&PacketFrame::plain(Verb::Message, 0, number), &LIMITS, must, || Packet::new(LIMITS.packet))
     }
 
     #[test]
@@ -242,7 +247,7 @@ mod tests {
             (0..4).map(|i| message(&mut outbox, i, false).expect("there is room")).collect();
         assert_eq!(full, [false, false, false, true]);
         assert_eq!(outbox.packets(), 2, "three 16-byte frames and a header make 64");
-        let large = Frame { verb: Verb::Message, number: 0, word: 4, blocks: &[], pieces: &[&[0; 96]] };
+        let large = PacketFrame { verb: Verb::Message, number: 0, word: 4, blocks: &[], pieces: &[&[0; 96]] };
         outbox.push(&large, &LIMITS, true, || Packet::new(LIMITS.packet)).expect("must");
         assert_eq!(outbox.packets(), 3, "a large one has a packet to itself");
         let order: Vec<u64> = std::iter::from_fn(|| outbox.pop())
@@ -293,7 +298,7 @@ mod tests {
         assert!(channel.take_next().is_some());
         assert_eq!((channel.next_in, channel.next_out), (0, 0));
         let mut false_credit = Packet::new(16);
-        false_credit.seal(Header { kind: Kind::Credits, sequence: 0, credits: 2 });
+        false_credit.seal(PacketHeader { kind: PacketKind::Credits, sequence: 0, credits: 2 });
         assert_eq!(channel.arrive(false_credit, &LIMITS), Err(Violation::Credits));
     }
 }

@@ -7,7 +7,7 @@ use crate::table::Done;
 
 /// What a transfer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum TransferKind {
     /// Memory of this rank goes to another.
     Out,
     /// As `Out`, and the bytes went along in the frame: never started, and over as soon as the
@@ -23,7 +23,7 @@ pub struct Transfer {
     /// The other rank.
     pub peer: u32,
     /// What it is.
-    pub way: Way,
+    pub way: TransferKind,
     /// Local memory.
     pub local: *mut u8,
     /// Its size.
@@ -44,13 +44,13 @@ unsafe impl Send for Transfer {}
 
 /// All transfers of this rank.
 #[derive(Debug)]
-pub struct Slots {
+pub struct TransferSlots {
     list: Vec<Option<Transfer>>,
     free: Vec<u32>,
     most: u32,
 }
 
-impl Slots {
+impl TransferSlots {
     /// Tickets 0..`most`.
     pub fn new(most: u32) -> Self {
         Self { list: Vec::new(), free: Vec::new(), most }

@@ -4,14 +4,14 @@
 //! Every failure is one line, printed by one rank, and an error on all of them. What cannot be
 //! known before MPI runs (which rank this is) is taken from the launcher's environment.
 
-use crate::bridge::{Bridge, FORWARDING, Settings};
+use crate::bridge::{Bridge, BridgeSettings, FORWARDING};
 use crate::fabric::Fabric;
-use crate::fabric::mpi::{Calls, Mpi};
+use crate::fabric::mpi::{MpiCalls, MpiMpi};
 use crate::near::carrier::Near;
 use crate::near::reach::Reach;
-use crate::near::segment::{self, Ranks};
+use crate::near::segment::{self, SegmentRanks};
 use crate::packet::FORMAT;
-use crate::table::{ABI, Config, code};
+use crate::table::{ABI, BridgeConfig, code};
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -62,7 +62,7 @@ fn hash_file(path: &str) -> Result<u64, String> {
 }
 
 /// What all ranks must have alike, with the words for a difference.
-fn identities(config: &Config, settings: &Settings) -> Result<Vec<(String, u64)>, String> {
+fn identities(config: &BridgeConfig, settings: &BridgeSettings) -> Result<Vec<(String, u64)>, String> {
     let l = settings.limits;
     let sizes = format!("{ABI} {FORMAT} {} {} {} {}", l.packet, l.window, settings.chunk, settings.ring);
     let mut all = vec![
@@ -91,7 +91,7 @@ pub fn difference(first: &[u64], mine: &[u64]) -> Option<usize> {
 
 /// Compares this rank's list with the first rank's. Collective. The lowest rank that differs gets
 /// the place; on all others that is `None`, and `fine` says whether there was none.
-fn compare(calls: &Calls, mine: &[u64]) -> Result<(bool, Option<usize>), String> {
+fn compare(calls: &MpiCalls, mine: &[u64]) -> Result<(bool, Option<usize>), String> {
     // Not u64::MAX: MPICH 4.0.2 takes the least of MPI_UINT64_T as if it were signed.
     const NOBODY: u64 = u32::MAX as u64;
     let check = |result| calls.check(result).map_err(|b| b.0);
@@ -120,7 +120,7 @@ fn spoken(code: i32, first: bool, line: String) -> Failure {
 }
 
 /// Starts MPI if need be.
-fn begin(calls: &Calls, config: &Config, name: &str) -> Result<bool, Failure> {
+fn begin(calls: &MpiCalls, config: &BridgeConfig, name: &str) -> Result<bool, Failure> {
     let by = launched(|v| std::env::var(v).ok());
     let first = by.is_none_or(|l| l.rank == 0);
     fits(name, by.as_ref()).map_err(|line| spoken(code::LAUNCHER, first, line))?;
@@ -149,7 +149,7 @@ fn level(number: i32) -> &'static str {
 }
 
 /// Ends MPI if it was started here, and passes the failure on.
-fn stopped(calls: &Calls, ours: bool, failure: Failure) -> Failure {
+fn stopped(calls: &MpiCalls, ours: bool, failure: Failure) -> Failure {
     if ours {
         // SAFETY: nothing is under way.
         let _ = unsafe { (calls.end)(1) };
@@ -158,7 +158,7 @@ fn stopped(calls: &Calls, ours: bool, failure: Failure) -> Failure {
 }
 
 /// Compares the ranks.
-fn same(calls: &Calls, config: &Config) -> Result<Settings, Failure> {
+fn same(calls: &MpiCalls, config: &BridgeConfig) -> Result<BridgeSettings, Failure> {
     // SAFETY: MPI is running.
     let (rank, ranks) = unsafe { ((calls.rank)() as u32, (calls.ranks)() as u32) };
     let by = launched(|v| std::env::var(v).ok());
@@ -171,7 +171,7 @@ fn same(calls: &Calls, config: &Config) -> Result<Settings, Failure> {
         );
         return Err(spoken(code::LAUNCHER, l.rank == 0, line));
     }
-    let settings = Settings::new(ranks, config);
+    let settings = BridgeSettings::new(ranks, config);
     // A rank that cannot read its program takes part in the comparison all the same: nobody may be
     // left waiting.
     let (mine, names) = match identities(config, &settings) {
@@ -189,9 +189,9 @@ fn same(calls: &Calls, config: &Config) -> Result<Settings, Failure> {
     Err((code::MISMATCH, place.map(|p| names.get(p).cloned().unwrap_or_else(more))))
 }
 
-fn start(calls: &Calls, config: &Config) -> Result<Box<Bridge>, Failure> {
+fn start(calls: &MpiCalls, config: &BridgeConfig) -> Result<Box<Bridge>, Failure> {
     static STARTED: AtomicBool = AtomicBool::new(false);
-    if config.size as usize != size_of::<Config>()
+    if config.size as usize != size_of::<BridgeConfig>()
         || !(2..=3).contains(&config.thread_level)
         || config.progress > 1
     {
@@ -208,7 +208,7 @@ fn start(calls: &Calls, config: &Config) -> Result<Box<Bridge>, Failure> {
     let joined = unsafe { (calls.join)() };
     calls.check(joined).map_err(|b| stopped(calls, ours, (code::MPI, Some(b.0))))?;
     let settings = same(calls, config).map_err(|f| stopped(calls, ours, f))?;
-    let mpi = Mpi::new(*calls, ours);
+    let mpi = MpiMpi::new(*calls, ours);
     let inbox = segment::join(calls, config.mpi_only == 0)
         .map_err(|why| stopped(calls, ours, (code::MPI, Some(why))))?;
     let (fabric, reach): (Box<dyn Fabric>, _) = match inbox {
@@ -223,7 +223,7 @@ fn start(calls: &Calls, config: &Config) -> Result<Box<Bridge>, Failure> {
     Ok(bridge)
 }
 
-impl Ranks for Calls {
+impl SegmentRanks for MpiCalls {
     fn me(&self) -> (u32, u32) {
         // SAFETY: MPI is running.
         unsafe { ((self.rank)() as u32, (self.ranks)() as u32) }
@@ -255,7 +255,7 @@ pub(crate) fn say(line: &str) {
 /// Starts the bridge over `calls`; on failure prints the line, if it is this rank's, and gives it
 /// time to get through the launcher: a rank that ends at once would have the others killed, perhaps
 /// before the line is out.
-pub fn run(calls: &Calls, config: &Config) -> Result<Box<Bridge>, i32> {
+pub fn run(calls: &MpiCalls, config: &BridgeConfig) -> Result<Box<Bridge>, i32> {
     start(calls, config).map_err(|(code, line)| {
         if let Some(line) = line {
             say(&line);

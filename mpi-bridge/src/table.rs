@@ -45,13 +45,13 @@ pub mod code {
 /// Flag of `send`: more follows for this rank.
 pub const MORE: u32 = 1;
 
-/// `progress` of [`Config`]: a thread of the bridge makes progress as well.
+/// `progress` of [`BridgeConfig`]: a thread of the bridge makes progress as well.
 pub const DEDICATED: u32 = 1;
 
 /// Function of a [`Done`].
 pub type DoneFn = unsafe extern "C" fn(context: *mut c_void, status: c_int);
 /// Receiver of messages.
-pub type HandlerFn = unsafe extern "C" fn(context: *mut c_void, message: *const Message);
+pub type HandlerFn = unsafe extern "C" fn(context: *mut c_void, message: *const BridgeMessage);
 /// Says whether a rank has nothing to do.
 pub type IdleFn = unsafe extern "C" fn(context: *mut c_void) -> c_int;
 /// Notified of failures that no call can return.
@@ -101,7 +101,7 @@ pub struct Identity {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the header has the fields' meaning")]
-pub struct Config {
+pub struct BridgeConfig {
     pub size: u32,
     pub thread_level: u32,
     pub progress: u32,
@@ -119,11 +119,11 @@ pub struct Config {
 
 // SAFETY: the bridge copies the configuration; what its pointers mean is used in callbacks only,
 // which may come from any thread by the header's rule. The identities are read during `init` only.
-unsafe impl Send for Config {}
+unsafe impl Send for BridgeConfig {}
 // SAFETY: as above.
-unsafe impl Sync for Config {}
+unsafe impl Sync for BridgeConfig {}
 
-impl Default for Config {
+impl Default for BridgeConfig {
     fn default() -> Self {
         Self {
             size: size_of::<Self>() as u32,
@@ -146,7 +146,7 @@ impl Default for Config {
 /// `struct gangway_bridge_piece`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Piece {
+pub struct BridgePiece {
     /// Start.
     pub bytes: *const c_void,
     /// Bytes.
@@ -156,7 +156,7 @@ pub struct Piece {
 /// `struct gangway_bridge_block`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Block {
+pub struct BridgeBlock {
     /// Start.
     pub from: *const c_void,
     /// Bytes.
@@ -182,7 +182,7 @@ pub struct Arrival {
 /// `struct gangway_bridge_message`.
 #[repr(C)]
 #[derive(Debug)]
-pub struct Message {
+pub struct BridgeMessage {
     /// Whose it is.
     pub bridge: *const crate::bridge::Bridge,
     /// Start, aligned to 16.
@@ -201,7 +201,7 @@ pub struct Message {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the header has the fields' meaning")]
-pub struct Counters {
+pub struct BridgeCounters {
     pub messages_sent: u64,
     pub messages_handled: u64,
     pub packets_sent: u64,
@@ -219,17 +219,26 @@ type End = crate::bridge::Bridge;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the header has the functions' meaning")]
-pub struct Table {
+pub struct BridgeTable {
     pub abi: u32,
     pub size: u32,
     pub implementation: *const c_char,
-    pub init: Option<unsafe extern "C" fn(*const Config, *mut *const End) -> c_int>,
+    pub init: Option<unsafe extern "C" fn(*const BridgeConfig, *mut *const End) -> c_int>,
     pub rank: unsafe extern "C" fn(*const End) -> u32,
     pub ranks: unsafe extern "C" fn(*const End) -> u32,
     pub most_bytes: unsafe extern "C" fn(*const End) -> u64,
     pub handle: unsafe extern "C" fn(*const End, u32, Option<HandlerFn>, *mut c_void) -> c_int,
     pub open: unsafe extern "C" fn(*const End) -> c_int,
-    pub send: unsafe extern "C" fn(*const End, u32, u32, *const Piece, u32, *const Block, u32, u32) -> c_int,
+    pub send: unsafe extern "C" fn(
+        *const End,
+        u32,
+        u32,
+        *const BridgePiece,
+        u32,
+        *const BridgeBlock,
+        u32,
+        u32,
+    ) -> c_int,
     pub accept:
         unsafe extern "C" fn(*const End, *const Arrival, *mut c_void, Option<DoneFn>, *mut c_void) -> c_int,
     pub refuse: unsafe extern "C" fn(*const End, *const Arrival) -> c_int,
@@ -245,7 +254,7 @@ pub struct Table {
     pub wait_barrier: unsafe extern "C" fn(*const End) -> c_int,
     pub wait_quiet: unsafe extern "C" fn(*const End, Option<IdleFn>, *mut c_void) -> c_int,
     pub finalize: unsafe extern "C" fn(*const End) -> c_int,
-    pub counters: unsafe extern "C" fn(*const End, *mut Counters),
+    pub counters: unsafe extern "C" fn(*const End, *mut BridgeCounters),
     pub waiting: unsafe extern "C" fn(*const End, u32) -> u64,
     pub error_text: unsafe extern "C" fn(c_int) -> *const c_char,
     pub abort: unsafe extern "C" fn(*const End, *const c_char),

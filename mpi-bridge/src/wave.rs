@@ -18,7 +18,7 @@ const FAN: u32 = 4;
 
 /// A collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operation {
+pub enum WaveOperation {
     /// Ends when all ranks have begun it.
     Barrier = 1,
     /// Ends when all ranks have begun it, all are idle, and no message is under way.
@@ -46,7 +46,7 @@ impl Sums {
 
 /// What has to be done next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum WaveStep {
     /// Send these sums to this rank.
     Up(u32, Sums),
     /// Send the verdict to all children; `true`: the operation has ended here as well.
@@ -61,7 +61,7 @@ pub struct Waves {
     rank: u32,
     ranks: u32,
     /// Operations begun here and not ended, the current one first.
-    begun: VecDeque<Operation>,
+    begun: VecDeque<WaveOperation>,
     /// Children that have sent their sums for the current wave.
     heard: u32,
     below: Sums,
@@ -88,13 +88,13 @@ impl Waves {
     }
 
     /// Begins an operation after those that are under way.
-    pub fn begin(&mut self, operation: Operation) {
+    pub fn begin(&mut self, operation: WaveOperation) {
         self.begun.push_back(operation);
     }
 
     /// The operation whose wave would rise if this rank is ready; nothing while there is nothing to
     /// do.
-    pub fn wants(&self) -> Option<Operation> {
+    pub fn wants(&self) -> Option<WaveOperation> {
         let complete = !self.risen && self.heard == self.children().count() as u32;
         self.begun.front().copied().filter(|_| complete)
     }
@@ -106,26 +106,26 @@ impl Waves {
     }
 
     /// Adds this rank's counters; the caller has asked [`Waves::wants`], and the rank is ready.
-    pub fn ready(&mut self, sent: u64, handled: u64) -> Option<Step> {
+    pub fn ready(&mut self, sent: u64, handled: u64) -> Option<WaveStep> {
         let operation = self.wants()?;
         let mut sums = Sums { sent, handled, operations: 1 << operation as u64 };
         sums.add(self.below);
         self.risen = true;
         if sums.operations.count_ones() > 1 {
-            return Some(Step::Disagree);
+            return Some(WaveStep::Disagree);
         }
         if self.rank > 0 {
-            return Some(Step::Up((self.rank - 1) / FAN, sums));
+            return Some(WaveStep::Up((self.rank - 1) / FAN, sums));
         }
         let completed = sums.sent == sums.handled && (self.hasty || self.before == Some(sums));
-        let ends = operation == Operation::Barrier || completed;
+        let ends = operation == WaveOperation::Barrier || completed;
         self.before = (!ends).then_some(sums);
-        Some(Step::Down(ends))
+        Some(WaveStep::Down(ends))
     }
 
     /// Takes the verdict, the root its own as well: passes to the next wave. The caller has sent it
     /// to the children. Gives the operation that has ended.
-    pub fn down(&mut self, ends: bool) -> Option<Operation> {
+    pub fn down(&mut self, ends: bool) -> Option<WaveOperation> {
         (self.heard, self.below, self.risen) = (0, Sums::default(), false);
         if ends { self.begun.pop_front() } else { None }
     }
@@ -148,13 +148,13 @@ mod tests {
     #[test]
     fn alone_a_barrier_ends_at_once_and_quiet_after_two_waves() {
         let mut waves = Waves::new(0, 1);
-        waves.begin(Operation::Barrier);
-        waves.begin(Operation::Quiet);
-        assert_eq!(waves.ready(5, 4), Some(Step::Down(true)));
-        assert_eq!(waves.down(true), Some(Operation::Barrier));
+        waves.begin(WaveOperation::Barrier);
+        waves.begin(WaveOperation::Quiet);
+        assert_eq!(waves.ready(5, 4), Some(WaveStep::Down(true)));
+        assert_eq!(waves.down(true), Some(WaveOperation::Barrier));
         for (counters, ends) in [((5, 4), false), ((5, 5), false), ((6, 6), false), ((6, 6), true)] {
-            assert_eq!(waves.ready(counters.0, counters.1), Some(Step::Down(ends)));
-            assert_eq!(waves.down(ends), ends.then_some(Operation::Quiet));
+            assert_eq!(waves.ready(counters.0, counters.1), Some(WaveStep::Down(ends)));
+            assert_eq!(waves.down(ends), ends.then_some(WaveOperation::Quiet));
         }
         assert_eq!(waves.wants(), None);
     }
@@ -162,12 +162,12 @@ mod tests {
     #[test]
     fn ranks_that_disagree_are_found() {
         let mut root = Waves::new(0, 2);
-        root.begin(Operation::Barrier);
+        root.begin(WaveOperation::Barrier);
         assert_eq!(root.wants(), None, "the child has not risen");
         let mut child = Waves::new(1, 2);
-        child.begin(Operation::Quiet);
-        let Some(Step::Up(0, sums)) = child.ready(0, 0) else { panic!("a leaf rises at once") };
+        child.begin(WaveOperation::Quiet);
+        let Some(WaveStep::Up(0, sums)) = child.ready(0, 0) else { panic!("a leaf rises at once") };
         root.up(sums);
-        assert_eq!(root.ready(0, 0), Some(Step::Disagree));
+        assert_eq!(root.ready(0, 0), Some(WaveStep::Disagree));
     }
 }

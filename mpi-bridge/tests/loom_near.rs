@@ -4,7 +4,7 @@
 
 use loom::sync::Arc;
 use loom::thread;
-use mpi_bridge::near::ring::{Cell, ROOM, Receiver, Sender, Taken};
+use mpi_bridge::near::ring::{ROOM, Receiver, RingCell, Sender, Taken};
 
 struct Memory {
     cells: Vec<Cell>,

@@ -6,15 +6,15 @@
 #![cfg(not(loom))]
 #![allow(clippy::vec_box, reason = "an open bridge does not move: its thread and its messages point to it")]
 
-use mpi_bridge::bridge::{Bridge, Settings};
+use mpi_bridge::bridge::{Bridge, BridgeSettings};
 use mpi_bridge::fabric::Fabric;
 use mpi_bridge::fabric::loopback::{Behaviour, Endpoint, world};
 use mpi_bridge::near::carrier::Near;
 use mpi_bridge::near::segment::{Inbox, in_process};
-use mpi_bridge::pair::Limits;
+use mpi_bridge::pair::PairLimits;
 use mpi_bridge::start::hash;
-use mpi_bridge::table::{Arrival, Block, Config, Done, MORE, Message, code};
-use mpi_bridge::wave::Operation;
+use mpi_bridge::table::{Arrival, BridgeBlock, BridgeConfig, BridgeMessage, Done, MORE, code};
+use mpi_bridge::wave::WaveOperation;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
@@ -22,8 +22,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 /// Small sizes, so that every limit is met.
-const SMALL: Settings = Settings {
-    limits: Limits { packet: 4096, batch: 512, queue: 2048, window: 4 },
+const SMALL: BridgeSettings = BridgeSettings {
+    limits: PairLimits { packet: 4096, batch: 512, queue: 2048, window: 4 },
     chunk: 1000,
     flights: 3,
     ring: 3,
@@ -35,7 +35,7 @@ fn behaviour(seed: u64) -> Behaviour {
 
 /// Two of three seeds have ranks that share memory: all of them, or those with odd numbers and
 /// those with even ones, with rings that are full soon and too small for some packets.
-fn bridges(ranks: u32, seed: u64, config: Config) -> Vec<Box<Bridge>> {
+fn bridges(ranks: u32, seed: u64, config: BridgeConfig) -> Vec<Box<Bridge>> {
     let machines: Vec<Vec<u32>> = match seed % 3 {
         0 => Vec::new(),
         1 => vec![(0..ranks).collect()],
@@ -103,7 +103,7 @@ fn notify(status: &AtomicI32) -> Done {
 #[derive(Default)]
 struct Log(Mutex<Vec<(u32, u64)>>);
 
-unsafe extern "C" fn log(context: *mut c_void, message: *const Message) {
+unsafe extern "C" fn log(context: *mut c_void, message: *const BridgeMessage) {
     // SAFETY: see `known`; messages of these tests begin with a number.
     unsafe {
         let message = &*message;
@@ -125,7 +125,7 @@ fn numbered(bridge: &Bridge, to: u32, number: u64, size: usize, flags: u32) -> R
 fn messages_of_a_pair_arrive_once_and_in_order() {
     for seed in 0..6 {
         let ranks = 4;
-        let all = bridges(ranks, seed, Config::default());
+        let all = bridges(ranks, seed, BridgeConfig::default());
         let logs: Vec<Log> = (0..ranks).map(|_| Log::default()).collect();
         all.iter().zip(&logs).for_each(|(b, l)| b.handle(1, log, context(l)).expect("before open"));
         all.iter().for_each(|b| b.open().expect("once"));
@@ -176,7 +176,7 @@ struct Taker {
 }
 
 /// Takes a message's blocks: the first at once, the others later.
-unsafe extern "C" fn take(context: *mut c_void, message: *const Message) {
+unsafe extern "C" fn take(context: *mut c_void, message: *const BridgeMessage) {
     // SAFETY: see `known`; the blocks are those of the message.
     unsafe {
         let (taker, message) = (known::<Taker>(context), &*message);
@@ -221,20 +221,20 @@ impl Taker {
 #[test]
 fn blocks_go_straight_into_memory_or_are_refused() {
     for (seed, refuses) in [(1, false), (2, true), (3, false), (4, true)] {
-        let all = bridges(2, seed, Config::default());
+        let all = bridges(2, seed, BridgeConfig::default());
         let taker = Taker::new(&all[1], refuses);
         all.iter().for_each(|b| b.handle(2, take, context(&taker)).expect("before open"));
         all.iter().for_each(|b| b.open().expect("once"));
         let sizes = [0usize, 1, 999, 1000, 1001, 2000, 5432, 60_000];
         let data: Vec<Vec<u8>> = sizes.iter().map(|s| (0..*s).map(|i| (i * 7 + s) as u8).collect()).collect();
         let ends: Vec<AtomicI32> = sizes.iter().map(|_| AtomicI32::new(NOT_YET)).collect();
-        let block = |(d, e): (&Vec<u8>, &AtomicI32)| Block {
+        let block = |(d, e): (&Vec<u8>, &AtomicI32)| BridgeBlock {
             from: d.as_ptr().cast(),
             bytes: d.len() as u64,
             done: Some(store),
             context: context(e),
         };
-        let blocks: Vec<Block> = data.iter().zip(&ends).map(block).collect();
+        let blocks: Vec<BridgeBlock> = data.iter().zip(&ends).map(block).collect();
         // SAFETY: `data` outlives the transfers.
         unsafe { all[0].send(1, 2, &[b"he", b"ad"], &blocks, 0).expect("there is room") };
         drive(&all, "the first block", || ends[0].load(SeqCst) != NOT_YET);
@@ -257,15 +257,19 @@ fn blocks_go_straight_into_memory_or_are_refused() {
 #[test]
 fn many_small_blocks_wait_for_each_other() {
     for seed in 0..4 {
-        let all = bridges(2, seed, Config::default());
+        let all = bridges(2, seed, BridgeConfig::default());
         let taker = Taker::new(&all[1], false);
         all.iter().for_each(|b| b.handle(2, take, context(&taker)).expect("before open"));
         all.iter().for_each(|b| b.open().expect("once"));
         let data = [7u8; 64];
         let ends: Vec<AtomicI32> = (0..100).map(|_| AtomicI32::new(NOT_YET)).collect();
         for end in &ends {
-            let block =
-                Block { from: data.as_ptr().cast(), bytes: 64, done: Some(store), context: context(end) };
+            let block = BridgeBlock {
+                from: data.as_ptr().cast(),
+                bytes: 64,
+                done: Some(store),
+                context: context(end),
+            };
             // SAFETY: `data` outlives the transfers.
             while unsafe { all[0].send(1, 2, &[b"head"], &[block], 0) }.is_err() {
                 turn(&all);
@@ -280,7 +284,7 @@ fn many_small_blocks_wait_for_each_other() {
 #[test]
 fn put_and_get_of_every_size_under_way_at_once() {
     for seed in 0..4 {
-        let all = bridges(3, seed, Config::default());
+        let all = bridges(3, seed, BridgeConfig::default());
         all.iter().for_each(|b| b.open().expect("once"));
         let sizes = [0usize, 1, 2047, 2048, 2049, 3000, 17_001];
         let source: Vec<Vec<u8>> =
@@ -326,7 +330,7 @@ unsafe extern "C" fn below(
 #[test]
 fn what_is_not_allowed_is_refused_and_touches_nothing() {
     let limit = AtomicU64::new(10);
-    let config = Config { allow: Some(below), context: context(&limit), ..Config::default() };
+    let config = BridgeConfig { allow: Some(below), context: context(&limit), ..BridgeConfig::default() };
     let all = bridges(2, 5, config);
     all.iter().for_each(|b| b.open().expect("once"));
     for (size, expected) in [(9usize, code::OK), (10, code::REFUSED), (5000, code::REFUSED)] {
@@ -351,12 +355,12 @@ fn what_is_not_allowed_is_refused_and_touches_nothing() {
 
 #[test]
 fn a_barrier_holds_everybody_until_all_are_there() {
-    let all = bridges(7, 9, Config::default());
+    let all = bridges(7, 9, BridgeConfig::default());
     all.iter().for_each(|b| b.open().expect("once"));
     let ends: Vec<AtomicI32> = (0..7).map(|_| AtomicI32::new(NOT_YET)).collect();
     for (i, (bridge, end)) in all.iter().zip(&ends).enumerate() {
         assert!(ends.iter().all(|e| e.load(SeqCst) == NOT_YET), "before rank {i} has arrived");
-        bridge.collective(Operation::Barrier, None, notify(end)).expect("it is open");
+        bridge.collective(WaveOperation::Barrier, None, notify(end)).expect("it is open");
         (0..200).for_each(|_| turn(&all));
     }
     drive(&all, "the barrier", || ends.iter().all(|e| e.load(SeqCst) == code::OK));
@@ -370,7 +374,7 @@ struct Worker {
     ran: AtomicU32,
 }
 
-unsafe extern "C" fn enqueue(context: *mut c_void, message: *const Message) {
+unsafe extern "C" fn enqueue(context: *mut c_void, message: *const BridgeMessage) {
     // SAFETY: see `known`; messages begin with a depth.
     unsafe { known::<Worker>(context).todo.borrow_mut().push((*message).bytes.cast::<u64>().read()) };
 }
@@ -384,7 +388,7 @@ unsafe extern "C" fn has_nothing(context: *mut c_void) -> c_int {
 fn quiet_is_reached_when_all_work_is_done_and_not_before() {
     for seed in 0..8 {
         let ranks = 5;
-        let all = bridges(ranks, seed, Config::default());
+        let all = bridges(ranks, seed, BridgeConfig::default());
         let workers: Vec<Worker> =
             (0..ranks).map(|_| Worker { todo: RefCell::default(), ran: AtomicU32::new(0) }).collect();
         all.iter().zip(&workers).for_each(|(b, w)| b.handle(1, enqueue, context(w)).expect("before open"));
@@ -393,7 +397,7 @@ fn quiet_is_reached_when_all_work_is_done_and_not_before() {
         workers[2].todo.borrow_mut().push(8);
         for ((bridge, worker), end) in all.iter().zip(&workers).zip(&ends) {
             let idle = Some((has_nothing as _, context(worker)));
-            bridge.collective(Operation::Quiet, idle, notify(end)).expect("it is open");
+            bridge.collective(WaveOperation::Quiet, idle, notify(end)).expect("it is open");
         }
         let mut steps = 0u32;
         while ends.iter().any(|e| e.load(SeqCst) == NOT_YET) {
@@ -421,7 +425,7 @@ fn quiet_is_reached_when_all_work_is_done_and_not_before() {
 fn random_traffic_with_checksums_on_threads() {
     #[derive(Default)]
     struct Sums([AtomicU64; 4]);
-    unsafe extern "C" fn add(context: *mut c_void, message: *const Message) {
+    unsafe extern "C" fn add(context: *mut c_void, message: *const BridgeMessage) {
         // SAFETY: see `known`; the message is valid during the call.
         unsafe {
             let m = &*message;
@@ -429,7 +433,7 @@ fn random_traffic_with_checksums_on_threads() {
             known::<Sums>(context).0[m.source as usize].fetch_add(hash(0, bytes), SeqCst);
         }
     }
-    let all = bridges(4, 11, Config::default());
+    let all = bridges(4, 11, BridgeConfig::default());
     let got: Vec<Sums> = (0..4).map(|_| Sums::default()).collect();
     let sent: Vec<Sums> = (0..4).map(|_| Sums::default()).collect();
     all.iter().zip(&got).for_each(|(b, s)| b.handle(1, add, context(s)).expect("before open"));
@@ -472,19 +476,23 @@ fn random_traffic_with_checksums_on_threads() {
 
 #[test]
 fn handlers_are_not_refused_and_senders_are() {
-    unsafe extern "C" fn answer(context: *mut c_void, message: *const Message) {
+    unsafe extern "C" fn answer(context: *mut c_void, message: *const BridgeMessage) {
         // SAFETY: see `known`; the bridge is the one that calls.
         unsafe {
             let bridge = &*(*message).bridge;
             assert_eq!(bridge.progress(), Ok(0), "no look inside a look");
-            assert_eq!(bridge.wait(Operation::Barrier, None), Err(code::STATE), "no waiting in a handler");
+            assert_eq!(
+                bridge.wait(WaveOperation::Barrier, None),
+                Err(code::STATE),
+                "no waiting in a handler"
+            );
             for i in 0..100 {
                 assert_eq!(numbered(bridge, 0, i, 500, 0), Ok(()));
             }
             known::<AtomicU32>(context).fetch_add(1, SeqCst);
         }
     }
-    let all = bridges(2, 3, Config::default());
+    let all = bridges(2, 3, BridgeConfig::default());
     let (answered, list) = (AtomicU32::new(0), Log::default());
     all[0].handle(1, log, context(&list)).expect("before open");
     all[1].handle(1, answer, context(&answered)).expect("before open");
@@ -499,7 +507,7 @@ fn handlers_are_not_refused_and_senders_are() {
 
 #[test]
 fn mistakes_of_callers_are_named() {
-    let all = bridges(1, 0, Config::default());
+    let all = bridges(1, 0, BridgeConfig::default());
     let bridge = &all[0];
     assert_eq!(numbered(bridge, 0, 0, 0, 0), Err(code::STATE), "not open");
     assert_eq!(bridge.handle(1024, log, core::ptr::null_mut()), Err(code::ARGUMENT));
@@ -530,7 +538,7 @@ fn a_message_without_a_handler_is_reported_with_its_sender() {
         }
     }
     let failure = Failure::default();
-    let config = Config { failed: Some(failed), context: context(&failure), ..Config::default() };
+    let config = BridgeConfig { failed: Some(failed), context: context(&failure), ..BridgeConfig::default() };
     let all = bridges(2, 0, config);
     all.iter().for_each(|b| b.open().expect("once"));
     numbered(&all[0], 1, 5, 0, 0).expect("sent");

@@ -11,8 +11,8 @@
 //! The `broken` tests change one rule each and must find what that rule prevents.
 #![cfg(not(loom))]
 
-use mpi_bridge::packet::{Frame, Kind, Packet, Verb};
-use mpi_bridge::pair::{Channel, Limits, Outbox};
+use mpi_bridge::packet::{Packet, PacketFrame, PacketKind, Verb};
+use mpi_bridge::pair::{Channel, Outbox, PairLimits};
 use std::collections::HashSet;
 
 /// A rule that is broken on purpose.
@@ -45,10 +45,10 @@ struct Rank {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct State([Rank; 2]);
+struct ModelCreditState([Rank; 2]);
 
 struct Model {
-    limits: Limits,
+    limits: PairLimits,
     requests: [u32; 2],
     rules: Rules,
 }
@@ -57,8 +57,8 @@ const REQUEST: u16 = 0;
 const ANSWER: u16 = 1;
 
 impl Model {
-    fn start(&self) -> State {
-        State(self.requests.map(|requests| Rank {
+    fn start(&self) -> ModelCreditState {
+        ModelCreditState(self.requests.map(|requests| Rank {
             outbox: Outbox::default(),
             channel: Channel::new(&self.limits),
             requests,
@@ -69,14 +69,14 @@ impl Model {
     }
 
     fn push(&self, rank: &mut Rank, number: u16, must: bool) -> bool {
-        let frame = Frame::plain(Verb::Message, number, rank.next_out);
+        let frame = PacketFrame::plain(Verb::Message, number, rank.next_out);
         let pushed = rank.outbox.push(&frame, &self.limits, must, || Packet::new(self.limits.packet)).is_ok();
         rank.next_out += u64::from(pushed);
         pushed
     }
 
     /// All states that one event leads to, or what an event finds wrong.
-    fn next(&self, state: &State) -> Result<Vec<State>, String> {
+    fn next(&self, state: &ModelCreditState) -> Result<Vec<ModelCreditState>, String> {
         let mut all = Vec::new();
         for i in 0..2 {
             all.extend(self.request(state, i));
@@ -90,13 +90,13 @@ impl Model {
         Ok(all)
     }
 
-    fn request(&self, state: &State, i: usize) -> Option<State> {
+    fn request(&self, state: &ModelCreditState, i: usize) -> Option<ModelCreditState> {
         let mut next = state.clone();
         next.0[i].requests = next.0[i].requests.checked_sub(1)?;
         self.push(&mut next.0[i], REQUEST, false).then_some(next)
     }
 
-    fn send(&self, state: &State, i: usize) -> Option<State> {
+    fn send(&self, state: &ModelCreditState, i: usize) -> Option<ModelCreditState> {
         let mut next = state.clone();
         let rank = &mut next.0[i];
         if !rank.channel.may_send() {
@@ -108,7 +108,7 @@ impl Model {
         Some(next)
     }
 
-    fn return_credits(&self, state: &State, i: usize) -> Option<State> {
+    fn return_credits(&self, state: &ModelCreditState, i: usize) -> Option<ModelCreditState> {
         let mut next = state.clone();
         let channel = &mut next.0[i].channel;
         if !channel.owes(&self.limits) || self.rules == Rules::NoCreditPackets {
@@ -123,7 +123,12 @@ impl Model {
         Some(next)
     }
 
-    fn deliver(&self, state: &State, i: usize, k: usize) -> Result<Option<State>, String> {
+    fn deliver(
+        &self,
+        state: &ModelCreditState,
+        i: usize,
+        k: usize,
+    ) -> Result<Option<ModelCreditState>, String> {
         let mut next = state.clone();
         let packet = next.0[i].coming.remove(k);
         if self.rules == Rules::AsTheyCome {
@@ -135,7 +140,7 @@ impl Model {
     }
 
     /// A look handles the next packet; nothing if none is here or its handlers would have to wait.
-    fn look(&self, state: &State, i: usize) -> Result<Option<State>, String> {
+    fn look(&self, state: &ModelCreditState, i: usize) -> Result<Option<ModelCreditState>, String> {
         let mut next = state.clone();
         let Some(packet) = next.0[i].channel.take_next() else { return Ok(None) };
         Ok(self.handle(&mut next.0[i], &packet)?.then_some(next))
@@ -162,12 +167,12 @@ impl Model {
     }
 
     /// What must hold in every state, seen from the sender `i`.
-    fn invariant(&self, state: &State, i: usize) -> Result<(), String> {
+    fn invariant(&self, state: &ModelCreditState, i: usize) -> Result<(), String> {
         let (from, to) = (&state.0[i], &state.0[1 - i]);
         let of = |list: &[Packet], kind| {
             list.iter().filter(|p| p.header().is_some_and(|h| h.kind == kind)).count() as u32
         };
-        let frames = of(&to.coming, Kind::Frames) + of(to.channel.early(), Kind::Frames);
+        let frames = of(&to.coming, PacketKind::Frames) + of(to.channel.early(), PacketKind::Frames);
         let returning: u32 = from.coming.iter().flat_map(Packet::header).map(|h| h.credits).sum();
         let all = from.channel.credits() + frames + to.channel.owed() + returning;
         if frames > self.limits.window {
@@ -176,8 +181,8 @@ impl Model {
         if all != self.limits.window {
             return Err(format!("{all} credits in all"));
         }
-        let pure = of(&to.coming, Kind::Credits);
-        if !to.channel.early().iter().all(|p| p.header().is_some_and(|h| h.kind == Kind::Frames)) {
+        let pure = of(&to.coming, PacketKind::Credits);
+        if !to.channel.early().iter().all(|p| p.header().is_some_and(|h| h.kind == PacketKind::Frames)) {
             return Err("a packet of credits is kept".into());
         }
         if pure > self.limits.window / (self.limits.window / 2).max(1) {
@@ -217,9 +222,9 @@ impl Model {
 
 /// Two messages share a packet, two packets may be under way, and more than two messages may not
 /// wait.
-const LIMITS: Limits = Limits { packet: 64, batch: 48, queue: 32, window: 2 };
+const LIMITS: PairLimits = PairLimits { packet: 64, batch: 48, queue: 32, window: 2 };
 
-fn explore(limits: Limits, requests: [u32; 2], rules: Rules) -> Result<usize, String> {
+fn explore(limits: PairLimits, requests: [u32; 2], rules: Rules) -> Result<usize, String> {
     Model { limits, requests, rules }.explore()
 }
 
@@ -228,8 +233,8 @@ fn every_order_of_events_is_fine() {
     for (limits, requests, least) in [
         (LIMITS, [2, 2], 5000),
         (LIMITS, [4, 0], 1000),
-        (Limits { window: 3, ..LIMITS }, [3, 0], 500),
-        (Limits { batch: 32, ..LIMITS }, [4, 0], 500),
+        (PairLimits { window: 3, ..LIMITS }, [3, 0], 500),
+        (PairLimits { batch: 32, ..LIMITS }, [4, 0], 500),
     ] {
         let states = explore(limits, requests, Rules::AsShipped).expect("no order of events is wrong");
         println!("window {}, requests {requests:?}: {states} states", limits.window);
@@ -239,13 +244,13 @@ fn every_order_of_events_is_fine() {
 
 #[test]
 fn broken_credit_packets_that_wait_for_credits_end_in_a_dead_end() {
-    let small = Limits { batch: 32, ..LIMITS };
+    let small = PairLimits { batch: 32, ..LIMITS };
     assert_eq!(explore(small, [3, 3], Rules::CreditsWait), Err("a dead end".into()));
 }
 
 #[test]
 fn broken_credits_only_with_other_packets_end_in_a_dead_end() {
-    let small = Limits { batch: 32, ..LIMITS };
+    let small = PairLimits { batch: 32, ..LIMITS };
     assert_eq!(explore(small, [5, 0], Rules::NoCreditPackets), Err("a dead end".into()));
 }
 
@@ -262,6 +267,6 @@ fn broken_packets_handled_as_they_come_are_out_of_order() {
 
 #[test]
 fn broken_handlers_that_wait_for_room_end_in_a_dead_end() {
-    let small = Limits { batch: 32, queue: 16, ..LIMITS };
+    let small = PairLimits { batch: 32, queue: 16, ..LIMITS };
     assert_eq!(explore(small, [3, 3], Rules::HandlersWait), Err("a dead end".into()));
 }

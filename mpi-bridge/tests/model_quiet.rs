@@ -7,7 +7,7 @@
 //! be reported in the end. The `broken` test ends after a single wave.
 #![cfg(not(loom))]
 
-use mpi_bridge::wave::{Operation, Step, Sums, Waves};
+use mpi_bridge::wave::{Sums, WaveOperation, WaveStep, Waves};
 use std::collections::HashSet;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -26,7 +26,7 @@ struct Rank {
     ended: bool,
 }
 
-type State = Vec<Rank>;
+type ModelQuietState = Vec<Rank>;
 
 struct Model {
     ranks: u32,
@@ -36,10 +36,10 @@ struct Model {
 }
 
 impl Model {
-    fn start(&self) -> State {
+    fn start(&self) -> ModelQuietState {
         let rank = |i| {
             let mut waves = Waves::new(i, self.ranks);
-            waves.begin(Operation::Quiet);
+            waves.begin(WaveOperation::Quiet);
             waves.hasty = self.hasty;
             let left = self.messages[usize::from(i > 0)];
             // The last rank is the one that works at first.
@@ -59,7 +59,7 @@ impl Model {
         (0..self.ranks).map(rank).collect()
     }
 
-    fn next(&self, state: &State) -> Result<Vec<State>, String> {
+    fn next(&self, state: &ModelQuietState) -> Result<Vec<ModelQuietState>, String> {
         let mut all = Vec::new();
         for i in 0..state.len() {
             self.work(state, i, &mut all);
@@ -86,7 +86,7 @@ impl Model {
     }
 
     /// An active rank sends to any other, or becomes idle.
-    fn work(&self, state: &State, i: usize, all: &mut Vec<State>) {
+    fn work(&self, state: &ModelQuietState, i: usize, all: &mut Vec<ModelQuietState>) {
         if !state[i].active {
             return;
         }
@@ -125,7 +125,7 @@ impl Model {
 }
 
 /// A message arrives.
-fn arrive(state: &State, i: usize) -> Option<State> {
+fn arrive(state: &ModelQuietState, i: usize) -> Option<ModelQuietState> {
     let mut next = state.clone();
     next[i].coming = next[i].coming.checked_sub(1)?;
     next[i].handled += 1;
@@ -134,21 +134,21 @@ fn arrive(state: &State, i: usize) -> Option<State> {
 }
 
 /// An idle rank adds its counters to the wave.
-fn rise(state: &State, i: usize) -> Option<State> {
+fn rise(state: &ModelQuietState, i: usize) -> Option<ModelQuietState> {
     if state[i].active || state[i].waves.wants().is_none() {
         return None;
     }
     let mut next = state.clone();
     let (sent, handled) = (next[i].sent, next[i].handled);
     match next[i].waves.ready(sent, handled)? {
-        Step::Up(parent, sums) => next[parent as usize].up.push(sums),
-        Step::Down(ends) => verdict(&mut next, i, ends),
-        Step::Disagree => return None,
+        WaveStep::Up(parent, sums) => next[parent as usize].up.push(sums),
+        WaveStep::Down(ends) => verdict(&mut next, i, ends),
+        WaveStep::Disagree => return None,
     }
     Some(next)
 }
 
-fn verdict(state: &mut State, i: usize, ends: bool) {
+fn verdict(state: &mut ModelQuietState, i: usize, ends: bool) {
     for child in state[i].waves.children() {
         state[child as usize].down.push(ends);
     }
@@ -156,7 +156,7 @@ fn verdict(state: &mut State, i: usize, ends: bool) {
 }
 
 /// Where one rank has been notified that all is quiet, all is quiet.
-fn check(state: &State) -> Result<(), String> {
+fn check(state: &ModelQuietState) -> Result<(), String> {
     let notified = state.iter().any(|r| r.ended);
     let quiet = state.iter().all(|r| !r.active && r.coming == 0);
     if notified && !quiet { Err("notified too early".into()) } else { Ok(()) }

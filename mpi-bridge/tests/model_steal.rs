@@ -9,8 +9,8 @@
 //! way. Each `broken` test changes one rule.
 #![cfg(not(loom))]
 
-use mpi_bridge::wave::{Operation, Step, Sums, Waves};
-use placement::steal::{Amount, Place, Queue, Thief, Tip};
+use mpi_bridge::wave::{Sums, WaveOperation, WaveStep, Waves};
+use placement::steal::{Amount, RankRange, StealQueue, Thief, Tip};
 use std::collections::HashSet;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,7 +33,7 @@ enum Message {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Rank {
     waves: Waves,
-    queue: Queue<usize>,
+    queue: StealQueue<usize>,
     thief: Thief,
     /// Regions that run here.
     runs: Vec<usize>,
@@ -59,7 +59,7 @@ struct Region {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct State {
+struct ModelStealState {
     ranks: Vec<Rank>,
     /// In the order of creation.
     regions: Vec<Region>,
@@ -118,7 +118,7 @@ const SOME: usize = 40_000;
 /// As many regions as a rank is sent at a time.
 const WINDOW: u32 = 1;
 
-impl State {
+impl ModelStealState {
     fn send(&mut self, from: usize, to: usize, message: Message) {
         if !matches!(message, Message::Up(_) | Message::Down(_)) {
             self.ranks[from].sent += 1;
@@ -146,8 +146,8 @@ impl State {
         self.send(origin, device, Message::Run(region, waiting));
     }
 
-    fn place(&self, rank: usize) -> Place {
-        Place { device: Some(rank), devices: self.ranks.len() }
+    fn place(&self, rank: usize) -> RankRange {
+        RankRange { device: Some(rank), devices: self.ranks.len() }
     }
 
     /// Regions wait with this rank.
@@ -184,13 +184,13 @@ fn rank_of(message: &Message) -> (usize, usize, u64, Option<Tip>) {
 }
 
 impl Model {
-    fn start(&self) -> State {
+    fn start(&self) -> ModelStealState {
         let rank = |i: usize| {
             let mut waves = Waves::new(i as u32, self.ranks as u32);
-            waves.begin(Operation::Quiet);
+            waves.begin(WaveOperation::Quiet);
             Rank {
                 waves,
-                queue: Queue::default(),
+                queue: StealQueue::default(),
                 thief: Thief::default(),
                 runs: Vec::new(),
                 sent: 0,
@@ -200,15 +200,15 @@ impl Model {
             }
         };
         let ranks = (0..self.ranks).map(rank).collect();
-        State { ranks, regions: Vec::new(), coming: Vec::new(), whims: u32::from(self.is_restless) }
+        ModelStealState { ranks, regions: Vec::new(), coming: Vec::new(), whims: u32::from(self.is_restless) }
     }
 
-    fn depth(&self, state: &State, region: usize) -> usize {
+    fn depth(&self, state: &ModelStealState, region: usize) -> usize {
         if self.one_depth { 0 } else { state.regions[region].depth }
     }
 
     /// How many regions this one creates.
-    fn children(&self, state: &State, region: usize) -> usize {
+    fn children(&self, state: &ModelStealState, region: usize) -> usize {
         match state.regions[region] {
             Region { depth: 0, .. } if region == 0 => self.inner[0],
             Region { depth: 1, parent, .. }
@@ -220,7 +220,7 @@ impl Model {
         }
     }
 
-    fn next(&self, state: &State) -> Result<Vec<State>, String> {
+    fn next(&self, state: &ModelStealState) -> Result<Vec<ModelStealState>, String> {
         let mut all = Vec::new();
         if state.created(None).count() < self.outer {
             self.create(state, 0, None, &mut all);
@@ -235,11 +235,11 @@ impl Model {
             }
             self.rise(state, rank, &mut all);
             if state.whims > 0 && state.ranks[rank].thief.may_ask() {
-                let calm = State { whims: state.whims - 1, ..state.clone() };
+                let calm = ModelStealState { whims: state.whims - 1, ..state.clone() };
                 self.ask(&calm, rank, &mut all);
             }
             if self.gossips && state.whims == 0 {
-                let mut next = State { whims: 1, ..state.clone() };
+                let mut next = ModelStealState { whims: 1, ..state.clone() };
                 next.send(
                     rank,
                     (rank + 1) % self.ranks,
@@ -264,7 +264,13 @@ impl Model {
     }
 
     /// `main` or a region on `rank` creates one, which is placed anywhere.
-    fn create(&self, state: &State, rank: usize, by: Option<usize>, all: &mut Vec<State>) {
+    fn create(
+        &self,
+        state: &ModelStealState,
+        rank: usize,
+        by: Option<usize>,
+        all: &mut Vec<ModelStealState>,
+    ) {
         for device in 0..if self.at_home_rank { 1 } else { self.ranks } {
             let mut next = state.clone();
             let this = next.regions.len();
@@ -287,7 +293,7 @@ impl Model {
     }
 
     /// A region creates one, or ends where its own have.
-    fn go_on(&self, state: &State, rank: usize, at: usize, all: &mut Vec<State>) {
+    fn go_on(&self, state: &ModelStealState, rank: usize, at: usize, all: &mut Vec<ModelStealState>) {
         let region = state.ranks[rank].runs[at];
         if state.created(Some(region)).count() < self.children(state, region) {
             return self.create(state, rank, Some(region), all);
@@ -303,7 +309,7 @@ impl Model {
 
     /// The rank has reason to ask, and does or does not: it may have enough. It takes what waits
     /// with itself first.
-    fn may_ask(&self, state: State, rank: usize, all: &mut Vec<State>) {
+    fn may_ask(&self, state: ModelStealState, rank: usize, all: &mut Vec<ModelStealState>) {
         let is_idle = state.ranks[rank].runs.is_empty();
         if !self.at_home_rank || is_idle {
             let mut own = state.clone();
@@ -321,7 +327,7 @@ impl Model {
     }
 
     /// `origin` gives `thief` some of what waits: how many.
-    fn give(&self, state: &mut State, origin: usize, thief: usize) -> usize {
+    fn give(&self, state: &mut ModelStealState, origin: usize, thief: usize) -> usize {
         let mut moved = Vec::new();
         let carry = |region: &mut usize| {
             moved.push(*region);
@@ -333,7 +339,7 @@ impl Model {
         stolen.taken
     }
 
-    fn ask(&self, state: &State, rank: usize, all: &mut Vec<State>) {
+    fn ask(&self, state: &ModelStealState, rank: usize, all: &mut Vec<ModelStealState>) {
         let mut asking = state.clone();
         let known = asking.ranks[rank].thief.asks();
         for victim in
@@ -346,7 +352,7 @@ impl Model {
     }
 
     /// A message is handled.
-    fn arrive(&self, mut next: State, to: usize, message: Message, all: &mut Vec<State>) {
+    fn arrive(&self, mut next: ModelStealState, to: usize, message: Message, all: &mut Vec<ModelStealState>) {
         if !matches!(message, Message::Up(_) | Message::Down(_)) {
             next.ranks[to].handled += 1;
         }
@@ -406,7 +412,7 @@ impl Model {
     }
 
     /// An idle rank adds its counters to the wave.
-    fn rise(&self, state: &State, rank: usize, all: &mut Vec<State>) {
+    fn rise(&self, state: &ModelStealState, rank: usize, all: &mut Vec<ModelStealState>) {
         let main = rank > 0
             || state.created(None).count() == self.outer
                 && state.created(None).all(|region| region.has_ended);
@@ -424,8 +430,8 @@ impl Model {
         let mut next = state.clone();
         let (sent, handled) = (next.ranks[rank].sent, next.ranks[rank].handled);
         match next.ranks[rank].waves.ready(sent, handled) {
-            Some(Step::Up(parent, sums)) => next.send(rank, parent as usize, Message::Up(sums)),
-            Some(Step::Down(ends)) => verdict(&mut next, rank, ends),
+            Some(WaveStep::Up(parent, sums)) => next.send(rank, parent as usize, Message::Up(sums)),
+            Some(WaveStep::Down(ends)) => verdict(&mut next, rank, ends),
             _ => return,
         }
         all.push(next);
@@ -473,7 +479,7 @@ impl Model {
     }
 }
 
-fn verdict(state: &mut State, rank: usize, ends: bool) {
+fn verdict(state: &mut ModelStealState, rank: usize, ends: bool) {
     for child in state.ranks[rank].waves.children() {
         state.send(rank, child as usize, Message::Down(ends));
     }
@@ -483,7 +489,7 @@ fn verdict(state: &mut State, rank: usize, ends: bool) {
 
 /// No region runs twice; where one rank has been notified that all is over, every region has run
 /// and only that word is under way.
-fn check(state: &State) -> Result<(), String> {
+fn check(state: &ModelStealState) -> Result<(), String> {
     if state.regions.iter().any(|region| region.begun > 1) {
         return Err("a region runs twice".into());
     }

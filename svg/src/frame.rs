@@ -14,7 +14,7 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 /// A chart in the making. `body` is what has been drawn so far.
-pub(super) struct Frame<'a> {
+pub(super) struct ChartFrame<'a> {
     chart: &'a Chart<'a>,
     pub body: String,
     low: f64,
@@ -36,7 +36,7 @@ pub(super) fn number(value: f64, step: f64) -> String {
     format!("{value:.digits$}")
 }
 
-impl<'a> Frame<'a> {
+impl<'a> ChartFrame<'a> {
     /// Draws background, title, legend and the vertical axis for values of this range.
     pub fn new(chart: &'a Chart<'a>, (low, high): (f64, f64), legend: &[String]) -> Self {
         let high = if high > low { high } else { low + 1.0 };

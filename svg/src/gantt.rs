@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// A stretch of time in a row.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stretch {
+pub struct GanttStretch {
     /// The row, from the top.
     pub row: usize,
     /// From here on.
@@ -29,7 +29,7 @@ pub struct Panel {
     /// Names of the rows.
     pub rows: Vec<String>,
     /// What is in them.
-    pub stretches: Vec<Stretch>,
+    pub stretches: Vec<GanttStretch>,
 }
 
 const LEFT: f64 = 70.0;
@@ -91,7 +91,7 @@ fn panel(body: &mut String, panel: &Panel, top: f64, scale: f64, end: f64) {
     }
 }
 
-fn stretch(body: &mut String, one: &Stretch, y: f64, scale: f64) {
+fn stretch(body: &mut String, one: &GanttStretch, y: f64, scale: f64) {
     let (x, width, tip) = (LEFT + one.begin * scale, (one.end - one.begin) * scale, escape(&one.label));
     let (inset, height) = if one.thin { (7.0, 3.0) } else { (1.0, ROW - 2.0) };
     let (y, colour) = (y + inset, colour(one.kind));
@@ -117,8 +117,14 @@ mod tests {
 
     #[test]
     fn stretches_are_as_long_as_their_time_and_lie_in_their_row() {
-        let one =
-            |row, begin, end| Stretch { row, begin, end, label: "a<b".into(), kind: row, thin: row == 1 };
+        let one = |row, begin, end| GanttStretch {
+            row,
+            begin,
+            end,
+            label: "a<b".into(),
+            kind: row,
+            thin: row == 1,
+        };
         let panel = Panel {
             title: "p".into(),
             rows: vec!["r".into(), "s".into()],

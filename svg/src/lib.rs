@@ -7,8 +7,8 @@
 mod frame;
 mod gantt;
 
-use frame::{Frame, escape};
-pub use gantt::{Panel, Stretch, gantt};
+use frame::{ChartFrame, escape};
+pub use gantt::{GanttStretch, Panel, gantt};
 use std::fmt::Write;
 
 /// Titles and size of a chart, in pixels.
@@ -48,7 +48,7 @@ pub struct Series {
 
 /// One line: a name for the legend and its points, in the order in which they are joined.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct ChartLine {
     /// Its name.
     pub name: String,
     /// Its points.
@@ -98,7 +98,7 @@ fn rectangle(out: &mut String, x: f64, width: f64, (top, bottom): (f64, f64), co
 pub fn grouped_bars(chart: &Chart, groups: &[&str], series: &[Series]) -> String {
     let height = |value: f64| if chart.logarithmic { value.log10() } else { value };
     let values = series.iter().flat_map(|one| one.values.iter().copied().map(height));
-    let mut frame = Frame::new(chart, range(values), &names(series, |one| &one.name));
+    let mut frame = ChartFrame::new(chart, range(values), &names(series, |one| &one.name));
     let slot = frame.plot_width() / groups.len().max(1) as f64;
     let bar = 0.8 * slot / series.len().max(1) as f64;
     for (at, group) in groups.iter().enumerate() {
@@ -130,7 +130,7 @@ pub fn grouped_bars(chart: &Chart, groups: &[&str], series: &[Series]) -> String
 pub fn stacked_bars(chart: &Chart, bars: &[Bar], layers: &[Series]) -> String {
     let value = |layer: &Series, at: usize| layer.values.get(at).copied().unwrap_or(0.0).max(0.0);
     let sums = (0..bars.len()).map(|at| layers.iter().map(|layer| value(layer, at)).sum());
-    let mut frame = Frame::new(chart, range(sums), &names(layers, |one| &one.name));
+    let mut frame = ChartFrame::new(chart, range(sums), &names(layers, |one| &one.name));
     let changes = bars.windows(2).filter(|pair| pair[0].group != pair[1].group).count();
     let slot = frame.plot_width() / (bars.len() as f64 + changes as f64 * 0.6).max(1.0);
     let mut left = frame.left();
@@ -157,9 +157,10 @@ pub fn stacked_bars(chart: &Chart, bars: &[Bar], layers: &[Series]) -> String {
 
 /// Lines with a mark at each point, over a numeric horizontal axis.
 #[must_use]
-pub fn lines(chart: &Chart, lines: &[Line]) -> String {
+pub fn lines(chart: &Chart, lines: &[ChartLine]) -> String {
     let points = || lines.iter().flat_map(|line| line.points.iter());
-    let mut frame = Frame::new(chart, range(points().map(|point| point.1)), &names(lines, |one| &one.name));
+    let mut frame =
+        ChartFrame::new(chart, range(points().map(|point| point.1)), &names(lines, |one| &one.name));
     let (low, high) =
         points().fold((f64::MAX, f64::MIN), |(low, high), point| (low.min(point.0), high.max(point.0)));
     let (low, high) = if low < high { (low, high) } else { (low.min(0.0), high.max(0.0) + 1.0) };
@@ -256,7 +257,7 @@ mod tests {
 
     #[test]
     fn points_lie_where_they_should() {
-        let line = Line { name: "l".to_string(), points: vec![(8.0, 0.0), (24.0, -1.0), (40.0, 1.0)] };
+        let line = ChartLine { name: "l".to_string(), points: vec![(8.0, 0.0), (24.0, -1.0), (40.0, 1.0)] };
         let svg = lines(&CHART, &[line]);
         let (x, y) = (attribute(&svg, "<circle", "cx"), attribute(&svg, "<circle", "cy"));
         assert!(((x[0] + x[2]) / 2.0 - x[1]).abs() < 0.2);

@@ -19,15 +19,15 @@ use core::sync::atomic::AtomicIsize;
 /// One fact: a name, padded with zeros, and an offset, a number or an address.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Entry {
+pub struct DebugEntry {
     name: [u8; 24],
     value: *const (),
 }
 
 // SAFETY: constants; nobody dereferences the address here.
-unsafe impl Sync for Entry {}
+unsafe impl Sync for DebugEntry {}
 
-impl Entry {
+impl DebugEntry {
     /// An address. The name has at most 23 bytes.
     #[must_use]
     pub const fn address(name: &str, value: *const ()) -> Self {
@@ -51,10 +51,10 @@ impl Entry {
 /// which is the same in all threads; 0 before the first worker is registered.
 pub(crate) static BLOCK: AtomicIsize = AtomicIsize::new(0);
 
-const BLOCK_ENTRY: [Entry; 1] = [Entry::address("block", (&raw const BLOCK).cast())];
+const BLOCK_ENTRY: [DebugEntry; 1] = [DebugEntry::address("block", (&raw const BLOCK).cast())];
 
 /// Everything there is to know about this crate's part.
-pub const ENTRIES: [&[Entry]; 5] = [
+pub const ENTRIES: [&[DebugEntry]; 5] = [
     &BLOCK_ENTRY,
     &crate::worker::REGISTRY_ENTRIES,
     &crate::worker::ENTRIES,

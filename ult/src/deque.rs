@@ -17,7 +17,7 @@
 //! ever name a position in an endless array, of which the buffer holds the window `top..bottom`
 //! modulo its capacity.
 
-use crate::debug::Entry;
+use crate::debug::DebugEntry;
 use crate::sync::{AtomicIsize, AtomicPtr, CachePadded, Ordering, fence};
 use core::mem::offset_of;
 use core::ptr::{self, NonNull};
@@ -58,11 +58,11 @@ struct Bottom<T> {
 }
 
 /// For [`crate::debug`]: where the window and the slots of a deque are.
-pub const ENTRIES: [Entry; 4] = [
-    Entry::number("deque.top", offset_of!(Deque<()>, top)),
-    Entry::number("deque.bottom", offset_of!(Deque<()>, bottom.0.index)),
-    Entry::number("deque.buffer", offset_of!(Deque<()>, bottom.0.buffer)),
-    Entry::number("buffer.slots", offset_of!(Buffer<()>, slots)),
+pub const ENTRIES: [DebugEntry; 4] = [
+    DebugEntry::number("deque.top", offset_of!(Deque<()>, top)),
+    DebugEntry::number("deque.bottom", offset_of!(Deque<()>, bottom.0.index)),
+    DebugEntry::number("deque.buffer", offset_of!(Deque<()>, bottom.0.buffer)),
+    DebugEntry::number("buffer.slots", offset_of!(Buffer<()>, slots)),
 ];
 
 impl<T> Deque<T> {

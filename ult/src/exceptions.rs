@@ -110,7 +110,7 @@ pub fn warm() {
 pub fn refresh() {
     // ORDERING: a stale value only means another scan, which finds the same.
     let before = SCANNED.load(Relaxed);
-    let mut found = Found { addresses: [0; COPIES], count: 0 };
+    let mut found = ScanFinding { addresses: [0; COPIES], count: 0 };
     let now = objects::for_each_since(before, |object| {
         if let Some(address) = object.function(NAME) {
             found.push(address);
@@ -130,12 +130,12 @@ pub fn refresh() {
 }
 
 /// What one scan found.
-struct Found {
+struct ScanFinding {
     addresses: [usize; COPIES],
     count: usize,
 }
 
-impl Found {
+impl ScanFinding {
     fn push(&mut self, address: usize) {
         if let Some(place) = self.addresses.get_mut(self.count) {
             *place = address;
@@ -145,7 +145,7 @@ impl Found {
 }
 
 /// Marks copies that are no longer loaded. Their numbers are not used again.
-fn bury(found: &Found) {
+fn bury(found: &ScanFinding) {
     for (copy, function) in FUNCTIONS.iter().enumerate() {
         // ORDERING: only compared; `GONE` is reached by one thread's exchange below.
         let address = function.load(Relaxed);

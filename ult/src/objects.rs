@@ -46,7 +46,7 @@ impl Relocations {
 }
 
 /// One loaded object, while the loader holds it.
-pub(crate) struct Object {
+pub(crate) struct LoadedObject {
     base: usize,
     headers: *const libc::Elf64_Phdr,
     header_count: usize,
@@ -72,7 +72,7 @@ static LATEST: AtomicU64 = AtomicU64::new(0);
 ///
 /// Returns the present value if it did, `None` if nothing changed. Takes the loader's lock, which
 /// threads that ask often wait for.
-pub(crate) fn for_each_since(before: u64, visit: impl FnMut(&Object)) -> Option<u64> {
+pub(crate) fn for_each_since(before: u64, visit: impl FnMut(&LoadedObject)) -> Option<u64> {
     let mut walk = Walk { before, now: None, visit };
     // SAFETY: the callback gets our `walk` back, which outlives the call.
     unsafe { crate::loader::walk(callback_of(&walk), (&raw mut walk).cast()) };
@@ -90,13 +90,13 @@ pub(crate) fn has_been_seen_to_change(before: u64) -> bool {
     LATEST.load(Relaxed) != before
 }
 
-fn callback_of<F: FnMut(&Object)>(_: &Walk<F>) -> crate::loader::Callback {
+fn callback_of<F: FnMut(&LoadedObject)>(_: &Walk<F>) -> crate::loader::Callback {
     on_object::<F>
 }
 
 /// # Safety
 /// `info` is the loader's, `data` the `Walk<F>` of `for_each_since`.
-unsafe extern "C" fn on_object<F: FnMut(&Object)>(
+unsafe extern "C" fn on_object<F: FnMut(&LoadedObject)>(
     info: *mut libc::dl_phdr_info,
     _size: usize,
     data: *mut c_void,
@@ -109,22 +109,22 @@ unsafe extern "C" fn on_object<F: FnMut(&Object)>(
     }
     walk.now = Some(now);
     // SAFETY: the loader keeps the object mapped during the callback.
-    if let Some(object) = unsafe { Object::new(info) } {
+    if let Some(object) = unsafe { LoadedObject::new(info) } {
         (walk.visit)(&object);
     }
     0
 }
 
-impl Object {
+impl LoadedObject {
     /// # Safety
     /// `info` describes an object that stays mapped while the result is used.
-    unsafe fn new(info: &libc::dl_phdr_info) -> Option<Object> {
+    unsafe fn new(info: &libc::dl_phdr_info) -> Option<LoadedObject> {
         let base = info.dlpi_addr as usize;
         // SAFETY: the loader's own description of the object.
         let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
         let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC)?;
         let mut entry = base.wrapping_add(dynamic.p_vaddr as usize) as *const Dyn;
-        let mut object = Object {
+        let mut object = LoadedObject {
             base,
             headers: info.dlpi_phdr,
             header_count: info.dlpi_phnum.into(),

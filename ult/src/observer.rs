@@ -6,8 +6,8 @@
 //!
 //! Off, each place costs one relaxed load and a branch that is not taken. On, the observer is
 //! called in the middle of the scheduler: it must not wait, lock, allocate by the C library, or
-//! call back. [`Event::Preempted`] and the [`Event::Switches`] behind it come in a signal handler,
-//! which has interrupted program code, never the observer itself.
+//! call back. [`SchedulerEvent::Preempted`] and the [`SchedulerEvent::Switches`] behind it come in
+//! a signal handler, which has interrupted program code, never the observer itself.
 //!
 //! Rejected: a hook for each event (a dozen words to set and to test), and counters alone
 //! ([`crate::stall::counters`] has them: they do not say when, where and of whom).
@@ -17,7 +17,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// What has happened, on the calling kernel thread if nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum SchedulerEvent {
     /// It leaves the context `from` for `to`; addresses that are unique among contexts alive.
     Switches {
         /// The context that ran.
@@ -79,7 +79,7 @@ pub enum Event {
 /// Gets the events.
 pub struct Observer {
     /// Any kernel thread that is registered, and the monitor's.
-    pub observe: fn(Event),
+    pub observe: fn(SchedulerEvent),
 }
 
 static OBSERVER: AtomicPtr<Observer> = AtomicPtr::new(ptr::null_mut());
@@ -94,7 +94,7 @@ pub fn set(observer: Option<&'static Observer>) {
 
 /// Tells the observer, if there is one.
 #[inline(always)]
-pub(crate) fn notify(event: impl FnOnce() -> Event) {
+pub(crate) fn notify(event: impl FnOnce() -> SchedulerEvent) {
     // ORDERING: Relaxed; asked again where it matters.
     if !OBSERVER.load(Ordering::Relaxed).is_null() {
         notify_it(event());
@@ -103,7 +103,7 @@ pub(crate) fn notify(event: impl FnOnce() -> Event) {
 
 #[cold]
 #[inline(never)]
-fn notify_it(event: Event) {
+fn notify_it(event: SchedulerEvent) {
     // ORDERING: Acquire, pairs with the Release in `set`.
     let observer = OBSERVER.load(Ordering::Acquire);
     // SAFETY: null, or what `set` was given, which lives for good.

@@ -16,7 +16,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, TryLockError};
 
-use crate::observer::{self, Event};
+use crate::observer::{self, SchedulerEvent};
 use crate::sched;
 use crate::signals;
 use crate::stack::kernel;
@@ -84,7 +84,7 @@ pub struct Assignment {
 /// An assignment on its way, and the descriptor of its ULT. The sender makes it: a worker's first
 /// allocation would have the C library set up a heap for it, which takes longer than all else that
 /// it does before its first region.
-pub(crate) struct Letter {
+pub(crate) struct AssignmentLetter {
     assignment: Assignment,
     ult: Option<Box<Ult>>,
 }
@@ -301,7 +301,7 @@ pub fn acquire(count: usize, into: &mut Vec<&'static Worker>) {
 
 /// Hands a worker that [`lease`] or [`acquire`] returned something to do.
 pub fn assign(worker: &'static Worker, assignment: Assignment) {
-    let boxed = Box::into_raw(Box::new(Letter { assignment, ult: Some(Box::new(Ult::native())) }));
+    let boxed = Box::into_raw(Box::new(AssignmentLetter { assignment, ult: Some(Box::new(Ult::native())) }));
     worker.note_assigned();
     // ORDERING: Release, pairs with the Acquire in `await_assignment`: the assignment is complete
     // before it is seen.
@@ -525,7 +525,7 @@ const MOST_IDLE_SPIN: u32 = 10_000;
 
 /// Waits on the native stack. A shared worker runs ULTs meanwhile. `None`: the kernel thread is
 /// asked to end.
-fn await_assignment(worker: &'static Worker) -> Option<Box<Letter>> {
+fn await_assignment(worker: &'static Worker) -> Option<Box<AssignmentLetter>> {
     loop {
         // ORDERING: Acquire, pairs with the Release in `assign`.
         let p = worker.mailbox.swap(core::ptr::null_mut(), Ordering::Acquire);
@@ -542,7 +542,7 @@ fn await_assignment(worker: &'static Worker) -> Option<Box<Letter>> {
     }
 }
 
-fn run_assignment(worker: &'static Worker, Letter { assignment, ult }: &mut Letter) {
+fn run_assignment(worker: &'static Worker, AssignmentLetter { assignment, ult }: &mut AssignmentLetter) {
     if worker.runs_on_kernel_stack() {
         // SAFETY: whoever made the assignment vouches for it; the worker's own kernel thread.
         unsafe {
@@ -566,7 +566,7 @@ fn run_assignment(worker: &'static Worker, Letter { assignment, ult }: &mut Lett
         (*own).assigned = Some(sched::Job { run: assignment.entry, data: assignment.argument });
         let native = &raw mut (*own).native;
         (*own).current = ult;
-        observer::notify(|| Event::Switches { from: native as usize, to: ult as usize });
+        observer::notify(|| SchedulerEvent::Switches { from: native as usize, to: ult as usize });
         crate::ult::switch(native, ult, worker, None);
         (*worker.own()).current = native;
         (*worker.own()).role = worker::Role::none(worker);
@@ -590,7 +590,7 @@ unsafe extern "C" fn ult_main(_: usize) -> ! {
         let current = (*own).current;
         let native = &raw mut (*own).native;
         crate::sanitize::leaves_nothing(&mut (*current).trail);
-        observer::notify(|| Event::Switches { from: current as usize, to: native as usize });
+        observer::notify(|| SchedulerEvent::Switches { from: current as usize, to: native as usize });
         crate::ult::switch(current, native, worker, (*own).native_tls_block);
     }
     crate::fatal("an ended ULT was resumed")
@@ -679,7 +679,7 @@ unsafe extern "C" fn after_fork_in_child() {
     // ORDERING: Relaxed; single-threaded.
     GENERATION.fetch_add(1, Ordering::Relaxed);
     sched::reset_after_fork();
-    observer::notify(|| Event::Forked);
+    observer::notify(|| SchedulerEvent::Forked);
 }
 
 #[cfg(all(test, not(loom)))]

@@ -35,7 +35,7 @@ use crate::watch::{self, ADDRESSES, LEAKS, OTHER, RACES, SANITIZERS, UNDECIDED};
 
 mod found;
 
-use found::{Function, look_up};
+use found::{SanitizerFunction, look_up};
 
 /// Those of [`watch`]'s bits that are ours.
 #[inline(always)]
@@ -108,7 +108,7 @@ pub fn after<T>(event: *const T) {
 
 #[cold]
 #[inline(never)]
-fn notify(function: &Function, event: *const c_void) {
+fn notify(function: &SanitizerFunction, event: *const c_void) {
     if decide() & RACES != 0
         && let Some(function) = function.get::<unsafe extern "C" fn(*mut c_void)>()
     {
@@ -159,7 +159,7 @@ impl Drop for LookingAway {
 
 #[cold]
 #[inline(never)]
-fn ignore(functions: [&Function; 2]) {
+fn ignore(functions: [&SanitizerFunction; 2]) {
     for function in functions {
         if let Some(function) = function.get::<unsafe extern "C" fn(*const c_char, c_int)>() {
             // SAFETY: a file name and a line, used in messages.
@@ -259,7 +259,7 @@ impl Trail {
     }
 
     #[cold]
-    fn notify_root(&self, function: &Function) {
+    fn notify_root(&self, function: &SanitizerFunction) {
         if mode() & LEAKS != 0
             && let Some(function) = function.get::<unsafe extern "C" fn(*const c_void, usize)>()
         {

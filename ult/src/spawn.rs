@@ -26,7 +26,7 @@ use core::sync::atomic::{AtomicBool, Ordering, fence};
 
 use crate::gang::reserve::{prefer, reserve};
 use crate::gang::{self, GangTag};
-use crate::observer::{self, Event};
+use crate::observer::{self, SchedulerEvent};
 use crate::pool::{self, ForkMutex};
 use crate::sched::wake_idle_behind_fence;
 use crate::tls_block::TlsBlock;
@@ -225,7 +225,7 @@ pub fn gang<'a>(
             None => targets.push(group, tag, &ult_start),
         }
     }
-    observer::notify(|| Event::Gang { id: tag.id, level, size: count as u32 });
+    observer::notify(|| SchedulerEvent::Gang { id: tag.id, level, size: count as u32 });
     match place {
         Some(place) => targets.wake_placed(count, group, place),
         None => targets.wake(group),
@@ -237,7 +237,7 @@ pub fn gang<'a>(
 
 /// The workers of a fork. Kept by the forking worker from fork to fork, for its memory.
 #[derive(Default)]
-pub(crate) struct Targets {
+pub(crate) struct SpawnTargets {
     /// Those that may run the gang.
     workers: Vec<&'static Worker>,
     loads: Vec<u32>,
@@ -251,7 +251,7 @@ pub(crate) struct Targets {
     pair: Option<(usize, usize)>,
 }
 
-impl Targets {
+impl SpawnTargets {
     fn choose(
         &mut self,
         me: &'static Worker,
@@ -369,7 +369,7 @@ impl Targets {
         }
     }
 
-    /// As [`Targets::wake`], with places.
+    /// As [`SpawnTargets::wake`], with places.
     fn wake_placed(&self, count: usize, group: u32, place: &dyn Fn(usize) -> Option<&'static Worker>) {
         for i in 0..count {
             let placed = place(i);
@@ -433,7 +433,7 @@ pub fn plain<'a>(count: usize, ult_start: impl Fn(usize) -> &'a UltStart) {
         // SAFETY: own kernel thread: the deque's owner; starts may go to any worker.
         unsafe { me.ults.push(NonNull::from(ult_start(i))) };
     }
-    // ORDERING: SeqCst, one for all looks below, as in `Targets::wake`.
+    // ORDERING: SeqCst, one for all looks below, as in `SpawnTargets::wake`.
     fence(Ordering::SeqCst);
     me.publish_crowd_behind_fence();
     let mut thieves = 0..count;

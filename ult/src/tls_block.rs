@@ -37,9 +37,9 @@ use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64,
 use std::collections::BTreeMap;
 
 use crate::arch;
-use crate::kernel_state::State;
+use crate::kernel_state::ThreadState;
 use crate::pool::ForkMutex;
-use crate::signals::queue::Queue;
+use crate::signals::queue::SignalQueue;
 use crate::worker::Worker;
 
 mod directory;
@@ -76,9 +76,9 @@ pub struct TlsBlock {
     /// Handlers of the program that have run in the thread.
     handled: AtomicU32,
     /// Signals for the thread that came while another one ran.
-    pub(crate) signals: Queue,
+    pub(crate) signals: SignalQueue,
     /// What the kernel keeps for the thread.
-    pub(crate) state: State,
+    pub(crate) state: ThreadState,
     /// The worker whose kernel thread is dedicated to this thread; null if none, or if a team has
     /// taken it. See `sched::dedicated`.
     dedicated_worker: AtomicPtr<Worker>,
@@ -111,8 +111,8 @@ impl TlsBlock {
             tls_donor_mask: AtomicU64::new(0),
             timer_signals: AtomicU64::new(0),
             handled: AtomicU32::new(0),
-            signals: Queue::new(),
-            state: State::new(),
+            signals: SignalQueue::new(),
+            state: ThreadState::new(),
             dedicated_worker: AtomicPtr::new(ptr::null_mut()),
             generation: crate::pool::generation(),
             is_of_a_donor,

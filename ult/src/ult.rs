@@ -10,7 +10,7 @@
 use core::mem::offset_of;
 
 use crate::arch;
-use crate::debug::Entry;
+use crate::debug::DebugEntry;
 use crate::exceptions;
 use crate::sanitize::{self, Trail};
 use crate::sched::Job;
@@ -51,8 +51,10 @@ pub struct Ult {
 }
 
 /// For [`crate::debug`].
-pub(crate) const ENTRIES: [Entry; 2] =
-    [Entry::number("ult.sp", offset_of!(Ult, sp)), Entry::number("ult.locals", offset_of!(Ult, locals))];
+pub(crate) const ENTRIES: [DebugEntry; 2] = [
+    DebugEntry::number("ult.sp", offset_of!(Ult, sp)),
+    DebugEntry::number("ult.locals", offset_of!(Ult, locals)),
+];
 
 impl Ult {
     /// The context of the calling kernel thread's own stack.

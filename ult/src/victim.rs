@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | [`Hybrid`] | a random victim | the latest successful victim not yet tried again, then random ones |
 //! | [`History`] | the same victim | a random victim |
-//! | [`Random`] | a random victim | a random victim |
+//! | [`RandomVictim`] | a random victim | a random victim |
 //!
 //! `History` is what libomp does: one victim is remembered until it fails. On task graphs whose
 //! tasks send messages it keeps all workers at the producer that has most to give, and the task
@@ -29,10 +29,10 @@ mod kind;
 mod policy;
 
 pub use draw::Draw;
-pub use kind::{Kind, UnknownKind, default_kind, set_default};
-pub use policy::{HISTORY, History, Hybrid, Policy, Random};
+pub use kind::{UnknownKind, VictimKind, default_kind, set_default};
+pub use policy::{HISTORY, History, Hybrid, RandomVictim, VictimPolicy};
 
-use crate::topology::distance::Site;
+use crate::topology::distance::CpuSite;
 use core::iter::Sum;
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -43,20 +43,20 @@ pub enum Selector {
     Hybrid(Hybrid),
     /// See [`History`].
     History(History),
-    /// See [`Random`].
-    Random(Random),
+    /// See [`RandomVictim`].
+    Random(RandomVictim),
 }
 
 impl Selector {
     /// A selector of the given kind without history. Workers with different `seed`s draw different
     /// victims; equal seeds give equal sequences. Allocates nothing.
     #[must_use]
-    pub const fn new(kind: Kind, seed: u64) -> Self {
+    pub const fn new(kind: VictimKind, seed: u64) -> Self {
         let draw = Draw::new(seed);
         match kind {
-            Kind::Hybrid => Self::Hybrid(Hybrid::new(draw)),
-            Kind::History => Self::History(History::new(draw)),
-            Kind::Random => Self::Random(Random::new(draw)),
+            VictimKind::Hybrid => Self::Hybrid(Hybrid::new(draw)),
+            VictimKind::History => Self::History(History::new(draw)),
+            VictimKind::Random => Self::Random(RandomVictim::new(draw)),
         }
     }
 
@@ -82,7 +82,7 @@ impl Selector {
     #[inline]
     pub fn keep_up(
         &mut self,
-        site: &Site,
+        site: &CpuSite,
         me: usize,
         count: usize,
         site_of: impl Fn(usize) -> Option<usize>,
@@ -91,7 +91,7 @@ impl Selector {
     }
 }
 
-impl Policy for Selector {
+impl VictimPolicy for Selector {
     #[inline]
     fn select(&mut self, me: usize, count: usize) -> usize {
         match self {
@@ -122,13 +122,13 @@ impl Policy for Selector {
 
 /// How often a worker tried to steal. Written by its owner alone, readable by anyone at any time.
 #[derive(Debug, Default)]
-pub struct Counters {
+pub struct StealCounters {
     attempts: AtomicU64,
     successes: AtomicU64,
     aborted: AtomicU64,
 }
 
-/// A reading of one worker's [`Counters`], or the sum of several.
+/// A reading of one worker's [`StealCounters`], or the sum of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Victims looked at.
@@ -139,7 +139,7 @@ pub struct Totals {
     pub aborted: u64,
 }
 
-impl Counters {
+impl StealCounters {
     /// All zero.
     #[must_use]
     pub const fn new() -> Self {
@@ -214,10 +214,10 @@ mod tests {
                 })
                 .count()
         };
-        assert_eq!(after_success(Kind::History), 400);
-        assert!((20..120).contains(&after_success(Kind::Hybrid)));
-        assert!((20..120).contains(&after_success(Kind::Random)));
-        let mut hybrid = Selector::new(Kind::Hybrid, 1);
+        assert_eq!(after_success(VictimKind::History), 400);
+        assert!((20..120).contains(&after_success(VictimKind::Hybrid)));
+        assert!((20..120).contains(&after_success(VictimKind::Random)));
+        let mut hybrid = Selector::new(VictimKind::Hybrid, 1);
         hybrid.succeeded(5);
         let elsewhere = hybrid.select(0, 8);
         hybrid.failed(elsewhere);
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn distances_reach_every_policy() {
-        for kind in [Kind::Hybrid, Kind::History, Kind::Random] {
+        for kind in [VictimKind::Hybrid, VictimKind::History, VictimKind::Random] {
             let mut selector = Selector::new(kind, 3);
             selector.set_distances(0, &[0, 0, 2, 2, 2, 2]);
             let near = (0..6000).filter(|_| selector.select(0, 6) == 1).count();
@@ -236,14 +236,14 @@ mod tests {
 
     #[test]
     fn counters_add_up() {
-        let workers = [Counters::new(), Counters::new()];
+        let workers = [StealCounters::new(), StealCounters::new()];
         for _ in 0..3 {
             workers[0].add_attempt();
         }
         workers[0].add_success();
         workers[1].add_attempt();
         workers[1].add_aborted();
-        let sum: Totals = workers.iter().map(Counters::read).sum();
+        let sum: Totals = workers.iter().map(StealCounters::read).sum();
         let expected = Totals { attempts: 4, successes: 1, aborted: 1 };
         assert_eq!(sum, expected);
     }

@@ -1,7 +1,7 @@
 //! Workers: one record per kernel thread, the runtime's own and the program's alike.
 //!
 //! What lives here: the record, in three parts: what anybody may touch ([`Worker`]), what only its
-//! kernel thread touches (`Own`), and what the running context runs for (`Role`). Fields are
+//! kernel thread touches (`WorkerOwn`), and what the running context runs for (`Role`). Fields are
 //! declared here alone; each file below works on some of them. What may not: choosing what to run
 //! ([`crate::sched`]), starting and stopping our threads ([`crate::pool`]).
 //!
@@ -25,17 +25,17 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
-use crate::debug::Entry;
+use crate::debug::DebugEntry;
 use crate::deque::Deque;
 use crate::gang::GangTag;
 use crate::gang::deque::GangDeque;
 use crate::park::Parker;
-use crate::sched::{Parcel, SOUGHT, SuspendedContexts, Task, Urgency};
+use crate::sched::{Parcel, RunnerTask, SOUGHT, SuspendedContexts, Urgency};
 use crate::spawn::UltStart;
 use crate::stall::Watched;
 use crate::sync::CachePadded;
 use crate::tls_block::TlsBlock;
-use crate::topology::distance::Site;
+use crate::topology::distance::CpuSite;
 use crate::ult::Ult;
 use crate::victim::{self, Selector};
 
@@ -79,7 +79,7 @@ pub struct Worker {
     /// Small number, unique among live workers.
     index: AtomicU32,
     /// Work for a pool worker that is idle: set by the thread that took it from the pool.
-    pub(crate) mailbox: AtomicPtr<crate::pool::Letter>,
+    pub(crate) mailbox: AtomicPtr<crate::pool::AssignmentLetter>,
     /// Which jobs it looks for while it sleeps: those announced to the waiters counted here; null
     /// for none.
     sought: [AtomicPtr<AtomicU32>; SOUGHT],
@@ -114,7 +114,7 @@ pub struct Worker {
     /// What the stall monitor knows.
     pub(crate) watched: Watched,
     /// Where its kernel thread was last seen.
-    pub site: Site,
+    pub site: CpuSite,
     /// The observer's.
     observers: AtomicPtr<()>,
     /// The thread pointer that its kernel thread was started with.
@@ -129,7 +129,7 @@ pub struct Worker {
     /// The signal mask that its kernel thread starts with, if it is one of the pool.
     pub(crate) first_mask: AtomicU64,
     /// What only the kernel thread itself touches.
-    own: UnsafeCell<Own>,
+    own: UnsafeCell<WorkerOwn>,
 }
 
 /// What the owner writes whenever it comes from one piece of code to the next, on lines of its own:
@@ -144,7 +144,7 @@ pub(crate) struct PerSwitch {
     /// Who waits behind it, for the stall monitor.
     pub(crate) urgency: Urgency,
     /// Attempts to steal ULTs.
-    pub(crate) steals: victim::Counters,
+    pub(crate) steals: victim::StealCounters,
     /// Context switches; written by the owner alone.
     switches: AtomicU64,
 }
@@ -180,7 +180,7 @@ impl Role {
 
 /// The part of a worker that belongs to its kernel thread. On lines that nobody else reads.
 #[repr(align(128))]
-pub(crate) struct Own {
+pub(crate) struct WorkerOwn {
     pub(crate) current: *mut Ult,
     pub(crate) native: Ult,
     /// What the running context runs for.
@@ -192,11 +192,11 @@ pub(crate) struct Own {
     /// A stack is reserved for the job that is run next, see [`crate::stack::promised`].
     pub(crate) has_reserved_stack: bool,
     /// Memory of the next fork of a gang.
-    pub(crate) targets: crate::spawn::Targets,
+    pub(crate) targets: crate::spawn::SpawnTargets,
     /// ULTs that have ended here and were not counted.
-    pub(crate) ended: crate::sched::Ended,
+    pub(crate) ended: crate::sched::EndedUlts,
     /// What was handed to the next runner.
-    pub(crate) handed: Option<Task>,
+    pub(crate) handed: Option<RunnerTask>,
     /// The job of the ULT that an assignment starts.
     pub(crate) assigned: Option<crate::sched::Job>,
     /// The TLS block of the kernel thread's own storage; `None` where TLS blocks are not used.
@@ -214,7 +214,7 @@ pub(crate) struct Own {
     /// The signal mask of the kernel thread while program code runs.
     pub(crate) kernel_mask: u64,
     /// What the kernel keeps for it.
-    pub(crate) kernel: crate::kernel_state::Host,
+    pub(crate) kernel: crate::kernel_state::KernelHost,
     /// A substitute for the next time.
     pub(crate) substitute: Option<&'static TlsBlock>,
     /// What the last ULT had borrowed here, for the next one that borrows.
@@ -264,7 +264,7 @@ pub(crate) struct Own {
     place: Option<u32>,
 }
 
-impl Own {
+impl WorkerOwn {
     /// The TLS block that the kernel thread was made with, even while another worker's context runs
     /// with it.
     pub(crate) fn original_tls_block(&self) -> Option<&'static TlsBlock> {
@@ -272,22 +272,22 @@ impl Own {
     }
 }
 
-// SAFETY: everything in `Own` is touched by the worker's own kernel thread alone (`Worker::own`);
-// the rest is atomic.
+// SAFETY: everything in `WorkerOwn` is touched by the worker's own kernel thread alone
+// (`Worker::own`); the rest is atomic.
 unsafe impl Sync for Worker {}
 // SAFETY: as above; a record is handed to its kernel thread before that thread uses it.
 unsafe impl Send for Worker {}
 
 /// For [`crate::debug`].
-pub(crate) const ENTRIES: [Entry; 6] = [
-    Entry::number("worker.index", offset_of!(Worker, index)),
-    Entry::number("worker.tid", offset_of!(Worker, watched) + Watched::TID),
-    Entry::number("worker.current", offset_of!(Worker, own) + offset_of!(Own, current)),
-    Entry::number("worker.region", offset_of!(Worker, own) + offset_of!(Own, role.region)),
-    Entry::number("worker.gang", offset_of!(Worker, own) + offset_of!(Own, role.tag.id)),
-    Entry::number(
+pub(crate) const ENTRIES: [DebugEntry; 6] = [
+    DebugEntry::number("worker.index", offset_of!(Worker, index)),
+    DebugEntry::number("worker.tid", offset_of!(Worker, watched) + Watched::TID),
+    DebugEntry::number("worker.current", offset_of!(Worker, own) + offset_of!(WorkerOwn, current)),
+    DebugEntry::number("worker.region", offset_of!(Worker, own) + offset_of!(WorkerOwn, role.region)),
+    DebugEntry::number("worker.gang", offset_of!(Worker, own) + offset_of!(WorkerOwn, role.tag.id)),
+    DebugEntry::number(
         "worker.suspended",
-        offset_of!(Worker, own) + offset_of!(Own, suspended) + SuspendedContexts::LIST,
+        offset_of!(Worker, own) + offset_of!(WorkerOwn, suspended) + SuspendedContexts::LIST,
     ),
 ];
 
@@ -312,21 +312,21 @@ impl Worker {
                 hosting: AtomicI32::new(0),
                 suspended: AtomicBool::new(false),
                 urgency: Urgency::new(),
-                steals: victim::Counters::new(),
+                steals: victim::StealCounters::new(),
                 switches: AtomicU64::new(0),
             }),
             stands_for: AtomicPtr::new(ptr::null_mut()),
             handed_off: AtomicBool::new(false),
             returning: AtomicPtr::new(ptr::null_mut()),
             watched: Watched::new(),
-            site: Site::new(),
+            site: CpuSite::new(),
             observers: AtomicPtr::new(ptr::null_mut()),
             thread_pointer: AtomicUsize::new(0),
             storage: OnceLock::new(),
             departed_thread: AtomicUsize::new(0),
             renewal: AtomicU32::new(0),
             first_mask: AtomicU64::new(0),
-            own: UnsafeCell::new(Own {
+            own: UnsafeCell::new(WorkerOwn {
                 current: ptr::null_mut(),
                 native: Ult::native(),
                 role: Role {
@@ -339,8 +339,8 @@ impl Worker {
                 suspended: SuspendedContexts::new(),
                 idle_runners: Vec::with_capacity(16),
                 has_reserved_stack: false,
-                targets: crate::spawn::Targets::default(),
-                ended: crate::sched::Ended::NONE,
+                targets: crate::spawn::SpawnTargets::default(),
+                ended: crate::sched::EndedUlts::NONE,
                 handed: None,
                 assigned: None,
                 native_tls_block: None,
@@ -349,7 +349,7 @@ impl Worker {
                 in_interruptible_call: false,
                 sends_itself: 0,
                 kernel_mask: 0,
-                kernel: crate::kernel_state::Host::NEW,
+                kernel: crate::kernel_state::KernelHost::NEW,
                 substitute: None,
                 spare: None,
                 stands_since: 0,
@@ -427,7 +427,7 @@ impl Worker {
     /// # Safety
     /// Only on the worker's own kernel thread, and the result must not be kept across a switch.
     #[inline(always)]
-    pub(crate) unsafe fn own(&self) -> *mut Own {
+    pub(crate) unsafe fn own(&self) -> *mut WorkerOwn {
         self.own.get()
     }
 }

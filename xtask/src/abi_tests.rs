@@ -28,12 +28,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::parallel;
-use crate::programs::Places;
-use build::Builder;
-use compilers::Compiler;
-use meta::Source;
-use plan::Program;
-use report::Report;
+use crate::programs::Workspace;
+use build::TestBuilder;
+use compilers::CompilerDriver;
+use meta::TestSource;
+use plan::AbiProgram;
+use report::AbiReport;
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -50,8 +50,8 @@ pub struct Options {
     /// Programs built and run at once. At least 1.
     pub jobs: usize,
     /// Which programs.
-    pub extent: Extent,
-    /// Runs that [`Extent::Gate`] makes whatever its rule says.
+    pub extent: AbiExtent,
+    /// Runs that [`AbiExtent::Gate`] makes whatever its rule says.
     pub pins: Vec<choose::Pin>,
     /// Print the runs instead of making them.
     pub list: bool,
@@ -61,7 +61,7 @@ pub struct Options {
 
 impl Options {
     /// All programs of the workspace, as many at once as there are processors, with nothing pinned.
-    pub fn new(places: &Places, library: Option<PathBuf>, extent: Extent) -> Self {
+    pub fn new(places: &Workspace, library: Option<PathBuf>, extent: AbiExtent) -> Self {
         Self {
             root: places.root.clone(),
             cache: places.target.join("abi-tests"),
@@ -78,7 +78,7 @@ impl Options {
 
 /// How much is run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Extent {
+pub enum AbiExtent {
     /// One run each of some programs: what `cargo xtask quick` makes.
     Sample,
     /// Neither the long programs nor products.
@@ -94,7 +94,7 @@ pub enum Extent {
 
 /// What came out: each count is of runs, not of programs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct AbiOutcome {
     /// Runs that gave the right answer.
     pub passed: usize,
     /// Runs that did not, and programs that could not be built, in words.
@@ -111,11 +111,11 @@ pub struct Outcome {
 ///
 /// When the set cannot be run at all: no `abi-tests/` below the root, no compiler, or a cache
 /// directory that cannot be written. A failing program is not an error but a count.
-pub fn run(options: &Options) -> Result<Outcome, String> {
+pub fn run(options: &Options) -> Result<AbiOutcome, String> {
     let library = options.library.as_deref().map(absolute).transpose()?;
-    let builder = Builder::new(&options.root, &options.cache, library.as_deref())?;
+    let builder = TestBuilder::new(&options.root, &options.cache, library.as_deref())?;
     let found = compilers::probe(builder.borrowed_headers());
-    let report = Report::new();
+    let report = AbiReport::new();
     for skipped in &found.unusable {
         report.note(skipped);
     }
@@ -126,16 +126,16 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
     let programs = select(options, &report, &sources, &found.usable);
     if options.list {
         programs.iter().for_each(|program| program.print_cells());
-        return Ok(Outcome::default());
+        return Ok(AbiOutcome::default());
     }
     report.begin(programs.len(), &found.usable);
     let (alone, together): (Vec<_>, Vec<_>) = programs.iter().partition(|p| p.source.alone);
     run_programs(&together, options.jobs.max(1), &builder, &report);
     run_programs(&alone, 1, &builder, &report);
-    if options.extent != Extent::Sample && wanted(options, "layout") {
+    if options.extent != AbiExtent::Sample && wanted(options, "layout") {
         layout::check(&options.root, &builder, &found.usable, &report);
     }
-    if options.extent != Extent::Sample && wanted(options, "silence") {
+    if options.extent != AbiExtent::Sample && wanted(options, "silence") {
         silence::check(&builder, &report);
     }
     if let Some(file) = &options.record {
@@ -147,10 +147,10 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
 /// Pairs every source with every compiler that takes it; says why for those left out.
 fn select<'a>(
     options: &Options,
-    report: &Report,
-    sources: &'a [Source],
-    compilers: &'a [Compiler],
-) -> Vec<Program<'a>> {
+    report: &AbiReport,
+    sources: &'a [TestSource],
+    compilers: &'a [CompilerDriver],
+) -> Vec<AbiProgram<'a>> {
     let mut programs = Vec::new();
     for source in sources {
         if let Some(error) = &source.error {
@@ -159,9 +159,9 @@ fn select<'a>(
         }
         let taken = takers(options, report, source, compilers);
         programs.extend(match options.extent {
-            Extent::Short if source.rotates => choose::rotating_runs(taken, options.library.is_some()),
-            Extent::Sample => choose::sample_runs(taken),
-            Extent::Gate if options.library.is_some() => choose::gate_runs(taken, &options.pins),
+            AbiExtent::Short if source.rotates => choose::rotating_runs(taken, options.library.is_some()),
+            AbiExtent::Sample => choose::sample_runs(taken),
+            AbiExtent::Gate if options.library.is_some() => choose::gate_runs(taken, &options.pins),
             _ => taken,
         });
     }
@@ -172,15 +172,15 @@ fn select<'a>(
 /// A source with every compiler that takes it.
 fn takers<'a>(
     options: &Options,
-    report: &Report,
-    source: &'a Source,
-    compilers: &'a [Compiler],
-) -> Vec<Program<'a>> {
+    report: &AbiReport,
+    source: &'a TestSource,
+    compilers: &'a [CompilerDriver],
+) -> Vec<AbiProgram<'a>> {
     let mut programs = Vec::new();
     for (index, compiler) in compilers.iter().enumerate().filter(|(_, c)| c.language == source.language) {
-        let program = Program::new(source, compiler, index);
+        let program = AbiProgram::new(source, compiler, index);
         match program.reason_to_skip(options.extent) {
-            Some(reason) if options.extent != Extent::Sample && wanted(options, &program.title()) => {
+            Some(reason) if options.extent != AbiExtent::Sample && wanted(options, &program.title()) => {
                 report.skip(&program.title(), &reason);
             }
             Some(_) => {}
@@ -195,7 +195,7 @@ fn wanted(options: &Options, title: &str) -> bool {
 }
 
 /// Builds and runs the programs, `jobs` at a time, in the order given.
-fn run_programs(programs: &[&Program], jobs: usize, builder: &Builder, report: &Report) {
+fn run_programs(programs: &[&AbiProgram], jobs: usize, builder: &TestBuilder, report: &AbiReport) {
     let printing = Mutex::new(());
     parallel::map(programs, jobs, |program| {
         let records = program.run(builder);

@@ -21,14 +21,14 @@ pub use instructions::record;
 pub use page::pages;
 
 use crate::lanes::{self, progress};
-use crate::programs::Places;
+use crate::programs::Workspace;
 use measure::Measured;
 use std::path::PathBuf;
 use std::thread::available_parallelism;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct BenchRequest {
     /// The library to measure.
     pub library: PathBuf,
     /// Fewer rows, once, in at most five minutes.
@@ -45,7 +45,7 @@ pub struct Request {
 ///
 /// # Errors
 /// Programs that cannot be built with any compiler, and files that cannot be written.
-pub fn run(places: &Places, request: &Request) -> Result<bool, String> {
+pub fn run(places: &Workspace, request: &BenchRequest) -> Result<bool, String> {
     let builds = build::all(places);
     for why in builds.absent.iter().chain(&builds.broken) {
         println!("left out: {why}");

@@ -22,13 +22,13 @@ mod tool;
 
 use crate::conformance::Suite;
 use crate::exec;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// An MPI that is installed here.
-pub struct Mpi {
+pub struct MpiInstall {
     /// `openmpi` or `mpich`, as in the library's name.
     pub name: &'static str,
     /// Its compiler.
@@ -39,12 +39,12 @@ pub struct Mpi {
 }
 
 /// The known ones, and the macro that tells them apart.
-const KNOWN: [(links::mpi::Mpi, &str); 2] =
-    [(links::mpi::Mpi::OpenMpi, "OMPI_MAJOR_VERSION"), (links::mpi::Mpi::Mpich, "MPICH_VERSION")];
+const KNOWN: [(links::mpi::LinkedMpi, &str); 2] =
+    [(links::mpi::LinkedMpi::OpenMpi, "OMPI_MAJOR_VERSION"), (links::mpi::LinkedMpi::Mpich, "MPICH_VERSION")];
 
 /// The MPIs of this machine.
-fn installed(places: &Places) -> Vec<Mpi> {
-    let find = |&(kind, macro_name): &(links::mpi::Mpi, &str)| {
+fn installed(places: &Workspace) -> Vec<MpiInstall> {
+    let find = |&(kind, macro_name): &(links::mpi::LinkedMpi, &str)| {
         let name = kind.name();
         let compilers = [format!("mpicc.{name}"), "mpicc".into()];
         let compiler =
@@ -53,21 +53,21 @@ fn installed(places: &Places) -> Vec<Mpi> {
         let options: &[&str] =
             if name == "openmpi" { &["--oversubscribe", "--bind-to", "none", "-np"] } else { &["-n"] };
         let words = launcher.map(|l| [&[*l], options].concat().iter().map(|w| (*w).to_string()).collect());
-        Some(Mpi { name, compiler, launch: words.unwrap_or_default() })
+        Some(MpiInstall { name, compiler, launch: words.unwrap_or_default() })
     };
     KNOWN.iter().filter_map(find).collect()
 }
 
 /// Whether the compiler's `mpi.h` defines a macro.
-fn has_macro(places: &Places, compiler: &str, name: &str) -> bool {
+fn has_macro(places: &Workspace, compiler: &str, name: &str) -> bool {
     let words = [compiler, "-E", "-dM", "-include", "mpi.h", "-x", "c", "/dev/null"];
     let ran = exec::run(&words.map(str::to_string), &[], &places.root, 30);
     ran.problem.is_none() && ran.stdout.lines().any(|l| l.split_whitespace().nth(1) == Some(name))
 }
 
-impl Mpi {
+impl MpiInstall {
     /// Where its bridge is built: beside the core library, which looks for it there.
-    pub fn library(&self, places: &Places) -> PathBuf {
+    pub fn library(&self, places: &Workspace) -> PathBuf {
         places.target.join(format!("release/libgangway_mpi_{}.so", self.name))
     }
 
@@ -81,13 +81,13 @@ impl Mpi {
     }
 
     /// Where the library is built that programs which call this MPI themselves preload.
-    pub fn aware(&self, places: &Places) -> PathBuf {
+    pub fn aware(&self, places: &Workspace) -> PathBuf {
         places.target.join(format!("release/libgangway_aware_{}.so", self.name))
     }
 }
 
 /// A run that failed, in a line.
-fn built(name: &str, words: &[String], places: &Places) -> Result<(), String> {
+fn built(name: &str, words: &[String], places: &Workspace) -> Result<(), String> {
     let ran = exec::run(words, &[], &places.root, 240);
     match ran.problem {
         None => Ok(()),
@@ -103,7 +103,7 @@ fn words(list: &[&str]) -> Vec<String> {
 }
 
 /// The part without MPI, as an archive.
-fn archive(places: &Places) -> Result<PathBuf, String> {
+fn archive(places: &Workspace) -> Result<PathBuf, String> {
     let line = "cargo rustc --quiet --release -p mpi-bridge --features entry --lib --crate-type staticlib";
     built("mpi-bridge", &words(&line.split(' ').collect::<Vec<_>>()), places)?;
     Ok(places.target.join("release/libmpi_bridge.a"))
@@ -111,7 +111,12 @@ fn archive(places: &Places) -> Result<PathBuf, String> {
 
 /// Links a shared library by the command `line`, which lacks its output. The library gets its name
 /// when it is complete: other steps copy it meanwhile.
-fn built_library(name: &str, mut line: Vec<String>, library: &Path, places: &Places) -> Result<(), String> {
+fn built_library(
+    name: &str,
+    mut line: Vec<String>,
+    library: &Path,
+    places: &Workspace,
+) -> Result<(), String> {
     let partial = library.with_extension("partial");
     line.extend(["-o".into(), partial.display().to_string()]);
     built(name, &line, places)?;
@@ -119,7 +124,7 @@ fn built_library(name: &str, mut line: Vec<String>, library: &Path, places: &Pla
 }
 
 /// Links the bridge of one MPI. Its only visible symbol is the entry.
-fn link(places: &Places, mpi: &Mpi, archive: &str) -> Result<(), String> {
+fn link(places: &Workspace, mpi: &MpiInstall, archive: &str) -> Result<(), String> {
     let mut line =
         words(&[&mpi.compiler, "-O2", "-g", "-Wall", "-Wextra", "-fPIC", "-fvisibility=hidden", "-shared"]);
     line.extend(words(&["mpi-bridge/shim/mpi.c", archive]));
@@ -133,7 +138,7 @@ fn link(places: &Places, mpi: &Mpi, archive: &str) -> Result<(), String> {
 }
 
 /// The library that diverts ranks before `main`; it needs no MPI.
-fn start_library(places: &Places) -> Result<(), String> {
+fn start_library(places: &Workspace) -> Result<(), String> {
     let library = places.target.join("release/libgangway_start.so");
     let line = ["cc", "-O2", "-g", "-Wall", "-Wextra", "-fPIC", "-shared", "mpi-bridge/shim/start.c", "-ldl"];
     built_library("start.c", words(&line), &library, places)
@@ -141,7 +146,7 @@ fn start_library(places: &Places) -> Result<(), String> {
 
 /// The library that lets threads give way in the program's own calls of one MPI; its Fortran names
 /// where that MPI's do not call C's.
-fn aware_library(places: &Places, mpi: &Mpi) -> Result<(), String> {
+fn aware_library(places: &Workspace, mpi: &MpiInstall) -> Result<(), String> {
     let mut line = words(&[
         &mpi.compiler,
         "-O2",
@@ -158,7 +163,7 @@ fn aware_library(places: &Places, mpi: &Mpi) -> Result<(), String> {
 }
 
 /// A program of `mpi-bridge/programs`, compiled by `compiler`.
-fn program(places: &Places, compiler: &str, name: &str, to: &str) -> Result<PathBuf, String> {
+fn program(places: &Workspace, compiler: &str, name: &str, to: &str) -> Result<PathBuf, String> {
     let directory = places.target.join("bridge");
     fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
     let program = directory.join(to);
@@ -175,7 +180,7 @@ fn environment(more: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 /// Builds for every MPI; gives those whose bridge is there.
-fn build(places: &Places, report: &mut Report) -> Vec<Mpi> {
+fn build(places: &Workspace, report: &mut Report) -> Vec<MpiInstall> {
     let found = installed(places);
     for name in KNOWN.iter().map(|k| k.0.name()).filter(|name| !found.iter().any(|m| m.name == *name)) {
         report.skip(
@@ -197,7 +202,8 @@ fn build(places: &Places, report: &mut Report) -> Vec<Mpi> {
             return Vec::new();
         }
     };
-    let works = |mpi: &Mpi| match link(places, mpi, &archive).and_then(|()| aware_library(places, mpi)) {
+    let works = |mpi: &MpiInstall| match link(places, mpi, &archive).and_then(|()| aware_library(places, mpi))
+    {
         Ok(()) => true,
         Err(why) => {
             report.fail(&format!("bridge [{}]: build", mpi.name), &why);
@@ -209,7 +215,7 @@ fn build(places: &Places, report: &mut Report) -> Vec<Mpi> {
 
 /// Does the MPI run programs of its own on four ranks of this machine? It may lack shared memory,
 /// or name resolution.
-fn runs_here(places: &Places, mpi: &Mpi, report: &mut Report) -> bool {
+fn runs_here(places: &Workspace, mpi: &MpiInstall, report: &mut Report) -> bool {
     if mpi.launch.is_empty() {
         return true; // said where its launcher is wanted
     }
@@ -236,7 +242,7 @@ fn runs_here(places: &Places, mpi: &Mpi, report: &mut Report) -> bool {
 
 /// Builds, and chooses the MPI whose ranks are the devices of each suite: LLVM's tests run with
 /// one, GCC's with the next. Empty where no MPI is installed.
-pub fn suites_on_ranks(places: &Places, report: &mut Report) -> Vec<(&'static str, Suite)> {
+pub fn suites_on_ranks(places: &Workspace, report: &mut Report) -> Vec<(&'static str, Suite)> {
     let mut all = build(places, report);
     all.retain(|mpi| !mpi.launch.is_empty() && runs_here(places, mpi, report));
     all.iter().cycle().zip(Suite::WITH_DEVICES).map(|(mpi, suite)| (mpi.name, suite)).collect()
@@ -273,7 +279,7 @@ impl Selection<'_> {
 }
 
 /// Builds, and runs the selected checks.
-pub fn check(places: &Places, selection: Selection<'_>, report: &mut Report) {
+pub fn check(places: &Workspace, selection: Selection<'_>, report: &mut Report) {
     let filter = selection.filter;
     let mut all = build(places, report);
     all.retain(|mpi| runs_here(places, mpi, report));
@@ -294,7 +300,7 @@ pub fn check(places: &Places, selection: Selection<'_>, report: &mut Report) {
 }
 
 /// Builds only, and says where the libraries are.
-pub fn build_only(places: &Places, report: &mut Report) {
+pub fn build_only(places: &Workspace, report: &mut Report) {
     for mpi in build(places, report) {
         println!("{}\n{}", mpi.library(places).display(), mpi.aware(places).display());
     }
@@ -302,7 +308,7 @@ pub fn build_only(places: &Places, report: &mut Report) {
 }
 
 /// Builds, and measures what has `filter` in its name.
-pub fn measure(places: &Places, filter: &str, report: &mut Report) {
+pub fn measure(places: &Workspace, filter: &str, report: &mut Report) {
     let mut all = build(places, report);
     all.retain(|mpi| !mpi.launch.is_empty());
     measure::run(places, &all, filter, report);

@@ -9,11 +9,11 @@ mod times;
 
 use crate::answer;
 use crate::exec::{self, Ran};
-use crate::programs::{self, Places, Program};
+use crate::programs::{self, RealProgram, Workspace};
 use crate::report::Report;
 use crate::runtime::{self, Runtime};
 use std::path::Path;
-use times::Times;
+use times::SpecTimes;
 
 /// Seconds after which a run counts as hanging; on an idle machine with two cores none takes five.
 const LIMIT: u32 = 60;
@@ -23,7 +23,7 @@ const SHOWN: usize = 4;
 const HANG_LIMIT: usize = 2;
 
 /// What to run.
-pub struct Request<'a> {
+pub struct SpecRequest<'a> {
     /// The library; without one, programs run on their own runtime only.
     pub library: Option<&'a Path>,
     /// Programs whose name contains this.
@@ -33,7 +33,7 @@ pub struct Request<'a> {
 }
 
 /// Runs the programs of `request`.
-pub fn run(places: &Places, request: &Request, report: &mut Report) {
+pub fn run(places: &Workspace, request: &SpecRequest, report: &mut Report) {
     let library = request.library;
     let runtimes = match library.map(|l| runtime::gangway(places, l)).transpose() {
         Ok(runtimes) => runtimes.map_or_else(|| vec![Runtime::Own], |r| r.to_vec()),
@@ -56,8 +56,8 @@ pub fn run(places: &Places, request: &Request, report: &mut Report) {
 
 /// One program and what it runs on.
 struct Runs<'a> {
-    places: &'a Places,
-    program: &'a Program,
+    places: &'a Workspace,
+    program: &'a RealProgram,
     command: &'a [String],
     runtimes: &'a [Runtime],
 }
@@ -70,7 +70,7 @@ struct Outcome {
     seconds: f64,
     /// What is wrong, and the line to see it again.
     problems: Vec<(String, String)>,
-    times: Vec<Times>,
+    times: Vec<SpecTimes>,
 }
 
 impl Runs<'_> {
@@ -81,7 +81,7 @@ impl Runs<'_> {
         let compare = self.program.is_timed() && self.runtimes != [Runtime::Own];
         for &threads in self.program.threads {
             let reference = self.reference(threads);
-            let mut times = Times::new(threads, reference.measured(), self.runtimes.len());
+            let mut times = SpecTimes::new(threads, reference.measured(), self.runtimes.len());
             self.round(threads, &reference, &mut times, &mut outcome);
             let fine = outcome.problems.is_empty();
             while compare && fine && outcome.problems.is_empty() && times.wants_another_round(quick) {
@@ -97,7 +97,7 @@ impl Runs<'_> {
     }
 
     /// One run on each runtime.
-    fn round(&self, threads: u32, reference: &Ran, times: &mut Times, outcome: &mut Outcome) {
+    fn round(&self, threads: u32, reference: &Ran, times: &mut SpecTimes, outcome: &mut Outcome) {
         for (way, runtime) in self.runtimes.iter().enumerate() {
             if outcome.hangs >= HANG_LIMIT {
                 return;
@@ -151,7 +151,7 @@ impl Outcome {
     }
 }
 
-fn judge(program: &Program, runtime: &Runtime, reference: &Ran, ran: &Ran) -> Option<String> {
+fn judge(program: &RealProgram, runtime: &Runtime, reference: &Ran, ran: &Ran) -> Option<String> {
     if let Some(problem) = &reference.problem {
         return Some(format!("{problem} under its own runtime: {}", exec::last_line(&reference.stderr)));
     }
@@ -168,12 +168,12 @@ fn judge(program: &Program, runtime: &Runtime, reference: &Ran, ran: &Ran) -> Op
         .or_else(|| answer::difference(&reference.stdout, &ran.stdout, program.tolerance))
 }
 
-fn sized(command: &[String], program: &Program) -> Vec<String> {
+fn sized(command: &[String], program: &RealProgram) -> Vec<String> {
     command.iter().cloned().chain([program.sizes[0].to_string()]).collect()
 }
 
 /// The line to type to see a failure again.
-fn line(env: &[(String, String)], command: &[String], program: &Program) -> String {
+fn line(env: &[(String, String)], command: &[String], program: &RealProgram) -> String {
     let env = env.iter().map(|(k, v)| format!("{k}={v}"));
     env.chain(sized(command, program)).collect::<Vec<_>>().join(" ")
 }

@@ -9,9 +9,9 @@ mod driver;
 mod page;
 
 use crate::parallel;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
-use crate::{abi_tests, conformance::driver::Outcome};
+use crate::{abi_tests, conformance::driver::SuiteOutcome};
 use std::path::{Path, PathBuf};
 
 /// A suite of tests.
@@ -47,7 +47,7 @@ impl Suite {
 pub const DEVICES: [&str; 3] = ["host", "openmpi", "mpich"];
 
 /// What to run.
-pub struct Request {
+pub struct SuiteRequest {
     /// The library under test.
     pub library: PathBuf,
     /// The suites.
@@ -70,27 +70,27 @@ pub struct Request {
     pub repeat: usize,
 }
 
-impl Request {
+impl SuiteRequest {
     /// Threads of a test when nobody asks for another number.
     pub const THREADS: usize = 4;
 
     /// The bounded subset of `suites`, as in `cargo xtask test`.
-    pub fn subset(library: PathBuf, suites: Vec<Suite>) -> Request {
-        Request {
+    pub fn subset(library: PathBuf, suites: Vec<Suite>) -> SuiteRequest {
+        SuiteRequest {
             library,
             suites,
             filter: None,
             full: false,
             devices: None,
             concurrent: false,
-            threads: Request::THREADS,
+            threads: SuiteRequest::THREADS,
             repeat: 1,
         }
     }
 
     /// The bounded subset of their tests of devices, on such a device ([`DEVICES`]).
-    pub fn devices(library: PathBuf, kind: &'static str) -> Request {
-        Request { devices: Some(kind), ..Request::subset(library, Suite::WITH_DEVICES.to_vec()) }
+    pub fn devices(library: PathBuf, kind: &'static str) -> SuiteRequest {
+        SuiteRequest { devices: Some(kind), ..SuiteRequest::subset(library, Suite::WITH_DEVICES.to_vec()) }
     }
 
     /// Whether all tests of a suite run, so that their counts are figures for the page.
@@ -100,7 +100,7 @@ impl Request {
 }
 
 /// Runs the suites and counts their tests in `report`.
-pub fn run(places: &Places, request: &Request, report: &mut Report) {
+pub fn run(places: &Workspace, request: &SuiteRequest, report: &mut Report) {
     for &suite in &request.suites {
         report.step(&format!(
             "suite {}{}",
@@ -115,7 +115,13 @@ pub fn run(places: &Places, request: &Request, report: &mut Report) {
     }
 }
 
-fn conclude(places: &Places, request: &Request, suite: Suite, outcome: &Outcome, report: &mut Report) {
+fn conclude(
+    places: &Workspace,
+    request: &SuiteRequest,
+    suite: Suite,
+    outcome: &SuiteOutcome,
+    report: &mut Report,
+) {
     let counts = outcome.total;
     let words = format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped);
     report.row(if counts.failed == 0 { "pass" } else { "FAIL" }, suite.word(), &words);
@@ -132,7 +138,7 @@ fn conclude(places: &Places, request: &Request, suite: Suite, outcome: &Outcome,
 }
 
 /// One of the suites that have a driver.
-fn theirs(places: &Places, request: &Request, suite: Suite) -> Result<Outcome, String> {
+fn theirs(places: &Workspace, request: &SuiteRequest, suite: Suite) -> Result<SuiteOutcome, String> {
     let script = places.root.join(format!("conformance/{}_suite.py", suite.word()));
     let cache = places.target.join("conformance").join(suite.word());
     std::fs::create_dir_all(&cache).map_err(|e| format!("{}: {e}", cache.display()))?;
@@ -161,14 +167,14 @@ fn theirs(places: &Places, request: &Request, suite: Suite) -> Result<Outcome, S
     driver::run(&argv)
 }
 
-fn ours(places: &Places, request: &Request) -> Result<Outcome, String> {
-    let extent = if request.full { abi_tests::Extent::Long } else { abi_tests::Extent::Short };
+fn ours(places: &Workspace, request: &SuiteRequest) -> Result<SuiteOutcome, String> {
+    let extent = if request.full { abi_tests::AbiExtent::Long } else { abi_tests::AbiExtent::Short };
     let filter = request.filter.clone();
     let options = abi_tests::Options::new(places, Some(request.library.clone()), extent);
     let counts = abi_tests::run(&abi_tests::Options { filter, ..options })?;
     let total =
-        driver::Counts { passed: counts.passed, failed: counts.failures.len(), skipped: counts.skipped };
-    Ok(Outcome { groups: vec![("abi-tests".into(), total)], total, failures: counts.failures })
+        driver::SuiteCounts { passed: counts.passed, failed: counts.failures.len(), skipped: counts.skipped };
+    Ok(SuiteOutcome { groups: vec![("abi-tests".into(), total)], total, failures: counts.failures })
 }
 
 /// The suite's list of known failures.

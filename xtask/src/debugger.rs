@@ -5,7 +5,7 @@
 //! have to say. The script itself is `gangway/gdb/gangway.py`.
 
 use crate::exec;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ const QUESTIONS: [(&str, &str); 5] = [
 const SELECT: &str = "python gdb.execute(\"gangway select \" + next(c.name for c in contexts(Facts()) if c.state != \"running\" and \"level 2\" in c.describe() and \"pass\" in place_in_program(c)))";
 
 /// Runs the check with programs of both compilers.
-pub fn run(places: &Places, library: &Path, report: &mut Report) {
+pub fn run(places: &Workspace, library: &Path, report: &mut Report) {
     report.step("debugger");
     if !exec::on_path("gdb") {
         return report.skip("debugger", "gdb is not installed");
@@ -52,7 +52,7 @@ struct Program {
 }
 
 impl Program {
-    fn build(places: &Places, library: &Path, compiler: &str) -> Result<Self, String> {
+    fn build(places: &Workspace, library: &Path, compiler: &str) -> Result<Self, String> {
         let directory = places.target.join("debugger").join(compiler);
         fs::create_dir_all(&directory).map_err(|e| e.to_string())?;
         let file = directory.join("stands").display().to_string();

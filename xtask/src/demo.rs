@@ -6,8 +6,8 @@
 
 use crate::answer;
 use crate::exec;
-use crate::factorizations::{self, Extent};
-use crate::programs::{self, Places, Program};
+use crate::factorizations::{self, FactorizationExtent};
+use crate::programs::{self, RealProgram, Workspace};
 use crate::runtime::{self, Runtime};
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
@@ -37,17 +37,17 @@ enum RuntimeResult {
 /// Prints one row per program, then the factorizations. Returns whether Gangway gave no wrong
 /// answer, and did not crash. What is not installed is told, and so is what has not ended in time,
 /// as on a machine that does other things: neither is a wrong answer.
-pub fn run(places: &Places, library: &Path) -> bool {
+pub fn run(places: &Workspace, library: &Path) -> bool {
     println!("demo: about four minutes, on a busy machine at most ten");
     let begun = Instant::now();
     let until = begun + BUDGET;
     let right = programs(places, library, begun + PROGRAMS_BUDGET);
     println!("\nNested regions whose threads wait for each other in loops of their own:");
     println!("tiled factorizations, three interleaved runs (docs/factorizations.md)");
-    let request = factorizations::Request {
+    let request = factorizations::FactorizationRequest {
         library: library.to_path_buf(),
-        extent: Extent::Quick,
-        rounds: factorizations::usual_rounds(Extent::Quick),
+        extent: FactorizationExtent::Quick,
+        rounds: factorizations::usual_rounds(FactorizationExtent::Quick),
         filter: String::new(),
         out: None,
         until: Some(until),
@@ -60,7 +60,7 @@ pub fn run(places: &Places, library: &Path) -> bool {
         })
 }
 
-fn programs(places: &Places, library: &Path, deadline: Instant) -> bool {
+fn programs(places: &Workspace, library: &Path, deadline: Instant) -> bool {
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get().max(2)) as u32;
     let mut runtimes = vec![("libgomp", Some(Runtime::Own))];
     runtimes.push(("libomp", runtime::libomp().map(Runtime::Preload)));
@@ -86,8 +86,8 @@ fn programs(places: &Places, library: &Path, deadline: Instant) -> bool {
 }
 
 fn row(
-    places: &Places,
-    program: &Program,
+    places: &Workspace,
+    program: &RealProgram,
     command: &[String],
     runtimes: &[(&str, Option<Runtime>)],
     threads: u32,
@@ -147,8 +147,8 @@ fn progress(what: &str) {
 
 /// The answer with a single thread, or why there is none.
 fn reference(
-    places: &Places,
-    program: &Program,
+    places: &Workspace,
+    program: &RealProgram,
     argv: &[String],
     deadline: Instant,
 ) -> Result<String, String> {
@@ -163,8 +163,8 @@ fn reference(
 }
 
 fn measure(
-    places: &Places,
-    program: &Program,
+    places: &Workspace,
+    program: &RealProgram,
     argv: &[String],
     runtime: &Runtime,
     threads: u32,

@@ -19,7 +19,7 @@ mod root;
 mod stage;
 
 use crate::exec;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ pub enum Checks {
 }
 
 /// The packages.
-pub struct Packages {
+pub struct DistPackages {
     /// The tree below a prefix, as in the tarball.
     tree: PathBuf,
     tarball: PathBuf,
@@ -48,7 +48,7 @@ pub struct Packages {
 }
 
 /// Builds, packs and checks.
-pub fn run(places: &Places, checks: Checks, report: &mut Report) {
+pub fn run(places: &Workspace, checks: Checks, report: &mut Report) {
     report.step("packages");
     match made(places) {
         Err(why) => report.fail("packages", &why),
@@ -69,7 +69,7 @@ pub fn run(places: &Places, checks: Checks, report: &mut Report) {
     }
 }
 
-fn made(places: &Places) -> Result<Packages, String> {
+fn made(places: &Workspace) -> Result<DistPackages, String> {
     let built = exec::visible(
         "cargo",
         &["build", "--quiet", "--release", "-p", "libomp-shim", "-p", "gangway"],
@@ -82,7 +82,7 @@ fn made(places: &Places) -> Result<Packages, String> {
     let out = places.target.join("dist");
     let tree = stage::tree(places, &out).map_err(|e| e.to_string())?;
     let glibc = stage::glibc(places)?;
-    Ok(Packages {
+    Ok(DistPackages {
         tarball: pack::tarball(places, &out, &tree, glibc)?,
         debian: pack::debian(places, &out, &tree, glibc),
         wheel: pack::wheel(places, &out, &tree, glibc),

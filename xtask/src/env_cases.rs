@@ -15,10 +15,10 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use self::table::{Case, Expected, Lines};
+use self::table::{EnvCase, Expected, Lines};
 use crate::exec;
 use crate::parallel;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 
 /// Seconds until a run counts as hanging.
@@ -29,7 +29,7 @@ const LEAST: usize = 600;
 const BEGINNING: &str = "OMP: Warning #42: gangway: ";
 
 /// Runs all cases whose title contains `filter`, as one check.
-pub fn run(places: &Places, library: &Path, filter: &str, report: &mut Report) {
+pub fn run(places: &Workspace, library: &Path, filter: &str, report: &mut Report) {
     report.step("environment variables");
     let cases = match table::read(&places.root.join("conformance/environment")) {
         Ok(cases) if cases.len() < LEAST => {
@@ -38,7 +38,7 @@ pub fn run(places: &Places, library: &Path, filter: &str, report: &mut Report) {
         Ok(cases) => cases,
         Err(why) => return report.fail("environment", &why),
     };
-    let cases: Vec<Case> = cases.into_iter().filter(|case| case.title().contains(filter)).collect();
+    let cases: Vec<EnvCase> = cases.into_iter().filter(|case| case.title().contains(filter)).collect();
     let program = match Program::build(places, library) {
         Ok(program) => program,
         Err(why) => return report.fail("environment", &why),
@@ -59,7 +59,7 @@ struct Program {
 }
 
 impl Program {
-    fn build(places: &Places, library: &Path) -> Result<Self, String> {
+    fn build(places: &Workspace, library: &Path) -> Result<Self, String> {
         let directory = places.target.join("env-cases");
         let links = directory.join("lib");
         links::install::install(library, &links).map_err(|e| format!("{}: {e}", links.display()))?;
@@ -72,7 +72,7 @@ impl Program {
         }
     }
 
-    fn check(&self, case: &Case) -> Result<(), String> {
+    fn check(&self, case: &EnvCase) -> Result<(), String> {
         let mut command = Command::new("timeout");
         command
             .args(["--signal=KILL", LIMIT, &self.file])
@@ -87,7 +87,7 @@ impl Program {
     }
 }
 
-fn judge(case: &Case, output: &Output) -> Result<(), String> {
+fn judge(case: &EnvCase, output: &Output) -> Result<(), String> {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if !output.status.success() {
         let how = output

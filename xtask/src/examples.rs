@@ -5,7 +5,7 @@
 //! tells by its status. Those of `examples/distributed` are run on ranks by [`crate::bridge`].
 
 use crate::exec;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const LIMIT: u32 = 60;
 
 /// Builds and runs all of them.
-pub fn run(places: &Places, library: &Path, report: &mut Report) {
+pub fn run(places: &Workspace, library: &Path, report: &mut Report) {
     report.step("examples");
     let Ok(library) = fs::canonicalize(library) else {
         return report.fail("examples", &format!("{} is not there", library.display()));
@@ -58,7 +58,7 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
 }
 
 fn one(
-    places: &Places,
+    places: &Workspace,
     directory: &Path,
     source: &Path,
     compiler: &str,

@@ -14,29 +14,29 @@ mod show;
 mod spin;
 
 pub use check::run as check;
-pub use plan::Extent;
+pub use plan::FactorizationExtent;
 
-use crate::lanes::{self, Lane, progress};
-use crate::programs::Places;
-use measure::Row;
-use plan::Routine;
+use crate::lanes::{self, BenchLane, progress};
+use crate::programs::Workspace;
+use measure::FactorizationRow;
+use plan::FactorizationRoutine;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// A program `factorize`, whichever compiler could build it.
-pub fn any_build(places: &Places) -> Option<PathBuf> {
+pub fn any_build(places: &Workspace) -> Option<PathBuf> {
     build::all(places, false).ready.first().map(|built| built.directory.join("factorize"))
 }
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct FactorizationRequest {
     /// The library to measure.
     pub library: PathBuf,
     /// How much.
-    pub extent: Extent,
+    pub extent: FactorizationExtent,
     /// Rounds of a row. At least 1.
     pub rounds: usize,
     /// Only rows whose name contains this, or one of the texts between bars.
@@ -48,7 +48,7 @@ pub struct Request {
     pub until: Option<Instant>,
 }
 
-impl Request {
+impl FactorizationRequest {
     /// Is it too late to begin anything?
     fn is_late(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() > until)
@@ -67,24 +67,24 @@ impl Request {
 }
 
 #[cfg(test)]
-impl Request {
+impl FactorizationRequest {
     fn of_tests(until: Option<Instant>) -> Self {
         let (library, filter) = (PathBuf::new(), String::new());
-        Self { library, extent: Extent::Quick, rounds: 1, filter, out: None, until }
+        Self { library, extent: FactorizationExtent::Quick, rounds: 1, filter, out: None, until }
     }
 }
 
 /// Rounds of a row if nobody says otherwise.
-pub const fn usual_rounds(extent: Extent) -> usize {
-    if matches!(extent, Extent::Quick) { 3 } else { 5 }
+pub const fn usual_rounds(extent: FactorizationExtent) -> usize {
+    if matches!(extent, FactorizationExtent::Quick) { 3 } else { 5 }
 }
 
 /// Measures and shows everything. Returns whether no result was wrong and nothing of ours hung.
 ///
 /// # Errors
 /// Programs that cannot be built with any compiler, and files that cannot be written.
-pub fn run(places: &Places, request: &Request) -> Result<bool, String> {
-    let builds = build::all(places, request.extent == Extent::Ranks);
+pub fn run(places: &Workspace, request: &FactorizationRequest) -> Result<bool, String> {
+    let builds = build::all(places, request.extent == FactorizationExtent::Ranks);
     for why in builds.absent.iter().chain(&builds.broken) {
         println!("left out: {why}");
     }
@@ -101,10 +101,10 @@ pub fn run(places: &Places, request: &Request) -> Result<bool, String> {
         println!("written to {}", out.display());
     }
     let failed = rows.iter().flat_map(|row| &row.samples).any(|s| s.failure().is_some());
-    Ok(!failed && !barriers.iter().any(spin::Row::has_failed) && builds.broken.is_empty())
+    Ok(!failed && !barriers.iter().any(spin::SpinRow::has_failed) && builds.broken.is_empty())
 }
 
-fn rows(request: &Request, lanes: &[Lane]) -> Vec<Row> {
+fn rows(request: &FactorizationRequest, lanes: &[BenchLane]) -> Vec<FactorizationRow> {
     let mut cells = plan::cells(request.extent);
     cells.retain(|cell| request.asks_for(&cell.to_string()));
     let count = cells.len();
@@ -112,7 +112,7 @@ fn rows(request: &Request, lanes: &[Lane]) -> Vec<Row> {
         progress(&format!("{cell} ({} of {count})", at + 1));
         let row = measure::row(cell, lanes, request);
         // What takes hours must not be lost when it is broken off.
-        if request.extent != Extent::Quick {
+        if request.extent != FactorizationExtent::Quick {
             println!("{}", show::line(&row, lanes));
         }
         row
@@ -120,7 +120,7 @@ fn rows(request: &Request, lanes: &[Lane]) -> Vec<Row> {
     measured.collect()
 }
 
-fn barriers(request: &Request, lanes: &[Lane]) -> Vec<spin::Row> {
+fn barriers(request: &FactorizationRequest, lanes: &[BenchLane]) -> Vec<spin::SpinRow> {
     if !request.asks_for("spin barriers") {
         return vec![];
     }
@@ -131,8 +131,8 @@ fn barriers(request: &Request, lanes: &[Lane]) -> Vec<spin::Row> {
     measured.collect()
 }
 
-fn show_all(rows: &[Row], barriers: &[spin::Row], lanes: &[Lane]) {
-    for routine in Routine::ALL {
+fn show_all(rows: &[FactorizationRow], barriers: &[spin::SpinRow], lanes: &[BenchLane]) {
+    for routine in FactorizationRoutine::ALL {
         if rows.iter().any(|row| row.cell.routine == routine) {
             println!("\n{}", show::table(routine, rows, lanes));
         }
@@ -142,11 +142,16 @@ fn show_all(rows: &[Row], barriers: &[spin::Row], lanes: &[Lane]) {
     }
 }
 
-fn write_all(out: &Path, rows: &[Row], barriers: &[spin::Row], lanes: &[Lane]) -> io::Result<()> {
+fn write_all(
+    out: &Path,
+    rows: &[FactorizationRow],
+    barriers: &[spin::SpinRow],
+    lanes: &[BenchLane],
+) -> io::Result<()> {
     fs::create_dir_all(out)?;
     fs::write(out.join("factorizations.tsv"), show::samples_tsv(rows, lanes))?;
     fs::write(out.join("spin_barriers.tsv"), show::barriers_tsv(barriers, lanes))?;
-    for routine in Routine::ALL {
+    for routine in FactorizationRoutine::ALL {
         if let Some(plot) = show::plot(routine, rows, lanes) {
             fs::write(out.join(routine.name()).with_extension("svg"), plot)?;
         }

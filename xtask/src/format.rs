@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::exec;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 
 /// Where comments in Rust end.
@@ -20,7 +20,7 @@ const FILES_PER_CALL: usize = 50;
 const LIMIT: u32 = 300;
 
 /// Formats everything, or with `check` says what is not formatted.
-pub fn run(places: &Places, check: bool, report: &mut Report) {
+pub fn run(places: &Workspace, check: bool, report: &mut Report) {
     rust(places, check, report);
     if tracked(places, &["Cargo.toml"]).is_empty() {
         return report.skip("comments and C", "no version control here, which says what the sources are");
@@ -29,7 +29,7 @@ pub fn run(places: &Places, check: bool, report: &mut Report) {
     c(places, check, report);
 }
 
-fn rust(places: &Places, check: bool, report: &mut Report) {
+fn rust(places: &Workspace, check: bool, report: &mut Report) {
     if !exec::on_path("cargo-fmt") {
         return report.skip("rustfmt", "not installed with this toolchain");
     }
@@ -54,7 +54,7 @@ fn rust(places: &Places, check: bool, report: &mut Report) {
 }
 
 /// Not by rustfmt: its stable version does not wrap comments.
-fn comments(places: &Places, report: &mut Report) {
+fn comments(places: &Workspace, report: &mut Report) {
     let mut problems = Vec::new();
     for file in tracked(places, &["*.rs"]) {
         let text = fs::read_to_string(places.root.join(&file)).unwrap_or_default();
@@ -66,17 +66,19 @@ fn comments(places: &Places, report: &mut Report) {
     report.check("width of comments", problems);
 }
 
-/// Is the line a comment that is too wide, and could be narrower? Tables and single long words could not.
+/// Is the line a comment that is too wide, and could be narrower? Tables and single long words
+/// could not.
 fn is_long_comment(line: &str) -> bool {
     let Some(text) = line.trim_start().strip_prefix("//") else { return false };
     let text = text.trim_start_matches(['/', '!']).trim();
     line.chars().count() > COMMENT_WIDTH + SLACK && !text.starts_with('|') && text.contains(' ')
 }
 
-/// What rustfmt lets pass: it counts otherwise where characters are wide, and leaves what follows code.
+/// What rustfmt lets pass: it counts otherwise where characters are wide, and leaves what follows
+/// code.
 const SLACK: usize = 10;
 
-fn c(places: &Places, check: bool, report: &mut Report) {
+fn c(places: &Workspace, check: bool, report: &mut Report) {
     let Some(tool) = [places.venv().join("bin/clang-format")].into_iter().find(|tool| tool.exists()) else {
         return report.skip("clang-format", "not installed (cargo xtask setup)");
     };
@@ -102,7 +104,7 @@ fn c(places: &Places, check: bool, report: &mut Report) {
 }
 
 /// Files of the sources whose names match, new ones included.
-fn tracked(places: &Places, patterns: &[&str]) -> Vec<PathBuf> {
+fn tracked(places: &Workspace, patterns: &[&str]) -> Vec<PathBuf> {
     let words = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--"]
         .iter()
         .chain(patterns)

@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
-use crate::abi_tests::compilers::{self, Compiler};
-use crate::abi_tests::meta::Language;
+use crate::abi_tests::compilers::{self, CompilerDriver};
+use crate::abi_tests::meta::TestLanguage;
 use crate::abi_tests::{cubin, images};
 use crate::exec;
 use crate::parallel;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 
 /// The programs, as `run.sh` names them.
@@ -46,14 +46,14 @@ enum Images {
 }
 
 struct Build<'a> {
-    places: &'a Places,
-    compiler: &'a Compiler,
+    places: &'a Workspace,
+    compiler: &'a CompilerDriver,
     images: Images,
     into: PathBuf,
 }
 
 /// The answers, on the driver for tests.
-pub fn check(places: &Places, library: &Path, report: &mut Report) {
+pub fn check(places: &Workspace, library: &Path, report: &mut Report) {
     report.step("benchmarks of GPUs: answers, on the driver for tests");
     let compiler = match compiler(places) {
         Ok(compiler) => compiler,
@@ -80,7 +80,7 @@ pub fn check(places: &Places, library: &Path, report: &mut Report) {
 
 /// The figures, on this machine's GPUs: a page, written to `out`. With `gpu` it only builds, for
 /// GPUs of that kind, which need not be here.
-pub fn measure(places: &Places, library: &Path, gpu: Option<String>, out: &Path, report: &mut Report) {
+pub fn measure(places: &Workspace, library: &Path, gpu: Option<String>, out: &Path, report: &mut Report) {
     report.step("benchmarks of GPUs");
     let (here, only_builds) = (gpus(), gpu.is_some());
     let Some(kind) = gpu.or_else(|| here.first().map(|gpu| gpu.kind.clone())) else {
@@ -116,7 +116,7 @@ pub fn measure(places: &Places, library: &Path, gpu: Option<String>, out: &Path,
 }
 
 /// A GPU of this machine, as nvidia-smi shows it.
-struct Gpu {
+struct BenchGpu {
     line: String,
     kind: String,
 }
@@ -126,7 +126,7 @@ pub fn kind_here() -> Option<String> {
     gpus().into_iter().next().map(|gpu| gpu.kind)
 }
 
-fn gpus() -> Vec<Gpu> {
+fn gpus() -> Vec<BenchGpu> {
     let words = ["--query-gpu=name,driver_version,compute_cap", "--format=csv,noheader"];
     let shown = Command::new("nvidia-smi").args(words).stdin(Stdio::null()).output();
     let text = shown
@@ -138,15 +138,15 @@ fn gpus() -> Vec<Gpu> {
 }
 
 /// `NVIDIA H100, 580.1, 9.0` is a GPU of kind `sm_90`.
-fn gpu(line: &str) -> Option<Gpu> {
+fn gpu(line: &str) -> Option<BenchGpu> {
     let (_, capability) = line.rsplit_once(", ")?;
     let (major, minor) = capability.trim().split_once('.')?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     (is_number(major) && is_number(minor))
-        .then(|| Gpu { line: line.trim().to_owned(), kind: format!("sm_{major}{minor}") })
+        .then(|| BenchGpu { line: line.trim().to_owned(), kind: format!("sm_{major}{minor}") })
 }
 
-fn heading(gpus: &[Gpu]) -> String {
+fn heading(gpus: &[BenchGpu]) -> String {
     let days =
         SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs() / 86400);
     let lines: Vec<&str> = gpus.iter().map(|gpu| gpu.line.as_str()).collect();
@@ -158,12 +158,12 @@ fn heading(gpus: &[Gpu]) -> String {
 }
 
 /// The newest clang whose images the runtime may know.
-fn compiler(places: &Places) -> Result<Compiler, String> {
+fn compiler(places: &Workspace) -> Result<CompilerDriver, String> {
     let headers = places.target.join("gpu-bench/headers");
     fs::create_dir_all(&headers).map_err(|e| format!("{}: {e}", headers.display()))?;
     let usable = compilers::probe(&headers).usable;
     // The layouts of release 19 are known; others are tried where there is none.
-    let fits = usable.into_iter().filter(|c| c.language == Language::C && c.offloads);
+    let fits = usable.into_iter().filter(|c| c.language == TestLanguage::C && c.offloads);
     fits.min_by_key(|c| c.version)
         .ok_or_else(|| "there is no clang of release 19 or later that makes images of target regions".into())
 }

@@ -7,11 +7,11 @@
 
 use std::process::{Command, Stdio};
 
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 
 /// Writes the page's generated part, or with `check` compares it.
-pub fn run(places: &Places, check: bool, report: &mut Report) {
+pub fn run(places: &Workspace, check: bool, report: &mut Report) {
     report.step("automatic mapping to GPUs in virtual time");
     let what = if check { "--check" } else { "--write" };
     let status = Command::new("cargo")

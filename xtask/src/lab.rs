@@ -16,9 +16,9 @@
 pub mod build;
 
 use crate::exec::{self, Ran};
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
-use build::{Built, Compiler};
+use build::{LabCompiler, LabProgram};
 use links::{install, names};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ const AGAIN: usize = 3;
 const ENOUGH: usize = 3;
 
 /// What `cargo xtask lab` was asked for.
-pub struct Request {
+pub struct LabRequest {
     /// The library on trial.
     pub library: PathBuf,
     /// Few numbers of threads, one run of each, and clang's builds with one number of threads only.
@@ -64,7 +64,7 @@ fn extent(quick: bool) -> (Vec<u32>, usize) {
 
 /// One cell: a build of a program with so many threads on so many cores.
 struct Cell<'a> {
-    built: &'a Built,
+    built: &'a LabProgram,
     threads: u32,
     cores: &'a str,
 }
@@ -134,7 +134,7 @@ struct Row {
 }
 
 /// Runs the laboratory and prints its table.
-pub fn run(places: &Places, request: &Request, report: &mut Report) {
+pub fn run(places: &Workspace, request: &LabRequest, report: &mut Report) {
     report.step("deadlock laboratory");
     let cores = cores();
     if cores.len() < 2 {
@@ -199,7 +199,7 @@ fn cores() -> Vec<String> {
     }
 }
 
-fn program(built: &Built, cores: &[String], library: &Path, quick: bool) -> Row {
+fn program(built: &LabProgram, cores: &[String], library: &Path, quick: bool) -> Row {
     let mut row = Row { name: built.name.clone(), ..Row::default() };
     let (threads, runs) = extent(quick);
     for &threads in threads.iter().filter(|&&n| n >= built.least) {
@@ -220,8 +220,10 @@ fn cell(cell: &Cell, library: &Path, runs: usize, clang: bool, row: &mut Row) {
     let reference = &cell.built.gcc;
     let mut theirs = several(cell, reference, None, runs);
     row.unfinished += usize::from(theirs.problem.is_some());
-    let builds =
-        [(Compiler::Gcc, Some(reference)), (Compiler::Clang, cell.built.clang.as_ref().filter(|_| clang))];
+    let builds = [
+        (LabCompiler::Gcc, Some(reference)),
+        (LabCompiler::Clang, cell.built.clang.as_ref().filter(|_| clang)),
+    ];
     for (compiler, file) in builds {
         let Some(file) = file else { continue };
         row.cells += 1;

@@ -18,7 +18,7 @@ pub mod process;
 pub mod show;
 pub mod statistics;
 
-use build::Built;
+use build::LaneProgram;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
@@ -41,16 +41,16 @@ pub fn progress(what: &str) {
 
 /// One program on one runtime.
 #[derive(Clone, Debug)]
-pub struct Lane {
+pub struct BenchLane {
     /// What the tables call it.
     pub name: String,
     /// The programs.
-    pub built: Built,
+    pub built: LaneProgram,
     /// Gangway, to be preloaded; nothing for the runtime that the compiler links.
     pub library: Option<PathBuf>,
 }
 
-impl Lane {
+impl BenchLane {
     /// Whether it is another runtime than ours.
     pub fn is_peer(&self) -> bool {
         self.library.is_none()
@@ -58,10 +58,10 @@ impl Lane {
 }
 
 /// For each compiler its own runtime and Gangway, next to each other.
-pub fn lanes(builds: &[Built], library: &Path) -> Vec<Lane> {
-    let pair = |built: &Built| {
-        let own = Lane { name: built.runtime.into(), built: built.clone(), library: None };
-        let ours = Lane {
+pub fn lanes(builds: &[LaneProgram], library: &Path) -> Vec<BenchLane> {
+    let pair = |built: &LaneProgram| {
+        let own = BenchLane { name: built.runtime.into(), built: built.clone(), library: None };
+        let ours = BenchLane {
             name: format!("Gangway, {}", built.compiler),
             library: Some(library.to_path_buf()),
             ..own.clone()
@@ -72,7 +72,7 @@ pub fn lanes(builds: &[Built], library: &Path) -> Vec<Lane> {
 }
 
 /// `env` with what is taken away and what is set: `settings`, and the library of `lane`.
-pub fn environment(lane: &Lane, settings: &[(&str, &str)]) -> Vec<String> {
+pub fn environment(lane: &BenchLane, settings: &[(&str, &str)]) -> Vec<String> {
     let mut words = vec!["env".to_string()];
     let foreign = std::env::vars().map(|(key, _)| key).filter(|k| is_foreign(k));
     words.extend(foreign.flat_map(|key| ["-u".to_string(), key]));

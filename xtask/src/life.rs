@@ -9,8 +9,8 @@
 mod build;
 
 use crate::exec::{self, Ran};
-use crate::lab::build::Compiler;
-use crate::programs::Places;
+use crate::lab::build::LabCompiler;
+use crate::programs::Workspace;
 use crate::report::Report;
 use build::Programs;
 use links::{install, names};
@@ -18,7 +18,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Seconds after which a case is taken to hang; the slowest right one needs about five on a quiet machine.
+/// Seconds after which a case is taken to hang; the slowest right one needs about five on a quiet
+/// machine.
 const LIMIT: u32 = 60;
 /// The cases that begin so are those in which the runtime has to say, in one line, that it does
 /// less than it was asked for.
@@ -31,7 +32,7 @@ const OPENBLAS: &str = "/usr/lib/x86_64-linux-gnu/openblas-openmp";
 const MARKS: [&str; 2] = ["<!-- xtask life --table -->\n", "<!-- end of the table -->\n"];
 
 /// What `cargo xtask life` was asked for.
-pub struct Request {
+pub struct LifeRequest {
     /// The library on trial.
     pub library: PathBuf,
     /// Under that library alone.
@@ -43,7 +44,7 @@ pub struct Request {
 }
 
 /// A row of cases.tsv.
-pub struct Case {
+pub struct LifeCase {
     /// The file that it is in.
     pub source: String,
     name: String,
@@ -52,7 +53,7 @@ pub struct Case {
     what: String,
 }
 
-impl Case {
+impl LifeCase {
     /// Whether OpenMP leaves open what is right.
     fn open(&self) -> bool {
         self.end == "-"
@@ -83,19 +84,19 @@ impl Case {
 }
 
 /// The outcomes of a case: libgomp, libomp, Gangway with gcc's build and with clang's.
-type Row<'a> = (&'a Case, [String; 4]);
+type Row<'a> = (&'a LifeCase, [String; 4]);
 
 /// Runs the cases and prints their outcomes.
-pub fn run(places: &Places, request: &Request, report: &mut Report) {
+pub fn run(places: &Workspace, request: &LifeRequest, report: &mut Report) {
     report.step("process life");
     let cases = match read(&places.root.join("conformance/life/cases.tsv")) {
         Ok(cases) => cases,
         Err(why) => return report.fail("life", &why),
     };
-    let is_chosen = |c: &&Case| {
+    let is_chosen = |c: &&LifeCase| {
         format!("{}/{}", c.source, c.name).contains(&request.filter) && !(request.quick && c.open())
     };
-    let chosen: Vec<&Case> = cases.iter().filter(is_chosen).collect();
+    let chosen: Vec<&LifeCase> = cases.iter().filter(is_chosen).collect();
     if chosen.is_empty() {
         return report.fail("life", "no case goes by this name");
     }
@@ -109,10 +110,10 @@ pub fn run(places: &Places, request: &Request, report: &mut Report) {
         let one = |compiler, links: Option<&Path>| outcome(&programs, case, compiler, links);
         let theirs = |compiler| if request.quick { String::new() } else { one(compiler, None) };
         let outcomes = [
-            theirs(Compiler::Gcc),
-            theirs(Compiler::Clang),
-            one(Compiler::Gcc, Some(&links)),
-            one(Compiler::Clang, Some(&links)),
+            theirs(LabCompiler::Gcc),
+            theirs(LabCompiler::Clang),
+            one(LabCompiler::Gcc, Some(&links)),
+            one(LabCompiler::Clang, Some(&links)),
         ];
         verdict(case, &outcomes, report);
         rows.push((case, outcomes));
@@ -130,7 +131,7 @@ pub fn run(places: &Places, request: &Request, report: &mut Report) {
 }
 
 /// Counts a case by what Gangway did.
-fn verdict(case: &Case, outcomes: &[String; 4], report: &mut Report) {
+fn verdict(case: &LifeCase, outcomes: &[String; 4], report: &mut Report) {
     let name = format!("life/{}/{}", case.source, case.name);
     let [libgomp, libomp, gcc, clang] = outcomes;
     let note = format!("gcc {gcc}, clang {clang}; libgomp {libgomp}, libomp {libomp}");
@@ -146,7 +147,7 @@ fn verdict(case: &Case, outcomes: &[String; 4], report: &mut Report) {
 
 /// One run, nothing where there is no such program. `links` are those to the library; without them
 /// the compiler's runtime is used.
-fn outcome(programs: &Programs, case: &Case, compiler: Compiler, links: Option<&Path>) -> String {
+fn outcome(programs: &Programs, case: &LifeCase, compiler: LabCompiler, links: Option<&Path>) -> String {
     let mut words = match programs.words(case, compiler) {
         Ok(words) => words,
         Err(why) => return why,
@@ -165,8 +166,8 @@ fn outcome(programs: &Programs, case: &Case, compiler: Compiler, links: Option<&
         // found, the runtime is put before it.
         let first = match (compiler, links) {
             (_, Some(links)) => Some(links.join(names::FILE)),
-            (Compiler::Clang, None) => Some("/usr/lib/llvm-19/lib/libomp.so.5".into()),
-            (Compiler::Gcc, None) => None,
+            (LabCompiler::Clang, None) => Some("/usr/lib/llvm-19/lib/libomp.so.5".into()),
+            (LabCompiler::Gcc, None) => None,
         };
         env.extend(first.map(|file| ("LD_PRELOAD".to_string(), file.display().to_string())));
     }
@@ -184,14 +185,14 @@ fn outcome(programs: &Programs, case: &Case, compiler: Compiler, links: Option<&
     }
 }
 
-fn read(file: &Path) -> Result<Vec<Case>, String> {
+fn read(file: &Path) -> Result<Vec<LifeCase>, String> {
     let text = fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
     text.lines().filter(|l| !l.starts_with('#')).map(parse).collect()
 }
 
-fn parse(line: &str) -> Result<Case, String> {
+fn parse(line: &str) -> Result<LifeCase, String> {
     match <[String; 5]>::try_from(line.split('\t').map(String::from).collect::<Vec<_>>()) {
-        Ok([source, name, end, says, what]) => Ok(Case { source, name, end, says, what }),
+        Ok([source, name, end, says, what]) => Ok(LifeCase { source, name, end, says, what }),
         Err(_) => Err(format!("cases.tsv: not five columns: {line}")),
     }
 }

@@ -42,8 +42,8 @@ mod table;
 mod trace;
 
 use conformance::Suite;
-use factorizations::Extent;
-use programs::Places;
+use factorizations::FactorizationExtent;
+use programs::Workspace;
 use report::Report;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -137,7 +137,7 @@ fn main() -> ExitCode {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
     let command = if words.is_empty() { "help".into() } else { words.remove(0) };
     let mut options = Options { words };
-    let (places, mut report) = (Places::find(), Report::default());
+    let (places, mut report) = (Workspace::find(), Report::default());
     let outcome = dispatch(&command, &mut options, &places, &mut report);
     match outcome {
         Ok(fine) => ExitCode::from(u8::from(!fine)),
@@ -152,7 +152,7 @@ fn main() -> ExitCode {
 fn dispatch(
     command: &str,
     options: &mut Options,
-    places: &Places,
+    places: &Workspace,
     report: &mut Report,
 ) -> Result<bool, String> {
     match command {
@@ -214,7 +214,7 @@ fn dispatch(
                 options.value("--filter").unwrap_or_default(),
             );
             let library = library(options, places)?;
-            life::run(places, &life::Request { library, quick, table, filter }, report);
+            life::run(places, &life::LifeRequest { library, quick, table, filter }, report);
             Ok(report.finish() == 0)
         }
         "quick" => {
@@ -255,7 +255,7 @@ fn dispatch(
         "sanitizers" => {
             let (quick, filter) = (options.flag("--quick"), options.value("--filter").unwrap_or_default());
             let library = library(options, places)?;
-            sanitizers::run(places, &sanitizers::Request { library, quick, filter }, report);
+            sanitizers::run(places, &sanitizers::SanitizerRequest { library, quick, filter }, report);
             Ok(report.finish() == 0)
         }
         "trace" => {
@@ -279,7 +279,7 @@ fn nothing_left(options: &Options) -> Result<(), String> {
         .map_or(Ok(()), |w| Err(format!("{w} is not understood; `cargo xtask help` lists the options")))
 }
 
-fn soak_programs(options: &mut Options, places: &Places) -> Result<bool, String> {
+fn soak_programs(options: &mut Options, places: &Workspace) -> Result<bool, String> {
     let mut number = |name: &str| match options.value(name) {
         None => Ok(None),
         Some(text) => text.parse::<u64>().map(Some).map_err(|_| format!("{name}: {text} is not a number")),
@@ -301,7 +301,7 @@ fn soak_programs(options: &mut Options, places: &Places) -> Result<bool, String>
     }
     let library = library(options, places)?;
     nothing_left(options)?;
-    let request = soak::Request {
+    let request = soak::SoakRequest {
         sanitizer,
         library,
         seed: seed.unwrap_or(1),
@@ -318,7 +318,7 @@ fn soak_programs(options: &mut Options, places: &Places) -> Result<bool, String>
 }
 
 /// The library of `--library`, or a release build.
-fn library(options: &mut Options, places: &Places) -> Result<PathBuf, String> {
+fn library(options: &mut Options, places: &Workspace) -> Result<PathBuf, String> {
     let given = options.value("--library").map(PathBuf::from);
     nothing_left(options)?;
     if let Some(file) = given {
@@ -330,7 +330,7 @@ fn library(options: &mut Options, places: &Places) -> Result<PathBuf, String> {
     if built { Ok(places.library()) } else { Err("the library does not build".into()) }
 }
 
-fn install_links(options: &mut Options, places: &Places) -> Result<bool, String> {
+fn install_links(options: &mut Options, places: &Workspace) -> Result<bool, String> {
     let at =
         options.words.iter().position(|w| !w.starts_with("--")).ok_or("install-links needs a directory")?;
     let directory = PathBuf::from(options.words.remove(at));
@@ -340,7 +340,7 @@ fn install_links(options: &mut Options, places: &Places) -> Result<bool, String>
     Ok(true)
 }
 
-fn gpu_benchmarks(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+fn gpu_benchmarks(options: &mut Options, places: &Workspace, report: &mut Report) -> Result<bool, String> {
     let (check, gpu) = (options.flag("--check"), options.value("--gpu"));
     let out =
         options.value("--out").map_or_else(|| places.root.join("docs/gpu-benchmarks.md"), PathBuf::from);
@@ -355,7 +355,7 @@ fn gpu_benchmarks(options: &mut Options, places: &Places, report: &mut Report) -
 
 /// Without a directory: builds the programs, and runs them if a GPU is here. With one: runs what is
 /// in it.
-fn gpu_tests(options: &mut Options, places: &Places) -> Result<bool, String> {
+fn gpu_tests(options: &mut Options, places: &Workspace) -> Result<bool, String> {
     let (kind, filter, run) =
         (options.value("--gpu"), options.value("--filter"), options.value("--run").map(PathBuf::from));
     let jobs = jobs(options)?;
@@ -368,7 +368,7 @@ fn gpu_tests(options: &mut Options, places: &Places) -> Result<bool, String> {
         .ok_or("nvidia-smi shows no GPU here; --gpu sm_90 builds for another machine")?;
     let into = places.target.join("gpu-tests").join(&kind);
     let library = Some(library(options, places)?);
-    let base = abi_tests::Options::new(places, library, abi_tests::Extent::Short);
+    let base = abi_tests::Options::new(places, library, abi_tests::AbiExtent::Short);
     let request = abi_tests::Options { filter, jobs, ..base };
     println!("{} programs in {}", abi_tests::gpus::build(&request, &kind, &into)?, into.display());
     if here.as_ref() != Some(&kind) {
@@ -378,45 +378,49 @@ fn gpu_tests(options: &mut Options, places: &Places) -> Result<bool, String> {
     Ok(abi_tests::gpus::run(&into, None, jobs)?.failures.is_empty())
 }
 
-fn check_symbols(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+fn check_symbols(options: &mut Options, places: &Workspace, report: &mut Report) -> Result<bool, String> {
     let reference = options.value("--reference").map(PathBuf::from);
     let check = options.flag("--check");
     if options.flag("--adopt") {
         println!("{} rows changed", symbols::adopt(places)?);
     }
     let library = library(options, places)?;
-    symbols::run(&places.root, &symbols::Request { library, reference, check }, report);
+    symbols::run(&places.root, &symbols::SymbolsRequest { library, reference, check }, report);
     Ok(report.finish() == 0)
 }
 
-fn real_programs(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+fn real_programs(options: &mut Options, places: &Workspace, report: &mut Report) -> Result<bool, String> {
     let filter = options.value("--filter").unwrap_or_default();
     let (own, quick) = (options.flag("--own"), options.flag("--quick"));
     let library = if own { None } else { Some(library(options, places)?) };
-    let request = conform::Request { library: library.as_deref(), filter: &filter, quick };
+    let request = conform::SpecRequest { library: library.as_deref(), filter: &filter, quick };
     conform::run(places, &request, report);
     Ok(report.finish() == 0)
 }
 
-fn abi(options: &mut Options, places: &Places) -> Result<bool, String> {
+fn abi(options: &mut Options, places: &Workspace) -> Result<bool, String> {
     let filter = options.value("--filter");
     let jobs = jobs(options)?;
     let own = options.flag("--own");
     let (record, list) = (options.value("--record").map(PathBuf::from), options.flag("--list"));
     let extent = match (options.flag("--all"), options.flag("--stress"), options.flag("--gate")) {
-        (true, _, _) => abi_tests::Extent::All,
-        (_, true, _) => abi_tests::Extent::Long,
-        (_, _, true) => abi_tests::Extent::Gate,
-        _ => abi_tests::Extent::Short,
+        (true, _, _) => abi_tests::AbiExtent::All,
+        (_, true, _) => abi_tests::AbiExtent::Long,
+        (_, _, true) => abi_tests::AbiExtent::Gate,
+        _ => abi_tests::AbiExtent::Short,
     };
     let library = if own { None } else { Some(library(options, places)?) };
-    let pins = if extent == abi_tests::Extent::Gate { pins::all(places)? } else { Vec::new() };
+    let pins = if extent == abi_tests::AbiExtent::Gate { pins::all(places)? } else { Vec::new() };
     let base = abi_tests::Options::new(places, library, extent);
     let outcome = abi_tests::run(&abi_tests::Options { filter, jobs, pins, list, record, ..base })?;
     Ok(outcome.failures.is_empty())
 }
 
-fn conformance_suites(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+fn conformance_suites(
+    options: &mut Options,
+    places: &Workspace,
+    report: &mut Report,
+) -> Result<bool, String> {
     let named: Vec<Suite> = Suite::ALL.into_iter().filter(|s| options.flag(s.word())).collect();
     let devices = options.value("--devices");
     let suites = match (named.is_empty(), &devices) {
@@ -439,16 +443,16 @@ fn conformance_suites(options: &mut Options, places: &Places, report: &mut Repor
                 .ok_or_else(|| format!("--devices: {}", conformance::DEVICES.join(", ")))?,
         ),
     };
-    let threads = count(options, "--threads", conformance::Request::THREADS)?;
+    let threads = count(options, "--threads", conformance::SuiteRequest::THREADS)?;
     let repeat = count(options, "--repeat", 1)?;
     let library = library(options, places)?;
     let request =
-        conformance::Request { library, suites, filter, full, devices, concurrent, threads, repeat };
+        conformance::SuiteRequest { library, suites, filter, full, devices, concurrent, threads, repeat };
     conformance::run(places, &request, report);
     Ok(report.finish() == 0)
 }
 
-fn mpi_bridge(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+fn mpi_bridge(options: &mut Options, places: &Workspace, report: &mut Report) -> Result<bool, String> {
     let filter = options.value("--filter").unwrap_or_default();
     let (check, measure) = (options.flag("--check"), options.flag("--measure"));
     nothing_left(options)?;
@@ -464,15 +468,15 @@ fn mpi_bridge(options: &mut Options, places: &Places, report: &mut Report) -> Re
     Ok(report.finish() == 0)
 }
 
-fn laboratory(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+fn laboratory(options: &mut Options, places: &Workspace, report: &mut Report) -> Result<bool, String> {
     let filter = options.value("--filter").unwrap_or_default();
     let quick = options.flag("--quick");
     let library = library(options, places)?;
-    lab::run(places, &lab::Request { library, quick, lenient: false, filter }, report);
+    lab::run(places, &lab::LabRequest { library, quick, lenient: false, filter }, report);
     Ok(report.finish() == 0)
 }
 
-fn find_mutants(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+fn find_mutants(options: &mut Options, places: &Workspace, report: &mut Report) -> Result<bool, String> {
     let quick = options.flag("--quick");
     let filter = options.value("--filter").unwrap_or_default();
     let jobs = jobs(options)?;
@@ -495,27 +499,27 @@ fn count(options: &mut Options, name: &str, usual: usize) -> Result<usize, Strin
     text.parse().ok().filter(|&n| n > 0).ok_or(format!("{name} {text}: not a number above zero"))
 }
 
-fn factorize(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+fn factorize(options: &mut Options, places: &Workspace, report: &mut Report) -> Result<bool, String> {
     if options.flag("--check") {
         factorizations::check(places, &library(options, places)?, report);
         return Ok(report.finish() == 0);
     }
     let extent = match (options.flag("--quick"), options.flag("--full"), options.flag("--ranks")) {
-        (true, false, false) => Extent::Quick,
-        (false, true, false) => Extent::Full,
-        (false, false, true) => Extent::Ranks,
-        (false, false, false) => Extent::Usual,
+        (true, false, false) => FactorizationExtent::Quick,
+        (false, true, false) => FactorizationExtent::Full,
+        (false, false, true) => FactorizationExtent::Ranks,
+        (false, false, false) => FactorizationExtent::Usual,
         _ => return Err("--quick, --full and --ranks exclude each other".into()),
     };
     let rounds = rounds(options)?.unwrap_or(factorizations::usual_rounds(extent));
     let filter = options.value("--filter").unwrap_or_default();
-    let whole = matches!(extent, Extent::Usual | Extent::Full) && filter.is_empty();
+    let whole = matches!(extent, FactorizationExtent::Usual | FactorizationExtent::Full) && filter.is_empty();
     let out = options.value("--out").map(PathBuf::from);
     let out = out.or(whole.then(|| places.root.join("docs/plots")));
     let library = library(options, places)?;
     factorizations::run(
         places,
-        &factorizations::Request { library, extent, rounds, filter, out, until: None },
+        &factorizations::FactorizationRequest { library, extent, rounds, filter, out, until: None },
     )
 }
 
@@ -528,7 +532,7 @@ fn rounds(options: &mut Options) -> Result<Option<usize>, String> {
     }
 }
 
-fn benchmarks(options: &mut Options, places: &Places, report: &mut Report) -> Result<bool, String> {
+fn benchmarks(options: &mut Options, places: &Workspace, report: &mut Report) -> Result<bool, String> {
     if options.flag("--check") {
         bench::check(places, &library(options, places)?, report);
         return Ok(report.finish() == 0);
@@ -541,5 +545,5 @@ fn benchmarks(options: &mut Options, places: &Places, report: &mut Report) -> Re
     let out = options.value("--out").map(PathBuf::from);
     let out = out.or((!quick && filter.is_empty()).then(|| places.root.join("docs")));
     let library = library(options, places)?;
-    bench::run(places, &bench::Request { library, quick, rounds, filter, out })
+    bench::run(places, &bench::BenchRequest { library, quick, rounds, filter, out })
 }

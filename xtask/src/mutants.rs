@@ -18,8 +18,8 @@ use std::time::Instant;
 use std::{fs, io};
 
 use crate::abi_tests::choose::Pin;
-use crate::abi_tests::single::{Bench, Choice};
-use crate::programs::Places;
+use crate::abi_tests::single::{Bench, ProgramChoice};
+use crate::programs::Workspace;
 use crate::{exec, parallel};
 use table::{MUTANTS, Mutant};
 
@@ -34,7 +34,7 @@ const HANG_LIMIT: u32 = 20;
 const UNIT_TESTS_LIMIT: u32 = 120;
 
 /// A run of one program.
-type Probe = (Choice, u32);
+type Probe = (ProgramChoice, u32);
 
 /// What became of a mutant.
 struct Judged {
@@ -50,7 +50,7 @@ struct Judged {
 ///
 /// When the library does not build, the table does not fit the sources, or a program fails without
 /// a mutant.
-pub fn run(places: &Places, filter: &str, jobs: usize) -> Result<bool, String> {
+pub fn run(places: &Workspace, filter: &str, jobs: usize) -> Result<bool, String> {
     compare_with_sources(&places.root)?;
     let target = places.target.join("mutants");
     build(places, &target)?;
@@ -80,7 +80,7 @@ pub fn pins() -> Vec<Pin> {
         .collect()
 }
 
-fn build(places: &Places, target: &Path) -> Result<(), String> {
+fn build(places: &Workspace, target: &Path) -> Result<(), String> {
     println!("building the library with its mutants (profile `checks`)");
     let target = target.display().to_string();
     let env = [("CARGO_TARGET_DIR", target.as_str())];
@@ -137,7 +137,12 @@ fn named(bench: &Bench, mutant: &Mutant) -> Result<Vec<Probe>, String> {
     Ok(probes)
 }
 
-fn judge(places: &Places, bench: &Bench, mutant: &'static Mutant, limits: &BTreeMap<Probe, u32>) -> Judged {
+fn judge(
+    places: &Workspace,
+    bench: &Bench,
+    mutant: &'static Mutant,
+    limits: &BTreeMap<Probe, u32>,
+) -> Judged {
     let start = Instant::now();
     let caught = catch(bench, mutant, limits, ATTEMPTS)
         .or_else(|| catch_by_unit_tests(places, mutant))
@@ -165,7 +170,7 @@ fn catch(
 }
 
 /// The unit tests of `ult`, where the mutant names some.
-fn catch_by_unit_tests(places: &Places, mutant: &Mutant) -> Option<(String, String)> {
+fn catch_by_unit_tests(places: &Workspace, mutant: &Mutant) -> Option<(String, String)> {
     let tests = mutant.unit_tests?;
     let words =
         ["cargo", "test", "--quiet", "-p", "ult", "--features", "mutants", "--lib", tests].map(str::to_owned);

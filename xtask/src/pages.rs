@@ -16,7 +16,7 @@ mod messages;
 mod rejected;
 
 use crate::bench;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ const ROOMS: [(&str, &str); 8] = [
 ];
 
 /// Writes the pages, or with `check` compares them, and looks at the links; then makes the book.
-pub fn run(places: &Places, check: bool, report: &mut Report) {
+pub fn run(places: &Workspace, check: bool, report: &mut Report) {
     report.step("pages");
     let root = &places.root;
     let environment = environment::page(root)

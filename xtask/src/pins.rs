@@ -5,14 +5,14 @@ use std::fs;
 
 use crate::abi_tests::choose::Pin;
 use crate::mutants;
-use crate::programs::Places;
+use crate::programs::Workspace;
 
 /// All of them.
 ///
 /// # Errors
 ///
 /// When the file cannot be read, or has a line of another form.
-pub fn all(places: &Places) -> Result<Vec<Pin>, String> {
+pub fn all(places: &Workspace) -> Result<Vec<Pin>, String> {
     let file = places.root.join("abi-tests/faults.tsv");
     let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
     let rows = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -40,7 +40,7 @@ mod tests {
             Some(Pin { program: "gang/a.c".into(), compiler: "gcc".into(), threads: 3 })
         );
         assert_eq!(pin("gang/a.c\tgcc\t3"), None);
-        let places = Places::find();
+        let places = Workspace::find();
         let pins = all(&places).unwrap();
         assert!(
             pins.iter().all(|pin| places

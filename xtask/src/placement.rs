@@ -4,19 +4,19 @@
 //! schedules are the crate `placement`, which the runtime uses, too. The words of docs/placement.md
 //! are written by hand; what stands below [`MARK`] is generated.
 
-use placement::choice::Choice;
+use placement::choice::PlacementChoice;
 use placement::examples::{self, STRASSEN_BY_HAND};
-use placement::graph::{Graph, Machine, Schedule};
-use placement::manual::{self, Kind};
+use placement::graph::{Graph, GraphMachine, GraphSchedule};
+use placement::manual::{self, ManualKind};
 use placement::online::ByHand;
-use placement::policy::Policy;
-use placement::replay::{Outcome, replay};
+use placement::policy::PlacementPolicy;
+use placement::replay::{ReplayOutcome, replay};
 use placement::simulate;
 use std::fmt::Write;
 use std::fs;
-use svg::{Panel, Stretch, gantt};
+use svg::{GanttStretch, Panel, gantt};
 
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 
 /// Before the generated part of the page.
@@ -26,19 +26,23 @@ const GRAPHS: u64 = 1000;
 const POLICIES: [&str; 7] =
     ["rrmc", "least", "estmc", "heftmc", "heftmc:lambda=0.7", "ishmc", "ishmc:lambda=0.7"];
 
-fn policy(name: &str) -> Box<dyn Policy> {
-    let made = name.parse::<Choice>().ok().and_then(|choice| choice.policy());
+fn policy(name: &str) -> Box<dyn PlacementPolicy> {
+    let made = name.parse::<PlacementChoice>().ok().and_then(|choice| choice.policy());
     made.unwrap_or_else(|| Box::new(by_hand()))
 }
 
 fn by_hand() -> ByHand {
-    let device = |rank: usize, kind, _| Some(2 * rank + usize::from(kind == Kind::Gpu));
+    let device = |rank: usize, kind, _| Some(2 * rank + usize::from(kind == ManualKind::Gpu));
     let devices = manual::parse(STRASSEN_BY_HAND).and_then(|lines| manual::devices(&lines, device));
     ByHand::new(devices.unwrap_or_default())
 }
 
 /// A policy's schedule of a graph, judged.
-fn judged(graph: &Graph, machine: &Machine, name: &str) -> Result<(Schedule, Outcome), String> {
+fn judged(
+    graph: &Graph,
+    machine: &GraphMachine,
+    name: &str,
+) -> Result<(GraphSchedule, ReplayOutcome), String> {
     let schedule = simulate::run(graph, machine, &mut *policy(name)).map_err(|e| format!("{name}: {e}"))?;
     let outcome = replay(graph, machine, &schedule).map_err(|fault| format!("{name}: {fault:?}"))?;
     Ok((schedule, outcome))
@@ -49,7 +53,13 @@ fn kind(name: &str, kinds: &[&str]) -> usize {
     kinds.iter().position(|kind| kind.starts_with(&name[..1])).unwrap_or(0)
 }
 
-fn panel(title: String, graph: &Graph, machine: &Machine, schedule: &Schedule, kinds: &[&str]) -> Panel {
+fn panel(
+    title: String,
+    graph: &Graph,
+    machine: &GraphMachine,
+    schedule: &GraphSchedule,
+    kinds: &[&str],
+) -> Panel {
     let ms = |time: u64| time as f64 / 1e6;
     let mut stretches = Vec::new();
     for (task, at) in schedule.0.iter().enumerate() {
@@ -61,7 +71,7 @@ fn panel(title: String, graph: &Graph, machine: &Machine, schedule: &Schedule, k
         if copies > 0 {
             let label = format!("copies for {}", graph.tasks()[task].name);
             let begin = ms(at.start.saturating_sub(copies));
-            stretches.push(Stretch {
+            stretches.push(GanttStretch {
                 row: at.device,
                 begin,
                 end: ms(at.start),
@@ -72,7 +82,7 @@ fn panel(title: String, graph: &Graph, machine: &Machine, schedule: &Schedule, k
         }
         let name = &graph.tasks()[task].name;
         let (begin, end) = (ms(at.start), ms(at.finish));
-        stretches.push(Stretch {
+        stretches.push(GanttStretch {
             row: at.device,
             begin,
             end,
@@ -89,7 +99,7 @@ struct Comparison<'a> {
     title: &'a str,
     file: &'a str,
     graph: Graph,
-    machine: Machine,
+    machine: GraphMachine,
     /// All of them are in the table; the first ones in the chart.
     policies: Vec<&'a str>,
     drawn: usize,
@@ -220,7 +230,7 @@ fn generate() -> Result<(String, Vec<Drawing>), String> {
 }
 
 /// Writes the charts and the page's generated part, or with `check` compares the latter.
-pub fn run(places: &Places, check: bool, report: &mut Report) {
+pub fn run(places: &Workspace, check: bool, report: &mut Report) {
     report.step("placement policies in virtual time");
     let file = places.root.join("docs/placement.md");
     let outcome = generate().and_then(|(generated, charts)| {

@@ -1,9 +1,9 @@
 //! The real programs: what they are, how they are built, what they need.
 //!
-//! Lives here: one `Program` per row of the gate's checks and of the demo; [`more`] has those that
-//! only the scheduled job runs, because what they need is large. May not live here: under which
-//! runtime they run (`runtime`) and how their answers are judged (`conform`, `demo`). The sources
-//! are in conformance/programs.
+//! Lives here: one `RealProgram` per row of the gate's checks and of the demo; [`more`] has those
+//! that only the scheduled job runs, because what they need is large. May not live here: under
+//! which runtime they run (`runtime`) and how their answers are judged (`conform`, `demo`). The
+//! sources are in conformance/programs.
 
 mod more;
 
@@ -16,7 +16,7 @@ use std::{env, fs};
 const OPENBLAS: &str = "/usr/lib/x86_64-linux-gnu/openblas-openmp";
 
 /// A program that exists already, or one of ours that uses a library that does.
-pub struct Program {
+pub struct RealProgram {
     /// The row's name.
     pub name: &'static str,
     /// The command without its last argument, or why it cannot run here.
@@ -46,7 +46,7 @@ pub struct Program {
     pub demo: bool,
 }
 
-impl Program {
+impl RealProgram {
     /// Whether the time under its own runtime is one to compare with.
     pub fn is_timed(&self) -> bool {
         !self.reference_is_serial && self.reference.is_none()
@@ -54,19 +54,19 @@ impl Program {
 }
 
 /// Where things are.
-pub struct Places {
+pub struct Workspace {
     /// The workspace.
     pub root: PathBuf,
     /// Cargo's target directory.
     pub target: PathBuf,
 }
 
-impl Places {
+impl Workspace {
     /// The workspace this xtask was built from, and the target directory cargo uses for it.
-    pub fn find() -> Places {
+    pub fn find() -> Workspace {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a member").to_path_buf();
         let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |t| root.join(t));
-        Places { root, target }
+        Workspace { root, target }
     }
 
     /// The release build of the library.
@@ -90,7 +90,7 @@ impl Places {
 }
 
 /// The programs, built where they are ours: all of them, or with `quick` those of the gate.
-pub fn all(places: &Places, quick: bool) -> Vec<Program> {
+pub fn all(places: &Workspace, quick: bool) -> Vec<RealProgram> {
     let mut programs = gate(places);
     programs.extend(more::small(places));
     if !quick {
@@ -99,14 +99,14 @@ pub fn all(places: &Places, quick: bool) -> Vec<Program> {
     programs
 }
 
-fn gate(places: &Places) -> Vec<Program> {
+fn gate(places: &Workspace) -> Vec<RealProgram> {
     let script = |n: &str| places.source(n);
     let python = needs(&["/usr/bin/python3", "/usr/lib/python3/dist-packages/numpy", OPENBLAS]);
     let venv = places.venv().join("bin/python").display().to_string();
     let convert = "/usr/bin/convert-im6.q16";
     let pthreads = build(places, "pthread_regions", "pthread_regions-gcc", "gcc", &["-fopenmp"], &[]);
     vec![
-        Program {
+        RealProgram {
             libraries: Some(OPENBLAS.into()),
             tolerance: 1e-8,
             ..program(
@@ -121,8 +121,8 @@ fn gate(places: &Places) -> Vec<Program> {
             needs(&[convert]).map(|()| vec!["sh".into(), script("imagemagick.sh"), convert.into()]),
             [300, 800],
         ),
-        Program { tolerance: 1e-8, ..program("Fortran tasks on OpenBLAS", blas_tasks(places), [8, 24]) },
-        Program {
+        RealProgram { tolerance: 1e-8, ..program("Fortran tasks on OpenBLAS", blas_tasks(places), [8, 24]) },
+        RealProgram {
             bundled: true,
             tolerance: 1e-6,
             ..program(
@@ -131,7 +131,7 @@ fn gate(places: &Places) -> Vec<Program> {
                 [4000, 20000],
             )
         },
-        Program {
+        RealProgram {
             bundled: true,
             tolerance: 1e-6,
             demo: false,
@@ -142,7 +142,7 @@ fn gate(places: &Places) -> Vec<Program> {
             )
         },
         program("own pthreads enter regions, gcc", pthreads.clone(), [40, 200]),
-        Program {
+        RealProgram {
             reference: pthreads.ok(),
             ..program(
                 "own pthreads enter regions, clang",
@@ -150,7 +150,7 @@ fn gate(places: &Places) -> Vec<Program> {
                 [40, 200],
             )
         },
-        Program {
+        RealProgram {
             libraries: Some(OPENBLAS.into()),
             tolerance: 1e-8,
             reference_is_serial: true,
@@ -163,8 +163,8 @@ fn gate(places: &Places) -> Vec<Program> {
     ]
 }
 
-fn program(name: &'static str, command: Result<Vec<String>, String>, sizes: [u32; 2]) -> Program {
-    Program {
+fn program(name: &'static str, command: Result<Vec<String>, String>, sizes: [u32; 2]) -> RealProgram {
+    RealProgram {
         name,
         command,
         sizes,
@@ -180,14 +180,14 @@ fn program(name: &'static str, command: Result<Vec<String>, String>, sizes: [u32
     }
 }
 
-fn fftw(places: &Places) -> Result<Vec<String>, String> {
+fn fftw(places: &Workspace) -> Result<Vec<String>, String> {
     needs(&["/usr/include/fftw3.h"])?;
     build(places, "fftw_omp", "fftw_omp", "gcc", &["-fopenmp"], &["-lfftw3_omp", "-lfftw3", "-lm"])
 }
 
 /// OpenBLAS is named by file: the development package of the OpenMP flavour is not needed, and no
 /// other is found.
-fn blas_tasks(places: &Places) -> Result<Vec<String>, String> {
+fn blas_tasks(places: &Workspace) -> Result<Vec<String>, String> {
     needs(&[OPENBLAS])?;
     let (library, path) = (format!("{OPENBLAS}/libopenblas.so.0"), format!("-Wl,-rpath,{OPENBLAS}"));
     build(
@@ -210,7 +210,7 @@ fn needs(files: &[&str]) -> Result<(), String> {
 /// Builds the source `name` as `to` unless a file newer than all sources is there. Returns its
 /// path.
 fn build(
-    places: &Places,
+    places: &Workspace,
     name: &str,
     to: &str,
     compiler: &str,

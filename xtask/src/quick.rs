@@ -1,14 +1,15 @@
 //! `cargo xtask quick`: what to run after each change, in a minute.
 //!
-//! What lives here: the steps, what has changed since they last passed, and what is left out. Installs
-//! nothing. What may not: judgements of its own; each step is one of `cargo xtask test`, in part.
+//! What lives here: the steps, what has changed since they last passed, and what is left out.
+//! Installs nothing. What may not: judgements of its own; each step is one of `cargo xtask test`,
+//! in part.
 
 use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::abi_tests::{Extent, Options};
-use crate::programs::Places;
+use crate::abi_tests::{AbiExtent, Options};
+use crate::programs::Workspace;
 use crate::report::Report;
 use crate::{format, suite};
 
@@ -33,9 +34,9 @@ const TOOLS: [&str; 5] = ["gangway", "links", "report", "svg", "xtask"];
 /// Unit tests that take longer than all others together.
 const SLOW_TESTS: [&str; 1] = ["what_a_guided_search_has_kept_is_judged_again"];
 
-/// Always runs form, build and clippy. Tests and programs run only if their sources have changed since
-/// the last run without a failure.
-pub fn run(places: &Places, report: &mut Report) {
+/// Always runs form, build and clippy. Tests and programs run only if their sources have changed
+/// since the last run without a failure.
+pub fn run(places: &Workspace, report: &mut Report) {
     let stamp = places.target.join("quick.stamp");
     let since = fs::metadata(&stamp).and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
     let began = SystemTime::now();
@@ -67,7 +68,7 @@ pub fn run(places: &Places, report: &mut Report) {
     }
 }
 
-fn unit_tests(places: &Places, changed: &[&str], report: &mut Report) {
+fn unit_tests(places: &Workspace, changed: &[&str], report: &mut Report) {
     report.step("unit tests");
     if changed.is_empty() {
         return report.skip("unit tests", "no crate has changed since they passed");
@@ -84,14 +85,14 @@ fn unit_tests(places: &Places, changed: &[&str], report: &mut Report) {
     suite::tests(places, &format!("unit tests of {}", changed.join(", ")), &words, &[], report);
 }
 
-fn abi(places: &Places, has_changed: bool, report: &mut Report) {
+fn abi(places: &Workspace, has_changed: bool, report: &mut Report) {
     report.step("ABI programs");
     if !has_changed {
         return report
             .skip("ABI programs", "neither the library nor a program has changed since they passed");
     }
     let library = places.target.join("debug/libgangway.so");
-    suite::abi_programs(&Options::new(places, Some(library), Extent::Sample), report);
+    suite::abi_programs(&Options::new(places, Some(library), AbiExtent::Sample), report);
 }
 
 /// Has a file below `folder` been written since, or has one come or gone?
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn all_crates_but_one_are_tested() {
-        let root = Places::find().root;
+        let root = Workspace::find().root;
         let name = |folder: &str| {
             let text = fs::read_to_string(root.join(folder).join("Cargo.toml")).unwrap();
             let line = text.lines().find_map(|line| line.strip_prefix("name = ")).unwrap();

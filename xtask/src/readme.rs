@@ -10,7 +10,7 @@
 //! /tmp/x && cargo xtask readme` does that by hand.
 
 use crate::exec;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ int main(void)
 ";
 
 /// Runs the commands, and compares what is shown.
-pub fn run(places: &Places, report: &mut Report) {
+pub fn run(places: &Workspace, report: &mut Report) {
     report.step("what a newcomer types");
     let work = match prepared(places) {
         Ok(work) => work,
@@ -63,7 +63,7 @@ pub fn run(places: &Places, report: &mut Report) {
 }
 
 /// A directory with the programs and the workspace's target/.
-fn prepared(places: &Places) -> Result<PathBuf, String> {
+fn prepared(places: &Workspace) -> Result<PathBuf, String> {
     let work = places.target.join("readme");
     let failed = |e: io::Error| format!("{}: {e}", work.display());
     drop(fs::remove_dir_all(&work));
@@ -86,7 +86,7 @@ fn prepared(places: &Places) -> Result<PathBuf, String> {
 }
 
 /// What a command prints, without its complaints.
-fn said(places: &Places, work: &Path, command: &str) -> Result<String, String> {
+fn said(places: &Workspace, work: &Path, command: &str) -> Result<String, String> {
     let directory = if command.starts_with("cargo ") { &places.root } else { work };
     let env = [("XDG_CACHE_HOME".to_string(), work.join("cache").display().to_string())];
     let ran = exec::run(&["sh", "-c", command].map(String::from), &env, directory, 600);
@@ -95,7 +95,7 @@ fn said(places: &Places, work: &Path, command: &str) -> Result<String, String> {
 }
 
 /// Whether a command prints today what is shown below it.
-fn differences(places: &Places, work: &Path, block: &[String]) -> Vec<String> {
+fn differences(places: &Workspace, work: &Path, block: &[String]) -> Vec<String> {
     let command = block[0].trim_start_matches("$ ");
     let has_row = |line: &&str| Path::new(LIBOMP).exists() || !line.starts_with("libomp ");
     let shown: Vec<String> = block[1..].iter().map(String::as_str).filter(has_row).map(form).collect();

@@ -3,7 +3,7 @@
 //! Lives here: LD_PRELOAD, and where Debian keeps libomp. The directory of links is made by the
 //! crate `links`.
 
-use crate::programs::{Places, Program};
+use crate::programs::{RealProgram, Workspace};
 use links::{install, names};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub enum Runtime {
 
 impl Runtime {
     /// The environment that runs `program` on this runtime with `threads` OpenMP threads.
-    pub fn env(&self, program: &Program, threads: u32) -> Vec<(String, String)> {
+    pub fn env(&self, program: &RealProgram, threads: u32) -> Vec<(String, String)> {
         let mut env = vec![("OMP_NUM_THREADS".to_string(), threads.to_string())];
         let mut path: Vec<String> = program.libraries.iter().cloned().collect();
         match self {
@@ -57,7 +57,7 @@ impl Runtime {
 ///
 /// # Errors
 /// As [`install::install`].
-pub fn gangway(places: &Places, library: &Path) -> io::Result<[Runtime; 2]> {
+pub fn gangway(places: &Workspace, library: &Path) -> io::Result<[Runtime; 2]> {
     let links = places.target.join("programs/links");
     install::install(library, &links)?;
     Ok([Runtime::Preload(links.canonicalize()?.join(names::FILE)), Runtime::Links(links)])

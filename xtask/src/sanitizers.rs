@@ -10,9 +10,9 @@
 mod own;
 
 use crate::exec::{self, Ran};
-use crate::lab::build::Compiler;
+use crate::lab::build::LabCompiler;
 use crate::parallel;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use links::{install, names};
 use std::fs;
@@ -33,7 +33,7 @@ pub const SETTINGS: [(&str, &str); 4] = [
 ];
 
 /// What was asked for.
-pub struct Request {
+pub struct SanitizerRequest {
     /// The library on trial.
     pub library: PathBuf,
     /// Some of the cases, as in `cargo xtask test`.
@@ -83,7 +83,7 @@ impl Tool {
 struct Program {
     name: String,
     tool: Tool,
-    compiler: Compiler,
+    compiler: LabCompiler,
     file: PathBuf,
 }
 
@@ -110,7 +110,7 @@ impl Case<'_> {
 }
 
 /// Runs the cases, two at once.
-pub fn run(places: &Places, request: &Request, report: &mut Report) {
+pub fn run(places: &Workspace, request: &SanitizerRequest, report: &mut Report) {
     report.step("sanitizers");
     let directory = places.target.join("sanitizers");
     let links = directory.join("links");
@@ -139,7 +139,7 @@ pub fn run(places: &Places, request: &Request, report: &mut Report) {
 }
 
 /// Builds every program with every compiler that is there, and says which are not.
-fn build(places: &Places, directory: &Path, report: &mut Report) -> Vec<Program> {
+fn build(places: &Workspace, directory: &Path, report: &mut Report) -> Vec<Program> {
     let mut programs = vec![];
     let mut sources: Vec<PathBuf> = fs::read_dir(places.root.join("conformance/sanitizers"))
         .into_iter()
@@ -161,7 +161,7 @@ fn build(places: &Places, directory: &Path, report: &mut Report) -> Vec<Program>
             report.skip(&name, &format!("{} is not installed", tool.words()[0]));
             continue;
         }
-        for compiler in [Compiler::Gcc, Compiler::Clang] {
+        for compiler in [LabCompiler::Gcc, LabCompiler::Clang] {
             let cxx = source.extension().is_some_and(|e| e == "cpp");
             let command = compiler.command(cxx);
             if !exec::on_path(command) {
@@ -183,10 +183,10 @@ fn build(places: &Places, directory: &Path, report: &mut Report) -> Vec<Program>
 }
 
 /// The cases of a program. The quick form runs each race under one of the compilers.
-fn cases<'a>(program: &'a Program, links: &Path, request: &Request) -> Vec<Case<'a>> {
+fn cases<'a>(program: &'a Program, links: &Path, request: &SanitizerRequest) -> Vec<Case<'a>> {
     let argv = [program.file.display().to_string(), "list".into()];
     let listed = exec::run(&argv, &environment(links, false), links, LIMIT).stdout;
-    let is_gcc = matches!(program.compiler, Compiler::Gcc);
+    let is_gcc = matches!(program.compiler, LabCompiler::Gcc);
     let mut cases = vec![];
     for (number, line) in listed.lines().enumerate() {
         let (arguments, words) = line.split_once('\t').unwrap_or((line, ""));

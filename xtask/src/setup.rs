@@ -8,14 +8,14 @@
 
 use crate::abi_tests::cubin;
 use crate::exec;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use std::path::Path;
 use std::process::Command;
 use std::{fs, io};
 
 /// Installs what the gate and the demo use and is missing. Returns whether everything is there
 /// afterwards.
-pub fn run(places: &Places) -> bool {
+pub fn run(places: &Workspace) -> bool {
     let list = places.root.join("conformance");
     let installed = both(places, &list, "packages.txt", "programs/requirements.txt", &places.venv());
     let cuda = cuda(places, &list.join("cuda.txt"))
@@ -25,7 +25,7 @@ pub fn run(places: &Places) -> bool {
 
 /// Unpacks the tools that make images for GPUs, unless those of this list are there. They are
 /// programs, not Python.
-fn cuda(places: &Places, list: &Path) -> io::Result<()> {
+fn cuda(places: &Workspace, list: &Path) -> io::Result<()> {
     let directory = cubin::tools(&places.target);
     let mark = directory.join("made-from.txt");
     let wanted = fs::read(list)?;
@@ -47,19 +47,19 @@ fn cuda(places: &Places, list: &Path) -> io::Result<()> {
 }
 
 /// Installs what only the scheduled job uses. Returns whether everything is there afterwards.
-pub fn more(places: &Places) -> bool {
+pub fn more(places: &Workspace) -> bool {
     let list = places.root.join("conformance/programs");
     both(places, &list, "more-packages.txt", "more-requirements.txt", &places.large_venv())
 }
 
-fn both(places: &Places, lists: &Path, debian: &str, pypi: &str, venv_at: &Path) -> bool {
+fn both(places: &Workspace, lists: &Path, debian: &str, pypi: &str, venv_at: &Path) -> bool {
     let packages = packages(places, &lists.join(debian));
     let venv =
         venv(places, &lists.join(pypi), venv_at).inspect_err(|e| eprintln!("setup: Python packages: {e}"));
     packages & venv.is_ok()
 }
 
-fn packages(places: &Places, list: &Path) -> bool {
+fn packages(places: &Workspace, list: &Path) -> bool {
     let list = fs::read_to_string(list).unwrap_or_default();
     let wanted = list.lines().filter(|l| !l.starts_with('#') && !l.is_empty());
     let missing: Vec<&str> = wanted.filter(|p| !installed(p)).collect();
@@ -93,7 +93,7 @@ fn available(package: &str) -> bool {
     policy.is_ok_and(|o| o.status.success() && !o.stdout.is_empty())
 }
 
-fn apt(arguments: &[&str], places: &Places) -> bool {
+fn apt(arguments: &[&str], places: &Workspace) -> bool {
     let env = [("DEBIAN_FRONTEND", "noninteractive")];
     let root = Command::new("id").arg("-u").output().is_ok_and(|o| o.stdout == b"0\n");
     if root {
@@ -104,7 +104,7 @@ fn apt(arguments: &[&str], places: &Places) -> bool {
 }
 
 /// Makes the virtual environment unless one for these requirements is there.
-fn venv(places: &Places, requirements: &Path, directory: &Path) -> io::Result<()> {
+fn venv(places: &Workspace, requirements: &Path, directory: &Path) -> io::Result<()> {
     let mark = directory.join("made-from.txt");
     let wanted = fs::read(requirements)?;
     if fs::read(&mark).is_ok_and(|made| made == wanted) {

@@ -17,7 +17,7 @@ mod graph;
 mod program;
 
 use crate::exec::{self, Ran};
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use crate::sanitizers;
 use chance::Chance;
@@ -33,7 +33,7 @@ use std::time::{Duration, Instant};
 const LIMIT: u32 = 60;
 
 /// What to run.
-pub struct Request {
+pub struct SoakRequest {
     pub library: PathBuf,
     pub seed: u64,
     /// The first program; others than 0 repeat one that failed.
@@ -47,14 +47,14 @@ pub struct Request {
 }
 
 /// What came of a run.
-pub struct Outcome {
+pub struct SoakOutcome {
     pub programs: u64,
     pub runs: u64,
     pub problems: Vec<String>,
 }
 
 /// Runs programs, two at once, until the request is done or one is wrong.
-pub fn run(places: &Places, request: &Request) -> Result<Outcome, String> {
+pub fn run(places: &Workspace, request: &SoakRequest) -> Result<SoakOutcome, String> {
     let directory = places.target.join("soak");
     let links = directory.join("links");
     fs::create_dir_all(&links).map_err(|e| format!("{}: {e}", links.display()))?;
@@ -86,7 +86,7 @@ pub fn run(places: &Places, request: &Request) -> Result<Outcome, String> {
         scope.spawn(work);
         scope.spawn(work);
     });
-    Ok(Outcome {
+    Ok(SoakOutcome {
         programs: done.into_inner(),
         runs: runs.into_inner(),
         problems: problems.into_inner().expect("no panic"),
@@ -95,11 +95,11 @@ pub fn run(places: &Places, request: &Request) -> Result<Outcome, String> {
 
 /// The short form in `cargo xtask test`: programs whose answers must be right, and some with a
 /// deliberate mistake that must be found.
-pub fn check(places: &Places, library: &Path, report: &mut Report) {
+pub fn check(places: &Workspace, library: &Path, report: &mut Report) {
     report.step("soak");
     let request = |programs, sabotage| {
         let library = library.to_path_buf();
-        Request {
+        SoakRequest {
             library,
             seed: 1,
             first: 0,
@@ -120,7 +120,7 @@ pub fn check(places: &Places, library: &Path, report: &mut Report) {
 }
 
 /// Builds and runs one program. Its files stay where it fails.
-fn one(directory: &Path, links: &Path, request: &Request, number: u64) -> Result<u64, String> {
+fn one(directory: &Path, links: &Path, request: &SoakRequest, number: u64) -> Result<u64, String> {
     let mut chance = Chance::new(request.seed, number, 2);
     let clang = match &request.compiler {
         Some(name) => name.starts_with("clang"),

@@ -3,7 +3,7 @@
 //! Lives here: the layout of the generated page. The words are in docs/status.in.md, the facts in
 //! the table.
 
-use crate::table::Row;
+use crate::table::SymbolRow;
 use std::fmt::Write as _;
 use std::{fs, path::Path};
 
@@ -21,7 +21,7 @@ const FAMILIES: [(&str, &str); 8] = [
 
 /// Writes docs/status.md, or with `check` compares it. Returns what is wrong, nothing when all is
 /// well.
-pub fn update(root: &Path, rows: &[Row], check: bool) -> Vec<String> {
+pub fn update(root: &Path, rows: &[SymbolRow], check: bool) -> Vec<String> {
     let (input, output) = (root.join("docs/status.in.md"), root.join("docs/status.md"));
     let page = match fs::read_to_string(&input) {
         Ok(words) => render(&words, rows),
@@ -36,7 +36,7 @@ pub fn update(root: &Path, rows: &[Row], check: bool) -> Vec<String> {
     fs::write(&output, page).err().map(|e| format!("{}: {e}", output.display())).into_iter().collect()
 }
 
-fn render(words: &str, rows: &[Row]) -> String {
+fn render(words: &str, rows: &[SymbolRow]) -> String {
     let mut page = format!(
         "<!-- Written by `cargo xtask symbols` from docs/status.in.md and libomp-shim/symbols.tsv. -->\n\n{words}"
     );
@@ -45,10 +45,10 @@ fn render(words: &str, rows: &[Row]) -> String {
     page
 }
 
-fn counts(page: &mut String, rows: &[Row]) {
+fn counts(page: &mut String, rows: &[SymbolRow]) {
     page.push_str("\n## Symbols by family\n\n| family | exported | implemented | missing | missing that compilers emit |\n|---|---|---|---|---|\n");
     for (group, words) in FAMILIES {
-        let family: Vec<&Row> = rows.iter().filter(|r| r.group == group).collect();
+        let family: Vec<&SymbolRow> = rows.iter().filter(|r| r.group == group).collect();
         if !family.is_empty() {
             line(page, words, &family);
         }
@@ -56,7 +56,7 @@ fn counts(page: &mut String, rows: &[Row]) {
     line(page, "all", &rows.iter().collect::<Vec<_>>());
 }
 
-fn line(page: &mut String, words: &str, rows: &[&Row]) {
+fn line(page: &mut String, words: &str, rows: &[&SymbolRow]) {
     let missing = rows.iter().filter(|r| !r.done);
     let emitted = missing.clone().filter(|r| r.emitted_by != "-").count();
     let (all, missing) = (rows.len(), missing.count());
@@ -64,14 +64,14 @@ fn line(page: &mut String, words: &str, rows: &[&Row]) {
         .expect("a String takes all");
 }
 
-fn missing(page: &mut String, rows: &[Row]) {
-    let missing: Vec<&Row> = rows.iter().filter(|r| !r.done).collect();
+fn missing(page: &mut String, rows: &[SymbolRow]) {
+    let missing: Vec<&SymbolRow> = rows.iter().filter(|r| !r.done).collect();
     page.push_str("\n## Missing symbols\n\n");
     if missing.is_empty() {
         return page.push_str("None.\n");
     }
     page.push_str("| symbol | emitted by | what to do instead |\n|---|---|---|\n");
-    for Row { symbol, emitted_by, hint, .. } in missing {
+    for SymbolRow { symbol, emitted_by, hint, .. } in missing {
         let by = emitted_by.replace(',', ", ");
         writeln!(page, "| `{symbol}` | {by} | {hint} |").expect("a String takes all");
     }

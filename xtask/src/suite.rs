@@ -4,7 +4,7 @@
 //! counted. The steps themselves are modules of their own or cargo's.
 
 use crate::conformance::{self, Suite};
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::{Report, Step};
 use crate::{
     abi_tests, bench, bridge, conform, debugger, dist, env_cases, examples, exec, factorizations, format,
@@ -17,7 +17,7 @@ use std::{fs, io};
 
 /// Runs everything. `quick` leaves out the long ABI programs, the models, the mutants and the other
 /// runtimes' suites.
-pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
+pub fn run(places: &Workspace, install: bool, quick: bool, report: &mut Report) {
     report.step("what the checks use");
     if install && !setup::run(places) {
         report.row("note", "setup", "not everything could be installed; what needs it is skipped below");
@@ -26,7 +26,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
         return;
     }
     report.step("symbols");
-    let request = symbols::Request { library: places.library(), reference: None, check: true };
+    let request = symbols::SymbolsRequest { library: places.library(), reference: None, check: true };
     symbols::run(&places.root, &request, report);
     loader(places, report);
     pages::run(places, true, report);
@@ -36,7 +36,7 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     let library = places.library();
     env_cases::run(places, &library, "", report);
     report.step("ABI programs");
-    abi(places, if quick { abi_tests::Extent::Short } else { abi_tests::Extent::Gate }, report);
+    abi(places, if quick { abi_tests::AbiExtent::Short } else { abi_tests::AbiExtent::Gate }, report);
     if quick {
         report.skip("mutants", "left out by --quick");
     } else {
@@ -51,13 +51,13 @@ pub fn run(places: &Places, install: bool, quick: bool, report: &mut Report) {
     report.step("benchmarks");
     bench::check(places, &library, report);
     report.step("real programs");
-    let request = conform::Request { library: Some(&library), filter: "", quick: true };
+    let request = conform::SpecRequest { library: Some(&library), filter: "", quick: true };
     conform::run(places, &request, report);
 }
 
 /// Builds the library and what later steps run, and runs the checks that need neither. True if the
 /// library could be built.
-fn build_all(places: &Places, quick: bool, report: &mut Report) -> bool {
+fn build_all(places: &Workspace, quick: bool, report: &mut Report) -> bool {
     let is_built = AtomicBool::new(false);
     // ORDERING: Relaxed, both; `side_by_side` joins its threads before the load.
     let mut steps: Vec<Step<'_>> = vec![
@@ -72,7 +72,7 @@ fn build_all(places: &Places, quick: bool, report: &mut Report) -> bool {
 }
 
 /// Checks that need the library and judge no times, the longest first.
-fn untimed_checks(places: &Places, quick: bool, report: &mut Report) {
+fn untimed_checks(places: &Workspace, quick: bool, report: &mut Report) {
     let library = places.library();
     let mut steps: Vec<Step<'_>> = vec![
         Box::new(|report| ranks(places, bridge::Timing::Untimed, report)),
@@ -94,15 +94,15 @@ fn untimed_checks(places: &Places, quick: bool, report: &mut Report) {
 
 /// Tests of LLVM and GCC: on the host, on host devices, on ranks. They judge no times, and many
 /// sleep. Each suite has one build directory, so its own steps run one after the other.
-fn foreign_suites(places: &Places, report: &mut Report) {
+fn foreign_suites(places: &Workspace, report: &mut Report) {
     report.step("suites of LLVM and GCC: MPI bridge");
     let on_ranks = bridge::suites_on_ranks(places, report);
     let run_suite = |suite, report: &mut Report| {
-        conformance::run(places, &conformance::Request::subset(places.library(), vec![suite]), report);
+        conformance::run(places, &conformance::SuiteRequest::subset(places.library(), vec![suite]), report);
         let mpi = on_ranks.iter().filter(|(_, of)| *of == suite).map(|(mpi, _)| *mpi);
         for kind in ["host"].into_iter().chain(mpi) {
-            let request = conformance::Request::devices(places.library(), kind);
-            conformance::run(places, &conformance::Request { suites: vec![suite], ..request }, report);
+            let request = conformance::SuiteRequest::devices(places.library(), kind);
+            conformance::run(places, &conformance::SuiteRequest { suites: vec![suite], ..request }, report);
         }
     };
     let steps: [Step<'_>; 2] =
@@ -113,7 +113,7 @@ fn foreign_suites(places: &Places, report: &mut Report) {
 /// One cargo command builds everything of the release profile, because link-time optimisation uses
 /// one thread per library for one or two minutes. Packages are made here, before the bridge is
 /// built beside the library. True if it could be built.
-fn build(places: &Places, report: &mut Report) -> bool {
+fn build(places: &Workspace, report: &mut Report) -> bool {
     report.step("build");
     let packages = ["-p", "libomp-shim", "-p", "gangway", "-p", "benchmarks"];
     let words =
@@ -128,7 +128,7 @@ fn build(places: &Places, report: &mut Report) -> bool {
 }
 
 /// Checks the form, and builds the tests of the crates, which a later step runs.
-fn lint_and_build_tests(places: &Places, report: &mut Report) {
+fn lint_and_build_tests(places: &Workspace, report: &mut Report) {
     report.step("form");
     format::run(places, true, report);
     report.step("clippy, build of the tests of the crates");
@@ -144,7 +144,7 @@ fn lint_and_build_tests(places: &Places, report: &mut Report) {
 }
 
 /// Runs the tests of the crates as [`lint_and_build_tests`] has built them.
-fn crates(places: &Places, report: &mut Report) {
+fn crates(places: &Workspace, report: &mut Report) {
     report.step("tests of the crates");
     tests(places, "crates", &["test", "--no-fail-fast"], &borrowed(&with_clippy()), report);
 }
@@ -166,35 +166,36 @@ fn borrowed<'a>(variables: &'a [(&'static str, String)]) -> Vec<(&'static str, &
 }
 
 /// Programs with ranks, each with one pair of MPI and compiler.
-fn ranks(places: &Places, timing: bridge::Timing, report: &mut Report) {
+fn ranks(places: &Workspace, timing: bridge::Timing, report: &mut Report) {
     report.step(if timing == bridge::Timing::Timed { "MPI bridge: what judges times" } else { "MPI bridge" });
     bridge::check(places, bridge::Selection { filter: "", all_pairs: false, timing }, report);
 }
 
-fn sanitizers(places: &Places, report: &mut Report) {
-    let request = sanitizers::Request { library: places.library(), quick: true, filter: String::new() };
+fn sanitizers(places: &Workspace, report: &mut Report) {
+    let request =
+        sanitizers::SanitizerRequest { library: places.library(), quick: true, filter: String::new() };
     sanitizers::run(places, &request, report);
 }
 
-fn laboratory(places: &Places, report: &mut Report) {
+fn laboratory(places: &Workspace, report: &mut Report) {
     let request =
-        lab::Request { library: places.library(), quick: true, lenient: true, filter: String::new() };
+        lab::LabRequest { library: places.library(), quick: true, lenient: true, filter: String::new() };
     lab::run(places, &request, report);
 }
 
-fn life(places: &Places, report: &mut Report) {
+fn life(places: &Workspace, report: &mut Report) {
     let request =
-        life::Request { library: places.library(), quick: true, table: false, filter: String::new() };
+        life::LifeRequest { library: places.library(), quick: true, table: false, filter: String::new() };
     life::run(places, &request, report);
 }
 
 /// Runs cargo, its output visible. True if it succeeds.
-pub fn cargo(places: &Places, arguments: &[&str], env: &[(&str, &str)]) -> bool {
+pub fn cargo(places: &Workspace, arguments: &[&str], env: &[(&str, &str)]) -> bool {
     exec::visible("cargo", arguments, env, &places.root)
 }
 
 /// The loader finds everything the library needs.
-fn loader(places: &Places, report: &mut Report) {
+fn loader(places: &Workspace, report: &mut Report) {
     let ran = exec::run(&["ldd".into(), places.library().display().to_string()], &[], &places.root, 30);
     let lost = ran.stdout.lines().filter(|l| l.contains("not found")).map(|l| l.trim().to_string());
     let mut problems: Vec<String> = lost.collect();
@@ -203,7 +204,7 @@ fn loader(places: &Places, report: &mut Report) {
 }
 
 /// Clippy over everything but the models.
-pub fn lints(places: &Places, report: &mut Report) {
+pub fn lints(places: &Workspace, report: &mut Report) {
     if !exec::on_path("cargo-clippy") {
         return report.skip("clippy", "not installed with this toolchain");
     }
@@ -212,11 +213,11 @@ pub fn lints(places: &Places, report: &mut Report) {
 }
 
 /// Runs a `cargo test` command and counts the tests it reports.
-pub fn tests(places: &Places, name: &str, arguments: &[&str], env: &[(&str, &str)], report: &mut Report) {
+pub fn tests(places: &Workspace, name: &str, arguments: &[&str], env: &[(&str, &str)], report: &mut Report) {
     count(name, cargo_output(places, arguments, env), report);
 }
 
-fn cargo_output(places: &Places, arguments: &[&str], env: &[(&str, &str)]) -> io::Result<Output> {
+fn cargo_output(places: &Workspace, arguments: &[&str], env: &[(&str, &str)]) -> io::Result<Output> {
     let mut command = Command::new("cargo");
     command.args(arguments).envs(env.iter().copied()).current_dir(&places.root).stdin(Stdio::null());
     command.stderr(Stdio::inherit()).output()
@@ -259,7 +260,7 @@ fn counts(line: &str) -> Option<[usize; 3]> {
 
 /// The models in virtual time, and those of `ult` and of the bridge. Those for loom need the whole
 /// crate compiled against it, hence a target directory of their own.
-fn models(places: &Places, report: &mut Report) {
+fn models(places: &Workspace, report: &mut Report) {
     report.step("models");
     let in_virtual_time = ["test", "--no-fail-fast", "--profile", "checks", "-p", "benchmarks", "--lib"];
     tests(places, "models in virtual time", &in_virtual_time, &[], report);
@@ -272,7 +273,7 @@ fn models(places: &Places, report: &mut Report) {
 }
 
 /// The models of a crate whose names begin so, one test target each.
-fn models_of(places: &Places, package: &str, prefix: &str, env: &[(&str, &str)], report: &mut Report) {
+fn models_of(places: &Workspace, package: &str, prefix: &str, env: &[(&str, &str)], report: &mut Report) {
     let models = model_names(places, package, prefix);
     if models.is_empty() {
         return report.skip("models", &format!("{package}/tests has no {prefix}*"));
@@ -293,7 +294,7 @@ fn models_of(places: &Places, package: &str, prefix: &str, env: &[(&str, &str)],
 }
 
 /// The targets of a crate's `tests/` whose names begin so, in order.
-fn model_names(places: &Places, package: &str, prefix: &str) -> Vec<String> {
+fn model_names(places: &Workspace, package: &str, prefix: &str) -> Vec<String> {
     let files = fs::read_dir(places.root.join(package).join("tests")).into_iter().flatten().flatten();
     let names = files.filter_map(|file| Some(file.file_name().to_str()?.trim_end_matches(".rs").to_owned()));
     let mut models: Vec<String> = names.filter(|name| name.starts_with(prefix)).collect();
@@ -301,7 +302,7 @@ fn model_names(places: &Places, package: &str, prefix: &str) -> Vec<String> {
     models
 }
 
-fn abi(places: &Places, extent: abi_tests::Extent, report: &mut Report) {
+fn abi(places: &Workspace, extent: abi_tests::AbiExtent, report: &mut Report) {
     let pins = match pins::all(places) {
         Ok(pins) => pins,
         Err(why) => return report.fail("ABI programs", &why),

@@ -5,7 +5,7 @@
 //! library needs. May not live here: how the lists are read (`table`, the crate `links`) or how the
 //! gaps are written down (`status`).
 
-use crate::{exec, programs::Places, report::Report, status, table};
+use crate::{exec, programs::Workspace, report::Report, status, table};
 use links::interface;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const LIBC_FAMILY: [&str; 7] =
     ["libc.so.6", "libm.so.6", "libgcc_s.so.1", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux"];
 
 /// What `cargo xtask symbols` was asked for.
-pub struct Request {
+pub struct SymbolsRequest {
     /// The built library.
     pub library: PathBuf,
     /// A directory with reference lists besides the committed one.
@@ -26,7 +26,7 @@ pub struct Request {
 }
 
 /// Runs all checks and adds one row per check to `report`.
-pub fn run(root: &Path, request: &Request, report: &mut Report) {
+pub fn run(root: &Path, request: &SymbolsRequest, report: &mut Report) {
     let read = table::read(root).and_then(|rows| Ok((rows, interface::read(&request.library)?)));
     let (rows, library) = match read {
         Ok(both) => both,
@@ -52,7 +52,7 @@ pub fn run(root: &Path, request: &Request, report: &mut Report) {
 ///
 /// # Errors
 /// A library that does not build or a table that cannot be written, as one line of text.
-pub fn adopt(places: &Places) -> Result<usize, String> {
+pub fn adopt(places: &Workspace) -> Result<usize, String> {
     let target = places.target.join("adopt").display().to_string();
     let env = [("GANGWAY_NO_STUBS", "1"), ("CARGO_TARGET_DIR", target.as_str())];
     if !exec::visible("cargo", &["build", "--quiet", "-p", "libomp-shim"], &env, &places.root) {
@@ -62,7 +62,7 @@ pub fn adopt(places: &Places) -> Result<usize, String> {
     table::adopt(&places.root, &library.exports.into_iter().collect()).map_err(|e| e.to_string())
 }
 
-fn twice(rows: &[table::Row]) -> Vec<String> {
+fn twice(rows: &[table::SymbolRow]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     rows.iter().filter(|r| !seen.insert(&r.symbol)).map(|r| r.symbol.clone()).collect()
 }

@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 
 /// One row of the symbol table; the columns are explained at the top of the file.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub struct SymbolRow {
     /// The exported name.
     pub symbol: String,
     /// The front it belongs to (`gomp`, `kmpc`, `api`, ...).
@@ -25,7 +25,7 @@ pub struct Row {
 ///
 /// # Errors
 /// An unreadable file or a row without its seven columns, as one line of text.
-pub fn read(root: &Path) -> Result<Vec<Row>, String> {
+pub fn read(root: &Path) -> Result<Vec<SymbolRow>, String> {
     let file = root.join("libomp-shim/symbols.tsv");
     let records = records(&file)?;
     records
@@ -34,9 +34,9 @@ pub fn read(root: &Path) -> Result<Vec<Row>, String> {
         .collect()
 }
 
-fn row(record: &BTreeMap<String, String>) -> Option<Row> {
+fn row(record: &BTreeMap<String, String>) -> Option<SymbolRow> {
     let column = |name: &str| record.get(name).cloned();
-    Some(Row {
+    Some(SymbolRow {
         symbol: column("symbol")?,
         group: column("group")?,
         emitted_by: column("emitted_by")?,

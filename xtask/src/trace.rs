@@ -13,7 +13,7 @@ mod synthetic;
 
 use crate::exec::{self, Ran};
 use crate::factorizations;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +27,7 @@ const LOADS: f64 = 10_000.0;
 const REDRAWS: f64 = 500.0;
 
 /// Everything, on `library`.
-pub fn run(places: &Places, library: &Path, report: &mut Report) {
+pub fn run(places: &Workspace, library: &Path, report: &mut Report) {
     report.step("traces");
     if !exec::visible("cargo", &["build", "--quiet", "--release", "-p", "gangway"], &[], &places.root) {
         return report.fail("traces", "cargo build --release -p gangway failed");
@@ -52,7 +52,7 @@ pub fn run(places: &Places, library: &Path, report: &mut Report) {
 
 /// Where and with what.
 struct Bench<'a> {
-    places: &'a Places,
+    places: &'a Workspace,
     library: PathBuf,
     directory: PathBuf,
 }
@@ -249,8 +249,8 @@ impl Bench<'_> {
             Ok((lanes, _)) => lanes,
         };
         match browser::open(&self.directory, &files[0].with_extension("html"), 60) {
-            Err(browser::Failure::Absent(why)) => report.skip(name, &why),
-            Err(browser::Failure::Wrong(why)) => report.fail(name, &why),
+            Err(browser::BrowserFailure::Absent(why)) => report.skip(name, &why),
+            Err(browser::BrowserFailure::Wrong(why)) => report.fail(name, &why),
             Ok(page) => {
                 let fine = page.number("lanes") == lanes as f64
                     && page.number("links") == 0.0
@@ -311,8 +311,8 @@ impl Bench<'_> {
                 report.fail(name, "tasks of a factorization were left out")
             }
             Ok(text) => match browser::open(&self.directory, &file.with_extension("html"), 60) {
-                Err(browser::Failure::Absent(why)) => report.skip(name, &why),
-                Err(browser::Failure::Wrong(why)) => report.fail(name, &why),
+                Err(browser::BrowserFailure::Absent(why)) => report.skip(name, &why),
+                Err(browser::BrowserFailure::Wrong(why)) => report.fail(name, &why),
                 Ok(page) => report.check(name, drawn_rightly(&page, &text)),
             },
         }
@@ -329,8 +329,8 @@ impl Bench<'_> {
             return report.fail(&name, &why);
         }
         match browser::open(&self.directory, &file.with_extension("html"), 120) {
-            Err(browser::Failure::Absent(why)) => report.skip(&name, &why),
-            Err(browser::Failure::Wrong(why)) => report.fail(&name, &why),
+            Err(browser::BrowserFailure::Absent(why)) => report.skip(&name, &why),
+            Err(browser::BrowserFailure::Wrong(why)) => report.fail(&name, &why),
             Ok(page) => {
                 let (load, redraw) = (page.number("load-ms"), page.number("redraw-ms"));
                 let slow = load > LOADS || redraw > REDRAWS;

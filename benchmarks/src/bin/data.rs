@@ -3,14 +3,14 @@
 //! `cargo run --release -p benchmarks --bin data [most ranks]`: with 10 ranks and more, each ten
 //! times as many, up to 10,000.
 
-use benchmarks::data::{self, Manner, Outcome, Program, programs, simulate};
+use benchmarks::data::{self, DataOutcome, DataProgram, Manner, programs, simulate};
 use std::env;
 
 const MANNERS: [(&str, Manner); 4] =
     [("off", Manner::Off), ("host", Manner::Host), ("places", Manner::Places), ("turns", Manner::Turns)];
 
-fn row(ranks: usize, name: &str, program: &Program, manner: (&str, Manner)) {
-    let Outcome { span, sent, received, between, fills, most, directory } =
+fn row(ranks: usize, name: &str, program: &DataProgram, manner: (&str, Manner)) {
+    let DataOutcome { span, sent, received, between, fills, most, directory } =
         simulate(program, ranks, manner.1);
     let times = |bytes: u64| bytes as f64 / data::bytes(program) as f64;
     println!(

@@ -4,7 +4,7 @@
 //! `cargo run --release -p benchmarks --bin mesh [nodes [cores of each]]`: 25 nodes with 40 cores
 //! if nothing is said.
 
-use benchmarks::mesh::{Deal, KEPT, Load, Mesh, Outcome, Setting, Time, least, simulate};
+use benchmarks::mesh::{Deal, FrontLoad, KEPT, Mesh, MeshOutcome, MeshSetting, MeshTime, least, simulate};
 use std::env;
 
 /// As `examples/distributed/mesh.c` has it, but for the number of patches: there are 16 first cells
@@ -14,7 +14,7 @@ const MESH: Mesh =
 /// Patches on a side.
 const SIDES: [u32; 4] = [50, 100, 200, 400];
 /// What the program does between steps.
-const PAUSE: Time = 100_000;
+const PAUSE: MeshTime = 100_000;
 /// Victims are drawn: of so many runs the one in the middle counts.
 const RUNS: u64 = 5;
 
@@ -28,19 +28,20 @@ const SETTINGS: [(&str, bool, usize, bool); 5] = [
     ("e: as c, none kept", true, 0, true),
 ];
 
-fn middle(setting: Setting, load: &Load) -> Outcome {
+fn middle(setting: MeshSetting, load: &FrontLoad) -> MeshOutcome {
     let runs = if setting.moves { RUNS } else { 1 };
-    let mut all: Vec<Outcome> = (1..=runs).map(|seed| simulate(Setting { seed, ..setting }, load)).collect();
+    let mut all: Vec<MeshOutcome> =
+        (1..=runs).map(|seed| simulate(MeshSetting { seed, ..setting }, load)).collect();
     all.sort_by_key(|outcome| outcome.span);
     all.swap_remove(all.len() / 2)
 }
 
-fn all(machine: Setting, load: &Load) -> [Outcome; 5] {
-    SETTINGS.map(|(_, moves, keeps, tasks)| middle(Setting { moves, keeps, tasks, ..machine }, load))
+fn all(machine: MeshSetting, load: &FrontLoad) -> [MeshOutcome; 5] {
+    SETTINGS.map(|(_, moves, keeps, tasks)| middle(MeshSetting { moves, keeps, tasks, ..machine }, load))
 }
 
-fn row(case: &str, setting: &str, outcome: &Outcome, compared: Time) {
-    let share = |time: Time| time as f64 / outcome.ideal as f64;
+fn row(case: &str, setting: &str, outcome: &MeshOutcome, compared: MeshTime) {
+    let share = |time: MeshTime| time as f64 / outcome.ideal as f64;
     let busy = |part: usize| share(outcome.busy[part * (outcome.busy.len() - 1) / 2]);
     println!(
         "| {case} | {setting} | {:.2} | {:.2} | {:.2} / {:.2} / {:.2} | {} | {} |",
@@ -56,8 +57,8 @@ fn row(case: &str, setting: &str, outcome: &Outcome, compared: Time) {
 
 /// The line of a case in the second table; those of the first are printed if there is a name for
 /// it.
-fn case(name: &str, table: Option<&str>, mesh: Mesh, machine: Setting) -> String {
-    let load = Load::new(mesh);
+fn case(name: &str, table: Option<&str>, mesh: Mesh, machine: MeshSetting) -> String {
+    let load = FrontLoad::new(mesh);
     let cores = machine.nodes * machine.cores;
     let outcomes = all(machine, &load);
     let compared = outcomes[1].span;
@@ -65,7 +66,7 @@ fn case(name: &str, table: Option<&str>, mesh: Mesh, machine: Setting) -> String
         let named = outcomes.iter().zip(SETTINGS).take(4);
         named.for_each(|(outcome, (setting, ..))| row(name, setting, outcome, compared));
     }
-    let share = |time: Time| format!("{:.2}", time as f64 / outcomes[0].ideal as f64);
+    let share = |time: MeshTime| format!("{:.2}", time as f64 / outcomes[0].ideal as f64);
     let bounds =
         [least(&load, cores, |step| step.longest), least(&load, cores, |step| step.longest_piece)].map(share);
     let spans = outcomes.each_ref().map(|outcome| share(outcome.span));
@@ -81,7 +82,7 @@ fn main() {
     let number =
         |at: usize, default: usize| env::args().nth(at).and_then(|text| text.parse().ok()).unwrap_or(default);
     let (nodes, cores) = (number(1, 25), number(2, 40));
-    let rows = Setting {
+    let rows = MeshSetting {
         nodes,
         cores,
         deal: Deal::Rows,
@@ -91,7 +92,7 @@ fn main() {
         tasks: false,
         seed: 1,
     };
-    let shuffled = Setting { deal: Deal::Shuffled, ..rows };
+    let shuffled = MeshSetting { deal: Deal::Shuffled, ..rows };
     let per_core = |side: u32| (f64::from(side * side) / (nodes * cores) as f64).to_string();
     println!(
         "| patches per core | setting | time / even share | time / b | a core computes: least / median / most | moved | messages |"
@@ -125,7 +126,7 @@ fn main() {
         &format!("{name} per core, no front, no pause"),
         None,
         even,
-        Setting { pause: 0, ..rows },
+        MeshSetting { pause: 0, ..rows },
     ));
     println!("\n| | least: handlers / tasks whole | a | b | c | d | e | c / b |");
     println!("|---|---:|---:|---:|---:|---:|---:|---:|");

@@ -3,7 +3,7 @@
 //! `cargo run --release -p benchmarks --bin ranks [most ranks]`: with 10 ranks and more, each ten
 //! times as many, up to 10,000.
 
-use benchmarks::ranks::{Outcome, Setting, simulate};
+use benchmarks::ranks::{RanksOutcome, RanksSetting, simulate};
 use placement::steal::{ATTEMPTS, Amount};
 use std::env;
 
@@ -25,8 +25,9 @@ const WORK: [(&str, usize, usize); 4] = [
     ("all on one in 100", 100, 0),
 ];
 
-fn row(name: &str, setting: Setting) {
-    let Outcome { span, ideal, regions, moved, messages, busiest, successes, aborted } = simulate(setting);
+fn row(name: &str, setting: RanksSetting) {
+    let RanksOutcome { span, ideal, regions, moved, messages, busiest, successes, aborted } =
+        simulate(setting);
     let per_region = messages as f64 / regions as f64;
     let per_success =
         if successes == 0 { String::from("-") } else { format!("{:.2}", aborted as f64 / successes as f64) };
@@ -53,8 +54,16 @@ fn main() {
                 _ => &STEALS[1..3],
             };
             for &(steals, amount, attempts) in steals {
-                let setting =
-                    Setting { ranks, workers: 4, loaded, rest, regions: REGIONS, amount, attempts, seed: 1 };
+                let setting = RanksSetting {
+                    ranks,
+                    workers: 4,
+                    loaded,
+                    rest,
+                    regions: REGIONS,
+                    amount,
+                    attempts,
+                    seed: 1,
+                };
                 row(&format!("{work}; {steals}"), setting);
             }
         }

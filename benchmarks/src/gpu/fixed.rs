@@ -3,21 +3,21 @@
 //! By hand means what somebody would write who knows the program: whoever owns a block computes it.
 //! Of these, the best one counts, for each program and number of GPUs by itself.
 
-use placement::examples::Random;
+use placement::examples::ExampleRandom;
 
-use super::machine::Machine;
-use super::programs::Program;
-use super::world::{Mapping, Setting, simulate};
-use super::{Time, world::Outcome};
+use super::machine::GpuMachine;
+use super::programs::GpuProgram;
+use super::world::{GpuMapping, GpuWorldSetting, simulate};
+use super::{GpuTime, world::GpuWorldOutcome};
 
 /// A name, and the GPU of each task.
 pub type Fixed = (&'static str, Vec<usize>);
 
 /// So many rows, dealt out in stretches that take about as long.
-fn balanced(work: &[Time], gpus: usize) -> Vec<usize> {
-    let all: Time = work.iter().sum();
+fn balanced(work: &[GpuTime], gpus: usize) -> Vec<usize> {
+    let all: GpuTime = work.iter().sum();
     let mut before = 0;
-    let stretch = |&time: &Time| {
+    let stretch = |&time: &GpuTime| {
         let middle = before + time / 2;
         before += time;
         (middle as usize * gpus / all.max(1) as usize).min(gpus - 1)
@@ -26,7 +26,7 @@ fn balanced(work: &[Time], gpus: usize) -> Vec<usize> {
 }
 
 /// The longest row first, each to whoever has least.
-fn longest_first(work: &[Time], gpus: usize) -> Vec<usize> {
+fn longest_first(work: &[GpuTime], gpus: usize) -> Vec<usize> {
     let mut rows: Vec<usize> = (0..work.len()).collect();
     rows.sort_by_key(|&row| core::cmp::Reverse(work[row]));
     let (mut loads, mut of) = (vec![0; gpus], vec![0; work.len()]);
@@ -39,7 +39,7 @@ fn longest_first(work: &[Time], gpus: usize) -> Vec<usize> {
 
 /// All that are tried.
 #[must_use]
-pub fn by_hand(program: &Program, gpus: usize) -> Vec<Fixed> {
+pub fn by_hand(program: &GpuProgram, gpus: usize) -> Vec<Fixed> {
     let (rows, columns) = program.grid;
     let mut work = vec![0; rows];
     program.tasks.iter().for_each(|task| work[task.place.0] += task.time);
@@ -68,8 +68,8 @@ pub fn by_hand(program: &Program, gpus: usize) -> Vec<Fixed> {
 
 /// Devices drawn from a seed.
 #[must_use]
-pub fn by_chance(program: &Program, gpus: usize, seed: u64) -> Vec<usize> {
-    let random = &mut Random::new(seed);
+pub fn by_chance(program: &GpuProgram, gpus: usize, seed: u64) -> Vec<usize> {
+    let random = &mut ExampleRandom::new(seed);
     program.tasks.iter().map(|_| random.between(0, gpus as u64 - 1) as usize).collect()
 }
 
@@ -78,9 +78,9 @@ pub fn by_chance(program: &Program, gpus: usize, seed: u64) -> Vec<usize> {
 /// # Panics
 /// Never: there is one at least.
 #[must_use]
-pub fn best(program: &Program, machine: Machine, setting: Setting) -> (Fixed, Outcome) {
+pub fn best(program: &GpuProgram, machine: GpuMachine, setting: GpuWorldSetting) -> (Fixed, GpuWorldOutcome) {
     let run = |fixed: Fixed| {
-        let outcome = simulate(program, machine, setting, Mapping::Fixed(&fixed.1));
+        let outcome = simulate(program, machine, setting, GpuMapping::Fixed(&fixed.1));
         (fixed, outcome)
     };
     by_hand(program, machine.gpus)
@@ -93,9 +93,15 @@ pub fn best(program: &Program, machine: Machine, setting: Setting) -> (Fixed, Ou
 /// Looks for a better mapping: so many times a block's tasks, or one task, go to a GPU by chance;
 /// whatever is not worse stays.
 #[must_use]
-pub fn searched(program: &Program, machine: Machine, setting: Setting, from: &[usize], tries: u64) -> Time {
-    let (random, mut now) = (&mut Random::new(1), from.to_vec());
-    let mut best = simulate(program, machine, setting, Mapping::Fixed(&now)).span;
+pub fn searched(
+    program: &GpuProgram,
+    machine: GpuMachine,
+    setting: GpuWorldSetting,
+    from: &[usize],
+    tries: u64,
+) -> GpuTime {
+    let (random, mut now) = (&mut ExampleRandom::new(1), from.to_vec());
+    let mut best = simulate(program, machine, setting, GpuMapping::Fixed(&now)).span;
     for _ in 0..tries {
         let mut next = now.clone();
         let one = random.between(0, next.len() as u64 - 1) as usize;
@@ -109,7 +115,7 @@ pub fn searched(program: &Program, machine: Machine, setting: Setting, from: &[u
         } else {
             next[one] = gpu;
         }
-        let span = simulate(program, machine, setting, Mapping::Fixed(&next)).span;
+        let span = simulate(program, machine, setting, GpuMapping::Fixed(&next)).span;
         if span <= best {
             (best, now) = (span, next);
         }

@@ -1,6 +1,6 @@
 //! Policies with something missing: some graph has to show it.
 
-use placement::policy::{Policy, Request, View};
+use placement::policy::{PlacementPolicy, PlacementRequest, View};
 
 /// Parla's: data that are there, data that are not, the number of tasks, a bonus where a dependence
 /// ran (thesis, listing 2). Its weights are not given; here a task counts as much as 50 MB, of
@@ -11,12 +11,12 @@ pub struct Counting;
 /// Bytes that a task weighs.
 const TASK: i128 = 50_000_000;
 
-impl Policy for Counting {
+impl PlacementPolicy for Counting {
     fn name(&self) -> String {
         "Parla's sum".into()
     }
 
-    fn choose(&mut self, _: Request, devices: &[View]) -> Option<usize> {
+    fn choose(&mut self, _: PlacementRequest, devices: &[View]) -> Option<usize> {
         let bonus = |view: &View| if view.near > 0 { TASK } else { 0 };
         // What is not there is what is missing to the most that anybody has.
         let value =
@@ -32,12 +32,12 @@ pub struct LoadAlone {
     turn: usize,
 }
 
-impl Policy for LoadAlone {
+impl PlacementPolicy for LoadAlone {
     fn name(&self) -> String {
         "load alone".into()
     }
 
-    fn choose(&mut self, _: Request, devices: &[View]) -> Option<usize> {
+    fn choose(&mut self, _: PlacementRequest, devices: &[View]) -> Option<usize> {
         let count = devices.len();
         let found = (0..count)
             .map(|at| (self.turn + at) % count)

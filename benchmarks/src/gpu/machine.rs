@@ -5,13 +5,13 @@
 //! [`RTX`] is the machine of Parla's thesis; [`A100`] computes fifty times as fast and copies twice
 //! as fast, so that what is moved matters.
 
-use placement::directory::{Number, Ways};
+use placement::directory::{CopyWays, DeviceNumber};
 
-use super::Time;
+use super::GpuTime;
 
 /// Some GPUs of a kind.
 #[derive(Clone, Copy, Debug)]
-pub struct Machine {
+pub struct GpuMachine {
     /// A name for people.
     pub name: &'static str,
     /// How many GPUs.
@@ -33,15 +33,15 @@ pub struct Machine {
 }
 
 /// Nanoseconds before the first byte of a copy moves.
-pub const LATENCY: Time = 10_000;
+pub const LATENCY: GpuTime = 10_000;
 /// Nanoseconds between two kernels on an engine.
-pub const LAUNCH: Time = 4_000;
+pub const LAUNCH: GpuTime = 4_000;
 /// Kernels that run at a time, one in each stream.
 pub const STREAMS: usize = 4;
 
 /// Quadro RTX 5000 (data sheet: 16 GB, 448 GB/s, 11.2 TFlop/s single precision, of which double
 /// precision is 1/32; NVLink 25 GB/s each way between the two of a socket), PCIe 3.0 x16.
-pub const RTX: Machine = Machine {
+pub const RTX: GpuMachine = GpuMachine {
     name: "RTX 5000",
     gpus: 4,
     memory: 16 << 30,
@@ -55,7 +55,7 @@ pub const RTX: Machine = Machine {
 
 /// A100 SXM4 (data sheet: 40 GB, 1555 GB/s, double precision 9.7 TFlop/s, 19.5 by tensor cores;
 /// NVLink 300 GB/s each way, to all by NVSwitch), PCIe 4.0 x16.
-pub const A100: Machine = Machine {
+pub const A100: GpuMachine = GpuMachine {
     name: "A100",
     gpus: 4,
     memory: 40 << 30,
@@ -67,7 +67,7 @@ pub const A100: Machine = Machine {
     linked: 4,
 };
 
-impl Machine {
+impl GpuMachine {
     /// As many of them.
     #[must_use]
     pub const fn with(self, gpus: usize) -> Self {
@@ -84,18 +84,18 @@ impl Machine {
     /// Without a link it goes by way of the host, in pieces, so that both halves run at the same
     /// time.
     #[must_use]
-    pub fn copy(&self, from: Option<usize>, to: Option<usize>, bytes: u64) -> Time {
+    pub fn copy(&self, from: Option<usize>, to: Option<usize>, bytes: u64) -> GpuTime {
         let (rate, latency) = match (from, to) {
             (Some(a), Some(b)) if self.has_link(a, b) => (self.peer, LATENCY),
             (Some(_), Some(_)) => (self.host, 3 * LATENCY),
             _ => (self.host, LATENCY),
         };
-        latency + (bytes as f64 / rate) as Time
+        latency + (bytes as f64 / rate) as GpuTime
     }
 }
 
-impl Ways for Machine {
-    fn time(&self, from: Option<Number>, to: Number, bytes: u64) -> Option<Time> {
+impl CopyWays for GpuMachine {
+    fn time(&self, from: Option<DeviceNumber>, to: DeviceNumber, bytes: u64) -> Option<GpuTime> {
         let straight = from.is_none_or(|from| self.has_link(from as usize, to as usize));
         straight.then(|| self.copy(from.map(|from| from as usize), Some(to as usize), bytes))
     }

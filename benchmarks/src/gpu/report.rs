@@ -2,14 +2,14 @@
 //! the same on every machine.
 
 use placement::online::{EarliestStart, LeastLoaded};
-use placement::policy::Policy;
+use placement::policy::PlacementPolicy;
 use std::fmt::Write;
 
 use super::fixed;
 use super::flawed::{Counting, LoadAlone};
-use super::machine::{A100, Machine, RTX};
-use super::programs::{self, Program};
-use super::world::{AHEAD, EAGER, Mapping, Outcome, Setting, USUAL, simulate};
+use super::machine::{A100, GpuMachine, RTX};
+use super::programs::{self, GpuProgram};
+use super::world::{AHEAD, EAGER, GpuMapping, GpuWorldOutcome, GpuWorldSetting, USUAL, simulate};
 
 /// Before the generated part of the page.
 pub const MARK: &str = "<!-- from here on: cargo run --release -p benchmarks --bin gpu -- --write -->\n";
@@ -23,36 +23,42 @@ const SEEDS: u64 = 3;
 
 /// A policy's run.
 #[must_use]
-pub fn run(program: &Program, machine: Machine, setting: Setting, policy: &mut dyn Policy) -> Outcome {
-    simulate(program, machine, setting, Mapping::Policy(policy))
+pub fn run(
+    program: &GpuProgram,
+    machine: GpuMachine,
+    setting: GpuWorldSetting,
+    policy: &mut dyn PlacementPolicy,
+) -> GpuWorldOutcome {
+    simulate(program, machine, setting, GpuMapping::Policy(policy))
 }
 
 /// The library's.
 #[must_use]
-pub fn automatic(program: &Program, machine: Machine, setting: Setting) -> Outcome {
+pub fn automatic(program: &GpuProgram, machine: GpuMachine, setting: GpuWorldSetting) -> GpuWorldOutcome {
     run(program, machine, setting, &mut LeastLoaded::default())
 }
 
-fn by_chance(program: &Program, machine: Machine) -> u64 {
+fn by_chance(program: &GpuProgram, machine: GpuMachine) -> u64 {
     let span = |seed| {
-        simulate(program, machine, USUAL, Mapping::Fixed(&fixed::by_chance(program, machine.gpus, seed))).span
+        simulate(program, machine, USUAL, GpuMapping::Fixed(&fixed::by_chance(program, machine.gpus, seed)))
+            .span
     };
     let mut spans: Vec<u64> = (1..=SEEDS).map(span).collect();
     spans.sort_unstable();
     spans[spans.len() / 2]
 }
 
-fn in_turns(program: &Program, machine: Machine) -> u64 {
+fn in_turns(program: &GpuProgram, machine: GpuMachine) -> u64 {
     let turns: Vec<usize> = (0..program.tasks.len()).map(|at| at % machine.gpus).collect();
-    simulate(program, machine, USUAL, Mapping::Fixed(&turns)).span
+    simulate(program, machine, USUAL, GpuMapping::Fixed(&turns)).span
 }
 
-fn gigabytes(outcome: &Outcome) -> f64 {
+fn gigabytes(outcome: &GpuWorldOutcome) -> f64 {
     outcome.moved.iter().sum::<u64>() as f64 / 1e9
 }
 
 /// A row of the first tables.
-fn compared(program: &Program, machine: Machine) -> String {
+fn compared(program: &GpuProgram, machine: GpuMachine) -> String {
     let ((name, gpus), best) = fixed::best(program, machine, USUAL);
     let ratio = |span: u64| span as f64 / best.span as f64;
     let (auto, ahead) = (automatic(program, machine, USUAL), automatic(program, machine, AHEAD));
@@ -78,7 +84,7 @@ fn compared(program: &Program, machine: Machine) -> String {
     )
 }
 
-fn comparison(page: &mut String, machine: Machine) {
+fn comparison(page: &mut String, machine: GpuMachine) {
     let _ = writeln!(page, "\n## {}: automatic against the best fixed mapping\n", machine.name);
     let _ = writeln!(
         page,
@@ -93,7 +99,7 @@ fn comparison(page: &mut String, machine: Machine) {
 }
 
 /// Something left out, each.
-fn parts(page: &mut String, machine: Machine) {
+fn parts(page: &mut String, machine: GpuMachine) {
     let _ = writeln!(
         page,
         "\n## {}, 4 GPUs: with something left out (the stencil applied 100 times)\n",
@@ -105,12 +111,12 @@ fn parts(page: &mut String, machine: Machine) {
     );
     for program in programs::all(&machine, TIMES / 5) {
         let (_, best) = fixed::best(&program, machine, USUAL);
-        let ratio = |outcome: Outcome| format!("{:.3}", outcome.span as f64 / best.span as f64);
+        let ratio = |outcome: GpuWorldOutcome| format!("{:.3}", outcome.span as f64 / best.span as f64);
         let row = [
             automatic(&program, machine, USUAL),
-            automatic(&program, machine, Setting { prefetch: false, ..USUAL }),
-            automatic(&program, machine, Setting { by_path: false, ..USUAL }),
-            automatic(&program, machine, Setting { steals: false, ..USUAL }),
+            automatic(&program, machine, GpuWorldSetting { prefetch: false, ..USUAL }),
+            automatic(&program, machine, GpuWorldSetting { by_path: false, ..USUAL }),
+            automatic(&program, machine, GpuWorldSetting { steals: false, ..USUAL }),
             run(&program, machine, USUAL, &mut EarliestStart::default()),
             run(&program, machine, USUAL, &mut LoadAlone::default()),
         ];
@@ -129,11 +135,11 @@ fn pressure(page: &mut String) {
     for machine in [RTX, A100] {
         for program in programs::all(&machine, TIMES / 5).into_iter().filter(is_large) {
             let cell = |part: u64| {
-                let machine = Machine { memory: machine.memory / part, ..machine };
+                let machine = GpuMachine { memory: machine.memory / part, ..machine };
                 let (_, best) = fixed::best(&program, machine, USUAL);
                 let (auto, ahead) =
                     (automatic(&program, machine, USUAL), automatic(&program, machine, AHEAD));
-                let ratio = |outcome: &Outcome| outcome.span as f64 / best.span as f64;
+                let ratio = |outcome: &GpuWorldOutcome| outcome.span as f64 / best.span as f64;
                 format!("{:.2} ({:.2}); {} / {}", ratio(&auto), ratio(&ahead), auto.evicted, best.evicted)
             };
             let _ = writeln!(page, "| {} | {} | {} | {} |", program.name, machine.name, cell(4), cell(8));
@@ -142,7 +148,7 @@ fn pressure(page: &mut String) {
 }
 
 /// Do its data matter to a small memory?
-fn is_large(program: &Program) -> bool {
+fn is_large(program: &GpuProgram) -> bool {
     program.sizes.iter().sum::<u64>() > 3_000_000_000 && program.name != "300 independent"
 }
 

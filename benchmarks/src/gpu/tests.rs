@@ -1,14 +1,14 @@
 use super::flawed::{Counting, LoadAlone};
-use super::machine::{A100, Machine, RTX};
-use super::programs::{self, Program, Task, Use};
+use super::machine::{A100, GpuMachine, RTX};
+use super::programs::{self, GpuProgram, GpuTask, GpuUse};
 use super::report::{automatic, run};
-use super::world::{AHEAD, EAGER, Mapping, Setting, USUAL, simulate};
-use super::{Time, fixed};
+use super::world::{AHEAD, EAGER, GpuMapping, GpuWorldSetting, USUAL, simulate};
+use super::{GpuTime, fixed};
 
 /// The stencil of the page is applied 500 times; after some its blocks are where they stay.
 const TIMES: usize = 60;
 
-fn against_fixed(program: &Program, machine: Machine) -> (Time, Time) {
+fn against_fixed(program: &GpuProgram, machine: GpuMachine) -> (GpuTime, GpuTime) {
     let (_, best) = fixed::best(program, machine, USUAL);
     (automatic(program, machine, USUAL).span, best.span)
 }
@@ -81,7 +81,7 @@ fn the_model_keeps_its_own_rules() {
     }
 }
 
-fn reads_first(program: &Program, datum: usize) -> bool {
+fn reads_first(program: &GpuProgram, datum: usize) -> bool {
     let mut uses = program.tasks.iter().flat_map(|task| &task.uses).filter(|used| used.datum == datum);
     uses.next().is_some_and(|used| used.reads)
 }
@@ -90,13 +90,13 @@ fn reads_first(program: &Program, datum: usize) -> bool {
 /// first.
 #[test]
 fn it_ends_with_hardly_any_memory() {
-    for setting in [USUAL, AHEAD, Setting { prefetch: false, ..USUAL }] {
+    for setting in [USUAL, AHEAD, GpuWorldSetting { prefetch: false, ..USUAL }] {
         let program = programs::cholesky(&A100);
-        let machine = Machine { memory: 6 * 32_000_000, ..A100 };
+        let machine = GpuMachine { memory: 6 * 32_000_000, ..A100 };
         let outcome = automatic(&program, machine, setting);
         assert!(outcome.evicted > 100 && outcome.moved[1] > 0, "{outcome:?}");
         let rows: Vec<usize> = program.tasks.iter().map(|task| task.place.0 % 4).collect();
-        let fixed = simulate(&program, machine, setting, Mapping::Fixed(&rows));
+        let fixed = simulate(&program, machine, setting, GpuMapping::Fixed(&rows));
         assert!(fixed.evicted > 100 && fixed.places == rows);
     }
 }
@@ -105,8 +105,8 @@ fn it_ends_with_hardly_any_memory() {
 fn copies_hide_behind_kernels() {
     let program = programs::gemm(&A100);
     let all = vec![0; program.tasks.len()];
-    let span = simulate(&program, A100.with(1), USUAL, Mapping::Fixed(&all)).span;
-    let computing: Time = program.tasks.iter().map(|task| task.time).sum();
+    let span = simulate(&program, A100.with(1), USUAL, GpuMapping::Fixed(&all)).span;
+    let computing: GpuTime = program.tasks.iter().map(|task| task.time).sum();
     assert!(span < computing * 21 / 20, "{span} {computing}");
 }
 
@@ -115,18 +115,19 @@ fn copies_hide_behind_kernels() {
 fn copies_set_out_before_the_task_they_are_for_is_ready() {
     let (time, bytes) = programs::SYNTHETIC;
     let uses = |at: usize| {
-        vec![Use { datum: 0, reads: true, writes: true }, Use { datum: at, reads: true, writes: false }]
+        vec![GpuUse { datum: 0, reads: true, writes: true }, GpuUse { datum: at, reads: true, writes: false }]
     };
-    let task = |at| Task { function: 0, uses: uses(at), time, share: 1.0, place: (0, 0) };
-    let program = Program {
+    let task = |at| GpuTask { function: 0, uses: uses(at), time, share: 1.0, place: (0, 0) };
+    let program = GpuProgram {
         name: "chain",
         tasks: (1..=10).map(task).collect(),
         sizes: vec![bytes; 11],
         lies: vec![None; 11],
         grid: (1, 1),
     };
-    let span =
-        |prefetch| simulate(&program, RTX, Setting { prefetch, ..USUAL }, Mapping::Fixed(&[0; 10])).span;
+    let span = |prefetch| {
+        simulate(&program, RTX, GpuWorldSetting { prefetch, ..USUAL }, GpuMapping::Fixed(&[0; 10])).span
+    };
     let copy = RTX.copy(None, Some(0), bytes);
     assert!(span(true) <= 10 * (time + 10_000) + 2 * copy, "{}", span(true));
     assert!(span(false) >= 10 * (time + copy), "{}", span(false));
@@ -136,25 +137,29 @@ fn copies_set_out_before_the_task_they_are_for_is_ready() {
 fn longer_paths_first_shortens_the_factorization() {
     let program = programs::cholesky(&A100);
     let [path, creation] =
-        [true, false].map(|by_path| automatic(&program, A100, Setting { by_path, ..USUAL }).span);
+        [true, false].map(|by_path| automatic(&program, A100, GpuWorldSetting { by_path, ..USUAL }).span);
     assert!(path < creation, "{path} {creation}");
 }
 
 #[test]
 fn an_idle_gpu_takes_tasks_that_were_placed_on_others() {
     struct First;
-    impl placement::policy::Policy for First {
+    impl placement::policy::PlacementPolicy for First {
         fn name(&self) -> String {
             "first".into()
         }
-        fn choose(&mut self, _: placement::policy::Request, _: &[placement::policy::View]) -> Option<usize> {
+        fn choose(
+            &mut self,
+            _: placement::policy::PlacementRequest,
+            _: &[placement::policy::View],
+        ) -> Option<usize> {
             Some(0)
         }
     }
     let program = programs::independent();
-    let setting = Setting { placed: 100, ..USUAL };
+    let setting = GpuWorldSetting { placed: 100, ..USUAL };
     let [alone, helped] =
-        [false, true].map(|steals| run(&program, RTX, Setting { steals, ..setting }, &mut First));
+        [false, true].map(|steals| run(&program, RTX, GpuWorldSetting { steals, ..setting }, &mut First));
     assert_eq!(alone.stolen, 0);
     assert!(
         helped.stolen > 100 && helped.span * 2 < alone.span,

@@ -11,16 +11,16 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::{Duration, Instant};
 
-use placement::ahead::{self, Ahead};
+use placement::ahead::{self, PrefetchPlan};
 use placement::directory::Directory;
-use placement::forecast::{Forecast, Handle};
-use placement::order::{Id, Order};
-use placement::policy::Policy;
-use placement::times::{Kind, Times};
+use placement::forecast::{Forecast, ForecastHandle};
+use placement::order::{Id, TaskOrder};
+use placement::policy::PlacementPolicy;
+use placement::times::{TaskKind, TaskTimes};
 
-use super::Time;
-use super::machine::{Machine, STREAMS};
-use super::programs::Program;
+use super::GpuTime;
+use super::machine::{GpuMachine, STREAMS};
+use super::programs::GpuProgram;
 use copies::Copying;
 
 mod copies;
@@ -28,18 +28,18 @@ mod kernels;
 mod placing;
 
 /// Nanoseconds between the creation of two tasks.
-const CREATE: Time = 2_000;
+const CREATE: GpuTime = 2_000;
 /// Tasks of a GPU that have room there, or wait for copies: beyond those in streams some whose
 /// copies come meanwhile.
 const ADMITTED: usize = 2 * STREAMS;
 
 /// Nanoseconds from the end of a task to the launch of one that was placed only then: the host has
 /// to see the one and to begin the other.
-const HOST: Time = 10_000;
+const HOST: GpuTime = 10_000;
 
 /// What may differ between runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct GpuWorldSetting {
     /// Copies set out before all that the task waits for has ended.
     pub prefetch: bool,
     /// Tasks for each GPU that are placed, wait for no other task, and have not ended.
@@ -57,12 +57,18 @@ pub struct Setting {
 }
 
 /// The library's: tasks are placed when they are ready.
-pub const USUAL: Setting =
-    Setting { prefetch: true, placed: 2 * STREAMS, ahead: 0, patient: true, steals: true, by_path: true };
+pub const USUAL: GpuWorldSetting = GpuWorldSetting {
+    prefetch: true,
+    placed: 2 * STREAMS,
+    ahead: 0,
+    patient: true,
+    steals: true,
+    by_path: true,
+};
 /// The same, some of them before.
-pub const AHEAD: Setting = Setting { ahead: STREAMS, ..USUAL };
+pub const AHEAD: GpuWorldSetting = GpuWorldSetting { ahead: STREAMS, ..USUAL };
 /// As Parla's mapper: every task as soon as it is made, in that order, once and for all.
-pub const EAGER: Setting = Setting {
+pub const EAGER: GpuWorldSetting = GpuWorldSetting {
     prefetch: true,
     placed: usize::MAX,
     ahead: usize::MAX,
@@ -72,18 +78,18 @@ pub const EAGER: Setting = Setting {
 };
 
 /// Who says where tasks go.
-pub enum Mapping<'a> {
+pub enum GpuMapping<'a> {
     /// Whoever is asked when there is one to be placed.
-    Policy(&'a mut dyn Policy),
+    Policy(&'a mut dyn PlacementPolicy),
     /// The GPU of each task.
     Fixed(&'a [usize]),
 }
 
 /// What came of it.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct GpuWorldOutcome {
     /// Until the last task has ended.
-    pub span: Time,
+    pub span: GpuTime,
     /// Bytes from the host, to it, and between GPUs.
     pub moved: [u64; 3],
     /// Copies that went for want of room.
@@ -91,7 +97,7 @@ pub struct Outcome {
     /// Tasks that a GPU took from another one.
     pub stolen: u64,
     /// Nanoseconds that each GPU computed.
-    pub busy: Vec<Time>,
+    pub busy: Vec<GpuTime>,
     /// Where each task ran.
     pub places: Vec<usize>,
     /// Real time for the order of tasks, and for their placement.
@@ -120,8 +126,8 @@ struct Job {
     after: Vec<usize>,
     /// Per use: who writes what it reads.
     writers: Vec<Option<usize>>,
-    uses: Vec<ahead::Use>,
-    kind: Kind,
+    uses: Vec<ahead::AheadUse>,
+    kind: TaskKind,
     /// Predecessors that have not ended, are not placed, have no room.
     unended: usize,
     unplaced: usize,
@@ -131,9 +137,9 @@ struct Job {
     is_admitted: bool,
     has_ended: bool,
     gpu: usize,
-    expected: Time,
-    handle: Option<Handle>,
-    began: Time,
+    expected: GpuTime,
+    handle: Option<ForecastHandle>,
+    began: GpuTime,
     /// Uses whose copies have set out.
     entered: Vec<bool>,
     /// Copies that are not there, and whether the host is still at work for it.
@@ -156,30 +162,30 @@ struct Gpu {
 }
 
 struct World<'a> {
-    machine: Machine,
-    setting: Setting,
-    program: &'a Program,
-    mapping: Mapping<'a>,
+    machine: GpuMachine,
+    setting: GpuWorldSetting,
+    program: &'a GpuProgram,
+    mapping: GpuMapping<'a>,
     jobs: Vec<Job>,
     by_id: BTreeMap<Id, usize>,
     gpus: Vec<Gpu>,
     starts: Vec<usize>,
     directory: Directory,
-    ahead: Ahead,
+    ahead: PrefetchPlan,
     forecast: Forecast,
-    times: Times,
+    times: TaskTimes,
     /// A queue for each GPU, and two of tasks to be placed: those that wait for nobody, the others.
-    order: Order,
+    order: TaskOrder,
     copies: Vec<Copying>,
     /// Tasks that are placed and have not ended, and those of them that wait for others.
     under_way: usize,
     early: usize,
     made: usize,
     ended: usize,
-    events: BinaryHeap<Reverse<(Time, u64, Event)>>,
+    events: BinaryHeap<Reverse<(GpuTime, u64, Event)>>,
     serial: u64,
-    now: Time,
-    outcome: Outcome,
+    now: GpuTime,
+    outcome: GpuWorldOutcome,
 }
 
 /// Runs it to its end.
@@ -188,11 +194,11 @@ struct World<'a> {
 /// If the program cannot run on: a mistake of the model.
 #[must_use]
 pub fn simulate<'a>(
-    program: &'a Program,
-    machine: Machine,
-    setting: Setting,
-    mapping: Mapping<'a>,
-) -> Outcome {
+    program: &'a GpuProgram,
+    machine: GpuMachine,
+    setting: GpuWorldSetting,
+    mapping: GpuMapping<'a>,
+) -> GpuWorldOutcome {
     let mut world = World::new(program, machine, setting, mapping);
     world.at(0, Event::Make);
     while let Some(Reverse((now, _, event))) = world.events.pop() {
@@ -205,7 +211,7 @@ pub fn simulate<'a>(
 }
 
 /// Who waits for whom: writers for all before, readers for the last writer.
-fn jobs(program: &Program) -> Vec<Job> {
+fn jobs(program: &GpuProgram) -> Vec<Job> {
     let mut jobs = vec![Job::default(); program.tasks.len()];
     let mut last: Vec<(Option<usize>, Vec<usize>)> = vec![(None, Vec::new()); program.sizes.len()];
     for (at, task) in program.tasks.iter().enumerate() {
@@ -221,7 +227,7 @@ fn jobs(program: &Program) -> Vec<Job> {
                 readers.push(at);
             }
             let bytes = program.sizes[used.datum];
-            jobs[at].uses.push(ahead::Use {
+            jobs[at].uses.push(ahead::AheadUse {
                 datum: used.datum,
                 bytes,
                 reads: used.reads,
@@ -247,7 +253,12 @@ fn jobs(program: &Program) -> Vec<Job> {
 }
 
 impl<'a> World<'a> {
-    fn new(program: &'a Program, machine: Machine, setting: Setting, mapping: Mapping<'a>) -> Self {
+    fn new(
+        program: &'a GpuProgram,
+        machine: GpuMachine,
+        setting: GpuWorldSetting,
+        mapping: GpuMapping<'a>,
+    ) -> Self {
         let mut end = 0;
         let starts = program.sizes.iter().map(|&size| {
             end += size as usize;
@@ -263,10 +274,10 @@ impl<'a> World<'a> {
             gpus: vec![Gpu::default(); machine.gpus],
             starts: starts.collect(),
             directory: Directory::new(),
-            ahead: Ahead::new(),
+            ahead: PrefetchPlan::new(),
             forecast: Forecast::new(machine.gpus),
-            times: Times::new(),
-            order: Order::new(machine.gpus + 2),
+            times: TaskTimes::new(),
+            order: TaskOrder::new(machine.gpus + 2),
             copies: Vec::new(),
             under_way: 0,
             early: 0,
@@ -275,13 +286,13 @@ impl<'a> World<'a> {
             events: BinaryHeap::new(),
             serial: 0,
             now: 0,
-            outcome: Outcome { busy: vec![0; machine.gpus], ..Outcome::default() },
+            outcome: GpuWorldOutcome { busy: vec![0; machine.gpus], ..GpuWorldOutcome::default() },
         };
         (0..program.sizes.len()).for_each(|datum| world.lay(datum));
         world
     }
 
-    fn at(&mut self, time: Time, event: Event) {
+    fn at(&mut self, time: GpuTime, event: Event) {
         self.serial += 1;
         self.events.push(Reverse((time, self.serial, event)));
     }

@@ -5,7 +5,7 @@
 //! crosses is cut into four, some times, and stays cut; cells that it crosses are ten times the
 //! work of others. How fine the patches are changes neither cells nor work, only who has them.
 
-use super::Time;
+use super::MeshTime;
 use std::ops::Range;
 
 /// Work of a cell that the front crosses, of which others have 1.
@@ -29,7 +29,7 @@ pub struct Mesh {
     /// Is there a front? Without one nothing is cut, and each cell is the same work in each step.
     pub has_front: bool,
     /// Virtual nanoseconds of a cell that the front does not cross.
-    pub cell: Time,
+    pub cell: MeshTime,
 }
 
 #[derive(Clone, Copy)]
@@ -63,7 +63,7 @@ impl Cell {
 
 /// The handlers of all steps.
 #[derive(Debug)]
-pub struct Load {
+pub struct FrontLoad {
     /// Patches.
     pub patches: usize,
     /// Patches on a side.
@@ -71,14 +71,14 @@ pub struct Load {
     /// Steps.
     pub steps: usize,
     /// The pieces of a handler, one after the other.
-    pieces: Vec<Time>,
+    pieces: Vec<MeshTime>,
     /// Where those of a step and a patch begin.
     begins: Vec<usize>,
     /// What the patch takes on its way.
     bytes: Vec<u64>,
 }
 
-impl Load {
+impl FrontLoad {
     /// Refines the mesh, patch by patch.
     #[must_use]
     pub fn new(mesh: Mesh) -> Self {
@@ -119,8 +119,9 @@ impl Load {
         *cells = finer;
         self.begins.push(self.pieces.len());
         self.bytes.push(BYTES.1 + BYTES.0 * cells.len() as u64);
-        let work = |cell: &Cell| mesh.cell * Time::from(if cell.is_crossed(radius) { CROSSED } else { 1 });
-        self.pieces.extend(cells.chunks(mesh.piece).map(|piece| piece.iter().map(work).sum::<Time>()));
+        let work =
+            |cell: &Cell| mesh.cell * MeshTime::from(if cell.is_crossed(radius) { CROSSED } else { 1 });
+        self.pieces.extend(cells.chunks(mesh.piece).map(|piece| piece.iter().map(work).sum::<MeshTime>()));
     }
 
     fn range(&self, step: usize, patch: usize) -> Range<usize> {
@@ -130,7 +131,7 @@ impl Load {
 
     /// What a handler does, in pieces that may run at the same time.
     #[must_use]
-    pub fn pieces(&self, step: usize, patch: usize) -> &[Time] {
+    pub fn pieces(&self, step: usize, patch: usize) -> &[MeshTime] {
         &self.pieces[self.range(step, patch)]
     }
 
@@ -148,18 +149,18 @@ impl Load {
 
     /// All work.
     #[must_use]
-    pub fn work(&self) -> Time {
+    pub fn work(&self) -> MeshTime {
         self.pieces.iter().sum()
     }
 
     /// A step.
     #[must_use]
-    pub fn step(&self, step: usize) -> Step {
-        let mut all = Step::default();
+    pub fn step(&self, step: usize) -> FrontStep {
+        let mut all = FrontStep::default();
         for pieces in (0..self.patches).map(|patch| self.pieces(step, patch)) {
-            let handler: Time = pieces.iter().sum();
+            let handler: MeshTime = pieces.iter().sum();
             all.longest = all.longest.max(handler);
-            all.longest_piece = pieces.iter().copied().fold(all.longest_piece, Time::max);
+            all.longest_piece = pieces.iter().copied().fold(all.longest_piece, MeshTime::max);
             all.work += handler;
         }
         all
@@ -168,11 +169,11 @@ impl Load {
 
 /// What a step is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Step {
+pub struct FrontStep {
     /// The longest handler.
-    pub longest: Time,
+    pub longest: MeshTime,
     /// The longest piece of one.
-    pub longest_piece: Time,
+    pub longest_piece: MeshTime,
     /// All handlers.
-    pub work: Time,
+    pub work: MeshTime,
 }

@@ -4,35 +4,35 @@
 //! waits, else the oldest piece of another core: the order of the library's deques. A handler that
 //! waits for its pieces does not keep its core.
 
-use super::{Setting, Time};
+use super::{MeshSetting, MeshTime};
 use placement::steal::Thief;
 use std::collections::VecDeque;
-use ult::victim::{Kind, Selector};
+use ult::victim::{Selector, VictimKind};
 
 /// Vain questions in a row after which a rank asks no more; the library's.
 const TRIES: u32 = 2;
 
 /// A piece of a handler of this patch.
 #[derive(Clone, Copy, Debug)]
-pub struct Piece {
+pub struct MeshPiece {
     pub patch: usize,
-    pub takes: Time,
+    pub takes: MeshTime,
 }
 
 #[derive(Default)]
 struct Core {
-    pieces: VecDeque<Piece>,
-    now: Option<Piece>,
-    busy: Time,
+    pieces: VecDeque<MeshPiece>,
+    now: Option<MeshPiece>,
+    busy: MeshTime,
 }
 
 /// What a core begins.
-pub enum Work {
-    Piece(Piece),
+pub enum CoreWork {
+    Piece(MeshPiece),
     Handler(usize),
 }
 
-pub struct Node {
+pub struct MeshNode {
     cores: Vec<Core>,
     /// Those without work, the one that has waited longest first.
     idle: VecDeque<usize>,
@@ -49,9 +49,9 @@ pub struct Node {
     pub hungry: VecDeque<usize>,
 }
 
-impl Node {
-    pub fn new(node: usize, setting: Setting) -> Self {
-        let Setting { nodes, cores, .. } = setting;
+impl MeshNode {
+    pub fn new(node: usize, setting: MeshSetting) -> Self {
+        let MeshSetting { nodes, cores, .. } = setting;
         Self {
             cores: (0..cores).map(|_| Core::default()).collect(),
             idle: (0..cores).collect(),
@@ -59,7 +59,7 @@ impl Node {
             kept: cores * setting.keeps,
             pieces: 0,
             thief: Thief::with_limits(TRIES, 0),
-            victims: Selector::new(Kind::Hybrid, setting.seed.wrapping_mul(1_000_003) + node as u64),
+            victims: Selector::new(VictimKind::Hybrid, setting.seed.wrapping_mul(1_000_003) + node as u64),
             chosen: false,
             hungry: (1..nodes).map(|next| (node + next) % nodes).collect(),
         }
@@ -88,7 +88,7 @@ impl Node {
     }
 
     /// A handler has begun on that core, which has its pieces.
-    pub fn add(&mut self, core: usize, pieces: impl Iterator<Item = Piece>) {
+    pub fn add(&mut self, core: usize, pieces: impl Iterator<Item = MeshPiece>) {
         let own = &mut self.cores[core].pieces;
         let before = own.len();
         own.extend(pieces);
@@ -96,13 +96,13 @@ impl Node {
     }
 
     /// What the core takes now.
-    pub fn pick(&mut self, core: usize) -> Option<Work> {
+    pub fn pick(&mut self, core: usize) -> Option<CoreWork> {
         if let Some(piece) = self.cores[core].pieces.pop_back() {
             self.pieces -= 1;
-            return Some(Work::Piece(piece));
+            return Some(CoreWork::Piece(piece));
         }
         if let Some(patch) = self.waiting.pop_front() {
-            return Some(Work::Handler(patch));
+            return Some(CoreWork::Handler(patch));
         }
         if self.pieces == 0 {
             return None;
@@ -110,7 +110,7 @@ impl Node {
         self.pieces -= 1;
         let count = self.cores.len();
         let piece = (1..count).find_map(|next| self.cores[(core + next) % count].pieces.pop_front());
-        piece.map(Work::Piece)
+        piece.map(CoreWork::Piece)
     }
 
     /// A core without work, if there is something to do.
@@ -122,18 +122,18 @@ impl Node {
         self.idle.push_back(core);
     }
 
-    pub fn begin(&mut self, core: usize, piece: Piece) {
+    pub fn begin(&mut self, core: usize, piece: MeshPiece) {
         let core = &mut self.cores[core];
         core.busy += piece.takes;
         core.now = Some(piece);
     }
 
     /// The core has done it.
-    pub fn end(&mut self, core: usize) -> Option<Piece> {
+    pub fn end(&mut self, core: usize) -> Option<MeshPiece> {
         self.cores[core].now.take()
     }
 
-    pub fn busy(&self) -> impl Iterator<Item = Time> {
+    pub fn busy(&self) -> impl Iterator<Item = MeshTime> {
         self.cores.iter().map(|core| core.busy)
     }
 }

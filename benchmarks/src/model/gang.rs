@@ -4,23 +4,23 @@
 //! is decided between the start of the last thread and the end, and one calculation stands for all
 //! barriers.
 
-use super::account::Activity;
-use super::worker::{Frame, Item};
-use super::world::{Event, World, nanoseconds};
-use super::{Time, cost};
+use super::account::AccountActivity;
+use super::worker::{DequeItem, ModelFrame};
+use super::world::{ModelEvent, World, nanoseconds};
+use super::{ModelTime, cost};
 use std::ptr::{NonNull, without_provenance_mut};
 use ult::gang::reserve::reserve;
 use ult::gang::{GangTag, next_id};
 
 #[derive(Debug)]
-pub(super) struct Gang {
+pub(super) struct ModelGang {
     tag: GangTag,
     /// Microseconds of work of each thread between two barriers.
     steps: Vec<f64>,
     /// Which worker runs the thread, and when it began.
-    begun: Vec<Option<(usize, Time)>>,
+    begun: Vec<Option<(usize, ModelTime)>>,
     /// What each thread spins altogether; known when all have begun.
-    spins: Vec<Time>,
+    spins: Vec<ModelTime>,
 }
 
 const THREADS: usize = 1 << 10;
@@ -39,11 +39,11 @@ impl World {
         let share = |number: usize| (tiles - number).div_ceil(threads);
         let steps = (0..threads).map(|number| share(number) as f64 * tile / cost::PANEL_STEPS).collect();
         let gang = self.gangs.len();
-        self.gangs.push(Gang { tag, steps, begun: vec![None; threads], spins: Vec::new() });
+        self.gangs.push(ModelGang { tag, steps, begun: vec![None; threads], spins: Vec::new() });
         if self.config.gangs {
             self.push_gang(worker, gang, threads);
         } else {
-            (1..threads).for_each(|number| self.push(worker, Item::Ult { gang, number }));
+            (1..threads).for_each(|number| self.push(worker, DequeItem::Ult { gang, number }));
         }
         self.start_ult(worker, gang, 0, cost::FORK);
     }
@@ -82,11 +82,11 @@ impl World {
     pub fn start_ult(&mut self, worker: usize, gang: usize, number: usize, taking: f64) {
         self.vain = 0;
         let before = self.workers[worker].tag;
-        self.workers[worker].frames.push(Frame::Ult { gang, number, before });
+        self.workers[worker].frames.push(ModelFrame::Ult { gang, number, before });
         if self.config.gangs {
             self.workers[worker].tag = self.gangs[gang].tag;
         }
-        self.turn(worker, Activity::Compute);
+        self.turn(worker, AccountActivity::Compute);
         let step = self.noisy(self.gangs[gang].steps[number]);
         let state = &mut self.gangs[gang];
         state.steps[number] = step;
@@ -100,22 +100,22 @@ impl World {
     /// with most work.
     fn run_together(&mut self, gang: usize) {
         let state = &mut self.gangs[gang];
-        let begun: Vec<(usize, Time)> = state.begun.iter().copied().flatten().collect();
+        let begun: Vec<(usize, ModelTime)> = state.begun.iter().copied().flatten().collect();
         let at_barrier = begun.iter().zip(&state.steps).map(|(&(_, from), &step)| from + nanoseconds(step));
         let first = at_barrier.max().unwrap_or(self.now);
         let longest = state.steps.iter().copied().fold(0.0, f64::max);
         let rest = (cost::PANEL_STEPS - 1.0) * (longest + cost::BARRIER) + cost::BARRIER;
         let end = first + nanoseconds(rest);
         let work = |step: f64| nanoseconds(step * cost::PANEL_STEPS);
-        let spin = |(&(_, from), &step): (&(usize, Time), &f64)| (end - from).saturating_sub(work(step));
+        let spin = |(&(_, from), &step): (&(usize, ModelTime), &f64)| (end - from).saturating_sub(work(step));
         state.spins = begun.iter().zip(&state.steps).map(spin).collect();
-        begun.iter().for_each(|&(worker, _)| self.at(end, Event::Worker(worker)));
+        begun.iter().for_each(|&(worker, _)| self.at(end, ModelEvent::Worker(worker)));
     }
 
     /// A thread has ended; the worker goes back to what it ran for before.
     pub fn ult_ended(&mut self, worker: usize, gang: usize, number: usize, before: GangTag) {
         self.workers[worker].tag = before;
-        self.turn(worker, Activity::Idle);
+        self.turn(worker, AccountActivity::Idle);
         let spin = self.gangs[gang].spins[number];
         self.workers[worker].clock.was_spinning(spin);
         if self.config.gangs && number > 0 {

@@ -6,11 +6,11 @@
 //! Columns belong to the ranks in turn; a rank updates its own.
 
 use super::cost;
-use super::{Config, Factorization};
+use super::{Factorization, ModelConfig};
 
 /// Which of a step's three tasks it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum StepTask {
     /// Factors a column and sends it, or receives it.
     Panel,
     /// Updates the next column.
@@ -39,9 +39,9 @@ pub enum Phase {
 
 /// An outer task.
 #[derive(Clone, Debug)]
-pub struct Task {
+pub struct OuterTask {
     /// Which of its step's tasks it is.
-    pub kind: Kind,
+    pub kind: StepTask,
     /// The step k.
     pub step: usize,
     /// What it does.
@@ -54,18 +54,18 @@ pub struct Task {
 
 /// The tasks of `rank` in the order of their creation.
 #[must_use]
-pub fn build(config: &Config, rank: usize) -> Vec<Task> {
+pub fn build(config: &ModelConfig, rank: usize) -> Vec<OuterTask> {
     let mut builder = Builder::new(config.tiles);
     let last = config.tiles - 1;
     for step in 0..config.tiles {
-        builder.add(Kind::Panel, step, panel(config, rank, step), &[], &[step]);
+        builder.add(StepTask::Panel, step, panel(config, rank, step), &[], &[step]);
         if step < last {
             let program = lookahead(config, rank, step);
-            builder.add(Kind::Lookahead, step, program, &[step], &[step + 1]);
+            builder.add(StepTask::Lookahead, step, program, &[step], &[step + 1]);
         }
         if step + 2 <= last {
             let program = trailing(config, rank, step);
-            builder.add(Kind::Trailing, step, program, &[step], &[step + 2, last]);
+            builder.add(StepTask::Trailing, step, program, &[step], &[step + 2, last]);
         }
     }
     builder.tasks
@@ -73,11 +73,11 @@ pub fn build(config: &Config, rank: usize) -> Vec<Task> {
 
 /// The rank that holds a column.
 #[must_use]
-pub fn owner(config: &Config, column: usize) -> usize {
+pub fn owner(config: &ModelConfig, column: usize) -> usize {
     column % config.ranks
 }
 
-fn panel(config: &Config, rank: usize, step: usize) -> Vec<Phase> {
+fn panel(config: &ModelConfig, rank: usize, step: usize) -> Vec<Phase> {
     let tiles = config.tiles - step;
     if owner(config, step) != rank {
         return if tiles > 1 { vec![Phase::Receive] } else { Vec::new() };
@@ -102,16 +102,16 @@ fn panel(config: &Config, rank: usize, step: usize) -> Vec<Phase> {
     program
 }
 
-fn lookahead(config: &Config, rank: usize, step: usize) -> Vec<Phase> {
+fn lookahead(config: &ModelConfig, rank: usize, step: usize) -> Vec<Phase> {
     update(config, rank, step, step + 1..step + 2)
 }
 
-fn trailing(config: &Config, rank: usize, step: usize) -> Vec<Phase> {
+fn trailing(config: &ModelConfig, rank: usize, step: usize) -> Vec<Phase> {
     update(config, rank, step, step + 2..config.tiles)
 }
 
 /// The update of those of `columns` that the rank holds.
-fn update(config: &Config, rank: usize, step: usize, columns: std::ops::Range<usize>) -> Vec<Phase> {
+fn update(config: &ModelConfig, rank: usize, step: usize, columns: std::ops::Range<usize>) -> Vec<Phase> {
     let mine: Vec<usize> = columns.filter(|&column| owner(config, column) == rank).collect();
     if mine.is_empty() {
         return Vec::new();
@@ -139,7 +139,7 @@ fn update(config: &Config, rank: usize, step: usize, columns: std::ops::Range<us
 
 /// OpenMP's dependences on columns: who wrote each last, and who has read it since.
 struct Builder {
-    tasks: Vec<Task>,
+    tasks: Vec<OuterTask>,
     writer: Vec<Option<usize>>,
     readers: Vec<Vec<usize>>,
 }
@@ -149,7 +149,7 @@ impl Builder {
         Self { tasks: Vec::new(), writer: vec![None; columns], readers: vec![Vec::new(); columns] }
     }
 
-    fn add(&mut self, kind: Kind, step: usize, program: Vec<Phase>, ins: &[usize], inouts: &[usize]) {
+    fn add(&mut self, kind: StepTask, step: usize, program: Vec<Phase>, ins: &[usize], inouts: &[usize]) {
         let me = self.tasks.len();
         let mut before: Vec<usize> = Vec::new();
         for &column in ins {
@@ -167,7 +167,7 @@ impl Builder {
         before.iter().for_each(|&one| self.tasks[one].successors.push(me));
         let waits_for = before.len();
         let successors = Vec::new();
-        self.tasks.push(Task { kind, step, program, waits_for, successors });
+        self.tasks.push(OuterTask { kind, step, program, waits_for, successors });
     }
 }
 
@@ -175,37 +175,37 @@ impl Builder {
 mod tests {
     use super::*;
 
-    fn tasks_of(what: Factorization, rank: usize) -> (Config, Vec<Task>) {
-        let config = Config { tiles: 6, ..Config::new(what) };
+    fn tasks_of(what: Factorization, rank: usize) -> (ModelConfig, Vec<OuterTask>) {
+        let config = ModelConfig { tiles: 6, ..ModelConfig::new(what) };
         let tasks = build(&config, rank);
         (config, tasks)
     }
 
-    fn find(tasks: &[Task], kind: Kind, step: usize) -> usize {
+    fn find(tasks: &[OuterTask], kind: StepTask, step: usize) -> usize {
         tasks.iter().position(|task| task.kind == kind && task.step == step).unwrap()
     }
 
     #[test]
     fn the_next_panel_waits_for_the_lookahead_and_not_for_the_rest() {
         let (_, tasks) = tasks_of(Factorization::Lu, 0);
-        let panel = find(&tasks, Kind::Panel, 1);
+        let panel = find(&tasks, StepTask::Panel, 1);
         assert_eq!(tasks[panel].waits_for, 1);
-        assert_eq!(tasks[find(&tasks, Kind::Lookahead, 0)].successors, [panel]);
-        assert!(!tasks[find(&tasks, Kind::Trailing, 0)].successors.contains(&panel));
+        assert_eq!(tasks[find(&tasks, StepTask::Lookahead, 0)].successors, [panel]);
+        assert!(!tasks[find(&tasks, StepTask::Trailing, 0)].successors.contains(&panel));
     }
 
     #[test]
     fn trailing_updates_follow_each_other_and_feed_the_lookahead_after_next() {
         let (_, tasks) = tasks_of(Factorization::Lu, 0);
-        let trailing = &tasks[find(&tasks, Kind::Trailing, 0)];
-        assert!(trailing.successors.contains(&find(&tasks, Kind::Trailing, 1)));
-        assert!(trailing.successors.contains(&find(&tasks, Kind::Lookahead, 1)));
+        let trailing = &tasks[find(&tasks, StepTask::Trailing, 0)];
+        assert!(trailing.successors.contains(&find(&tasks, StepTask::Trailing, 1)));
+        assert!(trailing.successors.contains(&find(&tasks, StepTask::Lookahead, 1)));
     }
 
     #[test]
     fn all_tiles_below_the_diagonal_are_updated_once_per_step() {
-        let children = |tasks: &[Task], step: usize| -> usize {
-            let of_step = tasks.iter().filter(|t| t.step == step && t.kind != Kind::Panel);
+        let children = |tasks: &[OuterTask], step: usize| -> usize {
+            let of_step = tasks.iter().filter(|t| t.step == step && t.kind != StepTask::Panel);
             of_step
                 .flat_map(|task| &task.program)
                 .map(|phase| if let Phase::Spawn(count, _) = phase { *count } else { 0 })
@@ -225,7 +225,7 @@ mod tests {
         for step in 0..5 {
             let program = |rank| {
                 let (_, tasks) = tasks_of(Factorization::Cholesky, rank);
-                tasks[find(&tasks, Kind::Panel, step)].program.clone()
+                tasks[find(&tasks, StepTask::Panel, step)].program.clone()
             };
             let sends = |program: &[Phase]| matches!(program.last(), Some(Phase::Send(_)));
             let receives = |program: &[Phase]| matches!(program, [Phase::Receive]);

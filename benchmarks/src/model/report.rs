@@ -2,14 +2,14 @@
 
 mod sweep;
 
-use super::account::Activity;
-use super::{Config, Factorization, Outcome, Time, run};
-use svg::{self, Bar, Chart, Line, Series};
-use ult::victim::Kind;
+use super::account::AccountActivity;
+use super::{Factorization, ModelConfig, ModelOutcome, ModelTime, run};
+use svg::{self, Bar, Chart, ChartLine, Series};
+use ult::victim::VictimKind;
 
 /// A table and its picture, under one name.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct ModelReport {
     /// File name without ending; letters and underscores.
     pub name: &'static str,
     /// Lines of tab-separated values, the first one the heads of the columns.
@@ -19,11 +19,11 @@ pub struct Report {
 }
 
 /// The order in which policies are shown.
-const POLICIES: [Kind; 3] = [Kind::History, Kind::Random, Kind::Hybrid];
+const POLICIES: [VictimKind; 3] = [VictimKind::History, VictimKind::Random, VictimKind::Hybrid];
 
 /// All reports, each figure the median of so many seeds.
 #[must_use]
-pub fn all(seeds: u64) -> Vec<Report> {
+pub fn all(seeds: u64) -> Vec<ModelReport> {
     vec![
         policies(seeds),
         critical_path(seeds),
@@ -38,13 +38,14 @@ pub fn all(seeds: u64) -> Vec<Report> {
 }
 
 /// The run with the median time.
-fn median(config: Config, seeds: u64) -> Outcome {
-    let mut outcomes: Vec<Outcome> = (1..=seeds).map(|seed| run(&Config { seed, ..config })).collect();
+fn median(config: ModelConfig, seeds: u64) -> ModelOutcome {
+    let mut outcomes: Vec<ModelOutcome> =
+        (1..=seeds).map(|seed| run(&ModelConfig { seed, ..config })).collect();
     outcomes.sort_by_key(|outcome| outcome.time);
     outcomes.swap_remove(outcomes.len() / 2)
 }
 
-fn milliseconds(time: Time) -> f64 {
+fn milliseconds(time: ModelTime) -> f64 {
     time as f64 / 1e6
 }
 
@@ -54,7 +55,7 @@ fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// What a configuration is called, apart from its policy.
-fn shape(config: &Config) -> &'static str {
+fn shape(config: &ModelConfig) -> &'static str {
     match (config.what, config.panel_threads, config.gangs) {
         (Factorization::Cholesky, ..) => "tasks",
         (_, 1, _) => "sequential",
@@ -64,13 +65,13 @@ fn shape(config: &Config) -> &'static str {
 }
 
 /// The kinds of panel that a factorization is shown with.
-fn shapes(what: Factorization) -> Vec<Config> {
-    let config = Config::new(what);
+fn shapes(what: Factorization) -> Vec<ModelConfig> {
+    let config = ModelConfig::new(what);
     match what {
         Factorization::Cholesky => vec![config],
         _ => vec![
-            Config { panel_threads: 1, gangs: false, ..config },
-            Config { gangs: false, ..config },
+            ModelConfig { panel_threads: 1, gangs: false, ..config },
+            ModelConfig { gangs: false, ..config },
             config,
         ],
     }
@@ -78,16 +79,16 @@ fn shapes(what: Factorization) -> Vec<Config> {
 
 /// Figure 7: all policies with all kinds of panel, relative to history with threads that are no
 /// gang.
-fn policies(seeds: u64) -> Report {
+fn policies(seeds: u64) -> ModelReport {
     let (mut groups, mut rows) = (Vec::new(), Vec::new());
     let mut series: Vec<Series> = POLICIES.iter().map(|kind| named(kind.name())).collect();
     for what in Factorization::ALL {
-        let plain = Config { policy: Kind::History, gangs: false, ..Config::new(what) };
+        let plain = ModelConfig { policy: VictimKind::History, gangs: false, ..ModelConfig::new(what) };
         let base = median(plain, seeds).time as f64;
         for config in shapes(what) {
             groups.push(format!("{}, {}", what.name(), shape(&config)));
             for (policy, series) in POLICIES.into_iter().zip(&mut series) {
-                let outcome = median(Config { policy, ..config }, seeds);
+                let outcome = median(ModelConfig { policy, ..config }, seeds);
                 let relative = outcome.time as f64 / base;
                 series.values.push(relative);
                 rows.push(vec![
@@ -110,7 +111,7 @@ fn policies(seeds: u64) -> Report {
         "time, relative to history with plain threads",
     );
     let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
-    Report {
+    ModelReport {
         name: "model_policies",
         table: table(&heads, &rows),
         plot: svg::grouped_bars(&chart, &groups, &series),
@@ -122,15 +123,16 @@ fn named(name: &str) -> Series {
 }
 
 /// Figure 9: the critical path by cause.
-fn critical_path(seeds: u64) -> Report {
+fn critical_path(seeds: u64) -> ModelReport {
     let mut layers = ["panel", "messages", "lookahead and trailing", "ready, not begun"].map(named);
     let (mut bars, mut rows) = (Vec::new(), Vec::new());
     for config in
         Factorization::ALL.into_iter().flat_map(shapes).filter(|config| shape(config) != "sequential")
     {
-        let base = median(Config { policy: Kind::History, gangs: false, ..config }, seeds).time as f64;
+        let base =
+            median(ModelConfig { policy: VictimKind::History, gangs: false, ..config }, seeds).time as f64;
         for policy in POLICIES {
-            let path = median(Config { policy, ..config }, seeds).path;
+            let path = median(ModelConfig { policy, ..config }, seeds).path;
             let parts = [path.panel, path.messages, path.other, path.queued];
             let group = format!("{}, {}", config.what.name(), shape(&config));
             rows.push(row(&[&group, policy.name()], &parts.map(milliseconds)));
@@ -142,7 +144,7 @@ fn critical_path(seeds: u64) -> Report {
         width: 1000,
         ..Chart::new("The critical path by cause", "", "time, relative to history with plain threads")
     };
-    Report {
+    ModelReport {
         name: "model_critical_path",
         table: table(&["run", "policy", "panel ms", "messages ms", "updates ms", "not begun ms"], &rows),
         plot: svg::stacked_bars(&chart, &bars, &layers),
@@ -155,24 +157,24 @@ fn row(words: &[&str], numbers: &[f64]) -> Vec<String> {
 }
 
 /// Figure 11 (d): what the workers do in Cholesky, for a small and a large matrix.
-fn workers(seeds: u64) -> Report {
-    let mut layers = Activity::ALL.map(|activity| named(activity.name()));
+fn workers(seeds: u64) -> ModelReport {
+    let mut layers = AccountActivity::ALL.map(|activity| named(activity.name()));
     let (mut bars, mut rows) = (Vec::new(), Vec::new());
     for tiles in [24, 40, 56] {
-        let config = Config { tiles, ..Config::new(Factorization::Cholesky) };
-        let base = median(Config { policy: Kind::History, ..config }, seeds).time as f64;
+        let config = ModelConfig { tiles, ..ModelConfig::new(Factorization::Cholesky) };
+        let base = median(ModelConfig { policy: VictimKind::History, ..config }, seeds).time as f64;
         for policy in POLICIES {
-            let shares = median(Config { policy, ..config }, seeds).shares;
+            let shares = median(ModelConfig { policy, ..config }, seeds).shares;
             let group = format!("{tiles} x {tiles} tiles");
             rows.push(row(&[&group, policy.name()], &shares.map(milliseconds)));
             bars.push(Bar { group, label: policy.name().into() });
             layers.iter_mut().zip(shares).for_each(|(layer, share)| layer.values.push(share as f64 / base));
         }
     }
-    let heads = ["matrix", "policy"].into_iter().chain(Activity::ALL.map(Activity::name));
+    let heads = ["matrix", "policy"].into_iter().chain(AccountActivity::ALL.map(AccountActivity::name));
     let chart =
         Chart::new("What the workers of a rank do in Cholesky, on average", "", "time, relative to history");
-    Report {
+    ModelReport {
         name: "model_workers",
         table: table(&heads.collect::<Vec<_>>(), &rows),
         plot: svg::stacked_bars(&chart, &bars, &layers),
@@ -180,17 +182,17 @@ fn workers(seeds: u64) -> Report {
 }
 
 /// Figure 2: how far behind hybrid's first panels those of history and random begin, in Cholesky.
-fn panels() -> Report {
-    let config = Config::new(Factorization::Cholesky);
-    let outcomes = POLICIES.map(|policy| run(&Config { policy, ..config }));
+fn panels() -> ModelReport {
+    let config = ModelConfig::new(Factorization::Cholesky);
+    let outcomes = POLICIES.map(|policy| run(&ModelConfig { policy, ..config }));
     let at = |step: usize| [0, 1, 2].map(|index| milliseconds(outcomes[index].panel_start[step]));
     let rows: Vec<_> = (0..config.tiles).map(|step| row(&[&step.to_string()], &at(step))).collect();
-    let line = |index: usize| Line {
+    let line = |index: usize| ChartLine {
         name: POLICIES[index].name().into(),
         points: (0..config.tiles).map(|step| (step as f64, at(step)[index])).collect(),
     };
     let chart = Chart::new("When the panels of Cholesky begin", "step", "ms");
-    Report {
+    ModelReport {
         name: "model_panels",
         table: table(&["step", "history ms", "random ms", "hybrid ms"], &rows),
         plot: svg::lines(&chart, &[line(0), line(1), line(2)]),

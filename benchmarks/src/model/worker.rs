@@ -1,19 +1,19 @@
 //! What a virtual worker does at an event: it goes on with the innermost thing it runs, or looks
 //! for something to run.
 
-use super::account::{Activity, Clock};
+use super::account::{AccountActivity, Clock};
 use super::graph::Phase;
-use super::world::{Event, World, nanoseconds};
-use super::{Config, Time, cost};
+use super::world::{ModelEvent, World, nanoseconds};
+use super::{ModelConfig, ModelTime, cost};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 use ult::gang::deque::GangDeque;
 use ult::gang::{GangTag, eligible};
-use ult::victim::{Counters, Draw, HISTORY, Hybrid, Kind, Policy, Selector};
+use ult::victim::{Draw, HISTORY, Hybrid, Selector, StealCounters, VictimKind, VictimPolicy};
 
 /// What can be in a task deque. Tasks are numbered within their rank.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Item {
+pub(super) enum DequeItem {
     /// An outer task.
     Outer(usize),
     /// A child of an outer task, and its microseconds.
@@ -24,7 +24,7 @@ pub(super) enum Item {
 
 /// What a worker has begun and not ended; the last one is what it runs.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Frame {
+pub(super) enum ModelFrame {
     /// An outer task, the index of its phase, and children made in that phase.
     Outer { task: usize, phase: usize, made: usize },
     /// A child of an outer task.
@@ -34,22 +34,22 @@ pub(super) enum Frame {
 }
 
 #[derive(Debug)]
-pub(super) struct Worker {
-    pub frames: Vec<Frame>,
-    pub tasks: VecDeque<Item>,
+pub(super) struct ModelWorker {
+    pub frames: Vec<ModelFrame>,
+    pub tasks: VecDeque<DequeItem>,
     /// ULTs by number: see `gang::ult_item`.
     pub gang: GangDeque<u8>,
     pub tag: GangTag,
     pub clock: Clock,
-    pub counters: Counters,
+    pub counters: StealCounters,
     selector: Selector,
     /// Since when it polls with nothing there to be found.
-    pub dormant: Option<Time>,
+    pub dormant: Option<ModelTime>,
 }
 
-impl Worker {
+impl ModelWorker {
     /// A thread of the outermost region, which is itself a gang of level 0.
-    pub fn new(config: &Config, at: usize) -> Self {
+    pub fn new(config: &ModelConfig, at: usize) -> Self {
         let seed = config.seed.wrapping_mul(1 << 16).wrapping_add(at as u64);
         Self {
             frames: Vec::new(),
@@ -57,9 +57,9 @@ impl Worker {
             gang: GangDeque::new(),
             tag: GangTag { id: 0, level: 0 },
             clock: Clock::new(),
-            counters: Counters::new(),
+            counters: StealCounters::new(),
             selector: match config.policy {
-                Kind::Hybrid => Selector::Hybrid(Hybrid::with_looks(Draw::new(seed), config.looks)),
+                VictimKind::Hybrid => Selector::Hybrid(Hybrid::with_looks(Draw::new(seed), config.looks)),
                 other => Selector::new(other, seed),
             },
             dormant: None,
@@ -75,11 +75,11 @@ impl Worker {
 
 /// May a worker that waits for the children of `within` take this? The task scheduling constraint:
 /// tied tasks must descend from what they are put on top of; threads of a region may go anywhere.
-fn allowed(item: Item, within: Option<usize>) -> bool {
+fn allowed(item: DequeItem, within: Option<usize>) -> bool {
     match (item, within) {
-        (_, None) | (Item::Ult { .. }, _) => true,
-        (Item::Child { of, .. }, Some(task)) => of == task,
-        (Item::Outer(_), Some(_)) => false,
+        (_, None) | (DequeItem::Ult { .. }, _) => true,
+        (DequeItem::Child { of, .. }, Some(task)) => of == task,
+        (DequeItem::Outer(_), Some(_)) => false,
     }
 }
 
@@ -89,16 +89,16 @@ impl World {
         loop {
             match self.workers[worker].frames.last().copied() {
                 None => return self.seek(worker, None),
-                Some(Frame::Outer { task, phase, made }) => {
+                Some(ModelFrame::Outer { task, phase, made }) => {
                     if !self.advance(worker, task, phase, made) {
                         return;
                     }
                 }
-                Some(Frame::Child { of }) => {
+                Some(ModelFrame::Child { of }) => {
                     self.workers[worker].frames.pop();
                     self.child_ended(worker, of);
                 }
-                Some(Frame::Ult { gang, number, before }) => {
+                Some(ModelFrame::Ult { gang, number, before }) => {
                     self.workers[worker].frames.pop();
                     self.ult_ended(worker, gang, number, before);
                 }
@@ -134,22 +134,22 @@ impl World {
             Phase::Spawn(..) | Phase::Join => return true,
             Phase::Compute(cost) => {
                 let cost = self.noisy(cost);
-                self.busy(worker, Activity::Compute, cost);
+                self.busy(worker, AccountActivity::Compute, cost);
             }
             Phase::Fork(threads, tiles, tile) => self.fork(worker, threads, tiles, tile),
             Phase::Send(tiles) => {
                 self.times[rank][task].send = self.now;
                 let step = self.graphs[rank][task].step;
                 let blocked = self.send(rank, step, tiles);
-                self.busy(worker, Activity::Send, blocked);
+                self.busy(worker, AccountActivity::Send, blocked);
             }
-            Phase::Receive => self.busy(worker, Activity::Receive, cost::COPY * self.config.messages),
+            Phase::Receive => self.busy(worker, AccountActivity::Receive, cost::COPY * self.config.messages),
         }
         false
     }
 
     fn set_phase(&mut self, worker: usize, to: usize, children: usize) {
-        if let Some(Frame::Outer { phase, made, .. }) = self.workers[worker].frames.last_mut() {
+        if let Some(ModelFrame::Outer { phase, made, .. }) = self.workers[worker].frames.last_mut() {
             (*phase, *made) = (to, children);
         }
     }
@@ -157,10 +157,10 @@ impl World {
     fn spawn(&mut self, worker: usize, task: usize, cost: f64) {
         let rank = self.rank_of(worker);
         self.ranks[rank].pending[task] += 1;
-        let child = Item::Child { of: task, cost };
+        let child = DequeItem::Child { of: task, cost };
         if self.workers[worker].tasks.len() < cost::DEQUE_LIMIT {
             self.push(worker, child);
-            self.busy(worker, Activity::Overhead, cost::SPAWN);
+            self.busy(worker, AccountActivity::Overhead, cost::SPAWN);
         } else {
             self.start(worker, child, cost::START);
         }
@@ -171,7 +171,7 @@ impl World {
         let step = self.graphs[rank][task].step;
         self.times[rank][task].waited = true;
         self.ranks[rank].receiver[step] = Some(worker);
-        self.turn(worker, Activity::Receive);
+        self.turn(worker, AccountActivity::Receive);
     }
 
     fn child_ended(&mut self, worker: usize, of: usize) {
@@ -179,7 +179,7 @@ impl World {
         self.ranks[rank].pending[of] -= 1;
         let host = self.ranks[rank].host[of];
         let waits_for_it =
-            matches!(self.workers[host].frames.last(), Some(Frame::Outer { task, .. }) if *task == of);
+            matches!(self.workers[host].frames.last(), Some(ModelFrame::Outer { task, .. }) if *task == of);
         if self.ranks[rank].pending[of] == 0 && waits_for_it && self.workers[host].dormant.is_some() {
             self.wake(host);
         }
@@ -189,7 +189,7 @@ impl World {
     /// task deque. `within` is the task whose children the worker waits for, none if it waits
     /// at the end of the region.
     fn seek(&mut self, worker: usize, within: Option<usize>) {
-        self.turn(worker, Activity::Idle);
+        self.turn(worker, AccountActivity::Idle);
         let rank = self.rank_of(worker);
         let me = &mut self.workers[worker];
         if let Some(item) = me.take_gang_ult(me.tag) {
@@ -227,7 +227,7 @@ impl World {
         }
         self.workers[worker].selector.failed(victim);
         self.vain += 1;
-        self.at(self.now + nanoseconds(cost::ATTEMPT), Event::Worker(worker));
+        self.at(self.now + nanoseconds(cost::ATTEMPT), ModelEvent::Worker(worker));
     }
 
     fn stole(&mut self, worker: usize, victim: usize) {
@@ -235,28 +235,28 @@ impl World {
         self.workers[worker].selector.succeeded(victim);
     }
 
-    fn count_taken(&mut self, rank: usize, item: Item) {
+    fn count_taken(&mut self, rank: usize, item: DequeItem) {
         self.ranks[rank].items -= 1;
-        self.ranks[rank].ults -= usize::from(matches!(item, Item::Ult { .. }));
+        self.ranks[rank].ults -= usize::from(matches!(item, DequeItem::Ult { .. }));
     }
 
     /// Begins something that is in no deque any more. `taking` is what it cost to get it.
-    pub fn start(&mut self, worker: usize, item: Item, taking: f64) {
+    pub fn start(&mut self, worker: usize, item: DequeItem, taking: f64) {
         self.vain = 0;
         match item {
-            Item::Outer(task) => {
+            DequeItem::Outer(task) => {
                 let rank = self.rank_of(worker);
                 self.times[rank][task].start = self.now;
                 self.ranks[rank].host[task] = worker;
-                self.workers[worker].frames.push(Frame::Outer { task, phase: 0, made: 0 });
-                self.busy(worker, Activity::Overhead, taking);
+                self.workers[worker].frames.push(ModelFrame::Outer { task, phase: 0, made: 0 });
+                self.busy(worker, AccountActivity::Overhead, taking);
             }
-            Item::Child { of, cost } => {
-                self.workers[worker].frames.push(Frame::Child { of });
+            DequeItem::Child { of, cost } => {
+                self.workers[worker].frames.push(ModelFrame::Child { of });
                 let cost = taking + self.noisy(cost);
-                self.busy(worker, Activity::Compute, cost);
+                self.busy(worker, AccountActivity::Compute, cost);
             }
-            Item::Ult { gang, number } => self.start_ult(worker, gang, number, taking),
+            DequeItem::Ult { gang, number } => self.start_ult(worker, gang, number, taking),
         }
     }
 
@@ -269,11 +269,11 @@ impl World {
         let (count, me) = (self.config.workers, worker % self.config.workers);
         let failures = (self.now - since) / nanoseconds(cost::ATTEMPT);
         let selector = &mut self.workers[worker].selector;
-        for _ in 0..failures.min(HISTORY as Time) {
+        for _ in 0..failures.min(HISTORY as ModelTime) {
             let victim = selector.select(me, count);
             selector.failed(victim);
         }
         let soon = nanoseconds(cost::ATTEMPT * self.random());
-        self.at(self.now + soon, Event::Worker(worker));
+        self.at(self.now + soon, ModelEvent::Worker(worker));
     }
 }

@@ -1,18 +1,18 @@
 //! The world of a run: the queue of events, the ranks with what they share, and messages between
 //! them.
 
-use super::account::{Activity, Times, critical_path};
-use super::gang::Gang;
-use super::graph::{self, Kind, Task};
-use super::worker::{Item, Worker};
-use super::{Config, Outcome, Time, cost};
+use super::account::{AccountActivity, AccountTimes, critical_path};
+use super::gang::ModelGang;
+use super::graph::{self, OuterTask, StepTask};
+use super::worker::{DequeItem, ModelWorker};
+use super::{ModelConfig, ModelOutcome, ModelTime, cost};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use ult::victim::Counters;
+use ult::victim::StealCounters;
 
 /// Something that happens at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Event {
+pub(super) enum ModelEvent {
     /// What the worker was doing is over.
     Worker(usize),
     /// The panel of a step has come to a rank.
@@ -24,13 +24,13 @@ pub(super) enum Event {
 const ENDLESS: u64 = 10_000_000;
 
 /// Virtual time from microseconds.
-pub(super) fn nanoseconds(microseconds: f64) -> Time {
-    (microseconds * 1e3).round() as Time
+pub(super) fn nanoseconds(microseconds: f64) -> ModelTime {
+    (microseconds * 1e3).round() as ModelTime
 }
 
 /// What the workers of a rank share.
 #[derive(Debug)]
-pub(super) struct Rank {
+pub(super) struct ModelRank {
     /// Things in task deques and gang deques; those of them that are ULTs.
     pub items: usize,
     pub ults: usize,
@@ -44,16 +44,16 @@ pub(super) struct Rank {
     /// By step: whether its panel has come, and the worker that waits for it.
     pub arrived: Vec<bool>,
     pub receiver: Vec<Option<usize>>,
-    /// Workers in these states, since when, and the integrals behind [`Outcome::overlap`].
+    /// Workers in these states, since when, and the integrals behind [`ModelOutcome::overlap`].
     blocked: usize,
     computing: usize,
-    since: Time,
+    since: ModelTime,
     blocked_time: f64,
     overlapped_time: f64,
 }
 
-impl Rank {
-    fn new(tasks: &[Task], steps: usize) -> Self {
+impl ModelRank {
+    fn new(tasks: &[OuterTask], steps: usize) -> Self {
         Self {
             items: 0,
             ults: 0,
@@ -71,16 +71,16 @@ impl Rank {
         }
     }
 
-    fn turn(&mut self, now: Time, workers: usize, from: Activity, to: Activity) {
+    fn turn(&mut self, now: ModelTime, workers: usize, from: AccountActivity, to: AccountActivity) {
         let elapsed = (now - self.since) as f64;
         if self.blocked > 0 && self.blocked < workers {
             self.blocked_time += elapsed;
             self.overlapped_time += elapsed * self.computing as f64 / (workers - self.blocked) as f64;
         }
         self.since = now;
-        let is_blocked = |what| matches!(what, Activity::Receive | Activity::Send);
+        let is_blocked = |what| matches!(what, AccountActivity::Receive | AccountActivity::Send);
         self.blocked = self.blocked + usize::from(is_blocked(to)) - usize::from(is_blocked(from));
-        let computes = |what| what == Activity::Compute;
+        let computes = |what| what == AccountActivity::Compute;
         self.computing = self.computing + usize::from(computes(to)) - usize::from(computes(from));
     }
 }
@@ -88,14 +88,14 @@ impl Rank {
 /// Everything.
 #[derive(Debug)]
 pub(super) struct World {
-    pub config: Config,
-    pub now: Time,
-    pub graphs: Vec<Vec<Task>>,
-    pub times: Vec<Vec<Times>>,
-    pub ranks: Vec<Rank>,
-    pub workers: Vec<Worker>,
-    pub gangs: Vec<Gang>,
-    events: BinaryHeap<Reverse<(Time, u64, Event)>>,
+    pub config: ModelConfig,
+    pub now: ModelTime,
+    pub graphs: Vec<Vec<OuterTask>>,
+    pub times: Vec<Vec<AccountTimes>>,
+    pub ranks: Vec<ModelRank>,
+    pub workers: Vec<ModelWorker>,
+    pub gangs: Vec<ModelGang>,
+    events: BinaryHeap<Reverse<(ModelTime, u64, ModelEvent)>>,
     scheduled: u64,
     unfinished: usize,
     /// Attempts to steal that brought nothing, since something was begun.
@@ -105,14 +105,14 @@ pub(super) struct World {
 
 impl World {
     /// Time zero: the first task of each rank is in the deque of its first worker.
-    pub fn new(config: &Config) -> Self {
+    pub fn new(config: &ModelConfig) -> Self {
         let graphs: Vec<_> = (0..config.ranks).map(|rank| graph::build(config, rank)).collect();
         let mut world = Self {
             config: *config,
             now: 0,
-            times: graphs.iter().map(|tasks| vec![Times::default(); tasks.len()]).collect(),
-            ranks: graphs.iter().map(|tasks| Rank::new(tasks, config.tiles)).collect(),
-            workers: (0..config.ranks * config.workers).map(|at| Worker::new(config, at)).collect(),
+            times: graphs.iter().map(|tasks| vec![AccountTimes::default(); tasks.len()]).collect(),
+            ranks: graphs.iter().map(|tasks| ModelRank::new(tasks, config.tiles)).collect(),
+            workers: (0..config.ranks * config.workers).map(|at| ModelWorker::new(config, at)).collect(),
             gangs: Vec::new(),
             events: BinaryHeap::new(),
             scheduled: 0,
@@ -122,18 +122,18 @@ impl World {
             graphs,
         };
         for rank in 0..config.ranks {
-            world.push(rank * config.workers, Item::Outer(0));
+            world.push(rank * config.workers, DequeItem::Outer(0));
         }
-        (0..world.workers.len()).for_each(|worker| world.at(0, Event::Worker(worker)));
+        (0..world.workers.len()).for_each(|worker| world.at(0, ModelEvent::Worker(worker)));
         world
     }
 
-    pub fn run(mut self) -> Outcome {
+    pub fn run(mut self) -> ModelOutcome {
         while let Some(Reverse((time, _, event))) = self.events.pop() {
             self.now = time;
             match event {
-                Event::Worker(worker) => self.resume(worker),
-                Event::Arrival { rank, step } => self.arrive(rank, step),
+                ModelEvent::Worker(worker) => self.resume(worker),
+                ModelEvent::Arrival { rank, step } => self.arrive(rank, step),
             }
             assert!(self.vain < ENDLESS, "workers look for ever for what nobody may take");
             if self.unfinished == 0 {
@@ -144,7 +144,7 @@ impl World {
     }
 
     /// Schedules an event.
-    pub fn at(&mut self, time: Time, event: Event) {
+    pub fn at(&mut self, time: ModelTime, event: ModelEvent) {
         self.scheduled += 1;
         self.events.push(Reverse((time, self.scheduled, event)));
     }
@@ -167,7 +167,7 @@ impl World {
     }
 
     /// From now on the worker does something else.
-    pub fn turn(&mut self, worker: usize, activity: Activity) {
+    pub fn turn(&mut self, worker: usize, activity: AccountActivity) {
         let rank = self.rank_of(worker);
         let clock = &mut self.workers[worker].clock;
         self.ranks[rank].turn(self.now, self.config.workers, clock.activity(), activity);
@@ -175,15 +175,15 @@ impl World {
     }
 
     /// The worker does this for so many microseconds.
-    pub fn busy(&mut self, worker: usize, activity: Activity, microseconds: f64) {
+    pub fn busy(&mut self, worker: usize, activity: AccountActivity, microseconds: f64) {
         self.turn(worker, activity);
-        self.at(self.now + nanoseconds(microseconds), Event::Worker(worker));
+        self.at(self.now + nanoseconds(microseconds), ModelEvent::Worker(worker));
     }
 
     /// Adds an item to the worker's task deque, for all to see.
-    pub fn push(&mut self, worker: usize, item: Item) {
+    pub fn push(&mut self, worker: usize, item: DequeItem) {
         let rank = self.rank_of(worker);
-        let is_ult = matches!(item, Item::Ult { .. });
+        let is_ult = matches!(item, DequeItem::Ult { .. });
         self.workers[worker].tasks.push_back(item);
         self.ranks[rank].items += 1;
         self.ranks[rank].ults += usize::from(is_ult);
@@ -217,7 +217,7 @@ impl World {
             if self.ranks[rank].waits[next] == 0 {
                 let times = &mut self.times[rank][next];
                 (times.ready, times.ready_by) = (self.now, Some(task));
-                self.push(worker, Item::Outer(next));
+                self.push(worker, DequeItem::Outer(next));
             }
         }
     }
@@ -228,7 +228,7 @@ impl World {
         let wire = cost::transfer(tiles, self.config.tile) * self.config.messages;
         let there = self.now + nanoseconds(wire + cost::LATENCY * self.config.messages);
         for rank in (0..self.config.ranks).filter(|&rank| rank != from) {
-            self.at(there, Event::Arrival { rank, step });
+            self.at(there, ModelEvent::Arrival { rank, step });
         }
         wire
     }
@@ -236,11 +236,11 @@ impl World {
     fn arrive(&mut self, rank: usize, step: usize) {
         self.ranks[rank].arrived[step] = true;
         if let Some(worker) = self.ranks[rank].receiver[step].take() {
-            self.at(self.now, Event::Worker(worker));
+            self.at(self.now, ModelEvent::Worker(worker));
         }
     }
 
-    fn outcome(mut self) -> Outcome {
+    fn outcome(mut self) -> ModelOutcome {
         let (time, config) = (self.now, self.config);
         let owner = |step: usize| graph::owner(&config, step);
         let mut shares = [0; 6];
@@ -250,19 +250,19 @@ impl World {
         }
         let panel = |step: usize| {
             let rank = owner(step);
-            let index = self.graphs[rank].iter().position(|t| t.kind == Kind::Panel && t.step == step);
+            let index = self.graphs[rank].iter().position(|t| t.kind == StepTask::Panel && t.step == step);
             self.times[rank][index.expect("each step has a panel")]
         };
-        let computed = |times: Times| {
+        let computed = |times: AccountTimes| {
             if times.send > 0 { times.send } else { times.end }
         };
         let blocked: f64 = self.ranks.iter().map(|rank| rank.blocked_time).sum();
         let overlapped: f64 = self.ranks.iter().map(|rank| rank.overlapped_time).sum();
-        Outcome {
+        ModelOutcome {
             time,
             path: critical_path(&self.graphs, &self.times, owner),
-            shares: shares.map(|sum| sum / self.workers.len() as Time),
-            steals: self.workers.iter().map(|worker| Counters::read(&worker.counters)).sum(),
+            shares: shares.map(|sum| sum / self.workers.len() as ModelTime),
+            steals: self.workers.iter().map(|worker| StealCounters::read(&worker.counters)).sum(),
             overlap: if blocked > 0.0 { overlapped / blocked } else { 0.0 },
             panel_start: (0..config.tiles).map(|step| panel(step).start).collect(),
             panel_ready: (0..config.tiles).map(|step| computed(panel(step))).collect(),

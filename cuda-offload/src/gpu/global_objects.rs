@@ -12,15 +12,15 @@
 use core::ffi::CStr;
 use std::ffi::CString;
 
-use device_trait::{Address, Device, Failure};
+use device_trait::{Device, DeviceAddress, DeviceFailure};
 
 use super::Gpu;
-use super::launch::Found;
+use super::launch::FoundKernel;
 use crate::driver::Function;
 use crate::elf;
-use crate::geometry::{Kernel, Wish};
-use crate::images::Loaded;
-use crate::streams::Work;
+use crate::geometry::{Kernel, RequestedGeometry};
+use crate::images::LoadedImage;
+use crate::streams::StreamWork;
 
 /// What a kind of function is called in the image.
 struct Names {
@@ -46,9 +46,9 @@ const DESTRUCTORS: Names = Names {
 const POINTER: usize = size_of::<u64>();
 
 /// Functions in a list on the device, and the kernel that calls them.
-pub(super) struct List {
+pub(super) struct GlobalFunctions {
     kernel: Function,
-    block: Address,
+    block: DeviceAddress,
 }
 
 /// The names of the variables by the priorities of their functions: small ones first.
@@ -63,35 +63,39 @@ fn in_order<'a>(image: &'a [u8], each: &str) -> Vec<&'a str> {
 /// Where the list begins, as the kernel for destructors is reported. LLVM 19's calls nothing if the
 /// last function is not behind that, so a single one would not be called: half a word before it is.
 /// It goes down by words as long as it is not before the beginning, so it calls as many.
-fn notified_begin(first: Address, count: usize) -> Address {
+fn notified_begin(first: DeviceAddress, count: usize) -> DeviceAddress {
     if count == 1 { first - POINTER / 2 } else { first }
 }
 
 impl Gpu {
     /// Calls the constructors of an image that was loaded just now, and waits for them.
-    pub(super) fn construct(&self, loaded: &Loaded, image: &[u8]) -> Result<(), Failure> {
+    pub(super) fn construct(&self, loaded: &LoadedImage, image: &[u8]) -> Result<(), DeviceFailure> {
         let list = self.list(loaded, image, &CONSTRUCTORS, |first, _| first)?;
         list.map_or(Ok(()), |list| self.call(list))
     }
 
     /// The destructors of an image, to be called later.
-    pub(super) fn destructors(&self, loaded: &Loaded, image: &[u8]) -> Result<Option<List>, Failure> {
+    pub(super) fn destructors(
+        &self,
+        loaded: &LoadedImage,
+        image: &[u8],
+    ) -> Result<Option<GlobalFunctions>, DeviceFailure> {
         self.list(loaded, image, &DESTRUCTORS, notified_begin)
     }
 
     /// Calls destructors, and waits for them.
-    pub(super) fn destroy(&self, list: List) -> Result<(), Failure> {
-        self.call(list).map_err(|why| Failure(format!("destructors of an image: {why}").into()))
+    pub(super) fn destroy(&self, list: GlobalFunctions) -> Result<(), DeviceFailure> {
+        self.call(list).map_err(|why| DeviceFailure(format!("destructors of an image: {why}").into()))
     }
 
     /// The list of the functions that are called so; `None` without any.
     fn list(
         &self,
-        loaded: &Loaded,
+        loaded: &LoadedImage,
         image: &[u8],
         names: &Names,
-        begin: fn(Address, usize) -> Address,
-    ) -> Result<Option<List>, Failure> {
+        begin: fn(DeviceAddress, usize) -> DeviceAddress,
+    ) -> Result<Option<GlobalFunctions>, DeviceFailure> {
         let each = in_order(image, names.each);
         let kernel = {
             let _inside = self.enter()?;
@@ -100,15 +104,14 @@ impl Gpu {
         let Some(kernel) = kernel.filter(|_| !each.is_empty()) else { return Ok(None) };
         let variable = |name: &CStr| {
             let _inside = self.enter()?;
-            loaded
-                .variable(name)
-                .map(|found| found.address)
-                .ok_or_else(|| Failure(format!("its {} are not where LLVM 19 has them", names.what).into()))
+            loaded.variable(name).map(|found| found.address).ok_or_else(|| {
+                DeviceFailure(format!("its {} are not where LLVM 19 has them", names.what).into())
+            })
         };
         let mut functions = Vec::with_capacity(1 + each.len());
         functions.push(0); // not in the list
         for name in &each {
-            let name = CString::new(*name).map_err(|_| Failure("a name has a zero byte".into()))?;
+            let name = CString::new(*name).map_err(|_| DeviceFailure("a name has a zero byte".into()))?;
             functions.push(self.read(variable(&name)?)?);
         }
         let ends = [variable(names.ends[0])?, variable(names.ends[1])?];
@@ -117,21 +120,22 @@ impl Gpu {
         self.write(block, &functions)?;
         self.write(ends[0], &[begin(first, each.len()) as u64])?;
         self.write(ends[1], &[(first + each.len() * POINTER) as u64])?;
-        Ok(Some(List { kernel, block }))
+        Ok(Some(GlobalFunctions { kernel, block }))
     }
 
-    fn call(&self, list: List) -> Result<(), Failure> {
-        let found = Found { function: list.kernel, kernel: Kernel::UNKNOWN };
-        let one = Wish { teams: 1, threads: 1, iterations: 0 };
-        let called =
-            self.launch(&found, one, 0, &[], Work::default()).and_then(|operation| self.complete(operation));
+    fn call(&self, list: GlobalFunctions) -> Result<(), DeviceFailure> {
+        let found = FoundKernel { function: list.kernel, kernel: Kernel::UNKNOWN };
+        let one = RequestedGeometry { teams: 1, threads: 1, iterations: 0 };
+        let called = self
+            .launch(&found, one, 0, &[], StreamWork::default())
+            .and_then(|operation| self.complete(operation));
         // SAFETY: `list` allocated it; the kernel is over.
         unsafe { self.free(list.block) };
         called
     }
 
     /// Reads a word of the device, and waits.
-    fn read(&self, from: Address) -> Result<u64, Failure> {
+    fn read(&self, from: DeviceAddress) -> Result<u64, DeviceFailure> {
         let mut word = 0_u64;
         // SAFETY: a variable of this size; the word stays until it is there.
         let operation = unsafe { self.copy_out((&raw mut word).cast(), from, POINTER) }?;
@@ -146,7 +150,7 @@ mod tests {
 
     /// What LLVM 19's kernel for destructors calls, as its code says: from the last word to the
     /// first one.
-    fn called(begin: Address, end: Address) -> Vec<Address> {
+    fn called(begin: DeviceAddress, end: DeviceAddress) -> Vec<DeviceAddress> {
         let last = end - POINTER;
         if last <= begin {
             return Vec::new();

@@ -3,21 +3,22 @@
 use core::ffi::CStr;
 
 use device_trait::{
-    Address, Device, Failure, Handles, Image, Launch, Module, Operation, Progress, Release, Stream,
+    Device, DeviceAddress, DeviceFailure, DeviceImage, DeviceModule, DeviceOperation, DeviceProgress,
+    Handles, Launch, Release, Stream,
 };
 
 use super::{Gpu, failed, launch, lock, no_stream};
-use crate::driver::{self, Context, Driver, Error, code};
-use crate::images::{self, Loaded};
-use crate::staging::{Staging, Way};
-use crate::streams::{Lane, State, Use};
+use crate::driver::{self, Context, Driver, DriverError, code};
+use crate::images::{self, LoadedImage};
+use crate::staging::{CopyDirection, Staging};
+use crate::streams::{OperationState, StreamLane, StreamUse};
 
 impl Device for Gpu {
     fn name(&self) -> &CStr {
         &self.name
     }
 
-    fn allocate(&self, size: usize, align: usize) -> Result<Address, Failure> {
+    fn allocate(&self, size: usize, align: usize) -> Result<DeviceAddress, DeviceFailure> {
         let (_inside, driver) = (self.enter()?, self.driver);
         let allocate = |bytes| {
             let mut block = 0;
@@ -27,28 +28,45 @@ impl Device for Gpu {
         let result = self.memory().allocate(size, align, allocate, self.free_by_driver());
         result.map_err(|why| match why {
             Some(why) if why.code != code::OUT_OF_MEMORY => failed(&why),
-            _ => Failure(format!("out of memory for {size} bytes").into()),
+            _ => DeviceFailure(format!("out of memory for {size} bytes").into()),
         })
     }
 
-    unsafe fn free(&self, block: Address) {
+    unsafe fn free(&self, block: DeviceAddress) {
         self.memory().release(block);
     }
 
-    unsafe fn copy_in(&self, to: Address, from: *const u8, size: usize) -> Result<Operation, Failure> {
+    unsafe fn copy_in(
+        &self,
+        to: DeviceAddress,
+        from: *const u8,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure> {
         // SAFETY: as the caller says.
-        unsafe { self.copy(Way::In, to, from.addr(), size) }
+        unsafe { self.copy(CopyDirection::In, to, from.addr(), size) }
     }
 
-    unsafe fn copy_out(&self, to: *mut u8, from: Address, size: usize) -> Result<Operation, Failure> {
+    unsafe fn copy_out(
+        &self,
+        to: *mut u8,
+        from: DeviceAddress,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure> {
         // SAFETY: as the caller says.
-        unsafe { self.copy(Way::Out, from, to.addr(), size) }
+        unsafe { self.copy(CopyDirection::Out, from, to.addr(), size) }
     }
 
-    unsafe fn copy_within(&self, to: Address, from: Address, size: usize) -> Result<Operation, Failure> {
-        let uses = vec![Use::writes(to, size), Use::reads(from, size)];
+    unsafe fn copy_within(
+        &self,
+        to: DeviceAddress,
+        from: DeviceAddress,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure> {
+        let uses = vec![StreamUse::writes(to, size), StreamUse::reads(from, size)];
         // SAFETY: as the caller says.
-        self.begin(Lane::Within, uses, |stream| unsafe { (self.driver.copy_within)(to, from, size, stream) })
+        self.begin(StreamLane::Within, uses, |stream| unsafe {
+            (self.driver.copy_within)(to, from, size, stream)
+        })
     }
 
     fn peer(&self) -> Option<u64> {
@@ -61,40 +79,40 @@ impl Device for Gpu {
 
     unsafe fn copy_across(
         &self,
-        to: Address,
+        to: DeviceAddress,
         peer: u64,
-        from: Address,
+        from: DeviceAddress,
         size: usize,
-    ) -> Result<Operation, Failure> {
+    ) -> Result<DeviceOperation, DeviceFailure> {
         let _inside = self.enter()?;
         // SAFETY: as the caller says; the context is current.
         unsafe { self.family.copy(to, peer, from, size) }
     }
 
-    fn load(&self, image: &Image<'_>) -> Result<Option<Module>, Failure> {
+    fn load(&self, image: &DeviceImage<'_>) -> Result<Option<DeviceModule>, DeviceFailure> {
         if !images::is_ours(image.bytes) {
             return Ok(None);
         }
         if image.release == Release::Later {
-            return Err(Failure(
+            return Err(DeviceFailure(
                 "its device code is of LLVM 21 or later, which is not known (LLVM 19's is)".into(),
             ));
         }
         let loaded = {
             let _inside = self.enter()?;
-            Loaded::new(self.driver, image.bytes).map_err(|why| failed(&why))?
+            LoadedImage::new(self.driver, image.bytes).map_err(|why| failed(&why))?
         };
-        if let Some((at, words)) = loaded.environment(&self.place).map_err(|why| Failure(why.into()))? {
+        if let Some((at, words)) = loaded.environment(&self.place).map_err(|why| DeviceFailure(why.into()))? {
             self.write(at, &words)?;
         }
         self.construct(&loaded, image.bytes)?;
         let destructors = self.destructors(&loaded, image.bytes)?;
         let mut images = lock(&self.images);
-        images.loaded.push(Some(launch::Module { image: loaded, destructors }));
-        Ok(Some(Module(images.loaded.len() as u64 - 1)))
+        images.loaded.push(Some(launch::KernelModule { image: loaded, destructors }));
+        Ok(Some(DeviceModule(images.loaded.len() as u64 - 1)))
     }
 
-    fn unload(&self, module: Module) -> Result<(), Failure> {
+    fn unload(&self, module: DeviceModule) -> Result<(), DeviceFailure> {
         let gone = {
             let mut images = lock(&self.images);
             images.kernels.retain(|&(of, _), _| of != module.0);
@@ -111,7 +129,7 @@ impl Device for Gpu {
         destroyed
     }
 
-    fn end(&self) -> Result<(), Failure> {
+    fn end(&self) -> Result<(), DeviceFailure> {
         let lists: Vec<_> = lock(&self.images)
             .loaded
             .iter_mut()
@@ -127,7 +145,7 @@ impl Device for Gpu {
         destroyed.into_iter().collect()
     }
 
-    fn find(&self, module: Module, name: &CStr) -> Option<Address> {
+    fn find(&self, module: DeviceModule, name: &CStr) -> Option<DeviceAddress> {
         let _inside = self.enter().ok()?;
         let images = lock(&self.images);
         let image = images.get(module.0)?;
@@ -141,7 +159,7 @@ impl Device for Gpu {
         false
     }
 
-    unsafe fn run(&self, launch: &Launch<'_>) -> Result<Operation, Failure> {
+    unsafe fn run(&self, launch: &Launch<'_>) -> Result<DeviceOperation, DeviceFailure> {
         // SAFETY: as the caller says.
         unsafe { self.begin_kernel(launch) }
     }
@@ -154,7 +172,7 @@ impl Device for Gpu {
         Some(Handles { ordinal: self.place.number as i32, context: self.shared.context.handle().0 })
     }
 
-    fn open_stream(&self, priority: u32) -> Result<Stream, Failure> {
+    fn open_stream(&self, priority: u32) -> Result<Stream, DeviceFailure> {
         let _inside = self.enter()?;
         let opened = self.streams().open(priority);
         opened.map(|(id, stream)| Stream { id, handle: stream.0 }).map_err(|why| failed(&why))
@@ -164,21 +182,25 @@ impl Device for Gpu {
         self.streams().give_back(stream);
     }
 
-    fn put_behind(&self, stream: u64, after: &[Operation]) -> Result<(), Failure> {
+    fn put_behind(&self, stream: u64, after: &[DeviceOperation]) -> Result<(), DeviceFailure> {
         let _inside = self.enter()?;
         let after = self.shared.staging.pieces_of(&self.shared, after);
         let done = self.streams().put_own_behind(stream, &after);
         done.ok_or_else(no_stream)?.map_err(|why| failed(&why))
     }
 
-    fn mark(&self, stream: u64, touches: &[(Address, usize)]) -> Result<Operation, Failure> {
-        let uses = touches.iter().map(|&(from, size)| Use::writes(from, size)).collect();
+    fn mark(
+        &self,
+        stream: u64,
+        touches: &[(DeviceAddress, usize)],
+    ) -> Result<DeviceOperation, DeviceFailure> {
+        let uses = touches.iter().map(|&(from, size)| StreamUse::writes(from, size)).collect();
         let _inside = self.enter()?;
         let marked = self.streams().mark(stream, uses);
-        marked.ok_or_else(no_stream)?.map(Operation).map_err(|why| failed(&why))
+        marked.ok_or_else(no_stream)?.map(DeviceOperation).map_err(|why| failed(&why))
     }
 
-    fn bind(&self) -> Result<usize, Failure> {
+    fn bind(&self) -> Result<usize, DeviceFailure> {
         Ok(self.enter()?.stay(&self.shared.context).0.expose_provenance())
     }
 
@@ -187,22 +209,28 @@ impl Device for Gpu {
         unsafe { (self.driver.context_set)(Context(core::ptr::with_exposed_provenance_mut(before))) };
     }
 
-    fn poll(&self, operation: Operation) -> Progress {
-        let Ok(_inside) = self.enter() else { return Progress::Failed(Failure("the device is lost".into())) };
+    fn poll(&self, operation: DeviceOperation) -> DeviceProgress {
+        let Ok(_inside) = self.enter() else {
+            return DeviceProgress::Failed(DeviceFailure("the device is lost".into()));
+        };
         if Staging::is_its(operation.0) {
-            return self.shared.staging.poll(&self.shared, operation.0).map_or(Progress::Pending, progress);
+            return self
+                .shared
+                .staging
+                .poll(&self.shared, operation.0)
+                .map_or(DeviceProgress::Pending, progress);
         }
         let state = self.streams().poll(operation.0);
         match state {
-            State::Pending => Progress::Pending,
-            State::Over(result, left) => {
+            OperationState::Pending => DeviceProgress::Pending,
+            OperationState::Over(result, left) => {
                 self.release(left);
                 progress(result)
             }
         }
     }
 
-    fn synchronise(&self) -> Result<(), Failure> {
+    fn synchronise(&self) -> Result<(), DeviceFailure> {
         let _inside = self.enter()?;
         // Not under the lock: others may ask for what is over meanwhile.
         let all = self.streams().all();
@@ -218,12 +246,12 @@ impl Device for Gpu {
     }
 }
 
-fn progress(result: Result<(), Error>) -> Progress {
-    result.map_or_else(|why| Progress::Failed(failed(&why)), |()| Progress::Done)
+fn progress(result: Result<(), DriverError>) -> DeviceProgress {
+    result.map_or_else(|why| DeviceProgress::Failed(failed(&why)), |()| DeviceProgress::Done)
 }
 
 /// Waits for a stream of the current context.
-fn wait_for(driver: &Driver, stream: driver::Stream) -> driver::Code {
+fn wait_for(driver: &Driver, stream: driver::Stream) -> driver::DriverCode {
     // SAFETY: streams stay as long as their device.
     unsafe { (driver.stream_synchronise)(stream) }
 }

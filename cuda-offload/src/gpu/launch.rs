@@ -3,14 +3,16 @@
 use core::ffi::{CStr, c_void};
 use std::collections::HashMap;
 
-use device_trait::{self as interface, Address, Code, Convention, Device, Failure, Launch, Operation};
+use device_trait::{
+    self as interface, Convention, Device, DeviceAddress, DeviceCode, DeviceFailure, DeviceOperation, Launch,
+};
 
-use super::global_objects::List;
+use super::global_objects::GlobalFunctions;
 use super::{Gpu, failed, lock};
 use crate::driver::{Function, code};
-use crate::geometry::{self, Kernel, Wish};
-use crate::images::{self, KERNEL_BYTES, Loaded};
-use crate::streams::{Held, Lane, Left, Use, Work};
+use crate::geometry::{self, Kernel, RequestedGeometry};
+use crate::images::{self, KERNEL_BYTES, LoadedImage};
+use crate::streams::{OperationMemory, OperationRemains, StreamLane, StreamUse, StreamWork};
 
 /// What a kernel's first argument points to, in words: two counters, and the buffer of its
 /// reduction.
@@ -18,30 +20,30 @@ pub(super) const LAUNCH_WORDS: usize = 2;
 
 /// A kernel that was found.
 #[derive(Clone, Copy)]
-pub(super) struct Found {
+pub(super) struct FoundKernel {
     pub(super) function: Function,
     pub(super) kernel: Kernel,
 }
 
 /// What was loaded.
 #[derive(Default)]
-pub(super) struct Images {
-    pub loaded: Vec<Option<Module>>,
+pub(super) struct LoadedImages {
+    pub loaded: Vec<Option<KernelModule>>,
     /// By image and function.
-    pub kernels: HashMap<(u64, Address), Found>,
+    pub kernels: HashMap<(u64, DeviceAddress), FoundKernel>,
     /// Two words of zeros, for kernels without reductions.
-    pub nothing: Address,
+    pub nothing: DeviceAddress,
 }
 
 /// An image, and its destructors until they have been called.
-pub(super) struct Module {
-    pub image: Loaded,
-    pub destructors: Option<List>,
+pub(super) struct KernelModule {
+    pub image: LoadedImage,
+    pub destructors: Option<GlobalFunctions>,
 }
 
-impl Images {
+impl LoadedImages {
     /// One that has not been unloaded.
-    pub fn get(&self, number: u64) -> Option<&Loaded> {
+    pub fn get(&self, number: u64) -> Option<&LoadedImage> {
         self.loaded.get(number as usize)?.as_ref().map(|module| &module.image)
     }
 }
@@ -59,16 +61,18 @@ impl Gpu {
     ///
     /// # Safety
     /// As for the trait's `run`.
-    pub(super) unsafe fn begin_kernel(&self, launch: &Launch<'_>) -> Result<Operation, Failure> {
-        let Code::Loaded(module, name, address) = launch.code else {
-            return Err(Failure("a GPU cannot run functions of the host".into()));
+    pub(super) unsafe fn begin_kernel(&self, launch: &Launch<'_>) -> Result<DeviceOperation, DeviceFailure> {
+        let DeviceCode::Loaded(module, name, address) = launch.code else {
+            return Err(DeviceFailure("a GPU cannot run functions of the host".into()));
         };
         let found = self.kernel(module, name, address)?;
         let mut arguments = Vec::with_capacity(1 + launch.arguments.len());
         let mut held = None;
         match launch.convention {
             Convention::Array => {
-                return Err(Failure("a GPU cannot run code that takes its arguments in an array".into()));
+                return Err(DeviceFailure(
+                    "a GPU cannot run code that takes its arguments in an array".into(),
+                ));
             }
             Convention::Separate => {}
             Convention::SeparateAfterEnvironment => {
@@ -81,31 +85,46 @@ impl Gpu {
         let uses = {
             let memory = self.memory();
             let blocks = launch.arguments.iter().filter_map(|&argument| memory.block_at(argument));
-            blocks.map(|range| Use { range, writes: true }).collect()
+            blocks.map(|range| StreamUse { range, writes: true }).collect()
         };
-        let wish =
-            Wish { teams: launch.teams[0], threads: launch.thread_limit[0], iterations: launch.iterations };
+        let wish = RequestedGeometry {
+            teams: launch.teams[0],
+            threads: launch.thread_limit[0],
+            iterations: launch.iterations,
+        };
         self.launch(
             &found,
             wish,
             launch.shared_bytes,
             &arguments,
-            Work { uses, after: launch.after, held, priority: launch.priority, ..Work::default() },
+            StreamWork {
+                uses,
+                after: launch.after,
+                held,
+                priority: launch.priority,
+                ..StreamWork::default()
+            },
         )
     }
 
     /// What the compiler has left with a kernel.
-    fn kernel(&self, module: interface::Module, name: &CStr, address: Address) -> Result<Found, Failure> {
+    fn kernel(
+        &self,
+        module: interface::DeviceModule,
+        name: &CStr,
+        address: DeviceAddress,
+    ) -> Result<FoundKernel, DeviceFailure> {
         if let Some(found) = lock(&self.images).kernels.get(&(module.0, address)) {
             return Ok(*found);
         }
         let (function, environment) = {
             let images = lock(&self.images);
-            let image = images.get(module.0).ok_or_else(|| Failure("the image is not loaded".into()))?;
+            let image =
+                images.get(module.0).ok_or_else(|| DeviceFailure("the image is not loaded".into()))?;
             let function = image.kernel(name).ok_or_else(|| {
-                Failure(format!("the image has no kernel {}", name.to_string_lossy()).into())
+                DeviceFailure(format!("the image has no kernel {}", name.to_string_lossy()).into())
             })?;
-            (function, image.kernel_environment(name).map_err(|why| Failure(why.into()))?)
+            (function, image.kernel_environment(name).map_err(|why| DeviceFailure(why.into()))?)
         };
         let kernel = match environment {
             None => Kernel::UNKNOWN,
@@ -114,35 +133,38 @@ impl Gpu {
                 // SAFETY: a variable of as many bytes; they are waited for.
                 let operation = unsafe { self.copy_out(bytes.as_mut_ptr(), at, KERNEL_BYTES) }?;
                 self.complete(operation)?;
-                images::kernel(&bytes).map_err(|why| Failure(why.into()))?
+                images::kernel(&bytes).map_err(|why| DeviceFailure(why.into()))?
             }
         };
-        let found = Found { function, kernel };
+        let found = FoundKernel { function, kernel };
         lock(&self.images).kernels.insert((module.0, address), found);
         Ok(found)
     }
 
     /// What a kernel's first argument points to: two zeros, unless its teams reduce something
     /// together. Then a block of its own.
-    fn environment(&self, kernel: &Kernel) -> Result<(Address, Option<Held>), Failure> {
+    fn environment(
+        &self,
+        kernel: &Kernel,
+    ) -> Result<(DeviceAddress, Option<OperationMemory>), DeviceFailure> {
         let buffer = kernel.reduction.0 as usize * kernel.reduction.1 as usize;
         if buffer == 0 {
             return Ok((lock(&self.images).nothing, None));
         }
         let block = self.allocate(ALIGNED_WORDS + buffer, 64)?;
         let words: Box<[u64]> = Box::new([0, (block + ALIGNED_WORDS) as u64]);
-        Ok((block, Some(Held { block, words })))
+        Ok((block, Some(OperationMemory { block, words })))
     }
 
     /// Begins a kernel in a stream, its environment before it if it has one of its own.
     pub(super) fn launch(
         &self,
-        found: &Found,
-        wish: Wish,
+        found: &FoundKernel,
+        wish: RequestedGeometry,
         shared: u32,
         arguments: &[usize],
-        work: Work<'_>,
-    ) -> Result<Operation, Failure> {
+        work: StreamWork<'_>,
+    ) -> Result<DeviceOperation, DeviceFailure> {
         let (driver, (teams, threads)) = (self.driver, geometry::choose(&found.kernel, wish, &self.limits));
         let environment =
             work.held.as_ref().map(|held| (held.block, held.words.as_ptr(), size_of_val(&*held.words)));
@@ -176,9 +198,9 @@ impl Gpu {
             }
         };
         let _inside = self.enter()?;
-        let begun = self.shared.begin(Lane::Compute, work, put);
-        begun.map(Operation).map_err(|(why, held)| {
-            self.release(Left { held, reads: None });
+        let begun = self.shared.begin(StreamLane::Compute, work, put);
+        begun.map(DeviceOperation).map_err(|(why, held)| {
+            self.release(OperationRemains { held, reads: None });
             failed(&why)
         })
     }

@@ -8,7 +8,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use cuda_offload::driver::{Absent, Context, Function};
 use cuda_offload::{Driver, Gpu, gpus};
 use device_trait::{
-    Code, Convention, Device, Failure, Image, Launch, Module, Operation, Progress, Release, Stream,
+    Convention, Device, DeviceCode, DeviceFailure, DeviceImage, DeviceModule, DeviceOperation,
+    DeviceProgress, Launch, Release, Stream,
 };
 
 pub fn root() -> PathBuf {
@@ -54,8 +55,8 @@ pub fn kernels_with(name: &str, flags: &[&str]) -> Vec<u8> {
 }
 
 /// As the program brings it.
-pub fn image(bytes: &[u8], id: u64) -> Image<'_> {
-    Image { bytes, id, release: Release::Llvm20 }
+pub fn image(bytes: &[u8], id: u64) -> DeviceImage<'_> {
+    DeviceImage { bytes, id, release: Release::Llvm20 }
 }
 
 pub fn text(path: impl AsRef<OsStr>) -> CString {
@@ -92,13 +93,13 @@ pub fn one(settings: &str) -> Gpu {
     all(settings).remove(0)
 }
 
-pub fn complete(gpu: &Gpu, operation: Result<Operation, Failure>) -> Result<(), Failure> {
+pub fn complete(gpu: &Gpu, operation: Result<DeviceOperation, DeviceFailure>) -> Result<(), DeviceFailure> {
     let operation = operation?;
     loop {
         match gpu.poll(operation) {
-            Progress::Pending => std::thread::yield_now(),
-            Progress::Done => return Ok(()),
-            Progress::Failed(why) => return Err(why),
+            DeviceProgress::Pending => std::thread::yield_now(),
+            DeviceProgress::Done => return Ok(()),
+            DeviceProgress::Failed(why) => return Err(why),
         }
     }
 }
@@ -119,13 +120,13 @@ pub fn get<const N: usize>(gpu: &Gpu, from: usize) -> [u32; N] {
     values
 }
 
-pub fn load(gpu: &Gpu) -> Module {
+pub fn load(gpu: &Gpu) -> DeviceModule {
     gpu.load(&image(kernels(), 1)).expect("it loads").expect("it is for GPUs")
 }
 
 pub fn launch<'a>(
     gpu: &Gpu,
-    module: Module,
+    module: DeviceModule,
     name: &'a CStr,
     convention: Convention,
     arguments: &'a [usize],
@@ -135,7 +136,7 @@ pub fn launch<'a>(
         device: 0,
         depth: 1,
         stolen: false,
-        code: Code::Loaded(module, name, address),
+        code: DeviceCode::Loaded(module, name, address),
         convention,
         arguments,
         teams: [0; 3],

@@ -1,18 +1,18 @@
 //! What fails: who is notified, in which words, and who goes on.
 
 use cuda_offload::{Gpu, gpus};
-use device_trait::{Convention, Device, Failure, Module, Operation};
+use device_trait::{Convention, Device, DeviceFailure, DeviceModule, DeviceOperation};
 
 use crate::common::{all, complete, get, image, kernels, launch, load, one, open, opened, put};
 
 /// A kernel with the arguments that it wants.
-fn add(gpu: &Gpu, module: Module, block: usize) -> Result<Operation, Failure> {
+fn add(gpu: &Gpu, module: DeviceModule, block: usize) -> Result<DeviceOperation, DeviceFailure> {
     let arguments = [block, block, 4, 1];
     // SAFETY: the kernel's arguments.
     unsafe { gpu.run(&launch(gpu, module, c"add", Convention::Separate, &arguments)) }
 }
 
-fn copy_in(gpu: &Gpu, block: usize, values: &[u32]) -> Result<Operation, Failure> {
+fn copy_in(gpu: &Gpu, block: usize, values: &[u32]) -> Result<DeviceOperation, DeviceFailure> {
     // SAFETY: as large; constants, or waited for.
     unsafe { gpu.copy_in(block, values.as_ptr().cast(), size_of_val(values)) }
 }
@@ -80,7 +80,7 @@ fn one_device_is_lost_under_many_threads_and_the_others_go_on() {
                 let steps = || {
                     complete(gpu, copy_in(gpu, block, &[at as u32; 4]))?;
                     complete(gpu, add(gpu, module, block))?;
-                    Ok::<_, Failure>(get::<4>(gpu, block))
+                    Ok::<_, DeviceFailure>(get::<4>(gpu, block))
                 };
                 // The device may be lost between two steps only for who has lost it.
                 match std::panic::catch_unwind(std::panic::AssertUnwindSafe(steps)) {

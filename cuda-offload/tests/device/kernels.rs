@@ -1,6 +1,6 @@
 //! Images and kernels.
 
-use device_trait::{Code, Convention, Device, Image, Launch, Operation, Release};
+use device_trait::{Convention, Device, DeviceCode, DeviceImage, DeviceOperation, Launch, Release};
 
 use crate::common::{all, complete, get, image, kernels, kernels_with, launch, load, one, put};
 
@@ -19,9 +19,9 @@ fn images_for_other_machines_are_declined_and_broken_ones_fail() {
 #[test]
 fn images_of_other_releases_are_refused_with_what_is_known_of_them() {
     let gpu = one("");
-    let words = |image: &Image<'_>| gpu.load(image).expect_err("refused").to_string();
+    let words = |image: &DeviceImage<'_>| gpu.load(image).expect_err("refused").to_string();
     assert_eq!(
-        words(&Image { release: Release::Later, ..image(kernels(), 1) }),
+        words(&DeviceImage { release: Release::Later, ..image(kernels(), 1) }),
         "its device code is of LLVM 21 or later, which is not known (LLVM 19's is)"
     );
     let other = kernels_with("kernels-other.so", &["-DOTHER_RELEASE"]);
@@ -128,10 +128,10 @@ fn the_first_kernel_behind_another_goes_to_its_stream_and_others_to_idle_ones() 
     let gpu = one("");
     let module = load(&gpu);
     let blocks: Vec<usize> = (0..5).map(|_| put(&gpu, &[0; 1])).collect();
-    let mut begun: Vec<Operation> = Vec::new();
+    let mut begun: Vec<DeviceOperation> = Vec::new();
     // Who comes behind whom; nobody asks whether they are over.
     for (block, before) in blocks.iter().zip([None, Some(0), Some(0), Some(1), None]) {
-        let after: Vec<Operation> = before.into_iter().map(|before: usize| begun[before]).collect();
+        let after: Vec<DeviceOperation> = before.into_iter().map(|before: usize| begun[before]).collect();
         let arguments = [*block];
         // SAFETY: the kernel's arguments; all is waited for.
         let run = unsafe {
@@ -153,8 +153,10 @@ fn the_first_kernel_behind_another_goes_to_its_stream_and_others_to_idle_ones() 
 fn functions_of_the_host_are_refused() {
     let gpu = one("");
     let module = load(&gpu);
-    let of_gcc =
-        Launch { code: Code::HostFunction(64), ..launch(&gpu, module, c"add", Convention::Separate, &[]) };
+    let of_gcc = Launch {
+        code: DeviceCode::HostFunction(64),
+        ..launch(&gpu, module, c"add", Convention::Separate, &[])
+    };
     // SAFETY: it is refused.
     assert!(unsafe { gpu.run(&of_gcc) }.is_err());
     let array = launch(&gpu, module, c"add", Convention::Array, &[]);

@@ -1,12 +1,12 @@
 //! Copies between devices.
 
 use cuda_offload::Gpu;
-use device_trait::{Convention, Device, Failure, Operation};
+use device_trait::{Convention, Device, DeviceFailure, DeviceOperation};
 
 use crate::common::{all, complete, driver_file_old, get, launch, load, open_file, put};
 
 /// From one device to another: begun only.
-fn across(to: (&Gpu, usize), from: (&Gpu, usize), size: usize) -> Result<Operation, Failure> {
+fn across(to: (&Gpu, usize), from: (&Gpu, usize), size: usize) -> Result<DeviceOperation, DeviceFailure> {
     let peer = from.0.peer().expect("a peer");
     assert!(to.0.reaches(peer));
     // SAFETY: as large, and all operations are waited for before anything goes.
@@ -14,14 +14,14 @@ fn across(to: (&Gpu, usize), from: (&Gpu, usize), size: usize) -> Result<Operati
 }
 
 /// One kernel: adds a number to four of them.
-fn add(gpu: &Gpu, block: usize, by: usize) -> Operation {
+fn add(gpu: &Gpu, block: usize, by: usize) -> DeviceOperation {
     let arguments = [block, block, 4, by];
     // SAFETY: the kernel's arguments.
     unsafe { gpu.run(&launch(gpu, load_once(gpu), c"add", Convention::Separate, &arguments)) }.expect("begun")
 }
 
-fn load_once(gpu: &Gpu) -> device_trait::Module {
-    let module = device_trait::Module(0);
+fn load_once(gpu: &Gpu) -> device_trait::DeviceModule {
+    let module = device_trait::DeviceModule(0);
     if gpu.find(module, c"add").is_some() { module } else { load(gpu) }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 
 use cuda_offload::{Gpu, gpus};
-use device_trait::{Convention, Device, Operation};
+use device_trait::{Convention, Device, DeviceOperation};
 
 use crate::common::{all, complete, get, launch, load, one, open, put};
 
@@ -145,7 +145,7 @@ fn several_devices_work_for_many_threads_at_their_limits() {
                     let (values, mut seen) = (vec![round; count], vec![0_u32; count]);
                     let arguments = [block, block, count, thread];
                     // SAFETY: as large, the kernel's arguments, and all is waited for.
-                    let begun: [Operation; 3] = unsafe {
+                    let begun: [DeviceOperation; 3] = unsafe {
                         [
                             gpu.copy_in(block, values.as_ptr().cast(), 4 * count).expect("begun"),
                             gpu.run(&launch(gpu, modules[at], c"add", Convention::Separate, &arguments))
@@ -172,13 +172,13 @@ struct Mine<'a> {
     gpus: &'a [Gpu],
     blocks: Vec<(usize, usize)>,
     model: Vec<Vec<u32>>,
-    begun: Vec<(usize, Operation)>,
+    begun: Vec<(usize, DeviceOperation)>,
     /// Sources and targets of copies stay until all is over.
     kept: Vec<(Vec<u32>, Option<Vec<u32>>)>,
 }
 
 impl Mine<'_> {
-    fn step(&mut self, chance: &mut Chance, modules: &[device_trait::Module]) {
+    fn step(&mut self, chance: &mut Chance, modules: &[device_trait::DeviceModule]) {
         let (which, other) = (chance.below(self.blocks.len()), chance.below(self.blocks.len()));
         let ((at, block), (from, source)) = (self.blocks[which], self.blocks[other]);
         let (gpu, count) = (&self.gpus[at], self.model[which].len());

@@ -1,19 +1,25 @@
 //! Priorities of tasks, as the driver hears of them.
 
 use cuda_offload::{Driver, Gpu, gpus};
-use device_trait::{Convention, Device, Launch, Module, Operation};
+use device_trait::{Convention, Device, DeviceModule, DeviceOperation, Launch};
 
 use crate::common::{complete, driver_file_old, get, launch, load, on_stream, one, open_file, opened, put};
 
 /// Begins `add`.
-fn add(gpu: &Gpu, module: Module, priority: u32, after: &[Operation], arguments: &[usize]) -> Operation {
+fn add(
+    gpu: &Gpu,
+    module: DeviceModule,
+    priority: u32,
+    after: &[DeviceOperation],
+    arguments: &[usize],
+) -> DeviceOperation {
     let asked = Launch { priority, after, ..launch(gpu, module, c"add", Convention::Separate, arguments) };
     // SAFETY: the kernel's arguments; blocks that stay.
     unsafe { gpu.run(&asked) }.expect("begun")
 }
 
 /// The priority of the stream on which a kernel of a task with this priority runs.
-fn of_kernel(gpu: &Gpu, module: Module, priority: u32) -> i32 {
+fn of_kernel(gpu: &Gpu, module: DeviceModule, priority: u32) -> i32 {
     let arguments = [put(gpu, &[77])];
     let asked = Launch { priority, ..launch(gpu, module, c"priority", Convention::Separate, &arguments) };
     // SAFETY: the kernel's arguments.
@@ -22,7 +28,7 @@ fn of_kernel(gpu: &Gpu, module: Module, priority: u32) -> i32 {
 }
 
 /// That of a stream which is borrowed for this priority.
-fn of_stream(driver: &Driver, gpu: &Gpu, module: Module, priority: u32) -> i32 {
+fn of_stream(driver: &Driver, gpu: &Gpu, module: DeviceModule, priority: u32) -> i32 {
     let (stream, out) = (gpu.open_stream(priority).expect("one"), put(gpu, &[77]));
     on_stream(driver, gpu, stream, gpu.find(module, c"priority").expect("the kernel"), &[out]);
     complete(gpu, gpu.mark(stream.id, &[(out, 4)])).expect("it runs");

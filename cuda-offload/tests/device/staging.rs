@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use cuda_offload::{Driver, Gpu};
-use device_trait::{Convention, Device, Launch, Operation, Progress};
+use device_trait::{Convention, Device, DeviceOperation, DeviceProgress, Launch};
 
 use crate::common::{all, complete, launch, load, on_stream, opened, put};
 
@@ -38,7 +38,7 @@ struct Held {
     gate: usize,
     /// A word that is 1.
     open: usize,
-    marked: Vec<Operation>,
+    marked: Vec<DeviceOperation>,
 }
 
 impl Held {
@@ -72,12 +72,12 @@ fn numbers(bytes: usize, add: usize) -> Vec<u32> {
     (0..bytes / 4).map(|i| (i.wrapping_mul(2_654_435_761) + add) as u32).collect()
 }
 
-fn copy_in(gpu: &Gpu, to: usize, values: &[u32]) -> Operation {
+fn copy_in(gpu: &Gpu, to: usize, values: &[u32]) -> DeviceOperation {
     // SAFETY: as large; the tests wait before the values go.
     unsafe { gpu.copy_in(to, values.as_ptr().cast(), size_of_val(values)) }.expect("begun")
 }
 
-fn copy_out(gpu: &Gpu, values: &mut [u32], from: usize) -> Operation {
+fn copy_out(gpu: &Gpu, values: &mut [u32], from: usize) -> DeviceOperation {
     // SAFETY: as above.
     unsafe { gpu.copy_out(values.as_mut_ptr().cast(), from, size_of_val(values)) }.expect("begun")
 }
@@ -109,7 +109,7 @@ fn who_copies_to_the_host_does_not_wait_for_what_is_before_it() {
         held.touching(&[(block, bytes)]);
         let mut seen = vec![0; bytes / 4];
         let begun = at_once("a copy to the host", || copy_out(&held.gpu, &mut seen, block));
-        assert_eq!(held.gpu.poll(begun), Progress::Pending);
+        assert_eq!(held.gpu.poll(begun), DeviceProgress::Pending);
         at_once("a copy of something else", || put(&held.gpu, &[7]));
         held.go();
         complete(&held.gpu, Ok(begun)).expect("copied");
@@ -125,7 +125,7 @@ fn who_copies_much_to_the_device_does_not_wait_for_what_is_before_it() {
         (held.gpu.allocate(MUCH, 64).expect("room"), numbers(MUCH, 5), vec![0; MUCH / 4]);
     held.touching(&[(block, MUCH)]);
     let begun = at_once("a copy to the device", || copy_in(&held.gpu, block, &values));
-    assert_eq!(held.gpu.poll(begun), Progress::Pending);
+    assert_eq!(held.gpu.poll(begun), DeviceProgress::Pending);
     held.go();
     complete(&held.gpu, Ok(begun)).expect("copied");
     complete(&held.gpu, Ok(copy_out(&held.gpu, &mut seen, block))).expect("copied");

@@ -1,12 +1,12 @@
 //! Streams for the program's own work, and operations that are put in order on the device.
 
 use cuda_offload::{Driver, Gpu};
-use device_trait::{Convention, Device, Launch, Module, Operation, Progress, Stream};
+use device_trait::{Convention, Device, DeviceModule, DeviceOperation, DeviceProgress, Launch, Stream};
 
 use crate::common::{all, complete, get, launch, load, on_stream, one, opened, put};
 
 /// `to[i] = from[i] + by`, put on the stream by the program itself.
-fn add(driver: &Driver, gpu: &Gpu, stream: Stream, module: Module, arguments: [usize; 4]) {
+fn add(driver: &Driver, gpu: &Gpu, stream: Stream, module: DeviceModule, arguments: [usize; 4]) {
     on_stream(driver, gpu, stream, gpu.find(module, c"add").expect("the kernel"), &arguments);
 }
 
@@ -96,7 +96,7 @@ fn a_mark_is_over_only_when_what_is_before_it_is() {
     on_stream(driver, &gpu, stream, gpu.find(module, c"hold").expect("the kernel"), &[gate]);
     let marked = gpu.mark(stream.id, &[]).expect("marked");
     for _ in 0..20 {
-        assert_eq!(gpu.poll(marked), Progress::Pending);
+        assert_eq!(gpu.poll(marked), DeviceProgress::Pending);
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
     assert_eq!(get(&gpu, gate), [0], "bytes that were not named are not held up");
@@ -121,7 +121,7 @@ fn a_kernel_begins_behind_the_operations_that_it_is_told() {
         let marked = gpu.mark(stream.id, &[]).expect("marked");
         let arguments = [pointer, out, 4];
         let behind = Launch {
-            after: &[copied, marked, Operation::DONE],
+            after: &[copied, marked, DeviceOperation::DONE],
             ..launch(&gpu, module, c"follow", Convention::Separate, &arguments)
         };
         // SAFETY: the kernel's arguments.

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use crate::cache;
-use crate::object::{self, MAX_PATH_BYTES, Object};
+use crate::object::{self, ElfObject, MAX_PATH_BYTES};
 
 /// Objects beyond this many are not looked at.
 const MOST_OBJECTS: usize = 1024;
@@ -62,11 +62,11 @@ impl Surroundings {
 
 /// An object that is loaded.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct ClosureObject {
     /// Where it was found, links not followed.
     pub file: PathBuf,
     /// What is in it.
-    pub object: Object,
+    pub object: ElfObject,
     /// Who needs it first: a place in the list. None for the program and what is preloaded.
     pub by: Option<usize>,
 }
@@ -75,7 +75,7 @@ pub struct Loaded {
 #[derive(Clone, Debug, Default)]
 pub struct Closure {
     /// The objects, the program first.
-    pub loaded: Vec<Loaded>,
+    pub loaded: Vec<ClosureObject>,
     /// Names that are not found, and the place of who needs them.
     pub missing: Vec<(String, usize)>,
 }
@@ -112,7 +112,7 @@ pub fn of(program: &Path, surroundings: &Surroundings) -> Closure {
 enum Candidate {
     /// An object that is loaded already, by its place in the list.
     AlreadyLoaded(usize),
-    New(PathBuf, Object),
+    New(PathBuf, ElfObject),
 }
 
 struct Search<'a> {
@@ -127,13 +127,13 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn add(&mut self, file: PathBuf, object: Object, by: Option<usize>) -> usize {
+    fn add(&mut self, file: PathBuf, object: ElfObject, by: Option<usize>) -> usize {
         let index = self.closure.loaded.len();
         self.files.insert(file.canonicalize().unwrap_or_else(|_| file.clone()), index);
         if let Some(name) = &object.soname {
             self.names.entry(name.clone()).or_insert(index);
         }
-        self.closure.loaded.push(Loaded { file, object, by });
+        self.closure.loaded.push(ClosureObject { file, object, by });
         index
     }
 

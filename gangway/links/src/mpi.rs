@@ -6,23 +6,23 @@ use crate::closure::{self, Surroundings};
 
 /// An MPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mpi {
+pub enum LinkedMpi {
     /// Open MPI.
     OpenMpi,
     /// MPICH, and those that share its binary interface.
     Mpich,
 }
 
-impl Mpi {
+impl LinkedMpi {
     /// All of them.
-    pub const ALL: [Mpi; 2] = [Mpi::OpenMpi, Mpi::Mpich];
+    pub const ALL: [LinkedMpi; 2] = [LinkedMpi::OpenMpi, LinkedMpi::Mpich];
 
     /// As in the names of libraries.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Mpi::OpenMpi => "openmpi",
-            Mpi::Mpich => "mpich",
+            LinkedMpi::OpenMpi => "openmpi",
+            LinkedMpi::Mpich => "mpich",
         }
     }
 
@@ -30,8 +30,8 @@ impl Mpi {
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
-            Mpi::OpenMpi => "Open MPI",
-            Mpi::Mpich => "MPICH",
+            LinkedMpi::OpenMpi => "Open MPI",
+            LinkedMpi::Mpich => "MPICH",
         }
     }
 
@@ -39,8 +39,10 @@ impl Mpi {
     #[must_use]
     pub fn launchers(self) -> &'static [&'static str] {
         match self {
-            Mpi::OpenMpi => &["mpirun.openmpi", "mpiexec.openmpi", "orterun", "prterun", "mpirun", "mpiexec"],
-            Mpi::Mpich => &["mpirun.mpich", "mpiexec.mpich", "mpiexec.hydra", "mpirun", "mpiexec"],
+            LinkedMpi::OpenMpi => {
+                &["mpirun.openmpi", "mpiexec.openmpi", "orterun", "prterun", "mpirun", "mpiexec"]
+            }
+            LinkedMpi::Mpich => &["mpirun.mpich", "mpiexec.mpich", "mpiexec.hydra", "mpirun", "mpiexec"],
         }
     }
 
@@ -58,13 +60,13 @@ impl Mpi {
 
     /// The MPI with this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Mpi> {
-        Mpi::ALL.into_iter().find(|mpi| mpi.name() == name)
+    pub fn named(name: &str) -> Option<LinkedMpi> {
+        LinkedMpi::ALL.into_iter().find(|mpi| mpi.name() == name)
     }
 
     /// Whose library that is, by its name.
     #[must_use]
-    pub fn of_library(name: &str) -> Option<Mpi> {
+    pub fn of_library(name: &str) -> Option<LinkedMpi> {
         const OPEN: [&str; 7] = [
             "libmpi.so.20",
             "libmpi.so.40",
@@ -76,16 +78,16 @@ impl Mpi {
         ];
         const MPICH: [&str; 5] = ["libmpich", "libmpi.so.12", "libmpi.so.0", "libmpifort.so", "libmpicxx.so"];
         let begins = |list: &[&str]| list.iter().any(|known| name.starts_with(known));
-        if begins(&OPEN) { Some(Mpi::OpenMpi) } else { begins(&MPICH).then_some(Mpi::Mpich) }
+        if begins(&OPEN) { Some(LinkedMpi::OpenMpi) } else { begins(&MPICH).then_some(LinkedMpi::Mpich) }
     }
 }
 
 /// The MPI that a program is linked with, itself or by libraries that it needs, as far as the
 /// loader would find these.
 #[must_use]
-pub fn linked(program: &Path) -> Option<Mpi> {
+pub fn linked(program: &Path) -> Option<LinkedMpi> {
     let closure = closure::of(program, &Surroundings::here());
-    closure.loaded.iter().flat_map(|one| &one.object.needed).find_map(|name| Mpi::of_library(name))
+    closure.loaded.iter().flat_map(|one| &one.object.needed).find_map(|name| LinkedMpi::of_library(name))
 }
 
 #[cfg(test)]
@@ -95,19 +97,19 @@ mod tests {
     #[test]
     fn libraries_are_known_by_their_names() {
         for (name, whose) in [
-            ("libmpi.so.40", Some(Mpi::OpenMpi)),
-            ("libmpi_mpifh.so.40", Some(Mpi::OpenMpi)),
-            ("libmpich.so.12", Some(Mpi::Mpich)),
-            ("libmpichfort.so.12", Some(Mpi::Mpich)),
-            ("libmpi.so.12", Some(Mpi::Mpich)),
+            ("libmpi.so.40", Some(LinkedMpi::OpenMpi)),
+            ("libmpi_mpifh.so.40", Some(LinkedMpi::OpenMpi)),
+            ("libmpich.so.12", Some(LinkedMpi::Mpich)),
+            ("libmpichfort.so.12", Some(LinkedMpi::Mpich)),
+            ("libmpi.so.12", Some(LinkedMpi::Mpich)),
             ("libmpfr.so.6", None),
             ("libc.so.6", None),
         ] {
-            assert_eq!(Mpi::of_library(name), whose, "{name}");
+            assert_eq!(LinkedMpi::of_library(name), whose, "{name}");
         }
-        assert_eq!((Mpi::named("mpich"), Mpi::named("other")), (Some(Mpi::Mpich), None));
-        assert_eq!(Mpi::OpenMpi.bridge(), "libgangway_mpi_openmpi.so");
-        assert!(Mpi::ALL.iter().all(|mpi| crate::names::BESIDE.contains(&mpi.bridge().as_str())
+        assert_eq!((LinkedMpi::named("mpich"), LinkedMpi::named("other")), (Some(LinkedMpi::Mpich), None));
+        assert_eq!(LinkedMpi::OpenMpi.bridge(), "libgangway_mpi_openmpi.so");
+        assert!(LinkedMpi::ALL.iter().all(|mpi| crate::names::BESIDE.contains(&mpi.bridge().as_str())
             && crate::names::BESIDE.contains(&mpi.aware().as_str())));
     }
 

@@ -48,7 +48,7 @@ const OF_RUNTIMES: [&str; 3] = ["GOMP_parallel", "__kmpc_fork_call", "GOMP_paral
 
 /// An ELF file that the kernel or the loader may load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Object {
+pub struct ElfObject {
     /// `e_machine`.
     pub machine: u16,
     /// 64 bits and little endian; of others nothing else is known here.
@@ -79,7 +79,7 @@ struct Segment {
 ///
 /// # Errors
 /// It cannot be opened, or is no regular file: reading a pipe may wait for ever.
-pub fn read(path: &Path) -> io::Result<Option<Object>> {
+pub fn read(path: &Path) -> io::Result<Option<ElfObject>> {
     let file = File::options().read(true).custom_flags(O_NONBLOCK).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("not a regular file"));
@@ -89,7 +89,7 @@ pub fn read(path: &Path) -> io::Result<Option<Object>> {
 
 /// [`read`] of a file's bytes.
 #[must_use]
-pub fn of_bytes(bytes: &[u8]) -> Option<Object> {
+pub fn of_bytes(bytes: &[u8]) -> Option<ElfObject> {
     parse(&|at, count| {
         let at = usize::try_from(at).ok()?;
         Some(bytes.get(at..at.checked_add(usize::try_from(count).ok()?)?)?.to_vec())
@@ -108,7 +108,7 @@ fn piece(file: &File, at: u64, count: u64) -> Option<Vec<u8>> {
 /// So many bytes at a place of the file.
 type Source<'a> = &'a dyn Fn(u64, u64) -> Option<Vec<u8>>;
 
-fn parse(source: Source<'_>) -> Option<Object> {
+fn parse(source: Source<'_>) -> Option<ElfObject> {
     let ident = source(0, 20)?;
     if ident.get(..4)? != b"\x7fELF" {
         return None;
@@ -121,11 +121,11 @@ fn parse(source: Source<'_>) -> Option<Object> {
     };
     let is_wide = ident[4] == 2 && little;
     if !is_wide {
-        return Some(Object { machine, ..Object::default() });
+        return Some(ElfObject { machine, ..ElfObject::default() });
     }
     let header = source(0, HEADER_BYTES as u64)?;
     let segments = segments(source, &header)?;
-    let mut object = Object { machine, is_wide, ..Object::default() };
+    let mut object = ElfObject { machine, is_wide, ..ElfObject::default() };
     if let Some(segment) = segments.iter().find(|s| s.kind == PT_INTERP) {
         let mut bytes = source(segment.offset, segment.size)?;
         bytes.push(0);
@@ -153,7 +153,12 @@ fn segments(source: Source<'_>, header: &[u8]) -> Option<Vec<Segment>> {
     (0..count).map(|i| segment((i * size) as usize)).collect()
 }
 
-fn dynamic(source: Source<'_>, segments: &[Segment], segment: &Segment, object: &mut Object) -> Option<()> {
+fn dynamic(
+    source: Source<'_>,
+    segments: &[Segment],
+    segment: &Segment,
+    object: &mut ElfObject,
+) -> Option<()> {
     let table = source(segment.offset, segment.size)?;
     let entries = (0..table.len() / 16).map_while(|i| {
         let (tag, value) = (number(&table, i * 16, 8)?, number(&table, i * 16 + 8, 8)?);
@@ -321,7 +326,7 @@ mod tests {
         assert_eq!((object.loader, machine_name(object.machine)), (None, "aarch64".into()));
         let mut narrow = made(3, &[]);
         narrow[4] = 1;
-        assert_eq!(of(&narrow), Some(Object { machine: 3, ..Object::default() }));
+        assert_eq!(of(&narrow), Some(ElfObject { machine: 3, ..ElfObject::default() }));
         assert_eq!((of(b"#!/bin/sh\n# twenty bytes and more"), of(b"\x7fELF"), of(b"")), (None, None, None));
     }
 

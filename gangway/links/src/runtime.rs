@@ -7,7 +7,7 @@ use crate::names;
 
 /// An OpenMP runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Runtime {
+pub enum LinkedRuntime {
     /// This one.
     Gangway,
     /// GCC's.
@@ -18,43 +18,43 @@ pub enum Runtime {
     Libiomp,
 }
 
-impl Runtime {
+impl LinkedRuntime {
     /// For people.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
-            Runtime::Gangway => "Gangway",
-            Runtime::Libgomp => "libgomp",
-            Runtime::Libomp => "libomp",
-            Runtime::Libiomp => "libiomp5",
+            LinkedRuntime::Gangway => "Gangway",
+            LinkedRuntime::Libgomp => "libgomp",
+            LinkedRuntime::Libomp => "libomp",
+            LinkedRuntime::Libiomp => "libiomp5",
         }
     }
 
     /// The runtime whose file that is: by the file that links lead to, then by the name as it is.
     #[must_use]
-    pub fn of(file: &Path) -> Option<Runtime> {
+    pub fn of(file: &Path) -> Option<LinkedRuntime> {
         let name = |path: &Path| path.file_name().and_then(|n| n.to_str()).and_then(named);
         file.canonicalize().ok().and_then(|real| name(&real)).or_else(|| name(file))
     }
 }
 
-fn named(name: &str) -> Option<Runtime> {
+fn named(name: &str) -> Option<LinkedRuntime> {
     let begins = |stem: &str| {
         name.strip_prefix(stem)
             .is_some_and(|rest| rest.starts_with(".so") || rest.starts_with('-') && rest.contains(".so"))
     };
     if name == names::LIBRARY || name == names::FILE {
-        return Some(Runtime::Gangway);
+        return Some(LinkedRuntime::Gangway);
     }
     // GCC's libraries for devices, which its runtime loads.
     if name.starts_with("libgomp-plugin") {
         return None;
     }
     let known = [
-        ("libgomp", Runtime::Libgomp),
-        ("libomp", Runtime::Libomp),
-        ("libomp5", Runtime::Libomp),
-        ("libiomp5", Runtime::Libiomp),
+        ("libgomp", LinkedRuntime::Libgomp),
+        ("libomp", LinkedRuntime::Libomp),
+        ("libomp5", LinkedRuntime::Libomp),
+        ("libiomp5", LinkedRuntime::Libiomp),
     ];
     known.into_iter().find(|(stem, _)| begins(stem)).map(|(_, runtime)| runtime)
 }
@@ -72,13 +72,13 @@ mod tests {
     #[test]
     fn files_are_known_by_their_names() {
         for (name, whose) in [
-            ("libgomp.so.1", Some(Runtime::Libgomp)),
-            ("libgomp-e985bcbb.so.1.0.0", Some(Runtime::Libgomp)),
-            ("libomp.so.5", Some(Runtime::Libomp)),
-            ("libomp-5f0d2a1b.so", Some(Runtime::Libomp)),
-            ("libiomp5.so", Some(Runtime::Libiomp)),
-            ("libomp-libgangway.so", Some(Runtime::Gangway)),
-            ("libgangway.so", Some(Runtime::Gangway)),
+            ("libgomp.so.1", Some(LinkedRuntime::Libgomp)),
+            ("libgomp-e985bcbb.so.1.0.0", Some(LinkedRuntime::Libgomp)),
+            ("libomp.so.5", Some(LinkedRuntime::Libomp)),
+            ("libomp-5f0d2a1b.so", Some(LinkedRuntime::Libomp)),
+            ("libiomp5.so", Some(LinkedRuntime::Libiomp)),
+            ("libomp-libgangway.so", Some(LinkedRuntime::Gangway)),
+            ("libgangway.so", Some(LinkedRuntime::Gangway)),
             ("libomptarget.so.19.1", None),
             ("libgomp-plugin-nvptx.so.1", None),
             ("libopenblas.so.0", None),

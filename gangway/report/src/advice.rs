@@ -4,8 +4,8 @@
 //! of all workers, or most of many tasks. Its sentence says what was measured, what that means, and
 //! what to try.
 
-use super::summary::{Row, Summary};
-use super::timeline::Kind;
+use super::summary::{Summary, SummaryRow};
+use super::timeline::LaneActivity;
 
 /// A sentence, and the part of all workers' time that it is about.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,7 @@ pub fn of(summary: &Summary) -> Vec<Advice> {
     let mut all: Vec<Advice> = rules.iter().filter_map(|rule| rule(summary)).collect();
     all.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     if all.is_empty() {
-        let work: f64 = Kind::ALL.iter().filter(|k| k.is_work()).map(|&k| summary.share(k)).sum();
+        let work: f64 = LaneActivity::ALL.iter().filter(|k| k.is_work()).map(|&k| summary.share(k)).sum();
         let text = format!("Workers are busy {} of the time, and nothing stands out.", percent(work));
         all.push(Advice { weight: 0.0, text });
     }
@@ -75,7 +75,7 @@ fn left_out(summary: &Summary) -> Option<Advice> {
         "{} of the {} tasks were left out of the trace, so that it does not slow the program. Numbers of tasks by function and length are estimates. In \"short tasks\", {} of the time, tasks and waits are not told apart.{} GANGWAY_TRACE_SHARE=100 writes all.",
         summary.left_out,
         summary.task_count,
-        percent(summary.share(Kind::Short)),
+        percent(summary.share(LaneActivity::Short)),
         path_bounds(summary)
     );
     (summary.left_out > 0).then_some(Advice { weight: 1.9, text })
@@ -99,7 +99,7 @@ fn small_tasks(summary: &Summary) -> Option<Advice> {
         which.name
     );
     (summary.task_count >= 100 && share > 0.5).then_some(Advice {
-        weight: share * (summary.share(Kind::Task) + summary.share(Kind::Short)).max(0.1),
+        weight: share * (summary.share(LaneActivity::Task) + summary.share(LaneActivity::Short)).max(0.1),
         text,
     })
 }
@@ -118,8 +118,8 @@ fn barriers(summary: &Summary) -> Option<Advice> {
 }
 
 fn serial(summary: &Summary) -> Option<Advice> {
-    let alone = summary.total(Kind::Serial) / summary.length.max(1e-9);
-    let idle = summary.share(Kind::NoWork);
+    let alone = summary.total(LaneActivity::Serial) / summary.length.max(1e-9);
+    let idle = summary.share(LaneActivity::NoWork);
     let text = format!(
         "The program runs {} of the time outside of parallel regions, on one worker: by Amdahl's law no more than {:.1} times the speed of one can come of it. Make that part parallel first.",
         percent(alone),
@@ -147,13 +147,13 @@ fn chain(summary: &Summary) -> Option<Advice> {
 
 /// The part of time in which workers wait for something of the program.
 fn waiting(summary: &Summary) -> f64 {
-    let is_wait = |kind: &&Kind| !kind.is_work() && **kind != Kind::NoProcessor;
-    Kind::ALL.iter().filter(is_wait).map(|&kind| summary.share(kind)).sum()
+    let is_wait = |kind: &&LaneActivity| !kind.is_work() && **kind != LaneActivity::NoProcessor;
+    LaneActivity::ALL.iter().filter(is_wait).map(|&kind| summary.share(kind)).sum()
 }
 
 fn no_work(summary: &Summary) -> Option<Advice> {
-    let share = summary.share(Kind::NoWork);
-    let serial = summary.total(Kind::Serial) / summary.length.max(1e-9);
+    let share = summary.share(LaneActivity::NoWork);
+    let serial = summary.total(LaneActivity::Serial) / summary.length.max(1e-9);
     let text = format!(
         "Workers have nothing to do {} of the time: there are fewer threads, or fewer tasks at a time, than workers.",
         percent(share)
@@ -162,7 +162,7 @@ fn no_work(summary: &Summary) -> Option<Advice> {
 }
 
 fn dependences(summary: &Summary) -> Option<Advice> {
-    let share = summary.share(Kind::Dependence);
+    let share = summary.share(LaneActivity::Dependence);
     let text = format!(
         "Workers wait {} of the time while all tasks that there are depend on others: smaller blocks or priorities for the tasks on the critical path may help.",
         percent(share)
@@ -171,7 +171,7 @@ fn dependences(summary: &Summary) -> Option<Advice> {
 }
 
 fn locks(summary: &Summary) -> Option<Advice> {
-    let share = summary.share(Kind::Lock);
+    let share = summary.share(LaneActivity::Lock);
     let text = format!(
         "Threads wait {} of the time for locks, critical and ordered regions: name critical regions apart, use atomic or reduction, or shorten what is done inside.",
         percent(share)
@@ -180,7 +180,7 @@ fn locks(summary: &Summary) -> Option<Advice> {
 }
 
 fn messages(summary: &Summary) -> Option<Advice> {
-    let share = summary.share(Kind::Mpi);
+    let share = summary.share(LaneActivity::Mpi);
     let text = format!(
         "Threads wait {} of the time for messages: with OMPX_TASK_AWARE_MPI=1 their workers run other tasks meanwhile, if there are any.",
         percent(share)
@@ -189,7 +189,7 @@ fn messages(summary: &Summary) -> Option<Advice> {
 }
 
 fn stalls(summary: &Summary) -> Option<Advice> {
-    let share = summary.share(Kind::Stall);
+    let share = summary.share(LaneActivity::Stall);
     let text = format!(
         "Code stands still {} of the time while others wait behind it (it spins, or blocks in the kernel): wait by OpenMP's own means, taskyield, or sched_yield in loops.",
         percent(share)
@@ -198,7 +198,7 @@ fn stalls(summary: &Summary) -> Option<Advice> {
 }
 
 fn no_processor(summary: &Summary) -> Option<Advice> {
-    let share = summary.share(Kind::NoProcessor);
+    let share = summary.share(LaneActivity::NoProcessor);
     let text = format!(
         "Workers are ready and have no processor {} of the time: other programs run on this machine, or there are more busy threads than processors. On an idle machine this run would be faster.",
         percent(share)
@@ -208,7 +208,7 @@ fn no_processor(summary: &Summary) -> Option<Advice> {
 
 /// A region that is entered often, for short.
 fn short_regions(summary: &Summary) -> Option<Advice> {
-    let is_short = |row: &&Row| row.count >= 200 && row.mean() < 20.0;
+    let is_short = |row: &&SummaryRow| row.count >= 200 && row.mean() < 20.0;
     let worst = summary.regions.iter().filter(is_short).max_by(|a, b| a.total.total_cmp(&b.total))?;
     let weight = worst.total / summary.length.max(1e-9);
     let text = format!(
@@ -241,10 +241,10 @@ mod tests {
     use super::*;
 
     /// Of two lanes that worked for 1000 us each, less what the kinds took.
-    fn summary(times: &[(Kind, f64)]) -> Summary {
-        let mut lane = [0.0; Kind::ALL.len()];
+    fn summary(times: &[(LaneActivity, f64)]) -> Summary {
+        let mut lane = [0.0; LaneActivity::ALL.len()];
         times.iter().for_each(|&(kind, time)| lane[kind as usize] += time);
-        lane[Kind::Region as usize] += 1000.0 - lane.iter().sum::<f64>();
+        lane[LaneActivity::Region as usize] += 1000.0 - lane.iter().sum::<f64>();
         Summary {
             length: 1000.0,
             lanes: vec![lane; 2],
@@ -255,8 +255,8 @@ mod tests {
         }
     }
 
-    fn row(name: &str, count: u64, total: f64) -> Row {
-        Row { name: name.into(), count, total, ..Row::default() }
+    fn row(name: &str, count: u64, total: f64) -> SummaryRow {
+        SummaryRow { name: name.into(), count, total, ..SummaryRow::default() }
     }
 
     /// What is said begins, or goes on, with these words; and nothing else is said.
@@ -290,13 +290,13 @@ mod tests {
 
     #[test]
     fn barriers_of_a_region_are_noticed() {
-        let region = |barriers| Row { threads: 2000.0, barriers, ..row("solve (a.c:7)", 10, 1000.0) };
+        let region = |barriers| SummaryRow { threads: 2000.0, barriers, ..row("solve (a.c:7)", 10, 1000.0) };
         says(
-            &Summary { regions: vec![region(800.0)], ..summary(&[(Kind::Barrier, 400.0)]) },
+            &Summary { regions: vec![region(800.0)], ..summary(&[(LaneActivity::Barrier, 400.0)]) },
             &["wait 40 %", "region solve (a.c:7)", "schedule(dynamic)"],
         );
         says(
-            &Summary { regions: vec![region(100.0)], ..summary(&[(Kind::Barrier, 50.0)]) },
+            &Summary { regions: vec![region(100.0)], ..summary(&[(LaneActivity::Barrier, 50.0)]) },
             &["nothing stands out"],
         );
     }
@@ -304,10 +304,10 @@ mod tests {
     #[test]
     fn serial_code_is_noticed() {
         let mut one = summary(&[]);
-        one.lanes[0][Kind::Serial as usize] = 500.0;
-        one.lanes[0][Kind::Region as usize] = 500.0;
-        one.lanes[1][Kind::NoWork as usize] = 500.0;
-        one.lanes[1][Kind::Region as usize] = 500.0;
+        one.lanes[0][LaneActivity::Serial as usize] = 500.0;
+        one.lanes[0][LaneActivity::Region as usize] = 500.0;
+        one.lanes[1][LaneActivity::NoWork as usize] = 500.0;
+        one.lanes[1][LaneActivity::Region as usize] = 500.0;
         let ranks = Summary { ranks: 2, lanes: one.lanes.clone(), ..summary(&[]) };
         let said: Vec<Advice> = of(&ranks);
         assert!(
@@ -320,18 +320,18 @@ mod tests {
 
     #[test]
     fn a_long_critical_path_is_noticed() {
-        let tight = Summary { path: 900.0, parallelism: 1.4, ..summary(&[(Kind::Taskwait, 300.0)]) };
+        let tight = Summary { path: 900.0, parallelism: 1.4, ..summary(&[(LaneActivity::Taskwait, 300.0)]) };
         says(&tight, &["critical path is 900.0 us", "90 %", "1.4", "f (200.0 us)"]);
     }
 
     #[test]
     fn kinds_of_waits_are_noticed_from_their_shares_on() {
-        let cases: [(Kind, f64, f64, &str); 5] = [
-            (Kind::NoWork, 200.0, 400.0, "nothing to do 40 %"),
-            (Kind::Dependence, 50.0, 200.0, "wait 20 % of the time while all tasks"),
-            (Kind::Lock, 40.0, 300.0, "wait 30 % of the time for locks"),
-            (Kind::Mpi, 50.0, 300.0, "OMPX_TASK_AWARE_MPI"),
-            (Kind::Stall, 40.0, 300.0, "stands still 30 %"),
+        let cases: [(LaneActivity, f64, f64, &str); 5] = [
+            (LaneActivity::NoWork, 200.0, 400.0, "nothing to do 40 %"),
+            (LaneActivity::Dependence, 50.0, 200.0, "wait 20 % of the time while all tasks"),
+            (LaneActivity::Lock, 40.0, 300.0, "wait 30 % of the time for locks"),
+            (LaneActivity::Mpi, 50.0, 300.0, "OMPX_TASK_AWARE_MPI"),
+            (LaneActivity::Stall, 40.0, 300.0, "stands still 30 %"),
         ];
         for (kind, little, much, words) in cases {
             says(&summary(&[(kind, little)]), &["nothing stands out"]);
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn one_producer_is_noticed() {
-        let mut s = summary(&[(Kind::Taskwait, 200.0)]);
+        let mut s = summary(&[(LaneActivity::Taskwait, 200.0)]);
         s.lanes.push(s.lanes[0]);
         let s = Summary {
             task_count: 1000,
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn lost_events_come_first() {
-        let said = of(&Summary { lost: 5, ..summary(&[(Kind::Lock, 900.0)]) });
+        let said = of(&Summary { lost: 5, ..summary(&[(LaneActivity::Lock, 900.0)]) });
         assert!(said.len() == 2 && said[0].text.starts_with("5 events had no room"), "{said:?}");
     }
 
@@ -378,7 +378,7 @@ mod tests {
             path: 990.0,
             path_at_most: 995.0,
             parallelism: 1.0,
-            ..summary(&[(Kind::Short, 300.0), (Kind::Taskwait, 300.0)])
+            ..summary(&[(LaneActivity::Short, 300.0), (LaneActivity::Taskwait, 300.0)])
         };
         let words = ["900 of the 1000 tasks were left out", "30 % of the time", "GANGWAY_TRACE_SHARE"];
         says(&some, &[&words[..], &["between 990.0 us and 995.0 us"]].concat());
@@ -386,7 +386,8 @@ mod tests {
 
     #[test]
     fn what_others_took_is_not_called_a_wait() {
-        let busy = Summary { path: 990.0, parallelism: 1.0, ..summary(&[(Kind::NoProcessor, 300.0)]) };
+        let busy =
+            Summary { path: 990.0, parallelism: 1.0, ..summary(&[(LaneActivity::NoProcessor, 300.0)]) };
         says(&busy, &["no processor 30 % of the time", "other programs"]);
     }
 

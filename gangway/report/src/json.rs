@@ -9,30 +9,30 @@ use std::borrow::Cow;
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Json<'a> {
+pub enum JsonValue<'a> {
     Null,
     Bool(bool),
     Number(f64),
     Text(Cow<'a, str>),
-    List(Vec<Json<'a>>),
-    Object(Vec<(Cow<'a, str>, Json<'a>)>),
+    List(Vec<JsonValue<'a>>),
+    Object(Vec<(Cow<'a, str>, JsonValue<'a>)>),
 }
 
-impl Json<'_> {
+impl JsonValue<'_> {
     /// The member of an object.
     pub fn get(&self, name: &str) -> Option<&Self> {
         match self {
-            Json::Object(members) => members.iter().find(|(n, _)| n == name).map(|(_, value)| value),
+            JsonValue::Object(members) => members.iter().find(|(n, _)| n == name).map(|(_, value)| value),
             _ => None,
         }
     }
 
     pub fn number(&self) -> Option<f64> {
-        if let Json::Number(n) = self { Some(*n) } else { None }
+        if let JsonValue::Number(n) = self { Some(*n) } else { None }
     }
 
     pub fn text(&self) -> Option<&str> {
-        if let Json::Text(text) = self { Some(text) } else { None }
+        if let JsonValue::Text(text) = self { Some(text) } else { None }
     }
 }
 
@@ -40,7 +40,7 @@ impl Json<'_> {
 const DEEPEST: usize = 64;
 
 /// Reads from a text.
-pub struct Reader<'a> {
+pub struct JsonReader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
@@ -49,7 +49,7 @@ pub struct Reader<'a> {
 /// What is wrong, and at which byte.
 pub type Result<T> = std::result::Result<T, String>;
 
-impl<'a> Reader<'a> {
+impl<'a> JsonReader<'a> {
     pub fn new(text: &'a str) -> Self {
         Self { text, at: 0, depth: 0 }
     }
@@ -134,16 +134,16 @@ impl<'a> Reader<'a> {
     }
 
     /// Any value.
-    pub fn value(&mut self) -> Result<Json<'a>> {
+    pub fn value(&mut self) -> Result<JsonValue<'a>> {
         match self.peek() {
-            Some(b'"') => self.string().map(Json::Text),
+            Some(b'"') => self.string().map(JsonValue::Text),
             Some(b'{') => {
                 let mut members = Vec::new();
                 self.object(|reader, name| {
                     members.push((name, reader.value()?));
                     Ok(())
                 })?;
-                Ok(Json::Object(members))
+                Ok(JsonValue::Object(members))
             }
             Some(b'[') => {
                 let mut items = Vec::new();
@@ -151,22 +151,23 @@ impl<'a> Reader<'a> {
                     items.push(reader.value()?);
                     Ok(())
                 })?;
-                Ok(Json::List(items))
+                Ok(JsonValue::List(items))
             }
             Some(b'-' | b'0'..=b'9') => self.number(),
             _ => self.word(),
         }
     }
 
-    fn word(&mut self) -> Result<Json<'a>> {
-        let words = [("null", Json::Null), ("true", Json::Bool(true)), ("false", Json::Bool(false))];
+    fn word(&mut self) -> Result<JsonValue<'a>> {
+        let words =
+            [("null", JsonValue::Null), ("true", JsonValue::Bool(true)), ("false", JsonValue::Bool(false))];
         let found = words.into_iter().find(|(word, _)| self.text[self.at..].starts_with(word));
         let Some((word, value)) = found else { return self.wrong("not a value") };
         self.at += word.len();
         Ok(value)
     }
 
-    fn number(&mut self) -> Result<Json<'a>> {
+    fn number(&mut self) -> Result<JsonValue<'a>> {
         let rest = &self.text[self.at..];
         let length =
             rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')).unwrap_or(rest.len());
@@ -178,7 +179,7 @@ impl<'a> Reader<'a> {
         match word.parse::<f64>() {
             Ok(number) if !odd && number.is_finite() => {
                 self.at += length;
-                Ok(Json::Number(number))
+                Ok(JsonValue::Number(number))
             }
             _ => self.wrong(&format!("'{word}' is not a number")),
         }
@@ -258,8 +259,8 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Json<'_>> {
-        let mut reader = Reader::new(text);
+    fn read(text: &str) -> Result<JsonValue<'_>> {
+        let mut reader = JsonReader::new(text);
         let value = reader.value()?;
         reader.end()?;
         Ok(value)
@@ -271,10 +272,15 @@ mod tests {
             read(r#" {"a":[1,-2.5e3,true,null],"b":{"c":"x\"\u00e9\ud83d\ude00\n"},"d":[]} "#).unwrap();
         assert_eq!(
             value.get("a"),
-            Some(&Json::List(vec![Json::Number(1.0), Json::Number(-2500.0), Json::Bool(true), Json::Null]))
+            Some(&JsonValue::List(vec![
+                JsonValue::Number(1.0),
+                JsonValue::Number(-2500.0),
+                JsonValue::Bool(true),
+                JsonValue::Null
+            ]))
         );
         assert_eq!(value.get("b").and_then(|b| b.get("c")?.text()), Some("x\"\u{e9}\u{1f600}\n"));
-        assert_eq!(value.get("d"), Some(&Json::List(vec![])));
+        assert_eq!(value.get("d"), Some(&JsonValue::List(vec![])));
     }
 
     #[test]

@@ -29,14 +29,14 @@ mod summary;
 mod timeline;
 mod trace;
 
-use ranks::Ranks;
+use ranks::MergedTraces;
 pub use ranks::{in_order, names};
 use summary::Summary;
 pub use trace::{Trace, read};
 
 /// What comes of traces.
 #[derive(Debug)]
-pub struct Report {
+pub struct TraceReport {
     /// Sentences, the gravest first.
     pub advice: Vec<String>,
     /// The page.
@@ -45,7 +45,7 @@ pub struct Report {
 
 /// The report of these traces, each with the name of its rank; there is at least one.
 #[must_use]
-pub fn of(traces: Vec<(String, Trace)>) -> Report {
+pub fn of(traces: Vec<(String, Trace)>) -> TraceReport {
     compute(traces).report
 }
 
@@ -55,16 +55,16 @@ struct Computed {
         expect(dead_code, reason = "read by the judge of damaged traces")
     )]
     summary: Summary,
-    report: Report,
+    report: TraceReport,
 }
 
 fn compute(traces: Vec<(String, Trace)>) -> Computed {
     let count = traces.len();
-    let Ranks { trace, timeline, one_clock } = Ranks::of(traces);
-    let path = if count == 1 { path::find(&trace, &timeline) } else { path::Path::default() };
+    let MergedTraces { trace, timeline, one_clock } = MergedTraces::of(traces);
+    let path = if count == 1 { path::find(&trace, &timeline) } else { path::CriticalPath::default() };
     let summary = Summary { ranks: count, one_clock, ..Summary::of(&trace, &timeline, &path) };
     let advice = advice::of(&summary);
     let page = page::of(&trace, &timeline, &path, &summary, &advice);
-    let report = Report { advice: advice.into_iter().map(|line| line.text).collect(), page };
+    let report = TraceReport { advice: advice.into_iter().map(|line| line.text).collect(), page };
     Computed { summary, report }
 }

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::advice::{Advice, time};
-use super::path::Path;
-use super::summary::{CLASSES, Row, SHORTEST, Summary};
-use super::timeline::{Kind, Stretch, Timeline};
+use super::path::CriticalPath;
+use super::summary::{CLASSES, SHORTEST, Summary, SummaryRow};
+use super::timeline::{LaneActivity, Timeline, TimelineStretch};
 use super::trace::Trace;
 
 const TEMPLATE: &str = include_str!("page/page.html");
@@ -27,7 +27,13 @@ const THIEVES: usize = 64;
 const DRAWN: usize = 200_000;
 
 /// The whole page.
-pub fn of(trace: &Trace, timeline: &Timeline, path: &Path, summary: &Summary, advice: &[Advice]) -> String {
+pub fn of(
+    trace: &Trace,
+    timeline: &Timeline,
+    path: &CriticalPath,
+    summary: &Summary,
+    advice: &[Advice],
+) -> String {
     let program = if trace.program.is_empty() { "program" } else { &trace.program };
     let parts = [
         ("PROGRAM", escape(program)),
@@ -76,8 +82,8 @@ fn path_bounds(summary: &Summary) -> (String, String) {
 }
 
 fn figures(timeline: &Timeline, summary: &Summary) -> String {
-    let busy: f64 = Kind::ALL.iter().filter(|k| k.is_work()).map(|&k| summary.share(k)).sum();
-    let unknown = summary.share(Kind::Short);
+    let busy: f64 = LaneActivity::ALL.iter().filter(|k| k.is_work()).map(|&k| summary.share(k)).sum();
+    let unknown = summary.share(LaneActivity::Short);
     let busy = if unknown < 0.001 {
         percent(busy)
     } else {
@@ -103,26 +109,26 @@ fn figures(timeline: &Timeline, summary: &Summary) -> String {
     figures.iter().map(|(name, value)| format!("<div><b>{value}</b><span>{name}</span></div>\n")).collect()
 }
 
-fn swatch(kind: Kind) -> String {
+fn swatch(kind: LaneActivity) -> String {
     format!("<i class=\"k{}\"></i>", kind as usize)
 }
 
 fn legend() -> String {
-    Kind::ALL.iter().map(|&kind| format!("<span>{}{}</span>\n", swatch(kind), kind.name())).collect()
+    LaneActivity::ALL.iter().map(|&kind| format!("<span>{}{}</span>\n", swatch(kind), kind.name())).collect()
 }
 
 /// Who did what, in parts of the lane's time, and all lanes together.
 fn idle(trace: &Trace, summary: &Summary) -> String {
     let mut text = String::from("<table><thead><tr><th>worker<th class=bar>time");
-    Kind::ALL.iter().for_each(|kind| _ = write!(text, "<th>{}", kind.name()));
+    LaneActivity::ALL.iter().for_each(|kind| _ = write!(text, "<th>{}", kind.name()));
     text.push_str("</thead><tbody>\n");
-    let mut row = |name: &str, times: &dyn Fn(Kind) -> f64| {
-        let all: f64 = Kind::ALL.iter().map(|&kind| times(kind)).sum();
+    let mut row = |name: &str, times: &dyn Fn(LaneActivity) -> f64| {
+        let all: f64 = LaneActivity::ALL.iter().map(|&kind| times(kind)).sum();
         if all <= 0.0 {
             return;
         }
         _ = write!(text, "<tr><td>{}<td class=bar><div class=stack>", escape(name));
-        for kind in Kind::ALL {
+        for kind in LaneActivity::ALL {
             _ = write!(
                 text,
                 "<i class=\"k{}\" style=\"width:{:.2}%\" title=\"{} {}\"></i>",
@@ -133,7 +139,7 @@ fn idle(trace: &Trace, summary: &Summary) -> String {
             );
         }
         text.push_str("</div>");
-        for kind in Kind::ALL {
+        for kind in LaneActivity::ALL {
             let share = times(kind) / all;
             _ = if share < 0.0005 {
                 write!(text, "<td class=zero>·")
@@ -146,13 +152,13 @@ fn idle(trace: &Trace, summary: &Summary) -> String {
     for (lane, times) in trace.lanes.iter().zip(&summary.lanes).take(LANES) {
         row(&lane.name, &|kind| times[kind as usize]);
     }
-    let totals = Kind::ALL.map(|kind| summary.total(kind));
+    let totals = LaneActivity::ALL.map(|kind| summary.total(kind));
     row("all", &|kind| totals[kind as usize]);
     if trace.lanes.len() > LANES {
         _ = writeln!(
             text,
             "<tr><td colspan={}>and {} more, which the last row counts, too",
-            Kind::ALL.len() + 2,
+            LaneActivity::ALL.len() + 2,
             trace.lanes.len() - LANES
         );
     }
@@ -184,7 +190,7 @@ fn head(what: &str, more: &str) -> String {
     format!("<table><thead><tr><th>{what}<th>count<th>total<th>mean<th>longest{more}</thead><tbody>\n")
 }
 
-fn line(row: &Row) -> String {
+fn line(row: &SummaryRow) -> String {
     format!(
         "<tr><td>{}<td>{}<td>{}<td>{}<td>{}",
         escape(&row.name),
@@ -195,7 +201,7 @@ fn line(row: &Row) -> String {
     )
 }
 
-fn rest(rows: &[Row], columns: usize) -> String {
+fn rest(rows: &[SummaryRow], columns: usize) -> String {
     let more = rows.len().saturating_sub(ROWS);
     if more == 0 {
         "</tbody></table>".into()
@@ -204,13 +210,14 @@ fn rest(rows: &[Row], columns: usize) -> String {
     }
 }
 
-fn table(what: &str, rows: &[Row]) -> String {
+fn table(what: &str, rows: &[SummaryRow]) -> String {
     let lines: String = rows.iter().take(ROWS).map(|row| line(row) + "\n").collect();
     head(what, "") + &lines + &rest(rows, 5)
 }
 
-fn regions(rows: &[Row]) -> String {
-    let share = |row: &Row| if row.threads > 0.0 { percent(row.barriers / row.threads) } else { "·".into() };
+fn regions(rows: &[SummaryRow]) -> String {
+    let share =
+        |row: &SummaryRow| if row.threads > 0.0 { percent(row.barriers / row.threads) } else { "·".into() };
     let lines: String =
         rows.iter().take(ROWS).map(|row| format!("{}<td>{}\n", line(row), share(row))).collect();
     head("region", "<th>in barriers") + &lines + &rest(rows, 6)
@@ -310,17 +317,17 @@ fn tick(timeline: &Timeline) -> f64 {
     (timeline.length() / f64::from(u32::MAX - 1)).max(0.001)
 }
 
-fn data(trace: &Trace, timeline: &Timeline, path: &Path, summary: &Summary) -> String {
+fn data(trace: &Trace, timeline: &Timeline, path: &CriticalPath, summary: &Summary) -> String {
     let tick = tick(timeline);
     let mut text =
         format!("{{\"begin\":{},\"end\":{},\"tick\":{tick},\"names\":[", timeline.begin, timeline.end);
     text.push_str(&trace.names.all().iter().map(|name| quoted(name)).collect::<Vec<_>>().join(","));
-    let kinds: Vec<String> = Kind::ALL.iter().map(|kind| quoted(kind.name())).collect();
+    let kinds: Vec<String> = LaneActivity::ALL.iter().map(|kind| quoted(kind.name())).collect();
     _ = write!(
         text,
         "],\"kinds\":[{}],\"works\":{},\"lanes\":[",
         kinds.join(","),
-        Kind::ALL.iter().filter(|k| k.is_work()).count()
+        LaneActivity::ALL.iter().filter(|k| k.is_work()).count()
     );
     for (i, (lane, stretches)) in
         trace.lanes.iter().zip(&timeline.lanes).filter(|(_, s)| !s.is_empty()).enumerate()
@@ -382,7 +389,7 @@ fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
-fn packed(stretch: &Stretch, begin: f64, tick: f64) -> [u32; 4] {
+fn packed(stretch: &TimelineStretch, begin: f64, tick: f64) -> [u32; 4] {
     let (from, to) = ((stretch.begin - begin) / tick, (stretch.end - begin) / tick);
     let name = stretch.name.map_or(0, |name| name + 1);
     [
@@ -442,7 +449,8 @@ mod tests {
 
     #[test]
     fn stretches_keep_their_place_in_four_words() {
-        let stretch = Stretch { begin: 101.5, end: 103.25, kind: Kind::Lock, name: Some(6), task: 9 };
-        assert_eq!(packed(&stretch, 100.0, 0.001), [1500, 1750, Kind::Lock as u32 | 7 << 4, 9]);
+        let stretch =
+            TimelineStretch { begin: 101.5, end: 103.25, kind: LaneActivity::Lock, name: Some(6), task: 9 };
+        assert_eq!(packed(&stretch, 100.0, 0.001), [1500, 1750, LaneActivity::Lock as u32 | 7 << 4, 9]);
     }
 }

@@ -12,7 +12,7 @@
 
 use std::collections::HashMap;
 
-use super::timeline::{Kind, Stretch, Timeline};
+use super::timeline::{LaneActivity, Timeline, TimelineStretch};
 use super::trace::{Category, Trace};
 
 /// Part of a chain: work of a task on a lane.
@@ -30,7 +30,7 @@ const NONE: usize = usize::MAX;
 
 /// The path.
 #[derive(Debug, Default)]
-pub struct Path {
+pub struct CriticalPath {
     /// Microseconds of work on the path. Where tasks were left out: a lower bound.
     pub length: f64,
     /// An upper bound where tasks were left out: microseconds in which at least one lane worked.
@@ -44,7 +44,7 @@ pub struct Path {
     pub links: Vec<Link>,
 }
 
-impl Path {
+impl CriticalPath {
     /// How many lanes could be busy at most, on average.
     pub fn parallelism(&self) -> f64 {
         if self.length > 0.0 { self.work / self.length } else { 1.0 }
@@ -100,7 +100,7 @@ struct Region {
 
 /// What happens to tasks; at one time in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+enum PathEvent {
     Rests,
     Creates,
     Ends,
@@ -115,7 +115,7 @@ enum What {
 #[derive(Clone, Copy, Debug)]
 struct Event {
     at: f64,
-    what: What,
+    what: PathEvent,
     task: u64,
     /// The other task, the region, or the lane.
     other: u64,
@@ -131,7 +131,7 @@ struct Walk {
     ended: HashMap<u64, Chain>,
 }
 
-pub fn find(trace: &Trace, timeline: &Timeline) -> Path {
+pub fn find(trace: &Trace, timeline: &Timeline) -> CriticalPath {
     let mut walk = Walk::default();
     for &(from, to) in &trace.dependences {
         walk.before.entry(to).or_default().push(from);
@@ -141,14 +141,14 @@ pub fn find(trace: &Trace, timeline: &Timeline) -> Path {
     events.iter().for_each(|event| walk.take(event));
     let open = walk.open_tasks.values().map(|open_task| open_task.chain);
     let longest = open.chain(walk.ended.values().copied()).fold(Chain::EMPTY, Chain::longer);
-    let time_of = |is_one: fn(Kind) -> bool| -> f64 {
+    let time_of = |is_one: fn(LaneActivity) -> bool| -> f64 {
         timeline.all().filter(|(_, s)| is_one(s.kind)).map(|(_, s)| s.length()).sum()
     };
-    Path {
+    CriticalPath {
         length: longest.length,
         upper_bound: if trace.left_out == 0 { longest.length } else { time_of_work(timeline) },
-        work: time_of(Kind::is_work),
-        short_work: time_of(|kind| kind == Kind::Short),
+        work: time_of(LaneActivity::is_work),
+        short_work: time_of(|kind| kind == LaneActivity::Short),
         links: walk.unroll(longest.last),
     }
 }
@@ -170,12 +170,12 @@ fn events(trace: &Trace, timeline: &Timeline) -> Vec<Event> {
     let mut events = Vec::new();
     let mut put = |at, what, task, other, name| events.push(Event { at, what, task, other, name });
     let unmeasured = trace.unmeasured_tasks();
-    let is_measured_work = |s: &Stretch| {
-        s.kind.is_work() && s.kind != Kind::Short && s.task != 0 && !unmeasured.contains(&s.task)
+    let is_measured_work = |s: &TimelineStretch| {
+        s.kind.is_work() && s.kind != LaneActivity::Short && s.task != 0 && !unmeasured.contains(&s.task)
     };
     for (lane, stretch) in timeline.all().filter(|(_, s)| is_measured_work(s)) {
-        put(stretch.begin, What::Works, stretch.task, lane as u64, stretch.name);
-        put(stretch.end, What::Rests, stretch.task, lane as u64, None);
+        put(stretch.begin, PathEvent::Works, stretch.task, lane as u64, stretch.name);
+        put(stretch.end, PathEvent::Rests, stretch.task, lane as u64, None);
     }
     // The first slices of waits, regions and implicit tasks that are cut in pieces.
     let mut open: HashMap<(u64, u32), f64> = HashMap::new();
@@ -186,37 +186,37 @@ fn events(trace: &Trace, timeline: &Timeline) -> Vec<Event> {
         match slice.category {
             Category::Task => {
                 if let Some(made) = slice.made {
-                    put(made.at, What::Creates, made.parent, slice.task, None);
-                    put(slice.begin, What::Begins, slice.task, 0, None);
+                    put(made.at, PathEvent::Creates, made.parent, slice.task, None);
+                    put(slice.begin, PathEvent::Begins, slice.task, 0, None);
                 }
                 if slice.ends {
-                    put(slice.end, What::Ends, slice.task, 0, None);
+                    put(slice.end, PathEvent::Ends, slice.task, 0, None);
                 }
             }
             Category::Implicit => {
                 begun.entry(slice.task).or_insert_with(|| {
-                    put(slice.begin, What::Begins, slice.task, slice.region, None);
+                    put(slice.begin, PathEvent::Begins, slice.task, slice.region, None);
                     slice.begin
                 });
                 if slice.ends {
-                    put(slice.end, What::Ends, slice.task, slice.region, None);
+                    put(slice.end, PathEvent::Ends, slice.task, slice.region, None);
                 }
             }
             Category::Region => {
                 open.entry((slice.region, u32::MAX)).or_insert_with(|| {
-                    put(slice.begin, What::Forks, slice.task, slice.region, None);
+                    put(slice.begin, PathEvent::Forks, slice.task, slice.region, None);
                     slice.begin
                 });
                 if slice.ends {
-                    put(slice.end, What::Joins, slice.task, slice.region, None);
+                    put(slice.end, PathEvent::Joins, slice.task, slice.region, None);
                 }
             }
             Category::Wait => {
                 let since = *open.entry((slice.task, slice.name)).or_insert(slice.begin);
                 if slice.ends {
                     open.remove(&(slice.task, slice.name));
-                    put(since, What::Arrives, slice.task, 0, Some(slice.name));
-                    put(slice.end, What::Leaves, slice.task, 0, Some(slice.name));
+                    put(since, PathEvent::Arrives, slice.task, 0, Some(slice.name));
+                    put(slice.end, PathEvent::Leaves, slice.task, 0, Some(slice.name));
                 }
             }
             Category::Sleep
@@ -230,7 +230,7 @@ fn events(trace: &Trace, timeline: &Timeline) -> Vec<Event> {
     let is_taskgroup = |name: Option<u32>| name.is_some_and(|n| trace.names.get(n) == "taskgroup");
     let is_taskwait =
         |name: Option<u32>| name.is_some_and(|n| matches!(trace.names.get(n), "taskwait" | "dependence"));
-    for event in events.iter_mut().filter(|e| matches!(e.what, What::Arrives | What::Leaves)) {
+    for event in events.iter_mut().filter(|e| matches!(e.what, PathEvent::Arrives | PathEvent::Leaves)) {
         event.other = match event.name {
             name if is_barrier(name) => BARRIER,
             name if is_taskgroup(name) => TASKGROUP,
@@ -264,31 +264,31 @@ impl Walk {
     fn take(&mut self, event: &Event) {
         let Event { at, what, task, other, name } = *event;
         match what {
-            What::Works => self.open_task(task).works = Some((other as usize, at, name)),
-            What::Rests => {
+            PathEvent::Works => self.open_task(task).works = Some((other as usize, at, name)),
+            PathEvent::Rests => {
                 self.advance(task, at);
                 self.open_task(task).works = None;
             }
-            What::Creates => {
+            PathEvent::Creates => {
                 let chain = self.advance(task, at);
                 let region = self.open_task(task).region;
                 let child = self.open_task(other);
                 (child.chain, child.parent, child.region) = (chain, task, region);
             }
-            What::Begins => self.begins(task, other),
-            What::Ends => self.ends(task, other),
-            What::Forks => {
+            PathEvent::Begins => self.begins(task, other),
+            PathEvent::Ends => self.ends(task, other),
+            PathEvent::Forks => {
                 let chain = self.advance(task, at);
                 self.regions.entry(other).or_default().start = Some(chain);
             }
-            What::Joins => {
+            PathEvent::Joins => {
                 let end = self.regions.remove(&other).and_then(|region| region.end);
                 let open_task = self.open_task(task);
                 open_task.chain = open_task.chain.longer(end.unwrap_or(Chain::EMPTY));
             }
-            What::Arrives if other == BARRIER => self.arrives(task),
-            What::Leaves => self.leaves(task, other),
-            What::Arrives => {}
+            PathEvent::Arrives if other == BARRIER => self.arrives(task),
+            PathEvent::Leaves => self.leaves(task, other),
+            PathEvent::Arrives => {}
         }
     }
 
@@ -402,7 +402,7 @@ mod tests {
     use super::super::trace::{read, tests::file};
     use super::*;
 
-    fn path(events: &[&str]) -> Path {
+    fn path(events: &[&str]) -> CriticalPath {
         let trace = read(&file(events)).unwrap();
         find(&trace, &Timeline::of(&trace))
     }

@@ -11,20 +11,20 @@
 use std::path::Path;
 
 use super::timeline::Timeline;
-use super::trace::{Lane, Trace};
+use super::trace::{Trace, TraceLane};
 
 /// How much higher the lanes of the next rank are numbered: more than a process has.
 const LANES: i64 = 1 << 20;
 
 /// Several traces as one.
-pub struct Ranks {
+pub struct MergedTraces {
     pub trace: Trace,
     pub timeline: Timeline,
     /// Their times are of one clock.
     pub one_clock: bool,
 }
 
-impl Ranks {
+impl MergedTraces {
     /// Of these traces, each with the name of its lanes' group; one is left as it is.
     pub fn of(mut traces: Vec<(String, Trace)>) -> Self {
         if traces.len() == 1
@@ -58,7 +58,7 @@ impl Ranks {
         for gang in trace.lanes.iter_mut().flat_map(|lane| &mut lane.slices).filter_map(|s| s.gang.as_mut()) {
             gang.0 += gangs;
         }
-        into.gangs.extend(trace.gangs.into_iter().map(|gang| super::trace::Gang {
+        into.gangs.extend(trace.gangs.into_iter().map(|gang| super::trace::TraceGang {
             id: gang.id + gangs,
             at: gang.at + later,
             ..gang
@@ -98,7 +98,7 @@ struct Base {
 }
 
 impl Base {
-    fn renumber(&self, lane: &mut Lane, name: &str, names: &[u32]) {
+    fn renumber(&self, lane: &mut TraceLane, name: &str, names: &[u32]) {
         lane.number += self.lane;
         lane.name = format!("{name}: {}", lane.name);
         for slice in &mut lane.slices {
@@ -124,7 +124,7 @@ impl Base {
     }
 }
 
-fn highest(trace: &Trace, number: impl Fn(&super::trace::Slice) -> u64) -> u64 {
+fn highest(trace: &Trace, number: impl Fn(&super::trace::TraceSlice) -> u64) -> u64 {
     trace.lanes.iter().flat_map(|lane| &lane.slices).map(number).max().unwrap_or(0)
 }
 
@@ -170,7 +170,8 @@ fn are_different(names: &[String]) -> bool {
     names.iter().enumerate().all(|(i, name)| !names[..i].contains(name))
 }
 
-/// The order in which ranks stand beside each other: by number, where the shell has put 10 before 2.
+/// The order in which ranks stand beside each other: by number, where the shell has put 10 before
+/// 2.
 pub fn in_order<'a>(files: &[&'a Path]) -> Vec<&'a Path> {
     let rank = |file: &Path| file.file_stem()?.to_str()?.rsplit_once('.')?.1.parse::<u32>().ok();
     let mut files = files.to_vec();
@@ -183,7 +184,7 @@ pub fn in_order<'a>(files: &[&'a Path]) -> Vec<&'a Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timeline::Kind;
+    use crate::timeline::LaneActivity;
     use crate::trace::read;
     use crate::trace::tests::file;
 
@@ -200,13 +201,13 @@ mod tests {
         .unwrap()
     }
 
-    fn both(later: u64) -> Ranks {
-        Ranks::of(vec![("a".into(), rank(5_000_000, "f")), ("b".into(), rank(5_000_000 + later, "g"))])
+    fn both(later: u64) -> MergedTraces {
+        MergedTraces::of(vec![("a".into(), rank(5_000_000, "f")), ("b".into(), rank(5_000_000 + later, "g"))])
     }
 
     #[test]
     fn lanes_of_ranks_stand_beside_each_other_with_numbers_of_their_own() {
-        let Ranks { trace, timeline, one_clock } = both(4000);
+        let MergedTraces { trace, timeline, one_clock } = both(4000);
         assert!(one_clock);
         let lanes: Vec<&str> = trace.lanes.iter().map(|lane| lane.name.as_str()).collect();
         assert_eq!(lanes, ["a: thread 0", "a: thread 1", "b: thread 0", "b: thread 1"]);
@@ -219,13 +220,13 @@ mod tests {
         assert_eq!(made.victim, Some(trace.lanes[2].number as usize));
         assert_eq!((trace.lanes[2].slices[0].region, trace.lost, trace.tasks, trace.events), (2, 2, 2, 4));
         assert_eq!((timeline.begin, timeline.end, timeline.lanes.len()), (0.0, 14.0, 4));
-        let task = timeline.lanes[3].iter().find(|s| s.kind == Kind::Task).unwrap();
+        let task = timeline.lanes[3].iter().find(|s| s.kind == LaneActivity::Task).unwrap();
         assert_eq!((task.begin, task.end, task.task, task.name), (6.0, 12.0, 4, Some(slice.name)));
     }
 
     #[test]
     fn times_of_different_clocks_begin_at_0() {
-        let Ranks { trace, timeline, one_clock } = both(20_000);
+        let MergedTraces { trace, timeline, one_clock } = both(20_000);
         assert!(!one_clock);
         assert_eq!((trace.lanes[3].slices[0].begin, timeline.end), (2.0, 10.0));
     }
@@ -234,7 +235,7 @@ mod tests {
     fn times_of_different_machines_begin_at_0() {
         let mut here = rank(5_000_000, "f");
         here.machine = "here".into();
-        assert!(!Ranks::of(vec![("a".into(), here), ("b".into(), rank(5_000_000, "g"))]).one_clock);
+        assert!(!MergedTraces::of(vec![("a".into(), here), ("b".into(), rank(5_000_000, "g"))]).one_clock);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::path::Path;
-use super::timeline::{Kind, Timeline};
+use super::path::CriticalPath;
+use super::timeline::{LaneActivity, Timeline};
 use super::trace::{Category, Trace};
 
 /// Classes of lengths: powers of two from 2^-4 us (64 ns) up.
@@ -13,7 +13,7 @@ pub const SHORTEST: f64 = 0.0625;
 
 /// A function of tasks, or a region.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
+pub struct SummaryRow {
     pub name: String,
     pub count: u64,
     /// Microseconds: of tasks the work, of regions from fork to join.
@@ -26,7 +26,7 @@ pub struct Row {
     pub barriers: f64,
 }
 
-impl Row {
+impl SummaryRow {
     pub fn mean(&self) -> f64 {
         self.total / if self.measured == 0 { self.count.max(1) } else { self.measured } as f64
     }
@@ -47,10 +47,10 @@ pub struct GangRun {
 #[derive(Debug, Default)]
 pub struct Summary {
     pub length: f64,
-    /// By lane and [`Kind`].
-    pub lanes: Vec<[f64; Kind::ALL.len()]>,
-    pub tasks: Vec<Row>,
-    pub regions: Vec<Row>,
+    /// By lane and [`LaneActivity`].
+    pub lanes: Vec<[f64; LaneActivity::ALL.len()]>,
+    pub tasks: Vec<SummaryRow>,
+    pub regions: Vec<SummaryRow>,
     /// Tasks by the class of their length.
     pub lengths: [u64; CLASSES],
     /// Tasks in all, and those shorter than a microsecond.
@@ -60,8 +60,8 @@ pub struct Summary {
     pub steals: Vec<(usize, usize, u64)>,
     pub stolen_tasks: u64,
     pub gangs: Vec<GangRun>,
-    /// Microseconds of work on the critical path. Where tasks were left out: its lower and its upper
-    /// bound.
+    /// Microseconds of work on the critical path. Where tasks were left out: its lower and its
+    /// upper bound.
     pub path: f64,
     pub path_at_most: f64,
     /// Work divided by the critical path. Where tasks were left out: its upper and its lower bound.
@@ -80,7 +80,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub fn of(trace: &Trace, timeline: &Timeline, path: &Path) -> Self {
+    pub fn of(trace: &Trace, timeline: &Timeline, path: &CriticalPath) -> Self {
         let mut summary = Self {
             length: timeline.length(),
             lost: trace.lost,
@@ -134,7 +134,7 @@ impl Summary {
     }
 
     /// Time of all lanes that is of this kind.
-    pub fn total(&self, kind: Kind) -> f64 {
+    pub fn total(&self, kind: LaneActivity) -> f64 {
         self.lanes.iter().map(|lane| lane[kind as usize]).sum()
     }
 
@@ -144,17 +144,19 @@ impl Summary {
     }
 
     /// The part of all lanes' time that is of this kind.
-    pub fn share(&self, kind: Kind) -> f64 {
+    pub fn share(&self, kind: LaneActivity) -> f64 {
         let all = self.all();
         if all > 0.0 { self.total(kind) / all } else { 0.0 }
     }
 
     fn count_tasks(&mut self, trace: &Trace, timeline: &Timeline) {
         let mut work: HashMap<u64, f64> = HashMap::new();
-        for (_, stretch) in timeline.all().filter(|(_, s)| matches!(s.kind, Kind::Task | Kind::Stall)) {
+        for (_, stretch) in
+            timeline.all().filter(|(_, s)| matches!(s.kind, LaneActivity::Task | LaneActivity::Stall))
+        {
             *work.entry(stretch.task).or_default() += stretch.length();
         }
-        let mut rows: BTreeMap<u32, Row> = BTreeMap::new();
+        let mut rows: BTreeMap<u32, SummaryRow> = BTreeMap::new();
         let first = trace
             .lanes
             .iter()
@@ -180,7 +182,7 @@ impl Summary {
     }
 
     /// Who was left out last, no task stands for: those that are written are taken for all of them.
-    fn stand_for_all(&mut self, rows: &mut BTreeMap<u32, Row>, tasks: u64) {
+    fn stand_for_all(&mut self, rows: &mut BTreeMap<u32, SummaryRow>, tasks: u64) {
         let factor = tasks as f64 / self.task_count as f64;
         let more = |count: &mut u64| *count = (*count as f64 * factor).round() as u64;
         self.task_count = tasks;
@@ -193,7 +195,7 @@ impl Summary {
     }
 
     fn count_regions(&mut self, trace: &Trace, timeline: &Timeline) {
-        let mut rows: BTreeMap<u32, Row> = BTreeMap::new();
+        let mut rows: BTreeMap<u32, SummaryRow> = BTreeMap::new();
         let mut begun: HashMap<u64, (f64, u32)> = HashMap::new();
         let mut region_of: HashMap<u64, u64> = HashMap::new();
         let mut parents: HashMap<u64, u64> = HashMap::new();
@@ -216,7 +218,7 @@ impl Summary {
             };
             let Some(row) = rows.get_mut(name) else { continue };
             row.threads += stretch.length();
-            row.barriers += if stretch.kind == Kind::Barrier { stretch.length() } else { 0.0 };
+            row.barriers += if stretch.kind == LaneActivity::Barrier { stretch.length() } else { 0.0 };
         }
         self.regions = named(rows, trace);
     }
@@ -256,14 +258,14 @@ fn region(task: u64, parents: &HashMap<u64, u64>, known: &mut HashMap<u64, u64>)
     region
 }
 
-fn by_kind(stretches: &[super::timeline::Stretch]) -> [f64; Kind::ALL.len()] {
-    let mut sums = [0.0; Kind::ALL.len()];
+fn by_kind(stretches: &[super::timeline::TimelineStretch]) -> [f64; LaneActivity::ALL.len()] {
+    let mut sums = [0.0; LaneActivity::ALL.len()];
     stretches.iter().for_each(|s| sums[s.kind as usize] += s.length());
     sums
 }
 
 /// `stands`: for so many.
-fn add(rows: &mut BTreeMap<u32, Row>, name: u32, length: f64, stands: u64) {
+fn add(rows: &mut BTreeMap<u32, SummaryRow>, name: u32, length: f64, stands: u64) {
     let row = rows.entry(name).or_default();
     row.count += stands;
     row.measured += stands;
@@ -272,9 +274,11 @@ fn add(rows: &mut BTreeMap<u32, Row>, name: u32, length: f64, stands: u64) {
 }
 
 /// With their names, the largest first.
-fn named(rows: BTreeMap<u32, Row>, trace: &Trace) -> Vec<Row> {
-    let mut rows: Vec<Row> =
-        rows.into_iter().map(|(name, row)| Row { name: trace.names.get(name).to_owned(), ..row }).collect();
+fn named(rows: BTreeMap<u32, SummaryRow>, trace: &Trace) -> Vec<SummaryRow> {
+    let mut rows: Vec<SummaryRow> = rows
+        .into_iter()
+        .map(|(name, row)| SummaryRow { name: trace.names.get(name).to_owned(), ..row })
+        .collect();
     rows.sort_by(|a, b| b.total.total_cmp(&a.total));
     rows
 }
@@ -285,7 +289,7 @@ pub fn class(length: f64) -> usize {
 }
 
 fn gangs(trace: &Trace) -> Vec<GangRun> {
-    let start = |g: &super::trace::Gang| {
+    let start = |g: &super::trace::TraceGang| {
         (
             g.id,
             GangRun { id: g.id, level: g.level, size: g.size, queued: g.at, begin: f64::INFINITY, end: g.at },
@@ -302,7 +306,7 @@ fn gangs(trace: &Trace) -> Vec<GangRun> {
         .collect()
 }
 
-fn on_path(trace: &Trace, path: &Path) -> Vec<(String, f64)> {
+fn on_path(trace: &Trace, path: &CriticalPath) -> Vec<(String, f64)> {
     let mut sums: BTreeMap<Option<u32>, f64> = BTreeMap::new();
     path.links.iter().for_each(|link| *sums.entry(link.name).or_default() += link.end - link.begin);
     let name = |number: Option<u32>| number.map_or("?".to_owned(), |n| trace.names.get(n).to_owned());
@@ -354,7 +358,7 @@ mod tests {
         let row = &s.regions[0];
         assert_eq!((row.count, row.total, row.threads, row.barriers), (1, 20.0, 19.0, 10.0));
         assert_eq!(s.gangs, [GangRun { id: 4, level: 0, size: 1, queued: 0.5, begin: 1.0, end: 20.0 }]);
-        assert_eq!(s.total(Kind::Barrier), 10.0);
+        assert_eq!(s.total(LaneActivity::Barrier), 10.0);
     }
 
     #[test]

@@ -8,11 +8,11 @@
 
 use std::collections::HashMap;
 
-use super::trace::{Category, Slice, Trace};
+use super::trace::{Category, Trace, TraceSlice};
 
 /// What a lane does. The first five are work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum LaneActivity {
     /// An explicit task.
     Task,
     /// A thread's own part of a region.
@@ -41,7 +41,7 @@ pub enum Kind {
     NoProcessor,
 }
 
-impl Kind {
+impl LaneActivity {
     pub const ALL: [Self; 13] = [
         Self::Task,
         Self::Region,
@@ -84,17 +84,17 @@ impl Kind {
 
 /// A time in which a lane does one thing.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretch {
+pub struct TimelineStretch {
     pub begin: f64,
     pub end: f64,
-    pub kind: Kind,
+    pub kind: LaneActivity,
     /// Of the innermost slice that has one of its own (not "asleep"), if any.
     pub name: Option<u32>,
     /// The task or implicit task, 0 for none.
     pub task: u64,
 }
 
-impl Stretch {
+impl TimelineStretch {
     pub fn length(&self) -> f64 {
         self.end - self.begin
     }
@@ -104,7 +104,7 @@ impl Stretch {
 /// times of both.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    pub lanes: Vec<Vec<Stretch>>,
+    pub lanes: Vec<Vec<TimelineStretch>>,
     pub begin: f64,
     pub end: f64,
 }
@@ -158,8 +158,9 @@ impl Timeline {
         // Which tasks are ready is known only where all are written.
         let blocked = Blocked::of(if trace.left_out == 0 { lives(trace) } else { Vec::new() }.into_iter());
         let initial = initial_tasks(trace);
-        let lane = |lane: &super::trace::Lane| {
-            let mut stretches = flatten(&lane.slices, end, &|slice: &Slice| initial.contains(&slice.task));
+        let lane = |lane: &super::trace::TraceLane| {
+            let mut stretches =
+                flatten(&lane.slices, end, &|slice: &TraceSlice| initial.contains(&slice.task));
             mark_stalls(&mut stretches, &lane.stalls);
             let stretches = if lane.many.is_empty() { stretches } else { mark_many(stretches, &awake(lane)) };
             split_waits(stretches, &blocked, &trace.names)
@@ -172,7 +173,7 @@ impl Timeline {
     }
 
     /// All stretches, with their lanes.
-    pub fn all(&self) -> impl Iterator<Item = (usize, &Stretch)> {
+    pub fn all(&self) -> impl Iterator<Item = (usize, &TimelineStretch)> {
         self.lanes.iter().enumerate().flat_map(|(lane, stretches)| stretches.iter().map(move |s| (lane, s)))
     }
 }
@@ -207,25 +208,29 @@ fn lives(trace: &Trace) -> Vec<(f64, f64, f64)> {
 }
 
 /// What a slice is, without what lies in it.
-fn kind(slice: &Slice, name: &str, is_initial: &impl Fn(&Slice) -> bool) -> Kind {
+fn kind(slice: &TraceSlice, name: &str, is_initial: &impl Fn(&TraceSlice) -> bool) -> LaneActivity {
     match (slice.category, name) {
-        (Category::Task, _) => Kind::Task,
+        (Category::Task, _) => LaneActivity::Task,
         (Category::Implicit | Category::Region | Category::Other, _)
             if is_initial(slice) || slice.task == 0 =>
         {
-            Kind::Serial
+            LaneActivity::Serial
         }
-        (Category::Implicit | Category::Region | Category::Other, _) => Kind::Region,
-        (Category::Device, _) => Kind::Device,
-        (Category::Short, _) => Kind::Short,
-        (Category::Sleep, _) => Kind::NoWork,
-        (Category::NoProcessor, _) => Kind::NoProcessor,
-        (Category::Wait, _) => Kind::Barrier,
+        (Category::Implicit | Category::Region | Category::Other, _) => LaneActivity::Region,
+        (Category::Device, _) => LaneActivity::Device,
+        (Category::Short, _) => LaneActivity::Short,
+        (Category::Sleep, _) => LaneActivity::NoWork,
+        (Category::NoProcessor, _) => LaneActivity::NoProcessor,
+        (Category::Wait, _) => LaneActivity::Barrier,
     }
 }
 
 /// As [`kind`]; what waits wait for is told by [`split_waits`], which knows their names.
-fn flatten(slices: &[Slice], end: f64, is_initial: &impl Fn(&Slice) -> bool) -> Vec<Stretch> {
+fn flatten(
+    slices: &[TraceSlice],
+    end: f64,
+    is_initial: &impl Fn(&TraceSlice) -> bool,
+) -> Vec<TimelineStretch> {
     let mut stretches = Vec::with_capacity(2 * slices.len());
     let mut open: Vec<Open<'_>> = Vec::new();
     let mut at = slices.first().map_or(end, |s| s.begin);
@@ -254,15 +259,15 @@ fn flatten(slices: &[Slice], end: f64, is_initial: &impl Fn(&Slice) -> bool) -> 
 /// A slice that has begun and not ended, and what is known of those around it.
 #[derive(Clone, Copy)]
 struct Open<'a> {
-    slice: &'a Slice,
+    slice: &'a TraceSlice,
     /// The innermost one that is no sleep, this one included.
-    awake: Option<&'a Slice>,
+    awake: Option<&'a TraceSlice>,
     /// The task of the innermost one that has one.
     task: u64,
 }
 
 impl<'a> Open<'a> {
-    fn of(slice: &'a Slice, around: Option<&Open<'a>>) -> Self {
+    fn of(slice: &'a TraceSlice, around: Option<&Open<'a>>) -> Self {
         let awake = if slice.category == Category::Sleep {
             around.and_then(|around| around.awake)
         } else {
@@ -277,23 +282,23 @@ impl<'a> Open<'a> {
 fn stretch(
     open: Option<&Open<'_>>,
     (begin, end): (f64, f64),
-    is_initial: &impl Fn(&Slice) -> bool,
-) -> Stretch {
+    is_initial: &impl Fn(&TraceSlice) -> bool,
+) -> TimelineStretch {
     let awake = open.and_then(|open| open.awake);
     let sleeps = open.is_some_and(|open| open.slice.category == Category::Sleep);
     let kind = match awake {
         Some(slice) if !sleeps || slice.category == Category::Wait || slice.category == Category::Device => {
             kind(slice, "", is_initial)
         }
-        _ => Kind::NoWork,
+        _ => LaneActivity::NoWork,
     };
-    Stretch { begin, end, kind, name: awake.map(|s| s.name), task: open.map_or(0, |open| open.task) }
+    TimelineStretch { begin, end, kind, name: awake.map(|s| s.name), task: open.map_or(0, |open| open.task) }
 }
 
 /// From the time at which the monitor found the code standing still, the rest of the stretch is a
-/// stall. The stall resumes after a time without a processor if the same code resumes. A mark within
-/// such a time is ignored.
-fn mark_stalls(stretches: &mut Vec<Stretch>, stalls: &[(f64, String)]) {
+/// stall. The stall resumes after a time without a processor if the same code resumes. A mark
+/// within such a time is ignored.
+fn mark_stalls(stretches: &mut Vec<TimelineStretch>, stalls: &[(f64, String)]) {
     for (at, _) in stalls {
         let index = stretches.partition_point(|s| s.end <= *at);
         let Some(found) = stretches.get_mut(index).filter(|s| s.begin < *at && s.kind.is_work()) else {
@@ -301,21 +306,22 @@ fn mark_stalls(stretches: &mut Vec<Stretch>, stalls: &[(f64, String)]) {
         };
         let stalled = *found;
         found.end = *at;
-        stretches.insert(index + 1, Stretch { begin: *at, kind: Kind::Stall, ..stalled });
-        let is_same_code =
-            |next: &Stretch| (next.kind, next.name, next.task) == (stalled.kind, stalled.name, stalled.task);
+        stretches.insert(index + 1, TimelineStretch { begin: *at, kind: LaneActivity::Stall, ..stalled });
+        let is_same_code = |next: &TimelineStretch| {
+            (next.kind, next.name, next.task) == (stalled.kind, stalled.name, stalled.task)
+        };
         let mut pairs = stretches[index + 2..].chunks_exact_mut(2);
         while let Some([gap, resumed]) = pairs.next()
-            && gap.kind == Kind::NoProcessor
+            && gap.kind == LaneActivity::NoProcessor
             && is_same_code(resumed)
         {
-            resumed.kind = Kind::Stall;
+            resumed.kind = LaneActivity::Stall;
         }
     }
 }
 
 /// The times in which a lane has run tasks that were left out, without those in which it slept.
-fn awake(lane: &super::trace::Lane) -> Vec<(f64, f64)> {
+fn awake(lane: &super::trace::TraceLane) -> Vec<(f64, f64)> {
     let mut sleeps = lane.slices.iter().filter(|s| s.category == Category::Sleep).peekable();
     let mut times = Vec::new();
     for many in &lane.many {
@@ -331,16 +337,19 @@ fn awake(lane: &super::trace::Lane) -> Vec<(f64, f64)> {
 }
 
 /// What is no task in these times, which are in order, and has a processor, is short tasks.
-fn mark_many(stretches: Vec<Stretch>, times: &[(f64, f64)]) -> Vec<Stretch> {
+fn mark_many(stretches: Vec<TimelineStretch>, times: &[(f64, f64)]) -> Vec<TimelineStretch> {
     let mut marked = Vec::with_capacity(stretches.len() + 2 * times.len());
     for stretch in stretches {
         let mut rest = stretch;
-        let stays = matches!(stretch.kind, Kind::Task | Kind::Device | Kind::Short | Kind::NoProcessor);
+        let stays = matches!(
+            stretch.kind,
+            LaneActivity::Task | LaneActivity::Device | LaneActivity::Short | LaneActivity::NoProcessor
+        );
         let first = if stays { times.len() } else { times.partition_point(|t| t.1 <= stretch.begin) };
         for &(begin, end) in times[first..].iter().take_while(|t| t.0 < stretch.end) {
             let (begin, end) = (begin.max(rest.begin), end.min(stretch.end));
-            marked.extend((rest.begin < begin).then_some(Stretch { end: begin, ..rest }));
-            marked.push(Stretch { begin, end, kind: Kind::Short, name: None, ..rest });
+            marked.extend((rest.begin < begin).then_some(TimelineStretch { end: begin, ..rest }));
+            marked.push(TimelineStretch { begin, end, kind: LaneActivity::Short, name: None, ..rest });
             rest.begin = end;
         }
         marked.extend((rest.begin < rest.end).then_some(rest));
@@ -350,19 +359,24 @@ fn mark_many(stretches: Vec<Stretch>, times: &[(f64, f64)]) -> Vec<Stretch> {
 
 /// What the names of waits say; and those for tasks, or for work, while all tasks that are there
 /// depend on others, are waits for dependences.
-fn split_waits(stretches: Vec<Stretch>, blocked: &Blocked, names: &super::trace::Names) -> Vec<Stretch> {
+fn split_waits(
+    stretches: Vec<TimelineStretch>,
+    blocked: &Blocked,
+    names: &super::trace::TraceNames,
+) -> Vec<TimelineStretch> {
     let mut split = Vec::with_capacity(stretches.len());
     for mut stretch in stretches {
-        if stretch.kind == Kind::Barrier {
+        if stretch.kind == LaneActivity::Barrier {
             stretch.kind = match stretch.name.map_or("", |name| names.get(name)) {
-                "taskwait" | "taskgroup" => Kind::Taskwait,
-                "dependence" => Kind::Dependence,
-                "lock" | "critical" | "ordered" => Kind::Lock,
-                "MPI" => Kind::Mpi,
-                _ => Kind::Barrier,
+                "taskwait" | "taskgroup" => LaneActivity::Taskwait,
+                "dependence" => LaneActivity::Dependence,
+                "lock" | "critical" | "ordered" => LaneActivity::Lock,
+                "MPI" => LaneActivity::Mpi,
+                _ => LaneActivity::Barrier,
             };
         }
-        let may_be = matches!(stretch.kind, Kind::Barrier | Kind::Taskwait | Kind::NoWork);
+        let may_be =
+            matches!(stretch.kind, LaneActivity::Barrier | LaneActivity::Taskwait | LaneActivity::NoWork);
         let length = if may_be {
             (blocked.until(stretch.end) - blocked.until(stretch.begin)).clamp(0.0, stretch.length())
         } else {
@@ -370,7 +384,11 @@ fn split_waits(stretches: Vec<Stretch>, blocked: &Blocked, names: &super::trace:
         };
         let rest = stretch.length() - length;
         if length > 0.0 {
-            split.push(Stretch { end: stretch.begin + length, kind: Kind::Dependence, ..stretch });
+            split.push(TimelineStretch {
+                end: stretch.begin + length,
+                kind: LaneActivity::Dependence,
+                ..stretch
+            });
             stretch.begin += length;
         }
         if rest > 0.0 {
@@ -386,10 +404,10 @@ mod tests {
     use super::*;
 
     /// Kind, length and task of the stretches of each lane.
-    fn timeline(events: &[&str]) -> Vec<Vec<(Kind, f64, u64)>> {
+    fn timeline(events: &[&str]) -> Vec<Vec<(LaneActivity, f64, u64)>> {
         let trace = read(&file(events)).unwrap();
         let lanes = Timeline::of(&trace).lanes;
-        let rounded = |s: &Stretch| (s.kind, (s.length() * 1000.0).round() / 1000.0, s.task);
+        let rounded = |s: &TimelineStretch| (s.kind, (s.length() * 1000.0).round() / 1000.0, s.task);
         lanes.iter().map(|lane| lane.iter().map(rounded).collect()).collect()
     }
 
@@ -407,19 +425,19 @@ mod tests {
         assert_eq!(
             lanes[0],
             [
-                (Kind::Serial, 10.0, 1),
-                (Kind::Serial, 2.0, 1),
-                (Kind::Region, 8.0, 2),
-                (Kind::Task, 5.0, 3),
-                (Kind::Region, 15.0, 2),
-                (Kind::Barrier, 10.0, 2),
-                (Kind::Barrier, 10.0, 2),
-                (Kind::Barrier, 2.0, 2),
-                (Kind::Serial, 8.0, 1),
-                (Kind::Serial, 30.0, 1),
+                (LaneActivity::Serial, 10.0, 1),
+                (LaneActivity::Serial, 2.0, 1),
+                (LaneActivity::Region, 8.0, 2),
+                (LaneActivity::Task, 5.0, 3),
+                (LaneActivity::Region, 15.0, 2),
+                (LaneActivity::Barrier, 10.0, 2),
+                (LaneActivity::Barrier, 10.0, 2),
+                (LaneActivity::Barrier, 2.0, 2),
+                (LaneActivity::Serial, 8.0, 1),
+                (LaneActivity::Serial, 30.0, 1),
             ]
         );
-        assert_eq!(lanes[1], [(Kind::Task, 10.0, 4), (Kind::NoWork, 60.0, 0)]);
+        assert_eq!(lanes[1], [(LaneActivity::Task, 10.0, 4), (LaneActivity::NoWork, 60.0, 0)]);
     }
 
     #[test]
@@ -439,9 +457,9 @@ mod tests {
             "reduction",
         ];
         let events: Vec<String> = names.iter().zip(0..).map(|(name, at)| wait(name, at)).collect();
-        let kinds: Vec<Kind> =
+        let kinds: Vec<LaneActivity> =
             timeline(&events.iter().map(String::as_str).collect::<Vec<_>>())[0].iter().map(|s| s.0).collect();
-        use Kind::{Barrier, Dependence, Lock, Mpi, Taskwait};
+        use LaneActivity::{Barrier, Dependence, Lock, Mpi, Taskwait};
         assert_eq!(kinds, [Barrier, Taskwait, Taskwait, Lock, Lock, Lock, Mpi, Dependence, Barrier]);
     }
 
@@ -455,7 +473,7 @@ mod tests {
             "'ph':'X','tid':1,'name':'barrier','cat':'wait','ts':0,'dur':60,'args':{'task':8}",
         ]);
         // Task 1 is ready until 10; then 2 waits for it until 50 and is not ready.
-        assert_eq!(lanes[1], [(Kind::Dependence, 40.0, 8), (Kind::Barrier, 20.0, 8)]);
+        assert_eq!(lanes[1], [(LaneActivity::Dependence, 40.0, 8), (LaneActivity::Barrier, 20.0, 8)]);
     }
 
     #[test]
@@ -468,10 +486,10 @@ mod tests {
         assert_eq!(
             lanes[0],
             [
-                (Kind::Region, 30.0, 2),
-                (Kind::Stall, 70.0, 2),
-                (Kind::NoWork, 10.0, 0),
-                (Kind::Region, 10.0, 2)
+                (LaneActivity::Region, 30.0, 2),
+                (LaneActivity::Stall, 70.0, 2),
+                (LaneActivity::NoWork, 10.0, 0),
+                (LaneActivity::Region, 10.0, 2)
             ]
         );
     }
@@ -488,12 +506,12 @@ mod tests {
         assert_eq!(
             lanes[0],
             [
-                (Kind::Task, 20.0, 3),
-                (Kind::NoProcessor, 30.0, 3),
-                (Kind::Task, 10.0, 3),
-                (Kind::Stall, 10.0, 3),
-                (Kind::NoProcessor, 5.0, 3),
-                (Kind::Stall, 25.0, 3),
+                (LaneActivity::Task, 20.0, 3),
+                (LaneActivity::NoProcessor, 30.0, 3),
+                (LaneActivity::Task, 10.0, 3),
+                (LaneActivity::Stall, 10.0, 3),
+                (LaneActivity::NoProcessor, 5.0, 3),
+                (LaneActivity::Stall, 25.0, 3),
             ]
         );
     }
@@ -512,17 +530,17 @@ mod tests {
         assert_eq!(
             lanes[0],
             [
-                (Kind::Region, 10.0, 2),
-                (Kind::Short, 10.0, 2),
-                (Kind::Short, 5.0, 2),
-                (Kind::Short, 5.0, 2),
-                (Kind::Task, 2.0, 3),
-                (Kind::Short, 2.0, 3),
-                (Kind::Task, 6.0, 3),
-                (Kind::Short, 20.0, 2),
-                (Kind::Barrier, 10.0, 2),
-                (Kind::Short, 10.0, 2),
-                (Kind::Barrier, 20.0, 2),
+                (LaneActivity::Region, 10.0, 2),
+                (LaneActivity::Short, 10.0, 2),
+                (LaneActivity::Short, 5.0, 2),
+                (LaneActivity::Short, 5.0, 2),
+                (LaneActivity::Task, 2.0, 3),
+                (LaneActivity::Short, 2.0, 3),
+                (LaneActivity::Task, 6.0, 3),
+                (LaneActivity::Short, 20.0, 2),
+                (LaneActivity::Barrier, 10.0, 2),
+                (LaneActivity::Short, 10.0, 2),
+                (LaneActivity::Barrier, 20.0, 2),
             ]
         );
     }

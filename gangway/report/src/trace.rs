@@ -7,16 +7,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::json::{Json, Reader, Result};
+use super::json::{JsonReader, JsonValue, Result};
 
 /// Names of slices, each once.
 #[derive(Debug, Default)]
-pub struct Names {
+pub struct TraceNames {
     list: Vec<String>,
     known: HashMap<String, u32>,
 }
 
-impl Names {
+impl TraceNames {
     /// The number of a name.
     pub fn number(&mut self, name: &str) -> u32 {
         if let Some(&number) = self.known.get(name) {
@@ -57,7 +57,7 @@ pub enum Category {
 
 /// A slice of a lane. Times are microseconds.
 #[derive(Clone, Debug)]
-pub struct Slice {
+pub struct TraceSlice {
     pub begin: f64,
     pub end: f64,
     pub name: u32,
@@ -97,12 +97,12 @@ pub struct Many {
 
 /// A lane.
 #[derive(Clone, Debug, Default)]
-pub struct Lane {
+pub struct TraceLane {
     /// As in the file.
     pub number: i64,
     pub name: String,
     /// In the order of their beginnings, outer ones first.
-    pub slices: Vec<Slice>,
+    pub slices: Vec<TraceSlice>,
     /// When the monitor found its code standing still, and what it did.
     pub stalls: Vec<(f64, String)>,
     /// ULTs stolen: when, and from which lane's number.
@@ -113,7 +113,7 @@ pub struct Lane {
 
 /// A gang's start.
 #[derive(Clone, Copy, Debug)]
-pub struct Gang {
+pub struct TraceGang {
     pub id: i64,
     pub level: i64,
     pub size: u32,
@@ -123,11 +123,11 @@ pub struct Gang {
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Trace {
-    pub(crate) names: Names,
-    pub(crate) lanes: Vec<Lane>,
+    pub(crate) names: TraceNames,
+    pub(crate) lanes: Vec<TraceLane>,
     /// From a task to one that waited for its end.
     pub(crate) dependences: Vec<(u64, u64)>,
-    pub(crate) gangs: Vec<Gang>,
+    pub(crate) gangs: Vec<TraceGang>,
     /// Counters: name, and values over time.
     pub(crate) counters: Vec<(String, Vec<(f64, f64)>)>,
     pub(crate) program: String,
@@ -173,21 +173,21 @@ const MANY: i64 = 10_000;
 
 /// One event, its members checked.
 struct Event<'a> {
-    json: Json<'a>,
+    json: JsonValue<'a>,
 }
 
 impl Event<'_> {
     fn number(&self, name: &str) -> Result<f64> {
         self.json
             .get(name)
-            .and_then(Json::number)
+            .and_then(JsonValue::number)
             .ok_or_else(|| format!("an event without the number \"{name}\": {}", self.short()))
     }
 
     fn text(&self, name: &str) -> Result<&str> {
         self.json
             .get(name)
-            .and_then(Json::text)
+            .and_then(JsonValue::text)
             .ok_or_else(|| format!("an event without the text \"{name}\": {}", self.short()))
     }
 
@@ -196,7 +196,7 @@ impl Event<'_> {
     }
 
     fn category(&self) -> &str {
-        self.json.get("cat").and_then(Json::text).unwrap_or("")
+        self.json.get("cat").and_then(JsonValue::text).unwrap_or("")
     }
 
     fn short(&self) -> String {
@@ -216,7 +216,8 @@ struct Builder {
 }
 
 impl Trace {
-    /// Tasks whose own length is not known: they ran left-out tasks whose times are not in the trace.
+    /// Tasks whose own length is not known: they ran left-out tasks whose times are not in the
+    /// trace.
     pub(crate) fn unmeasured_tasks(&self) -> HashSet<u64> {
         let slices = self.lanes.iter().flat_map(|lane| &lane.slices);
         slices.filter(|slice| slice.unmeasured).map(|slice| slice.task).collect()
@@ -225,10 +226,10 @@ impl Trace {
 
 /// Reads a trace. Members that are not known are skipped.
 pub fn read(text: &str) -> Result<Trace> {
-    let mut reader = Reader::new(text);
+    let mut reader = JsonReader::new(text);
     let mut builder = Builder::default();
     let mut has_events = false;
-    let mut events = |reader: &mut Reader, builder: &mut Builder| {
+    let mut events = |reader: &mut JsonReader, builder: &mut Builder| {
         has_events = true;
         reader.list(|reader| {
             let json = reader.value()?;
@@ -242,10 +243,11 @@ pub fn read(text: &str) -> Result<Trace> {
             "traceEvents" => events(reader, &mut builder),
             "otherData" => {
                 let facts = reader.value()?;
-                let number = |name| facts.get(name).and_then(Json::number).unwrap_or(0.0);
+                let number = |name| facts.get(name).and_then(JsonValue::number).unwrap_or(0.0);
                 let count = |name| count(number(name));
                 builder.trace.start = (number("start") / 1000.0).clamp(0.0, LATEST);
-                builder.trace.machine = facts.get("machine").and_then(Json::text).unwrap_or_default().into();
+                builder.trace.machine =
+                    facts.get("machine").and_then(JsonValue::text).unwrap_or_default().into();
                 (builder.trace.lost, builder.trace.tasks, builder.trace.left_out) =
                     (count("lost"), count("tasks"), count("tasks_left_out"));
                 Ok(())
@@ -265,7 +267,11 @@ impl Builder {
         let key = (event.number("pid")? as i64, lane_number(event.number("tid")?));
         let lanes = &mut self.trace.lanes;
         Ok(*self.lanes.entry(key).or_insert_with(|| {
-            lanes.push(Lane { number: key.1, name: format!("thread {}", key.1), ..Lane::default() });
+            lanes.push(TraceLane {
+                number: key.1,
+                name: format!("thread {}", key.1),
+                ..TraceLane::default()
+            });
             lanes.len() - 1
         }))
     }
@@ -336,7 +342,7 @@ impl Builder {
             victim: event.argument("victim").map(|victim| id(victim) as usize),
             stands: event.argument("stands").map_or(1, count),
         });
-        let slice = Slice {
+        let slice = TraceSlice {
             begin,
             end: begin + length,
             name: self.trace.names.number(name),
@@ -369,7 +375,7 @@ impl Builder {
         match event.category() {
             "stall" => self.trace.lanes[lane].stalls.push((at, name.to_owned())),
             "steal" => self.trace.lanes[lane].steals.push((at, lane_number(number("victim")))),
-            "gang" => self.trace.gangs.push(Gang {
+            "gang" => self.trace.gangs.push(TraceGang {
                 id: gang_id(number("gang")),
                 level: number("level") as i64,
                 size: number("size") as u32,
@@ -397,7 +403,7 @@ impl Builder {
     }
 
     fn counter(&mut self, event: &Event, at: f64, name: &str) -> Result<()> {
-        let Some(Json::Object(values)) = event.json.get("args") else {
+        let Some(JsonValue::Object(values)) = event.json.get("args") else {
             return Err(format!("a counter without values: {}", event.short()));
         };
         let Some(value) = values.first().and_then(|(_, value)| value.number()) else {
@@ -445,7 +451,7 @@ impl Builder {
 const SAME: f64 = 0.0006;
 
 /// Do the lane's slices lie in each other or behind each other?
-fn nests(lane: &Lane) -> Result<()> {
+fn nests(lane: &TraceLane) -> Result<()> {
     let mut open: Vec<f64> = Vec::new();
     for slice in &lane.slices {
         while open.last().is_some_and(|&end| end <= slice.begin + SAME) {

@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 
 use links::unique::UniqueDirectory;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::{interrupt, run};
 
 /// What a run has left.
 #[derive(Debug)]
-pub struct Run {
+pub struct ChildRun {
     pub seconds: f64,
     /// Seconds of processors, user and system.
     pub busy: f64,
@@ -30,48 +30,49 @@ pub struct Run {
     /// Switches of context: it waited, it was made to wait.
     pub switches: [u64; 2],
     /// The exit status as a shell has it, or that it was ended for taking too long.
-    pub ending: Ending,
+    pub ending: ChildEnding,
 }
 
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum ChildEnding {
     Status(i32),
     Late,
 }
 
 /// Runs it, at most so long; also gives what it printed.
-pub fn run(command: &mut Command, limit: Option<Duration>) -> Result<(Run, File), Failure> {
+pub fn run(command: &mut Command, limit: Option<Duration>) -> Result<(ChildRun, File), CommandFailure> {
     let output = unnamed_file()?;
-    command
-        .stdout(output.try_clone().map_err(|why| Failure::own(format!("what the program prints: {why}")))?);
+    command.stdout(
+        output.try_clone().map_err(|why| CommandFailure::own(format!("what the program prints: {why}")))?,
+    );
     own_process(command, limit.is_some());
     let name = command.get_program().display().to_string();
     let start = Instant::now();
-    let child = command.spawn().map_err(|why| Failure::of_exec(&name, &why))?;
+    let child = command.spawn().map_err(|why| CommandFailure::of_exec(&name, &why))?;
     let pid = libc::pid_t::try_from(child.id()).expect("the kernel's own number");
     let is_late = watched(pid, limit);
     let seconds = start.elapsed().as_secs_f64();
-    let (status, used) = reap(pid).map_err(|why| Failure::own(format!("{name}: {why}")))?;
+    let (status, used) = reap(pid).map_err(|why| CommandFailure::own(format!("{name}: {why}")))?;
     let time = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
-    let run = Run {
+    let run = ChildRun {
         seconds,
         busy: time(used.ru_utime) + time(used.ru_stime),
         most_bytes: used.ru_maxrss.unsigned_abs() * 1024,
         switches: [used.ru_nvcsw.unsigned_abs(), used.ru_nivcsw.unsigned_abs()],
-        ending: if is_late { Ending::Late } else { Ending::Status(run::status_of(status)) },
+        ending: if is_late { ChildEnding::Late } else { ChildEnding::Status(run::status_of(status)) },
     };
     Ok((run, output))
 }
 
 /// An empty file whose name is removed at once, so that nothing is left of it however this tool
 /// ends later.
-fn unnamed_file() -> Result<File, Failure> {
+fn unnamed_file() -> Result<File, CommandFailure> {
     let parent = env::temp_dir();
     let made = UniqueDirectory::new(&parent, "gangway-output-").and_then(|at| {
         File::options().read(true).write(true).create_new(true).open(at.path().join("stdout"))
     });
-    made.map_err(|why| Failure::own(format!("{}: {why}", parent.display())))
+    made.map_err(|why| CommandFailure::own(format!("{}: {why}", parent.display())))
 }
 
 /// The tool starts the program with fork, not vfork: after vfork the kernel would count this tool's
@@ -137,7 +138,7 @@ mod tests {
     #[test]
     fn a_run_leaves_its_status_output_and_figures() {
         let (run, output) = run(Command::new("sh").args(["-c", "echo a; echo b; exit 3"]), None).unwrap();
-        assert_eq!((run.ending, text(output).as_str()), (Ending::Status(3), "a\nb\n"));
+        assert_eq!((run.ending, text(output).as_str()), (ChildEnding::Status(3), "a\nb\n"));
         assert!(run.seconds > 0.0 && run.most_bytes > 100_000, "{run:?}");
     }
 
@@ -157,7 +158,7 @@ mod tests {
             Some(Duration::from_millis(500)),
         )
         .unwrap();
-        assert!(run.ending == Ending::Late && start.elapsed() < Duration::from_secs(30), "{run:?}");
+        assert!(run.ending == ChildEnding::Late && start.elapsed() < Duration::from_secs(30), "{run:?}");
         let stat = format!("/proc/{}/stat", text(output).trim());
         let is_gone = || fs::read_to_string(&stat).map_or(true, |text| text.contains(") Z "));
         assert!(
@@ -168,6 +169,6 @@ mod tests {
             "{stat}"
         );
         let (quick, _) = super::run(&mut Command::new("true"), Some(Duration::from_secs(60))).unwrap();
-        assert_eq!(quick.ending, Ending::Status(0));
+        assert_eq!(quick.ending, ChildEnding::Status(0));
     }
 }

@@ -17,6 +17,7 @@ pub fn newest() -> Option<PathBuf> {
         .map(PathBuf::from);
     let all = found.into_iter().rev().map(|(_, file)| file).chain(usual);
     all.into_iter().find(|file| {
-        file.is_file() && links::runtime::Runtime::of(file) == Some(links::runtime::Runtime::Libomp)
+        file.is_file()
+            && links::runtime::LinkedRuntime::of(file) == Some(links::runtime::LinkedRuntime::Libomp)
     })
 }

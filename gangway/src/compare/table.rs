@@ -1,8 +1,8 @@
 //! The table of `gangway compare`, and the same as JSON.
 
-use super::child::{Ending, Run};
+use super::child::{ChildEnding, ChildRun};
 use super::{Request, Side};
-use crate::json::Json;
+use crate::json::JsonText;
 use crate::terminal::{self, Look, dressed};
 use crate::words;
 
@@ -19,8 +19,8 @@ struct Row {
 }
 
 impl Row {
-    fn of(runs: &[Run]) -> Row {
-        let mut by_time: Vec<&Run> = runs.iter().collect();
+    fn of(runs: &[ChildRun]) -> Row {
+        let mut by_time: Vec<&ChildRun> = runs.iter().collect();
         by_time.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
         let quickest = by_time[0];
         let middle = by_time.len() / 2;
@@ -91,12 +91,12 @@ fn cells(index: usize, side: &Side, own: &Row) -> [(String, Look); 9] {
     let row = Row::of(&side.runs);
     let plain = |text: String| (text, Look::Plain);
     let [waited, made] = row.switches;
-    let endings: Vec<Ending> = side.runs.iter().map(|run| run.ending).collect();
-    let ending = endings.iter().find(|e| **e != Ending::Status(0)).unwrap_or(&endings[0]);
+    let endings: Vec<ChildEnding> = side.runs.iter().map(|run| run.ending).collect();
+    let ending = endings.iter().find(|e| **e != ChildEnding::Status(0)).unwrap_or(&endings[0]);
     let ending = match ending {
-        Ending::Late => ("too late".to_string(), Look::Bad),
-        Ending::Status(0) => plain("0".into()),
-        Ending::Status(n) => (n.to_string(), Look::Bad),
+        ChildEnding::Late => ("too late".to_string(), Look::Bad),
+        ChildEnding::Status(0) => plain("0".into()),
+        ChildEnding::Status(n) => (n.to_string(), Look::Bad),
     };
     let output = match (&side.difference, index) {
         (Some(_), 0) => ("changes from run to run".into(), Look::Bad),
@@ -121,32 +121,33 @@ fn time(seconds: f64) -> String {
     if seconds < 1.0 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.3} s") }
 }
 
-fn json(request: &Request<'_>, sides: &[Side]) -> Json {
+fn json(request: &Request<'_>, sides: &[Side]) -> JsonText {
     let own = Row::of(&sides[0].runs);
     let side = |side: &Side| {
         let row = Row::of(&side.runs);
-        let numbers = |each: &dyn Fn(&Run) -> f64| {
-            Json::List(side.runs.iter().map(|run| Json::Number(each(run))).collect())
+        let numbers = |each: &dyn Fn(&ChildRun) -> f64| {
+            JsonText::List(side.runs.iter().map(|run| JsonText::Number(each(run))).collect())
         };
-        let status =
-            |run: &Run| if let Ending::Status(n) = run.ending { Json::Number(n.into()) } else { Json::Null };
-        Json::object([
-            ("runtime", Json::text(&side.title)),
+        let status = |run: &ChildRun| {
+            if let ChildEnding::Status(n) = run.ending { JsonText::Number(n.into()) } else { JsonText::Null }
+        };
+        JsonText::object([
+            ("runtime", JsonText::text(&side.title)),
             ("seconds", numbers(&|run| run.seconds)),
-            ("min", Json::Number(row.min)),
-            ("median", Json::Number(row.median)),
-            ("ratio", Json::Number(row.min / own.min)),
+            ("min", JsonText::Number(row.min)),
+            ("median", JsonText::Number(row.median)),
+            ("ratio", JsonText::Number(row.min / own.min)),
             ("cpu_seconds", numbers(&|run| run.busy)),
             ("max_rss_bytes", row.most_bytes.into()),
             ("voluntary_switches", row.switches[0].into()),
             ("involuntary_switches", row.switches[1].into()),
-            ("status", Json::List(side.runs.iter().map(status).collect())),
-            ("difference", side.difference.as_ref().map_or(Json::Null, Json::text)),
+            ("status", JsonText::List(side.runs.iter().map(status).collect())),
+            ("difference", side.difference.as_ref().map_or(JsonText::Null, JsonText::text)),
         ])
     };
-    Json::object([
-        ("command", Json::text(shown(request))),
-        ("tolerance", Json::Number(request.tolerance)),
-        ("runtimes", Json::List(sides.iter().map(side).collect())),
+    JsonText::object([
+        ("command", JsonText::text(shown(request))),
+        ("tolerance", JsonText::Number(request.tolerance)),
+        ("runtimes", JsonText::List(sides.iter().map(side).collect())),
     ])
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use links::closure::{self, Closure, Surroundings};
-use links::runtime::Runtime;
+use links::runtime::LinkedRuntime;
 
 use super::said;
 use crate::terminal::Look;
@@ -15,7 +15,7 @@ pub fn look(program: &Path) -> BTreeSet<PathBuf> {
     let closure = closure::of(program, &Surroundings::here());
     let mut found = BTreeSet::new();
     for one in &closure.loaded {
-        if let Some(runtime) = Runtime::of(&one.file) {
+        if let Some(runtime) = LinkedRuntime::of(&one.file) {
             let real = one.file.canonicalize().unwrap_or_else(|_| one.file.clone());
             said(
                 &format!(

@@ -12,11 +12,11 @@ use std::process::Command;
 
 use links::closure;
 use links::object;
-use links::runtime::Runtime;
+use links::runtime::LinkedRuntime;
 
 use super::{said, short};
-use crate::failure::Failure;
-use crate::program::Program;
+use crate::failure::CommandFailure;
+use crate::program::StartedProgram;
 use crate::terminal::Look;
 
 /// Prints the directories that packages are in, a line each.
@@ -56,9 +56,9 @@ impl Library {
 
 /// What was found in the packages.
 #[derive(Default)]
-pub struct Packages {
+pub struct PythonPackages {
     /// Copies of runtimes.
-    copies: BTreeMap<PathBuf, Runtime>,
+    copies: BTreeMap<PathBuf, LinkedRuntime>,
     bases: Vec<PathBuf>,
     /// The libraries that ask for a runtime, by the name they ask for.
     users: BTreeMap<String, Vec<Library>>,
@@ -67,16 +67,16 @@ pub struct Packages {
 }
 
 /// Looks through the packages of an interpreter.
-pub fn look(python: &Program) -> Result<Packages, Failure> {
+pub fn look(python: &StartedProgram) -> Result<PythonPackages, CommandFailure> {
     let word = python.word.display();
     let output = Command::new(&python.file)
         .args(["-c", PATHS])
         .output()
-        .map_err(|why| Failure::of_exec(&word.to_string(), &why))?;
+        .map_err(|why| CommandFailure::of_exec(&word.to_string(), &why))?;
     if !output.status.success() {
-        return Err(Failure::own(format!("{word} is not a Python that tells where its packages are")));
+        return Err(CommandFailure::own(format!("{word} is not a Python that tells where its packages are")));
     }
-    let mut packages = Packages::default();
+    let mut packages = PythonPackages::default();
     for base in String::from_utf8_lossy(&output.stdout).lines().map(PathBuf::from) {
         for file in closure::libraries_below(&base) {
             packages.add(file, &base);
@@ -86,10 +86,10 @@ pub fn look(python: &Program) -> Result<Packages, Failure> {
     Ok(packages)
 }
 
-impl Packages {
+impl PythonPackages {
     fn add(&mut self, file: PathBuf, base: &Path) {
         let Ok(Some(object)) = object::read(&file) else { return };
-        if let Some(runtime) = Runtime::of(&file) {
+        if let Some(runtime) = LinkedRuntime::of(&file) {
             self.copies.insert(file, runtime);
             return;
         }
@@ -97,7 +97,7 @@ impl Packages {
             self.linked_in.push((file.clone(), function));
         }
         for name in object.needed {
-            if Runtime::of(Path::new(&name)).is_some() {
+            if LinkedRuntime::of(Path::new(&name)).is_some() {
                 self.users
                     .entry(name)
                     .or_default()
@@ -110,7 +110,7 @@ impl Packages {
     /// none: it is not loaded unless a program is started on it.
     pub fn runtimes(&self) -> BTreeSet<PathBuf> {
         let system = self.users.keys().filter(|name| self.copy(name).is_none()).map(PathBuf::from);
-        let copies = self.copies.iter().filter(|(_, runtime)| **runtime != Runtime::Gangway);
+        let copies = self.copies.iter().filter(|(_, runtime)| **runtime != LinkedRuntime::Gangway);
         copies.map(|(file, _)| file.clone()).chain(system).collect()
     }
 
@@ -124,7 +124,7 @@ impl Packages {
             said(&format!("packages in {}", base.display()), Look::Plain);
         }
         for (file, runtime) in &self.copies {
-            if *runtime == Runtime::Gangway {
+            if *runtime == LinkedRuntime::Gangway {
                 said(
                     &format!("  {}: Gangway, for programs that are started on it", self.shown(file)),
                     Look::Plain,
@@ -190,11 +190,11 @@ mod tests {
     #[test]
     fn gangway_s_own_wheel_is_no_other_runtime() {
         let copies = [
-            ("/s/gangway/lib/gangway/libomp-libgangway.so", Runtime::Gangway),
-            ("/s/a.libs/libgomp-1.so", Runtime::Libgomp),
+            ("/s/gangway/lib/gangway/libomp-libgangway.so", LinkedRuntime::Gangway),
+            ("/s/a.libs/libgomp-1.so", LinkedRuntime::Libgomp),
         ];
         let copies = copies.map(|(file, runtime)| (PathBuf::from(file), runtime)).into();
-        let packages = Packages { copies, ..Packages::default() };
+        let packages = PythonPackages { copies, ..PythonPackages::default() };
         assert_eq!(packages.runtimes(), BTreeSet::from(["/s/a.libs/libgomp-1.so".into()]));
     }
 

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// A library that is loaded.
 struct Library(*mut c_void);
 
 impl Library {
-    fn open(file: &Path) -> Result<Library, Failure> {
+    fn open(file: &Path) -> Result<Library, CommandFailure> {
         let shown = file.display();
         let path = CString::new(file.as_os_str().as_bytes())
-            .map_err(|_| Failure::own(format!("{shown}: no such name")))?;
+            .map_err(|_| CommandFailure::own(format!("{shown}: no such name")))?;
         // SAFETY: a C string. The library's constructors run, which do nothing but what a program's
         // start does.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
@@ -26,14 +26,14 @@ impl Library {
         // SAFETY: the loader's text, which stays until this thread's next call of it.
         let why = unsafe { libc::dlerror().as_ref() }
             .map_or(String::new(), |text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
-        Err(Failure::own(format!("{shown} cannot be loaded: {why}")))
+        Err(CommandFailure::own(format!("{shown} cannot be loaded: {why}")))
     }
 
-    fn address(&self, name: &CStr) -> Result<*mut c_void, Failure> {
+    fn address(&self, name: &CStr) -> Result<*mut c_void, CommandFailure> {
         // SAFETY: the handle is open, and a C string.
         let address = unsafe { libc::dlsym(self.0, name.as_ptr()) };
         if address.is_null() {
-            Err(Failure::own(format!(
+            Err(CommandFailure::own(format!(
                 "the library has no {}: it is older than this command",
                 name.to_string_lossy()
             )))
@@ -43,13 +43,13 @@ impl Library {
     }
 
     /// Calls a function that takes nothing and returns a number.
-    fn number(&self, name: &CStr) -> Result<c_int, Failure> {
+    fn number(&self, name: &CStr) -> Result<c_int, CommandFailure> {
         let address = self.address(name)?;
         // SAFETY: callers name functions of this type (`omp.h`).
         Ok(unsafe { core::mem::transmute::<*mut c_void, extern "C" fn() -> c_int>(address)() })
     }
 
-    fn describe(&self) -> Result<String, Failure> {
+    fn describe(&self) -> Result<String, CommandFailure> {
         type Describe = unsafe extern "C" fn(*mut c_char, usize) -> usize;
         let address = self.address(c"ompx_describe")?;
         // SAFETY: the function's type, by `ompx.h`.
@@ -63,8 +63,8 @@ impl Library {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    fn device(&self, number: c_int) -> Result<String, Failure> {
-        let call = |name: &CStr| -> Result<c_int, Failure> {
+    fn device(&self, number: c_int) -> Result<String, CommandFailure> {
+        let call = |name: &CStr| -> Result<c_int, CommandFailure> {
             let address = self.address(name)?;
             // SAFETY: both functions take the number of a device and return a number (`ompx.h`).
             Ok(unsafe { core::mem::transmute::<*mut c_void, extern "C" fn(c_int) -> c_int>(address)(number) })
@@ -76,7 +76,7 @@ impl Library {
 }
 
 /// Prints the answers of the library that the options name.
-pub fn run(options: &ArgMatches) -> Result<(), Failure> {
+pub fn run(options: &ArgMatches) -> Result<(), CommandFailure> {
     let file = options.get_one::<PathBuf>("library").expect("it is required");
     let library = Library::open(file)?;
     print!("{}", library.describe()?);

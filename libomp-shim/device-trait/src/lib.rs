@@ -5,12 +5,12 @@
 //! trait is object-safe, and a table of C functions can stand in for it. What may not live here:
 //! mapping (the core decides what is copied when), and anything about compilers.
 //!
-//! **Operations.** A copy or a launch returns an [`Operation`]. It may be over by then
-//! ([`Operation::DONE`]), or the core asks for it with [`Device::poll`] while the OpenMP thread
-//! that waits is suspended and its worker runs something else. Operations that touch the same bytes
-//! take effect in the order in which they were begun. A source or a target on the host stays valid
-//! until its operation is over. Numbers of operations are not used again, so that one whose end
-//! somebody has been notified still counts as over where it is waited for.
+//! **Operations.** A copy or a launch returns an [`DeviceOperation`]. It may be over by then
+//! ([`DeviceOperation::DONE`]), or the core asks for it with [`Device::poll`] while the OpenMP
+//! thread that waits is suspended and its worker runs something else. Operations that touch the
+//! same bytes take effect in the order in which they were begun. A source or a target on the host
+//! stays valid until its operation is over. Numbers of operations are not used again, so that one
+//! whose end somebody has been notified still counts as over where it is waited for.
 //!
 //! **Streams.** A device that has queues of its own lends them to the program
 //! ([`Device::open_stream`]), which puts there what the core knows nothing of: kernels, calls of
@@ -25,35 +25,35 @@ use core::ffi::{CStr, c_void};
 use std::borrow::Cow;
 
 /// An address on a device. The host reads nothing through it.
-pub type Address = usize;
+pub type DeviceAddress = usize;
 
 /// Something a device has begun to do. The number means something to the device only, except for
-/// [`Operation::DONE`].
+/// [`DeviceOperation::DONE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operation(pub u64);
+pub struct DeviceOperation(pub u64);
 
-impl Operation {
+impl DeviceOperation {
     /// Over already.
     pub const DONE: Self = Self(0);
 }
 
 /// How far an operation is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum DeviceProgress {
     /// Not over.
     Pending,
     /// Over. The device forgets the operation: it is not asked for again.
     Done,
     /// Over, without success. The device forgets the operation.
-    Failed(Failure),
+    Failed(DeviceFailure),
 }
 
 /// Why a device could not do something: half a sentence for the user, such as `out of memory for 80
 /// bytes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure(pub Cow<'static, str>);
+pub struct DeviceFailure(pub Cow<'static, str>);
 
-impl core::fmt::Display for Failure {
+impl core::fmt::Display for DeviceFailure {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(&self.0)
     }
@@ -98,7 +98,7 @@ unsafe impl Sync for Handles {}
 
 /// Code for devices as the program carries it: one image of one shared object or executable.
 #[derive(Clone, Copy, Debug)]
-pub struct Image<'a> {
+pub struct DeviceImage<'a> {
     /// The bytes: an ELF file.
     pub bytes: &'a [u8],
     /// A number that no other image of this process has.
@@ -118,16 +118,16 @@ pub enum Release {
 
 /// An image that a device has loaded; the number is the device's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Module(pub u64);
+pub struct DeviceModule(pub u64);
 
 /// The code of a target region.
 #[derive(Clone, Copy, Debug)]
-pub enum Code<'a> {
+pub enum DeviceCode<'a> {
     /// A function of the host's own program, at this host address (gcc).
     HostFunction(usize),
     /// A function of an image that was loaded ([`Device::load`]), and where the device has it
     /// ([`Device::find`]) (clang).
-    Loaded(Module, &'a CStr, Address),
+    Loaded(DeviceModule, &'a CStr, DeviceAddress),
 }
 
 /// How the code takes its arguments.
@@ -152,7 +152,7 @@ pub struct Launch<'a> {
     /// It was placed on another device, and this one has stolen it.
     pub stolen: bool,
     /// The code.
-    pub code: Code<'a>,
+    pub code: DeviceCode<'a>,
     /// How it takes its arguments.
     pub convention: Convention,
     /// The arguments, translated: addresses of the device, or values.
@@ -170,12 +170,12 @@ pub struct Launch<'a> {
     pub shared_bytes: u32,
     /// What the host wants of the device's memory as it is when the region ends: addresses and
     /// sizes, together at most [`Device::brings_along`].
-    pub wanted: &'a [(Address, usize)],
+    pub wanted: &'a [(DeviceAddress, usize)],
     /// Where that is to be written, one after the other, before the operation is over.
     pub into: *mut u8,
     /// Operations of the same device that are to be over before the code begins, beside those that
     /// touch the same bytes. Empty where the device does not say [`Device::orders_operations`].
-    pub after: &'a [Operation],
+    pub after: &'a [DeviceOperation],
 }
 
 /// A device (OpenMP 5.2 §1.2.1). All methods may be called by several threads at once. None may
@@ -188,14 +188,14 @@ pub trait Device: Send + Sync {
     ///
     /// # Errors
     /// There is not that much.
-    fn allocate(&self, size: usize, align: usize) -> Result<Address, Failure>;
+    fn allocate(&self, size: usize, align: usize) -> Result<DeviceAddress, DeviceFailure>;
 
     /// Gives memory back.
     ///
     /// # Safety
     /// `block` came from [`Device::allocate`] and is not used any more, by operations that are not
     /// over either.
-    unsafe fn free(&self, block: Address);
+    unsafe fn free(&self, block: DeviceAddress);
 
     /// Copies `size` bytes from the host to the device.
     ///
@@ -203,7 +203,12 @@ pub trait Device: Send + Sync {
     /// The copy could not be begun.
     /// # Safety
     /// Both are that large; `from` stays valid until the operation is over.
-    unsafe fn copy_in(&self, to: Address, from: *const u8, size: usize) -> Result<Operation, Failure>;
+    unsafe fn copy_in(
+        &self,
+        to: DeviceAddress,
+        from: *const u8,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure>;
 
     /// Copies `size` bytes from the device to the host.
     ///
@@ -211,7 +216,12 @@ pub trait Device: Send + Sync {
     /// The copy could not be begun.
     /// # Safety
     /// Both are that large; `to` stays valid until the operation is over.
-    unsafe fn copy_out(&self, to: *mut u8, from: Address, size: usize) -> Result<Operation, Failure>;
+    unsafe fn copy_out(
+        &self,
+        to: *mut u8,
+        from: DeviceAddress,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure>;
 
     /// Copies `size` bytes inside the device's memory.
     ///
@@ -219,7 +229,12 @@ pub trait Device: Send + Sync {
     /// The copy could not be begun.
     /// # Safety
     /// Both are that large.
-    unsafe fn copy_within(&self, to: Address, from: Address, size: usize) -> Result<Operation, Failure>;
+    unsafe fn copy_within(
+        &self,
+        to: DeviceAddress,
+        from: DeviceAddress,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure>;
 
     /// The number by which other devices know it, if there are any that can copy from its memory.
     /// Kinds have numbers apart from each other's.
@@ -245,12 +260,12 @@ pub trait Device: Send + Sync {
     /// that writes to it is under way, unless they are ordered as said.
     unsafe fn copy_across(
         &self,
-        _to: Address,
+        _to: DeviceAddress,
         _peer: u64,
-        _from: Address,
+        _from: DeviceAddress,
         _size: usize,
-    ) -> Result<Operation, Failure> {
-        Err(Failure("it cannot copy from another device".into()))
+    ) -> Result<DeviceOperation, DeviceFailure> {
+        Err(DeviceFailure("it cannot copy from another device".into()))
     }
 
     /// Can the device use the host's memory by its host address?
@@ -266,7 +281,7 @@ pub trait Device: Send + Sync {
     /// Where the device has the variable that the host's program has at `variable`, in static
     /// storage; `None` when it has no such variables of its own. For regions whose code is a
     /// host function.
-    fn static_variable(&self, _variable: usize) -> Option<Address> {
+    fn static_variable(&self, _variable: usize) -> Option<DeviceAddress> {
         None
     }
 
@@ -274,7 +289,7 @@ pub trait Device: Send + Sync {
     ///
     /// # Errors
     /// It is for this kind, but cannot be loaded.
-    fn load(&self, image: &Image<'_>) -> Result<Option<Module>, Failure>;
+    fn load(&self, image: &DeviceImage<'_>) -> Result<Option<DeviceModule>, DeviceFailure>;
 
     /// The object that holds an image goes away: calls the destructors of the image's global
     /// objects, waits for them, and forgets the image. Nothing of it is used any more. May be
@@ -282,7 +297,7 @@ pub trait Device: Send + Sync {
     ///
     /// # Errors
     /// The destructors failed.
-    fn unload(&self, _module: Module) -> Result<(), Failure> {
+    fn unload(&self, _module: DeviceModule) -> Result<(), DeviceFailure> {
         Ok(())
     }
 
@@ -291,14 +306,14 @@ pub trait Device: Send + Sync {
     ///
     /// # Errors
     /// Some destructors failed.
-    fn end(&self) -> Result<(), Failure> {
+    fn end(&self) -> Result<(), DeviceFailure> {
         Ok(())
     }
 
     /// Where a loaded image has a function or variable.
-    fn find(&self, module: Module, name: &CStr) -> Option<Address>;
+    fn find(&self, module: DeviceModule, name: &CStr) -> Option<DeviceAddress>;
 
-    /// Can the device run [`Code::HostFunction`]?
+    /// Can the device run [`DeviceCode::HostFunction`]?
     fn runs_host_functions(&self) -> bool;
 
     /// How many bytes of its memory the end of a region can bring along, 0: it cannot.
@@ -322,7 +337,7 @@ pub trait Device: Send + Sync {
     ///
     /// # Errors
     /// There are none, or no more.
-    fn open_stream(&self, _priority: u32) -> Result<Stream, Failure> {
+    fn open_stream(&self, _priority: u32) -> Result<Stream, DeviceFailure> {
         Err(no_streams())
     }
 
@@ -335,7 +350,7 @@ pub trait Device: Send + Sync {
     ///
     /// # Errors
     /// There is no such stream, or the device is lost.
-    fn put_behind(&self, _stream: u64, _after: &[Operation]) -> Result<(), Failure> {
+    fn put_behind(&self, _stream: u64, _after: &[DeviceOperation]) -> Result<(), DeviceFailure> {
         Err(no_streams())
     }
 
@@ -346,7 +361,11 @@ pub trait Device: Send + Sync {
     ///
     /// # Errors
     /// There is no such stream, or the device is lost.
-    fn mark(&self, _stream: u64, _touches: &[(Address, usize)]) -> Result<Operation, Failure> {
+    fn mark(
+        &self,
+        _stream: u64,
+        _touches: &[(DeviceAddress, usize)],
+    ) -> Result<DeviceOperation, DeviceFailure> {
         Err(no_streams())
     }
 
@@ -356,7 +375,7 @@ pub trait Device: Send + Sync {
     ///
     /// # Errors
     /// There is no such interface, or the device is lost.
-    fn bind(&self) -> Result<usize, Failure> {
+    fn bind(&self) -> Result<usize, DeviceFailure> {
         Err(no_streams())
     }
 
@@ -370,14 +389,14 @@ pub trait Device: Send + Sync {
     /// # Safety
     /// Code and arguments belong together; what the arguments point to, and the room at `into`,
     /// stays until the operation is over. The launch itself need not outlive the call.
-    unsafe fn run(&self, launch: &Launch<'_>) -> Result<Operation, Failure>;
+    unsafe fn run(&self, launch: &Launch<'_>) -> Result<DeviceOperation, DeviceFailure>;
 
-    /// How far an operation is. Never called for [`Operation::DONE`].
-    fn poll(&self, operation: Operation) -> Progress;
+    /// How far an operation is. Never called for [`DeviceOperation::DONE`].
+    fn poll(&self, operation: DeviceOperation) -> DeviceProgress;
 
     /// Promises to call `wake` when the operation is over, now if it is already. False: it cannot,
     /// and is polled without end.
-    fn wake_on(&self, _operation: Operation, _wake: Wake) -> bool {
+    fn wake_on(&self, _operation: DeviceOperation, _wake: Wake) -> bool {
         false
     }
 
@@ -386,10 +405,10 @@ pub trait Device: Send + Sync {
     ///
     /// # Errors
     /// Something failed that nobody asked for.
-    fn synchronise(&self) -> Result<(), Failure>;
+    fn synchronise(&self) -> Result<(), DeviceFailure>;
 }
 
 /// What a device without streams says.
-fn no_streams() -> Failure {
-    Failure("it has no streams".into())
+fn no_streams() -> DeviceFailure {
+    DeviceFailure("it has no streams".into())
 }

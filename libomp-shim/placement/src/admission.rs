@@ -5,8 +5,8 @@
 //! What is ready waits for its *admission*: no more regions have one than all devices can use. So a
 //! region is placed late, when it is known where data are and what else is ready. Once placed it
 //! begins, if fewer than its device can use have begun there; else it waits in the device's queue.
-//! Queues go by [`Order`]: the `priority` clause, the remaining path, the region's own time, its
-//! age.
+//! Queues go by [`TaskOrder`]: the `priority` clause, the remaining path, the region's own time,
+//! its age.
 //!
 //! A device on which nothing has begun takes over, of what waits for others, the region that gains
 //! most by it.
@@ -29,11 +29,11 @@
 use std::collections::BTreeMap;
 
 use crate::Time;
-use crate::order::{Id, Order};
+use crate::order::{Id, TaskOrder};
 
 /// A region that waits; without a device: for its admission.
 #[derive(Clone, Debug)]
-struct Waiting<T> {
+struct WaitingRegion<T> {
     device: Option<usize>,
     /// It has no admission as long as it waits.
     follows: bool,
@@ -44,8 +44,8 @@ struct Waiting<T> {
 #[derive(Clone, Debug)]
 pub struct AdmissionQueue<T> {
     /// A queue for each device, and a last one for what waits for its admission.
-    order: Order,
-    waiting: BTreeMap<Id, Waiting<T>>,
+    order: TaskOrder,
+    waiting: BTreeMap<Id, WaitingRegion<T>>,
     /// Regions that have an admission.
     admitted: u32,
     /// Those of them that have begun, by device.
@@ -59,7 +59,7 @@ impl<T> AdmissionQueue<T> {
     #[must_use]
     pub fn new(devices: usize) -> Self {
         Self {
-            order: Order::new(devices + 1),
+            order: TaskOrder::new(devices + 1),
             waiting: BTreeMap::new(),
             admitted: 0,
             begun: vec![0; devices],
@@ -68,7 +68,7 @@ impl<T> AdmissionQueue<T> {
     }
 
     /// The tasks, and their order.
-    pub fn order(&mut self) -> &mut Order {
+    pub fn order(&mut self) -> &mut TaskOrder {
         &mut self.order
     }
 
@@ -125,7 +125,7 @@ impl<T> AdmissionQueue<T> {
 
     fn wait(&mut self, id: Id, device: Option<usize>, follows: bool, region: T) {
         let queue = device.unwrap_or(self.last());
-        self.waiting.insert(id, Waiting { device, follows, region });
+        self.waiting.insert(id, WaitingRegion { device, follows, region });
         self.order.push(id, queue);
     }
 
@@ -159,7 +159,7 @@ impl<T> AdmissionQueue<T> {
 
     fn take(&mut self, id: Id) -> Option<T> {
         self.order.remove(id);
-        let Waiting { follows, region, .. } = self.waiting.remove(&id)?;
+        let WaitingRegion { follows, region, .. } = self.waiting.remove(&id)?;
         self.admitted += u32::from(follows);
         Some(region)
     }
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn in_the_end_all_have_run() {
         for seed in 0..200 {
-            let random = &mut crate::examples::Random::new(seed);
+            let random = &mut crate::examples::ExampleRandom::new(seed);
             let (devices, regions, limit, window) =
                 (random.between(1, 3) as usize, 60, random.between(1, 6) as u32, random.between(1, 3) as u32);
             let mut t: AdmissionQueue<(Id, Option<usize>)> = AdmissionQueue::new(devices);

@@ -1,20 +1,20 @@
-//! What devices will have, once the tasks that were placed have ended ([`Ahead`]): for tasks whose
-//! devices are chosen before what they wait for has ended.
+//! What devices will have, once the tasks that were placed have ended ([`PrefetchPlan`]): for tasks
+//! whose devices are chosen before what they wait for has ended.
 //!
 //! [`crate::directory`] knows which copies there *are*. A task that is placed ahead finds what
 //! tasks before it will have brought and written by then: this is kept here, per datum: the devices
 //! that will have valid bytes. As tasks are placed only behind those that they wait for, that is
-//! what there will be, unless something goes for want of room ([`Ahead::gone`]). When they will
-//! have it is [`crate::forecast`]'s business.
+//! what there will be, unless something goes for want of room ([`PrefetchPlan::gone`]). When they
+//! will have it is [`crate::forecast`]'s business.
 
 use std::collections::BTreeMap;
 
 use crate::Time;
-use crate::directory::{Number, Ways};
+use crate::directory::{CopyWays, DeviceNumber};
 
 /// What a task does to a datum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct AheadUse {
     /// Its name.
     pub datum: usize,
     /// How large it is.
@@ -30,10 +30,10 @@ struct Datum {
     bytes: u64,
     /// Devices that will have valid bytes, and how many tasks that were placed there and have not
     /// ended use them.
-    places: BTreeMap<Number, u32>,
+    places: BTreeMap<DeviceNumber, u32>,
     /// So will the host.
     host: bool,
-    writer: Option<Number>,
+    writer: Option<DeviceNumber>,
     /// Writers that were placed and have not ended.
     writing: u32,
 }
@@ -44,7 +44,7 @@ impl Datum {
     }
 
     /// The device will have it, and so many tasks more use it there.
-    fn put(&mut self, device: Number, users: u32, held: &mut BTreeMap<Number, u64>) {
+    fn put(&mut self, device: DeviceNumber, users: u32, held: &mut BTreeMap<DeviceNumber, u64>) {
         if !self.places.contains_key(&device) {
             *held.entry(device).or_default() += self.bytes;
         }
@@ -52,7 +52,7 @@ impl Datum {
     }
 
     /// The device will not have it, nor will others that are not `meant` to.
-    fn clear(&mut self, held: &mut BTreeMap<Number, u64>, meant: impl Fn(Number) -> bool) {
+    fn clear(&mut self, held: &mut BTreeMap<DeviceNumber, u64>, meant: impl Fn(DeviceNumber) -> bool) {
         let bytes = self.bytes;
         self.places.retain(|&at, _| {
             if !meant(at)
@@ -67,7 +67,7 @@ impl Datum {
 
 /// What a task would find on a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct AheadCost {
     /// Bytes that it reads and that will be there.
     pub present: u64,
     /// Bytes of its data for which there is no room there yet.
@@ -80,13 +80,13 @@ pub struct Found {
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
-pub struct Ahead {
+pub struct PrefetchPlan {
     data: BTreeMap<usize, Datum>,
     /// Bytes that each device will have.
-    held: BTreeMap<Number, u64>,
+    held: BTreeMap<DeviceNumber, u64>,
 }
 
-impl Ahead {
+impl PrefetchPlan {
     /// Everything is on the host.
     #[must_use]
     pub const fn new() -> Self {
@@ -94,21 +94,21 @@ impl Ahead {
     }
 
     /// The device has written the datum, and nobody else has it.
-    pub fn lies(&mut self, datum: usize, bytes: u64, device: Number) {
+    pub fn lies(&mut self, datum: usize, bytes: u64, device: DeviceNumber) {
         let fresh = self.data.entry(datum).or_insert(Datum { host: false, ..Datum::new(bytes) });
         fresh.put(device, 0, &mut self.held);
     }
 
     /// Bytes that the device will have.
     #[must_use]
-    pub fn held(&self, device: Number) -> u64 {
+    pub fn held(&self, device: DeviceNumber) -> u64 {
         self.held.get(&device).copied().unwrap_or(0)
     }
 
     /// What a task with these data would find on the device.
     #[must_use]
-    pub fn find(&self, device: Number, uses: &[Use], ways: &dyn Ways) -> Found {
-        let mut found = Found::default();
+    pub fn find(&self, device: DeviceNumber, uses: &[AheadUse], ways: &dyn CopyWays) -> AheadCost {
+        let mut found = AheadCost::default();
         for used in uses {
             let Some(datum) = self.data.get(&used.datum) else {
                 found.fresh += used.bytes;
@@ -128,7 +128,7 @@ impl Ahead {
     }
 
     /// A task with these data is placed there.
-    pub fn place(&mut self, device: Number, uses: &[Use]) {
+    pub fn place(&mut self, device: DeviceNumber, uses: &[AheadUse]) {
         for used in uses {
             let datum = self.data.entry(used.datum).or_insert_with(|| Datum::new(used.bytes));
             if used.writes {
@@ -141,7 +141,7 @@ impl Ahead {
     }
 
     /// It has ended.
-    pub fn ended(&mut self, device: Number, uses: &[Use]) {
+    pub fn ended(&mut self, device: DeviceNumber, uses: &[AheadUse]) {
         for used in uses {
             let Some(datum) = self.data.get_mut(&used.datum) else { continue };
             if let Some(users) = datum.places.get_mut(&device) {
@@ -154,7 +154,7 @@ impl Ahead {
     }
 
     /// A task with these data that has not begun was taken from one device to another.
-    pub fn carried(&mut self, from: Number, to: Number, uses: &[Use]) {
+    pub fn carried(&mut self, from: DeviceNumber, to: DeviceNumber, uses: &[AheadUse]) {
         for used in uses {
             let Some(datum) = self.data.get_mut(&used.datum) else { continue };
             if let Some(users) = datum.places.get_mut(&from) {
@@ -172,7 +172,7 @@ impl Ahead {
     }
 
     /// The device's copy has gone for want of room.
-    pub fn gone(&mut self, device: Number, datum: usize) {
+    pub fn gone(&mut self, device: DeviceNumber, datum: usize) {
         if let Some(datum) = self.data.get_mut(&datum)
             && datum.places.get(&device) == Some(&0)
         {
@@ -192,11 +192,11 @@ impl Ahead {
 impl Datum {
     /// How long the bytes take to the device, from wherever that is soonest; by way of the host if
     /// there is no straight one.
-    fn bring(&self, device: Number, bytes: u64, ways: &dyn Ways) -> Time {
+    fn bring(&self, device: DeviceNumber, bytes: u64, ways: &dyn CopyWays) -> Time {
         let host = self.host.then(|| ways.time(None, device, bytes)).flatten();
         let straight =
             self.places.keys().filter_map(|&from| ways.time(Some(from), device, bytes)).chain(host).min();
-        let around = |from: Number| {
+        let around = |from: DeviceNumber| {
             Some(ways.time(None, from, bytes)?.saturating_add(ways.time(None, device, bytes)?))
         };
         straight.or_else(|| self.places.keys().filter_map(|&from| around(from)).min()).unwrap_or(0)
@@ -210,8 +210,8 @@ mod tests {
     /// 0 and 1 are near each other, 2 is reached by way of the host alone.
     struct Pair;
 
-    impl Ways for Pair {
-        fn time(&self, from: Option<Number>, to: Number, bytes: u64) -> Option<Time> {
+    impl CopyWays for Pair {
+        fn time(&self, from: Option<DeviceNumber>, to: DeviceNumber, bytes: u64) -> Option<Time> {
             match from {
                 None => Some(10 + bytes),
                 Some(from) if from < 2 && to < 2 => Some(1 + bytes / 2),
@@ -220,39 +220,42 @@ mod tests {
         }
     }
 
-    const fn uses(datum: usize, reads: bool, writes: bool) -> Use {
-        Use { datum, bytes: 100, reads, writes }
+    const fn uses(datum: usize, reads: bool, writes: bool) -> AheadUse {
+        AheadUse { datum, bytes: 100, reads, writes }
     }
 
     #[test]
     fn who_comes_later_finds_what_was_placed_before() {
-        let mut ahead = Ahead::new();
+        let mut ahead = PrefetchPlan::new();
         let (read, change, write) = (uses(7, true, false), uses(7, true, true), uses(8, false, true));
-        let find = |ahead: &Ahead, device, used: &[Use]| ahead.find(device, used, &Pair);
-        assert_eq!(find(&ahead, 0, &[read, write]), Found { fresh: 200, bring: 110, ..Found::default() });
+        let find = |ahead: &PrefetchPlan, device, used: &[AheadUse]| ahead.find(device, used, &Pair);
+        assert_eq!(
+            find(&ahead, 0, &[read, write]),
+            AheadCost { fresh: 200, bring: 110, ..AheadCost::default() }
+        );
         ahead.place(0, &[read, write]);
         assert_eq!(
             find(&ahead, 0, &[read]),
-            Found { present: 100, ..Found::default() },
+            AheadCost { present: 100, ..AheadCost::default() },
             "readers do not wait for each other"
         );
         assert_eq!(find(&ahead, 1, &[read]).bring, 51, "from the neighbour, not the host");
         assert_eq!(
             find(&ahead, 2, &[uses(8, true, false)]),
-            Found { fresh: 100, bring: 220, ..Found::default() }
+            AheadCost { fresh: 100, bring: 220, ..AheadCost::default() }
         );
         ahead.place(1, &[change]);
         assert_eq!(
             find(&ahead, 0, &[read]),
-            Found { fresh: 100, bring: 51, ..Found::default() },
+            AheadCost { fresh: 100, bring: 51, ..AheadCost::default() },
             "that copy will not be valid"
         );
-        assert_eq!(find(&ahead, 1, &[read]), Found { present: 100, near: 1, ..Found::default() });
+        assert_eq!(find(&ahead, 1, &[read]), AheadCost { present: 100, near: 1, ..AheadCost::default() });
     }
 
     #[test]
     fn what_goes_for_want_of_room_is_brought_again() {
-        let mut ahead = Ahead::new();
+        let mut ahead = PrefetchPlan::new();
         let read = uses(1, true, false);
         ahead.lies(1, 100, 0);
         ahead.place(1, &[read]);
@@ -271,8 +274,8 @@ mod tests {
 
     #[test]
     fn what_a_device_will_have_is_summed_up() {
-        let mut ahead = Ahead::new();
-        let held = |ahead: &Ahead| [0, 1].map(|device| ahead.held(device));
+        let mut ahead = PrefetchPlan::new();
+        let held = |ahead: &PrefetchPlan| [0, 1].map(|device| ahead.held(device));
         ahead.lies(1, 100, 0);
         ahead.place(1, &[uses(1, true, false), uses(2, false, true)]);
         assert_eq!(held(&ahead), [100, 200]);
@@ -287,11 +290,17 @@ mod tests {
 
     #[test]
     fn a_task_that_was_taken_along_takes_its_data_along() {
-        let mut ahead = Ahead::new();
+        let mut ahead = PrefetchPlan::new();
         let change = uses(1, true, true);
         ahead.place(0, &[change]);
         ahead.carried(0, 1, &[change]);
-        assert_eq!(ahead.find(0, &[change], &Pair), Found { fresh: 100, bring: 51, ..Found::default() });
-        assert_eq!(ahead.find(1, &[change], &Pair), Found { present: 100, near: 1, ..Found::default() });
+        assert_eq!(
+            ahead.find(0, &[change], &Pair),
+            AheadCost { fresh: 100, bring: 51, ..AheadCost::default() }
+        );
+        assert_eq!(
+            ahead.find(1, &[change], &Pair),
+            AheadCost { present: 100, near: 1, ..AheadCost::default() }
+        );
     }
 }

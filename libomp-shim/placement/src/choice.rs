@@ -5,11 +5,11 @@ use core::str::FromStr;
 
 use crate::online::{EarliestStart, LeastLoaded, RoundRobin};
 use crate::planned::Planned;
-use crate::policy::Policy;
+use crate::policy::PlacementPolicy;
 
 /// What somebody chose.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Choice {
+pub enum PlacementChoice {
     /// `least`: locality-weighted least loaded.
     #[default]
     Least,
@@ -34,7 +34,7 @@ pub const LAMBDA: f64 = 1.0;
 const WORDS: &str =
     "not one of least, rrmc, estmc, heftmc[:lambda=X], ishmc[:lambda=X], manual:FILE, library:FILE";
 
-impl FromStr for Choice {
+impl FromStr for PlacementChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -69,7 +69,7 @@ fn weight(rest: Option<&str>) -> Result<f64, String> {
         .ok_or(format!("'{rest}' is not lambda= and a number from 0 to 1"))
 }
 
-impl Display for Choice {
+impl Display for PlacementChoice {
     fn fmt(&self, f: &mut Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Least => f.write_str("least"),
@@ -83,7 +83,7 @@ impl Display for Choice {
     }
 }
 
-impl Choice {
+impl PlacementChoice {
     /// Does it need a graph that is known ahead?
     #[must_use]
     pub fn plans(&self) -> bool {
@@ -92,7 +92,7 @@ impl Choice {
 
     /// The policy; `None` where it is in a file.
     #[must_use]
-    pub fn policy(&self) -> Option<Box<dyn Policy>> {
+    pub fn policy(&self) -> Option<Box<dyn PlacementPolicy>> {
         Some(match self {
             Self::Least => Box::new(LeastLoaded::default()),
             Self::RoundRobin => Box::new(RoundRobin::default()),

@@ -17,10 +17,10 @@
 //! what somebody who goes on at that moment may know to be over.
 //!
 //! *Where a copy is filled from.* All valid places are alike, but for their ways to the device and
-//! for what they send already: the least time counts ([`Ways`]). When many devices want the same
-//! large datum at once, few have it; those that come when each place sends it to somebody already
-//! do better to wait until one more has it ([`Directory::should_wait`]). So the places double with
-//! each round, where the host alone would send it as often as there are devices.
+//! for what they send already: the least time counts ([`CopyWays`]). When many devices want the
+//! same large datum at once, few have it; those that come when each place sends it to somebody
+//! already do better to wait until one more has it ([`Directory::should_wait`]). So the places
+//! double with each round, where the host alone would send it as often as there are devices.
 //!
 //! Rejected: the host whenever it can. That disturbs no rank, and a block for 1000 ranks takes 6
 //! times as long, for 10,000 31 times (the model in `benchmarks/src/data.rs`).
@@ -29,15 +29,15 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 
 /// Where something is in a device's memory.
-pub type Address = usize;
+pub type CopyAddress = usize;
 /// A device's number, from 0 on.
-pub type Number = i32;
+pub type DeviceNumber = i32;
 
 /// What lies between the host and the devices.
-pub trait Ways {
+pub trait CopyWays {
     /// Nanoseconds that so many bytes take to the device `to` from another one, or from the host
     /// (`None`), while nothing else is on the way; `None`: they cannot go straight.
-    fn time(&self, from: Option<Number>, to: Number, bytes: u64) -> Option<u64>;
+    fn time(&self, from: Option<DeviceNumber>, to: DeviceNumber, bytes: u64) -> Option<u64>;
 }
 
 /// Fewer bytes are sent at once, from wherever they are: to wait for another place costs more than
@@ -52,8 +52,8 @@ const OTHERS: usize = 32;
 /// A copy of a datum.
 #[derive(Clone, Debug)]
 struct Copy {
-    block: Address,
-    address: Address,
+    block: CopyAddress,
+    address: CopyAddress,
     valid: bool,
     uses: u32,
     /// When its last use ended.
@@ -63,11 +63,11 @@ struct Copy {
 #[derive(Clone, Debug, Default)]
 struct Datum {
     end: usize,
-    copies: BTreeMap<Number, Copy>,
+    copies: BTreeMap<DeviceNumber, Copy>,
     /// Copies that are being filled.
     filling: usize,
     /// From which device on others are looked at next.
-    turn: Number,
+    turn: DeviceNumber,
     /// The host's bytes are not valid.
     stale: bool,
     /// Somebody writes it back.
@@ -77,12 +77,12 @@ struct Datum {
 }
 
 impl Datum {
-    fn copy(&mut self, device: Number) -> Option<&mut Copy> {
+    fn copy(&mut self, device: DeviceNumber) -> Option<&mut Copy> {
         self.copies.get_mut(&device)
     }
 
     /// A valid copy, an idle one if there is any.
-    fn source(&self) -> Option<(Number, &Copy)> {
+    fn source(&self) -> Option<(DeviceNumber, &Copy)> {
         self.copies
             .iter()
             .filter(|(_, copy)| copy.valid)
@@ -92,16 +92,16 @@ impl Datum {
 
     /// Is the copy not needed, though it may be useful: idle, and not the only valid place of the
     /// bytes?
-    fn may_go(&self, device: Number, copy: &Copy) -> bool {
+    fn may_go(&self, device: DeviceNumber, copy: &Copy) -> bool {
         let elsewhere =
             || !self.stale || self.copies.iter().any(|(&other, copy)| copy.valid && other != device);
         copy.uses == 0 && !self.saving && (!copy.valid || elsewhere())
     }
 
     /// Some valid copies of others: the device's neighbours, and others in turns.
-    fn some(&mut self, device: Number) -> Vec<(Number, Address)> {
+    fn some(&mut self, device: DeviceNumber) -> Vec<(DeviceNumber, CopyAddress)> {
         let valid =
-            |(&at, copy): (&Number, &Copy)| (copy.valid && at != device).then_some((at, copy.address));
+            |(&at, copy): (&DeviceNumber, &Copy)| (copy.valid && at != device).then_some((at, copy.address));
         let above = self.copies.range(device..).filter_map(valid).take(NEIGHBOURS);
         let below = self.copies.range(..device).rev().filter_map(valid).take(NEIGHBOURS);
         let others: Vec<_> = self
@@ -119,11 +119,11 @@ impl Datum {
 
 /// Memory of a device that nobody needs any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct FreedMemory {
     /// Whose.
-    pub device: Number,
+    pub device: DeviceNumber,
     /// As it was allocated.
-    pub block: Address,
+    pub block: CopyAddress,
 }
 
 /// Where the bytes for a copy come from.
@@ -134,16 +134,16 @@ pub enum From {
     /// The host.
     Host,
     /// Another device, at this address, whose copy counts as used until [`Directory::filled`].
-    Device(Number, Address),
+    Device(DeviceNumber, CopyAddress),
 }
 
 /// A copy that is in use from here on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Used {
     /// As it was allocated.
-    pub block: Address,
+    pub block: CopyAddress,
     /// Where the copy of the first byte is.
-    pub address: Address,
+    pub address: CopyAddress,
     /// What is to be done before it is read.
     pub from: From,
 }
@@ -154,17 +154,17 @@ pub struct Save {
     /// Where to.
     pub host: Range<usize>,
     /// The device that has them.
-    pub device: Number,
+    pub device: DeviceNumber,
     /// Where it has them.
-    pub address: Address,
+    pub address: CopyAddress,
     written: u64,
 }
 
 /// What can be done for room on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Victim {
+pub enum Eviction {
     /// A copy has gone.
-    Gone(Block),
+    Gone(FreedMemory),
     /// All are dirty: this one goes once it is written back.
     Save(Save),
     /// What there is is being written back by somebody else.
@@ -211,21 +211,21 @@ impl Directory {
     }
 
     /// Bytes of the device's memory in idle copies.
-    pub fn idle(&self, device: Number) -> u64 {
+    pub fn idle(&self, device: DeviceNumber) -> u64 {
         self.idle.get(device as usize).copied().unwrap_or(0)
     }
 
     /// Bytes of the device's memory in copies.
-    pub fn bytes(&self, device: Number) -> u64 {
+    pub fn bytes(&self, device: DeviceNumber) -> u64 {
         self.bytes.get(device as usize).copied().unwrap_or(0)
     }
 
     /// Where the device has its copy of just this range, valid or not.
-    pub fn address(&self, device: Number, range: &Range<usize>) -> Option<Address> {
+    pub fn address(&self, device: DeviceNumber, range: &Range<usize>) -> Option<CopyAddress> {
         self.datum(range)?.copies.get(&device).map(|copy| copy.address)
     }
 
-    fn count_idle(&mut self, device: Number, bytes: usize, more: bool) {
+    fn count_idle(&mut self, device: DeviceNumber, bytes: usize, more: bool) {
         let idle = entry(&mut self.idle, device as usize);
         *idle = if more { *idle + bytes as u64 } else { idle.saturating_sub(bytes as u64) };
     }
@@ -253,12 +253,12 @@ impl Directory {
     }
 
     /// Has the device a valid copy of just this range?
-    pub fn has(&self, device: Number, range: &Range<usize>) -> bool {
+    pub fn has(&self, device: DeviceNumber, range: &Range<usize>) -> bool {
         self.datum(range).and_then(|d| d.copies.get(&device)).is_some_and(|copy| copy.valid)
     }
 
     /// Devices that have a valid copy of just this range, in their order.
-    pub fn places(&self, range: &Range<usize>) -> impl Iterator<Item = Number> {
+    pub fn places(&self, range: &Range<usize>) -> impl Iterator<Item = DeviceNumber> {
         self.datum(range)
             .into_iter()
             .flat_map(|d| &d.copies)
@@ -267,7 +267,7 @@ impl Directory {
     }
 
     /// Devices that have a valid copy of the byte at `address`, in their order.
-    pub fn places_of(&self, address: usize) -> Vec<Number> {
+    pub fn places_of(&self, address: usize) -> Vec<DeviceNumber> {
         let (&start, datum) = match self.data.range(..=address).next_back() {
             Some(found) if address < found.1.end => found,
             _ => return Vec::new(),
@@ -282,7 +282,12 @@ impl Directory {
 
     /// The device's copy of the range is used from here on, if there is one; its bytes are read,
     /// too, if there are ways for them. Nothing is in the way.
-    pub fn reuse(&mut self, device: Number, range: &Range<usize>, reads: Option<&dyn Ways>) -> Option<Used> {
+    pub fn reuse(
+        &mut self,
+        device: DeviceNumber,
+        range: &Range<usize>,
+        reads: Option<&dyn CopyWays>,
+    ) -> Option<Used> {
         let &Copy { block, address, valid, .. } = self.datum(range)?.copies.get(&device)?;
         self.pin(device, range);
         let from = self.fetch(device, range, reads.filter(|_| !valid));
@@ -292,11 +297,11 @@ impl Directory {
     /// A new copy, used from here on. Nothing is in the way, and the device has none.
     pub fn add(
         &mut self,
-        device: Number,
+        device: DeviceNumber,
         range: &Range<usize>,
-        block: Address,
-        address: Address,
-        reads: Option<&dyn Ways>,
+        block: CopyAddress,
+        address: CopyAddress,
+        reads: Option<&dyn CopyWays>,
     ) -> Used {
         let datum =
             self.data.entry(range.start).or_insert_with(|| Datum { end: range.end, ..Datum::default() });
@@ -306,7 +311,7 @@ impl Directory {
     }
 
     /// Begins to fill the device's copy, if somebody reads it.
-    fn fetch(&mut self, device: Number, range: &Range<usize>, reads: Option<&dyn Ways>) -> From {
+    fn fetch(&mut self, device: DeviceNumber, range: &Range<usize>, reads: Option<&dyn CopyWays>) -> From {
         let Some(ways) = reads else { return From::Nowhere };
         let from = self.nearest(device, range, ways);
         if let Some(datum) = self.data.get_mut(&range.start) {
@@ -325,7 +330,7 @@ impl Directory {
     /// Where the device gets the range soonest; the host rather than a device that takes as long.
     /// What can come from nobody straight comes by way of the host, for which whoever copies
     /// has to care.
-    fn nearest(&mut self, device: Number, range: &Range<usize>, ways: &dyn Ways) -> From {
+    fn nearest(&mut self, device: DeviceNumber, range: &Range<usize>, ways: &dyn CopyWays) -> From {
         let Some(datum) = self.data.get_mut(&range.start) else { return From::Host };
         let (stale, some) = (datum.stale, datum.some(device));
         let time = |from| {
@@ -345,33 +350,33 @@ impl Directory {
     /// Does a device that would get the range now get it sooner after it has come to another one?
     /// It is on its way to as many as have it, so that each of these sends it. Costs some
     /// steps, whatever there is.
-    pub fn should_wait(&self, device: Number, range: &Range<usize>, ways: &dyn Ways) -> bool {
+    pub fn should_wait(&self, device: DeviceNumber, range: &Range<usize>, ways: &dyn CopyWays) -> bool {
         let Some(datum) = self.datum(range).filter(|_| range.len() >= WORTH_WAITING) else { return false };
         // What is neither valid nor being filled is about to go.
         let have = datum.copies.len() - datum.filling + usize::from(!datum.stale);
-        let reaches = |other: &Number| ways.time(Some(*other), device, range.len() as u64).is_some();
+        let reaches = |other: &DeviceNumber| ways.time(Some(*other), device, range.len() as u64).is_some();
         datum.filling > 0
             && datum.filling >= have
             && !datum.copies.contains_key(&device)
             && datum.copies.keys().any(reaches)
     }
 
-    fn place(from: Option<Number>) -> usize {
+    fn place(from: Option<DeviceNumber>) -> usize {
         from.map_or(0, |device| device as usize + 1)
     }
 
     /// Copies that are being filled from there.
-    fn sending(&self, from: Option<Number>) -> u32 {
+    fn sending(&self, from: Option<DeviceNumber>) -> u32 {
         self.sending.get(Self::place(from)).copied().unwrap_or(0)
     }
 
-    fn count_sending(&mut self, from: Option<Number>, more: bool) {
+    fn count_sending(&mut self, from: Option<DeviceNumber>, more: bool) {
         let sending = entry(&mut self.sending, Self::place(from));
         *sending = if more { *sending + 1 } else { sending.saturating_sub(1) };
     }
 
     /// The device's copy is used once more.
-    fn pin(&mut self, device: Number, range: &Range<usize>) {
+    fn pin(&mut self, device: DeviceNumber, range: &Range<usize>) {
         let copy = self.data.get_mut(&range.start).and_then(|d| d.copy(device));
         let was_idle = copy.is_some_and(|copy| {
             copy.uses += 1;
@@ -384,16 +389,22 @@ impl Directory {
 
     /// The bytes have come to the device's copy, `from` there. What nobody needs any more is
     /// returned.
-    pub fn filled(&mut self, device: Number, range: &Range<usize>, from: From) -> Vec<Block> {
+    pub fn filled(&mut self, device: DeviceNumber, range: &Range<usize>, from: From) -> Vec<FreedMemory> {
         self.end_filling(device, range, from, true)
     }
 
     /// They have not, since a device failed.
-    pub fn not_filled(&mut self, device: Number, range: &Range<usize>, from: From) -> Vec<Block> {
+    pub fn not_filled(&mut self, device: DeviceNumber, range: &Range<usize>, from: From) -> Vec<FreedMemory> {
         self.end_filling(device, range, from, false)
     }
 
-    fn end_filling(&mut self, device: Number, range: &Range<usize>, from: From, came: bool) -> Vec<Block> {
+    fn end_filling(
+        &mut self,
+        device: DeviceNumber,
+        range: &Range<usize>,
+        from: From,
+        came: bool,
+    ) -> Vec<FreedMemory> {
         let Some(datum) = self.data.get_mut(&range.start) else { return Vec::new() };
         if let Some(copy) = datum.copy(device).filter(|_| came) {
             copy.valid = true;
@@ -416,14 +427,14 @@ impl Directory {
 
     /// The device's copy, which is in use, is the only valid one from here on: it is written. What
     /// nobody needs any more is returned.
-    pub fn writes(&mut self, device: Number, range: &Range<usize>) -> Vec<Block> {
+    pub fn writes(&mut self, device: DeviceNumber, range: &Range<usize>) -> Vec<FreedMemory> {
         self.pin(device, range);
         self.give(device, range, true)
     }
 
     /// The use of a copy has ended; a region has `written` to it. What nobody needs any more is
     /// returned.
-    pub fn give(&mut self, device: Number, range: &Range<usize>, written: bool) -> Vec<Block> {
+    pub fn give(&mut self, device: DeviceNumber, range: &Range<usize>, written: bool) -> Vec<FreedMemory> {
         self.clock += 1;
         let now = self.clock;
         let Some(datum) = self.data.get_mut(&range.start) else { return Vec::new() };
@@ -436,7 +447,7 @@ impl Directory {
         if written { [gone, self.sweep(range.start, |_, copy| !copy.valid)].concat() } else { gone }
     }
 
-    fn end_use(&mut self, device: Number, range: &Range<usize>, now: Option<u64>) -> Vec<Block> {
+    fn end_use(&mut self, device: DeviceNumber, range: &Range<usize>, now: Option<u64>) -> Vec<FreedMemory> {
         let copy = self.data.get_mut(&range.start).and_then(|d| d.copy(device));
         let is_idle = copy.is_some_and(|copy| {
             copy.uses -= 1;
@@ -451,10 +462,15 @@ impl Directory {
 
     /// Takes the device's copy of a datum out if it may go and is `meant`, and the datum if nothing
     /// is left of it.
-    fn drop_copy(&mut self, start: usize, device: Number, meant: impl Fn(&Copy) -> bool) -> Option<Block> {
+    fn drop_copy(
+        &mut self,
+        start: usize,
+        device: DeviceNumber,
+        meant: impl Fn(&Copy) -> bool,
+    ) -> Option<FreedMemory> {
         let datum = self.data.get_mut(&start)?;
         let found = datum.copies.get(&device).filter(|copy| meant(copy) && datum.may_go(device, copy));
-        let gone = found.map(|copy| Block { device, block: copy.block });
+        let gone = found.map(|copy| FreedMemory { device, block: copy.block });
         let bytes = datum.end - start;
         if gone.is_some() {
             datum.copies.remove(&device);
@@ -472,15 +488,15 @@ impl Directory {
 
     /// The same for all copies of a datum, one after the other: the last valid one stays where it
     /// is needed.
-    fn sweep(&mut self, start: usize, meant: impl Fn(Number, &Copy) -> bool) -> Vec<Block> {
-        let devices: Vec<Number> =
+    fn sweep(&mut self, start: usize, meant: impl Fn(DeviceNumber, &Copy) -> bool) -> Vec<FreedMemory> {
+        let devices: Vec<DeviceNumber> =
             self.data.get(&start).map_or(Vec::new(), |datum| datum.copies.keys().copied().collect());
-        let mut gone: Vec<Block> = devices
+        let mut gone: Vec<FreedMemory> = devices
             .into_iter()
             .filter_map(|device| self.drop_copy(start, device, |copy| meant(device, copy)))
             .collect();
         // A datum without copies may have been kept by those that were writing it back.
-        gone.extend(self.drop_copy(start, Number::MIN, |_| false));
+        gone.extend(self.drop_copy(start, DeviceNumber::MIN, |_| false));
         gone
     }
 
@@ -512,7 +528,7 @@ impl Directory {
     }
 
     /// The bytes have gone to the host. What nobody needs any more is returned.
-    pub fn saved(&mut self, save: &Save) -> Vec<Block> {
+    pub fn saved(&mut self, save: &Save) -> Vec<FreedMemory> {
         let start = save.host.start;
         if let Some(datum) = self.data.get_mut(&start) {
             datum.saving = false;
@@ -523,18 +539,18 @@ impl Directory {
 
     /// Takes the idle copies out whose last use had ended by `moment`, and that are not the only
     /// ones.
-    pub fn drop_idle(&mut self, moment: u64) -> Vec<Block> {
+    pub fn drop_idle(&mut self, moment: u64) -> Vec<FreedMemory> {
         let all: Vec<usize> = self.data.keys().copied().collect();
         all.into_iter().flat_map(|start| self.sweep(start, |_, copy| copy.released <= moment)).collect()
     }
 
     /// The same for all idle copies that share bytes with `range`.
-    pub fn drop_in(&mut self, range: &Range<usize>) -> Vec<Block> {
+    pub fn drop_in(&mut self, range: &Range<usize>) -> Vec<FreedMemory> {
         self.overlapping(range).into_iter().flat_map(|start| self.sweep(start, |_, _| true)).collect()
     }
 
     /// The host has got bytes of `range` by another way: no copy of them is valid.
-    pub fn overwritten(&mut self, range: &Range<usize>) -> Vec<Block> {
+    pub fn overwritten(&mut self, range: &Range<usize>) -> Vec<FreedMemory> {
         self.clock += 1;
         let mut gone = Vec::new();
         for start in self.overlapping(range) {
@@ -549,7 +565,7 @@ impl Directory {
 
     /// What is to go for room on the device: what is clean first, and what was not used for
     /// longest.
-    pub fn victim(&mut self, device: Number) -> Victim {
+    pub fn victim(&mut self, device: DeviceNumber) -> Eviction {
         type Oldest = Option<(u64, usize)>;
         let (mut clean, mut dirty, mut busy): (Oldest, Oldest, bool) = (None, None, false);
         for (&start, datum) in &self.data {
@@ -568,12 +584,12 @@ impl Directory {
         if let Some((_, start)) = clean
             && let Some(block) = self.drop_copy(start, device, |_| true)
         {
-            return Victim::Gone(block);
+            return Eviction::Gone(block);
         }
         match dirty.and_then(|(_, start)| self.begin_saving(start)) {
-            Some(save) => Victim::Save(save),
-            None if busy => Victim::Busy,
-            None => Victim::None,
+            Some(save) => Eviction::Save(save),
+            None if busy => Eviction::Busy,
+            None => Eviction::None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Graphs and machines to try policies on. Costs are in nanoseconds on a device that computes 1
 //! flop per nanosecond (1 GFlop/s); additions are as slow as memory of 1 GB/s per unit of speed.
 
-use crate::graph::{Device, Edge, Graph, Machine, Task};
+use crate::graph::{Graph, GraphDevice, GraphEdge, GraphMachine, GraphTask};
 
 /// Bytes of a number.
 const FLOAT: u64 = 4;
@@ -20,21 +20,22 @@ pub fn strassen(n: u64, setup: f64) -> Graph {
     const SUMS: [&[usize]; 4] = [&[0, 3, 4, 6], &[2, 4], &[1, 3], &[0, 1, 2, 5]];
     let half = n / 2;
     let bytes = half * half * FLOAT;
-    let task = |name: String, cost: f64, scratch: u64| Task {
+    let task = |name: String, cost: f64, scratch: u64| GraphTask {
         name,
         costs: vec![cost + setup],
         keeps: bytes,
         scratch,
     };
     let (add, multiply) = (bytes as f64 / 4.0, 2.0 * (half as f64).powi(3));
-    let mut tasks: Vec<Task> = (0..10).map(|i| task(format!("S{}", i + 1), 3.0 * add, 2 * bytes)).collect();
+    let mut tasks: Vec<GraphTask> =
+        (0..10).map(|i| task(format!("S{}", i + 1), 3.0 * add, 2 * bytes)).collect();
     tasks
         .extend((0..7).map(|i| task(format!("M{}", i + 1), multiply, (2 - FACTORS[i].len() as u64) * bytes)));
     let names = ["C11", "C12", "C21", "C22"];
     tasks.extend((0..4).map(|i| task(names[i].into(), SUMS[i].len() as f64 * add, 0)));
     let factors = (0..7).flat_map(|i| FACTORS[i].iter().map(move |&from| (from, 10 + i)));
     let sums = (0..4).flat_map(|i| SUMS[i].iter().map(move |&from| (10 + from, 17 + i)));
-    let edges = factors.chain(sums).map(|(from, to)| Edge { from, to, bytes }).collect();
+    let edges = factors.chain(sums).map(|(from, to)| GraphEdge { from, to, bytes }).collect();
     Graph::new(tasks, edges).expect("the graph is right")
 }
 
@@ -55,29 +56,29 @@ pub const STRASSEN_BY_HAND: &str = "\
 /// (table 7.3), with the rates that such devices reach. Device 2k is the processor of node k, 2k +
 /// 1 its GPU of 512 MB.
 #[must_use]
-pub fn cluster() -> Machine {
+pub fn cluster() -> GraphMachine {
     let memory = [8192 << 20, 4096 << 20, 4096 << 20, 4096 << 20];
     let node = |k: usize| {
-        let near = |device: Device| device.at(25e3, 0.117).of_node(k);
+        let near = |device: GraphDevice| device.at(25e3, 0.117).of_node(k);
         let cpu =
-            near(Device::new(&format!("CPU_{k}"), memory[k]).of_speed(if k == 3 { 17.0 } else { 20.0 }));
-        [cpu, near(Device::new(&format!("GPU_{k}"), 512 << 20).of_speed(15.0))]
+            near(GraphDevice::new(&format!("CPU_{k}"), memory[k]).of_speed(if k == 3 { 17.0 } else { 20.0 }));
+        [cpu, near(GraphDevice::new(&format!("GPU_{k}"), 512 << 20).of_speed(15.0))]
     };
-    Machine::new((0..4).flat_map(node).collect())
+    GraphMachine::new((0..4).flat_map(node).collect())
 }
 
 /// So many equal ranks of 100 GFlop/s with this much memory, 10 us and 10 GB/s apart.
 #[must_use]
-pub fn ranks(count: usize, memory: u64) -> Machine {
-    let rank = |k: usize| Device::new(&format!("rank {k}"), memory).of_speed(100.0).at(5e3, 10.0);
-    Machine::new((0..count).map(rank).collect())
+pub fn ranks(count: usize, memory: u64) -> GraphMachine {
+    let rank = |k: usize| GraphDevice::new(&format!("rank {k}"), memory).of_speed(100.0).at(5e3, 10.0);
+    GraphMachine::new((0..count).map(rank).collect())
 }
 
 /// A graph in the making: who wrote each tile last.
 #[derive(Default)]
 struct Tiles {
-    tasks: Vec<Task>,
-    edges: Vec<Edge>,
+    tasks: Vec<GraphTask>,
+    edges: Vec<GraphEdge>,
     writers: std::collections::BTreeMap<(usize, usize), usize>,
 }
 
@@ -93,8 +94,8 @@ impl Tiles {
     ) {
         let to = self.tasks.len();
         let sources = reads.iter().chain([&updates]).filter_map(|tile| self.writers.get(tile));
-        self.edges.extend(sources.map(|&from| Edge { from, to, bytes }));
-        self.tasks.push(Task { name, costs: vec![flops], keeps: bytes, scratch: 0 });
+        self.edges.extend(sources.map(|&from| GraphEdge { from, to, bytes }));
+        self.tasks.push(GraphTask { name, costs: vec![flops], keeps: bytes, scratch: 0 });
         self.writers.insert(updates, to);
     }
 }
@@ -124,9 +125,9 @@ pub fn cholesky(tiles: usize, tile: u64) -> Graph {
 }
 
 /// Numbers that look random, the same ones for the same seed (splitmix64, Steele and others, 2014).
-pub struct Random(u64);
+pub struct ExampleRandom(u64);
 
-impl Random {
+impl ExampleRandom {
     /// Those of this seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
@@ -155,8 +156,8 @@ impl Random {
 /// # Panics
 /// Never: the graph is right.
 #[must_use]
-pub fn random(seed: u64) -> (Graph, Machine) {
-    let random = &mut Random(seed);
+pub fn random(seed: u64) -> (Graph, GraphMachine) {
+    let random = &mut ExampleRandom(seed);
     let (count, devices) = (random.between(8, 40) as usize, random.between(2, 5) as usize);
     let unrelated = random.between(0, 1) == 1;
     let mut tasks = Vec::new();
@@ -164,7 +165,7 @@ pub fn random(seed: u64) -> (Graph, Machine) {
         let costs = (0..if unrelated { devices } else { 1 })
             .map(|_| random.between(1_000, 1_000_000) as f64)
             .collect();
-        tasks.push(Task {
+        tasks.push(GraphTask {
             name: format!("t{at}"),
             costs,
             keeps: random.between(0, 1 << 20),
@@ -175,8 +176,8 @@ pub fn random(seed: u64) -> (Graph, Machine) {
     for to in 1..count {
         for _ in 0..random.between(0, 3) {
             let from = random.between(to.saturating_sub(12) as u64, to as u64 - 1) as usize;
-            if !edges.iter().any(|e: &Edge| e.from == from && e.to == to) {
-                edges.push(Edge { from, to, bytes: random.between(0, tasks[from].keeps) });
+            if !edges.iter().any(|e: &GraphEdge| e.from == from && e.to == to) {
+                edges.push(GraphEdge { from, to, bytes: random.between(0, tasks[from].keeps) });
             }
         }
     }
@@ -185,17 +186,17 @@ pub fn random(seed: u64) -> (Graph, Machine) {
         graph.tasks()[t].keeps + graph.tasks()[t].scratch + graph.before(t).map(|e| e.bytes).sum::<u64>()
     };
     let largest = (0..count).map(alone).max().unwrap_or(0);
-    let device = |at: usize, random: &mut Random| {
+    let device = |at: usize, random: &mut ExampleRandom| {
         let memory = largest + random.between(0, 2 * largest);
-        Device::new(&format!("d{at}"), memory)
+        GraphDevice::new(&format!("d{at}"), memory)
             .of_speed(random.between(1, 4) as f64)
             .at(random.between(0, 20_000) as f64, 1.0)
     };
-    let mut all: Vec<Device> = (0..devices).map(|at| device(at, random)).collect();
+    let mut all: Vec<GraphDevice> = (0..devices).map(|at| device(at, random)).collect();
     if seed.is_multiple_of(2)
         && let Some(last) = all.last_mut()
     {
-        *last = Device { memory: u64::MAX, speed: 0.25, ..last.clone() };
+        *last = GraphDevice { memory: u64::MAX, speed: 0.25, ..last.clone() };
     }
-    (graph, Machine::new(all))
+    (graph, GraphMachine::new(all))
 }

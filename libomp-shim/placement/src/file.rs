@@ -10,7 +10,7 @@
 
 use core::fmt::Write;
 
-use crate::graph::{Edge, Graph, Task};
+use crate::graph::{Graph, GraphEdge, GraphTask};
 
 const FIRST: &str = "gangway-graph 1";
 
@@ -57,13 +57,13 @@ pub fn read(text: &str) -> Result<Graph, String> {
     Graph::new(tasks, edges)
 }
 
-fn task(name: &str, keeps: &str, scratch: &str, costs: &[&str]) -> Option<Task> {
+fn task(name: &str, keeps: &str, scratch: &str, costs: &[&str]) -> Option<GraphTask> {
     let costs = costs.iter().map(|c| c.parse().ok()).collect::<Option<Vec<f64>>>()?;
-    Some(Task { name: name.into(), costs, keeps: keeps.parse().ok()?, scratch: scratch.parse().ok()? })
+    Some(GraphTask { name: name.into(), costs, keeps: keeps.parse().ok()?, scratch: scratch.parse().ok()? })
 }
 
-fn edge(from: &str, to: &str, bytes: &str) -> Option<Edge> {
-    Some(Edge { from: from.parse().ok()?, to: to.parse().ok()?, bytes: bytes.parse().ok()? })
+fn edge(from: &str, to: &str, bytes: &str) -> Option<GraphEdge> {
+    Some(GraphEdge { from: from.parse().ok()?, to: to.parse().ok()?, bytes: bytes.parse().ok()? })
 }
 
 #[cfg(test)]

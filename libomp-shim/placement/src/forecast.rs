@@ -23,14 +23,14 @@
 //! [`Backlog`](crate::times::Backlog).
 
 use crate::Time;
-use crate::times::{Kind, Times};
+use crate::times::{TaskKind, TaskTimes};
 
 /// Copies that take no longer than this are let in before large ones.
 const SMALL: Time = 200_000;
 
 /// A task that was placed; not that of another one which has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Handle {
+pub struct ForecastHandle {
     at: u32,
     serial: u32,
 }
@@ -39,10 +39,10 @@ pub struct Handle {
 struct Task {
     serial: u32,
     device: usize,
-    kind: Kind,
+    kind: TaskKind,
     expected: Time,
     bring: Time,
-    before: Vec<Handle>,
+    before: Vec<ForecastHandle>,
     began: Option<Time>,
     /// As forecast.
     end: Time,
@@ -100,7 +100,7 @@ impl Forecast {
         Self { devices: vec![Device::default(); devices], ..Self::default() }
     }
 
-    fn task(&mut self, handle: Handle) -> Option<&mut Task> {
+    fn task(&mut self, handle: ForecastHandle) -> Option<&mut Task> {
         self.tasks.get_mut(handle.at as usize).filter(|task| task.serial == handle.serial)
     }
 
@@ -109,11 +109,11 @@ impl Forecast {
     pub fn place(
         &mut self,
         device: usize,
-        kind: Kind,
+        kind: TaskKind,
         expected: Time,
         bring: Time,
-        before: &[Handle],
-    ) -> Handle {
+        before: &[ForecastHandle],
+    ) -> ForecastHandle {
         let at = self.free.pop().unwrap_or_else(|| {
             self.tasks.push(Task::default());
             self.tasks.len() as u32 - 1
@@ -124,32 +124,32 @@ impl Forecast {
         (task.device, task.kind, task.expected, task.bring, task.began) =
             (device, kind, expected, bring, None);
         self.placed.push(at);
-        Handle { at, serial: self.tasks[at as usize].serial }
+        ForecastHandle { at, serial: self.tasks[at as usize].serial }
     }
 
     /// It goes to another device.
-    pub fn carry(&mut self, handle: Handle, device: usize, bring: Time) {
+    pub fn carry(&mut self, handle: ForecastHandle, device: usize, bring: Time) {
         if let Some(task) = self.task(handle) {
             (task.device, task.bring) = (device, bring);
         }
     }
 
     /// Its data are there.
-    pub fn brought(&mut self, handle: Handle) {
+    pub fn brought(&mut self, handle: ForecastHandle) {
         if let Some(task) = self.task(handle) {
             task.bring = 0;
         }
     }
 
     /// It begins.
-    pub fn begin(&mut self, handle: Handle, now: Time) {
+    pub fn begin(&mut self, handle: ForecastHandle, now: Time) {
         if let Some(task) = self.task(handle) {
             task.began = Some(now);
         }
     }
 
     /// It has ended.
-    pub fn end(&mut self, handle: Handle) {
+    pub fn end(&mut self, handle: ForecastHandle) {
         if let Some(task) = self.task(handle) {
             task.serial = task.serial.wrapping_add(1);
             self.free.push(handle.at);
@@ -158,7 +158,7 @@ impl Forecast {
     }
 
     /// Makes the forecast.
-    pub fn look(&mut self, now: Time, times: &Times) {
+    pub fn look(&mut self, now: Time, times: &TaskTimes) {
         for device in &mut self.devices {
             (device.free, device.link) = (now, now);
             device.later.clear();
@@ -191,7 +191,7 @@ impl Forecast {
 
     /// When all of these will have ended; 0: they have.
     #[must_use]
-    pub fn ready(&self, before: &[Handle]) -> Time {
+    pub fn ready(&self, before: &[ForecastHandle]) -> Time {
         let tasks = before.iter().filter_map(|handle| {
             self.tasks.get(handle.at as usize).filter(|task| task.serial == handle.serial)
         });
@@ -200,7 +200,7 @@ impl Forecast {
 
     /// When the task will begin, and how long it will take.
     #[must_use]
-    pub fn of(&self, handle: Handle) -> Option<(Time, Time)> {
+    pub fn of(&self, handle: ForecastHandle) -> Option<(Time, Time)> {
         let task = self.tasks.get(handle.at as usize).filter(|task| task.serial == handle.serial)?;
         Some((task.end.saturating_sub(task.expected), task.expected))
     }
@@ -223,11 +223,11 @@ impl Forecast {
 mod tests {
     use super::*;
 
-    const KIND: Kind = Kind { function: 1, bytes: 0, device: 0 };
+    const KIND: TaskKind = TaskKind { function: 1, bytes: 0, device: 0 };
 
     #[test]
     fn a_chain_ends_when_its_device_has_run_it() {
-        let (mut forecast, mut times) = (Forecast::new(2), Times::new());
+        let (mut forecast, mut times) = (Forecast::new(2), TaskTimes::new());
         let mut chain = vec![forecast.place(0, KIND, 10, 0, &[])];
         for _ in 0..3 {
             let last = chain[chain.len() - 1];
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn what_runs_is_in_front() {
         let mut forecast = Forecast::new(1);
-        let times = Times::new();
+        let times = TaskTimes::new();
         let [a, b] = [50, 70].map(|expected| forecast.place(0, KIND, expected, 5, &[]));
         forecast.begin(a, 1000);
         forecast.look(1020, &times);
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn large_copies_come_one_after_the_other() {
-        let (mut forecast, times, large) = (Forecast::new(2), Times::new(), 10 * SMALL);
+        let (mut forecast, times, large) = (Forecast::new(2), TaskTimes::new(), 10 * SMALL);
         let first = forecast.place(0, KIND, 10, large, &[]);
         forecast.look(0, &times);
         assert_eq!(

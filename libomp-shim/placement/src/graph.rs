@@ -1,4 +1,4 @@
-//! What is placed ([`Graph`]) and where ([`Machine`]).
+//! What is placed ([`Graph`]) and where ([`GraphMachine`]).
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::Time;
 
 /// A task. Memory is counted on the device that it runs on.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Task {
+pub struct GraphTask {
     /// A name for people, without blanks.
     pub name: String,
     /// Nanoseconds on a device of speed 1; or one figure for each device.
@@ -20,7 +20,7 @@ pub struct Task {
 
 /// `to` reads what `from` has written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edge {
+pub struct GraphEdge {
     /// The writer.
     pub from: usize,
     /// The reader.
@@ -32,8 +32,8 @@ pub struct Edge {
 /// Tasks and what they pass to each other, without circles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
-    tasks: Vec<Task>,
-    edges: Vec<Edge>,
+    tasks: Vec<GraphTask>,
+    edges: Vec<GraphEdge>,
     into: Vec<Vec<usize>>,
     out: Vec<Vec<usize>>,
     order: Vec<usize>,
@@ -49,7 +49,7 @@ impl Graph {
     /// # Errors
     /// An edge names a task that is not there, a task has no cost, tasks wait for each other in a
     /// circle, or times or sizes have no sum.
-    pub fn new(tasks: Vec<Task>, edges: Vec<Edge>) -> Result<Self, String> {
+    pub fn new(tasks: Vec<GraphTask>, edges: Vec<GraphEdge>) -> Result<Self, String> {
         let count = tasks.len();
         if let Some(at) = tasks
             .iter()
@@ -103,23 +103,23 @@ impl Graph {
 
     /// The tasks by number.
     #[must_use]
-    pub fn tasks(&self) -> &[Task] {
+    pub fn tasks(&self) -> &[GraphTask] {
         &self.tasks
     }
 
     /// All edges.
     #[must_use]
-    pub fn edges(&self) -> &[Edge] {
+    pub fn edges(&self) -> &[GraphEdge] {
         &self.edges
     }
 
     /// What the task waits for.
-    pub fn before(&self, task: usize) -> impl Iterator<Item = &Edge> {
+    pub fn before(&self, task: usize) -> impl Iterator<Item = &GraphEdge> {
         self.into[task].iter().map(|&at| &self.edges[at])
     }
 
     /// What waits for the task.
-    pub fn after(&self, task: usize) -> impl Iterator<Item = &Edge> {
+    pub fn after(&self, task: usize) -> impl Iterator<Item = &GraphEdge> {
         self.out[task].iter().map(|&at| &self.edges[at])
     }
 
@@ -133,7 +133,7 @@ impl Graph {
     /// machine's devices: the upper rank of HEFT (Topcuoglu and others, 2002, equation 8), the
     /// b-level of ISH.
     #[must_use]
-    pub fn ranks(&self, machine: &Machine) -> Vec<f64> {
+    pub fn ranks(&self, machine: &GraphMachine) -> Vec<f64> {
         let mut ranks = vec![0.0_f64; self.len()];
         for &task in self.order.iter().rev() {
             let behind =
@@ -145,7 +145,7 @@ impl Graph {
 
     /// All tasks by falling rank, those of the same rank so that none is before what it waits for.
     #[must_use]
-    pub fn by_rank(&self, machine: &Machine) -> Vec<usize> {
+    pub fn by_rank(&self, machine: &GraphMachine) -> Vec<usize> {
         let ranks = self.ranks(machine);
         let mut order = self.order.clone();
         order.sort_by(|&a, &b| ranks[b].total_cmp(&ranks[a]));
@@ -155,7 +155,7 @@ impl Graph {
 
 /// A device, with its way to the others.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Device {
+pub struct GraphDevice {
     /// A name for people.
     pub name: String,
     /// Bytes; [`u64::MAX`]: as many as anybody wants.
@@ -173,7 +173,7 @@ pub struct Device {
 /// Latency and bandwidth between devices of one node.
 pub const LOCAL: (f64, f64) = (1e4, 3.0);
 
-impl Device {
+impl GraphDevice {
     /// A device of speed 1 with this much memory, 1 us and 1 GB/s away.
     #[must_use]
     pub fn new(name: &str, memory: u64) -> Self {
@@ -202,16 +202,16 @@ impl Device {
 /// Devices. What goes from one to another passes both their ways, where nothing is known of those
 /// two.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Machine {
+pub struct GraphMachine {
     /// The devices by number; at least one.
-    pub devices: Vec<Device>,
+    pub devices: Vec<GraphDevice>,
     /// What is known of pairs, the lower number first: nanoseconds until the first byte is on the
     /// way, bytes per nanosecond.
     pub pairs: BTreeMap<(usize, usize), (f64, f64)>,
 }
 
-fn check_sums(tasks: &[Task], edges: &[Edge]) -> Result<(), String> {
-    let longest = |task: &Task| task.costs.iter().fold(0.0, |longest: f64, cost| longest.max(*cost));
+fn check_sums(tasks: &[GraphTask], edges: &[GraphEdge]) -> Result<(), String> {
+    let longest = |task: &GraphTask| task.costs.iter().fold(0.0, |longest: f64, cost| longest.max(*cost));
     let wide = |bytes: u64| u128::from(bytes);
     let time: f64 = tasks.iter().map(longest).sum();
     let bytes = tasks
@@ -229,14 +229,14 @@ fn whole(time: f64) -> Time {
     (time.ceil() as Time).min(MOST)
 }
 
-impl Machine {
+impl GraphMachine {
     /// Devices of whose pairs nothing is known.
     #[must_use]
-    pub fn new(devices: Vec<Device>) -> Self {
+    pub fn new(devices: Vec<GraphDevice>) -> Self {
         Self { devices, pairs: BTreeMap::new() }
     }
 
-    fn exact_cost(&self, task: &Task, device: usize) -> f64 {
+    fn exact_cost(&self, task: &GraphTask, device: usize) -> f64 {
         match task.costs[..] {
             [one] => one / self.devices[device].speed,
             _ => task.costs[device.min(task.costs.len() - 1)],
@@ -245,13 +245,13 @@ impl Machine {
 
     /// How long the task runs on the device.
     #[must_use]
-    pub fn cost(&self, task: &Task, device: usize) -> Time {
+    pub fn cost(&self, task: &GraphTask, device: usize) -> Time {
         whole(self.exact_cost(task, device))
     }
 
     /// The same, on average over the devices.
     #[must_use]
-    pub fn mean_cost(&self, task: &Task) -> f64 {
+    pub fn mean_cost(&self, task: &GraphTask) -> f64 {
         (0..self.devices.len()).map(|d| self.exact_cost(task, d)).sum::<f64>() / self.devices.len() as f64
     }
 
@@ -288,7 +288,7 @@ impl Machine {
 
 /// A task in a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub struct GraphPlaced {
     /// Where.
     pub device: usize,
     /// When it begins to run, its copies made.
@@ -299,7 +299,7 @@ pub struct Placed {
 
 /// Where and when each task runs, by its number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Schedule(pub Vec<Placed>);
+pub struct GraphSchedule(pub Vec<GraphPlaced>);
 
 /// A task has no room on any device, however long it waits.
 #[derive(Clone, Debug, PartialEq, Eq)]

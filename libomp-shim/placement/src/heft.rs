@@ -6,21 +6,21 @@
 //! device takes part if the task fits into its memory at some time; with `lambda` 1 and ample
 //! memory this is HEFT.
 
-use crate::graph::{Graph, Machine, NoRoom, Placed, Schedule};
+use crate::graph::{Graph, GraphMachine, GraphPlaced, GraphSchedule, NoRoom};
 use crate::policy::best;
-use crate::space::Space;
+use crate::space::ScheduleSpace;
 
 /// The schedule of HEFTMC.
 ///
 /// # Errors
 /// A task that fits nowhere.
-pub fn schedule(graph: &Graph, machine: &Machine, lambda: f64) -> Result<Schedule, NoRoom> {
-    let mut space = Space::new(graph, machine);
+pub fn schedule(graph: &Graph, machine: &GraphMachine, lambda: f64) -> Result<GraphSchedule, NoRoom> {
+    let mut space = ScheduleSpace::new(graph, machine);
     for task in graph.by_rank(machine) {
-        let places: Vec<Placed> =
+        let places: Vec<GraphPlaced> =
             (0..machine.devices.len()).filter_map(|d| space.earliest(task, d, 0)).collect();
         let place = best(&space, task, lambda, &places).ok_or(NoRoom { task })?;
         space.put(task, place);
     }
-    Ok(Schedule(space.placed.into_iter().flatten().collect()))
+    Ok(GraphSchedule(space.placed.into_iter().flatten().collect()))
 }

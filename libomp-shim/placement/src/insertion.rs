@@ -7,15 +7,15 @@
 //! ISH.
 
 use crate::Time;
-use crate::graph::{Graph, Machine, NoRoom, Placed, Schedule};
+use crate::graph::{Graph, GraphMachine, GraphPlaced, GraphSchedule, NoRoom};
 use crate::policy::best;
-use crate::space::Space;
+use crate::space::ScheduleSpace;
 
 /// The schedule in the making.
 struct Making<'a> {
     graph: &'a Graph,
-    machine: &'a Machine,
-    space: Space<'a>,
+    machine: &'a GraphMachine,
+    space: ScheduleSpace<'a>,
     /// By task: its place by rank.
     position: Vec<usize>,
     /// By rank.
@@ -25,11 +25,11 @@ struct Making<'a> {
 
 impl Making<'_> {
     /// The place behind all that is on the device.
-    fn behind(&self, task: usize, device: usize) -> Option<Placed> {
+    fn behind(&self, task: usize, device: usize) -> Option<GraphPlaced> {
         self.space.earliest(task, device, self.space.available(device))
     }
 
-    fn put(&mut self, task: usize, place: Placed, fresh: &mut Vec<usize>) {
+    fn put(&mut self, task: usize, place: GraphPlaced, fresh: &mut Vec<usize>) {
         self.space.put(task, place);
         for edge in self.graph.after(task) {
             self.missing[edge.to] -= 1;
@@ -56,7 +56,7 @@ impl Making<'_> {
     }
 
     /// A place for the task in the slot, unless it could start earlier elsewhere.
-    fn inside(&self, task: usize, device: usize, (begin, end): (Time, Time)) -> Option<Placed> {
+    fn inside(&self, task: usize, device: usize, (begin, end): (Time, Time)) -> Option<GraphPlaced> {
         let place = self.space.earliest(task, device, begin).filter(|p| p.finish <= end)?;
         let mut others = (0..self.machine.devices.len()).filter(|&d| d != device);
         let elsewhere = others.any(|d| self.behind(task, d).is_some_and(|other| other.start < place.start));
@@ -74,16 +74,18 @@ impl Making<'_> {
 ///
 /// # Errors
 /// A task that fits nowhere.
-pub fn schedule(graph: &Graph, machine: &Machine, lambda: f64) -> Result<Schedule, NoRoom> {
+pub fn schedule(graph: &Graph, machine: &GraphMachine, lambda: f64) -> Result<GraphSchedule, NoRoom> {
     let order = graph.by_rank(machine);
     let mut position = vec![0; graph.len()];
     order.iter().enumerate().for_each(|(at, &task)| position[task] = at);
     let missing: Vec<usize> = (0..graph.len()).map(|t| graph.before(t).count()).collect();
     let ready = order.iter().copied().filter(|&t| missing[t] == 0).collect();
-    let mut making = Making { graph, machine, space: Space::new(graph, machine), position, ready, missing };
+    let mut making =
+        Making { graph, machine, space: ScheduleSpace::new(graph, machine), position, ready, missing };
     while !making.ready.is_empty() {
         let task = making.ready.remove(0);
-        let places: Vec<Placed> = (0..machine.devices.len()).filter_map(|d| making.behind(task, d)).collect();
+        let places: Vec<GraphPlaced> =
+            (0..machine.devices.len()).filter_map(|d| making.behind(task, d)).collect();
         let place = best(&making.space, task, lambda, &places).ok_or(NoRoom { task })?;
         let before = making.space.available(place.device);
         let mut fresh = Vec::new();
@@ -93,5 +95,5 @@ pub fn schedule(graph: &Graph, machine: &Machine, lambda: f64) -> Result<Schedul
         }
         making.welcome(fresh);
     }
-    Ok(Schedule(making.space.placed.into_iter().flatten().collect()))
+    Ok(GraphSchedule(making.space.placed.into_iter().flatten().collect()))
 }

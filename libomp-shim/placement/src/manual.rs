@@ -12,7 +12,7 @@ use core::ops::RangeInclusive;
 
 /// A kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ManualKind {
     /// The processors of a rank.
     Cpu,
     /// A GPU.
@@ -23,13 +23,13 @@ pub enum Kind {
 
 /// Some tasks and where they are to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct ManualLine {
     /// The tasks.
     pub tasks: Vec<RangeInclusive<usize>>,
     /// The rank.
     pub rank: usize,
     /// What kind of device of it.
-    pub kind: Kind,
+    pub kind: ManualKind,
     /// Which of that kind.
     pub number: usize,
 }
@@ -43,28 +43,28 @@ const MOST_NAMED: usize = 1 << 24;
 ///
 /// # Errors
 /// Which line is wrong, and why.
-pub fn parse(text: &str) -> Result<Vec<Line>, String> {
+pub fn parse(text: &str) -> Result<Vec<ManualLine>, String> {
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default()).enumerate();
     let lines = lines.filter(|(_, line)| !line.trim().is_empty());
     lines.map(|(at, text)| line(text).map_err(|why| format!("line {}: {why}", at + 1))).collect()
 }
 
-fn line(text: &str) -> Result<Line, String> {
+fn line(text: &str) -> Result<ManualLine, String> {
     // Blanks may stand around commas and hyphens.
     let words: Vec<&str> = text.split_whitespace().collect();
     let [tasks @ .., rank, kind, number] = &words[..] else {
         return Err("not tasks, rank, kind and number of a device".into());
     };
     let kind = match *kind {
-        "CPU" => Kind::Cpu,
-        "GPU" => Kind::Gpu,
-        "ACCEL" => Kind::Accelerator,
+        "CPU" => ManualKind::Cpu,
+        "GPU" => ManualKind::Gpu,
+        "ACCEL" => ManualKind::Accelerator,
         other => return Err(format!("'{other}' is not CPU, GPU or ACCEL")),
     };
     let tasks: Result<Vec<_>, String> =
         tasks.concat().split(',').filter(|t| !t.is_empty()).map(range).collect();
     let tasks = tasks.and_then(|t| if t.is_empty() { Err("no task".into()) } else { Ok(t) })?;
-    Ok(Line { tasks, rank: whole(rank)?, kind, number: whole(number)? })
+    Ok(ManualLine { tasks, rank: whole(rank)?, kind, number: whole(number)? })
 }
 
 fn whole(text: &str) -> Result<usize, String> {
@@ -84,8 +84,8 @@ fn range(text: &str) -> Result<RangeInclusive<usize>, String> {
 /// # Errors
 /// A device that is not there; more tasks than anybody can have meant.
 pub fn devices(
-    lines: &[Line],
-    device: impl Fn(usize, Kind, usize) -> Option<usize>,
+    lines: &[ManualLine],
+    device: impl Fn(usize, ManualKind, usize) -> Option<usize>,
 ) -> Result<Vec<Option<usize>>, String> {
     let named: usize =
         lines.iter().flat_map(|line| &line.tasks).map(|range| range.end() - range.start() + 1).sum();
@@ -118,10 +118,16 @@ mod tests {
         assert_eq!(lines.len(), 4);
         assert_eq!(
             lines[1],
-            Line { tasks: vec![1..=1, 3..=3, 11..=11], rank: 0, kind: Kind::Cpu, number: 0 }
+            ManualLine { tasks: vec![1..=1, 3..=3, 11..=11], rank: 0, kind: ManualKind::Cpu, number: 0 }
         );
-        assert_eq!(lines[2], Line { tasks: vec![2..=2, 4..=4], rank: 1, kind: Kind::Gpu, number: 1 });
-        assert_eq!(lines[3], Line { tasks: vec![5..=10], rank: 2, kind: Kind::Accelerator, number: 0 });
+        assert_eq!(
+            lines[2],
+            ManualLine { tasks: vec![2..=2, 4..=4], rank: 1, kind: ManualKind::Gpu, number: 1 }
+        );
+        assert_eq!(
+            lines[3],
+            ManualLine { tasks: vec![5..=10], rank: 2, kind: ManualKind::Accelerator, number: 0 }
+        );
         let by_task = devices(&lines, |rank, _, number| Some(10 * rank + number)).expect("all there");
         assert_eq!(by_task[..6], [Some(0), Some(0), Some(11), Some(0), Some(11), Some(20)]);
         assert_eq!(

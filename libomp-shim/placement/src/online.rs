@@ -3,7 +3,7 @@
 
 use core::cmp::Reverse;
 
-use crate::policy::{Policy, Request, View};
+use crate::policy::{PlacementPolicy, PlacementRequest, View};
 
 /// Devices in turns, those without room left out (XSCALA, algorithm 8).
 #[derive(Clone, Debug, Default)]
@@ -11,7 +11,7 @@ pub struct RoundRobin {
     next: usize,
 }
 
-impl Policy for RoundRobin {
+impl PlacementPolicy for RoundRobin {
     fn name(&self) -> String {
         "rrmc".into()
     }
@@ -20,7 +20,7 @@ impl Policy for RoundRobin {
         true
     }
 
-    fn choose(&mut self, _: Request, devices: &[View]) -> Option<usize> {
+    fn choose(&mut self, _: PlacementRequest, devices: &[View]) -> Option<usize> {
         let count = devices.len();
         let found = (0..count).map(|at| (self.next + at) % count).find(|&device| devices[device].fits())?;
         self.next = (found + 1) % count;
@@ -45,12 +45,12 @@ pub struct EarliestStart {
     turn: usize,
 }
 
-impl Policy for EarliestStart {
+impl PlacementPolicy for EarliestStart {
     fn name(&self) -> String {
         "estmc".into()
     }
 
-    fn choose(&mut self, _: Request, devices: &[View]) -> Option<usize> {
+    fn choose(&mut self, _: PlacementRequest, devices: &[View]) -> Option<usize> {
         least(&mut self.turn, devices, |view| (view.start(), view.need))
     }
 }
@@ -71,12 +71,12 @@ pub struct LeastLoaded {
     turn: usize,
 }
 
-impl Policy for LeastLoaded {
+impl PlacementPolicy for LeastLoaded {
     fn name(&self) -> String {
         "least".into()
     }
 
-    fn choose(&mut self, _: Request, devices: &[View]) -> Option<usize> {
+    fn choose(&mut self, _: PlacementRequest, devices: &[View]) -> Option<usize> {
         least(&mut self.turn, devices, |view| (view.finish(), Reverse(view.near), Reverse(view.present)))
     }
 }
@@ -96,12 +96,12 @@ impl ByHand {
     }
 }
 
-impl Policy for ByHand {
+impl PlacementPolicy for ByHand {
     fn name(&self) -> String {
         "manual".into()
     }
 
-    fn choose(&mut self, request: Request, devices: &[View]) -> Option<usize> {
+    fn choose(&mut self, request: PlacementRequest, devices: &[View]) -> Option<usize> {
         let named =
             request.task.and_then(|task| *self.devices.get(task)?).filter(|&device| device < devices.len());
         match named {

@@ -1,4 +1,4 @@
-//! In which order tasks that are placed begin: the queues of devices ([`Order`]).
+//! In which order tasks that are placed begin: the queues of devices ([`TaskOrder`]).
 //!
 //! First counts the `priority` clause; then the remaining path: the estimated time of the task and
 //! of the longest chain of tasks behind it, so that what holds up most goes first; then the task's
@@ -53,7 +53,7 @@ struct Node {
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
-pub struct Order {
+pub struct TaskOrder {
     nodes: Vec<Node>,
     free: Vec<u32>,
     queues: Vec<BTreeSet<Key>>,
@@ -61,7 +61,7 @@ pub struct Order {
     number: u64,
 }
 
-impl Order {
+impl TaskOrder {
     /// So many queues, empty.
     #[must_use]
     pub fn new(queues: usize) -> Self {
@@ -103,7 +103,7 @@ impl Order {
         id
     }
 
-    /// The task is one of those whose times are reported together ([`Order::learn`]).
+    /// The task is one of those whose times are reported together ([`TaskOrder::learn`]).
     pub fn set_kind(&mut self, id: Id, kind: usize) {
         if let Some(node) = self.node(id) {
             node.kind = kind;
@@ -299,7 +299,7 @@ impl Order {
 mod tests {
     use super::*;
 
-    fn settle(order: &mut Order) {
+    fn settle(order: &mut TaskOrder) {
         while !order.raises.is_empty() {
             order.raise();
         }
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn priority_then_path_then_time_then_age() {
-        let mut order = Order::new(1);
+        let mut order = TaskOrder::new(1);
         let [old, young] = [5, 5].map(|cost| order.add(0, cost, &[]));
         let (long, urgent, chain) = (order.add(0, 9, &[]), order.add(1, 1, &[]), order.add(0, 2, &[]));
         let behind = order.add(0, 8, &[chain]);
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn later_tasks_raise_what_stands_in_a_queue() {
-        let mut order = Order::new(2);
+        let mut order = TaskOrder::new(2);
         let (a, b) = (order.add(0, 10, &[]), order.add(0, 12, &[]));
         order.push(a, 1);
         order.push(b, 1);
@@ -346,8 +346,8 @@ mod tests {
     #[test]
     fn in_the_end_paths_are_right() {
         for seed in 0..50 {
-            let random = &mut crate::examples::Random::new(seed);
-            let mut order = Order::new(1);
+            let random = &mut crate::examples::ExampleRandom::new(seed);
+            let mut order = TaskOrder::new(1);
             let (mut ids, mut tasks): (Vec<Id>, Vec<(Time, Vec<usize>)>) = (Vec::new(), Vec::new());
             for at in 0..200_usize {
                 let before: Vec<usize> = (0..random.between(0, 3))
@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn what_is_learned_late_counts_for_all() {
-        let mut order = Order::new(1);
+        let mut order = TaskOrder::new(1);
         let first = order.add(0, 1, &[]);
         let mut chain = vec![first];
         for _ in 0..5 {
@@ -402,7 +402,7 @@ mod tests {
     /// A chain, the worst case: what is left over does not grow with the square of its length.
     #[test]
     fn a_chain_is_raised_in_few_steps() {
-        let mut order = Order::new(1);
+        let mut order = TaskOrder::new(1);
         let mut last: Vec<Id> = Vec::new();
         for _ in 0..10_000 {
             let id = order.add(0, 1, &last);

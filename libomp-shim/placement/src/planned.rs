@@ -3,12 +3,12 @@
 //!
 //! What may not live here: how schedules are made ([`crate::heft`], [`crate::insertion`]).
 
-use crate::graph::{Graph, Machine, NoRoom, Schedule};
+use crate::graph::{Graph, GraphMachine, GraphSchedule, NoRoom};
 use crate::online::EarliestStart;
-use crate::policy::{Policy, Request, View};
+use crate::policy::{PlacementPolicy, PlacementRequest, View};
 
 /// Makes a schedule; the weight of time against waste of memory, 0 to 1.
-type Scheduler = fn(&Graph, &Machine, f64) -> Result<Schedule, NoRoom>;
+type Scheduler = fn(&Graph, &GraphMachine, f64) -> Result<GraphSchedule, NoRoom>;
 
 /// HEFTMC or ISHMC.
 #[derive(Clone, Debug)]
@@ -38,19 +38,19 @@ impl Planned {
     }
 }
 
-impl Policy for Planned {
+impl PlacementPolicy for Planned {
     fn name(&self) -> String {
         format!("{}:lambda={}", self.name, self.lambda)
     }
 
-    fn plan(&mut self, graph: &Graph, machine: &Machine) -> Option<Result<Schedule, NoRoom>> {
+    fn plan(&mut self, graph: &Graph, machine: &GraphMachine) -> Option<Result<GraphSchedule, NoRoom>> {
         let schedule = (self.schedule)(graph, machine, self.lambda);
         self.plan = schedule.as_ref().map_or(Vec::new(), |s| s.0.iter().map(|p| p.device).collect());
         Some(schedule)
     }
 
     /// Tasks that are not in the plan start where they can earliest.
-    fn choose(&mut self, request: Request, devices: &[View]) -> Option<usize> {
+    fn choose(&mut self, request: PlacementRequest, devices: &[View]) -> Option<usize> {
         let planned = request
             .task
             .and_then(|task| self.plan.get(task))

@@ -1,16 +1,17 @@
-//! What a policy is ([`Policy`]), and what it is notified.
+//! What a policy is ([`PlacementPolicy`]), and what it is notified.
 //!
 //! A policy is asked for the device of one task at a time, when the task is ready to run:
-//! [`Policy::choose`]. One that knows graphs ahead is given the graph before: [`Policy::plan`].
-//! Rejected: two traits; the runtime would then need to know which kind it has.
+//! [`PlacementPolicy::choose`]. One that knows graphs ahead is given the graph before:
+//! [`PlacementPolicy::plan`]. Rejected: two traits; the runtime would then need to know which kind
+//! it has.
 
 use crate::Time;
-use crate::graph::{Graph, Machine, NoRoom, Placed, Schedule};
-use crate::space::Space;
+use crate::graph::{Graph, GraphMachine, GraphPlaced, GraphSchedule, NoRoom};
+use crate::space::ScheduleSpace;
 
 /// A task that is to be placed now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Request {
+pub struct PlacementRequest {
     /// Its number in the graph that is known ahead, if it is in one; otherwise in the order of
     /// asking.
     pub task: Option<usize>,
@@ -83,7 +84,7 @@ impl View {
 }
 
 /// How tasks are placed. One task at a time is asked for.
-pub trait Policy: Send {
+pub trait PlacementPolicy: Send {
     /// As in `OMPX_SCHED`.
     fn name(&self) -> String;
 
@@ -91,7 +92,7 @@ pub trait Policy: Send {
     ///
     /// # Errors
     /// A task that fits nowhere.
-    fn plan(&mut self, _graph: &Graph, _machine: &Machine) -> Option<Result<Schedule, NoRoom>> {
+    fn plan(&mut self, _graph: &Graph, _machine: &GraphMachine) -> Option<Result<GraphSchedule, NoRoom>> {
         None
     }
 
@@ -102,7 +103,7 @@ pub trait Policy: Send {
     }
 
     /// The device for a task, among those that it [fits](View::fits); `None`: it fits on none now.
-    fn choose(&mut self, request: Request, devices: &[View]) -> Option<usize>;
+    fn choose(&mut self, request: PlacementRequest, devices: &[View]) -> Option<usize>;
 }
 
 /// The objective of HEFTMC and ISHMC (equation 6.19): `lambda` of time, the rest of waste, each
@@ -110,8 +111,8 @@ pub trait Policy: Send {
 ///
 /// Equation 6.18 computes waste as the share of memory in use *less* the task's own share. Made
 /// small, as 6.19 wants it, that prefers the emptiest device, while 6.6 and 6.7 want little waste,
-/// that is full devices; it can be negative or zero, and 6.21 divides by it. Here waste
-/// is what stays unused when the task is there ([`Space::waste`]), and both waste and best waste
+/// that is full devices; it can be negative or zero, and 6.21 divides by it. Here waste is what
+/// stays unused when the task is there ([`ScheduleSpace::waste`]), and both waste and best waste
 /// are counted from 1, so that the quotient is between 1 and 2, whatever there is. Time is the
 /// finish in both algorithms: 6.26 divides by an earliest start, which is 0 for the first tasks,
 /// and on devices of the same speed both order alike.
@@ -123,7 +124,12 @@ pub fn blend(lambda: f64, (time, best_time): (Time, Time), (waste, best_waste): 
 
 /// Of these places for a task the one with the least objective, the first of several.
 #[must_use]
-pub fn best(space: &Space<'_>, task: usize, lambda: f64, places: &[Placed]) -> Option<Placed> {
+pub fn best(
+    space: &ScheduleSpace<'_>,
+    task: usize,
+    lambda: f64,
+    places: &[GraphPlaced],
+) -> Option<GraphPlaced> {
     let wastes: Vec<f64> = places.iter().map(|&place| space.waste(task, place)).collect();
     let soonest = places.iter().map(|place| place.finish).min()?;
     let fullest = wastes.iter().copied().fold(f64::MAX, f64::min);

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::Time;
-use crate::graph::{Device, Machine};
+use crate::graph::{GraphDevice, GraphMachine};
 
 const FIRST: &str = "gangway-rates 1";
 
@@ -58,7 +58,7 @@ const ALIKE: f64 = 0.1;
 
 /// A rank.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rank {
+pub struct RatedRank {
     /// What was measured of it.
     pub rate: Rate,
     /// Where it ran, without blanks.
@@ -67,29 +67,29 @@ pub struct Rank {
 
 /// The way between two ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Way {
+pub struct RankLink {
     /// As of [`Rate`].
     pub latency: f64,
     /// As of [`Rate`].
     pub bandwidth: f64,
 }
 
-impl Way {
-    fn worse(self, other: Way) -> Way {
-        Way { latency: self.latency.max(other.latency), bandwidth: self.bandwidth.min(other.bandwidth) }
+impl RankLink {
+    fn worse(self, other: RankLink) -> RankLink {
+        RankLink { latency: self.latency.max(other.latency), bandwidth: self.bandwidth.min(other.bandwidth) }
     }
 }
 
 /// Ways by pair of ranks, the lower number first.
-pub type Ways = BTreeMap<(usize, usize), Way>;
+pub type RankLinks = BTreeMap<(usize, usize), RankLink>;
 
 /// Of all ranks, by their numbers; at least one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rates {
-    ranks: BTreeMap<usize, Rank>,
-    ways: Ways,
+    ranks: BTreeMap<usize, RatedRank>,
+    ways: RankLinks,
     /// The worst of those between two hosts, which are in order.
-    hosts: BTreeMap<(String, String), Way>,
+    hosts: BTreeMap<(String, String), RankLink>,
     worst: Rate,
 }
 
@@ -99,10 +99,10 @@ impl Rates {
     /// # Errors
     /// There is none, a figure is not above zero, or a pair is not one of two ranks that are there,
     /// the lower one first.
-    pub fn new(ranks: BTreeMap<usize, Rank>, ways: Ways) -> Result<Self, String> {
+    pub fn new(ranks: BTreeMap<usize, RatedRank>, ways: RankLinks) -> Result<Self, String> {
         let is_wrong =
             |r: Rate| [r.latency, r.bandwidth, r.compute].iter().any(|n| !n.is_finite() || *n <= 0.0);
-        let mut hosts: BTreeMap<(String, String), Way> = BTreeMap::new();
+        let mut hosts: BTreeMap<(String, String), RankLink> = BTreeMap::new();
         for (&(from, to), &way) in &ways {
             let Some(pair) = hosts_of(&ranks, from, to).filter(|_| 0 < from && from < to) else {
                 return Err(format!(
@@ -123,19 +123,19 @@ impl Rates {
 
     /// What is known of pairs without rank 0.
     #[must_use]
-    pub fn ways(&self) -> &Ways {
+    pub fn ways(&self) -> &RankLinks {
         &self.ways
     }
 
     /// The ranks by number.
-    pub fn ranks(&self) -> impl Iterator<Item = (usize, &Rank)> {
+    pub fn ranks(&self) -> impl Iterator<Item = (usize, &RatedRank)> {
         self.ranks.iter().map(|(&number, rank)| (number, rank))
     }
 
     /// The way between two ranks, and the speed of the second.
     #[must_use]
     pub fn between(&self, from: usize, to: usize) -> Rate {
-        let Way { latency, bandwidth } = match (from, to) {
+        let RankLink { latency, bandwidth } = match (from, to) {
             (0, other) | (other, 0) => self.to(other),
             // To itself, as rank 0 does it.
             _ if from == to => self.to(0),
@@ -145,13 +145,13 @@ impl Rates {
     }
 
     /// The way from rank 0.
-    fn to(&self, rank: usize) -> Way {
+    fn to(&self, rank: usize) -> RankLink {
         let Rate { latency, bandwidth, .. } = self.of(rank);
-        Way { latency, bandwidth }
+        RankLink { latency, bandwidth }
     }
 
     /// What was measured of the way between two different ranks, or of one between the same hosts.
-    fn known(&self, from: usize, to: usize) -> Option<Way> {
+    fn known(&self, from: usize, to: usize) -> Option<RankLink> {
         let (from, to) = (from.min(to), from.max(to));
         if from == 0 {
             return self.ranks.contains_key(&to).then(|| self.to(to));
@@ -168,18 +168,18 @@ impl Rates {
     /// So many ranks from `first` on as devices with this much memory, in the eyes of planners.
     /// Speeds are relative to their mean.
     #[must_use]
-    pub fn machine(&self, first: usize, devices: usize, memory: u64) -> Machine {
+    pub fn machine(&self, first: usize, devices: usize, memory: u64) -> GraphMachine {
         let mean =
             (first..first + devices).map(|rank| self.of(rank).compute).sum::<f64>() / devices.max(1) as f64;
         let device = |rank: usize| {
             let rate = self.of(rank);
             let speed = Some(rate.compute / mean).filter(|s| (s - 1.0).abs() > ALIKE).unwrap_or(1.0);
             // A copy between devices of whose pair nothing is known passes the ways of both.
-            Device::new(&format!("rank_{rank}"), memory)
+            GraphDevice::new(&format!("rank_{rank}"), memory)
                 .at(rate.latency / 2.0, rate.bandwidth)
                 .of_speed(speed)
         };
-        let mut machine = Machine::new((first..first + devices).map(device).collect());
+        let mut machine = GraphMachine::new((first..first + devices).map(device).collect());
         let pairs = (0..devices).flat_map(|a| (a + 1..devices).map(move |b| (a, b)));
         let known =
             |(a, b)| self.known(first + a, first + b).map(|way| ((a, b), (way.latency, way.bandwidth)));
@@ -193,10 +193,10 @@ impl Rates {
         let head = format!(
             "{FIRST}\n# rank, nanoseconds until a copy is there, bytes per nanosecond (GB/s), GFlop/s, host\n"
         );
-        let line = |(rank, Rank { rate, host }): (&usize, &Rank)| {
+        let line = |(rank, RatedRank { rate, host }): (&usize, &RatedRank)| {
             format!("rank {rank} {} {} {} {host}\n", rate.latency, rate.bandwidth, rate.compute)
         };
-        let way = |(&(from, to), Way { latency, bandwidth }): (&(usize, usize), &Way)| {
+        let way = |(&(from, to), RankLink { latency, bandwidth }): (&(usize, usize), &RankLink)| {
             format!("way {from} {to} {latency} {bandwidth}\n")
         };
         let between =
@@ -214,7 +214,7 @@ impl Rates {
         if lines.next().map(|l| l.1) != Some(FIRST) {
             return Err(format!("does not begin with '{FIRST}'"));
         }
-        let (mut all, mut ways) = (BTreeMap::new(), Ways::new());
+        let (mut all, mut ways) = (BTreeMap::new(), RankLinks::new());
         for (at, line) in lines {
             let words: Vec<&str> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
             let (name, was_there) = match words[..] {
@@ -245,23 +245,23 @@ impl Rates {
 }
 
 /// The hosts of two ranks, in order.
-fn hosts_of(ranks: &BTreeMap<usize, Rank>, from: usize, to: usize) -> Option<(String, String)> {
+fn hosts_of(ranks: &BTreeMap<usize, RatedRank>, from: usize, to: usize) -> Option<(String, String)> {
     let (a, b) = (&ranks.get(&from)?.host, &ranks.get(&to)?.host);
     Some((a.min(b).clone(), a.max(b).clone()))
 }
 
-fn way(from: &str, to: &str, figures: &[&str]) -> Option<((usize, usize), Way)> {
+fn way(from: &str, to: &str, figures: &[&str]) -> Option<((usize, usize), RankLink)> {
     let &[latency, bandwidth] = figures else { return None };
     Some((
         (from.parse().ok()?, to.parse().ok()?),
-        Way { latency: latency.parse().ok()?, bandwidth: bandwidth.parse().ok()? },
+        RankLink { latency: latency.parse().ok()?, bandwidth: bandwidth.parse().ok()? },
     ))
 }
 
-fn one(rank: &str, figures: &[&str], host: &str) -> Option<(usize, Rank)> {
+fn one(rank: &str, figures: &[&str], host: &str) -> Option<(usize, RatedRank)> {
     let figures = figures.iter().map(|f| f.parse().ok()).collect::<Option<Vec<f64>>>()?;
     let &[latency, bandwidth, compute] = &figures[..] else { return None };
-    Some((rank.parse().ok()?, Rank { rate: Rate { latency, bandwidth, compute }, host: host.into() }))
+    Some((rank.parse().ok()?, RatedRank { rate: Rate { latency, bandwidth, compute }, host: host.into() }))
 }
 
 /// This machine's name, without blanks.
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(Rates::read(&rates.write()), Ok(rates.clone()));
         assert_eq!(
             rates.ranks[&1],
-            Rank { rate: Rate { latency: 2000.0, bandwidth: 2.5, compute: 20.5 }, host: "a".into() }
+            RatedRank { rate: Rate { latency: 2000.0, bandwidth: 2.5, compute: 20.5 }, host: "a".into() }
         );
     }
 

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::graph::{Edge, Graph, Task};
+use crate::graph::{Graph, GraphEdge, GraphTask};
 
 /// Storage that a task uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct RecordUse {
     /// Where it is on the host.
     pub range: Range<usize>,
     /// Its value matters to the task.
@@ -46,20 +46,20 @@ impl Writers {
 
 /// A graph in the making.
 #[derive(Debug, Default)]
-pub struct Record {
+pub struct GraphRecord {
     /// By number; `None` for those that did not run.
-    tasks: Vec<Option<Task>>,
+    tasks: Vec<Option<GraphTask>>,
     edges: BTreeMap<(usize, usize), u64>,
     writers: Writers,
     /// Where tasks stand in the order of running, by number.
     order: usize,
 }
 
-impl Record {
+impl GraphRecord {
     /// The task with this number, which has none yet, begins: after all that it reads from, and
     /// before all that reads from it. `scratch` is what it needs besides `uses`. Input that no
     /// task wrote counts as scratch.
-    pub fn begin(&mut self, number: usize, name: &str, scratch: u64, uses: &[Use]) {
+    pub fn begin(&mut self, number: usize, name: &str, scratch: u64, uses: &[RecordUse]) {
         if self.tasks.len() <= number {
             self.tasks.resize(number + 1, None);
         }
@@ -80,7 +80,7 @@ impl Record {
         }
         uses.filter(|u| u.writes).for_each(|u| self.writers.write(&u.range, number));
         self.order += 1;
-        self.tasks[number] = Some(Task { name: name.into(), costs: vec![0.0], keeps, scratch: own });
+        self.tasks[number] = Some(GraphTask { name: name.into(), costs: vec![0.0], keeps, scratch: own });
     }
 
     /// The task took so many nanoseconds.
@@ -101,10 +101,10 @@ impl Record {
     /// # Errors
     /// Tasks were reported in an order in which they could not run.
     pub fn graph(&self) -> Result<Graph, String> {
-        let absent = || Task { name: "-".into(), costs: vec![0.0], keeps: 0, scratch: 0 };
+        let absent = || GraphTask { name: "-".into(), costs: vec![0.0], keeps: 0, scratch: 0 };
         let tasks = self.tasks.iter().map(|task| task.clone().unwrap_or_else(absent)).collect();
         let edges = self.edges.iter().filter(|((from, to), _)| from != to);
-        Graph::new(tasks, edges.map(|(&(from, to), &bytes)| Edge { from, to, bytes }).collect())
+        Graph::new(tasks, edges.map(|(&(from, to), &bytes)| GraphEdge { from, to, bytes }).collect())
     }
 }
 
@@ -112,21 +112,21 @@ impl Record {
 mod tests {
     use super::*;
 
-    fn reads(range: Range<usize>) -> Use {
-        Use { range, reads: true, writes: false }
+    fn reads(range: Range<usize>) -> RecordUse {
+        RecordUse { range, reads: true, writes: false }
     }
 
-    fn writes(range: Range<usize>) -> Use {
-        Use { range, reads: false, writes: true }
+    fn writes(range: Range<usize>) -> RecordUse {
+        RecordUse { range, reads: false, writes: true }
     }
 
     #[test]
     fn who_reads_comes_after_who_wrote() {
-        let mut record = Record::default();
+        let mut record = GraphRecord::default();
         record.begin(0, "a", 7, &[writes(100..200), reads(0..10)]);
         record.begin(2, "b", 0, &[writes(150..160)]);
         record.begin(1, "c", 0, &[reads(140..170), writes(300..301)]);
-        record.begin(4, "d", 0, &[Use { range: 100..200, reads: true, writes: true }]);
+        record.begin(4, "d", 0, &[RecordUse { range: 100..200, reads: true, writes: true }]);
         record.begin(5, "e", 0, &[reads(90..210)]);
         record.end(1, 17);
         let graph = record.graph().expect("no circle");

@@ -3,12 +3,12 @@
 //! needs for how long, which is reported there.
 
 use crate::Time;
-use crate::graph::{Graph, Machine, Schedule};
+use crate::graph::{Graph, GraphMachine, GraphSchedule};
 use crate::space::until;
 
 /// What a schedule is worth.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct ReplayOutcome {
     /// When the last task ends.
     pub makespan: Time,
     /// Of a device's memory, the share that nobody uses when a task starts there, on average over
@@ -22,7 +22,7 @@ pub struct Outcome {
 
 /// What is wrong with a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum ReplayFault {
     /// Not one place for each task, or one of a device that is not there.
     Incomplete,
     /// The task does not take as long as it costs there.
@@ -51,20 +51,24 @@ pub enum Fault {
 ///
 /// # Errors
 /// The first fault.
-pub fn replay(graph: &Graph, machine: &Machine, schedule: &Schedule) -> Result<Outcome, Fault> {
+pub fn replay(
+    graph: &Graph,
+    machine: &GraphMachine,
+    schedule: &GraphSchedule,
+) -> Result<ReplayOutcome, ReplayFault> {
     let all = &schedule.0;
     if all.len() != graph.len() || all.iter().any(|p| p.device >= machine.devices.len()) {
-        return Err(Fault::Incomplete);
+        return Err(ReplayFault::Incomplete);
     }
     let cost = |task: usize| machine.cost(&graph.tasks()[task], all[task].device);
     if let Some(task) = (0..all.len()).find(|&t| all[t].start + cost(t) != all[t].finish) {
-        return Err(Fault::Length(task));
+        return Err(ReplayFault::Length(task));
     }
     let mut moved = 0;
     for edge in graph.edges() {
         let (writer, reader) = (all[edge.from], all[edge.to]);
         if reader.start < writer.finish + machine.transfer(edge.bytes, writer.device, reader.device) {
-            return Err(Fault::TooEarly { writer: edge.from, reader: edge.to });
+            return Err(ReplayFault::TooEarly { writer: edge.from, reader: edge.to });
         }
         moved += if writer.device == reader.device { 0 } else { edge.bytes };
     }
@@ -78,22 +82,22 @@ pub fn replay(graph: &Graph, machine: &Machine, schedule: &Schedule) -> Result<O
         waste += wasted(&memory[placed.device], placed.start, machine.devices[placed.device].memory);
     }
     let makespan = all.iter().map(|p| p.finish).max().unwrap_or(0);
-    Ok(Outcome { makespan, waste: waste / all.len().max(1) as f64, peaks, moved })
+    Ok(ReplayOutcome { makespan, waste: waste / all.len().max(1) as f64, peaks, moved })
 }
 
-fn one_at_a_time(schedule: &Schedule, machine: &Machine) -> Result<(), Fault> {
+fn one_at_a_time(schedule: &GraphSchedule, machine: &GraphMachine) -> Result<(), ReplayFault> {
     for device in 0..machine.devices.len() {
         let mut own: Vec<usize> = (0..schedule.0.len()).filter(|&t| schedule.0[t].device == device).collect();
         own.sort_by_key(|&t| (schedule.0[t].start, schedule.0[t].finish));
         if let Some(pair) = own.windows(2).find(|w| schedule.0[w[0]].finish > schedule.0[w[1]].start) {
-            return Err(Fault::Together(pair[0], pair[1]));
+            return Err(ReplayFault::Together(pair[0], pair[1]));
         }
     }
     Ok(())
 }
 
 /// Per device: begin or end of a use of memory, and the bytes, in time.
-fn memory(graph: &Graph, machine: &Machine, schedule: &Schedule) -> Vec<Vec<(Time, i128)>> {
+fn memory(graph: &Graph, machine: &GraphMachine, schedule: &GraphSchedule) -> Vec<Vec<(Time, i128)>> {
     let mut lines = vec![Vec::new(); machine.devices.len()];
     let mut uses = |device: usize, begin: Time, end: Time, bytes: u64| {
         if begin < end {
@@ -122,13 +126,13 @@ fn memory(graph: &Graph, machine: &Machine, schedule: &Schedule) -> Vec<Vec<(Tim
     lines
 }
 
-fn peak(line: &[(Time, i128)], device: usize, limit: u64) -> Result<u64, Fault> {
+fn peak(line: &[(Time, i128)], device: usize, limit: u64) -> Result<u64, ReplayFault> {
     let (mut used, mut most) = (0, 0);
     for &(at, change) in line {
         used += change;
         most = most.max(used);
         if used > i128::from(limit) {
-            return Err(Fault::Memory { device, at, used: used as u64 });
+            return Err(ReplayFault::Memory { device, at, used: used as u64 });
         }
     }
     Ok(most as u64)

@@ -8,15 +8,19 @@
 use std::collections::BTreeSet;
 
 use crate::Time;
-use crate::graph::{Graph, Machine, NoRoom, Placed, Schedule};
-use crate::policy::{Policy, Request, View};
-use crate::space::Space;
+use crate::graph::{Graph, GraphMachine, GraphPlaced, GraphSchedule, NoRoom};
+use crate::policy::{PlacementPolicy, PlacementRequest, View};
+use crate::space::ScheduleSpace;
 
 /// The schedule that comes of it.
 ///
 /// # Errors
 /// A task for which no device ever has room.
-pub fn run(graph: &Graph, machine: &Machine, policy: &mut dyn Policy) -> Result<Schedule, NoRoom> {
+pub fn run(
+    graph: &Graph,
+    machine: &GraphMachine,
+    policy: &mut dyn PlacementPolicy,
+) -> Result<GraphSchedule, NoRoom> {
     match policy.plan(graph, machine) {
         Some(planned) => planned,
         None => Running::new(graph, machine).run(policy),
@@ -25,8 +29,8 @@ pub fn run(graph: &Graph, machine: &Machine, policy: &mut dyn Policy) -> Result<
 
 struct Running<'a> {
     graph: &'a Graph,
-    machine: &'a Machine,
-    space: Space<'a>,
+    machine: &'a GraphMachine,
+    space: ScheduleSpace<'a>,
     /// By when they became ready, then by number.
     ready: BTreeSet<(Time, usize)>,
     /// When a running task ends, and which.
@@ -36,13 +40,13 @@ struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
-    fn new(graph: &'a Graph, machine: &'a Machine) -> Self {
+    fn new(graph: &'a Graph, machine: &'a GraphMachine) -> Self {
         let missing: Vec<usize> = (0..graph.len()).map(|t| graph.before(t).count()).collect();
         let ready = (0..graph.len()).filter(|&t| missing[t] == 0).map(|t| (0, t)).collect();
         Self {
             graph,
             machine,
-            space: Space::new(graph, machine),
+            space: ScheduleSpace::new(graph, machine),
             ready,
             ends: BTreeSet::new(),
             missing,
@@ -50,7 +54,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    fn run(mut self, policy: &mut dyn Policy) -> Result<Schedule, NoRoom> {
+    fn run(mut self, policy: &mut dyn PlacementPolicy) -> Result<GraphSchedule, NoRoom> {
         loop {
             self.place_ready(policy);
             if let Some((now, ended)) = self.ends.pop_first() {
@@ -63,7 +67,7 @@ impl<'a> Running<'a> {
             } else if let Some(&(_, task)) = self.ready.first() {
                 return Err(NoRoom { task });
             } else {
-                return Ok(Schedule(self.space.placed.into_iter().flatten().collect()));
+                return Ok(GraphSchedule(self.space.placed.into_iter().flatten().collect()));
             }
         }
     }
@@ -77,13 +81,13 @@ impl<'a> Running<'a> {
         }
     }
 
-    fn place_ready(&mut self, policy: &mut dyn Policy) {
+    fn place_ready(&mut self, policy: &mut dyn PlacementPolicy) {
         for (since, task) in self.ready.clone() {
-            let places: Vec<Option<Placed>> =
+            let places: Vec<Option<GraphPlaced>> =
                 (0..self.machine.devices.len()).map(|d| self.place(task, d)).collect();
             let views: Vec<View> = (0..places.len()).map(|d| self.view(task, d, places[d])).collect();
             if let Some(place) =
-                policy.choose(Request { task: Some(task) }, &views).and_then(|device| places[device])
+                policy.choose(PlacementRequest { task: Some(task) }, &views).and_then(|device| places[device])
             {
                 self.ready.remove(&(since, task));
                 self.space.put(task, place);
@@ -102,13 +106,13 @@ impl<'a> Running<'a> {
     }
 
     /// Behind what the device has, if there is room.
-    fn place(&self, task: usize, device: usize) -> Option<Placed> {
+    fn place(&self, task: usize, device: usize) -> Option<GraphPlaced> {
         let start = self.space.available(device).max(self.now + self.bring(task, device));
         let finish = start + self.machine.cost(&self.graph.tasks()[task], device);
-        self.space.fits(task, device, start).then_some(Placed { device, start, finish })
+        self.space.fits(task, device, start).then_some(GraphPlaced { device, start, finish })
     }
 
-    fn view(&self, task: usize, device: usize, place: Option<Placed>) -> View {
+    fn view(&self, task: usize, device: usize, place: Option<GraphPlaced>) -> View {
         let own = |writer: usize| self.space.placed[writer].is_some_and(|p| p.device == device);
         let running = self.ends.iter().filter(|&&(_, t)| own(t)).count() as u32;
         let wait = self.space.available(device).saturating_sub(self.now);

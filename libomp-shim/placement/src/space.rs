@@ -1,5 +1,5 @@
 //! A device while a schedule is made: when it is busy, and how much of its memory is in use when
-//! ([`Space`]).
+//! ([`ScheduleSpace`]).
 //!
 //! What a task needs:
 //!
@@ -18,12 +18,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::graph::{Graph, Machine, Placed};
+use crate::graph::{Graph, GraphMachine, GraphPlaced};
 use crate::{NEVER, Time};
 
 /// Bytes in use from one time to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct SchedulePiece {
     /// From here on.
     pub begin: Time,
     /// No more from here on.
@@ -42,7 +42,7 @@ struct Line {
 }
 
 impl Line {
-    fn add(&mut self, piece: Piece) {
+    fn add(&mut self, piece: SchedulePiece) {
         if piece.begin < piece.end && piece.bytes > 0 {
             *self.changes.entry(piece.begin).or_default() += i128::from(piece.bytes);
             *self.changes.entry(piece.end).or_default() -= i128::from(piece.bytes);
@@ -55,7 +55,7 @@ impl Line {
     }
 
     /// Is there room for all the pieces, in a memory of this size?
-    fn fits(&self, pieces: &[Piece], limit: u64) -> bool {
+    fn fits(&self, pieces: &[SchedulePiece], limit: u64) -> bool {
         let Some(first) = pieces.iter().map(|p| p.begin).min().filter(|_| limit < u64::MAX) else {
             return true;
         };
@@ -86,18 +86,18 @@ impl Line {
 }
 
 /// The devices in time, with the tasks placed so far.
-pub struct Space<'a> {
+pub struct ScheduleSpace<'a> {
     graph: &'a Graph,
-    machine: &'a Machine,
+    machine: &'a GraphMachine,
     lines: Vec<Line>,
     /// By task.
-    pub placed: Vec<Option<Placed>>,
+    pub placed: Vec<Option<GraphPlaced>>,
 }
 
-impl<'a> Space<'a> {
+impl<'a> ScheduleSpace<'a> {
     /// Nothing placed yet.
     #[must_use]
-    pub fn new(graph: &'a Graph, machine: &'a Machine) -> Self {
+    pub fn new(graph: &'a Graph, machine: &'a GraphMachine) -> Self {
         Self {
             graph,
             machine,
@@ -109,7 +109,7 @@ impl<'a> Space<'a> {
     /// When a task's data can be on a device, if all that it waits for is placed.
     #[must_use]
     pub fn data_ready(&self, task: usize, device: usize) -> Time {
-        let arrival = |edge: &crate::graph::Edge| {
+        let arrival = |edge: &crate::graph::GraphEdge| {
             let from = self.placed[edge.from].expect("a task is placed after those that it waits for");
             from.finish + self.machine.transfer(edge.bytes, from.device, device)
         };
@@ -125,19 +125,19 @@ impl<'a> Space<'a> {
     /// What the task needs on the device if it starts at `start` and its readers are not placed
     /// yet.
     #[must_use]
-    pub fn pieces(&self, task: usize, device: usize, start: Time) -> Vec<Piece> {
+    pub fn pieces(&self, task: usize, device: usize, start: Time) -> Vec<SchedulePiece> {
         let what = &self.graph.tasks()[task];
         let finish = start + self.machine.cost(what, device);
         let until = if self.graph.after(task).next().is_some() { NEVER } else { finish };
         let mut pieces = vec![
-            Piece { begin: start, end: finish, bytes: what.scratch },
-            Piece { begin: start, end: until, bytes: what.keeps },
+            SchedulePiece { begin: start, end: finish, bytes: what.scratch },
+            SchedulePiece { begin: start, end: until, bytes: what.keeps },
         ];
         for edge in self.graph.before(task) {
             let from = self.placed[edge.from].map_or(device, |p| p.device);
             if from != device {
                 let begin = start.saturating_sub(self.machine.transfer(edge.bytes, from, device));
-                pieces.push(Piece { begin, end: finish, bytes: edge.bytes });
+                pieces.push(SchedulePiece { begin, end: finish, bytes: edge.bytes });
             }
         }
         pieces
@@ -154,7 +154,7 @@ impl<'a> Space<'a> {
 
     /// The first time from `from` on at which the task can start there; `None`: never.
     #[must_use]
-    pub fn earliest(&self, task: usize, device: usize, from: Time) -> Option<Placed> {
+    pub fn earliest(&self, task: usize, device: usize, from: Time) -> Option<GraphPlaced> {
         let from = from.max(self.data_ready(task, device));
         let line = &self.lines[device];
         // A start that could not be earlier: now, when something ends, or when memory is given
@@ -173,13 +173,17 @@ impl<'a> Space<'a> {
         starts.sort_unstable();
         starts.dedup();
         let start = starts.into_iter().find(|&start| self.fits(task, device, start))?;
-        Some(Placed { device, start, finish: start + self.machine.cost(&self.graph.tasks()[task], device) })
+        Some(GraphPlaced {
+            device,
+            start,
+            finish: start + self.machine.cost(&self.graph.tasks()[task], device),
+        })
     }
 
     /// The share of the device's memory that nobody uses when the task has started, 1 where memory
     /// has no limit.
     #[must_use]
-    pub fn waste(&self, task: usize, at: Placed) -> f64 {
+    pub fn waste(&self, task: usize, at: GraphPlaced) -> f64 {
         let limit = self.machine.devices[at.device].memory;
         if limit == u64::MAX || limit == 0 {
             return 1.0;
@@ -190,7 +194,7 @@ impl<'a> Space<'a> {
     }
 
     /// Puts the task there, and gives back in time what it was the last to read.
-    pub fn put(&mut self, task: usize, at: Placed) {
+    pub fn put(&mut self, task: usize, at: GraphPlaced) {
         for piece in self.pieces(task, at.device, at.start) {
             self.lines[at.device].add(piece);
         }
@@ -223,6 +227,6 @@ impl<'a> Space<'a> {
 
 /// How long data stay where they were written, for this reader.
 #[must_use]
-pub fn until(writer: Placed, reader: Placed) -> Time {
+pub fn until(writer: GraphPlaced, reader: GraphPlaced) -> Time {
     if writer.device == reader.device { reader.finish } else { reader.start }
 }

@@ -2,11 +2,11 @@
 //! them (TagHit §5.6.2).
 //!
 //! A region that was placed on a device does not go there at once if as many as it can use are
-//! under way to it. It waits in the [`Queue`] of its *origin*, the process that created it and has
-//! its data. A device with little to do asks an origin for regions that wait for others: the origin
-//! changes their device, which is all that stealing is. So a region is in one queue from the choice
-//! of its device to its launch, nothing has been copied for it, and its results come back as those
-//! of any region.
+//! under way to it. It waits in the [`StealQueue`] of its *origin*, the process that created it and
+//! has its data. A device with little to do asks an origin for regions that wait for others: the
+//! origin changes their device, which is all that stealing is. So a region is in one queue from the
+//! choice of its device to its launch, nothing has been copied for it, and its results come back as
+//! those of any region.
 //!
 //! *Depths.* A region may create regions, and wait for them. Regions under way therefore hold back
 //! only those of the same depth of nesting: those of the greatest depth wait for nobody, end, and
@@ -18,9 +18,9 @@
 //! anybody, once ([`ATTEMPTS`]). Word of work ([`Tip`]) comes along with regions, with answers to
 //! steals in vain, and to those that are *notified*: who had nothing to give keeps the thief's
 //! name, and tells it once when regions wait again, with itself or with an origin that it hears of.
-//! Where nobody has left a name lifelines are reported, seldom ([`Place`]), so that also ranks hear
-//! of work that have never had any. A notified rank gets a region if it is in time, and with it
-//! word of those that still wait, which it passes on.
+//! Where nobody has left a name lifelines are reported, seldom ([`RankRange`]), so that also ranks
+//! hear of work that have never had any. A notified rank gets a region if it is in time, and with
+//! it word of those that still wait, which it passes on.
 //!
 //! *Silence.* A thief asks when a region has ended, when it was notified that regions wait
 //! somewhere, and again after an answer; never by itself. After aborted steals in a row it asks no
@@ -37,10 +37,10 @@
 mod names;
 mod thief;
 
-pub use names::{PACE, Place};
+pub use names::{PACE, RankRange};
 pub use thief::{ATTEMPTS, TIPS, Thief, Tip};
 
-use names::Names;
+use names::RankNames;
 use std::collections::VecDeque;
 
 /// How much a thief is given at once (`OMPX_STEAL`).
@@ -59,7 +59,7 @@ pub enum Amount {
 pub const DEPTHS: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Waiting<T> {
+struct StealableRegion<T> {
     device: usize,
     depth: usize,
     region: T,
@@ -67,18 +67,18 @@ struct Waiting<T> {
 
 /// The regions of one origin that wait, and how many of it are under way to each device.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Queue<T> {
+pub struct StealQueue<T> {
     /// By device and depth.
     under_way: Vec<[u32; DEPTHS]>,
     /// The oldest first.
-    waiting: VecDeque<Waiting<T>>,
+    waiting: VecDeque<StealableRegion<T>>,
     /// Devices that got nothing, and were not notified of anything since.
-    names: Names,
+    names: RankNames,
 }
 
-impl<T> Default for Queue<T> {
+impl<T> Default for StealQueue<T> {
     fn default() -> Self {
-        Self { under_way: Vec::new(), waiting: VecDeque::new(), names: Names::default() }
+        Self { under_way: Vec::new(), waiting: VecDeque::new(), names: RankNames::default() }
     }
 }
 
@@ -91,7 +91,7 @@ pub struct Stolen<T> {
     pub begin: Vec<T>,
 }
 
-impl<T> Queue<T> {
+impl<T> StealQueue<T> {
     /// How many wait.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -120,7 +120,7 @@ impl<T> Queue<T> {
             *under_way += 1;
             return Some(region);
         }
-        self.waiting.push_back(Waiting { device, depth, region });
+        self.waiting.push_back(StealableRegion { device, depth, region });
         None
     }
 
@@ -134,12 +134,12 @@ impl<T> Queue<T> {
     }
 
     fn begin(&mut self, at: usize) -> Option<T> {
-        let Waiting { device, depth, region } = self.waiting.remove(at)?;
+        let StealableRegion { device, depth, region } = self.waiting.remove(at)?;
         self.row(device)[depth] += 1;
         Some(region)
     }
 
-    /// A region that had begun has ended. [`Queue::next`] tells who follows.
+    /// A region that had begun has ended. [`StealQueue::next`] tells who follows.
     pub fn ended(&mut self, device: usize, depth: usize) {
         let under_way = &mut self.row(device)[depth];
         *under_way = under_way.saturating_sub(1);
@@ -192,13 +192,13 @@ impl<T> Queue<T> {
 
     /// A region has begun to wait, or one has begun while others wait: who is to be notified of
     /// them, if anybody.
-    pub fn announce(&mut self, place: Place) -> Option<usize> {
+    pub fn announce(&mut self, place: RankRange) -> Option<usize> {
         if self.waiting.is_empty() { None } else { self.names.next(place, [None; 2]) }
     }
 
     /// Regions wait with another origin, which is this device if it is one: who is to be notified
     /// of them, if anybody.
-    pub fn passes_on(&mut self, place: Place, origin: Option<usize>) -> Option<usize> {
+    pub fn passes_on(&mut self, place: RankRange, origin: Option<usize>) -> Option<usize> {
         self.names.next(place, [place.device, origin])
     }
 }
@@ -209,8 +209,8 @@ mod tests {
 
     /// A queue whose windows, of one region each, are taken, and in which these regions wait:
     /// device and name.
-    fn queue(waiting: &[(usize, char)]) -> Queue<char> {
-        let mut queue = Queue::default();
+    fn queue(waiting: &[(usize, char)]) -> StealQueue<char> {
+        let mut queue = StealQueue::default();
         for device in 0..4 {
             assert_eq!(queue.admit(device, 0, 1, '*'), Some('*'));
         }
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn who_got_nothing_is_told_once() {
-        let place = Place { device: Some(0), devices: 4 };
+        let place = RankRange { device: Some(0), devices: 4 };
         let mut q = queue(&[]);
         for thief in [3, 2, 3] {
             assert_eq!(q.steal(thief, Amount::Half, 1, |_| true).taken, 0);
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn word_of_others_goes_neither_there_nor_home() {
-        let place = Place { device: Some(0), devices: 4 };
+        let place = RankRange { device: Some(0), devices: 4 };
         let mut q = queue(&[]);
         [0, 3, 2].into_iter().for_each(|name| q.remember(name));
         assert_eq!([q.passes_on(place, Some(3)), q.passes_on(place, Some(3))], [Some(2), Some(1)]);

@@ -1,28 +1,30 @@
 //! What has to be true of policies, on the graphs of the examples and on a thousand random ones.
 
-use crate::choice::Choice;
+use crate::choice::PlacementChoice;
 use crate::examples::{self, STRASSEN_BY_HAND, random};
-use crate::graph::{Device, Edge, Graph, Machine, NoRoom, Placed, Schedule, Task};
+use crate::graph::{
+    Graph, GraphDevice, GraphEdge, GraphMachine, GraphPlaced, GraphSchedule, GraphTask, NoRoom,
+};
 use crate::manual;
 use crate::online::{ByHand, EarliestStart, LeastLoaded, RoundRobin};
 use crate::planned::Planned;
-use crate::policy::{Policy, Request, View};
-use crate::replay::{Fault, Outcome, replay};
+use crate::policy::{PlacementPolicy, PlacementRequest, View};
+use crate::replay::{ReplayFault, ReplayOutcome, replay};
 use crate::{Time, heft, insertion, simulate};
 
 const GRAPHS: u64 = 1000;
 
-fn policies() -> Vec<Box<dyn Policy>> {
+fn policies() -> Vec<Box<dyn PlacementPolicy>> {
     let names =
         ["least", "rrmc", "estmc", "heftmc:lambda=0.7", "heftmc", "ishmc:lambda=0.7", "ishmc:lambda=0"];
     names
         .iter()
-        .map(|name| name.parse::<Choice>().expect("a policy").policy().expect("one of ours"))
+        .map(|name| name.parse::<PlacementChoice>().expect("a policy").policy().expect("one of ours"))
         .collect()
 }
 
-fn ample(machine: &Machine) -> Machine {
-    Machine::new(machine.devices.iter().map(|d| Device { memory: u64::MAX, ..d.clone() }).collect())
+fn ample(machine: &GraphMachine) -> GraphMachine {
+    GraphMachine::new(machine.devices.iter().map(|d| GraphDevice { memory: u64::MAX, ..d.clone() }).collect())
 }
 
 #[test]
@@ -46,7 +48,7 @@ fn no_device_ever_exceeds_its_limit() {
                 }
             }
             let free = simulate::run(&graph, &ample(&machine), &mut *policy).expect("there is room");
-            tight += usize::from(matches!(replay(&graph, &machine, &free), Err(Fault::Memory { .. })));
+            tight += usize::from(matches!(replay(&graph, &machine, &free), Err(ReplayFault::Memory { .. })));
         }
     }
     println!("{tight} of {} would exceed a limit if nobody looked, {refused} do not fit at all", 7 * GRAPHS);
@@ -72,10 +74,10 @@ fn the_examples_keep_their_limits_too() {
 }
 
 /// HEFT as published, without memory: written a second time, from the paper.
-fn plain_heft(graph: &Graph, machine: &Machine) -> Schedule {
-    let mut placed: Vec<Option<Placed>> = vec![None; graph.len()];
+fn plain_heft(graph: &Graph, machine: &GraphMachine) -> GraphSchedule {
+    let mut placed: Vec<Option<GraphPlaced>> = vec![None; graph.len()];
     for task in graph.by_rank(machine) {
-        let mut best: Option<Placed> = None;
+        let mut best: Option<GraphPlaced> = None;
         for device in 0..machine.devices.len() {
             let place = gap(graph, machine, &placed, task, device);
             if best.is_none_or(|b| place.finish < b.finish) {
@@ -84,10 +86,16 @@ fn plain_heft(graph: &Graph, machine: &Machine) -> Schedule {
         }
         placed[task] = best;
     }
-    Schedule(placed.into_iter().flatten().collect())
+    GraphSchedule(placed.into_iter().flatten().collect())
 }
 
-fn arrival(graph: &Graph, machine: &Machine, placed: &[Option<Placed>], task: usize, device: usize) -> Time {
+fn arrival(
+    graph: &Graph,
+    machine: &GraphMachine,
+    placed: &[Option<GraphPlaced>],
+    task: usize,
+    device: usize,
+) -> Time {
     let mut ready = 0;
     for edge in graph.before(task) {
         let from = placed[edge.from].expect("placed");
@@ -97,9 +105,15 @@ fn arrival(graph: &Graph, machine: &Machine, placed: &[Option<Placed>], task: us
 }
 
 /// The first gap that is long enough.
-fn gap(graph: &Graph, machine: &Machine, placed: &[Option<Placed>], task: usize, device: usize) -> Placed {
+fn gap(
+    graph: &Graph,
+    machine: &GraphMachine,
+    placed: &[Option<GraphPlaced>],
+    task: usize,
+    device: usize,
+) -> GraphPlaced {
     let cost = machine.cost(&graph.tasks()[task], device);
-    let mut busy: Vec<&Placed> = placed.iter().flatten().filter(|p| p.device == device).collect();
+    let mut busy: Vec<&GraphPlaced> = placed.iter().flatten().filter(|p| p.device == device).collect();
     busy.sort_by_key(|p| p.start);
     let mut start = arrival(graph, machine, placed, task, device);
     for other in busy {
@@ -108,7 +122,7 @@ fn gap(graph: &Graph, machine: &Machine, placed: &[Option<Placed>], task: usize,
         }
         start = start.max(other.finish);
     }
-    Placed { device, start, finish: start + cost }
+    GraphPlaced { device, start, finish: start + cost }
 }
 
 #[test]
@@ -123,16 +137,16 @@ fn with_ample_memory_and_time_alone_it_is_heft() {
 }
 
 /// The insertion heuristic as published, without memory: written a second time.
-fn plain_ish(graph: &Graph, machine: &Machine) -> Schedule {
+fn plain_ish(graph: &Graph, machine: &GraphMachine) -> GraphSchedule {
     let (order, count) = (graph.by_rank(machine), machine.devices.len());
-    let mut placed: Vec<Option<Placed>> = vec![None; graph.len()];
+    let mut placed: Vec<Option<GraphPlaced>> = vec![None; graph.len()];
     let mut free_at = vec![0; count];
-    let list = |placed: &[Option<Placed>]| -> Vec<usize> {
+    let list = |placed: &[Option<GraphPlaced>]| -> Vec<usize> {
         let ready = |t: usize| placed[t].is_none() && graph.before(t).all(|e| placed[e.from].is_some());
         order.iter().copied().filter(|&t| ready(t)).collect()
     };
     while let Some(&task) = list(&placed).first() {
-        let start = |t: usize, d: usize, placed: &[Option<Placed>], from: Time| {
+        let start = |t: usize, d: usize, placed: &[Option<GraphPlaced>], from: Time| {
             from.max(arrival(graph, machine, placed, t, d))
         };
         let cost = |t: usize, d: usize| machine.cost(&graph.tasks()[t], d);
@@ -141,7 +155,7 @@ fn plain_ish(graph: &Graph, machine: &Machine) -> Schedule {
             .expect("a device");
         let (begin, at) = (free_at[device], start(task, device, &placed, free_at[device]));
         let waiting: Vec<usize> = list(&placed).split_off(1);
-        placed[task] = Some(Placed { device, start: at, finish: at + cost(task, device) });
+        placed[task] = Some(GraphPlaced { device, start: at, finish: at + cost(task, device) });
         free_at[device] = at + cost(task, device);
         let mut holes = vec![(begin, at)];
         for other in waiting {
@@ -150,7 +164,7 @@ fn plain_ish(graph: &Graph, machine: &Machine) -> Schedule {
                 let sooner = (0..count).any(|d| d != device && start(other, d, &placed, free_at[d]) < from);
                 if begin < at && from + cost(other, device) <= holes[hole].1 && !sooner {
                     let finish = from + cost(other, device);
-                    placed[other] = Some(Placed { device, start: from, finish });
+                    placed[other] = Some(GraphPlaced { device, start: from, finish });
                     let (first, last) = holes[hole];
                     holes.splice(hole..=hole, [(first, from), (finish, last)]);
                     break;
@@ -158,7 +172,7 @@ fn plain_ish(graph: &Graph, machine: &Machine) -> Schedule {
             }
         }
     }
-    Schedule(placed.into_iter().flatten().collect())
+    GraphSchedule(placed.into_iter().flatten().collect())
 }
 
 #[test]
@@ -175,8 +189,8 @@ fn with_ample_memory_and_time_alone_it_is_ish() {
 }
 
 /// Algorithm 6 to the letter: a running sum per device, given back when the last reader is mapped.
-fn literal(graph: &Graph, machine: &Machine) -> Option<Schedule> {
-    let need = |t: usize, d: usize, placed: &[Option<Placed>]| -> u64 {
+fn literal(graph: &Graph, machine: &GraphMachine) -> Option<GraphSchedule> {
+    let need = |t: usize, d: usize, placed: &[Option<GraphPlaced>]| -> u64 {
         let copies =
             graph.before(t).filter(|e| placed[e.from].is_some_and(|p| p.device != d)).map(|e| e.bytes);
         graph.tasks()[t].keeps + graph.tasks()[t].scratch + copies.sum::<u64>()
@@ -186,7 +200,7 @@ fn literal(graph: &Graph, machine: &Machine) -> Option<Schedule> {
     let (mut placed, mut taken) = (vec![None; graph.len()], vec![0; graph.len()]);
     for task in graph.by_rank(machine) {
         let fitting = (0..left.len()).filter(|&d| left[d] >= need(task, d, &placed));
-        let place: Placed =
+        let place: GraphPlaced =
             fitting.map(|d| gap(graph, machine, &placed, task, d)).min_by_key(|p| p.finish)?;
         taken[task] = need(task, place.device, &placed);
         left[place.device] -= taken[task];
@@ -198,7 +212,7 @@ fn literal(graph: &Graph, machine: &Machine) -> Option<Schedule> {
             }
         }
     }
-    Some(Schedule(placed.into_iter().flatten().collect()))
+    Some(GraphSchedule(placed.into_iter().flatten().collect()))
 }
 
 #[test]
@@ -209,21 +223,21 @@ fn the_literal_sum_exceeds_the_limit() {
         if let Some(schedule) = literal(&graph, &machine) {
             complete += 1;
             exceeding +=
-                usize::from(matches!(replay(&graph, &machine, &schedule), Err(Fault::Memory { .. })));
+                usize::from(matches!(replay(&graph, &machine, &schedule), Err(ReplayFault::Memory { .. })));
         }
     }
     println!("algorithm 6 to the letter: {complete} schedules, {exceeding} of them exceed a limit");
     assert!(exceeding > 0, "it would be right as it stands");
 }
 
-fn outcome(graph: &Graph, machine: &Machine, policy: &mut dyn Policy) -> Outcome {
+fn outcome(graph: &Graph, machine: &GraphMachine, policy: &mut dyn PlacementPolicy) -> ReplayOutcome {
     let schedule = simulate::run(graph, machine, policy).expect("there is room");
     replay(graph, machine, &schedule).expect("a right schedule")
 }
 
 fn by_hand() -> ByHand {
     let lines = manual::parse(STRASSEN_BY_HAND).expect("right");
-    let device = |rank: usize, kind, _| Some(2 * rank + usize::from(kind == manual::Kind::Gpu));
+    let device = |rank: usize, kind, _| Some(2 * rank + usize::from(kind == manual::ManualKind::Gpu));
     ByHand::new(manual::devices(&lines, device).expect("all there"))
 }
 
@@ -244,8 +258,8 @@ fn less_weight_on_time_wastes_less_memory() {
     let (mut time, mut waste) = ([0.0; 2], [0.0; 2]);
     for seed in (1..GRAPHS).step_by(2) {
         let (graph, machine) = random(seed);
-        let machine = Machine::new(
-            machine.devices.iter().map(|d| Device { memory: 8 * d.memory, ..d.clone() }).collect(),
+        let machine = GraphMachine::new(
+            machine.devices.iter().map(|d| GraphDevice { memory: 8 * d.memory, ..d.clone() }).collect(),
         );
         for (at, lambda) in [1.0, 0.3].into_iter().enumerate() {
             let outcome = outcome(&graph, &machine, &mut Planned::heft(lambda));
@@ -257,15 +271,15 @@ fn less_weight_on_time_wastes_less_memory() {
     assert!(time[1] > time[0] && waste[1] < waste[0], "{time:?} {waste:?}");
 }
 
-fn alone(keeps: u64, scratch: u64) -> Task {
-    Task { name: "t".into(), costs: vec![1000.0], keeps, scratch }
+fn alone(keeps: u64, scratch: u64) -> GraphTask {
+    GraphTask { name: "t".into(), costs: vec![1000.0], keeps, scratch }
 }
 
 #[test]
 fn scratch_counts_under_every_policy() {
     let graph = Graph::new(vec![alone(10, 90), alone(10, 91), alone(10, 0)], vec![]).expect("right");
-    let machine = Machine::new(vec![Device::new("small", 100), Device::new("large", 200)]);
-    let tiny = Machine::new(vec![Device::new("small", 100)]);
+    let machine = GraphMachine::new(vec![GraphDevice::new("small", 100), GraphDevice::new("large", 200)]);
+    let tiny = GraphMachine::new(vec![GraphDevice::new("small", 100)]);
     for mut policy in policies() {
         let schedule = simulate::run(&graph, &machine, &mut *policy).expect("there is room");
         assert_eq!(schedule.0[1].device, 1, "{}", policy.name());
@@ -277,13 +291,13 @@ fn scratch_counts_under_every_policy() {
 fn the_earliest_start_sees_the_queue() {
     let busy = View { wait: 100, bring: 0, room: 1, ..View::default() };
     let idle = View { wait: 0, bring: 20, room: 1, ..View::default() };
-    assert_eq!(EarliestStart::default().choose(Request::default(), &[busy, idle]), Some(1));
+    assert_eq!(EarliestStart::default().choose(PlacementRequest::default(), &[busy, idle]), Some(1));
     assert_eq!(
-        EarliestStart::default().choose(Request::default(), &[View { wait: 10, ..busy }, idle]),
+        EarliestStart::default().choose(PlacementRequest::default(), &[View { wait: 10, ..busy }, idle]),
         Some(0)
     );
     assert_eq!(
-        EarliestStart::default().choose(Request::default(), &[busy, View { need: 2, ..idle }]),
+        EarliestStart::default().choose(PlacementRequest::default(), &[busy, View { need: 2, ..idle }]),
         Some(0)
     );
 }
@@ -293,15 +307,16 @@ fn turns_skip_who_has_no_room() {
     let (room, none) =
         (View { need: 1, room: 1, ..View::default() }, View { need: 2, room: 1, ..View::default() });
     let mut turns = RoundRobin::default();
-    let chosen: Vec<_> = (0..4).map(|_| turns.choose(Request::default(), &[room, none, room])).collect();
+    let chosen: Vec<_> =
+        (0..4).map(|_| turns.choose(PlacementRequest::default(), &[room, none, room])).collect();
     assert_eq!(chosen, [Some(0), Some(2), Some(0), Some(2)]);
-    assert_eq!(turns.choose(Request::default(), &[none, none]), None);
+    assert_eq!(turns.choose(PlacementRequest::default(), &[none, none]), None);
 }
 
 #[test]
 fn least_loaded_weighs_data_against_time() {
     let view = |wait, bring| View { wait, bring, moves: bring, room: 1, ..View::default() };
-    let choose = |views: &[View]| LeastLoaded::default().choose(Request::default(), views);
+    let choose = |views: &[View]| LeastLoaded::default().choose(PlacementRequest::default(), views);
     assert_eq!(choose(&[view(100, 0), view(0, 0)]), Some(1));
     assert_eq!(
         [choose(&[view(100, 0), view(0, 60)]), choose(&[view(100, 0), view(0, 70)])],
@@ -332,12 +347,12 @@ fn least_loaded_leaves_a_chain_where_it_is() {
     let idle = View { wait: 0, bring: 101, moves: 1, room: 1, ..View::default() };
     let mut least = LeastLoaded::default();
     for _ in 0..9 {
-        assert_eq!(least.choose(Request::default(), &[home, idle, idle]), Some(0));
+        assert_eq!(least.choose(PlacementRequest::default(), &[home, idle, idle]), Some(0));
     }
     // Nor if copies take no time.
     let free = View { bring: 100, moves: 0, ..idle };
     assert_eq!(
-        (0..3).map(|_| least.choose(Request::default(), &[free, free, home])).collect::<Vec<_>>(),
+        (0..3).map(|_| least.choose(PlacementRequest::default(), &[free, free, home])).collect::<Vec<_>>(),
         [Some(2); 3]
     );
 }
@@ -356,31 +371,36 @@ fn who_takes_tasks_from_others_gains_by_it() {
 
 #[test]
 fn the_judge_finds_each_fault() {
-    let (tasks, edge) = (vec![alone(60, 0), alone(10, 50)], Edge { from: 0, to: 1, bytes: 60 });
+    let (tasks, edge) = (vec![alone(60, 0), alone(10, 50)], GraphEdge { from: 0, to: 1, bytes: 60 });
     let graph = Graph::new(tasks, vec![edge]).expect("right");
-    let machine = |memory| Machine::new(vec![Device::new("a", memory), Device::new("b", memory)]);
+    let machine =
+        |memory| GraphMachine::new(vec![GraphDevice::new("a", memory), GraphDevice::new("b", memory)]);
     let judge = |memory: u64, places: &[(usize, Time, Time)]| {
-        let placed = places.iter().map(|&(device, start, finish)| Placed { device, start, finish }).collect();
-        replay(&graph, &machine(memory), &Schedule(placed))
+        let placed =
+            places.iter().map(|&(device, start, finish)| GraphPlaced { device, start, finish }).collect();
+        replay(&graph, &machine(memory), &GraphSchedule(placed))
     };
     let fine = judge(120, &[(0, 0, 1000), (0, 1000, 2000)]).expect("fine");
     assert_eq!((fine.makespan, &fine.peaks[..], fine.moved), (2000, &[120, 0][..], 0));
     assert!((fine.waste - 0.25).abs() < 1e-9, "60 of 120, then all: {}", fine.waste);
     assert_eq!(
         judge(119, &[(0, 0, 1000), (0, 1000, 2000)]),
-        Err(Fault::Memory { device: 0, at: 1000, used: 120 })
+        Err(ReplayFault::Memory { device: 0, at: 1000, used: 120 })
     );
-    assert_eq!(judge(120, &[(0, 0, 1000), (1, 1000, 2000)]), Err(Fault::TooEarly { writer: 0, reader: 1 }));
+    assert_eq!(
+        judge(120, &[(0, 0, 1000), (1, 1000, 2000)]),
+        Err(ReplayFault::TooEarly { writer: 0, reader: 1 })
+    );
     let far = judge(120, &[(0, 0, 1000), (1, 3060, 4060)]).expect("fine");
     assert_eq!((&far.peaks[..], far.moved), (&[60, 120][..], 60));
-    assert_eq!(judge(120, &[(0, 0, 999), (0, 1000, 2000)]), Err(Fault::Length(0)));
-    assert_eq!(judge(120, &[(0, 0, 1000), (2, 9000, 10000)]), Err(Fault::Incomplete));
+    assert_eq!(judge(120, &[(0, 0, 999), (0, 1000, 2000)]), Err(ReplayFault::Length(0)));
+    assert_eq!(judge(120, &[(0, 0, 1000), (2, 9000, 10000)]), Err(ReplayFault::Incomplete));
     let apart = Graph::new(vec![alone(0, 0), alone(0, 0)], vec![]).expect("right");
-    let both = Schedule(vec![
-        Placed { device: 0, start: 0, finish: 1000 },
-        Placed { device: 0, start: 999, finish: 1999 },
+    let both = GraphSchedule(vec![
+        GraphPlaced { device: 0, start: 0, finish: 1000 },
+        GraphPlaced { device: 0, start: 999, finish: 1999 },
     ]);
-    assert_eq!(replay(&apart, &machine(1), &both), Err(Fault::Together(0, 1)));
+    assert_eq!(replay(&apart, &machine(1), &both), Err(ReplayFault::Together(0, 1)));
 }
 
 #[test]
@@ -388,12 +408,12 @@ fn names_are_read_as_they_are_shown() {
     for name in
         ["least", "rrmc", "estmc", "heftmc:lambda=0.7", "ishmc:lambda=0", "manual:a/b", "library:./x.so"]
     {
-        assert_eq!(name.parse::<Choice>().map(|c| c.to_string()), Ok(name.into()));
+        assert_eq!(name.parse::<PlacementChoice>().map(|c| c.to_string()), Ok(name.into()));
     }
-    assert_eq!("HEFTMC".parse(), Ok(Choice::Heft(1.0)));
+    assert_eq!("HEFTMC".parse(), Ok(PlacementChoice::Heft(1.0)));
     for wrong in
         ["", "heft", "rrmc:2", "heftmc:0.5", "heftmc:lambda=1.5", "ishmc:lambda=nan", "manual", "library:"]
     {
-        assert!(wrong.parse::<Choice>().is_err(), "{wrong}");
+        assert!(wrong.parse::<PlacementChoice>().is_err(), "{wrong}");
     }
 }

@@ -1,5 +1,5 @@
-//! How long tasks take: a running mean for each function and size of data ([`Times`]), and what a
-//! device has to do by it ([`Backlog`]).
+//! How long tasks take: a running mean for each function and size of data ([`TaskTimes`]), and what
+//! a device has to do by it ([`Backlog`]).
 //!
 //! A policy that counts tasks takes one of a second for as much as one of a microsecond. Tasks of
 //! one function whose data are about as large take about as long, as a rule, and on devices of one
@@ -27,7 +27,7 @@ pub(crate) const MEMORY: u32 = 16;
 
 /// What tells tasks apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kind {
+pub struct TaskKind {
     /// What it runs; any number that stands for it.
     pub function: usize,
     /// Bytes of its data.
@@ -36,7 +36,7 @@ pub struct Kind {
     pub device: u8,
 }
 
-impl Kind {
+impl TaskKind {
     /// Sizes that differ by less than a fifth or so are one: four between two powers of two.
     pub(crate) fn class(&self) -> u8 {
         let octave = (u64::BITS - self.bytes.leading_zeros()) as u8;
@@ -67,14 +67,14 @@ impl Mean {
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
-pub struct Times {
+pub struct TaskTimes {
     /// By function, kind of device, class of size.
     means: BTreeMap<(usize, u8, u8), Mean>,
     all: Mean,
     known: u64,
 }
 
-impl Times {
+impl TaskTimes {
     /// Nothing is known yet.
     #[must_use]
     pub const fn new() -> Self {
@@ -82,7 +82,7 @@ impl Times {
     }
 
     /// A task has run for so long.
-    pub fn ended(&mut self, kind: Kind, time: Time) {
+    pub fn ended(&mut self, kind: TaskKind, time: Time) {
         let mean = self.means.entry((kind.function, kind.device, kind.class())).or_default();
         self.known += u64::from(mean.count == 0);
         mean.add(time, kind.bytes);
@@ -92,7 +92,7 @@ impl Times {
     /// Has the function run on such a device? Else its time is a guess, and whoever can wait with
     /// placing more such tasks does so.
     #[must_use]
-    pub fn knows(&self, kind: Kind) -> bool {
+    pub fn knows(&self, kind: TaskKind) -> bool {
         self.means
             .range((kind.function, kind.device, 0)..=(kind.function, kind.device, u8::MAX))
             .next()
@@ -107,7 +107,7 @@ impl Times {
 
     /// How long a task will take, as far as known.
     #[must_use]
-    pub fn expected(&self, kind: Kind) -> Time {
+    pub fn expected(&self, kind: TaskKind) -> Time {
         let (key, of) =
             ((kind.function, kind.device, kind.class()), |class| (kind.function, kind.device, class));
         if let Some(mean) = self.means.get(&key) {
@@ -189,13 +189,13 @@ impl Backlog {
 mod tests {
     use super::*;
 
-    const fn kind(function: usize, bytes: u64) -> Kind {
-        Kind { function, bytes, device: 0 }
+    const fn kind(function: usize, bytes: u64) -> TaskKind {
+        TaskKind { function, bytes, device: 0 }
     }
 
     #[test]
     fn the_mean_is_that_of_a_function_and_a_size() {
-        let mut times = Times::new();
+        let mut times = TaskTimes::new();
         assert_eq!(times.expected(kind(1, 1 << 30)), UNKNOWN + (1 << 30) / 100, "its data alone are known");
         for time in [100, 200, 300] {
             times.ended(kind(1, 1000), time);
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(times.expected(kind(1, 2000)), 400, "in proportion to the nearest size");
         assert_eq!(times.expected(kind(1, 200_000)), 18_000);
         assert_eq!(
-            times.expected(Kind { device: 1, ..kind(1, 1000) }),
+            times.expected(TaskKind { device: 1, ..kind(1, 1000) }),
             times.expected(kind(3, 1000)),
             "another kind of device tells nothing"
         );
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_mean_follows_what_changes() {
-        let mut times = Times::new();
+        let mut times = TaskTimes::new();
         (0..1000).for_each(|_| times.ended(kind(1, 8), 100));
         (0..64).for_each(|_| times.ended(kind(1, 8), 1100));
         assert!((1050..=1100).contains(&times.expected(kind(1, 8))), "{}", times.expected(kind(1, 8)));

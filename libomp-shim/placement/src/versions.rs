@@ -1,5 +1,5 @@
 //! Which version of a task runs where there is one for each kind of device, and on which device:
-//! the one that has run first, as far as runs so far tell ([`Versions`]).
+//! the one that has run first, as far as runs so far tell ([`VersionTimes`]).
 //!
 //! A time is that of a version and a size of its data, as in [`crate::times`]; but nothing is
 //! inferred from other sizes: a GPU that is quick with much data may be slow with little. So each
@@ -22,7 +22,7 @@
 use std::collections::BTreeMap;
 
 use crate::Time;
-use crate::times::{Kind, MEMORY, UNKNOWN};
+use crate::times::{MEMORY, TaskKind, UNKNOWN};
 
 /// Runs of a version, with data of one size, before it is judged.
 pub const TRIES: u32 = 3;
@@ -31,9 +31,9 @@ pub const AGAIN: u64 = 64;
 
 /// A version on a device, for one task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Way {
+pub struct VersionOption {
     /// The version, by its function, the size of the task's data, and the kind of the device.
-    pub kind: Kind,
+    pub kind: TaskKind,
     /// Nanoseconds until the task can start there: what the device has to do before.
     pub wait: Time,
     /// Nanoseconds that copies of the task's data would take.
@@ -45,7 +45,7 @@ pub struct Way {
 /// What a run took, as far as it was watched: somebody saw that it was not over after the one, and
 /// that it was after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct VersionRun {
     /// Nanoseconds that it took at least.
     pub at_least: Time,
     /// And at most.
@@ -54,7 +54,7 @@ pub struct Run {
     pub moves: Time,
 }
 
-impl Run {
+impl VersionRun {
     /// One that took so long, copies included.
     #[must_use]
     pub fn exactly(time: Time, moves: Time) -> Self {
@@ -88,7 +88,7 @@ impl Record {
     /// What lies in between is believed to have been short: then more runs go there, workers get
     /// idle and watch, and the next ones are measured. The other way round a version would stay
     /// slow for ever, as nobody watches while all are busy with the other one.
-    fn add(&mut self, run: Run) {
+    fn add(&mut self, run: VersionRun) {
         let (low, high) =
             (run.at_least.min(run.at_most) as f64 - run.moves as f64, run.at_most as f64 - run.moves as f64);
         let value = if self.known == 0 {
@@ -113,39 +113,39 @@ impl Record {
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
-pub struct Versions {
+pub struct VersionTimes {
     records: BTreeMap<(usize, u8, u8), Record>,
 }
 
-fn key(kind: Kind) -> (usize, u8, u8) {
+fn key(kind: TaskKind) -> (usize, u8, u8) {
     (kind.function, kind.device, kind.class())
 }
 
-impl Versions {
+impl VersionTimes {
     /// Nothing is known yet.
     #[must_use]
     pub const fn new() -> Self {
         Self { records: BTreeMap::new() }
     }
 
-    fn record(&self, kind: Kind) -> Record {
+    fn record(&self, kind: TaskKind) -> Record {
         self.records.get(&key(kind)).copied().unwrap_or_default()
     }
 
     /// How long a version will take with such copies; `None`: no run of it has ended well.
     #[must_use]
-    pub fn expected(&self, kind: Kind, moves: Time) -> Option<Time> {
+    pub fn expected(&self, kind: TaskKind, moves: Time) -> Option<Time> {
         self.record(kind).expected(moves)
     }
 
-    fn finish(&self, way: &Way) -> Time {
+    fn finish(&self, way: &VersionOption) -> Time {
         way.wait.saturating_add(self.expected(way.kind, way.moves).unwrap_or(way.moves))
     }
 
     /// The way for a task, by its place in the list; of equally good ones the one that is near,
     /// then the first. `None`: there is none.
     #[must_use]
-    pub fn choose(&self, ways: &[Way]) -> Option<usize> {
+    pub fn choose(&self, ways: &[VersionOption]) -> Option<usize> {
         let record = |at: &usize| self.record(ways[*at].kind);
         let best = |from: &mut dyn Iterator<Item = usize>, first: &dyn Fn(&usize) -> u32| {
             from.min_by_key(|at| (first(at), self.finish(&ways[*at]), !ways[*at].near, *at))
@@ -163,7 +163,7 @@ impl Versions {
     }
 
     /// The task takes that way. How long it is taken to need.
-    pub fn place(&mut self, ways: &[Way], chosen: usize) -> Time {
+    pub fn place(&mut self, ways: &[VersionOption], chosen: usize) -> Time {
         let Some(way) = ways.get(chosen) else { return 0 };
         let mine = key(way.kind);
         let record = self.records.entry(mine).or_default();
@@ -183,7 +183,7 @@ impl Versions {
 
     /// A task that was placed has ended; `None`: it failed, or did not run, which tells nothing
     /// about time.
-    pub fn ended(&mut self, kind: Kind, run: Option<Run>) {
+    pub fn ended(&mut self, kind: TaskKind, run: Option<VersionRun>) {
         let record = self.records.entry(key(kind)).or_default();
         record.under_way = record.under_way.saturating_sub(1);
         record.ended = record.ended.saturating_add(1);
@@ -201,26 +201,26 @@ mod tests {
     const HOST: usize = 0;
     const GPU: usize = 1;
 
-    const fn way(device: usize, bytes: u64) -> Way {
-        Way {
-            kind: Kind { function: 10 + device, bytes, device: device as u8 },
+    const fn way(device: usize, bytes: u64) -> VersionOption {
+        VersionOption {
+            kind: TaskKind { function: 10 + device, bytes, device: device as u8 },
             wait: 0,
             moves: 0,
             near: false,
         }
     }
 
-    const fn both(bytes: u64) -> [Way; 2] {
+    const fn both(bytes: u64) -> [VersionOption; 2] {
         [way(HOST, bytes), way(GPU, bytes)]
     }
 
     /// Runs one task after the other, which take these times: how many took each way.
-    fn run(versions: &mut Versions, ways: &[Way], times: &[Time], tasks: usize) -> Vec<usize> {
+    fn run(versions: &mut VersionTimes, ways: &[VersionOption], times: &[Time], tasks: usize) -> Vec<usize> {
         let mut counts = vec![0; ways.len()];
         for _ in 0..tasks {
             let chosen = versions.choose(ways).unwrap();
             versions.place(ways, chosen);
-            versions.ended(ways[chosen].kind, Some(Run::exactly(times[chosen], 0)));
+            versions.ended(ways[chosen].kind, Some(VersionRun::exactly(times[chosen], 0)));
             counts[chosen] += 1;
         }
         counts
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn each_version_is_tried_then_the_faster_one_runs() {
         for (times, slow) in [([9 * MS, MS], HOST), ([MS, 5 * MS], GPU)] {
-            let mut versions = Versions::new();
+            let mut versions = VersionTimes::new();
             assert_eq!(run(&mut versions, &both(0), &times, 6), [3, 3]);
             assert_eq!(run(&mut versions, &both(0), &times, 300)[slow], 0);
             assert_eq!(
@@ -238,12 +238,12 @@ mod tests {
                 "another size is another matter"
             );
         }
-        assert_eq!(Versions::new().choose(&[]), None);
+        assert_eq!(VersionTimes::new().choose(&[]), None);
     }
 
     #[test]
     fn a_version_that_loses_is_tried_again_and_followed() {
-        let mut versions = Versions::new();
+        let mut versions = VersionTimes::new();
         run(&mut versions, &both(0), &[10 * MS, MS], 6);
         let counts = run(&mut versions, &both(0), &[10 * MS, MS], 6500);
         assert!((8..=11).contains(&counts[HOST]), "once in 640: {counts:?}");
@@ -258,17 +258,17 @@ mod tests {
 
     #[test]
     fn of_the_first_runs_the_least_counts() {
-        let mut versions = Versions::new();
+        let mut versions = VersionTimes::new();
         let kind = way(GPU, 0).kind;
         for (time, mean) in [(500, 500), (7, 7), (90, 7), (15, 9), (9, 9)] {
-            versions.ended(kind, Some(Run::exactly(time, 0)));
+            versions.ended(kind, Some(VersionRun::exactly(time, 0)));
             assert_eq!(versions.expected(kind, 0), Some(mean));
         }
     }
 
     #[test]
     fn a_long_queue_makes_the_slower_version_the_better_one() {
-        let mut versions = Versions::new();
+        let mut versions = VersionTimes::new();
         run(&mut versions, &both(0), &[4 * MS, MS], 6);
         let mut ways = both(0);
         for (wait, chosen) in [(0, GPU), (2 * MS, GPU), (3 * MS, HOST), (9 * MS, HOST)] {
@@ -286,25 +286,25 @@ mod tests {
 
     #[test]
     fn copies_count_where_they_are_needed() {
-        let mut versions = Versions::new();
+        let mut versions = VersionTimes::new();
         let mut ways = both(1 << 20);
         ways[GPU].moves = 8 * MS;
         for _ in 0..TRIES {
-            versions.ended(ways[HOST].kind, Some(Run::exactly(5 * MS, 0)));
-            versions.ended(ways[GPU].kind, Some(Run::exactly(9 * MS, 8 * MS)));
+            versions.ended(ways[HOST].kind, Some(VersionRun::exactly(5 * MS, 0)));
+            versions.ended(ways[GPU].kind, Some(VersionRun::exactly(9 * MS, 8 * MS)));
         }
         assert_eq!(versions.choose(&ways), Some(HOST));
         (ways[HOST].moves, ways[GPU].moves) = (8 * MS, 0);
         assert_eq!(versions.choose(&ways), Some(GPU), "the data are on the GPU");
         // Copies were taken to be far too slow: less than nothing is left, and the sum is right.
-        let kind = Kind { function: 1, bytes: 1 << 20, device: 1 };
-        versions.ended(kind, Some(Run::exactly(3 * MS, 20 * MS)));
+        let kind = TaskKind { function: 1, bytes: 1 << 20, device: 1 };
+        versions.ended(kind, Some(VersionRun::exactly(3 * MS, 20 * MS)));
         assert_eq!((versions.expected(kind, 20 * MS), versions.expected(kind, 0)), (Some(3 * MS), Some(1)));
     }
 
     #[test]
     fn a_burst_does_not_go_where_nothing_is_known() {
-        let (mut versions, ways) = (Versions::new(), both(0));
+        let (mut versions, ways) = (VersionTimes::new(), both(0));
         let mut counts = [0; 2];
         for _ in 0..40 {
             let chosen = versions.choose(&ways).unwrap();
@@ -312,37 +312,37 @@ mod tests {
             counts[chosen] += 1;
         }
         assert_eq!(counts, [20, 20], "nothing has ended");
-        versions.ended(ways[HOST].kind, Some(Run::exactly(70 * MS, 0)));
+        versions.ended(ways[HOST].kind, Some(VersionRun::exactly(70 * MS, 0)));
         assert_eq!(versions.choose(&ways), Some(HOST), "the one that is known");
-        versions.ended(ways[GPU].kind, Some(Run::exactly(MS, 0)));
+        versions.ended(ways[GPU].kind, Some(VersionRun::exactly(MS, 0)));
         assert_eq!(versions.choose(&ways), Some(GPU));
     }
 
     #[test]
     fn failures_tell_nothing_about_time() {
-        let (mut versions, ways) = (Versions::new(), both(0));
+        let (mut versions, ways) = (VersionTimes::new(), both(0));
         let mut counts = [0; 2];
         for _ in 0..200 {
             let chosen = versions.choose(&ways).unwrap();
             versions.place(&ways, chosen);
-            versions.ended(ways[chosen].kind, (chosen == HOST).then(|| Run::exactly(MS, 0)));
+            versions.ended(ways[chosen].kind, (chosen == HOST).then(|| VersionRun::exactly(MS, 0)));
             counts[chosen] += 1;
         }
         assert_eq!(counts[GPU], TRIES, "it always fails");
-        let mut fails = Versions::new();
+        let mut fails = VersionTimes::new();
         (0..9).for_each(|_| fails.ended(ways[GPU].kind, None));
         assert_eq!(fails.choose(&ways[GPU..]), Some(0), "it is all that there is");
     }
 
     #[test]
     fn a_run_that_was_watched_by_nobody_is_taken_to_be_short() {
-        let mut versions = Versions::new();
+        let mut versions = VersionTimes::new();
         let kind = way(GPU, 0).kind;
-        let run = |at_least, at_most| Some(Run { at_least, at_most, moves: 0 });
+        let run = |at_least, at_most| Some(VersionRun { at_least, at_most, moves: 0 });
         versions.ended(kind, run(0, 16 * MS));
         assert_eq!(versions.expected(kind, 0), Some(MS / 4), "somebody was busy for 16 ms");
         for _ in 0..9 {
-            versions.ended(kind, Some(Run::exactly(4 * MS, 0)));
+            versions.ended(kind, Some(VersionRun::exactly(4 * MS, 0)));
         }
         let before = versions.expected(kind, 0).unwrap();
         versions.ended(kind, run(MS, 16 * MS));

@@ -7,7 +7,7 @@ use core::ffi::{c_int, c_void};
 use ult::kernel_state::{self, Affinity};
 use ult::tls_block::{self, TlsBlock};
 
-use super::next::Next;
+use super::next::LibraryNext;
 use super::thread::{failed, gettid};
 
 /// The other OpenMP thread that the number `tid` means.
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn pthread_getaffinity_np(
     bytes: usize,
     mask: *mut c_void,
 ) -> c_int {
-    static NEXT: Next = Next::new(c"pthread_getaffinity_np");
+    static NEXT: LibraryNext = LibraryNext::new(c"pthread_getaffinity_np");
     // SAFETY: passed on; the next definition is the C library's, with this signature.
     unsafe {
         if let Some(tid) = number(thread) {
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn pthread_getaffinity_np(
 /// donor where the thread runs with one's.
 #[unsafe(no_mangle)]
 pub extern "C" fn sched_getcpu() -> c_int {
-    static NEXT: Next = Next::new(c"sched_getcpu");
+    static NEXT: LibraryNext = LibraryNext::new(c"sched_getcpu");
     if ult::worker::tls_block_in_force().is_some_and(TlsBlock::is_of_a_donor) {
         return ult::topology::current_cpu() as c_int;
     }

@@ -4,7 +4,7 @@
 //! A symbol of the dynamic table, so that it is found in a stripped library and in a core.
 //! Constants only; nothing here runs.
 
-use ult::debug::{self, Entry};
+use ult::debug::{self, DebugEntry};
 
 use super::{gomp, kmpc};
 use crate::omp::{task, team, thread};
@@ -13,7 +13,7 @@ const PARTS: usize = debug::ENTRIES.len() + 6;
 
 /// Lists of entries.
 #[repr(C)]
-pub struct Table {
+pub struct DebuggerTable {
     /// How many lists there are.
     parts: usize,
     /// Where each begins, and how many entries it has.
@@ -23,17 +23,17 @@ pub struct Table {
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct List {
-    first: *const Entry,
+    first: *const DebugEntry,
     count: usize,
 }
 
 // SAFETY: constants, and pointers to constants.
-unsafe impl Sync for Table {}
+unsafe impl Sync for DebuggerTable {}
 
 /// What a debugger asks for by this name.
 #[unsafe(no_mangle)]
-pub static GANGWAY_DEBUG: Table = {
-    let own: [&[Entry]; 6] = [
+pub static GANGWAY_DEBUG: DebuggerTable = {
+    let own: [&[DebugEntry]; 6] = [
         &ult::deque::ENTRIES,
         &thread::ENTRIES,
         &team::ENTRIES,
@@ -48,5 +48,5 @@ pub static GANGWAY_DEBUG: Table = {
         lists[at] = List { first: part.as_ptr(), count: part.len() };
         at += 1;
     }
-    Table { parts: PARTS, lists }
+    DebuggerTable { parts: PARTS, lists }
 };

@@ -7,9 +7,9 @@
 //! threads ([`storage::keep_apart`]).
 use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 
-use ult::kernel_state::{self, Setting};
+use ult::kernel_state::{self, KernelSetting};
 
-use super::next::Next;
+use super::next::LibraryNext;
 use super::thread::{direct, failed, gettid};
 use super::{affinity, scheduling, thread_clock, thread_name};
 use crate::omp::storage;
@@ -29,7 +29,7 @@ pub(super) fn is_me(who: usize) -> bool {
 
 /// Makes `call`, which sets `settings` of thread `who`. If `who` is a donor, its OpenMP thread gets
 /// them, too.
-pub(super) fn of_other(who: usize, settings: &[Setting], call: impl FnOnce() -> c_long) -> c_long {
+pub(super) fn of_other(who: usize, settings: &[KernelSetting], call: impl FnOnce() -> c_long) -> c_long {
     let result = call();
     if result >= 0
         && let Some(tls_block) = ult::tls_block::of_tls_donor(who as i32)
@@ -40,7 +40,7 @@ pub(super) fn of_other(who: usize, settings: &[Setting], call: impl FnOnce() -> 
 }
 
 /// Sets `setting` of the thread with the number `who`, the calling one or, by `call`, another one.
-fn of_thread(setting: Setting, who: usize, value: i64, call: impl FnOnce() -> c_long) -> c_long {
+fn of_thread(setting: KernelSetting, who: usize, value: i64, call: impl FnOnce() -> c_long) -> c_long {
     if is_me(who) {
         -c_long::from(kernel_state::set(setting, value))
     } else {
@@ -134,20 +134,20 @@ pub(super) unsafe fn call(number: c_long, arguments: [usize; 5]) -> c_long {
             },
             libc::SYS_prctl => control(first as c_int, [second, third, fourth, fifth]),
             libc::SYS_setpriority if first as c_int == libc::PRIO_PROCESS as c_int => {
-                of_thread(Setting::Nice, second, third as i32 as i64, pass_on)
+                of_thread(KernelSetting::Nice, second, third as i32 as i64, pass_on)
             }
             libc::SYS_ioprio_set if first == 1 => {
-                of_thread(Setting::IoPriority, second, third as i64, pass_on)
+                of_thread(KernelSetting::IoPriority, second, third as i64, pass_on)
             }
             libc::SYS_personality if first as u32 != u32::MAX => {
-                exchange(Setting::Personality, first as u32 as i64)
+                exchange(KernelSetting::Personality, first as u32 as i64)
             }
-            libc::SYS_setfsuid => exchange(Setting::FsUser, first as u32 as i64),
-            libc::SYS_setfsgid => exchange(Setting::FsGroup, first as u32 as i64),
+            libc::SYS_setfsuid => exchange(KernelSetting::FsUser, first as u32 as i64),
+            libc::SYS_setfsgid => exchange(KernelSetting::FsGroup, first as u32 as i64),
             libc::SYS_sched_setscheduler | libc::SYS_sched_setparam | libc::SYS_sched_setattr => {
                 scheduling::call(number, [first, second, third])
             }
-            libc::SYS_set_mempolicy => change_kept(&[Setting::MemoryPolicy], pass_on),
+            libc::SYS_set_mempolicy => change_kept(&[KernelSetting::MemoryPolicy], pass_on),
             libc::SYS_perf_event_open if second as i32 != 0 => pass_on(),
             libc::SYS_getpriority
             | libc::SYS_ioprio_get
@@ -158,7 +158,7 @@ pub(super) unsafe fn call(number: c_long, arguments: [usize; 5]) -> c_long {
                 pass_on()
             }
             libc::SYS_pkey_alloc => with_key(pass_on()),
-            ARCH_PRCTL if first == SET_GS => change_kept(&[Setting::GsBase], pass_on),
+            ARCH_PRCTL if first == SET_GS => change_kept(&[KernelSetting::GsBase], pass_on),
             ARCH_PRCTL if !ARCH_FOR_GOOD.contains(&first) => pass_on(),
             libc::SYS_setpriority
             | libc::SYS_ioprio_set
@@ -183,10 +183,12 @@ const ARCH_FOR_GOOD: [usize; 6] = [0x1002, 0x1012, 0x5001, 0x5002, 0x5003, 0x500
 /// Makes `call`, which changes `settings` of this kernel thread and can be repeated. The settings
 /// are kept for the calling thread; if they are unrepresentable, it gets a dedicated kernel thread
 /// for them.
-pub(super) fn change_kept(settings: &[Setting], call: impl Fn() -> c_long) -> c_long {
+pub(super) fn change_kept(settings: &[KernelSetting], call: impl Fn() -> c_long) -> c_long {
     let result = kernel_state::changing(settings, || call() as isize) as c_long;
-    let lost =
-        settings.iter().copied().find(|setting| result >= 0 && setting.get() == Setting::UNREPRESENTABLE);
+    let lost = settings
+        .iter()
+        .copied()
+        .find(|setting| result >= 0 && setting.get() == KernelSetting::UNREPRESENTABLE);
     let Some(setting) = lost else { return result };
     kernel_state::give_up(setting);
     for_good(call)
@@ -206,7 +208,7 @@ fn for_good(call: impl FnOnce() -> c_long) -> c_long {
 }
 
 /// Sets it and returns what was before. Minus one asks only.
-fn exchange(setting: Setting, value: i64) -> c_long {
+fn exchange(setting: KernelSetting, value: i64) -> c_long {
     let before = setting.get();
     if value == i64::from(u32::MAX) {
         return before as c_long;
@@ -227,7 +229,9 @@ unsafe fn control(option: c_int, [second, third, fourth, fifth]: [usize; 4]) -> 
         match option {
             libc::PR_SET_NAME => -c_long::from(thread_name::set(second as *const _)),
             libc::PR_GET_NAME => thread_name::get(second as *mut u8) as c_long,
-            libc::PR_SET_TIMERSLACK => -c_long::from(kernel_state::set(Setting::TimerSlack, second as i64)),
+            libc::PR_SET_TIMERSLACK => {
+                -c_long::from(kernel_state::set(KernelSetting::TimerSlack, second as i64))
+            }
             _ => {
                 let pass_on = || direct(libc::SYS_prctl, option as usize, second, third, fourth, fifth);
                 if FOR_GOOD.contains(&option) { for_good(pass_on) } else { pass_on() }
@@ -274,9 +278,9 @@ pub extern "C" fn setpriority(which: c_uint, who: libc::id_t, value: c_int) -> c
 /// `nice` (POSIX.1-2017); of the calling thread, as Linux has it.
 #[unsafe(no_mangle)]
 pub extern "C" fn nice(by: c_int) -> c_int {
-    let wanted = (Setting::Nice.get() + i64::from(by)).clamp(-20, 19);
-    match kernel_state::set(Setting::Nice, wanted) {
-        0 => Setting::Nice.get() as c_int,
+    let wanted = (KernelSetting::Nice.get() + i64::from(by)).clamp(-20, 19);
+    match kernel_state::set(KernelSetting::Nice, wanted) {
+        0 => KernelSetting::Nice.get() as c_int,
         error => failed(-c_long::from(if error == libc::EACCES { libc::EPERM } else { error })) as c_int,
     }
 }
@@ -284,19 +288,19 @@ pub extern "C" fn nice(by: c_int) -> c_int {
 /// `setfsuid` (Linux): the user before.
 #[unsafe(no_mangle)]
 pub extern "C" fn setfsuid(user: libc::uid_t) -> c_int {
-    exchange(Setting::FsUser, i64::from(user)) as c_int
+    exchange(KernelSetting::FsUser, i64::from(user)) as c_int
 }
 
 /// `setfsgid` (Linux): the group before.
 #[unsafe(no_mangle)]
 pub extern "C" fn setfsgid(group: libc::gid_t) -> c_int {
-    exchange(Setting::FsGroup, i64::from(group)) as c_int
+    exchange(KernelSetting::FsGroup, i64::from(group)) as c_int
 }
 
 /// `personality` (Linux): the value before.
 #[unsafe(no_mangle)]
 pub extern "C" fn personality(value: c_ulong) -> c_int {
-    failed(exchange(Setting::Personality, i64::from(value as u32))) as c_int
+    failed(exchange(KernelSetting::Personality, i64::from(value as u32))) as c_int
 }
 
 /// Passes on the result of `pkey_alloc`. On success the rights of each thread are kept from here
@@ -323,7 +327,7 @@ macro_rules! for_good {
         /// As the C library's function.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
-            static NEXT: Next = Next::new($c_name);
+            static NEXT: LibraryNext = LibraryNext::new($c_name);
             type Function = unsafe extern "C" fn($($type),*) -> c_int;
             // SAFETY: the next definition is the C library's, with this signature.
             let next = unsafe { core::mem::transmute::<*const c_void, Option<Function>>(NEXT.address()) };

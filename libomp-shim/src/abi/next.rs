@@ -3,9 +3,9 @@ use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// The C library's function behind one of ours, looked up once.
-pub(super) struct Next(&'static CStr, AtomicUsize);
+pub(super) struct LibraryNext(&'static CStr, AtomicUsize);
 
-impl Next {
+impl LibraryNext {
     /// Not looked up yet.
     pub(super) const fn new(name: &'static CStr) -> Self {
         Self(name, AtomicUsize::new(0))

@@ -6,15 +6,15 @@
 //! utilization are not kept.
 use core::ffi::{c_int, c_long, c_void};
 
-use ult::kernel_state::{self, Setting};
+use ult::kernel_state::{self, KernelSetting};
 use ult::tls_block;
 
 use super::kernel_state::{change_kept, is_me, not_kept, of_other};
-use super::next::Next;
+use super::next::LibraryNext;
 use super::thread::{direct, failed};
 use super::thread_attributes::thread_pointer;
 
-const SETTINGS: [Setting; 2] = [Setting::Scheduling, Setting::Nice];
+const SETTINGS: [KernelSetting; 2] = [KernelSetting::Scheduling, KernelSetting::Nice];
 
 /// `SCHED_FLAG_UTIL_CLAMP_MIN` and `_MAX` in the third word of `struct sched_attr`.
 const CLAMPS: u64 = 0x60;
@@ -99,7 +99,7 @@ unsafe fn set_of(
         if error == 0
             && let Some(tls_block) = tls_block::of_donors_thread_pointer(thread_pointer(thread))
         {
-            kernel_state::take_from_tls_donor(tls_block, Setting::Scheduling);
+            kernel_state::take_from_tls_donor(tls_block, KernelSetting::Scheduling);
         }
         return error;
     }
@@ -108,7 +108,7 @@ unsafe fn set_of(
         0 if is_of_a_donor => set_kernel_thread(),
         error => -c_long::from(error),
     };
-    -change_kept(&[Setting::Scheduling], both) as c_int
+    -change_kept(&[KernelSetting::Scheduling], both) as c_int
 }
 
 /// `pthread_setschedparam` (POSIX.1-2017), of OpenMP threads, too.
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn pthread_setschedparam(
     policy: c_int,
     parameters: *const c_void,
 ) -> c_int {
-    static NEXT: Next = Next::new(c"pthread_setschedparam");
+    static NEXT: LibraryNext = LibraryNext::new(c"pthread_setschedparam");
     type Function = unsafe extern "C" fn(libc::pthread_t, c_int, *const c_void) -> c_int;
     // SAFETY: passed on; the next definition is the C library's, with this signature.
     unsafe {
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn pthread_setschedparam(
 /// As the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_setschedprio(thread: libc::pthread_t, priority: c_int) -> c_int {
-    static NEXT: Next = Next::new(c"pthread_setschedprio");
+    static NEXT: LibraryNext = LibraryNext::new(c"pthread_setschedprio");
     type Function = unsafe extern "C" fn(libc::pthread_t, c_int) -> c_int;
     // SAFETY: passed on; the next definition is the C library's, with this signature. The kernel
     // reads the one number.

@@ -11,17 +11,17 @@ use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
-use super::next::Next;
-use ult::signals::{self, Action, actions};
+use super::next::LibraryNext;
+use ult::signals::{self, SignalAction, actions};
 
 use crate::omp::storage::{self, Reason};
 
 type SigAction = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
 type Signal = unsafe extern "C" fn(c_int, usize) -> usize;
 
-static SIGACTION: Next = Next::new(c"sigaction");
-static SIGNAL: Next = Next::new(c"signal");
-static SYSV_SIGNAL: Next = Next::new(c"__sysv_signal");
+static SIGACTION: LibraryNext = LibraryNext::new(c"sigaction");
+static SIGNAL: LibraryNext = LibraryNext::new(c"signal");
+static SYSV_SIGNAL: LibraryNext = LibraryNext::new(c"__sysv_signal");
 
 /// Sets `errno` where there is an error; 0 or -1.
 pub(super) fn set_errno(error: c_int) -> c_int {
@@ -84,13 +84,13 @@ fn look_for_a_collector() {
 }
 
 /// The kernel's form of an action; the C library's way back from the handler is added to it.
-fn kernels(action: &libc::sigaction) -> Action {
+fn kernels(action: &libc::sigaction) -> SignalAction {
     // SAFETY: the first word of a set is the kernel's.
     let mask = unsafe { (&raw const action.sa_mask).cast::<u64>().read() };
-    Action { handler: action.sa_sigaction, flags: action.sa_flags as u32 as usize, restorer: 0, mask }
+    SignalAction { handler: action.sa_sigaction, flags: action.sa_flags as u32 as usize, restorer: 0, mask }
 }
 
-fn c_librarys(action: &Action) -> libc::sigaction {
+fn c_librarys(action: &SignalAction) -> libc::sigaction {
     // SAFETY: all zero is a valid action; the first word of a set is the kernel's.
     unsafe {
         let mut result: libc::sigaction = core::mem::zeroed();
@@ -103,7 +103,7 @@ fn c_librarys(action: &Action) -> libc::sigaction {
 
 /// `signal` and its other names, with `flags` of an action that is set for the signal alone; before
 /// handlers are ours, `next`.
-unsafe fn set_handler(signal: c_int, handler: usize, flags: c_int, next: &Next) -> usize {
+unsafe fn set_handler(signal: c_int, handler: usize, flags: c_int, next: &LibraryNext) -> usize {
     // SAFETY: the caller's word.
     unsafe {
         if !actions::covers(signal) {
@@ -116,7 +116,7 @@ unsafe fn set_handler(signal: c_int, handler: usize, flags: c_int, next: &Next) 
     let mask = if flags & libc::SA_NODEFER != 0 { 0 } else { 1 << (signal - 1) };
     match signals::set_action(
         signal,
-        Some(&Action { handler, flags: flags as u32 as usize, restorer: 0, mask }),
+        Some(&SignalAction { handler, flags: flags as u32 as usize, restorer: 0, mask }),
     ) {
         Ok(before) => before.handler,
         Err(error) => {

@@ -4,10 +4,10 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::File;
 use std::io::Read as _;
 
-use ult::kernel_state::{self, NAME_BYTES, Name};
+use ult::kernel_state::{self, NAME_BYTES, ThreadName};
 use ult::tls_block::{self, TlsBlock};
 
-use super::next::Next;
+use super::next::LibraryNext;
 use super::thread_attributes::thread_pointer;
 
 type SetName = unsafe extern "C" fn(libc::pthread_t, *const c_char) -> c_int;
@@ -49,16 +49,16 @@ pub(super) unsafe fn get(into: *mut u8) -> isize {
         );
         // Read only if the kernel has been able to write there.
         if result == 0
-            && (*into.cast::<Name>()).starts_with(ult::pool::THREAD_NAME_PREFIX.as_bytes())
+            && (*into.cast::<ThreadName>()).starts_with(ult::pool::THREAD_NAME_PREFIX.as_bytes())
             && ult::worker::current().is_some()
         {
-            let mut programs: Name = [0; NAME_BYTES];
+            let mut programs: ThreadName = [0; NAME_BYTES];
             // Without `/proc` the kernel thread's name stays.
             if let Ok(bytes @ 1..) =
                 File::open("/proc/self/comm").and_then(|mut file| file.read(&mut programs))
             {
                 programs[bytes - 1] = 0; // the end of the line
-                *into.cast::<Name>() = programs;
+                *into.cast::<ThreadName>() = programs;
             }
         }
         result
@@ -72,7 +72,7 @@ pub(super) unsafe fn get(into: *mut u8) -> isize {
 /// As the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_setname_np(thread: libc::pthread_t, name: *const c_char) -> c_int {
-    static NEXT: Next = Next::new(c"pthread_setname_np");
+    static NEXT: LibraryNext = LibraryNext::new(c"pthread_setname_np");
     // SAFETY: passed on; the next definition is the C library's, with this signature.
     unsafe {
         if thread == libc::pthread_self() {
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn pthread_setname_np(thread: libc::pthread_t, name: *cons
         if error == 0
             && let Some(tls_block) = tls_block::of_donors_thread_pointer(thread_pointer(thread))
         {
-            let mut padded: Name = [0; NAME_BYTES];
+            let mut padded: ThreadName = [0; NAME_BYTES];
             // The C library has refused a longer one.
             padded.iter_mut().zip(CStr::from_ptr(name).to_bytes()).for_each(|(to, from)| *to = *from);
             kernel_state::rename_other(tls_block, &padded);
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn pthread_getname_np(
     into: *mut c_char,
     bytes: usize,
 ) -> c_int {
-    static NEXT: Next = Next::new(c"pthread_getname_np");
+    static NEXT: LibraryNext = LibraryNext::new(c"pthread_getname_np");
     // SAFETY: passed on; the next definition is the C library's, with this signature. The kernel
     // writes `NAME_BYTES` at most.
     unsafe {

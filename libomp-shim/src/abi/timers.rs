@@ -8,7 +8,7 @@ use core::mem::transmute;
 
 use libc::{clockid_t, sigevent, timer_t};
 
-use super::next::Next;
+use super::next::LibraryNext;
 use super::signals::set_errno;
 
 type TimerCreate = unsafe extern "C" fn(clockid_t, *mut sigevent, *mut timer_t) -> c_int;
@@ -19,7 +19,7 @@ type TimerCreate = unsafe extern "C" fn(clockid_t, *mut sigevent, *mut timer_t) 
 /// As the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timer_create(clock: clockid_t, event: *mut sigevent, timer: *mut timer_t) -> c_int {
-    static NEXT: Next = Next::new(c"timer_create");
+    static NEXT: LibraryNext = LibraryNext::new(c"timer_create");
     // SAFETY: the caller's pointers; the next definition is the C library's, with this signature.
     unsafe {
         if let Some(event) = event.as_ref()

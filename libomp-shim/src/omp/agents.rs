@@ -43,7 +43,7 @@ use super::group::Group;
 use super::queue;
 use super::root;
 use super::storage::may_share;
-use super::task::{Flags, Task};
+use super::task::{Task, TaskFlags};
 use super::team::{Padded, Team};
 use super::thread::{CurrentThread, Thread};
 use super::tool::hook;
@@ -192,7 +192,7 @@ pub fn permits(here: CurrentThread) -> bool {
     };
     let is_possible = pool::limit() != 0 && may_share() && team.is_of_this_process();
     is_possible
-        && !here.task.flags().has_any(Flags::FINAL.with(Flags::RECORDS))
+        && !here.task.flags().has_any(TaskFlags::FINAL.with(TaskFlags::RECORDS))
         && !adds_to_copies(here)
         && is_waited_for()
 }
@@ -217,7 +217,7 @@ fn adds_to_copies(here: CurrentThread) -> bool {
 pub fn open(here: CurrentThread, task: &Task) {
     if permits(here) {
         here.team().make_agents();
-        task.set_flags(task.flags().with(Flags::POOL));
+        task.set_flags(task.flags().with(TaskFlags::POOL));
         task.set_affinity(POOL);
     }
 }
@@ -228,19 +228,19 @@ pub fn wish(here: CurrentThread) -> bool {
     let may = permits(here);
     if may {
         here.team().make_agents();
-        here.task.set_flags(here.task.flags().with(Flags::POOLS));
+        here.task.set_flags(here.task.flags().with(TaskFlags::POOLS));
     }
     may
 }
 
 /// What the running task has wished for its next one is void.
 pub fn forget_wish(here: CurrentThread) {
-    here.task.set_flags(here.task.flags().without(Flags::POOLS));
+    here.task.set_flags(here.task.flags().without(TaskFlags::POOLS));
 }
 
 /// Has the running task wished so?
 pub fn is_wished(here: CurrentThread) -> bool {
-    here.task.flags().has(Flags::POOLS)
+    here.task.flags().has(TaskFlags::POOLS)
 }
 
 /// Is the next task of the running one, which has wished so, for agents still? A taskgroup with
@@ -253,13 +253,13 @@ pub fn are_wished_for(here: CurrentThread) -> bool {
 /// The fresh child, with these properties, of a task that wished: what it is then. An undeferred
 /// one is none.
 #[cold]
-pub fn grant(here: CurrentThread, child: &Task, flags: Flags) -> Flags {
+pub fn grant(here: CurrentThread, child: &Task, flags: TaskFlags) -> TaskFlags {
     forget_wish(here);
-    if flags.has(Flags::UNDEFERRED) || !permits(here) {
+    if flags.has(TaskFlags::UNDEFERRED) || !permits(here) {
         return flags;
     }
     child.set_affinity(POOL);
-    flags.with(Flags::POOL)
+    flags.with(TaskFlags::POOL)
 }
 
 /// The running task has registered the first reductions with its taskgroup. While a task of a free
@@ -314,8 +314,8 @@ pub fn width(here: CurrentThread, is_for_agents: bool) -> u32 {
 
 // ---- tasks in deques --------------------------------------------------------
 
-/// The ready pool task is about to be put into a deque of its team, by who may [call](Caller) an
-/// agent for it.
+/// The ready pool task is about to be put into a deque of its team, by who may [call](AgentCaller)
+/// an agent for it.
 pub fn enters_deque(team: &Team, task: &Task) {
     if let Some(agents) = team.agents() {
         task.set_affinity(READY);
@@ -353,20 +353,20 @@ pub fn ends(thread: &Thread) {
 /// Who is about to publish a pool task, and to call an agent for it. From the moment of publication
 /// others may run the task and come to the end of the region: thread 0 waits there until this is
 /// dropped, so that nobody is called into the next one.
-pub struct Caller<'a> {
+pub struct AgentCaller<'a> {
     team: &'a Team,
     agents: &'a Agents,
 }
 
 /// Made before the task is published, by who has a task of the team that is not complete.
-pub fn caller(team: &Team) -> Option<Caller<'_>> {
+pub fn caller(team: &Team) -> Option<AgentCaller<'_>> {
     let agents = team.agents()?;
     // ORDERING: Relaxed; published with the task.
     agents.present.0.fetch_add(1, Ordering::Relaxed);
-    Some(Caller { team, agents })
+    Some(AgentCaller { team, agents })
 }
 
-impl Caller<'_> {
+impl AgentCaller<'_> {
     /// The task has been published, and a full fence passed: calls one more agent, if there may be
     /// one.
     pub fn call(self) {
@@ -374,7 +374,7 @@ impl Caller<'_> {
     }
 }
 
-impl Drop for Caller<'_> {
+impl Drop for AgentCaller<'_> {
     fn drop(&mut self) {
         // ORDERING: Release, pairs with `dismiss`. The last touch of the team.
         self.agents.present.0.fetch_sub(1, Ordering::Release);
@@ -505,7 +505,7 @@ fn leave(agents: &Agents, count: u32) {
 #[cold]
 pub fn dismiss(team: &Team) {
     let Some(agents) = team.agents() else { return };
-    // ORDERING: Acquire, pairs with `leave` and `Caller`.
+    // ORDERING: Acquire, pairs with `leave` and `AgentCaller`.
     let has_nobody = || agents.present.0.load(Ordering::Acquire) == 0;
     if has_nobody() {
         return;

@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use ult::worker::{self, Worker};
 
-use super::affinity::{Assignment, Facts, assign, display_affinity, part_of, ranges};
+use super::affinity::{Facts, PlaceAssignment, assign, display_affinity, part_of, ranges};
 use super::env;
 use super::icv::ProcBind;
 use super::report;
@@ -20,7 +20,7 @@ pub fn assignment(
     policy: ProcBind,
     bind_var: ProcBind,
     size: u32,
-) -> Option<Assignment> {
+) -> Option<PlaceAssignment> {
     if bind_var == ProcBind::False {
         return None;
     }

@@ -13,7 +13,7 @@ use super::worksharing::cancel::{cancel_current_loop, is_current_cancelled};
 
 /// The construct that a `cancel` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Construct {
+pub enum CancelConstruct {
     /// `cancel parallel`
     Parallel,
     /// `cancel for`
@@ -25,15 +25,15 @@ pub enum Construct {
 }
 
 /// `cancel`: true when the construct is cancelled now, and the thread goes to its end.
-pub fn cancel(here: CurrentThread, construct: Construct) -> bool {
+pub fn cancel(here: CurrentThread, construct: CancelConstruct) -> bool {
     if !env::settings().cancellation || ult::mutant!(cancel_ignored) {
         return false;
     }
     hook::other::cancels(here, || bits(construct) | cancelled::ACTIVATED);
     match construct {
-        Construct::Parallel => here.team().cancel(),
-        Construct::Loop | Construct::Sections => cancel_current_loop(here),
-        Construct::Taskgroup => {
+        CancelConstruct::Parallel => here.team().cancel(),
+        CancelConstruct::Loop | CancelConstruct::Sections => cancel_current_loop(here),
+        CancelConstruct::Taskgroup => {
             // SAFETY: the running task's innermost taskgroup is open.
             if let Some(group) = unsafe { here.task.taskgroup.get().as_ref() } {
                 group.cancel();
@@ -44,7 +44,7 @@ pub fn cancel(here: CurrentThread, construct: Construct) -> bool {
 }
 
 /// `cancellation point`: has the construct been cancelled?
-pub fn is_cancelled(here: CurrentThread, construct: Construct) -> bool {
+pub fn is_cancelled(here: CurrentThread, construct: CancelConstruct) -> bool {
     if !env::settings().cancellation {
         return false;
     }
@@ -56,20 +56,20 @@ pub fn is_cancelled(here: CurrentThread, construct: Construct) -> bool {
 }
 
 /// The construct, in the bits that tools are notified.
-fn bits(construct: Construct) -> u32 {
+fn bits(construct: CancelConstruct) -> u32 {
     match construct {
-        Construct::Parallel => cancelled::PARALLEL,
-        Construct::Loop => cancelled::LOOP,
-        Construct::Sections => cancelled::SECTIONS,
-        Construct::Taskgroup => cancelled::TASKGROUP,
+        CancelConstruct::Parallel => cancelled::PARALLEL,
+        CancelConstruct::Loop => cancelled::LOOP,
+        CancelConstruct::Sections => cancelled::SECTIONS,
+        CancelConstruct::Taskgroup => cancelled::TASKGROUP,
     }
 }
 
-fn sees_cancelled(here: CurrentThread, construct: Construct) -> bool {
+fn sees_cancelled(here: CurrentThread, construct: CancelConstruct) -> bool {
     match construct {
-        Construct::Parallel => here.team().is_cancelled(),
-        Construct::Loop | Construct::Sections => is_current_cancelled(here),
-        Construct::Taskgroup => {
+        CancelConstruct::Parallel => here.team().is_cancelled(),
+        CancelConstruct::Loop | CancelConstruct::Sections => is_current_cancelled(here),
+        CancelConstruct::Taskgroup => {
             // SAFETY: as in `cancel`.
             let group = unsafe { here.task.taskgroup.get().as_ref() };
             group.is_some_and(|g| g.is_cancelled()) || here.team().is_cancelled()

@@ -34,7 +34,7 @@ use super::check::circles::{self, For};
 use super::device::place::admission;
 use super::device::{array, resident};
 use super::queue;
-use super::task::{self, Flags, Task};
+use super::task::{self, Task, TaskFlags};
 use super::taskgraph;
 use super::team::Team;
 use super::thread::{CurrentThread, Thread};
@@ -51,12 +51,12 @@ pub use node::{Edge, Node, Queued};
 pub use replay::{Links, replay};
 pub use table::DependTable;
 
-use mutexes::Mutex;
-use node::{Goal, NodeRef, TableRef};
+use mutexes::MutexesMutex;
+use node::{NodeGoal, NodeRef, TableRef};
 
 /// Kind of a dependence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DependenceKind {
     /// `in`
     In,
     /// `out` and `inout`
@@ -73,7 +73,7 @@ pub struct Dependence {
     /// The storage location; `None` for `omp_all_memory`.
     pub address: Option<usize>,
     /// The kind.
-    pub kind: Kind,
+    pub kind: DependenceKind,
 }
 
 // ---- entering and completing ------------------------------------------------
@@ -87,14 +87,14 @@ pub fn submit(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Ite
         array::ahead::before(here, task_ref, items.clone());
     }
     let mut flags = task_ref.flags();
-    if resident::is_used() && !flags.has(Flags::KEEPS) && !ult::mutant!(task_finds_old_bytes) {
-        flags = flags.with(Flags::LOOKS);
+    if resident::is_used() && !flags.has(TaskFlags::KEEPS) && !ult::mutant!(task_finds_old_bytes) {
+        flags = flags.with(TaskFlags::LOOKS);
         task_ref.set_flags(flags);
     }
     if task::includes(here, flags) && nothing_precedes(here, task_ref) {
         return task::run_at_once(here, task);
     }
-    if here.task.flags().has(Flags::FINAL) || agents::adds_alone(here) {
+    if here.task.flags().has(TaskFlags::FINAL) || agents::adds_alone(here) {
         wait_to_run(here, task, items);
         return task::run_at_once(here, task);
     }
@@ -102,8 +102,8 @@ pub fn submit(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Ite
         return task::run_at_once(here, task);
     }
     task::announce(here, task_ref);
-    let (node, entered) = Node::new(Goal::Task(task));
-    if flags.has(Flags::QUEUES) {
+    let (node, entered) = Node::new(NodeGoal::Task(task));
+    if flags.has(TaskFlags::QUEUES) {
         entered.get().set_queues();
     }
     if admission::is_used() {
@@ -131,7 +131,7 @@ pub fn submit(here: CurrentThread, task: NonNull<Task>, items: impl Iterator<Ite
 /// not be entered.
 #[inline]
 fn nothing_precedes(here: CurrentThread, task: &Task) -> bool {
-    is_childless(here) && !task.flags().has(Flags::DETACH)
+    is_childless(here) && !task.flags().has(TaskFlags::DETACH)
 }
 
 /// Are all earlier children of the running task complete? Not for a detector of races, which has to
@@ -173,7 +173,7 @@ pub fn wait_to_run(here: CurrentThread, task: NonNull<Task>, items: impl Iterato
     }
     // SAFETY: the task is ours.
     let task_ref = unsafe { task.as_ref() };
-    let (node, entered) = Node::new(Goal::Wait(here.thread.worker()));
+    let (node, entered) = Node::new(NodeGoal::Wait(here.thread.worker()));
     task_ref.set_node(node);
     enter(here, &entered, items);
     wait_ready(here, entered.get());
@@ -201,7 +201,7 @@ pub fn wait_and_hold(
     let held = wait_for_all(here, items);
     tool::hook::task::wait_ends(here, waiter);
     resident::host_looks();
-    taskgraph::joined(here, taskgraph::Wait::Other);
+    taskgraph::joined(here, taskgraph::RecordedWait::Other);
     held
 }
 
@@ -210,7 +210,7 @@ fn wait_for_all(here: CurrentThread, items: impl Iterator<Item = Dependence>) ->
         return None;
     }
     here.task.children_depend.get()?;
-    let (node, entered) = Node::new(Goal::Wait(here.thread.worker()));
+    let (node, entered) = Node::new(NodeGoal::Wait(here.thread.worker()));
     enter(here, &entered, items);
     wait_ready(here, entered.get());
     entered.get().notify_begin();
@@ -232,7 +232,7 @@ fn enter(here: CurrentThread, node: &TableRef, items: impl Iterator<Item = Depen
     let table = DependTable::of(here.task);
     // A task whose only edge hangs without a guard may be gone before the edge is reported.
     let only = items.size_hint().1 == Some(1) && !tool::is_on();
-    let mut found: Vec<Arc<Mutex>> = Vec::new();
+    let mut found: Vec<Arc<MutexesMutex>> = Vec::new();
     for item in items {
         if let Some(mutex) = table.enter(node, item, only)
             && !found.iter().any(|m| Arc::ptr_eq(m, &mutex))
@@ -266,7 +266,7 @@ pub fn queued(here: CurrentThread, work: Queued) {
     let Some(node) = here.task.node() else { return };
     // SAFETY: the task's reference on its node is dropped when it is complete.
     unsafe { node.as_ref() }.close_queued(work, |successor| {
-        if let (true, Goal::Task(task)) = (mutexes::acquire(successor), successor.goal()) {
+        if let (true, NodeGoal::Task(task)) = (mutexes::acquire(successor), successor.goal()) {
             queue::push(here.thread, task);
         }
     });
@@ -322,9 +322,9 @@ pub fn complete(node: NonNull<Node>, thread: Option<&Thread>, team: &Team) -> Op
     let node = unsafe { node.as_ref() };
     let mut run_next = None;
     let mut make_ready = |node: &Node| match (node.goal(), thread) {
-        (Goal::Wait(worker), _) => node.notify_waiter(worker),
-        (Goal::Task(task), None) => queue::push_foreign(team, task),
-        (Goal::Task(task), Some(thread)) => queue::push_ready(thread, run_next.replace(task)),
+        (NodeGoal::Wait(worker), _) => node.notify_waiter(worker),
+        (NodeGoal::Task(task), None) => queue::push_foreign(team, task),
+        (NodeGoal::Task(task), Some(thread)) => queue::push_ready(thread, run_next.replace(task)),
     };
     node.close(|successor| {
         if mutexes::acquire(successor) {

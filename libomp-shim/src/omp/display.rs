@@ -9,8 +9,8 @@ use core::fmt::{Display, Write};
 use placement::steal::Amount;
 
 use super::env::{
-    CudaDriver, DeviceKinds, DisplayEnv, ReductionMethod, Settings, Spin, TargetOffload, Tls, VerboseInit,
-    Victim, WaitPolicy, settings,
+    CudaDriver, DeviceKinds, DisplayEnv, ReductionMethod, Settings, SpinSetting, TargetOffload, Tls,
+    VerboseInit, VictimSetting, WaitPolicy, settings,
 };
 use super::report;
 use super::storage::Storage;
@@ -222,11 +222,11 @@ fn kinds(value: DeviceKinds) -> &'static str {
     }
 }
 
-fn victim(value: Victim) -> &'static str {
+fn victim(value: VictimSetting) -> &'static str {
     match value {
-        Victim::Hybrid => "HYBRID",
-        Victim::History => "HISTORY",
-        Victim::Random => "RANDOM",
+        VictimSetting::Hybrid => "HYBRID",
+        VictimSetting::History => "HISTORY",
+        VictimSetting::Random => "RANDOM",
     }
 }
 
@@ -256,22 +256,22 @@ fn verbose_init(value: &VerboseInit) -> String {
     }
 }
 
-fn spincount(spin: Spin) -> String {
+fn spincount(spin: SpinSetting) -> String {
     match spin {
-        Spin::None => "0".into(),
-        Spin::Iterations(n) => n.to_string(),
-        Spin::Forever => "INFINITE".into(),
-        Spin::Learnt { .. } | Spin::Micros(_) => String::new(),
+        SpinSetting::None => "0".into(),
+        SpinSetting::Iterations(n) => n.to_string(),
+        SpinSetting::Forever => "INFINITE".into(),
+        SpinSetting::Learnt { .. } | SpinSetting::Micros(_) => String::new(),
     }
 }
 
-fn blocktime(spin: Spin) -> String {
+fn blocktime(spin: SpinSetting) -> String {
     match spin {
-        Spin::None => "0".into(),
-        Spin::Learnt { least, .. } => format!("{least}us"),
-        Spin::Micros(us) => format!("{us}us"),
-        Spin::Forever => "INFINITE".into(),
-        Spin::Iterations(_) => String::new(),
+        SpinSetting::None => "0".into(),
+        SpinSetting::Learnt { least, .. } => format!("{least}us"),
+        SpinSetting::Micros(us) => format!("{us}us"),
+        SpinSetting::Forever => "INFINITE".into(),
+        SpinSetting::Iterations(_) => String::new(),
     }
 }
 

@@ -8,15 +8,15 @@ use core::ffi::{c_int, c_void};
 use core::ptr;
 
 /// Gets the program's status.
-pub type Handler = unsafe extern "C" fn(c_int, *mut c_void);
+pub type ExitHandler = unsafe extern "C" fn(c_int, *mut c_void);
 
 unsafe extern "C" {
     /// As `atexit`, for a function that gets the status (glibc).
-    fn on_exit(function: Handler, argument: *mut c_void) -> c_int;
+    fn on_exit(function: ExitHandler, argument: *mut c_void) -> c_int;
 }
 
 /// Has `handler` called, with a null pointer, when the program ends. Any thread.
-pub fn call(handler: Handler) {
+pub fn call(handler: ExitHandler) {
     // SAFETY: the function lives as long as this library, which is never unloaded. Without memory
     // for it nothing is done at the end, as by `atexit`.
     unsafe { _ = on_exit(handler, ptr::null_mut()) };

@@ -10,7 +10,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::env::{self, Reserve};
+use super::env::{self, ThreadReserve};
 use super::icv::{Icv, NO_THREAD_LIMIT};
 
 /// One free agent; one thread of a team is 1.
@@ -38,7 +38,7 @@ impl Limits {
     }
 
     /// Algorithm 4.1. The initial thread is a structured one.
-    fn from(all: u32, reserve: Reserve) -> Self {
+    fn from(all: u32, reserve: ThreadReserve) -> Self {
         Self {
             all,
             structured: all.saturating_sub(reserve.agents).max(1),
@@ -107,8 +107,8 @@ impl Group {
 mod tests {
     use super::*;
 
-    const fn limits(all: u32, structured: u32, agents: u32) -> (u32, Reserve) {
-        (all, Reserve { structured, agents })
+    const fn limits(all: u32, structured: u32, agents: u32) -> (u32, ThreadReserve) {
+        (all, ThreadReserve { structured, agents })
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn threads_and_agents_share_what_is_left() {
-        let limits = Limits::from(8, Reserve { structured: 3, agents: 2 });
+        let limits = Limits::from(8, ThreadReserve { structured: 3, agents: 2 });
         assert_eq!(limits.free(100, 0), 5, "two are kept for agents");
         assert_eq!(limits.free(100, 4 * AGENT), 3, "with four agents");
         assert!(limits.has_room_for_agent(4 * AGENT));

@@ -40,7 +40,7 @@ use super::tool::hook;
 
 /// What the `parallel` construct said.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Request {
+pub struct ParallelRequest {
     /// `num_threads`, 0 when not given; 1 also stands for a false `if`.
     pub num_threads: u32,
     /// `num_threads` as a list, whose first element is `num_threads` above; `None` when it has no
@@ -81,7 +81,7 @@ impl Strict {
 }
 
 /// A region between its fork and its join, seen from the thread that forked it.
-pub struct Region {
+pub struct ForkedRegion {
     team: Box<Team>,
     outer: Locals,
     duty: (GangTag, usize),
@@ -96,8 +96,8 @@ pub struct Region {
 }
 
 /// Runs `body` in a new team and returns when all of its threads and tasks have ended.
-pub fn parallel(here: CurrentThread, body: Body, request: Request) {
-    let region = Region::begin(here, body, request);
+pub fn parallel(here: CurrentThread, body: Body, request: ParallelRequest) {
+    let region = ForkedRegion::begin(here, body, request);
     region.run_primary();
     region.end();
 }
@@ -108,7 +108,7 @@ pub fn parallel(here: CurrentThread, body: Body, request: Request) {
 pub fn league(here: CurrentThread, body: Body, teams: u32, thread_limit: u32) {
     let notified = hook::region::league_begins(here, teams.max(1));
     for number in 0..teams.max(1) {
-        let region = Region::begin_initial(
+        let region = ForkedRegion::begin_initial(
             here,
             body,
             (teams.max(1), number + u32::from(ult::mutant!(team_num_wrong))),
@@ -121,11 +121,11 @@ pub fn league(here: CurrentThread, body: Body, teams: u32, thread_limit: u32) {
     binding::return_to_place(here);
 }
 
-impl Region {
+impl ForkedRegion {
     /// Makes the calling code the initial thread of team `league.1` of `league.0`.
     pub fn begin_initial(here: CurrentThread, body: Body, league: (u32, u32), thread_limit: u32) -> Self {
         let team = serial_team(here);
-        plan(here, &team, body, 1, Request::default());
+        plan(here, &team, body, 1, ParallelRequest::default());
         // SAFETY: we are the forking thread and the team is between regions.
         let plan = unsafe { team.plan_mut() };
         plan.level -= 1;
@@ -147,7 +147,7 @@ impl Region {
     }
 
     /// Forks: when this returns, the calling code runs as thread 0 of the new team.
-    pub fn begin(here: CurrentThread, body: Body, request: Request) -> Self {
+    pub fn begin(here: CurrentThread, body: Body, request: ParallelRequest) -> Self {
         stats::count_region();
         let (wanted, counted) = reserve(here, team_size(here, request));
         let (wanted, stacks) = stacks::reserve(wanted);
@@ -173,7 +173,7 @@ impl Region {
     /// or runs on it; the region lies in `depth` ones, itself counted.
     pub fn begin_target(here: CurrentThread, body: Body, thread_limit: u32, device: i32, depth: u32) -> Self {
         let team = serial_team(here);
-        plan(here, &team, body, 1, Request::default());
+        plan(here, &team, body, 1, ParallelRequest::default());
         // SAFETY: we are the forking thread and the team is between regions.
         let plan = unsafe { team.plan_mut() };
         plan.level = 0;
@@ -276,12 +276,12 @@ impl Region {
 // ---- how many threads -------------------------------------------------------
 
 /// What the construct, or else `nthreads-var`, asks for.
-fn asked_for(here: CurrentThread, request: Request) -> u32 {
+fn asked_for(here: CurrentThread, request: ParallelRequest) -> u32 {
     if request.num_threads == 0 { here.task.icv.get().nthreads } else { request.num_threads }
 }
 
 /// Number of threads asked for, by algorithm 10.1 of the specification, before the thread limit.
-fn team_size(here: CurrentThread, request: Request) -> u32 {
+fn team_size(here: CurrentThread, request: ParallelRequest) -> u32 {
     let icv = here.task.icv.get();
     let active = here.team().plan().active_level;
     if request.num_threads == 1
@@ -328,7 +328,7 @@ fn group(here: CurrentThread) -> &'static Group {
     unsafe { &*here.team().plan().group }
 }
 
-fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: Request) {
+fn plan(here: CurrentThread, team: &Team, body: Body, size: u32, request: ParallelRequest) {
     let settings = env::settings();
     let outer = here.team().plan();
     let icv = here.task.icv.get();
@@ -400,11 +400,11 @@ const PAUSES_PER_MICRO: u64 = 40;
 pub fn spin_for(settings: &Settings) -> Spin {
     let exactly = |micros| Spin::exactly(u32::try_from(micros).unwrap_or(u32::MAX - 1));
     match settings.spin {
-        env::Spin::None => Spin::NONE,
-        env::Spin::Learnt { least, most } => Spin::between(least, most),
-        env::Spin::Micros(n) => exactly(n),
-        env::Spin::Iterations(n) => exactly(n / PAUSES_PER_MICRO),
-        env::Spin::Forever => Spin::FOREVER,
+        env::SpinSetting::None => Spin::NONE,
+        env::SpinSetting::Learnt { least, most } => Spin::between(least, most),
+        env::SpinSetting::Micros(n) => exactly(n),
+        env::SpinSetting::Iterations(n) => exactly(n / PAUSES_PER_MICRO),
+        env::SpinSetting::Forever => Spin::FOREVER,
     }
 }
 

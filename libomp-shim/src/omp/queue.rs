@@ -30,14 +30,14 @@ use ult::deque::Steal;
 use ult::sched::{Job, SearchScope, Wait};
 
 use super::affinity::hint;
-use super::agents::{self, Caller};
+use super::agents::{self, AgentCaller};
 use super::device::transfer;
 use super::env;
 use super::outside;
 use super::stats;
-use super::task::{self, Flags, Task};
+use super::task::{self, Task, TaskFlags};
 use super::team::Team;
-use super::team_queue::Found;
+use super::team_queue::TeamQueueSearch;
 use super::thread::{CurrentThread, Thread};
 use super::trace;
 
@@ -98,7 +98,7 @@ struct Moving<'a> {
     team: &'a Team,
     any: bool,
     /// Of some that free agents may run.
-    caller: Option<Caller<'a>>,
+    caller: Option<AgentCaller<'a>>,
 }
 
 impl<'a> Moving<'a> {
@@ -144,11 +144,11 @@ fn newest_tied(thread: &Thread) -> Option<&Task> {
 
 /// May `thread` start `task` now? A free agent runs what is for such alone.
 fn allowed(thread: &Thread, task: &Task) -> bool {
-    if thread.is_agent() && !task.flags().has(Flags::POOL) && !ult::mutant!(agents_take_any) {
+    if thread.is_agent() && !task.flags().has(TaskFlags::POOL) && !ult::mutant!(agents_take_any) {
         return false;
     }
     ult::mutant!(tied_constraint_ignored)
-        || task.flags().has(Flags::UNTIED)
+        || task.flags().has(TaskFlags::UNTIED)
         || newest_tied(thread).is_none_or(|newest| task.descends_from(newest))
 }
 
@@ -295,7 +295,7 @@ const RESUMED: u32 = 16;
 fn urgent(thread: &Thread) -> Option<NonNull<Task>> {
     let task = taken(thread, thread.team().team_queue().take_urgent(newest_tied(thread)))?;
     // SAFETY: a task taken from the team queue is ours.
-    if unsafe { task.as_ref() }.flags().has(Flags::BEGUN) {
+    if unsafe { task.as_ref() }.flags().has(TaskFlags::BEGUN) {
         // SAFETY: own thread only.
         unsafe { thread.own() }.resumed += 1;
     }
@@ -317,7 +317,7 @@ fn instead_of_the_same(thread: &Thread) -> Option<NonNull<Task>> {
 
 /// What a look at the team queue gave. A new task wakes one sleeper; if it was not allowed to start
 /// it, and passes over it, the others have to look.
-fn taken(thread: &Thread, found: Found) -> Option<NonNull<Task>> {
+fn taken(thread: &Thread, found: TeamQueueSearch) -> Option<NonNull<Task>> {
     if found.passed_over {
         thread.team().wake_all();
     }
@@ -494,7 +494,8 @@ fn steal_as_agent(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
                 break;
             }
             // SAFETY: as above.
-            left = if patient && unsafe { task.as_ref() }.flags().has(Flags::POOL) { 0 } else { left - 1 };
+            left =
+                if patient && unsafe { task.as_ref() }.flags().has(TaskFlags::POOL) { 0 } else { left - 1 };
             moving.put(task);
         }
         moving.notify();

@@ -6,7 +6,7 @@ use super::thread::CurrentThread;
 
 /// The way a construct has taken, kept by the thread until its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Way {
+pub enum ReductionPath {
     /// The team has one thread.
     #[default]
     Alone,
@@ -25,21 +25,21 @@ const ATOMIC_TEAM: u32 = 4;
 /// Chooses a way. `atomic`: the compiler has generated an atomic variant; `combiner`: it has passed
 /// a function that combines two threads' copies. `KMP_FORCE_REDUCTION` and
 /// `KMP_DETERMINISTIC_REDUCTION` decide where they can.
-pub fn choose(here: CurrentThread, atomic: bool, combiner: bool) -> Way {
+pub fn choose(here: CurrentThread, atomic: bool, combiner: bool) -> ReductionPath {
     let size = here.team().size();
     if size == 1 {
-        return Way::Alone;
+        return ReductionPath::Alone;
     }
     match env::settings().reduction_method {
-        Some(ReductionMethod::Critical) => return Way::Critical,
-        Some(ReductionMethod::Atomic) if atomic => return Way::Atomic,
-        Some(ReductionMethod::Tree) if combiner => return Way::Tree,
+        Some(ReductionMethod::Critical) => return ReductionPath::Critical,
+        Some(ReductionMethod::Atomic) if atomic => return ReductionPath::Atomic,
+        Some(ReductionMethod::Tree) if combiner => return ReductionPath::Tree,
         _ => {}
     }
     match (atomic, combiner) {
-        (true, _) if size <= ATOMIC_TEAM => Way::Atomic,
-        (_, true) => Way::Tree,
-        (true, false) => Way::Atomic,
-        (false, false) => Way::Critical,
+        (true, _) if size <= ATOMIC_TEAM => ReductionPath::Atomic,
+        (_, true) => ReductionPath::Tree,
+        (true, false) => ReductionPath::Atomic,
+        (false, false) => ReductionPath::Critical,
     }
 }

@@ -5,11 +5,11 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 use super::device;
 use super::env::{self, TargetOffload};
-use super::parallel::Region;
+use super::parallel::ForkedRegion;
 use super::report;
 use super::team::{Body, ON_HOST};
 use super::thread::CurrentThread;
-use super::tool::event::Target;
+use super::tool::event::ToolTarget;
 use super::tool::hook::device as hook;
 
 /// The device a construct names when it has no `device` clause.
@@ -46,9 +46,9 @@ pub fn depth(here: CurrentThread) -> u32 {
 
 /// Runs a target region on the host. `thread_limit` 0 when not given.
 pub fn run_on_host(here: CurrentThread, body: Body, thread_limit: u32) {
-    let notified = hook::begins(Target::Region, None);
+    let notified = hook::begins(ToolTarget::Region, None);
     let depth = here.team().plan().target_depth + 1;
-    let region = Region::begin_target(here, body, thread_limit, ON_HOST, depth);
+    let region = ForkedRegion::begin_target(here, body, thread_limit, ON_HOST, depth);
     region.run_primary();
     region.end();
     hook::ends(notified);

@@ -23,7 +23,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use ult::blocks;
-use ult::debug::Entry;
+use ult::debug::DebugEntry;
 
 use super::agents;
 use super::depend::{DependTable, Node};
@@ -33,7 +33,7 @@ use super::icv::Icv;
 use super::taskgraph;
 use super::taskgroup::Taskgroup;
 use super::team::Team;
-use super::team_queue::Mark;
+use super::team_queue::TeamQueueMark;
 use super::thread::{CurrentThread, Thread};
 use super::tool::{self, record::TaskRecord};
 
@@ -59,9 +59,9 @@ use counts::{FRESH, free};
 
 /// Properties of a task, fixed before it starts.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub struct Flags(u32);
+pub struct TaskFlags(u32);
 
-impl Flags {
+impl TaskFlags {
     /// An explicit task.
     pub const EXPLICIT: Self = Self(1);
     /// `untied`.
@@ -174,7 +174,7 @@ pub struct Task {
     node: Cell<Option<NonNull<Node>>>,
     /// Dependences among the task's children.
     pub children_depend: Cell<Option<NonNull<DependTable>>>,
-    flags: Cell<Flags>,
+    flags: Cell<TaskFlags>,
     depth: Cell<u32>,
 
     counts: AtomicU64,
@@ -188,7 +188,7 @@ pub struct Task {
     /// themselves, each by the one before, up to this one; 0 if none did. See `constructs`.
     base: Cell<u32>,
     /// Where to search the team queue for descendants of this task.
-    pub marks: Mark,
+    pub marks: TeamQueueMark,
     /// Bytes of payload behind the descriptor.
     payload: Cell<usize>,
     /// Two words for the front.
@@ -207,14 +207,14 @@ unsafe impl Sync for Task {}
 unsafe impl Send for Task {}
 
 /// For [`ult::debug`].
-pub const ENTRIES: [Entry; 7] = [
-    Entry::number("task.parent", offset_of!(Task, parent)),
-    Entry::number("task.flags", offset_of!(Task, flags)),
-    Entry::number("task.flags.explicit", Flags::EXPLICIT.0 as usize),
-    Entry::number("task.priority", offset_of!(Task, priority)),
-    Entry::number("task.run", offset_of!(Task, run)),
-    Entry::number("task.front", offset_of!(Task, front)),
-    Entry::number("task.size", size_of::<Task>()),
+pub const ENTRIES: [DebugEntry; 7] = [
+    DebugEntry::number("task.parent", offset_of!(Task, parent)),
+    DebugEntry::number("task.flags", offset_of!(Task, flags)),
+    DebugEntry::number("task.flags.explicit", TaskFlags::EXPLICIT.0 as usize),
+    DebugEntry::number("task.priority", offset_of!(Task, priority)),
+    DebugEntry::number("task.run", offset_of!(Task, run)),
+    DebugEntry::number("task.front", offset_of!(Task, front)),
+    DebugEntry::number("task.size", size_of::<Task>()),
 ];
 
 impl Task {
@@ -232,13 +232,13 @@ impl Task {
             member_of: Cell::new(ptr::null()),
             node: Cell::new(None),
             children_depend: Cell::new(None),
-            flags: Cell::new(Flags::default()),
+            flags: Cell::new(TaskFlags::default()),
             depth: Cell::new(0),
             counts: AtomicU64::new(FRESH),
             event: AtomicU32::new(0),
             priority: Cell::new(0),
             affinity: Cell::new(0),
-            marks: Mark::default(),
+            marks: TeamQueueMark::default(),
             base: Cell::new(0),
             payload: Cell::new(0),
             front: [Cell::new(0), Cell::new(0)],
@@ -259,8 +259,8 @@ impl Task {
         // SAFETY: as the caller says.
         let outer = unsafe { parent.as_ref() };
         self.depth.set(outer.map_or(0, |p| p.depth.get() + 1));
-        let inherits_final = outer.is_some_and(|p| p.flags().has(Flags::FINAL));
-        self.flags.set(Flags::default().with_if(inherits_final, Flags::FINAL));
+        let inherits_final = outer.is_some_and(|p| p.flags().has(TaskFlags::FINAL));
+        self.flags.set(TaskFlags::default().with_if(inherits_final, TaskFlags::FINAL));
     }
 
     /// Frees what the region left on an implicit task.
@@ -270,7 +270,7 @@ impl Task {
 
     /// Allocates an explicit task with `payload` bytes (16-aligned) behind the descriptor, a child
     /// of `here.task`. It does not count as created before [`submit`] or [`run_undeferred`].
-    pub fn allocate(here: CurrentThread, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
+    pub fn allocate(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
         if tool::is_on() {
             Self::allocate_recorded(here, payload, run, flags)
         } else {
@@ -280,7 +280,7 @@ impl Task {
 
     /// [`Task::allocate`] for a task of the program's, which the trace may leave out
     /// ([`super::trace::Thin`]).
-    pub fn generate(here: CurrentThread, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
+    pub fn generate(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
         if tool::is_on() && !here.thread.tool.thin.skips() {
             Self::allocate_recorded(here, payload, run, flags)
         } else {
@@ -291,20 +291,20 @@ impl Task {
     /// [`Task::allocate`] with a record for tools behind the payload.
     #[cold]
     #[inline(never)]
-    fn allocate_recorded(here: CurrentThread, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
+    fn allocate_recorded(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
         let start = payload.saturating_add(align_of::<TaskRecord>() - 1) & !(align_of::<TaskRecord>() - 1);
         let block = Self::allocate_plain(here, start.saturating_add(tool::record::BYTES), run, flags);
         // SAFETY: fresh, with room for the record.
         unsafe {
             let task = block.as_ref();
             task.payload().add(start).cast::<TaskRecord>().write(TaskRecord::default());
-            task.set_flags(task.flags().with(Flags::RECORDED));
+            task.set_flags(task.flags().with(TaskFlags::RECORDED));
         }
         block
     }
 
     #[inline(always)]
-    fn allocate_plain(here: CurrentThread, payload: usize, run: RunFn, flags: Flags) -> NonNull<Task> {
+    fn allocate_plain(here: CurrentThread, payload: usize, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
         let Some(block) = NonNull::new(blocks::allocate(size_of::<Task>().saturating_add(payload))) else {
             super::report::fatal("out of memory for a task")
         };
@@ -337,10 +337,11 @@ impl Task {
 
     /// Writes what a child of `here.task` has from it.
     #[inline(always)]
-    fn begin_life(&self, here: CurrentThread, run: RunFn, flags: Flags) {
+    fn begin_life(&self, here: CurrentThread, run: RunFn, flags: TaskFlags) {
         let parent = here.task;
-        let inherited =
-            Flags(parent.flags().0 & if ult::mutant!(final_not_inherited) { 0 } else { Flags::FINAL.0 });
+        let inherited = TaskFlags(
+            parent.flags().0 & if ult::mutant!(final_not_inherited) { 0 } else { TaskFlags::FINAL.0 },
+        );
         self.parent.set(parent);
         self.team.set(here.thread.team());
         self.run.set(Some(run));
@@ -352,20 +353,22 @@ impl Task {
         });
         self.member_of.set(parent.taskgroup.get());
         self.depth.set(parent.depth.get() + 1);
-        let is_awaited = parent.flags().has_any(Flags::WISHES.with(Flags::RECORDS).with(Flags::POOLS));
+        let is_awaited =
+            parent.flags().has_any(TaskFlags::WISHES.with(TaskFlags::RECORDS).with(TaskFlags::POOLS));
         let flags = if is_awaited { self.is_awaited(here, flags) } else { flags };
-        self.flags.set(flags.with(Flags::EXPLICIT).with(inherited));
+        self.flags.set(flags.with(TaskFlags::EXPLICIT).with(inherited));
     }
 
     /// Its parent has said something about its next children: what it is then.
     #[cold]
-    fn is_awaited(&self, here: CurrentThread, flags: Flags) -> Flags {
+    fn is_awaited(&self, here: CurrentThread, flags: TaskFlags) -> TaskFlags {
         let parent = here.task;
-        if parent.flags().has(Flags::RECORDS) {
+        if parent.flags().has(TaskFlags::RECORDS) {
             taskgraph::made(parent);
         }
-        let flags = if parent.flags().has(Flags::POOLS) { agents::grant(here, self, flags) } else { flags };
-        if parent.flags().has(Flags::WISHES) { borrowed::grant(parent, self, flags) } else { flags }
+        let flags =
+            if parent.flags().has(TaskFlags::POOLS) { agents::grant(here, self, flags) } else { flags };
+        if parent.flags().has(TaskFlags::WISHES) { borrowed::grant(parent, self, flags) } else { flags }
     }
 
     /// A copy of this unsubmitted task, payload and all, as another child of `here.task`. Not of
@@ -373,7 +376,7 @@ impl Task {
     pub fn duplicate_for(&self, here: CurrentThread) -> NonNull<Task> {
         let size = self.data_size();
         let Some(run) = self.run.get() else { super::report::fatal("a task without code was duplicated") };
-        let copy = Self::generate(here, size, run, self.flags().without(Flags::RECORDED));
+        let copy = Self::generate(here, size, run, self.flags().without(TaskFlags::RECORDED));
         // SAFETY: both payloads have `size` bytes and do not overlap.
         unsafe {
             ptr::copy_nonoverlapping(self.payload(), copy.as_ref().payload(), size);
@@ -416,7 +419,7 @@ impl Task {
     }
     /// Bytes of the front's behind the descriptor.
     pub fn data_size(&self) -> usize {
-        self.payload.get() - if self.flags().has(Flags::RECORDED) { tool::record::BYTES } else { 0 }
+        self.payload.get() - if self.flags().has(TaskFlags::RECORDED) { tool::record::BYTES } else { 0 }
     }
     /// What runs it.
     pub fn code(&self) -> Option<RunFn> {
@@ -425,11 +428,11 @@ impl Task {
 
     /// The task's properties.
     #[inline(always)]
-    pub fn flags(&self) -> Flags {
+    pub fn flags(&self) -> TaskFlags {
         self.flags.get()
     }
     /// Changes the properties of a task that has not been submitted.
-    pub fn set_flags(&self, flags: Flags) {
+    pub fn set_flags(&self, flags: TaskFlags) {
         self.flags.set(flags);
     }
     /// The value of the `priority` clause, as far as it counts: at least 0.
@@ -464,12 +467,12 @@ impl Task {
     /// Are tools notified of what it does: an implicit task, or one with a record?
     #[inline(always)]
     pub fn is_notified_of(&self) -> bool {
-        self.flags().0 & (Flags::EXPLICIT.0 | Flags::RECORDED.0) != Flags::EXPLICIT.0
+        self.flags().0 & (TaskFlags::EXPLICIT.0 | TaskFlags::RECORDED.0) != TaskFlags::EXPLICIT.0
     }
     /// An explicit task (and not an implicit one)?
     #[inline(always)]
     pub fn is_explicit(&self) -> bool {
-        self.flags().has(Flags::EXPLICIT)
+        self.flags().has(TaskFlags::EXPLICIT)
     }
     /// The generating task, `None` for an initial task.
     pub fn parent(&self) -> Option<&Task> {

@@ -14,8 +14,8 @@ use ult::worker::Worker;
 use super::agents;
 use super::check::circles::{self, For};
 use super::device::resident;
-use super::task::Flags;
-use super::taskgraph::{self, Graph};
+use super::task::TaskFlags;
+use super::taskgraph::{self, TaskgraphGraph};
 use super::thread::CurrentThread;
 use super::tool::event::SyncKind;
 use super::tool::hook;
@@ -39,7 +39,7 @@ pub struct Taskgroup {
     /// Opened by an untied task, which may wait elsewhere than it opened the group.
     untied: bool,
     /// The graph whose tasks its members are; null for none.
-    pub graph: Cell<*const Graph>,
+    pub graph: Cell<*const TaskgraphGraph>,
     /// The reductions of this group, in the format of the front that registered them.
     pub reductions: Cell<Option<Reductions>>,
 }
@@ -65,7 +65,7 @@ pub fn start(here: CurrentThread) -> *const Taskgroup {
         cancelled: AtomicBool::new(false),
         implied: Cell::new(false),
         worker: AtomicPtr::new(ptr::from_ref(here.thread.worker()).cast_mut()),
-        untied: here.task.flags().has(Flags::UNTIED),
+        untied: here.task.flags().has(TaskFlags::UNTIED),
         graph: Cell::new(ptr::null()),
         reductions: Cell::new(None),
     });
@@ -92,7 +92,7 @@ pub fn end(here: CurrentThread, finish: impl FnOnce(&Taskgroup)) {
     });
     let reduces = open.reductions.get().is_some();
     finish(open);
-    taskgraph::joined(here, taskgraph::Wait::Other);
+    taskgraph::joined(here, taskgraph::RecordedWait::Other);
     here.task.taskgroup.set(open.outer);
     if reduces {
         agents::reductions_end(here);

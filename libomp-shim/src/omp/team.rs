@@ -29,7 +29,7 @@ use core::mem::offset_of;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use ult::debug::Entry;
+use ult::debug::DebugEntry;
 use ult::gang::GangTag;
 use ult::sched::Spin;
 use ult::spawn::SpawnGroup;
@@ -43,8 +43,8 @@ use super::icv::{Icv, ProcBind};
 use super::queue::TeamQueue;
 use super::thread::Thread;
 use super::tool::{self, record::TeamRecord};
-use super::worksharing::batch::Reserve;
-use super::worksharing::{Ring, WorkShare};
+use super::worksharing::batch::ChunkReserve;
+use super::worksharing::{WorkShare, WorkShareRing};
 
 mod barrier;
 mod members;
@@ -121,7 +121,7 @@ pub struct Team {
     hints: Hints,
     /// Null before the first task for free agents.
     pub(super) agents: AtomicPtr<Agents>,
-    ring: Ring,
+    ring: WorkShareRing,
     /// Number of `single` constructs begun.
     pub singles: Padded<AtomicU64>,
     /// What a `copyprivate` broadcasts.
@@ -144,16 +144,16 @@ unsafe impl Sync for Team {}
 unsafe impl Send for Team {}
 
 /// For [`ult::debug`].
-pub const ENTRIES: [Entry; 9] = [
-    Entry::number("team.kind", offset_of!(Team, kind)),
-    Entry::number("team.size", offset_of!(Team, size)),
-    Entry::number("team.slots", offset_of!(Team, slots)),
-    Entry::number("team.arrived", offset_of!(Team, arrived)),
-    Entry::number("team.gang", offset_of!(Team, start.0.gang) + offset_of!(GangTag, id)),
-    Entry::number("team.level", offset_of!(Team, plan) + offset_of!(Plan, level)),
-    Entry::number("team.active_level", offset_of!(Team, plan) + offset_of!(Plan, active_level)),
-    Entry::number("team.function", offset_of!(Team, plan) + offset_of!(Plan, body.function)),
-    Entry::number("team.parent_thread", offset_of!(Team, plan) + offset_of!(Plan, parent_thread)),
+pub const ENTRIES: [DebugEntry; 9] = [
+    DebugEntry::number("team.kind", offset_of!(Team, kind)),
+    DebugEntry::number("team.size", offset_of!(Team, size)),
+    DebugEntry::number("team.slots", offset_of!(Team, slots)),
+    DebugEntry::number("team.arrived", offset_of!(Team, arrived)),
+    DebugEntry::number("team.gang", offset_of!(Team, start.0.gang) + offset_of!(GangTag, id)),
+    DebugEntry::number("team.level", offset_of!(Team, plan) + offset_of!(Plan, level)),
+    DebugEntry::number("team.active_level", offset_of!(Team, plan) + offset_of!(Plan, active_level)),
+    DebugEntry::number("team.function", offset_of!(Team, plan) + offset_of!(Plan, body.function)),
+    DebugEntry::number("team.parent_thread", offset_of!(Team, plan) + offset_of!(Plan, parent_thread)),
 ];
 
 impl Team {
@@ -209,7 +209,7 @@ impl Team {
             team_queue: TeamQueue::default(),
             hints: Hints::default(),
             agents: AtomicPtr::new(ptr::null_mut()),
-            ring: Ring::new(capacity),
+            ring: WorkShareRing::new(capacity),
             singles: Padded(AtomicU64::new(0)),
             broadcast: AtomicPtr::new(ptr::null_mut()),
             contributions,
@@ -329,14 +329,15 @@ impl Team {
         self.free_agents();
     }
 
-    /// The shared descriptor of the worksharing construct with number `construct`, see [`Ring`].
+    /// The shared descriptor of the worksharing construct with number `construct`, see
+    /// [`WorkShareRing`].
     pub fn workshare(&self, construct: u64) -> &WorkShare {
         self.ring.at(construct)
     }
 
     /// The chunks that thread `num` has reserved of the worksharing loop it is in.
     #[inline(always)]
-    pub fn reserve(&self, num: u32) -> &Reserve {
+    pub fn reserve(&self, num: u32) -> &ChunkReserve {
         self.ring.reserve(num)
     }
 

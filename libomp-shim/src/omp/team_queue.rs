@@ -9,16 +9,17 @@
 //!
 //! **Nobody looks at the same task twice in vain.** Whether a thread may start a tied task depends
 //! on the newest tied task it has begun, T, and never changes while T is the newest. Tasks are
-//! numbered as they are put here. T carries a [`Mark`] for each part: no tied task with a smaller
-//! number descends from T. It starts as the number of the next task when T begins, when T has no
-//! descendants yet, and moves on after each search that finds nothing. So a thread that waits in T
-//! and polls a team queue full of tasks that it may not start pays two loads, whatever their
-//! priority. Untied tasks, which anybody may start, stand apart. For the part of free agents, which
-//! few programs use, the thread keeps the number instead ([`Seen`]): no task pays for it.
+//! numbered as they are put here. T carries a [`TeamQueueMark`] for each part: no tied task with a
+//! smaller number descends from T. It starts as the number of the next task when T begins, when T
+//! has no descendants yet, and moves on after each search that finds nothing. So a thread that
+//! waits in T and polls a team queue full of tasks that it may not start pays two loads, whatever
+//! their priority. Untied tasks, which anybody may start, stand apart. For the part of free agents,
+//! which few programs use, the thread keeps the number instead ([`TeamQueueSeen`]): no task pays
+//! for it.
 //!
 //! **Somebody is notified.** A new task wakes one sleeper, perhaps one that may not start it while
 //! another could. The first thread that passes over a task makes the caller wake all sleepers
-//! ([`Found::passed_over`]), once a task.
+//! ([`TeamQueueSearch::passed_over`]), once a task.
 //!
 //! Tried and rejected: a search with a limit (a thread that goes to sleep has to know); a queue per
 //! priority without a lock (the lock is held for a few instructions, and a part of the tasks only
@@ -33,15 +34,15 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
 use super::agents;
-use super::task::{Flags, Task};
+use super::task::{Task, TaskFlags};
 
 /// The team queue.
 #[derive(Default)]
 pub struct TeamQueue {
-    urgent: Part,
-    rest: Part,
+    urgent: TeamQueuePart,
+    rest: TeamQueuePart,
     /// Those that free agents may run.
-    pool: Part,
+    pool: TeamQueuePart,
 }
 
 /// How far the team queue has been searched for descendants of a tied task, see the module: a
@@ -53,23 +54,23 @@ pub struct Marks {
 }
 
 /// The marks of a task; touched by the thread that runs it alone.
-pub type Mark = Cell<Marks>;
+pub type TeamQueueMark = Cell<Marks>;
 
 /// How far a thread has searched the part of free agents for descendants of its newest tied task.
 /// That of an older task at the same address is true for a younger one, too: it has no descendant
 /// that is older than itself.
-pub struct Seen {
+pub struct TeamQueueSeen {
     task: *const Task,
     number: u64,
 }
 
-impl Seen {
+impl TeamQueueSeen {
     /// Not at all.
     pub const NOTHING: Self = Self { task: ptr::null(), number: 0 };
 }
 
 /// What a search found.
-pub struct Found {
+pub struct TeamQueueSearch {
     /// A task for the caller.
     pub task: Option<NonNull<Task>>,
     /// The caller may not start a task that nobody else has passed over yet: it must wake those who
@@ -77,7 +78,7 @@ pub struct Found {
     pub passed_over: bool,
 }
 
-impl Found {
+impl TeamQueueSearch {
     const NOTHING: Self = Self { task: None, passed_over: false };
 }
 
@@ -116,28 +117,28 @@ impl TeamQueue {
     /// Takes the first task with a priority that a thread may start whose newest tied task is
     /// `newest`.
     #[inline]
-    pub fn take_urgent(&self, newest: Option<&Task>) -> Found {
+    pub fn take_urgent(&self, newest: Option<&Task>) -> TeamQueueSearch {
         if self.urgent.is_empty() {
-            return Found::NOTHING;
+            return TeamQueueSearch::NOTHING;
         }
         self.urgent.take_marked(newest, |marks| &mut marks.urgent)
     }
 
     /// As [`TeamQueue::take_urgent`], among the tasks without a priority.
     #[inline]
-    pub fn take_rest(&self, newest: Option<&Task>) -> Found {
+    pub fn take_rest(&self, newest: Option<&Task>) -> TeamQueueSearch {
         if self.rest.is_empty() {
-            return Found::NOTHING;
+            return TeamQueueSearch::NOTHING;
         }
         self.rest.take_marked(newest, |marks| &mut marks.rest)
     }
 
     /// As [`TeamQueue::take_urgent`], among the tasks without a priority that free agents may run,
     /// for a thread that has `seen` some of them.
-    pub fn take_pool(&self, newest: Option<&Task>, seen: &mut Seen) -> Found {
+    pub fn take_pool(&self, newest: Option<&Task>, seen: &mut TeamQueueSeen) -> TeamQueueSearch {
         let task = newest.map_or(ptr::null(), ptr::from_ref);
         if !ptr::eq(seen.task, task) {
-            *seen = Seen { task, number: 0 };
+            *seen = TeamQueueSeen { task, number: 0 };
         }
         self.pool.take(newest, &mut seen.number)
     }
@@ -155,7 +156,7 @@ impl TeamQueue {
 /// A part of the team queue. The counts are changed under the lock and read without it, to decide
 /// whether to take it.
 #[derive(Default)]
-struct Part {
+struct TeamQueuePart {
     /// Tasks that stand here.
     count: AtomicUsize,
     /// How many of them are untied.
@@ -189,7 +190,7 @@ struct Entry {
 // SAFETY: tasks are Send.
 unsafe impl Send for Entry {}
 
-impl Part {
+impl TeamQueuePart {
     #[inline(always)]
     fn is_empty(&self) -> bool {
         // ORDERING: Acquire, pairs with `put`.
@@ -210,7 +211,7 @@ impl Part {
         let level =
             levels.entry(if ult::mutant!(priority_inverted) { -priority } else { priority }).or_default();
         let entry = Entry { number, task, notified };
-        if flags.has(Flags::UNTIED) {
+        if flags.has(TaskFlags::UNTIED) {
             level.untied.push_back(entry);
             // ORDERING: Release, pairs with `may_find`.
             self.untied.fetch_add(1, Ordering::Release);
@@ -226,7 +227,7 @@ impl Part {
 
     /// `mine` names this part's mark.
     #[cold]
-    fn take_marked(&self, newest: Option<&Task>, mine: impl Fn(&mut Marks) -> &mut u64) -> Found {
+    fn take_marked(&self, newest: Option<&Task>, mine: impl Fn(&mut Marks) -> &mut u64) -> TeamQueueSearch {
         let mut marks = newest.map_or(Marks::default(), |t| t.marks.get());
         let found = self.take(newest, mine(&mut marks));
         if let Some(newest) = newest {
@@ -236,14 +237,14 @@ impl Part {
     }
 
     /// `mark` moves on where the search has found nothing.
-    fn take(&self, newest: Option<&Task>, mark: &mut u64) -> Found {
+    fn take(&self, newest: Option<&Task>, mark: &mut u64) -> TeamQueueSearch {
         let from = *mark;
         if newest.is_some() && !self.may_find(from) {
-            return Found::NOTHING;
+            return TeamQueueSearch::NOTHING;
         }
         let _away = ult::sanitize::look_away();
         let mut levels = self.lock();
-        let mut found = Found::NOTHING;
+        let mut found = TeamQueueSearch::NOTHING;
         for level in levels.values_mut().rev() {
             let entry = match newest {
                 None => level.take_first(),
@@ -272,7 +273,7 @@ impl Part {
         let (priority, flags) = unsafe { (entry.task.as_ref().priority(), entry.task.as_ref().flags()) };
         // ORDERING: Relaxed; under the lock.
         self.count.fetch_sub(1, Ordering::Relaxed);
-        if flags.has(Flags::UNTIED) {
+        if flags.has(TaskFlags::UNTIED) {
             // ORDERING: Relaxed; under the lock.
             self.untied.fetch_sub(1, Ordering::Relaxed);
         }
@@ -325,12 +326,12 @@ mod tests {
     /// Tasks on the stack, which look at nothing but their priority and their flags.
     fn task(priority: i32, untied: bool) -> Task {
         let task = Task::implicit();
-        task.set_flags(Flags::default().with_if(untied, Flags::UNTIED));
+        task.set_flags(TaskFlags::default().with_if(untied, TaskFlags::UNTIED));
         task.set_priority(priority);
         task
     }
 
-    fn same(found: &Found, task: &Task) -> bool {
+    fn same(found: &TeamQueueSearch, task: &Task) -> bool {
         found.task == Some(NonNull::from(task))
     }
 
@@ -381,7 +382,7 @@ mod tests {
         let (newest, other, own) = (task(0, false), task(0, false), task(0, false));
         let pool = task(0, false);
         pool.set_affinity(agents::POOL);
-        let mut seen = Seen::NOTHING;
+        let mut seen = TeamQueueSeen::NOTHING;
         team_queue.put(NonNull::from(&own), false);
         assert!(team_queue.take_pool(None, &mut seen).task.is_none());
         team_queue.put(NonNull::from(&pool), false);
@@ -391,7 +392,7 @@ mod tests {
         let second = team_queue.take_pool(Some(&newest), &mut seen);
         assert!(second.task.is_none() && !second.passed_over && seen.number == 1);
         assert!(team_queue.take_pool(Some(&other), &mut seen).task.is_none() && ptr::eq(seen.task, &other));
-        let mut fresh = Seen::NOTHING;
+        let mut fresh = TeamQueueSeen::NOTHING;
         assert!(same(&team_queue.take_pool(Some(&pool), &mut fresh), &pool)); // a task descends from itself
         assert!(team_queue.is_empty());
     }

@@ -17,22 +17,22 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use ult::arch::{self, FpState};
-use ult::debug::Entry;
+use ult::debug::DebugEntry;
 use ult::deque::Deque;
 use ult::spawn::{SpawnGroup, UltStart};
 use ult::tls_block::TlsBlock;
 use ult::victim::Draw;
 use ult::worker::{self, Locals, Worker};
 
-use super::affinity::Assignment;
+use super::affinity::PlaceAssignment;
 use super::agents::UNASSIGNED;
 use super::counts::CountList;
 use super::depend::Node;
-use super::parallel::{Region, Strict};
-use super::reduction::Way;
+use super::parallel::{ForkedRegion, Strict};
+use super::reduction::ReductionPath;
 use super::task::{Spares, Task, Tied};
 use super::team::Team;
-use super::team_queue::Seen;
+use super::team_queue::TeamQueueSeen;
 use super::tls_blocks::TlsBlocks;
 use super::tool::record::ThreadRecord;
 use super::worksharing::Dispatch;
@@ -72,7 +72,7 @@ pub struct Thread {
     completed: AtomicU64,
     /// What is kept for tools; own thread only.
     pub tool: ThreadRecord,
-    own: UnsafeCell<Own>,
+    own: UnsafeCell<ThreadOwn>,
 }
 
 /// What others read at each fork and join, and what seldom changes: on a line of its own.
@@ -87,7 +87,7 @@ struct Known {
 }
 
 /// The part of a thread that only itself touches.
-pub struct Own {
+pub struct ThreadOwn {
     /// Worksharing constructs with a shared descriptor met so far in this region.
     pub constructs: u64,
     /// `single` constructs met so far in this region.
@@ -137,21 +137,21 @@ pub struct Own {
     /// Looks for tasks without success, see `queue`.
     pub looks: u32,
     /// What it has passed over in the team queue among the tasks for free agents.
-    pub seen: Seen,
+    pub seen: TeamQueueSeen,
     /// `num_threads`, `proc_bind`, … pushed by LLVM's compiler for the next region.
     pub pushed: Pushed,
     /// The place this thread is bound to, −1 when it is not.
     pub place: i32,
     /// Size and places of the team this thread forked last, if that one's affinity was displayed.
-    pub displayed: Option<(u32, Option<Assignment>)>,
+    pub displayed: Option<(u32, Option<PlaceAssignment>)>,
     /// Where an initial thread may run when it is not bound, with `KMP_AFFINITY=reset`.
     pub unbound: Vec<usize>,
     /// Places this thread may use.
     pub partition: Range<u32>,
     /// The region whose thread 0 this is, where a front forks and joins by separate calls.
-    pub region: Option<Box<Region>>,
+    pub region: Option<Box<ForkedRegion>>,
     /// The way the reduction in progress has taken.
-    pub reduction: Way,
+    pub reduction: ReductionPath,
     /// The node, with mutexes, of an undeferred task that LLVM's compiler is about to begin.
     pub entered: Option<NonNull<Node>>,
 }
@@ -181,10 +181,10 @@ unsafe impl Sync for Thread {}
 unsafe impl Send for Thread {}
 
 /// For [`ult::debug`].
-pub const ENTRIES: [Entry; 3] = [
-    Entry::number("thread.team", offset_of!(Thread, team)),
-    Entry::number("thread.num", offset_of!(Thread, num)),
-    Entry::number("thread.deque", offset_of!(Thread, deque)),
+pub const ENTRIES: [DebugEntry; 3] = [
+    DebugEntry::number("thread.team", offset_of!(Thread, team)),
+    DebugEntry::number("thread.num", offset_of!(Thread, num)),
+    DebugEntry::number("thread.deque", offset_of!(Thread, deque)),
 ];
 
 impl Thread {
@@ -206,7 +206,7 @@ impl Thread {
             created: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             tool: ThreadRecord::default(),
-            own: UnsafeCell::new(Own {
+            own: UnsafeCell::new(ThreadOwn {
                 constructs: 0,
                 singles: 0,
                 dispatch: Dispatch::default(),
@@ -229,14 +229,14 @@ impl Thread {
                 resumed: 0,
                 in_vain: InVain::default(),
                 looks: 0,
-                seen: Seen::NOTHING,
+                seen: TeamQueueSeen::NOTHING,
                 pushed: Pushed::default(),
                 place: -1,
                 displayed: None,
                 unbound: Vec::new(),
                 partition: 0..0,
                 region: None,
-                reduction: Way::default(),
+                reduction: ReductionPath::default(),
                 entered: None,
             }),
         })
@@ -426,7 +426,7 @@ impl Thread {
     /// or run user code.
     #[inline(always)]
     #[allow(clippy::mut_from_ref, reason = "an owner-only cell; the safety contract is the borrow check")]
-    pub unsafe fn own(&self) -> &mut Own {
+    pub unsafe fn own(&self) -> &mut ThreadOwn {
         // SAFETY: as the caller says.
         unsafe { &mut *self.own.get() }
     }

@@ -3,12 +3,12 @@
 //! Each operation is brought to the engine and taken up by whoever is inside the gate. What may not
 //! live here: waiting for the engine, except in `wait` and `finish`.
 
-use super::{Answer, Bridge, DEAD, HANDLERS, INLINE, MOST_TRANSFERS, count, lock};
-use crate::engine::{Engine, Order};
-use crate::packet::{Announced, Frame, MOST_BLOCKS, UNIT, Verb};
-use crate::slots::{Transfer, Way};
-use crate::table::{Arrival, Block, Done, IdleFn, code};
-use crate::wave::Operation;
+use super::{Bridge, BridgeAnswer, DEAD, HANDLERS, INLINE, MOST_TRANSFERS, count, lock};
+use crate::engine::{Engine, EngineOrder};
+use crate::packet::{MOST_BLOCKS, PacketAnnounced, PacketFrame, UNIT, Verb};
+use crate::slots::{Transfer, TransferKind};
+use crate::table::{Arrival, BridgeBlock, Done, IdleFn, code};
+use crate::wave::WaveOperation;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering, Ordering::Relaxed};
 
@@ -22,9 +22,9 @@ impl Bridge {
         to: u32,
         handler: u32,
         pieces: &[&[u8]],
-        blocks: &[Block],
+        blocks: &[BridgeBlock],
         flags: u32,
-    ) -> Answer {
+    ) -> BridgeAnswer {
         self.check(to)?;
         let number =
             u16::try_from(handler).ok().filter(|n| usize::from(*n) < HANDLERS).ok_or(code::ARGUMENT)?;
@@ -36,7 +36,7 @@ impl Bridge {
             return Err(code::TOO_LARGE);
         }
         let full = if blocks.is_empty() {
-            let frame = Frame { verb: Verb::Message, number, word: 0, blocks: &[], pieces };
+            let frame = PacketFrame { verb: Verb::Message, number, word: 0, blocks: &[], pieces };
             if flags & crate::table::MORE == 0
                 && let Some(answer) = self.send_at_once(to, &frame)
             {
@@ -51,7 +51,7 @@ impl Bridge {
 
     /// Sends a message past the outbox if nobody is inside the gate and nothing waits there; by way
     /// of the outbox, if something does. `None`: the caller leaves it there, and asks.
-    fn send_at_once(&self, to: u32, frame: &Frame<'_>) -> Option<Answer> {
+    fn send_at_once(&self, to: u32, frame: &PacketFrame<'_>) -> Option<BridgeAnswer> {
         if Self::in_callback() || !self.gate.try_enter() {
             return None;
         }
@@ -66,21 +66,28 @@ impl Bridge {
         Some(outcome.and(answer))
     }
 
-    fn send_blocks(&self, to: u32, number: u16, pieces: &[&[u8]], blocks: &[Block]) -> Result<bool, i32> {
+    fn send_blocks(
+        &self,
+        to: u32,
+        number: u16,
+        pieces: &[&[u8]],
+        blocks: &[BridgeBlock],
+    ) -> Result<bool, i32> {
         let mut announced = Vec::with_capacity(blocks.len());
         for block in blocks {
             let done = Done { call: block.done, context: block.context };
-            let Ok(ticket) = self.begin(to, Way::Out, block.from.cast_mut().cast(), block.bytes, 0, done)
+            let Ok(ticket) =
+                self.begin(to, TransferKind::Out, block.from.cast_mut().cast(), block.bytes, 0, done)
             else {
                 self.give_up(&announced);
                 return Err(code::BUSY);
             };
-            announced.push(Announced { bytes: block.bytes, ticket });
+            announced.push(PacketAnnounced { bytes: block.bytes, ticket });
         }
-        let frame = Frame { verb: Verb::Message, number, word: 0, blocks: &announced, pieces };
+        let frame = PacketFrame { verb: Verb::Message, number, word: 0, blocks: &announced, pieces };
         let pushed = self.push(to, &frame, Self::in_callback(), Some(&self.counts.left));
         match pushed {
-            Ok(_) => announced.iter().for_each(|a| self.order(Order::Start(a.ticket))),
+            Ok(_) => announced.iter().for_each(|a| self.order(EngineOrder::Start(a.ticket))),
             Err(_) => self.give_up(&announced),
         }
         pushed
@@ -90,7 +97,7 @@ impl Bridge {
     fn begin(
         &self,
         peer: u32,
-        way: Way,
+        way: TransferKind,
         local: *mut u8,
         bytes: u64,
         remote: u64,
@@ -109,7 +116,7 @@ impl Bridge {
     }
 
     /// Takes transfers back that nobody has heard of.
-    fn give_up(&self, announced: &[Announced]) {
+    fn give_up(&self, announced: &[PacketAnnounced]) {
         let mut slots = lock(&self.slots);
         for a in announced {
             slots.remove(a.ticket);
@@ -122,12 +129,12 @@ impl Bridge {
     /// # Safety
     /// `bytes` at `from` stay readable and unchanged until `done`, and `bytes` at `address` of rank
     /// `to` may be written.
-    pub unsafe fn put(&self, to: u32, from: *const u8, address: u64, bytes: u64, done: Done) -> Answer {
+    pub unsafe fn put(&self, to: u32, from: *const u8, address: u64, bytes: u64, done: Done) -> BridgeAnswer {
         self.check(to)?;
         let inline = bytes <= INLINE;
-        let way = if inline { Way::OutInline } else { Way::Out };
+        let way = if inline { TransferKind::OutInline } else { TransferKind::Out };
         let ticket = self.begin(to, way, from.cast_mut(), bytes, address, done)?;
-        let announced = [Announced { bytes, ticket }];
+        let announced = [PacketAnnounced { bytes, ticket }];
         let data = if inline && bytes > 0 {
             // SAFETY: the caller promises that the bytes are readable. An empty slice may have any
             // pointer but null.
@@ -135,7 +142,7 @@ impl Bridge {
         } else {
             &[]
         };
-        let frame = Frame {
+        let frame = PacketFrame {
             verb: Verb::Put,
             number: u16::from(inline),
             word: address,
@@ -149,7 +156,7 @@ impl Bridge {
         if inline {
             count(&self.counts.block_bytes, bytes);
         } else {
-            self.order(Order::Start(ticket));
+            self.order(EngineOrder::Start(ticket));
         }
         self.hurry()
     }
@@ -159,10 +166,10 @@ impl Bridge {
     /// # Safety
     /// `bytes` at `into` may be written, by this bridge alone, until `done`; `bytes` at `address`
     /// of rank `from` are readable.
-    pub unsafe fn get(&self, from: u32, into: *mut u8, address: u64, bytes: u64, done: Done) -> Answer {
+    pub unsafe fn get(&self, from: u32, into: *mut u8, address: u64, bytes: u64, done: Done) -> BridgeAnswer {
         self.check(from)?;
-        let ticket = self.begin(from, Way::In, into, bytes, address, done)?;
-        self.order(Order::Start(ticket));
+        let ticket = self.begin(from, TransferKind::In, into, bytes, address, done)?;
+        self.order(EngineOrder::Start(ticket));
         self.hurry()
     }
 
@@ -171,7 +178,14 @@ impl Bridge {
     /// # Safety
     /// `bytes` at `here` are the caller's, to read or (unless it `writes`) to write; nobody else
     /// uses those at `there`, memory of `rank`.
-    pub unsafe fn copy(&self, rank: u32, here: *mut u8, there: u64, bytes: u64, writes: bool) -> Answer {
+    pub unsafe fn copy(
+        &self,
+        rank: u32,
+        here: *mut u8,
+        there: u64,
+        bytes: u64,
+        writes: bool,
+    ) -> BridgeAnswer {
         self.check(rank)?;
         // SAFETY: as the caller says.
         if self.config.allow.is_some() || !unsafe { self.reach.copy(rank, here, there, bytes, writes) } {
@@ -185,21 +199,21 @@ impl Bridge {
     ///
     /// # Safety
     /// As many bytes as the block has may be written at `into`, by this bridge alone, until `done`.
-    pub unsafe fn accept(&self, arrival: Arrival, into: *mut u8, done: Done) -> Answer {
+    pub unsafe fn accept(&self, arrival: Arrival, into: *mut u8, done: Done) -> BridgeAnswer {
         self.check(arrival.source)?;
-        self.order(Order::Accept { arrival, into: Some(into), done });
+        self.order(EngineOrder::Accept { arrival, into: Some(into), done });
         self.hurry()
     }
 
     /// Does not take a block.
-    pub fn refuse(&self, arrival: Arrival) -> Answer {
+    pub fn refuse(&self, arrival: Arrival) -> BridgeAnswer {
         self.check(arrival.source)?;
-        self.order(Order::Accept { arrival, into: None, done: Done::NOBODY });
+        self.order(EngineOrder::Accept { arrival, into: None, done: Done::NOBODY });
         self.hurry()
     }
 
     /// Sends what was kept because of `MORE`.
-    pub fn flush(&self) -> Answer {
+    pub fn flush(&self) -> BridgeAnswer {
         self.check(0)?;
         self.hurry()
     }
@@ -213,17 +227,17 @@ impl Bridge {
     /// Begins a collective operation.
     pub fn collective(
         &self,
-        operation: Operation,
+        operation: WaveOperation,
         idle: Option<(IdleFn, *mut c_void)>,
         done: Done,
-    ) -> Answer {
+    ) -> BridgeAnswer {
         self.check(0)?;
-        self.order(Order::collective(operation, idle, done));
+        self.order(EngineOrder::collective(operation, idle, done));
         self.hurry()
     }
 
     /// Begins a collective operation and makes progress until it has ended. Not in a callback.
-    pub fn wait(&self, operation: Operation, idle: Option<(IdleFn, *mut c_void)>) -> Answer {
+    pub fn wait(&self, operation: WaveOperation, idle: Option<(IdleFn, *mut c_void)>) -> BridgeAnswer {
         unsafe extern "C" fn mark(context: *mut c_void, status: i32) {
             // SAFETY: the context is `ended` below, which is freed after this was called, or never.
             let ended = unsafe { &*context.cast::<AtomicU32>() };
@@ -261,14 +275,14 @@ impl Bridge {
 
     /// Waits until nothing is under way anywhere, and takes the bridge down. Collective. Not in a
     /// callback.
-    pub fn finish(&self) -> Answer {
+    pub fn finish(&self) -> BridgeAnswer {
         // ORDERING: Relaxed; no other call is under way (the header's rule).
         if self.state.load(Relaxed) == DEAD || Self::in_callback() {
             return Err(code::STATE);
         }
         let opened = self.is_open();
         if opened {
-            self.wait(Operation::Quiet, None)?;
+            self.wait(WaveOperation::Quiet, None)?;
         }
         self.stop();
         // ORDERING: Relaxed; no other call is under way (the header's rule).

@@ -15,9 +15,9 @@
 use super::collective::own;
 use super::{Broken, Engine, Token};
 use crate::bridge::{Bridge, INLINE, count, lock};
-use crate::fabric::Lane;
-use crate::packet::{Announced, Frame, Received, Verb};
-use crate::slots::{Transfer, Way};
+use crate::fabric::FabricLane;
+use crate::packet::{PacketAnnounced, PacketFrame, Received, Verb};
+use crate::slots::{Transfer, TransferKind};
 use crate::table::{Arrival, Done, code};
 use std::collections::VecDeque;
 
@@ -76,7 +76,7 @@ impl Engine {
         let Some(transfer) = slots.get(ticket) else { return Ok(()) };
         let (peer, way, local, bytes, remote) =
             (transfer.peer, transfer.way, transfer.local, transfer.bytes, transfer.remote);
-        let small = way == Way::In && bytes <= INLINE;
+        let small = way == TransferKind::In && bytes <= INLINE;
         let pieces = if small { 0 } else { self.pieces(bytes) };
         transfer.left = pieces as u32;
         drop(slots);
@@ -88,10 +88,23 @@ impl Engine {
             unsafe {
                 let at = local.add(start);
                 match way {
-                    Way::In => {
-                        self.fabric.receive(Lane::Blocks, Some(peer), tag(ticket, true), at, length, token)?
-                    }
-                    _ if self.fabric.send(Lane::Blocks, peer, tag(ticket, false), at, length, token)? => {
+                    TransferKind::In => self.fabric.receive(
+                        FabricLane::Blocks,
+                        Some(peer),
+                        tag(ticket, true),
+                        at,
+                        length,
+                        token,
+                    )?,
+                    _ if self.fabric.send(
+                        FabricLane::Blocks,
+                        peer,
+                        tag(ticket, false),
+                        at,
+                        length,
+                        token,
+                    )? =>
+                    {
                         // Done at once; it still counts as a completion, so that callbacks keep to
                         // the look.
                         self.late.push_back(Token::Transfer(ticket));
@@ -100,12 +113,12 @@ impl Engine {
                 }
             }
         }
-        if way == Way::In {
-            let blocks = [Announced { bytes, ticket }];
+        if way == TransferKind::In {
+            let blocks = [PacketAnnounced { bytes, ticket }];
             own(
                 bridge,
                 peer,
-                &Frame { verb: Verb::Get, number: 0, word: remote, blocks: &blocks, pieces: &[] },
+                &PacketFrame { verb: Verb::Get, number: 0, word: remote, blocks: &blocks, pieces: &[] },
             );
         } else {
             count(&bridge.counts.block_bytes, bytes);
@@ -120,7 +133,7 @@ impl Engine {
             return Err(Broken("a transfer completes twice".into()));
         };
         transfer.left -= 1;
-        if transfer.left == 0 && transfer.way == Way::In && transfer.verdict.is_none() {
+        if transfer.left == 0 && transfer.way == TransferKind::In && transfer.verdict.is_none() {
             transfer.verdict = Some(code::OK);
         }
         drop(slots);
@@ -138,7 +151,7 @@ impl Engine {
         let mut slots = lock(&bridge.slots);
         let transfer = slots.get(ticket).filter(|t| t.peer == source).ok_or_else(|| unknown(source))?;
         transfer.verdict = Some(if frame.number == 0 { code::OK } else { code::REFUSED });
-        let cancel = transfer.way == Way::In && transfer.left > 0;
+        let cancel = transfer.way == TransferKind::In && transfer.left > 0;
         drop(slots);
         if cancel {
             self.fabric.cancel(Token::Transfer(ticket).pack())?;
@@ -157,7 +170,7 @@ impl Engine {
             return Ok(());
         };
         drop(slots);
-        if way == Way::OutInline {
+        if way == TransferKind::OutInline {
             done.notify(status);
             count(&bridge.counts.ended, 1);
             return Ok(());
@@ -199,7 +212,7 @@ impl Engine {
             unsafe {
                 let to = into.add(start);
                 self.fabric.receive(
-                    Lane::Blocks,
+                    FabricLane::Blocks,
                     Some(arrival.source),
                     tag(arrival.ticket, false),
                     to,
@@ -223,7 +236,7 @@ impl Engine {
         // SAFETY: the buffer has the size of the largest piece, and the piece before has completed.
         unsafe {
             self.fabric.receive(
-                Lane::Blocks,
+                FabricLane::Blocks,
                 Some(source),
                 tag(ticket, false),
                 into,
@@ -247,7 +260,7 @@ impl Engine {
             done.notify(code::OK);
         }
         let word = u64::from(arrival.ticket);
-        own(bridge, arrival.source, &Frame::plain(Verb::Ended, u16::from(drain.is_some()), word));
+        own(bridge, arrival.source, &PacketFrame::plain(Verb::Ended, u16::from(drain.is_some()), word));
         Ok(())
     }
 
@@ -266,7 +279,7 @@ impl Engine {
             // address will do.
             unsafe { (frame.word as *mut u8).copy_from(frame.payload.as_ptr(), frame.payload.len()) };
         }
-        own(bridge, source, &Frame::plain(Verb::Ended, u16::from(!allowed), u64::from(block.ticket)));
+        own(bridge, source, &PacketFrame::plain(Verb::Ended, u16::from(!allowed), u64::from(block.ticket)));
         Ok(())
     }
 
@@ -275,7 +288,7 @@ impl Engine {
         let block = frame.blocks().next().ok_or_else(|| unknown(source))?;
         let ticket = u64::from(block.ticket);
         if !allows(bridge, source, frame.word, block.bytes, false) {
-            own(bridge, source, &Frame::plain(Verb::Ended, 1, ticket));
+            own(bridge, source, &PacketFrame::plain(Verb::Ended, 1, ticket));
             return Ok(());
         }
         count(&bridge.counts.block_bytes, block.bytes);
@@ -290,7 +303,7 @@ impl Engine {
             own(
                 bridge,
                 source,
-                &Frame { verb: Verb::Got, number: 0, word: ticket, blocks: &[], pieces: &[data] },
+                &PacketFrame { verb: Verb::Got, number: 0, word: ticket, blocks: &[], pieces: &[data] },
             );
             return Ok(());
         }
@@ -299,7 +312,14 @@ impl Engine {
             let tag = tag(block.ticket, true);
             // SAFETY: as above; the caller keeps the memory as it is until its get is done.
             let done = unsafe {
-                self.fabric.send(Lane::Blocks, source, tag, from.add(start), length, Token::Served.pack())?
+                self.fabric.send(
+                    FabricLane::Blocks,
+                    source,
+                    tag,
+                    from.add(start),
+                    length,
+                    Token::Served.pack(),
+                )?
             };
             self.serving += u32::from(!done);
         }
@@ -310,8 +330,9 @@ impl Engine {
     pub(super) fn got(&mut self, bridge: &Bridge, source: u32, frame: &Received<'_>) -> Result<(), Broken> {
         let ticket = frame.word as u32;
         let mut slots = lock(&bridge.slots);
-        let fits =
-            |t: &&mut Transfer| t.peer == source && t.way == Way::In && t.bytes == frame.payload.len() as u64;
+        let fits = |t: &&mut Transfer| {
+            t.peer == source && t.way == TransferKind::In && t.bytes == frame.payload.len() as u64
+        };
         let transfer = slots.get(ticket).filter(fits).ok_or_else(|| unknown(source))?;
         // SAFETY: the caller of `get` has promised that this many bytes may be written until
         // `done`.

@@ -2,34 +2,34 @@
 
 use super::{Broken, Engine};
 use crate::bridge::Bridge;
-use crate::packet::{Frame, Verb};
+use crate::packet::{PacketFrame, Verb};
 use crate::table::{Done, IdleFn, code};
-use crate::wave::{Operation, Step, Sums};
+use crate::wave::{Sums, WaveOperation, WaveStep};
 use std::ffi::c_void;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A collective operation that was begun here.
-pub struct Pending {
-    pub(super) operation: Operation,
+pub struct CollectivePending {
+    pub(super) operation: WaveOperation,
     pub(super) idle: Option<(IdleFn, *mut c_void)>,
     pub(super) done: Done,
 }
 
 // SAFETY: callbacks may come from any thread that makes progress (the header's rule).
-unsafe impl Send for Pending {}
+unsafe impl Send for CollectivePending {}
 
-impl Pending {
+impl CollectivePending {
     fn is_ready(&self) -> bool {
         match (self.operation, self.idle) {
             // SAFETY: the function was given with its argument.
-            (Operation::Quiet, Some((idle, context))) => unsafe { idle(context) != 0 },
+            (WaveOperation::Quiet, Some((idle, context))) => unsafe { idle(context) != 0 },
             _ => true,
         }
     }
 }
 
 impl Engine {
-    pub(super) fn begin(&mut self, pending: Pending) {
+    pub(super) fn begin(&mut self, pending: CollectivePending) {
         self.waves.begin(pending.operation);
         self.pending.push_back(pending);
     }
@@ -37,7 +37,8 @@ impl Engine {
     /// Lets waves rise as long as this rank is ready for them. A rank alone passes one wave per
     /// look, so that a quiescence that is not reached does not keep the look from ending.
     pub(super) fn collectives(&mut self, bridge: &Bridge) -> Result<(), Broken> {
-        let ready = self.waves.wants().is_some() && self.pending.front().is_some_and(Pending::is_ready);
+        let ready =
+            self.waves.wants().is_some() && self.pending.front().is_some_and(CollectivePending::is_ready);
         if !ready {
             return Ok(());
         }
@@ -48,9 +49,9 @@ impl Engine {
         let (sent, handled) =
             (c.sent() + c.begun.load(Relaxed), c.handled.load(Relaxed) + c.ended.load(Relaxed));
         match self.waves.ready(sent, handled) {
-            Some(Step::Up(parent, sums)) => rise(bridge, parent, sums),
-            Some(Step::Down(ends)) => self.verdict(bridge, ends)?,
-            Some(Step::Disagree) => {
+            Some(WaveStep::Up(parent, sums)) => rise(bridge, parent, sums),
+            Some(WaveStep::Down(ends)) => self.verdict(bridge, ends)?,
+            Some(WaveStep::Disagree) => {
                 bridge.fail(code::PROTOCOL, "ranks have begun collective operations in different orders");
             }
             None => {}
@@ -62,7 +63,7 @@ impl Engine {
     pub(super) fn verdict(&mut self, bridge: &Bridge, ends: bool) -> Result<(), Broken> {
         self.events += 1;
         for child in self.waves.children() {
-            own(bridge, child, &Frame::plain(Verb::Down, u16::from(ends), 0));
+            own(bridge, child, &PacketFrame::plain(Verb::Down, u16::from(ends), 0));
         }
         if self.waves.down(ends).is_some() {
             let pending = self
@@ -80,11 +81,15 @@ fn rise(bridge: &Bridge, parent: u32, sums: Sums) {
     payload[0..8].copy_from_slice(&sums.sent.to_le_bytes());
     payload[8..16].copy_from_slice(&sums.handled.to_le_bytes());
     payload[16..24].copy_from_slice(&sums.operations.to_le_bytes());
-    own(bridge, parent, &Frame { verb: Verb::Up, number: 0, word: 0, blocks: &[], pieces: &[&payload] });
+    own(
+        bridge,
+        parent,
+        &PacketFrame { verb: Verb::Up, number: 0, word: 0, blocks: &[], pieces: &[&payload] },
+    );
 }
 
 /// Sends a frame of the bridge itself, which is never refused.
-pub(super) fn own(bridge: &Bridge, to: u32, frame: &Frame<'_>) {
+pub(super) fn own(bridge: &Bridge, to: u32, frame: &PacketFrame<'_>) {
     let pushed = bridge.push(to, frame, true, None);
     debug_assert!(pushed.is_ok(), "must");
 }

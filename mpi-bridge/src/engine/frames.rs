@@ -3,7 +3,7 @@
 use super::{Broken, Engine};
 use crate::bridge::{Bridge, count_inside};
 use crate::packet::{Packet, Received, Verb, long};
-use crate::table::{Arrival, Message, code};
+use crate::table::{Arrival, BridgeMessage, code};
 use crate::wave::Sums;
 
 impl Engine {
@@ -37,7 +37,7 @@ fn message(bridge: &Bridge, source: u32, frame: &Received<'_>) {
     };
     let blocks: Vec<Arrival> =
         frame.blocks().map(|b| Arrival { bytes: b.bytes, source, ticket: b.ticket }).collect();
-    let message = Message {
+    let message = BridgeMessage {
         bridge,
         bytes: frame.payload.as_ptr().cast(),
         length: frame.payload.len() as u64,

@@ -6,7 +6,7 @@
 //! memory only when it is matched, as in a rendezvous. Delays are counted in looks (calls of `poll`
 //! by any rank) and drawn from a seed.
 
-use super::{Broken, Completion, Fabric, Lane, Outcome};
+use super::{Broken, Completion, Fabric, FabricLane, FabricOutcome};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 
@@ -44,7 +44,7 @@ struct Net {
     behaviour: Behaviour,
     random: u64,
     looks: u64,
-    mail: HashMap<(u32, u32, Lane), VecDeque<Mail>>,
+    mail: HashMap<(u32, u32, FabricLane), VecDeque<Mail>>,
     sent: Vec<Vec<Completion>>,
     expected: Vec<u64>,
 }
@@ -59,7 +59,7 @@ impl Net {
     }
 
     /// The position of mail that `wanted` may take now.
-    fn find(&mut self, to: u32, ranks: u32, wanted: &Posted) -> Option<((u32, u32, Lane), usize)> {
+    fn find(&mut self, to: u32, ranks: u32, wanted: &Posted) -> Option<((u32, u32, FabricLane), usize)> {
         let looks = self.looks;
         let sources = wanted.source.map_or((0, ranks), |s| (s, 1));
         let start = self.draw(u64::from(sources.1)) as u32;
@@ -86,7 +86,7 @@ impl World {
 }
 
 struct Posted {
-    lane: Lane,
+    lane: FabricLane,
     source: Option<u32>,
     tag: u32,
     into: *mut u8,
@@ -138,7 +138,7 @@ impl Fabric for Endpoint {
 
     unsafe fn send(
         &mut self,
-        lane: Lane,
+        lane: FabricLane,
         to: u32,
         tag: u32,
         from: *const u8,
@@ -167,7 +167,7 @@ impl Fabric for Endpoint {
 
     unsafe fn receive(
         &mut self,
-        lane: Lane,
+        lane: FabricLane,
         source: Option<u32>,
         tag: u32,
         into: *mut u8,
@@ -204,8 +204,12 @@ impl Fabric for Endpoint {
             // SAFETY: both operations are under way (or the bytes are the mail's own), so both
             // sides' memory is valid for their lengths; a rank does not receive into what it sends.
             unsafe { posted.into.copy_from_nonoverlapping(mail.from, mail.length) };
-            let done =
-                |token| Completion { token, source: key.0, length: mail.length, outcome: Outcome::Done };
+            let done = |token| Completion {
+                token,
+                source: key.0,
+                length: mail.length,
+                outcome: FabricOutcome::Done,
+            };
             if mail.copy.is_none() {
                 net.sent[key.0 as usize].push(done(mail.token));
             }
@@ -225,8 +229,12 @@ impl Fabric for Endpoint {
         let (gone, stay) = self.posted.drain(..).partition(|p| p.token == token);
         self.posted = stay;
         let gone: Vec<Posted> = gone;
-        let ended =
-            |p: Posted| Completion { token: p.token, source: 0, length: 0, outcome: Outcome::Cancelled };
+        let ended = |p: Posted| Completion {
+            token: p.token,
+            source: 0,
+            length: 0,
+            outcome: FabricOutcome::Cancelled,
+        };
         self.cancelled.extend(gone.into_iter().map(ended));
         Ok(())
     }

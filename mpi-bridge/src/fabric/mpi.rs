@@ -3,7 +3,7 @@
 //! The shim is compiled with an MPI's own `mpi.h`; what it hands over is plain C, so that this file
 //! knows no MPI type.
 
-use super::{Broken, Completion, Fabric, Lane, Outcome};
+use super::{Broken, Completion, Fabric, FabricLane, FabricOutcome};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// `struct completed` of the shim.
@@ -20,7 +20,7 @@ pub struct RawCompletion {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the shim has the functions' meaning")]
-pub struct Calls {
+pub struct MpiCalls {
     pub name: *const c_char,
     pub begin: unsafe extern "C" fn(level: c_int, granted: *mut c_int, ours: *mut c_int) -> c_int,
     pub join: unsafe extern "C" fn() -> c_int,
@@ -40,11 +40,11 @@ pub struct Calls {
 }
 
 // SAFETY: a table of functions and a constant string, both for the life of the process.
-unsafe impl Send for Calls {}
+unsafe impl Send for MpiCalls {}
 // SAFETY: as above.
-unsafe impl Sync for Calls {}
+unsafe impl Sync for MpiCalls {}
 
-impl Calls {
+impl MpiCalls {
     /// Turns a result of the shim into ours.
     pub fn check(&self, result: c_int) -> Result<c_int, Broken> {
         if result >= 0 {
@@ -63,21 +63,21 @@ const MOST: usize = 64;
 static ABORT: std::sync::OnceLock<unsafe extern "C" fn()> = std::sync::OnceLock::new();
 
 /// The ranks of the program. One per process: the shim has one table of requests.
-pub struct Mpi {
-    calls: Calls,
+pub struct MpiMpi {
+    calls: MpiCalls,
     ours: bool,
     buffer: [RawCompletion; MOST],
 }
 
-impl Mpi {
+impl MpiMpi {
     /// After `begin` and `join`; `ours`: MPI was started by `begin`.
-    pub fn new(calls: Calls, ours: bool) -> Self {
+    pub fn new(calls: MpiCalls, ours: bool) -> Self {
         ABORT.get_or_init(|| calls.abort);
         Self { calls, ours, buffer: [RawCompletion::default(); MOST] }
     }
 }
 
-impl Fabric for Mpi {
+impl Fabric for MpiMpi {
     fn rank(&self) -> u32 {
         // SAFETY: MPI is running.
         (unsafe { (self.calls.rank)() }) as u32
@@ -95,7 +95,7 @@ impl Fabric for Mpi {
 
     unsafe fn send(
         &mut self,
-        lane: Lane,
+        lane: FabricLane,
         to: u32,
         tag: u32,
         from: *const u8,
@@ -111,7 +111,7 @@ impl Fabric for Mpi {
 
     unsafe fn receive(
         &mut self,
-        lane: Lane,
+        lane: FabricLane,
         source: Option<u32>,
         tag: u32,
         into: *mut u8,
@@ -134,7 +134,7 @@ impl Fabric for Mpi {
             token: c.token,
             source: c.source,
             length: c.length as usize,
-            outcome: if c.cancelled != 0 { Outcome::Cancelled } else { Outcome::Done },
+            outcome: if c.cancelled != 0 { FabricOutcome::Cancelled } else { FabricOutcome::Done },
         }));
         Ok(())
     }

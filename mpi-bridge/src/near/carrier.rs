@@ -6,7 +6,7 @@
 //! while all ranks are on this machine, nothing is under way that the other carrier has to tell of
 //! and no such packet is missing, its looks are spared, all but one in [`SELDOM`].
 
-use crate::fabric::{Broken, Completion, Fabric, Lane, Outcome};
+use crate::fabric::{Broken, Completion, Fabric, FabricLane, FabricOutcome};
 use crate::packet::{PREFIX, Packet};
 
 use super::segment::Inbox;
@@ -72,7 +72,7 @@ impl<F: Fabric> Near<F> {
             return;
         };
         self.packets.swap_remove(at);
-        if completion.outcome == Outcome::Done && self.places[completion.source as usize].is_some() {
+        if completion.outcome == FabricOutcome::Done && self.places[completion.source as usize].is_some() {
             self.came_elsewhere = self.came_elsewhere.wrapping_add(1);
         }
     }
@@ -93,14 +93,14 @@ impl<F: Fabric> Fabric for Near<F> {
 
     unsafe fn send(
         &mut self,
-        lane: Lane,
+        lane: FabricLane,
         to: u32,
         tag: u32,
         from: *const u8,
         length: usize,
         token: u64,
     ) -> Result<bool, Broken> {
-        let place = self.places[to as usize].filter(|_| lane == Lane::Packets);
+        let place = self.places[to as usize].filter(|_| lane == FabricLane::Packets);
         let neighbour = place.map(|place| &mut self.inbox.neighbours[place as usize]);
         if let Some(neighbour) = neighbour {
             // SAFETY: as the caller says.
@@ -120,7 +120,7 @@ impl<F: Fabric> Fabric for Near<F> {
 
     unsafe fn receive(
         &mut self,
-        lane: Lane,
+        lane: FabricLane,
         source: Option<u32>,
         tag: u32,
         into: *mut u8,
@@ -130,8 +130,8 @@ impl<F: Fabric> Fabric for Near<F> {
         // SAFETY: as the caller says.
         unsafe { self.other.receive(lane, source, tag, into, length, token) }?;
         match lane {
-            Lane::Packets => self.packets.push(token),
-            Lane::Blocks => self.under_way += 1,
+            FabricLane::Packets => self.packets.push(token),
+            FabricLane::Blocks => self.under_way += 1,
         }
         Ok(())
     }

@@ -25,21 +25,21 @@ pub struct Reach(Vec<Option<libc::pid_t>>);
 /// How a rank says that it can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub struct Known {
+pub struct Reachability {
     process: u64,
     probe: u64,
 }
 
 /// This process's, which shows others the program's number.
-pub fn known(program: u64) -> Known {
+pub fn known(program: u64) -> Reachability {
     // ORDERING: Relaxed; ranks read it after they have met.
     PROBE.store(program, Ordering::Relaxed);
-    Known { process: std::process::id().into(), probe: (&raw const PROBE).addr() as u64 }
+    Reachability { process: std::process::id().into(), probe: (&raw const PROBE).addr() as u64 }
 }
 
 impl Reach {
     /// `rank` of so many is this one, if it is reached.
-    pub fn add(&mut self, rank: u32, ranks: u32, known: Known, program: u64) {
+    pub fn add(&mut self, rank: u32, ranks: u32, known: Reachability, program: u64) {
         self.0.resize(ranks as usize, None);
         let process = known.process as libc::pid_t;
         let mut found = 0_u64;

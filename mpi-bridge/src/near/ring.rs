@@ -22,7 +22,7 @@ pub const ROOM: usize = 56;
 /// A cell: a cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub struct Cell {
+pub struct RingCell {
     word: AtomicU64,
     bytes: UnsafeCell<[u8; ROOM]>,
 }
@@ -33,9 +33,9 @@ pub struct Cell {
 pub struct Taken(AtomicU64);
 
 #[cfg(not(loom))]
-const _: () = assert!(size_of::<Cell>() == 64 && size_of::<Taken>() == 128);
+const _: () = assert!(size_of::<RingCell>() == 64 && size_of::<Taken>() == 128);
 
-impl Default for Cell {
+impl Default for RingCell {
     /// As zeroed memory is: no message.
     fn default() -> Self {
         Self { word: AtomicU64::new(0), bytes: UnsafeCell::new([0; ROOM]) }
@@ -49,7 +49,7 @@ pub fn cells_for(length: usize) -> usize {
 
 /// One end of a ring.
 struct End {
-    cells: *const Cell,
+    cells: *const RingCell,
     taken: *const Taken,
     /// Number of cells, as the power of two that it is: no look has to divide.
     shift: u32,
@@ -63,7 +63,7 @@ unsafe impl Send for End {}
 impl End {
     /// # Safety
     /// As [`Sender::new`].
-    unsafe fn new(cells: *const [Cell], taken: *const Taken) -> Self {
+    unsafe fn new(cells: *const [RingCell], taken: *const Taken) -> Self {
         debug_assert!(cells.len().is_power_of_two());
         Self { cells: cells.cast(), taken, shift: cells.len().ilog2(), next: 0 }
     }
@@ -72,7 +72,7 @@ impl End {
         1 << self.shift
     }
 
-    fn cell(&self, number: u64) -> &Cell {
+    fn cell(&self, number: u64) -> &RingCell {
         // SAFETY: `new`: the cells stay, and are as many.
         unsafe { &*self.cells.add((number & (self.cells() - 1)) as usize) }
     }
@@ -106,11 +106,11 @@ pub struct Receiver {
 }
 
 impl Sender {
-    /// The only sender of this ring, which is as [`Cell::default`] and [`Taken::default`] say.
+    /// The only sender of this ring, which is as [`RingCell::default`] and [`Taken::default`] say.
     ///
     /// # Safety
     /// The cells, a power of two of them, and the count stay valid as long as the sender.
-    pub unsafe fn new(cells: *const [Cell], taken: *const Taken) -> Self {
+    pub unsafe fn new(cells: *const [RingCell], taken: *const Taken) -> Self {
         // SAFETY: as the caller says.
         Self { end: unsafe { End::new(cells, taken) }, limit: cells.len() as u64 }
     }
@@ -160,7 +160,7 @@ impl Receiver {
     ///
     /// # Safety
     /// As there.
-    pub unsafe fn new(cells: *const [Cell], taken: *const Taken) -> Self {
+    pub unsafe fn new(cells: *const [RingCell], taken: *const Taken) -> Self {
         // SAFETY: as the caller says.
         Self { end: unsafe { End::new(cells, taken) } }
     }
@@ -218,7 +218,7 @@ mod tests {
 
     /// A ring of `cells` cells, and both ends. The memory outlives the test.
     fn ring(cells: usize) -> (Sender, Receiver) {
-        let memory: &'static [Cell] = Box::leak((0..cells).map(|_| Cell::default()).collect());
+        let memory: &'static [RingCell] = Box::leak((0..cells).map(|_| RingCell::default()).collect());
         let taken: &'static Taken = Box::leak(Box::default());
         // SAFETY: leaked; one of each.
         unsafe { (Sender::new(memory, taken), Receiver::new(memory, taken)) }

@@ -17,11 +17,11 @@ use crate::sync::{AtomicU32, Ordering};
 use core::ptr::{self, NonNull};
 use std::ffi::CString;
 
-use super::reach::{self, Known, Reach};
-use super::ring::{Cell, Receiver, Sender, Taken};
+use super::reach::{self, Reach, Reachability};
+use super::ring::{Receiver, RingCell, Sender, Taken};
 
 /// What [`join`] needs of the ranks together.
-pub trait Ranks {
+pub trait SegmentRanks {
     /// This rank, and how many there are.
     fn me(&self) -> (u32, u32);
     /// Collective: the first rank's number, on all.
@@ -36,7 +36,7 @@ struct Head {
     /// Hash of the ranks that share memory with this one, in order.
     ranks: u64,
     /// How to reach its owner's memory.
-    known: Known,
+    known: Reachability,
     /// Packets that ranks of this machine have sent by another carrier because there was no room in
     /// the ring.
     elsewhere: AtomicU32,
@@ -90,11 +90,11 @@ impl Segment {
     }
 
     /// The cells and the count of the ring of the sender at `place`.
-    fn ring(&self, layout: &Layout, place: usize) -> (*const [Cell], *const Taken) {
+    fn ring(&self, layout: &Layout, place: usize) -> (*const [RingCell], *const Taken) {
         // SAFETY: both lie in the segment, which was made for this layout.
         let (cells, taken) =
             unsafe { (self.begin.add(layout.ring(place)), self.begin.add(layout.taken(place))) };
-        let count = layout.bytes / size_of::<Cell>();
+        let count = layout.bytes / size_of::<RingCell>();
         (ptr::slice_from_raw_parts(cells.cast().as_ptr(), count), taken.cast().as_ptr())
     }
 }
@@ -192,7 +192,7 @@ fn draw() -> u64 {
 ///
 /// # Errors
 /// The words of MPI.
-pub fn join(ranks: &dyn Ranks, wants: bool) -> Result<Option<Inbox>, String> {
+pub fn join(ranks: &dyn SegmentRanks, wants: bool) -> Result<Option<Inbox>, String> {
     let (me, count) = ranks.me();
     let program = ranks.as_first_says(draw())?;
     let mine = Name(name(program, me));
@@ -299,7 +299,7 @@ mod tests {
         }
     }
 
-    impl Ranks for Threads {
+    impl SegmentRanks for Threads {
         fn me(&self) -> (u32, u32) {
             (self.me, self.board.lock().expect("board").len() as u32)
         }

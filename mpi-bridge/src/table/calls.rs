@@ -1,11 +1,14 @@
 //! The functions of the table: each converts its arguments and calls [`Bridge`].
 
-use super::{ABI, Arrival, Block, Config, Counters, Done, DoneFn, HandlerFn, IdleFn, Piece, Table, code};
-use crate::bridge::{Answer, Bridge};
-use crate::wave::Operation;
+use super::{
+    ABI, Arrival, BridgeBlock, BridgeConfig, BridgeCounters, BridgePiece, BridgeTable, Done, DoneFn,
+    HandlerFn, IdleFn, code,
+};
+use crate::bridge::{Bridge, BridgeAnswer};
+use crate::wave::WaveOperation;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-fn answer(answer: Answer) -> c_int {
+fn answer(answer: BridgeAnswer) -> c_int {
     answer.err().unwrap_or(code::OK)
 }
 
@@ -13,7 +16,7 @@ fn answer(answer: Answer) -> c_int {
 ///
 /// # Safety
 /// `bridge` is null or came from `init` and was not finalized.
-unsafe fn on(bridge: *const Bridge, body: impl FnOnce(&Bridge) -> Answer) -> c_int {
+unsafe fn on(bridge: *const Bridge, body: impl FnOnce(&Bridge) -> BridgeAnswer) -> c_int {
     // SAFETY: as the caller says.
     answer(unsafe { bridge.as_ref() }.map_or(Err(code::ARGUMENT), body))
 }
@@ -65,9 +68,9 @@ unsafe extern "C" fn send(
     bridge: *const Bridge,
     to: u32,
     handler: u32,
-    pieces: *const Piece,
+    pieces: *const BridgePiece,
     piece_count: u32,
-    blocks: *const Block,
+    blocks: *const BridgeBlock,
     block_count: u32,
     flags: u32,
 ) -> c_int {
@@ -77,7 +80,7 @@ unsafe extern "C" fn send(
         let (pieces, blocks) =
             unsafe { (slice(pieces, piece_count as usize)?, slice(blocks, block_count as usize)?) };
         // SAFETY: as above.
-        let piece = |p: &Piece| unsafe { slice(p.bytes.cast::<u8>(), p.length as usize) };
+        let piece = |p: &BridgePiece| unsafe { slice(p.bytes.cast::<u8>(), p.length as usize) };
         if pieces.len() <= FEW {
             let mut few: [&[u8]; FEW] = [&[]; FEW];
             for (to, from) in few.iter_mut().zip(pieces) {
@@ -191,7 +194,7 @@ unsafe extern "C" fn progress(bridge: *const Bridge) -> c_int {
 
 unsafe extern "C" fn barrier(bridge: *const Bridge, done: Option<DoneFn>, context: *mut c_void) -> c_int {
     // SAFETY: as in `rank`.
-    unsafe { on(bridge, |b| b.collective(Operation::Barrier, None, Done { call: done, context })) }
+    unsafe { on(bridge, |b| b.collective(WaveOperation::Barrier, None, Done { call: done, context })) }
 }
 
 unsafe extern "C" fn quiet(
@@ -202,17 +205,17 @@ unsafe extern "C" fn quiet(
 ) -> c_int {
     let idle = idle.map(|f| (f, context));
     // SAFETY: as in `rank`.
-    unsafe { on(bridge, |b| b.collective(Operation::Quiet, idle, Done { call: done, context })) }
+    unsafe { on(bridge, |b| b.collective(WaveOperation::Quiet, idle, Done { call: done, context })) }
 }
 
 unsafe extern "C" fn wait_barrier(bridge: *const Bridge) -> c_int {
     // SAFETY: as in `rank`.
-    unsafe { on(bridge, |b| b.wait(Operation::Barrier, None)) }
+    unsafe { on(bridge, |b| b.wait(WaveOperation::Barrier, None)) }
 }
 
 unsafe extern "C" fn wait_quiet(bridge: *const Bridge, idle: Option<IdleFn>, context: *mut c_void) -> c_int {
     // SAFETY: as in `rank`.
-    unsafe { on(bridge, |b| b.wait(Operation::Quiet, idle.map(|f| (f, context)))) }
+    unsafe { on(bridge, |b| b.wait(WaveOperation::Quiet, idle.map(|f| (f, context)))) }
 }
 
 unsafe extern "C" fn finalize(bridge: *const Bridge) -> c_int {
@@ -226,7 +229,7 @@ unsafe extern "C" fn finalize(bridge: *const Bridge) -> c_int {
     outcome
 }
 
-unsafe extern "C" fn counters(bridge: *const Bridge, into: *mut Counters) {
+unsafe extern "C" fn counters(bridge: *const Bridge, into: *mut BridgeCounters) {
     // SAFETY: as in `rank`; `into` is null or writable.
     if let (Some(bridge), Some(into)) = unsafe { (bridge.as_ref(), into.as_mut()) } {
         *into = bridge.counters();
@@ -273,10 +276,10 @@ unsafe extern "C" fn error_text(result: c_int) -> *const c_char {
 }
 
 /// The table without `init`, for a bridge that was made in another way (tests).
-pub fn table_of(implementation: &'static CStr) -> Table {
-    Table {
+pub fn table_of(implementation: &'static CStr) -> BridgeTable {
+    BridgeTable {
         abi: ABI,
-        size: size_of::<Table>() as u32,
+        size: size_of::<BridgeTable>() as u32,
         implementation: implementation.as_ptr(),
         init: None,
         rank,
@@ -307,7 +310,7 @@ pub fn table_of(implementation: &'static CStr) -> Table {
 /// The whole table.
 pub fn finish_table(
     implementation: &'static CStr,
-    init: unsafe extern "C" fn(*const Config, *mut *const Bridge) -> c_int,
-) -> Table {
-    Table { init: Some(init), ..table_of(implementation) }
+    init: unsafe extern "C" fn(*const BridgeConfig, *mut *const Bridge) -> c_int,
+) -> BridgeTable {
+    BridgeTable { init: Some(init), ..table_of(implementation) }
 }

@@ -25,7 +25,7 @@ mod ring;
 use super::GangTag;
 use crate::sync::{AtomicU32, AtomicUsize, CachePadded, Ordering};
 use core::ptr::NonNull;
-use ring::Ring;
+use ring::RingRing;
 
 /// Rings, hence nest levels that are kept apart.
 pub const LEVELS: usize = 4;
@@ -50,7 +50,7 @@ struct Inner<T> {
     load: AtomicU32,
     /// Elements of all rings, counted before they can be seen and until they have been taken.
     count: AtomicUsize,
-    rings: [Ring<T>; LEVELS],
+    rings: [RingRing<T>; LEVELS],
 }
 
 impl<T> GangDeque<T> {
@@ -61,7 +61,7 @@ impl<T> GangDeque<T> {
                 inner: CachePadded(Inner {
                     load: AtomicU32::new(0),
                     count: AtomicUsize::new(0),
-                    rings: [Ring::new(), Ring::new(), Ring::new(), Ring::new()],
+                    rings: [RingRing::new(), RingRing::new(), RingRing::new(), RingRing::new()],
                 }),
             }
         }
@@ -161,12 +161,12 @@ impl<T> GangDeque<T> {
         self.len() == 0
     }
 
-    fn ring_of(&self, level: i32) -> &Ring<T> {
+    fn ring_of(&self, level: i32) -> &RingRing<T> {
         let level = usize::try_from(level).unwrap_or(0);
         &self.inner.rings[level.min(LEVELS - 1)]
     }
 
-    fn deepest_first(&self) -> impl Iterator<Item = &Ring<T>> {
+    fn deepest_first(&self) -> impl Iterator<Item = &RingRing<T>> {
         self.inner.rings.iter().rev()
     }
 }

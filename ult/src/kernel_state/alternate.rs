@@ -61,13 +61,13 @@ impl Alternate {
 }
 
 /// What a TLS block keeps.
-pub(super) struct Kept {
+pub(super) struct KeptStack {
     start: AtomicUsize,
     bytes: AtomicUsize,
     flags: AtomicUsize,
 }
 
-impl Kept {
+impl KeptStack {
     pub(super) const fn new() -> Self {
         Self { start: AtomicUsize::new(0), bytes: AtomicUsize::new(0), flags: AtomicUsize::new(0) }
     }
@@ -95,15 +95,15 @@ impl Kept {
 }
 
 /// What a kernel thread has.
-pub(super) struct Host {
+pub(super) struct AlternateStackHost {
     /// One of ours, made when it is needed; none: not yet, or no memory.
     ours: Option<Alternate>,
     /// What the kernel has; none: not known.
     has: Option<Alternate>,
 }
 
-impl Host {
-    pub(super) const NEW: Host = Host { ours: None, has: None };
+impl AlternateStackHost {
+    pub(super) const NEW: AlternateStackHost = AlternateStackHost { ours: None, has: None };
 
     fn learn(&mut self) -> Alternate {
         *self.has.get_or_insert_with(|| Alternate::of(&fault::current_alternate()))
@@ -139,7 +139,7 @@ impl Host {
 }
 
 /// Another thread runs here now. In the scheduler, on the kernel thread.
-pub(super) fn change(host: &mut Host, tls_block: &'static TlsBlock) {
+pub(super) fn change(host: &mut AlternateStackHost, tls_block: &'static TlsBlock) {
     // ORDERING: Relaxed; who has set one sees its own store, others at a later switch.
     if ANY.load(Relaxed) && !crate::mutant!(alternate_stack_stays_with_worker) {
         host.change(of(tls_block));
@@ -148,7 +148,7 @@ pub(super) fn change(host: &mut Host, tls_block: &'static TlsBlock) {
 
 /// What the thread with `tls_block` has set.
 pub(crate) fn of(tls_block: &'static TlsBlock) -> Alternate {
-    tls_block.state.kept().map_or(Alternate::NONE, super::settings::Kept::alternate)
+    tls_block.state.kept().map_or(Alternate::NONE, super::settings::KeptSettings::alternate)
 }
 
 fn note(tls_block: &'static TlsBlock, stack: Alternate) {

@@ -16,9 +16,9 @@ use crate::tls_block::TlsBlock;
 use super::{TIMED, here, is_timed};
 
 /// Nanoseconds of processor time that were counted for a thread.
-pub(super) struct Time(AtomicU64);
+pub(super) struct CountedTime(AtomicU64);
 
-impl Time {
+impl CountedTime {
     pub(super) const fn new() -> Self {
         Self(AtomicU64::new(0))
     }
@@ -35,13 +35,13 @@ impl Time {
 }
 
 /// Whose time a kernel thread's clock counts, and since when; null: nobody's.
-pub(super) struct Running {
+pub(super) struct RunningClock {
     tls_block: *const TlsBlock,
     since: u64,
 }
 
-impl Running {
-    pub(super) const NONE: Running = Running { tls_block: ptr::null(), since: 0 };
+impl RunningClock {
+    pub(super) const NONE: RunningClock = RunningClock { tls_block: ptr::null(), since: 0 };
 }
 
 /// The calling kernel thread's processor time, nanoseconds.
@@ -58,14 +58,14 @@ fn now() -> u64 {
 }
 
 /// The thread with `tls_block` runs on from here.
-pub(super) fn change(running: &mut Running, tls_block: &'static TlsBlock) {
+pub(super) fn change(running: &mut RunningClock, tls_block: &'static TlsBlock) {
     if !is_timed() || ptr::eq(running.tls_block, tls_block) || crate::mutant!(clock_of_worker) {
         return;
     }
     charge(running, tls_block);
 }
 
-fn charge(running: &mut Running, tls_block: &'static TlsBlock) {
+fn charge(running: &mut RunningClock, tls_block: &'static TlsBlock) {
     let now = now();
     // SAFETY: null or a record, and records of threads that run here are not freed before.
     match unsafe { running.tls_block.as_ref() } {

@@ -53,7 +53,7 @@ impl Rights {
 
 /// Whose rights a kernel thread's register holds.
 #[derive(Clone, Copy)]
-pub(super) enum Holder {
+pub(super) enum KeyHolder {
     /// No change of threads since the first key: the register belongs to the thread that has been
     /// running here.
     Unknown,
@@ -75,22 +75,22 @@ pub fn key_was_allocated() {
     INITIAL_RIGHTS.store(KNOWN | u64::from(arch::key_rights()), Relaxed);
     if let Some((worker, tls_block)) = here() {
         // SAFETY: own kernel thread; program code runs.
-        unsafe { (*worker.own()).kernel.rights = Holder::Thread(tls_block) };
+        unsafe { (*worker.own()).kernel.rights = KeyHolder::Thread(tls_block) };
     }
     sched::threads_differ();
 }
 
 /// Loads the rights of the thread with `tls_block`, which runs next.
-pub(super) fn change(holder: &mut Holder, tls_block: &'static TlsBlock) {
+pub(super) fn change(holder: &mut KeyHolder, tls_block: &'static TlsBlock) {
     let Some(initial_rights) = initial_rights().filter(|_| !crate::mutant!(settings_stay_with_worker)) else {
         return;
     };
-    let before = core::mem::replace(holder, Holder::Thread(tls_block));
+    let before = core::mem::replace(holder, KeyHolder::Thread(tls_block));
     match (tls_block.state.rights.get(), before) {
-        (_, Holder::Thread(same)) if ptr::eq(same, tls_block) => {}
+        (_, KeyHolder::Thread(same)) if ptr::eq(same, tls_block) => {}
         (Some(kept), _) => arch::set_key_rights(kept),
         // The thread ran here before the first key: the rights are its own.
-        (None, Holder::Unknown) => {}
+        (None, KeyHolder::Unknown) => {}
         (None, _) => arch::set_key_rights(initial_rights as u32),
     }
 }
@@ -101,9 +101,9 @@ pub(super) fn change(holder: &mut Holder, tls_block: &'static TlsBlock) {
 pub(crate) fn save_rights(worker: &'static Worker) {
     // SAFETY: own kernel thread.
     let holder = unsafe { &mut (*worker.own()).kernel.rights };
-    if let Holder::Thread(tls_block) = *holder {
+    if let KeyHolder::Thread(tls_block) = *holder {
         tls_block.state.rights.set(arch::key_rights());
-        *holder = Holder::NoThread;
+        *holder = KeyHolder::NoThread;
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn save_rights(worker: &'static Worker) {
 /// hold its rights. On the worker's kernel thread.
 pub(crate) fn rights_are_in_frame(worker: &'static Worker) {
     // SAFETY: own kernel thread.
-    unsafe { (*worker.own()).kernel.rights = Holder::NoThread };
+    unsafe { (*worker.own()).kernel.rights = KeyHolder::NoThread };
 }
 
 /// A new thread begins with the rights of the calling thread, which makes it.

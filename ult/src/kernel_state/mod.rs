@@ -35,34 +35,34 @@ pub(crate) use alternate::{found as found_alternate_stack, of as alternate_stack
 pub use clock::{of_current as processor_time, of_tls_donor as processor_time_of_tls_donor};
 pub use keys::key_was_allocated;
 pub(crate) use keys::{rights_are_in_frame, save_rights};
-pub use numbers::Setting;
-pub use settings::{AFFINITY_WORDS, Affinity, NAME_BYTES, Name};
+pub use numbers::KernelSetting;
+pub use settings::{AFFINITY_WORDS, Affinity, NAME_BYTES, ThreadName};
 
 use crate::sched;
 use crate::tls_block::TlsBlock;
 use crate::worker::{self, Worker};
-use settings::{Kept, Values};
+use settings::{KeptSettings, Values};
 
 /// What a TLS block keeps; null until its thread asks.
-pub(crate) struct State {
-    kept: AtomicPtr<Kept>,
-    time: clock::Time,
+pub(crate) struct ThreadState {
+    kept: AtomicPtr<KeptSettings>,
+    time: clock::CountedTime,
     rights: keys::Rights,
     /// Another thread has changed the kept settings since the last [`catch_up`] of this thread.
     is_behind: AtomicBool,
 }
 
-impl core::fmt::Debug for State {
+impl core::fmt::Debug for ThreadState {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("State").field("keeps", &self.kept().is_some()).finish_non_exhaustive()
     }
 }
 
-impl State {
+impl ThreadState {
     pub(crate) const fn new() -> Self {
         Self {
             kept: AtomicPtr::new(ptr::null_mut()),
-            time: clock::Time::new(),
+            time: clock::CountedTime::new(),
             rights: keys::Rights::new(),
             is_behind: AtomicBool::new(false),
         }
@@ -75,18 +75,18 @@ impl State {
         sched::threads_differ();
     }
 
-    fn kept(&self) -> Option<&'static Kept> {
+    fn kept(&self) -> Option<&'static KeptSettings> {
         // ORDERING: Acquire, pairs with the Release in `keep`.
         // SAFETY: null, or leaked by `keep`.
         unsafe { self.kept.load(Acquire).as_ref() }
     }
 
     /// What this TLS block keeps; made now if there is nothing. Stays with the TLS block for good.
-    fn keep(&self) -> &'static Kept {
+    fn keep(&self) -> &'static KeptSettings {
         if let Some(kept) = self.kept() {
             return kept;
         }
-        let new = Box::into_raw(Box::new(Kept::new()));
+        let new = Box::into_raw(Box::new(KeptSettings::new()));
         // ORDERING: Release pairs with the Acquire in `kept`; Acquire for one that another thread
         // was quicker with.
         match self.kept.compare_exchange(ptr::null_mut(), new, Release, Acquire) {
@@ -112,17 +112,17 @@ impl State {
 }
 
 /// What a kernel thread has, and what it had before threads asked for something else. Its own.
-pub(crate) struct Host {
+pub(crate) struct KernelHost {
     had: Values,
     has: Values,
-    running: clock::Running,
-    rights: keys::Holder,
-    alternate: alternate::Host,
+    running: clock::RunningClock,
+    rights: keys::KeyHolder,
+    alternate: alternate::AlternateStackHost,
 }
 
-impl Host {
+impl KernelHost {
     /// The kernel thread gets its own value of `setting` again, if that is known.
-    fn set_back(&mut self, setting: Setting) {
+    fn set_back(&mut self, setting: KernelSetting) {
         if let Some(value) = self.had.number(setting)
             && setting.set(value) == 0
         {
@@ -130,12 +130,12 @@ impl Host {
         }
     }
 
-    pub(crate) const NEW: Host = Host {
+    pub(crate) const NEW: KernelHost = KernelHost {
         had: Values::NONE,
         has: Values::NONE,
-        running: clock::Running::NONE,
-        rights: keys::Holder::Unknown,
-        alternate: alternate::Host::NEW,
+        running: clock::RunningClock::NONE,
+        rights: keys::KeyHolder::Unknown,
+        alternate: alternate::AlternateStackHost::NEW,
     };
 }
 
@@ -154,15 +154,15 @@ pub fn is_of_openmp() -> bool {
 
 /// Sets `setting` of the calling thread, and keeps it for that thread. Returns zero or an error
 /// number. Any thread.
-pub fn set(setting: Setting, value: i64) -> i32 {
+pub fn set(setting: KernelSetting, value: i64) -> i32 {
     -changing(&[setting], || -(setting.set(value) as isize)) as i32
 }
 
 /// Makes `call`, which changes `settings` of this kernel thread, then records the new values for
 /// the calling thread and, where possible, its donor. A value that is
-/// [unrepresentable](Setting::UNREPRESENTABLE) is not recorded. Returns what `call` does: a
+/// [unrepresentable](KernelSetting::UNREPRESENTABLE) is not recorded. Returns what `call` does: a
 /// negative error number, or something else. Any thread.
-pub fn changing(settings: &[Setting], call: impl FnOnce() -> isize) -> isize {
+pub fn changing(settings: &[KernelSetting], call: impl FnOnce() -> isize) -> isize {
     let Some((worker, tls_block)) = here() else { return call() };
     // SAFETY: own kernel thread; program code runs.
     let host = unsafe { &mut (*worker.own()).kernel };
@@ -174,7 +174,7 @@ pub fn changing(settings: &[Setting], call: impl FnOnce() -> isize) -> isize {
     for &setting in settings {
         // As the kernel has it: it may have bounded the value.
         let value = setting.get();
-        if value != Setting::UNREPRESENTABLE {
+        if value != KernelSetting::UNREPRESENTABLE {
             host.has.note(setting, value);
             tls_block.state.keep().note(setting, value);
             if let Some(tid) = tls_block.tls_donor_number().filter(|_| setting.is_notified_to_others()) {
@@ -189,7 +189,7 @@ pub fn changing(settings: &[Setting], call: impl FnOnce() -> isize) -> isize {
 
 /// Undoes [`changing`] on this kernel thread, and forgets the recorded value of `setting`: the
 /// calling thread is about to set it on a dedicated kernel thread.
-pub fn give_up(setting: Setting) {
+pub fn give_up(setting: KernelSetting) {
     let Some((worker, tls_block)) = here() else { return };
     // SAFETY: own kernel thread; program code runs.
     let host = unsafe { &mut (*worker.own()).kernel };
@@ -199,9 +199,10 @@ pub fn give_up(setting: Setting) {
 
 /// Another thread has changed `setting` of the donor of `tls_block`: the thread with that TLS block
 /// has it from its next way back to program code on.
-pub fn take_from_tls_donor(tls_block: &'static TlsBlock, setting: Setting) {
-    let value = tls_block.tls_donor_number().map_or(Setting::UNREPRESENTABLE, |tid| setting.get_of(tid));
-    if value != Setting::UNREPRESENTABLE {
+pub fn take_from_tls_donor(tls_block: &'static TlsBlock, setting: KernelSetting) {
+    let value =
+        tls_block.tls_donor_number().map_or(KernelSetting::UNREPRESENTABLE, |tid| setting.get_of(tid));
+    if value != KernelSetting::UNREPRESENTABLE {
         tls_block.state.keep().note(setting, value);
         tls_block.state.has_been_changed();
     }
@@ -230,7 +231,7 @@ pub fn inherit(tls_block: &'static TlsBlock) {
 
 /// Sets the name of another thread, which has `tls_block`. It takes effect when that thread next
 /// enters program code or queries the kernel.
-pub fn rename_other(tls_block: &'static TlsBlock, name: &Name) {
+pub fn rename_other(tls_block: &'static TlsBlock, name: &ThreadName) {
     tls_block.state.keep().note_name(name);
     tls_block.state.has_been_changed();
 }

@@ -8,7 +8,7 @@ use crate::arch;
 /// A number that the kernel keeps per thread, and that can be set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub enum Setting {
+pub enum KernelSetting {
     /// `setpriority(PRIO_PROCESS)`: -20 to 19.
     Nice,
     /// `ioprio_set`: class and data.
@@ -41,47 +41,49 @@ const RESET_ON_FORK: i64 = 0x4000_0000;
 /// Words of a mask of memory nodes: 1,024 bits, the most that a kernel can be built for
 /// (`NODES_SHIFT` 10).
 const NODE_WORDS: usize = 16;
-/// Bits of [`Setting::MemoryPolicy`] that are the mode.
+/// Bits of [`KernelSetting::MemoryPolicy`] that are the mode.
 const MODE_BITS: u32 = 16;
 
-impl Setting {
+impl KernelSetting {
     /// All of them.
-    pub const ALL: [Setting; SETTINGS] = [
-        Setting::Nice,
-        Setting::IoPriority,
-        Setting::TimerSlack,
-        Setting::Personality,
-        Setting::FsUser,
-        Setting::FsGroup,
-        Setting::Scheduling,
-        Setting::MemoryPolicy,
-        Setting::GsBase,
+    pub const ALL: [KernelSetting; SETTINGS] = [
+        KernelSetting::Nice,
+        KernelSetting::IoPriority,
+        KernelSetting::TimerSlack,
+        KernelSetting::Personality,
+        KernelSetting::FsUser,
+        KernelSetting::FsGroup,
+        KernelSetting::Scheduling,
+        KernelSetting::MemoryPolicy,
+        KernelSetting::GsBase,
     ];
 
     /// Not a value: the kernel's value does not fit one `i64`.
     pub const UNREPRESENTABLE: i64 = i64::MIN;
 
-    /// As the calling kernel thread has it, or [`Setting::UNREPRESENTABLE`].
+    /// As the calling kernel thread has it, or [`KernelSetting::UNREPRESENTABLE`].
     pub fn get(self) -> i64 {
         const ASK: usize = u32::MAX as usize;
         // SAFETY: these calls only read settings. `memory_policy` passes pointers to its own
         // variables.
         unsafe {
             match self {
-                Setting::Nice | Setting::IoPriority | Setting::Scheduling => self.get_of(0),
-                Setting::TimerSlack => call(libc::SYS_prctl, [libc::PR_GET_TIMERSLACK as usize, 0, 0, 0]),
-                Setting::Personality => call(libc::SYS_personality, [ASK, 0, 0, 0]),
-                Setting::FsUser => call(libc::SYS_setfsuid, [ASK, 0, 0, 0]),
-                Setting::FsGroup => call(libc::SYS_setfsgid, [ASK, 0, 0, 0]),
-                Setting::MemoryPolicy => memory_policy(),
-                Setting::GsBase => arch::gs_base().map_or(Self::UNREPRESENTABLE, |base| base as i64),
+                KernelSetting::Nice | KernelSetting::IoPriority | KernelSetting::Scheduling => self.get_of(0),
+                KernelSetting::TimerSlack => {
+                    call(libc::SYS_prctl, [libc::PR_GET_TIMERSLACK as usize, 0, 0, 0])
+                }
+                KernelSetting::Personality => call(libc::SYS_personality, [ASK, 0, 0, 0]),
+                KernelSetting::FsUser => call(libc::SYS_setfsuid, [ASK, 0, 0, 0]),
+                KernelSetting::FsGroup => call(libc::SYS_setfsgid, [ASK, 0, 0, 0]),
+                KernelSetting::MemoryPolicy => memory_policy(),
+                KernelSetting::GsBase => arch::gs_base().map_or(Self::UNREPRESENTABLE, |base| base as i64),
             }
         }
     }
 
     /// Does the kernel tell other threads about it, so that a donor has to have it, too?
     pub(super) fn is_notified_to_others(self) -> bool {
-        matches!(self, Setting::Nice | Setting::IoPriority | Setting::Scheduling)
+        matches!(self, KernelSetting::Nice | KernelSetting::IoPriority | KernelSetting::Scheduling)
     }
 
     /// As the kernel thread of this number has it, for those settings that the kernel tells of
@@ -93,9 +95,11 @@ impl Setting {
         unsafe {
             match self {
                 // The kernel returns 20 - nice.
-                Setting::Nice => 20 - call(libc::SYS_getpriority, [libc::PRIO_PROCESS as usize, tid, 0, 0]),
-                Setting::IoPriority => call(libc::SYS_ioprio_get, [IOPRIO_WHO_PROCESS, tid, 0, 0]),
-                Setting::Scheduling => scheduling(tid),
+                KernelSetting::Nice => {
+                    20 - call(libc::SYS_getpriority, [libc::PRIO_PROCESS as usize, tid, 0, 0])
+                }
+                KernelSetting::IoPriority => call(libc::SYS_ioprio_get, [IOPRIO_WHO_PROCESS, tid, 0, 0]),
+                KernelSetting::Scheduling => scheduling(tid),
                 _ => Self::UNREPRESENTABLE,
             }
         }
@@ -111,31 +115,35 @@ impl Setting {
         // variables that live until the call returns.
         let result = unsafe {
             match self {
-                Setting::Nice | Setting::IoPriority | Setting::Scheduling => return self.set_of(0, value),
-                Setting::TimerSlack => {
+                KernelSetting::Nice | KernelSetting::IoPriority | KernelSetting::Scheduling => {
+                    return self.set_of(0, value);
+                }
+                KernelSetting::TimerSlack => {
                     call(libc::SYS_prctl, [libc::PR_SET_TIMERSLACK as usize, number, 0, 0])
                 }
                 // These return what was before.
-                Setting::Personality => call(libc::SYS_personality, [number, 0, 0, 0]).min(0),
-                Setting::FsUser => call(libc::SYS_setfsuid, [number, 0, 0, 0]).min(0),
-                Setting::FsGroup => call(libc::SYS_setfsgid, [number, 0, 0, 0]).min(0),
-                Setting::MemoryPolicy => set_memory_policy(value as u64),
-                Setting::GsBase => arch::set_gs_base(number) as i64,
+                KernelSetting::Personality => call(libc::SYS_personality, [number, 0, 0, 0]).min(0),
+                KernelSetting::FsUser => call(libc::SYS_setfsuid, [number, 0, 0, 0]).min(0),
+                KernelSetting::FsGroup => call(libc::SYS_setfsgid, [number, 0, 0, 0]).min(0),
+                KernelSetting::MemoryPolicy => set_memory_policy(value as u64),
+                KernelSetting::GsBase => arch::set_gs_base(number) as i64,
             }
         };
         -result as i32
     }
 
-    /// Sets it for the kernel thread of this number, as [`Setting::get_of`]: zero or an error
+    /// Sets it for the kernel thread of this number, as [`KernelSetting::get_of`]: zero or an error
     /// number.
     pub(super) fn set_of(self, tid: i32, value: i64) -> i32 {
         let (tid, number) = (tid as usize, value as usize);
         // SAFETY: the parameters of the scheduler are read from here; the others pass no memory.
         let result = unsafe {
             match self {
-                Setting::Nice => call(libc::SYS_setpriority, [libc::PRIO_PROCESS as usize, tid, number, 0]),
-                Setting::IoPriority => call(libc::SYS_ioprio_set, [IOPRIO_WHO_PROCESS, tid, number, 0]),
-                Setting::Scheduling => {
+                KernelSetting::Nice => {
+                    call(libc::SYS_setpriority, [libc::PRIO_PROCESS as usize, tid, number, 0])
+                }
+                KernelSetting::IoPriority => call(libc::SYS_ioprio_set, [IOPRIO_WHO_PROCESS, tid, number, 0]),
+                KernelSetting::Scheduling => {
                     let priority = (value >> 32) as i32;
                     call(
                         libc::SYS_sched_setscheduler,
@@ -149,7 +157,7 @@ impl Setting {
     }
 }
 
-/// [`Setting::Scheduling`] of a kernel thread.
+/// [`KernelSetting::Scheduling`] of a kernel thread.
 unsafe fn scheduling(tid: usize) -> i64 {
     let mut priority = 0_i32;
     // SAFETY: the kernel writes one number.
@@ -157,11 +165,11 @@ unsafe fn scheduling(tid: usize) -> i64 {
         let policy = call(libc::SYS_sched_getscheduler, [tid, 0, 0, 0]);
         let asked = call(libc::SYS_sched_getparam, [tid, (&raw mut priority) as usize, 0, 0]);
         let fits = policy >= 0 && asked == 0 && policy & !RESET_ON_FORK != SCHED_DEADLINE;
-        if fits { policy | i64::from(priority) << 32 } else { Setting::UNREPRESENTABLE }
+        if fits { policy | i64::from(priority) << 32 } else { KernelSetting::UNREPRESENTABLE }
     }
 }
 
-/// [`Setting::MemoryPolicy`] of the calling kernel thread.
+/// [`KernelSetting::MemoryPolicy`] of the calling kernel thread.
 fn memory_policy() -> i64 {
     let (mut mode, mut nodes) = (0_i32, [0_u64; NODE_WORDS]);
     let (bits, whole) = (size_of_val(&nodes) * 8, 0);
@@ -174,7 +182,7 @@ fn memory_policy() -> i64 {
     };
     let [first, rest @ ..] = nodes;
     let fits = asked == 0 && first >> (64 - MODE_BITS) == 0 && rest.iter().all(|&word| word == 0);
-    if fits { (first << MODE_BITS | u64::from(mode as u16)) as i64 } else { Setting::UNREPRESENTABLE }
+    if fits { (first << MODE_BITS | u64::from(mode as u16)) as i64 } else { KernelSetting::UNREPRESENTABLE }
 }
 
 /// Sets it: zero or a negative error number.

@@ -6,7 +6,7 @@ use core::sync::atomic::{
 };
 
 use super::alternate::{self, Alternate};
-use super::numbers::{SETTINGS, Setting, call};
+use super::numbers::{KernelSetting, SETTINGS, call};
 
 /// Words of a mask of processors: 4,096, more than any kernel is built for by default.
 pub const AFFINITY_WORDS: usize = 64;
@@ -51,10 +51,10 @@ pub(super) unsafe fn bind(bytes: usize, mask: *const u8) -> i32 {
 /// Bytes of a thread's name with the zero at its end.
 pub const NAME_BYTES: usize = 16;
 /// A thread's name, zeros behind it.
-pub type Name = [u8; NAME_BYTES];
+pub type ThreadName = [u8; NAME_BYTES];
 
 /// The calling kernel thread's name.
-pub(super) fn name() -> Name {
+pub(super) fn name() -> ThreadName {
     let mut name = [0; NAME_BYTES];
     // SAFETY: as many bytes as the kernel writes.
     unsafe { call(libc::SYS_prctl, [libc::PR_GET_NAME as usize, name.as_mut_ptr() as usize, 0, 0]) };
@@ -74,7 +74,7 @@ pub(super) unsafe fn rename(name: *const u8) -> i32 {
 pub(super) struct Values {
     numbers: [Option<i64>; SETTINGS],
     pub(super) affinity: Affinity,
-    pub(super) name: Option<Name>,
+    pub(super) name: Option<ThreadName>,
 }
 
 impl Values {
@@ -82,15 +82,15 @@ impl Values {
         Values { numbers: [None; SETTINGS], affinity: Affinity::UNKNOWN, name: None };
 
     /// Notes a value unless one is known.
-    pub(super) fn learn(&mut self, setting: Setting, value: i64) {
+    pub(super) fn learn(&mut self, setting: KernelSetting, value: i64) {
         self.numbers[setting as usize].get_or_insert(value);
     }
 
-    pub(super) fn note(&mut self, setting: Setting, value: i64) {
+    pub(super) fn note(&mut self, setting: KernelSetting, value: i64) {
         self.numbers[setting as usize] = Some(value);
     }
 
-    pub(super) fn number(&self, setting: Setting) -> Option<i64> {
+    pub(super) fn number(&self, setting: KernelSetting) -> Option<i64> {
         self.numbers[setting as usize]
     }
 
@@ -107,20 +107,20 @@ impl Values {
 
 /// What a thread has asked for. Written by that thread and, for some settings, by other threads of
 /// the program; read where it runs.
-pub(super) struct Kept {
-    /// A bit for each of [`Setting::ALL`], then [`AFFINITY`] and [`NAME`].
+pub(super) struct KeptSettings {
+    /// A bit for each of [`KernelSetting::ALL`], then [`AFFINITY`] and [`NAME`].
     which: AtomicU32,
     numbers: [AtomicI64; SETTINGS],
     bytes: AtomicU32,
     words: [AtomicU64; AFFINITY_WORDS],
     name: [AtomicU64; 2],
-    alternate: alternate::Kept,
+    alternate: alternate::KeptStack,
 }
 
 const AFFINITY: u32 = 1 << SETTINGS;
 const NAME: u32 = 2 << SETTINGS;
 
-impl Kept {
+impl KeptSettings {
     pub(super) fn new() -> Self {
         Self {
             which: AtomicU32::new(0),
@@ -128,7 +128,7 @@ impl Kept {
             bytes: AtomicU32::new(0),
             words: [const { AtomicU64::new(0) }; AFFINITY_WORDS],
             name: [const { AtomicU64::new(0) }; 2],
-            alternate: alternate::Kept::new(),
+            alternate: alternate::KeptStack::new(),
         }
     }
 
@@ -150,8 +150,8 @@ impl Kept {
 
     /// A new thread begins with what `maker` has asked for, but for the alternate stack
     /// (`clone(2)`).
-    pub(super) fn inherit(&self, maker: &Kept) {
-        for setting in Setting::ALL {
+    pub(super) fn inherit(&self, maker: &KeptSettings) {
+        for setting in KernelSetting::ALL {
             if let Some(value) = maker.number(setting) {
                 self.note(setting, value);
             }
@@ -164,14 +164,14 @@ impl Kept {
         }
     }
 
-    pub(super) fn note(&self, setting: Setting, value: i64) {
+    pub(super) fn note(&self, setting: KernelSetting, value: i64) {
         // ORDERING: Relaxed; published by `add`.
         self.numbers[setting as usize].store(value, Relaxed);
         self.add(1 << setting as usize);
     }
 
     /// Forgets the value of `setting`.
-    pub(super) fn forget_one(&self, setting: Setting) {
+    pub(super) fn forget_one(&self, setting: KernelSetting) {
         // ORDERING: Relaxed; the thread itself, which reads it next.
         self.which.fetch_and(!(1 << setting as u32), Relaxed);
     }
@@ -184,7 +184,7 @@ impl Kept {
         self.alternate.load()
     }
 
-    fn number(&self, setting: Setting) -> Option<i64> {
+    fn number(&self, setting: KernelSetting) -> Option<i64> {
         // ORDERING: Relaxed; acquired by `has`.
         self.has(1 << setting as usize).then(|| self.numbers[setting as usize].load(Relaxed))
     }
@@ -209,7 +209,7 @@ impl Kept {
         })
     }
 
-    pub(super) fn note_name(&self, name: &Name) {
+    pub(super) fn note_name(&self, name: &ThreadName) {
         for (kept, word) in self.name.iter().zip(name.chunks_exact(8)) {
             // ORDERING: Relaxed; published by `add`.
             kept.store(u64::from_ne_bytes(word.try_into().unwrap_or_default()), Relaxed);
@@ -217,7 +217,7 @@ impl Kept {
         self.add(NAME);
     }
 
-    fn name(&self) -> Option<Name> {
+    fn name(&self) -> Option<ThreadName> {
         // ORDERING: Relaxed; acquired by `has`.
         let words = || [0, 1].map(|index| self.name[index].load(Relaxed).to_ne_bytes());
         self.has(NAME).then(|| {
@@ -229,8 +229,8 @@ impl Kept {
 
 /// The calling kernel thread, which `has` these values and `had` those of its own, gets what is
 /// `kept`, or its own where nothing is.
-pub(super) fn change(had: &mut Values, has: &mut Values, kept: Option<&Kept>) {
-    for setting in Setting::ALL {
+pub(super) fn change(had: &mut Values, has: &mut Values, kept: Option<&KeptSettings>) {
+    for setting in KernelSetting::ALL {
         let wanted = kept.and_then(|kept| kept.number(setting));
         if wanted.is_some() {
             had.learn(setting, setting.get());
@@ -247,8 +247,8 @@ pub(super) fn change(had: &mut Values, has: &mut Values, kept: Option<&Kept>) {
             }
         }
     }
-    change_affinity(had, has, kept.and_then(Kept::affinity));
-    change_name(had, has, kept.and_then(Kept::name));
+    change_affinity(had, has, kept.and_then(KeptSettings::affinity));
+    change_name(had, has, kept.and_then(KeptSettings::name));
 }
 
 fn change_affinity(had: &mut Values, has: &mut Values, wanted: Option<Affinity>) {
@@ -267,7 +267,7 @@ fn change_affinity(had: &mut Values, has: &mut Values, wanted: Option<Affinity>)
     }
 }
 
-fn change_name(had: &mut Values, has: &mut Values, wanted: Option<Name>) {
+fn change_name(had: &mut Values, has: &mut Values, wanted: Option<ThreadName>) {
     if wanted.is_some() {
         had.learn_name();
     }

@@ -6,12 +6,12 @@
 use super::{ADDRESSES, AtomicUsize, CStr, LEAKS, OTHER, Ordering, RACES};
 
 /// A function that a sanitizer may define.
-pub(super) struct Function {
+pub(super) struct SanitizerFunction {
     name: &'static CStr,
     address: AtomicUsize,
 }
 
-impl Function {
+impl SanitizerFunction {
     const fn new(name: &'static CStr) -> Self {
         Self { name, address: AtomicUsize::new(0) }
     }
@@ -27,22 +27,22 @@ impl Function {
     }
 }
 
-pub(super) static ACQUIRE: Function = Function::new(c"__tsan_acquire");
-pub(super) static RELEASE: Function = Function::new(c"__tsan_release");
-pub(super) static CREATE_FIBER: Function = Function::new(c"__tsan_create_fiber");
-pub(super) static DESTROY_FIBER: Function = Function::new(c"__tsan_destroy_fiber");
-pub(super) static CURRENT_FIBER: Function = Function::new(c"__tsan_get_current_fiber");
-pub(super) static SWITCH_FIBER: Function = Function::new(c"__tsan_switch_to_fiber");
-pub(super) static IGNORE_READS: Function = Function::new(c"AnnotateIgnoreReadsBegin");
-pub(super) static IGNORE_WRITES: Function = Function::new(c"AnnotateIgnoreWritesBegin");
-pub(super) static NOTICE_READS: Function = Function::new(c"AnnotateIgnoreReadsEnd");
-pub(super) static NOTICE_WRITES: Function = Function::new(c"AnnotateIgnoreWritesEnd");
-pub(super) static LEAVE_STACK: Function = Function::new(c"__sanitizer_start_switch_fiber");
-pub(super) static ENTER_STACK: Function = Function::new(c"__sanitizer_finish_switch_fiber");
-pub(super) static ADD_ROOT: Function = Function::new(c"__lsan_register_root_region");
-pub(super) static REMOVE_ROOT: Function = Function::new(c"__lsan_unregister_root_region");
+pub(super) static ACQUIRE: SanitizerFunction = SanitizerFunction::new(c"__tsan_acquire");
+pub(super) static RELEASE: SanitizerFunction = SanitizerFunction::new(c"__tsan_release");
+pub(super) static CREATE_FIBER: SanitizerFunction = SanitizerFunction::new(c"__tsan_create_fiber");
+pub(super) static DESTROY_FIBER: SanitizerFunction = SanitizerFunction::new(c"__tsan_destroy_fiber");
+pub(super) static CURRENT_FIBER: SanitizerFunction = SanitizerFunction::new(c"__tsan_get_current_fiber");
+pub(super) static SWITCH_FIBER: SanitizerFunction = SanitizerFunction::new(c"__tsan_switch_to_fiber");
+pub(super) static IGNORE_READS: SanitizerFunction = SanitizerFunction::new(c"AnnotateIgnoreReadsBegin");
+pub(super) static IGNORE_WRITES: SanitizerFunction = SanitizerFunction::new(c"AnnotateIgnoreWritesBegin");
+pub(super) static NOTICE_READS: SanitizerFunction = SanitizerFunction::new(c"AnnotateIgnoreReadsEnd");
+pub(super) static NOTICE_WRITES: SanitizerFunction = SanitizerFunction::new(c"AnnotateIgnoreWritesEnd");
+pub(super) static LEAVE_STACK: SanitizerFunction = SanitizerFunction::new(c"__sanitizer_start_switch_fiber");
+pub(super) static ENTER_STACK: SanitizerFunction = SanitizerFunction::new(c"__sanitizer_finish_switch_fiber");
+pub(super) static ADD_ROOT: SanitizerFunction = SanitizerFunction::new(c"__lsan_register_root_region");
+pub(super) static REMOVE_ROOT: SanitizerFunction = SanitizerFunction::new(c"__lsan_unregister_root_region");
 
-static ALL: [&Function; 14] = [
+static ALL: [&SanitizerFunction; 14] = [
     &ACQUIRE,
     &RELEASE,
     &CREATE_FIBER,

@@ -187,7 +187,7 @@ fn same(a: Option<&'static TlsBlock>, b: Option<&'static TlsBlock>) -> bool {
 /// Switches the kernel thread of `worker` to a borrowed TLS block while it idles, so that another
 /// worker can run with the kernel thread's own. False if no block can be borrowed. `owner` is the
 /// worker's private data.
-fn borrow_from(worker: &'static Worker, owner: &mut worker::Own) -> bool {
+fn borrow_from(worker: &'static Worker, owner: &mut worker::WorkerOwn) -> bool {
     let Some(own) = owner.native_tls_block else { return false };
     if owner.borrowed.is_some() {
         return true;

@@ -26,11 +26,11 @@ use super::{Next, SearchScope, SuspendedContext, handoff, polled};
 use crate::arch;
 use crate::deque::Steal;
 use crate::gang::{GangTag, eligible};
-use crate::observer::{self, Event};
+use crate::observer::{self, SchedulerEvent};
 use crate::pool;
 use crate::spawn::{self, UltStart, offers};
 use crate::topology::distance;
-use crate::victim::Policy;
+use crate::victim::VictimPolicy;
 use crate::worker::{self, ThreadMode, Worker};
 
 /// How long a gang ULT is held back on a worker that has nothing else to do.
@@ -278,7 +278,7 @@ fn steal_from(worker: &'static Worker, victim: &'static Worker) -> Option<Next> 
     let found = take_gang_ult(worker, victim, may).or_else(|| steal_ult(worker, victim));
     if found.is_some() {
         worker.per_switch.steals.add_success();
-        observer::notify(|| Event::Steals { victim: victim.index() });
+        observer::notify(|| SchedulerEvent::Steals { victim: victim.index() });
     }
     found
 }
@@ -441,7 +441,7 @@ pub(super) unsafe fn publish_crowd_as_before(worker: &'static Worker) {
 
 /// A thread waits here for its next region while other code is about to run: whoever starts that
 /// region has to know, so the thread is counted as if its worker slept. Undone by [`stir`].
-fn rest(worker: &'static Worker, own: &mut worker::Own) {
+fn rest(worker: &'static Worker, own: &mut worker::WorkerOwn) {
     let resting = if own.suspended.is_empty() { None } else { own.suspended.resting(own.role.thread) };
     worker.set_resting(resting.is_some());
     if let Some(Some(counter)) = resting {

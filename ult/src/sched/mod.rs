@@ -46,7 +46,7 @@ use core::num::NonZeroUsize;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::observer::{self, Event};
+use crate::observer::{self, SchedulerEvent};
 use crate::tls_block::TlsBlock;
 use crate::ult::{self, Ult};
 use crate::worker::{self, Role, Worker};
@@ -67,7 +67,7 @@ pub(crate) use handoff::Parcel;
 pub use handoff::{hand_off, retire, return_to};
 pub(crate) use look::{wake_idle_behind_fence, wake_vacant_behind_fence};
 pub use polled::{blocks, comes_at_once, may_suspend, wait_polled};
-pub(crate) use runner::{Ended, Task, end_runner, runner_stack_size};
+pub(crate) use runner::{EndedUlts, RunnerTask, end_runner, runner_stack_size};
 pub use runner::{promise_stacks, set_runner_stack_size};
 pub use spin_policy::{Spin, cores, set_cores};
 pub(crate) use spin_policy::{SpinHistory, count_awake};
@@ -574,9 +574,9 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
         }
     };
     let nap = look::HOLD_BACK * if held_back { 1 } else { 1 << naps.min(DOUBLINGS) };
-    observer::notify(|| Event::Sleeps);
+    observer::notify(|| SchedulerEvent::Sleeps);
     let rest = worker.parker.rest_unless(awake, polls.then_some(nap));
-    observer::notify(|| Event::Wakes);
+    observer::notify(|| SchedulerEvent::Wakes);
     renounce(worker, rest.notified);
     if found.is_none() && rest.slept && held_back {
         found = look::what_was_held_back(worker);
@@ -667,7 +667,7 @@ unsafe fn switch_context(
         let from = (*own).current;
         (*own).current = to;
         worker.count_switch();
-        observer::notify(|| Event::Switches { from: from as usize, to: to as usize });
+        observer::notify(|| SchedulerEvent::Switches { from: from as usize, to: to as usize });
         ult::switch(from, to, worker, tls_block);
     }
 }

@@ -16,16 +16,16 @@ use super::{
     Job, Next, SuspendedContext, enter_program, enter_program_again, look, next, switch_context, switch_to,
 };
 use crate::gang::GangTag;
-use crate::observer::{self, Event};
+use crate::observer::{self, SchedulerEvent};
 use crate::spawn::{UltStart, UltTlsBlock};
 use crate::stack::promised;
 use crate::tls_block::TlsBlock;
 use crate::ult::Ult;
-use crate::worker::{self, Locals, Own, Role, ThreadMode, Worker};
+use crate::worker::{self, Locals, Role, ThreadMode, Worker, WorkerOwn};
 
 /// What is handed to a runner.
 #[derive(Clone, Copy)]
-pub(crate) enum Task {
+pub(crate) enum RunnerTask {
     /// A job, in a role.
     Job(Job, Role),
     /// A ULT to start.
@@ -38,7 +38,7 @@ pub(crate) enum Task {
 /// Own kernel thread; the calling context is among the suspended contexts.
 pub(super) unsafe fn run_on_runner(worker: &'static Worker, job: Job, role: Role) {
     // SAFETY: as the caller says.
-    unsafe { hand_over(worker, Task::Job(job, role)) };
+    unsafe { hand_over(worker, RunnerTask::Job(job, role)) };
 }
 
 /// As [`run_on_runner`], for a ULT.
@@ -47,22 +47,22 @@ pub(super) unsafe fn run_on_runner(worker: &'static Worker, job: Job, role: Role
 /// As [`run_on_runner`]; the start was taken by this worker.
 pub(super) unsafe fn start_on_runner(worker: &'static Worker, ult_start: &'static UltStart, tag: GangTag) {
     // SAFETY: as the caller says.
-    unsafe { hand_over(worker, Task::Ult(ult_start, tag)) };
+    unsafe { hand_over(worker, RunnerTask::Ult(ult_start, tag)) };
 }
 
 /// # Safety
 /// As [`run_on_runner`].
-unsafe fn hand_over(worker: &'static Worker, task: Task) {
+unsafe fn hand_over(worker: &'static Worker, task: RunnerTask) {
     // SAFETY: own kernel thread; a cached runner stands at the top of its loop, a new one at its
     // entry.
     unsafe {
-        let own: *mut Own = worker.own();
+        let own: *mut WorkerOwn = worker.own();
         (*own).handed = Some(task);
         let runner = match (*own).idle_runners.pop() {
             Some(runner) => runner,
             None => new_runner(),
         };
-        if matches!(task, Task::Job(..)) {
+        if matches!(task, RunnerTask::Job(..)) {
             keep_reserved_stack(worker, runner);
         }
         switch_context(worker, runner, None);
@@ -211,9 +211,9 @@ unsafe extern "C" fn runner_main(_: usize) -> ! {
         let handed = unsafe { (*worker.own()).handed.take() };
         let next = match handed {
             // SAFETY: whoever made the job vouches for it.
-            Some(Task::Job(job, role)) => unsafe { run_job(worker, job, role) },
+            Some(RunnerTask::Job(job, role)) => unsafe { run_job(worker, job, role) },
             // SAFETY: the start was taken by this worker.
-            Some(Task::Ult(ult_start, tag)) => unsafe { run_ults(worker, ult_start, tag) },
+            Some(RunnerTask::Ult(ult_start, tag)) => unsafe { run_ults(worker, ult_start, tag) },
             None => next_for_runner(worker),
         };
         let worker = here();
@@ -221,11 +221,11 @@ unsafe extern "C" fn runner_main(_: usize) -> ! {
             // SAFETY: own kernel thread; the running context is this runner.
             Next::Run(job, role) => unsafe {
                 keep_reserved_stack(worker, (*worker.own()).current);
-                (*worker.own()).handed = Some(Task::Job(job, role));
+                (*worker.own()).handed = Some(RunnerTask::Job(job, role));
             },
             // SAFETY: own kernel thread.
             Next::Start(ult_start, tag) => unsafe {
-                (*worker.own()).handed = Some(Task::Ult(ult_start, tag))
+                (*worker.own()).handed = Some(RunnerTask::Ult(ult_start, tag))
             },
             Next::Resume(entry) => stand_idle(worker, &entry),
         }
@@ -354,10 +354,10 @@ impl Running {
         } else {
             enter_program()
         }
-        observer::notify(|| Event::UltBegins { id: self.tag.id, level: self.tag.level });
+        observer::notify(|| SchedulerEvent::UltBegins { id: self.tag.id, level: self.tag.level });
         // SAFETY: whoever made the start vouches for it.
         unsafe { (self.ult_start.spawn_group().run)(self.ult_start.data) };
-        observer::notify(|| Event::UltEnds);
+        observer::notify(|| SchedulerEvent::UltEnds);
         let worker = here();
         worker.enter_scheduler();
         look::stir(worker);
@@ -397,14 +397,14 @@ impl Running {
 type Retire = unsafe fn(*mut (), u32);
 
 /// ULTs of one spawn group that have ended on a worker and have not been counted.
-pub(crate) struct Ended {
+pub(crate) struct EndedUlts {
     spawn_group: Option<(Retire, *mut ())>,
     count: u32,
     /// Those of them that count as load of the worker.
     ganged: i32,
 }
 
-impl Ended {
+impl EndedUlts {
     pub(crate) const NONE: Self = Self { spawn_group: None, count: 0, ganged: 0 };
 }
 

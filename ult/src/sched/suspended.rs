@@ -38,7 +38,7 @@ use core::mem::offset_of;
 use core::sync::atomic::AtomicU32;
 
 use super::{Job, SearchScope, Spin};
-use crate::debug::Entry;
+use crate::debug::DebugEntry;
 use crate::gang::{GangTag, eligible};
 use crate::ult::Ult;
 use crate::worker::{Role, ThreadMode};
@@ -103,19 +103,19 @@ pub(crate) struct SuspendedContexts {
 }
 
 /// For [`crate::debug`].
-pub(crate) const ENTRIES: [Entry; 9] = [
-    Entry::number("list.items", MmapVec::<SuspendedContext>::ITEMS),
-    Entry::number("list.length", MmapVec::<SuspendedContext>::LENGTH),
-    Entry::number(
+pub(crate) const ENTRIES: [DebugEntry; 9] = [
+    DebugEntry::number("list.items", MmapVec::<SuspendedContext>::ITEMS),
+    DebugEntry::number("list.length", MmapVec::<SuspendedContext>::LENGTH),
+    DebugEntry::number(
         "list.groups",
         offset_of!(SuspendedContexts, unpolled) + Unpolled::GROUPS - SuspendedContexts::LIST,
     ),
-    Entry::number("group.size", Unpolled::GROUP_SIZE),
-    Entry::number("context.size", size_of::<SuspendedContext>()),
-    Entry::number("context.ult", offset_of!(SuspendedContext, ult)),
-    Entry::number("context.region", offset_of!(SuspendedContext, role.region)),
-    Entry::number("context.gang", offset_of!(SuspendedContext, role.tag.id)),
-    Entry::number("context.interrupted", offset_of!(SuspendedContext, interrupted)),
+    DebugEntry::number("group.size", Unpolled::GROUP_SIZE),
+    DebugEntry::number("context.size", size_of::<SuspendedContext>()),
+    DebugEntry::number("context.ult", offset_of!(SuspendedContext, ult)),
+    DebugEntry::number("context.region", offset_of!(SuspendedContext, role.region)),
+    DebugEntry::number("context.gang", offset_of!(SuspendedContext, role.tag.id)),
+    DebugEntry::number("context.interrupted", offset_of!(SuspendedContext, interrupted)),
 ];
 
 impl SuspendedContexts {

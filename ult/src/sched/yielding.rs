@@ -15,7 +15,7 @@ use super::suspended::SuspendedContext;
 use super::{Job, Next, SearchScope, leave_for, runner, spin_policy};
 use crate::gang::{GangTag, eligible};
 use crate::stall::Watched;
-use crate::worker::{self, Own, Role, ThreadMode, Worker};
+use crate::worker::{self, Role, ThreadMode, Worker, WorkerOwn};
 
 /// After so many times that a gang ULT was not eligible it is taken all the same: the spinning code
 /// may wait for it.
@@ -253,7 +253,7 @@ fn somebody_else(worker: &'static Worker, thread: *const ThreadMode) -> Option<N
         .or_else(|| job_of_another(own, thread))
 }
 
-fn job_of_another(own: &Own, thread: *const ThreadMode) -> Option<Next> {
+fn job_of_another(own: &WorkerOwn, thread: *const ThreadMode) -> Option<Next> {
     // Without spin policy: who is seen to wait may not be looked at again.
     job(own
         .suspended
@@ -268,7 +268,7 @@ fn job(found: Option<(Job, Role)>) -> Option<Next> {
 /// A context of another thread: a mate of the running one as a rule, whose barrier is what it spins
 /// at, more often than not; now and then whoever has sat longest, so that two gangs which wait for
 /// each other get on.
-fn take_other(own: &mut Own) -> Option<SuspendedContext> {
+fn take_other(own: &mut WorkerOwn) -> Option<SuspendedContext> {
     let (thread, gang) = (own.role.thread, own.role.tag);
     let mates_first = gang != GangTag::NONE && !own.circles.is_multiple_of(CIRCLE);
     let mate = if mates_first {

@@ -35,7 +35,7 @@ const SA_RESTORER: usize = 0x0400_0000;
 /// What the kernel knows of a signal: `struct kernel_sigaction` of x86-64 and aarch64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub struct Action {
+pub struct SignalAction {
     /// The handler, `SIG_DFL` or `SIG_IGN`.
     pub handler: usize,
     /// `SA_*`.
@@ -71,7 +71,7 @@ static INTERCEPTED: AtomicU64 = AtomicU64::new(0);
 /// Somebody changes an action.
 static CHANGING: AtomicBool = AtomicBool::new(false);
 
-impl Action {
+impl SignalAction {
     const NONE: Self = Self { handler: libc::SIG_DFL, flags: 0, restorer: 0, mask: 0 };
 
     fn is_handler(&self) -> bool {
@@ -111,8 +111,8 @@ fn is_taken_over(signal: i32) -> bool {
 
 /// The kernel's action, and the new one. Async-signal-safe; touches no thread-local storage. The
 /// negative of an error.
-fn ask_kernel(signal: i32, new: Option<&Action>) -> Result<Action, i32> {
-    let mut old = Action::NONE;
+fn ask_kernel(signal: i32, new: Option<&SignalAction>) -> Result<SignalAction, i32> {
+    let mut old = SignalAction::NONE;
     let arguments = [
         signal as usize,
         new.map_or(ptr::null(), ptr::from_ref) as usize,
@@ -127,7 +127,7 @@ fn ask_kernel(signal: i32, new: Option<&Action>) -> Result<Action, i32> {
 }
 
 impl Kept {
-    fn store(&self, action: &Action) {
+    fn store(&self, action: &SignalAction) {
         // ORDERING: Relaxed, then the fence: pairs with the one in `load`. One thread at a time
         // changes actions (`CHANGING`).
         let version = self.version.load(Relaxed);
@@ -143,7 +143,7 @@ impl Kept {
         self.version.store(version + 2, Release);
     }
 
-    fn load(&self) -> Action {
+    fn load(&self) -> SignalAction {
         loop {
             // ORDERING: Acquire, pairs with the Release at the end of `store`.
             let before = self.version.load(Acquire);
@@ -153,7 +153,7 @@ impl Kept {
             fence(Acquire);
             // ORDERING: Relaxed, behind the fence, which pairs with the one in `store`.
             if before.is_multiple_of(2) && self.version.load(Relaxed) == before {
-                return Action { handler, flags, restorer: 0, mask };
+                return SignalAction { handler, flags, restorer: 0, mask };
             }
             arch::pause();
         }
@@ -162,13 +162,13 @@ impl Kept {
 
 /// The program's handler for a signal that ours was called for; `None` if it has taken it back
 /// meanwhile.
-pub(super) fn of_program(signal: i32) -> Option<Action> {
-    Some(KEPT[signal as usize - 1].load()).filter(Action::is_handler)
+pub(super) fn of_program(signal: i32) -> Option<SignalAction> {
+    Some(KEPT[signal as usize - 1].load()).filter(SignalAction::is_handler)
 }
 
 /// A handler with `SA_RESETHAND` is about to be called.
 pub(super) fn reset(signal: i32) {
-    let _ = ask_kernel(signal, Some(&Action::NONE));
+    let _ = ask_kernel(signal, Some(&SignalAction::NONE));
 }
 
 /// Runs `change` while no other thread changes an action, with all signals blocked: a handler may
@@ -240,8 +240,8 @@ pub(super) fn intercept_default(signal: i32) {
         // ORDERING: Relaxed; see `is_intercepted`.
         INTERCEPTED.fetch_or(mask::bit(signal), Relaxed);
         if ask_kernel(signal, None).is_ok_and(|action| action.handler == libc::SIG_DFL) {
-            KEPT[signal as usize - 1].store(&Action::NONE);
-            let _ = set_in_kernel(signal, &Action::NONE);
+            KEPT[signal as usize - 1].store(&SignalAction::NONE);
+            let _ = set_in_kernel(signal, &SignalAction::NONE);
         }
     });
 }
@@ -250,7 +250,7 @@ pub(super) fn intercept_default(signal: i32) {
 /// In a signal handler.
 pub(super) fn take_default(signal: i32) {
     alone(|| {
-        let Ok(ours) = ask_kernel(signal, Some(&Action::NONE)) else { return };
+        let Ok(ours) = ask_kernel(signal, Some(&SignalAction::NONE)) else { return };
         let (process, set) = (super::handler::process() as usize, mask::bit(signal));
         // SAFETY: no memory; then a local word.
         unsafe {
@@ -268,12 +268,15 @@ pub(super) fn take_default(signal: i32) {
 }
 
 /// Has the kernel call our handler for an action of the program.
-fn set_in_kernel(signal: i32, new: &Action) -> Result<Action, i32> {
+fn set_in_kernel(signal: i32, new: &SignalAction) -> Result<SignalAction, i32> {
     let (flag, restorer) =
         if new.flags & SA_RESTORER == 0 { restorer_of_others() } else { (new.flags, new.restorer) };
     // A default action that leaves the program alive must not interrupt its system calls.
     let restarts = if new.is_handler() { 0 } else { libc::SA_RESTART as usize };
-    ask_kernel(signal, Some(&Action { flags: new.flags | flag | restarts, restorer, ..*new }.through_ours()))
+    ask_kernel(
+        signal,
+        Some(&SignalAction { flags: new.flags | flag | restarts, restorer, ..*new }.through_ours()),
+    )
 }
 
 /// `rt_sigaction` as the program sees it: sets its action for `signal`, if there is a `new` one,
@@ -282,14 +285,14 @@ fn set_in_kernel(signal: i32, new: &Action) -> Result<Action, i32> {
 ///
 /// # Errors
 /// The kernel's error number; `EINVAL` for a signal that [`covers`] does not name.
-pub fn set_action(signal: i32, new: Option<&Action>) -> Result<Action, i32> {
+pub fn set_action(signal: i32, new: Option<&SignalAction>) -> Result<SignalAction, i32> {
     if !is_taken_over(signal) {
         return Err(libc::EINVAL);
     }
     alone(|| {
         let kept = &KEPT[signal as usize - 1];
-        let as_program_sees = |kernel: Action| {
-            if kernel.is_ours() { Action { restorer: kernel.restorer, ..kept.load() } } else { kernel }
+        let as_program_sees = |kernel: SignalAction| {
+            if kernel.is_ours() { SignalAction { restorer: kernel.restorer, ..kept.load() } } else { kernel }
         };
         let kernel = ask_kernel(signal, None)?;
         let before = as_program_sees(kernel);

@@ -19,12 +19,12 @@
 use core::ffi::c_void;
 use libc::{c_int, siginfo_t, ucontext_t};
 
-use super::actions::{self, Action};
+use super::actions::{self, SignalAction};
 use super::mask;
 use super::queue::Info;
 use crate::arch;
 use crate::kernel_state;
-use crate::stall::{self, Frame};
+use crate::stall::{self, SignalFrame};
 use crate::tls_block::TlsBlock;
 use crate::worker::{self, Worker};
 
@@ -79,7 +79,7 @@ fn note_that_it_sends_itself(signal: c_int) {
 
 /// See the module.
 pub(super) unsafe extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
-    let frame = Frame { info, context: context.cast() };
+    let frame = SignalFrame { info, context: context.cast() };
     // SAFETY: the kernel's arguments.
     unsafe { receive(signal, frame) };
 }
@@ -88,7 +88,7 @@ pub(super) unsafe extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, c
 ///
 /// # Safety
 /// In a handler that was called with the contents of `frame`, which has nothing else to do.
-pub(crate) unsafe fn receive(signal: c_int, frame: Frame) {
+pub(crate) unsafe fn receive(signal: c_int, frame: SignalFrame) {
     // SAFETY: as the caller says.
     unsafe {
         match addressee(signal, &frame) {
@@ -100,7 +100,7 @@ pub(crate) unsafe fn receive(signal: c_int, frame: Frame) {
 
 /// # Safety
 /// As [`receive`].
-unsafe fn addressee(signal: c_int, frame: &Frame) -> Addressee {
+unsafe fn addressee(signal: c_int, frame: &SignalFrame) -> Addressee {
     let tid = worker::kernel_thread();
     let Some(tls_block) = worker::tls_block_in_force() else { return Addressee::Interrupted };
     // SAFETY: the kernel's information about the signal.
@@ -154,7 +154,7 @@ fn main_thread(signal: c_int) -> Option<&'static TlsBlock> {
 /// first three arguments, which the kernel keeps. The kernel thread may also stand for the thread
 /// whose own storage it has, so the sender says that it means itself ([`by_kernel_to_itself`]).
 /// `abort` does not.
-fn is_sent_by_itself(signal: c_int, frame: &Frame, tid: i32, sends_itself: i32) -> bool {
+fn is_sent_by_itself(signal: c_int, frame: &SignalFrame, tid: i32, sends_itself: i32) -> bool {
     (sends_itself == signal || signal == libc::SIGABRT)
         && frame.is_behind_system_call([process() as usize, tid as usize, signal as usize])
 }
@@ -171,7 +171,7 @@ pub(super) fn process() -> i32 {
 ///
 /// # Safety
 /// As [`receive`].
-unsafe fn call_there(signal: c_int, frame: Frame) {
+unsafe fn call_there(signal: c_int, frame: SignalFrame) {
     let Some(action) = actions::of_program(signal) else { return actions::take_default(signal) };
     if action.has(libc::SA_RESETHAND) {
         actions::reset(signal);
@@ -190,7 +190,7 @@ unsafe fn call_there(signal: c_int, frame: Frame) {
 ///
 /// # Safety
 /// As [`receive`].
-unsafe fn leave_to_its_stack(frame: Frame, wants_alternate: bool, signal: usize) -> bool {
+unsafe fn leave_to_its_stack(frame: SignalFrame, wants_alternate: bool, signal: usize) -> bool {
     let own = worker::tls_block_in_force()
         .map(kernel_state::alternate_stack_of)
         .filter(|stack| wants_alternate && stack.bytes != 0);
@@ -215,7 +215,7 @@ unsafe extern "C" fn call_moved(signal: usize, context: *mut ucontext_t, info: *
     let signal = signal as c_int;
     if let Some(action) = actions::of_program(signal) {
         // SAFETY: the frame that the kernel has made, moved here.
-        unsafe { call_as_interrupted(signal, action, Frame { info, context }) };
+        unsafe { call_as_interrupted(signal, action, SignalFrame { info, context }) };
     }
 }
 
@@ -223,7 +223,7 @@ type Handler = unsafe extern "C" fn(c_int, *mut siginfo_t, *mut ucontext_t);
 
 /// # Safety
 /// As [`call`]: with the mask of the code that was interrupted.
-unsafe fn call_as_interrupted(signal: c_int, action: Action, frame: Frame) {
+unsafe fn call_as_interrupted(signal: c_int, action: SignalAction, frame: SignalFrame) {
     // SAFETY: the first word of the interrupted code's mask.
     let mask = unsafe { (&raw const (*frame.context).uc_sigmask).cast::<u64>().read() };
     // A thread in `wait_for` or `under_mask` has blocked the monitor's signal. The program's
@@ -234,7 +234,7 @@ unsafe fn call_as_interrupted(signal: c_int, action: Action, frame: Frame) {
 
 /// # Safety
 /// The program's action for the signal that the frame tells about; `mask` is that of its thread.
-unsafe fn call(signal: c_int, action: Action, frame: Frame, mask: u64) {
+unsafe fn call(signal: c_int, action: SignalAction, frame: SignalFrame, mask: u64) {
     let own = if action.has(libc::SA_NODEFER) { 0 } else { mask::bit(signal) };
     let handling = worker::current().map(|worker| enter_handler(worker, frame.context as usize));
     if let Some(tls_block) = worker::tls_block_in_force() {
@@ -284,7 +284,7 @@ fn ask_again(worker: &'static Worker) {
 
 /// # Safety
 /// As [`receive`].
-unsafe fn keep_for(tls_block: &'static TlsBlock, signal: c_int, frame: Frame) {
+unsafe fn keep_for(tls_block: &'static TlsBlock, signal: c_int, frame: SignalFrame) {
     // SAFETY: `siginfo_t` is sixteen words; the frame is as the caller says.
     tls_block.signals.put(signal, unsafe { &*frame.info.cast::<Info>() });
     let tid = worker::kernel_thread();
@@ -322,7 +322,7 @@ pub(crate) fn notify_host(tls_block: &'static TlsBlock) {
 ///
 /// # Safety
 /// As [`receive`]. The frame is that of the monitor's signal.
-pub(crate) unsafe fn on_kick(about: &'static TlsBlock, frame: Frame) {
+pub(crate) unsafe fn on_kick(about: &'static TlsBlock, frame: SignalFrame) {
     let tid = worker::kernel_thread();
     if about.is_tls_donor(tid) {
         // SAFETY: as the caller says.
@@ -360,7 +360,7 @@ pub(crate) unsafe fn on_kick(about: &'static TlsBlock, frame: Frame) {
 ///
 /// # Safety
 /// As [`receive`]. The frame is that of the monitor's signal.
-unsafe fn handle_here(signal: c_int, info: &Info, frame: Frame) {
+unsafe fn handle_here(signal: c_int, info: &Info, frame: SignalFrame) {
     let Some(action) = actions::of_program(signal) else {
         // By the kernel, as soon as the interrupted code goes on.
         by_kernel_to_itself(signal, Some(info));
@@ -384,7 +384,7 @@ unsafe fn handle_here(signal: c_int, info: &Info, frame: Frame) {
 ///
 /// # Safety
 /// As [`receive`], on the donor's kernel thread.
-unsafe fn on_tls_donor(tls_block: &'static TlsBlock, frame: Frame) {
+unsafe fn on_tls_donor(tls_block: &'static TlsBlock, frame: SignalFrame) {
     // SAFETY: the first word of a set is the kernel's.
     let blocked = unsafe { &mut *(&raw mut (*frame.context).uc_sigmask).cast::<u64>() };
     let was_blocked = tls_block.tls_donor_mask();

@@ -41,7 +41,7 @@ pub(crate) mod queue;
 mod send;
 mod waits;
 
-pub use actions::{Action, set_action, take_over};
+pub use actions::{SignalAction, set_action, take_over};
 pub(crate) use deliver::{deliver, forget_after_fork};
 pub use deliver::{mask_has_changed, register_timer_signal};
 pub(crate) use handler::{notify_host, on_kick, receive};

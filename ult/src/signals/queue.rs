@@ -126,7 +126,7 @@ fn allot() -> Option<u32> {
 
 /// The signals that wait for one TLS block.
 #[derive(Debug)]
-pub(crate) struct Queue {
+pub(crate) struct SignalQueue {
     list: List,
     /// Standard signals that are in the list.
     kept: AtomicU64,
@@ -136,7 +136,7 @@ pub(crate) struct Queue {
     news: AtomicU64,
 }
 
-impl Queue {
+impl SignalQueue {
     pub(crate) const fn new() -> Self {
         Self { list: List::new(), kept: AtomicU64::new(0), bare: AtomicU64::new(0), news: AtomicU64::new(0) }
     }
@@ -272,13 +272,13 @@ fn reversed(newest: u32) -> u32 {
 mod tests {
     use super::*;
 
-    fn taken(queue: &Queue, blocked: u64) -> Vec<(i32, u64)> {
+    fn taken(queue: &SignalQueue, blocked: u64) -> Vec<(i32, u64)> {
         core::iter::from_fn(|| queue.take(blocked)).map(|(signal, info)| (signal, info[1])).collect()
     }
 
     #[test]
     fn standard_signals_are_kept_once_and_real_time_signals_in_order() {
-        let queue = Queue::new();
+        let queue = SignalQueue::new();
         assert!(!queue.has_news());
         for (signal, word) in [(10, 1), (40, 2), (10, 3), (40, 4), (12, 5)] {
             let mut info = [0; 16];
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn what_is_blocked_stays_without_being_news() {
-        let queue = Queue::new();
+        let queue = SignalQueue::new();
         queue.put(10, &[0; 16]);
         queue.put(12, &[0; 16]);
         assert_eq!(taken(&queue, super::super::mask::bit(10)), [(12, 0)]);
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn pending_set_leaves_the_queue_unchanged() {
-        let queue = Queue::new();
+        let queue = SignalQueue::new();
         for (signal, word) in [(10, 1), (40, 2), (40, 3)] {
             let mut info = [0; 16];
             info[1] = word;
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn threads_put_while_one_takes() {
-        static QUEUE: Queue = Queue::new();
+        static QUEUE: SignalQueue = SignalQueue::new();
         const EACH: u64 = 100;
         let mut seen = 0;
         std::thread::scope(|scope| {

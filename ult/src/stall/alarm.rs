@@ -35,8 +35,8 @@ use core::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed, Ordering::SeqC
 
 use libc::{c_int, ucontext_t};
 
-use super::signal::{self, Place};
-use super::spin::{self, Motion, Sample};
+use super::signal::{self, InterruptedCode};
+use super::spin::{self, Motion, StallSample};
 use super::watched::Watched;
 use super::{TALLY, count, is_urgent, regions, restart, watcher};
 
@@ -71,7 +71,7 @@ pub(super) struct Alarm {
     trusted: AtomicU32,
     /// A tick is being dealt with: another one that interrupts it does nothing.
     busy: AtomicU32,
-    last: UnsafeCell<Sample>,
+    last: UnsafeCell<StallSample>,
 }
 
 impl Alarm {
@@ -85,7 +85,7 @@ impl Alarm {
             period: AtomicU32::new(PERIOD),
             trusted: AtomicU32::new(0),
             busy: AtomicU32::new(0),
-            last: UnsafeCell::new(Sample::NONE),
+            last: UnsafeCell::new(StallSample::NONE),
         }
     }
 
@@ -233,23 +233,23 @@ pub(super) unsafe fn tick(
     // SAFETY: passed on; `busy` is set.
     let found = unsafe { look(watched, context, slept) };
     match found {
-        Found::Spin => heard(watched, missed),
-        Found::Perhaps => {}
-        Found::Hunted => hunt(watched),
-        Found::Nothing => miss(watched),
-        Found::Foreign => stop(watched),
+        AlarmFinding::Spin => heard(watched, missed),
+        AlarmFinding::Perhaps => {}
+        AlarmFinding::Hunted => hunt(watched),
+        AlarmFinding::Nothing => miss(watched),
+        AlarmFinding::Foreign => stop(watched),
     }
     compiler_fence(SeqCst);
     // ORDERING: as above; before the context is left, because the next one ticks too.
     alarm.busy.store(0, Relaxed);
-    if found == Found::Spin {
+    if found == AlarmFinding::Spin {
         count(&TALLY.stalls);
     }
-    found == Found::Spin
+    found == AlarmFinding::Spin
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum AlarmFinding {
     /// Program code in a loop that waits, with somebody behind it.
     Spin,
     /// Program code that may be in a loop that waits: the next tick knows more.
@@ -264,16 +264,16 @@ enum Found {
 
 /// # Safety
 /// As [`tick`], with `busy` set.
-unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> Found {
+unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> AlarmFinding {
     if slept || !watched.is_crowded() {
-        return Found::Foreign;
+        return AlarmFinding::Foreign;
     }
     if watched.is_user() && watched.is_wanted() {
         // SAFETY: passed on.
         return unsafe { look_for_others(watched, context) };
     }
     if !watched.is_user() || !is_urgent(watched) {
-        return Found::Nothing;
+        return AlarmFinding::Nothing;
     }
     let mut now = spin::sample(context, watched.switch_count());
     let region = watched.region();
@@ -281,15 +281,15 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
     match unsafe { signal::place(watched, context, &mut now) } {
         // The runtime on its way in or out of the program, or a library that computes, perhaps
         // between two barriers.
-        Place::Elsewhere if !restart::is_at_system_call(now.ip) => return Found::Nothing,
-        Place::Elsewhere => return Found::Foreign,
-        Place::Yields => {
+        InterruptedCode::Elsewhere if !restart::is_at_system_call(now.ip) => return AlarmFinding::Nothing,
+        InterruptedCode::Elsewhere => return AlarmFinding::Foreign,
+        InterruptedCode::Yields => {
             count(&TALLY.yields);
-            return Found::Spin;
+            return AlarmFinding::Spin;
         }
-        Place::Allocator if regions::is_known_loop(region, now.ip) => return Found::Hunted,
-        Place::Allocator => return Found::Nothing,
-        Place::Program | Place::Leaf => {}
+        InterruptedCode::Allocator if regions::is_known_loop(region, now.ip) => return AlarmFinding::Hunted,
+        InterruptedCode::Allocator => return AlarmFinding::Nothing,
+        InterruptedCode::Program | InterruptedCode::Leaf => {}
     }
     // SAFETY: `busy` keeps others away.
     let before = now.succeed(unsafe { &mut *watched.alarm.last.get() });
@@ -300,13 +300,13 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
     match motion {
         // Between two ticks the code may have run for an instant only, all of it in one call: the
         // watcher finds out.
-        Motion::Spins if now.is_in_call() || before.is_in_call() => Found::Nothing,
+        Motion::Spins if now.is_in_call() || before.is_in_call() => AlarmFinding::Nothing,
         Motion::Spins => {
             regions::remember_spinner(region, now.ip);
-            Found::Spin
+            AlarmFinding::Spin
         }
-        Motion::Still => Found::Perhaps,
-        _ => Found::Nothing,
+        Motion::Still => AlarmFinding::Perhaps,
+        _ => AlarmFinding::Nothing,
     }
 }
 
@@ -314,26 +314,31 @@ unsafe fn look(watched: &'static Watched, context: &ucontext_t, slept: bool) -> 
 ///
 /// # Safety
 /// As [`tick`].
-unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Found {
+unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> AlarmFinding {
     let mut now = spin::sample(context, watched.switch_count());
     // SAFETY: passed on.
     match unsafe { signal::place(watched, context, &mut now) } {
-        Place::Elsewhere if restart::is_at_system_call(now.ip) => Found::Nothing,
-        Place::Elsewhere | Place::Allocator => Found::Perhaps,
-        Place::Program | Place::Leaf | Place::Yields => Found::Spin,
+        InterruptedCode::Elsewhere if restart::is_at_system_call(now.ip) => AlarmFinding::Nothing,
+        InterruptedCode::Elsewhere | InterruptedCode::Allocator => AlarmFinding::Perhaps,
+        InterruptedCode::Program | InterruptedCode::Leaf | InterruptedCode::Yields => AlarmFinding::Spin,
     }
 }
 
 /// In a loop that is known to wait: one tick in [`TRUST`] leaves it to the next to compare, and
 /// code that gets on there is forgotten.
-fn ask_again(watched: &'static Watched, now: &Sample, before: &Sample, motion: Motion) -> Found {
+fn ask_again(
+    watched: &'static Watched,
+    now: &StallSample,
+    before: &StallSample,
+    motion: Motion,
+) -> AlarmFinding {
     if motion == Motion::Computes && regions::is_one_loop(now.ip, before.ip) && now.sp == before.sp {
         regions::forget_spin(watched.region(), now.ip);
-        return Found::Nothing;
+        return AlarmFinding::Nothing;
     }
     // ORDERING: Relaxed; the owner's.
     let trusted = watched.alarm.trusted.fetch_add(1, Relaxed) % TRUST;
-    if motion == Motion::Unknown && trusted == TRUST - 1 { Found::Perhaps } else { Found::Spin }
+    if motion == Motion::Unknown && trusted == TRUST - 1 { AlarmFinding::Perhaps } else { AlarmFinding::Spin }
 }
 
 fn heard(watched: &'static Watched, missed: u32) {

@@ -39,7 +39,7 @@ fn read(clock: libc::clockid_t) -> Option<u64> {
 
 /// What a thread is doing, as far as the kernel tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum KernelThreadState {
     /// Running, or only waiting for a processor.
     Runnable,
     /// Asleep in a system call.
@@ -51,7 +51,7 @@ pub(super) enum State {
 }
 
 /// Asks `/proc` about the thread `tid` of this process. 5 to 10 microseconds.
-pub(super) fn state(tid: i32) -> State {
+pub(super) fn state(tid: i32) -> KernelThreadState {
     let mut text = [0_u8; 256];
     let length = read_stat(tid, &mut text);
     // "pid (name) S ...": the name may hold anything, so look for the last parenthesis. It has at
@@ -59,10 +59,10 @@ pub(super) fn state(tid: i32) -> State {
     let head = &text[..length.min(48)];
     let letter = head.iter().rposition(|&b| b == b')').and_then(|end| head.get(end + 2));
     match letter {
-        Some(b'R') => State::Runnable,
-        Some(b'S') => State::Asleep,
-        Some(_) => State::Held,
-        None => State::Unknown,
+        Some(b'R') => KernelThreadState::Runnable,
+        Some(b'S') => KernelThreadState::Asleep,
+        Some(_) => KernelThreadState::Held,
+        None => KernelThreadState::Unknown,
     }
 }
 
@@ -113,7 +113,7 @@ mod tests {
         while processor_time(tid).unwrap() - before <= 200_000 {
             assert!(now() < until, "10 s without 200 us of processor time");
         }
-        assert_eq!(state(tid), State::Runnable);
+        assert_eq!(state(tid), KernelThreadState::Runnable);
     }
 
     #[test]
@@ -127,7 +127,7 @@ mod tests {
         let tid = receive.recv().unwrap();
         let asleep = (0..1000).any(|_| {
             std::thread::sleep(core::time::Duration::from_millis(1));
-            state(tid) == State::Asleep
+            state(tid) == KernelThreadState::Asleep
         });
         assert!(asleep);
         let before = processor_time(tid).unwrap();
@@ -140,6 +140,6 @@ mod tests {
     #[test]
     fn nobody_has_no_time() {
         assert_eq!(processor_time(i32::MAX - 1), None);
-        assert_eq!(state(i32::MAX - 1), State::Unknown);
+        assert_eq!(state(i32::MAX - 1), KernelThreadState::Unknown);
     }
 }

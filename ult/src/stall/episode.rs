@@ -10,10 +10,10 @@
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crate::observer::{self, Event};
+use crate::observer::{self, SchedulerEvent};
 
-use super::clock::{self, State};
-use super::signal::{self, Verdict};
+use super::clock::{self, KernelThreadState};
+use super::signal::{self, SampleVerdict};
 use super::watched::Watched;
 use super::watcher::{Aim, LONGEST, QUICK};
 use super::{TALLY, count, hooks, is_urgent, objects, regions};
@@ -76,14 +76,14 @@ impl Hope {
     /// After a sample in `region` whose verdict is `last`. After [`HOPELESS`] in vain, in a row,
     /// the region counts no longer as one that spins; it is looked at as soon as others all the
     /// same.
-    fn is_lost(&mut self, region: usize, last: Verdict) -> bool {
+    fn is_lost(&mut self, region: usize, last: SampleVerdict) -> bool {
         if self.region != region {
             *self = Hope { region, in_vain: 0 };
         }
         match last {
-            Verdict::Spins | Verdict::Alone | Verdict::Still => self.in_vain = 0,
-            Verdict::First | Verdict::Computes | Verdict::Elsewhere => self.in_vain += 1,
-            Verdict::None | Verdict::Stale | Verdict::Overdue => {}
+            SampleVerdict::Spins | SampleVerdict::Alone | SampleVerdict::Still => self.in_vain = 0,
+            SampleVerdict::First | SampleVerdict::Computes | SampleVerdict::Elsewhere => self.in_vain += 1,
+            SampleVerdict::None | SampleVerdict::Stale | SampleVerdict::Overdue => {}
         }
         let lost = self.in_vain >= HOPELESS;
         if lost {
@@ -231,13 +231,13 @@ impl Episode {
             && watched.trap.pending.load(Acquire) == 0
         {
             // ORDERING: Relaxed; acquired above.
-            let last = Verdict::from(watched.trap.verdict.swap(Verdict::None as u32, Relaxed));
+            let last = SampleVerdict::from(watched.trap.verdict.swap(SampleVerdict::None as u32, Relaxed));
             if self.hope.is_lost(watched.region(), last) {
                 return;
             }
             self.counted = true;
             count(&TALLY.stalls);
-            observer::notify(|| Event::Stalls { watched: ptr::from_ref(watched) as usize });
+            observer::notify(|| SchedulerEvent::Stalls { watched: ptr::from_ref(watched) as usize });
             self.interrupt(watched, aim, self.at);
         }
     }
@@ -254,7 +254,7 @@ impl Episode {
         self.at = now;
         if !core::mem::replace(&mut self.counted, true) {
             count(&TALLY.stalls);
-            observer::notify(|| Event::Stalls { watched: ptr::from_ref(watched) as usize });
+            observer::notify(|| SchedulerEvent::Stalls { watched: ptr::from_ref(watched) as usize });
         }
         let tid = watched.tid();
         if 2 * used >= enough {
@@ -291,17 +291,19 @@ impl Episode {
             return;
         }
         // ORDERING: Relaxed; acquired above.
-        let verdict = Verdict::from(trap.verdict.swap(Verdict::None as u32, Relaxed));
-        self.soon = verdict == Verdict::Still;
+        let verdict = SampleVerdict::from(trap.verdict.swap(SampleVerdict::None as u32, Relaxed));
+        self.soon = verdict == SampleVerdict::Still;
         match verdict {
-            Verdict::Computes => {
+            SampleVerdict::Computes => {
                 regions::remember_computer(region);
                 self.slow_down();
             }
-            Verdict::Alone => self.slow_down(),
-            Verdict::Elsewhere => self.cannot_interrupt(watched, from, now),
-            Verdict::First | Verdict::Still | Verdict::Spins | Verdict::Overdue => self.awkward = Run::NONE,
-            Verdict::None | Verdict::Stale => {}
+            SampleVerdict::Alone => self.slow_down(),
+            SampleVerdict::Elsewhere => self.cannot_interrupt(watched, from, now),
+            SampleVerdict::First | SampleVerdict::Still | SampleVerdict::Spins | SampleVerdict::Overdue => {
+                self.awkward = Run::NONE
+            }
+            SampleVerdict::None | SampleVerdict::Stale => {}
         }
         self.interrupt(watched, aim, now);
     }
@@ -330,12 +332,12 @@ impl Episode {
         trap.pending.store(1, Release);
         if signal::send(watched, aimed.tid) {
             count(&TALLY.interrupts);
-            observer::notify(|| Event::Interrupts { watched: ptr::from_ref(watched) as usize });
+            observer::notify(|| SchedulerEvent::Interrupts { watched: ptr::from_ref(watched) as usize });
         } else {
             // ORDERING: Relaxed; the handler will not run.
             trap.pending.store(0, Relaxed);
             // ORDERING: as above. A thread that cannot be signalled cannot be interrupted.
-            trap.verdict.store(Verdict::Elsewhere as u32, Relaxed);
+            trap.verdict.store(SampleVerdict::Elsewhere as u32, Relaxed);
         }
     }
 
@@ -356,13 +358,13 @@ impl Episode {
             return; // it may sleep in the scheduler by now
         }
         match state {
-            State::Runnable => {
+            KernelThreadState::Runnable => {
                 self.asleep = Run::NONE; // kept from a processor
                 self.deprived = true;
             }
-            State::Held => self.hand_off(watched),
-            State::Asleep | State::Unknown if blocker => self.hand_off(watched),
-            State::Asleep | State::Unknown => {
+            KernelThreadState::Held => self.hand_off(watched),
+            KernelThreadState::Asleep | KernelThreadState::Unknown if blocker => self.hand_off(watched),
+            KernelThreadState::Asleep | KernelThreadState::Unknown => {
                 regions::remember_blocker(region);
                 self.hand_off(watched);
             }
@@ -383,7 +385,7 @@ impl Episode {
         let seen = Heir::after(self.heir, heir, tid, now);
         let before = core::mem::replace(&mut self.heir, seen);
         let rests = (before.switch_count, before.ran) == (seen.switch_count, seen.ran)
-            && clock::state(tid) == State::Asleep;
+            && clock::state(tid) == KernelThreadState::Asleep;
         (rests || now - seen.since >= LIBRARY) && heir.switch_count() == seen.switch_count
     }
 
@@ -416,7 +418,7 @@ impl Episode {
         watched.set_heir(None);
         watched.note_hand_off(self.switch_count);
         count(&TALLY.hand_offs);
-        observer::notify(|| Event::HandsOff { watched: ptr::from_ref(watched) as usize });
+        observer::notify(|| SchedulerEvent::HandsOff { watched: ptr::from_ref(watched) as usize });
         if let Some(hooks) = hooks() {
             (hooks.hand_off)(watched);
         }
@@ -438,5 +440,5 @@ fn overdue(period: u64) -> u32 {
 fn is_running(tid: i32) -> bool {
     let before = clock::processor_time(tid);
     let after = clock::processor_time(tid);
-    before.is_some() && (before != after || clock::state(tid) == State::Runnable)
+    before.is_some() && (before != after || clock::state(tid) == KernelThreadState::Runnable)
 }

@@ -7,8 +7,8 @@
 //! on the alternate stack and looks. A context that is switched out needs its interrupted state
 //! until it is resumed, and the next signal uses the alternate stack again; so the frame is copied
 //! below the interrupted stack pointer, once that is known to lie in the context's own stack, with
-//! room. The handler then goes on there ([`Frame::leave`]). Its return address is the C library's,
-//! so that its end is a `sigreturn` from the copy.
+//! room. The handler then goes on there ([`SignalFrame::leave`]). Its return address is the C
+//! library's, so that its end is a `sigreturn` from the copy.
 //!
 //! What may not live here: whether to leave ([`super::signal`]), which stack is whose
 //! (`Hooks::lowest_of_stack`).
@@ -74,7 +74,7 @@ impl Extent {
     }
 }
 
-impl Frame {
+impl SignalFrame {
     /// Goes on with `leave` on the stack of the code that the handler has interrupted, and does not
     /// come back: when `leave` returns that code goes on, with the registers, the signal mask
     /// and the alternate stack that the context holds then. For that the frame is copied below the
@@ -86,22 +86,27 @@ impl Frame {
     /// In the handler with this frame, which has nothing else to do; `lowest` belongs to the stack
     /// that the interrupted stack pointer lies in, on which nothing but the interrupted code
     /// stands. `leave` does not unwind.
-    pub(crate) unsafe fn leave(self, (lowest, room): (usize, usize), leave: Leave, argument: usize) -> bool {
+    pub(crate) unsafe fn leave(
+        self,
+        (lowest, room): (usize, usize),
+        leave: SignalLeave,
+        argument: usize,
+    ) -> bool {
         // SAFETY: passed on.
         let interrupted = unsafe { (*self.context).uc_mcontext.gregs[libc::REG_RSP as usize] } as usize;
         // SAFETY: passed on.
         unsafe { self.leave_below(interrupted - RED_ZONE, (lowest, room), leave, argument) }
     }
 
-    /// [`Frame::leave`] for a handler of the program that wants the alternate stack of its thread,
-    /// which is not the kernel thread's: from `lowest` up to `top`.
+    /// [`SignalFrame::leave`] for a handler of the program that wants the alternate stack of its
+    /// thread, which is not the kernel thread's: from `lowest` up to `top`.
     ///
     /// # Safety
-    /// As [`Frame::leave`]; nothing stands on that stack.
+    /// As [`SignalFrame::leave`]; nothing stands on that stack.
     pub(crate) unsafe fn leave_on(
         self,
         (lowest, top): (usize, usize),
-        leave: Leave,
+        leave: SignalLeave,
         argument: usize,
     ) -> bool {
         // SAFETY: passed on.
@@ -109,12 +114,12 @@ impl Frame {
     }
 
     /// # Safety
-    /// As [`Frame::leave`]: from `top` on downwards nothing is in use.
+    /// As [`SignalFrame::leave`]: from `top` on downwards nothing is in use.
     unsafe fn leave_below(
         self,
         top: usize,
         (lowest, room): (usize, usize),
-        leave: Leave,
+        leave: SignalLeave,
         argument: usize,
     ) -> bool {
         // SAFETY: passed on.
@@ -139,13 +144,13 @@ impl Frame {
         }
     }
 
-    /// [`Frame::leave`] for a handler of the program, whatever lies below the interrupted code's
-    /// stack pointer. False also if that code stands on the alternate signal stack, or the
+    /// [`SignalFrame::leave`] for a handler of the program, whatever lies below the interrupted
+    /// code's stack pointer. False also if that code stands on the alternate signal stack, or the
     /// handler on the same stack as the code: it is where the kernel wants it then.
     ///
     /// # Safety
-    /// As [`Frame::leave`].
-    pub(crate) unsafe fn leave_for(self, leave: Leave, argument: usize) -> bool {
+    /// As [`SignalFrame::leave`].
+    pub(crate) unsafe fn leave_for(self, leave: SignalLeave, argument: usize) -> bool {
         // SAFETY: the kernel's description of the interrupted state.
         let (alternate, sp) = unsafe {
             ((*self.context).uc_stack, (*self.context).uc_mcontext.gregs[libc::REG_RSP as usize] as usize)
@@ -199,7 +204,7 @@ impl Frame {
 /// Copies the frame below `top`; its new address.
 ///
 /// # Safety
-/// As [`Frame::leave_below`].
+/// As [`SignalFrame::leave_below`].
 unsafe fn move_below(
     info: *const siginfo_t,
     context: *mut ucontext_t,
@@ -228,7 +233,7 @@ unsafe fn move_below(
 
 /// What a handler was called with.
 #[derive(Clone, Copy)]
-pub(crate) struct Frame {
+pub(crate) struct SignalFrame {
     pub(crate) info: *mut siginfo_t,
     pub(crate) context: *mut ucontext_t,
 }
@@ -237,7 +242,7 @@ pub(crate) struct Frame {
 pub(super) const STACK_FLAG: libc::c_int = libc::SA_ONSTACK;
 
 /// What goes on where the interrupted code was, with an argument and the frame.
-pub(crate) type Leave = unsafe extern "C" fn(usize, *mut ucontext_t, *mut siginfo_t);
+pub(crate) type SignalLeave = unsafe extern "C" fn(usize, *mut ucontext_t, *mut siginfo_t);
 
 /// Copies without a call: a sanitizer's `memcpy` would take what is written for an overflow.
 ///

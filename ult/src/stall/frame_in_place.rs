@@ -4,7 +4,7 @@ use libc::{siginfo_t, ucontext_t};
 
 /// What a handler was called with.
 #[derive(Clone, Copy)]
-pub(crate) struct Frame {
+pub(crate) struct SignalFrame {
     pub(crate) info: *mut siginfo_t,
     pub(crate) context: *mut ucontext_t,
 }
@@ -13,14 +13,14 @@ pub(crate) struct Frame {
 pub(super) const STACK_FLAG: libc::c_int = 0;
 
 /// What goes on where the interrupted code was, with an argument and the frame.
-pub(crate) type Leave = unsafe extern "C" fn(usize, *mut ucontext_t, *mut siginfo_t);
+pub(crate) type SignalLeave = unsafe extern "C" fn(usize, *mut ucontext_t, *mut siginfo_t);
 
-impl Frame {
+impl SignalFrame {
     /// Calls `leave` in the handler, on the stack of the code that was interrupted.
     ///
     /// # Safety
     /// In the handler with this frame, which has nothing else to do.
-    pub(crate) unsafe fn leave(self, _: (usize, usize), leave: Leave, argument: usize) -> bool {
+    pub(crate) unsafe fn leave(self, _: (usize, usize), leave: SignalLeave, argument: usize) -> bool {
         // SAFETY: as the caller says.
         unsafe { leave(argument, self.context, self.info) };
         true
@@ -30,7 +30,7 @@ impl Frame {
     ///
     /// # Safety
     /// None here.
-    pub(crate) unsafe fn leave_for(self, _: Leave, _: usize) -> bool {
+    pub(crate) unsafe fn leave_for(self, _: SignalLeave, _: usize) -> bool {
         false
     }
 
@@ -38,7 +38,7 @@ impl Frame {
     ///
     /// # Safety
     /// None here.
-    pub(crate) unsafe fn leave_on(self, _: (usize, usize), _: Leave, _: usize) -> bool {
+    pub(crate) unsafe fn leave_on(self, _: (usize, usize), _: SignalLeave, _: usize) -> bool {
         false
     }
 

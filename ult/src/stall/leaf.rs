@@ -18,7 +18,7 @@ use libc::ucontext_t;
 
 use super::restart;
 use super::unwind::{self, Described, Point};
-use crate::objects::Object;
+use crate::objects::LoadedObject;
 
 /// The functions, by what they are for. What an indirect function stands for (`memcpy`) is not
 /// found under its name.
@@ -180,7 +180,7 @@ const FRAMES: usize = 12;
 
 /// The C library and the kernel's object, as far as calls from the program are looked through.
 #[derive(Default, PartialEq, Eq)]
-pub(super) struct Calls {
+pub(super) struct LeafCalls {
     described: Vec<Described>,
     /// The kernel's object, none of whose functions waits or locks.
     kernel: Vec<Described>,
@@ -192,7 +192,7 @@ pub(super) struct Calls {
 
 /// Which function was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CalledFunction {
     /// One that may be left where it is.
     Leaf,
     /// One of the allocator's.
@@ -202,17 +202,17 @@ pub(super) enum Kind {
 }
 
 /// A call from the program's code.
-pub(super) struct Call {
+pub(super) struct LeafCall {
     /// Where the program's code goes on when the function returns.
     pub(super) caller: Point,
-    pub(super) kind: Kind,
+    pub(super) kind: CalledFunction,
     /// It has moved bytes.
     pub(super) gets_on: bool,
 }
 
-impl Calls {
+impl LeafCalls {
     /// Takes the C library in.
-    pub(super) fn add_library(&mut self, object: &Object) {
+    pub(super) fn add_library(&mut self, object: &LoadedObject) {
         self.leaves.extend(LEAVES.iter().filter_map(|name| object.function(name)));
         self.leaves.sort_unstable();
         self.transfers = TRANSFERS.iter().filter_map(|name| object.function(name)).collect();
@@ -221,12 +221,12 @@ impl Calls {
     }
 
     /// Takes the kernel's object in.
-    pub(super) fn add_kernel(&mut self, object: &Object) {
+    pub(super) fn add_kernel(&mut self, object: &LoadedObject) {
         self.kernel.extend(Described::parts(object));
     }
 
     /// Takes functions of a runtime in that stand for the C library's.
-    pub(super) fn add_runtime(&mut self, object: &Object) {
+    pub(super) fn add_runtime(&mut self, object: &LoadedObject) {
         let functions = OWN.iter().filter_map(|name| Described::function(object, object.function(name)?));
         for (start, part) in functions {
             self.leaves.push(start);
@@ -250,7 +250,7 @@ impl Calls {
         context: &ucontext_t,
         is_own: impl Fn(usize) -> bool,
         is_program: impl Fn(usize) -> bool,
-    ) -> Option<Call> {
+    ) -> Option<LeafCall> {
         let mut at = Point::of(context);
         let mut part = self.part(at.ip)?;
         let mut allocates = false;
@@ -266,11 +266,11 @@ impl Calls {
                         || self.leaves.binary_search(&function).is_ok()
                 };
                 let kind = match () {
-                    () if in_allocator => Kind::Allocator,
-                    () if !allocates && !sleeps && never_locks() => Kind::Leaf,
-                    () => Kind::Other,
+                    () if in_allocator => CalledFunction::Allocator,
+                    () if !allocates && !sleeps && never_locks() => CalledFunction::Leaf,
+                    () => CalledFunction::Other,
                 };
-                return Some(Call {
+                return Some(LeafCall {
                     caller,
                     kind,
                     gets_on: depth == 0 && self.transfers.contains(&function) && has_succeeded(context),
@@ -299,8 +299,8 @@ fn has_succeeded(_: &ucontext_t) -> bool {
 mod tests {
     use super::*;
 
-    fn calls() -> Calls {
-        let mut calls = Calls::default();
+    fn calls() -> LeafCalls {
+        let mut calls = LeafCalls::default();
         crate::objects::for_each_since(u64::MAX, |object| {
             if object.function(c"__libc_start_main").is_some() {
                 calls.add_library(object);

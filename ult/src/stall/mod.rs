@@ -61,7 +61,7 @@ mod unwind;
 mod watched;
 mod watcher;
 
-pub(crate) use frame::Frame;
+pub(crate) use frame::SignalFrame;
 pub use objects::{
     is_program_code, keep_up as keep_up_with_objects, openmp_object_has_allocator,
     refresh as refresh_objects, treat_as_program,
@@ -73,7 +73,7 @@ pub(crate) use signal::{
     signal_as_set,
 };
 pub use standing::{Standing, standing};
-pub use watched::{Mode, Watched};
+pub use watched::{Watched, WorkerMode};
 pub use watcher::{reset_after_fork, start_if_needed};
 
 /// How decisions reach the scheduler.
@@ -125,7 +125,7 @@ fn is_urgent(watched: &'static Watched) -> bool {
 
 /// What the monitor has done so far in this process. Relaxed statistics: no order between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct StallCounters {
     /// Workers found standing still for a whole interval with somebody behind them; one per stretch
     /// of standing still.
     pub stalls: u64,
@@ -177,10 +177,10 @@ fn count(counter: &AtomicU64) {
 }
 
 /// What the monitor has done so far in this process. Any thread.
-pub fn counters() -> Counters {
+pub fn counters() -> StallCounters {
     // ORDERING: Relaxed; statistics.
     let read = |counter: &AtomicU64| counter.load(Relaxed);
-    Counters {
+    StallCounters {
         stalls: read(&TALLY.stalls),
         interrupts: read(&TALLY.interrupts),
         ticks: read(&TALLY.ticks),

@@ -24,8 +24,8 @@ use core::sync::atomic::{
 
 use libc::ucontext_t;
 
-use super::leaf::{Call, Calls};
-use crate::objects::{self, Object};
+use super::leaf::{LeafCall, LeafCalls};
+use crate::objects::{self, LoadedObject};
 
 /// How the functions of OpenMP runtimes begin.
 const REGION_CALLS: [&[u8]; 3] = [b"GOMP_", b"__kmpc_", b"omp_"];
@@ -53,7 +53,7 @@ struct Map {
     openmp_object_has_allocator: bool,
     /// The C library's own code.
     c_library: Vec<(usize, usize)>,
-    calls: Calls,
+    calls: LeafCalls,
 }
 
 static MAP: AtomicPtr<Map> = AtomicPtr::new(ptr::null_mut());
@@ -85,7 +85,7 @@ pub(super) fn is_wait(address: usize) -> bool {
 ///
 /// # Safety
 /// In the handler that interrupted the code with this state.
-pub(super) unsafe fn call(context: &ucontext_t, is_own: impl Fn(usize) -> bool) -> Option<Call> {
+pub(super) unsafe fn call(context: &ucontext_t, is_own: impl Fn(usize) -> bool) -> Option<LeafCall> {
     // SAFETY: passed on.
     map().and_then(|map| unsafe { map.calls.interrupted(context, is_own, is_program_code) })
 }
@@ -161,7 +161,7 @@ pub(super) fn reset_after_fork() {
 }
 
 impl Map {
-    fn add(&mut self, object: &Object) {
+    fn add(&mut self, object: &LoadedObject) {
         if RUNTIME_MARKS.iter().any(|mark| object.function(mark).is_some()) {
             self.calls.add_runtime(object);
             return;

@@ -31,21 +31,21 @@ use libc::{siginfo_t, ucontext_t};
 use std::sync::Once;
 
 use crate::arch;
-use crate::observer::{self, Event};
+use crate::observer::{self, SchedulerEvent};
 use crate::signals;
 use crate::tls_block::TlsBlock;
 
-use super::frame::{self, Frame};
-use super::leaf::{Call, Kind};
-use super::spin::{self, FRAME, Motion, Sample};
+use super::frame::{self, SignalFrame};
+use super::leaf::{CalledFunction, LeafCall};
+use super::spin::{self, FRAME, Motion, StallSample};
 use super::unwind::{Point, RBP};
-use super::watched::{Mode, Watched};
+use super::watched::{Watched, WorkerMode};
 use super::{TALLY, alarm, count, hooks, objects, regions, restart};
 
 /// What the handler made of a sample. Zero: nothing yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(super) enum Verdict {
+pub(super) enum SampleVerdict {
     /// No sample since the last look.
     None = 0,
     /// The worker had moved on, or was about to sleep.
@@ -66,9 +66,9 @@ pub(super) enum Verdict {
     Still = 8,
 }
 
-impl Verdict {
-    pub(super) fn from(value: u32) -> Verdict {
-        use Verdict::{Alone, Computes, Elsewhere, First, None, Overdue, Spins, Stale, Still};
+impl SampleVerdict {
+    pub(super) fn from(value: u32) -> SampleVerdict {
+        use SampleVerdict::{Alone, Computes, Elsewhere, First, None, Overdue, Spins, Stale, Still};
         [None, Stale, First, Computes, Spins, Alone, Elsewhere, Overdue, Still]
             .get(value as usize)
             .copied()
@@ -216,7 +216,7 @@ pub(crate) fn send_again(info: &signals::Info) -> bool {
 ///
 /// # Safety
 /// In a handler with this frame.
-pub(crate) unsafe fn restart_interrupted_call(frame: Frame) {
+pub(crate) unsafe fn restart_interrupted_call(frame: SignalFrame) {
     // SAFETY: as the caller says.
     let _ = unsafe { restart::restart(&mut *frame.context) };
 }
@@ -249,7 +249,7 @@ fn queue(value: usize, tid: i32, mark: c_int) -> bool {
 const TIMER: c_int = -2;
 
 unsafe extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
-    let frame = Frame { info, context: context.cast() };
+    let frame = SignalFrame { info, context: context.cast() };
     // SAFETY: the kernel passes valid pointers to an SA_SIGINFO handler; the context is the
     // interrupted code's, which stays as it is until we return.
     unsafe {
@@ -287,12 +287,12 @@ struct Left {
 ///
 /// # Safety
 /// At the end of the handler with this frame.
-unsafe fn leave(Left { watched, lowest }: Left, frame: Frame) {
+unsafe fn leave(Left { watched, lowest }: Left, frame: SignalFrame) {
     // SAFETY: as the caller says; the running context's own stack begins at `lowest`.
     let stays = unsafe { !frame.leave((lowest, ROOM), leave_there, ptr::from_ref(watched) as usize) };
     if stays {
         // ORDERING: Relaxed; the watcher's next look takes it or not.
-        watched.trap.verdict.store(Verdict::Elsewhere as u32, Relaxed);
+        watched.trap.verdict.store(SampleVerdict::Elsewhere as u32, Relaxed);
     }
 }
 
@@ -325,7 +325,7 @@ pub(crate) fn leave_later(watched: &'static Watched) {
 ///
 /// # Safety
 /// In the handler with this frame.
-pub(crate) unsafe fn leave_soon(watched: &'static Watched, frame: Frame) {
+pub(crate) unsafe fn leave_soon(watched: &'static Watched, frame: SignalFrame) {
     // SAFETY: as the caller says.
     if let Some(left) = unsafe { look_for_others(watched, &*frame.context) } {
         // SAFETY: as the caller says.
@@ -401,20 +401,20 @@ unsafe fn sample(watched: &'static Watched, context: &mut ucontext_t, awake: boo
     // ORDERING: as above.
     let overdue = trap.overdue.load(Relaxed);
     // SAFETY: passed on; `pending` is set.
-    let found = if current { unsafe { judge(watched, context, overdue) } } else { Verdict::Stale };
+    let found = if current { unsafe { judge(watched, context, overdue) } } else { SampleVerdict::Stale };
     // ORDERING: Relaxed; released by the next store.
     trap.verdict.store(found as u32, Relaxed);
     // ORDERING: Release pairs with the watcher's Acquire: the verdict is there, the sample is left.
     trap.pending.store(0, Release);
-    if found == Verdict::Spins {
+    if found == SampleVerdict::Spins {
         alarm::start(watched);
     }
-    matches!(found, Verdict::Spins | Verdict::Overdue)
+    matches!(found, SampleVerdict::Spins | SampleVerdict::Overdue)
 }
 
 /// What kind of code was interrupted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum InterruptedCode {
     /// The program's own.
     Program,
     /// A function of the C library that the program has called, and that may be left.
@@ -428,9 +428,9 @@ pub(super) enum Place {
     Elsewhere,
 }
 
-impl Place {
+impl InterruptedCode {
     pub(super) fn may_be_left(self) -> bool {
-        matches!(self, Place::Program | Place::Leaf | Place::Yields)
+        matches!(self, InterruptedCode::Program | InterruptedCode::Leaf | InterruptedCode::Yields)
     }
 }
 
@@ -440,23 +440,27 @@ impl Place {
 /// # Safety
 /// In the handler; `context` is the state of `watched` that it interrupted, and `now` a sample of
 /// it.
-pub(super) unsafe fn place(watched: &'static Watched, context: &ucontext_t, now: &mut Sample) -> Place {
+pub(super) unsafe fn place(
+    watched: &'static Watched,
+    context: &ucontext_t,
+    now: &mut StallSample,
+) -> InterruptedCode {
     if !has_room(watched, now.sp) {
-        return Place::Elsewhere;
+        return InterruptedCode::Elsewhere;
     }
     if objects::is_wait(now.ip) {
         // SAFETY: the code was being executed.
         let caller = unsafe { spin::leaf_caller(now) };
         let known = objects::is_program_code(caller) || regions::is_known_wait(caller);
-        return if known { Place::Yields } else { Place::Elsewhere };
+        return if known { InterruptedCode::Yields } else { InterruptedCode::Elsewhere };
     }
     let (at, place) = if objects::is_program_code(now.ip) {
-        (Point::of(context), Place::Program)
+        (Point::of(context), InterruptedCode::Program)
     } else {
         // SAFETY: passed on.
         unsafe { called(watched, context, now) }
     };
-    if place != Place::Elsewhere {
+    if place != InterruptedCode::Elsewhere {
         // SAFETY: the code that is interrupted, or the one that has called it.
         let frame = unsafe { frame_of(watched, &at) };
         now.keeps(&at.saved, &frame);
@@ -468,19 +472,24 @@ pub(super) unsafe fn place(watched: &'static Watched, context: &ucontext_t, now:
 ///
 /// # Safety
 /// As [`place`].
-unsafe fn called(watched: &'static Watched, context: &ucontext_t, now: &mut Sample) -> (Point, Place) {
-    let elsewhere = (Point::of(context), Place::Elsewhere);
+unsafe fn called(
+    watched: &'static Watched,
+    context: &ucontext_t,
+    now: &mut StallSample,
+) -> (Point, InterruptedCode) {
+    let elsewhere = (Point::of(context), InterruptedCode::Elsewhere);
     if crate::mutant!(calls_not_left) {
         return elsewhere;
     }
     let Some(lowest) = lowest_of_stack(watched, now.sp) else { return elsewhere };
     // SAFETY: passed on.
     let call = unsafe { objects::call(context, |address| lowest_of_stack(watched, address) == Some(lowest)) };
-    let Some(Call { caller, kind, gets_on }) = call.filter(|call| call.kind != Kind::Other) else {
+    let Some(LeafCall { caller, kind, gets_on }) = call.filter(|call| call.kind != CalledFunction::Other)
+    else {
         return elsewhere;
     };
     now.is_of_caller((caller.ip, caller.sp), gets_on);
-    (caller, if kind == Kind::Leaf { Place::Leaf } else { Place::Allocator })
+    (caller, if kind == CalledFunction::Leaf { InterruptedCode::Leaf } else { InterruptedCode::Allocator })
 }
 
 /// Bytes of a frame that are looked at.
@@ -526,7 +535,7 @@ unsafe fn frame_of(watched: &'static Watched, at: &Point) -> [usize; FRAME] {
 ///
 /// # Safety
 /// As [`place`]; the samples are of one worker.
-unsafe fn demands(now: &Sample, before: &Sample) -> bool {
+unsafe fn demands(now: &StallSample, before: &StallSample) -> bool {
     // SAFETY: the code was being executed.
     let caller = || unsafe { spin::leaf_caller(now) };
     let again = objects::is_wait(now.ip)
@@ -542,7 +551,7 @@ unsafe fn demands(now: &Sample, before: &Sample) -> bool {
 
 /// # Safety
 /// As [`sample`].
-unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -> Verdict {
+unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -> SampleVerdict {
     let mut now = spin::sample(context, watched.switch_count());
     keep_for_people(watched, &now);
     // SAFETY: passed on.
@@ -551,53 +560,54 @@ unsafe fn judge(watched: &'static Watched, context: &ucontext_t, overdue: u32) -
     let before = now.succeed(unsafe { &mut *trap_sample(watched) });
     let (region, site) = (watched.region(), now.ip);
     // SAFETY: passed on; there is room on the stack, or the place would not have been looked at.
-    let demands = place == Place::Elsewhere && has_room(watched, now.sp) && unsafe { demands(&now, &before) };
-    if place == Place::Elsewhere && !demands {
+    let demands =
+        place == InterruptedCode::Elsewhere && has_room(watched, now.sp) && unsafe { demands(&now, &before) };
+    if place == InterruptedCode::Elsewhere && !demands {
         count(&TALLY.elsewhere);
-        return Verdict::Elsewhere;
+        return SampleVerdict::Elsewhere;
     }
-    if place == Place::Yields || demands {
+    if place == InterruptedCode::Yields || demands {
         count(&TALLY.yields);
         regions::remember_waiter(region);
-        return Verdict::Spins;
+        return SampleVerdict::Spins;
     }
     let motion = now.since(&before);
     if motion == Motion::Spins {
         regions::remember_spinner(region, site);
     }
-    if place == Place::Allocator {
+    if place == InterruptedCode::Allocator {
         return judge_in_allocator(watched, site, motion);
     }
     if regions::is_known_loop(region, site) {
-        return Verdict::Spins;
+        return SampleVerdict::Spins;
     }
     match motion {
-        Motion::Spins => Verdict::Spins,
-        Motion::Suspect if overdue >= SUSPECT => Verdict::Overdue,
-        _ if overdue >= OVERDUE => Verdict::Overdue,
-        Motion::Unknown => Verdict::First,
-        Motion::Still => Verdict::Still,
+        Motion::Spins => SampleVerdict::Spins,
+        Motion::Suspect if overdue >= SUSPECT => SampleVerdict::Overdue,
+        _ if overdue >= OVERDUE => SampleVerdict::Overdue,
+        Motion::Unknown => SampleVerdict::First,
+        Motion::Still => SampleVerdict::Still,
         Motion::Suspect | Motion::Computes => {
             count(&TALLY.computing);
-            Verdict::Computes
+            SampleVerdict::Computes
         }
     }
 }
 
 /// A sample that was taken in the allocator, which is not left: a loop around it that waits is left
 /// as soon as it is found outside.
-fn judge_in_allocator(watched: &'static Watched, site: usize, motion: Motion) -> Verdict {
+fn judge_in_allocator(watched: &'static Watched, site: usize, motion: Motion) -> SampleVerdict {
     if regions::is_known_loop(watched.region(), site) {
         alarm::start(watched);
     } else if matches!(motion, Motion::Unknown | Motion::Still) {
-        return Verdict::First;
+        return SampleVerdict::First;
     }
     count(&TALLY.elsewhere);
-    Verdict::Elsewhere
+    SampleVerdict::Elsewhere
 }
 
 /// Keeps where the sample was taken for [`super::standing`].
-fn keep_for_people(watched: &'static Watched, now: &Sample) {
+fn keep_for_people(watched: &'static Watched, now: &StallSample) {
     let trap = &watched.trap;
     // ORDERING: Relaxed; only notified.
     trap.ip.store(now.ip, Relaxed);
@@ -607,7 +617,7 @@ fn keep_for_people(watched: &'static Watched, now: &Sample) {
     trap.sampled.store(u64::from(now.switch_count) + 1, Relaxed);
 }
 
-fn trap_sample(watched: &'static Watched) -> *mut Sample {
+fn trap_sample(watched: &'static Watched) -> *mut StallSample {
     watched.trap.last.get()
 }
 
@@ -635,11 +645,11 @@ fn has_room(watched: &'static Watched, sp: usize) -> bool {
 /// In the handler that interrupted program code of `watched`, with nothing of it left to do, on the
 /// stack of that code.
 unsafe fn yield_to_others(watched: &'static Watched, context: &mut ucontext_t) -> bool {
-    watched.set_mode(Mode::Scheduler);
+    watched.set_mode(WorkerMode::Scheduler);
     // The mask of the interrupted code, which lets the signal through: it has just come.
     // SAFETY: the first word of a set is the kernel's.
     signals::set_mask(unsafe { (&raw const context.uc_sigmask).cast::<u64>().read() });
-    observer::notify(|| Event::Preempted);
+    observer::notify(|| SchedulerEvent::Preempted);
     // SAFETY: the hook's promise (`Hooks::preempt`); mode and place are as it asks.
     let went = hooks().is_some_and(|hooks| unsafe { (hooks.preempt)() });
     compiler_fence(SeqCst);
@@ -650,8 +660,8 @@ unsafe fn yield_to_others(watched: &'static Watched, context: &mut ucontext_t) -
         unsafe { keep_alternate_stack(context) };
     } else {
         // ORDERING: Relaxed; the watcher's next look takes it or not.
-        watched.trap.verdict.store(Verdict::Alone as u32, Relaxed);
-        watched.set_mode(Mode::User);
+        watched.trap.verdict.store(SampleVerdict::Alone as u32, Relaxed);
+        watched.set_mode(WorkerMode::User);
     }
     went
 }

@@ -60,7 +60,7 @@ pub(super) enum Motion {
 
 /// The interrupted state.
 #[derive(Clone, Copy)]
-pub(super) struct Sample {
+pub(super) struct StallSample {
     /// Instruction pointer.
     pub(super) ip: usize,
     /// Stack pointer.
@@ -85,8 +85,8 @@ pub(super) const KEPT: usize = 6;
 /// Words of a frame that are looked at.
 pub(super) const FRAME: usize = 24;
 
-impl Sample {
-    pub(super) const NONE: Sample = Sample {
+impl StallSample {
+    pub(super) const NONE: StallSample = StallSample {
         ip: 0,
         sp: 0,
         registers: [0; REGISTERS],
@@ -116,19 +116,19 @@ impl Sample {
     }
 
     /// Puts this sample in the place of `last`, which is returned.
-    pub(super) fn succeed(&mut self, last: &mut Sample) -> Sample {
+    pub(super) fn succeed(&mut self, last: &mut StallSample) -> StallSample {
         self.equals = if self.is_equal(last) { last.equals.saturating_add(1) } else { 0 };
         core::mem::replace(last, *self)
     }
 
-    fn is_equal(&self, other: &Sample) -> bool {
+    fn is_equal(&self, other: &StallSample) -> bool {
         (self.ip, self.sp, self.vectors, self.switch_count, self.inside)
             == (other.ip, other.sp, other.vectors, other.switch_count, other.inside)
             && self.registers == other.registers
     }
 
     /// What happened between `earlier`, which this sample has succeeded, and this sample.
-    pub(super) fn since(&self, earlier: &Sample) -> Motion {
+    pub(super) fn since(&self, earlier: &StallSample) -> Motion {
         if earlier.ip == 0 || self.switch_count != earlier.switch_count {
             return Motion::Unknown;
         }
@@ -156,11 +156,11 @@ impl Sample {
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
-    use super::{REGISTERS, Sample};
+    use super::{REGISTERS, StallSample};
     use libc::{REG_RIP, REG_RSP, ucontext_t};
 
     /// The registers of the interrupted code.
-    pub(in crate::stall) fn sample(context: &ucontext_t, switch_count: u32) -> Sample {
+    pub(in crate::stall) fn sample(context: &ucontext_t, switch_count: u32) -> StallSample {
         let all = &context.uc_mcontext.gregs;
         let mut registers = [0; REGISTERS];
         // R8 to R15, RDI, RSI, RBP, RBX, RDX, RAX, RCX are the first fifteen.
@@ -168,13 +168,13 @@ mod x86_64 {
             *copy = register as usize;
         }
         let vectors = fold(context);
-        Sample {
+        StallSample {
             ip: all[REG_RIP as usize] as usize,
             sp: all[REG_RSP as usize] as usize,
             registers,
             vectors,
             switch_count,
-            ..Sample::NONE
+            ..StallSample::NONE
         }
     }
 
@@ -198,7 +198,7 @@ mod x86_64 {
     ///
     /// # Safety
     /// The sample's stack pointer is the one of code that is being executed.
-    pub(in crate::stall) unsafe fn leaf_caller(sample: &Sample) -> usize {
+    pub(in crate::stall) unsafe fn leaf_caller(sample: &StallSample) -> usize {
         // SAFETY: the word at the stack pointer is mapped, whatever it means.
         unsafe { (sample.sp as *const usize).read() }
     }
@@ -211,10 +211,10 @@ mod aarch64 {
 
     /// The registers of the interrupted code; the vector registers are not looked at, so that loops
     /// over arrays of floats are in doubt here.
-    pub(in crate::stall) fn sample(context: &ucontext_t, switch_count: u32) -> Sample {
+    pub(in crate::stall) fn sample(context: &ucontext_t, switch_count: u32) -> StallSample {
         let all = &context.uc_mcontext;
         let registers = core::array::from_fn(|i| all.regs[i] as usize);
-        Sample { ip: all.pc as usize, sp: all.sp as usize, registers, switch_count, ..Sample::NONE }
+        StallSample { ip: all.pc as usize, sp: all.sp as usize, registers, switch_count, ..StallSample::NONE }
     }
 
     /// The stack pointer of the interrupted code.
@@ -226,7 +226,7 @@ mod aarch64 {
     ///
     /// # Safety
     /// None here: the link register is in the sample.
-    pub(in crate::stall) unsafe fn leaf_caller(sample: &Sample) -> usize {
+    pub(in crate::stall) unsafe fn leaf_caller(sample: &StallSample) -> usize {
         sample.registers[30]
     }
 }
@@ -235,9 +235,15 @@ mod aarch64 {
 mod tests {
     use super::*;
 
-    fn at(ip: usize, changed: usize) -> Sample {
-        let mut s =
-            Sample { ip, sp: 0x1000, registers: [7; REGISTERS], vectors: 5, switch_count: 3, ..Sample::NONE };
+    fn at(ip: usize, changed: usize) -> StallSample {
+        let mut s = StallSample {
+            ip,
+            sp: 0x1000,
+            registers: [7; REGISTERS],
+            vectors: 5,
+            switch_count: 3,
+            ..StallSample::NONE
+        };
         s.registers[..changed].fill(8);
         s
     }
@@ -253,14 +259,14 @@ mod tests {
 
     #[test]
     fn vectors_and_frames_that_change_are_work() {
-        let other = Sample { vectors: 6, ..at(0x400, 0) };
+        let other = StallSample { vectors: 6, ..at(0x400, 0) };
         assert_eq!(other.since(&at(0x400, 0)), Motion::Computes);
-        let deeper = Sample { sp: 0xf00, ..at(0x400, 0) };
+        let deeper = StallSample { sp: 0xf00, ..at(0x400, 0) };
         assert_eq!(deeper.since(&at(0x400, 0)), Motion::Computes);
     }
 
     /// Taken in a call from `ip`, with so many words changed since then.
-    fn in_call(ip: usize, changed: usize) -> Sample {
+    fn in_call(ip: usize, changed: usize) -> StallSample {
         let mut s = at(0x9000 + changed, REGISTERS);
         s.is_of_caller((ip, 0x1000), false);
         s.kept[..changed].fill(9);
@@ -274,15 +280,15 @@ mod tests {
         assert_eq!(in_call(0x400, MAY_WAIT + 1).since(&in_call(0x404, 0)), Motion::Computes);
         assert_eq!(at(0x410, 5).since(&in_call(0x404, 0)), Motion::Spins);
         assert_eq!(in_call(0x400 + WINDOW, 0).since(&in_call(0x400, 0)), Motion::Computes);
-        let moved = Sample { gets_on: true, ..in_call(0x400, 0) };
+        let moved = StallSample { gets_on: true, ..in_call(0x400, 0) };
         assert_eq!(moved.since(&in_call(0x400, 0)), Motion::Computes);
     }
 
     #[test]
     fn another_stretch_says_nothing() {
-        let later = Sample { switch_count: 4, ..at(0x400, 0) };
+        let later = StallSample { switch_count: 4, ..at(0x400, 0) };
         assert_eq!(later.since(&at(0x400, 0)), Motion::Unknown);
-        assert_eq!(at(0x400, 0).since(&Sample::NONE), Motion::Unknown);
+        assert_eq!(at(0x400, 0).since(&StallSample::NONE), Motion::Unknown);
     }
 
     #[test]

@@ -15,7 +15,7 @@
 use core::ffi::c_void;
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::clock::{self, State};
+use super::clock::{self, KernelThreadState};
 use super::objects;
 use super::watched::Watched;
 use super::watcher;
@@ -63,7 +63,7 @@ impl Standing {
 
     /// Does it sleep in the kernel?
     pub fn sleeps(&self) -> bool {
-        matches!(clock::state(self.tid), State::Asleep | State::Held)
+        matches!(clock::state(self.tid), KernelThreadState::Asleep | KernelThreadState::Held)
     }
 
     /// Addresses in the code, the newest first: where it is, then what looks like return addresses
@@ -168,7 +168,7 @@ mod tests {
             rests(&wait)
         });
         let tid = receive.recv().expect("it runs");
-        while clock::state(tid) != State::Asleep {
+        while clock::state(tid) != KernelThreadState::Asleep {
             std::thread::sleep(core::time::Duration::from_millis(1));
         }
         let (ip, sp) = asleep_at(tid).expect("the kernel tells");

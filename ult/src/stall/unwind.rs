@@ -15,7 +15,7 @@
 //! addresses.* What is left is left for good if the caller is not the program: a guess is not
 //! enough.
 use super::spin::KEPT;
-use crate::objects::Object;
+use crate::objects::LoadedObject;
 
 /// A part of an object's code, and the table that describes its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,13 +26,13 @@ pub(super) struct Described {
 
 impl Described {
     /// The executable parts of `object`, if it has a table that is sorted.
-    pub(super) fn parts(object: &Object) -> impl Iterator<Item = Described> {
+    pub(super) fn parts(object: &LoadedObject) -> impl Iterator<Item = Described> {
         let table = object.frames().filter(|&table| is_sorted(table));
         table.into_iter().flat_map(move |table| object.code().map(move |code| Described { code, table }))
     }
 
     /// The function of `object` that begins at `start`, for itself.
-    pub(super) fn function(object: &Object, start: usize) -> Option<(usize, Described)> {
+    pub(super) fn function(object: &LoadedObject, start: usize) -> Option<(usize, Described)> {
         let table = object.frames().filter(|&table| is_sorted(table))?;
         // SAFETY: a table of an object that is mapped.
         let (entry, _) = unsafe { find(table, start) }?;

@@ -17,14 +17,14 @@ use core::sync::atomic::{
 
 use super::alarm::Alarm;
 use super::episode::Episode;
-use super::spin::Sample;
+use super::spin::StallSample;
 use super::{is_urgent, regions, signal, watcher};
 use crate::sync::CachePadded;
 
 /// What a worker is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Mode {
+pub enum WorkerMode {
     /// Asleep in the scheduler, or not a worker at all.
     Idle = 0,
     /// In the scheduler, or in another part of the runtime that will come to a switch point by
@@ -81,7 +81,7 @@ pub(super) struct Trap {
     pub(super) switch_count: AtomicU32,
     /// How long the context has been left alone: zero, [`signal::SUSPECT`] or [`signal::OVERDUE`].
     pub(super) overdue: AtomicU32,
-    /// What the handler found last, a [`signal::Verdict`].
+    /// What the handler found last, a [`signal::SampleVerdict`].
     pub(super) verdict: AtomicU32,
     /// When the signal was sent, nanoseconds.
     pub(super) sent: AtomicU64,
@@ -91,7 +91,7 @@ pub(super) struct Trap {
     pub(super) sp: AtomicUsize,
     pub(super) sampled: AtomicU64,
     /// The interrupted state at the last sample; the handler's, on the worker's kernel thread.
-    pub(super) last: UnsafeCell<Sample>,
+    pub(super) last: UnsafeCell<StallSample>,
 }
 
 // SAFETY: `notes` is touched by the watcher thread alone (`Watched::notes`), `trap.last` and
@@ -115,7 +115,7 @@ impl Watched {
     pub const fn new() -> Self {
         Self {
             switch_count: AtomicU32::new(0),
-            mode: AtomicU32::new(Mode::Idle as u32),
+            mode: AtomicU32::new(WorkerMode::Idle as u32),
             tid: AtomicI32::new(0),
             region: AtomicUsize::new(0),
             crowd: CachePadded(AtomicU32::new(0)),
@@ -134,7 +134,7 @@ impl Watched {
                 ip: AtomicUsize::new(0),
                 sp: AtomicUsize::new(0),
                 sampled: AtomicU64::new(0),
-                last: UnsafeCell::new(Sample::NONE),
+                last: UnsafeCell::new(StallSample::NONE),
             },
             alarm: Alarm::new(),
         }
@@ -168,7 +168,7 @@ impl Watched {
     /// signal that is just being sent (microseconds), so that no other kernel thread ever gets
     /// it.
     pub fn end(&self) {
-        self.set_mode(Mode::Idle);
+        self.set_mode(WorkerMode::Idle);
         self.alarm.discard();
         // ORDERING: SeqCst with the fence below; pairs with `watcher::Aim::at`.
         self.tid.store(0, SeqCst);
@@ -193,7 +193,7 @@ impl Watched {
     #[inline(always)]
     pub fn enter_user(&self) {
         self.pass();
-        self.set_mode(Mode::User);
+        self.set_mode(WorkerMode::User);
     }
 
     /// The runtime's code runs from here on; the handler does nothing until
@@ -201,7 +201,7 @@ impl Watched {
     /// also.
     #[inline(always)]
     pub fn enter_scheduler(&self) {
-        self.set_mode(Mode::Scheduler);
+        self.set_mode(WorkerMode::Scheduler);
         self.pass();
     }
 
@@ -209,11 +209,11 @@ impl Watched {
     /// Owner only.
     #[inline(always)]
     pub fn enter_idle(&self) {
-        self.set_mode(Mode::Idle);
+        self.set_mode(WorkerMode::Idle);
     }
 
     #[inline(always)]
-    pub(super) fn set_mode(&self, mode: Mode) {
+    pub(super) fn set_mode(&self, mode: WorkerMode) {
         // ORDERING: Relaxed; the owner alone writes.
         let before = self.mode.load(Relaxed);
         compiler_fence(SeqCst);
@@ -221,7 +221,7 @@ impl Watched {
         // program order. The watcher takes any value, the handler checks again.
         self.mode.store(mode as u32, Relaxed);
         compiler_fence(SeqCst);
-        if before == Mode::Idle as u32 && self.crowd() != 0 {
+        if before == WorkerMode::Idle as u32 && self.crowd() != 0 {
             watcher::crowded(self);
         }
     }
@@ -230,7 +230,7 @@ impl Watched {
     /// holds nobody up.
     pub(super) fn is_crowded(&self) -> bool {
         // ORDERING: Relaxed; ordered by the barrier in `watcher::lie_down` where that matters.
-        self.crowd() != 0 && self.mode.load(Relaxed) != Mode::Idle as u32
+        self.crowd() != 0 && self.mode.load(Relaxed) != WorkerMode::Idle as u32
     }
 
     /// How many contexts of other threads wait behind this worker, when one thread at a time says
@@ -330,7 +330,7 @@ impl Watched {
     /// Whether the program's code runs.
     pub fn is_user(&self) -> bool {
         // ORDERING: Relaxed; see `set_mode`.
-        self.mode.load(Relaxed) == Mode::User as u32
+        self.mode.load(Relaxed) == WorkerMode::User as u32
     }
 
     /// The region whose code runs; zero if unknown.
@@ -418,7 +418,7 @@ impl Watched {
         // ORDERING: Relaxed; read by the calling thread.
         self.tid.store(tid, Relaxed);
         // ORDERING: as above.
-        self.mode.store(Mode::User as u32, Relaxed);
+        self.mode.store(WorkerMode::User as u32, Relaxed);
         self
     }
 

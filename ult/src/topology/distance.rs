@@ -1,6 +1,6 @@
 //! How far processors are from each other, in the few steps that make a difference to a scheduler.
 //!
-//! What lives here: [`Distances`], the process-wide one, and [`Site`], where a kernel thread was
+//! What lives here: [`Distances`], the process-wide one, and [`CpuSite`], where a kernel thread was
 //! last seen. What may not: what follows from a distance (`gang::reserve`, `victim`).
 //!
 //! | distance | shared |
@@ -196,12 +196,12 @@ impl Description {
 
 /// Where a kernel thread was last seen. Written by itself, read by anybody.
 #[derive(Debug, Default)]
-pub struct Site(AtomicU32);
+pub struct CpuSite(AtomicU32);
 
 /// Changes of sites, so that those who have computed something from them know.
 static MOVES: AtomicU32 = AtomicU32::new(0);
 
-impl Site {
+impl CpuSite {
     /// Not seen yet.
     pub const fn new() -> Self {
         Self(AtomicU32::new(0))
@@ -239,7 +239,7 @@ impl Site {
 
 /// How often a site has changed in this process.
 pub fn moves() -> u32 {
-    // ORDERING: Relaxed; see `Site::set`.
+    // ORDERING: Relaxed; see `CpuSite::set`.
     MOVES.load(Ordering::Relaxed)
 }
 

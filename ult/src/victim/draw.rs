@@ -15,7 +15,7 @@
 //! The generator is Marsaglia's xorshift (three shifts, no multiplication): victims need to be
 //! spread, not to be secret.
 
-use crate::topology::distance::{self, FARTHEST, SAME_CACHE, SAME_NODE, Site};
+use crate::topology::distance::{self, CpuSite, FARTHEST, SAME_CACHE, SAME_NODE};
 
 /// Draws of 16 that go to victims with a common core or cache.
 pub const NEAR: u32 = 8;
@@ -77,7 +77,7 @@ impl Draw {
     #[inline]
     pub fn keep_up(
         &mut self,
-        site: &Site,
+        site: &CpuSite,
         me: usize,
         count: usize,
         site_of: impl Fn(usize) -> Option<usize>,
@@ -90,7 +90,7 @@ impl Draw {
     #[cold]
     fn look_around(
         &mut self,
-        site: &Site,
+        site: &CpuSite,
         me: usize,
         count: usize,
         site_of: impl Fn(usize) -> Option<usize>,

@@ -6,17 +6,17 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 /// A victim selection policy by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum VictimKind {
     /// [`Hybrid`](super::Hybrid).
     #[default]
     Hybrid,
     /// [`History`](super::History).
     History,
-    /// [`Random`](super::Random).
+    /// [`RandomVictim`](super::RandomVictim).
     Random,
 }
 
-impl Kind {
+impl VictimKind {
     /// All of them, the default first.
     pub const ALL: [Self; 3] = [Self::Hybrid, Self::History, Self::Random];
 
@@ -41,7 +41,7 @@ impl fmt::Display for UnknownKind {
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for VictimKind {
     type Err = UnknownKind;
 
     /// Case and surrounding blanks do not matter, as with OpenMP's own environment variables.
@@ -55,17 +55,17 @@ static DEFAULT: AtomicU8 = AtomicU8::new(0);
 
 /// Makes `kind` the policy of workers that start from now on. Any thread, any time; the last call
 /// wins.
-pub fn set_default(kind: Kind) {
-    let index = Kind::ALL.iter().position(|&one| one == kind).unwrap_or(0);
+pub fn set_default(kind: VictimKind) {
+    let index = VictimKind::ALL.iter().position(|&one| one == kind).unwrap_or(0);
     // ORDERING: Relaxed: the value is all there is to see.
     DEFAULT.store(index as u8, Ordering::Relaxed);
 }
 
 /// The policy that workers start with: what [`set_default`] said last, at first hybrid.
 #[must_use]
-pub fn default_kind() -> Kind {
+pub fn default_kind() -> VictimKind {
     // ORDERING: Relaxed, as in `set_default`.
-    Kind::ALL[usize::from(DEFAULT.load(Ordering::Relaxed))]
+    VictimKind::ALL[usize::from(DEFAULT.load(Ordering::Relaxed))]
 }
 
 #[cfg(test)]
@@ -74,20 +74,20 @@ mod tests {
 
     #[test]
     fn names_go_both_ways() {
-        for kind in Kind::ALL {
+        for kind in VictimKind::ALL {
             assert_eq!(kind.name().parse(), Ok(kind));
         }
-        assert_eq!(" History\t".parse(), Ok(Kind::History));
-        assert_eq!("historic".parse::<Kind>(), Err(UnknownKind));
-        assert_eq!("".parse::<Kind>(), Err(UnknownKind));
+        assert_eq!(" History\t".parse(), Ok(VictimKind::History));
+        assert_eq!("historic".parse::<VictimKind>(), Err(UnknownKind));
+        assert_eq!("".parse::<VictimKind>(), Err(UnknownKind));
     }
 
     #[test]
     fn the_default_is_hybrid_until_it_is_set() {
-        assert_eq!(default_kind(), Kind::Hybrid);
-        set_default(Kind::Random);
-        assert_eq!(default_kind(), Kind::Random);
-        set_default(Kind::Hybrid);
-        assert_eq!(default_kind(), Kind::Hybrid);
+        assert_eq!(default_kind(), VictimKind::Hybrid);
+        set_default(VictimKind::Random);
+        assert_eq!(default_kind(), VictimKind::Random);
+        set_default(VictimKind::Hybrid);
+        assert_eq!(default_kind(), VictimKind::Hybrid);
     }
 }

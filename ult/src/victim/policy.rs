@@ -4,7 +4,7 @@ use super::draw::Draw;
 
 /// How a worker chooses whom to steal from. Owned by one worker; each attempt is `select`, then
 /// `succeeded` or `failed` with the victim it named.
-pub trait Policy {
+pub trait VictimPolicy {
     /// The victim of the next attempt, one of the workers `0..count` other than `me`.
     ///
     /// # Panics
@@ -97,7 +97,7 @@ impl Hybrid {
     }
 }
 
-impl Policy for Hybrid {
+impl VictimPolicy for Hybrid {
     #[inline]
     fn select(&mut self, me: usize, count: usize) -> usize {
         // A worker that is gone, or that has become this one, is as good as a failed attempt.
@@ -147,7 +147,7 @@ impl History {
     }
 }
 
-impl Policy for History {
+impl VictimPolicy for History {
     #[inline]
     fn select(&mut self, me: usize, count: usize) -> usize {
         let victim = self.last as usize;
@@ -170,11 +170,11 @@ impl Policy for History {
 
 /// A random victim every time.
 #[derive(Debug)]
-pub struct Random {
+pub struct RandomVictim {
     draw: Draw,
 }
 
-impl Random {
+impl RandomVictim {
     /// Random victims come from `draw`.
     #[must_use]
     pub const fn new(draw: Draw) -> Self {
@@ -186,7 +186,7 @@ impl Random {
     }
 }
 
-impl Policy for Random {
+impl VictimPolicy for RandomVictim {
     #[inline]
     fn select(&mut self, me: usize, count: usize) -> usize {
         self.draw.victim(me, count)
@@ -208,7 +208,7 @@ mod tests {
 
     /// Whether the policy names `victim` now. One draw in a thousand would name it by chance; the
     /// seeds below do not.
-    fn names(policy: &mut impl Policy, victim: usize) -> bool {
+    fn names(policy: &mut impl VictimPolicy, victim: usize) -> bool {
         policy.select(ME, COUNT) == victim
     }
 
@@ -296,12 +296,12 @@ mod tests {
     fn no_policy_names_itself_or_a_worker_that_is_gone() {
         let mut hybrid = hybrid();
         let mut history = History::new(Draw::new(11));
-        let mut random = Random::new(Draw::new(11));
+        let mut random = RandomVictim::new(Draw::new(11));
         for victim in [3, 9, 3, 9] {
             hybrid.succeeded(victim);
             hybrid.failed(0);
             history.succeeded(victim);
-            for policy in [&mut hybrid as &mut dyn Policy, &mut history, &mut random] {
+            for policy in [&mut hybrid as &mut dyn VictimPolicy, &mut history, &mut random] {
                 let named = policy.select(3, 5);
                 assert!(named < 5 && named != 3, "{named}");
             }

@@ -2,8 +2,8 @@
 //!
 //! A mode belongs to the OpenMP thread and not to a stack: all contexts of a thread compute in one
 //! mode, as if each task were a plain call. So the registers change where a kernel thread goes from
-//! one OpenMP thread to another, and nowhere else. [`Own::mode_in_force`] names the OpenMP thread
-//! whose mode the registers hold; every other thread's is in its [`ThreadMode`].
+//! one OpenMP thread to another, and nowhere else. [`WorkerOwn::mode_in_force`] names the OpenMP
+//! thread whose mode the registers hold; every other thread's is in its [`ThreadMode`].
 //!
 //! * *A job or a resumed context*: [`switch_mode`]. It does nothing where the contexts before and
 //!   after are of one thread.

@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 use crate::arch;
-use crate::debug::{self, Entry};
+use crate::debug::{self, DebugEntry};
 use crate::tls_block::{self, TlsBlock};
 use crate::victim;
 
@@ -28,9 +28,9 @@ static TABLE_LEN: AtomicUsize = AtomicUsize::new(0);
 pub(super) static GROUPS: AtomicU32 = AtomicU32::new(0);
 
 /// For [`crate::debug`].
-pub(crate) const REGISTRY_ENTRIES: [Entry; 2] = [
-    Entry::address("workers", (&raw const WORKERS).cast()),
-    Entry::address("workers.len", (&raw const TABLE_LEN).cast()),
+pub(crate) const REGISTRY_ENTRIES: [DebugEntry; 2] = [
+    DebugEntry::address("workers", (&raw const WORKERS).cast()),
+    DebugEntry::address("workers.len", (&raw const TABLE_LEN).cast()),
 ];
 
 /// One more than the largest index in the table.
@@ -94,7 +94,7 @@ static REGISTRY: crate::pool::ForkMutex<Registry> =
     crate::pool::ForkMutex::new(Registry { spare: Vec::new(), next: 0 });
 
 /// Makes `worker`, a record nobody else uses, that of the calling kernel thread, which is one of
-/// the pool. Allocates nothing, see [`crate::pool::Letter`].
+/// the pool. Allocates nothing, see [`crate::pool::AssignmentLetter`].
 pub(crate) fn adopt_for_pool(worker: &'static Worker) {
     let storage = worker.storage.get_or_init(tls_block::of_pool_thread);
     storage.set_to_calling_thread();
@@ -135,7 +135,7 @@ fn adopt(worker: &'static Worker, tls_block: impl FnOnce() -> &'static TlsBlock)
         (*own).role = Role::none(worker);
         (*own).mode_in_force = worker.thread();
         (*own).place = None;
-        (*own).kernel = crate::kernel_state::Host::NEW;
+        (*own).kernel = crate::kernel_state::KernelHost::NEW;
     }
     worker.site.forget();
     word(WORD_WORKER).set(ptr::from_ref(worker) as usize);

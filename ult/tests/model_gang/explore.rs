@@ -35,18 +35,18 @@ pub trait Model {
 }
 
 /// What an exploration found.
-pub struct Outcome {
+pub struct Exploration {
     /// States reached.
     pub states: usize,
     /// States reached in which the system may rest.
     pub done: usize,
     /// Why and how not every run ends, as readable lines; `None` if every run ends.
-    pub fault: Option<Fault>,
+    pub fault: Option<ModelFault>,
 }
 
 /// A run that does not end.
-pub struct Fault {
-    pub kind: Kind,
+pub struct ModelFault {
+    pub kind: StepKind,
     /// Steps from the beginning to the state shown.
     pub steps: usize,
     /// The steps, then the state.
@@ -54,7 +54,7 @@ pub struct Fault {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum StepKind {
     /// Nothing can happen, and the system is not done.
     Deadlock,
     /// Processes go round for ever although each that can go on does.
@@ -65,8 +65,8 @@ pub enum Kind {
 ///
 /// Panics when more than `limit` states are reached: a model that has outgrown its test must say
 /// so.
-pub fn explore<M: Model>(model: &M, limit: usize) -> Outcome {
-    let mut graph = Graph::new();
+pub fn explore<M: Model>(model: &M, limit: usize) -> Exploration {
+    let mut graph = ModelGraph::new();
     let mut seen = Seen::new();
     let mut done = 0;
     let mut actions = Vec::new();
@@ -81,8 +81,8 @@ pub fn explore<M: Model>(model: &M, limit: usize) -> Outcome {
         if model.is_done(&state) {
             done += 1;
         } else if actions.is_empty() {
-            let fault = fault(model, &seen, &graph, next, Kind::Deadlock);
-            return Outcome { states: seen.states.len(), done, fault: Some(fault) };
+            let fault = fault(model, &seen, &graph, next, StepKind::Deadlock);
+            return Exploration { states: seen.states.len(), done, fault: Some(fault) };
         }
         graph.begin_state();
         for &action in &actions {
@@ -95,12 +95,12 @@ pub fn explore<M: Model>(model: &M, limit: usize) -> Outcome {
         next += 1;
     }
     graph.begin_state();
-    let fault = fair::cycle(&graph).map(|at| fault(model, &seen, &graph, at, Kind::Livelock));
-    Outcome { states: seen.states.len(), done, fault }
+    let fault = fair::cycle(&graph).map(|at| fault(model, &seen, &graph, at, StepKind::Livelock));
+    Exploration { states: seen.states.len(), done, fault }
 }
 
 /// Who leads where, by the numbers of the states.
-pub struct Graph {
+pub struct ModelGraph {
     /// Target and process of each step, grouped by the state it starts from.
     pub edges: Vec<(u32, u8)>,
     /// Where the steps of a state begin in `edges`; one more entry at the end.
@@ -109,7 +109,7 @@ pub struct Graph {
     parents: Vec<u32>,
 }
 
-impl Graph {
+impl ModelGraph {
     fn new() -> Self {
         Self { edges: Vec::new(), first: Vec::new(), parents: Vec::new() }
     }
@@ -174,7 +174,13 @@ impl<S: Eq + Hash> Seen<S> {
     }
 }
 
-fn fault<M: Model>(model: &M, seen: &Seen<M::State>, graph: &Graph, at: usize, kind: Kind) -> Fault {
+fn fault<M: Model>(
+    model: &M,
+    seen: &Seen<M::State>,
+    graph: &ModelGraph,
+    at: usize,
+    kind: StepKind,
+) -> ModelFault {
     let mut path = vec![at];
     while *path.last().unwrap() != 0 {
         path.push(graph.parents[*path.last().unwrap()] as usize);
@@ -184,7 +190,7 @@ fn fault<M: Model>(model: &M, seen: &Seen<M::State>, graph: &Graph, at: usize, k
         path.windows(2).map(|pair| step(model, &seen.states[pair[0]], &seen.states[pair[1]])).collect();
     trace.push(format!("{kind:?}:"));
     trace.extend(model.show(&seen.states[at]).into_iter().map(|line| format!("  {line}")));
-    Fault { kind, steps: path.len() - 1, trace }
+    ModelFault { kind, steps: path.len() - 1, trace }
 }
 
 /// The line for the first step that leads from one state to the other.

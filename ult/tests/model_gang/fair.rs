@@ -5,10 +5,10 @@
 //! be fair exactly if each process either takes a step within the component or is unable to
 //! somewhere in it. So it is enough to look at whole components.
 
-use crate::explore::Graph;
+use crate::explore::ModelGraph;
 
 /// A state of a component in which a fair run can stay for ever; the one found first.
-pub fn cycle(graph: &Graph) -> Option<usize> {
+pub fn cycle(graph: &ModelGraph) -> Option<usize> {
     let states = graph.first.len() - 1;
     let component = components(graph);
     let count = component.iter().max().map_or(0, |&last| last as usize + 1);
@@ -36,7 +36,7 @@ pub fn cycle(graph: &Graph) -> Option<usize> {
 const UNSEEN: u32 = u32::MAX;
 
 /// The component of each state (Tarjan's algorithm, with a list in place of recursion).
-fn components(graph: &Graph) -> Vec<u32> {
+fn components(graph: &ModelGraph) -> Vec<u32> {
     let states = graph.first.len() - 1;
     let mut order = vec![UNSEEN; states];
     let mut low = vec![UNSEEN; states];

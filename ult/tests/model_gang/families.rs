@@ -1,6 +1,6 @@
 //! Families of programs: every combination of scripts up to a length.
 
-use crate::program::{Op, Program, Script, alike, forks, task_that_forks};
+use crate::program::{ModelProgram, Op, Script, alike, forks, task_that_forks};
 
 /// Barriers of one kind, by their number.
 pub type Kinds = [fn(u8) -> Op];
@@ -27,7 +27,7 @@ pub fn one_level(
     roots: usize,
     longest: u8,
     kinds: &Kinds,
-) -> Vec<(String, Program)> {
+) -> Vec<(String, ModelProgram)> {
     let scripts = scripts(longest, kinds);
     let combinations = scripts.len().pow(sizes.len() as u32);
     (0..combinations)
@@ -43,7 +43,7 @@ pub fn one_level(
 }
 
 /// One program of [`one_level`].
-pub fn gangs(workers: usize, sizes: &[usize], roots: usize, scripts: &[&Script]) -> Program {
+pub fn gangs(workers: usize, sizes: &[usize], roots: usize, scripts: &[&Script]) -> ModelProgram {
     let mut begun: Vec<_> = (0..roots)
         .map(|root| if root < workers { forks(root, &[]) } else { task_that_forks(root as u8) })
         .collect();
@@ -52,7 +52,7 @@ pub fn gangs(workers: usize, sizes: &[usize], roots: usize, scripts: &[&Script])
             begun[gang % roots].script.push(Op::Fork(gang as u8));
         }
     }
-    Program::new(
+    ModelProgram::new(
         workers,
         begun,
         sizes.iter().zip(scripts).map(|(&size, script)| alike(size, script)).collect(),
@@ -60,13 +60,13 @@ pub fn gangs(workers: usize, sizes: &[usize], roots: usize, scripts: &[&Script])
 }
 
 /// Gangs of one level that meet in `barriers` spin barriers each.
-pub fn spinning(workers: usize, sizes: &[usize], roots: usize, barriers: u8) -> Program {
+pub fn spinning(workers: usize, sizes: &[usize], roots: usize, barriers: u8) -> ModelProgram {
     let script: Script = (0..barriers).map(Op::Spin).collect();
     gangs(workers, sizes, roots, &vec![&script; sizes.len()])
 }
 
 /// One level, gangs that fit, spin barriers and the runtime's in every order.
-pub fn mixed() -> Vec<(String, Program)> {
+pub fn mixed() -> Vec<(String, ModelProgram)> {
     let kinds: &Kinds = &[Op::Spin, Op::Meet];
     let mut all = one_level(2, &[2, 2], 2, 3, kinds);
     all.extend(one_level(2, &[2, 2, 2], 2, 2, kinds));
@@ -76,7 +76,7 @@ pub fn mixed() -> Vec<(String, Program)> {
 }
 
 /// The larger members of the same family, for what leaves few states.
-pub fn mixed_large() -> Vec<(String, Program)> {
+pub fn mixed_large() -> Vec<(String, ModelProgram)> {
     let kinds: &Kinds = &[Op::Spin, Op::Meet];
     let three = [[2, 2, 2], [3, 2, 2], [2, 3, 3], [3, 3, 3]];
     let of = |sizes| (2..=3).flat_map(move |roots| one_level(3, sizes, roots, 1, kinds));

@@ -2,10 +2,10 @@
 
 use crate::check::{all_end, deadlocks};
 use crate::families::{mixed, mixed_large, spinning};
-use crate::program::{Forking, Rules};
+use crate::program::{Forking, ModelRules};
 
-const fn forking(forking: Forking) -> Rules {
-    Rules { forking, ..Rules::STRICT }
+const fn forking(forking: Forking) -> ModelRules {
+    ModelRules { forking, ..ModelRules::STRICT }
 }
 
 #[test]

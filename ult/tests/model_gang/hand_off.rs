@@ -4,19 +4,19 @@
 
 use crate::check::{LARGE, all_end, deadlocks, ends, some_deadlock};
 use crate::families::{gangs, one_level};
-use crate::program::{HandOff, Monitor, Op, Program, Rules, SPARES, forks};
+use crate::program::{HandOff, ModelProgram, ModelRules, Monitor, Op, SPARES, forks};
 
-const MONITOR: Rules = Rules { monitor: Monitor::Fifo, exception: true, ..Rules::STRICT };
-const HAND_OFF: Rules = Rules { hand_off: HandOff::Stuck, ..MONITOR };
+const MONITOR: ModelRules = ModelRules { monitor: Monitor::Fifo, exception: true, ..ModelRules::STRICT };
+const HAND_OFF: ModelRules = ModelRules { hand_off: HandOff::Stuck, ..MONITOR };
 
-fn blocking(workers: usize, sizes: &[usize], roots: usize) -> Program {
+fn blocking(workers: usize, sizes: &[usize], roots: usize) -> ModelProgram {
     let script = vec![Op::Block(0)];
     gangs(workers, sizes, roots, &vec![&script; sizes.len()]).with_spares(SPARES)
 }
 
 /// One or two gangs on one or two workers, threads that sleep, spin and wait in the runtime in
 /// every order.
-fn family() -> Vec<(String, Program)> {
+fn family() -> Vec<(String, ModelProgram)> {
     let kinds: &[fn(u8) -> Op] = &[Op::Block, Op::Spin, Op::Meet];
     let mut all =
         [one_level(1, &[2], 1, 2, kinds), one_level(1, &[3], 1, 1, kinds), one_level(2, &[3], 1, 1, kinds)]
@@ -39,7 +39,7 @@ fn a_gang_that_blocks_needs_hand_off() {
 
 #[test]
 fn who_stands_in_and_blocks_has_to_be_stood_in_for() {
-    deadlocks("once", blocking(1, &[3], 1), Rules { hand_off: HandOff::Once, ..HAND_OFF });
+    deadlocks("once", blocking(1, &[3], 1), ModelRules { hand_off: HandOff::Once, ..HAND_OFF });
     ends("again", blocking(1, &[3], 1), HAND_OFF);
 }
 
@@ -47,8 +47,8 @@ fn who_stands_in_and_blocks_has_to_be_stood_in_for() {
 #[test]
 fn who_stands_in_and_spins_for_what_is_queued_at_home_has_to_be_stood_in_for() {
     let scripts = vec![vec![Op::Block(0)], vec![Op::Poll(0), Op::Block(0)], vec![Op::Raise(0), Op::Block(0)]];
-    let program = Program::new(1, vec![forks(0, &[0])], vec![scripts]).with_spares(SPARES);
-    deadlocks("sleepers only", program.clone(), Rules { hand_off: HandOff::Sleepers, ..HAND_OFF });
+    let program = ModelProgram::new(1, vec![forks(0, &[0])], vec![scripts]).with_spares(SPARES);
+    deadlocks("sleepers only", program.clone(), ModelRules { hand_off: HandOff::Sleepers, ..HAND_OFF });
     ends("spinners, too", program, HAND_OFF);
 }
 

@@ -1,26 +1,37 @@
 //! Two levels: gangs whose threads fork gangs.
 
 use crate::check::{LARGE, all_end, deadlocks, ends};
-use crate::program::{Monitor, Op, Program, Rules, alike, forks};
+use crate::program::{ModelProgram, ModelRules, Monitor, Op, alike, forks};
 
-const MONITOR: Rules = Rules { monitor: Monitor::Fifo, ..Rules::STRICT };
+const MONITOR: ModelRules = ModelRules { monitor: Monitor::Fifo, ..ModelRules::STRICT };
 
 /// Gang A of `outer` threads; the first `forking` of them fork a gang of `inner` each before they
 /// go on.
-fn nested(workers: usize, outer: usize, inner: usize, forking: u8, after: &[Op], within: &[Op]) -> Program {
+fn nested(
+    workers: usize,
+    outer: usize,
+    inner: usize,
+    forking: u8,
+    after: &[Op],
+    within: &[Op],
+) -> ModelProgram {
     let mut gangs = vec![alike(outer, after)];
     for thread in 0..forking {
         gangs[0][thread as usize].insert(0, Op::Fork(thread + 1));
         gangs.push(alike(inner, within));
     }
-    Program::new(workers, vec![forks(0, &[0])], gangs)
+    ModelProgram::new(workers, vec![forks(0, &[0])], gangs)
 }
 
 /// Roots on two workers: one forks gang A, whose thread 0 forks gang B; the other forks gang C.
-fn beside(workers: usize, outer: &[Op], inner: &[Op]) -> Program {
+fn beside(workers: usize, outer: &[Op], inner: &[Op]) -> ModelProgram {
     let mut a = alike(2, outer);
     a[0].insert(0, Op::Fork(1));
-    Program::new(workers, vec![forks(0, &[0]), forks(1, &[2])], vec![a, alike(2, inner), alike(2, outer)])
+    ModelProgram::new(
+        workers,
+        vec![forks(0, &[0]), forks(1, &[2])],
+        vec![a, alike(2, inner), alike(2, outer)],
+    )
 }
 
 const SPIN: &[Op] = &[Op::Spin(0)];
@@ -29,7 +40,7 @@ const MEET_SPIN: &[Op] = &[Op::Meet(0), Op::Spin(1)];
 const SPIN_MEET: &[Op] = &[Op::Spin(0), Op::Meet(1)];
 
 /// Nested programs with every pair of these scripts.
-fn family(large: bool) -> Vec<(String, Program)> {
+fn family(large: bool) -> Vec<(String, ModelProgram)> {
     let mut all = Vec::new();
     for (outer, inner) in
         [(SPIN, SPIN), (MEET, SPIN), (SPIN, MEET), (MEET_SPIN, SPIN), (SPIN_MEET, SPIN), (SPIN, MEET_SPIN)]
@@ -51,7 +62,7 @@ fn family(large: bool) -> Vec<(String, Program)> {
 
 #[test]
 fn the_rule_alone_deadlocks_under_spinning_outer_gangs() {
-    let rules = Rules { nearest: true, ..Rules::STRICT };
+    let rules = ModelRules { nearest: true, ..ModelRules::STRICT };
     deadlocks("nested", nested(2, 2, 2, 1, SPIN, SPIN), rules);
     deadlocks("nested beside another", beside(3, SPIN, SPIN), rules);
 }
@@ -60,9 +71,9 @@ fn the_rule_alone_deadlocks_under_spinning_outer_gangs() {
 fn the_rule_alone_suffices_while_outer_gangs_wait_in_the_runtime() {
     for workers in 2..=3 {
         for forking in 1..=2 {
-            ends("nested", nested(workers, 2, 2, forking, MEET, SPIN), Rules::STRICT);
+            ends("nested", nested(workers, 2, 2, forking, MEET, SPIN), ModelRules::STRICT);
         }
-        ends("beside another", beside(workers, MEET, SPIN), Rules::STRICT);
+        ends("beside another", beside(workers, MEET, SPIN), ModelRules::STRICT);
     }
 }
 
@@ -73,11 +84,11 @@ fn the_rule_and_the_monitor_suffice() {
 
 #[test]
 fn the_exception_does_no_harm_under_the_monitor() {
-    all_end("rule, monitor and exception", family(false), Rules { exception: true, ..MONITOR });
+    all_end("rule, monitor and exception", family(false), ModelRules { exception: true, ..MONITOR });
 }
 
 #[test]
 fn the_monitor_alone_replaces_the_order() {
     let few: Vec<_> = family(false).into_iter().step_by(if LARGE { 1 } else { 6 }).collect();
-    all_end("monitor, no order", few, Rules { monitor: Monitor::Fifo, ..Rules::NO_ORDER });
+    all_end("monitor, no order", few, ModelRules { monitor: Monitor::Fifo, ..ModelRules::NO_ORDER });
 }

@@ -36,10 +36,10 @@ pub enum Op {
     /// Forks a gang, runs its thread 0, and waits at the join.
     Fork(u8),
     /// First op of each thread 0: older ULTs in the worker's own deque go first. Put there by
-    /// [`Program::new`].
+    /// [`ModelProgram::new`].
     GiveWay,
     /// Last op of each thread 0: waits in the runtime until its mates have ended. Put there by
-    /// [`Program::new`].
+    /// [`ModelProgram::new`].
     Join,
 }
 
@@ -54,7 +54,7 @@ pub struct Root {
 }
 
 #[derive(Clone)]
-pub struct Program {
+pub struct ModelProgram {
     pub workers: usize,
     /// Kernel threads that stand in for blocked workers, if the rules have hand-off. They are
     /// numbered behind the workers.
@@ -69,7 +69,7 @@ pub struct Program {
     pub scripts: Vec<Script>,
 }
 
-impl Program {
+impl ModelProgram {
     /// `gangs[g][t]` is the script of thread `t` of gang `g`.
     pub fn new(workers: usize, roots: Vec<Root>, gangs: Vec<Vec<Script>>) -> Self {
         assert!(workers <= WORKERS && roots.len() <= ROOTS && gangs.len() <= GANGS);
@@ -161,7 +161,7 @@ pub enum Forking {
 
 /// What a worker does about its own deque before it takes another's ULT.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Stealing {
+pub enum ModelStealing {
     /// Looks at its own deque after it has seen the victim's ULT, and takes its own if one is
     /// eligible.
     LookAgain,
@@ -204,12 +204,12 @@ pub enum HandOff {
 }
 
 #[derive(Clone, Copy)]
-pub struct Rules {
+pub struct ModelRules {
     pub eligibility: Eligibility,
     /// Thread 0 starts after older ULTs of its worker's deque.
     pub give_way: bool,
     pub forking: Forking,
-    pub stealing: Stealing,
+    pub stealing: ModelStealing,
     pub resuming: Resuming,
     pub monitor: Monitor,
     pub hand_off: HandOff,
@@ -219,13 +219,13 @@ pub struct Rules {
     pub nearest: bool,
 }
 
-impl Rules {
+impl ModelRules {
     /// The rule, yielding and the lock; no monitor, no exception, every placement.
     pub const STRICT: Self = Self {
         eligibility: Eligibility::Rule,
         give_way: true,
         forking: Forking::Locked,
-        stealing: Stealing::LookAgain,
+        stealing: ModelStealing::LookAgain,
         resuming: Resuming::Ordered,
         monitor: Monitor::Off,
         hand_off: HandOff::Off,

@@ -1,6 +1,6 @@
 //! The explorer on models whose answers are known.
 
-use crate::explore::{Kind, Model, explore};
+use crate::explore::{Model, StepKind, explore};
 
 /// Two processes that take two locks each, the second in the other order or not.
 struct Locks {
@@ -72,7 +72,7 @@ fn locks_in_one_order_always_end() {
 #[test]
 fn crossed_locks_deadlock_and_the_trace_is_the_shortest() {
     let fault = explore(&Locks { crossed: true }, 100).fault.expect("a deadlock");
-    assert_eq!((fault.kind, fault.steps), (Kind::Deadlock, 2));
+    assert_eq!((fault.kind, fault.steps), (StepKind::Deadlock, 2));
     assert_eq!(fault.trace, ["0 goes on from 0", "1 goes on from 0", "Deadlock:", "  [1, 1]"]);
 }
 
@@ -128,7 +128,7 @@ fn a_cycle_that_somebody_can_always_leave_is_no_livelock() {
 fn a_cycle_that_can_be_left_only_at_times_or_never_is_one() {
     for stoppable_at in [[true, false, true], [false; 3]] {
         let fault = explore(&Wheel { stoppable_at }, 10).fault.expect("a livelock");
-        assert_eq!(fault.kind, Kind::Livelock);
+        assert_eq!(fault.kind, StepKind::Livelock);
     }
 }
 

@@ -2,15 +2,15 @@
 
 use crate::check::{LARGE, all_end, deadlocks, ends, some_deadlock};
 use crate::families::{mixed, mixed_large};
-use crate::program::{Eligibility, Monitor, Op, Program, Resuming, Rules, forks};
+use crate::program::{Eligibility, ModelProgram, ModelRules, Monitor, Op, Resuming, forks};
 
-const EXCEPTION: Rules = Rules { exception: true, ..Rules::STRICT };
-const BOTH: Rules = Rules { monitor: Monitor::Fifo, ..EXCEPTION };
+const EXCEPTION: ModelRules = ModelRules { exception: true, ..ModelRules::STRICT };
+const BOTH: ModelRules = ModelRules { monitor: Monitor::Fifo, ..EXCEPTION };
 
 #[test]
 fn the_rule_suffices_for_both_kinds_of_barriers() {
-    all_end("rule", mixed(), Rules::STRICT);
-    all_end("rule", mixed_large(), Rules::STRICT);
+    all_end("rule", mixed(), ModelRules::STRICT);
+    all_end("rule", mixed_large(), ModelRules::STRICT);
 }
 
 #[test]
@@ -18,13 +18,13 @@ fn anything_at_a_visible_wait_deadlocks() {
     some_deadlock(
         "anything at a wait",
         mixed(),
-        Rules { eligibility: Eligibility::Anything, ..Rules::STRICT },
+        ModelRules { eligibility: Eligibility::Anything, ..ModelRules::STRICT },
     );
 }
 
 #[test]
 fn younger_gangs_at_a_visible_wait_deadlock() {
-    let rules = Rules { eligibility: Eligibility::OtherGangs, ..Rules::STRICT };
+    let rules = ModelRules { eligibility: Eligibility::OtherGangs, ..ModelRules::STRICT };
     some_deadlock("younger gangs at a wait", mixed(), rules);
 }
 
@@ -33,13 +33,17 @@ fn mates_stolen_at_a_visible_wait_deadlock() {
     some_deadlock(
         "mates stolen at a wait",
         mixed(),
-        Rules { eligibility: Eligibility::MatesStolen, ..Rules::STRICT },
+        ModelRules { eligibility: Eligibility::MatesStolen, ..ModelRules::STRICT },
     );
 }
 
 #[test]
 fn a_context_that_can_go_on_must_wait_for_older_ones_of_its_worker() {
-    some_deadlock("resumed out of order", mixed(), Rules { resuming: Resuming::AnyReady, ..Rules::STRICT });
+    some_deadlock(
+        "resumed out of order",
+        mixed(),
+        ModelRules { resuming: Resuming::AnyReady, ..ModelRules::STRICT },
+    );
 }
 
 #[test]
@@ -55,10 +59,10 @@ fn the_exception_is_harmless_under_the_monitor() {
 
 /// Two kernel threads of the program (W0, W1) and one worker, W2. Gang A, the older, does `wait` on
 /// W2 until gang B has run there; B's thread 0 spins, so it cannot run its mate itself.
-fn across_roots(wait: Op) -> Program {
+fn across_roots(wait: Op) -> ModelProgram {
     let older = vec![vec![], vec![wait]];
     let younger = vec![vec![Op::Spin(0)], vec![Op::Raise(0), Op::Spin(0)]];
-    Program::new(3, vec![forks(0, &[0]), forks(1, &[1])], vec![older, younger])
+    ModelProgram::new(3, vec![forks(0, &[0]), forks(1, &[1])], vec![older, younger])
         .with_foreign(0, 0)
         .with_foreign(1, 1)
 }
@@ -66,8 +70,12 @@ fn across_roots(wait: Op) -> Program {
 #[test]
 fn a_dependence_on_a_younger_gang_needs_the_exception() {
     let program = across_roots(Op::Await(0));
-    deadlocks("rule", program.clone(), Rules::STRICT);
-    deadlocks("rule and monitor", program.clone(), Rules { monitor: Monitor::Fifo, ..Rules::STRICT });
+    deadlocks("rule", program.clone(), ModelRules::STRICT);
+    deadlocks(
+        "rule and monitor",
+        program.clone(),
+        ModelRules { monitor: Monitor::Fifo, ..ModelRules::STRICT },
+    );
     ends("rule and exception", program.clone(), EXCEPTION);
     ends("rule, exception and monitor", program, BOTH);
 }
@@ -76,6 +84,6 @@ fn a_dependence_on_a_younger_gang_needs_the_exception() {
 fn an_invisible_dependence_on_a_younger_gang_needs_the_monitor() {
     let program = across_roots(Op::Poll(0));
     deadlocks("rule and exception", program.clone(), EXCEPTION);
-    ends("rule and monitor", program.clone(), Rules { monitor: Monitor::Fifo, ..Rules::STRICT });
+    ends("rule and monitor", program.clone(), ModelRules { monitor: Monitor::Fifo, ..ModelRules::STRICT });
     ends("rule, exception and monitor", program, BOTH);
 }

@@ -2,11 +2,11 @@
 //! is thread 1 of gang B.
 
 use crate::program::Op;
-use crate::scheduler::{Act, Action, Scheduler};
-use crate::state::{List, State, Thread};
+use crate::scheduler::{Act, ModelAction, Scheduler};
+use crate::state::{GangState, ModelThread, ThreadList};
 use std::fmt;
 
-impl fmt::Display for Thread {
+impl fmt::Display for ModelThread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.of_gang() {
             Some((gang, thread)) => write!(f, "{}{thread}", letter(gang)),
@@ -20,7 +20,7 @@ fn letter(gang: usize) -> char {
 }
 
 impl Scheduler {
-    pub fn words(&self, state: &State, action: Action) -> String {
+    pub fn words(&self, state: &GangState, action: ModelAction) -> String {
         let what = match action.act {
             Act::Step => self.step_words(state, action),
             Act::Fork(targets) => self.fork_words(state, action, &targets),
@@ -46,11 +46,11 @@ impl Scheduler {
         format!("W{}: {what}", action.worker)
     }
 
-    fn step_words(&self, state: &State, Action { worker, act: _ }: Action) -> String {
+    fn step_words(&self, state: &GangState, ModelAction { worker, act: _ }: ModelAction) -> String {
         use crate::explore::Model;
         let thread = state.running[worker];
-        let next = self.apply(state, Action { worker, act: Act::Step });
-        if next.running[worker] == Thread::NONE {
+        let next = self.apply(state, ModelAction { worker, act: Act::Step });
+        if next.running[worker] == ModelThread::NONE {
             return match self.at_words(&next, thread) {
                 Some(at) => format!("{thread} {at}, and leaves the worker"),
                 None => format!("{thread} ends"),
@@ -68,13 +68,14 @@ impl Scheduler {
         }
     }
 
-    fn fork_words(&self, state: &State, action: Action, targets: &[u8]) -> String {
+    fn fork_words(&self, state: &GangState, action: ModelAction, targets: &[u8]) -> String {
         use crate::explore::Model;
         let next = self.apply(state, action);
         let gang = next.id.iter().position(|&id| id >= 0 && id == state.next_id).expect("a new gang");
-        let tag = next.tag(Thread::mate(gang, 0));
+        let tag = next.tag(ModelThread::mate(gang, 0));
         let mates = 1..self.program.sizes[gang];
-        let pushed = mates.map(|mate| format!(", {} for W{}", Thread::mate(gang, mate), targets[mate - 1]));
+        let pushed =
+            mates.map(|mate| format!(", {} for W{}", ModelThread::mate(gang, mate), targets[mate - 1]));
         let forker = state.running[action.worker];
         format!(
             "{forker} forks gang {} (id {}, level {}){}",
@@ -86,7 +87,7 @@ impl Scheduler {
     }
 
     /// What a thread is at; `None` at its end.
-    fn at_words(&self, state: &State, thread: Thread) -> Option<String> {
+    fn at_words(&self, state: &GangState, thread: ModelThread) -> Option<String> {
         let (op, arrived) = state.at(&self.program, thread);
         let words = match (op?, arrived) {
             (_, false) => "can go on".into(),
@@ -103,18 +104,18 @@ impl Scheduler {
         Some(words)
     }
 
-    pub fn portrait(&self, state: &State) -> Vec<String> {
+    pub fn portrait(&self, state: &GangState) -> Vec<String> {
         let used = |&worker: &usize| worker < self.program.workers || state.stands_for[worker] != 0;
         (0..self.program.tracks()).filter(used).map(|worker| self.worker_words(state, worker)).collect()
     }
 
-    fn worker_words(&self, state: &State, worker: usize) -> String {
+    fn worker_words(&self, state: &GangState, worker: usize) -> String {
         let thread = state.running[worker];
         let at = |thread| {
             format!("{thread} {}", self.at_words(state, thread).unwrap_or_else(|| "has ended".into()))
         };
-        let running = if thread == Thread::NONE { "finds nothing to do".into() } else { at(thread) };
-        let names = |list: &List, name: &dyn Fn(Thread) -> String| {
+        let running = if thread == ModelThread::NONE { "finds nothing to do".into() } else { at(thread) };
+        let names = |list: &ThreadList, name: &dyn Fn(ModelThread) -> String| {
             list.iter().map(name).collect::<Vec<_>>().join(", ")
         };
         let mut line = format!("W{worker}: {running}");

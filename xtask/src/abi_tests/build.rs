@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use super::compilers::{Compiler, Family};
+use super::compilers::{CompilerDriver, CompilerFamily};
 use super::images;
-use super::meta::{Language, Mode, file_stem};
+use super::meta::{TestLanguage, TestMode, file_stem};
 use links::names;
 
 /// Where things are built and which library is under test.
-pub struct Builder {
+pub struct TestBuilder {
     cache: PathBuf,
     /// What the tests share, and the public headers.
     include: [PathBuf; 2],
@@ -39,13 +39,13 @@ struct Library {
 }
 
 /// What to build.
-pub struct Recipe<'a> {
+pub struct TestRecipe<'a> {
     /// A name for people; part of the file name.
     pub name: &'a str,
     /// The source.
     pub source: &'a Path,
     /// By whom.
-    pub compiler: &'a Compiler,
+    pub compiler: &'a CompilerDriver,
     /// `-O0`, `-O2` and whatever the program asks for.
     pub flags: Vec<String>,
     /// What makes images for devices, when compiling and linking.
@@ -56,7 +56,7 @@ pub struct Recipe<'a> {
     pub shared: bool,
 }
 
-impl Builder {
+impl TestBuilder {
     /// Prepares the cache and, for a library, the directory of symlinks that stands for the other
     /// runtimes.
     pub fn new(root: &Path, cache: &Path, library: Option<&Path>) -> Result<Self, String> {
@@ -108,11 +108,11 @@ impl Builder {
 
     /// The binary for a way of loading, built if the cache has none. The error is the compiler's
     /// message.
-    pub fn binary(&self, recipe: &Recipe, mode: Mode) -> Result<PathBuf, String> {
+    pub fn binary(&self, recipe: &TestRecipe, mode: TestMode) -> Result<PathBuf, String> {
         let object = self.object(recipe)?;
         match (mode, &self.library) {
-            (Mode::Link, Some(library)) => self.link_with(recipe, &object, library),
-            (Mode::Gpu, _) if !recipe.unmarked => self.marked(&self.link(recipe, &object)?),
+            (TestMode::Link, Some(library)) => self.link_with(recipe, &object, library),
+            (TestMode::Gpu, _) if !recipe.unmarked => self.marked(&self.link(recipe, &object)?),
             _ => self.link(recipe, &object),
         }
     }
@@ -153,7 +153,7 @@ impl Builder {
         built.as_deref().map_err(Clone::clone)
     }
 
-    fn object(&self, recipe: &Recipe) -> Result<PathBuf, String> {
+    fn object(&self, recipe: &TestRecipe) -> Result<PathBuf, String> {
         let object = self.cache.join(format!("{}.o", self.stem(recipe)?));
         self.unless_cached(&object, |output| {
             let mut command = Command::new(&recipe.compiler.name);
@@ -167,7 +167,7 @@ impl Builder {
         })
     }
 
-    fn link(&self, recipe: &Recipe, object: &Path) -> Result<PathBuf, String> {
+    fn link(&self, recipe: &TestRecipe, object: &Path) -> Result<PathBuf, String> {
         let binary = object.with_extension(if recipe.shared { "so" } else { "exe" });
         self.unless_cached(&binary, |output| {
             let mut command = Command::new(&recipe.compiler.name);
@@ -178,7 +178,7 @@ impl Builder {
         })
     }
 
-    fn link_with(&self, recipe: &Recipe, object: &Path, library: &Library) -> Result<PathBuf, String> {
+    fn link_with(&self, recipe: &TestRecipe, object: &Path, library: &Library) -> Result<PathBuf, String> {
         let binary = object.with_extension(format!("{:016x}.linked", library.stamp));
         self.unless_cached(&binary, |output| {
             let mut command = Command::new(&recipe.compiler.name);
@@ -216,7 +216,7 @@ impl Builder {
         Ok(directory)
     }
 
-    fn stem(&self, recipe: &Recipe) -> Result<String, String> {
+    fn stem(&self, recipe: &TestRecipe) -> Result<String, String> {
         let text = fs::read(recipe.source).map_err(|error| error.to_string())?;
         let compiler = recipe.compiler;
         let mut hasher = DefaultHasher::new();
@@ -247,26 +247,26 @@ impl Library {
 
 /// What the linker has to know, too: whether it makes a shared object, and those of the program's
 /// flags that are for both.
-fn linking(recipe: &Recipe) -> Vec<String> {
+fn linking(recipe: &TestRecipe) -> Vec<String> {
     let both = recipe.flags.iter().filter(|flag| *flag == "-rdynamic" || flag.starts_with("-fsanitize="));
     recipe.shared.then(|| "-shared".to_owned()).into_iter().chain(both.cloned()).collect()
 }
 
 /// C and C++ programs may use `pthread_*`, `dlsym`, `atomic` library calls and mathematics.
-fn libraries(recipe: &Recipe) -> Vec<String> {
+fn libraries(recipe: &TestRecipe) -> Vec<String> {
     let mut names = vec!["-lpthread".to_owned(), "-lm".to_owned()];
-    if recipe.compiler.language != Language::Fortran {
+    if recipe.compiler.language != TestLanguage::Fortran {
         names.push("-ldl".into());
         names.push("-l:libatomic.so.1".into());
     }
     names
 }
 
-fn module_flags(compiler: &Compiler, directory: &Path) -> Vec<String> {
+fn module_flags(compiler: &CompilerDriver, directory: &Path) -> Vec<String> {
     match compiler.family {
-        Family::Gfortran => vec![format!("-J{}", directory.display())],
-        Family::Flang => vec![format!("-module-dir {}", directory.display())],
-        Family::Gcc | Family::Clang => Vec::new(),
+        CompilerFamily::Gfortran => vec![format!("-J{}", directory.display())],
+        CompilerFamily::Flang => vec![format!("-module-dir {}", directory.display())],
+        CompilerFamily::Gcc | CompilerFamily::Clang => Vec::new(),
     }
     .iter()
     .flat_map(|flag| flag.split(' ').map(str::to_owned))

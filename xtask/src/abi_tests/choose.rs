@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use super::meta::Mode;
-use super::plan::Program;
+use super::meta::TestMode;
+use super::plan::AbiProgram;
 
 /// A run that is made whatever the rule says: a mutant is noticed by it, or it has found a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,12 +17,12 @@ pub struct Pin {
     pub program: String,
     /// The beginning of the compiler's name.
     pub compiler: String,
-    /// `OMP_NUM_THREADS`. The program is loaded as single runs are ([`Program::mode_of_one`]).
+    /// `OMP_NUM_THREADS`. The program is loaded as single runs are ([`AbiProgram::mode_of_one`]).
     pub threads: u32,
 }
 
 /// A run of a program: way of loading, threads, devices.
-pub type Cell = (Mode, u32, Option<u32>);
+pub type TestCell = (TestMode, u32, Option<u32>);
 
 /// The programs of one source, by all compilers that take it, with the runs that the gate makes.
 /// Programs without one are left out.
@@ -30,12 +30,12 @@ pub type Cell = (Mode, u32, Option<u32>);
 /// The chosen compilers ([`chosen_compilers`]) share the runs. Shared objects for Python, which are
 /// few, are built by each compiler. What is chosen follows from the source's name, so that it stays
 /// as it is while other programs come and go.
-pub fn gate_runs<'a>(programs: Vec<Program<'a>>, pins: &[Pin]) -> Vec<Program<'a>> {
+pub fn gate_runs<'a>(programs: Vec<AbiProgram<'a>>, pins: &[Pin]) -> Vec<AbiProgram<'a>> {
     let Some(source) = programs.first().map(|first| first.source) else { return programs };
     let hash = name_hash(&source.name);
     let compilers =
         if source.is_shared() { (0..programs.len()).collect() } else { chosen_compilers(&programs, hash) };
-    let mut runs: BTreeMap<usize, Vec<Cell>> = BTreeMap::new();
+    let mut runs: BTreeMap<usize, Vec<TestCell>> = BTreeMap::new();
     for (offset, &at) in compilers.iter().enumerate() {
         let all = programs[at].cells(true, Some(hash));
         let share = match source.is_case() {
@@ -63,21 +63,21 @@ pub fn gate_runs<'a>(programs: Vec<Program<'a>>, pins: &[Pin]) -> Vec<Program<'a
     with_runs.collect()
 }
 
-/// A program of a template has one compiler, which makes one run of so many. Similar programs make the
-/// others.
+/// A program of a template has one compiler, which makes one run of so many. Similar programs make
+/// the others.
 const TEMPLATE_SHARES: usize = 2;
 
 /// For each template program that is built with real images for GPUs, so many are built without.
 const BUILDS_WITHOUT_IMAGES: usize = 2;
 
 /// The run that a pin of the program stands for: loaded as single runs are, with most devices.
-fn pinned_run(program: &Program, threads: u32) -> Cell {
+fn pinned_run(program: &AbiProgram, threads: u32) -> TestCell {
     (program.mode_of_one(), threads, program.source.devices.iter().max().copied())
 }
 
-/// The programs of one source with one run each, by the chosen compilers: for programs that are many
-/// and alike.
-pub fn rotating_runs(programs: Vec<Program<'_>>, with_library: bool) -> Vec<Program<'_>> {
+/// The programs of one source with one run each, by the chosen compilers: for programs that are
+/// many and alike.
+pub fn rotating_runs(programs: Vec<AbiProgram<'_>>, with_library: bool) -> Vec<AbiProgram<'_>> {
     let Some(source) = programs.first().map(|first| first.source) else { return programs };
     let hash = name_hash(&source.name);
     let compilers = chosen_compilers(&programs, hash);
@@ -91,7 +91,7 @@ pub fn rotating_runs(programs: Vec<Program<'_>>, with_library: bool) -> Vec<Prog
 
 /// One compiler of each runtime, as positions in `programs`. Of a template, whose programs are many
 /// and alike, one in all: its neighbours meet the others.
-fn chosen_compilers(programs: &[Program], hash: usize) -> Vec<usize> {
+fn chosen_compilers(programs: &[AbiProgram], hash: usize) -> Vec<usize> {
     let mut by_runtime: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, program) in programs.iter().enumerate() {
         by_runtime.entry(program.compiler.runtime()).or_default().push(at);
@@ -107,7 +107,7 @@ fn chosen_compilers(programs: &[Program], hash: usize) -> Vec<usize> {
 
 /// Chooses the compiler of a template program. LLVM's builds with images take ten times as long as
 /// GCC's, so LLVM, the second of two, gets one program in three.
-fn template_compiler(program: &Program, compilers: usize, hash: usize) -> usize {
+fn template_compiler(program: &AbiProgram, compilers: usize, hash: usize) -> usize {
     let number = hash / 11;
     match program.source.offload && compilers == 2 {
         true => usize::from(number.is_multiple_of(3)),
@@ -123,7 +123,7 @@ const SAMPLE_LIMIT: u32 = 30;
 
 /// Chooses one run for every second source, on more than two threads where possible: some 200.
 /// Templates, programs for devices, and those that measure or may take long are left out.
-pub fn sample_runs(programs: Vec<Program<'_>>) -> Vec<Program<'_>> {
+pub fn sample_runs(programs: Vec<AbiProgram<'_>>) -> Vec<AbiProgram<'_>> {
     let Some(source) = programs.first().map(|first| first.source) else { return programs };
     let hash = name_hash(&source.name);
     let is_excluded =
@@ -133,7 +133,9 @@ pub fn sample_runs(programs: Vec<Program<'_>>) -> Vec<Program<'_>> {
     }
     let at = hash / SAMPLE_EVERY % programs.len();
     let cells = programs[at].cells(true, None);
-    let several = |&&(mode, threads, _): &&Cell| matches!(mode, Mode::Preload | Mode::Python) && threads > 2;
+    let several = |&&(mode, threads, _): &&TestCell| {
+        matches!(mode, TestMode::Preload | TestMode::Python) && threads > 2
+    };
     let cell = cells.iter().find(several).or(cells.first()).copied();
     let program = programs.into_iter().nth(at);
     program.into_iter().map(|program| program.with_cells(cell.into_iter().collect())).collect()
@@ -144,28 +146,29 @@ pub fn name_hash(name: &str) -> usize {
     name.bytes().fold(0x811c_9dc5_u32, |hash, b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193)) as usize
 }
 
-fn single_run(cells: Vec<Cell>, offset: usize) -> Vec<Cell> {
+fn single_run(cells: Vec<TestCell>, offset: usize) -> Vec<TestCell> {
     let at = offset / 3 % cells.len().max(1);
     cells.into_iter().skip(at).take(1).collect()
 }
 
 /// The runs with real images for GPUs, for which the program is built once more, or the others.
-fn runs_of_one_build(cells: Vec<Cell>, hash: usize) -> Vec<Cell> {
-    let (with_images, others): (Vec<Cell>, Vec<Cell>) =
-        cells.into_iter().partition(|(mode, _, _)| *mode == Mode::Cubin);
+fn runs_of_one_build(cells: Vec<TestCell>, hash: usize) -> Vec<TestCell> {
+    let (with_images, others): (Vec<TestCell>, Vec<TestCell>) =
+        cells.into_iter().partition(|(mode, _, _)| *mode == TestMode::Cubin);
     let takes_images = (hash / 13).is_multiple_of(BUILDS_WITHOUT_IMAGES + 1);
     if others.is_empty() || (takes_images && !with_images.is_empty()) { with_images } else { others }
 }
 
 /// Drops the runs with real images for GPUs, which need a second build, from every second program.
-fn without_some_images(cells: Vec<Cell>, hash: usize) -> Vec<Cell> {
-    let keeps_images = (hash / 13).is_multiple_of(2) || cells.iter().all(|(mode, _, _)| *mode == Mode::Cubin);
-    cells.into_iter().filter(|(mode, _, _)| keeps_images || *mode != Mode::Cubin).collect()
+fn without_some_images(cells: Vec<TestCell>, hash: usize) -> Vec<TestCell> {
+    let keeps_images =
+        (hash / 13).is_multiple_of(2) || cells.iter().all(|(mode, _, _)| *mode == TestMode::Cubin);
+    cells.into_iter().filter(|(mode, _, _)| keeps_images || *mode != TestMode::Cubin).collect()
 }
 
 /// Every `parts`-th cell, beginning with one that `offset` says. All cells if there are fewer than
 /// `parts`.
-fn share_of(cells: Vec<Cell>, parts: usize, offset: usize) -> Vec<Cell> {
+fn share_of(cells: Vec<TestCell>, parts: usize, offset: usize) -> Vec<TestCell> {
     if cells.len() < parts {
         return cells;
     }
@@ -176,16 +179,16 @@ fn share_of(cells: Vec<Cell>, parts: usize, offset: usize) -> Vec<Cell> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi_tests::Extent;
-    use crate::abi_tests::compilers::{Compiler, Family};
-    use crate::abi_tests::meta::{self, Language, Source};
+    use crate::abi_tests::AbiExtent;
+    use crate::abi_tests::compilers::{CompilerDriver, CompilerFamily};
+    use crate::abi_tests::meta::{self, TestLanguage, TestSource};
     use crate::pins;
-    use crate::programs::Places;
+    use crate::programs::Workspace;
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    fn compilers() -> Vec<Compiler> {
-        let made = |name: &str, family, version, language| Compiler {
+    fn compilers() -> Vec<CompilerDriver> {
+        let made = |name: &str, family, version, language| CompilerDriver {
             name: name.into(),
             family,
             version,
@@ -194,18 +197,18 @@ mod tests {
             offloads: version > 14,
         };
         vec![
-            made("clang-14", Family::Clang, 14, Language::C),
-            made("clang-19", Family::Clang, 19, Language::C),
-            made("gcc-12", Family::Gcc, 12, Language::C),
-            made("clang++-14", Family::Clang, 14, Language::Cxx),
-            made("clang++-19", Family::Clang, 19, Language::Cxx),
-            made("g++-12", Family::Gcc, 12, Language::Cxx),
-            made("flang-new-19", Family::Flang, 19, Language::Fortran),
-            made("gfortran-12", Family::Gfortran, 12, Language::Fortran),
+            made("clang-14", CompilerFamily::Clang, 14, TestLanguage::C),
+            made("clang-19", CompilerFamily::Clang, 19, TestLanguage::C),
+            made("gcc-12", CompilerFamily::Gcc, 12, TestLanguage::C),
+            made("clang++-14", CompilerFamily::Clang, 14, TestLanguage::Cxx),
+            made("clang++-19", CompilerFamily::Clang, 19, TestLanguage::Cxx),
+            made("g++-12", CompilerFamily::Gcc, 12, TestLanguage::Cxx),
+            made("flang-new-19", CompilerFamily::Flang, 19, TestLanguage::Fortran),
+            made("gfortran-12", CompilerFamily::Gfortran, 12, TestLanguage::Fortran),
         ]
     }
 
-    fn sources() -> Vec<Source> {
+    fn sources() -> Vec<TestSource> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abi-tests");
         let cases = std::env::temp_dir().join(format!("gangway-cases-{}", std::process::id()));
         let sources = meta::read_all(&root, &cases).unwrap();
@@ -213,17 +216,21 @@ mod tests {
         sources
     }
 
-    fn takers<'a>(source: &'a Source, compilers: &'a [Compiler], extent: Extent) -> Vec<Program<'a>> {
+    fn takers<'a>(
+        source: &'a TestSource,
+        compilers: &'a [CompilerDriver],
+        extent: AbiExtent,
+    ) -> Vec<AbiProgram<'a>> {
         let programs =
             compilers.iter().enumerate().filter(|(_, compiler)| compiler.language == source.language);
         programs
-            .map(|(index, compiler)| Program::new(source, compiler, index))
+            .map(|(index, compiler)| AbiProgram::new(source, compiler, index))
             .filter(|program| program.reason_to_skip(extent).is_none())
             .collect()
     }
 
     /// What two factors of a run are, each pair in words.
-    fn pairs((mode, threads, devices): Cell, compiler: &str) -> [String; 4] {
+    fn pairs((mode, threads, devices): TestCell, compiler: &str) -> [String; 4] {
         [
             format!("{compiler} {mode:?}"),
             format!("{compiler} {threads}"),
@@ -232,15 +239,15 @@ mod tests {
         ]
     }
 
-    /// The gate makes some of all runs: of each program, and of each pair of compiler, way of loading,
-    /// number of threads and of devices that more than one program has.
+    /// The gate makes some of all runs: of each program, and of each pair of compiler, way of
+    /// loading, number of threads and of devices that more than one program has.
     #[test]
     fn each_program_and_each_pair_is_run() {
         let (sources, compilers) = (sources(), compilers());
         let (mut all, mut kept) = (BTreeMap::<String, BTreeSet<&str>>::new(), BTreeSet::new());
         let mut counts = [0, 0];
         for source in &sources {
-            let programs = takers(source, &compilers, Extent::Gate);
+            let programs = takers(source, &compilers, AbiExtent::Gate);
             for program in &programs {
                 for cell in program.chosen_cells() {
                     counts[0] += 1;
@@ -271,10 +278,11 @@ mod tests {
     #[test]
     fn each_pin_names_a_run() {
         let (sources, compilers) = (sources(), compilers());
-        for pin in pins::all(&Places::find()).unwrap() {
+        for pin in pins::all(&Workspace::find()).unwrap() {
             let named = sources.iter().filter(|source| source.name.starts_with(&pin.program));
             let is_run = named.flat_map(|source| {
-                let chosen = gate_runs(takers(source, &compilers, Extent::Gate), std::slice::from_ref(&pin));
+                let chosen =
+                    gate_runs(takers(source, &compilers, AbiExtent::Gate), std::slice::from_ref(&pin));
                 chosen.into_iter().map(|program| {
                     program.compiler.name.starts_with(&pin.compiler)
                         && program.chosen_cells().contains(&pinned_run(&program, pin.threads))
@@ -291,13 +299,14 @@ mod tests {
         for compiler in ["gcc", "clang-14", "clang-19"] {
             for threads in [1, 17] {
                 let pin = Pin { program: "gang/root_lock.c".into(), compiler: compiler.into(), threads };
-                let chosen = gate_runs(takers(source, &compilers, Extent::Gate), std::slice::from_ref(&pin));
+                let chosen =
+                    gate_runs(takers(source, &compilers, AbiExtent::Gate), std::slice::from_ref(&pin));
                 let kept = chosen
                     .iter()
                     .filter(|program| program.compiler.name.starts_with(compiler))
                     .flat_map(|program| program.chosen_cells());
                 assert_eq!(
-                    kept.filter(|&(mode, with, _)| (mode, with) == (Mode::Preload, threads)).count(),
+                    kept.filter(|&(mode, with, _)| (mode, with) == (TestMode::Preload, threads)).count(),
                     1,
                     "{pin:?}"
                 );

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::meta::Language;
+use super::meta::TestLanguage;
 
 /// Who wrote the compiler, which decides the flags and the runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Family {
+pub enum CompilerFamily {
     /// gcc and g++.
     Gcc,
     /// clang and clang++.
@@ -24,15 +24,15 @@ pub enum Family {
 
 /// One usable compiler driver for one language.
 #[derive(Debug, Clone)]
-pub struct Compiler {
+pub struct CompilerDriver {
     /// The name it was found under.
     pub name: String,
     /// Family.
-    pub family: Family,
+    pub family: CompilerFamily,
     /// Major version.
     pub version: u32,
     /// The language this driver compiles.
-    pub language: Language,
+    pub language: TestLanguage,
     /// Flags that make it compile and link OpenMP here.
     pub flags: Vec<String>,
     /// It can make images of target regions for this machine.
@@ -43,19 +43,19 @@ pub struct Compiler {
 pub const OFFLOAD: &str = "-fopenmp-targets=x86_64-pc-linux-gnu";
 
 /// What [`probe`] found.
-pub struct Found {
+pub struct FoundCompilers {
     /// In a fixed order: by language, then name.
-    pub usable: Vec<Compiler>,
+    pub usable: Vec<CompilerDriver>,
     /// A line for each candidate that could not build an OpenMP program.
     pub unusable: Vec<String>,
 }
 
-impl Compiler {
+impl CompilerDriver {
     /// The runtime its binaries link.
     pub fn runtime(&self) -> &'static str {
         match self.family {
-            Family::Gcc | Family::Gfortran => "libgomp",
-            Family::Clang | Family::Flang => "libomp",
+            CompilerFamily::Gcc | CompilerFamily::Gfortran => "libgomp",
+            CompilerFamily::Clang | CompilerFamily::Flang => "libomp",
         }
     }
 
@@ -80,7 +80,7 @@ impl Compiler {
     }
 }
 
-/// The names of [`Family`], in its order. `g++` and `clang++` are of the families `gcc` and
+/// The names of [`CompilerFamily`], in its order. `g++` and `clang++` are of the families `gcc` and
 /// `clang`.
 const FAMILIES: [&str; 4] = ["gcc", "clang", "gfortran", "flang"];
 
@@ -102,8 +102,8 @@ pub fn known_term(term: String) -> Result<String, String> {
 
 /// Finds the compilers. `headers` is a directory that gets copies of `omp.h` for those clang
 /// versions that are installed without one.
-pub fn probe(headers: &Path) -> Found {
-    let mut found = Found { usable: Vec::new(), unusable: Vec::new() };
+pub fn probe(headers: &Path) -> FoundCompilers {
+    let mut found = FoundCompilers { usable: Vec::new(), unusable: Vec::new() };
     for ((_, name), (language, family)) in candidates() {
         match try_compiler(&name, language, family, headers) {
             Ok(compiler) => found.usable.push(compiler),
@@ -113,7 +113,7 @@ pub fn probe(headers: &Path) -> Found {
     found
 }
 
-type Candidates = BTreeMap<(u8, String), (Language, Family)>;
+type Candidates = BTreeMap<(u8, String), (TestLanguage, CompilerFamily)>;
 
 fn candidates() -> Candidates {
     let mut seen = Vec::new();
@@ -144,23 +144,28 @@ fn names_on_path() -> Vec<(String, PathBuf)> {
     names
 }
 
-fn classify(name: &str) -> Option<(Language, Family)> {
+fn classify(name: &str) -> Option<(TestLanguage, CompilerFamily)> {
     let stem = match name.rsplit_once('-') {
         Some((stem, version)) if version.bytes().all(|b| b.is_ascii_digit()) => stem,
         _ => name,
     };
     match stem {
-        "gcc" => Some((Language::C, Family::Gcc)),
-        "g++" => Some((Language::Cxx, Family::Gcc)),
-        "clang" => Some((Language::C, Family::Clang)),
-        "clang++" => Some((Language::Cxx, Family::Clang)),
-        "gfortran" => Some((Language::Fortran, Family::Gfortran)),
-        "flang" | "flang-new" => Some((Language::Fortran, Family::Flang)),
+        "gcc" => Some((TestLanguage::C, CompilerFamily::Gcc)),
+        "g++" => Some((TestLanguage::Cxx, CompilerFamily::Gcc)),
+        "clang" => Some((TestLanguage::C, CompilerFamily::Clang)),
+        "clang++" => Some((TestLanguage::Cxx, CompilerFamily::Clang)),
+        "gfortran" => Some((TestLanguage::Fortran, CompilerFamily::Gfortran)),
+        "flang" | "flang-new" => Some((TestLanguage::Fortran, CompilerFamily::Flang)),
         _ => None,
     }
 }
 
-fn try_compiler(name: &str, language: Language, family: Family, headers: &Path) -> Result<Compiler, String> {
+fn try_compiler(
+    name: &str,
+    language: TestLanguage,
+    family: CompilerFamily,
+    headers: &Path,
+) -> Result<CompilerDriver, String> {
     let version = version(name)?;
     let mut last = String::new();
     for flags in flag_sets(family, headers) {
@@ -168,9 +173,10 @@ fn try_compiler(name: &str, language: Language, family: Family, headers: &Path) 
             Ok(()) => {
                 let with = [flags.clone(), vec![OFFLOAD.into()]].concat();
                 // flang's images for a host ask for a library of GPUs.
-                let offloads =
-                    family == Family::Clang && version >= 19 && trial(name, language, &with, headers).is_ok();
-                return Ok(Compiler { name: name.into(), family, version, language, flags, offloads });
+                let offloads = family == CompilerFamily::Clang
+                    && version >= 19
+                    && trial(name, language, &with, headers).is_ok();
+                return Ok(CompilerDriver { name: name.into(), family, version, language, flags, offloads });
             }
             Err(reason) => last = reason,
         }
@@ -179,11 +185,11 @@ fn try_compiler(name: &str, language: Language, family: Family, headers: &Path) 
 }
 
 /// The flags to try in turn: as installed, then with another LLVM version's header and library.
-fn flag_sets(family: Family, headers: &Path) -> Vec<Vec<String>> {
+fn flag_sets(family: CompilerFamily, headers: &Path) -> Vec<Vec<String>> {
     match family {
-        Family::Gcc | Family::Gfortran => vec![vec!["-fopenmp".into()]],
-        Family::Flang => vec![vec!["-fopenmp".into()]],
-        Family::Clang => {
+        CompilerFamily::Gcc | CompilerFamily::Gfortran => vec![vec!["-fopenmp".into()]],
+        CompilerFamily::Flang => vec![vec!["-fopenmp".into()]],
+        CompilerFamily::Clang => {
             let plain = vec!["-fopenmp=libomp".to_owned()];
             let mut borrowed = plain.clone();
             if let Some(library) = borrow_llvm(headers) {
@@ -220,16 +226,16 @@ fn version(name: &str) -> Result<u32, String> {
     major.ok_or(format!("`--version` says `{line}`"))
 }
 
-fn trial(name: &str, language: Language, flags: &[String], scratch: &Path) -> Result<(), String> {
+fn trial(name: &str, language: TestLanguage, flags: &[String], scratch: &Path) -> Result<(), String> {
     let (extension, text) = match language {
-        Language::C | Language::Cxx => {
-            let extension = if language == Language::C { "c" } else { "cpp" };
+        TestLanguage::C | TestLanguage::Cxx => {
+            let extension = if language == TestLanguage::C { "c" } else { "cpp" };
             (
                 extension,
                 "#include <omp.h>\nint main(void)\n{\n#pragma omp parallel\n{ }\nreturn omp_get_max_threads() == 0;\n}\n",
             )
         }
-        Language::Fortran => (
+        TestLanguage::Fortran => (
             "f90",
             "program t\nuse omp_lib\n!$omp parallel\n!$omp end parallel\nif (omp_get_max_threads() == 0) stop 1\nend program\n",
         ),

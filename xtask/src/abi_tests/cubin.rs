@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::compilers::Compiler;
+use super::compilers::CompilerDriver;
 
 /// The GPU that they are made for.
 const GPU: &str = "sm_90";
@@ -20,7 +20,7 @@ pub fn tools(target: &Path) -> PathBuf {
 ///
 /// # Errors
 /// What is missing.
-pub fn options(target: &Path, compiler: &Compiler) -> Result<Vec<String>, String> {
+pub fn options(target: &Path, compiler: &CompilerDriver) -> Result<Vec<String>, String> {
     options_for(target, compiler, GPU, true)
 }
 
@@ -30,7 +30,7 @@ pub fn options(target: &Path, compiler: &Compiler) -> Result<Vec<String>, String
 /// What is missing.
 pub fn options_for(
     target: &Path,
-    compiler: &Compiler,
+    compiler: &CompilerDriver,
     gpu: &str,
     with_host: bool,
 ) -> Result<Vec<String>, String> {

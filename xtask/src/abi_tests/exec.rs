@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// One run: what to start with what around it.
-pub struct Run {
+pub struct ProgramRun {
     /// Program and arguments.
     pub arguments: Vec<PathBuf>,
     /// Environment on top of the cleaned one. The loader's variables reach only the program.
@@ -19,7 +19,7 @@ pub struct Run {
 }
 
 /// How it ended.
-pub struct Ended {
+pub struct ProgramEnd {
     /// Exit status, or 128 + signal.
     pub status: i32,
     /// `timeout` had to end it.
@@ -30,14 +30,14 @@ pub struct Ended {
     pub stderr: String,
 }
 
-impl Ended {
+impl ProgramEnd {
     /// Whether it was ended, by a signal or for its time, instead of ending itself.
     pub fn was_ended(&self) -> bool {
         self.hung || self.status >= 128
     }
 }
 
-impl Run {
+impl ProgramRun {
     /// The command line that reproduces the run in a shell.
     pub fn line(&self) -> String {
         let mut words = vec!["env".to_owned()];
@@ -47,7 +47,7 @@ impl Run {
     }
 
     /// Starts it and waits.
-    pub fn start(&self) -> Result<Ended, String> {
+    pub fn start(&self) -> Result<ProgramEnd, String> {
         let mut command = Command::new("timeout");
         command.args(["--signal=KILL", &self.timeout.to_string(), "env"]); // the whole group: children may block other signals
         command.args(self.env.iter().map(|(key, value)| format!("{key}={value}")));
@@ -57,7 +57,7 @@ impl Run {
         }
         let output = command.output().map_err(|error| format!("timeout: {error}"))?;
         let status = output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0));
-        Ok(Ended {
+        Ok(ProgramEnd {
             status,
             hung: matches!(status, 124 | 137),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -16,7 +16,7 @@ use super::meta::comment;
 
 /// One program of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Case {
+pub struct TemplateCase {
     /// The first column of each chosen row; empty for a file without a table.
     pub label: String,
     /// The program's text.
@@ -36,14 +36,14 @@ struct Table {
 ///
 /// A table line that cannot be read, two programs of one name, or a name between `@` that no table
 /// has.
-pub fn expand(text: &str) -> Result<Vec<Case>, String> {
+pub fn expand(text: &str) -> Result<Vec<TemplateCase>, String> {
     let tables = tables(text)?;
     let choices = row_numbers(&tables.iter().map(|table| table.rows.len()).collect::<Vec<_>>());
     let rows = |choice: &Vec<usize>| -> Vec<Choice> {
         tables.iter().zip(choice).map(|(table, &row)| (table, &table.rows[row])).collect()
     };
     let covers = choices.iter().zip(cover_pairs(&choices));
-    let cases: Vec<Case> =
+    let cases: Vec<TemplateCase> =
         covers.map(|(choice, is_in_pair_cover)| case(text, &rows(choice), is_in_pair_cover)).collect();
     let mut labels: Vec<&str> = cases.iter().map(|case| case.label.as_str()).collect();
     labels.sort_unstable();
@@ -59,7 +59,7 @@ pub fn expand(text: &str) -> Result<Vec<Case>, String> {
 type Choice<'a> = (&'a Table, &'a Vec<String>);
 
 /// Values may name columns of other tables, so what was put in is looked at again.
-fn case(template: &str, chosen: &[Choice], is_in_pair_cover: bool) -> Case {
+fn case(template: &str, chosen: &[Choice], is_in_pair_cover: bool) -> TemplateCase {
     let mut text = template.to_owned();
     for _ in 0..=chosen.len() {
         for (column, value) in chosen.iter().flat_map(|(table, row)| table.columns.iter().zip(*row)) {
@@ -68,7 +68,7 @@ fn case(template: &str, chosen: &[Choice], is_in_pair_cover: bool) -> Case {
     }
     let labels: Vec<&str> =
         chosen.iter().map(|(_, row)| if row[0].is_empty() { "none" } else { row[0].as_str() }).collect();
-    Case { label: labels.join(" "), text, is_in_pair_cover }
+    TemplateCase { label: labels.join(" "), text, is_in_pair_cover }
 }
 
 /// Selects choices (one row per table, by number) so that each pair of rows of two tables occurs.

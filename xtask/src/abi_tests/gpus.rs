@@ -8,14 +8,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Extent;
-use super::build::Builder;
-use super::compilers::{self, Compiler, Family};
-use super::exec::Run;
-use super::meta::{self, Mode, Source, file_stem};
-use super::plan::{self, Program, Record, Verdict};
-use super::report::Report;
-use super::{Options, Outcome, cubin};
+use super::AbiExtent;
+use super::build::TestBuilder;
+use super::compilers::{self, CompilerDriver, CompilerFamily};
+use super::exec::ProgramRun;
+use super::meta::{self, TestMode, TestSource, file_stem};
+use super::plan::{self, AbiProgram, AbiRecord, AbiVerdict};
+use super::report::AbiReport;
+use super::{AbiOutcome, Options, cubin};
 use crate::parallel;
 use links::names;
 
@@ -29,7 +29,7 @@ const LIBRARIES: &str = "lib";
 /// What is missing or cannot be written, or the first program that is not built.
 pub fn build(options: &Options, kind: &str, into: &Path) -> Result<usize, String> {
     let library = options.library.as_deref().ok_or("programs for a GPU take the library along")?;
-    let builder = Builder::new(&options.root, &options.cache, Some(library))?;
+    let builder = TestBuilder::new(&options.root, &options.cache, Some(library))?;
     let found = compilers::probe(builder.borrowed_headers()).usable;
     let sources = meta::read_all(&options.root.join("abi-tests"), &options.cache.join("cases"))?;
     let _ = fs::remove_dir_all(into);
@@ -40,13 +40,13 @@ pub fn build(options: &Options, kind: &str, into: &Path) -> Result<usize, String
         else {
             continue;
         };
-        let program = Program::new(source, compiler, index);
-        if program.reason_to_skip(Extent::Long).is_some() || !super::wanted(options, &program.title()) {
+        let program = AbiProgram::new(source, compiler, index);
+        if program.reason_to_skip(AbiExtent::Long).is_some() || !super::wanted(options, &program.title()) {
             continue;
         }
         let offload = cubin::options_for(builder.target(), compiler, kind, false)?;
         let binary = builder
-            .binary(&program.recipe_for(offload), Mode::Cubin)
+            .binary(&program.recipe_for(offload), TestMode::Cubin)
             .map_err(|message| format!("{}: {message}", program.title()))?;
         let stem = into.join(file_stem(&source.name));
         copy(&binary, &stem.with_extension("exe"))?;
@@ -60,23 +60,23 @@ pub fn build(options: &Options, kind: &str, into: &Path) -> Result<usize, String
 ///
 /// # Errors
 /// When the directory cannot be read.
-pub fn run(directory: &Path, filter: Option<&str>, jobs: usize) -> Result<Outcome, String> {
+pub fn run(directory: &Path, filter: Option<&str>, jobs: usize) -> Result<AbiOutcome, String> {
     let directory = directory.canonicalize().map_err(|error| format!("{}: {error}", directory.display()))?;
-    let sources: Vec<Source> = meta::read_all(&directory, &directory.join("cases"))?;
-    let report = Report::new();
-    let chosen: Vec<&Source> =
+    let sources: Vec<TestSource> = meta::read_all(&directory, &directory.join("cases"))?;
+    let report = AbiReport::new();
+    let chosen: Vec<&TestSource> =
         sources.iter().filter(|source| filter.is_none_or(|text| source.name.contains(text))).collect();
     report.begin(chosen.len(), &[]);
-    let compilers = [meta::Language::C, meta::Language::Cxx].map(reported_compiler);
-    let one = |source: &&Source| {
+    let compilers = [meta::TestLanguage::C, meta::TestLanguage::Cxx].map(reported_compiler);
+    let one = |source: &&TestSource| {
         let compiler =
             compilers.iter().find(|compiler| compiler.language == source.language).unwrap_or(&compilers[0]);
-        let program = Program::new(source, compiler, 0);
+        let program = AbiProgram::new(source, compiler, 0);
         let threads = source.threads.iter().copied().max_by_key(|count| (*count <= 8, *count)).unwrap_or(4);
         let verdict = run_one(&directory, source, threads);
         report.add(
             &program,
-            vec![Record { mode: Mode::RealGpu, threads, devices: None, seconds: 0.0, verdict }],
+            vec![AbiRecord { mode: TestMode::RealGpu, threads, devices: None, seconds: 0.0, verdict }],
         );
     };
     let (alone, together): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|source| source.alone);
@@ -86,10 +86,10 @@ pub fn run(directory: &Path, filter: Option<&str>, jobs: usize) -> Result<Outcom
 }
 
 /// The compiler that reports name.
-fn reported_compiler(language: meta::Language) -> Compiler {
-    Compiler {
+fn reported_compiler(language: meta::TestLanguage) -> CompilerDriver {
+    CompilerDriver {
         name: "clang".into(),
-        family: Family::Clang,
+        family: CompilerFamily::Clang,
         version: 19,
         language,
         flags: Vec::new(),
@@ -97,19 +97,19 @@ fn reported_compiler(language: meta::Language) -> Compiler {
     }
 }
 
-fn takes(compiler: &Compiler, source: &Source) -> bool {
-    compiler.family == Family::Clang && compiler.version >= 19 && compiler.language == source.language
+fn takes(compiler: &CompilerDriver, source: &TestSource) -> bool {
+    compiler.family == CompilerFamily::Clang && compiler.version >= 19 && compiler.language == source.language
 }
 
 /// Does the program run on one real GPU? A limit of the driver for tests does not count.
-fn runs_on_a_real_gpu(source: &Source) -> bool {
+fn runs_on_a_real_gpu(source: &TestSource) -> bool {
     let needs_the_test_driver = source.gpus.is_some() || source.unmarked.is_some();
     let is_refused = source.no_cubin.is_some()
         || source.no_gpu.as_ref().is_some_and(|reason| !reason.contains("the driver for tests"));
     source.offload && source.devices.contains(&1) && !needs_the_test_driver && !is_refused
 }
 
-fn run_one(directory: &Path, source: &Source, threads: u32) -> Verdict {
+fn run_one(directory: &Path, source: &TestSource, threads: u32) -> AbiVerdict {
     let libraries = directory.join(LIBRARIES);
     let mut env = vec![("OMP_NUM_THREADS".to_owned(), threads.to_string())];
     env.retain(|(key, _)| !source.env.iter().any(|(other, _)| other == key));
@@ -118,11 +118,11 @@ fn run_one(directory: &Path, source: &Source, threads: u32) -> Verdict {
     env.push(("ABI_TESTS_LIBRARY".into(), libraries.join(names::LIBRARY).display().to_string()));
     env.push(("OMPX_CUDA".into(), "on".into()));
     let stem = source.path.with_extension("exe");
-    let run = Run { arguments: vec![PathBuf::from(&stem)], env, timeout: source.timeout };
+    let run = ProgramRun { arguments: vec![PathBuf::from(&stem)], env, timeout: source.timeout };
     match run.start() {
-        Err(message) => Verdict::Failed(message, run.line()),
+        Err(message) => AbiVerdict::Failed(message, run.line()),
         Ok(ended) => plan::fault(source, &ended, true)
-            .map_or(Verdict::Passed, |what| Verdict::Failed(what, run.line())),
+            .map_or(AbiVerdict::Passed, |what| AbiVerdict::Failed(what, run.line())),
     }
 }
 

@@ -6,26 +6,27 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::build::{Builder, Recipe};
-use super::compilers::{Compiler, Family};
-use super::exec::Run;
-use super::meta::{Language, Mode};
-use super::plan::Verdict;
-use super::report::Report;
+use super::build::{TestBuilder, TestRecipe};
+use super::compilers::{CompilerDriver, CompilerFamily};
+use super::exec::ProgramRun;
+use super::meta::{TestLanguage, TestMode};
+use super::plan::AbiVerdict;
+use super::report::AbiReport;
 
 type Table = BTreeMap<String, String>;
 
 /// Compares every compiler with the table.
-pub fn check(root: &Path, builder: &Builder, compilers: &[Compiler], report: &Report) {
+pub fn check(root: &Path, builder: &TestBuilder, compilers: &[CompilerDriver], report: &AbiReport) {
     let directory = root.join("abi-tests/layout");
-    for compiler in compilers.iter().filter(|compiler| compiler.language != Language::Cxx) {
+    for compiler in compilers.iter().filter(|compiler| compiler.language != TestLanguage::Cxx) {
         let verdict = check_one(&directory, builder, compiler);
         report.check(&format!("layout [{}]", compiler.name), verdict);
     }
 }
 
-fn check_one(directory: &Path, builder: &Builder, compiler: &Compiler) -> Verdict {
-    let failed = |what: String| Verdict::Failed(what, directory.join("expected.tsv").display().to_string());
+fn check_one(directory: &Path, builder: &TestBuilder, compiler: &CompilerDriver) -> AbiVerdict {
+    let failed =
+        |what: String| AbiVerdict::Failed(what, directory.join("expected.tsv").display().to_string());
     let expected = match expected(&directory.join("expected.tsv"), compiler.family) {
         Ok(expected) => expected,
         Err(problem) => return failed(problem),
@@ -33,19 +34,19 @@ fn check_one(directory: &Path, builder: &Builder, compiler: &Compiler) -> Verdic
     match printed(directory, builder, compiler) {
         Ok(printed) => match difference(&expected, &printed) {
             Some(difference) => failed(difference),
-            None => Verdict::Passed,
+            None => AbiVerdict::Passed,
         },
         Err(problem) => failed(problem),
     }
 }
 
-fn expected(table: &Path, family: Family) -> Result<Table, String> {
+fn expected(table: &Path, family: CompilerFamily) -> Result<Table, String> {
     let text = std::fs::read_to_string(table).map_err(|error| error.to_string())?;
     let column = match family {
-        Family::Gcc => 1,
-        Family::Gfortran => 2,
-        Family::Clang => 3,
-        Family::Flang => 4,
+        CompilerFamily::Gcc => 1,
+        CompilerFamily::Gfortran => 2,
+        CompilerFamily::Clang => 3,
+        CompilerFamily::Flang => 4,
     };
     let rows = text.lines().filter(|line| !line.starts_with('#') && !line.starts_with("name\t"));
     let cells = rows.map(|line| line.split('\t').collect::<Vec<_>>());
@@ -53,9 +54,9 @@ fn expected(table: &Path, family: Family) -> Result<Table, String> {
     Ok(filled.map(|cells| (cells[0].to_owned(), cells[column].to_owned())).collect())
 }
 
-fn printed(directory: &Path, builder: &Builder, compiler: &Compiler) -> Result<Table, String> {
-    let file = if compiler.language == Language::C { "c.c" } else { "fortran.f90" };
-    let recipe = Recipe {
+fn printed(directory: &Path, builder: &TestBuilder, compiler: &CompilerDriver) -> Result<Table, String> {
+    let file = if compiler.language == TestLanguage::C { "c.c" } else { "fortran.f90" };
+    let recipe = TestRecipe {
         name: "layout",
         source: &directory.join(file),
         compiler,
@@ -64,8 +65,8 @@ fn printed(directory: &Path, builder: &Builder, compiler: &Compiler) -> Result<T
         unmarked: false,
         shared: false,
     };
-    let binary = builder.binary(&recipe, Mode::Own)?;
-    let run = Run { arguments: vec![binary], env: Vec::new(), timeout: 20 };
+    let binary = builder.binary(&recipe, TestMode::Own)?;
+    let run = ProgramRun { arguments: vec![binary], env: Vec::new(), timeout: 20 };
     let ended = run.start()?;
     if ended.status != 0 {
         return Err(format!("the layout program ended with {}", ended.status));

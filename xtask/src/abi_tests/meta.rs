@@ -11,7 +11,7 @@ use super::{compilers, expand};
 
 /// The source language, which decides the compiler driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Language {
+pub enum TestLanguage {
     /// C.
     C,
     /// C++.
@@ -20,7 +20,7 @@ pub enum Language {
     Fortran,
 }
 
-impl Language {
+impl TestLanguage {
     /// What its files' names end in.
     pub fn extension(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl Language {
 
 /// How the library gets under a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Mode {
+pub enum TestMode {
     /// The compiler's own runtime; no library of ours.
     Own,
     /// `LD_PRELOAD`.
@@ -55,7 +55,7 @@ pub enum Mode {
 
 /// How a run has to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum TestEnding {
     /// This exit status.
     Status(i32),
     /// Anything but success: a status or a signal (a time-out is always a failure).
@@ -64,13 +64,13 @@ pub enum Ending {
 
 /// One test source with its metadata.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct TestSource {
     /// Path below `abi-tests/`.
     pub name: String,
     /// Absolute path.
     pub path: PathBuf,
     /// Language by file extension.
-    pub language: Language,
+    pub language: TestLanguage,
     /// Compiler terms that take it (`all`, `gcc`, `clang>=19`).
     pub compilers: Vec<String>,
     /// Compiler terms left out, with the reason.
@@ -80,11 +80,11 @@ pub struct Source {
     /// Further environment.
     pub env: Vec<(String, String)>,
     /// Ways to load the library.
-    pub modes: Vec<Mode>,
+    pub modes: Vec<TestMode>,
     /// Seconds before a run counts as hung.
     pub timeout: u32,
     /// How it has to end.
-    pub ending: Ending,
+    pub ending: TestEnding,
     /// Texts (`*` matches anything) that stderr must contain, on our library.
     pub stderr: Vec<String>,
     /// Lines stderr must have, on our library.
@@ -99,7 +99,7 @@ pub struct Source {
     pub alone: bool,
     /// Long.
     pub stress: bool,
-    /// A product of programs and modes: run with [`super::Extent::All`] only. `cargo xtask test`
+    /// A product of programs and modes: run with [`super::AbiExtent::All`] only. `cargo xtask test`
     /// runs a selection, from other files.
     pub all: bool,
     /// Checks a promise other runtimes do not make; the reason to leave it out there.
@@ -111,8 +111,8 @@ pub struct Source {
     /// Programs that are many and alike: each meets one compiler of each runtime, one way of
     /// loading and one thread count, which change from program to program.
     pub rotates: bool,
-    /// False for a template program outside the pair cover (`expand::cover_pairs`): the gate leaves it
-    /// out.
+    /// False for a template program outside the pair cover (`expand::cover_pairs`): the gate leaves
+    /// it out.
     pub is_in_pair_cover: bool,
     /// Target constructs: LLVM's compilers are to make images for this machine.
     pub offload: bool,
@@ -140,7 +140,7 @@ const ROTATING: [u32; 4] = [2, 3, 4, 8];
 
 /// Reads every program below `root`, sorted by name. Programs of templates are written below
 /// `cases`.
-pub fn read_all(root: &Path, cases: &Path) -> Result<Vec<Source>, String> {
+pub fn read_all(root: &Path, cases: &Path) -> Result<Vec<TestSource>, String> {
     let mut paths = Vec::new();
     collect(root, &mut paths).map_err(|error| format!("{}: {error}", root.display()))?;
     fs::create_dir_all(cases).map_err(|error| format!("{}: {error}", cases.display()))?;
@@ -163,20 +163,20 @@ fn collect(directory: &Path, into: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn read(root: &Path, path: &Path, cases: &Path) -> Vec<Source> {
+fn read(root: &Path, path: &Path, cases: &Path) -> Vec<TestSource> {
     let language = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("c") => Language::C,
-        Some("cpp") => Language::Cxx,
-        Some("f90") => Language::Fortran,
+        Some("c") => TestLanguage::C,
+        Some("cpp") => TestLanguage::Cxx,
+        Some("f90") => TestLanguage::Fortran,
         _ => return Vec::new(),
     };
     let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
-    let source = Source::new(name, path.to_owned(), language);
+    let source = TestSource::new(name, path.to_owned(), language);
     let programs =
         fs::read_to_string(path).map_err(|error| error.to_string()).and_then(|text| expand::expand(&text));
     match programs {
         Ok(programs) => {
-            let shared = language == Language::C
+            let shared = language == TestLanguage::C
                 && programs[0].text.lines().map_while(comment).any(|line| line == SHARED);
             let of = |at: usize| {
                 if shared { languages(at, programs.len(), &programs[at].label) } else { vec![language] }
@@ -186,7 +186,7 @@ fn read(root: &Path, path: &Path, cases: &Path) -> Vec<Source> {
                 |(at, case)| of(at).into_iter().map(move |language| source.with(case, language, cases));
             programs.iter().enumerate().flat_map(each).collect()
         }
-        Err(error) => vec![Source { error: Some(error), ..source }],
+        Err(error) => vec![TestSource { error: Some(error), ..source }],
     }
 }
 
@@ -195,22 +195,22 @@ const SHARED: &str = "languages: c, c++";
 
 /// The languages of the program `at` of the `count` of a shared template: the first is C, the
 /// second C++, the others are shared out by name. A file that is a single program is built as both.
-fn languages(at: usize, count: usize, label: &str) -> Vec<Language> {
+fn languages(at: usize, count: usize, label: &str) -> Vec<TestLanguage> {
     match (count, at) {
-        (1, _) => vec![Language::C, Language::Cxx],
-        (_, 0) => vec![Language::C],
-        (_, 1) => vec![Language::Cxx],
-        _ if label.bytes().map(usize::from).sum::<usize>() % 2 == 0 => vec![Language::C],
-        _ => vec![Language::Cxx],
+        (1, _) => vec![TestLanguage::C, TestLanguage::Cxx],
+        (_, 0) => vec![TestLanguage::C],
+        (_, 1) => vec![TestLanguage::Cxx],
+        _ if label.bytes().map(usize::from).sum::<usize>() % 2 == 0 => vec![TestLanguage::C],
+        _ => vec![TestLanguage::Cxx],
     }
 }
 
-impl Source {
-    fn new(name: String, path: PathBuf, language: Language) -> Self {
+impl TestSource {
+    fn new(name: String, path: PathBuf, language: TestLanguage) -> Self {
         let modes = if name.starts_with("python/") {
-            vec![Mode::Python]
+            vec![TestMode::Python]
         } else {
-            vec![Mode::Preload, Mode::Symlink, Mode::Link]
+            vec![TestMode::Preload, TestMode::Symlink, TestMode::Link]
         };
         let rotates = name.starts_with("spec/");
         Self {
@@ -223,7 +223,7 @@ impl Source {
             env: Vec::new(),
             modes,
             timeout: 30,
-            ending: Ending::Status(0),
+            ending: TestEnding::Status(0),
             stderr: Vec::new(),
             stderr_lines: None,
             stdout: Vec::new(),
@@ -250,7 +250,7 @@ impl Source {
 
     /// Is it a shared object, for Python?
     pub fn is_shared(&self) -> bool {
-        self.modes.contains(&Mode::Python)
+        self.modes.contains(&TestMode::Python)
     }
 
     /// Whether it is one program of a template.
@@ -264,7 +264,7 @@ impl Source {
     }
 
     /// The program `case` of this file in `language`.
-    fn with(&self, case: &expand::Case, language: Language, cases: &Path) -> Self {
+    fn with(&self, case: &expand::TemplateCase, language: TestLanguage, cases: &Path) -> Self {
         let mut source = Self { language, is_in_pair_cover: case.is_in_pair_cover, ..self.clone() };
         let other = if language == self.language { "" } else { "as C++" };
         let label = [case.label.as_str(), other].join(" ");
@@ -314,8 +314,8 @@ impl Source {
             "env" => self.env.extend(assignments(value)?),
             "mode" => self.modes = list(value).iter().map(|m| mode(m)).collect::<Result<_, _>>()?,
             "timeout" => self.timeout = number(value)?,
-            "expect-exit" if value == "failure" => self.ending = Ending::Failure,
-            "expect-exit" => self.ending = Ending::Status(number(value)? as i32),
+            "expect-exit" if value == "failure" => self.ending = TestEnding::Failure,
+            "expect-exit" => self.ending = TestEnding::Status(number(value)? as i32),
             "expect-stderr" => self.stderr.push(value.into()),
             "expect-stderr-lines" => self.stderr_lines = Some(number(value)? as usize),
             "expect-stdout" => self.stdout.push(value.into()),
@@ -383,12 +383,12 @@ fn peer(value: &str) -> Result<(String, String), String> {
     Ok((runtime.to_owned(), rest.to_owned()))
 }
 
-fn mode(word: &str) -> Result<Mode, String> {
+fn mode(word: &str) -> Result<TestMode, String> {
     match word {
-        "preload" => Ok(Mode::Preload),
-        "symlink" => Ok(Mode::Symlink),
-        "link" => Ok(Mode::Link),
-        "python" => Ok(Mode::Python),
+        "preload" => Ok(TestMode::Preload),
+        "symlink" => Ok(TestMode::Symlink),
+        "link" => Ok(TestMode::Link),
+        "python" => Ok(TestMode::Python),
         _ => Err(format!("`{word}` is no mode")),
     }
 }

@@ -7,29 +7,29 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::Extent;
-use super::build::{Builder, Recipe};
-use super::choose::{Cell, name_hash};
-use super::compilers::{Compiler, Family, OFFLOAD};
+use super::AbiExtent;
+use super::build::{TestBuilder, TestRecipe};
+use super::choose::{TestCell, name_hash};
+use super::compilers::{CompilerDriver, CompilerFamily, OFFLOAD};
 use super::cubin;
-use super::exec::{Ended, Run, contains};
-use super::meta::{Ending, Language, Mode, Source};
+use super::exec::{ProgramEnd, ProgramRun, contains};
+use super::meta::{TestEnding, TestLanguage, TestMode, TestSource};
 
 /// A source with a compiler.
-pub struct Program<'a> {
+pub struct AbiProgram<'a> {
     /// The source.
-    pub source: &'a Source,
+    pub source: &'a TestSource,
     /// The compiler.
-    pub compiler: &'a Compiler,
+    pub compiler: &'a CompilerDriver,
     opt: &'a str,
     /// The runs to make; none: all of them.
-    chosen: Option<Vec<Cell>>,
+    chosen: Option<Vec<TestCell>>,
 }
 
 /// One run and what came of it.
-pub struct Record {
+pub struct AbiRecord {
     /// How the library was loaded.
-    pub mode: Mode,
+    pub mode: TestMode,
     /// `OMP_NUM_THREADS`.
     pub threads: u32,
     /// Devices of a run with `devices`.
@@ -37,11 +37,11 @@ pub struct Record {
     /// Seconds that it took; the first run of a program builds it, too.
     pub seconds: f64,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: AbiVerdict,
 }
 
 /// What came of a run.
-pub enum Verdict {
+pub enum AbiVerdict {
     /// Right.
     Passed,
     /// Wrong: what was seen, and the command that shows it again.
@@ -50,30 +50,32 @@ pub enum Verdict {
     Skipped(String),
 }
 
-impl<'a> Program<'a> {
+impl<'a> AbiProgram<'a> {
     /// `index` is the compiler's place in the list: levels alternate so that every source meets
     /// both.
-    pub fn new(source: &'a Source, compiler: &'a Compiler, index: usize) -> Self {
+    pub fn new(source: &'a TestSource, compiler: &'a CompilerDriver, index: usize) -> Self {
         let odd = (source.name.bytes().map(usize::from).sum::<usize>() + index) % 2 == 1;
         let opt = source.opt.as_deref().unwrap_or(if odd { "-O2" } else { "-O0" });
         Self { source, compiler, opt, chosen: None }
     }
 
     /// With these runs alone.
-    pub fn with_cells(self, cells: Vec<Cell>) -> Self {
+    pub fn with_cells(self, cells: Vec<TestCell>) -> Self {
         Self { chosen: Some(cells), ..self }
     }
 
-    /// All runs of the program. Symlinks and linking run with one number of threads: `hash` selects it,
-    /// or the usual one is taken.
-    pub fn cells(&self, with_library: bool, hash: Option<usize>) -> Vec<Cell> {
+    /// All runs of the program. Symlinks and linking run with one number of threads: `hash` selects
+    /// it, or the usual one is taken.
+    pub fn cells(&self, with_library: bool, hash: Option<usize>) -> Vec<TestCell> {
         let devices: Vec<Option<u32>> = match &self.source.devices[..] {
             [] => vec![None],
             counts => counts.iter().copied().map(Some).collect(),
         };
         let counts = &self.source.threads;
         let chosen = |mode, threads| match hash {
-            Some(hash) if matches!(mode, Mode::Symlink | Mode::Link) && self.source.modes.len() > 1 => {
+            Some(hash)
+                if matches!(mode, TestMode::Symlink | TestMode::Link) && self.source.modes.len() > 1 =>
+            {
                 counts[hash / 5 % counts.len()]
             }
             _ => threads,
@@ -84,7 +86,7 @@ impl<'a> Program<'a> {
         });
         cells
             .filter(|(mode, _, devices)| {
-                !matches!(mode, Mode::Gpu | Mode::Cubin) || devices.is_some_and(|count| count > 0)
+                !matches!(mode, TestMode::Gpu | TestMode::Cubin) || devices.is_some_and(|count| count > 0)
             })
             .collect()
     }
@@ -95,14 +97,14 @@ impl<'a> Program<'a> {
     }
 
     /// Why this pair is not built, if it is not.
-    pub fn reason_to_skip(&self, extent: Extent) -> Option<String> {
+    pub fn reason_to_skip(&self, extent: AbiExtent) -> Option<String> {
         if let Some(reason) = &self.source.why_skip {
             return Some(reason.clone());
         }
-        if self.source.all && extent < Extent::All {
+        if self.source.all && extent < AbiExtent::All {
             return Some("a product; asked for with `--all`".into());
         }
-        if self.source.stress && extent < Extent::Gate {
+        if self.source.stress && extent < AbiExtent::Gate {
             return Some("long; asked for with `--stress`".into());
         }
         let named = |term: &String| self.compiler.matches(term);
@@ -120,7 +122,7 @@ impl<'a> Program<'a> {
     }
 
     /// The runs to make with a library.
-    pub fn chosen_cells(&self) -> Vec<Cell> {
+    pub fn chosen_cells(&self) -> Vec<TestCell> {
         self.chosen.clone().unwrap_or_else(|| self.cells(true, None))
     }
 
@@ -133,21 +135,28 @@ impl<'a> Program<'a> {
     }
 
     /// Builds and runs it in every way it asks for.
-    pub fn run(&self, builder: &Builder) -> Vec<Record> {
+    pub fn run(&self, builder: &TestBuilder) -> Vec<AbiRecord> {
         let mut records = Vec::new();
         let cells = self.chosen.clone().unwrap_or_else(|| self.cells(builder.library().is_some(), None));
         for (mode, threads, devices) in cells {
             let left_out = match mode {
-                Mode::Cubin => self.cubin_options(builder).err(),
+                TestMode::Cubin => self.cubin_options(builder).err(),
                 _ => self.left_out(builder),
             };
             let start = Instant::now();
             let verdict = match left_out {
-                Some(reason) => Verdict::Skipped(reason),
+                Some(reason) => AbiVerdict::Skipped(reason),
                 None => self.run_case(builder, mode, threads, devices),
             };
-            let built = !matches!(&verdict, Verdict::Failed(what, _) if what.starts_with("does not build"));
-            records.push(Record { mode, threads, devices, seconds: start.elapsed().as_secs_f64(), verdict });
+            let built =
+                !matches!(&verdict, AbiVerdict::Failed(what, _) if what.starts_with("does not build"));
+            records.push(AbiRecord {
+                mode,
+                threads,
+                devices,
+                seconds: start.elapsed().as_secs_f64(),
+                verdict,
+            });
             if !built {
                 break;
             }
@@ -155,21 +164,21 @@ impl<'a> Program<'a> {
         records
     }
 
-    /// Builds what [`Program::run_once`] runs. The error is the first line of the compiler's.
-    pub fn build_once(&self, builder: &Builder) -> Result<(), String> {
+    /// Builds what [`AbiProgram::run_once`] runs. The error is the first line of the compiler's.
+    pub fn build_once(&self, builder: &TestBuilder) -> Result<(), String> {
         let mode = self.mode_of_one();
         match builder.binary(&self.recipe(builder, mode), mode).map_err(|message| does_not_build(&message)) {
-            Err(Verdict::Failed(what, _)) => Err(what),
+            Err(AbiVerdict::Failed(what, _)) => Err(what),
             _ => Ok(()),
         }
     }
 
     /// How a single run is loaded: with images for devices on GPUs, if the program may.
-    pub fn mode_of_one(&self) -> Mode {
+    pub fn mode_of_one(&self) -> TestMode {
         match self.makes_images() && self.runs_on_gpus() {
-            true => Mode::Gpu,
-            false if self.source.is_shared() => Mode::Python,
-            false => Mode::Preload,
+            true => TestMode::Gpu,
+            false if self.source.is_shared() => TestMode::Python,
+            false => TestMode::Preload,
         }
     }
 
@@ -177,11 +186,11 @@ impl<'a> Program<'a> {
     /// environment and at most `limit` seconds.
     pub fn run_once(
         &self,
-        builder: &Builder,
+        builder: &TestBuilder,
         threads: u32,
         more: &[(String, String)],
         limit: u32,
-    ) -> Verdict {
+    ) -> AbiVerdict {
         let mode = self.mode_of_one();
         let binary = match builder.binary(&self.recipe(builder, mode), mode) {
             Ok(binary) => binary,
@@ -197,31 +206,31 @@ impl<'a> Program<'a> {
         run.timeout = run.timeout.min(limit);
         let limit = run.timeout;
         match run.start() {
-            Err(message) => Verdict::Failed(message, run.line()),
-            Ok(ended) if ended.hung => Verdict::Failed(format!("no end within {limit} s"), run.line()),
+            Err(message) => AbiVerdict::Failed(message, run.line()),
+            Ok(ended) if ended.hung => AbiVerdict::Failed(format!("no end within {limit} s"), run.line()),
             Ok(ended) => fault(self.source, &ended, true)
-                .map_or(Verdict::Passed, |what| Verdict::Failed(what, run.line())),
+                .map_or(AbiVerdict::Passed, |what| AbiVerdict::Failed(what, run.line())),
         }
     }
 
-    fn cases(&self, with_library: bool) -> Vec<(Mode, u32)> {
+    fn cases(&self, with_library: bool) -> Vec<(TestMode, u32)> {
         if with_library && self.makes_images() {
             // The runtime that such a binary asks for by name is found on the loader's path only.
-            let count = self.one_count(Mode::Symlink);
-            let gpu = (self.runs_on_gpus()).then_some((Mode::Gpu, count));
-            let others = self.source.only_gpu.is_none().then_some((Mode::Symlink, count));
-            let cubin = self.runs_on_gpus().then_some((Mode::Cubin, count));
+            let count = self.one_count(TestMode::Symlink);
+            let gpu = (self.runs_on_gpus()).then_some((TestMode::Gpu, count));
+            let others = self.source.only_gpu.is_none().then_some((TestMode::Symlink, count));
+            let cubin = self.runs_on_gpus().then_some((TestMode::Cubin, count));
             return [others, gpu, cubin].into_iter().flatten().collect();
         }
         let all = |mode| self.source.threads.iter().map(move |threads| (mode, *threads));
         if !with_library {
-            let mode = if self.source.is_shared() { Mode::Python } else { Mode::Own };
+            let mode = if self.source.is_shared() { TestMode::Python } else { TestMode::Own };
             return all(mode).collect();
         }
         let mut cases: Vec<_> = Vec::new();
         for mode in &self.source.modes {
             match mode {
-                Mode::Preload | Mode::Python => cases.extend(all(*mode)),
+                TestMode::Preload | TestMode::Python => cases.extend(all(*mode)),
                 _ if self.source.modes.len() == 1 => cases.extend(all(*mode)),
                 _ => cases.push((*mode, self.one_count(*mode))),
             }
@@ -230,26 +239,26 @@ impl<'a> Program<'a> {
     }
 
     /// The thread count for the modes that run once: the last for symlinks, else the middle one.
-    fn one_count(&self, mode: Mode) -> u32 {
+    fn one_count(&self, mode: TestMode) -> u32 {
         let counts = &self.source.threads;
-        let index = if mode == Mode::Symlink { counts.len() * 2 / 3 } else { counts.len() / 2 };
+        let index = if mode == TestMode::Symlink { counts.len() * 2 / 3 } else { counts.len() / 2 };
         counts[index.min(counts.len() - 1)]
     }
 
     /// Does the compiler put images for devices into the program?
     fn makes_images(&self) -> bool {
-        self.source.offload && matches!(self.compiler.family, Family::Clang | Family::Flang)
+        self.source.offload && matches!(self.compiler.family, CompilerFamily::Clang | CompilerFamily::Flang)
     }
 
     /// On those of the driver for tests: its kernels are the image's functions for this machine.
     fn runs_on_gpus(&self) -> bool {
-        self.compiler.family == Family::Clang
+        self.compiler.family == CompilerFamily::Clang
             && !self.source.devices.is_empty()
             && self.source.no_gpu.is_none()
     }
 
     /// What makes a real image for GPUs of it, or why there is none.
-    fn cubin_options(&self, builder: &Builder) -> Result<Vec<String>, String> {
+    fn cubin_options(&self, builder: &TestBuilder) -> Result<Vec<String>, String> {
         match &self.source.no_cubin {
             Some(reason) => Err(reason.clone()),
             None => cubin::options(builder.target(), self.compiler),
@@ -257,7 +266,7 @@ impl<'a> Program<'a> {
     }
 
     /// The reason not to run on a peer's runtime.
-    fn left_out(&self, builder: &Builder) -> Option<String> {
+    fn left_out(&self, builder: &TestBuilder) -> Option<String> {
         if builder.library().is_some() {
             return None;
         }
@@ -267,7 +276,13 @@ impl<'a> Program<'a> {
         peer.or_else(|| self.source.ours.clone())
     }
 
-    fn run_case(&self, builder: &Builder, mode: Mode, threads: u32, devices: Option<u32>) -> Verdict {
+    fn run_case(
+        &self,
+        builder: &TestBuilder,
+        mode: TestMode,
+        threads: u32,
+        devices: Option<u32>,
+    ) -> AbiVerdict {
         let binary = match builder.binary(&self.recipe(builder, mode), mode) {
             Ok(binary) => binary,
             Err(message) => return does_not_build(&message),
@@ -282,21 +297,21 @@ impl<'a> Program<'a> {
     /// Starts a run and compares how it ended with what the header wants. An `alone` program whose
     /// check fails runs twice more and fails if either run fails: other load can disturb
     /// measurements.
-    fn judge(&self, run: &Run, ours: bool) -> Verdict {
-        let Some((what, was_ended)) = self.once(run, ours) else { return Verdict::Passed };
+    fn judge(&self, run: &ProgramRun, ours: bool) -> AbiVerdict {
+        let Some((what, was_ended)) = self.once(run, ours) else { return AbiVerdict::Passed };
         if !self.source.alone || was_ended {
-            return Verdict::Failed(what, run.line());
+            return AbiVerdict::Failed(what, run.line());
         }
         println!("note: {} measures and was wrong once, so it runs twice more: {what}", self.title());
         match (0..2).find_map(|_| self.once(run, ours)) {
-            Some((what, _)) => Verdict::Failed(format!("{what} (again)"), run.line()),
-            None => Verdict::Passed,
+            Some((what, _)) => AbiVerdict::Failed(format!("{what} (again)"), run.line()),
+            None => AbiVerdict::Passed,
         }
     }
 
     /// Runs once. Returns what was wrong, and true if the program did not start or did not end
     /// itself (crash, hang).
-    fn once(&self, run: &Run, ours: bool) -> Option<(String, bool)> {
+    fn once(&self, run: &ProgramRun, ours: bool) -> Option<(String, bool)> {
         match run.start() {
             Err(message) => Some((message, true)),
             Ok(ended) => fault(self.source, &ended, ours).map(|what| (what, ended.was_ended())),
@@ -306,13 +321,13 @@ impl<'a> Program<'a> {
     /// So many devices for a run. The error is a compiler's message.
     fn add_devices(
         &self,
-        run: &mut Run,
-        builder: &Builder,
-        mode: Mode,
+        run: &mut ProgramRun,
+        builder: &TestBuilder,
+        mode: TestMode,
         devices: Option<u32>,
     ) -> Result<(), String> {
         match mode {
-            Mode::Gpu | Mode::Cubin => run.env.extend(gpus(
+            TestMode::Gpu | TestMode::Cubin => run.env.extend(gpus(
                 builder.fake_cuda()?,
                 devices.unwrap_or(1),
                 name_hash(&self.source.name),
@@ -323,27 +338,27 @@ impl<'a> Program<'a> {
         Ok(())
     }
 
-    fn recipe(&self, builder: &Builder, mode: Mode) -> Recipe<'_> {
+    fn recipe(&self, builder: &TestBuilder, mode: TestMode) -> TestRecipe<'_> {
         self.recipe_for(match (self.makes_images(), mode) {
             (false, _) => Vec::new(),
-            (true, Mode::Cubin) => self.cubin_options(builder).unwrap_or_default(),
+            (true, TestMode::Cubin) => self.cubin_options(builder).unwrap_or_default(),
             (true, _) => vec![OFFLOAD.into()],
         })
     }
 
     /// With these options for images.
-    pub fn recipe_for(&self, offload: Vec<String>) -> Recipe<'_> {
+    pub fn recipe_for(&self, offload: Vec<String>) -> TestRecipe<'_> {
         let mut flags = vec![self.opt.to_owned()];
         if self.source.is_shared() {
             flags.push("-fPIC".into());
         }
-        if self.compiler.language == Language::C {
+        if self.compiler.language == TestLanguage::C {
             flags.push("-D_GNU_SOURCE".into());
         }
         let asked = self.source.flags.iter().filter(|(term, _)| self.compiler.matches(term));
         flags.extend(asked.flat_map(|(_, text)| text.split_whitespace().map(str::to_owned)));
         let unmarked = self.source.unmarked.is_some();
-        Recipe {
+        TestRecipe {
             name: &self.source.name,
             source: &self.source.path,
             compiler: self.compiler,
@@ -354,17 +369,17 @@ impl<'a> Program<'a> {
         }
     }
 
-    fn prepare(&self, builder: &Builder, mode: Mode, threads: u32, binary: PathBuf) -> Run {
+    fn prepare(&self, builder: &TestBuilder, mode: TestMode, threads: u32, binary: PathBuf) -> ProgramRun {
         let mut env = vec![("OMP_NUM_THREADS".to_owned(), threads.to_string())];
         env.retain(|(key, _)| !self.source.env.iter().any(|(other, _)| other == key));
         env.extend(self.source.env.iter().cloned());
         match (mode, builder.library(), builder.symlinks()) {
             // Peers spin by default, which with 17 threads on two cores takes minutes.
             (_, None, _) => env.push(("OMP_WAIT_POLICY".into(), "passive".into())),
-            (Mode::Preload, Some(library), _) => {
+            (TestMode::Preload, Some(library), _) => {
                 env.push(("LD_PRELOAD".into(), library.display().to_string()))
             }
-            (Mode::Symlink | Mode::Python | Mode::Gpu | Mode::Cubin, _, Some(directory)) => {
+            (TestMode::Symlink | TestMode::Python | TestMode::Gpu | TestMode::Cubin, _, Some(directory)) => {
                 env.push(("LD_LIBRARY_PATH".into(), directory.display().to_string()));
             }
             _ => {}
@@ -374,15 +389,15 @@ impl<'a> Program<'a> {
             env.push(("ABI_TESTS_LIBRARY".into(), library.display().to_string()));
         }
         let arguments = match mode {
-            Mode::Python => vec!["python3".into(), builder.driver().to_owned(), binary],
+            TestMode::Python => vec!["python3".into(), builder.driver().to_owned(), binary],
             _ => vec![binary],
         };
-        Run { arguments, env, timeout: self.source.timeout }
+        ProgramRun { arguments, env, timeout: self.source.timeout }
     }
 }
 
 /// A run as lists of them name it.
-pub fn cell_name(program: &Program, mode: Mode, threads: u32, devices: Option<u32>) -> String {
+pub fn cell_name(program: &AbiProgram, mode: TestMode, threads: u32, devices: Option<u32>) -> String {
     let devices = devices.map_or("-".into(), |count| count.to_string());
     let mode = format!("{mode:?}").to_lowercase();
     format!("{}\t{}\t{mode}\t{threads}\t{devices}", program.source.name, program.compiler.name)
@@ -390,13 +405,13 @@ pub fn cell_name(program: &Program, mode: Mode, threads: u32, devices: Option<u3
 
 /// The difference between how a run ended and what the program's header wants. Texts are checked
 /// for our library only, not for its peers.
-pub fn fault(source: &Source, ended: &Ended, ours: bool) -> Option<String> {
+pub fn fault(source: &TestSource, ended: &ProgramEnd, ours: bool) -> Option<String> {
     if ended.hung {
         return Some(format!("no end within {} s", source.timeout));
     }
     let right = match source.ending {
-        Ending::Status(status) => ended.status == status,
-        Ending::Failure => ended.status != 0,
+        TestEnding::Status(status) => ended.status == status,
+        TestEnding::Failure => ended.status != 0,
     };
     if !right {
         return Some(format!("ended with {}: {}", ended.status, excerpt(ended)));
@@ -404,7 +419,7 @@ pub fn fault(source: &Source, ended: &Ended, ours: bool) -> Option<String> {
     if ours { text_fault(source, ended) } else { None }
 }
 
-fn text_fault(source: &Source, ended: &Ended) -> Option<String> {
+fn text_fault(source: &TestSource, ended: &ProgramEnd) -> Option<String> {
     let missing =
         |wanted: &[String], text: &str| wanted.iter().find(|pattern| !contains(text, pattern)).cloned();
     if let Some(pattern) = missing(&source.stderr, &ended.stderr) {
@@ -441,14 +456,14 @@ fn gpus(driver: &Path, count: u32, hash: usize, more: Option<&str>) -> [(String,
     [("OMPX_CUDA".into(), driver.display().to_string()), ("GANGWAY_FAKE_CUDA".into(), settings)]
 }
 
-fn does_not_build(message: &str) -> Verdict {
+fn does_not_build(message: &str) -> AbiVerdict {
     let (command, text) = message.split_once('\n').unwrap_or(("", message));
     let line = text.lines().find(|line| line.contains("error") || line.contains("undefined")).unwrap_or(text);
-    Verdict::Failed(format!("does not build: {}", line.trim()), command.into())
+    AbiVerdict::Failed(format!("does not build: {}", line.trim()), command.into())
 }
 
 /// The first lines a failing program wrote.
-fn excerpt(ended: &Ended) -> String {
+fn excerpt(ended: &ProgramEnd) -> String {
     let lines = ended.stderr.lines().chain(ended.stdout.lines());
     let text: Vec<&str> = lines.filter(|line| !line.trim().is_empty()).take(4).collect();
     if text.is_empty() { "it wrote nothing".into() } else { text.join(" | ") }

@@ -6,23 +6,23 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::Outcome;
-use super::compilers::Compiler;
-use super::meta::Mode;
-use super::plan::{Program, Record, Verdict, cell_name};
+use super::AbiOutcome;
+use super::compilers::CompilerDriver;
+use super::meta::TestMode;
+use super::plan::{AbiProgram, AbiRecord, AbiVerdict, cell_name};
 
 /// Collects verdicts from several threads and prints as they come.
-pub struct Report {
-    state: Mutex<State>,
+pub struct AbiReport {
+    state: Mutex<AbiState>,
     start: Instant,
 }
 
 #[derive(Default)]
-struct State {
+struct AbiState {
     total: usize,
     done: usize,
-    outcome: Outcome,
-    table: BTreeMap<(String, Mode), Cell>,
+    outcome: AbiOutcome,
+    table: BTreeMap<(String, TestMode), Cell>,
     skips: BTreeMap<String, Vec<String>>,
     /// A line for each run: program, compiler, way of loading, threads, devices, seconds, separated
     /// by tabs.
@@ -37,14 +37,14 @@ struct Cell {
     skipped: usize,
 }
 
-impl Report {
+impl AbiReport {
     /// Empty.
     pub fn new() -> Self {
-        Self { state: Mutex::new(State::default()), start: Instant::now() }
+        Self { state: Mutex::new(AbiState::default()), start: Instant::now() }
     }
 
     /// Announces the set.
-    pub fn begin(&self, programs: usize, compilers: &[Compiler]) {
+    pub fn begin(&self, programs: usize, compilers: &[CompilerDriver]) {
         let names: Vec<String> = compilers.iter().map(|c| format!("{} ({})", c.name, c.version)).collect();
         println!("abi-tests: {programs} programs; compilers: {}", names.join(", "));
         self.with(|state| state.total = programs);
@@ -67,11 +67,11 @@ impl Report {
     }
 
     /// A check that is not a compiled program.
-    pub fn check(&self, name: &str, verdict: Verdict) {
+    pub fn check(&self, name: &str, verdict: AbiVerdict) {
         self.with(|state| match verdict {
-            Verdict::Passed => state.outcome.passed += 1,
-            Verdict::Skipped(reason) => state.skip(name, &reason),
-            Verdict::Failed(what, command) => {
+            AbiVerdict::Passed => state.outcome.passed += 1,
+            AbiVerdict::Skipped(reason) => state.skip(name, &reason),
+            AbiVerdict::Failed(what, command) => {
                 println!("FAIL {name}: {what}\n     {command}");
                 state.fail(format!("{name}: {what}"));
             }
@@ -79,7 +79,7 @@ impl Report {
     }
 
     /// Takes the runs of one program.
-    pub fn add(&self, program: &Program, records: Vec<Record>) {
+    pub fn add(&self, program: &AbiProgram, records: Vec<AbiRecord>) {
         let seconds = self.start.elapsed().as_secs();
         self.with(|state| {
             state.done += 1;
@@ -109,7 +109,7 @@ impl Report {
     }
 
     /// Prints skips, the table and the last line.
-    pub fn finish(&self) -> Outcome {
+    pub fn finish(&self) -> AbiOutcome {
         self.with(|state| {
             state.print_skips();
             state.print_table();
@@ -121,18 +121,18 @@ impl Report {
             for failure in &state.outcome.failures {
                 println!("failed: {failure}");
             }
-            let Outcome { passed, failures, skipped, .. } = &state.outcome;
+            let AbiOutcome { passed, failures, skipped, .. } = &state.outcome;
             println!("abi-tests: {passed} passed, {} failed, {skipped} skipped", failures.len());
             state.outcome.clone()
         })
     }
 
-    fn with<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
+    fn with<R>(&self, change: impl FnOnce(&mut AbiState) -> R) -> R {
         change(&mut self.state.lock().expect("no holder panics"))
     }
 }
 
-impl State {
+impl AbiState {
     fn skip(&mut self, title: &str, reason: &str) {
         self.outcome.skipped += 1;
         self.skips.entry(reason.to_owned()).or_default().push(title.to_owned());
@@ -142,8 +142,8 @@ impl State {
         self.outcome.failures.push(line);
     }
 
-    fn record(&mut self, program: &Program, record: Record) {
-        if !matches!(record.verdict, Verdict::Skipped(_)) {
+    fn record(&mut self, program: &AbiProgram, record: AbiRecord) {
+        if !matches!(record.verdict, AbiVerdict::Skipped(_)) {
             let name = cell_name(program, record.mode, record.threads, record.devices);
             self.cells.push(format!("{name}\t{:.2}", record.seconds));
         }
@@ -151,15 +151,15 @@ impl State {
         let title =
             format!("{} {:?} threads={}", program.title(), record.mode, record.threads).to_lowercase();
         match record.verdict {
-            Verdict::Passed => {
+            AbiVerdict::Passed => {
                 cell.passed += 1;
                 self.outcome.passed += 1;
             }
-            Verdict::Skipped(reason) => {
+            AbiVerdict::Skipped(reason) => {
                 cell.skipped += 1;
                 self.skip(&title, &reason);
             }
-            Verdict::Failed(what, command) => {
+            AbiVerdict::Failed(what, command) => {
                 cell.failed += 1;
                 println!("FAIL {title}: {what}\n     {command}");
                 self.fail(format!("{title}: {what}"));

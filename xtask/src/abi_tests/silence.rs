@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::build::Builder;
-use super::plan::Verdict;
-use super::report::Report;
+use super::build::TestBuilder;
+use super::plan::AbiVerdict;
+use super::report::AbiReport;
 
 /// What preloading may add to the start and end of a process (median).
 const LIMIT: Duration = Duration::from_micros(300);
@@ -16,9 +16,9 @@ const LIMIT: Duration = Duration::from_micros(300);
 const SPAWNS: usize = 301;
 
 /// Checks silence, threads, files and cost.
-pub fn check(builder: &Builder, report: &Report) {
+pub fn check(builder: &TestBuilder, report: &AbiReport) {
     let Some(library) = builder.library() else {
-        report.check("silence", Verdict::Skipped("no library given".into()));
+        report.check("silence", AbiVerdict::Skipped("no library given".into()));
         return;
     };
     for (name, command) in [("true", vec!["/bin/true"]), ("sh", vec!["/bin/sh", "-c", "echo a | cat; :"])] {
@@ -38,40 +38,40 @@ fn line(library: &Path, words: &[&str]) -> String {
     format!("env LD_PRELOAD={} {}", library.display(), words.join(" "))
 }
 
-fn output_is_unchanged(library: &Path, words: &[&str]) -> Verdict {
+fn output_is_unchanged(library: &Path, words: &[&str]) -> AbiVerdict {
     let plain = Command::new(words[0]).args(&words[1..]).output();
     let ours = preloaded(library, words).output();
     match (plain, ours) {
-        (Ok(plain), Ok(ours)) if plain == ours => Verdict::Passed,
+        (Ok(plain), Ok(ours)) if plain == ours => AbiVerdict::Passed,
         (_, Ok(ours)) => {
             let text = String::from_utf8_lossy(&ours.stderr).into_owned();
-            Verdict::Failed(format!("its output changed; stderr: {text}"), line(library, words))
+            AbiVerdict::Failed(format!("its output changed; stderr: {text}"), line(library, words))
         }
-        (_, Err(error)) => Verdict::Failed(error.to_string(), line(library, words)),
+        (_, Err(error)) => AbiVerdict::Failed(error.to_string(), line(library, words)),
     }
 }
 
 /// Traces both ways and compares: the only files more are those the dynamic loader opens for the
 /// library and what it needs, before the first `mprotect`-ed program start; no clone for a thread.
-fn system_calls(library: &Path, words: &[&str]) -> Verdict {
+fn system_calls(library: &Path, words: &[&str]) -> AbiVerdict {
     let Some(plain) = trace(None, words) else {
-        return Verdict::Skipped("strace is not installed or may not trace here".into());
+        return AbiVerdict::Skipped("strace is not installed or may not trace here".into());
     };
     let ours = trace(Some(library), words).unwrap_or_default();
     let more = |kind: &str| count(&ours, kind) > count(&plain, kind);
     if ours.contains("CLONE_THREAD") && !plain.contains("CLONE_THREAD") {
-        return Verdict::Failed("a thread was started".into(), line(library, words));
+        return AbiVerdict::Failed("a thread was started".into(), line(library, words));
     }
     if let Some(opened) = opened_by_us(&plain, &ours) {
-        return Verdict::Failed(format!("the library opened {opened}"), line(library, words));
+        return AbiVerdict::Failed(format!("the library opened {opened}"), line(library, words));
     }
     let noisy =
         ["sched_getaffinity", "timer_create", "rt_sigaction", "sysinfo"].into_iter().find(|kind| more(kind));
     match noisy {
         Some(kind) => {
-            Verdict::Failed(format!("{kind} was called before any OpenMP call"), line(library, words))
+            AbiVerdict::Failed(format!("{kind} was called before any OpenMP call"), line(library, words))
         }
-        None => Verdict::Passed,
+        None => AbiVerdict::Passed,
     }
 }
 
@@ -101,7 +101,7 @@ fn opened_by_us(plain: &str, ours: &str) -> Option<String> {
     opened.filter(|file| !file.contains(".so")).find(|file| !known.contains(file))
 }
 
-fn cost(library: &Path) -> Verdict {
+fn cost(library: &Path) -> AbiVerdict {
     let mut without = Vec::with_capacity(SPAWNS);
     let mut with = Vec::with_capacity(SPAWNS);
     for _ in 0..SPAWNS {
@@ -115,7 +115,7 @@ fn cost(library: &Path) -> Verdict {
         LIMIT.as_micros()
     );
     println!("note: {text}");
-    if added < LIMIT { Verdict::Passed } else { Verdict::Failed(text, line(library, &["/bin/true"])) }
+    if added < LIMIT { AbiVerdict::Passed } else { AbiVerdict::Failed(text, line(library, &["/bin/true"])) }
 }
 
 fn spawn(command: &mut Command) -> Duration {

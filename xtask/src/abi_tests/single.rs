@@ -8,24 +8,24 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::Extent;
-use super::build::Builder;
-use super::compilers::{self, Compiler};
-use super::meta::{self, Source};
-use super::plan::{Program, Verdict};
+use super::AbiExtent;
+use super::build::TestBuilder;
+use super::compilers::{self, CompilerDriver};
+use super::meta::{self, TestSource};
+use super::plan::{AbiProgram, AbiVerdict};
 
 /// All programs and compilers of this machine, and a library to run them on.
 pub struct Bench {
-    sources: Vec<Source>,
-    compilers: Vec<Compiler>,
-    builder: Builder,
+    sources: Vec<TestSource>,
+    compilers: Vec<CompilerDriver>,
+    builder: TestBuilder,
     /// Two runs must not build the same program at once.
     building: Mutex<()>,
 }
 
 /// One program with one compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Choice {
+pub struct ProgramChoice {
     source: usize,
     compiler: usize,
 }
@@ -37,7 +37,7 @@ impl Bench {
     ///
     /// When the programs cannot be read or the cache cannot be written.
     pub fn new(root: &Path, cache: &Path, library: &Path) -> Result<Self, String> {
-        let builder = Builder::new(root, cache, Some(library))?;
+        let builder = TestBuilder::new(root, cache, Some(library))?;
         let compilers = compilers::probe(builder.borrowed_headers()).usable;
         let sources = meta::read_all(&root.join("abi-tests"), &cache.join("cases"))?;
         Ok(Self { sources, compilers, builder, building: Mutex::new(()) })
@@ -46,7 +46,7 @@ impl Bench {
     /// The programs whose path starts with `path`, by compilers whose name starts with `compiler`,
     /// as far as they are meant to be built: not the long ones, and those that run alone only
     /// if `path` is all of their name.
-    pub fn choose(&self, path: &str, compiler: &str) -> Vec<Choice> {
+    pub fn choose(&self, path: &str, compiler: &str) -> Vec<ProgramChoice> {
         let mut choices = Vec::new();
         for (at, source) in
             self.sources.iter().enumerate().filter(|(_, s)| s.name.starts_with(path) && s.error.is_none())
@@ -56,11 +56,11 @@ impl Bench {
                 if fits
                     && (!source.alone || source.name == path)
                     && self
-                        .program(Choice { source: at, compiler: by })
-                        .reason_to_skip(Extent::Short)
+                        .program(ProgramChoice { source: at, compiler: by })
+                        .reason_to_skip(AbiExtent::Short)
                         .is_none()
                 {
-                    choices.push(Choice { source: at, compiler: by });
+                    choices.push(ProgramChoice { source: at, compiler: by });
                 }
             }
         }
@@ -68,12 +68,12 @@ impl Bench {
     }
 
     /// `path [compiler]`.
-    pub fn title(&self, choice: Choice) -> String {
+    pub fn title(&self, choice: ProgramChoice) -> String {
         self.program(choice).title()
     }
 
     /// The thread counts that the program asks for.
-    pub fn threads(&self, choice: Choice) -> &[u32] {
+    pub fn threads(&self, choice: ProgramChoice) -> &[u32] {
         &self.sources[choice.source].threads
     }
 
@@ -85,7 +85,7 @@ impl Bench {
     /// The program failed, hung for `limit` seconds, or could not be built.
     pub fn run(
         &self,
-        choice: Choice,
+        choice: ProgramChoice,
         threads: u32,
         env: &[(String, String)],
         limit: u32,
@@ -97,12 +97,12 @@ impl Bench {
         }
         let start = Instant::now();
         match program.run_once(&self.builder, threads, env, limit) {
-            Verdict::Failed(what, _) => Err(what),
-            Verdict::Passed | Verdict::Skipped(_) => Ok(start.elapsed().as_secs_f64()),
+            AbiVerdict::Failed(what, _) => Err(what),
+            AbiVerdict::Passed | AbiVerdict::Skipped(_) => Ok(start.elapsed().as_secs_f64()),
         }
     }
 
-    fn program(&self, choice: Choice) -> Program<'_> {
-        Program::new(&self.sources[choice.source], &self.compilers[choice.compiler], choice.compiler)
+    fn program(&self, choice: ProgramChoice) -> AbiProgram<'_> {
+        AbiProgram::new(&self.sources[choice.source], &self.compilers[choice.compiler], choice.compiler)
     }
 }

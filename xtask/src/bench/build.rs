@@ -2,9 +2,9 @@
 //! oneTBB.
 
 use crate::exec;
-use crate::lanes::Lane;
-use crate::lanes::build::{self, Builds, Built, Language, Recipe};
-use crate::programs::Places;
+use crate::lanes::BenchLane;
+use crate::lanes::build::{self, LaneBuilds, LaneLanguage, LaneProgram, LaneRecipe};
+use crate::programs::Workspace;
 
 /// One program with all probes.
 pub const OVERHEADS: &str = "overheads/overheads";
@@ -18,20 +18,20 @@ pub const TASKS: &str = "tasks/tasks";
 pub const TBB: &str = "tasks/tbb";
 
 /// Builds with all compilers that are there.
-pub fn all(places: &Places) -> Builds {
+pub fn all(places: &Workspace) -> LaneBuilds {
     let recipes = [
-        Recipe { sources: "overheads", inside: "overheads", goals: &[], variables: &[] },
-        Recipe { sources: "tasks", inside: "tasks", goals: &[], variables: &[] },
-        Recipe { sources: "factorizations", inside: "spin", goals: &["spin_barriers"], variables: &[] },
+        LaneRecipe { sources: "overheads", inside: "overheads", goals: &[], variables: &[] },
+        LaneRecipe { sources: "tasks", inside: "tasks", goals: &[], variables: &[] },
+        LaneRecipe { sources: "factorizations", inside: "spin", goals: &["spin_barriers"], variables: &[] },
     ];
-    build::all(places, Language::C, "bench", "", &recipes)
+    build::all(places, LaneLanguage::C, "bench", "", &recipes)
 }
 
 /// The lane of oneTBB, built beside the programs of gcc.
 ///
 /// # Errors
 /// What is missing for it, in one line.
-pub fn tbb(places: &Places, built: &Built) -> Result<Lane, String> {
+pub fn tbb(places: &Workspace, built: &LaneProgram) -> Result<BenchLane, String> {
     if !exec::on_path("g++") {
         return Err("g++ is not there; `cargo xtask setup` installs it".into());
     }
@@ -39,9 +39,9 @@ pub fn tbb(places: &Places, built: &Built) -> Result<Lane, String> {
     if exec::run(&words.map(str::to_string), &[], &places.root, 60).problem.is_some() {
         return Err("its headers are not there (Debian: libtbb-dev)".into());
     }
-    let recipe = Recipe { sources: "tasks", inside: "tasks", goals: &["tbb"], variables: &[] };
+    let recipe = LaneRecipe { sources: "tasks", inside: "tasks", goals: &["tbb"], variables: &[] };
     let both = ["gcc", "g++"].map(str::to_string);
     build::make(places, &both, built, &recipe)?;
-    let built = Built { compiler: "g++".into(), runtime: "oneTBB", ..built.clone() };
-    Ok(Lane { name: "oneTBB".into(), built, library: None })
+    let built = LaneProgram { compiler: "g++".into(), runtime: "oneTBB", ..built.clone() };
+    Ok(BenchLane { name: "oneTBB".into(), built, library: None })
 }

@@ -8,9 +8,9 @@
 
 use crate::exec;
 use crate::lanes::show::{digits, markdown};
-use crate::lanes::{self, Lane};
+use crate::lanes::{self, BenchLane};
 use crate::parallel;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -72,7 +72,7 @@ fn obstacle() -> Option<&'static str> {
 ///
 /// # Errors
 /// Without valgrind, or when a probe cannot be counted.
-pub fn record(places: &Places, library: &Path) -> Result<bool, String> {
+pub fn record(places: &Workspace, library: &Path) -> Result<bool, String> {
     if let Some(why) = obstacle() {
         return Err(why.into());
     }
@@ -88,19 +88,20 @@ pub fn record(places: &Places, library: &Path) -> Result<bool, String> {
 }
 
 /// Compares the counts of Gangway with the record.
-pub fn check(places: &Places, lanes: &[&Lane], report: &mut Report) {
+pub fn check(places: &Workspace, lanes: &[&BenchLane], report: &mut Report) {
     const NAME: &str = "instructions of single-thread paths";
     if let Some(why) = obstacle() {
         return report.skip(NAME, why);
     }
     let text = fs::read_to_string(places.root.join(FILE)).unwrap_or_default();
     let on_record = read(&text);
-    let known =
-        |lane: &&&Lane| on_record.keys().any(|key| key.1 == lane.built.compiler && key.2 == runtime(lane));
+    let known = |lane: &&&BenchLane| {
+        on_record.keys().any(|key| key.1 == lane.built.compiler && key.2 == runtime(lane))
+    };
     for lane in lanes.iter().filter(|lane| !known(lane)) {
         report.skip(NAME, &format!("{FILE} has no counts for {}", lane.built.compiler));
     }
-    let lanes: Vec<&Lane> = lanes.iter().filter(known).copied().collect();
+    let lanes: Vec<&BenchLane> = lanes.iter().filter(known).copied().collect();
     if lanes.is_empty() {
         return;
     }
@@ -138,8 +139,8 @@ fn compare(counts: &Counts, on_record: &Counts) -> (Vec<String>, Vec<String>) {
 
 /// Counts all probes on `lanes`, on several processors. Returns what could be counted, and a line
 /// for each that could not.
-fn count(lanes: &[&Lane]) -> (Counts, Vec<String>) {
-    let jobs: Vec<(&Lane, &str, u32)> =
+fn count(lanes: &[&BenchLane]) -> (Counts, Vec<String>) {
+    let jobs: Vec<(&BenchLane, &str, u32)> =
         lanes.iter().flat_map(|lane| PROBES.map(|(probe, times)| (*lane, probe, times))).collect();
     let counted =
         parallel::map(&jobs, parallel::jobs().min(4), |&(lane, probe, times)| one(lane, probe, times));
@@ -155,18 +156,18 @@ fn count(lanes: &[&Lane]) -> (Counts, Vec<String>) {
     (counts, problems)
 }
 
-fn runtime(lane: &Lane) -> String {
+fn runtime(lane: &BenchLane) -> String {
     if lane.is_peer() { lane.built.runtime.into() } else { "gangway".into() }
 }
 
 /// Instructions of one construct.
-fn one(lane: &Lane, probe: &str, times: u32) -> Result<f64, String> {
+fn one(lane: &BenchLane, probe: &str, times: u32) -> Result<f64, String> {
     let (few, many) = (run(lane, probe, times)?, run(lane, probe, 3 * times)?);
     Ok((many.0 - few.0) / (many.1 - few.1))
 }
 
 /// Instructions of a process, and how many constructs it ran.
-fn run(lane: &Lane, probe: &str, times: u32) -> Result<(f64, f64), String> {
+fn run(lane: &BenchLane, probe: &str, times: u32) -> Result<(f64, f64), String> {
     let mut words = lanes::environment(lane, &[]);
     let program = lane.built.directory.join(super::build::OVERHEADS);
     words.extend(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"].map(str::to_string));

@@ -4,14 +4,14 @@
 //! not started again for that row.
 
 use super::build::TBB;
-use super::plan::{Program, Row};
-use crate::lanes::process::{self, Ended};
-use crate::lanes::{self, Lane, SLOW, statistics};
+use super::plan::{BenchProgram, BenchRow};
+use crate::lanes::process::{self, ProcessEnd};
+use crate::lanes::{self, BenchLane, SLOW, statistics};
 use std::time::Instant;
 
 /// Why a series has no more samples.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ending {
+pub enum BenchEnding {
     /// It had not ended after this many seconds.
     Stopped(u32),
     /// It fails, or gives a wrong result.
@@ -33,7 +33,7 @@ pub struct Figure {
 
 /// What a lane gave under one policy.
 #[derive(Clone, Debug, Default)]
-pub struct Series {
+pub struct LaneSeries {
     /// Position of the lane.
     pub lane: usize,
     /// Whether under `OMP_WAIT_POLICY=passive`.
@@ -41,14 +41,14 @@ pub struct Series {
     /// Of each round; nothing where it was not run.
     pub rounds: Vec<Option<Figure>>,
     /// Why it has none in later rounds.
-    pub ending: Option<Ending>,
+    pub ending: Option<BenchEnding>,
 }
 
-impl Series {
+impl LaneSeries {
     /// The least of all processes and the median of their medians. Nothing without figures, or if
     /// it does not count.
     pub fn figure(&self) -> Option<Figure> {
-        if matches!(self.ending, Some(Ending::Failed(_) | Ending::Serial)) {
+        if matches!(self.ending, Some(BenchEnding::Failed(_) | BenchEnding::Serial)) {
             return None;
         }
         let all: Vec<Figure> = self.rounds.iter().copied().flatten().collect();
@@ -62,31 +62,33 @@ impl Series {
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// The row.
-    pub row: Row,
+    pub row: BenchRow,
     /// Under the default policy for each lane, then under the passive one if that was asked for.
-    pub series: Vec<Series>,
+    pub series: Vec<LaneSeries>,
 }
 
 impl Measured {
     /// The series of a lane with the lower figure, or the one that says why there is none.
-    pub fn best(&self, lane: usize) -> &Series {
+    pub fn best(&self, lane: usize) -> &LaneSeries {
         let own = self.series.iter().filter(|series| series.lane == lane);
-        let order = |series: &&Series| series.figure().map_or(f64::INFINITY, |figure| figure.least);
+        let order = |series: &&LaneSeries| series.figure().map_or(f64::INFINITY, |figure| figure.least);
         own.min_by(|a, b| order(a).total_cmp(&order(b))).expect("every lane has a series")
     }
 
     /// Whether Gangway failed, hung, or ran tasks on one thread only.
-    pub fn has_failed(&self, lanes: &[Lane]) -> bool {
+    pub fn has_failed(&self, lanes: &[BenchLane]) -> bool {
         let ours = self.series.iter().filter(|series| !lanes[series.lane].is_peer());
         ours.into_iter().any(|series| series.ending.is_some())
     }
 }
 
 /// Measures `row` in `rounds` rounds.
-pub fn row(row: Row, lanes: &[Lane], rounds: usize) -> Measured {
+pub fn row(row: BenchRow, lanes: &[BenchLane], rounds: usize) -> Measured {
     let policies: &[bool] = if row.passive { &[false, true] } else { &[false] };
-    let of = |passive: bool| (0..lanes.len()).map(move |lane| Series { lane, passive, ..Series::default() });
-    let mut series: Vec<Series> = policies.iter().flat_map(|passive| of(*passive)).collect();
+    let of = |passive: bool| {
+        (0..lanes.len()).map(move |lane| LaneSeries { lane, passive, ..LaneSeries::default() })
+    };
+    let mut series: Vec<LaneSeries> = policies.iter().flat_map(|passive| of(*passive)).collect();
     lanes::in_turns(series.len(), rounds, |_, at| {
         let one = &mut series[at];
         let figure = match one.ending {
@@ -99,14 +101,19 @@ pub fn row(row: Row, lanes: &[Lane], rounds: usize) -> Measured {
 }
 
 /// One process. Writes down why it is the last one, if it is.
-fn sample(row: &Row, lane: &Lane, passive: bool, ending: &mut Option<Ending>) -> Option<Figure> {
+fn sample(
+    row: &BenchRow,
+    lane: &BenchLane,
+    passive: bool,
+    ending: &mut Option<BenchEnding>,
+) -> Option<Figure> {
     let words = words(row, lane, passive)?;
     let begun = Instant::now();
     let ended = process::start(&words, row.limit);
     let slow = lane.is_peer() && begun.elapsed().as_secs_f64() > SLOW;
     let (figure, why) = judge(row, ended);
-    *ending = why.or(slow.then_some(Ending::Slow));
-    if let Some(what @ (Ending::Failed(_) | Ending::Stopped(_) | Ending::Serial)) = ending
+    *ending = why.or(slow.then_some(BenchEnding::Slow));
+    if let Some(what @ (BenchEnding::Failed(_) | BenchEnding::Stopped(_) | BenchEnding::Serial)) = ending
         && !lane.is_peer()
     {
         println!("{row} under {}: {what:?}\n  {}", lane.name, words.join(" "));
@@ -115,9 +122,9 @@ fn sample(row: &Row, lane: &Lane, passive: bool, ending: &mut Option<Ending>) ->
 }
 
 /// The command; nothing if the lane has no such program.
-pub fn words(row: &Row, lane: &Lane, passive: bool) -> Option<Vec<String>> {
+pub fn words(row: &BenchRow, lane: &BenchLane, passive: bool) -> Option<Vec<String>> {
     let file = match (lane.built.runtime, row.program) {
-        ("oneTBB", Program::Tasks(true)) => TBB,
+        ("oneTBB", BenchProgram::Tasks(true)) => TBB,
         ("oneTBB", _) => return None,
         (_, program) => program.file(),
     };
@@ -130,19 +137,19 @@ pub fn words(row: &Row, lane: &Lane, passive: bool) -> Option<Vec<String>> {
 }
 
 /// What the end of a process means.
-fn judge(row: &Row, ended: Ended) -> (Option<Figure>, Option<Ending>) {
+fn judge(row: &BenchRow, ended: ProcessEnd) -> (Option<Figure>, Option<BenchEnding>) {
     let figures = match ended {
-        Ended::Figures(figures) => figures,
-        Ended::Stopped(seconds) => return (None, Some(Ending::Stopped(seconds))),
-        Ended::Failed(how) => return (None, Some(Ending::Failed(how))),
+        ProcessEnd::Figures(figures) => figures,
+        ProcessEnd::Stopped(seconds) => return (None, Some(BenchEnding::Stopped(seconds))),
+        ProcessEnd::Failed(how) => return (None, Some(BenchEnding::Failed(how))),
     };
     let columns = row.program.columns().map(|name| process::number(&figures, name));
     let [Some(least), Some(median)] = columns.map(|figure| Some(figure? / row.unit.1)) else {
-        return (None, Some(Ending::Failed("no figures".into())));
+        return (None, Some(BenchEnding::Failed("no figures".into())));
     };
     let threads = process::number(&figures, "threads_seen").unwrap_or(0.0);
     let serial = row.parallel && row.threads > 1 && threads < 2.0;
-    (Some(Figure { least, median }), serial.then_some(Ending::Serial))
+    (Some(Figure { least, median }), serial.then_some(BenchEnding::Serial))
 }
 
 #[cfg(test)]
@@ -150,31 +157,31 @@ mod tests {
     use super::super::plan;
     use super::*;
 
-    fn a_row(parallel: bool) -> Row {
+    fn a_row(parallel: bool) -> BenchRow {
         let all = plan::rows(2, true);
         all.into_iter().find(|row| row.parallel == parallel).unwrap()
     }
 
-    fn printed(least: &str, seen: &str) -> Ended {
+    fn printed(least: &str, seen: &str) -> ProcessEnd {
         let columns = [("least", least), ("median", "2000"), ("threads_seen", seen)];
-        Ended::Figures(columns.map(|(n, v)| (n.to_string(), v.to_string())).to_vec())
+        ProcessEnd::Figures(columns.map(|(n, v)| (n.to_string(), v.to_string())).to_vec())
     }
 
     #[test]
     fn figures_are_in_the_unit_of_the_row() {
         let (figure, ending) = judge(&a_row(false), printed("1000", "0"));
         assert_eq!((figure, ending), (Some(Figure { least: 1.0, median: 2.0 }), None));
-        assert!(matches!(judge(&a_row(false), printed("nan", "0")).1, Some(Ending::Failed(_))));
+        assert!(matches!(judge(&a_row(false), printed("nan", "0")).1, Some(BenchEnding::Failed(_))));
     }
 
     #[test]
     fn bodies_on_a_single_thread_do_not_count() {
-        for (seen, ending) in [("1", Some(Ending::Serial)), ("2", None)] {
+        for (seen, ending) in [("1", Some(BenchEnding::Serial)), ("2", None)] {
             assert_eq!(judge(&a_row(true), printed("1", seen)).1, ending);
         }
         assert_eq!(judge(&a_row(false), printed("1", "1")).1, None);
         let rounds = vec![Some(Figure { least: 1.0, median: 1.0 })];
-        let series = Series { rounds, ending: Some(Ending::Serial), ..Series::default() };
+        let series = LaneSeries { rounds, ending: Some(BenchEnding::Serial), ..LaneSeries::default() };
         assert_eq!(series.figure(), None);
     }
 
@@ -182,7 +189,7 @@ mod tests {
     fn the_least_and_the_median_are_of_all_rounds() {
         let round = |least, median| Some(Figure { least, median });
         let rounds = vec![round(3.0, 9.0), None, round(2.0, 5.0), round(4.0, 6.0)];
-        let series = Series { rounds, ..Series::default() };
+        let series = LaneSeries { rounds, ..LaneSeries::default() };
         assert_eq!(series.figure(), round(2.0, 6.0));
     }
 }

@@ -1,10 +1,10 @@
 //! The page docs/benchmarks.md, and a plot for each family.
 
-use super::measure::{Ending, Measured};
-use super::plan::{self, Bar, Family, Row};
-use super::verdict::{self, Verdict};
+use super::measure::{BenchEnding, Measured};
+use super::plan::{self, BenchRow, RowFamily, TargetBar};
+use super::verdict::{self, BarVerdict};
 use super::{instructions, record};
-use crate::lanes::Lane;
+use crate::lanes::BenchLane;
 use crate::lanes::show::{digits, markdown};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -35,15 +35,15 @@ fn cell(measured: &Measured, lane: usize) -> String {
         return format!("{} / {}{mark}", digits(figure.least), digits(figure.median));
     }
     match &series.ending {
-        Some(Ending::Stopped(seconds)) => format!("no end within {seconds} s"),
-        Some(Ending::Failed(why)) => why.clone(),
-        Some(Ending::Serial) => "on one thread".into(),
-        Some(Ending::Slow) | None => "-".into(),
+        Some(BenchEnding::Stopped(seconds)) => format!("no end within {seconds} s"),
+        Some(BenchEnding::Failed(why)) => why.clone(),
+        Some(BenchEnding::Serial) => "on one thread".into(),
+        Some(BenchEnding::Slow) | None => "-".into(),
     }
 }
 
-fn ratio(measured: &Measured, lanes: &[Lane]) -> String {
-    if measured.row.family != Family::Suite {
+fn ratio(measured: &Measured, lanes: &[BenchLane]) -> String {
+    if measured.row.family != RowFamily::Suite {
         let words = |(least, median)| format!("{} / {}", digits(least), digits(median));
         return verdict::ratio(measured, lanes).map_or("-".into(), words);
     }
@@ -53,35 +53,35 @@ fn ratio(measured: &Measured, lanes: &[Lane]) -> String {
     })
 }
 
-fn aims(measured: &Measured, lanes: &[Lane]) -> String {
+fn aims(measured: &Measured, lanes: &[BenchLane]) -> String {
     if measured.row.bars.is_empty() {
         return "none: no call of a runtime".into();
     }
     let words = measured.row.bars.iter().map(|bar| {
         let aim = match bar {
-            Bar::Peers => "≤ peers".to_string(),
-            Bar::TimesLibomp(times) => format!("≤ libomp/{times}"),
-            Bar::AtMost(most) => format!("≤ {}", digits(*most)),
-            Bar::Pairs(most) => format!("≤ {most} peers"),
+            TargetBar::Peers => "≤ peers".to_string(),
+            TargetBar::TimesLibomp(times) => format!("≤ libomp/{times}"),
+            TargetBar::AtMost(most) => format!("≤ {}", digits(*most)),
+            TargetBar::Pairs(most) => format!("≤ {most} peers"),
         };
         match verdict::of(*bar, measured, lanes) {
-            Verdict::Met => format!("{aim}: met"),
-            Verdict::Missed => format!("{aim}: **missed**"),
-            Verdict::Open => aim,
+            BarVerdict::Met => format!("{aim}: met"),
+            BarVerdict::Missed => format!("{aim}: **missed**"),
+            BarVerdict::Open => aim,
         }
     });
     words.collect::<Vec<String>>().join("; ")
 }
 
 /// A row in one line, for progress.
-pub fn line(measured: &Measured, lanes: &[Lane]) -> String {
+pub fn line(measured: &Measured, lanes: &[BenchLane]) -> String {
     let figure = |at: usize| format!("{} {}", lanes[at].name, cell(measured, at));
     let figures: Vec<String> = (0..lanes.len()).filter(|at| cell(measured, *at) != "-").map(figure).collect();
     let (row, ratio) = (&measured.row, ratio(measured, lanes));
     format!("{row} [{}]: {}; ratio {ratio}", row.unit.0, figures.join("; "))
 }
 
-fn table(family: Family, all: &[Measured], lanes: &[Lane]) -> Option<String> {
+fn table(family: RowFamily, all: &[Measured], lanes: &[BenchLane]) -> Option<String> {
     let rows: Vec<&Measured> = all.iter().filter(|one| one.row.family == family).collect();
     let shown: Vec<usize> =
         (0..lanes.len()).filter(|at| rows.iter().any(|one| cell(one, *at) != "-")).collect();
@@ -100,19 +100,19 @@ fn table(family: Family, all: &[Measured], lanes: &[Lane]) -> Option<String> {
 }
 
 /// The tables of all families.
-pub fn tables(all: &[Measured], lanes: &[Lane]) -> String {
-    let part = |family: &Family| Some(format!("{}\n\n{}", family.names().0, table(*family, all, lanes)?));
-    let parts: Vec<String> = Family::ALL.iter().filter_map(part).collect();
+pub fn tables(all: &[Measured], lanes: &[BenchLane]) -> String {
+    let part = |family: &RowFamily| Some(format!("{}\n\n{}", family.names().0, table(*family, all, lanes)?));
+    let parts: Vec<String> = RowFamily::ALL.iter().filter_map(part).collect();
     format!("{}\n{}", parts.join("\n"), summary(all, lanes))
 }
 
 /// How many rows have all they should.
-fn summary(all: &[Measured], lanes: &[Lane]) -> String {
-    let has = |one: &Measured, wanted: Verdict| {
+fn summary(all: &[Measured], lanes: &[BenchLane]) -> String {
+    let has = |one: &Measured, wanted: BarVerdict| {
         one.row.bars.iter().any(|bar| verdict::of(*bar, one, lanes) == wanted)
     };
-    let missed = all.iter().filter(|one| has(one, Verdict::Missed)).count();
-    let open = all.iter().filter(|one| !has(one, Verdict::Missed) && has(one, Verdict::Open)).count();
+    let missed = all.iter().filter(|one| has(one, BarVerdict::Missed)).count();
+    let open = all.iter().filter(|one| !has(one, BarVerdict::Missed) && has(one, BarVerdict::Open)).count();
     let aimed = all.iter().filter(|one| !one.row.bars.is_empty()).count();
     format!("{aimed} rows with aims: {} meet them, {missed} do not, {open} are open.", aimed - missed - open)
 }
@@ -122,12 +122,12 @@ fn summary(all: &[Measured], lanes: &[Lane]) -> String {
 ///
 /// # Errors
 /// A directory or a file that cannot be written.
-pub fn write(out: &Path, plan: &[Row], all: &[Measured], lanes: &[Lane]) -> io::Result<()> {
+pub fn write(out: &Path, plan: &[BenchRow], all: &[Measured], lanes: &[BenchLane]) -> io::Result<()> {
     let plots = out.join("plots");
     fs::create_dir_all(&plots)?;
     let before = fs::read_to_string(plots.join(RECORD)).unwrap_or_default();
-    let now = |row: &Row| all.iter().find(|one| one.row.to_string() == row.to_string()).cloned();
-    let kept = |row: &Row| record::read(&before, vec![row.clone()], lanes).pop();
+    let now = |row: &BenchRow| all.iter().find(|one| one.row.to_string() == row.to_string()).cloned();
+    let kept = |row: &BenchRow| record::read(&before, vec![row.clone()], lanes).pop();
     let all: Vec<Measured> = plan.iter().filter_map(|row| now(row).or_else(|| kept(row))).collect();
     let text = record::write(&machine(), &all, lanes);
     for (name, content) in of_record(&text, plan.to_vec()) {
@@ -143,12 +143,12 @@ pub fn pages(docs: &Path) -> io::Result<Vec<(String, String)>> {
     Ok(of_record(&text, plan::rows(processors, false)))
 }
 
-fn of_record(text: &str, plan: Vec<Row>) -> Vec<(String, String)> {
+fn of_record(text: &str, plan: Vec<BenchRow>) -> Vec<(String, String)> {
     let lanes = record::lanes(text);
     let all = record::read(text, plan, &lanes);
     let mut page = format!("{HEAD}{}\n\n{}\n", record::machine(text), summary(&all, &lanes));
     let mut files = vec![];
-    for family in Family::ALL {
+    for family in RowFamily::ALL {
         let Some(table) = table(family, &all, &lanes) else { continue };
         let (heading, word) = family.names();
         let _ = writeln!(page, "\n## {heading}\n\n{table}\n![{heading}](plots/bench_{word}.svg)");
@@ -177,7 +177,7 @@ fn machine() -> String {
 }
 
 /// Least figures relative to those of the better peer, on a logarithmic axis.
-fn plot(family: Family, all: &[Measured], lanes: &[Lane]) -> String {
+fn plot(family: RowFamily, all: &[Measured], lanes: &[BenchLane]) -> String {
     let rows: Vec<(&Measured, f64)> = all
         .iter()
         .filter(|one| one.row.family == family)
@@ -203,7 +203,7 @@ fn plot(family: Family, all: &[Measured], lanes: &[Lane]) -> String {
 /// A short name for below the bars of a row, and its threads.
 fn label(measured: &Measured) -> String {
     let row = &measured.row;
-    let one_of_several = !matches!(row.family, Family::Nested | Family::Spin | Family::Process);
+    let one_of_several = !matches!(row.family, RowFamily::Nested | RowFamily::Spin | RowFamily::Process);
     let most = if one_of_several { 26 } else { 11 };
     let short = row.title.split(", per iteration").next().unwrap_or_default();
     let short: String = short.chars().take(most).collect();
@@ -212,7 +212,7 @@ fn label(measured: &Measured) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::measure::Series;
+    use super::super::measure::LaneSeries;
     use super::super::verdict::tests::{lanes, measured};
     use super::*;
 
@@ -233,13 +233,13 @@ mod tests {
     fn the_passive_policy_is_marked_where_it_is_faster() {
         let mut one = measured([4.0, 1.0, 2.0, 3.0], 1);
         let faster = measured([3.0, 5.0, 5.0, 5.0], 1);
-        one.series.extend(faster.series.into_iter().map(|series| Series { passive: true, ..series }));
+        one.series.extend(faster.series.into_iter().map(|series| LaneSeries { passive: true, ..series }));
         assert_eq!([0, 1].map(|lane| cell(&one, lane)), ["3.00 / 3.00ᵖ", "1.00 / 1.00"]);
     }
 
     #[test]
     fn the_better_peer_is_at_one_in_the_plot() {
-        let plot = plot(Family::ForkJoin, &[measured([4.0, 1.0, 2.0, 3.0], 1)], &lanes());
+        let plot = plot(RowFamily::ForkJoin, &[measured([4.0, 1.0, 2.0, 3.0], 1)], &lanes());
         assert!(plot.contains(", libomp: 1.000<") && plot.contains(", Gangway, gcc: 0.500<"), "{plot}");
     }
 }

@@ -13,7 +13,7 @@ use std::fmt;
 
 /// Rows that are shown, and drawn, together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
+pub enum RowFamily {
     /// Regions and what whole teams do.
     ForkJoin,
     /// Loops, sections, ordered.
@@ -36,41 +36,41 @@ pub enum Family {
     Suite,
 }
 
-impl Family {
+impl RowFamily {
     /// All of them, in the order of the page.
-    pub const ALL: [Family; 10] = [
-        Family::ForkJoin,
-        Family::Worksharing,
-        Family::Nested,
-        Family::Tasks,
-        Family::Dependences,
-        Family::Locks,
-        Family::Spin,
-        Family::Contention,
-        Family::Process,
-        Family::Suite,
+    pub const ALL: [RowFamily; 10] = [
+        RowFamily::ForkJoin,
+        RowFamily::Worksharing,
+        RowFamily::Nested,
+        RowFamily::Tasks,
+        RowFamily::Dependences,
+        RowFamily::Locks,
+        RowFamily::Spin,
+        RowFamily::Contention,
+        RowFamily::Process,
+        RowFamily::Suite,
     ];
 
     /// Its heading, and its word in the name of its plot.
     pub const fn names(self) -> (&'static str, &'static str) {
         match self {
-            Family::ForkJoin => ("Regions and barriers", "fork_join"),
-            Family::Worksharing => ("Worksharing", "worksharing"),
-            Family::Nested => ("Nested regions, 8 × 8 threads", "nested"),
-            Family::Tasks => ("Tasks", "tasks"),
-            Family::Dependences => ("Tasks with dependences", "dependences"),
-            Family::Locks => ("Mutual exclusion", "locks"),
-            Family::Spin => ("Teams that spin", "spin"),
-            Family::Contention => ("Tasks that hold locks", "contention"),
-            Family::Process => ("The process", "process"),
-            Family::Suite => ("Task suite", "suite"),
+            RowFamily::ForkJoin => ("Regions and barriers", "fork_join"),
+            RowFamily::Worksharing => ("Worksharing", "worksharing"),
+            RowFamily::Nested => ("Nested regions, 8 × 8 threads", "nested"),
+            RowFamily::Tasks => ("Tasks", "tasks"),
+            RowFamily::Dependences => ("Tasks with dependences", "dependences"),
+            RowFamily::Locks => ("Mutual exclusion", "locks"),
+            RowFamily::Spin => ("Teams that spin", "spin"),
+            RowFamily::Contention => ("Tasks that hold locks", "contention"),
+            RowFamily::Process => ("The process", "process"),
+            RowFamily::Suite => ("Task suite", "suite"),
         }
     }
 }
 
 /// Which program runs a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Program {
+pub enum BenchProgram {
     /// A probe.
     Overheads,
     /// Tasks that hold locks.
@@ -81,21 +81,21 @@ pub enum Program {
     Tasks(bool),
 }
 
-impl Program {
+impl BenchProgram {
     /// The file below a lane's directory.
     pub const fn file(self) -> &'static str {
         match self {
-            Program::Overheads => OVERHEADS,
-            Program::Contention => CONTENTION,
-            Program::Barriers => BARRIERS,
-            Program::Tasks(_) => TASKS,
+            BenchProgram::Overheads => OVERHEADS,
+            BenchProgram::Contention => CONTENTION,
+            BenchProgram::Barriers => BARRIERS,
+            BenchProgram::Tasks(_) => TASKS,
         }
     }
 
     /// The columns of the least and the median figure.
     pub const fn columns(self) -> [&'static str; 2] {
         match self {
-            Program::Barriers => ["min_ms", "median_ms"],
+            BenchProgram::Barriers => ["min_ms", "median_ms"],
             _ => ["least", "median"],
         }
     }
@@ -107,7 +107,7 @@ pub struct Unit(pub &'static str, pub f64);
 
 /// What we aim at; a row may have several bars. Figures are in the unit of the row.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Bar {
+pub enum TargetBar {
     /// Not slower than the better peer.
     Peers,
     /// So many times faster than libomp.
@@ -121,13 +121,13 @@ pub enum Bar {
 
 /// One row.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct BenchRow {
     /// Where it stands.
-    pub family: Family,
+    pub family: RowFamily,
     /// Its name in the tables, without threads.
     pub title: String,
     /// The program.
-    pub program: Program,
+    pub program: BenchProgram,
     /// Its arguments.
     pub words: Vec<String>,
     /// Threads of the outermost team.
@@ -143,14 +143,14 @@ pub struct Row {
     /// What no runtime can beat.
     pub ideal: Option<f64>,
     /// What we aim at.
-    pub bars: Vec<Bar>,
+    pub bars: Vec<TargetBar>,
     /// Rounds, unless somebody says otherwise.
     pub rounds: usize,
     /// Seconds after which a process is ended.
     pub limit: u32,
 }
 
-impl fmt::Display for Row {
+impl fmt::Display for BenchRow {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}: {} T={}", self.family.names().1, self.title, self.threads)
     }

@@ -6,10 +6,10 @@
 //! brought up to date family by family: a row's lanes are compared with each other, never with
 //! those of another row.
 
-use super::measure::{Ending, Figure, Measured, Series};
-use super::plan::Row;
-use crate::lanes::Lane;
-use crate::lanes::build::Built;
+use super::measure::{BenchEnding, Figure, LaneSeries, Measured};
+use super::plan::BenchRow;
+use crate::lanes::BenchLane;
+use crate::lanes::build::LaneProgram;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ const RUNTIMES: [(&str, &str); 3] = [("gcc", "libgomp"), ("clang", "libomp"), ("
 const HEADER: &str = "family\trow\tT\tunit\tcompiler\truntime\tpolicy\tleast\tmedian\tnote\n";
 
 /// `machine`, then one line for each series.
-pub fn write(machine: &str, all: &[Measured], lanes: &[Lane]) -> String {
+pub fn write(machine: &str, all: &[Measured], lanes: &[BenchLane]) -> String {
     let mut text = format!("# {machine}\n{HEADER}");
     for one in all {
         for series in &one.series {
@@ -41,7 +41,7 @@ pub fn write(machine: &str, all: &[Measured], lanes: &[Lane]) -> String {
 }
 
 /// Those of `rows` that `text` has lines of, with figures for `lanes`.
-pub fn read(text: &str, rows: Vec<Row>, lanes: &[Lane]) -> Vec<Measured> {
+pub fn read(text: &str, rows: Vec<BenchRow>, lanes: &[BenchLane]) -> Vec<Measured> {
     let lines: Vec<Vec<&str>> = lines(text).collect();
     let found = rows.into_iter().filter_map(|row| {
         let mut series = vec![];
@@ -50,7 +50,7 @@ pub fn read(text: &str, rows: Vec<Row>, lanes: &[Lane]) -> Vec<Measured> {
                 let head = head(&row, passive, lane);
                 let head: Vec<&str> = head.split('\t').collect();
                 let line = lines.iter().find(|line| line.len() == head.len() + 3 && line.starts_with(&head));
-                let own = Series { lane: at, passive, ..Series::default() };
+                let own = LaneSeries { lane: at, passive, ..LaneSeries::default() };
                 series.push(line.map_or(own.clone(), |line| with_line(own, &line[head.len()..])));
             }
         }
@@ -70,8 +70,8 @@ pub fn machine(text: &str) -> &str {
 }
 
 /// The lanes that there are lines of, without programs.
-pub fn lanes(text: &str) -> Vec<Lane> {
-    let mut lanes: Vec<Lane> = vec![];
+pub fn lanes(text: &str) -> Vec<BenchLane> {
+    let mut lanes: Vec<BenchLane> = vec![];
     for line in lines(text) {
         let [_, _, _, _, compiler, runtime, ..] = line[..] else { continue };
         let name = if runtime == "gangway" { format!("Gangway, {compiler}") } else { runtime.to_string() };
@@ -80,26 +80,26 @@ pub fn lanes(text: &str) -> Vec<Lane> {
             continue;
         };
         if lanes.iter().all(|lane| lane.name != name) {
-            let built = Built { compiler: compiler.into(), runtime: own, directory: PathBuf::new() };
-            lanes.push(Lane { name, built, library: (runtime == "gangway").then(PathBuf::new) });
+            let built = LaneProgram { compiler: compiler.into(), runtime: own, directory: PathBuf::new() };
+            lanes.push(BenchLane { name, built, library: (runtime == "gangway").then(PathBuf::new) });
         }
     }
     lanes
 }
 
-fn with_line(series: Series, columns: &[&str]) -> Series {
+fn with_line(series: LaneSeries, columns: &[&str]) -> LaneSeries {
     let numbers = |list: &str| list.split(' ').map(|word| word.parse().ok()).collect::<Vec<Option<f64>>>();
     let (least, medians) = (numbers(columns[0]), numbers(columns[1]));
     let figure =
         |(least, median): (Option<f64>, Option<f64>)| Some(Figure { least: least?, median: median? });
-    Series {
+    LaneSeries {
         rounds: least.into_iter().zip(medians).map(figure).collect(),
         ending: ending(columns[2]),
         ..series
     }
 }
 
-fn head(row: &Row, passive: bool, lane: &Lane) -> String {
+fn head(row: &BenchRow, passive: bool, lane: &BenchLane) -> String {
     let runtime = if lane.is_peer() { lane.built.runtime } else { "gangway" };
     let policy = if passive { "passive" } else { "default" };
     let (family, unit) = (row.family.names().1, row.unit.0);
@@ -112,23 +112,23 @@ fn rounded(value: f64) -> String {
     format!("{value:.*}", digits.clamp(0.0, 9.0) as usize)
 }
 
-fn note(ending: &Ending) -> String {
+fn note(ending: &BenchEnding) -> String {
     match ending {
-        Ending::Stopped(seconds) => format!("no end within {seconds} s"),
-        Ending::Failed(why) => why.replace(['\t', '\n'], " "),
-        Ending::Serial => "on one thread".into(),
-        Ending::Slow => "slow: run once".into(),
+        BenchEnding::Stopped(seconds) => format!("no end within {seconds} s"),
+        BenchEnding::Failed(why) => why.replace(['\t', '\n'], " "),
+        BenchEnding::Serial => "on one thread".into(),
+        BenchEnding::Slow => "slow: run once".into(),
     }
 }
 
-fn ending(note: &str) -> Option<Ending> {
+fn ending(note: &str) -> Option<BenchEnding> {
     let stopped = |rest: &str| rest.strip_suffix(" s")?.parse().ok();
     match (note, note.strip_prefix("no end within ").and_then(stopped)) {
         ("", _) => None,
-        (_, Some(seconds)) => Some(Ending::Stopped(seconds)),
-        ("on one thread", _) => Some(Ending::Serial),
-        ("slow: run once", _) => Some(Ending::Slow),
-        (why, _) => Some(Ending::Failed(why.into())),
+        (_, Some(seconds)) => Some(BenchEnding::Stopped(seconds)),
+        ("on one thread", _) => Some(BenchEnding::Serial),
+        ("slow: run once", _) => Some(BenchEnding::Slow),
+        (why, _) => Some(BenchEnding::Failed(why.into())),
     }
 }
 
@@ -141,28 +141,34 @@ mod tests {
     fn what_is_written_is_read_again() {
         let mut one = measured([4.0, 0.01234, 2000.5, 3.0], 2);
         one.series[2].rounds[1] = None;
-        one.series[2].ending = Some(Ending::Slow);
+        one.series[2].ending = Some(BenchEnding::Slow);
         let text = write("here", std::slice::from_ref(&one), &lanes());
         assert_eq!((text.lines().count(), machine(&text)), (2 + 4, "here"));
         let again = read(&text, vec![one.row.clone()], &lanes());
         assert_eq!(write("here", &again, &lanes()), text);
-        let names =
-            |lanes: &[Lane]| lanes.iter().map(|lane| (lane.name.clone(), lane.is_peer())).collect::<Vec<_>>();
+        let names = |lanes: &[BenchLane]| {
+            lanes.iter().map(|lane| (lane.name.clone(), lane.is_peer())).collect::<Vec<_>>()
+        };
         assert_eq!(names(&super::lanes(&text)), names(&lanes()));
-        assert_eq!(again[0].best(2).ending, Some(Ending::Slow));
+        assert_eq!(again[0].best(2).ending, Some(BenchEnding::Slow));
         assert_eq!(again[0].best(1).figure().map(|figure| figure.least), Some(0.01234));
     }
 
     #[test]
     fn rows_without_lines_are_not_there() {
         let one = measured([1.0; 4], 1);
-        let other = Row { title: "other".into(), ..one.row.clone() };
+        let other = BenchRow { title: "other".into(), ..one.row.clone() };
         assert!(read(&write("", &[one], &lanes()), vec![other], &lanes()).is_empty());
     }
 
     #[test]
     fn endings_keep_their_meaning() {
-        let all = [Ending::Stopped(20), Ending::Failed("exit 1 x".into()), Ending::Serial, Ending::Slow];
+        let all = [
+            BenchEnding::Stopped(20),
+            BenchEnding::Failed("exit 1 x".into()),
+            BenchEnding::Serial,
+            BenchEnding::Slow,
+        ];
         for one in all {
             assert_eq!(ending(&note(&one)), Some(one));
         }

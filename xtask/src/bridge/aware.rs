@@ -1,16 +1,16 @@
 //! OpenMP programs that call MPI themselves, with the library that lets waiting threads give way
 //! (`mpi-bridge/shim/aware.c`).
 
-use super::{Mpi, built, environment, words};
+use super::{MpiInstall, built, environment, words};
 use crate::exec::{self, Ran};
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What a run on two ranks must do.
 #[derive(Clone, Copy)]
-enum Wanted {
+enum AwareOutcome {
     /// End with status 0 and say nothing.
     Fine,
     /// End with status 0 and one line of ours that contains this.
@@ -26,10 +26,11 @@ struct Test {
     threads: &'static [(u32, u32)],
     /// Further settings.
     settings: &'static [&'static str],
-    wanted: Wanted,
+    wanted: AwareOutcome,
 }
 
-const PLAIN: Test = Test { name: "", argument: "", threads: &[(4, 2)], settings: &[], wanted: Wanted::Fine };
+const PLAIN: Test =
+    Test { name: "", argument: "", threads: &[(4, 2)], settings: &[], wanted: AwareOutcome::Fine };
 
 /// Tasks of one thread go on.
 const TASKS: &[&str] = &["OMPX_TASK_AWARE_MPI=1"];
@@ -41,17 +42,17 @@ const TESTS: [Test; 7] = [
         name: "threads",
         argument: "low",
         settings: &["OMP_DISPLAY_ENV=verbose"],
-        wanted: Wanted::Says("below MPI_THREAD_MULTIPLE"),
+        wanted: AwareOutcome::Says("below MPI_THREAD_MULTIPLE"),
         ..PLAIN
     },
     Test { name: "fortran", threads: &[(2, 1), (2, 2)], ..PLAIN },
     Test { name: "tasks", threads: &[(1, 1), (2, 2), (8, 2)], settings: TASKS, ..PLAIN },
-    Test { name: "tasks", threads: &[(2, 2)], wanted: Wanted::Hang, ..PLAIN },
+    Test { name: "tasks", threads: &[(2, 2)], wanted: AwareOutcome::Hang, ..PLAIN },
     Test {
         name: "vain",
         threads: &[(2, 2)],
         settings: &["OMPX_CLUSTER=spmd", "GANGWAY_CHECK=1"],
-        wanted: Wanted::Says("waits for a message of rank 1, tag 7 (MPI_Recv)"),
+        wanted: AwareOutcome::Says("waits for a message of rank 1, tag 7 (MPI_Recv)"),
         ..PLAIN
     },
 ];
@@ -62,7 +63,7 @@ const LIMIT: u32 = 60;
 const HANGS: u32 = 4;
 
 /// Runs all whose name contains `filter`.
-pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
+pub fn run(places: &Workspace, mpis: &[MpiInstall], filter: &str, report: &mut Report) {
     let links = places.target.join("bridge/links");
     let library = places.library();
     if !library.exists() {
@@ -84,7 +85,7 @@ pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
 }
 
 /// `Ok(None)`: in a language that this MPI has no compiler for here.
-fn compile(places: &Places, mpi: &Mpi, name: &str) -> Result<Option<PathBuf>, String> {
+fn compile(places: &Workspace, mpi: &MpiInstall, name: &str) -> Result<Option<PathBuf>, String> {
     let program = places.target.join(format!("bridge/aware-{name}-{}", mpi.name));
     let line = if name == "fortran" {
         let compiler = mpi.compiler.replacen("mpicc", "mpifort", 1);
@@ -107,7 +108,7 @@ fn compile(places: &Places, mpi: &Mpi, name: &str) -> Result<Option<PathBuf>, St
 }
 
 /// Prints what the calls cost beside MPI's own, in a region of one thread on each of two ranks.
-pub fn measure(places: &Places, mpi: &Mpi, report: &mut Report) {
+pub fn measure(places: &Workspace, mpi: &MpiInstall, report: &mut Report) {
     let name = format!("aware [{}]: measured", mpi.name);
     match compile(places, mpi, "latency") {
         Ok(program) => {
@@ -126,7 +127,14 @@ pub fn measure(places: &Places, mpi: &Mpi, report: &mut Report) {
     }
 }
 
-fn run_test(places: &Places, mpi: &Mpi, test: &Test, program: &Path, links: &Path, report: &mut Report) {
+fn run_test(
+    places: &Workspace,
+    mpi: &MpiInstall,
+    test: &Test,
+    program: &Path,
+    links: &Path,
+    report: &mut Report,
+) {
     for (threads, workers) in test.threads {
         let mut line = mpi.launch.clone();
         line.extend(words(&["2", "env"]));
@@ -138,7 +146,7 @@ fn run_test(places: &Places, mpi: &Mpi, test: &Test, program: &Path, links: &Pat
         line.extend(words(test.settings));
         line.push(program.display().to_string());
         line.extend((!test.argument.is_empty()).then(|| test.argument.to_string()));
-        let limit = if matches!(test.wanted, Wanted::Hang) { HANGS } else { LIMIT };
+        let limit = if matches!(test.wanted, AwareOutcome::Hang) { HANGS } else { LIMIT };
         let problem =
             judged(|| judge(&exec::run(&line, &environment(&[]), &places.root, limit), test.wanted));
         let settings = test.settings.join(" ");
@@ -169,15 +177,15 @@ fn judged(run: impl Fn() -> Option<String>) -> Option<String> {
     last
 }
 
-fn judge(ran: &Ran, wanted: Wanted) -> Option<String> {
+fn judge(ran: &Ran, wanted: AwareOutcome) -> Option<String> {
     let ours: Vec<&str> = ran.stderr.lines().filter(|l| l.contains("gangway: ")).collect();
     let said = || ran.stderr.lines().find(|l| !l.trim().is_empty()).unwrap_or_default().to_string();
     match (wanted, ran.problem.as_deref()) {
-        (Wanted::Hang, Some("hangs")) => None,
-        (Wanted::Hang, _) => Some("ends, although nobody lets the tasks of one thread go on".into()),
+        (AwareOutcome::Hang, Some("hangs")) => None,
+        (AwareOutcome::Hang, _) => Some("ends, although nobody lets the tasks of one thread go on".into()),
         (_, Some(problem)) => Some(format!("{problem}: {}", said())),
-        (Wanted::Fine, None) => ours.first().map(|line| format!("says: {line}")),
-        (Wanted::Says(text), None) if ours.iter().any(|l| l.contains(text)) => None,
-        (Wanted::Says(_), None) => Some(format!("says: {}", said())),
+        (AwareOutcome::Fine, None) => ours.first().map(|line| format!("says: {line}")),
+        (AwareOutcome::Says(text), None) if ours.iter().any(|l| l.contains(text)) => None,
+        (AwareOutcome::Says(_), None) => Some(format!("says: {}", said())),
     }
 }

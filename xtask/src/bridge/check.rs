@@ -1,14 +1,14 @@
 //! The checks of the bridge that need ranks: which, with how many ranks, and what must come out.
 
-use super::{Mpi, environment, words};
+use super::{MpiInstall, environment, words};
 use crate::exec::{self, Ran};
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use std::fs;
 use std::path::Path;
 
 /// What a run of `check NAME` must do.
-enum Wanted {
+enum CheckOutcome {
     /// Say "ok NAME".
     Fine,
     /// End with a status other than 0 and one line of ours that contains this.
@@ -20,36 +20,36 @@ enum Wanted {
 struct Check {
     name: &'static str,
     ranks: &'static [u32],
-    wanted: Wanted,
+    wanted: CheckOutcome,
     /// `OMPX_PROGRESS`.
     mode: &'static str,
 }
 
-const fn check(name: &'static str, ranks: &'static [u32], mode: &'static str, wanted: Wanted) -> Check {
+const fn check(name: &'static str, ranks: &'static [u32], mode: &'static str, wanted: CheckOutcome) -> Check {
     Check { name, ranks, wanted, mode }
 }
 
 const CHECKS: [Check; 13] = [
-    check("stream", &[1, 2, 4], "idle", Wanted::Fine),
-    check("stream", &[2], "dedicated", Wanted::Fine),
-    check("large", &[1, 2], "idle", Wanted::Fine),
-    check("random", &[1, 2, 4], "idle", Wanted::Fine),
-    check("random", &[4], "dedicated", Wanted::Fine),
-    check("threads", &[2], "dedicated", Wanted::Fine),
-    check("quiet", &[1, 2, 4], "idle", Wanted::Fine),
-    check("quiet", &[2], "dedicated", Wanted::Fine),
-    check("twice", &[2], "idle", Wanted::Fine),
-    check("modules", &[2], "idle", Wanted::Line("rank 1 runs a different module two than rank 0")),
-    check("unhandled", &[2], "idle", Wanted::Line("is for handler 8, which this rank does not have")),
-    check("abort", &[2], "dedicated", Wanted::Line("rank 1: this is a test of abort")),
-    check("killed", &[2], "idle", Wanted::Ended),
+    check("stream", &[1, 2, 4], "idle", CheckOutcome::Fine),
+    check("stream", &[2], "dedicated", CheckOutcome::Fine),
+    check("large", &[1, 2], "idle", CheckOutcome::Fine),
+    check("random", &[1, 2, 4], "idle", CheckOutcome::Fine),
+    check("random", &[4], "dedicated", CheckOutcome::Fine),
+    check("threads", &[2], "dedicated", CheckOutcome::Fine),
+    check("quiet", &[1, 2, 4], "idle", CheckOutcome::Fine),
+    check("quiet", &[2], "dedicated", CheckOutcome::Fine),
+    check("twice", &[2], "idle", CheckOutcome::Fine),
+    check("modules", &[2], "idle", CheckOutcome::Line("rank 1 runs a different module two than rank 0")),
+    check("unhandled", &[2], "idle", CheckOutcome::Line("is for handler 8, which this rank does not have")),
+    check("abort", &[2], "dedicated", CheckOutcome::Line("rank 1: this is a test of abort")),
+    check("killed", &[2], "idle", CheckOutcome::Ended),
 ];
 
 /// How long a run may take, in seconds, on a machine that is busy with something else.
 const LIMIT: u32 = 60;
 
 /// Runs all checks of one MPI whose name contains `filter`.
-pub fn run(places: &Places, mpi: &Mpi, program: &Path, filter: &str, report: &mut Report) {
+pub fn run(places: &Workspace, mpi: &MpiInstall, program: &Path, filter: &str, report: &mut Report) {
     if mpi.launch.is_empty() {
         return report.skip(&format!("bridge [{}]", mpi.name), "its launcher is not installed");
     }
@@ -85,7 +85,7 @@ fn inside(under: &Under<'_>, report: &mut Report) {
     let beside = Under { program, ..*under };
     for mode in ["idle", "dedicated"] {
         let ran = beside.launch("", 2, mode, &mpi.library(under.places));
-        let problem = judge(&ran, &check("inside", &[2], mode, Wanted::Fine));
+        let problem = judge(&ran, &check("inside", &[2], mode, CheckOutcome::Fine));
         report.check(
             &format!("bridge [{}, 2 ranks, {mode}]: inside a program that uses MPI", mpi.name),
             problem.into_iter().collect(),
@@ -93,21 +93,21 @@ fn inside(under: &Under<'_>, report: &mut Report) {
     }
     let ran = beside.launch("low", 2, "idle", &mpi.library(under.places));
     let problem =
-        judge(&ran, &check("low", &[2], "idle", Wanted::Line("the bridge needs MPI_THREAD_MULTIPLE")));
+        judge(&ran, &check("low", &[2], "idle", CheckOutcome::Line("the bridge needs MPI_THREAD_MULTIPLE")));
     report.check(&format!("bridge [{}]: too low a thread level", mpi.name), problem.into_iter().collect());
 }
 
 fn judge(ran: &Ran, check: &Check) -> Option<String> {
     let said = || exec::last_line(&ran.stderr).to_string();
     match (&check.wanted, &ran.problem) {
-        (Wanted::Fine, None) if ran.stdout.lines().any(|l| l == format!("ok {}", check.name)) => None,
-        (Wanted::Fine, problem) => {
+        (CheckOutcome::Fine, None) if ran.stdout.lines().any(|l| l == format!("ok {}", check.name)) => None,
+        (CheckOutcome::Fine, problem) => {
             Some(format!("{}: {}", problem.as_deref().unwrap_or("does not say ok"), said()))
         }
-        (Wanted::Line(_) | Wanted::Ended, None) => Some("ends as if all were well".into()),
-        (Wanted::Line(_) | Wanted::Ended, Some(p)) if p == "hangs" => Some("hangs".into()),
-        (Wanted::Line(text), Some(_)) => one_line(ran, text),
-        (Wanted::Ended, Some(_)) => None,
+        (CheckOutcome::Line(_) | CheckOutcome::Ended, None) => Some("ends as if all were well".into()),
+        (CheckOutcome::Line(_) | CheckOutcome::Ended, Some(p)) if p == "hangs" => Some("hangs".into()),
+        (CheckOutcome::Line(text), Some(_)) => one_line(ran, text),
+        (CheckOutcome::Ended, Some(_)) => None,
     }
 }
 
@@ -124,8 +124,8 @@ fn one_line(ran: &Ran, text: &str) -> Option<String> {
 
 /// Runs under one MPI's launcher.
 struct Under<'a> {
-    places: &'a Places,
-    mpi: &'a Mpi,
+    places: &'a Workspace,
+    mpi: &'a MpiInstall,
     program: String,
 }
 

@@ -4,8 +4,8 @@
 //!
 //! A program's first line is its answer. What comes after it (times, who ran what) may differ.
 
-use super::ranks::{BOTH, Compiler, LIMIT, RankSetup, Room, rank_jobs};
-use super::{Mpi, environment, words};
+use super::ranks::{BOTH, LIMIT, RankSetup, RanksCompiler, Room, rank_jobs};
+use super::{MpiInstall, environment, words};
 use crate::exec::{self, Ran};
 use crate::parallel;
 use crate::report::Report;
@@ -32,9 +32,9 @@ const TRIES: usize = 4;
 /// What a rank without room says.
 const NO_ROOM: &str = "no device has room for target region";
 
-/// Runs those whose name contains the filter, all of them for "examples". Each example runs with one
-/// pair of MPI and compiler. If all pairs are wanted, each compiler builds it, and all MPIs must give
-/// the same answer.
+/// Runs those whose name contains the filter, all of them for "examples". Each example runs with
+/// one pair of MPI and compiler. If all pairs are wanted, each compiler builds it, and all MPIs
+/// must give the same answer.
 pub fn run(room: &Room<'_>, setup: &RankSetup<'_>, report: &mut Report) {
     let filter = setup.selection.filter;
     let is_named = |name: &str| "examples".contains(filter) || name.contains(filter);
@@ -49,8 +49,8 @@ pub fn run(room: &Room<'_>, setup: &RankSetup<'_>, report: &mut Report) {
 /// A program, built by a compiler, that has to give the same answer under these MPIs.
 struct ExampleRun<'a> {
     name: &'static str,
-    compiler: Compiler,
-    mpis: Vec<&'a Mpi>,
+    compiler: RanksCompiler,
+    mpis: Vec<&'a MpiInstall>,
 }
 
 fn cells<'a>(at: usize, name: &'static str, setup: &RankSetup<'a>) -> Vec<ExampleRun<'a>> {
@@ -86,7 +86,7 @@ fn outcomes(room: &Room<'_>, cell: &ExampleRun<'_>) -> Vec<Outcome> {
 }
 
 /// Builds one, with further options.
-pub fn build(room: &Room<'_>, compiler: Compiler, name: &str, more: &[&str]) -> Result<PathBuf, String> {
+pub fn build(room: &Room<'_>, compiler: RanksCompiler, name: &str, more: &[&str]) -> Result<PathBuf, String> {
     let program = room.places.target.join(format!(
         "bridge/example-{name}{}-{}",
         more.concat().replace("=", ""),
@@ -117,7 +117,7 @@ pub fn settings(room: &Room<'_>, mode: &str) -> Vec<String> {
 
 fn launch(
     room: &Room<'_>,
-    mpi: &Mpi,
+    mpi: &MpiInstall,
     (ranks, mode): (u32, &str),
     more: &[String],
     program: &Path,
@@ -145,7 +145,7 @@ fn answer(ran: &Ran) -> Result<&str, String> {
 }
 
 /// What is wrong with the answers, which have to be alike.
-fn same_answer(room: &Room<'_>, mpis: &[&Mpi], program: &Path) -> Vec<String> {
+fn same_answer(room: &Room<'_>, mpis: &[&MpiInstall], program: &Path) -> Vec<String> {
     let (mut first, mut problems) = (None, Vec::new());
     for mpi in mpis {
         let runs =
@@ -173,7 +173,13 @@ fn same_answer(room: &Room<'_>, mpis: &[&Mpi], program: &Path) -> Vec<String> {
 
 /// With a limit one rank has no room for the data, and a line says so. Four have, as devices of
 /// each other and as devices of the first: tasks wait there for the room of others.
-fn larger_than_one(room: &Room<'_>, mpis: &[&Mpi], program: &Path, size: &str, memory: &str) -> Vec<String> {
+fn larger_than_one(
+    room: &Room<'_>,
+    mpis: &[&MpiInstall],
+    program: &Path,
+    size: &str,
+    memory: &str,
+) -> Vec<String> {
     let limit = [format!("OMPX_DEVICE_MEMORY={memory}"), "OMP_TARGET_OFFLOAD=mandatory".to_string()];
     let mut problems = Vec::new();
     let on_one = launch(room, mpis[0], (1, "spmd"), &limit, program, size);

@@ -4,8 +4,8 @@
 //! The images for GPUs are for this machine and marked as a GPU's. They are told from those for
 //! ranks by another name of this machine, which clang takes for another target.
 
-use super::ranks::{Compiler, PLAIN, RankSetup, Room, Test, Wanted, judge, rank_jobs};
-use super::{Mpi, words};
+use super::ranks::{PLAIN, RankSetup, RanksCompiler, RanksExpectation, Room, Test, judge, rank_jobs};
+use super::{MpiInstall, words};
 use crate::abi_tests::images;
 use crate::parallel;
 use crate::report::Report;
@@ -22,11 +22,11 @@ struct Run {
 }
 
 const fn run_of(gpus: &'static str, test: Test) -> Run {
-    Run { gpus, test: Test { name: "gpus", compilers: &[Compiler::Clang], ranks: &[2], ..test } }
+    Run { gpus, test: Test { name: "gpus", compilers: &[RanksCompiler::Clang], ranks: &[2], ..test } }
 }
 
 const fn failing(gpus: &'static str, argument: &'static str, line: &'static str) -> Run {
-    run_of(gpus, Test { argument, wanted: Wanted::Line(line), ..PLAIN })
+    run_of(gpus, Test { argument, wanted: RanksExpectation::Line(line), ..PLAIN })
 }
 
 const RUNS: &[Run] = &[
@@ -47,11 +47,17 @@ const RUNS: &[Run] = &[
     ),
     Run {
         gpus: "devices=2",
-        test: Test { name: "gpus", compilers: &[Compiler::Clang], ranks: &[1, 3], ..PLAIN },
+        test: Test { name: "gpus", compilers: &[RanksCompiler::Clang], ranks: &[1, 3], ..PLAIN },
     },
     Run {
         gpus: "devices=2",
-        test: Test { name: "gpus", compilers: &[Compiler::Gcc], ranks: &[2], argument: "plain", ..PLAIN },
+        test: Test {
+            name: "gpus",
+            compilers: &[RanksCompiler::Gcc],
+            ranks: &[2],
+            argument: "plain",
+            ..PLAIN
+        },
     },
     run_of(
         "devices=2",
@@ -103,7 +109,11 @@ pub fn run(room: &Room<'_>, setup: &RankSetup<'_>, report: &mut Report) {
 }
 
 /// The program, built by each of these.
-fn programs(room: &Room<'_>, compilers: &[Compiler], report: &mut Report) -> Vec<(PathBuf, Compiler)> {
+fn programs(
+    room: &Room<'_>,
+    compilers: &[RanksCompiler],
+    report: &mut Report,
+) -> Vec<(PathBuf, RanksCompiler)> {
     let mut built = Vec::new();
     for &compiler in compilers {
         match program(room, compiler) {
@@ -117,8 +127,8 @@ fn programs(room: &Room<'_>, compilers: &[Compiler], report: &mut Report) -> Vec
 /// What was run, and what is wrong.
 fn outcome(
     room: &Room<'_>,
-    mpi: &Mpi,
-    compiler: Compiler,
+    mpi: &MpiInstall,
+    compiler: RanksCompiler,
     run: &Run,
     ranks: u32,
     driver: &Path,
@@ -158,10 +168,10 @@ fn driver(room: &Room<'_>) -> Result<PathBuf, String> {
 }
 
 /// The program; clang's has images for ranks and for GPUs.
-fn program(room: &Room<'_>, compiler: Compiler) -> Result<PathBuf, String> {
+fn program(room: &Room<'_>, compiler: RanksCompiler) -> Result<PathBuf, String> {
     let source = room.places.root.join("mpi-bridge/programs/ranks/gpus.c");
     let command = compiler.command().ok_or("not installed")?;
-    if compiler == Compiler::Gcc {
+    if compiler == RanksCompiler::Gcc {
         return room.compile(&command, &source, "ranks-gpus-gcc");
     }
     let command: Vec<String> =

@@ -5,10 +5,10 @@
 //! prints the least and the median of its own rounds (`figures`).
 
 use super::figures::{Column, table};
-use super::ranks::{Compiler, Room};
-use super::{Mpi, aware, built, environment, examples, program, words};
+use super::ranks::{RanksCompiler, Room};
+use super::{MpiInstall, aware, built, environment, examples, program, words};
 use crate::exec;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use std::path::{Path, PathBuf};
 
@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 const LIMIT: u32 = 200;
 
 /// A program's name, and what measures it.
-type Measured = (&'static str, fn(&Room<'_>, &Mpi) -> Result<(), String>);
+type Measured = (&'static str, fn(&Room<'_>, &MpiInstall) -> Result<(), String>);
 
 const EXAMPLES: [Measured; 3] = [("pingpong", pingpong), ("wave", wave), ("mesh", mesh)];
 
 /// Whatever has `filter` in its name.
-pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
+pub fn run(places: &Workspace, mpis: &[MpiInstall], filter: &str, report: &mut Report) {
     for mpi in mpis.iter().filter(|_| "messages".contains(filter)) {
         messages(places, mpi, report);
     }
@@ -47,7 +47,7 @@ pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
 }
 
 /// The bridge's messages beside MPI's, in one process.
-fn messages(places: &Places, mpi: &Mpi, report: &mut Report) {
+fn messages(places: &Workspace, mpi: &MpiInstall, report: &mut Report) {
     let program = match program(places, &mpi.compiler, "bench", &format!("bench-{}", mpi.name)) {
         Ok(program) => program.display().to_string(),
         Err(why) => return report.fail("bridge: bench.c", &why),
@@ -116,7 +116,7 @@ fn in_turn(
 }
 
 /// A program of `examples/distributed/mpi`.
-fn by_mpi(places: &Places, mpi: &Mpi, name: &str) -> Result<PathBuf, String> {
+fn by_mpi(places: &Workspace, mpi: &MpiInstall, name: &str) -> Result<PathBuf, String> {
     let to = places.target.join(format!("bridge/example-{name}-{}", mpi.name));
     let (source, out) = (format!("examples/distributed/mpi/{name}.c"), to.display().to_string());
     built(
@@ -128,13 +128,13 @@ fn by_mpi(places: &Places, mpi: &Mpi, name: &str) -> Result<PathBuf, String> {
 }
 
 /// Tasks on another rank beside the messages that they need.
-fn pingpong(room: &Room<'_>, mpi: &Mpi) -> Result<(), String> {
+fn pingpong(room: &Room<'_>, mpi: &MpiInstall) -> Result<(), String> {
     let alone = by_mpi(room.places, mpi, "pingpong")?.display().to_string();
     let by_mpi =
         |title: &str, more: &[&str]| Lane::of(title, [mpi.bound(), words(&["2", &alone])].concat(), more);
     let mut lanes = vec![by_mpi("plain MPI", &[]), by_mpi("MPI as a runtime calls it (times)", &["runtime"])];
     for (compiler, progress) in
-        [(Compiler::Gcc, "dedicated"), (Compiler::Clang, "dedicated"), (Compiler::Gcc, "idle")]
+        [(RanksCompiler::Gcc, "dedicated"), (RanksCompiler::Clang, "dedicated"), (RanksCompiler::Gcc, "idle")]
     {
         if compiler.command().is_none() {
             continue;
@@ -156,9 +156,9 @@ fn message_of(row: &str) -> &str {
 
 /// Objects per rank by tasks per handler, for a box and one of eight times its size. One thread for
 /// each core.
-fn wave(room: &Room<'_>, mpi: &Mpi) -> Result<(), String> {
+fn wave(room: &Room<'_>, mpi: &MpiInstall) -> Result<(), String> {
     for side in ["-DSIDE=48", "-DSIDE=96"] {
-        let program = examples::build(room, Compiler::Gcc, "wave", &[side])?;
+        let program = examples::build(room, RanksCompiler::Gcc, "wave", &[side])?;
         let lane = |title, launch, threads| Lane::example(room, title, launch, "spmd", &[threads], &program);
         let lanes = [
             lane("1 rank of 2 threads", (mpi.launch.clone(), 1), "OMP_NUM_THREADS=2"),
@@ -173,11 +173,11 @@ fn wave(room: &Room<'_>, mpi: &Mpi) -> Result<(), String> {
 
 /// Runs of the mesh: naps that stand for computing on four cores of each rank, with two and eight
 /// patches for each; then computing on the cores that the machine has.
-fn mesh(room: &Room<'_>, mpi: &Mpi) -> Result<(), String> {
+fn mesh(room: &Room<'_>, mpi: &MpiInstall) -> Result<(), String> {
     const NAPS: &[&str] = &["OMP_NUM_THREADS=4", "GANGWAY_WORKERS=4"];
     const ONE: &[&str] = &["OMP_NUM_THREADS=1"];
-    let few = examples::build(room, Compiler::Gcc, "mesh", &[])?;
-    let many = examples::build(room, Compiler::Gcc, "mesh", &["-DCOLUMNS=16"])?;
+    let few = examples::build(room, RanksCompiler::Gcc, "mesh", &[])?;
+    let many = examples::build(room, RanksCompiler::Gcc, "mesh", &["-DCOLUMNS=16"])?;
     let lane = |title, launch, ranks, more, program| {
         Lane::example(room, title, (launch, ranks), "spmd", more, program)
     };

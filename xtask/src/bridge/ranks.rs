@@ -7,30 +7,30 @@
 
 mod table;
 
-use super::{Mpi, Selection, environment, examples, gpus, words};
+use super::{MpiInstall, Selection, environment, examples, gpus, words};
 use crate::exec::{self, Ran};
 use crate::parallel;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use table::{DEVICE, TESTS};
-pub use table::{PLAIN, Test, Wanted};
+pub use table::{PLAIN, RanksExpectation, Test};
 
 /// Who compiles.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Compiler {
+pub enum RanksCompiler {
     Gcc,
     Clang,
 }
 
-use Compiler::{Clang, Gcc};
+use RanksCompiler::{Clang, Gcc};
 
-pub const BOTH: &[Compiler] = &[Gcc, Clang];
+pub const BOTH: &[RanksCompiler] = &[Gcc, Clang];
 
-impl Compiler {
+impl RanksCompiler {
     pub fn name(self) -> &'static str {
         if self == Gcc { "gcc" } else { "clang" }
     }
@@ -79,27 +79,27 @@ pub const LIMIT: u32 = 60;
 /// A run of a test: its row, with which MPI and compiler, on how many ranks.
 struct RankRun<'a> {
     test: &'a Test,
-    mpi: &'a Mpi,
-    compiler: Compiler,
+    mpi: &'a MpiInstall,
+    compiler: RanksCompiler,
     ranks: u32,
 }
 
 /// The MPIs and compilers that work on this machine, and the selection of checks.
 pub struct RankSetup<'a> {
     /// Those that can start programs here.
-    pub mpis: Vec<&'a Mpi>,
+    pub mpis: Vec<&'a MpiInstall>,
     /// Those that build programs for devices here.
-    pub compilers: Vec<Compiler>,
+    pub compilers: Vec<RanksCompiler>,
     pub selection: Selection<'a>,
 }
 
 impl<'a> RankSetup<'a> {
-    /// The pairs of an MPI and one of the `allowed` compilers for row `at` of a table: all, or one that
-    /// its number chooses.
-    pub fn pairs(&self, at: usize, allowed: &[Compiler]) -> Vec<(&'a Mpi, Compiler)> {
-        let compilers: Vec<Compiler> =
+    /// The pairs of an MPI and one of the `allowed` compilers for row `at` of a table: all, or one
+    /// that its number chooses.
+    pub fn pairs(&self, at: usize, allowed: &[RanksCompiler]) -> Vec<(&'a MpiInstall, RanksCompiler)> {
+        let compilers: Vec<RanksCompiler> =
             self.compilers.iter().filter(|compiler| allowed.contains(compiler)).copied().collect();
-        let all: Vec<(&Mpi, Compiler)> = self
+        let all: Vec<(&MpiInstall, RanksCompiler)> = self
             .mpis
             .iter()
             .flat_map(|&mpi| compilers.iter().map(move |&compiler| (mpi, compiler)))
@@ -128,7 +128,7 @@ fn cells<'a>(setup: &RankSetup<'a>) -> Vec<RankRun<'a>> {
 }
 
 /// Runs those that are selected.
-pub fn run(places: &Places, mpis: &[Mpi], selection: Selection<'_>, report: &mut Report) {
+pub fn run(places: &Workspace, mpis: &[MpiInstall], selection: Selection<'_>, report: &mut Report) {
     if !places.library().exists() {
         return report.skip("ranks", "the library has not been built (cargo build --release -p libomp-shim)");
     }
@@ -153,27 +153,27 @@ pub fn run(places: &Places, mpis: &[Mpi], selection: Selection<'_>, report: &mut
 }
 
 /// A program for ranks that knows that it has some, for whoever starts it in another way.
-pub fn known_program(places: &Places, name: &str) -> Result<PathBuf, String> {
+pub fn known_program(places: &Workspace, name: &str) -> Result<PathBuf, String> {
     let room = Room { places, links: places.target.join("bridge/links") };
     room.program(Gcc, &format!("mpi-bridge/programs/ranks/{name}.c"), &format!("ranks-{name}"))
 }
 
 /// Where programs are built, and the directory of links that they run with.
 pub struct Room<'a> {
-    pub places: &'a Places,
+    pub places: &'a Workspace,
     pub links: PathBuf,
 }
 
 impl<'a> Room<'a> {
     /// With links to the library as it is now.
-    pub fn install(places: &'a Places) -> Result<Room<'a>, String> {
+    pub fn install(places: &'a Workspace) -> Result<Room<'a>, String> {
         let links = places.target.join("bridge/links");
         links::install::install(&places.library(), &links).map_err(|e| e.to_string())?;
         Ok(Room { places, links })
     }
 
     /// Whether the compiler makes programs with target regions here; else why not.
-    pub fn tries(&self, compiler: Compiler) -> Result<(), String> {
+    pub fn tries(&self, compiler: RanksCompiler) -> Result<(), String> {
         let command = compiler.command().ok_or("not installed")?;
         let trial = self.places.target.join("bridge/trial.c");
         let text = "int main(void) { int x = 0;\n#pragma omp target map(tofrom : x)\nx++;\nreturn x - 1; }\n";
@@ -206,7 +206,7 @@ impl<'a> Room<'a> {
         }
     }
 
-    pub fn program(&self, compiler: Compiler, source: &str, to: &str) -> Result<PathBuf, String> {
+    pub fn program(&self, compiler: RanksCompiler, source: &str, to: &str) -> Result<PathBuf, String> {
         let to = format!("{to}-{}", compiler.name());
         let known = self.places.target.join("bridge").join(&to);
         let source = self.places.root.join(source);
@@ -222,7 +222,7 @@ impl<'a> Room<'a> {
     }
 
     /// One run, with further variables of the environment.
-    pub fn launch(&self, mpi: &Mpi, test: &Test, ranks: u32, more: &[String], program: &Path) -> Ran {
+    pub fn launch(&self, mpi: &MpiInstall, test: &Test, ranks: u32, more: &[String], program: &Path) -> Ran {
         let mut line = mpi.launch.clone();
         let start = if test.diverted { "libgangway_start.so:" } else { "" };
         line.extend([ranks.to_string(), "env".into()]);
@@ -240,13 +240,13 @@ impl<'a> Room<'a> {
         exec::run(&line, &environment(&[]), &self.places.root, LIMIT)
     }
 
-    /// Builds each program once, before several runs of it begin at a time. `program` builds one, by its
-    /// name and compiler; what it cannot build it says again where the program is to run.
+    /// Builds each program once, before several runs of it begin at a time. `program` builds one,
+    /// by its name and compiler; what it cannot build it says again where the program is to run.
     fn build_first<'p>(
-        programs: impl Iterator<Item = (&'p str, Compiler)>,
-        program: impl Fn(&str, Compiler) -> Result<PathBuf, String> + Sync,
+        programs: impl Iterator<Item = (&'p str, RanksCompiler)>,
+        program: impl Fn(&str, RanksCompiler) -> Result<PathBuf, String> + Sync,
     ) {
-        let programs: BTreeSet<(&str, Compiler)> = programs.collect();
+        let programs: BTreeSet<(&str, RanksCompiler)> = programs.collect();
         let programs: Vec<_> = programs.into_iter().collect();
         parallel::map(&programs, parallel::jobs(), |&(name, compiler)| program(name, compiler).is_ok());
     }
@@ -266,7 +266,7 @@ impl<'a> Room<'a> {
         }
     }
 
-    fn test_program(&self, name: &str, compiler: Compiler) -> Result<PathBuf, String> {
+    fn test_program(&self, name: &str, compiler: RanksCompiler) -> Result<PathBuf, String> {
         self.program(compiler, &format!("mpi-bridge/programs/ranks/{name}.c"), &format!("ranks-{name}"))
     }
 
@@ -294,11 +294,11 @@ impl<'a> Room<'a> {
                 setup.pairs(at, by).into_iter().map(move |(mpi, compiler)| (name, mpi, compiler))
             })
             .collect();
-        let program = |name: &str, compiler: Compiler| self.device_program(name, compiler);
+        let program = |name: &str, compiler: RanksCompiler| self.device_program(name, compiler);
         Self::build_first(runs.iter().map(|&(name, _, compiler)| (name, compiler)), program);
         let problems = parallel::map(&runs, rank_jobs(), |&(name, mpi, compiler)| {
             match self.device_program(name, compiler) {
-                Ok(program) => judge(&self.launch(mpi, &PLAIN, 3, &[], &program), Wanted::Fine),
+                Ok(program) => judge(&self.launch(mpi, &PLAIN, 3, &[], &program), RanksExpectation::Fine),
                 Err(why) => Some(why),
             }
         });
@@ -308,7 +308,7 @@ impl<'a> Room<'a> {
         }
     }
 
-    fn device_program(&self, name: &str, compiler: Compiler) -> Result<PathBuf, String> {
+    fn device_program(&self, name: &str, compiler: RanksCompiler) -> Result<PathBuf, String> {
         let path = if name.contains('/') { name.to_owned() } else { format!("device/{name}") };
         let to = format!("device-{}", name.replace('/', "-"));
         self.program(compiler, &format!("abi-tests/{path}.c"), &to)
@@ -316,25 +316,28 @@ impl<'a> Room<'a> {
 }
 
 /// What is wrong with a run.
-pub fn judge(ran: &Ran, wanted: Wanted) -> Option<String> {
+pub fn judge(ran: &Ran, wanted: RanksExpectation) -> Option<String> {
     let ours: Vec<&str> = ran.stderr.lines().filter(|l| l.contains("gangway: ")).collect();
     let said = || ran.stderr.lines().find(|l| !l.trim().is_empty()).unwrap_or_default().to_string();
     match (wanted, &ran.problem) {
         (_, Some(problem)) if problem == "hangs" => Some(format!("hangs: {}", said())),
-        (Wanted::Fine | Wanted::Warning(_) | Wanted::Warnings(..), Some(problem)) => {
-            Some(format!("{problem}: {}", said()))
+        (
+            RanksExpectation::Fine | RanksExpectation::Warning(_) | RanksExpectation::Warnings(..),
+            Some(problem),
+        ) => Some(format!("{problem}: {}", said())),
+        (RanksExpectation::Line(_) | RanksExpectation::Ended, None) => {
+            Some("ends as if all were well".into())
         }
-        (Wanted::Line(_) | Wanted::Ended, None) => Some("ends as if all were well".into()),
-        (Wanted::Fine, None) if ours.is_empty() => None,
-        (Wanted::Warnings(count, text), None)
+        (RanksExpectation::Fine, None) if ours.is_empty() => None,
+        (RanksExpectation::Warnings(count, text), None)
             if ours.len() == count && ours.iter().all(|line| line.contains(text)) =>
         {
             None
         }
-        (Wanted::Warnings(..), None) => Some(format!("says {} lines: {}", ours.len(), said())),
-        (Wanted::Ended, Some(_)) => None,
-        (Wanted::Fine, None) => Some(format!("says: {}", ours[0])),
-        (Wanted::Line(text), Some(_)) | (Wanted::Warning(text), None) => match ours[..] {
+        (RanksExpectation::Warnings(..), None) => Some(format!("says {} lines: {}", ours.len(), said())),
+        (RanksExpectation::Ended, Some(_)) => None,
+        (RanksExpectation::Fine, None) => Some(format!("says: {}", ours[0])),
+        (RanksExpectation::Line(text), Some(_)) | (RanksExpectation::Warning(text), None) => match ours[..] {
             [line] if line.contains(text) => None,
             [] => Some(format!("says nothing of ours: {}", said())),
             _ => Some(format!("says {} lines: {}", ours.len(), ours[0])),

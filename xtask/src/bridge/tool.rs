@@ -1,9 +1,9 @@
 //! The command `gangway` under each launcher: `mpirun` has to find what the checks of `ranks` are
 //! told, `autotune` has to measure, and policies have to believe what is written down.
 
-use super::{Mpi, environment, ranks, words};
+use super::{MpiInstall, environment, ranks, words};
 use crate::exec;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use placement::rates::Rates;
 use std::fs;
@@ -19,7 +19,7 @@ const WRITTEN: [&str; 2] = [
 ];
 
 /// Some runs under each MPI.
-pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
+pub fn run(places: &Workspace, mpis: &[MpiInstall], filter: &str, report: &mut Report) {
     if !"gangway mpirun autotune".contains(filter) || !places.library().exists() {
         return;
     }
@@ -55,8 +55,8 @@ pub fn run(places: &Places, mpis: &[Mpi], filter: &str, report: &mut Report) {
 }
 
 struct Tool<'a> {
-    places: &'a Places,
-    mpi: &'a Mpi,
+    places: &'a Workspace,
+    mpi: &'a MpiInstall,
 }
 
 impl Tool<'_> {

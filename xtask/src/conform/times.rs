@@ -31,17 +31,17 @@ impl Ran {
 }
 
 /// The shortest runs with one number of threads.
-pub struct Times {
+pub struct SpecTimes {
     threads: u32,
     rounds: usize,
     own: f64,
     ours: Vec<f64>,
 }
 
-impl Times {
+impl SpecTimes {
     /// After the first run on the program's own runtime; `ways` others follow in each round.
-    pub fn new(threads: u32, own: f64, ways: usize) -> Times {
-        Times { threads, rounds: 1, own, ours: vec![f64::INFINITY; ways] }
+    pub fn new(threads: u32, own: f64, ways: usize) -> SpecTimes {
+        SpecTimes { threads, rounds: 1, own, ours: vec![f64::INFINITY; ways] }
     }
 
     /// Begins another round.
@@ -75,7 +75,7 @@ impl Times {
 }
 
 /// The ratios of all thread counts, one group for each way of loading.
-pub fn words(times: &[Times], runtimes: &[Runtime]) -> String {
+pub fn words(times: &[SpecTimes], runtimes: &[Runtime]) -> String {
     let group = |(way, runtime): (usize, &Runtime)| {
         let ratios = times.iter().map(|t| format!("{:.2}", t.ours[way] / t.own));
         format!("{} by {}", ratios.collect::<Vec<_>>().join(" "), runtime.words())
@@ -85,10 +85,10 @@ pub fn words(times: &[Times], runtimes: &[Runtime]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Times;
+    use super::SpecTimes;
 
-    fn times(own: f64, ours: f64) -> Times {
-        let mut times = Times::new(2, own, 1);
+    fn times(own: f64, ours: f64) -> SpecTimes {
+        let mut times = SpecTimes::new(2, own, 1);
         times.ours(0, ours);
         times
     }

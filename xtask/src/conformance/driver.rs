@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 /// Tests by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct SuiteCounts {
     /// As they should be.
     pub passed: usize,
     /// Not so, or passed in spite of being listed as known failures.
@@ -16,11 +16,11 @@ pub struct Counts {
 
 /// What a suite has come to.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct SuiteOutcome {
     /// Groups of tests with their counts, in the driver's order.
-    pub groups: Vec<(String, Counts)>,
+    pub groups: Vec<(String, SuiteCounts)>,
     /// All together.
-    pub total: Counts,
+    pub total: SuiteCounts,
     /// What the driver said of each test that failed.
     pub failures: Vec<String>,
 }
@@ -29,12 +29,12 @@ pub struct Outcome {
 ///
 /// # Errors
 /// When it cannot be started or ends without counts.
-pub fn run(argv: &[String]) -> Result<Outcome, String> {
+pub fn run(argv: &[String]) -> Result<SuiteOutcome, String> {
     let (program, arguments) = argv.split_first().ok_or("nothing to run")?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().map_err(|e| format!("{program}: {e}"))?;
-    let (mut outcome, mut total) = (Outcome::default(), None);
+    let (mut outcome, mut total) = (SuiteOutcome::default(), None);
     for line in
         child.stdout.take().into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(Result::ok)
     {
@@ -61,7 +61,7 @@ fn failed(line: &str) -> Option<String> {
 }
 
 /// `[group: ]N passed, N failed, N skipped`
-fn read(line: &str) -> Option<(Option<String>, Counts)> {
+fn read(line: &str) -> Option<(Option<String>, SuiteCounts)> {
     let (group, counts) = match line.rsplit_once(": ") {
         Some((group, counts)) => (Some(group.to_string()), counts),
         None => (None, line),
@@ -69,7 +69,7 @@ fn read(line: &str) -> Option<(Option<String>, Counts)> {
     let parts: Vec<&str> = counts.split(", ").collect();
     let [passed, failed, skipped] = parts[..] else { return None };
     let number = |text: &str, word: &str| text.strip_suffix(word)?.trim_end().parse().ok();
-    let counts = Counts {
+    let counts = SuiteCounts {
         passed: number(passed, "passed")?,
         failed: number(failed, "failed")?,
         skipped: number(skipped, "skipped")?,
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn counts_are_told_from_other_lines() {
-        let counts = Counts { passed: 3, failed: 0, skipped: 12 };
+        let counts = SuiteCounts { passed: 3, failed: 0, skipped: 12 };
         assert_eq!(read("3 passed, 0 failed, 12 skipped"), Some((None, counts)));
         assert_eq!(read("a/b: 3 passed, 0 failed, 12 skipped"), Some((Some("a/b".into()), counts)));
         for other in ["FAIL a/b.c [0.1 s] 3 passed, 0 failed", "fetching 3 passed", ""] {

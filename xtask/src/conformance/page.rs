@@ -2,8 +2,8 @@
 //! tells the counts by the number of threads: a run replaces its own row. The other tells them by
 //! directory, for the usual number.
 
-use super::driver::{Counts, Outcome};
-use super::{Request, Suite};
+use super::driver::{SuiteCounts, SuiteOutcome};
+use super::{Suite, SuiteRequest};
 use std::fmt::Write as _;
 use std::fs;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// When the page or the list of known failures cannot be read or written, or a mark is missing.
-pub fn refresh(root: &Path, suite: Suite, threads: usize, outcome: &Outcome) -> Result<(), String> {
+pub fn refresh(root: &Path, suite: Suite, threads: usize, outcome: &SuiteOutcome) -> Result<(), String> {
     let page = root.join("docs/conformance.md");
     let mut text = fs::read_to_string(&page).map_err(|e| e.to_string())?;
     let lost = "a mark of the section is missing";
@@ -22,7 +22,7 @@ pub fn refresh(root: &Path, suite: Suite, threads: usize, outcome: &Outcome) -> 
         let table = with_row(between(&text, &name).ok_or(lost)?, threads, &outcome.total);
         text = replaced(&text, &name, &table).ok_or(lost)?;
     }
-    if suite == Suite::Ours || threads == Request::THREADS {
+    if suite == Suite::Ours || threads == SuiteRequest::THREADS {
         let known = match suite {
             Suite::Ours => String::new(),
             _ => fs::read_to_string(super::known(root, suite)).map_err(|e| e.to_string())?,
@@ -34,7 +34,7 @@ pub fn refresh(root: &Path, suite: Suite, threads: usize, outcome: &Outcome) -> 
 
 /// `table` with the counts of a run with `threads` threads in place of its earlier ones, in the
 /// order of threads.
-fn with_row(table: &str, threads: usize, c: &Counts) -> String {
+fn with_row(table: &str, threads: usize, c: &SuiteCounts) -> String {
     let threads_of = |row: &str| row.split('|').nth(1)?.trim().parse::<usize>().ok();
     let mut rows: Vec<(usize, String)> = table
         .lines()
@@ -66,9 +66,9 @@ fn replaced(text: &str, name: &str, part: &str) -> Option<String> {
     Some(format!("{}{part}{}", &text[..start], &text[end..]))
 }
 
-fn section(outcome: &Outcome, known: &str) -> String {
+fn section(outcome: &SuiteOutcome, known: &str) -> String {
     let mut text = String::from("| tests | passed | failed | skipped |\n|---|---:|---:|---:|\n");
-    let mut row = |name: &str, c: &Counts| {
+    let mut row = |name: &str, c: &SuiteCounts| {
         // Writing to a String does not fail.
         let _ = writeln!(text, "| {name} | {} | {} | {} |", c.passed, c.failed, c.skipped);
     };
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_run_replaces_the_row_of_its_number_of_threads() {
-        let counts = |passed| Counts { passed, failed: 0, skipped: 3 };
+        let counts = |passed| SuiteCounts { passed, failed: 0, skipped: 3 };
         let table = with_row(&with_row(&with_row("", 8, &counts(1)), 2, &counts(2)), 8, &counts(4));
         let rows: Vec<&str> = table.lines().skip(2).collect();
         assert_eq!(rows, ["| 2 | 2 | 0 | 3 |", "| 8 | 4 | 0 | 3 |"]);
@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn groups_and_known_failures_are_listed() {
-        let counts = Counts { passed: 2, failed: 0, skipped: 1 };
-        let outcome = Outcome {
+        let counts = SuiteCounts { passed: 2, failed: 0, skipped: 1 };
+        let outcome = SuiteOutcome {
             groups: vec![("a".into(), counts), ("b".into(), counts)],
             total: counts,
             failures: vec![],

@@ -4,14 +4,14 @@
 //! What is tried where a prefix has a package is packages/check/check.sh, the same in a minimal
 //! Debian ([`super::root`]).
 
-use super::{Checks, Packages, root, stage, step};
-use crate::programs::Places;
+use super::{Checks, DistPackages, root, stage, step};
+use crate::programs::Workspace;
 use crate::report::Report;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Checks all packages that were made.
-pub fn run(places: &Places, packages: &Packages, checks: Checks, report: &mut Report) {
+pub fn run(places: &Workspace, packages: &DistPackages, checks: Checks, report: &mut Report) {
     let at = places.target.join("dist/check");
     drop(fs::remove_dir_all(&at));
     if let Err(why) = fs::create_dir_all(&at) {
@@ -42,7 +42,7 @@ pub fn run(places: &Places, packages: &Packages, checks: Checks, report: &mut Re
 }
 
 /// The tarball where nobody has seen it before.
-fn unpacked(packages: &Packages, at: &Path) -> Result<PathBuf, String> {
+fn unpacked(packages: &DistPackages, at: &Path) -> Result<PathBuf, String> {
     let place = at.join("some where");
     fs::create_dir_all(&place).map_err(|e| e.to_string())?;
     step(&["tar", "-xzf", &packages.tarball.display().to_string()], &[], &place, 60)?;
@@ -53,7 +53,7 @@ fn unpacked(packages: &Packages, at: &Path) -> Result<PathBuf, String> {
 }
 
 /// Puts what check.sh needs into a directory.
-pub fn prepared(places: &Places, work: &Path) -> Result<(), String> {
+pub fn prepared(places: &Workspace, work: &Path) -> Result<(), String> {
     for name in ["program.c", "CMakeLists.txt", "check.sh"] {
         stage::file(&places.root.join("packages/check").join(name), &work.join(name), &[])
             .map_err(|e| e.to_string())?;
@@ -61,7 +61,7 @@ pub fn prepared(places: &Places, work: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn tried(places: &Places, what: &str, prefix: &Path, work: &Path, is_quick: bool, report: &mut Report) {
+fn tried(places: &Workspace, what: &str, prefix: &Path, work: &Path, is_quick: bool, report: &mut Report) {
     let ran = prepared(places, work).and_then(|()| {
         let quick = if is_quick { "quick" } else { "" };
         step(&["sh", "check.sh", &prefix.display().to_string(), quick], &[], work, 300)
@@ -93,7 +93,7 @@ pub fn judge(what: &str, said: &str, report: &mut Report) {
 }
 
 /// The package's files are those of the tree, and each thing is where Debian looks for it.
-fn files(package: &Path, packages: &Packages, at: &Path) -> Result<Vec<String>, String> {
+fn files(package: &Path, packages: &DistPackages, at: &Path) -> Result<Vec<String>, String> {
     let root = at.join("deb");
     step(&["dpkg-deb", "-x", &package.display().to_string(), &root.display().to_string()], &[], at, 60)?;
     let mut wanted: Vec<String> = [
@@ -137,7 +137,7 @@ fn files(package: &Path, packages: &Packages, at: &Path) -> Result<Vec<String>, 
 
 /// The Python whose pip installs into the environment: that of the environment for checks; making
 /// one with a pip of its own takes long, so not in the gate.
-fn installer(places: &Places, is_quick: bool) -> Result<Option<String>, String> {
+fn installer(places: &Workspace, is_quick: bool) -> Result<Option<String>, String> {
     let other = places.venv().join("bin/python");
     match (other.exists(), is_quick) {
         (true, _) => Ok(Some(other.display().to_string())),
@@ -147,7 +147,7 @@ fn installer(places: &Places, is_quick: bool) -> Result<Option<String>, String> 
 }
 
 /// A virtual environment with the wheel alone.
-fn environment(places: &Places, wheel: &Path, pip: &Option<String>, venv: &Path) -> Result<(), String> {
+fn environment(places: &Workspace, wheel: &Path, pip: &Option<String>, venv: &Path) -> Result<(), String> {
     let (directory, wheel, python) = (
         venv.display().to_string(),
         wheel.display().to_string(),
@@ -170,7 +170,7 @@ fn environment(places: &Places, wheel: &Path, pip: &Option<String>, venv: &Path)
 
 /// What a script sees when it is run on Gangway, by each of the ways that the package offers.
 fn in_environment(
-    places: &Places,
+    places: &Workspace,
     wheel: &Path,
     pip: &Option<String>,
     at: &Path,

@@ -2,13 +2,13 @@
 
 use super::{VERSION, stage, step};
 use crate::exec;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The tree with a page that says what is in it, under a directory with the version. Who unpacks it
 /// owns it.
-pub fn tarball(places: &Places, out: &Path, tree: &Path, glibc: (u32, u32)) -> Result<PathBuf, String> {
+pub fn tarball(places: &Workspace, out: &Path, tree: &Path, glibc: (u32, u32)) -> Result<PathBuf, String> {
     let version = format!("{}.{}", glibc.0, glibc.1);
     stage::file(&places.root.join("packages/tarball.md"), &tree.join("README.md"), &[("GLIBC", &version)])
         .map_err(|e| e.to_string())?;
@@ -22,7 +22,7 @@ pub fn tarball(places: &Places, out: &Path, tree: &Path, glibc: (u32, u32)) -> R
 }
 
 /// The tree below /usr, with what dpkg has to know.
-pub fn debian(places: &Places, out: &Path, tree: &Path, glibc: (u32, u32)) -> Result<PathBuf, String> {
+pub fn debian(places: &Workspace, out: &Path, tree: &Path, glibc: (u32, u32)) -> Result<PathBuf, String> {
     if !exec::on_path("dpkg-deb") {
         return Err("no Debian package: dpkg-deb is not installed".into());
     }
@@ -85,7 +85,7 @@ pub fn debian(places: &Places, out: &Path, tree: &Path, glibc: (u32, u32)) -> Re
 
 /// The library and the command inside of a Python package. A wheel has no links, so the command
 /// makes them where it is used.
-pub fn wheel(places: &Places, out: &Path, tree: &Path, glibc: (u32, u32)) -> Result<PathBuf, String> {
+pub fn wheel(places: &Workspace, out: &Path, tree: &Path, glibc: (u32, u32)) -> Result<PathBuf, String> {
     let python = "/usr/bin/python3";
     if !Path::new(python).exists() {
         return Err(format!("no wheel: {python} is not there"));

@@ -6,7 +6,7 @@
 
 use super::{check, step};
 use crate::exec;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const RELEASE: &str = "bookworm";
 const TOOLS: [&str; 5] = ["gcc", "libc6-dev", "clang-14", "libomp-14-dev", "cmake"];
 
 /// Makes the root, installs and checks. Says why not where that cannot be.
-pub fn run(places: &Places, package: &Path, report: &mut Report) {
+pub fn run(places: &Workspace, package: &Path, report: &mut Report) {
     let made = prerequisites()
         .and_then(|()| mirror())
         .and_then(|mirror| Root::make(places.target.join("dist/root"), &mirror));
@@ -93,7 +93,7 @@ impl Root {
     }
 }
 
-fn in_root(places: &Places, package: &Path, root: &Root, report: &mut Report) -> Result<(), String> {
+fn in_root(places: &Workspace, package: &Path, root: &Root, report: &mut Report) -> Result<(), String> {
     fs::copy(package, root.0.join("gangway.deb")).map_err(|e| e.to_string())?;
     check::prepared(places, &root.0.join("check"))?;
     root.inside(&["apt-get", "install", "-y", "-qq", "--no-install-recommends", "/gangway.deb"], 300)?;

@@ -3,7 +3,7 @@
 
 use super::{VERSION, step};
 use crate::exec;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -12,7 +12,7 @@ use std::{fs, io};
 pub const COMPAT: &str = "lib/gangway/compat";
 
 /// Makes the tree, anew.
-pub fn tree(places: &Places, out: &Path) -> io::Result<PathBuf> {
+pub fn tree(places: &Workspace, out: &Path) -> io::Result<PathBuf> {
     let tree = out.join(format!("gangway-{VERSION}"));
     if tree.exists() {
         fs::remove_dir_all(&tree)?;
@@ -85,7 +85,7 @@ fn pages(tree: &Path) -> io::Result<()> {
 }
 
 /// The version of glibc that the command, the library and those for MPI need.
-pub fn glibc(places: &Places) -> Result<(u32, u32), String> {
+pub fn glibc(places: &Workspace) -> Result<(u32, u32), String> {
     let release = places.target.join("release");
     let beside = links::names::BESIDE.into_iter().filter(|name| release.join(name).is_file());
     let all = ["gangway", links::names::LIBRARY]

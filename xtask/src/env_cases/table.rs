@@ -22,7 +22,7 @@ pub enum Expected {
 }
 
 /// One run.
-pub struct Case {
+pub struct EnvCase {
     /// The environment.
     pub settings: Vec<(String, Vec<u8>)>,
     /// The lines about it.
@@ -33,7 +33,7 @@ pub struct Case {
     pub seen: BTreeMap<String, Expected>,
 }
 
-impl Case {
+impl EnvCase {
     /// The settings, cut to what fits a line.
     pub fn title(&self) -> String {
         let one = |(name, value): &(String, Vec<u8>)| format!("{name}='{}'", shown(value));
@@ -54,13 +54,13 @@ struct Variable<'a> {
 /// # Errors
 ///
 /// A table is missing, or has a row that is not understood.
-pub fn read(directory: &Path) -> Result<Vec<Case>, String> {
+pub fn read(directory: &Path) -> Result<Vec<EnvCase>, String> {
     let text = |name: &str| fs::read_to_string(directory.join(name)).map_err(|e| format!("{name}: {e}"));
     let (variables, values, combined) = (text("variables.tsv")?, text("values.tsv")?, text("cases.tsv")?);
     let machine = Machine::this()?;
     let mut cases = Vec::new();
     for [settings, lines, seen] in rows::<3>(&combined)? {
-        let default = cases.first().map(|first: &Case| &first.seen);
+        let default = cases.first().map(|first: &EnvCase| &first.seen);
         cases.push(combination(settings, lines, seen, default, &machine)?);
     }
     let default = cases.first().map(|first| first.seen.clone()).ok_or("cases.tsv is empty")?;
@@ -95,7 +95,7 @@ fn single(
     outcome: &str,
     value: &str,
     default: &BTreeMap<String, Expected>,
-) -> Result<Case, String> {
+) -> Result<EnvCase, String> {
     let bytes = bytes(value)?;
     let line = |instead: &str| vec![(variable.name.to_owned(), shown(&bytes), instead.to_owned())];
     let mut seen = default.clone();
@@ -134,7 +134,7 @@ fn single(
             seen.insert(always.unwrap_or(touched).to_owned(), Expected::Any);
         }
     }
-    Ok(Case { settings: vec![(variable.name.to_owned(), bytes)], lines, talks: outcome == "talk", seen })
+    Ok(EnvCase { settings: vec![(variable.name.to_owned(), bytes)], lines, talks: outcome == "talk", seen })
 }
 
 /// A row of `cases.tsv`. What it does not name may be anything, in the first row only what is named
@@ -145,7 +145,7 @@ fn combination(
     seen: &str,
     default: Option<&BTreeMap<String, Expected>>,
     machine: &Machine,
-) -> Result<Case, String> {
+) -> Result<EnvCase, String> {
     let pairs = |text: &str| -> Result<Vec<(String, String)>, String> {
         let pair = |word: &str| {
             word.split_once('=')
@@ -166,7 +166,7 @@ fn combination(
     let mut expected: BTreeMap<String, Expected> =
         default.into_iter().flat_map(|all| all.keys()).map(|name| (name.clone(), Expected::Any)).collect();
     expected.extend(pairs(seen)?.into_iter().map(|(name, value)| (name, Expected::Is(machine.fill(&value)))));
-    Ok(Case { settings, lines, talks: false, seen: expected })
+    Ok(EnvCase { settings, lines, talks: false, seen: expected })
 }
 
 /// The beginning of a value as a line shows it: trimmed, without control characters.

@@ -2,11 +2,11 @@
 //! team sizes.
 
 use super::build;
-use super::plan::{Barriers, Cell, Routine};
+use super::plan::{Barriers, FactorizationCell, FactorizationRoutine};
 use super::run::{self};
-use crate::lanes::process::{self, Ended};
-use crate::lanes::{self, Lane};
-use crate::programs::Places;
+use crate::lanes::process::{self, ProcessEnd};
+use crate::lanes::{self, BenchLane};
+use crate::programs::Workspace;
 use crate::report::Report;
 use std::path::Path;
 
@@ -18,7 +18,7 @@ const LIMIT: u32 = 15;
 const ENOUGH: usize = 3;
 
 /// Runs everything on `library`, in the build of every compiler.
-pub fn run(places: &Places, library: &Path, report: &mut Report) {
+pub fn run(places: &Workspace, library: &Path, report: &mut Report) {
     let builds = build::all(places, false);
     for why in &builds.absent {
         report.skip("factorizations", why);
@@ -32,7 +32,7 @@ pub fn run(places: &Places, library: &Path, report: &mut Report) {
     }
 }
 
-fn problems(lane: &Lane) -> Vec<String> {
+fn problems(lane: &BenchLane) -> Vec<String> {
     let mut all = vec![];
     for words in commands(lane) {
         if all.len() >= ENOUGH {
@@ -40,9 +40,9 @@ fn problems(lane: &Lane) -> Vec<String> {
             break;
         }
         let problem = match process::start(&words, LIMIT) {
-            Ended::Figures(_) => continue,
-            Ended::Stopped(seconds) => format!("no end within {seconds} s"),
-            Ended::Failed(how) => how,
+            ProcessEnd::Figures(_) => continue,
+            ProcessEnd::Stopped(seconds) => format!("no end within {seconds} s"),
+            ProcessEnd::Failed(how) => how,
         };
         all.push(format!("{problem}: {}", words.join(" ")));
     }
@@ -52,20 +52,20 @@ fn problems(lane: &Lane) -> Vec<String> {
 
 /// A residual that is never too large proves nothing: a result that is spoilt on purpose must be
 /// refused.
-fn damage(lane: &Lane) -> Option<String> {
-    let mut words = run::factorize(lane, &cell(Routine::Getrf, 1, 1), (0, 1), true);
+fn damage(lane: &BenchLane) -> Option<String> {
+    let mut words = run::factorize(lane, &cell(FactorizationRoutine::Getrf, 1, 1), (0, 1), true);
     words.push("--damage".into());
     match process::start(&words, LIMIT) {
-        Ended::Failed(how) if how.starts_with("wrong result") => None,
+        ProcessEnd::Failed(how) if how.starts_with("wrong result") => None,
         other => Some(format!("a damaged result is not refused: {other:?}")),
     }
 }
 
-fn commands(lane: &Lane) -> Vec<Vec<String>> {
+fn commands(lane: &BenchLane) -> Vec<Vec<String>> {
     let mut all = vec![];
-    for routine in Routine::ALL {
+    for routine in FactorizationRoutine::ALL {
         for threads in [1, 2, 4, 8] {
-            let panels: &[u32] = if routine == Routine::Potrf { &[1] } else { &[1, 2, 4] };
+            let panels: &[u32] = if routine == FactorizationRoutine::Potrf { &[1] } else { &[1, 2, 4] };
             let words = |&panel| run::factorize(lane, &cell(routine, threads, panel), (0, 2), true);
             all.extend(panels.iter().map(words));
         }
@@ -80,7 +80,7 @@ fn commands(lane: &Lane) -> Vec<Vec<String>> {
 }
 
 /// Orders from 200 to 300 and tiles that do not fit evenly.
-fn cell(routine: Routine, threads: u32, panel: u32) -> Cell {
+fn cell(routine: FactorizationRoutine, threads: u32, panel: u32) -> FactorizationCell {
     let (n, nb) = (190 + 10 * (threads + panel).min(11), if panel == 1 { 64 } else { 48 });
-    Cell { routine, n, nb, threads, panel, pinned: threads == 4, ranks: (1, 1) }
+    FactorizationCell { routine, n, nb, threads, panel, pinned: threads == 4, ranks: (1, 1) }
 }

@@ -2,11 +2,11 @@
 //!
 //! A lane that failed, was stopped, or is a peer that crawls is not started again for that row.
 
-use super::plan::Cell;
-use super::{Request, run};
-use crate::lanes::process::{self, Ended};
+use super::plan::FactorizationCell;
+use super::{FactorizationRequest, run};
+use crate::lanes::process::{self, ProcessEnd};
 use crate::lanes::statistics::{self, Ratio};
-use crate::lanes::{self, Lane, SLOW};
+use crate::lanes::{self, BenchLane, SLOW};
 use std::time::Instant;
 
 /// From this order on results are checked in the first round only: the check takes longer than the
@@ -15,7 +15,7 @@ const LARGE: u32 = 2000;
 
 /// Why a lane has no more samples.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ending {
+pub enum FactorizationEnding {
     /// A peer was stopped: at most `bound` GFlop/s, as fewer than its factorizations were done
     /// after `seconds`.
     Stopped {
@@ -38,7 +38,7 @@ pub struct Samples {
     /// GFlop/s of each round, the median of a process; nothing where it was not run.
     pub rounds: Vec<Option<f64>>,
     /// Why it has none in later rounds.
-    pub ending: Option<Ending>,
+    pub ending: Option<FactorizationEnding>,
 }
 
 impl Samples {
@@ -52,7 +52,7 @@ impl Samples {
         let values = self.values();
         match self.ending {
             _ if !values.is_empty() => Some((statistics::median(&values), false)),
-            Some(Ending::Stopped { bound, .. }) => Some((bound, true)),
+            Some(FactorizationEnding::Stopped { bound, .. }) => Some((bound, true)),
             _ => None,
         }
     }
@@ -60,7 +60,7 @@ impl Samples {
     /// What went wrong.
     pub fn failure(&self) -> Option<&str> {
         match &self.ending {
-            Some(Ending::Failed(why)) => Some(why),
+            Some(FactorizationEnding::Failed(why)) => Some(why),
             _ => None,
         }
     }
@@ -68,9 +68,9 @@ impl Samples {
 
 /// One row of the tables: a configuration and what its lanes gave.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct FactorizationRow {
     /// The configuration.
-    pub cell: Cell,
+    pub cell: FactorizationCell,
     /// In the order of the lanes: each peer, then Gangway in the same build.
     pub samples: Vec<Samples>,
 }
@@ -94,7 +94,7 @@ impl Comparison {
     }
 }
 
-impl Row {
+impl FactorizationRow {
     /// Compares Gangway with the peer of the higher median. Nothing if one of them has no figure.
     pub fn comparison(&self) -> Option<Comparison> {
         let pairs = self.samples.chunks_exact(2);
@@ -132,13 +132,13 @@ fn pairs_of(ours: &Samples, theirs: &Samples) -> Vec<(f64, f64)> {
 pub const NO_TIME: &str = "no time left";
 
 /// Measures `cell` in so many rounds as the request has.
-pub fn row(cell: Cell, lanes: &[Lane], request: &Request) -> Row {
+pub fn row(cell: FactorizationCell, lanes: &[BenchLane], request: &FactorizationRequest) -> FactorizationRow {
     let mut samples = vec![Samples::default(); lanes.len()];
     lanes::in_turns(lanes.len(), request.rounds, |round, at| {
         let figure = match samples[at].ending {
             None if request.is_late() => {
                 let has_none = samples[at].values().is_empty();
-                samples[at].ending = has_none.then(|| Ending::NoFigure(NO_TIME.into()));
+                samples[at].ending = has_none.then(|| FactorizationEnding::NoFigure(NO_TIME.into()));
                 None
             }
             None => sample(&cell, &lanes[at], request, round, &mut samples[at].ending),
@@ -146,16 +146,16 @@ pub fn row(cell: Cell, lanes: &[Lane], request: &Request) -> Row {
         };
         samples[at].rounds.push(figure);
     });
-    Row { cell, samples }
+    FactorizationRow { cell, samples }
 }
 
 /// One process. Writes down why it is the last one, if it is.
 fn sample(
-    cell: &Cell,
-    lane: &Lane,
-    request: &Request,
+    cell: &FactorizationCell,
+    lane: &BenchLane,
+    request: &FactorizationRequest,
     round: usize,
-    ending: &mut Option<Ending>,
+    ending: &mut Option<FactorizationEnding>,
 ) -> Option<f64> {
     let peer = lane.is_peer();
     let (warmup, runs) = cell.runs(peer);
@@ -165,47 +165,61 @@ fn sample(
     let ended = process::start(&words, cell.limit(request.extent, peer));
     let slow = peer && begun.elapsed().as_secs_f64() > SLOW;
     let (figure, why) = judge(ended, peer, f64::from(warmup + runs) * cell.routine.work(cell.n), request);
-    *ending = why.or(slow.then_some(Ending::Slow));
-    if let Some(Ending::Failed(how)) = ending {
+    *ending = why.or(slow.then_some(FactorizationEnding::Slow));
+    if let Some(FactorizationEnding::Failed(how)) = ending {
         println!("{} under {}: {how}\n  {}", cell, lane.name, words.join(" "));
     }
     figure
 }
 
 /// What the end of a process that had `work` billions of operations to do means.
-fn judge(ended: Ended, peer: bool, work: f64, request: &Request) -> (Option<f64>, Option<Ending>) {
+fn judge(
+    ended: ProcessEnd,
+    peer: bool,
+    work: f64,
+    request: &FactorizationRequest,
+) -> (Option<f64>, Option<FactorizationEnding>) {
     match ended {
-        Ended::Figures(figures) => match process::number(&figures, "gflops_median") {
+        ProcessEnd::Figures(figures) => match process::number(&figures, "gflops_median") {
             Some(figure) => (Some(figure), None),
-            None => (None, Some(Ending::Failed("no GFlop/s".into()))),
+            None => (None, Some(FactorizationEnding::Failed("no GFlop/s".into()))),
         },
-        Ended::Stopped(seconds) if peer => {
+        ProcessEnd::Stopped(seconds) if peer => {
             let bound = work / f64::from(seconds);
-            (None, Some(Ending::Stopped { bound, seconds }))
+            (None, Some(FactorizationEnding::Stopped { bound, seconds }))
         }
-        Ended::Stopped(seconds) => (None, Some(request.stopped(seconds, Ending::Failed, Ending::NoFigure))),
-        Ended::Failed(how) => (None, Some(Ending::Failed(how))),
+        ProcessEnd::Stopped(seconds) => {
+            (None, Some(request.stopped(seconds, FactorizationEnding::Failed, FactorizationEnding::NoFigure)))
+        }
+        ProcessEnd::Failed(how) => (None, Some(FactorizationEnding::Failed(how))),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::Routine;
+    use super::super::plan::FactorizationRoutine;
     use super::*;
 
-    const CELL: Cell =
-        Cell { routine: Routine::Getrf, n: 500, nb: 64, threads: 2, ranks: (1, 1), panel: 2, pinned: false };
+    const CELL: FactorizationCell = FactorizationCell {
+        routine: FactorizationRoutine::Getrf,
+        n: 500,
+        nb: 64,
+        threads: 2,
+        ranks: (1, 1),
+        panel: 2,
+        pinned: false,
+    };
 
-    fn samples(values: &[f64], ending: Option<Ending>) -> Samples {
+    fn samples(values: &[f64], ending: Option<FactorizationEnding>) -> Samples {
         Samples { rounds: values.iter().map(|&v| (v > 0.0).then_some(v)).collect(), ending }
     }
 
     fn stopped(bound: f64) -> Samples {
-        samples(&[], Some(Ending::Stopped { bound, seconds: 1 }))
+        samples(&[], Some(FactorizationEnding::Stopped { bound, seconds: 1 }))
     }
 
-    fn row(samples: Vec<Samples>) -> Row {
-        Row { cell: CELL, samples }
+    fn row(samples: Vec<Samples>) -> FactorizationRow {
+        FactorizationRow { cell: CELL, samples }
     }
 
     #[test]
@@ -232,27 +246,31 @@ mod tests {
 
     #[test]
     fn a_failure_of_ours_is_no_ratio() {
-        let failed = samples(&[9.0], Some(Ending::Failed("wrong".into())));
+        let failed = samples(&[9.0], Some(FactorizationEnding::Failed("wrong".into())));
         assert_eq!(row(vec![samples(&[1.0], None), failed]).comparison(), None);
     }
 
     #[test]
     fn a_peer_that_ran_once_is_paired_with_every_round() {
-        let (ours, theirs) = (samples(&[4.0, 6.0, 8.0], None), samples(&[2.0, 0.0, 0.0], Some(Ending::Slow)));
+        let (ours, theirs) =
+            (samples(&[4.0, 6.0, 8.0], None), samples(&[2.0, 0.0, 0.0], Some(FactorizationEnding::Slow)));
         assert_eq!(pairs_of(&ours, &theirs), [(4.0, 2.0), (6.0, 2.0), (8.0, 2.0)]);
     }
 
     #[test]
     fn ends_are_judged() {
-        let usual = Request::of_tests(None);
-        let figures = |value: &str| Ended::Figures(vec![("gflops_median".into(), value.into())]);
+        let usual = FactorizationRequest::of_tests(None);
+        let figures = |value: &str| ProcessEnd::Figures(vec![("gflops_median".into(), value.into())]);
         assert_eq!(judge(figures("2.5"), false, 1.0, &usual), (Some(2.5), None));
-        assert!(matches!(judge(figures("nan"), false, 1.0, &usual).1, Some(Ending::Failed(_))));
+        assert!(matches!(judge(figures("nan"), false, 1.0, &usual).1, Some(FactorizationEnding::Failed(_))));
         let (bound, seconds) = (0.5, 8);
         assert_eq!(
-            judge(Ended::Stopped(8), true, 4.0, &usual),
-            (None, Some(Ending::Stopped { bound, seconds }))
+            judge(ProcessEnd::Stopped(8), true, 4.0, &usual),
+            (None, Some(FactorizationEnding::Stopped { bound, seconds }))
         );
-        assert!(matches!(judge(Ended::Stopped(8), false, 4.0, &usual).1, Some(Ending::Failed(_))));
+        assert!(matches!(
+            judge(ProcessEnd::Stopped(8), false, 4.0, &usual).1,
+            Some(FactorizationEnding::Failed(_))
+        ));
     }
 }

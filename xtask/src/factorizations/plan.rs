@@ -7,7 +7,7 @@ use std::fmt;
 
 /// What is factorized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Routine {
+pub enum FactorizationRoutine {
     /// Cholesky.
     Potrf,
     /// LU with partial pivoting.
@@ -16,16 +16,17 @@ pub enum Routine {
     Geqrf,
 }
 
-impl Routine {
+impl FactorizationRoutine {
     /// All of them, in the order of the tables.
-    pub const ALL: [Routine; 3] = [Routine::Potrf, Routine::Getrf, Routine::Geqrf];
+    pub const ALL: [FactorizationRoutine; 3] =
+        [FactorizationRoutine::Potrf, FactorizationRoutine::Getrf, FactorizationRoutine::Geqrf];
 
     /// LAPACK's name, which is also the program's word for it.
     pub const fn name(self) -> &'static str {
         match self {
-            Routine::Potrf => "potrf",
-            Routine::Getrf => "getrf",
-            Routine::Geqrf => "geqrf",
+            FactorizationRoutine::Potrf => "potrf",
+            FactorizationRoutine::Getrf => "getrf",
+            FactorizationRoutine::Geqrf => "geqrf",
         }
     }
 
@@ -34,9 +35,9 @@ impl Routine {
     pub fn work(self, n: u32) -> f64 {
         let n = f64::from(n);
         let operations = match self {
-            Routine::Potrf => n * n * n / 3.0 + n * n / 2.0 + n / 6.0,
-            Routine::Getrf => 2.0 * n * n * n / 3.0 - n * n / 2.0 + 5.0 * n / 6.0,
-            Routine::Geqrf => 4.0 * n * n * n / 3.0 + 2.0 * n * n + 14.0 * n / 3.0,
+            FactorizationRoutine::Potrf => n * n * n / 3.0 + n * n / 2.0 + n / 6.0,
+            FactorizationRoutine::Getrf => 2.0 * n * n * n / 3.0 - n * n / 2.0 + 5.0 * n / 6.0,
+            FactorizationRoutine::Geqrf => 4.0 * n * n * n / 3.0 + 2.0 * n * n + 14.0 * n / 3.0,
         };
         operations * 1e-9
     }
@@ -44,9 +45,9 @@ impl Routine {
 
 /// One row of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cell {
+pub struct FactorizationCell {
     /// What is factorized.
-    pub routine: Routine,
+    pub routine: FactorizationRoutine,
     /// Order of the matrix.
     pub n: u32,
     /// Order of a tile.
@@ -61,10 +62,10 @@ pub struct Cell {
     pub ranks: (u32, u32),
 }
 
-impl fmt::Display for Cell {
+impl fmt::Display for FactorizationCell {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let (routine, pinned) = (self.routine.name(), if self.pinned { " pinned" } else { "" });
-        let Cell { n, nb, threads, panel, .. } = self;
+        let FactorizationCell { n, nb, threads, panel, .. } = self;
         write!(f, "{routine} n={n} nb={nb} T={threads} P={panel}{pinned}")?;
         match self.ranks {
             (1, 1) => Ok(()),
@@ -75,7 +76,7 @@ impl fmt::Display for Cell {
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum FactorizationExtent {
     /// Three configurations, for the demo.
     Quick,
     /// Orders up to 2000.
@@ -92,7 +93,7 @@ pub const RUNS: u32 = 3;
 /// Columns of a stripe inside a panel, everywhere.
 pub const IB: u32 = 16;
 
-impl Cell {
+impl FactorizationCell {
     /// Whether the peers crawl in this configuration, so that they get one factorization only.
     pub const fn is_crowded(&self) -> bool {
         self.threads >= 8 && self.panel > 1
@@ -104,15 +105,15 @@ impl Cell {
     }
 
     /// Seconds after which a process is ended. Gangway's limit allows for the check of the results.
-    pub fn limit(&self, extent: Extent, peer: bool) -> u32 {
+    pub fn limit(&self, extent: FactorizationExtent, peer: bool) -> u32 {
         let check = (self.routine.work(self.n) * 3.0) as u32;
         match (extent, peer) {
-            (Extent::Quick, true) => 3,
-            (Extent::Quick, false) => 60,
-            (Extent::Ranks, _) => 120,
-            (Extent::Usual, true) if self.is_crowded() => 20,
-            (Extent::Usual, true) if self.panel > 1 => 8 + check / 4,
-            (Extent::Full, true) if self.panel > 1 => 60 + check,
+            (FactorizationExtent::Quick, true) => 3,
+            (FactorizationExtent::Quick, false) => 60,
+            (FactorizationExtent::Ranks, _) => 120,
+            (FactorizationExtent::Usual, true) if self.is_crowded() => 20,
+            (FactorizationExtent::Usual, true) if self.panel > 1 => 8 + check / 4,
+            (FactorizationExtent::Full, true) if self.panel > 1 => 60 + check,
             _ => 20 + check,
         }
     }
@@ -131,19 +132,20 @@ impl Cell {
 }
 
 /// All rows in the order in which they are measured.
-pub fn cells(extent: Extent) -> Vec<Cell> {
-    if extent == Extent::Ranks {
+pub fn cells(extent: FactorizationExtent) -> Vec<FactorizationCell> {
+    if extent == FactorizationExtent::Ranks {
         return with_ranks();
     }
     let mut all = Vec::new();
-    for routine in Routine::ALL {
+    for routine in FactorizationRoutine::ALL {
         for (n, nb, threads, panel) in shapes(extent) {
             // Cholesky's panels have no region: P says nothing there.
-            if routine == Routine::Potrf && panel > 1 {
+            if routine == FactorizationRoutine::Potrf && panel > 1 {
                 continue;
             }
-            let bindings: &[bool] = if extent == Extent::Quick { &[false] } else { &[false, true] };
-            all.extend(bindings.iter().map(|&pinned| Cell {
+            let bindings: &[bool] =
+                if extent == FactorizationExtent::Quick { &[false] } else { &[false, true] };
+            all.extend(bindings.iter().map(|&pinned| FactorizationCell {
                 routine,
                 n,
                 nb,
@@ -159,19 +161,29 @@ pub fn cells(extent: Extent) -> Vec<Cell> {
 
 /// Two, four and eight ranks of two threads. The order is a multiple of nb, which QR on several
 /// rows of ranks asks for.
-fn with_ranks() -> Vec<Cell> {
+fn with_ranks() -> Vec<FactorizationCell> {
     let grids = [(1, 2), (2, 2), (4, 2)];
-    let cell =
-        |routine, ranks| Cell { routine, n: 1024, nb: 128, threads: 2, panel: 1, pinned: false, ranks };
-    Routine::ALL.into_iter().flat_map(|routine| grids.map(|ranks| cell(routine, ranks))).collect()
+    let cell = |routine, ranks| FactorizationCell {
+        routine,
+        n: 1024,
+        nb: 128,
+        threads: 2,
+        panel: 1,
+        pinned: false,
+        ranks,
+    };
+    FactorizationRoutine::ALL
+        .into_iter()
+        .flat_map(|routine| grids.map(|ranks| cell(routine, ranks)))
+        .collect()
 }
 
 /// n, nb, T, P.
-fn shapes(extent: Extent) -> Vec<(u32, u32, u32, u32)> {
+fn shapes(extent: FactorizationExtent) -> Vec<(u32, u32, u32, u32)> {
     let orders: &[u32] = match extent {
-        Extent::Quick => return vec![(1000, 128, 2, 1), (1000, 128, 2, 2), (500, 128, 4, 2)],
-        Extent::Usual => &[500, 1000, 2000],
-        Extent::Full | Extent::Ranks => &[500, 1000, 2000, 4000],
+        FactorizationExtent::Quick => return vec![(1000, 128, 2, 1), (1000, 128, 2, 2), (500, 128, 4, 2)],
+        FactorizationExtent::Usual => &[500, 1000, 2000],
+        FactorizationExtent::Full | FactorizationExtent::Ranks => &[500, 1000, 2000, 4000],
     };
     let mut shapes = Vec::new();
     for &n in orders {
@@ -197,14 +209,14 @@ pub struct Barriers {
 }
 
 /// The rows of the table of spin barriers.
-pub fn barriers(extent: Extent) -> Vec<Barriers> {
+pub fn barriers(extent: FactorizationExtent) -> Vec<Barriers> {
     // Teams, P, and what we aim at without and with `sched_yield`. On two cores the work alone is
     // 1, 2 and 2 ms.
     let shapes = [(2, 4, [Some(8.0), Some(1.6)]), (4, 4, [Some(25.0), None]), (2, 8, [Some(40.0), None])];
     let count = match extent {
-        Extent::Quick => 1,
-        Extent::Ranks => 0,
-        Extent::Usual | Extent::Full => shapes.len(),
+        FactorizationExtent::Quick => 1,
+        FactorizationExtent::Ranks => 0,
+        FactorizationExtent::Usual | FactorizationExtent::Full => shapes.len(),
     };
     let row = |(teams, panel, targets): (u32, u32, [Option<f64>; 2])| {
         [false, true].map(|yields| Barriers { teams, panel, yields, target: targets[usize::from(yields)] })
@@ -218,10 +230,10 @@ mod tests {
 
     #[test]
     fn cholesky_has_no_panel_threads_and_the_others_have() {
-        for extent in [Extent::Quick, Extent::Usual, Extent::Full] {
+        for extent in [FactorizationExtent::Quick, FactorizationExtent::Usual, FactorizationExtent::Full] {
             let all = cells(extent);
-            assert!(all.iter().all(|c| c.routine != Routine::Potrf || c.panel == 1));
-            for routine in [Routine::Getrf, Routine::Geqrf] {
+            assert!(all.iter().all(|c| c.routine != FactorizationRoutine::Potrf || c.panel == 1));
+            for routine in [FactorizationRoutine::Getrf, FactorizationRoutine::Geqrf] {
                 assert!(all.iter().any(|c| c.routine == routine && c.panel > 1));
             }
         }
@@ -229,7 +241,7 @@ mod tests {
 
     #[test]
     fn no_row_is_measured_twice() {
-        let all = cells(Extent::Full);
+        let all = cells(FactorizationExtent::Full);
         for (at, cell) in all.iter().enumerate() {
             assert!(!all[..at].contains(cell), "{cell}");
         }
@@ -237,10 +249,10 @@ mod tests {
 
     #[test]
     fn quick_rows_end_within_a_minute_even_if_both_peers_are_stopped_wherever_they_may_crawl() {
-        let crawls = cells(Extent::Quick)
+        let crawls = cells(FactorizationExtent::Quick)
             .into_iter()
             .filter(|c| c.panel > 1)
-            .map(|c| 2 * c.limit(Extent::Quick, true));
+            .map(|c| 2 * c.limit(FactorizationExtent::Quick, true));
         assert!(crawls.sum::<u32>() <= 30);
     }
 }

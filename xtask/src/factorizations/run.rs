@@ -1,11 +1,16 @@
 //! The command lines of a factorization and of spin barriers.
 
-use super::plan::{Barriers, Cell, IB};
-use crate::lanes::{self, Lane};
+use super::plan::{Barriers, FactorizationCell, IB};
+use crate::lanes::{self, BenchLane};
 use std::fs;
 
 /// The words that run `cell` on `lane`.
-pub fn factorize(lane: &Lane, cell: &Cell, (warmup, runs): (u32, u32), check: bool) -> Vec<String> {
+pub fn factorize(
+    lane: &BenchLane,
+    cell: &FactorizationCell,
+    (warmup, runs): (u32, u32),
+    check: bool,
+) -> Vec<String> {
     let mut words = mpirun(cell.ranks);
     words.extend(environment(lane, cell.pinned));
     words.push(program(lane, "factorize"));
@@ -41,7 +46,7 @@ fn mpirun((p, q): (u32, u32)) -> Vec<String> {
 }
 
 /// The words that run a row of spin barriers on `lane`, with `threads` threads in the outer region.
-pub fn barriers(lane: &Lane, row: &Barriers, threads: u32, repetitions: u32) -> Vec<String> {
+pub fn barriers(lane: &BenchLane, row: &Barriers, threads: u32, repetitions: u32) -> Vec<String> {
     let mut words = environment(lane, false);
     words.push(program(lane, "spin_barriers"));
     let numbers = [
@@ -56,12 +61,12 @@ pub fn barriers(lane: &Lane, row: &Barriers, threads: u32, repetitions: u32) -> 
     words
 }
 
-fn program(lane: &Lane, name: &str) -> String {
+fn program(lane: &BenchLane, name: &str) -> String {
     lane.built.directory.join(name).display().to_string()
 }
 
 /// The environment of `lanes`, with what OpenBLAS and binding need.
-fn environment(lane: &Lane, pinned: bool) -> Vec<String> {
+fn environment(lane: &BenchLane, pinned: bool) -> Vec<String> {
     let mut settings = vec![("OPENBLAS_NUM_THREADS", "1")];
     // OpenBLAS 0.3.21 takes AMD processors with AVX-512 for ones without.
     settings.extend(has_avx512().then_some(("OPENBLAS_CORETYPE", "SkylakeX")));

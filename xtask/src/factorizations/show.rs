@@ -1,16 +1,16 @@
 //! Tables for people (Markdown, which a terminal shows well enough), tables for programs, and
 //! plots.
 
-use super::measure::{Comparison, Ending, Row, Samples};
-use super::plan::{Cell, Routine};
-use super::spin::{self, Time};
+use super::measure::{Comparison, FactorizationEnding, FactorizationRow, Samples};
+use super::plan::{FactorizationCell, FactorizationRoutine};
+use super::spin::{self, SpinTime};
 use crate::lanes::show::{digits, markdown};
-use crate::lanes::{Lane, statistics};
+use crate::lanes::{BenchLane, statistics};
 use std::fmt::Write as _;
 use svg::{Chart, Series};
 
 /// The rows of one routine.
-pub fn table(routine: Routine, rows: &[Row], lanes: &[Lane]) -> String {
+pub fn table(routine: FactorizationRoutine, rows: &[FactorizationRow], lanes: &[BenchLane]) -> String {
     let mut lines = vec![["ranks", "n", "nb", "T", "P", "pinned"].map(String::from).to_vec()];
     lines[0].extend(lanes.iter().map(|lane| lane.name.clone()));
     lines[0].extend(["Gangway / better peer", "target"].map(String::from));
@@ -29,8 +29,8 @@ pub fn table(routine: Routine, rows: &[Row], lanes: &[Lane]) -> String {
 }
 
 /// A row in one line, for progress.
-pub fn line(row: &Row, lanes: &[Lane]) -> String {
-    let figure = |(samples, lane): (&Samples, &Lane)| format!("{} {}", lane.name, speed(samples));
+pub fn line(row: &FactorizationRow, lanes: &[BenchLane]) -> String {
+    let figure = |(samples, lane): (&Samples, &BenchLane)| format!("{} {}", lane.name, speed(samples));
     let figures: Vec<String> = row.samples.iter().zip(lanes).map(figure).collect();
     let ratio = row.comparison().map_or("-".into(), ratio);
     format!("{}: {}; ratio {ratio}", row.cell, figures.join("; "))
@@ -39,8 +39,8 @@ pub fn line(row: &Row, lanes: &[Lane]) -> String {
 fn speed(samples: &Samples) -> String {
     let values = samples.values();
     match &samples.ending {
-        Some(Ending::Failed(why) | Ending::NoFigure(why)) => why.clone(),
-        Some(Ending::Stopped { bound, seconds }) if values.is_empty() => {
+        Some(FactorizationEnding::Failed(why) | FactorizationEnding::NoFigure(why)) => why.clone(),
+        Some(FactorizationEnding::Stopped { bound, seconds }) if values.is_empty() => {
             format!("≤ {} (stopped after {seconds} s)", digits(*bound))
         }
         _ => digits(statistics::median(&values)),
@@ -57,7 +57,7 @@ fn ratio(comparison: Comparison) -> String {
     }
 }
 
-fn target(row: &Row) -> String {
+fn target(row: &FactorizationRow) -> String {
     let Some(target) = row.cell.target() else {
         return "-".into();
     };
@@ -70,7 +70,7 @@ fn target(row: &Row) -> String {
 }
 
 /// The rows of spin barriers.
-pub fn barriers(rows: &[spin::Row], lanes: &[Lane]) -> String {
+pub fn barriers(rows: &[spin::SpinRow], lanes: &[BenchLane]) -> String {
     let mut lines = vec![["teams × P", "sched_yield"].map(String::from).to_vec()];
     lines[0].extend(lanes.iter().map(|lane| lane.name.clone()));
     lines[0].push("target".into());
@@ -79,9 +79,9 @@ pub fn barriers(rows: &[spin::Row], lanes: &[Lane]) -> String {
         let mut line = vec![format!("{}×{}", one.teams, one.panel)];
         line.push(if one.yields { "yes" } else { "no" }.into());
         line.extend(row.times.iter().map(|time| match time {
-            Time::Measured(least, median) => format!("{} / {}", digits(*least), digits(*median)),
-            Time::MoreThan(ms) => format!("> {ms:.0}"),
-            Time::Failed(why) | Time::NoFigure(why) => why.clone(),
+            SpinTime::Measured(least, median) => format!("{} / {}", digits(*least), digits(*median)),
+            SpinTime::MoreThan(ms) => format!("> {ms:.0}"),
+            SpinTime::Failed(why) | SpinTime::NoFigure(why) => why.clone(),
         }));
         line.push(match one.target.zip(row.meets_target(lanes)) {
             Some((target, true)) => format!("≤ {target}: met"),
@@ -95,13 +95,13 @@ pub fn barriers(rows: &[spin::Row], lanes: &[Lane]) -> String {
 }
 
 /// The grid of ranks.
-fn ranks(cell: &Cell) -> String {
+fn ranks(cell: &FactorizationCell) -> String {
     format!("{}x{}", cell.ranks.0, cell.ranks.1)
 }
 
 /// One line for each process of a factorization, and one for each lane that has fewer than the
 /// others.
-pub fn samples_tsv(rows: &[Row], lanes: &[Lane]) -> String {
+pub fn samples_tsv(rows: &[FactorizationRow], lanes: &[BenchLane]) -> String {
     let mut text =
         "routine\tranks\tn\tnb\tT\tP\tpinned\tcompiler\truntime\tround\tgflops\tnote\n".to_string();
     for row in rows {
@@ -126,9 +126,11 @@ pub fn samples_tsv(rows: &[Row], lanes: &[Lane]) -> String {
             }
             if let Some(ending) = &samples.ending {
                 let note = match ending {
-                    Ending::Stopped { seconds, .. } => format!("stopped after {seconds} s"),
-                    Ending::Failed(why) | Ending::NoFigure(why) => why.replace('\t', " "),
-                    Ending::Slow => "slow: run once".into(),
+                    FactorizationEnding::Stopped { seconds, .. } => format!("stopped after {seconds} s"),
+                    FactorizationEnding::Failed(why) | FactorizationEnding::NoFigure(why) => {
+                        why.replace('\t', " ")
+                    }
+                    FactorizationEnding::Slow => "slow: run once".into(),
                 };
                 let _ = writeln!(text, "{head}\t\t\t{note}");
             }
@@ -138,16 +140,16 @@ pub fn samples_tsv(rows: &[Row], lanes: &[Lane]) -> String {
 }
 
 /// One line for each lane of each row of spin barriers.
-pub fn barriers_tsv(rows: &[spin::Row], lanes: &[Lane]) -> String {
+pub fn barriers_tsv(rows: &[spin::SpinRow], lanes: &[BenchLane]) -> String {
     let mut text = "teams\tP\tyield\tcompiler\truntime\tmin_ms\tmedian_ms\tnote\n".to_string();
     for row in rows {
         for (time, lane) in row.times.iter().zip(lanes) {
             let one = &row.barriers;
             let runtime = if lane.is_peer() { lane.built.runtime } else { "gangway" };
             let figures = match time {
-                Time::Measured(least, median) => format!("{least}\t{median}\t"),
-                Time::MoreThan(ms) => format!("\t\tmore than {ms} ms"),
-                Time::Failed(why) | Time::NoFigure(why) => format!("\t\t{}", why.replace('\t', " ")),
+                SpinTime::Measured(least, median) => format!("{least}\t{median}\t"),
+                SpinTime::MoreThan(ms) => format!("\t\tmore than {ms} ms"),
+                SpinTime::Failed(why) | SpinTime::NoFigure(why) => format!("\t\t{}", why.replace('\t', " ")),
             };
             let compiler = &lane.built.compiler;
             let head = format!("{}\t{}\t{}\t{compiler}\t{runtime}", one.teams, one.panel, one.yields);
@@ -159,10 +161,10 @@ pub fn barriers_tsv(rows: &[spin::Row], lanes: &[Lane]) -> String {
 
 /// Bars of median GFlop/s for the rows of one routine that are not pinned; nothing without such
 /// rows.
-pub fn plot(routine: Routine, rows: &[Row], lanes: &[Lane]) -> Option<String> {
-    let own = |row: &&Row| row.cell.routine == routine && !row.cell.pinned;
-    let rows: Vec<&Row> = rows.iter().filter(own).collect();
-    let label = |row: &&Row| {
+pub fn plot(routine: FactorizationRoutine, rows: &[FactorizationRow], lanes: &[BenchLane]) -> Option<String> {
+    let own = |row: &&FactorizationRow| row.cell.routine == routine && !row.cell.pinned;
+    let rows: Vec<&FactorizationRow> = rows.iter().filter(own).collect();
+    let label = |row: &&FactorizationRow| {
         let cell = &row.cell;
         let ranks =
             if cell.ranks == (1, 1) { String::new() } else { format!(" {}x{}", cell.ranks.0, cell.ranks.1) };
@@ -188,8 +190,8 @@ mod tests {
     #[test]
     fn what_ended_a_lane_is_told() {
         let ended = |ending| Samples { rounds: vec![None], ending: Some(ending) };
-        let stopped = Ending::Stopped { bound: 0.0204, seconds: 8 };
+        let stopped = FactorizationEnding::Stopped { bound: 0.0204, seconds: 8 };
         assert_eq!(speed(&ended(stopped)), "≤ 0.020 (stopped after 8 s)");
-        assert_eq!(speed(&ended(Ending::Failed("exit 1".into()))), "exit 1");
+        assert_eq!(speed(&ended(FactorizationEnding::Failed("exit 1".into()))), "exit 1");
     }
 }

@@ -6,20 +6,20 @@
 //! that is a rank by itself, and is built with that MPI's command.
 
 use crate::exec;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Who built a file.
 #[derive(Clone, Copy)]
-pub enum Compiler {
+pub enum LabCompiler {
     /// `gcc` and `g++`.
     Gcc,
     /// `clang-19` and `clang++-19`.
     Clang,
 }
 
-impl Compiler {
+impl LabCompiler {
     /// The word in reports.
     pub fn word(self) -> &'static str {
         self.command(false)
@@ -28,10 +28,10 @@ impl Compiler {
     /// The command that compiles C, or C++.
     pub fn command(self, cxx: bool) -> &'static str {
         match (self, cxx) {
-            (Compiler::Gcc, false) => "gcc",
-            (Compiler::Gcc, true) => "g++",
-            (Compiler::Clang, false) => "clang-19",
-            (Compiler::Clang, true) => "clang++-19",
+            (LabCompiler::Gcc, false) => "gcc",
+            (LabCompiler::Gcc, true) => "g++",
+            (LabCompiler::Clang, false) => "clang-19",
+            (LabCompiler::Clang, true) => "clang++-19",
         }
     }
 }
@@ -41,7 +41,7 @@ impl Compiler {
 const MPICC: &str = "mpicc.openmpi";
 
 /// A program, built.
-pub struct Built {
+pub struct LabProgram {
     /// Its file's name without the ending.
     pub name: String,
     /// From how many threads it is free of deadlock.
@@ -54,16 +54,16 @@ pub struct Built {
 
 /// All programs, and what could not be built.
 #[derive(Default)]
-pub struct Builds {
-    pub ready: Vec<Built>,
+pub struct LabBuilds {
+    pub ready: Vec<LabProgram>,
     /// Compilers that are not installed.
     pub absent: Vec<String>,
     pub broken: Vec<String>,
 }
 
 /// Builds the programs that have `filter` in their names.
-pub fn all(places: &Places, filter: &str) -> Builds {
-    let mut builds = Builds::default();
+pub fn all(places: &Workspace, filter: &str) -> LabBuilds {
+    let mut builds = LabBuilds::default();
     let clang = exec::on_path("clang-19");
     if !clang {
         builds.absent.push("clang-19 is not installed".into());
@@ -98,14 +98,14 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn one(source: &Path, name: &str, directory: &Path, clang: bool) -> Result<Built, String> {
+fn one(source: &Path, name: &str, directory: &Path, clang: bool) -> Result<LabProgram, String> {
     let text = fs::read_to_string(source).map_err(|e| format!("{name}: {e}"))?;
     let least = least(&text).ok_or_else(|| {
         format!("{name}: its head does not say what waits for what and from how many threads it is free")
     })?;
-    let gcc = compile(Compiler::Gcc, source, name, directory)?;
-    let clang = if clang { Some(compile(Compiler::Clang, source, name, directory)?) } else { None };
-    Ok(Built { name: name.into(), least, gcc, clang })
+    let gcc = compile(LabCompiler::Gcc, source, name, directory)?;
+    let clang = if clang { Some(compile(LabCompiler::Clang, source, name, directory)?) } else { None };
+    Ok(LabProgram { name: name.into(), least, gcc, clang })
 }
 
 /// The number of the line `// free: from N`, in a head that also has a line `// waits:`.
@@ -120,7 +120,7 @@ fn is_for_mpi(source: &Path) -> bool {
     text.lines().map_while(|l| l.strip_prefix("// ")).any(|l| l == "mpi: openmpi")
 }
 
-fn compile(compiler: Compiler, source: &Path, name: &str, directory: &Path) -> Result<PathBuf, String> {
+fn compile(compiler: LabCompiler, source: &Path, name: &str, directory: &Path) -> Result<PathBuf, String> {
     let cxx = source.extension().is_some_and(|e| e == "cpp");
     let out = directory.join(format!("{name}.{}", compiler.command(false)));
     let (from, to) = (source.display().to_string(), out.display().to_string());

@@ -4,12 +4,12 @@
 //! what is not there.
 
 use crate::exec;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use std::path::PathBuf;
 
 /// What to make.
 #[derive(Clone, Copy, Debug)]
-pub struct Recipe<'a> {
+pub struct LaneRecipe<'a> {
     /// The folder of the Makefile in benchmarks/.
     pub sources: &'a str,
     /// Below the compiler's own folder, where to build; may be empty.
@@ -22,7 +22,7 @@ pub struct Recipe<'a> {
 
 /// Programs as one compiler built them.
 #[derive(Clone, Debug)]
-pub struct Built {
+pub struct LaneProgram {
     /// The compiler's name on the search path.
     pub compiler: String,
     /// The runtime it links.
@@ -33,9 +33,9 @@ pub struct Built {
 
 /// What could be built, and a line for each compiler with which nothing could be.
 #[derive(Default)]
-pub struct Builds {
+pub struct LaneBuilds {
     /// One for each compiler.
-    pub ready: Vec<Built>,
+    pub ready: Vec<LaneProgram>,
     /// Compilers that are not there.
     pub absent: Vec<String>,
     /// Compilers that are there and do not build the programs.
@@ -44,7 +44,7 @@ pub struct Builds {
 
 /// The language the compiler is named after. Both compilers of a family are given to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
+pub enum LaneLanguage {
     /// C.
     C,
     /// C++.
@@ -53,8 +53,14 @@ pub enum Language {
 
 /// Builds all of `recipes` with each compiler that is there, in target/`out`/gcc`suffix` and
 /// target/`out`/clang`suffix`.
-pub fn all(places: &Places, language: Language, out: &str, suffix: &str, recipes: &[Recipe]) -> Builds {
-    let mut builds = Builds::default();
+pub fn all(
+    places: &Workspace,
+    language: LaneLanguage,
+    out: &str,
+    suffix: &str,
+    recipes: &[LaneRecipe],
+) -> LaneBuilds {
+    let mut builds = LaneBuilds::default();
     if !exec::on_path("make") {
         builds.absent.push("make is not there; `cargo xtask setup` installs it".into());
         return builds;
@@ -74,8 +80,8 @@ pub fn all(places: &Places, language: Language, out: &str, suffix: &str, recipes
             continue;
         };
         let directory = places.target.join(out).join(format!("{name}{suffix}"));
-        let compiler = both[usize::from(language == Language::Cxx)].clone();
-        let built = Built { compiler, runtime, directory };
+        let compiler = both[usize::from(language == LaneLanguage::Cxx)].clone();
+        let built = LaneProgram { compiler, runtime, directory };
         match recipes.iter().try_for_each(|recipe| make(places, &both, &built, recipe)) {
             Ok(()) => builds.ready.push(built),
             Err(why) => builds.broken.push(why),
@@ -88,7 +94,12 @@ pub fn all(places: &Places, language: Language, out: &str, suffix: &str, recipes
 ///
 /// # Errors
 /// What make said last.
-pub fn make(places: &Places, [c, cxx]: &[String; 2], built: &Built, recipe: &Recipe) -> Result<(), String> {
+pub fn make(
+    places: &Workspace,
+    [c, cxx]: &[String; 2],
+    built: &LaneProgram,
+    recipe: &LaneRecipe,
+) -> Result<(), String> {
     let out = built.directory.join(recipe.inside);
     let mut argv = ["make", "--silent", "-j2"].map(str::to_string).to_vec();
     argv.extend([format!("CC={c}"), format!("CXX={cxx}"), format!("OUT={}", out.display())]);

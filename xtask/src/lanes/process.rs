@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// How a process ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ended {
+pub enum ProcessEnd {
     /// It printed its figures; their names stand beside them.
     Figures(Vec<(String, String)>),
     /// It had not ended after this many seconds.
@@ -18,15 +18,15 @@ pub enum Ended {
 }
 
 /// Runs `words`, at most `limit` seconds.
-pub fn start(words: &[String], limit: u32) -> Ended {
+pub fn start(words: &[String], limit: u32) -> ProcessEnd {
     let ran = exec::run(words, &[], Path::new("/"), limit);
     match ran.problem {
         None => figures(&ran.stdout).map_or(
-            Ended::Failed(format!("printed no figures: {}", exec::last_line(&ran.stdout))),
-            Ended::Figures,
+            ProcessEnd::Failed(format!("printed no figures: {}", exec::last_line(&ran.stdout))),
+            ProcessEnd::Figures,
         ),
-        Some(_) if ran.seconds >= f64::from(limit) => Ended::Stopped(limit),
-        Some(problem) => Ended::Failed(reason(&problem, &ran.stdout, &ran.stderr)),
+        Some(_) if ran.seconds >= f64::from(limit) => ProcessEnd::Stopped(limit),
+        Some(problem) => ProcessEnd::Failed(reason(&problem, &ran.stdout, &ran.stderr)),
     }
 }
 
@@ -105,9 +105,9 @@ mod tests {
     #[test]
     fn processes_are_stopped_and_failures_told() {
         let words = |text: &str| ["sh", "-c", text].map(str::to_string);
-        assert_eq!(start(&words("sleep 9"), 1), Ended::Stopped(1));
-        assert_eq!(start(&words("echo why >&2; exit 3"), 9), Ended::Failed("exit 3 why".into()));
+        assert_eq!(start(&words("sleep 9"), 1), ProcessEnd::Stopped(1));
+        assert_eq!(start(&words("echo why >&2; exit 3"), 9), ProcessEnd::Failed("exit 3 why".into()));
         let table = start(&words("printf '# a\\tb\\n1\\t2\\n'"), 9);
-        assert!(matches!(table, Ended::Figures(f) if number(&f, "b") == Some(2.0)));
+        assert!(matches!(table, ProcessEnd::Figures(f) if number(&f, "b") == Some(2.0)));
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! A host without OpenMP is built without `-fopenmp`, so that only its plugin holds the runtime.
 
-use super::Case;
+use super::LifeCase;
 use crate::exec;
-use crate::lab::build::Compiler;
-use crate::programs::Places;
+use crate::lab::build::LabCompiler;
+use crate::programs::Workspace;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub struct Programs {
 
 impl Programs {
     /// Builds what the cases need.
-    pub fn build(places: &Places, cases: &[&Case]) -> Programs {
+    pub fn build(places: &Workspace, cases: &[&LifeCase]) -> Programs {
         let mut programs = Programs {
             source: places.root.join("conformance/life"),
             target: places.target.join("life"),
@@ -31,7 +31,7 @@ impl Programs {
         let mut sources: BTreeSet<&str> =
             cases.iter().map(|c| c.source.as_str()).filter(|s| is_compiled(s)).collect();
         sources.insert("plugin.c");
-        for compiler in [Compiler::Gcc, Compiler::Clang] {
+        for compiler in [LabCompiler::Gcc, LabCompiler::Clang] {
             for source in &sources {
                 if let Err(why) = programs.one(source, compiler) {
                     programs.broken.push((programs.key(source, compiler), why));
@@ -41,20 +41,20 @@ impl Programs {
         programs
     }
 
-    fn key(&self, source: &str, compiler: Compiler) -> String {
+    fn key(&self, source: &str, compiler: LabCompiler) -> String {
         format!("{source}.{}", compiler.word())
     }
 
-    fn file(&self, source: &str, compiler: Compiler) -> PathBuf {
+    fn file(&self, source: &str, compiler: LabCompiler) -> PathBuf {
         self.target.join(self.key(source, compiler))
     }
 
     /// The plugin as this compiler built it.
-    pub fn plugin(&self, compiler: Compiler) -> PathBuf {
+    pub fn plugin(&self, compiler: LabCompiler) -> PathBuf {
         self.file("plugin.c", compiler)
     }
 
-    fn one(&self, source: &str, compiler: Compiler) -> Result<(), String> {
+    fn one(&self, source: &str, compiler: LabCompiler) -> Result<(), String> {
         let command = compiler.command(source.ends_with(".cpp"));
         if !exec::on_path(command) {
             return Err(format!("skipped: {command} is not installed"));
@@ -86,7 +86,7 @@ impl Programs {
     }
 
     /// The words that start a case's program, or why there is none.
-    pub fn words(&self, case: &Case, compiler: Compiler) -> Result<Vec<String>, String> {
+    pub fn words(&self, case: &LifeCase, compiler: LabCompiler) -> Result<Vec<String>, String> {
         let source = case.source.as_str();
         let needed = if is_compiled(source) { source } else { "plugin.c" };
         for file in ["plugin.c", needed] {

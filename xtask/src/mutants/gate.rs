@@ -17,7 +17,7 @@ const ROUNDS: usize = 8;
 
 /// Builds the library with its mutants and runs each against the programs that ought to notice,
 /// `jobs` at a time. What is not run is skipped with its reason.
-pub fn run(places: &Places, jobs: usize, report: &mut Report) {
+pub fn run(places: &Workspace, jobs: usize, report: &mut Report) {
     let target = places.target.join("mutants");
     let library = target.join("checks/libgangway.so");
     let bench = compare_with_sources(&places.root)

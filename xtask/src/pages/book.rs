@@ -5,7 +5,7 @@
 //! whole repository. mdBook makes pages of what its list names only, and sources are none.
 
 use crate::exec;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const MDBOOK: &str = "cargo install mdbook --version 0.4.52 --locked";
 const INDEX: &str = "index.md";
 
 /// Makes the book; what mdBook warns of is a problem, and so are links that lead nowhere.
-pub fn run(places: &Places, report: &mut Report) {
+pub fn run(places: &Workspace, report: &mut Report) {
     if !exec::on_path("mdbook") {
         return report.skip("book", &format!("mdBook is not installed ({MDBOOK})"));
     }

@@ -10,14 +10,14 @@
 //! faiss's product quantizer (15 s of work in one thread), PyTorch (its wheel on PyPI is for CUDA,
 //! close to 1 GB).
 
-use super::{Places, Program, build, needs, program};
+use super::{RealProgram, Workspace, build, needs, program};
 use std::path::Path;
 
 /// Those that take seconds and little space; the gate runs them too.
-pub fn small(places: &Places) -> Vec<Program> {
+pub fn small(places: &Workspace) -> Vec<RealProgram> {
     let reference = mixed(places, "gcc").ok();
     vec![
-        Program {
+        RealProgram {
             reference: reference.or_else(|| Some(vec!["false".into()])),
             ..program("gcc and clang nested, one pool", mixed(places, "clang-19"), [10, 40])
         },
@@ -26,7 +26,7 @@ pub fn small(places: &Places) -> Vec<Program> {
 }
 
 /// Those that only the scheduled job runs.
-pub fn large(places: &Places) -> Vec<Program> {
+pub fn large(places: &Workspace) -> Vec<RealProgram> {
     let mut programs = debian(places);
     programs.extend(ranks(places));
     programs.extend(pypi(places));
@@ -36,14 +36,14 @@ pub fn large(places: &Places) -> Vec<Program> {
     programs
 }
 
-fn debian(places: &Places) -> Vec<Program> {
+fn debian(places: &Workspace) -> Vec<RealProgram> {
     let gmx = "/usr/bin/gmx";
     vec![
         scripted(places, "GraphicsMagick", "graphicsmagick.sh", "/usr/bin/gm", &[], [500, 900]),
         scripted(places, "Clustal Omega", "clustalo.sh", "/usr/bin/clustalo", &[], [24, 60]),
         scripted(places, "ngspice", "ngspice.sh", "/usr/bin/ngspice", &[], [120, 300]),
         // Binary sums in another order, then printed with 12 digits.
-        Program {
+        RealProgram {
             tolerance: 1e-9,
             ..scripted(
                 places,
@@ -61,9 +61,9 @@ fn debian(places: &Places) -> Vec<Program> {
 
 /// Processes of Open MPI, each with teams of its own. Two ranks of two threads are more than the
 /// processors of a small machine, where their own runtimes take long: few steps.
-fn ranks(places: &Places) -> Vec<Program> {
+fn ranks(places: &Workspace) -> Vec<RealProgram> {
     let (gmx, elk) = ("/usr/bin/gmx_mpi", "/usr/bin/elk-lapw");
-    let with = |name, script, binary, ranks, sizes, threads, tolerance| Program {
+    let with = |name, script, binary, ranks, sizes, threads, tolerance| RealProgram {
         threads,
         tolerance,
         command: needs(&["/usr/bin/mpirun"])
@@ -80,14 +80,14 @@ fn ranks(places: &Places) -> Vec<Program> {
     ]
 }
 
-fn pypi(places: &Places) -> Vec<Program> {
+fn pypi(places: &Workspace) -> Vec<RealProgram> {
     let python = places.large_venv().join("bin/python").display().to_string();
     let words = |script: &str, argument: &[&str]| {
         let found = needs(&[&python]);
         let rest = argument.iter().map(|a| a.to_string());
         found.map(|()| [python.clone(), places.source(script)].into_iter().chain(rest).collect())
     };
-    let bundled = |name, command, sizes, tolerance| Program {
+    let bundled = |name, command, sizes, tolerance| RealProgram {
         bundled: true,
         tolerance,
         ..program(name, command, sizes)
@@ -95,7 +95,7 @@ fn pypi(places: &Places) -> Vec<Program> {
     vec![
         // Sums of threads are added as they come: the last digits. MKL looks for libiomp5.so beside
         // itself first.
-        Program {
+        RealProgram {
             bundled: true,
             bundled_as: "libiomp5.so",
             libraries: Some(places.large_venv().join("lib").display().to_string()),
@@ -112,13 +112,13 @@ fn pypi(places: &Places) -> Vec<Program> {
 
 /// A script whose first argument is the binary of the program.
 fn scripted(
-    places: &Places,
+    places: &Workspace,
     name: &'static str,
     script: &str,
     binary: &str,
     rest: &[&str],
     sizes: [u32; 2],
-) -> Program {
+) -> RealProgram {
     let command = needs(&[binary]).map(|()| {
         let words = ["sh", &places.source(script), binary].map(String::from);
         words.into_iter().chain(rest.iter().map(|r| r.to_string())).collect()
@@ -127,7 +127,7 @@ fn scripted(
 }
 
 /// The mixed process; `second` builds the library that is called clang's.
-fn mixed(places: &Places, second: &str) -> Result<Vec<String>, String> {
+fn mixed(places: &Workspace, second: &str) -> Result<Vec<String>, String> {
     let library = |compiler: &str, prefix: &str| {
         let define = format!("-DPREFIX={prefix}");
         let flags = ["-fopenmp", "-fPIC", "-shared", &define];

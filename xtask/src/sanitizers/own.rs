@@ -7,7 +7,7 @@
 //! library's reference counts.
 
 use crate::exec;
-use crate::programs::Places;
+use crate::programs::Workspace;
 use crate::report::Report;
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use std::path::Path;
 const LIMIT: u32 = 900;
 
 /// Runs what there is time for: with `quick` Miri alone, on two small files of tests.
-pub fn run(places: &Places, quick: bool, report: &mut Report) {
+pub fn run(places: &Workspace, quick: bool, report: &mut Report) {
     miri(places, quick, report);
     if quick {
         report.skip("ult under AddressSanitizer", "left out by the short form");
@@ -24,7 +24,7 @@ pub fn run(places: &Places, quick: bool, report: &mut Report) {
     }
 }
 
-fn miri(places: &Places, quick: bool, report: &mut Report) {
+fn miri(places: &Workspace, quick: bool, report: &mut Report) {
     let toolchain = exec::run(&words("cargo +nightly miri --version"), &[], &places.root, 30);
     if toolchain.problem.is_some() {
         return report.skip("ult under Miri", "no nightly toolchain with the component miri");
@@ -50,7 +50,7 @@ fn miri(places: &Places, quick: bool, report: &mut Report) {
     }
 }
 
-fn address(places: &Places, report: &mut Report) {
+fn address(places: &Workspace, report: &mut Report) {
     let Some(host) = host(&places.root) else {
         return report.fail("ult under AddressSanitizer", "rustc names no host");
     };
@@ -79,7 +79,7 @@ fn host(root: &Path) -> Option<String> {
     told.lines().find_map(|line| line.strip_prefix("host: ")).map(String::from)
 }
 
-fn target(places: &Places, name: &str) -> String {
+fn target(places: &Workspace, name: &str) -> String {
     places.target.join("sanitizers").join(name).display().to_string()
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 /// Why there is nothing to look at.
-pub enum Failure {
+pub enum BrowserFailure {
     /// No browser.
     Absent(String),
     /// The page, or the browser.
@@ -50,9 +50,9 @@ const QUIET: [&str; 11] = [
 ];
 
 /// Opens a page, has it measure its redraws, and reads what it says; within `limit` seconds.
-pub fn open(directory: &Path, page: &Path, limit: u32) -> Result<Page, Failure> {
+pub fn open(directory: &Path, page: &Path, limit: u32) -> Result<Page, BrowserFailure> {
     if !exec::on_path("chromium") {
-        return Err(Failure::Absent("chromium is not there; `cargo xtask setup` installs it".into()));
+        return Err(BrowserFailure::Absent("chromium is not there; `cargo xtask setup` installs it".into()));
     }
     let profile = directory.join(format!("browser-{}", std::process::id()));
     let mut words = vec!["chromium".to_string()];
@@ -62,15 +62,17 @@ pub fn open(directory: &Path, page: &Path, limit: u32) -> Result<Page, Failure> 
     let ran = exec::run(&words, &[], directory, limit);
     let _ = fs::remove_dir_all(&profile);
     if let Some(problem) = ran.problem {
-        return Err(Failure::Wrong(format!("chromium: {problem}")));
+        return Err(BrowserFailure::Wrong(format!("chromium: {problem}")));
     }
     if let Some(line) = ran.stderr.lines().find(|line| line.contains("CONSOLE")) {
-        return Err(Failure::Wrong(format!("the page complains: {line}")));
+        return Err(BrowserFailure::Wrong(format!("the page complains: {line}")));
     }
     let page = Page(ran.stdout);
     match (page.text("error"), page.text("ready")) {
         ("", "yes") => Ok(page),
-        (error, _) => Err(Failure::Wrong(format!("the page's script has not come to its end: {error}"))),
+        (error, _) => {
+            Err(BrowserFailure::Wrong(format!("the page's script has not come to its end: {error}")))
+        }
     }
 }
 

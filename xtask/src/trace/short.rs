@@ -139,8 +139,8 @@ impl Bench<'_> {
     fn page_of_thinned(&self, trace: &Path, report: &mut Report) {
         let name = "report of very many short tasks";
         match browser::open(&self.directory, &trace.with_extension("html"), 60) {
-            Err(browser::Failure::Absent(why)) => report.skip(name, &why),
-            Err(browser::Failure::Wrong(why)) => report.fail(name, &why),
+            Err(browser::BrowserFailure::Absent(why)) => report.skip(name, &why),
+            Err(browser::BrowserFailure::Wrong(why)) => report.fail(name, &why),
             Ok(page) => {
                 let fine = page.number("lanes") == 2.0
                     && page.number("links") == 0.0

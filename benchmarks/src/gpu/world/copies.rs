@@ -1,9 +1,9 @@
 //! Room on GPUs, and copies: when a task is admitted, what sets out when, what goes for want of
 //! room.
 
-use placement::directory::{Block, From, Number, Save, Victim};
+use placement::directory::{DeviceNumber, Eviction, FreedMemory, From, Save};
 
-use super::super::Time;
+use super::super::GpuTime;
 use super::{ADMITTED, Event, STREAMS, World};
 
 /// Bytes of a copy that is let in before large ones.
@@ -11,17 +11,17 @@ const SMALL: u64 = 1 << 20;
 
 /// A copy that waits for its engines, or is made.
 pub(super) struct Copying {
-    what: What,
+    what: CopyEvent,
     from: Option<usize>,
     to: Option<usize>,
     bytes: u64,
     /// The path of the task that asked first: longest first.
-    path: Time,
+    path: GpuTime,
     has_begun: bool,
     is_over: bool,
 }
 
-enum What {
+enum CopyEvent {
     /// A task reads the datum.
     Fill(usize, From),
     /// It goes to the host, for room.
@@ -33,14 +33,14 @@ impl World<'_> {
     pub(super) fn lay(&mut self, datum: usize) {
         let Some(gpu) = self.program.lies[datum].map(|at| at % self.gpus.len()) else { return };
         let range = self.range(datum);
-        self.directory.add(gpu as Number, &range, datum, datum, None);
-        self.directory.filled(gpu as Number, &range, From::Nowhere);
-        self.directory.give(gpu as Number, &range, true);
+        self.directory.add(gpu as DeviceNumber, &range, datum, datum, None);
+        self.directory.filled(gpu as DeviceNumber, &range, From::Nowhere);
+        self.directory.give(gpu as DeviceNumber, &range, true);
         self.gpus[gpu].used += range.len() as u64;
-        self.ahead.lies(datum, self.program.sizes[datum], gpu as Number);
+        self.ahead.lies(datum, self.program.sizes[datum], gpu as DeviceNumber);
     }
 
-    pub(super) fn free(&mut self, gone: &[Block]) {
+    pub(super) fn free(&mut self, gone: &[FreedMemory]) {
         for block in gone {
             self.gpus[block.device as usize].used -= self.program.sizes[block.block];
         }
@@ -63,7 +63,7 @@ impl World<'_> {
 
     /// Room for all that the task uses: what is there is held, what is not gets its place.
     fn make_room(&mut self, task: usize, gpu: usize) -> bool {
-        let device = gpu as Number;
+        let device = gpu as DeviceNumber;
         let ranges: Vec<_> =
             self.jobs[task].uses.iter().map(|used| (used.datum, self.range(used.datum))).collect();
         let (there, absent): (Vec<_>, Vec<_>) =
@@ -86,26 +86,26 @@ impl World<'_> {
     /// So many bytes are free there, or will be.
     fn evict(&mut self, gpu: usize, need: u64) -> bool {
         while self.gpus[gpu].used + need > self.machine.memory {
-            match self.directory.victim(gpu as Number) {
-                Victim::Gone(block) => {
+            match self.directory.victim(gpu as DeviceNumber) {
+                Eviction::Gone(block) => {
                     self.free(&[block]);
                     self.ahead.gone(block.device, block.block);
                     self.outcome.evicted += 1;
                 }
-                Victim::Save(save) => {
+                Eviction::Save(save) => {
                     let (from, bytes) = (save.device as usize, save.host.len() as u64);
                     self.ask(Copying {
-                        what: What::Save(save),
+                        what: CopyEvent::Save(save),
                         from: Some(from),
                         to: None,
                         bytes,
-                        path: Time::MAX,
+                        path: GpuTime::MAX,
                         has_begun: false,
                         is_over: false,
                     });
                     return false;
                 }
-                Victim::Busy | Victim::None => return false,
+                Eviction::Busy | Eviction::None => return false,
             }
         }
         true
@@ -152,18 +152,18 @@ impl World<'_> {
         }
     }
 
-    fn fill(&mut self, task: usize, gpu: usize, datum: usize, path: Time) {
+    fn fill(&mut self, task: usize, gpu: usize, datum: usize, path: GpuTime) {
         let range = self.range(datum);
         if let Some(tasks) = self.gpus[gpu].filling.get_mut(&datum) {
             tasks.push(task);
             self.jobs[task].missing += 1;
             return;
         }
-        if self.directory.has(gpu as Number, &range) {
+        if self.directory.has(gpu as DeviceNumber, &range) {
             return;
         }
         let used =
-            self.directory.reuse(gpu as Number, &range, Some(&self.machine)).expect("it has its place");
+            self.directory.reuse(gpu as DeviceNumber, &range, Some(&self.machine)).expect("it has its place");
         let from = match used.from {
             From::Device(other, _) => Some(other as usize),
             From::Host => None,
@@ -173,7 +173,7 @@ impl World<'_> {
         self.gpus[gpu].filling.insert(datum, vec![task]);
         self.jobs[task].missing += 1;
         self.ask(Copying {
-            what: What::Fill(datum, used.from),
+            what: CopyEvent::Fill(datum, used.from),
             from,
             to: Some(gpu),
             bytes: range.len() as u64,
@@ -223,15 +223,15 @@ impl World<'_> {
         self.engines(from, to, false);
         self.copies[copy].is_over = true;
         match (&self.copies[copy].what, to) {
-            (What::Save(save), _) => {
+            (CopyEvent::Save(save), _) => {
                 let gone = self.directory.saved(save);
                 self.ahead.saved(self.starts.partition_point(|&start| start <= save.host.start) - 1);
                 self.free(&gone);
             }
-            (&What::Fill(datum, from), Some(gpu)) => {
+            (&CopyEvent::Fill(datum, from), Some(gpu)) => {
                 let range = self.range(datum);
-                let mut gone = self.directory.filled(gpu as Number, &range, from);
-                gone.extend(self.directory.give(gpu as Number, &range, false));
+                let mut gone = self.directory.filled(gpu as DeviceNumber, &range, from);
+                gone.extend(self.directory.give(gpu as DeviceNumber, &range, false));
                 self.free(&gone);
                 let tasks = self.gpus[gpu].filling.remove(&datum).unwrap_or_default();
                 for task in tasks {
@@ -239,7 +239,7 @@ impl World<'_> {
                     self.notify_if_brought(task);
                 }
             }
-            (What::Fill(..), None) => unreachable!("a copy for a task goes to its GPU"),
+            (CopyEvent::Fill(..), None) => unreachable!("a copy for a task goes to its GPU"),
         }
     }
 }

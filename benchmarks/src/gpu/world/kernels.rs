@@ -1,6 +1,6 @@
 //! The compute engine: which task runs, and what its end brings about.
 
-use placement::directory::Number;
+use placement::directory::DeviceNumber;
 
 use super::super::machine::{LAUNCH, STREAMS};
 use super::{Event, World};
@@ -60,10 +60,10 @@ impl World<'_> {
         self.outcome.span = self.now;
         self.ended += 1;
         self.jobs[task].has_ended = true;
-        self.ahead.ended(gpu as Number, &self.jobs[task].uses);
+        self.ahead.ended(gpu as DeviceNumber, &self.jobs[task].uses);
         for used in &work.uses {
             let range = self.range(used.datum);
-            let gone = self.directory.give(gpu as Number, &range, used.writes);
+            let gone = self.directory.give(gpu as DeviceNumber, &range, used.writes);
             self.free(&gone);
         }
         self.release(task);

@@ -1,7 +1,7 @@
 //! Which GPU a task goes to, and when that is said.
 //!
 //! A task is placed when all that it waits for has ended, the first by
-//! [`Order`](placement::order::Order) first, as long as few are placed that have not ended.
+//! [`Order`](placement::order::TaskOrder) first, as long as few are placed that have not ended.
 //! *Ahead*, when all that it waits for is placed, it can be placed where most of its data
 //! will be, if the policy wants it there: then it follows them in a stream of the GPU, without the
 //! host. One that would do better elsewhere waits until it is ready, since by then tasks may have
@@ -10,14 +10,14 @@
 //! default. Of functions of which none has ended, so that nobody knows how long they take, few are
 //! placed.
 
-use placement::directory::Number;
-use placement::forecast::Handle;
+use placement::directory::DeviceNumber;
+use placement::forecast::ForecastHandle;
 use placement::order::Id;
-use placement::policy::{Request, View};
+use placement::policy::{PlacementRequest, View};
 use std::time::Instant;
 
-use super::super::Time;
-use super::{Event, HOST, Job, Mapping, World};
+use super::super::GpuTime;
+use super::{Event, GpuMapping, HOST, Job, World};
 
 /// Tasks for each GPU that are placed while nobody knows how long the next one takes.
 const UNKNOWN: usize = 2;
@@ -40,7 +40,7 @@ impl World<'_> {
     }
 
     pub(super) fn is_fixed(&self) -> bool {
-        matches!(self.mapping, Mapping::Fixed(_))
+        matches!(self.mapping, GpuMapping::Fixed(_))
     }
 
     pub(super) fn place_all(&mut self) {
@@ -77,15 +77,15 @@ impl World<'_> {
     }
 
     /// What the task waits for that was placed and has not ended.
-    fn before(&self, task: usize) -> Vec<Handle> {
+    fn before(&self, task: usize) -> Vec<ForecastHandle> {
         self.jobs[task].before.iter().filter_map(|&before| self.jobs[before].handle).collect()
     }
 
     /// What the policy is notified of a GPU, by a fresh forecast.
-    fn view(&self, task: usize, gpu: usize, before: &[Handle]) -> View {
+    fn view(&self, task: usize, gpu: usize, before: &[ForecastHandle]) -> View {
         let (job, found) =
-            (&self.jobs[task], self.ahead.find(gpu as Number, &self.jobs[task].uses, &self.machine));
-        let overflow = (self.ahead.held(gpu as Number) + found.fresh)
+            (&self.jobs[task], self.ahead.find(gpu as DeviceNumber, &self.jobs[task].uses, &self.machine));
+        let overflow = (self.ahead.held(gpu as DeviceNumber) + found.fresh)
             .saturating_sub(self.machine.memory)
             .min(found.fresh);
         // What goes for it is written back, or brought again.
@@ -117,7 +117,7 @@ impl World<'_> {
             self.order.remove(id);
         }
         let &Job { kind, expected, .. } = &self.jobs[task];
-        self.ahead.place(gpu as Number, &self.jobs[task].uses);
+        self.ahead.place(gpu as DeviceNumber, &self.jobs[task].uses);
         // Who places everything at once does without.
         self.jobs[task].handle =
             self.setting.patient.then(|| self.forecast.place(gpu, kind, expected, bring, &before));
@@ -141,14 +141,14 @@ impl World<'_> {
     }
 
     /// The GPU for a task, and how long its copies take.
-    fn choose(&mut self, task: usize, before: &[Handle]) -> Option<(usize, Time)> {
-        if let Mapping::Fixed(gpus) = self.mapping {
+    fn choose(&mut self, task: usize, before: &[ForecastHandle]) -> Option<(usize, GpuTime)> {
+        if let GpuMapping::Fixed(gpus) = self.mapping {
             return Some((gpus[task], 0));
         }
         self.forecast.look(self.now, &self.times);
         let views: Vec<View> = (0..self.gpus.len()).map(|gpu| self.view(task, gpu, before)).collect();
-        let Mapping::Policy(policy) = &mut self.mapping else { unreachable!("nothing else there is") };
-        let gpu = policy.choose(Request { task: Some(task) }, &views).expect("all fit");
+        let GpuMapping::Policy(policy) = &mut self.mapping else { unreachable!("nothing else there is") };
+        let gpu = policy.choose(PlacementRequest { task: Some(task) }, &views).expect("all fit");
         let is_hasty = self.setting.patient && self.jobs[task].unended > 0 && views[gpu].is_hasty(&views);
         (!is_hasty).then_some((gpu, views[gpu].moves))
     }
@@ -204,7 +204,7 @@ impl World<'_> {
         }
         self.gpus[from].placed -= 1;
         self.gpus[gpu].placed += 1;
-        self.ahead.carried(from as Number, gpu as Number, &self.jobs[task].uses);
+        self.ahead.carried(from as DeviceNumber, gpu as DeviceNumber, &self.jobs[task].uses);
         self.jobs[task].gpu = gpu;
         self.outcome.stolen += 1;
         self.queue(task, gpu);

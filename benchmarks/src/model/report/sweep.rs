@@ -1,9 +1,9 @@
 //! What changes when one parameter does.
 
-use super::{Report, median, milliseconds, row, shape, table};
-use crate::model::{Config, Factorization};
-use svg::{self, Chart, Line};
-use ult::victim::Kind;
+use super::{ModelReport, median, milliseconds, row, shape, table};
+use crate::model::{Factorization, ModelConfig};
+use svg::{self, Chart, ChartLine};
+use ult::victim::VictimKind;
 
 /// One parameter, changed.
 pub(super) struct Sweep {
@@ -11,7 +11,7 @@ pub(super) struct Sweep {
     title: &'static str,
     x: &'static str,
     values: &'static [f64],
-    set: fn(&mut Config, f64),
+    set: fn(&mut ModelConfig, f64),
 }
 
 pub(super) const BY_WORKERS: Sweep = Sweep {
@@ -55,26 +55,26 @@ pub(super) const BY_TILE: Sweep = Sweep {
 };
 
 /// The gain of random and hybrid over history, in percent of its time.
-pub(super) fn one(seeds: u64, sweep: &Sweep) -> Report {
+pub(super) fn one(seeds: u64, sweep: &Sweep) -> ModelReport {
     let (mut lines, mut rows) = (Vec::new(), Vec::new());
-    for config in Factorization::ALL.map(Config::new) {
-        for policy in [Kind::Random, Kind::Hybrid] {
+    for config in Factorization::ALL.map(ModelConfig::new) {
+        for policy in [VictimKind::Random, VictimKind::Hybrid] {
             let name = format!("{} {}, {}", config.what.name(), shape(&config), policy.name());
             let mut points = Vec::new();
             for &value in sweep.values {
                 let mut changed = config;
                 (sweep.set)(&mut changed, value);
-                let time = |policy| milliseconds(median(Config { policy, ..changed }, seeds).time);
-                let (before, after) = (time(Kind::History), time(policy));
+                let time = |policy| milliseconds(median(ModelConfig { policy, ..changed }, seeds).time);
+                let (before, after) = (time(VictimKind::History), time(policy));
                 let gain = 100.0 * (1.0 - after / before);
                 rows.push(row(&[&name], &[value, before, after, gain]));
                 points.push((value, gain));
             }
-            lines.push(Line { name, points });
+            lines.push(ChartLine { name, points });
         }
     }
     let chart = Chart::new(sweep.title, sweep.x, "% less time than with history");
-    Report {
+    ModelReport {
         name: sweep.name,
         table: table(&["run", sweep.x, "history ms", "ms", "gain %"], &rows),
         plot: svg::lines(&chart, &lines),
@@ -83,30 +83,30 @@ pub(super) fn one(seeds: u64, sweep: &Sweep) -> Report {
 
 /// What more looks of hybrid change where it gains most, where it falls behind random, and where
 /// looks cost most.
-pub(super) fn looks(seeds: u64) -> Report {
-    let cholesky = Config::new(Factorization::Cholesky);
-    let mut small = Config::new(Factorization::Qr);
+pub(super) fn looks(seeds: u64) -> ModelReport {
+    let cholesky = ModelConfig::new(Factorization::Cholesky);
+    let mut small = ModelConfig::new(Factorization::Qr);
     (BY_TILE.set)(&mut small, 32.0);
     let runs = [
         ("Cholesky, 20 workers", cholesky),
-        ("Cholesky, 40 workers", Config { workers: 40, ..cholesky }),
+        ("Cholesky, 40 workers", ModelConfig { workers: 40, ..cholesky }),
         ("QR gang, tiles of 32 rows", small),
     ];
     let (mut lines, mut rows) = (Vec::new(), Vec::new());
     for (name, config) in runs {
         let time = |config| milliseconds(median(config, seeds).time);
-        let before = time(Config { policy: Kind::History, ..config });
-        let gain = |looks| 100.0 * (1.0 - time(Config { looks, ..config }) / before);
+        let before = time(ModelConfig { policy: VictimKind::History, ..config });
+        let gain = |looks| 100.0 * (1.0 - time(ModelConfig { looks, ..config }) / before);
         let points: Vec<(f64, f64)> = (1..=6).map(|looks| (looks as f64, gain(looks))).collect();
         rows.extend(points.iter().map(|&(looks, gain)| row(&[name], &[looks, gain])));
-        lines.push(Line { name: name.into(), points });
+        lines.push(ChartLine { name: name.into(), points });
     }
     let chart = Chart::new(
         "What hybrid gains over history, by number of looks elsewhere after a success",
         "looks",
         "% less time than with history",
     );
-    Report {
+    ModelReport {
         name: "model_by_looks",
         table: table(&["run", "looks", "gain %"], &rows),
         plot: svg::lines(&chart, &lines),

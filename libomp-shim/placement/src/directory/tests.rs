@@ -9,27 +9,27 @@ const RANGE: Range<usize> = 1000..1100;
 /// All are as far from each other.
 struct Even;
 
-impl Ways for Even {
-    fn time(&self, _: Option<Number>, _: Number, bytes: u64) -> Option<u64> {
+impl CopyWays for Even {
+    fn time(&self, _: Option<DeviceNumber>, _: DeviceNumber, bytes: u64) -> Option<u64> {
         Some(1000 + bytes)
     }
 }
 
-fn device_block(device: Number) -> Block {
-    Block { device, block: 5 * device as usize + 7 }
+fn device_block(device: DeviceNumber) -> FreedMemory {
+    FreedMemory { device, block: 5 * device as usize + 7 }
 }
 
 /// A region on the device has mapped the range; what it has found.
-fn region(d: &mut Directory, device: Number, reads: bool, writes: bool) -> From {
+fn region(d: &mut Directory, device: DeviceNumber, reads: bool, writes: bool) -> From {
     let used = use_copy(d, device, reads);
     d.filled(device, &RANGE, used.from);
     d.give(device, &RANGE, writes);
     used.from
 }
 
-fn use_copy(d: &mut Directory, device: Number, reads: bool) -> Used {
+fn use_copy(d: &mut Directory, device: DeviceNumber, reads: bool) -> Used {
     let block = device_block(device).block;
-    let reads = reads.then_some(&Even as &dyn Ways);
+    let reads = reads.then_some(&Even as &dyn CopyWays);
     d.reuse(device, &RANGE, reads)
         .unwrap_or_else(|| d.add(device, &RANGE, block, 10_000 * device as usize, reads))
 }
@@ -120,12 +120,12 @@ fn room_is_made_by_what_is_clean_and_old_first() {
         d.filled(0, range, used.from);
         d.give(0, range, at == 0);
     }
-    let gone = |block| Victim::Gone(Block { device: 0, block });
+    let gone = |block| Eviction::Gone(FreedMemory { device: 0, block });
     assert_eq!((d.victim(0), d.victim(0)), (gone(1), gone(2)), "the oldest is dirty");
-    let Victim::Save(save) = d.victim(0) else { panic!("it has to be written back") };
-    assert_eq!((d.victim(0), d.victim(1)), (Victim::Busy, Victim::None));
+    let Eviction::Save(save) = d.victim(0) else { panic!("it has to be written back") };
+    assert_eq!((d.victim(0), d.victim(1)), (Eviction::Busy, Eviction::None));
     d.saved(&save);
-    assert_eq!((d.victim(0), d.victim(0), d.idle(0)), (gone(0), Victim::None, 0));
+    assert_eq!((d.victim(0), d.victim(0), d.idle(0)), (gone(0), Eviction::None, 0));
 }
 
 /// Numbers by chance, the same each time.
@@ -146,7 +146,7 @@ const CELL: usize = 10;
 
 /// A region that has begun: where, and what it does with each datum.
 struct Running {
-    device: Number,
+    device: DeviceNumber,
     uses: Vec<(usize, bool, bool)>,
 }
 
@@ -169,7 +169,7 @@ fn range(datum: usize) -> Range<usize> {
 
 impl World {
     /// Memory that was given back is poisoned.
-    fn free(&mut self, blocks: Vec<Block>) {
+    fn free(&mut self, blocks: Vec<FreedMemory>) {
         for block in blocks {
             assert!(self.there.remove(&block.block).is_some(), "given back twice");
         }
@@ -184,7 +184,7 @@ impl World {
     }
 
     fn begin(&mut self, chance: &mut Chance) {
-        let device = chance.below(DEVICES) as Number;
+        let device = chance.below(DEVICES) as DeviceNumber;
         let mut uses = Vec::new();
         for datum in 0..DATA {
             let (reads, writes) = [(true, false), (true, true), (false, true)][chance.below(3) as usize];
@@ -198,7 +198,7 @@ impl World {
         }
         for &(datum, reads, _) in &uses {
             let of = range(datum);
-            let ways = reads.then_some(&Even as &dyn Ways);
+            let ways = reads.then_some(&Even as &dyn CopyWays);
             let used = self.directory.reuse(device, &of, ways).unwrap_or_else(|| {
                 self.blocks += 1;
                 self.there.insert(self.blocks, u64::MAX);
@@ -275,11 +275,11 @@ impl World {
         }
     }
 
-    fn make_room(&mut self, device: Number) {
+    fn make_room(&mut self, device: DeviceNumber) {
         match self.directory.victim(device) {
-            Victim::Gone(block) => self.free(vec![block]),
-            Victim::Save(save) => self.saving.push(save),
-            Victim::Busy | Victim::None => {}
+            Eviction::Gone(block) => self.free(vec![block]),
+            Eviction::Save(save) => self.saving.push(save),
+            Eviction::Busy | Eviction::None => {}
         }
     }
 
@@ -296,7 +296,7 @@ impl World {
             }
         }
         assert!(self.directory.sending.iter().all(|&sending| sending == 0), "all that was begun has ended");
-        for device in 0..DEVICES as Number {
+        for device in 0..DEVICES as DeviceNumber {
             assert_eq!(self.directory.idle(device), idle[device as usize]);
         }
         let all: usize = self.directory.data.values().map(|d| d.copies.len()).sum();
@@ -318,7 +318,7 @@ fn programs_by_chance_get_the_same_answers() {
                     world.begin_saves(saves);
                 }
                 10 => {
-                    let device = chance.below(DEVICES) as Number;
+                    let device = chance.below(DEVICES) as DeviceNumber;
                     world.make_room(device);
                     if chance.below(2) == 0 {
                         world.end_saves();
@@ -342,8 +342,8 @@ fn programs_by_chance_get_the_same_answers() {
 /// alone.
 struct Pairs;
 
-impl Ways for Pairs {
-    fn time(&self, from: Option<Number>, to: Number, bytes: u64) -> Option<u64> {
+impl CopyWays for Pairs {
+    fn time(&self, from: Option<DeviceNumber>, to: DeviceNumber, bytes: u64) -> Option<u64> {
         match from {
             Some(from) if from == 9 || to == 9 => None,
             Some(from) if from / 2 == to / 2 => Some(bytes / 4),
@@ -354,7 +354,7 @@ impl Ways for Pairs {
 
 const LARGE: Range<usize> = 0..WORTH_WAITING;
 
-fn fetch(d: &mut Directory, device: Number) -> From {
+fn fetch(d: &mut Directory, device: DeviceNumber) -> From {
     d.add(device, &LARGE, device as usize, 100 * device as usize, Some(&Pairs)).from
 }
 

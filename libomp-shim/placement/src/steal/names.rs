@@ -21,14 +21,14 @@ pub const PACE: u32 = 64;
 
 /// Where a rank is among the devices.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct RankRange {
     /// Its number, if it is a device.
     pub device: Option<usize>,
     /// How many devices there are.
     pub devices: usize,
 }
 
-impl Place {
+impl RankRange {
     fn lifeline(self, number: u32) -> Option<usize> {
         let distances = usize::BITS - self.devices.saturating_sub(1).leading_zeros();
         let distance = 1 << number.checked_rem(distances)?;
@@ -40,7 +40,7 @@ impl Place {
 
 /// See above.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Names {
+pub struct RankNames {
     left: VecDeque<usize>,
     /// Occasions without a name since the last lifeline, and how many there have to be.
     occasions: u32,
@@ -49,13 +49,13 @@ pub struct Names {
     lifeline: u32,
 }
 
-impl Default for Names {
+impl Default for RankNames {
     fn default() -> Self {
         Self { left: VecDeque::new(), occasions: 0, pace: 1, lifeline: 0 }
     }
 }
 
-impl Names {
+impl RankNames {
     /// This device is to be reported.
     pub fn leave(&mut self, device: usize) {
         if !self.left.contains(&device) {
@@ -64,7 +64,7 @@ impl Names {
     }
 
     /// There is reason to tell somebody, but not `except`: whom. A name is forgotten then.
-    pub fn next(&mut self, place: Place, except: [Option<usize>; 2]) -> Option<usize> {
+    pub fn next(&mut self, place: RankRange, except: [Option<usize>; 2]) -> Option<usize> {
         let may = |&device: &usize| !except.contains(&Some(device));
         if let Some(at) = self.left.iter().position(may) {
             return self.left.remove(at);
@@ -86,9 +86,9 @@ mod tests {
 
     #[test]
     fn names_go_first_and_each_is_told_once() {
-        let mut names = Names::default();
+        let mut names = RankNames::default();
         [5, 6, 5, 7].into_iter().for_each(|name| names.leave(name));
-        let place = Place { device: Some(6), devices: 8 };
+        let place = RankRange { device: Some(6), devices: 8 };
         let notified: [_; 4] = core::array::from_fn(|_| names.next(place, [Some(6), Some(5)]));
         assert_eq!(
             notified,
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn lifelines_are_told_more_and_more_rarely() {
-        let mut names = Names::default();
-        let place = Place { device: Some(0), devices: 5 };
+        let mut names = RankNames::default();
+        let place = RankRange { device: Some(0), devices: 5 };
         let notified: Vec<_> = (1..400).filter_map(|at| Some((at, names.next(place, [None; 2])?))).collect();
         assert_eq!(notified[..7], [(1, 1), (3, 2), (7, 4), (15, 1), (31, 2), (63, 4), (127, 1)]);
         assert_eq!(notified[7..], [(191, 2), (255, 4), (319, 1), (383, 2)]);
@@ -114,7 +114,7 @@ mod tests {
                 let mut reached = vec![first];
                 let mut at = 0;
                 while let Some(&device) = reached.get(at) {
-                    let others = (0..8).filter_map(|number| Place { device, devices }.lifeline(number));
+                    let others = (0..8).filter_map(|number| RankRange { device, devices }.lifeline(number));
                     for other in others {
                         assert!(other < devices && Some(other) != device);
                         if !reached.contains(&Some(other)) {

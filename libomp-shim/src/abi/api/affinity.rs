@@ -10,7 +10,7 @@ use core::ffi::c_int;
 use core::ops::Range;
 
 use super::parallel::icv;
-use crate::omp::affinity::Places;
+use crate::omp::affinity::PlaceList;
 use crate::omp::binding;
 use crate::omp::env;
 use crate::omp::thread::CurrentThread;
@@ -18,7 +18,7 @@ use crate::omp::thread::CurrentThread;
 pub mod display;
 pub mod mask;
 
-fn places() -> Option<&'static Places> {
+fn places() -> Option<&'static PlaceList> {
     env::settings().places.as_ref()
 }
 

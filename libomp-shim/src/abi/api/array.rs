@@ -8,12 +8,12 @@ use std::sync::{Mutex, PoisonError};
 
 use super::remote::{made, readable, result};
 use crate::abi::kmpc::task::kind;
-use crate::omp::depend::{Dependence, Kind};
+use crate::omp::depend::{Dependence, DependenceKind};
 use crate::omp::device;
 use crate::omp::device::array::{self, Refusal, prefetch, tasks};
-use crate::omp::remote::{Fault, Handle};
+use crate::omp::remote::{RemoteFault, RemoteHandle};
 use crate::omp::report;
-use crate::omp::task::Flags;
+use crate::omp::task::TaskFlags;
 use crate::omp::thread::CurrentThread;
 
 /// Storage of arrays that is ours, by its address.
@@ -40,15 +40,15 @@ pub extern "C-unwind" fn ompx_array_create(storage: *mut c_void, bytes: usize, b
     })
 }
 
-fn in_new_storage(bytes: usize, block: usize) -> Result<*mut c_void, Fault> {
-    let layout = Layout::from_size_align(bytes, PAGE).map_err(|_| Fault::Memory)?;
+fn in_new_storage(bytes: usize, block: usize) -> Result<*mut c_void, RemoteFault> {
+    let layout = Layout::from_size_align(bytes, PAGE).map_err(|_| RemoteFault::Memory)?;
     if bytes == 0 {
-        return Err(Fault::Empty);
+        return Err(RemoteFault::Empty);
     }
     // SAFETY: the layout is not empty.
     let storage = unsafe { alloc_zeroed(layout) };
     if storage.is_null() {
-        return Err(Fault::Memory);
+        return Err(RemoteFault::Memory);
     }
     if let Err(why) = array::create(storage.addr(), bytes, block) {
         // SAFETY: allocated above with this layout.
@@ -81,14 +81,14 @@ pub extern "C-unwind" fn ompx_array_destroy(array: *mut c_void) -> c_int {
 pub extern "C-unwind" fn ompx_array_host(address: *const c_void, bytes: usize, access: c_int) -> c_int {
     let to_host = || {
         let kind = decode(access)?;
-        let range = address.addr()..address.addr().checked_add(bytes.max(1)).ok_or(Fault::Range)?;
-        array::to_host(CurrentThread::get(), &range, kind != Kind::In)
+        let range = address.addr()..address.addr().checked_add(bytes.max(1)).ok_or(RemoteFault::Range)?;
+        array::to_host(CurrentThread::get(), &range, kind != DependenceKind::In)
     };
     result("ompx_array_host", to_host())
 }
 
-fn decode(number: c_int) -> Result<Kind, Fault> {
-    u8::try_from(number).ok().and_then(kind).ok_or(Fault::Type)
+fn decode(number: c_int) -> Result<DependenceKind, RemoteFault> {
+    u8::try_from(number).ok().and_then(kind).ok_or(RemoteFault::Type)
 }
 
 /// `ompx_use_t`.
@@ -107,30 +107,30 @@ pub struct BlockUse {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_array_use(uses: *const BlockUse, count: c_int) -> c_int {
     let begin = || {
-        let count = usize::try_from(count).ok().filter(|&count| count > 0).ok_or(Fault::Count)?;
+        let count = usize::try_from(count).ok().filter(|&count| count > 0).ok_or(RemoteFault::Count)?;
         readable(uses.cast(), count)?;
         let here = CurrentThread::get();
-        if !here.task.flags().has(Flags::EXPLICIT) {
-            return Err(Fault::Task);
+        if !here.task.flags().has(TaskFlags::EXPLICIT) {
+            return Err(RemoteFault::Task);
         }
-        if here.task.flags().has(Flags::STREAMS) {
-            return Err(Fault::Late);
+        if here.task.flags().has(TaskFlags::STREAMS) {
+            return Err(RemoteFault::Late);
         }
         // SAFETY: as the caller says.
         let uses = unsafe { core::slice::from_raw_parts(uses, count) };
         let mut wants = Vec::new();
         for one in uses {
             let access = Dependence { address: Some(one.address.addr()), kind: decode(one.kind)? };
-            device::get(one.device).ok_or(Fault::Device)?;
-            wants.push(tasks::wanted(&access, one.device).ok_or(Fault::NoArray)?);
+            device::get(one.device).ok_or(RemoteFault::Device)?;
+            wants.push(tasks::wanted(&access, one.device).ok_or(RemoteFault::NoArray)?);
         }
         tasks::begin(here, wants).map_err(|why| match why {
-            Refusal::Own => Fault::InUse,
-            Refusal::Gone => Fault::NoArray,
-            Refusal::Full(..) => Fault::Memory,
+            Refusal::Own => RemoteFault::InUse,
+            Refusal::Gone => RemoteFault::NoArray,
+            Refusal::Full(..) => RemoteFault::Memory,
             Refusal::Failed(slot, why) => {
                 report::warn(format_args!("ompx_array_use: device {}: {why}", slot.number));
-                Fault::Broken
+                RemoteFault::Broken
             }
         })
     };
@@ -155,11 +155,11 @@ pub unsafe extern "C-unwind" fn ompx_prefetch(
     address: *const c_void,
     bytes: usize,
     device: c_int,
-    future: *mut Handle,
+    future: *mut RemoteHandle,
 ) -> c_int {
     let create = || {
-        device::get(device).ok_or(Fault::Device)?;
-        let range = address.addr()..address.addr().checked_add(bytes).ok_or(Fault::Range)?;
+        device::get(device).ok_or(RemoteFault::Device)?;
+        let range = address.addr()..address.addr().checked_add(bytes).ok_or(RemoteFault::Range)?;
         let blocks = prefetch::blocks(&range)?;
         // SAFETY: as the caller says.
         let future = unsafe { made(future) };

@@ -6,13 +6,13 @@ use core::ptr;
 use super::remote::{made, readable, result};
 use crate::abi::kmpc::task::kind;
 use crate::omp::depend::Dependence;
-use crate::omp::device::place::versions::Datum;
+use crate::omp::device::place::versions::VersionDatum;
 use crate::omp::device::place::{hints, only};
-use crate::omp::device::version::{self, Among};
-use crate::omp::device::work::{self, Function, Work};
+use crate::omp::device::version::{self, VersionChoice};
+use crate::omp::device::work::{self, DeviceTaskFunction, DeviceTaskKind};
 use crate::omp::device::{borrowed, choose};
 use crate::omp::remote::bytes::Bytes;
-use crate::omp::remote::{Fault, Handle};
+use crate::omp::remote::{RemoteFault, RemoteHandle};
 use crate::omp::report;
 use crate::omp::thread::CurrentThread;
 
@@ -43,7 +43,7 @@ fn stream(routine: &str, device: Option<i64>) -> *mut c_void {
 pub extern "C-unwind" fn ompx_set_task_stream(device: c_int) -> c_int {
     let wish = || {
         if !borrowed::exists(device) {
-            return Err(Fault::Device);
+            return Err(RemoteFault::Device);
         }
         borrowed::wish(CurrentThread::get(), device.into());
         Ok(())
@@ -86,7 +86,7 @@ pub extern "C-unwind" fn ompx_device_of(address: *const c_void) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_device_set(devices: *const c_int, count: c_int) -> c_int {
     let make = || {
-        let count = usize::try_from(count).map_err(|_| Fault::Count)?;
+        let count = usize::try_from(count).map_err(|_| RemoteFault::Count)?;
         readable(devices.cast(), count)?;
         // SAFETY: as the caller says.
         let devices = if count == 0 { &[] } else { unsafe { core::slice::from_raw_parts(devices, count) } };
@@ -98,12 +98,12 @@ pub unsafe extern "C-unwind" fn ompx_device_set(devices: *const c_int, count: c_
 /// `ompx_access_t`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Access {
+pub struct OmpxAccess {
     address: *const c_void,
     kind: c_int,
 }
 
-impl Access {
+impl OmpxAccess {
     /// The numbers of kinds are those of clang's lists.
     fn decode(self) -> Option<Dependence> {
         let kind = u8::try_from(self.kind).ok().and_then(kind)?;
@@ -120,26 +120,30 @@ impl Access {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_cuda_task(
     device: c_int,
-    function: Option<Function>,
+    function: Option<DeviceTaskFunction>,
     arguments: *const c_void,
     bytes: usize,
-    accesses: *const Access,
+    accesses: *const OmpxAccess,
     count: c_int,
-    future: *mut Handle,
+    future: *mut RemoteHandle,
 ) -> c_int {
     let create = || {
         readable(arguments, bytes)?;
-        let function = function.ok_or(Fault::Argument)?;
+        let function = function.ok_or(RemoteFault::Argument)?;
         // SAFETY: as the caller says.
         let (_, items) = unsafe { list(accesses, count) }?;
         // SAFETY: as the caller says.
-        let arguments = unsafe { Bytes::copy(arguments.cast(), bytes) }.ok_or(Fault::Memory)?;
+        let arguments = unsafe { Bytes::copy(arguments.cast(), bytes) }.ok_or(RemoteFault::Memory)?;
         if !borrowed::exists(device) {
-            return Err(Fault::Device);
+            return Err(RemoteFault::Device);
         }
         // SAFETY: as the caller says.
         let future = unsafe { made(future) };
-        work::create(CurrentThread::get(), Work { device, function, arguments, future }, items.into_iter());
+        work::create(
+            CurrentThread::get(),
+            DeviceTaskKind { device, function, arguments, future },
+            items.into_iter(),
+        );
         Ok(())
     };
     result("ompx_cuda_task", create())
@@ -149,21 +153,25 @@ pub unsafe extern "C-unwind" fn ompx_cuda_task(
 ///
 /// # Safety
 /// `count` accesses are readable.
-unsafe fn list<'a>(accesses: *const Access, count: c_int) -> Result<(&'a [Access], Vec<Dependence>), Fault> {
-    let count = usize::try_from(count).map_err(|_| Fault::Count)?;
+unsafe fn list<'a>(
+    accesses: *const OmpxAccess,
+    count: c_int,
+) -> Result<(&'a [OmpxAccess], Vec<Dependence>), RemoteFault> {
+    let count = usize::try_from(count).map_err(|_| RemoteFault::Count)?;
     readable(accesses.cast(), count)?;
     // SAFETY: as the caller says.
     let accesses = if count == 0 { &[] } else { unsafe { core::slice::from_raw_parts(accesses, count) } };
-    let items = accesses.iter().map(|access| access.decode()).collect::<Option<_>>().ok_or(Fault::Type)?;
+    let items =
+        accesses.iter().map(|access| access.decode()).collect::<Option<_>>().ok_or(RemoteFault::Type)?;
     Ok((accesses, items))
 }
 
 /// `ompx_versions_t`. The first member says how much of it the caller knows.
 #[repr(C)]
-pub struct Versions {
+pub struct OmpxVersions {
     size: usize,
-    host: Option<version::Function>,
-    gpu: Option<version::Function>,
+    host: Option<version::VersionFunction>,
+    gpu: Option<version::VersionFunction>,
     sizes: *const usize,
 }
 
@@ -181,30 +189,30 @@ const OUT: c_int = 2;
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_task_versions(
     device: c_int,
-    versions: *const Versions,
+    versions: *const OmpxVersions,
     arguments: *const c_void,
     bytes: usize,
-    accesses: *const Access,
+    accesses: *const OmpxAccess,
     count: c_int,
-    future: *mut Handle,
+    future: *mut RemoteHandle,
 ) -> c_int {
     let create = || {
         // SAFETY: as the caller says; the size is the first member of all that there will be.
         let size = if versions.is_null() { 0 } else { unsafe { (*versions).size } };
-        if size < size_of::<Versions>() {
-            return Err(Fault::Argument);
+        if size < size_of::<OmpxVersions>() {
+            return Err(RemoteFault::Argument);
         }
         // SAFETY: as the caller says.
-        let &Versions { host, gpu, sizes, .. } = unsafe { &*versions };
+        let &OmpxVersions { host, gpu, sizes, .. } = unsafe { &*versions };
         if host.is_none() && gpu.is_none() {
-            return Err(Fault::Argument);
+            return Err(RemoteFault::Argument);
         }
         readable(arguments, bytes)?;
         // SAFETY: as the caller says.
         let (accesses, items) = unsafe { list(accesses, count) }?;
         // SAFETY: as the caller says.
         let size_of = |at: usize| if sizes.is_null() { 0 } else { unsafe { sizes.add(at).read() as u64 } };
-        let datum = |(at, access): (usize, &Access)| Datum {
+        let datum = |(at, access): (usize, &OmpxAccess)| VersionDatum {
             address: access.address.addr(),
             bytes: size_of(at),
             reads: access.kind != OUT,
@@ -213,13 +221,13 @@ pub unsafe extern "C-unwind" fn ompx_task_versions(
         let data =
             if sizes.is_null() { Vec::new() } else { accesses.iter().enumerate().map(datum).collect() };
         // SAFETY: as the caller says.
-        let arguments = unsafe { Bytes::copy(arguments.cast(), bytes) }.ok_or(Fault::Memory)?;
-        let among = Among::new(device, (host.is_some(), gpu.is_some()))?;
+        let arguments = unsafe { Bytes::copy(arguments.cast(), bytes) }.ok_or(RemoteFault::Memory)?;
+        let among = VersionChoice::new(device, (host.is_some(), gpu.is_some()))?;
         // SAFETY: as the caller says.
         let future = unsafe { made(future) };
         version::create(
             CurrentThread::get(),
-            version::Versions { among, host, gpu, arguments, data, blocks: Vec::new(), future },
+            version::TaskVersions { among, host, gpu, arguments, data, blocks: Vec::new(), future },
             items.into_iter(),
         );
         Ok(())

@@ -11,7 +11,7 @@ use super::parallel::{change_icv, icv};
 pub(super) use crate::omp::device::memory::is_host;
 use crate::omp::device::memory::{DEFAULT, Side, side};
 use crate::omp::device::{self, DeviceOwner, rank};
-use crate::omp::remote::Fault;
+use crate::omp::remote::RemoteFault;
 use crate::omp::team::ON_HOST;
 use crate::omp::thread::CurrentThread;
 
@@ -188,7 +188,7 @@ fn owner(device: c_int) -> Option<DeviceOwner> {
 /// `ompx_device_rank`: the rank whose processors or GPU a device is.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_device_rank(device: c_int) -> c_int {
-    owner(device).map_or(Fault::Device.code(), |owner| owner.rank as c_int)
+    owner(device).map_or(RemoteFault::Device.code(), |owner| owner.rank as c_int)
 }
 
 /// `ompx_device_kind`: `OMPX_CPU` or `OMPX_GPU`.
@@ -196,5 +196,5 @@ pub extern "C-unwind" fn ompx_device_rank(device: c_int) -> c_int {
 pub extern "C-unwind" fn ompx_device_kind(device: c_int) -> c_int {
     const CPU: c_int = 1;
     const GPU: c_int = 2;
-    owner(device).map_or(Fault::Device.code(), |owner| if owner.gpu.is_some() { GPU } else { CPU })
+    owner(device).map_or(RemoteFault::Device.code(), |owner| if owner.gpu.is_some() { GPU } else { CPU })
 }

@@ -4,8 +4,8 @@ use core::ffi::{c_int, c_void};
 
 use super::persistent::{number, result};
 use crate::omp::device::place::hints;
-use crate::omp::persistent::dist::{self, Part, Section, Way};
-use crate::omp::remote::Fault;
+use crate::omp::persistent::dist::{self, DistDirection, DistRange, Section};
+use crate::omp::remote::RemoteFault;
 use crate::omp::thread::CurrentThread;
 
 /// `ompx_dist_alloc`: memory at the same address on every rank. Waits for all ranks. Any thread.
@@ -21,7 +21,7 @@ pub unsafe extern "C-unwind" fn ompx_dist_alloc(
 ) -> c_int {
     let allocate = || {
         if memory.is_null() {
-            return Err(Fault::Argument);
+            return Err(RemoteFault::Argument);
         }
         let address = dist::allocate(count, kind, block)?;
         // SAFETY: as the caller says.
@@ -63,17 +63,17 @@ pub extern "C-unwind" fn ompx_set_task_data(memory: *const c_void, index: u64, c
 /// # Safety
 /// As [`dist::copy`], or `local` is null.
 unsafe fn copy(
-    way: Way,
+    way: DistDirection,
     memory: *const c_void,
     rank: c_int,
     index: u64,
     count: u64,
     local: *mut c_void,
-) -> Result<(), Fault> {
+) -> Result<(), RemoteFault> {
     if local.is_null() && count != 0 {
-        return Err(Fault::Argument);
+        return Err(RemoteFault::Argument);
     }
-    let part = Part { address: memory.addr() as u64, rank: (rank != -1).then_some(rank), index, count };
+    let part = DistRange { address: memory.addr() as u64, rank: (rank != -1).then_some(rank), index, count };
     // SAFETY: as the caller says.
     unsafe { dist::copy(way, &part, local.cast()) }
 }
@@ -92,7 +92,7 @@ pub unsafe extern "C-unwind" fn ompx_dist_get(
     into: *mut c_void,
 ) -> c_int {
     // SAFETY: as the caller says.
-    result("ompx_dist_get", unsafe { copy(Way::Get, memory, rank, index, count, into) })
+    result("ompx_dist_get", unsafe { copy(DistDirection::Get, memory, rank, index, count, into) })
 }
 
 /// `ompx_dist_put`: copies elements to the ranks that they belong to, or to one that is named.
@@ -109,5 +109,5 @@ pub unsafe extern "C-unwind" fn ompx_dist_put(
     from: *const c_void,
 ) -> c_int {
     // SAFETY: as the caller says.
-    result("ompx_dist_put", unsafe { copy(Way::Put, memory, rank, index, count, from.cast_mut()) })
+    result("ompx_dist_put", unsafe { copy(DistDirection::Put, memory, rank, index, count, from.cast_mut()) })
 }

@@ -8,7 +8,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 
-use crate::omp::device::interop::{Object, Property, Value, find};
+use crate::omp::device::interop::{InteropObject, InteropValue, Property, find};
 
 /// What a routine says beside the value: `omp_interop_rc_t`.
 mod code {
@@ -37,25 +37,25 @@ const RETURN_CODES: [(c_int, &CStr); 8] = [
 ];
 
 /// The value of an object's property, or why there is none.
-fn value(object: *const c_void, property: c_int) -> Result<Value, c_int> {
+fn value(object: *const c_void, property: c_int) -> Result<InteropValue, c_int> {
     let live = match find(object) {
-        Object::Live(live) => live,
-        Object::Empty => return Err(code::EMPTY),
-        Object::Unknown => return Err(code::OTHER),
+        InteropObject::Live(live) => live,
+        InteropObject::Empty => return Err(code::EMPTY),
+        InteropObject::Unknown => return Err(code::OTHER),
     };
     match live.get(Property::of(property).ok_or(code::OUT_OF_RANGE)?) {
-        Value::None => Err(code::NO_VALUE),
+        InteropValue::None => Err(code::NO_VALUE),
         value => Ok(value),
     }
 }
 
 /// The code for a value of another type than was asked for.
-fn mismatch(value: Value) -> c_int {
+fn mismatch(value: InteropValue) -> c_int {
     match value {
-        Value::Number(_) => code::TYPE_INT,
-        Value::Pointer(_) => code::TYPE_PTR,
-        Value::Text(_) => code::TYPE_STR,
-        Value::None => code::NO_VALUE,
+        InteropValue::Number(_) => code::TYPE_INT,
+        InteropValue::Pointer(_) => code::TYPE_PTR,
+        InteropValue::Text(_) => code::TYPE_STR,
+        InteropValue::None => code::NO_VALUE,
     }
 }
 
@@ -92,8 +92,9 @@ pub unsafe extern "C-unwind" fn omp_get_interop_int(
     property: c_int,
     said: *mut c_int,
 ) -> isize {
-    let result = value(object, property)
-        .and_then(|value| if let Value::Number(number) = value { Ok(number) } else { Err(mismatch(value)) });
+    let result = value(object, property).and_then(|value| {
+        if let InteropValue::Number(number) = value { Ok(number) } else { Err(mismatch(value)) }
+    });
     // SAFETY: the same promise.
     unsafe { notify(said, result, 0) }
 }
@@ -109,7 +110,7 @@ pub unsafe extern "C-unwind" fn omp_get_interop_ptr(
     said: *mut c_int,
 ) -> *mut c_void {
     let result = value(object, property).and_then(|value| {
-        if let Value::Pointer(pointer) = value { Ok(pointer) } else { Err(mismatch(value)) }
+        if let InteropValue::Pointer(pointer) = value { Ok(pointer) } else { Err(mismatch(value)) }
     });
     // SAFETY: the same promise.
     unsafe { notify(said, result, ptr::null_mut()) }
@@ -126,7 +127,7 @@ pub unsafe extern "C-unwind" fn omp_get_interop_str(
     said: *mut c_int,
 ) -> *const c_char {
     let result = value(object, property).and_then(|value| {
-        if let Value::Text(text) = value { Ok(text.as_ptr()) } else { Err(mismatch(value)) }
+        if let InteropValue::Text(text) = value { Ok(text.as_ptr()) } else { Err(mismatch(value)) }
     });
     // SAFETY: the same promise.
     unsafe { notify(said, result, ptr::null()) }
@@ -134,7 +135,7 @@ pub unsafe extern "C-unwind" fn omp_get_interop_str(
 
 /// A property of an object that exists.
 fn property_of(object: *const c_void, property: c_int) -> Option<Property> {
-    matches!(find(object), Object::Live(_)).then(|| Property::of(property))?
+    matches!(find(object), InteropObject::Live(_)).then(|| Property::of(property))?
 }
 
 /// `omp_get_interop_name` (18.12.5): null where there is no such property, or no object.

@@ -5,7 +5,7 @@ use core::ffi::{c_int, c_void};
 
 use super::parallel::{change_icv, icv};
 use crate::omp::alloc::{self, Alloctrait, DEFAULT_MEM_ALLOC, NULL_ALLOCATOR};
-use crate::omp::device::spaces::{self, Served, Space};
+use crate::omp::device::spaces::{self, DeviceServed, DeviceSpace};
 
 /// The allocator that a null handle stands for in the running task.
 pub(crate) fn resolve(allocator: usize) -> usize {
@@ -23,9 +23,9 @@ fn memory(
     host: impl FnOnce(usize) -> *mut c_void,
 ) -> *mut c_void {
     let allocator = resolve(allocator);
-    match size.map_or(Served::ByHost, |size| spaces::serve(allocator, alignment, size, zeroed)) {
-        Served::ByHost => host(allocator),
-        Served::Block(block) => block as *mut c_void,
+    match size.map_or(DeviceServed::ByHost, |size| spaces::serve(allocator, alignment, size, zeroed)) {
+        DeviceServed::ByHost => host(allocator),
+        DeviceServed::Block(block) => block as *mut c_void,
     }
 }
 
@@ -195,7 +195,7 @@ pub unsafe extern "C-unwind" fn omp_realloc(
 pub unsafe extern "C-unwind" fn omp_free(block: *mut c_void, allocator: usize) {
     // A rank's block may have the address of one of ours: only without an allocator is it looked
     // for by its address alone.
-    let may_be_elsewhere = allocator == NULL_ALLOCATOR || Space::of(allocator).is_some();
+    let may_be_elsewhere = allocator == NULL_ALLOCATOR || DeviceSpace::of(allocator).is_some();
     // SAFETY: the same promise.
     unsafe {
         if !(may_be_elsewhere && spaces::free(block.addr())) {

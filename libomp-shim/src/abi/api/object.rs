@@ -1,6 +1,6 @@
 //! The `ompx_object_*` routines for mobile objects (`include/ompx.h`, `docs/objects.md`).
 //!
-//! Each returns 0, or what [`Fault::code`] says, with a line on standard error that names the
+//! Each returns 0, or what [`RemoteFault::code`] says, with a line on standard error that names the
 //! routine and the mistake.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -8,18 +8,21 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use super::remote::{readable, result};
 use crate::omp::env;
 use crate::omp::remote::bytes::Bytes;
-use crate::omp::remote::object::thing::{Functions, Thing};
-use crate::omp::remote::object::{self, Mode, balance};
-use crate::omp::remote::{Fault, Handle, event};
+use crate::omp::remote::object::thing::{Functions, ObjectData};
+use crate::omp::remote::object::{self, ObjectMode, balance};
+use crate::omp::remote::{RemoteFault, RemoteHandle, event};
 use crate::omp::report;
 
 /// Makes an object, and says which one it is.
 ///
 /// # Safety
 /// `into` is writable, or null.
-unsafe fn create(thing: impl FnOnce() -> Result<Thing, Fault>, into: *mut Handle) -> Result<(), Fault> {
+unsafe fn create(
+    thing: impl FnOnce() -> Result<ObjectData, RemoteFault>,
+    into: *mut RemoteHandle,
+) -> Result<(), RemoteFault> {
     if into.is_null() {
-        return Err(Fault::Argument);
+        return Err(RemoteFault::Argument);
     }
     let object = object::create(thing()?)?;
     // SAFETY: as the caller says.
@@ -36,13 +39,13 @@ unsafe fn create(thing: impl FnOnce() -> Result<Thing, Fault>, into: *mut Handle
 pub unsafe extern "C-unwind" fn ompx_object_create(
     from: *const c_void,
     bytes: usize,
-    into: *mut Handle,
+    into: *mut RemoteHandle,
 ) -> c_int {
     let thing = || {
         let copy =
             // SAFETY: as the caller says.
             if from.is_null() { Bytes::zeroed(bytes) } else { unsafe { Bytes::copy(from.cast(), bytes) } };
-        copy.map(Thing::Plain).ok_or(Fault::Memory)
+        copy.map(ObjectData::Plain).ok_or(RemoteFault::Memory)
     };
     // SAFETY: as the caller says.
     result("ompx_object_create", unsafe { create(thing, into) })
@@ -57,14 +60,14 @@ pub unsafe extern "C-unwind" fn ompx_object_create(
 pub unsafe extern "C-unwind" fn ompx_object_create_typed(
     functions: *const Functions,
     data: *mut c_void,
-    into: *mut Handle,
+    into: *mut RemoteHandle,
 ) -> c_int {
     let thing = || {
         if functions.is_null() {
-            return Err(Fault::Argument);
+            return Err(RemoteFault::Argument);
         }
         // SAFETY: as the caller says.
-        unsafe { Thing::typed(functions, data) }
+        unsafe { ObjectData::typed(functions, data) }
     };
     // SAFETY: as the caller says.
     result("ompx_object_create_typed", unsafe { create(thing, into) })
@@ -78,16 +81,16 @@ pub unsafe extern "C-unwind" fn ompx_object_create_typed(
 /// readable; `future` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_object_invoke(
-    object: Handle,
+    object: RemoteHandle,
     mode: c_int,
     function: usize,
     args: *const c_void,
     bytes: usize,
-    future: *mut Handle,
+    future: *mut RemoteHandle,
 ) -> c_int {
     let invoke = || {
         readable(args, bytes)?;
-        let mode = Mode::from_number(mode).filter(|_| function != 0).ok_or(Fault::Argument)?;
+        let mode = ObjectMode::from_number(mode).filter(|_| function != 0).ok_or(RemoteFault::Argument)?;
         // SAFETY: as the caller says.
         unsafe { object::invoke(object, mode, function, args.cast(), bytes, future) }
     };
@@ -96,21 +99,25 @@ pub unsafe extern "C-unwind" fn ompx_object_invoke(
 
 /// `ompx_object_migrate`: the object moves to rank `rank` as soon as nothing uses it. Any thread.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn ompx_object_migrate(object: Handle, rank: c_int) -> c_int {
+pub extern "C-unwind" fn ompx_object_migrate(object: RemoteHandle, rank: c_int) -> c_int {
     result("ompx_object_migrate", object::migrate(object, rank))
 }
 
 /// `ompx_object_free`: the object is not used any more when all that waits for it now is done. Any
 /// thread.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn ompx_object_free(object: Handle) -> c_int {
+pub extern "C-unwind" fn ompx_object_free(object: RemoteHandle) -> c_int {
     result("ompx_object_free", object::free(object))
 }
 
 /// `ompx_event_satisfy_object`: satisfies a dependence of an event of any rank by an object, which
 /// is brought there for the event's function. Any thread.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn ompx_event_satisfy_object(event: Handle, slot: c_int, object: Handle) -> c_int {
+pub extern "C-unwind" fn ompx_event_satisfy_object(
+    event: RemoteHandle,
+    slot: c_int,
+    object: RemoteHandle,
+) -> c_int {
     result("ompx_event_satisfy_object", event::satisfy_with(event, slot, object))
 }
 
@@ -122,7 +129,7 @@ pub extern "C-unwind" fn ompx_event_satisfy_object(event: Handle, slot: c_int, o
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_set_balance(text: *const c_char) -> c_int {
     if text.is_null() {
-        return result("ompx_set_balance", Err(Fault::Argument));
+        return result("ompx_set_balance", Err(RemoteFault::Argument));
     }
     // SAFETY: as the caller says.
     let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
@@ -133,7 +140,7 @@ pub unsafe extern "C-unwind" fn ompx_set_balance(text: *const c_char) -> c_int {
         }
         Err(why) => {
             report::warn(format_args!("ompx_set_balance: '{text}': {why}; this call changes nothing"));
-            Fault::Argument.code()
+            RemoteFault::Argument.code()
         }
     }
 }

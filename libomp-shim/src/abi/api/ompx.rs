@@ -6,8 +6,8 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::abi::api::parallel::change_icv;
 use crate::omp::check;
-use crate::omp::check::thing::{End, Message};
-use crate::omp::check::waits::{self, What};
+use crate::omp::check::thing::{AwaitedMessage, MessageEnd};
+use crate::omp::check::waits::{self, WaitTarget};
 use crate::omp::device::place::{hints, policies};
 use crate::omp::device::rank::start::{self, Started};
 use crate::omp::device::{self, choose, rank, resident};
@@ -164,13 +164,13 @@ pub unsafe extern "C-unwind" fn ompx_suspend_until(
     argument: *mut c_void,
 ) {
     // SAFETY: as the caller says.
-    suspend_until(&|| unsafe { ready(argument) } != 0, What::Library);
+    suspend_until(&|| unsafe { ready(argument) } != 0, WaitTarget::Library);
 }
 
 /// What `ompx_suspend_for` waits for: `ompx_message_t`.
 #[repr(C)]
 #[derive(Debug)]
-pub struct Awaited {
+pub struct OmpxAwaited {
     call: *const c_char,
     rank: c_int,
     tag: c_int,
@@ -191,24 +191,27 @@ pub extern "C" fn ompx_checks() -> c_int {
 pub unsafe extern "C-unwind" fn ompx_suspend_for(
     ready: unsafe extern "C" fn(*mut c_void) -> c_int,
     argument: *mut c_void,
-    message: *const Awaited,
+    message: *const OmpxAwaited,
 ) {
     // SAFETY: as the caller says.
     let message = unsafe { message.as_ref() }.filter(|_| check::is_on());
-    let what = message.map_or(What::Library, |&Awaited { call, rank, tag, end }| {
+    let what = message.map_or(WaitTarget::Library, |&OmpxAwaited { call, rank, tag, end }| {
         let call = if call.is_null() {
             "a library".into()
         } else {
             // SAFETY: as the caller says.
             unsafe { CStr::from_ptr(call) }.to_string_lossy()
         };
-        What::Message(call.into_owned(), Message { rank, tag, end: End::from_number(end) })
+        WaitTarget::Message(
+            call.into_owned(),
+            AwaitedMessage { rank, tag, end: MessageEnd::from_number(end) },
+        )
     });
     // SAFETY: as the caller says.
     suspend_until(&|| unsafe { ready(argument) } != 0, what);
 }
 
-fn suspend_until(ready: &dyn Fn() -> bool, what: What) {
+fn suspend_until(ready: &dyn Fn() -> bool, what: WaitTarget) {
     let _noted = waits::waits(what, !outside::may_suspend());
     if outside::may_suspend() {
         outside::suspend_until(ready);

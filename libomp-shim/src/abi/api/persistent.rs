@@ -1,29 +1,29 @@
 //! The `ompx_*` routines for persistent tasks and trays (`include/ompx.h`, `docs/persistent.md`).
 //!
-//! Each returns 0, or what [`Fault::code`] says, with a line on standard error that names the
+//! Each returns 0, or what [`RemoteFault::code`] says, with a line on standard error that names the
 //! routine and the mistake.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 
-use crate::omp::persistent::calls::{self, At, Letter};
-use crate::omp::persistent::kind::Kind;
-use crate::omp::persistent::order::Order;
-use crate::omp::persistent::run::Run;
+use crate::omp::persistent::calls::{self, At, TaskLetter};
+use crate::omp::persistent::kind::ElementType;
+use crate::omp::persistent::order::PersistentOperation;
+use crate::omp::persistent::run::PersistentRun;
 use crate::omp::persistent::{collect, devices, files, numbered};
-use crate::omp::remote::{Fault, Handle};
+use crate::omp::remote::{RemoteFault, RemoteHandle};
 use crate::omp::report;
 
 /// The result of a routine; mistakes are reported.
-pub(super) fn result(routine: &str, result: Result<(), Fault>) -> c_int {
+pub(super) fn result(routine: &str, result: Result<(), RemoteFault>) -> c_int {
     number(routine, result.map(|()| 0))
 }
 
 /// As [`result`], where there is a number to be said.
-pub(super) fn number(routine: &str, result: Result<c_int, Fault>) -> c_int {
+pub(super) fn number(routine: &str, result: Result<c_int, RemoteFault>) -> c_int {
     result.unwrap_or_else(|why| {
         // Of a file it was said what is wrong with it.
-        if why != Fault::File {
+        if why != RemoteFault::File {
             report::warn(format_args!("{routine}: {why}; this call changes nothing"));
         }
         why.code()
@@ -32,17 +32,17 @@ pub(super) fn number(routine: &str, result: Result<c_int, Fault>) -> c_int {
 
 /// # Safety
 /// `bytes` bytes at `from` are readable, or there are none.
-unsafe fn bytes_at<'a>(from: *const c_void, bytes: usize) -> Result<&'a [u8], Fault> {
+unsafe fn bytes_at<'a>(from: *const c_void, bytes: usize) -> Result<&'a [u8], RemoteFault> {
     // SAFETY: as the caller says.
     unsafe { list_at(from.cast(), bytes) }
 }
 
 /// # Safety
 /// `count` things at `from` are readable, or there are none.
-unsafe fn list_at<'a, T>(from: *const T, count: usize) -> Result<&'a [T], Fault> {
+unsafe fn list_at<'a, T>(from: *const T, count: usize) -> Result<&'a [T], RemoteFault> {
     match (from.is_null(), count) {
         (_, 0) => Ok(&[]),
-        (true, _) => Err(Fault::Argument),
+        (true, _) => Err(RemoteFault::Argument),
         // SAFETY: as the caller says.
         (false, _) => Ok(unsafe { core::slice::from_raw_parts(from, count) }),
     }
@@ -50,19 +50,19 @@ unsafe fn list_at<'a, T>(from: *const T, count: usize) -> Result<&'a [T], Fault>
 
 /// # Safety
 /// `count` things at `from` are readable, or there are none.
-unsafe fn list<'a, T>(from: *const T, count: c_int) -> Result<&'a [T], Fault> {
+unsafe fn list<'a, T>(from: *const T, count: c_int) -> Result<&'a [T], RemoteFault> {
     // SAFETY: as the caller says.
-    unsafe { list_at(from, usize::try_from(count).map_err(|_| Fault::Count)?) }
+    unsafe { list_at(from, usize::try_from(count).map_err(|_| RemoteFault::Count)?) }
 }
 
 /// # Safety
 /// A C string, or null.
-unsafe fn text<'a>(from: *const c_char) -> Result<&'a str, Fault> {
+unsafe fn text<'a>(from: *const c_char) -> Result<&'a str, RemoteFault> {
     if from.is_null() {
-        return Err(Fault::Argument);
+        return Err(RemoteFault::Argument);
     }
     // SAFETY: as the caller says.
-    unsafe { CStr::from_ptr(from) }.to_str().map_err(|_| Fault::Argument)
+    unsafe { CStr::from_ptr(from) }.to_str().map_err(|_| RemoteFault::Argument)
 }
 
 // ---- devices, and tasks -----------------------------------------------------
@@ -78,12 +78,16 @@ pub extern "C-unwind" fn ompx_count_devices(kinds: c_int) -> c_int {
 /// # Safety
 /// `tasks` has room for `count` handles, or is null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_ptask_create(rank: c_int, count: c_int, tasks: *mut Handle) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_ptask_create(
+    rank: c_int,
+    count: c_int,
+    tasks: *mut RemoteHandle,
+) -> c_int {
     let create = || {
         if tasks.is_null() {
-            return Err(Fault::Argument);
+            return Err(RemoteFault::Argument);
         }
-        let made = calls::create(rank, u64::try_from(count).map_err(|_| Fault::Count)?)?;
+        let made = calls::create(rank, u64::try_from(count).map_err(|_| RemoteFault::Count)?)?;
         // SAFETY: as the caller says.
         unsafe { ptr::copy_nonoverlapping(made.as_ptr(), tasks, made.len()) };
         Ok(())
@@ -103,12 +107,12 @@ pub extern "C-unwind" fn ompx_ptask_count() -> c_int {
 /// # Safety
 /// `task` is writable, or null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_ptask_numbered(at: c_int, task: *mut Handle) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_ptask_numbered(at: c_int, task: *mut RemoteHandle) -> c_int {
     let find = || {
         if task.is_null() {
-            return Err(Fault::Argument);
+            return Err(RemoteFault::Argument);
         }
-        let found = numbered::task(u32::try_from(at).map_err(|_| Fault::Number)?)?;
+        let found = numbered::task(u32::try_from(at).map_err(|_| RemoteFault::Number)?)?;
         // SAFETY: as the caller says.
         unsafe { task.write(found) };
         Ok(())
@@ -118,8 +122,8 @@ pub unsafe extern "C-unwind" fn ompx_ptask_numbered(at: c_int, task: *mut Handle
 
 /// `ompx_ptask_set`: the procedure of a task. Any thread.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn ompx_ptask_set(task: Handle, procedure: usize) -> c_int {
-    let set = || calls::one(task, Order::Set(calls::place(procedure)?));
+pub extern "C-unwind" fn ompx_ptask_set(task: RemoteHandle, procedure: usize) -> c_int {
+    let set = || calls::one(task, PersistentOperation::Set(calls::place(procedure)?));
     result("ompx_ptask_set", set())
 }
 
@@ -128,10 +132,14 @@ pub extern "C-unwind" fn ompx_ptask_set(task: Handle, procedure: usize) -> c_int
 /// # Safety
 /// `bytes` bytes at `args` are readable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_ptask_execute(task: Handle, args: *const c_void, bytes: usize) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_ptask_execute(
+    task: RemoteHandle,
+    args: *const c_void,
+    bytes: usize,
+) -> c_int {
     // SAFETY: as the caller says.
     let args = unsafe { bytes_at(args, bytes) };
-    let execute = |bytes| calls::ask(&[Letter { task, order: Order::Execute, bytes }]);
+    let execute = |bytes| calls::ask(&[TaskLetter { task, order: PersistentOperation::Execute, bytes }]);
     result("ompx_ptask_execute", args.and_then(execute))
 }
 
@@ -141,7 +149,7 @@ pub unsafe extern "C-unwind" fn ompx_ptask_execute(task: Handle, args: *const c_
 /// # Safety
 /// `count` handles at `tasks` are readable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_ptask_wait(tasks: *const Handle, count: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_ptask_wait(tasks: *const RemoteHandle, count: c_int) -> c_int {
     // SAFETY: as the caller says.
     result("ompx_ptask_wait", unsafe { list(tasks, count) }.and_then(calls::wait))
 }
@@ -155,8 +163,8 @@ pub extern "C-unwind" fn ompx_ptask_wait_all() -> c_int {
 /// `ompx_ptask_free`: the task goes, with its trays, when it has done what it was asked. Any
 /// thread.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn ompx_ptask_free(task: Handle) -> c_int {
-    result("ompx_ptask_free", calls::one(task, Order::Free))
+pub extern "C-unwind" fn ompx_ptask_free(task: RemoteHandle) -> c_int {
+    result("ompx_ptask_free", calls::one(task, PersistentOperation::Free))
 }
 
 /// `ompx_ptask_free_all`: the same for all tasks there are. Any thread.
@@ -176,13 +184,13 @@ pub extern "C-unwind" fn ompx_tray_alloc(tray: At, kind: u64, count: u64) -> c_i
 /// `ompx_tray_free`: a tray goes, when the task has done what it was asked. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn ompx_tray_free(tray: At) -> c_int {
-    result("ompx_tray_free", calls::one(tray.task, Order::Drop(tray.tray)))
+    result("ompx_tray_free", calls::one(tray.task, PersistentOperation::Drop(tray.tray)))
 }
 
 /// `ompx_tray_free_all`: all trays of a task go. Any thread.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn ompx_tray_free_all(task: Handle) -> c_int {
-    result("ompx_tray_free_all", calls::one(task, Order::DropAll))
+pub extern "C-unwind" fn ompx_tray_free_all(task: RemoteHandle) -> c_int {
+    result("ompx_tray_free_all", calls::one(task, PersistentOperation::DropAll))
 }
 
 /// `ompx_tray_write`: a tray gets a copy of `count` elements. Any thread.
@@ -197,7 +205,7 @@ pub unsafe extern "C-unwind" fn ompx_tray_write(
     from: *const c_void,
 ) -> c_int {
     let write = || {
-        let bytes = Kind::new(kind)?.bytes(count)?;
+        let bytes = ElementType::new(kind)?.bytes(count)?;
         // SAFETY: as the caller says.
         calls::write(tray, kind, unsafe { bytes_at(from, bytes) }?)
     };
@@ -213,7 +221,7 @@ pub unsafe extern "C-unwind" fn ompx_tray_write(
 pub unsafe extern "C-unwind" fn ompx_tray_read(tray: At, into: *mut c_void, bytes: usize) -> c_int {
     let read = || {
         if into.is_null() && bytes != 0 {
-            return Err(Fault::Argument);
+            return Err(RemoteFault::Argument);
         }
         let content = calls::read(tray, Some(bytes as u64))?;
         if bytes != 0 {
@@ -234,7 +242,7 @@ pub unsafe extern "C-unwind" fn ompx_tray_read(tray: At, into: *mut c_void, byte
 pub unsafe extern "C-unwind" fn ompx_tray_size(tray: At, bytes: *mut usize, kind: *mut u64) -> c_int {
     let size = || {
         if bytes.is_null() {
-            return Err(Fault::Argument);
+            return Err(RemoteFault::Argument);
         }
         let [size, type_of] = calls::about(tray)?;
         // SAFETY: as the caller says.
@@ -360,9 +368,9 @@ pub unsafe extern "C-unwind" fn ompx_tray_gather_file(
 
 /// # Safety
 /// What a procedure was given and has not returned, or null.
-unsafe fn running<'a>(run: *const Run) -> Result<&'a Run, Fault> {
+unsafe fn running<'a>(run: *const PersistentRun) -> Result<&'a PersistentRun, RemoteFault> {
     // SAFETY: as the caller says.
-    unsafe { run.as_ref() }.ok_or(Fault::Argument)
+    unsafe { run.as_ref() }.ok_or(RemoteFault::Argument)
 }
 
 /// The address, and how many bytes there are; null with a line where there is none.
@@ -372,7 +380,7 @@ unsafe fn running<'a>(run: *const Run) -> Result<&'a Run, Fault> {
 unsafe fn found<T>(
     routine: &str,
     tray: u32,
-    found: Result<(*mut T, usize), Fault>,
+    found: Result<(*mut T, usize), RemoteFault>,
     bytes: *mut usize,
 ) -> *mut T {
     let (at, size) = found.unwrap_or_else(|why| {
@@ -391,7 +399,11 @@ unsafe fn found<T>(
 /// # Safety
 /// `run` is what the procedure was given, or null; `bytes` is writable, or null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_run_in(run: *const Run, tray: u32, bytes: *mut usize) -> *const c_void {
+pub unsafe extern "C-unwind" fn ompx_run_in(
+    run: *const PersistentRun,
+    tray: u32,
+    bytes: *mut usize,
+) -> *const c_void {
     // SAFETY: as the caller says.
     let look = unsafe { running(run) }.and_then(|run| run.look(tray)).map(|(at, size)| (at.cast_mut(), size));
     // SAFETY: as the caller says.
@@ -403,7 +415,11 @@ pub unsafe extern "C-unwind" fn ompx_run_in(run: *const Run, tray: u32, bytes: *
 /// # Safety
 /// As `ompx_run_in`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_run_inout(run: *const Run, tray: u32, bytes: *mut usize) -> *mut c_void {
+pub unsafe extern "C-unwind" fn ompx_run_inout(
+    run: *const PersistentRun,
+    tray: u32,
+    bytes: *mut usize,
+) -> *mut c_void {
     // SAFETY: as the caller says.
     let edit = unsafe { running(run) }.and_then(|run| run.edit(tray));
     // SAFETY: as the caller says.
@@ -416,13 +432,13 @@ pub unsafe extern "C-unwind" fn ompx_run_inout(run: *const Run, tray: u32, bytes
 /// As `ompx_run_in`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_run_out(
-    run: *const Run,
+    run: *const PersistentRun,
     tray: u32,
     kind: u64,
     count: u64,
 ) -> *mut c_void {
     // SAFETY: as the caller says.
-    let make = || unsafe { running(run) }?.make(tray, Kind::new(kind)?, count).map(|at| (at, 0));
+    let make = || unsafe { running(run) }?.make(tray, ElementType::new(kind)?, count).map(|at| (at, 0));
     // SAFETY: as the caller says.
     unsafe { found("ompx_run_out", tray, make(), ptr::null_mut()) }.cast()
 }
@@ -432,7 +448,7 @@ pub unsafe extern "C-unwind" fn ompx_run_out(
 /// # Safety
 /// `run` is what the procedure was given, or null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_run_task(run: *const Run) -> Handle {
+pub unsafe extern "C-unwind" fn ompx_run_task(run: *const PersistentRun) -> RemoteHandle {
     // SAFETY: as the caller says.
-    unsafe { running(run) }.map_or(Handle { rank: 0, id: 0, generation: 0 }, Run::task)
+    unsafe { running(run) }.map_or(RemoteHandle { rank: 0, id: 0, generation: 0 }, PersistentRun::task)
 }

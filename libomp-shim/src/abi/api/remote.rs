@@ -1,38 +1,38 @@
 //! The `ompx_*` routines for functions on other ranks, futures and events (`include/ompx.h`,
 //! `docs/remote.md`).
 //!
-//! Each returns 0, or what [`Fault::code`] says, with a line on standard error that names the
+//! Each returns 0, or what [`RemoteFault::code`] says, with a line on standard error that names the
 //! routine and the mistake.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
-use crate::omp::check::waits::{self, What};
+use crate::omp::check::waits::{self, WaitTarget};
 use crate::omp::device::rank::{self, Cluster};
-use crate::omp::remote::event::{self, Function as EventFunction};
+use crate::omp::remote::event::{self, EventFunction};
 use crate::omp::remote::future::{self, By};
-use crate::omp::remote::invoke::{self, Answer};
+use crate::omp::remote::invoke::{self, InvokedAnswer};
 use crate::omp::remote::server::SERVER;
-use crate::omp::remote::{Fault, Handle};
+use crate::omp::remote::{RemoteFault, RemoteHandle};
 use crate::omp::{outside, report};
 
 /// The result of a routine; mistakes are reported.
-pub(super) fn result(routine: &str, result: Result<(), Fault>) -> c_int {
+pub(super) fn result(routine: &str, result: Result<(), RemoteFault>) -> c_int {
     let Err(why) = result else { return 0 };
     report::warn(format_args!("{routine}: {why}; this call changes nothing"));
     why.code()
 }
 
 /// No bytes need no address.
-pub(super) fn readable(from: *const c_void, bytes: usize) -> Result<(), Fault> {
-    if from.is_null() && bytes != 0 { Err(Fault::Argument) } else { Ok(()) }
+pub(super) fn readable(from: *const c_void, bytes: usize) -> Result<(), RemoteFault> {
+    if from.is_null() && bytes != 0 { Err(RemoteFault::Argument) } else { Ok(()) }
 }
 
 /// A future, if one is asked for; written before the task can end.
 ///
 /// # Safety
 /// `future` is null or writable.
-pub(super) unsafe fn made(future: *mut Handle) -> Option<Handle> {
+pub(super) unsafe fn made(future: *mut RemoteHandle) -> Option<RemoteHandle> {
     let made = (!future.is_null()).then(|| future::create(true))?;
     // SAFETY: as the caller says.
     unsafe { future.write(made) };
@@ -51,12 +51,12 @@ pub unsafe extern "C-unwind" fn ompx_invoke(
     function: usize,
     args: *const c_void,
     bytes: usize,
-    future: *mut Handle,
+    future: *mut RemoteHandle,
 ) -> c_int {
     let invoke = || {
         readable(args, bytes)?;
         if function == 0 {
-            return Err(Fault::Argument);
+            return Err(RemoteFault::Argument);
         }
         // SAFETY: as the caller says.
         unsafe { invoke::invoke(rank, function, args.cast(), bytes, future) }
@@ -72,14 +72,14 @@ pub unsafe extern "C-unwind" fn ompx_invoke(
 /// are readable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_result_set(
-    answer: *mut Answer,
+    answer: *mut InvokedAnswer,
     from: *const c_void,
     bytes: usize,
 ) -> c_int {
     let set = || {
         readable(from, bytes)?;
         // SAFETY: as the caller says: the handler's own.
-        let answer = unsafe { answer.as_mut() }.ok_or(Fault::Argument)?;
+        let answer = unsafe { answer.as_mut() }.ok_or(RemoteFault::Argument)?;
         // SAFETY: as the caller says.
         unsafe { answer.set(from.cast(), bytes) }
     };
@@ -91,9 +91,9 @@ pub unsafe extern "C-unwind" fn ompx_result_set(
 /// # Safety
 /// `future` is writable, or null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_future_create(future: *mut Handle) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_future_create(future: *mut RemoteHandle) -> c_int {
     if future.is_null() {
-        return result("ompx_future_create", Err(Fault::Argument));
+        return result("ompx_future_create", Err(RemoteFault::Argument));
     }
     // SAFETY: as the caller says.
     unsafe { future.write(future::create(false)) };
@@ -105,7 +105,11 @@ pub unsafe extern "C-unwind" fn ompx_future_create(future: *mut Handle) -> c_int
 /// # Safety
 /// `bytes` bytes at `from` are readable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_future_set(future: Handle, from: *const c_void, bytes: usize) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_future_set(
+    future: RemoteHandle,
+    from: *const c_void,
+    bytes: usize,
+) -> c_int {
     let set = || {
         // SAFETY: as the caller says.
         readable(from, bytes).and_then(|()| unsafe { future::set(future, from.cast(), bytes, By::Program) })
@@ -115,7 +119,7 @@ pub unsafe extern "C-unwind" fn ompx_future_set(future: Handle, from: *const c_v
 
 /// `ompx_future_test`: 1 if the future has its value, 0 if not yet. By its owner; any thread.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn ompx_future_test(future: Handle) -> c_int {
+pub extern "C-unwind" fn ompx_future_test(future: RemoteHandle) -> c_int {
     match future::test(future) {
         Ok(there) => c_int::from(there),
         Err(why) => result("ompx_future_test", Err(why)),
@@ -125,7 +129,7 @@ pub extern "C-unwind" fn ompx_future_test(future: Handle) -> c_int {
 /// `ompx_future_wait`: returns when the future has its value; the calling task is suspended
 /// meanwhile. By its owner; any thread.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn ompx_future_wait(future: Handle) -> c_int {
+pub extern "C-unwind" fn ompx_future_wait(future: RemoteHandle) -> c_int {
     result("ompx_future_wait", future::wait(future).map(drop))
 }
 
@@ -134,10 +138,10 @@ pub extern "C-unwind" fn ompx_future_wait(future: Handle) -> c_int {
 /// # Safety
 /// `bytes` is writable, or null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_future_size(future: Handle, bytes: *mut usize) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_future_size(future: RemoteHandle, bytes: *mut usize) -> c_int {
     let size = || {
         if bytes.is_null() {
-            return Err(Fault::Argument);
+            return Err(RemoteFault::Argument);
         }
         let value = future::wait(future)?;
         // SAFETY: as the caller says.
@@ -152,12 +156,16 @@ pub unsafe extern "C-unwind" fn ompx_future_size(future: Handle, bytes: *mut usi
 /// # Safety
 /// `bytes` bytes at `into` are writable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_future_get(future: Handle, into: *mut c_void, bytes: usize) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_future_get(
+    future: RemoteHandle,
+    into: *mut c_void,
+    bytes: usize,
+) -> c_int {
     let get = || {
         readable(into, bytes)?;
         let value = future::wait(future)?;
         if value.size() != bytes {
-            return Err(Fault::Size);
+            return Err(RemoteFault::Size);
         }
         if bytes != 0 {
             // SAFETY: as the caller says, and as many as the value has.
@@ -170,7 +178,7 @@ pub unsafe extern "C-unwind" fn ompx_future_get(future: Handle, into: *mut c_voi
 
 /// `ompx_future_free`: the future is not used any more. By its owner; any thread.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn ompx_future_free(future: Handle) -> c_int {
+pub extern "C-unwind" fn ompx_future_free(future: RemoteHandle) -> c_int {
     result("ompx_future_free", future::free(future))
 }
 
@@ -186,11 +194,11 @@ pub unsafe extern "C-unwind" fn ompx_event_create(
     function: Option<EventFunction>,
     data: *const c_void,
     bytes: usize,
-    into: *mut Handle,
+    into: *mut RemoteHandle,
 ) -> c_int {
     let create = || {
         readable(data, bytes)?;
-        let function = function.filter(|_| !into.is_null()).ok_or(Fault::Argument)?;
+        let function = function.filter(|_| !into.is_null()).ok_or(RemoteFault::Argument)?;
         // SAFETY: as the caller says.
         let event = unsafe { event::create(dependences, function, data.cast(), bytes) }?;
         // SAFETY: as the caller says.
@@ -207,7 +215,7 @@ pub unsafe extern "C-unwind" fn ompx_event_create(
 /// `bytes` bytes at `data` are readable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ompx_event_satisfy(
-    event: Handle,
+    event: RemoteHandle,
     slot: c_int,
     data: *const c_void,
     bytes: usize,
@@ -220,7 +228,7 @@ pub unsafe extern "C-unwind" fn ompx_event_satisfy(
 
 /// `ompx_event_free`: an event that has not fired never will. By its owner; any thread.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn ompx_event_free(event: Handle) -> c_int {
+pub extern "C-unwind" fn ompx_event_free(event: RemoteHandle) -> c_int {
     result("ompx_event_free", event::free(event))
 }
 
@@ -239,7 +247,7 @@ pub unsafe extern "C-unwind" fn ompx_wait_until(
         // Somebody has to look after the messages that make it true.
         SERVER.begin();
     }
-    let _noted = waits::waits(What::Condition, !outside::may_suspend());
+    let _noted = waits::waits(WaitTarget::Condition, !outside::may_suspend());
     // SAFETY: as the caller says.
     outside::wait_until(&|| unsafe { condition(argument) } != 0);
 }

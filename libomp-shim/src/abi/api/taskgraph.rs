@@ -5,7 +5,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::omp::report;
-use crate::omp::taskgraph::{Begun, Graph};
+use crate::omp::taskgraph::{TaskgraphBegun, TaskgraphGraph};
 use crate::omp::thread::CurrentThread;
 
 /// `ompx_taskgraph_begin`: begins the graph, which is made if `*graph` is null. 1: the program
@@ -14,7 +14,7 @@ use crate::omp::thread::CurrentThread;
 /// # Safety
 /// `graph` points to null, or to what an earlier call has left there.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_taskgraph_begin(graph: *mut *mut Graph) -> c_int {
+pub unsafe extern "C-unwind" fn ompx_taskgraph_begin(graph: *mut *mut TaskgraphGraph) -> c_int {
     if graph.is_null() {
         return refuse("ompx_taskgraph_begin");
     }
@@ -22,17 +22,17 @@ pub unsafe extern "C-unwind" fn ompx_taskgraph_begin(graph: *mut *mut Graph) -> 
     let place = unsafe { AtomicPtr::from_ptr(graph) };
     // SAFETY: made here or by an earlier call, and alive until `ompx_taskgraph_destroy`.
     let begun = unsafe { &*made(place) }.begin(CurrentThread::get());
-    c_int::from(begun == Begun::Make)
+    c_int::from(begun == TaskgraphBegun::Make)
 }
 
 /// The graph of a place, which is made if there is none.
-fn made(place: &AtomicPtr<Graph>) -> *mut Graph {
+fn made(place: &AtomicPtr<TaskgraphGraph>) -> *mut TaskgraphGraph {
     // ORDERING: Acquire, pairs with the Release below: the graph is complete.
     let known = place.load(Ordering::Acquire);
     if !known.is_null() {
         return known;
     }
-    let fresh = Box::into_raw(Box::<Graph>::default());
+    let fresh = Box::into_raw(Box::<TaskgraphGraph>::default());
     // ORDERING: AcqRel and Acquire, as above.
     match place.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => fresh,
@@ -50,7 +50,7 @@ fn made(place: &AtomicPtr<Graph>) -> *mut Graph {
 /// The running task has called [`ompx_taskgraph_begin`] with this address, and not this routine
 /// since.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ompx_taskgraph_end(graph: *mut *mut Graph) {
+pub unsafe extern "C-unwind" fn ompx_taskgraph_end(graph: *mut *mut TaskgraphGraph) {
     // SAFETY: as the caller says.
     match unsafe { graph.as_ref().and_then(|graph| graph.as_ref()) } {
         Some(graph) => graph.end(CurrentThread::get()),
@@ -64,10 +64,10 @@ pub unsafe extern "C-unwind" fn ompx_taskgraph_end(graph: *mut *mut Graph) {
 /// # Safety
 /// As [`ompx_taskgraph_begin`]; no task is between its beginning and its end.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ompx_taskgraph_is_ready(graph: *mut *mut Graph) -> c_int {
+pub unsafe extern "C" fn ompx_taskgraph_is_ready(graph: *mut *mut TaskgraphGraph) -> c_int {
     // SAFETY: as the caller says.
     let graph = unsafe { graph.as_ref().and_then(|graph| graph.as_ref()) };
-    graph.and_then(Graph::is_ready).map_or(-1, c_int::from)
+    graph.and_then(TaskgraphGraph::is_ready).map_or(-1, c_int::from)
 }
 
 /// `ompx_taskgraph_destroy`: frees a graph; null is none. `*graph` is null afterwards.
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn ompx_taskgraph_is_ready(graph: *mut *mut Graph) -> c_in
 /// # Safety
 /// As [`ompx_taskgraph_is_ready`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ompx_taskgraph_destroy(graph: *mut *mut Graph) {
+pub unsafe extern "C" fn ompx_taskgraph_destroy(graph: *mut *mut TaskgraphGraph) {
     // SAFETY: as the caller says.
     let Some(place) = (unsafe { graph.as_mut() }) else { return };
     if !place.is_null() {

@@ -7,7 +7,7 @@ use super::parallel::ancestor;
 use crate::omp::agents;
 use crate::omp::env;
 use crate::omp::report;
-use crate::omp::task::{self, Flags, Task};
+use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 
 routines! {
@@ -23,7 +23,7 @@ routines! {
 
     /// `omp_in_final` (18.5.3): is the running task final, or included in one?
     fn omp_in_final() -> c_int {
-        c_int::from(CurrentThread::if_known().is_some_and(|here| here.task.flags().has(Flags::FINAL)))
+        c_int::from(CurrentThread::if_known().is_some_and(|here| here.task.flags().has(TaskFlags::FINAL)))
     }
 
     /// `omp_is_free_agent` (6.0 §23.1.4): does a free agent run the enclosing task? So too in a

@@ -3,18 +3,18 @@
 use core::ffi::c_int;
 use core::ptr;
 
-use crate::omp::cancel::{self, Construct};
-use crate::omp::check::sync_points::Kind;
+use crate::omp::cancel::{self, CancelConstruct};
+use crate::omp::check::sync_points::BarrierKind;
 use crate::omp::team;
 use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::SyncKind;
 
-fn construct(which: c_int) -> Construct {
+fn construct(which: c_int) -> CancelConstruct {
     match which {
-        1 => Construct::Parallel,
-        2 => Construct::Loop,
-        4 => Construct::Sections,
-        _ => Construct::Taskgroup,
+        1 => CancelConstruct::Parallel,
+        2 => CancelConstruct::Loop,
+        4 => CancelConstruct::Sections,
+        _ => CancelConstruct::Taskgroup,
     }
 }
 
@@ -36,5 +36,5 @@ pub extern "C" fn GOMP_cancellation_point(which: c_int) -> bool {
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_barrier_cancel() -> bool {
     let here = CurrentThread::get();
-    team::cancellable_barrier(here, (Kind::Gomp, ptr::null()), || SyncKind::Explicit)
+    team::cancellable_barrier(here, (BarrierKind::Gomp, ptr::null()), || SyncKind::Explicit)
 }

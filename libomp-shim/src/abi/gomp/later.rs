@@ -12,7 +12,7 @@ use super::parallel::GOMP_barrier;
 use super::task::GOMP_taskwait_depend;
 use super::worksharing::single::GOMP_single_start;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::{End, Work};
+use crate::omp::tool::event::{ToolEndpoint, ToolWork};
 use crate::omp::tool::hook;
 
 // ---- static loops -----------------------------------------------------------
@@ -41,7 +41,7 @@ pub extern "C-unwind" fn GOMP_loop_static_worksharing(_iterations: u64) -> u64 {
 /// [`GOMP_loop_static_worksharing`], where an end follows.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_loop_static_worksharing_start(iterations: u64) -> u64 {
-    hook::work::begins(|| (CurrentThread::get(), Work::LoopStatic, iterations));
+    hook::work::begins(|| (CurrentThread::get(), ToolWork::LoopStatic, iterations));
     threads()
 }
 
@@ -54,7 +54,7 @@ pub extern "C-unwind" fn GOMP_distribute_static_worksharing(_iterations: u64) ->
 /// [`GOMP_distribute_static_worksharing`], where an end follows.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_distribute_static_worksharing_start(iterations: u64) -> u64 {
-    hook::work::begins(|| (CurrentThread::get(), Work::Distribute, iterations));
+    hook::work::begins(|| (CurrentThread::get(), ToolWork::Distribute, iterations));
     teams()
 }
 
@@ -77,9 +77,9 @@ for_tools! {
     /// A static `distribute` ends.
     GOMP_distribute_static_worksharing_end { hook::work::ends() }
     /// Values are being combined.
-    GOMP_reduction_start { hook::work::reduction(End::Begin) }
+    GOMP_reduction_start { hook::work::reduction(ToolEndpoint::Begin) }
     /// Values have been combined.
-    GOMP_reduction_end { hook::work::reduction(End::End) }
+    GOMP_reduction_end { hook::work::reduction(ToolEndpoint::End) }
     /// `single` ends.
     GOMP_single_end { hook::work::ends() }
     /// `masked` ends, whose beginning is not notified.

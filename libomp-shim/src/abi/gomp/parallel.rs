@@ -3,16 +3,16 @@
 use core::ffi::{c_uint, c_void};
 use core::ptr;
 
-use crate::omp::check::sync_points::Kind;
+use crate::omp::check::sync_points::BarrierKind;
 use crate::omp::icv::ProcBind;
-use crate::omp::parallel::{self, Request};
+use crate::omp::parallel::{self, ParallelRequest};
 use crate::omp::team::{self, Body};
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::event::SyncKind;
 use crate::omp::tool::{self, code};
 
 /// An outlined function of GCC's.
-pub type Function = unsafe extern "C-unwind" fn(*mut c_void);
+pub type OutlinedFunction = unsafe extern "C-unwind" fn(*mut c_void);
 
 /// Calls an outlined function with its data.
 unsafe fn call(thread: &Thread, body: &Body) {
@@ -21,22 +21,22 @@ unsafe fn call(thread: &Thread, body: &Body) {
         unsafe { code::call(body.function, body.data as usize, 0, thread.tool.task.frame.exit.as_ptr()) };
         return;
     }
-    // SAFETY: `body_of` stored a `Function` and the data the compiler made for it.
+    // SAFETY: `body_of` stored a `OutlinedFunction` and the data the compiler made for it.
     unsafe {
-        let function = core::mem::transmute::<*const (), Function>(body.function);
+        let function = core::mem::transmute::<*const (), OutlinedFunction>(body.function);
         function(body.data.cast());
     }
 }
 
 /// The body that calls `function(data)`.
-pub fn body_of(function: Function, data: *mut c_void) -> Body {
+pub fn body_of(function: OutlinedFunction, data: *mut c_void) -> Body {
     Body { call, function: function as *const (), data: data.cast(), count: 0 }
 }
 
 /// What a region's `num_threads` and `flags` arguments ask for.
-pub fn request_of(num_threads: c_uint, flags: c_uint) -> Request {
+pub fn request_of(num_threads: c_uint, flags: c_uint) -> ParallelRequest {
     let bind = ProcBind::from_omp(flags & 7).filter(|b| *b != ProcBind::False);
-    Request { num_threads, bind, bind_lasts: true, ..Request::default() }
+    ParallelRequest { num_threads, bind, bind_lasts: true, ..ParallelRequest::default() }
 }
 
 /// `#pragma omp parallel`: runs `function(data)` in each thread of a new team.
@@ -45,7 +45,7 @@ pub fn request_of(num_threads: c_uint, flags: c_uint) -> Request {
 /// Called by compiled code with a matching function and data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_parallel(
-    function: Function,
+    function: OutlinedFunction,
     data: *mut c_void,
     num_threads: c_uint,
     flags: c_uint,
@@ -57,5 +57,5 @@ pub unsafe extern "C-unwind" fn GOMP_parallel(
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_barrier() {
     let here = CurrentThread::get();
-    team::barrier(here, (Kind::Gomp, ptr::null()), || SyncKind::Explicit);
+    team::barrier(here, (BarrierKind::Gomp, ptr::null()), || SyncKind::Explicit);
 }

@@ -15,17 +15,17 @@ use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::{ptr, slice};
 
-use super::parallel::{Function, body_of};
+use super::parallel::{OutlinedFunction, body_of};
 use super::task as front;
 use crate::omp::device::construct;
-use crate::omp::device::interface::{Code, Convention};
-use crate::omp::device::place::{Announced, Promise};
-use crate::omp::device::{self, Place, Slot, array, choose};
-use crate::omp::task::{self, Flags, Task};
+use crate::omp::device::interface::{Convention, DeviceCode};
+use crate::omp::device::place::{AnnouncedRegion, Reservation};
+use crate::omp::device::{self, ConstructDevice, DeviceSlot, array, choose};
+use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::hook::{device as hook, task as task_hook};
 use crate::omp::{depend, report, target};
-use kinds::{Arrays, FIRSTPRIVATE};
+use kinds::{FIRSTPRIVATE, GompMapArrays};
 
 pub mod data;
 pub mod kinds;
@@ -124,19 +124,19 @@ impl Copies {
 /// # Safety
 /// The compiler's function and list.
 unsafe fn run_there(
-    slot: &Slot,
-    function: Function,
-    arrays: &Arrays,
+    slot: &DeviceSlot,
+    function: OutlinedFunction,
+    arrays: &GompMapArrays,
     extent: Extent,
-    promise: Option<Promise>,
+    promise: Option<Reservation>,
     stays_resident: bool,
 ) {
     device::program::bring(slot);
     // SAFETY: as the caller says.
     unsafe {
         let list = arrays.list();
-        let region = construct::Region {
-            code: Code::HostFunction(function as usize),
+        let region = construct::TargetRegion {
+            code: DeviceCode::HostFunction(function as usize),
             convention: Convention::Array,
             items: &list.items,
             arguments: &list.words,
@@ -151,15 +151,15 @@ unsafe fn run_there(
 }
 
 /// The device that a region with this number runs on, `None` for the host.
-fn device_for(here: CurrentThread, number: c_int) -> Option<&'static Slot> {
+fn device_for(here: CurrentThread, number: c_int) -> Option<&'static DeviceSlot> {
     match device::place(here, number.into()) {
-        Place::Device(slot) if slot.device.runs_host_functions() => Some(slot),
-        Place::Device(slot) => {
+        ConstructDevice::Device(slot) if slot.device.runs_host_functions() => Some(slot),
+        ConstructDevice::Device(slot) => {
             say_what_images_are(slot);
             target::refuse_without_code(slot.number);
             None
         }
-        Place::Host => None,
+        ConstructDevice::Host => None,
     }
 }
 
@@ -174,7 +174,7 @@ pub(super) fn note_images(are_for_gpus: bool) {
     }
 }
 
-fn say_what_images_are(slot: &Slot) {
+fn say_what_images_are(slot: &DeviceSlot) {
     // ORDERING: Relaxed; see `note_images`.
     if slot.owner.gpu.is_some() && HAS_PTX.swap(false, Ordering::Relaxed) {
         report::warn(format_args!(
@@ -188,9 +188,9 @@ fn say_what_images_are(slot: &Slot) {
 #[derive(Clone, Copy)]
 enum Target {
     /// There, or on the host.
-    Known(Option<&'static Slot>),
+    Known(Option<&'static DeviceSlot>),
     /// Where the runtime wants to when it is about to run.
-    Any(Announced),
+    Any(AnnouncedRegion),
 }
 
 impl Target {
@@ -215,9 +215,9 @@ impl Target {
     unsafe fn flush(
         self,
         here: CurrentThread,
-        function: Function,
-        arrays: &Arrays,
-    ) -> (Option<&'static Slot>, Option<Promise>, bool) {
+        function: OutlinedFunction,
+        arrays: &GompMapArrays,
+    ) -> (Option<&'static DeviceSlot>, Option<Reservation>, bool) {
         let on_host = || {
             if array::any() {
                 // SAFETY: as the caller says.
@@ -256,13 +256,13 @@ impl Target {
 struct Deferred {
     action: Action,
     place: Target,
-    arrays: Arrays,
+    arrays: GompMapArrays,
     /// What firstprivate addresses in the arrays point to.
     copies: Copies,
 }
 
 enum Action {
-    Region(Function, Extent),
+    Region(OutlinedFunction, Extent),
     Data(data::Change),
 }
 
@@ -313,10 +313,10 @@ unsafe fn defer(here: CurrentThread, deferred: Deferred, depend: *mut *mut c_voi
     const { assert!(align_of::<Deferred>() <= align_of::<Task>()) };
     // A target task is untied (5.2 §1.2.5): while it waits for its device its thread may begin
     // others.
-    let flags = Flags::UNTIED
-        .with(Flags::TARGET)
-        .with_if(deferred.place.may_be_a_device(), Flags::OFFLOADED)
-        .with_if(deferred.place.stays_resident(), Flags::KEEPS);
+    let flags = TaskFlags::UNTIED
+        .with(TaskFlags::TARGET)
+        .with_if(deferred.place.may_be_a_device(), TaskFlags::OFFLOADED)
+        .with_if(deferred.place.stays_resident(), TaskFlags::KEEPS);
     let task = Task::allocate(here, size_of::<Deferred>(), run, flags);
     let device = deferred.place.number();
     // SAFETY: a fresh task with room for a construct.
@@ -342,7 +342,7 @@ unsafe fn defer(here: CurrentThread, deferred: Deferred, depend: *mut *mut c_voi
 #[allow(clippy::too_many_arguments, reason = "the ABI's arguments")]
 pub unsafe extern "C-unwind" fn GOMP_target_ext(
     device: c_int,
-    function: Function,
+    function: OutlinedFunction,
     count: usize,
     addresses: *mut *mut c_void,
     sizes: *const usize,
@@ -352,7 +352,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
     args: *const *const c_void,
 ) {
     let here = CurrentThread::get();
-    let at_once = here.task.flags().has(Flags::FINAL) || here.task.flags().has(Flags::REDUCES);
+    let at_once = here.task.flags().has(TaskFlags::FINAL) || here.task.flags().has(TaskFlags::REDUCES);
     let nowait = flags & NOWAIT != 0 && !at_once;
     let place = match choose::announce(here, device.into(), nowait) {
         Some(announced) => Target::Any(announced),
@@ -362,7 +362,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
     unsafe {
         let extent = extent(args);
         if nowait {
-            let mut arrays = Arrays::read(count, addresses, sizes, kinds);
+            let mut arrays = GompMapArrays::read(count, addresses, sizes, kinds);
             let copies = Copies::make(count, arrays.addresses.as_mut_ptr().cast(), sizes, kinds);
             return defer(
                 here,
@@ -374,7 +374,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
             true => None,
             false => depend::wait_and_hold(here, front::items(depend)),
         };
-        let arrays = Arrays::read(count, addresses, sizes, kinds);
+        let arrays = GompMapArrays::read(count, addresses, sizes, kinds);
         match place.flush(here, function, &arrays) {
             (Some(slot), promise, _) => run_there(slot, function, &arrays, extent, promise, false),
             (None, ..) => {
@@ -388,7 +388,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
             }
         }
         let here = CurrentThread::get();
-        here.task.set_flags(here.task.flags().without(Flags::REDUCES));
+        here.task.set_flags(here.task.flags().without(TaskFlags::REDUCES));
         if let Some(node) = held {
             depend::leave(here, node);
         }
@@ -402,7 +402,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_target(
     device: c_int,
-    function: Function,
+    function: OutlinedFunction,
     _unused: *const c_void,
     count: usize,
     addresses: *mut *mut c_void,
@@ -416,7 +416,7 @@ pub unsafe extern "C-unwind" fn GOMP_target(
             run_there(
                 slot,
                 function,
-                &Arrays::read_old(count, addresses, sizes, kinds),
+                &GompMapArrays::read_old(count, addresses, sizes, kinds),
                 Extent::default(),
                 None,
                 false,

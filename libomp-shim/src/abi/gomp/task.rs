@@ -4,19 +4,19 @@
 use core::ffi::{c_int, c_long, c_uint, c_void};
 use core::ptr::{self, NonNull};
 
-use ult::debug::Entry;
+use ult::debug::DebugEntry;
 
-use super::parallel::Function;
+use super::parallel::OutlinedFunction;
 use crate::omp::check::events;
-use crate::omp::depend::{self, Dependence, Kind};
-use crate::omp::task::{self, Flags, Task};
+use crate::omp::depend::{self, Dependence, DependenceKind};
+use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::{self, code, hook};
 use crate::omp::trace;
 use crate::omp::{taskgraph, taskgroup};
 
 /// Builds a task's argument block from the generating task's data.
-pub type Copy = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
+pub type ArgumentBuilder = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
 
 /// Bits of the `flags` argument.
 const UNTIED: c_uint = 1;
@@ -31,11 +31,11 @@ const ARGUMENTS: usize = 1;
 
 /// Where a task's arguments come from.
 #[derive(Clone, Copy)]
-pub struct Arguments {
+pub struct TaskArguments {
     /// The generating task's data.
     pub data: *mut c_void,
     /// Builds the block; a plain copy when absent.
-    pub copy: Option<Copy>,
+    pub copy: Option<ArgumentBuilder>,
     /// Bytes of the block.
     pub size: usize,
     /// Alignment of the block.
@@ -43,7 +43,7 @@ pub struct Arguments {
 }
 
 unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
-    if discarded && !task.flags().has(Flags::CONSTRUCTED) {
+    if discarded && !task.flags().has(TaskFlags::CONSTRUCTED) {
         return true;
     }
     // SAFETY: `create` stored a function and its arguments.
@@ -65,21 +65,21 @@ unsafe fn call(task: &Task, function: usize, data: *mut c_void) {
             Some(record) => {
                 _ = code::call(function as *const (), data as usize, 0, record.frame.exit.as_ptr())
             }
-            None => core::mem::transmute::<usize, Function>(function)(data),
+            None => core::mem::transmute::<usize, OutlinedFunction>(function)(data),
         }
     }
 }
 
 /// For [`ult::debug`]: whose tasks these are, and which word of theirs is the function.
-pub const ENTRIES: [Entry; 2] =
-    [Entry::address("gomp.run", run as *const ()), Entry::number("gomp.function", FUNCTION)];
+pub const ENTRIES: [DebugEntry; 2] =
+    [DebugEntry::address("gomp.run", run as *const ()), DebugEntry::number("gomp.function", FUNCTION)];
 
 /// The properties that a `flags` argument names.
-pub fn properties(flags: c_uint) -> Flags {
-    Flags::default()
-        .with_if(flags & UNTIED != 0, Flags::UNTIED)
-        .with_if(flags & FINAL != 0, Flags::FINAL)
-        .with_if(flags & DETACH != 0, Flags::DETACH)
+pub fn properties(flags: c_uint) -> TaskFlags {
+    TaskFlags::default()
+        .with_if(flags & UNTIED != 0, TaskFlags::UNTIED)
+        .with_if(flags & FINAL != 0, TaskFlags::FINAL)
+        .with_if(flags & DETACH != 0, TaskFlags::DETACH)
 }
 
 /// Allocates a task that runs `function` on a block built from `arguments`.
@@ -88,9 +88,9 @@ pub fn properties(flags: c_uint) -> Flags {
 /// Function and arguments are the compiler's.
 pub unsafe fn create(
     here: CurrentThread,
-    function: Function,
-    arguments: Arguments,
-    flags: Flags,
+    function: OutlinedFunction,
+    arguments: TaskArguments,
+    flags: TaskFlags,
 ) -> NonNull<Task> {
     let align = arguments.align.max(1);
     let slack = if align > align_of::<Task>() { align } else { 0 };
@@ -112,7 +112,7 @@ pub unsafe fn create(
     task
 }
 
-fn set_code(task: &Task, function: Function, block: *mut c_void) {
+fn set_code(task: &Task, function: OutlinedFunction, block: *mut c_void) {
     task.front[FUNCTION].set(function as usize);
     task.front[ARGUMENTS].set(block as usize);
     trace::note_task(task, ptr::null(), function as usize);
@@ -129,9 +129,9 @@ pub fn block_of(task: &Task) -> *mut c_void {
 /// As [`create`].
 pub unsafe fn create_undeferred(
     here: CurrentThread,
-    function: Function,
-    arguments: Arguments,
-    flags: Flags,
+    function: OutlinedFunction,
+    arguments: TaskArguments,
+    flags: TaskFlags,
 ) -> NonNull<Task> {
     if arguments.copy.is_some() {
         // SAFETY: as for this function.
@@ -155,9 +155,9 @@ pub unsafe fn create_undeferred(
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments, reason = "the ABI's arguments")]
 pub unsafe extern "C-unwind" fn GOMP_task(
-    function: Function,
+    function: OutlinedFunction,
     data: *mut c_void,
-    copy: Option<Copy>,
+    copy: Option<ArgumentBuilder>,
     size: c_long,
     align: c_long,
     deferred: bool,
@@ -167,15 +167,16 @@ pub unsafe extern "C-unwind" fn GOMP_task(
     detach: *mut c_void,
 ) {
     let here = CurrentThread::get();
-    let deferred = (deferred || ult::mutant!(if_0_deferred)) && !here.task.flags().has(Flags::FINAL);
+    let deferred = (deferred || ult::mutant!(if_0_deferred)) && !here.task.flags().has(TaskFlags::FINAL);
     if flags == 0 && copy.is_none() && (!deferred || task::is_included(here)) {
         // Most of those that are run at once: the rest of this function would come to the same.
-        let properties = Flags::default().with_if(!deferred, Flags::UNDEFERRED);
+        let properties = TaskFlags::default().with_if(!deferred, TaskFlags::UNDEFERRED);
         // SAFETY: as for this function.
         return unsafe { run_on_own_data(here, function, data, properties, ptr::null_mut()) };
     }
-    let properties =
-        properties(flags).with_if(!deferred, Flags::UNDEFERRED).with_if(copy.is_some(), Flags::CONSTRUCTED);
+    let properties = properties(flags)
+        .with_if(!deferred, TaskFlags::UNDEFERRED)
+        .with_if(copy.is_some(), TaskFlags::CONSTRUCTED);
     let priority = if flags & PRIORITY != 0 { priority } else { 0 };
     let depend = if flags & DEPEND != 0 { depend } else { ptr::null_mut() };
     // A task that is run here and now can work on the generating task's data. One with dependences
@@ -185,12 +186,12 @@ pub unsafe extern "C-unwind" fn GOMP_task(
     unsafe {
         let now = now
             && flags & DETACH == 0
-            && !here.task.flags().has(Flags::RECORDS)
+            && !here.task.flags().has(TaskFlags::RECORDS)
             && (depend.is_null() || depend::is_satisfied(here, items(depend)));
         if now && copy.is_none() && priority == 0 {
             return run_on_own_data(here, function, data, properties, depend);
         }
-        let arguments = Arguments { data, copy, size: size as usize, align: align as usize };
+        let arguments = TaskArguments { data, copy, size: size as usize, align: align as usize };
         match now {
             true => run_copy(here, function, arguments, properties, (depend, priority)),
             false => {
@@ -208,9 +209,9 @@ pub unsafe extern "C-unwind" fn GOMP_task(
 #[inline(never)]
 pub unsafe fn run_on_own_data(
     here: CurrentThread,
-    function: Function,
+    function: OutlinedFunction,
     data: *mut c_void,
-    flags: Flags,
+    flags: TaskFlags,
     depend: *mut *mut c_void,
 ) {
     if tool::is_on() && !here.thread.tool.thin.skips_quick(here.task) {
@@ -228,9 +229,9 @@ pub unsafe fn run_on_own_data(
 #[inline(never)]
 unsafe fn run_on_own_data_told(
     here: CurrentThread,
-    function: Function,
+    function: OutlinedFunction,
     data: *mut c_void,
-    flags: Flags,
+    flags: TaskFlags,
     depend: *mut *mut c_void,
 ) {
     let thin = &here.thread.tool.thin;
@@ -265,9 +266,9 @@ unsafe fn run_on_own_data_told(
 #[inline(never)]
 unsafe fn run_copy(
     here: CurrentThread,
-    function: Function,
-    arguments: Arguments,
-    flags: Flags,
+    function: OutlinedFunction,
+    arguments: TaskArguments,
+    flags: TaskFlags,
     (depend, priority): (*mut *mut c_void, c_int),
 ) {
     // SAFETY: as the caller says.
@@ -289,9 +290,9 @@ unsafe fn run_copy(
 #[inline(never)]
 unsafe fn launch_new(
     here: CurrentThread,
-    function: Function,
-    arguments: Arguments,
-    properties: Flags,
+    function: OutlinedFunction,
+    arguments: TaskArguments,
+    properties: TaskFlags,
     (deferred, flags, depend, priority, detach): (bool, c_uint, *mut *mut c_void, c_int, *mut c_void),
 ) {
     // Compilers before gcc 11 do not pass the last argument; what stands in its place is anything.
@@ -306,7 +307,7 @@ unsafe fn launch_new(
         if priority != 0 {
             task.as_ref().set_priority(priority);
         }
-        if arguments.align > align_of::<Task>() && here.task.flags().has(Flags::RECORDS) {
+        if arguments.align > align_of::<Task>() && here.task.flags().has(TaskFlags::RECORDS) {
             taskgraph::spoil(here.task); // its copies would not be aligned so
         }
         launch(here, task, deferred, depend);
@@ -320,9 +321,9 @@ unsafe fn launch_new(
 /// As [`create`]; `detach` points to a handle.
 unsafe fn create_detachable(
     here: CurrentThread,
-    function: Function,
-    arguments: Arguments,
-    flags: Flags,
+    function: OutlinedFunction,
+    arguments: TaskArguments,
+    flags: TaskFlags,
     detach: *mut c_void,
 ) -> NonNull<Task> {
     let align = arguments.align.max(1);
@@ -357,7 +358,7 @@ unsafe fn launch(here: CurrentThread, task: NonNull<Task>, deferred: bool, depen
     }
     match (deferred, depend.is_null()) {
         // SAFETY: the task is ours. What could be run at once has been, unless it is detachable.
-        (true, true) if unsafe { task.as_ref() }.flags().has(Flags::DETACH) => task::submit(here, task),
+        (true, true) if unsafe { task.as_ref() }.flags().has(TaskFlags::DETACH) => task::submit(here, task),
         (true, true) => task::defer(here, task),
         // SAFETY: the compiler's array.
         (true, false) => depend::submit(here, task, unsafe { items(depend) }),
@@ -419,9 +420,9 @@ pub unsafe fn items(array: *mut *mut c_void) -> impl Iterator<Item = Dependence>
     let input = if word(0) != 0 { total } else { mutex + word(4) };
     (0..total).map(move |i| {
         let kind = match i {
-            i if i < out => Kind::Out,
-            i if i < mutex => Kind::MutexInOutSet,
-            i if i < input => Kind::In,
+            i if i < out => DependenceKind::Out,
+            i if i < mutex => DependenceKind::MutexInOutSet,
+            i if i < input => DependenceKind::In,
             // SAFETY: such an item is the address of an object.
             _ => return unsafe { depend_object(word(first + i) as *const usize) },
         };
@@ -437,10 +438,10 @@ unsafe fn depend_object(object: *const usize) -> Dependence {
     // SAFETY: as the caller says.
     let (address, kind) = unsafe { (*object, *object.add(1)) };
     let kind = match kind {
-        1 => Kind::In,
-        4 => Kind::MutexInOutSet,
-        5 => Kind::InOutSet,
-        _ => Kind::Out,
+        1 => DependenceKind::In,
+        4 => DependenceKind::MutexInOutSet,
+        5 => DependenceKind::InOutSet,
+        _ => DependenceKind::Out,
     };
     Dependence { address: Some(address).filter(|&a| a != 0), kind }
 }
@@ -469,10 +470,10 @@ pub unsafe extern "C-unwind" fn GOMP_taskwait_depend(depend: *mut *mut c_void) {
 pub unsafe extern "C-unwind" fn GOMP_taskwait_depend_nowait(depend: *mut *mut c_void) {
     unsafe extern "C-unwind" fn nothing(_: *mut c_void) {}
     let here = CurrentThread::get();
-    let arguments = Arguments { data: ptr::null_mut(), copy: None, size: 0, align: 1 };
+    let arguments = TaskArguments { data: ptr::null_mut(), copy: None, size: 0, align: 1 };
     // SAFETY: a task without arguments; the array is the compiler's.
     unsafe {
-        let task = create_undeferred(here, nothing, arguments, Flags::default());
+        let task = create_undeferred(here, nothing, arguments, TaskFlags::default());
         notify(here, task.as_ref(), false, depend);
         depend::submit(here, task, items(depend));
         hook::task::made(here);

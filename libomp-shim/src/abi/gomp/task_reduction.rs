@@ -18,12 +18,12 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use core::{ptr, slice};
 use std::sync::Mutex;
 
-use super::parallel::{self, Function};
+use super::parallel::{self, OutlinedFunction};
 use crate::omp::agents;
-use crate::omp::check::sync_points::Kind;
+use crate::omp::check::sync_points::BarrierKind;
 use crate::omp::parallel as omp_parallel;
 use crate::omp::report;
-use crate::omp::task::Flags;
+use crate::omp::task::TaskFlags;
 use crate::omp::taskgroup::{self, Reductions, Taskgroup};
 use crate::omp::team::{self, Body};
 use crate::omp::thread::{CurrentThread, Thread};
@@ -191,7 +191,7 @@ pub unsafe extern "C" fn GOMP_taskgroup_reduction_unregister(array: *mut usize) 
 pub unsafe extern "C" fn GOMP_task_reduction_remap(count: usize, originals: usize, addresses: *mut usize) {
     let here = CurrentThread::get();
     // What follows may be a target construct with `in_reduction`.
-    here.task.set_flags(here.task.flags().with(Flags::REDUCES));
+    here.task.set_flags(here.task.flags().with(TaskFlags::REDUCES));
     // SAFETY: as for this function.
     let addresses = unsafe { slice::from_raw_parts_mut(addresses, count + originals) };
     for i in 0..count {
@@ -280,13 +280,13 @@ pub extern "C-unwind" fn GOMP_workshare_task_reduction_unregister(cancelled: boo
         unsafe { GOMP_taskgroup_reduction_unregister(array.0) };
     }
     if !cancelled {
-        team::barrier(here, (Kind::Other, ptr::null()), || SyncKind::Workshare);
+        team::barrier(here, (BarrierKind::Other, ptr::null()), || SyncKind::Workshare);
     }
 }
 
 /// What the threads of `parallel reduction(task, …)` share.
 struct Shared {
-    function: Function,
+    function: OutlinedFunction,
     data: *mut c_void,
     array: *mut usize,
     group: AtomicPtr<Taskgroup>,
@@ -324,7 +324,7 @@ unsafe fn call(thread: &Thread, body: &Body) {
 /// Called by compiled code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_parallel_reductions(
-    function: Function,
+    function: OutlinedFunction,
     data: *mut c_void,
     num_threads: c_uint,
     flags: c_uint,

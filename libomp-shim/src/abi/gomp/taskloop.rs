@@ -3,15 +3,15 @@
 
 use core::ffi::{c_int, c_long, c_uint, c_ulonglong, c_void};
 
-use super::parallel::Function;
-use super::task::{self as front, Arguments, Copy};
+use super::parallel::OutlinedFunction;
+use super::task::{self as front, ArgumentBuilder, TaskArguments};
 use super::task_reduction;
 use crate::omp::agents;
-use crate::omp::task::{self, Flags};
+use crate::omp::task::{self, TaskFlags};
 use crate::omp::taskgroup;
 use crate::omp::taskloop::{self, Division};
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::Work;
+use crate::omp::tool::event::ToolWork;
 use crate::omp::tool::hook;
 
 const UP: c_uint = 1 << 8;
@@ -40,8 +40,8 @@ fn division(flags: c_uint, value: u64) -> Division {
 /// # Safety
 /// As [`GOMP_taskloop`].
 unsafe fn run(
-    function: Function,
-    arguments: Arguments,
+    function: OutlinedFunction,
+    arguments: TaskArguments,
     flags: c_uint,
     value: u64,
     priority: c_int,
@@ -60,7 +60,7 @@ unsafe fn run(
         }
         return;
     }
-    hook::work::begun(Work::Taskloop, space.trips);
+    hook::work::begun(ToolWork::Taskloop, space.trips);
     if flags & NOGROUP == 0 {
         task_reduction::start_group(here);
         if let Some(array) = reductions {
@@ -78,7 +78,7 @@ unsafe fn run(
         // SAFETY: as for this function.
         unsafe { launch(here, function, arguments, flags, priority, space, begin, end) };
     }
-    hook::work::ended(Work::Taskloop, space.trips);
+    hook::work::ended(ToolWork::Taskloop, space.trips);
     if flags & NOGROUP == 0 {
         taskgroup::end(here, |_| {});
     }
@@ -89,8 +89,8 @@ unsafe fn run(
 #[allow(clippy::too_many_arguments, reason = "a part of a taskloop has that many aspects")]
 unsafe fn launch(
     here: CurrentThread,
-    function: Function,
-    arguments: Arguments,
+    function: OutlinedFunction,
+    arguments: TaskArguments,
     flags: c_uint,
     priority: c_int,
     space: &Space,
@@ -98,8 +98,8 @@ unsafe fn launch(
     end: u64,
 ) {
     let properties = front::properties(flags & 3)
-        .with_if(flags & IF == 0, Flags::UNDEFERRED)
-        .with_if(arguments.copy.is_some(), Flags::CONSTRUCTED);
+        .with_if(flags & IF == 0, TaskFlags::UNDEFERRED)
+        .with_if(arguments.copy.is_some(), TaskFlags::CONSTRUCTED);
     let deferred =
         flags & IF != 0 && !task::is_included(here) && !task::has_enough(here, properties, priority);
     // SAFETY: as for this function; the block begins with two words for the bounds.
@@ -144,9 +144,9 @@ fn trips_signed(start: i64, end: i64, step: i64) -> u64 {
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments, reason = "the ABI's arguments")]
 pub unsafe extern "C-unwind" fn GOMP_taskloop(
-    function: Function,
+    function: OutlinedFunction,
     data: *mut c_void,
-    copy: Option<Copy>,
+    copy: Option<ArgumentBuilder>,
     size: c_long,
     align: c_long,
     flags: c_uint,
@@ -156,7 +156,7 @@ pub unsafe extern "C-unwind" fn GOMP_taskloop(
     end: c_long,
     step: c_long,
 ) {
-    let arguments = Arguments { data, copy, size: size as usize, align: align as usize };
+    let arguments = TaskArguments { data, copy, size: size as usize, align: align as usize };
     let space = Space { start: start as u64, step: step as u64, trips: trips_signed(start, end, step) };
     // SAFETY: as for this function.
     unsafe { run(function, arguments, flags, value, priority, &space) };
@@ -169,9 +169,9 @@ pub unsafe extern "C-unwind" fn GOMP_taskloop(
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments, reason = "the ABI's arguments")]
 pub unsafe extern "C-unwind" fn GOMP_taskloop_ull(
-    function: Function,
+    function: OutlinedFunction,
     data: *mut c_void,
-    copy: Option<Copy>,
+    copy: Option<ArgumentBuilder>,
     size: c_long,
     align: c_long,
     flags: c_uint,
@@ -181,7 +181,7 @@ pub unsafe extern "C-unwind" fn GOMP_taskloop_ull(
     end: c_ulonglong,
     step: c_ulonglong,
 ) {
-    let arguments = Arguments { data, copy, size: size as usize, align: align as usize };
+    let arguments = TaskArguments { data, copy, size: size as usize, align: align as usize };
     let trips = match flags & UP != 0 {
         _ if step == 0 => 0,
         true if start < end => (end - start).div_ceil(step),

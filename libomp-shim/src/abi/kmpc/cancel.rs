@@ -3,17 +3,17 @@
 use core::ffi::c_int;
 
 use super::parallel::{Location, barrier_kind};
-use crate::omp::cancel::{self, Construct};
-use crate::omp::check::sync_points::Kind;
+use crate::omp::cancel::{self, CancelConstruct};
+use crate::omp::check::sync_points::BarrierKind;
 use crate::omp::team;
 use crate::omp::thread::CurrentThread;
 
-fn construct(kind: c_int) -> Construct {
+fn construct(kind: c_int) -> CancelConstruct {
     match kind {
-        1 => Construct::Parallel,
-        2 => Construct::Loop,
-        3 => Construct::Sections,
-        _ => Construct::Taskgroup,
+        1 => CancelConstruct::Parallel,
+        2 => CancelConstruct::Loop,
+        3 => CancelConstruct::Sections,
+        _ => CancelConstruct::Taskgroup,
     }
 }
 
@@ -33,5 +33,5 @@ pub extern "C" fn __kmpc_cancellationpoint(_: Location, _gtid: c_int, kind: c_in
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_cancel_barrier(location: Location, _gtid: c_int) -> c_int {
     let here = CurrentThread::get();
-    c_int::from(team::cancellable_barrier(here, (Kind::Kmpc, location), || barrier_kind(location)))
+    c_int::from(team::cancellable_barrier(here, (BarrierKind::Kmpc, location), || barrier_kind(location)))
 }

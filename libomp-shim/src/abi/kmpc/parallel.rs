@@ -4,14 +4,14 @@
 use core::arch::naked_asm;
 use core::ffi::{c_char, c_int, c_void};
 
-use crate::omp::check::sync_points::{self, Kind};
+use crate::omp::check::sync_points::{self, BarrierKind};
 use crate::omp::icv::{self, ProcBind};
-use crate::omp::parallel::{self, Region, Request};
+use crate::omp::parallel::{self, ForkedRegion, ParallelRequest};
 use crate::omp::report;
 use crate::omp::task::Task;
 use crate::omp::team::{self, Body};
 use crate::omp::thread::{CurrentThread, Pushed, Thread};
-use crate::omp::tool::event::{End, SyncKind};
+use crate::omp::tool::event::{SyncKind, ToolEndpoint};
 use crate::omp::tool::{self, hook};
 use crate::omp::trace;
 
@@ -142,7 +142,7 @@ fn pushed(here: CurrentThread) -> Pushed {
 fn fork(function: *const (), arguments: *const *mut c_void, count: usize) {
     let here = CurrentThread::get();
     let clauses = pushed(here);
-    let request = Request {
+    let request = ParallelRequest {
         num_threads: clauses.num_threads,
         counts: clauses.counts,
         strict: clauses.strict,
@@ -278,7 +278,11 @@ pub extern "C-unwind" fn __kmpc_serialized_parallel(location: Location, _gtid: c
     note_region(location);
     let here = CurrentThread::get();
     pushed(here);
-    let region = Region::begin(here, Body::EMPTY, Request { num_threads: 1, ..Request::default() });
+    let region = ForkedRegion::begin(
+        here,
+        Body::EMPTY,
+        ParallelRequest { num_threads: 1, ..ParallelRequest::default() },
+    );
     let inner = CurrentThread::get();
     hook::region::called_by_program(inner);
     // SAFETY: own thread only. The region is kept by the thread that it made.
@@ -424,18 +428,18 @@ pub(super) unsafe fn flags_of(location: Location) -> i32 {
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_barrier(location: Location, _gtid: c_int) {
     let here = CurrentThread::get();
-    team::barrier(here, (Kind::Kmpc, location), || barrier_kind(location));
+    team::barrier(here, (BarrierKind::Kmpc, location), || barrier_kind(location));
 }
 
 /// A barrier whose primary thread goes on alone (true there) until `__kmpc_end_barrier_master`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_barrier_master(location: Location, _gtid: c_int) -> c_int {
     let here = CurrentThread::get();
-    team::barrier(here, (Kind::Other, location), || SyncKind::Implementation);
+    team::barrier(here, (BarrierKind::Other, location), || SyncKind::Implementation);
     if here.thread.num() == 0 {
         return 1;
     }
-    team::barrier(here, (Kind::Other, location), || SyncKind::Implementation);
+    team::barrier(here, (BarrierKind::Other, location), || SyncKind::Implementation);
     0
 }
 
@@ -443,14 +447,14 @@ pub extern "C-unwind" fn __kmpc_barrier_master(location: Location, _gtid: c_int)
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_end_barrier_master(location: Location, _gtid: c_int) {
     let here = CurrentThread::get();
-    team::barrier(here, (Kind::Other, location), || SyncKind::Implementation);
+    team::barrier(here, (BarrierKind::Other, location), || SyncKind::Implementation);
 }
 
 /// A barrier after which the primary thread (true there) does something while the others go on.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_barrier_master_nowait(location: Location, _gtid: c_int) -> c_int {
     let here = CurrentThread::get();
-    team::barrier(here, (Kind::Other, location), || SyncKind::Implementation);
+    team::barrier(here, (BarrierKind::Other, location), || SyncKind::Implementation);
     c_int::from(here.thread.num() == 0)
 }
 
@@ -462,7 +466,7 @@ pub extern "C" fn __kmpc_master(_: Location, _gtid: c_int) -> c_int {
 
 fn executes(masked: bool) -> c_int {
     if masked {
-        hook::work::masked(End::Begin);
+        hook::work::masked(ToolEndpoint::Begin);
     }
     c_int::from(masked)
 }
@@ -470,7 +474,7 @@ fn executes(masked: bool) -> c_int {
 /// End of `master`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_master(_: Location, _gtid: c_int) {
-    hook::work::masked(End::End);
+    hook::work::masked(ToolEndpoint::End);
 }
 
 /// `masked filter(number)`: true in the thread with that number.
@@ -482,5 +486,5 @@ pub extern "C" fn __kmpc_masked(_: Location, _gtid: c_int, filter: c_int) -> c_i
 /// End of `masked`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_masked(_: Location, _gtid: c_int) {
-    hook::work::masked(End::End);
+    hook::work::masked(ToolEndpoint::End);
 }

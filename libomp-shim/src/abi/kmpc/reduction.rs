@@ -17,12 +17,12 @@ use core::ptr;
 use core::sync::atomic::Ordering;
 
 use super::parallel::{Location, flags_of};
-use crate::omp::check::sync_points::Kind;
+use crate::omp::check::sync_points::BarrierKind;
 use crate::omp::lock::Lock;
-use crate::omp::reduction::{Way, choose};
+use crate::omp::reduction::{ReductionPath, choose};
 use crate::omp::team;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::{End, SyncKind};
+use crate::omp::tool::event::{SyncKind, ToolEndpoint};
 use crate::omp::tool::hook;
 
 /// Combines the second argument's items into the first's.
@@ -41,19 +41,19 @@ unsafe fn begin(location: Location, data: *mut c_void, combine: Option<Combine>,
     // SAFETY: own thread only.
     unsafe { here.thread.own() }.reduction = way;
     match way {
-        Way::Alone => {
-            hook::work::reduction(End::Begin);
+        ReductionPath::Alone => {
+            hook::work::reduction(ToolEndpoint::Begin);
             1
         }
-        Way::Atomic => 2,
-        Way::Critical => {
+        ReductionPath::Atomic => 2,
+        ReductionPath::Critical => {
             // SAFETY: the compiler's lock for this construct.
             unsafe { super::sync::__kmpc_critical(location, 0, lock) };
-            hook::work::reduction(End::Begin);
+            hook::work::reduction(ToolEndpoint::Begin);
             1
         }
         // SAFETY: `choose` takes the tree only with a combiner.
-        Way::Tree => unsafe { tree(here, location, data, combine) },
+        ReductionPath::Tree => unsafe { tree(here, location, data, combine) },
     }
 }
 
@@ -70,15 +70,15 @@ unsafe fn tree(
     slots[here.thread.num() as usize].0.store(data.cast(), Ordering::Relaxed);
     // In a cancelled region not all threads come. A thread that cancels does not come here
     // afterwards, so when all have arrived none will leave before thread 0 has ended the construct.
-    if team::cancellable_barrier(here, (Kind::KmpcReduce, location), || SyncKind::Implementation) {
+    if team::cancellable_barrier(here, (BarrierKind::KmpcReduce, location), || SyncKind::Implementation) {
         return 0;
     }
     if here.thread.num() != 0 {
-        team::barrier(here, (Kind::KmpcReduce, location), || SyncKind::Implementation); // thread 0 ends the construct
+        team::barrier(here, (BarrierKind::KmpcReduce, location), || SyncKind::Implementation); // thread 0 ends the construct
         return 0;
     }
     let Some(combine) = combine else {
-        hook::work::reduction(End::Begin);
+        hook::work::reduction(ToolEndpoint::Begin);
         return 1;
     };
     for slot in &slots[1 + usize::from(ult::mutant!(reduction_loses_thread))..here.team().size() as usize] {
@@ -86,31 +86,33 @@ unsafe fn tree(
         let other = slot.0.swap(ptr::null_mut(), Ordering::Relaxed);
         // Null: a thread that a fork has left behind.
         if !other.is_null() {
-            hook::work::reduction(End::Begin);
+            hook::work::reduction(ToolEndpoint::Begin);
             // SAFETY: the compiler's combiner on two threads' copies; the other thread waits.
             unsafe { combine(data, other.cast()) };
-            hook::work::reduction(End::End);
+            hook::work::reduction(ToolEndpoint::End);
         }
     }
-    hook::work::reduction(End::Begin);
+    hook::work::reduction(ToolEndpoint::Begin);
     1
 }
 
 /// # Safety
 /// As the entry points below.
-unsafe fn end(location: Location, lock: *mut Lock) -> Way {
+unsafe fn end(location: Location, lock: *mut Lock) -> ReductionPath {
     // SAFETY: own thread only.
     let way = core::mem::take(&mut unsafe { CurrentThread::get().thread.own() }.reduction);
-    if way == Way::Alone || way == Way::Critical || way == Way::Tree {
-        hook::work::reduction(End::End);
+    if way == ReductionPath::Alone || way == ReductionPath::Critical || way == ReductionPath::Tree {
+        hook::work::reduction(ToolEndpoint::End);
     }
     match way {
         // SAFETY: taken in `begin`.
-        Way::Critical => unsafe { super::sync::__kmpc_end_critical(location, 0, lock) },
-        Way::Tree => {
-            team::barrier(CurrentThread::get(), (Kind::KmpcReduce, location), || SyncKind::Implementation);
+        ReductionPath::Critical => unsafe { super::sync::__kmpc_end_critical(location, 0, lock) },
+        ReductionPath::Tree => {
+            team::barrier(CurrentThread::get(), (BarrierKind::KmpcReduce, location), || {
+                SyncKind::Implementation
+            });
         }
-        Way::Alone | Way::Atomic => {}
+        ReductionPath::Alone | ReductionPath::Atomic => {}
     }
     way
 }
@@ -159,9 +161,9 @@ pub unsafe extern "C-unwind" fn __kmpc_reduce_nowait(
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_end_reduce(location: Location, _gtid: c_int, lock: *mut Lock) {
     // SAFETY: as for this function. In a tree the others' barrier is the construct's.
-    if unsafe { end(location, lock) } != Way::Tree {
+    if unsafe { end(location, lock) } != ReductionPath::Tree {
         let here = CurrentThread::get();
-        team::cancellable_barrier(here, (Kind::KmpcReduce, location), || SyncKind::Workshare);
+        team::cancellable_barrier(here, (BarrierKind::KmpcReduce, location), || SyncKind::Workshare);
     }
 }
 

@@ -8,7 +8,7 @@ use ult::watch;
 
 use crate::omp::lock::{Lock, NestHandle, NestLock};
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::Mutex;
+use crate::omp::tool::event::ToolMutex;
 use crate::omp::tool::hook;
 use crate::omp::yielding;
 
@@ -22,7 +22,7 @@ pub unsafe extern "C-unwind" fn __kmpc_critical(_: *const c_void, _: c_int, name
     // SAFETY: static bytes, used for nothing else.
     let lock = unsafe { Lock::at(name) };
     if !ult::mutant!(critical_shared) {
-        hook::mutex::lock(Mutex::Critical, 0, lock)
+        hook::mutex::lock(ToolMutex::Critical, 0, lock)
     }
 }
 
@@ -39,7 +39,7 @@ pub unsafe extern "C-unwind" fn __kmpc_critical_with_hint(
 ) {
     // SAFETY: as in `__kmpc_critical`.
     let lock = unsafe { Lock::at(name) };
-    hook::mutex::lock(Mutex::Critical, hint, lock);
+    hook::mutex::lock(ToolMutex::Critical, hint, lock);
 }
 
 /// The end of a `critical`.
@@ -50,7 +50,7 @@ pub unsafe extern "C-unwind" fn __kmpc_critical_with_hint(
 pub unsafe extern "C-unwind" fn __kmpc_end_critical(_: *const c_void, _: c_int, name: *mut Lock) {
     // SAFETY: as in `__kmpc_critical`.
     let its = unsafe { Lock::at(name) };
-    hook::mutex::unlock(Mutex::Critical, its);
+    hook::mutex::unlock(ToolMutex::Critical, its);
 }
 
 /// `#pragma omp flush`, of whatever it names and with whatever ordering: a full fence.
@@ -92,7 +92,7 @@ fn flush_watched() {
 pub unsafe extern "C-unwind" fn __kmpc_init_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
     // SAFETY: as the caller says; nobody uses it yet.
     unsafe { lock.write(Lock::made(lock.as_ptr())) };
-    hook::mutex::made(Mutex::Lock, 0, lock.addr().get());
+    hook::mutex::made(ToolMutex::Lock, 0, lock.addr().get());
 }
 
 /// `omp_init_lock_with_hint`.
@@ -108,7 +108,7 @@ pub unsafe extern "C-unwind" fn __kmpc_init_lock_with_hint(
 ) {
     // SAFETY: as in `__kmpc_init_lock`.
     unsafe { lock.write(Lock::made(lock.as_ptr())) };
-    hook::mutex::made(Mutex::Lock, hint as u32, lock.addr().get());
+    hook::mutex::made(ToolMutex::Lock, hint as u32, lock.addr().get());
 }
 
 /// `omp_destroy_lock`: a lock holds nothing that had to be freed.
@@ -121,7 +121,7 @@ pub unsafe extern "C-unwind" fn __kmpc_destroy_lock(_: *const c_void, _: c_int, 
         // SAFETY: as the caller says.
         unsafe { Lock::at(lock) }.destroy("omp_destroy_lock");
     }
-    hook::mutex::destroyed(Mutex::Lock, lock.addr());
+    hook::mutex::destroyed(ToolMutex::Lock, lock.addr());
 }
 
 /// `omp_set_lock`.
@@ -132,7 +132,7 @@ pub unsafe extern "C-unwind" fn __kmpc_destroy_lock(_: *const c_void, _: c_int, 
 pub unsafe extern "C-unwind" fn __kmpc_set_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
     // SAFETY: as the caller says.
     let its = unsafe { Lock::at(lock.as_ptr()) };
-    hook::mutex::lock(Mutex::Lock, 0, its);
+    hook::mutex::lock(ToolMutex::Lock, 0, its);
 }
 
 /// `omp_unset_lock`.
@@ -143,7 +143,7 @@ pub unsafe extern "C-unwind" fn __kmpc_set_lock(_: *const c_void, _: c_int, lock
 pub unsafe extern "C-unwind" fn __kmpc_unset_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) {
     // SAFETY: as the caller says.
     let its = unsafe { Lock::at(lock.as_ptr()) };
-    hook::mutex::unlock(Mutex::Lock, its);
+    hook::mutex::unlock(ToolMutex::Lock, its);
 }
 
 /// `omp_test_lock`: 1 when the lock was taken.
@@ -154,7 +154,8 @@ pub unsafe extern "C-unwind" fn __kmpc_unset_lock(_: *const c_void, _: c_int, lo
 pub unsafe extern "C-unwind" fn __kmpc_test_lock(_: *const c_void, _: c_int, lock: NonNull<Lock>) -> c_int {
     // SAFETY: as the caller says.
     let its = unsafe { Lock::at(lock.as_ptr()) };
-    let taken = hook::mutex::attempt(Mutex::TestLock, lock.addr().get(), || u32::from(its.try_lock())) != 0;
+    let taken =
+        hook::mutex::attempt(ToolMutex::TestLock, lock.addr().get(), || u32::from(its.try_lock())) != 0;
     if !taken {
         yielding::let_others_run(); // programs ask in a loop, and the holder may wait behind the asker
     }
@@ -169,7 +170,7 @@ pub unsafe extern "C-unwind" fn __kmpc_test_lock(_: *const c_void, _: c_int, loc
 pub unsafe extern "C-unwind" fn __kmpc_init_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) {
     // SAFETY: as the caller says.
     unsafe { lock.write(NestLock::create()) };
-    hook::mutex::made(Mutex::NestLock, 0, lock.addr().get());
+    hook::mutex::made(ToolMutex::NestLock, 0, lock.addr().get());
 }
 
 /// `omp_init_nest_lock_with_hint`.
@@ -185,7 +186,7 @@ pub unsafe extern "C-unwind" fn __kmpc_init_nest_lock_with_hint(
 ) {
     // SAFETY: as the caller says.
     unsafe { lock.write(NestLock::create()) };
-    hook::mutex::made(Mutex::NestLock, hint as u32, lock.addr().get());
+    hook::mutex::made(ToolMutex::NestLock, hint as u32, lock.addr().get());
 }
 
 /// `omp_destroy_nest_lock`.
@@ -200,7 +201,7 @@ pub unsafe extern "C-unwind" fn __kmpc_destroy_nest_lock(
 ) {
     // SAFETY: as the caller says; a second destruction finds null.
     unsafe { NestLock::destroy(lock.replace(core::ptr::null_mut())) };
-    hook::mutex::destroyed(Mutex::NestLock, lock.addr().get());
+    hook::mutex::destroyed(ToolMutex::NestLock, lock.addr().get());
 }
 
 /// `omp_set_nest_lock`.
@@ -211,7 +212,7 @@ pub unsafe extern "C-unwind" fn __kmpc_destroy_nest_lock(
 pub unsafe extern "C-unwind" fn __kmpc_set_nest_lock(_: *const c_void, _: c_int, lock: NonNull<NestHandle>) {
     // SAFETY: as the caller says.
     let its = unsafe { &*lock.read() };
-    hook::mutex::attempt(Mutex::NestLock, lock.addr().get(), || its.lock(CurrentThread::get().task));
+    hook::mutex::attempt(ToolMutex::NestLock, lock.addr().get(), || its.lock(CurrentThread::get().task));
 }
 
 /// `omp_unset_nest_lock`.
@@ -226,7 +227,7 @@ pub unsafe extern "C-unwind" fn __kmpc_unset_nest_lock(
 ) {
     // SAFETY: as the caller says.
     let its = unsafe { &*lock.read() };
-    hook::mutex::release(Mutex::NestLock, lock.addr().get(), || its.unlock());
+    hook::mutex::release(ToolMutex::NestLock, lock.addr().get(), || its.unlock());
 }
 
 /// `omp_test_nest_lock`: the new nesting count, or 0.
@@ -241,7 +242,7 @@ pub unsafe extern "C-unwind" fn __kmpc_test_nest_lock(
 ) -> c_int {
     // SAFETY: as the caller says.
     let its = unsafe { &*lock.read() };
-    let count = hook::mutex::attempt(Mutex::TestNestLock, lock.addr().get(), || {
+    let count = hook::mutex::attempt(ToolMutex::TestNestLock, lock.addr().get(), || {
         its.try_lock(CurrentThread::get().task)
     });
     if count == 0 {

@@ -4,17 +4,17 @@
 use core::ffi::{c_int, c_void};
 use core::ptr::{self, NonNull};
 
-use ult::debug::Entry;
+use ult::debug::DebugEntry;
 use ult::watch;
 
 use super::parallel::{Location, note_task};
 use crate::omp::affinity::hint;
 use crate::omp::agents;
 use crate::omp::check::events;
-use crate::omp::depend::{self, Dependence, Kind};
-use crate::omp::device::place::{Announced, hints};
+use crate::omp::depend::{self, Dependence, DependenceKind};
+use crate::omp::device::place::{AnnouncedRegion, hints};
 use crate::omp::device::{self, array, chain, choose};
-use crate::omp::task::{self, Flags, Task};
+use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::{self, code, hook};
 use crate::omp::{taskgraph, taskgroup};
@@ -25,17 +25,17 @@ pub struct KmpTask {
     /// Captured variables, behind the privates.
     pub shareds: *mut c_void,
     /// The outlined function.
-    pub routine: Option<Routine>,
+    pub routine: Option<TaskRoutine>,
     /// Part of an untied task that runs next; the compiled code keeps it.
     pub part: i32,
     /// With `destructors`: destroys the privates when the task has ended.
-    pub destructors: Option<Routine>,
+    pub destructors: Option<TaskRoutine>,
     /// With `priority`: the priority, an i32.
     pub priority: i32,
 }
 
 /// An outlined task function: `(gtid, task)`.
-pub type Routine = unsafe extern "C-unwind" fn(c_int, *mut KmpTask) -> c_int;
+pub type TaskRoutine = unsafe extern "C-unwind" fn(c_int, *mut KmpTask) -> c_int;
 
 /// `kmp_depend_info`: one item of a `depend` clause.
 #[repr(C)]
@@ -97,9 +97,9 @@ unsafe fn run(thread: &Thread, task: &Task, discarded: bool) -> bool {
 }
 
 /// For [`ult::debug`]: whose tasks these are, and where the payload has the function.
-pub const ENTRIES: [Entry; 2] = [
-    Entry::address("kmpc.run", run as *const ()),
-    Entry::number("kmpc.routine", core::mem::offset_of!(KmpTask, routine)),
+pub const ENTRIES: [DebugEntry; 2] = [
+    DebugEntry::address("kmpc.run", run as *const ()),
+    DebugEntry::number("kmpc.routine", core::mem::offset_of!(KmpTask, routine)),
 ];
 
 /// The compiler's routine has returned: true when the task has ended, false when it has asked for
@@ -108,7 +108,7 @@ pub const ENTRIES: [Entry; 2] = [
 /// # Safety
 /// A task of this front that runs in the name of `thread`.
 unsafe fn part_done(thread: &Thread, task: &Task) -> bool {
-    if task.flags().has(Flags::UNTIED) && task.front[STATE].get() & NEXT_PART != 0 {
+    if task.flags().has(TaskFlags::UNTIED) && task.front[STATE].get() & NEXT_PART != 0 {
         task.front[STATE].set(SUBMITTED);
         return false;
     }
@@ -133,7 +133,7 @@ pub extern "C" fn __kmpc_omp_task_alloc(
     flags: c_int,
     size: usize,
     shareds: usize,
-    routine: Option<Routine>,
+    routine: Option<TaskRoutine>,
 ) -> *mut KmpTask {
     if flags & POOL != 0 {
         allocate_for_agents(location, flags, size, shareds, routine)
@@ -150,7 +150,7 @@ fn allocate_for_agents(
     flags: c_int,
     size: usize,
     shareds: usize,
-    routine: Option<Routine>,
+    routine: Option<TaskRoutine>,
 ) -> *mut KmpTask {
     let made = allocate(location, flags, size, shareds, routine);
     // SAFETY: the task was made here.
@@ -164,15 +164,15 @@ fn allocate(
     flags: c_int,
     size: usize,
     shareds: usize,
-    routine: Option<Routine>,
+    routine: Option<TaskRoutine>,
 ) -> *mut KmpTask {
     let here = CurrentThread::get();
     // What has no sum is more than there is.
     let offset = size.checked_next_multiple_of(16).unwrap_or(usize::MAX);
-    let properties = Flags::default()
-        .with_if(flags & TIED == 0, Flags::UNTIED)
-        .with_if(flags & FINAL != 0, Flags::FINAL)
-        .with_if(flags & (DETACHABLE | PROXY) != 0, Flags::DETACH);
+    let properties = TaskFlags::default()
+        .with_if(flags & TIED == 0, TaskFlags::UNTIED)
+        .with_if(flags & FINAL != 0, TaskFlags::FINAL)
+        .with_if(flags & (DETACHABLE | PROXY) != 0, TaskFlags::DETACH);
     let task = Task::generate(here, offset.saturating_add(shareds), run, properties);
     // SAFETY: a fresh task with a payload large enough.
     unsafe {
@@ -201,12 +201,12 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
     flags: c_int,
     size: usize,
     shareds: usize,
-    routine: Option<Routine>,
+    routine: Option<TaskRoutine>,
     device: i64,
 ) -> *mut KmpTask {
     let entry = routine.map_or(0, |routine| routine as usize);
-    let announced =
-        choose::announce(CurrentThread::get(), device, true).map(|region| Announced { entry, ..region });
+    let announced = choose::announce(CurrentThread::get(), device, true)
+        .map(|region| AnnouncedRegion { entry, ..region });
     let made = __kmpc_omp_task_alloc(location, gtid, flags & !TIED, size, shareds, routine);
     // SAFETY: the task was made here.
     let task = unsafe { task_of(made).as_ref() };
@@ -214,9 +214,9 @@ pub extern "C" fn __kmpc_omp_target_task_alloc(
         && chain::suits(CurrentThread::get(), entry, device::number(CurrentThread::get(), device));
     task.set_flags(
         task.flags()
-            .with(Flags::TARGET)
-            .with_if(device::any(), Flags::OFFLOADED)
-            .with_if(queues, Flags::QUEUES),
+            .with(TaskFlags::TARGET)
+            .with_if(device::any(), TaskFlags::OFFLOADED)
+            .with_if(queues, TaskFlags::QUEUES),
     );
     hints::announce(task, announced);
     array::ahead::bind(task, device::number(CurrentThread::get(), device));
@@ -319,18 +319,18 @@ impl DependInfo {
         let all_memory = self.flags & 0x80 != 0 || self.base == usize::MAX;
         Dependence {
             address: (!all_memory).then_some(self.base),
-            kind: kind(self.flags & 0xF).unwrap_or(Kind::Out),
+            kind: kind(self.flags & 0xF).unwrap_or(DependenceKind::Out),
         }
     }
 }
 
 /// The kind that a number stands for.
-pub fn kind(number: u8) -> Option<Kind> {
+pub fn kind(number: u8) -> Option<DependenceKind> {
     match number {
-        1 => Some(Kind::In),
-        2 | 3 => Some(Kind::Out),
-        4 => Some(Kind::MutexInOutSet),
-        8 => Some(Kind::InOutSet),
+        1 => Some(DependenceKind::In),
+        2 | 3 => Some(DependenceKind::Out),
+        4 => Some(DependenceKind::MutexInOutSet),
+        8 => Some(DependenceKind::InOutSet),
         _ => None,
     }
 }
@@ -449,12 +449,12 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_: Location, _gtid: c_
     // SAFETY: as for this function.
     let task = unsafe { task_of(task).as_ref() };
     prepare(task);
-    task.set_flags(task.flags().with(Flags::UNDEFERRED)); // its creator goes on only after its end
+    task.set_flags(task.flags().with(TaskFlags::UNDEFERRED)); // its creator goes on only after its end
     // SAFETY: own thread only.
     if let Some(node) = unsafe { here.thread.own() }.entered.take() {
         task.set_node(node);
     }
-    if task.flags().has(Flags::DETACH) {
+    if task.flags().has(TaskFlags::DETACH) {
         task::announce(here, task);
     }
     hook::task::created(here, task, true);
@@ -494,7 +494,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(_: Location, _gtid:
     }
     // SAFETY: the body has ended, once.
     unsafe {
-        if task_ref.flags().has(Flags::DETACH) {
+        if task_ref.flags().has(TaskFlags::DETACH) {
             task::body_done(here.thread, task);
         } else {
             task::end_included(here.thread, task);

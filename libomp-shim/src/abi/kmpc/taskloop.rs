@@ -6,11 +6,11 @@ use core::ffi::{c_int, c_void};
 use super::parallel::{Location, note_task};
 use super::task::{__kmpc_omp_task, KmpTask, entry, task_of};
 use crate::omp::agents;
-use crate::omp::task::{Flags, Task};
+use crate::omp::task::{Task, TaskFlags};
 use crate::omp::taskgroup;
 use crate::omp::taskloop::{self, Division};
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::Work;
+use crate::omp::tool::event::ToolWork;
 use crate::omp::tool::hook;
 
 /// Copies what a memory copy cannot (non-trivial firstprivates), and stores whether the part is the
@@ -91,7 +91,7 @@ unsafe fn run(
     // SAFETY: the compiler's pointers into the pattern task.
     let (first, last) = unsafe { (*lower, *upper) };
     let trips = trip_count(first as i64, last as i64, stride);
-    hook::work::begun(Work::Taskloop, trips);
+    hook::work::begun(ToolWork::Taskloop, trips);
     if no_group == 0 {
         taskgroup::start(here);
     }
@@ -106,14 +106,14 @@ unsafe fn run(
         duplicate,
     };
     // SAFETY: the compiler's pattern, which is a task that was not submitted.
-    let is_for_agents = unsafe { task_of(task).as_ref() }.flags().has(Flags::POOL);
+    let is_for_agents = unsafe { task_of(task).as_ref() }.flags().has(TaskFlags::POOL);
     for (begin, end) in taskloop::parts(trips, division, agents::width(here, is_for_agents)) {
         // SAFETY: the pattern and its bounds are the compiler's.
         unsafe {
             let part = plan.part(here, first, begin, end - 1, end == trips);
             hook::task::is_part(task_of(part).as_ref(), begin, end - begin);
             if condition == 0 {
-                task_of(part).as_ref().set_flags(task_of(part).as_ref().flags().with(Flags::UNDEFERRED));
+                task_of(part).as_ref().set_flags(task_of(part).as_ref().flags().with(TaskFlags::UNDEFERRED));
                 super::task::run_at_once(here, part);
             } else {
                 __kmpc_omp_task(location, gtid, part);
@@ -122,7 +122,7 @@ unsafe fn run(
     }
     // SAFETY: the pattern was never submitted; the parts are copies.
     unsafe { Task::free_unsubmitted(task_of(task)) };
-    hook::work::ended(Work::Taskloop, trips);
+    hook::work::ended(ToolWork::Taskloop, trips);
     if no_group == 0 {
         super::task_reduction::end_taskgroup(here);
     }

@@ -4,17 +4,17 @@
 use core::ffi::{c_char, c_int, c_void};
 
 use super::device_for as region_device;
-use super::lists::Arrays;
+use super::lists::TgtMapArrays;
 use super::mapper::Mapper;
 use crate::abi::kmpc::parallel::Location;
-use crate::omp::device::{Slot, choose, construct};
+use crate::omp::device::{DeviceSlot, choose, construct};
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::Target;
+use crate::omp::tool::event::ToolTarget;
 use crate::omp::tool::hook::device as hook;
 
 /// The device that a construct of this kind concerns; one that concerns the host is reported to
 /// tools, and nothing else.
-fn device_for(number: i64, kind: Target) -> Option<&'static Slot> {
+fn device_for(number: i64, kind: ToolTarget) -> Option<&'static DeviceSlot> {
     choose::refuse_for_data(CurrentThread::get(), number);
     let slot = region_device(number);
     if slot.is_none() {
@@ -25,8 +25,8 @@ fn device_for(number: i64, kind: Target) -> Option<&'static Slot> {
 
 /// # Safety
 /// The compiler's list.
-unsafe fn begin(device: i64, arrays: &Arrays) {
-    let Some(slot) = device_for(device, Target::EnterData) else { return };
+unsafe fn begin(device: i64, arrays: &TgtMapArrays) {
+    let Some(slot) = device_for(device, ToolTarget::EnterData) else { return };
     // SAFETY: as the caller says.
     unsafe {
         let list = arrays.list();
@@ -37,16 +37,16 @@ unsafe fn begin(device: i64, arrays: &Arrays) {
 
 /// # Safety
 /// The compiler's list.
-unsafe fn end(device: i64, arrays: &Arrays) {
-    let Some(slot) = device_for(device, Target::ExitData) else { return };
+unsafe fn end(device: i64, arrays: &TgtMapArrays) {
+    let Some(slot) = device_for(device, ToolTarget::ExitData) else { return };
     // SAFETY: as the caller says.
     unsafe { construct::exit_data(slot, &arrays.list().items) };
 }
 
 /// # Safety
 /// The compiler's list.
-unsafe fn update(device: i64, arrays: &Arrays) {
-    let Some(slot) = device_for(device, Target::Update) else { return };
+unsafe fn update(device: i64, arrays: &TgtMapArrays) {
+    let Some(slot) = device_for(device, ToolTarget::Update) else { return };
     // SAFETY: as the caller says.
     unsafe { construct::update(slot, &arrays.list().items) };
 }
@@ -71,7 +71,7 @@ macro_rules! data_constructs {
             mappers: *const Option<Mapper>,
         ) {
             // SAFETY: as for this function.
-            unsafe { $what(device, &Arrays { count, bases, begins, sizes, kinds, names, mappers }) };
+            unsafe { $what(device, &TgtMapArrays { count, bases, begins, sizes, kinds, names, mappers }) };
         }
 
         /// The same, as compilers before clang 12 call it.
@@ -89,7 +89,7 @@ macro_rules! data_constructs {
         ) {
             let (names, mappers) = (core::ptr::null(), core::ptr::null());
             // SAFETY: as for this function.
-            unsafe { $what(device, &Arrays { count, bases, begins, sizes, kinds, names, mappers }) };
+            unsafe { $what(device, &TgtMapArrays { count, bases, begins, sizes, kinds, names, mappers }) };
         }
     )*};
 }

@@ -4,16 +4,16 @@
 use core::ffi::{c_char, c_int, c_void};
 
 use super::device_for;
-use super::lists::{Arrays, List};
+use super::lists::{TgtMapArrays, TgtMapList};
 use super::mapper::Mapper;
 use crate::abi::kmpc::parallel::Location;
 use crate::abi::kmpc::task;
-use crate::omp::device::construct::{self, Region};
-use crate::omp::device::interface::{Code, Convention};
-use crate::omp::device::place::{Announced, Promise, hints};
+use crate::omp::device::construct::{self, TargetRegion};
+use crate::omp::device::interface::{Convention, DeviceCode};
+use crate::omp::device::place::{AnnouncedRegion, Reservation, hints};
 use crate::omp::device::program;
-use crate::omp::device::{Slot, array, chain, choose, resident};
-use crate::omp::task::Flags;
+use crate::omp::device::{DeviceSlot, array, chain, choose, resident};
+use crate::omp::task::TaskFlags;
 use crate::omp::thread::CurrentThread;
 use crate::omp::{report, target};
 
@@ -71,7 +71,7 @@ fn requested(value: c_int) -> u32 {
 
 /// # Safety
 /// The compiler's region and list.
-unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape) -> c_int {
+unsafe fn launch(device: i64, host: *const c_void, arrays: &TgtMapArrays, shape: Shape) -> c_int {
     // SAFETY: as the caller says. User-defined mappers are called once, so the list is kept.
     let Chosen { device, mut list, promise, stays_resident } = unsafe { chosen(device, host, arrays) };
     let mut on_host = || {
@@ -97,8 +97,8 @@ unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape
     // SAFETY: as the caller says.
     unsafe {
         let list = list.unwrap_or_else(|| arrays.list());
-        let region = Region {
-            code: Code::Loaded(module, name, address),
+        let region = TargetRegion {
+            code: DeviceCode::Loaded(module, name, address),
             convention,
             items: &list.items,
             arguments: &list.parameters,
@@ -115,9 +115,9 @@ unsafe fn launch(device: i64, host: *const c_void, arrays: &Arrays, shape: Shape
 
 /// The running task launches a region. If it is one of target constructs, its code does so first:
 /// worth knowing where its next instance may be queued.
-fn note_launch(slot: &Slot) {
+fn note_launch(slot: &DeviceSlot) {
     let task = CurrentThread::get().task;
-    let may_be_new = task.flags().has(Flags::OFFLOADED) && !task.flags().has(Flags::QUEUES);
+    let may_be_new = task.flags().has(TaskFlags::OFFLOADED) && !task.flags().has(TaskFlags::QUEUES);
     if may_be_new
         && slot.device.orders_operations()
         && let Some(entry) = task::entry(task)
@@ -132,15 +132,15 @@ struct Chosen {
     device: i64,
     /// Where the choice is the runtime's: the list, which was read for it, and the promise to run
     /// there.
-    list: Option<List>,
-    promise: Option<Promise>,
+    list: Option<TgtMapList>,
+    promise: Option<Reservation>,
     /// What the region maps stays there.
     stays_resident: bool,
 }
 
 /// # Safety
 /// The compiler's list.
-unsafe fn chosen(device: i64, host: *const c_void, arrays: &Arrays) -> Chosen {
+unsafe fn chosen(device: i64, host: *const c_void, arrays: &TgtMapArrays) -> Chosen {
     let here = CurrentThread::get();
     if arrays.have_mappers() {
         chain::wait(here.task); // they read what they map
@@ -161,7 +161,7 @@ unsafe fn chosen(device: i64, host: *const c_void, arrays: &Arrays) -> Chosen {
     let stays_resident = choose::stays_resident(announced, &list.items);
     let (device, promise) = choose::device(
         CurrentThread::get(),
-        Announced { stays_resident, ..announced },
+        AnnouncedRegion { stays_resident, ..announced },
         host.addr(),
         &list.items,
     );
@@ -191,7 +191,7 @@ pub unsafe extern "C-unwind" fn __tgt_target_kernel(
             ));
             return NOT_OFFLOADED;
         }
-        let arrays = Arrays {
+        let arrays = TgtMapArrays {
             count: a.count as c_int,
             bases: a.bases,
             begins: a.begins,
@@ -262,7 +262,7 @@ macro_rules! older_launches {
             let (mut shape, mut named, mut mapped) = (Shape { requested_teams: 1, ..Shape::default() }, core::ptr::null(), core::ptr::null());
             $(shape = Shape { teams: [given($teams), 0, 0], requested_teams: requested($teams), threads: [given($threads), 0, 0], ..shape };)?
             $((named, mapped) = ($names, $mappers);)?
-            let arrays = Arrays { count, bases, begins, sizes, kinds, names: named, mappers: mapped };
+            let arrays = TgtMapArrays { count, bases, begins, sizes, kinds, names: named, mappers: mapped };
             // SAFETY: as for this function.
             unsafe { launch(device, host, &arrays, shape) }
         }

@@ -8,7 +8,7 @@
 use core::ffi::{c_char, c_int, c_void};
 
 use super::mapper::{self, Mapper};
-use crate::omp::device::map::{Flags, Item, Role};
+use crate::omp::device::map::{MapFlags, MapItem, MapRole};
 
 const TO: u64 = 0x1;
 const FROM: u64 = 0x2;
@@ -31,7 +31,7 @@ const PRESENT: u64 = 0x1000;
 const HOLD: u64 = 0x2000;
 /// The pointer at the base address is attached to the first address.
 const ATTACH: u64 = 0x4000;
-/// The first address is that of an array of [`Dimension`]s; the size is how many.
+/// The first address is that of an array of [`TgtMapDimension`]s; the size is how many.
 const STRIDED: u64 = 1 << 44;
 /// In these bits: one more than the number of the entry that this one is a part of.
 const MEMBER_OF: u64 = 0xffff << 48;
@@ -39,7 +39,7 @@ const MEMBER_OF: u64 = 0xffff << 48;
 /// One dimension of a strided section.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Dimension {
+pub struct TgtMapDimension {
     offset: u64,
     count: u64,
     /// Bytes from one to the next.
@@ -48,7 +48,7 @@ pub struct Dimension {
 
 /// One entry.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct TgtMapEntry {
     /// Base address.
     pub base: usize,
     /// First address.
@@ -61,7 +61,7 @@ pub struct Entry {
 
 /// The compiler's arrays.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrays {
+pub struct TgtMapArrays {
     /// Entries.
     pub count: c_int,
     /// Base addresses; some are written to.
@@ -80,16 +80,16 @@ pub struct Arrays {
 
 /// What a list means.
 #[derive(Debug, Default)]
-pub struct List {
+pub struct TgtMapList {
     /// The items.
-    pub items: Vec<Item>,
+    pub items: Vec<MapItem>,
     /// Per argument of the region: its item.
     pub parameters: Vec<usize>,
     /// Entries whose base address is to be written, and the items it is computed from.
     pub returned: Vec<(usize, usize)>,
 }
 
-impl Arrays {
+impl TgtMapArrays {
     /// May there be user-defined mappers?
     pub fn have_mappers(&self) -> bool {
         !self.mappers.is_null()
@@ -97,10 +97,10 @@ impl Arrays {
 
     /// # Safety
     /// The compiler's arrays.
-    unsafe fn entry(&self, at: usize) -> (Entry, Option<Mapper>) {
+    unsafe fn entry(&self, at: usize) -> (TgtMapEntry, Option<Mapper>) {
         // SAFETY: as the caller says.
         unsafe {
-            let entry = Entry {
+            let entry = TgtMapEntry {
                 base: (*self.bases.add(at)).addr(),
                 begin: (*self.begins.add(at)).addr(),
                 size: *self.sizes.add(at),
@@ -114,8 +114,8 @@ impl Arrays {
     ///
     /// # Safety
     /// The compiler's arrays.
-    pub unsafe fn list(&self) -> List {
-        let mut list = List::default();
+    pub unsafe fn list(&self) -> TgtMapList {
+        let mut list = TgtMapList::default();
         for at in 0..self.count.max(0) as usize {
             // SAFETY: as the caller says, throughout.
             unsafe {
@@ -125,7 +125,7 @@ impl Arrays {
                         for component in mapper::components(mapper, &entry) {
                             add(&component, &mut list.items);
                         }
-                        list.items.push(entry.item(Role::Address, 0));
+                        list.items.push(entry.item(MapRole::Address, 0));
                     }
                     None => add(&entry, &mut list.items),
                 }
@@ -145,7 +145,7 @@ impl Arrays {
     ///
     /// # Safety
     /// The arrays that `list` was read from.
-    pub unsafe fn answer(&self, list: &List, values: &[usize]) {
+    pub unsafe fn answer(&self, list: &TgtMapList, values: &[usize]) {
         for &(entry, item) in &list.returned {
             // SAFETY: as the caller says.
             unsafe { self.bases.add(entry).cast::<usize>().write(values[item]) };
@@ -157,33 +157,34 @@ impl Arrays {
 ///
 /// # Safety
 /// Pointers are where the entry says so.
-unsafe fn add(entry: &Entry, items: &mut Vec<Item>) {
+unsafe fn add(entry: &TgtMapEntry, items: &mut Vec<MapItem>) {
     let size = usize::try_from(entry.size).unwrap_or(0);
     let member = entry.kind & MEMBER_OF != 0;
     let role = match entry.kind {
         k if k & ATTACH != 0 || k & CAPTURED == CAPTURED => {
             // SAFETY: as the caller says.
             let value = unsafe { (entry.base as *const usize).read_unaligned() };
-            let item = entry.item(Role::Attach { counted: false }, entry.begin.wrapping_sub(value));
-            let flags = item.flags.with_if(k & ATTACH == 0, Flags::ALWAYS);
-            return items.push(Item { flags, ..item });
+            let item = entry.item(MapRole::Attach { counted: false }, entry.begin.wrapping_sub(value));
+            let flags = item.flags.with_if(k & ATTACH == 0, MapFlags::ALWAYS);
+            return items.push(MapItem { flags, ..item });
         }
-        k if k & LITERAL != 0 => Role::Value,
-        k if k & PRIVATE != 0 => Role::Private,
+        k if k & LITERAL != 0 => MapRole::Value,
+        k if k & PRIVATE != 0 => MapRole::Private,
         k if k & STRIDED != 0 => {
             // SAFETY: as the caller says.
-            let dimensions = unsafe { core::slice::from_raw_parts(entry.begin as *const Dimension, size) };
+            let dimensions =
+                unsafe { core::slice::from_raw_parts(entry.begin as *const TgtMapDimension, size) };
             return strided(entry, dimensions, items);
         }
-        k if k & POINTER_AND_OBJECT != 0 => Role::Pointee { member },
-        _ if member => Role::Member,
-        _ => Role::Storage,
+        k if k & POINTER_AND_OBJECT != 0 => MapRole::Pointee { member },
+        _ if member => MapRole::Member,
+        _ => MapRole::Storage,
     };
     items.push(entry.item(role, size));
 }
 
 /// One item per piece of a strided section that is without gaps.
-fn strided(entry: &Entry, dimensions: &[Dimension], items: &mut Vec<Item>) {
+fn strided(entry: &TgtMapEntry, dimensions: &[TgtMapDimension], items: &mut Vec<MapItem>) {
     let Some((last, mut outer)) = dimensions.split_last() else { return };
     let mut piece = last.count.wrapping_mul(last.stride);
     let mut base = (entry.base as u64).wrapping_add(last.offset.wrapping_mul(last.stride));
@@ -198,28 +199,29 @@ fn strided(entry: &Entry, dimensions: &[Dimension], items: &mut Vec<Item>) {
         let step = |i: u64| d.offset.wrapping_add(i).wrapping_mul(d.stride);
         begins = begins.iter().flat_map(|&b| (0..d.count).map(move |i| b.wrapping_add(step(i)))).collect();
     }
-    let plain = entry.item(Role::Member, piece as usize);
-    items.extend(begins.into_iter().map(|begin| Item {
+    let plain = entry.item(MapRole::Member, piece as usize);
+    items.extend(begins.into_iter().map(|begin| MapItem {
         begin: begin as usize,
         base: begin as usize,
         ..plain
     }));
 }
 
-impl Entry {
-    fn item(&self, role: Role, size: usize) -> Item {
+impl TgtMapEntry {
+    fn item(&self, role: MapRole, size: usize) -> MapItem {
         let bits = [
-            (TO, Flags::TO),
-            (FROM, Flags::FROM),
-            (ALWAYS, Flags::ALWAYS),
-            (DELETE, Flags::DELETE),
-            (PRESENT, Flags::PRESENT),
-            (HOLD, Flags::HOLD),
-            (IMPLICIT, Flags::IMPLICIT),
+            (TO, MapFlags::TO),
+            (FROM, MapFlags::FROM),
+            (ALWAYS, MapFlags::ALWAYS),
+            (DELETE, MapFlags::DELETE),
+            (PRESENT, MapFlags::PRESENT),
+            (HOLD, MapFlags::HOLD),
+            (IMPLICIT, MapFlags::IMPLICIT),
         ];
-        let flags =
-            bits.iter().fold(Flags::default(), |set, &(bit, flag)| set.with_if(self.kind & bit != 0, flag));
-        Item { begin: self.begin, base: self.base, size, role, flags }
+        let flags = bits
+            .iter()
+            .fold(MapFlags::default(), |set, &(bit, flag)| set.with_if(self.kind & bit != 0, flag));
+        MapItem { begin: self.begin, base: self.base, size, role, flags }
     }
 }
 
@@ -228,10 +230,12 @@ mod tests {
     use super::*;
 
     fn pieces(dimensions: &[(u64, u64, u64)]) -> Vec<(usize, usize)> {
-        let dimensions: Vec<_> =
-            dimensions.iter().map(|&(offset, count, stride)| Dimension { offset, count, stride }).collect();
+        let dimensions: Vec<_> = dimensions
+            .iter()
+            .map(|&(offset, count, stride)| TgtMapDimension { offset, count, stride })
+            .collect();
         let mut items = Vec::new();
-        strided(&Entry { base: 1000, begin: 0, size: 0, kind: TO }, &dimensions, &mut items);
+        strided(&TgtMapEntry { base: 1000, begin: 0, size: 0, kind: TO }, &dimensions, &mut items);
         items.iter().map(|i| (i.begin, i.size)).collect()
     }
 
@@ -259,17 +263,17 @@ mod tests {
         let role = |kind| {
             let mut items = Vec::new();
             // SAFETY: a pointer is at the base.
-            unsafe { add(&Entry { base: at, begin: 2040, size: 8, kind }, &mut items) };
+            unsafe { add(&TgtMapEntry { base: at, begin: 2040, size: 8, kind }, &mut items) };
             assert_eq!(items.len(), 1);
             (items[0].role, items[0].size)
         };
-        assert_eq!(role(TO | PARAMETER), (Role::Storage, 8));
-        assert_eq!(role(TO | 1 << 48), (Role::Member, 8));
-        assert_eq!(role(POINTER_AND_OBJECT | 1 << 48), (Role::Pointee { member: true }, 8));
-        assert_eq!(role(POINTER_AND_OBJECT), (Role::Pointee { member: false }, 8));
-        assert_eq!(role(LITERAL | PARAMETER), (Role::Value, 8));
-        assert_eq!(role(PRIVATE | TO), (Role::Private, 8));
-        assert_eq!(role(ATTACH), (Role::Attach { counted: false }, 40));
-        assert_eq!(role(CAPTURED | IMPLICIT | 1 << 48), (Role::Attach { counted: false }, 40));
+        assert_eq!(role(TO | PARAMETER), (MapRole::Storage, 8));
+        assert_eq!(role(TO | 1 << 48), (MapRole::Member, 8));
+        assert_eq!(role(POINTER_AND_OBJECT | 1 << 48), (MapRole::Pointee { member: true }, 8));
+        assert_eq!(role(POINTER_AND_OBJECT), (MapRole::Pointee { member: false }, 8));
+        assert_eq!(role(LITERAL | PARAMETER), (MapRole::Value, 8));
+        assert_eq!(role(PRIVATE | TO), (MapRole::Private, 8));
+        assert_eq!(role(ATTACH), (MapRole::Attach { counted: false }, 40));
+        assert_eq!(role(CAPTURED | IMPLICIT | 1 << 48), (MapRole::Attach { counted: false }, 40));
     }
 }

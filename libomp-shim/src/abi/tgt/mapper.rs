@@ -2,7 +2,7 @@
 
 use core::ffi::c_void;
 
-use super::lists::Entry;
+use super::lists::TgtMapEntry;
 
 /// A mapper: `(handle, base, begin, size, type, name)`; it calls [`__tgt_push_mapper_component`]
 /// for each component.
@@ -12,8 +12,8 @@ pub type Mapper = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void, *mut c_v
 ///
 /// # Safety
 /// The compiler's mapper for that entry.
-pub unsafe fn components(mapper: Mapper, entry: &Entry) -> Vec<Entry> {
-    let mut components: Vec<Entry> = Vec::new();
+pub unsafe fn components(mapper: Mapper, entry: &TgtMapEntry) -> Vec<TgtMapEntry> {
+    let mut components: Vec<TgtMapEntry> = Vec::new();
     let handle = (&raw mut components).cast();
     // SAFETY: as the caller says; the handle is valid for the call.
     unsafe {
@@ -36,9 +36,9 @@ pub unsafe extern "C" fn __tgt_push_mapper_component(
     kind: i64,
     _name: *mut c_void,
 ) {
-    let entry = Entry { base: base.addr(), begin: begin.addr(), size, kind: kind as u64 };
+    let entry = TgtMapEntry { base: base.addr(), begin: begin.addr(), size, kind: kind as u64 };
     // SAFETY: the handle is the vector of `components`.
-    unsafe { (*handle.cast::<Vec<Entry>>()).push(entry) };
+    unsafe { (*handle.cast::<Vec<TgtMapEntry>>()).push(entry) };
 }
 
 /// How many components there are so far: members say by number what they are a part of.
@@ -48,5 +48,5 @@ pub unsafe extern "C" fn __tgt_push_mapper_component(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __tgt_mapper_num_components(handle: *mut c_void) -> i64 {
     // SAFETY: as above.
-    unsafe { (*handle.cast::<Vec<Entry>>()).len() as i64 }
+    unsafe { (*handle.cast::<Vec<TgtMapEntry>>()).len() as i64 }
 }

@@ -13,7 +13,7 @@
 //! With `nowait` these calls come from an explicit task, and are carried out before they return:
 //! the task is what goes on later.
 
-use crate::omp::device::{self, Place, Slot};
+use crate::omp::device::{self, ConstructDevice, DeviceSlot};
 use crate::omp::target;
 use crate::omp::thread::CurrentThread;
 
@@ -26,19 +26,21 @@ pub mod register;
 pub mod rest;
 
 /// The device that a construct with this number concerns, ready to be used; `None` for the host.
-fn device_for(number: i64) -> Option<&'static Slot> {
+fn device_for(number: i64) -> Option<&'static DeviceSlot> {
     match device::place(CurrentThread::get(), number) {
-        Place::Device(slot) if !register::requires_shared_memory() || slot.device.reaches_host_memory() => {
+        ConstructDevice::Device(slot)
+            if !register::requires_shared_memory() || slot.device.reaches_host_memory() =>
+        {
             let may_be_used = device::program::bring(slot);
             if !may_be_used {
                 target::refuse_without_code(slot.number);
             }
             may_be_used.then_some(slot)
         }
-        Place::Device(slot) => {
+        ConstructDevice::Device(slot) => {
             target::refuse_without_shared_memory(slot.number);
             None
         }
-        Place::Host => None,
+        ConstructDevice::Host => None,
     }
 }

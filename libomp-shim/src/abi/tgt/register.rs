@@ -9,21 +9,21 @@ use core::slice;
 use core::sync::atomic::{AtomicI64, Ordering};
 
 use crate::omp::device::interface::Release;
-use crate::omp::device::program::{self, Entry, Program, What};
+use crate::omp::device::program::{self, DeviceProgram, ProgramEntry, ProgramEntryKind};
 use crate::omp::report;
 
 /// What a program brings.
 #[repr(C)]
 pub struct Descriptor {
     count: i32,
-    images: *const Image,
+    images: *const RegisteredImage,
     entries_begin: *const c_void,
     entries_end: *const c_void,
 }
 
 /// One image. The entries are those of the program.
 #[repr(C)]
-pub struct Image {
+pub struct RegisteredImage {
     start: *const u8,
     end: *const u8,
     entries_begin: *const c_void,
@@ -56,7 +56,7 @@ struct EntryV2 {
     auxiliary: *const c_void,
 }
 
-const _: () = assert!(size_of::<Descriptor>() == 32 && size_of::<Image>() == 32);
+const _: () = assert!(size_of::<Descriptor>() == 32 && size_of::<RegisteredImage>() == 32);
 const _: () = assert!(size_of::<EntryV1>() == 32 && size_of::<EntryV2>() == 56);
 
 /// In [`EntryV2::kind`]: an entry for OpenMP.
@@ -82,20 +82,26 @@ pub fn requires_shared_memory() -> bool {
     REQUIRED.load(Ordering::Relaxed) & UNIFIED_SHARED_MEMORY != 0
 }
 
-fn entry(address: *const c_void, name: *const c_char, size: usize, flags: u32, data: i64) -> Option<Entry> {
+fn entry(
+    address: *const c_void,
+    name: *const c_char,
+    size: usize,
+    flags: u32,
+    data: i64,
+) -> Option<ProgramEntry> {
     if flags & REQUIRES != 0 {
         __tgt_register_requires(data);
         return None;
     }
     let what = match size {
-        0 => What::Region,
-        _ if flags & INDIRECT != 0 => What::Indirect,
-        _ if flags & LINK != 0 && flags & 2 == 0 => What::Link,
-        _ => What::Variable,
+        0 => ProgramEntryKind::Region,
+        _ if flags & INDIRECT != 0 => ProgramEntryKind::Indirect,
+        _ if flags & LINK != 0 && flags & 2 == 0 => ProgramEntryKind::Link,
+        _ => ProgramEntryKind::Variable,
     };
     // SAFETY: the table's names are C strings that live as long as the program.
     let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
-    Some(Entry { what, host: address.addr(), name, size })
+    Some(ProgramEntry { what, host: address.addr(), name, size })
 }
 
 /// Is a table that begins with these words in the newer layout? Its entries begin with 0; one of
@@ -110,7 +116,7 @@ fn is_newer(first: u64, second: u64) -> bool {
 ///
 /// # Safety
 /// The compiler's table, which stays until it is unregistered.
-unsafe fn entries(begin: *const c_void, end: *const c_void) -> (Release, Vec<Entry>) {
+unsafe fn entries(begin: *const c_void, end: *const c_void) -> (Release, Vec<ProgramEntry>) {
     let bytes = end.addr().saturating_sub(begin.addr());
     if bytes < size_of::<EntryV1>() {
         return (Release::Llvm20, Vec::new());
@@ -147,9 +153,10 @@ pub unsafe extern "C" fn __tgt_register_lib(descriptor: *const Descriptor) {
     unsafe {
         let d = &*descriptor;
         let images = if d.count > 0 { slice::from_raw_parts(d.images, d.count as usize) } else { &[] };
-        let bytes = |i: &Image| slice::from_raw_parts(i.start, i.end.addr().saturating_sub(i.start.addr()));
+        let bytes =
+            |i: &RegisteredImage| slice::from_raw_parts(i.start, i.end.addr().saturating_sub(i.start.addr()));
         let (release, entries) = entries(d.entries_begin, d.entries_end);
-        program::register(Program {
+        program::register(DeviceProgram {
             handle: descriptor.addr(),
             images: images.iter().map(bytes).collect(),
             release,
@@ -191,7 +198,7 @@ mod tests {
         (range.start.cast(), range.end.cast())
     }
 
-    fn seen(entries: &[Entry]) -> Vec<(What, usize, &CStr, usize)> {
+    fn seen(entries: &[ProgramEntry]) -> Vec<(ProgramEntryKind, usize, &CStr, usize)> {
         entries.iter().map(|e| (e.what, e.host, e.name, e.size)).collect()
     }
 
@@ -223,10 +230,10 @@ mod tests {
             auxiliary: core::ptr::null(),
         });
         let want = vec![
-            (What::Region, 0x10, c"region", 0),
-            (What::Variable, 0x20, c"to", 4),
-            (What::Link, 0x30, c"link", 8),
-            (What::Indirect, 0x40, c"called", 8),
+            (ProgramEntryKind::Region, 0x10, c"region", 0),
+            (ProgramEntryKind::Variable, 0x20, c"to", 4),
+            (ProgramEntryKind::Link, 0x30, c"link", 8),
+            (ProgramEntryKind::Indirect, 0x40, c"called", 8),
         ];
         let ((begin, end), (new_begin, new_end)) = (bounds(&old), bounds(&new));
         // SAFETY: tables of this test.
@@ -255,7 +262,7 @@ mod tests {
         let table = [say, region];
         let (begin, end) = bounds(&table);
         // SAFETY: a table of this test.
-        assert_eq!(seen(&unsafe { entries(begin, end) }.1), [(What::Region, 0x10, c"region", 0)]);
+        assert_eq!(seen(&unsafe { entries(begin, end) }.1), [(ProgramEntryKind::Region, 0x10, c"region", 0)]);
     }
 
     #[test]

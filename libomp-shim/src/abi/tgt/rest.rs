@@ -7,7 +7,7 @@ use core::ptr;
 
 use super::launch::NOT_OFFLOADED;
 use crate::omp::device;
-use crate::omp::device::spaces::Space;
+use crate::omp::device::spaces::DeviceSpace;
 
 macro_rules! nothing_owed {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -72,7 +72,7 @@ macro_rules! allocations {
         $(#[$doc])*
         #[unsafe(no_mangle)]
         pub extern "C-unwind" fn $allocate(size: usize, device: c_int) -> *mut c_void {
-            Space::$space.allocate(device, size) as *mut c_void
+            DeviceSpace::$space.allocate(device, size) as *mut c_void
         }
         /// Gives it back.
         ///
@@ -83,7 +83,7 @@ macro_rules! allocations {
         pub unsafe extern "C-unwind" fn $free(block: *mut c_void, device: c_int) {
             if !block.is_null() {
                 // SAFETY: the same promise.
-                unsafe { Space::$space.free(device, block.addr()) };
+                unsafe { DeviceSpace::$space.free(device, block.addr()) };
             }
         }
     )*};

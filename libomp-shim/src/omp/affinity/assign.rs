@@ -5,10 +5,10 @@ use core::ops::Range;
 
 use crate::omp::icv::ProcBind;
 
-/// Where the threads of one team go. Cheap to copy; ask [`Assignment::thread`] for each, or
+/// Where the threads of one team go. Cheap to copy; ask [`PlaceAssignment::thread`] for each, or
 /// iterate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Assignment {
+pub struct PlaceAssignment {
     policy: ProcBind,
     /// The parent's place, relative to the start of its partition.
     origin: u32,
@@ -26,12 +26,12 @@ pub fn assign(
     parent_place: Option<u32>,
     parent_partition: Range<u32>,
     nthreads: u32,
-) -> Option<Assignment> {
+) -> Option<PlaceAssignment> {
     if policy == ProcBind::False || parent_partition.is_empty() || nthreads == 0 {
         return None;
     }
     let parent = parent_place.filter(|p| parent_partition.contains(p)).unwrap_or(parent_partition.start);
-    Some(Assignment {
+    Some(PlaceAssignment {
         policy,
         origin: parent - parent_partition.start,
         partition: parent_partition,
@@ -40,7 +40,7 @@ pub fn assign(
     })
 }
 
-impl Assignment {
+impl PlaceAssignment {
     /// Place and place partition of the implicit task of thread `i`.
     pub fn thread(&self, i: u32) -> (u32, Range<u32>) {
         let places = self.partition.len() as u32;
@@ -77,7 +77,7 @@ impl Assignment {
     }
 }
 
-impl Iterator for Assignment {
+impl Iterator for PlaceAssignment {
     type Item = (u32, Range<u32>);
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -16,10 +16,10 @@ pub mod hint;
 mod order;
 mod places;
 
-pub use self::assign::{Assignment, assign, part_of};
+pub use self::assign::{PlaceAssignment, assign, part_of};
 pub use self::format::{
     Facts, affinity_format, capture_affinity, copy_out, copy_out_fortran, display_affinity, expand, ranges,
     say_bound, set_affinity_format,
 };
-pub use self::places::{Level, Places};
+pub use self::places::{Level, PlaceList};
 pub use ult::topology;

@@ -10,15 +10,15 @@ use super::topology::Cpu;
 use crate::omp::env::KmpKind;
 
 /// Sort keys for the processors of a machine.
-pub(super) struct Order {
+pub(super) struct ProcessorOrder {
     /// `(os, path)`, levels where all processors have the same position left out.
     paths: Vec<(usize, Vec<usize>)>,
     /// How many innermost levels go to the front.
     moved: usize,
 }
 
-impl Order {
-    pub fn new(cpus: &[Cpu], kind: KmpKind, permute: usize) -> Order {
+impl ProcessorOrder {
+    pub fn new(cpus: &[Cpu], kind: KmpKind, permute: usize) -> ProcessorOrder {
         let full: Vec<(usize, [usize; 4])> = cpus.iter().map(|cpu| (cpu.os, path(cpus, cpu))).collect();
         let exists: Vec<usize> = (0..4).filter(|&l| full.iter().any(|(_, p)| p[l] != 0)).collect();
         let innermost = exists.len().saturating_sub(1);
@@ -27,7 +27,7 @@ impl Order {
             _ => permute.min(innermost),
         };
         let paths = full.iter().map(|(os, p)| (*os, exists.iter().map(|&l| p[l]).collect())).collect();
-        Order { paths, moved }
+        ProcessorOrder { paths, moved }
     }
 
     /// The key of processor `os`; unknown ones come first.

@@ -5,9 +5,9 @@ use core::fmt;
 use core::ops::Range;
 use std::collections::{HashMap, HashSet};
 
-use super::order::Order;
+use super::order::ProcessorOrder;
 use super::topology::Cpu;
-use crate::omp::env::{KmpAffinity, KmpKind, Machine, PlacesSpec};
+use crate::omp::env::{EnvMachine, KmpAffinity, KmpKind, PlacesSpec};
 
 /// What an abstract place is made of, smallest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,46 +27,46 @@ pub enum Level {
 /// The list of places; never empty, no place is empty, processor numbers ascend within a place.
 /// Immutable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Places(Box<[Box<[usize]>]>);
+pub struct PlaceList(Box<[Box<[usize]>]>);
 
-impl Places {
+impl PlaceList {
     /// Places from what a variable asked for, and how many processors of it may not be used (they
     /// are left out, as are places that become empty). `None` if nothing is left.
-    pub fn resolve(machine: &Machine, spec: &PlacesSpec) -> (Option<Places>, usize) {
+    pub fn resolve(machine: &EnvMachine, spec: &PlacesSpec) -> (Option<PlaceList>, usize) {
         match spec {
             PlacesSpec::Abstract(level, count) => {
                 let mut sets = grouped(machine, *level);
                 sets.truncate(count.map_or(usize::MAX, |n| n as usize));
-                (Places::of(sets), 0)
+                (PlaceList::of(sets), 0)
             }
             PlacesSpec::Explicit(list) => explicit(machine, list),
         }
     }
 
     /// One place per thing of this level, all of them.
-    pub fn at_level(machine: &Machine, level: Level) -> Places {
+    pub fn at_level(machine: &EnvMachine, level: Level) -> PlaceList {
         let all = || vec![machine.cpus().iter().map(|cpu| cpu.os).collect()];
-        Places::of(grouped(machine, level))
-            .or_else(|| Places::of(all()))
-            .unwrap_or(Places(Box::new([Box::new([0])])))
+        PlaceList::of(grouped(machine, level))
+            .or_else(|| PlaceList::of(all()))
+            .unwrap_or(PlaceList(Box::new([Box::new([0])])))
     }
 
     /// The places of `KMP_AFFINITY=compact|scatter|balanced`, in the order in which threads take
     /// them.
-    pub fn from_kmp(machine: &Machine, kind: KmpKind, kmp: &KmpAffinity) -> Places {
+    pub fn from_kmp(machine: &EnvMachine, kind: KmpKind, kmp: &KmpAffinity) -> PlaceList {
         let level = kmp.granularity.unwrap_or(Level::Core);
         let mut sets = grouped(machine, level);
-        let order = Order::new(machine.cpus(), kind, kmp.permute as usize);
+        let order = ProcessorOrder::new(machine.cpus(), kind, kmp.permute as usize);
         sets.sort_by_key(|set| order.key(set[0]));
         let offset = kmp.offset as usize % sets.len().max(1);
         sets.rotate_left(offset);
-        Places::of(sets).unwrap_or_else(|| Places::at_level(machine, level))
+        PlaceList::of(sets).unwrap_or_else(|| PlaceList::at_level(machine, level))
     }
 
-    fn of(sets: Vec<Vec<usize>>) -> Option<Places> {
+    fn of(sets: Vec<Vec<usize>>) -> Option<PlaceList> {
         let sets: Box<[Box<[usize]>]> =
             sets.into_iter().filter(|set| !set.is_empty()).map(Vec::into_boxed_slice).collect();
-        (!sets.is_empty()).then_some(Places(sets))
+        (!sets.is_empty()).then_some(PlaceList(sets))
     }
 
     /// Number of places (`omp_get_num_places`).
@@ -93,7 +93,7 @@ impl Places {
 }
 
 /// As `OMP_PLACES` would be written: `{0,1},{2:4}`.
-impl fmt::Display for Places {
+impl fmt::Display for PlaceList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, set) in self.0.iter().enumerate() {
             f.write_str(if i == 0 { "{" } else { ",{" })?;
@@ -112,7 +112,7 @@ impl fmt::Display for Places {
 
 /// Usable processors grouped by `level`; groups in the order in which socket, NUMA node, core,
 /// processor first meet them.
-fn grouped(machine: &Machine, level: Level) -> Vec<Vec<usize>> {
+fn grouped(machine: &EnvMachine, level: Level) -> Vec<Vec<usize>> {
     let mut cpus = machine.cpus().to_vec();
     cpus.sort_unstable_by_key(|cpu| (cpu.socket, cpu.numa, cpu.core, cpu.os));
     let caches = match level {
@@ -144,14 +144,14 @@ fn grouped(machine: &Machine, level: Level) -> Vec<Vec<usize>> {
     sets
 }
 
-fn explicit(machine: &Machine, list: &[Vec<usize>]) -> (Option<Places>, usize) {
+fn explicit(machine: &EnvMachine, list: &[Vec<usize>]) -> (Option<PlaceList>, usize) {
     let known: HashSet<usize> = machine.cpus().iter().map(|cpu| cpu.os).collect();
     let usable = |os: &usize| known.contains(os);
     let mut unusable: Vec<usize> = list.iter().flatten().copied().filter(|os| !usable(os)).collect();
     unusable.sort_unstable();
     unusable.dedup();
     let sets = list.iter().map(|set| set.iter().copied().filter(usable).collect()).collect();
-    (Places::of(sets), unusable.len())
+    (PlaceList::of(sets), unusable.len())
 }
 
 #[cfg(test)]
@@ -175,14 +175,14 @@ mod tests {
 
     #[test]
     fn known_caches_are_used() {
-        let machine = Machine { ll_caches: |_| vec![vec![0, 1], vec![2, 3]], ..test_machine() };
-        assert_eq!(Places::at_level(&machine, Level::LastCache).to_string(), "{0:2},{2:2}");
+        let machine = EnvMachine { ll_caches: |_| vec![vec![0, 1], vec![2, 3]], ..test_machine() };
+        assert_eq!(PlaceList::at_level(&machine, Level::LastCache).to_string(), "{0:2},{2:2}");
     }
 
     #[test]
     fn explicit_places_lose_what_may_not_be_used() {
         let spec = PlacesSpec::Explicit(vec![vec![0, 99], vec![77], vec![1]]);
-        let (places, unusable) = Places::resolve(&test_machine(), &spec);
+        let (places, unusable) = PlaceList::resolve(&test_machine(), &spec);
         assert_eq!((places.unwrap().to_string().as_str(), unusable), ("{0},{1}", 2));
     }
 

@@ -19,7 +19,7 @@ use super::partition::{PAGE, Placing};
 /// What precedes every block.
 #[derive(Clone, Copy)]
 #[repr(C, align(16))]
-pub(super) struct Header {
+pub(super) struct MemoryHeader {
     /// What the C library or the kernel gave us.
     base: *mut c_void,
     /// Bytes mapped from `base`; 0 = from the C library.
@@ -31,11 +31,11 @@ pub(super) struct Header {
 }
 
 /// Bytes that every block costs beyond what was asked for.
-pub(super) const HEADER: usize = size_of::<Header>();
+pub(super) const HEADER: usize = size_of::<MemoryHeader>();
 
 /// What kind of memory a block is to have.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kind {
+pub(super) struct MemoryKind {
     /// A power of two.
     pub alignment: usize,
     pub zeroed: bool,
@@ -44,10 +44,10 @@ pub(super) struct Kind {
 }
 
 /// A block of `size` bytes; null if there is no memory, or it cannot be pinned.
-pub(super) fn make(size: usize, kind: Kind, allocator: usize) -> *mut c_void {
+pub(super) fn make(size: usize, kind: MemoryKind, allocator: usize) -> *mut c_void {
     let alignment =
-        if ult::mutant!(alignment_ignored) { 1 } else { kind.alignment }.max(align_of::<Header>());
-    let padding = if alignment > align_of::<Header>() { alignment } else { 0 };
+        if ult::mutant!(alignment_ignored) { 1 } else { kind.alignment }.max(align_of::<MemoryHeader>());
+    let padding = if alignment > align_of::<MemoryHeader>() { alignment } else { 0 };
     let Some(total) = size.checked_add(HEADER + padding).filter(|&t| t <= isize::MAX as usize - PAGE) else {
         return null_mut();
     };
@@ -67,7 +67,7 @@ pub(super) fn make(size: usize, kind: Kind, allocator: usize) -> *mut c_void {
     let user = base.with_addr(user);
     // SAFETY: `user - HEADER` is at least `base` and `user + size` at most `base + total`, all
     // inside the fresh block; both addresses are multiples of 16, the alignment of Header.
-    unsafe { user.cast::<Header>().sub(1).write(Header { base, mapped, size, allocator }) };
+    unsafe { user.cast::<MemoryHeader>().sub(1).write(MemoryHeader { base, mapped, size, allocator }) };
     user
 }
 
@@ -75,9 +75,9 @@ pub(super) fn make(size: usize, kind: Kind, allocator: usize) -> *mut c_void {
 ///
 /// # Safety
 /// `user` came from [`make`] and was not given to [`unmake`] since.
-pub(super) unsafe fn header(user: *mut c_void) -> Header {
+pub(super) unsafe fn header(user: *mut c_void) -> MemoryHeader {
     // SAFETY: `make` wrote a Header right in front of `user`, and nobody else owns those bytes.
-    unsafe { user.cast::<Header>().sub(1).read() }
+    unsafe { user.cast::<MemoryHeader>().sub(1).read() }
 }
 
 /// Gives the memory of a block back.
@@ -86,7 +86,7 @@ pub(super) unsafe fn header(user: *mut c_void) -> Header {
 /// `user` came from [`make`], was not given to this function before, and is not used any more.
 pub(super) unsafe fn unmake(user: *mut c_void) {
     // SAFETY: the caller's promise is that of `header`.
-    let Header { base, mapped, .. } = unsafe { header(user) };
+    let MemoryHeader { base, mapped, .. } = unsafe { header(user) };
     match mapped {
         // SAFETY: `base` came from malloc or calloc in `make` and is freed once.
         0 => unsafe { libc::free(base) },
@@ -96,7 +96,7 @@ pub(super) unsafe fn unmake(user: *mut c_void) {
 }
 
 /// Fresh zeroed pages, locked in memory or placed on the nodes that `kind` says; null on failure.
-fn map(bytes: usize, kind: Kind) -> *mut c_void {
+fn map(bytes: usize, kind: MemoryKind) -> *mut c_void {
     let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no existing
     // memory.
@@ -116,13 +116,14 @@ fn map(bytes: usize, kind: Kind) -> *mut c_void {
 
 #[cfg(test)]
 mod tests {
-    use super::super::nodes::Space;
+    use super::super::nodes::MemorySpace;
     use super::super::partition::Partition;
     use super::*;
 
-    const PLAIN: Kind = Kind { alignment: 1, zeroed: false, pinned: false, placing: Placing::ANYWHERE };
+    const PLAIN: MemoryKind =
+        MemoryKind { alignment: 1, zeroed: false, pinned: false, placing: Placing::ANYWHERE };
 
-    fn round_trip(size: usize, kind: Kind) {
+    fn round_trip(size: usize, kind: MemoryKind) {
         let block = make(size, kind, 77);
         assert!(!block.is_null(), "{size} {kind:?}");
         assert_eq!(block.addr() % kind.alignment.max(16), 0);
@@ -143,13 +144,13 @@ mod tests {
         for size in [1, 7, 16, 4000, 100_000] {
             for alignment in [1, 8, 16, 32, 4096, 65536] {
                 for zeroed in [false, true] {
-                    round_trip(size, Kind { alignment, zeroed, ..PLAIN });
+                    round_trip(size, MemoryKind { alignment, zeroed, ..PLAIN });
                     round_trip(
                         size,
-                        Kind {
+                        MemoryKind {
                             alignment,
                             zeroed,
-                            placing: Placing { partition: Partition::Blocked, space: Space::Default },
+                            placing: Placing { partition: Partition::Blocked, space: MemorySpace::Default },
                             ..PLAIN
                         },
                     );
@@ -162,7 +163,7 @@ mod tests {
     fn impossible_sizes_give_null() {
         for size in [usize::MAX, usize::MAX - 64, isize::MAX as usize] {
             assert!(make(size, PLAIN, 1).is_null());
-            assert!(make(size, Kind { alignment: 4096, ..PLAIN }, 1).is_null());
+            assert!(make(size, MemoryKind { alignment: 4096, ..PLAIN }, 1).is_null());
         }
     }
 }

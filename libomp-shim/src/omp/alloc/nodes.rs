@@ -25,7 +25,7 @@ use crate::omp::affinity::topology;
 
 /// A memory space, as far as it matters where the memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Space {
+pub(super) enum MemorySpace {
     /// Ordinary memory.
     Default,
     LargeCapacity,
@@ -33,7 +33,7 @@ pub(super) enum Space {
     LowLatency,
 }
 
-impl Space {
+impl MemorySpace {
     /// Of the handle of a memory space, or of a predefined allocator less one: both count alike.
     pub(super) const fn of(memspace: usize) -> Self {
         match memspace {
@@ -60,7 +60,7 @@ struct Facts {
 
 struct Machine {
     ordinary: Vec<usize>,
-    spaces: HashMap<Space, Vec<usize>>,
+    spaces: HashMap<MemorySpace, Vec<usize>>,
 }
 
 fn machine() -> &'static Machine {
@@ -72,7 +72,7 @@ fn machine() -> &'static Machine {
         let allowed = allowed().unwrap_or_else(|| with_processors.clone());
         let facts = facts(Path::new("/"), &allowed, &with_processors);
         let ordinary: Vec<usize> = facts.iter().filter(|f| f.ordinary).map(|f| f.node).collect();
-        let spaces = [Space::LargeCapacity, Space::HighBandwidth, Space::LowLatency];
+        let spaces = [MemorySpace::LargeCapacity, MemorySpace::HighBandwidth, MemorySpace::LowLatency];
         let spaces =
             spaces.into_iter().filter_map(|space| Some((space, standing_out(space, &facts)?))).collect();
         // Processors alone, and all memory elsewhere.
@@ -86,8 +86,8 @@ pub(super) fn ordinary() -> &'static [usize] {
 }
 
 /// The nodes that are `space`; `None` where it is ordinary memory.
-pub(super) fn of_space(space: Space) -> Option<&'static [usize]> {
-    if space == Space::Default { None } else { machine().spaces.get(&space).map(Vec::as_slice) }
+pub(super) fn of_space(space: MemorySpace) -> Option<&'static [usize]> {
+    if space == MemorySpace::Default { None } else { machine().spaces.get(&space).map(Vec::as_slice) }
 }
 
 /// The node that the caller runs on; 0 where the kernel does not tell.
@@ -170,12 +170,12 @@ fn size(meminfo: &str) -> u64 {
 
 /// The nodes that are best for `space` and better than all ordinary ones. No node stands out if one
 /// ordinary one is as good, or not known.
-fn standing_out(space: Space, facts: &[Facts]) -> Option<Vec<usize>> {
+fn standing_out(space: MemorySpace, facts: &[Facts]) -> Option<Vec<usize>> {
     // More is better.
     let rate = |f: &Facts| match space {
-        Space::HighBandwidth => f.bandwidth,
-        Space::LowLatency if f.latency != 0 => u64::MAX - f.latency,
-        Space::LargeCapacity => f.size / 2 + u64::from(f.ordinary) * (f.size - f.size / 2),
+        MemorySpace::HighBandwidth => f.bandwidth,
+        MemorySpace::LowLatency if f.latency != 0 => u64::MAX - f.latency,
+        MemorySpace::LargeCapacity => f.size / 2 + u64::from(f.ordinary) * (f.size - f.size / 2),
         _ => 0,
     };
     let best = facts.iter().map(rate).max().filter(|&best| best > 0)?;
@@ -204,7 +204,7 @@ mod tests {
 
     /// What each space is: large, fast, near.
     fn spaces(facts: &[Facts]) -> [Option<Vec<usize>>; 3] {
-        [Space::LargeCapacity, Space::HighBandwidth, Space::LowLatency]
+        [MemorySpace::LargeCapacity, MemorySpace::HighBandwidth, MemorySpace::LowLatency]
             .map(|space| standing_out(space, facts))
     }
 
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(spaces(&[node(1, false, 400_000, 60, 64)]), [None, None, None]);
         assert_eq!(spaces(&[]), [None, None, None]);
         let nearly = [node(0, true, 1, 1, 256), node(1, false, 1, 1, 500)];
-        assert_eq!(standing_out(Space::LargeCapacity, &nearly), None, "not twice as large");
+        assert_eq!(standing_out(MemorySpace::LargeCapacity, &nearly), None, "not twice as large");
     }
 
     #[test]

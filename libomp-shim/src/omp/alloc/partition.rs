@@ -20,7 +20,7 @@
 use core::ffi::c_void;
 use core::ops::Range;
 
-use super::nodes::{self, Space};
+use super::nodes::{self, MemorySpace};
 
 /// The trait's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(super) enum Partition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placing {
     pub partition: Partition,
-    pub space: Space,
+    pub space: MemorySpace,
 }
 
 pub(super) const PAGE: usize = 4096;
@@ -54,7 +54,7 @@ struct Order {
 
 impl Placing {
     /// Anywhere.
-    pub(super) const ANYWHERE: Self = Self { partition: Partition::Environment, space: Space::Default };
+    pub(super) const ANYWHERE: Self = Self { partition: Partition::Environment, space: MemorySpace::Default };
 
     /// Does a block of `size` bytes need pages of its own?
     pub(super) fn needs_pages(self, size: usize) -> bool {
@@ -191,7 +191,7 @@ mod tests {
             };
             assert!(base != libc::MAP_FAILED);
             let untouched = policy_at(base.cast());
-            Placing { partition, space: Space::Default }.apply(base, bytes);
+            Placing { partition, space: MemorySpace::Default }.apply(base, bytes);
             if let Some((before, _)) = untouched {
                 assert_eq!(before, 0);
                 for page in 0..16 {

@@ -10,8 +10,8 @@ use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use super::block::{self, Kind};
-use super::nodes::Space;
+use super::block::{self, MemoryKind};
+use super::nodes::MemorySpace;
 use super::partition::Placing;
 use super::traits::{Allocator, Fallback, lookup};
 use super::{DEFAULT_MEM_ALLOC, NULL_ALLOCATOR};
@@ -183,12 +183,12 @@ unsafe fn serve(size: usize, alignment: usize, zeroed: bool, allocator: usize) -
 fn plain(size: usize, alignment: usize, zeroed: bool, handle: usize) -> *mut c_void {
     block::make(
         size,
-        Kind {
+        MemoryKind {
             alignment,
             zeroed,
             pinned: false,
             // The memory spaces are numbered as their allocators are, from 0.
-            placing: Placing { space: Space::of(handle.wrapping_sub(1)), ..Placing::ANYWHERE },
+            placing: Placing { space: MemorySpace::of(handle.wrapping_sub(1)), ..Placing::ANYWHERE },
         },
         handle,
     )
@@ -208,8 +208,8 @@ fn from_pool(a: &Allocator, size: usize, alignment: usize, zeroed: bool, handle:
 }
 
 /// The memory that allocator `a` gives for a request.
-fn kind(a: &Allocator, alignment: usize, zeroed: bool) -> Kind {
-    Kind { alignment: alignment.max(a.alignment), zeroed, pinned: a.pinned, placing: a.placing }
+fn kind(a: &Allocator, alignment: usize, zeroed: bool) -> MemoryKind {
+    MemoryKind { alignment: alignment.max(a.alignment), zeroed, pinned: a.pinned, placing: a.placing }
 }
 
 /// Counts `size` bytes against the pool; false if they do not fit.

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::AtomicUsize;
 
-use super::nodes::Space;
+use super::nodes::MemorySpace;
 use super::partition::{Partition, Placing};
 use super::{DEFAULT_MEM_ALLOC, LAST_RESERVED, NULL_ALLOCATOR};
 use trait_key as key;
@@ -178,7 +178,7 @@ fn with_traits(memspace: usize, traits: &[Alloctrait]) -> Option<Allocator> {
         },
         pinned: last(key::PINNED) == Some(tv::TRUE),
         placing: Placing {
-            space: Space::of(memspace),
+            space: MemorySpace::of(memspace),
             partition: match last(key::PARTITION) {
                 Some(tv::NEAREST) => Partition::Nearest,
                 Some(tv::BLOCKED) => Partition::Blocked,
@@ -253,7 +253,9 @@ mod tests {
         let a = unsafe { lookup(made) }.unwrap();
         assert_eq!((a.alignment, a.pool_size, a.fallback), (64, 100, Fallback::Allocator(3)));
         assert!(
-            a.pinned && a.placing.partition == Partition::Interleaved && a.placing.space == Space::Default
+            a.pinned
+                && a.placing.partition == Partition::Interleaved
+                && a.placing.space == MemorySpace::Default
         );
         // SAFETY: made above, not used any more.
         unsafe { destroy_allocator(made) };

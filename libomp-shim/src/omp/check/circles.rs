@@ -19,10 +19,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-use super::locks::{self, Holder};
-use super::place::{Place, Source};
+use super::locks::{self, LockHolder};
+use super::place::{CodePosition, CodeSource};
 use super::reports::Participant;
-use super::thing::{Need, Thing, Wait};
+use super::thing::{Occurrence, RankNeed, RankWait};
 use super::words;
 use crate::omp::device::rank::cluster;
 use crate::omp::task::Task;
@@ -43,20 +43,20 @@ pub enum For {
 }
 
 /// A task that waits.
-struct Waiting {
+struct TaskWaitRecord {
     who: Participant,
     /// It, and whoever cannot go on before the end of what it belongs to.
     chain: Vec<usize>,
     parent: usize,
     group: usize,
-    place: Place,
+    place: CodePosition,
     what: For,
 }
 
 /// A task, or a wait, with mutexes to acquire.
 struct Member {
     /// Where it was made.
-    place: Place,
+    place: CodePosition,
     /// The task, or who waits.
     task: usize,
     parent: usize,
@@ -71,7 +71,7 @@ struct Member {
 #[derive(Default)]
 struct Book {
     last: u64,
-    waits: BTreeMap<u64, Waiting>,
+    waits: BTreeMap<u64, TaskWaitRecord>,
     /// By the address of their nodes.
     members: HashMap<usize, Member>,
 }
@@ -87,9 +87,9 @@ fn address<T>(of: *const T) -> usize {
 }
 
 /// Takes the note of a wait back when it is dropped.
-pub struct Noted(Option<u64>);
+pub struct TaskWaitNote(Option<u64>);
 
-impl Drop for Noted {
+impl Drop for TaskWaitNote {
     fn drop(&mut self) {
         if let Some(number) = self.0 {
             is_over(number);
@@ -105,31 +105,31 @@ fn is_over(number: u64) {
 
 /// The running task waits for that until what is returned is dropped.
 #[inline(always)]
-pub fn waits(what: impl FnOnce() -> For) -> Noted {
-    if super::watches() { note(what()) } else { Noted(None) }
+pub fn waits(what: impl FnOnce() -> For) -> TaskWaitNote {
+    if super::watches() { note(what()) } else { TaskWaitNote(None) }
 }
 
 #[cold]
 #[inline(never)]
-fn note(what: For) -> Noted {
+fn note(what: For) -> TaskWaitNote {
     if !super::is_noted() {
-        return Noted(None);
+        return TaskWaitNote(None);
     }
     // One that waits for itself has been reported of.
     if matches!(what, For::Lock(lock) if locks::is_mine(lock)) {
-        return Noted(None);
+        return TaskWaitNote(None);
     }
     super::rounds::begin_alone();
     let task = CurrentThread::get().task;
-    let waiting = Waiting {
+    let waiting = TaskWaitRecord {
         who: Participant::me(),
         chain: chain(task),
         parent: task.parent().map_or(0, |parent| address(parent)),
         group: address(task.member_of()),
-        place: Place::of_caller(Source::NONE),
+        place: CodePosition::of_caller(CodeSource::NONE),
         what,
     };
-    Noted(Some(with(|book| {
+    TaskWaitNote(Some(with(|book| {
         book.last += 1;
         book.waits.insert(book.last, waiting);
         book.last
@@ -154,7 +154,7 @@ pub fn joins_sets(node: usize, task: Option<&Task>) {
     }
     let (is_task, it) = (task.is_some(), task.unwrap_or(CurrentThread::get().task));
     let member = Member {
-        place: Place::of_caller(Source::NONE),
+        place: CodePosition::of_caller(CodeSource::NONE),
         task: address(it),
         parent: it.parent().map_or(0, |parent| address(parent)),
         group: address(it.member_of()),
@@ -190,7 +190,7 @@ pub fn leaves_sets(node: usize) {
 const MARK: u64 = 1 << 62;
 
 /// All of them, as ranks tell each other.
-pub fn all() -> Vec<Wait> {
+pub fn all() -> Vec<RankWait> {
     if ult::mutant!(circle_not_reported) {
         return Vec::new();
     }
@@ -206,12 +206,12 @@ pub fn all() -> Vec<Wait> {
 
 struct Teller<'a> {
     book: &'a Book,
-    locks: &'a [(usize, Holder)],
+    locks: &'a [(usize, LockHolder)],
     rank: u32,
 }
 
 impl Teller<'_> {
-    fn running(&self, number: u64, waiting: &Waiting) -> Wait {
+    fn running(&self, number: u64, waiting: &TaskWaitRecord) -> RankWait {
         let what = match waiting.what {
             For::Lock(_) => "in omp_set_lock",
             For::Children => "in a taskwait",
@@ -221,7 +221,7 @@ impl Teller<'_> {
         let made =
             self.made(waiting.who.task()).map_or_else(String::new, |place| format!(", made at {place},"));
         let who = format!("{}{made} {what} at {}", waiting.who, waiting.place);
-        Wait {
+        RankWait {
             number: number | MARK,
             is_code: false,
             gives: self.gives(&waiting.chain),
@@ -230,10 +230,10 @@ impl Teller<'_> {
         }
     }
 
-    fn lined_up(&self, node: usize, member: &Member) -> Wait {
+    fn lined_up(&self, node: usize, member: &Member) -> RankWait {
         let who = format!("the task made at {}", member.place);
-        let number = words::number(Thing::Task(self.rank, node as u64));
-        Wait {
+        let number = words::number(Occurrence::Task(self.rank, node as u64));
+        RankWait {
             number,
             is_code: false,
             gives: vec![self.end(member.task)],
@@ -242,12 +242,12 @@ impl Teller<'_> {
         }
     }
 
-    fn end(&self, task: usize) -> Thing {
-        Thing::Task(self.rank, task as u64)
+    fn end(&self, task: usize) -> Occurrence {
+        Occurrence::Task(self.rank, task as u64)
     }
 
     /// Where a member of a set was made.
-    fn made(&self, task: usize) -> Option<Place> {
+    fn made(&self, task: usize) -> Option<CodePosition> {
         self.book
             .members
             .values()
@@ -256,18 +256,19 @@ impl Teller<'_> {
     }
 
     /// What comes about when these tasks have ended, or some time before.
-    fn gives(&self, tasks: &[usize]) -> Vec<Thing> {
+    fn gives(&self, tasks: &[usize]) -> Vec<Occurrence> {
         let held = self
             .locks
             .iter()
             .filter(|(_, holder)| tasks.contains(&holder.who.task()))
-            .map(|&(lock, _)| Thing::Lock(self.rank, lock as u64));
+            .map(|&(lock, _)| Occurrence::Lock(self.rank, lock as u64));
         let members = self.book.members.values().filter(|member| tasks.contains(&member.task));
-        let sets = members.flat_map(|member| &member.has).map(|&mutex| Thing::Set(self.rank, mutex as u64));
+        let sets =
+            members.flat_map(|member| &member.has).map(|&mutex| Occurrence::Set(self.rank, mutex as u64));
         tasks.iter().map(|&task| self.end(task)).chain(held).chain(sets).collect()
     }
 
-    fn needs(&self, waiting: &Waiting) -> Vec<Need> {
+    fn needs(&self, waiting: &TaskWaitRecord) -> Vec<RankNeed> {
         match waiting.what {
             For::Lock(lock) => vec![self.lock(lock)],
             For::Node(node) => self
@@ -284,7 +285,7 @@ impl Teller<'_> {
     }
 
     /// The ends of those tasks that wait themselves: of the others nothing is known.
-    fn ends(&self, is_needed: impl Fn(usize, usize) -> bool) -> Vec<Need> {
+    fn ends(&self, is_needed: impl Fn(usize, usize) -> bool) -> Vec<RankNeed> {
         let running = self
             .book
             .waits
@@ -296,29 +297,29 @@ impl Teller<'_> {
                 member.is_task && member.lacks != 0 && is_needed(member.parent, member.group)
             });
         let all = running.chain(lined_up.map(|member| (member.task, member.place, "was made")));
-        all.map(|(task, place, verb)| Need {
+        all.map(|(task, place, verb)| RankNeed {
             thing: Some(self.end(task)),
             what: fit(format!("the task that {verb} at {place}")),
         })
         .collect()
     }
 
-    fn lock(&self, lock: usize) -> Need {
+    fn lock(&self, lock: usize) -> RankNeed {
         let holder = self.locks.iter().find(|(held, _)| *held == lock).map(|(_, holder)| holder);
         let what = holder.map_or_else(
             || "a lock".to_owned(),
             |holder| format!("the lock that {} has set at {}", holder.who, holder.place),
         );
-        Need { thing: Some(Thing::Lock(self.rank, lock as u64)), what: fit(what) }
+        RankNeed { thing: Some(Occurrence::Lock(self.rank, lock as u64)), what: fit(what) }
     }
 
-    fn mutex(&self, mutex: usize) -> Need {
+    fn mutex(&self, mutex: usize) -> RankNeed {
         let holder = self.book.members.values().find(|member| member.has.contains(&mutex));
         let what = holder.map_or_else(
             || "a mutexinoutset".to_owned(),
             |holder| format!("the mutexinoutset that the task made at {} has", holder.place),
         );
-        Need { thing: Some(Thing::Set(self.rank, mutex as u64)), what: fit(what) }
+        RankNeed { thing: Some(Occurrence::Set(self.rank, mutex as u64)), what: fit(what) }
     }
 }
 

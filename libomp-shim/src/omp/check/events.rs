@@ -9,15 +9,15 @@ use core::ptr::NonNull;
 use std::collections::HashMap;
 use std::sync::{Mutex, Once, PoisonError};
 
-use super::place::{Place, Source};
+use super::place::{CodePosition, CodeSource};
 use super::reports::{About, report_of};
 use crate::omp::exit;
 use crate::omp::task::Task;
 
 /// Tasks whose events are still to be fulfilled, by address, and where they were made.
-static OPEN: Mutex<Option<HashMap<usize, Place>>> = Mutex::new(None);
+static OPEN: Mutex<Option<HashMap<usize, CodePosition>>> = Mutex::new(None);
 
-fn with<R>(look: impl FnOnce(&mut HashMap<usize, Place>) -> R) -> R {
+fn with<R>(look: impl FnOnce(&mut HashMap<usize, CodePosition>) -> R) -> R {
     look(OPEN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
 }
 
@@ -25,17 +25,17 @@ fn with<R>(look: impl FnOnce(&mut HashMap<usize, Place>) -> R) -> R {
 #[inline(always)]
 pub fn made(task: NonNull<Task>, location: *const c_void) {
     if super::watches() {
-        note(task, Source::at(location));
+        note(task, CodeSource::at(location));
     }
 }
 
 #[cold]
 #[inline(never)]
-fn note(task: NonNull<Task>, source: Source) {
+fn note(task: NonNull<Task>, source: CodeSource) {
     static AT_EXIT: Once = Once::new();
     if super::is_noted() {
         AT_EXIT.call_once(|| exit::call(look));
-        with(|open| open.insert(task.addr().get(), Place::of_caller(source)));
+        with(|open| open.insert(task.addr().get(), CodePosition::of_caller(source)));
     }
 }
 
@@ -60,7 +60,8 @@ unsafe extern "C" fn look(_: c_int, _: *mut c_void) {
     if !super::is_noted() {
         return;
     }
-    let open: Vec<(usize, Place)> = with(|open| open.iter().map(|(&task, &place)| (task, place)).collect());
+    let open: Vec<(usize, CodePosition)> =
+        with(|open| open.iter().map(|(&task, &place)| (task, place)).collect());
     for (task, place) in open {
         // SAFETY: a task whose event is not fulfilled is not complete, hence alive.
         let task = unsafe { &*(task as *const Task) };

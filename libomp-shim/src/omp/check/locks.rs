@@ -11,34 +11,34 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::place::{Place, Source};
+use super::place::{CodePosition, CodeSource};
 use super::reports::{About, Participant, report_of};
 
 /// Who has set a lock.
 #[derive(Clone, Copy)]
-pub struct Holder {
+pub struct LockHolder {
     /// The task.
     pub who: Participant,
     /// Where it has.
-    pub place: Place,
+    pub place: CodePosition,
     /// Somebody else has unset it since, which has been reported.
     is_robbed: bool,
 }
 
-impl Holder {
+impl LockHolder {
     fn me() -> Self {
-        Self { who: Participant::me(), place: Place::of_caller(Source::NONE), is_robbed: false }
+        Self { who: Participant::me(), place: CodePosition::of_caller(CodeSource::NONE), is_robbed: false }
     }
 }
 
 /// Locks that are set, by address.
-static HELD: Mutex<Option<HashMap<usize, Holder>>> = Mutex::new(None);
+static HELD: Mutex<Option<HashMap<usize, LockHolder>>> = Mutex::new(None);
 
-fn with<R>(look: impl FnOnce(&mut HashMap<usize, Holder>) -> R) -> R {
+fn with<R>(look: impl FnOnce(&mut HashMap<usize, LockHolder>) -> R) -> R {
     look(HELD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
 }
 
-fn holder(lock: usize) -> Option<Holder> {
+fn holder(lock: usize) -> Option<LockHolder> {
     with(|held| held.get(&lock).copied()).filter(|holder| !holder.is_robbed)
 }
 
@@ -48,7 +48,7 @@ pub fn is_mine(lock: usize) -> bool {
 }
 
 /// All locks that are set.
-pub fn all() -> Vec<(usize, Holder)> {
+pub fn all() -> Vec<(usize, LockHolder)> {
     with(|held| {
         held.iter().filter(|(_, holder)| !holder.is_robbed).map(|(&lock, &holder)| (lock, holder)).collect()
     })
@@ -56,11 +56,11 @@ pub fn all() -> Vec<(usize, Holder)> {
 
 /// The running task is about to set the lock, and will wait if somebody has. What this returns is
 /// for [`has_set`].
-pub fn about_to_set(lock: usize) -> Option<Holder> {
+pub fn about_to_set(lock: usize) -> Option<LockHolder> {
     if !super::is_noted() {
         return None;
     }
-    let me = Holder::me();
+    let me = LockHolder::me();
     if let Some(before) = holder(lock).filter(|before| before.who.is(&me.who)) {
         report_of(
             About::SetTwice,
@@ -75,7 +75,7 @@ pub fn about_to_set(lock: usize) -> Option<Holder> {
 }
 
 /// The running task has set it.
-pub fn has_set(lock: usize, me: Option<Holder>) {
+pub fn has_set(lock: usize, me: Option<LockHolder>) {
     if let Some(me) = me {
         with(|held| held.insert(lock, me));
     }
@@ -86,7 +86,7 @@ pub fn has_set(lock: usize, me: Option<Holder>) {
 #[inline(never)]
 pub fn has_tested(lock: usize) {
     if super::is_noted() {
-        has_set(lock, Some(Holder::me()));
+        has_set(lock, Some(LockHolder::me()));
     }
 }
 
@@ -118,14 +118,14 @@ fn look_at_owner(lock: usize, routine: &str) {
     if holder.is_some_and(|holder| holder.who.is(&me)) {
         return;
     }
-    let place = Place::of_caller(Source::NONE);
+    let place = CodePosition::of_caller(CodeSource::NONE);
     match holder.filter(|holder| !holder.is_robbed) {
         None => report_of(
             About::Unset,
             place,
             format_args!("{routine} of a lock that nobody has set, by {me}, at {place}; nothing is unset"),
         ),
-        Some(Holder { who, place: before, .. }) => {
+        Some(LockHolder { who, place: before, .. }) => {
             report_of(
                 About::Unset,
                 place,
@@ -143,8 +143,8 @@ pub fn destroyed(lock: usize, is_locked: bool, routine: &str) {
         return;
     }
     let holder = with(|held| held.remove(&lock));
-    if let (true, Some(Holder { who, place: before, is_robbed: false })) = (is_locked, holder) {
-        let place = Place::of_caller(Source::NONE);
+    if let (true, Some(LockHolder { who, place: before, is_robbed: false })) = (is_locked, holder) {
+        let place = CodePosition::of_caller(CodeSource::NONE);
         report_of(
             About::Destroyed,
             place,

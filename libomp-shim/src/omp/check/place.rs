@@ -29,9 +29,9 @@ struct Ident {
 
 /// What clang's `ident_t` says, kept by its address: it is a constant of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Source(usize);
+pub struct CodeSource(usize);
 
-impl Source {
+impl CodeSource {
     /// Of code that says nothing (gcc's).
     pub const NONE: Self = Self(0);
 
@@ -94,23 +94,23 @@ impl fmt::Display for SourcePosition {
 
 /// A place in the program that has called the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct CodePosition {
     /// A return address, or a function's where the place is one; 0 if there is none to be found.
     pub address: usize,
     /// What the compiler says of it.
-    pub source: Source,
+    pub source: CodeSource,
 }
 
-impl Place {
+impl CodePosition {
     /// The code of the program that has called the library on this stack; `source`: what the
     /// compiler has passed.
     #[cold]
-    pub fn of_caller(source: Source) -> Self {
+    pub fn of_caller(source: CodeSource) -> Self {
         Self { address: code::caller().address, source }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for CodePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.source.position() {
             Some(position) => position.fmt(f),
@@ -144,9 +144,9 @@ mod tests {
     #[test]
     fn the_stack_is_walked_beyond_the_library() {
         // The test's code and the library's are one object here: what calls it is the C library's.
-        let place = Place::of_caller(Source::NONE);
+        let place = CodePosition::of_caller(CodeSource::NONE);
         assert!(
-            code::is_ours(Place::of_caller as *const () as usize)
+            code::is_ours(CodePosition::of_caller as *const () as usize)
                 && !code::is_ours(libc::getpid as *const () as usize)
         );
         assert!(place.address != 0 && !code::is_ours(place.address), "{place}");

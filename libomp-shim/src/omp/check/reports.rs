@@ -4,7 +4,7 @@ use core::fmt;
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-use super::place::Place;
+use super::place::CodePosition;
 use crate::omp::agents::UNASSIGNED;
 use crate::omp::report;
 use crate::omp::task::Task;
@@ -49,7 +49,7 @@ fn is_kept_quiet(about: About) -> bool {
 }
 
 /// [`report`], of one place.
-pub fn report_of(about: About, place: Place, what: impl fmt::Display) {
+pub fn report_of(about: About, place: CodePosition, what: impl fmt::Display) {
     report(about, (place.address, place.address), what);
 }
 

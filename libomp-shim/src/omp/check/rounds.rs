@@ -9,11 +9,11 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use mpi_bridge::table::Message;
+use mpi_bridge::table::BridgeMessage;
 
-use super::thing::Sample;
-use super::verdict::Verdict;
-use super::wire::{Heard, written};
+use super::thing::RankSample;
+use super::verdict::CheckVerdict;
+use super::wire::{ReceivedReport, written};
 use super::{circles, waits, words};
 use crate::omp::device::rank::link::opened;
 use crate::omp::device::rank::wire::verb;
@@ -36,9 +36,9 @@ const MOST_WAITS: usize = 2048;
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
 /// What has come of the running look, by rank.
-static ANSWERS: Mutex<(u64, Vec<Heard>)> = Mutex::new((0, Vec::new()));
+static ANSWERS: Mutex<(u64, Vec<ReceivedReport>)> = Mutex::new((0, Vec::new()));
 
-fn answers() -> std::sync::MutexGuard<'static, (u64, Vec<Heard>)> {
+fn answers() -> std::sync::MutexGuard<'static, (u64, Vec<ReceivedReport>)> {
     ANSWERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -77,7 +77,7 @@ fn start() {
 }
 
 fn look_again_and_again() {
-    let mut verdict = Verdict::default();
+    let mut verdict = CheckVerdict::default();
     for round in 1.. {
         std::thread::sleep(EVERY);
         if cluster().is_some_and(Cluster::is_over) || SERVER.is_lost() {
@@ -90,16 +90,16 @@ fn look_again_and_again() {
 }
 
 /// Samples of all ranks, if all answer.
-fn look(round: u64) -> Option<Vec<Sample>> {
+fn look(round: u64) -> Option<Vec<RankSample>> {
     let own = sample();
     let Some(cluster) = cluster() else { return Some(vec![own]) };
-    *answers() = (round, (1..cluster.ranks).map(|_| Heard::default()).collect());
+    *answers() = (round, (1..cluster.ranks).map(|_| ReceivedReport::default()).collect());
     for rank in 1..cluster.ranks {
         cluster.post(rank, verb::LOOK, &[round], &[], 0).ok()?;
     }
     let asked = Instant::now();
     loop {
-        let others: Option<Vec<Sample>> = answers().1.iter().map(Heard::whole).collect();
+        let others: Option<Vec<RankSample>> = answers().1.iter().map(ReceivedReport::whole).collect();
         if let Some(others) = others {
             return Some([vec![own], others].concat());
         }
@@ -113,7 +113,7 @@ fn look(round: u64) -> Option<Vec<Sample>> {
 
 // ---- what a rank says of itself ---------------------------------------------
 
-fn sample() -> Sample {
+fn sample() -> RankSample {
     let all = waits::all();
     let held: Vec<i32> = all.iter().map(|(waiting, _)| waiting.holds).collect();
     let (sent, handled, transfers) = cluster().map_or((0, 0, 0), Cluster::traffic);
@@ -124,7 +124,7 @@ fn sample() -> Sample {
         code.chain(persistent::stuck::waits()).chain(object::stuck::waits()).chain(circles::all()).collect();
     let more = waits.len().saturating_sub(MOST_WAITS) as u64;
     waits.truncate(MOST_WAITS);
-    Sample {
+    RankSample {
         runs: ult::worker::somebody_runs(is_idle),
         sent,
         handled,
@@ -141,7 +141,7 @@ fn sample() -> Sample {
 ///
 /// # Safety
 /// The bridge's message.
-pub unsafe extern "C" fn asked(_: *mut c_void, message: *const Message) {
+pub unsafe extern "C" fn asked(_: *mut c_void, message: *const BridgeMessage) {
     let Some(cluster) = cluster() else { return };
     // SAFETY: the bridge's message.
     let (mut reader, source) = unsafe { opened(message) };
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn asked(_: *mut c_void, message: *const Message) {
 ///
 /// # Safety
 /// The bridge's message.
-pub unsafe extern "C" fn answered(_: *mut c_void, message: *const Message) {
+pub unsafe extern "C" fn answered(_: *mut c_void, message: *const BridgeMessage) {
     // SAFETY: the bridge's message.
     let (mut reader, source) = unsafe { opened(message) };
     let round = reader.word();

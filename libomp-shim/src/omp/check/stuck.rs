@@ -13,38 +13,38 @@
 
 use std::collections::HashMap;
 
-use super::thing::{End, Message, Need, Sample, Thing, Wait};
+use super::thing::{AwaitedMessage, MessageEnd, Occurrence, RankNeed, RankSample, RankWait};
 
 /// A wait of a rank.
-pub type Edge<'a> = (usize, &'a Wait);
+pub type WaitEdge<'a> = (usize, &'a RankWait);
 
 /// A circle of waits, each with what it needs of the next.
 pub struct Cycle<'a> {
     /// The waits.
-    pub waits: Vec<(usize, &'a Wait, &'a Need)>,
+    pub waits: Vec<(usize, &'a RankWait, &'a RankNeed)>,
     /// It needs no message of a library.
     pub is_certain: bool,
 }
 
 /// All waits of all ranks.
-pub struct Graph<'a> {
-    edges: Vec<Edge<'a>>,
-    givers: HashMap<Thing, Vec<usize>>,
+pub struct WaitGraph<'a> {
+    edges: Vec<WaitEdge<'a>>,
+    givers: HashMap<Occurrence, Vec<usize>>,
     /// By rank: where its waits begin and end, and whether it has run nothing for some looks.
     ranks: Vec<(core::ops::Range<usize>, bool)>,
     stuck: Vec<bool>,
 }
 
-impl<'a> Graph<'a> {
+impl<'a> WaitGraph<'a> {
     /// That of ranks, some of which have run nothing for some looks.
-    pub fn new(samples: &'a [Sample], is_still: impl Fn(usize) -> bool) -> Self {
+    pub fn new(samples: &'a [RankSample], is_still: impl Fn(usize) -> bool) -> Self {
         let (mut edges, mut ranks) = (Vec::new(), Vec::new());
         for (rank, sample) in samples.iter().enumerate() {
             let begin = edges.len();
             edges.extend(sample.waits.iter().map(|wait| (rank, wait)));
             ranks.push((begin..edges.len(), is_still(rank) && sample.more == 0));
         }
-        let mut givers: HashMap<Thing, Vec<usize>> = HashMap::new();
+        let mut givers: HashMap<Occurrence, Vec<usize>> = HashMap::new();
         for (at, (_, wait)) in edges.iter().enumerate() {
             for &thing in &wait.gives {
                 givers.entry(thing).or_default().push(at);
@@ -70,11 +70,11 @@ impl<'a> Graph<'a> {
 
     /// What keeps a wait from being over: something it needs, and one of those that are stuck and
     /// give it.
-    fn hindrance(&self, at: usize) -> Option<(&'a Need, usize)> {
+    fn hindrance(&self, at: usize) -> Option<(&'a RankNeed, usize)> {
         let (rank, wait) = self.edges[at];
         wait.needs.iter().find_map(|need| {
             let giver = match need.thing? {
-                Thing::Message(message) => self.silent(rank, message),
+                Occurrence::Message(message) => self.silent(rank, message),
                 thing => self.givers.get(&thing)?.iter().copied().find(|&giver| self.stuck[giver]),
             };
             giver.map(|giver| (need, giver))
@@ -82,7 +82,7 @@ impl<'a> Graph<'a> {
     }
 
     /// Somebody who waits on the rank that a message is exchanged with, if all who do are stuck.
-    fn silent(&self, here: usize, message: Message) -> Option<usize> {
+    fn silent(&self, here: usize, message: AwaitedMessage) -> Option<usize> {
         let there = usize::try_from(message.rank).ok()?;
         let (range, is_still) = self.ranks.get(there)?;
         let code = || range.clone().filter(|&at| self.edges[at].1.is_code);
@@ -112,8 +112,8 @@ impl<'a> Graph<'a> {
         cycles
     }
 
-    fn cycle(&self, path: &[(usize, &'a Need)]) -> Option<Cycle<'a>> {
-        let is_message = |need: &Need| matches!(need.thing, Some(Thing::Message(_)));
+    fn cycle(&self, path: &[(usize, &'a RankNeed)]) -> Option<Cycle<'a>> {
+        let is_message = |need: &RankNeed| matches!(need.thing, Some(Occurrence::Message(_)));
         let waits = path.iter().map(|&(at, need)| (self.edges[at].0, self.edges[at].1, need)).collect();
         let is_certain = !path.iter().any(|(_, need)| is_message(need));
         (!path.is_empty()).then_some(Cycle { waits, is_certain })
@@ -121,42 +121,42 @@ impl<'a> Graph<'a> {
 }
 
 /// The ends of messages that a wait is for.
-fn ends(wait: &Wait) -> impl Iterator<Item = Message> {
+fn ends(wait: &RankWait) -> impl Iterator<Item = AwaitedMessage> {
     wait.needs.iter().filter_map(|need| match need.thing {
-        Some(Thing::Message(message)) => Some(message),
+        Some(Occurrence::Message(message)) => Some(message),
         _ => None,
     })
 }
 
 /// Do both ends of a message wait, so that it is under way?
-pub fn messages_meet(samples: &[Sample]) -> bool {
+pub fn messages_meet(samples: &[RankSample]) -> bool {
     let all = || {
         samples
             .iter()
             .enumerate()
             .flat_map(|(rank, sample)| sample.code().flat_map(ends).map(move |end| (rank, end)))
     };
-    let sends: Vec<_> = all().filter(|(_, end)| end.end == End::Sends).collect();
+    let sends: Vec<_> = all().filter(|(_, end)| end.end == MessageEnd::Sends).collect();
     all().any(|(here, end)| sends.iter().any(|&(there, other)| end.meets(here, other, there)))
 }
 
 /// Does somebody wait for a message of a library?
-pub fn awaits_message(sample: &Sample) -> bool {
+pub fn awaits_message(sample: &RankSample) -> bool {
     sample.code().flat_map(ends).next().is_some()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::omp::remote::Handle;
+    use crate::omp::remote::RemoteHandle;
 
-    fn value(rank: i32, id: u32) -> Thing {
-        Thing::Value(Handle { rank, id, generation: 1 })
+    fn value(rank: i32, id: u32) -> Occurrence {
+        Occurrence::Value(RemoteHandle { rank, id, generation: 1 })
     }
 
-    fn wait(is_code: bool, gives: &[Thing], needs: &[Thing]) -> Wait {
-        let need = |thing: &Thing| Need { thing: Some(*thing), what: String::new() };
-        Wait {
+    fn wait(is_code: bool, gives: &[Occurrence], needs: &[Occurrence]) -> RankWait {
+        let need = |thing: &Occurrence| RankNeed { thing: Some(*thing), what: String::new() };
+        RankWait {
             number: 1,
             is_code,
             gives: gives.to_vec(),
@@ -165,12 +165,12 @@ mod tests {
         }
     }
 
-    fn samples(ranks: Vec<Vec<Wait>>) -> Vec<Sample> {
-        ranks.into_iter().map(|waits| Sample { waits, ..Sample::default() }).collect()
+    fn samples(ranks: Vec<Vec<RankWait>>) -> Vec<RankSample> {
+        ranks.into_iter().map(|waits| RankSample { waits, ..RankSample::default() }).collect()
     }
 
-    fn lengths(samples: &[Sample], is_still: bool) -> Vec<(usize, bool)> {
-        Graph::new(samples, |_| is_still)
+    fn lengths(samples: &[RankSample], is_still: bool) -> Vec<(usize, bool)> {
+        WaitGraph::new(samples, |_| is_still)
             .cycles()
             .iter()
             .map(|cycle| (cycle.waits.len(), cycle.is_certain))
@@ -179,16 +179,16 @@ mod tests {
 
     #[test]
     fn all_that_is_needed_has_to_come_and_one_that_does_not_is_enough() {
-        let task = Handle { rank: 0, id: 1, generation: 1 };
-        let (transfer, fence) = (Thing::Transfer(0, 1), value(1, 1));
+        let task = RemoteHandle { rank: 0, id: 1, generation: 1 };
+        let (transfer, fence) = (Occurrence::Transfer(0, 1), value(1, 1));
         // A procedure waits for a fence that stands behind what another task has to send, which
         // stands behind the procedure.
         let ranks = samples(vec![
             vec![
-                wait(true, &[Thing::Execution(task)], &[fence]),
-                wait(false, &[transfer], &[Thing::Execution(task)]),
+                wait(true, &[Occurrence::Execution(task)], &[fence]),
+                wait(false, &[transfer], &[Occurrence::Execution(task)]),
             ],
-            vec![wait(false, &[fence], &[Thing::Transfer(9, 9), transfer])],
+            vec![wait(false, &[fence], &[Occurrence::Transfer(9, 9), transfer])],
         ]);
         assert_eq!(lengths(&ranks, false), [(3, true)], "whatever else runs");
         let mut ranks = ranks;
@@ -208,8 +208,12 @@ mod tests {
         assert_eq!(lengths(&itself, false), [(1, true)]);
     }
 
-    fn message(rank: i32, tag: i32, sends: bool) -> Thing {
-        Thing::Message(Message { rank, tag, end: if sends { End::Sends } else { End::Receives } })
+    fn message(rank: i32, tag: i32, sends: bool) -> Occurrence {
+        Occurrence::Message(AwaitedMessage {
+            rank,
+            tag,
+            end: if sends { MessageEnd::Sends } else { MessageEnd::Receives },
+        })
     }
 
     #[test]

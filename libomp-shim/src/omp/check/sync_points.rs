@@ -19,7 +19,7 @@ use core::fmt;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::place::{Place, Source};
+use super::place::{CodePosition, CodeSource};
 use super::reports::{About, report};
 use super::symbols;
 use crate::omp::team::Team;
@@ -27,7 +27,7 @@ use crate::omp::thread::{CurrentThread, Thread};
 
 /// Which call of compiled code has come to a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum BarrierKind {
     /// `GOMP_barrier`.
     Gomp,
     /// `GOMP_loop_end`.
@@ -53,7 +53,7 @@ const FOR: i32 = 0x40;
 const SECTIONS: i32 = 0xC0;
 const SINGLE: i32 = 0x140;
 
-impl Kind {
+impl BarrierKind {
     fn is_gcc(self) -> bool {
         matches!(self, Self::Gomp | Self::GompLoop | Self::GompSections | Self::GompCopy)
     }
@@ -63,38 +63,41 @@ impl Kind {
 #[derive(Clone, Copy)]
 struct SyncPoint {
     thread: u32,
-    kind: Kind,
-    place: Place,
+    kind: BarrierKind,
+    place: CodePosition,
 }
 
 impl SyncPoint {
     /// What clang says that the barrier is for; 0: nothing.
     fn purpose(&self) -> i32 {
-        if self.kind == Kind::Kmpc { self.place.source.flags() & (EXPLICIT | IMPLICIT) } else { 0 }
+        if self.kind == BarrierKind::Kmpc { self.place.source.flags() & (EXPLICIT | IMPLICIT) } else { 0 }
     }
 
     /// Are they certainly not one barrier?
     fn differs(&self, other: &Self) -> bool {
-        if [self.kind, other.kind].contains(&Kind::Other) || self.kind.is_gcc() != other.kind.is_gcc() {
+        if [self.kind, other.kind].contains(&BarrierKind::Other) || self.kind.is_gcc() != other.kind.is_gcc()
+        {
             return false;
         }
         let purposes = (self.purpose(), other.purpose());
         let lines = self.place.source.position().zip(other.place.source.position());
         self.kind != other.kind
             || (purposes.0 != 0 && purposes.1 != 0 && purposes.0 != purposes.1)
-            || (self.kind == Kind::Kmpc && lines.is_some_and(|(one, two)| one.differs(&two)))
+            || (self.kind == BarrierKind::Kmpc && lines.is_some_and(|(one, two)| one.differs(&two)))
     }
 }
 
 impl fmt::Display for SyncPoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match (self.kind, self.purpose()) {
-            (Kind::Kmpc, EXPLICIT) => "in a barrier",
-            (Kind::GompLoop, _) | (Kind::Kmpc, FOR) => "at the end of a loop",
-            (Kind::GompSections, _) | (Kind::Kmpc, SECTIONS) => "at the end of sections",
-            (Kind::GompCopy | Kind::KmpcCopy, _) | (Kind::Kmpc, SINGLE) => "at the end of a single",
-            (Kind::KmpcReduce, _) => "in a reduction",
-            (Kind::Gomp, _) => "in a barrier, or at the end of a loop or single,",
+            (BarrierKind::Kmpc, EXPLICIT) => "in a barrier",
+            (BarrierKind::GompLoop, _) | (BarrierKind::Kmpc, FOR) => "at the end of a loop",
+            (BarrierKind::GompSections, _) | (BarrierKind::Kmpc, SECTIONS) => "at the end of sections",
+            (BarrierKind::GompCopy | BarrierKind::KmpcCopy, _) | (BarrierKind::Kmpc, SINGLE) => {
+                "at the end of a single"
+            }
+            (BarrierKind::KmpcReduce, _) => "in a reduction",
+            (BarrierKind::Gomp, _) => "in a barrier, or at the end of a loop or single,",
             _ => "in a barrier of some kind",
         };
         write!(f, "thread {} waits {what} at {}", self.thread, self.place)
@@ -135,7 +138,7 @@ struct Book {
     /// By address of the team.
     regions: HashMap<usize, Region>,
     /// By the outlined function: the construct.
-    sources: HashMap<usize, Source>,
+    sources: HashMap<usize, CodeSource>,
 }
 
 static BOOK: Mutex<Option<Book>> = Mutex::new(None);
@@ -168,9 +171,9 @@ fn address(team: &Team) -> usize {
 /// The running thread is about to wait in a barrier of its team that compiled code has called for;
 /// `location`: null or clang's `ident_t`.
 #[inline(always)]
-pub fn synchronizes(here: CurrentThread, kind: Kind, location: *const c_void) {
+pub fn synchronizes(here: CurrentThread, kind: BarrierKind, location: *const c_void) {
     if super::watches() {
-        look_at_barrier(here.thread, kind, Source::at(location));
+        look_at_barrier(here.thread, kind, CodeSource::at(location));
     }
 }
 
@@ -178,13 +181,13 @@ pub fn synchronizes(here: CurrentThread, kind: Kind, location: *const c_void) {
 #[inline(always)]
 pub fn learn(function: *const (), location: *const c_void) {
     if super::watches() && !location.is_null() {
-        keep_source(function.addr(), Source::at(location));
+        keep_source(function.addr(), CodeSource::at(location));
     }
 }
 
 #[cold]
 #[inline(never)]
-fn keep_source(function: usize, source: Source) {
+fn keep_source(function: usize, source: CodeSource) {
     if super::is_noted() {
         with(|book| book.sources.insert(function, source));
     }
@@ -223,12 +226,12 @@ fn is_looked_at(team: &Team) -> bool {
 
 #[cold]
 #[inline(never)]
-fn look_at_barrier(thread: &Thread, kind: Kind, source: Source) {
+fn look_at_barrier(thread: &Thread, kind: BarrierKind, source: CodeSource) {
     let team = thread.team();
     if !is_looked_at(team) {
         return;
     }
-    let me = SyncPoint { thread: thread.num(), kind, place: Place::of_caller(source) };
+    let me = SyncPoint { thread: thread.num(), kind, place: CodePosition::of_caller(source) };
     let (first, joined) = with(|book| {
         let region = book.region(team);
         region.met += 1;
@@ -287,7 +290,7 @@ fn report_end(team: &Team, waiting: &SyncPoint, joined: u32) {
 
 /// The region with this outlined function, in words.
 pub fn region_name(function: usize) -> String {
-    let source = with(|book| book.sources.get(&function).copied()).and_then(Source::position);
+    let source = with(|book| book.sources.get(&function).copied()).and_then(CodeSource::position);
     source.map_or_else(|| symbols::name(function), |position| position.to_string())
 }
 
@@ -314,31 +317,31 @@ pub fn who_waits(function: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn sync_point(kind: Kind) -> SyncPoint {
-        SyncPoint { thread: 0, kind, place: Place { address: 1, source: Source::NONE } }
+    fn sync_point(kind: BarrierKind) -> SyncPoint {
+        SyncPoint { thread: 0, kind, place: CodePosition { address: 1, source: CodeSource::NONE } }
     }
 
     #[test]
     fn calls_for_different_constructs_differ_and_what_is_not_known_does_not() {
         let differ = |one, other| sync_point(one).differs(&sync_point(other));
         assert!(
-            differ(Kind::Gomp, Kind::GompLoop)
-                && differ(Kind::GompSections, Kind::GompLoop)
-                && differ(Kind::Kmpc, Kind::KmpcCopy)
+            differ(BarrierKind::Gomp, BarrierKind::GompLoop)
+                && differ(BarrierKind::GompSections, BarrierKind::GompLoop)
+                && differ(BarrierKind::Kmpc, BarrierKind::KmpcCopy)
         );
         assert!(
-            !differ(Kind::Gomp, Kind::Gomp)
-                && !differ(Kind::Gomp, Kind::Other)
-                && !differ(Kind::Gomp, Kind::Kmpc)
+            !differ(BarrierKind::Gomp, BarrierKind::Gomp)
+                && !differ(BarrierKind::Gomp, BarrierKind::Other)
+                && !differ(BarrierKind::Gomp, BarrierKind::Kmpc)
         );
     }
 
     #[test]
     fn addresses_do_not_matter() {
         let other = SyncPoint {
-            place: Place { address: 2, ..sync_point(Kind::Gomp).place },
-            ..sync_point(Kind::Gomp)
+            place: CodePosition { address: 2, ..sync_point(BarrierKind::Gomp).place },
+            ..sync_point(BarrierKind::Gomp)
         };
-        assert!(!other.differs(&sync_point(Kind::Gomp)));
+        assert!(!other.differs(&sync_point(BarrierKind::Gomp)));
     }
 }

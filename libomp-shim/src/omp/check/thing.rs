@@ -1,24 +1,24 @@
 //! What can be waited for, who waits for it, and what a rank says of itself: the words in which
 //! ranks talk of waits.
 
-use crate::omp::remote::Handle;
+use crate::omp::remote::RemoteHandle;
 
 /// Something that comes about once, or a message of which there may be many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Thing {
+pub enum Occurrence {
     /// The value of a future.
-    Value(Handle),
+    Value(RemoteHandle),
     /// A persistent task ends what it executes now.
-    Execution(Handle),
+    Execution(RemoteHandle),
     /// The parcels of a transfer between trays: the rank that has asked for it, and its number for
     /// it.
     Transfer(u32, u64),
     /// Those who use a mobile object now let go of it.
-    Object(Handle),
+    Object(RemoteHandle),
     /// An object is at the disposal of an event: its rank, and the number of the event there.
     Hold(u32, u64),
     /// A library's message with another rank.
-    Message(Message),
+    Message(AwaitedMessage),
     /// A lock of a rank is unset, by its address.
     Lock(u32, u64),
     /// A mutex of a `mutexinoutset` is free, by its address.
@@ -29,18 +29,18 @@ pub enum Thing {
 
 /// A message of a library, as the one sees it who waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Message {
+pub struct AwaitedMessage {
     /// The other rank, as the ranks of the program count; negative: any, or not known.
     pub rank: i32,
     /// Negative: any, or not known.
     pub tag: i32,
     /// What the one does who waits.
-    pub end: End,
+    pub end: MessageEnd,
 }
 
 /// An end of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum End {
+pub enum MessageEnd {
     /// Where it comes to.
     Receives,
     /// Where it comes from: the other rank has to receive it.
@@ -49,7 +49,7 @@ pub enum End {
     Unknown,
 }
 
-impl End {
+impl MessageEnd {
     /// Of its number: that of `ompx.h`, and that in messages.
     pub fn from_number(number: i32) -> Self {
         match number {
@@ -60,18 +60,20 @@ impl End {
     }
 }
 
-impl Message {
+impl AwaitedMessage {
     /// May they be the two ends of one message, that of `here` and that of `there`?
     pub fn meets(self, here: usize, other: Self, there: usize) -> bool {
         let is_with = |message: Self, rank: usize| message.rank < 0 || message.rank as usize == rank;
         let tags = self.tag < 0 || other.tag < 0 || self.tag == other.tag;
-        let are_two =
-            matches!((self.end, other.end), (End::Sends, End::Receives) | (End::Receives, End::Sends));
+        let are_two = matches!(
+            (self.end, other.end),
+            (MessageEnd::Sends, MessageEnd::Receives) | (MessageEnd::Receives, MessageEnd::Sends)
+        );
         are_two && tags && is_with(self, there) && is_with(other, here)
     }
 }
 
-impl Thing {
+impl Occurrence {
     /// As words of a message.
     pub fn words(self) -> [u64; 3] {
         let [kind, [a, b]] = match self {
@@ -80,7 +82,7 @@ impl Thing {
             Self::Transfer(rank, number) => [[3, 0], [rank.into(), number]],
             Self::Object(handle) => [[4, 0], handle.words()],
             Self::Hold(rank, number) => [[5, 0], [rank.into(), number]],
-            Self::Message(Message { rank, tag, end }) => {
+            Self::Message(AwaitedMessage { rank, tag, end }) => {
                 [[6 + end as u64, 0], [u64::from(rank as u32), u64::from(tag as u32)]]
             }
             Self::Lock(rank, address) => [[9, 0], [rank.into(), address]],
@@ -92,17 +94,17 @@ impl Thing {
 
     /// The inverse; none of words that say nothing.
     pub fn from_words([kind, a, b]: [u64; 3]) -> Option<Self> {
-        let handle = Handle::from_words([a, b]);
+        let handle = RemoteHandle::from_words([a, b]);
         Some(match kind {
             1 => Self::Value(handle),
             2 => Self::Execution(handle),
             3 => Self::Transfer(a as u32, b),
             4 => Self::Object(handle),
             5 => Self::Hold(a as u32, b),
-            6..=8 => Self::Message(Message {
+            6..=8 => Self::Message(AwaitedMessage {
                 rank: a as u32 as i32,
                 tag: b as u32 as i32,
-                end: End::from_number(kind as i32 - 6),
+                end: MessageEnd::from_number(kind as i32 - 6),
             }),
             9 => Self::Lock(a as u32, b),
             10 => Self::Set(a as u32, b),
@@ -114,9 +116,9 @@ impl Thing {
 
 /// What somebody waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Need {
+pub struct RankNeed {
     /// None: nobody knows who could bring it about.
-    pub thing: Option<Thing>,
+    pub thing: Option<Occurrence>,
     /// In words.
     pub what: String,
 }
@@ -124,22 +126,22 @@ pub struct Need {
 /// A wait, as the other ranks hear of it: code of the program, or something that it has asked for
 /// and that has not begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wait {
+pub struct RankWait {
     /// Never used again on its rank, or only for the same.
     pub number: u64,
     /// It is code that waits.
     pub is_code: bool,
     /// What comes about when the wait is over and who waits has ended, and not before.
-    pub gives: Vec<Thing>,
+    pub gives: Vec<Occurrence>,
     /// All of it has to come about; perhaps more than is said here.
-    pub needs: Vec<Need>,
+    pub needs: Vec<RankNeed>,
     /// Who waits, in words.
     pub who: String,
 }
 
 /// A rank, at one look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sample {
+pub struct RankSample {
     /// Code of the program runs there.
     pub runs: bool,
     /// Messages that the rank has sent.
@@ -151,14 +153,14 @@ pub struct Sample {
     /// Work that has come to it so far.
     pub taken: u64,
     /// Who waits.
-    pub waits: Vec<Wait>,
+    pub waits: Vec<RankWait>,
     /// How many more do.
     pub more: u64,
 }
 
-impl Sample {
+impl RankSample {
     /// Code that waits.
-    pub fn code(&self) -> impl Iterator<Item = &Wait> {
+    pub fn code(&self) -> impl Iterator<Item = &RankWait> {
         self.waits.iter().filter(|wait| wait.is_code)
     }
 }
@@ -169,30 +171,33 @@ mod tests {
 
     #[test]
     fn what_is_said_is_heard() {
-        let handle = Handle { rank: 70_000, id: u32::MAX, generation: 1 << 50 };
-        let message = |rank, tag, end| Thing::Message(Message { rank, tag, end });
+        let handle = RemoteHandle { rank: 70_000, id: u32::MAX, generation: 1 << 50 };
+        let message = |rank, tag, end| Occurrence::Message(AwaitedMessage { rank, tag, end });
         let things = [
-            Thing::Value(handle),
-            Thing::Execution(handle),
-            Thing::Transfer(5, u64::MAX),
-            Thing::Object(handle),
-            Thing::Hold(7, 1 << 40),
+            Occurrence::Value(handle),
+            Occurrence::Execution(handle),
+            Occurrence::Transfer(5, u64::MAX),
+            Occurrence::Object(handle),
+            Occurrence::Hold(7, 1 << 40),
         ];
-        let local = [Thing::Lock(1, 1 << 50), Thing::Set(2, 3), Thing::Task(4, u64::MAX)];
+        let local = [Occurrence::Lock(1, 1 << 50), Occurrence::Set(2, 3), Occurrence::Task(4, u64::MAX)];
         for thing in things.into_iter().chain(local).chain([
-            message(-1, -1, End::Unknown),
-            message(-1, -1, End::Receives),
-            message(3, i32::MAX, End::Sends),
+            message(-1, -1, MessageEnd::Unknown),
+            message(-1, -1, MessageEnd::Receives),
+            message(3, i32::MAX, MessageEnd::Sends),
         ]) {
-            assert_eq!(Thing::from_words(thing.words()), Some(thing));
+            assert_eq!(Occurrence::from_words(thing.words()), Some(thing));
         }
-        assert_eq!(Thing::from_words([0; 3]), None);
+        assert_eq!(Occurrence::from_words([0; 3]), None);
     }
 
     #[test]
     fn ends_of_a_message_meet() {
-        let message =
-            |rank, tag, sends| Message { rank, tag, end: if sends { End::Sends } else { End::Receives } };
+        let message = |rank, tag, sends| AwaitedMessage {
+            rank,
+            tag,
+            end: if sends { MessageEnd::Sends } else { MessageEnd::Receives },
+        };
         let receive = message(1, 7, false);
         assert!(
             receive.meets(0, message(0, 7, true), 1)
@@ -202,6 +207,9 @@ mod tests {
         assert!(!receive.meets(0, message(2, 7, true), 1), "for another rank");
         assert!(!receive.meets(0, message(0, 7, true), 2), "of another rank");
         assert!(!receive.meets(0, message(0, 7, false), 1), "both receive");
-        assert!(!receive.meets(0, Message { rank: -1, tag: -1, end: End::Unknown }, 1), "nobody knows");
+        assert!(
+            !receive.meets(0, AwaitedMessage { rank: -1, tag: -1, end: MessageEnd::Unknown }, 1),
+            "nobody knows"
+        );
     }
 }

@@ -4,8 +4,8 @@
 
 use std::collections::HashSet;
 
-use super::stuck::{Cycle, Graph, awaits_message, messages_meet};
-use super::thing::{Need, Sample, Wait};
+use super::stuck::{Cycle, WaitGraph, awaits_message, messages_meet};
+use super::thing::{RankNeed, RankSample, RankWait};
 
 /// So many looks must say the same of all.
 const LOOKS: u32 = 3;
@@ -14,8 +14,8 @@ const NAMED: usize = 8;
 
 /// What the looks until now have shown.
 #[derive(Default)]
-pub struct Verdict {
-    last: Vec<Sample>,
+pub struct CheckVerdict {
+    last: Vec<RankSample>,
     same: u32,
     /// By rank: looks in a row at which it ran nothing, and all was as at the one before.
     still: Vec<u32>,
@@ -25,9 +25,9 @@ pub struct Verdict {
     reports: HashSet<(usize, u64)>,
 }
 
-impl Verdict {
+impl CheckVerdict {
     /// One more look at all ranks: what there is to say, a line each.
-    pub fn look(&mut self, ranks: Vec<Sample>) -> Vec<String> {
+    pub fn look(&mut self, ranks: Vec<RankSample>) -> Vec<String> {
         self.still = ranks.iter().enumerate().map(|(rank, now)| self.looks_still(rank, now)).collect();
         let mut lines = self.cycles(&ranks);
         let stays = self.last.len() == ranks.len()
@@ -46,7 +46,7 @@ impl Verdict {
         lines
     }
 
-    fn looks_still(&self, rank: usize, now: &Sample) -> u32 {
+    fn looks_still(&self, rank: usize, now: &RankSample) -> u32 {
         match self.last.get(rank) {
             _ if now.runs => 0,
             Some(before) if stays(before, now) => {
@@ -57,8 +57,8 @@ impl Verdict {
     }
 
     /// Cycles that were there at the last look, too.
-    fn cycles(&mut self, ranks: &[Sample]) -> Vec<String> {
-        let graph = Graph::new(ranks, |rank| self.still[rank] >= LOOKS);
+    fn cycles(&mut self, ranks: &[RankSample]) -> Vec<String> {
+        let graph = WaitGraph::new(ranks, |rank| self.still[rank] >= LOOKS);
         let mut lines = Vec::new();
         for cycle in graph.cycles() {
             let first = cycle.waits.iter().map(|(rank, wait, _)| (*rank, wait.number)).min();
@@ -71,7 +71,7 @@ impl Verdict {
         lines
     }
 
-    fn was_there(&self, rank: usize, wait: &Wait) -> bool {
+    fn was_there(&self, rank: usize, wait: &RankWait) -> bool {
         self.last.get(rank).is_some_and(|sample| sample.waits.contains(wait))
     }
 }
@@ -83,15 +83,15 @@ fn line_of_cycle(cycle: &Cycle<'_>) -> String {
     format!("GANGWAY_CHECK: a cycle, {seen}none of these can go on: {}", parts.join("; "))
 }
 
-fn reports(rank: usize, wait: &Wait, need: Option<&Need>) -> String {
+fn reports(rank: usize, wait: &RankWait, need: Option<&RankNeed>) -> String {
     let need = need.or_else(|| wait.needs.first()).map_or("something", |need| &need.what);
     format!("rank {rank}: {} waits for {need}", wait.who)
 }
 
 /// No rank runs anything, nothing is under way, and somebody waits. Where there is one rank only a
 /// message comes from processes that are not asked.
-fn nobody_goes_on(ranks: &[Sample]) -> bool {
-    let sum = |what: fn(&Sample) -> u64| ranks.iter().map(what).fold(0_u64, u64::wrapping_add);
+fn nobody_goes_on(ranks: &[RankSample]) -> bool {
+    let sum = |what: fn(&RankSample) -> u64| ranks.iter().map(what).fold(0_u64, u64::wrapping_add);
     let comes_from_outside = matches!(ranks, [alone] if awaits_message(alone));
     let nothing_comes = sum(|s| s.sent) == sum(|s| s.handled)
         && sum(|s| s.transfers) == 0
@@ -101,14 +101,14 @@ fn nobody_goes_on(ranks: &[Sample]) -> bool {
 }
 
 /// Has nothing happened on a rank from one look to the next?
-fn stays(before: &Sample, now: &Sample) -> bool {
+fn stays(before: &RankSample, now: &RankSample) -> bool {
     before.taken == now.taken && before.waits == now.waits && before.more == now.more
 }
 
 /// Code that waits first, then what was asked for.
-fn line_of_nobody(ranks: &[Sample]) -> String {
+fn line_of_nobody(ranks: &[RankSample]) -> String {
     let all = |is_code: bool| {
-        let of = move |(rank, sample): (usize, &'_ Sample)| -> Vec<String> {
+        let of = move |(rank, sample): (usize, &'_ RankSample)| -> Vec<String> {
             sample
                 .waits
                 .iter()
@@ -127,27 +127,33 @@ fn line_of_nobody(ranks: &[Sample]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::thing::{End, Message, Thing};
+    use super::super::thing::{AwaitedMessage, MessageEnd, Occurrence};
     use super::*;
-    use crate::omp::remote::Handle;
+    use crate::omp::remote::RemoteHandle;
 
-    fn value(rank: i32, id: u32) -> Thing {
-        Thing::Value(Handle { rank, id, generation: 1 })
+    fn value(rank: i32, id: u32) -> Occurrence {
+        Occurrence::Value(RemoteHandle { rank, id, generation: 1 })
     }
 
-    fn wait(number: u64, gives: Option<Thing>, thing: Option<Thing>) -> Wait {
-        let needs = vec![Need { thing, what: "it".into() }];
-        Wait { number, is_code: true, gives: gives.into_iter().collect(), needs, who: format!("f{number}") }
+    fn wait(number: u64, gives: Option<Occurrence>, thing: Option<Occurrence>) -> RankWait {
+        let needs = vec![RankNeed { thing, what: "it".into() }];
+        RankWait {
+            number,
+            is_code: true,
+            gives: gives.into_iter().collect(),
+            needs,
+            who: format!("f{number}"),
+        }
     }
 
-    fn rank(waits: Vec<Wait>) -> Sample {
-        Sample { waits, ..Sample::default() }
+    fn rank(waits: Vec<RankWait>) -> RankSample {
+        RankSample { waits, ..RankSample::default() }
     }
 
     #[test]
     fn a_cycle_is_told_once_and_by_its_second_look_though_others_run() {
         let (a, b) = (value(0, 1), value(1, 7));
-        let busy = Sample { runs: true, ..Sample::default() };
+        let busy = RankSample { runs: true, ..RankSample::default() };
         let ranks = || {
             vec![
                 rank(vec![wait(1, Some(a), Some(b)), wait(2, None, Some(a))]),
@@ -155,7 +161,7 @@ mod tests {
                 busy.clone(),
             ]
         };
-        let mut verdict = Verdict::default();
+        let mut verdict = CheckVerdict::default();
         assert!(verdict.look(ranks()).is_empty());
         let lines = verdict.look(ranks());
         assert_eq!(lines.len(), 1, "{lines:?}");
@@ -171,8 +177,8 @@ mod tests {
     #[test]
     fn a_chain_is_no_cycle_and_a_new_wait_starts_anew() {
         let (a, b) = (value(0, 1), value(1, 7));
-        let running = |waits| Sample { runs: true, ..rank(waits) };
-        let mut verdict = Verdict::default();
+        let running = |waits| RankSample { runs: true, ..rank(waits) };
+        let mut verdict = CheckVerdict::default();
         for number in 0..4 {
             assert!(
                 verdict
@@ -195,18 +201,18 @@ mod tests {
 
     #[test]
     fn nobody_is_told_after_some_looks_that_say_the_same() {
-        let stuck = || vec![rank(vec![wait(1, None, Some(value(0, 1)))]), Sample::default()];
-        let mut verdict = Verdict::default();
+        let stuck = || vec![rank(vec![wait(1, None, Some(value(0, 1)))]), RankSample::default()];
+        let mut verdict = CheckVerdict::default();
         assert!(verdict.look(stuck()).is_empty() && verdict.look(stuck()).is_empty());
         let lines = verdict.look(stuck());
         assert!(lines.len() == 1 && lines[0].contains("rank 0: f1 waits for it"), "{lines:?}");
         assert!(verdict.look(stuck()).is_empty(), "once");
-        let moving: [fn(&mut Sample); 4] =
+        let moving: [fn(&mut RankSample); 4] =
             [|s| s.runs = true, |s| s.sent = 1, |s| s.transfers = 1, |s| s.waits.clear()];
         for change in moving {
             let mut ranks = stuck();
             change(&mut ranks[0]);
-            let mut verdict = Verdict::default();
+            let mut verdict = CheckVerdict::default();
             for _ in 0..5 {
                 assert!(verdict.look(ranks.clone()).is_empty());
             }
@@ -215,27 +221,28 @@ mod tests {
 
     #[test]
     fn work_that_comes_between_two_looks_is_seen() {
-        let mut verdict = Verdict::default();
+        let mut verdict = CheckVerdict::default();
         for taken in 0..9 {
-            let ranks = vec![Sample { taken, ..rank(vec![wait(1, None, None)]) }];
+            let ranks = vec![RankSample { taken, ..rank(vec![wait(1, None, None)]) }];
             assert!(verdict.look(ranks).is_empty());
         }
     }
 
     #[test]
     fn many_waits_make_one_line() {
-        let waits: Vec<Wait> = (1..=20).map(|number| wait(number, None, None)).collect();
-        let mut verdict = Verdict::default();
-        let look = |verdict: &mut Verdict| verdict.look(vec![Sample { more: 5, ..rank(waits.clone()) }]);
+        let waits: Vec<RankWait> = (1..=20).map(|number| wait(number, None, None)).collect();
+        let mut verdict = CheckVerdict::default();
+        let look =
+            |verdict: &mut CheckVerdict| verdict.look(vec![RankSample { more: 5, ..rank(waits.clone()) }]);
         let lines: Vec<String> = (0..3).flat_map(|_| look(&mut verdict)).collect();
         assert!(lines.len() == 1 && lines[0].ends_with("; 17 more"), "{lines:?}");
     }
 
     #[test]
     fn what_was_asked_for_is_told_after_those_who_wait_and_keeps_nobody() {
-        let asked = Wait { is_code: false, ..wait(7, None, None) };
-        let looks = |waits: Vec<Wait>| {
-            let mut verdict = Verdict::default();
+        let asked = RankWait { is_code: false, ..wait(7, None, None) };
+        let looks = |waits: Vec<RankWait>| {
+            let mut verdict = CheckVerdict::default();
             (0..LOOKS).flat_map(|_| verdict.look(vec![rank(waits.clone())])).collect::<Vec<_>>()
         };
         let lines = looks(vec![asked.clone(), wait(1, None, None)]);
@@ -248,29 +255,33 @@ mod tests {
 
     #[test]
     fn a_circle_over_messages_is_told_when_both_ranks_have_been_still() {
-        let receive = |rank| Some(Thing::Message(Message { rank, tag: 3, end: End::Receives }));
-        let look = |verdict: &mut Verdict, runs| {
-            let busy = Sample { runs: true, ..Sample::default() };
+        let receive =
+            |rank| Some(Occurrence::Message(AwaitedMessage { rank, tag: 3, end: MessageEnd::Receives }));
+        let look = |verdict: &mut CheckVerdict, runs| {
+            let busy = RankSample { runs: true, ..RankSample::default() };
             verdict.look(vec![
                 rank(vec![wait(1, None, receive(1))]),
-                Sample { runs, ..rank(vec![wait(1, None, receive(0))]) },
+                RankSample { runs, ..rank(vec![wait(1, None, receive(0))]) },
                 busy,
             ])
         };
-        let mut verdict = Verdict::default();
+        let mut verdict = CheckVerdict::default();
         let runs = [false, true, false, false, false, false];
         let lines: Vec<usize> = runs.map(|runs| look(&mut verdict, runs).len()).into();
         assert_eq!(lines, [0, 0, 0, 0, 1, 0]);
-        let mut verdict = Verdict::default();
+        let mut verdict = CheckVerdict::default();
         let line = (0..LOOKS).flat_map(|_| look(&mut verdict, false)).next().expect("a line");
         assert!(line.contains("a cycle, as far as the runtime sees none of these"), "{line}");
     }
 
     #[test]
     fn a_process_alone_does_not_know_who_sends() {
-        let waits =
-            vec![wait(1, None, Some(Thing::Message(Message { rank: -1, tag: -1, end: End::Unknown })))];
-        let mut verdict = Verdict::default();
+        let waits = vec![wait(
+            1,
+            None,
+            Some(Occurrence::Message(AwaitedMessage { rank: -1, tag: -1, end: MessageEnd::Unknown })),
+        )];
+        let mut verdict = CheckVerdict::default();
         for _ in 0..5 {
             assert!(verdict.look(vec![rank(waits.clone())]).is_empty());
         }

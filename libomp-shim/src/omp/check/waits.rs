@@ -7,8 +7,8 @@ use core::ptr;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::thing::{Message, Thing};
-use crate::omp::remote::Handle;
+use super::thing::{AwaitedMessage, Occurrence};
+use crate::omp::remote::RemoteHandle;
 use crate::omp::remote::server::SERVER;
 use crate::omp::task::Task;
 use crate::omp::thread::CurrentThread;
@@ -17,22 +17,22 @@ use crate::omp::thread::CurrentThread;
 /// has fired, a handler of an object, a procedure of a persistent task, a target region for another
 /// rank.
 #[derive(Clone, Debug)]
-pub struct Activity {
+pub struct CodeActivity {
     /// Its address.
     pub function: usize,
     /// What comes about by its end.
-    pub gives: Vec<Thing>,
+    pub gives: Vec<Occurrence>,
 }
 
 /// What somebody waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum WaitTarget {
     /// A future's value.
-    Future(Handle),
+    Future(RemoteHandle),
     /// `ompx_suspend_until`: what a library waits for.
     Library,
     /// `ompx_suspend_for`: a message, in a call of this name.
-    Message(String, Message),
+    Message(String, AwaitedMessage),
     /// A rank is to do some of what it has been asked before more is asked of it.
     Ahead(u32),
     /// `ompx_wait_until`.
@@ -41,26 +41,26 @@ pub enum What {
 
 /// A wait.
 #[derive(Clone, Debug)]
-pub struct Waiting {
+pub struct CodeWait {
     /// Never used again in this process.
     pub number: u64,
     /// Whose it is; `None`: `main`'s, or that of a thread of the program's own.
-    pub whose: Option<Activity>,
+    pub whose: Option<CodeActivity>,
     /// It is the activity itself that waits, and not a task or thread that it has made.
     pub itself: bool,
     /// What for.
-    pub what: What,
+    pub what: WaitTarget,
     /// The kernel thread that is held by it, 0 if none is.
     pub holds: i32,
 }
 
 /// What the value of a future of this rank comes of.
 #[derive(Clone, Copy, Debug)]
-pub enum Promise {
+pub enum FutureSource {
     /// A function, by its address in this process, on a rank; `None`: where its mobile object is.
     Function(usize, Option<i32>),
     /// A tray of a persistent task.
-    Tray(Handle, u32),
+    Tray(RemoteHandle, u32),
     /// Persistent tasks of this rank are to have done what they were asked.
     Tasks(i32),
     /// What this rank answers to a call of this name.
@@ -70,11 +70,11 @@ pub enum Promise {
 #[derive(Default)]
 struct Book {
     last: u64,
-    waits: BTreeMap<u64, Waiting>,
+    waits: BTreeMap<u64, CodeWait>,
     /// By the address of their tasks.
-    activities: HashMap<usize, Activity>,
+    activities: HashMap<usize, CodeActivity>,
     /// By the futures of this rank that they set, as long as those exist.
-    promises: HashMap<(u32, u64), Promise>,
+    promises: HashMap<(u32, u64), FutureSource>,
 }
 
 static BOOK: Mutex<Option<Book>> = Mutex::new(None);
@@ -89,7 +89,7 @@ fn is_on() -> bool {
 }
 
 /// Takes a note back when it is dropped.
-pub struct Noted(Note);
+pub struct CodeWaitNote(Note);
 
 enum Note {
     Nothing,
@@ -97,7 +97,7 @@ enum Note {
     Activity(usize),
 }
 
-impl Drop for Noted {
+impl Drop for CodeWaitNote {
     fn drop(&mut self) {
         match self.0 {
             Note::Nothing => {}
@@ -113,21 +113,21 @@ impl Drop for Noted {
 
 /// The calling task runs this until what is returned is dropped; `gives`: what comes about by its
 /// end.
-pub fn runs(function: usize, gives: impl FnOnce() -> Vec<Thing>) -> Noted {
+pub fn runs(function: usize, gives: impl FnOnce() -> Vec<Occurrence>) -> CodeWaitNote {
     if !is_on() {
-        return Noted(Note::Nothing);
+        return CodeWaitNote(Note::Nothing);
     }
     let task = ptr::from_ref(CurrentThread::get().task).addr();
     let gives = gives();
-    with(|book| book.activities.insert(task, Activity { function, gives }));
-    Noted(Note::Activity(task))
+    with(|book| book.activities.insert(task, CodeActivity { function, gives }));
+    CodeWaitNote(Note::Activity(task))
 }
 
 /// The calling task waits for this until what is returned is dropped; `held`: its kernel thread
 /// does nothing else meanwhile.
-pub fn waits(what: What, held: bool) -> Noted {
+pub fn waits(what: WaitTarget, held: bool) -> CodeWaitNote {
     if !is_on() {
-        return Noted(Note::Nothing);
+        return CodeWaitNote(Note::Nothing);
     }
     super::rounds::begin_alone();
     let holds = if held { ult::worker::kernel_thread() } else { 0 };
@@ -135,21 +135,21 @@ pub fn waits(what: What, held: bool) -> Noted {
     let number = with(|book| {
         let (whose, itself) = book.whose(task);
         book.last += 1;
-        book.waits.insert(book.last, Waiting { number: book.last, whose, itself, what, holds });
+        book.waits.insert(book.last, CodeWait { number: book.last, whose, itself, what, holds });
         book.last
     });
-    Noted(Note::Wait(number))
+    CodeWaitNote(Note::Wait(number))
 }
 
 /// The value of the future of this rank comes of that.
-pub fn promised(future: Handle, promise: Promise) {
+pub fn promised(future: RemoteHandle, promise: FutureSource) {
     if is_on() {
         with(|book| book.promises.insert((future.id, future.generation), promise));
     }
 }
 
 /// The future is gone.
-pub fn forgotten(future: Handle) {
+pub fn forgotten(future: RemoteHandle) {
     if is_on() {
         with(|book| book.promises.remove(&(future.id, future.generation)));
     }
@@ -157,7 +157,7 @@ pub fn forgotten(future: Handle) {
 
 impl Book {
     /// The activity that a task is or descends from, and whether it is the task itself.
-    fn whose(&self, task: Option<&Task>) -> (Option<Activity>, bool) {
+    fn whose(&self, task: Option<&Task>) -> (Option<CodeActivity>, bool) {
         let (mut at, mut itself) = (task, true);
         while let Some(task) = at {
             if let Some(activity) = self.activities.get(&ptr::from_ref(task).addr()) {
@@ -170,10 +170,10 @@ impl Book {
 }
 
 /// All waits, and for each what the value comes of that it waits for, where that is known.
-pub fn all() -> Vec<(Waiting, Option<Promise>)> {
+pub fn all() -> Vec<(CodeWait, Option<FutureSource>)> {
     with(|book| {
-        let promise = |waiting: &Waiting| match &waiting.what {
-            What::Future(future) => book.promises.get(&(future.id, future.generation)).copied(),
+        let promise = |waiting: &CodeWait| match &waiting.what {
+            WaitTarget::Future(future) => book.promises.get(&(future.id, future.generation)).copied(),
             _ => None,
         };
         book.waits.values().map(|waiting| (waiting.clone(), promise(waiting))).collect()

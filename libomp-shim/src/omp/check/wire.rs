@@ -1,8 +1,8 @@
 //! What a rank says of itself, as messages: several, where one is too small for all waits.
 
-use super::thing::{Need, Sample, Thing, Wait};
+use super::thing::{Occurrence, RankNeed, RankSample, RankWait};
 use super::words::MOST_TEXT;
-use crate::omp::device::rank::wire::Reader;
+use crate::omp::device::rank::wire::WireReader;
 
 /// Of a wait that many things at most are said; the others are left out, so that a cycle over those
 /// is not found.
@@ -18,14 +18,15 @@ const _: () = assert!(LARGEST < 15 << 10);
 
 /// One message of some: its words, and its text, which is a line for each wait and one for each of
 /// its needs.
-pub type Part = (Vec<u64>, String);
+pub type ReportMessage = (Vec<u64>, String);
 
 /// The messages that say it, in answer to question `round`.
-pub fn written(round: u64, sample: &Sample) -> Vec<Part> {
+pub fn written(round: u64, sample: &RankSample) -> Vec<ReportMessage> {
     let s = sample;
-    let parts: Vec<&[Wait]> = if s.waits.is_empty() { vec![&[]] } else { s.waits.chunks(WAITS).collect() };
+    let parts: Vec<&[RankWait]> =
+        if s.waits.is_empty() { vec![&[]] } else { s.waits.chunks(WAITS).collect() };
     let of = parts.len() as u64;
-    let part = |(at, waits): (usize, &&[Wait])| {
+    let part = |(at, waits): (usize, &&[RankWait])| {
         let mut words = vec![
             round,
             at as u64,
@@ -47,44 +48,45 @@ pub fn written(round: u64, sample: &Sample) -> Vec<Part> {
     parts.iter().enumerate().map(part).collect()
 }
 
-fn write(wait: &Wait, words: &mut Vec<u64>, text: &mut String) {
+fn write(wait: &RankWait, words: &mut Vec<u64>, text: &mut String) {
     let (gives, needs) = (wait.gives.iter().take(MOST_GIVES), wait.needs.iter().take(MOST_NEEDS));
     words.extend([wait.number, wait.is_code.into(), gives.len() as u64, needs.len() as u64]);
     words.extend(gives.flat_map(|thing| thing.words()));
-    words.extend(needs.clone().flat_map(|need| need.thing.map_or([0; 3], Thing::words)));
+    words.extend(needs.clone().flat_map(|need| need.thing.map_or([0; 3], Occurrence::words)));
     text.extend([&wait.who, "\n"]);
     text.extend(needs.flat_map(|need| [&need.what, "\n"]));
 }
 
 /// What has come of the messages of a rank.
 #[derive(Debug, Default)]
-pub struct Heard {
-    parts: Vec<Option<Vec<Wait>>>,
-    sample: Sample,
+pub struct ReceivedReport {
+    parts: Vec<Option<Vec<RankWait>>>,
+    sample: RankSample,
 }
 
-impl Heard {
+impl ReceivedReport {
     /// Takes one message in, behind the word of its round.
-    pub fn take(&mut self, mut reader: Reader<'_>) {
+    pub fn take(&mut self, mut reader: WireReader<'_>) {
         let [at, of, runs, sent, handled, transfers, taken, more, count]: [u64; 9] =
             core::array::from_fn(|_| reader.word());
         self.parts.resize_with(of as usize, || None);
-        self.sample = Sample { runs: runs != 0, sent, handled, transfers, taken, waits: Vec::new(), more };
+        self.sample =
+            RankSample { runs: runs != 0, sent, handled, transfers, taken, waits: Vec::new(), more };
         if let Some(part) = self.parts.get_mut(at as usize) {
             *part = Some(read(reader, count as usize));
         }
     }
 
     /// All of it, once it is all there.
-    pub fn whole(&self) -> Option<Sample> {
+    pub fn whole(&self) -> Option<RankSample> {
         let parts =
             self.parts.iter().cloned().collect::<Option<Vec<_>>>().filter(|parts| !parts.is_empty())?;
-        Some(Sample { waits: parts.concat(), ..self.sample.clone() })
+        Some(RankSample { waits: parts.concat(), ..self.sample.clone() })
     }
 }
 
-fn read(mut reader: Reader<'_>, count: usize) -> Vec<Wait> {
-    let mut waits: Vec<Wait> = (0..count.min(WAITS)).map(|_| wait(&mut reader)).collect();
+fn read(mut reader: WireReader<'_>, count: usize) -> Vec<RankWait> {
+    let mut waits: Vec<RankWait> = (0..count.min(WAITS)).map(|_| wait(&mut reader)).collect();
     let text = String::from_utf8_lossy(reader.0);
     let mut lines = text.lines();
     let mut next = || lines.next().unwrap_or_default().to_string();
@@ -95,28 +97,28 @@ fn read(mut reader: Reader<'_>, count: usize) -> Vec<Wait> {
     waits
 }
 
-fn wait(reader: &mut Reader<'_>) -> Wait {
+fn wait(reader: &mut WireReader<'_>) -> RankWait {
     let [number, is_code, gives, needs]: [u64; 4] = core::array::from_fn(|_| reader.word());
-    let mut thing = || Thing::from_words(core::array::from_fn(|_| reader.word()));
+    let mut thing = || Occurrence::from_words(core::array::from_fn(|_| reader.word()));
     let gives = (0..gives.min(MOST_GIVES as u64)).filter_map(|_| thing()).collect();
     let needs =
-        (0..needs.min(MOST_NEEDS as u64)).map(|_| Need { thing: thing(), what: String::new() }).collect();
-    Wait { number, is_code: is_code != 0, gives, needs, who: String::new() }
+        (0..needs.min(MOST_NEEDS as u64)).map(|_| RankNeed { thing: thing(), what: String::new() }).collect();
+    RankWait { number, is_code: is_code != 0, gives, needs, who: String::new() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::omp::device::rank::wire::bytes;
-    use crate::omp::remote::Handle;
+    use crate::omp::remote::RemoteHandle;
 
-    fn heard(parts: &[Part]) -> Vec<Option<Sample>> {
-        let mut heard = Heard::default();
-        let take = |(words, text): &Part| {
+    fn heard(parts: &[ReportMessage]) -> Vec<Option<RankSample>> {
+        let mut heard = ReceivedReport::default();
+        let take = |(words, text): &ReportMessage| {
             let mut message = bytes(words).to_vec();
             message.extend_from_slice(text.as_bytes());
             assert!(message.len() <= LARGEST);
-            let mut reader = Reader(&message);
+            let mut reader = WireReader(&message);
             assert_eq!(reader.word(), 11);
             heard.take(reader);
             heard.whole()
@@ -126,19 +128,19 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let handle = |id| Handle { rank: 3, id, generation: 9 };
-        let need = |at: u64| Need {
-            thing: at.is_multiple_of(2).then_some(Thing::Value(handle(at as u32))),
+        let handle = |id| RemoteHandle { rank: 3, id, generation: 9 };
+        let need = |at: u64| RankNeed {
+            thing: at.is_multiple_of(2).then_some(Occurrence::Value(handle(at as u32))),
             what: format!("what {at}"),
         };
-        let wait = |number: u64| Wait {
+        let wait = |number: u64| RankWait {
             number,
             is_code: number.is_multiple_of(3),
-            gives: (0..number % 3).map(|at| Thing::Transfer(1, at)).collect(),
+            gives: (0..number % 3).map(|at| Occurrence::Transfer(1, at)).collect(),
             needs: (0..number % 5).map(need).collect(),
             who: format!("who {number}"),
         };
-        let sample = |waits: u64| Sample {
+        let sample = |waits: u64| RankSample {
             runs: true,
             sent: 1,
             handled: 2,
@@ -152,18 +154,23 @@ mod tests {
             let mut looks = heard(&parts);
             assert_eq!(looks.pop().flatten(), Some(sample(waits)));
             assert!(looks.iter().all(Option::is_none), "not before all is there");
-            let backwards: Vec<Part> = parts.into_iter().rev().collect();
+            let backwards: Vec<ReportMessage> = parts.into_iter().rev().collect();
             assert_eq!(heard(&backwards).pop().flatten(), Some(sample(waits)), "in any order");
         }
     }
 
     #[test]
     fn much_is_left_out() {
-        let thing = Thing::Hold(1, 2);
-        let needs = vec![Need { thing: Some(thing), what: "x".repeat(MOST_TEXT) }; 100];
-        let wait =
-            Wait { number: 1, is_code: false, gives: vec![thing; 100], needs, who: "y".repeat(MOST_TEXT) };
-        let sample = Sample { waits: vec![wait; 30], ..Sample::default() };
+        let thing = Occurrence::Hold(1, 2);
+        let needs = vec![RankNeed { thing: Some(thing), what: "x".repeat(MOST_TEXT) }; 100];
+        let wait = RankWait {
+            number: 1,
+            is_code: false,
+            gives: vec![thing; 100],
+            needs,
+            who: "y".repeat(MOST_TEXT),
+        };
+        let sample = RankSample { waits: vec![wait; 30], ..RankSample::default() };
         let whole = heard(&written(11, &sample)).pop().flatten().expect("all of it");
         assert!(
             whole.waits.len() == 30

@@ -4,30 +4,30 @@ use core::ffi::{CStr, c_void};
 use core::hash::{Hash, Hasher};
 use std::hash::DefaultHasher;
 
-use super::thing::{End, Message, Need, Thing, Wait};
-use super::waits::{Activity, Promise, Waiting, What};
-use crate::omp::remote::Handle;
+use super::thing::{AwaitedMessage, MessageEnd, Occurrence, RankNeed, RankWait};
+use super::waits::{CodeActivity, CodeWait, FutureSource, WaitTarget};
+use crate::omp::remote::RemoteHandle;
 
 /// The most bytes of the words for one.
 pub const MOST_TEXT: usize = 88;
 
 /// A wait of code, as the other ranks hear of it.
-pub fn of_code(waiting: Waiting, promise: Option<Promise>) -> Wait {
+pub fn of_code(waiting: CodeWait, promise: Option<FutureSource>) -> RankWait {
     let who = match &waiting.whose {
         None => "main".into(),
         Some(activity) if waiting.itself => activity_name(activity),
         Some(activity) => format!("a task of {}", activity_name(activity)),
     };
-    let need = Need { thing: thing(&waiting.what), what: cut(what(&waiting.what, promise)) };
+    let need = RankNeed { thing: thing(&waiting.what), what: cut(what(&waiting.what, promise)) };
     let gives = waiting.whose.filter(|_| waiting.itself).map(|activity| activity.gives).unwrap_or_default();
-    Wait { number: waiting.number, is_code: true, gives, needs: vec![need], who: cut(who) }
+    RankWait { number: waiting.number, is_code: true, gives, needs: vec![need], who: cut(who) }
 }
 
-fn activity_name(activity: &Activity) -> String {
+fn activity_name(activity: &CodeActivity) -> String {
     let name = name(activity.function);
     let of = activity.gives.iter().find_map(|thing| match thing {
-        Thing::Execution(task) => Some(format!("{name} of task {}", task.id)),
-        Thing::Object(on) => Some(format!("{name} on {}", object(*on))),
+        Occurrence::Execution(task) => Some(format!("{name} of task {}", task.id)),
+        Occurrence::Object(on) => Some(format!("{name} on {}", object(*on))),
         _ => None,
     });
     of.unwrap_or(name)
@@ -35,53 +35,55 @@ fn activity_name(activity: &Activity) -> String {
 
 /// The number of a wait of what was asked for: no code's, and no other's that gives something else,
 /// or so unlikely that it does not matter.
-pub fn number(gives: Thing) -> u64 {
+pub fn number(gives: Occurrence) -> u64 {
     let mut hasher = DefaultHasher::new();
     gives.hash(&mut hasher);
     hasher.finish() | 1 << 63
 }
 
 /// An object's name.
-pub fn object(object: Handle) -> String {
+pub fn object(object: RemoteHandle) -> String {
     format!("object {} of rank {}", object.id, object.rank)
 }
 
-fn thing(what: &What) -> Option<Thing> {
+fn thing(what: &WaitTarget) -> Option<Occurrence> {
     match what {
-        What::Future(future) => Some(Thing::Value(*future)),
-        What::Message(_, message) => Some(Thing::Message(*message)),
-        What::Library | What::Condition | What::Ahead(_) => None,
+        WaitTarget::Future(future) => Some(Occurrence::Value(*future)),
+        WaitTarget::Message(_, message) => Some(Occurrence::Message(*message)),
+        WaitTarget::Library | WaitTarget::Condition | WaitTarget::Ahead(_) => None,
     }
 }
 
-fn what(what: &What, promise: Option<Promise>) -> String {
+fn what(what: &WaitTarget, promise: Option<FutureSource>) -> String {
     match (what, promise) {
-        (What::Future(_), Some(Promise::Function(function, Some(rank)))) => {
+        (WaitTarget::Future(_), Some(FutureSource::Function(function, Some(rank)))) => {
             format!("the value of {} on rank {rank}", name(function))
         }
-        (What::Future(_), Some(Promise::Function(function, None))) => {
+        (WaitTarget::Future(_), Some(FutureSource::Function(function, None))) => {
             format!("the value of {} on a mobile object", name(function))
         }
-        (What::Future(_), Some(Promise::Tray(task, tray))) => {
+        (WaitTarget::Future(_), Some(FutureSource::Tray(task, tray))) => {
             format!("tray {tray} of task {} on rank {}", task.id, task.rank)
         }
-        (What::Future(_), Some(Promise::Tasks(rank))) => format!("what it has asked of tasks on rank {rank}"),
-        (What::Future(_), Some(Promise::Answer(call, rank))) => format!("rank {rank} in {call}"),
-        (What::Future(future), None) => format!("future {}, which nobody has set", future.id),
-        (What::Message(call, message), _) => format!("{} ({call})", end(*message)),
-        (What::Ahead(rank), _) => format!("rank {rank} to do some of what it was asked"),
-        (What::Library, _) => "a library (ompx_suspend_until)".into(),
-        (What::Condition, _) => "the condition of ompx_wait_until".into(),
+        (WaitTarget::Future(_), Some(FutureSource::Tasks(rank))) => {
+            format!("what it has asked of tasks on rank {rank}")
+        }
+        (WaitTarget::Future(_), Some(FutureSource::Answer(call, rank))) => format!("rank {rank} in {call}"),
+        (WaitTarget::Future(future), None) => format!("future {}, which nobody has set", future.id),
+        (WaitTarget::Message(call, message), _) => format!("{} ({call})", end(*message)),
+        (WaitTarget::Ahead(rank), _) => format!("rank {rank} to do some of what it was asked"),
+        (WaitTarget::Library, _) => "a library (ompx_suspend_until)".into(),
+        (WaitTarget::Condition, _) => "the condition of ompx_wait_until".into(),
     }
 }
 
-fn end(message: Message) -> String {
+fn end(message: AwaitedMessage) -> String {
     let rank = if message.rank < 0 { "some rank".into() } else { format!("rank {}", message.rank) };
     let tag = if message.tag < 0 { String::new() } else { format!(", tag {}", message.tag) };
     match message.end {
-        End::Receives => format!("a message of {rank}{tag}"),
-        End::Sends => format!("{rank} to receive a message{tag}"),
-        End::Unknown => "messages".into(),
+        MessageEnd::Receives => format!("a message of {rank}{tag}"),
+        MessageEnd::Sends => format!("{rank} to receive a message{tag}"),
+        MessageEnd::Unknown => "messages".into(),
     }
 }
 
@@ -126,25 +128,28 @@ mod tests {
     #[test]
     fn waits_are_reported() {
         let function = libc::getpid as *const () as usize;
-        let task = Handle { rank: 2, id: 5, generation: 5 };
-        let whose = Some(Activity { function, gives: vec![Thing::Execution(task)] });
-        let message = Message { rank: 1, tag: 7, end: End::Receives };
-        let waiting = Waiting {
+        let task = RemoteHandle { rank: 2, id: 5, generation: 5 };
+        let whose = Some(CodeActivity { function, gives: vec![Occurrence::Execution(task)] });
+        let message = AwaitedMessage { rank: 1, tag: 7, end: MessageEnd::Receives };
+        let waiting = CodeWait {
             number: 1,
             whose,
             itself: true,
-            what: What::Message("MPI_Recv".into(), message),
+            what: WaitTarget::Message("MPI_Recv".into(), message),
             holds: 0,
         };
         let wait = of_code(waiting.clone(), None);
-        assert!(wait.who.ends_with("getpid of task 5") && wait.gives == [Thing::Execution(task)], "{wait:?}");
+        assert!(
+            wait.who.ends_with("getpid of task 5") && wait.gives == [Occurrence::Execution(task)],
+            "{wait:?}"
+        );
         assert_eq!(
             (wait.needs[0].what.as_str(), wait.needs[0].thing),
-            ("a message of rank 1, tag 7 (MPI_Recv)", Some(Thing::Message(message)))
+            ("a message of rank 1, tag 7 (MPI_Recv)", Some(Occurrence::Message(message)))
         );
         let below = of_code(
-            Waiting { itself: false, what: What::Future(task), ..waiting },
-            Some(Promise::Tray(task, 3)),
+            CodeWait { itself: false, what: WaitTarget::Future(task), ..waiting },
+            Some(FutureSource::Tray(task, 3)),
         );
         assert!(
             below.who.starts_with("a task of ") && below.gives.is_empty(),

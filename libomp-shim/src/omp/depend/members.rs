@@ -159,13 +159,13 @@ impl Drop for Members {
 
 #[cfg(test)]
 mod tests {
-    use super::super::node::{Goal, Node};
+    use super::super::node::{Node, NodeGoal};
     use super::*;
 
     #[test]
     fn members_come_and_go_and_keep_their_order() {
         ult::worker::register_current();
-        let goal = || Goal::Wait(ult::worker::current().expect("a worker"));
+        let goal = || NodeGoal::Wait(ult::worker::current().expect("a worker"));
         let nodes: Vec<_> = (0..1000).map(|_| Node::new(goal())).collect();
         let is = |members: &Members, expected: &[usize]| {
             members.len() == expected.len() && members.iter().zip(expected).all(|(m, &at)| m.is(&nodes[at].1))

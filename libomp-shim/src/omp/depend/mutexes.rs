@@ -15,24 +15,24 @@ use super::node::{Node, NodeRef, Rare};
 
 /// Of one set.
 #[derive(Default)]
-pub(super) struct Mutex {
-    state: StdMutex<State>,
+pub(super) struct MutexesMutex {
+    state: StdMutex<MutexesState>,
 }
 
 #[derive(Default)]
-struct State {
+struct MutexesState {
     held: bool,
     line: VecDeque<NodeRef>,
 }
 
-impl Mutex {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl MutexesMutex {
+    fn lock(&self) -> MutexGuard<'_, MutexesState> {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 }
 
 /// Sets the mutexes of a node that is being entered.
-pub(super) fn set(node: &Node, mut mutexes: Vec<Arc<Mutex>>) {
+pub(super) fn set(node: &Node, mut mutexes: Vec<Arc<MutexesMutex>>) {
     mutexes.sort_by_key(Arc::as_ptr);
     if check::watches() {
         circles::joins_sets(ptr::from_ref(node).addr(), node.task());

@@ -42,12 +42,12 @@ use super::super::device::place::admission;
 use super::super::report;
 use super::super::task::Task;
 use super::super::tool;
-use super::mutexes::Mutex;
+use super::mutexes::MutexesMutex;
 
 mod queues;
 
+use queues::NodeQueues;
 pub use queues::Queued;
-use queues::Queues;
 
 /// More than a task can have predecessors: keeps [`Node::predecessors`] above zero while edges are
 /// entered.
@@ -79,14 +79,14 @@ fn closed() -> *mut Edge {
 }
 
 /// What happens when a node becomes ready.
-pub(super) enum Goal {
+pub(super) enum NodeGoal {
     /// This task is to be queued.
     Task(NonNull<Task>),
     /// This worker's context waits for the node itself (`taskwait depend`, an undeferred task).
     Wait(&'static Worker),
 }
 
-/// Marks the worker of [`Goal::Wait`] in the word that stands for a goal.
+/// Marks the worker of [`NodeGoal::Wait`] in the word that stands for a goal.
 const WAIT: usize = 1;
 
 /// See the module.
@@ -99,7 +99,7 @@ pub struct Node {
     references: AtomicU32,
     /// The newest edge to a successor, or [`closed`].
     successors: AtomicPtr<Edge>,
-    /// A [`Goal`].
+    /// A [`NodeGoal`].
     goal: *const (),
     rare: OnceCell<Box<Rare>>,
     /// Uses by the table of the generating task, touched by that task only.
@@ -131,13 +131,13 @@ pub(super) struct Rare {
     /// Blocks of [`CHUNK`] edges.
     more: Cell<Vec<NonNull<Edge>>>,
     /// The mutexes the task must hold, by address. Set before the node is published.
-    pub(super) mutexes: Cell<Vec<Arc<Mutex>>>,
+    pub(super) mutexes: Cell<Vec<Arc<MutexesMutex>>>,
     /// How many of them it holds.
     pub(super) held: Cell<usize>,
     /// Those that it depends on, until it begins, where a detector of races is notified of them.
     after: Cell<Vec<NodeRef>>,
     /// Of a task whose work is queued on a device.
-    queues: OnceCell<Box<Queues>>,
+    queues: OnceCell<Box<NodeQueues>>,
     /// The task's place in the order of regions on GPUs, where such tasks have one.
     place: Cell<Option<Id>>,
     /// What tools know of the task.
@@ -189,13 +189,13 @@ impl Drop for Rare {
 
 impl Node {
     /// A node with two references: one for the task and one for the table.
-    pub(super) fn new(goal: Goal) -> (NonNull<Self>, TableRef) {
+    pub(super) fn new(goal: NodeGoal) -> (NonNull<Self>, TableRef) {
         let Some(node) = NonNull::new(blocks::allocate(size_of::<Self>()).cast::<Self>()) else {
             report::fatal("out of memory for a task's dependences")
         };
         let goal = match goal {
-            Goal::Task(task) => task.as_ptr().cast_const().cast(),
-            Goal::Wait(worker) => ptr::from_ref(worker).cast::<()>().map_addr(|a| a | WAIT),
+            NodeGoal::Task(task) => task.as_ptr().cast_const().cast(),
+            NodeGoal::Wait(worker) => ptr::from_ref(worker).cast::<()>().map_addr(|a| a | WAIT),
         };
         let value = Self {
             predecessors: AtomicU32::new(GUARD),
@@ -233,13 +233,13 @@ impl Node {
 
     /// What happens when the node becomes ready.
     #[inline]
-    pub(super) fn goal(&self) -> Goal {
+    pub(super) fn goal(&self) -> NodeGoal {
         if self.goal.addr() & WAIT == 0 {
             // SAFETY: `new` stored a task without the mark.
-            return Goal::Task(unsafe { NonNull::new_unchecked(self.goal.cast_mut().cast()) });
+            return NodeGoal::Task(unsafe { NonNull::new_unchecked(self.goal.cast_mut().cast()) });
         }
         // SAFETY: `new` stored a worker, which lives for ever, with the mark.
-        Goal::Wait(unsafe { &*self.goal.map_addr(|a| a & !WAIT).cast::<Worker>() })
+        NodeGoal::Wait(unsafe { &*self.goal.map_addr(|a| a & !WAIT).cast::<Worker>() })
     }
 
     /// The task that is queued when the node is ready; none where somebody waits for that. The task
@@ -247,8 +247,8 @@ impl Node {
     pub(super) fn task(&self) -> Option<&Task> {
         match self.goal() {
             // SAFETY: the caller's promise: it is alive.
-            Goal::Task(task) => Some(unsafe { &*task.as_ptr() }),
-            Goal::Wait(_) => None,
+            NodeGoal::Task(task) => Some(unsafe { &*task.as_ptr() }),
+            NodeGoal::Wait(_) => None,
         }
     }
 
@@ -259,7 +259,7 @@ impl Node {
     }
 
     /// Gives the node, which is not published, the mutexes that it must hold.
-    pub(super) fn set_mutexes(&self, mutexes: Vec<Arc<Mutex>>) {
+    pub(super) fn set_mutexes(&self, mutexes: Vec<Arc<MutexesMutex>>) {
         self.rare.get_or_init(Box::default).mutexes.set(mutexes);
     }
 
@@ -317,7 +317,7 @@ impl Node {
     /// Tells tools that `successor` waits for this node.
     #[cold]
     fn notify_edge(&self, successor: &Self) {
-        if let (Some(mine), Goal::Task(task)) = (self.rare(), successor.goal()) {
+        if let (Some(mine), NodeGoal::Task(task)) = (self.rare(), successor.goal()) {
             // SAFETY: the successor's guard is on, so it has not begun.
             tool::hook::task::waits_for(mine.mark.get(), unsafe { task.as_ref() });
         }
@@ -393,7 +393,7 @@ impl Node {
         self.for_each_mutex(sanitize::before);
     }
 
-    fn for_each_mutex(&self, notify: impl Fn(*const Mutex)) {
+    fn for_each_mutex(&self, notify: impl Fn(*const MutexesMutex)) {
         if let Some(rare) = self.rare() {
             let mutexes = rare.mutexes.take();
             mutexes.iter().for_each(|mutex| notify(Arc::as_ptr(mutex)));

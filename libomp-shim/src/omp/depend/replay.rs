@@ -7,7 +7,7 @@ use super::super::queue;
 use super::super::task::{self, Task};
 use super::super::thread::CurrentThread;
 use super::super::tool::{self, hook};
-use super::node::{Goal, Node, TableRef};
+use super::node::{Node, NodeGoal, TableRef};
 
 /// Where a task stands among the others.
 pub struct Links<'a> {
@@ -48,7 +48,7 @@ fn launch(
     // SAFETY: ours until it is pushed, or the last one before it completes.
     let fresh = unsafe { task.as_ref() };
     task::announce(here, fresh);
-    let (node, entered) = Node::new(Goal::Task(task));
+    let (node, entered) = Node::new(NodeGoal::Task(task));
     if tool::is_on() {
         entered.get().set_mark(hook::task::mark(fresh));
     }

@@ -37,7 +37,7 @@ const SMALL: usize = 512;
 
 /// See the module. Invariants: the number of slots is a power of two; between the place where an
 /// address belongs and the slot where it stands no slot is vacant.
-pub(super) struct Slots {
+pub(super) struct AddressSlots {
     slots: Row,
     taken: usize,
 }
@@ -86,7 +86,7 @@ impl Drop for Row {
     }
 }
 
-impl Default for Slots {
+impl Default for AddressSlots {
     fn default() -> Self {
         Self { slots: Row::vacant(FIRST), taken: 0 }
     }
@@ -99,13 +99,13 @@ impl Slot {
     }
 }
 
-impl Drop for Slots {
+impl Drop for AddressSlots {
     fn drop(&mut self) {
         self.slots.iter_mut().filter(|slot| !slot.sets.is_vacant()).for_each(Slot::vacate);
     }
 }
 
-impl Slots {
+impl AddressSlots {
     /// Where `address` belongs: the upper bits of a product with the golden ratio, so that
     /// neighbours lie far apart.
     #[inline]
@@ -210,22 +210,22 @@ impl Slots {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Kind;
-    use super::super::node::{Goal, Node};
+    use super::super::DependenceKind;
+    use super::super::node::{Node, NodeGoal};
     use super::*;
 
     /// Enters a task at each address; those of which `is_complete` says so complete at once.
     /// Returns what was forgotten.
     fn enter(
-        slots: &mut Slots,
+        slots: &mut AddressSlots,
         addresses: impl Iterator<Item = usize>,
         is_complete: impl Fn(usize) -> bool,
     ) -> Vec<usize> {
         ult::worker::register_current();
         let mut forgotten = Vec::new();
         for address in addresses {
-            let (node, entered) = Node::new(Goal::Wait(ult::worker::current().expect("a worker")));
-            slots.of(address, |a| forgotten.push(a)).enter(&entered, Kind::Out, false);
+            let (node, entered) = Node::new(NodeGoal::Wait(ult::worker::current().expect("a worker")));
+            slots.of(address, |a| forgotten.push(a)).enter(&entered, DependenceKind::Out, false);
             if is_complete(address) {
                 entered.get().close(|_| ());
                 Node::drop_reference(node);
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn addresses_are_found_as_long_as_their_tasks_are_incomplete() {
         for stride in [1, 8, 64, 4096, 0x9E37_79B9] {
-            let mut slots = Slots::default();
+            let mut slots = AddressSlots::default();
             let is_complete = |address: usize| !(address / stride).is_multiple_of(5);
             let forgotten = enter(&mut slots, (0..1000).map(|i| i * stride), is_complete);
             for address in (0..1000).map(|i| i * stride) {
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_table_of_completed_tasks_does_not_grow() {
-        let mut slots = Slots::default();
+        let mut slots = AddressSlots::default();
         let forgotten = enter(&mut slots, 0..10_000, |_| true);
         assert_eq!(slots.slots.len(), FIRST);
         assert!(forgotten.len() >= 10_000 - FIRST);
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn cleared_slots_are_vacant() {
-        let mut slots = Slots::default();
+        let mut slots = AddressSlots::default();
         enter(&mut slots, 0..100, |address| address % 2 == 0);
         slots.clear();
         assert_eq!((slots.iter().count(), slots.get(1).is_none()), (0, true));

@@ -12,18 +12,18 @@ use std::sync::Arc;
 
 use super::super::task::Task;
 use super::members::Members;
-use super::mutexes::Mutex;
+use super::mutexes::MutexesMutex;
 use super::node::TableRef;
-use super::slots::Slots;
-use super::{Dependence, Kind};
+use super::slots::AddressSlots;
+use super::{Dependence, DependenceKind};
 
 /// The dependences among one task's children.
 #[derive(Default)]
 pub struct DependTable {
-    addresses: Slots,
+    addresses: AddressSlots,
     /// The mutexes of addresses that `mutexinoutset` has named. One per address will do: of two
     /// sets at one address one waits for the other.
-    mutexes: BTreeMap<usize, Arc<Mutex>>,
+    mutexes: BTreeMap<usize, Arc<MutexesMutex>>,
     /// The last task with `omp_all_memory`: it precedes every address not seen since.
     all_memory: Option<TableRef>,
 }
@@ -32,7 +32,7 @@ pub struct DependTable {
 #[derive(Default)]
 pub(super) struct Sets {
     /// Of the current set; `None` before the first task.
-    kind: Option<Kind>,
+    kind: Option<DependenceKind>,
     current: Members,
     /// Whom those wait for that join the current set. Nobody joins an `out`, which needs none.
     previous: Members,
@@ -68,7 +68,12 @@ impl DependTable {
     /// Enters `node` with one dependence, its `only` one or one of several. Returns the mutex it
     /// must hold, if any.
     #[inline]
-    pub(super) fn enter(&mut self, node: &TableRef, item: Dependence, only: bool) -> Option<Arc<Mutex>> {
+    pub(super) fn enter(
+        &mut self,
+        node: &TableRef,
+        item: Dependence,
+        only: bool,
+    ) -> Option<Arc<MutexesMutex>> {
         let Some(address) = item.address else {
             self.enter_all_memory(node);
             return None;
@@ -81,7 +86,7 @@ impl DependTable {
         }
         sets.enter(node, item.kind, only);
         match sets.kind {
-            Some(Kind::MutexInOutSet) => Some(self.mutexes.entry(address).or_default().clone()),
+            Some(DependenceKind::MutexInOutSet) => Some(self.mutexes.entry(address).or_default().clone()),
             _ => None,
         }
     }
@@ -92,10 +97,12 @@ impl DependTable {
         let is_complete = |node: &TableRef| node.get().is_complete();
         let Some(address) = item.address else { return false };
         match (self.addresses.get(address), &self.all_memory) {
-            (Some(sets), _) if sets.kind == Some(Kind::In) && item.kind == Kind::In => {
+            (Some(sets), _) if sets.kind == Some(DependenceKind::In) && item.kind == DependenceKind::In => {
                 sets.previous.iter().all(is_complete)
             }
-            (Some(sets), _) => matches!(item.kind, Kind::In | Kind::Out) && sets.all().all(is_complete),
+            (Some(sets), _) => {
+                matches!(item.kind, DependenceKind::In | DependenceKind::Out) && sets.all().all(is_complete)
+            }
             (None, Some(before)) => is_complete(before),
             (None, None) => true,
         }
@@ -148,7 +155,7 @@ impl Sets {
 
     /// The first task here comes after `all_memory`.
     fn follow(&mut self, all_memory: &TableRef) {
-        self.kind = Some(Kind::Out);
+        self.kind = Some(DependenceKind::Out);
         self.current.push(all_memory.clone());
     }
 
@@ -159,21 +166,21 @@ impl Sets {
     /// Enters a task that names the address with this kind, and waits for `only` this item or
     /// perhaps others.
     #[inline]
-    pub(super) fn enter(&mut self, node: &TableRef, kind: Kind, only: bool) {
+    pub(super) fn enter(&mut self, node: &TableRef, kind: DependenceKind, only: bool) {
         // A task may name an address twice, with kinds that differ: it counts as the stronger one,
         // `out`. Tasks come one after the other, so it is the newest member then.
         let again = self.current.last().is_some_and(|n| n.is(node));
-        if kind == Kind::Out && !again && !loses_edge(self.kind, kind) {
+        if kind == DependenceKind::Out && !again && !loses_edge(self.kind, kind) {
             self.enter_alone(node, only);
-        } else if !(again && (self.kind == Some(kind) || self.kind == Some(Kind::Out))) {
-            self.enter_among_others(node, if again { Kind::Out } else { kind }, again, only);
+        } else if !(again && (self.kind == Some(kind) || self.kind == Some(DependenceKind::Out))) {
+            self.enter_among_others(node, if again { DependenceKind::Out } else { kind }, again, only);
         }
     }
 
     /// The common case: a set of its own.
     #[inline]
     fn enter_alone(&mut self, node: &TableRef, only: bool) {
-        self.kind = Some(Kind::Out);
+        self.kind = Some(DependenceKind::Out);
         if !self.previous.is_empty() {
             self.previous.clear();
         }
@@ -193,14 +200,18 @@ impl Sets {
 
     /// `again`: it has named the address before.
     #[inline]
-    fn enter_among_others(&mut self, node: &TableRef, kind: Kind, again: bool, only: bool) {
-        let kind = if ult::mutant!(inoutset_as_in) && kind == Kind::InOutSet { Kind::In } else { kind };
-        if self.kind != Some(kind) || kind == Kind::Out {
+    fn enter_among_others(&mut self, node: &TableRef, kind: DependenceKind, again: bool, only: bool) {
+        let kind = if ult::mutant!(inoutset_as_in) && kind == DependenceKind::InOutSet {
+            DependenceKind::In
+        } else {
+            kind
+        };
+        if self.kind != Some(kind) || kind == DependenceKind::Out {
             self.begin_set(node, kind, again);
         }
         match &self.previous[..] {
             // A node that will have mutexes gets them after its edges, behind the guard.
-            [one] => precede(one, node, only && kind != Kind::MutexInOutSet),
+            [one] => precede(one, node, only && kind != DependenceKind::MutexInOutSet),
             many => many.iter().for_each(|before| before.get().precede(node)),
         }
         self.forget_completed();
@@ -210,7 +221,7 @@ impl Sets {
     /// The current set becomes the previous one. If the new task is its only member (it has named
     /// the address before) the previous set stays in force.
     #[inline]
-    fn begin_set(&mut self, node: &TableRef, kind: Kind, again: bool) {
+    fn begin_set(&mut self, node: &TableRef, kind: DependenceKind, again: bool) {
         let before = self.kind;
         if again || loses_edge(before, kind) {
             self.current.retain(|n| !n.is(node) && !loses_edge(before, kind));
@@ -250,11 +261,11 @@ fn precede(before: &TableRef, node: &TableRef, only: bool) {
 }
 
 /// A mutant that forgets this edge?
-fn loses_edge(from: Option<Kind>, to: Kind) -> bool {
+fn loses_edge(from: Option<DependenceKind>, to: DependenceKind) -> bool {
     match (from, to) {
-        (Some(Kind::In), Kind::Out) => ult::mutant!(in_to_out_lost),
-        (Some(Kind::Out), Kind::In) => ult::mutant!(out_to_in_lost),
-        (Some(Kind::Out), Kind::Out) => ult::mutant!(out_to_out_lost),
+        (Some(DependenceKind::In), DependenceKind::Out) => ult::mutant!(in_to_out_lost),
+        (Some(DependenceKind::Out), DependenceKind::In) => ult::mutant!(out_to_in_lost),
+        (Some(DependenceKind::Out), DependenceKind::Out) => ult::mutant!(out_to_out_lost),
         _ => false,
     }
 }

@@ -6,18 +6,18 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::Slot;
+use super::DeviceSlot;
 
 static AVOIDED: AtomicU64 = AtomicU64::new(0);
 
 /// Has it failed?
-pub fn has(slot: &Slot) -> bool {
+pub fn has(slot: &DeviceSlot) -> bool {
     // ORDERING: Relaxed; a hint.
     slot.number < 64 && AVOIDED.load(Ordering::Relaxed) >> slot.number & 1 == 1
 }
 
 /// It has; was that not known?
-pub fn add(slot: &Slot) -> bool {
+pub fn add(slot: &DeviceSlot) -> bool {
     // ORDERING: Relaxed; as in `has`.
     slot.number < 64 && AVOIDED.fetch_or(1 << slot.number, Ordering::Relaxed) >> slot.number & 1 == 0
 }

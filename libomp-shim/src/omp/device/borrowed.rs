@@ -14,12 +14,12 @@
 
 use core::ffi::c_void;
 
-use super::interface::{Failure, Operation, Stream};
+use super::interface::{DeviceFailure, DeviceOperation, Stream};
 use super::place::hints::ByTask;
-use super::{Running, Slot, chain, fail, transfer, usable};
-use crate::omp::remote::Fault;
+use super::{DeviceSlot, RunningRegion, chain, fail, transfer, usable};
+use crate::omp::remote::RemoteFault;
 use crate::omp::report;
-use crate::omp::task::{Flags, Task};
+use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::CurrentThread;
 
 /// The number that stands for any GPU.
@@ -32,7 +32,7 @@ static BORROWED: ByTask<Vec<Borrowed>> = ByTask::new();
 /// A stream while a task has it.
 #[derive(Clone)]
 struct Borrowed {
-    slot: &'static Slot,
+    slot: &'static DeviceSlot,
     stream: Stream,
     /// What was current on the kernel thread before.
     before: usize,
@@ -42,27 +42,27 @@ struct Borrowed {
 /// device.
 pub fn wish(here: CurrentThread, device: i64) {
     WISHES.set(here.task, Some(device));
-    here.task.set_flags(here.task.flags().with(Flags::WISHES));
+    here.task.set_flags(here.task.flags().with(TaskFlags::WISHES));
 }
 
 /// The fresh child of a task that wished: what it is then.
 #[cold]
-pub fn grant(parent: &Task, child: &Task, flags: Flags) -> Flags {
-    parent.set_flags(parent.flags().without(Flags::WISHES));
+pub fn grant(parent: &Task, child: &Task, flags: TaskFlags) -> TaskFlags {
+    parent.set_flags(parent.flags().without(TaskFlags::WISHES));
     let Some(device) = WISHES.take(parent) else { return flags };
     WISHES.set(child, Some(device));
-    flags.with(Flags::QUEUES).with(Flags::OFFLOADED)
+    flags.with(TaskFlags::QUEUES).with(TaskFlags::OFFLOADED)
 }
 
 /// Can tasks have streams there?
-pub fn has_streams(slot: &Slot) -> bool {
+pub fn has_streams(slot: &DeviceSlot) -> bool {
     slot.device.orders_operations()
 }
 
 /// The device with this number, if it has streams. Of any of them that on which a task before the
 /// running one has queued its work, else the one on which this process runs least: who asks is in
 /// the middle of its code and cannot wait for an admission.
-fn device(here: CurrentThread, number: i64) -> Option<&'static Slot> {
+fn device(here: CurrentThread, number: i64) -> Option<&'static DeviceSlot> {
     let devices = || usable().iter().filter(|slot| has_streams(slot));
     if number != i64::from(ANY_GPU) {
         return devices().find(|slot| i64::from(slot.number) == number);
@@ -72,7 +72,7 @@ fn device(here: CurrentThread, number: i64) -> Option<&'static Slot> {
 }
 
 /// All of them.
-pub fn all() -> impl Iterator<Item = &'static Slot> {
+pub fn all() -> impl Iterator<Item = &'static DeviceSlot> {
     usable().iter().filter(|slot| has_streams(slot))
 }
 
@@ -82,16 +82,16 @@ pub fn exists(number: i32) -> bool {
 }
 
 /// How many streams of the device the running task and those it is a part of have.
-pub fn of_task_and_parents(here: CurrentThread, slot: &Slot) -> u32 {
+pub fn of_task_and_parents(here: CurrentThread, slot: &DeviceSlot) -> u32 {
     let tasks = core::iter::successors(Some(here.task), |task| task.parent());
     // Flags are the running task's own: those of the others are not looked at.
     let streams = tasks.flat_map(|task| BORROWED.of(task).unwrap_or_default());
     streams.filter(|borrowed| borrowed.slot.number == slot.number).count() as u32
 }
 
-fn broken(slot: &Slot, why: &Failure) -> Fault {
+fn broken(slot: &DeviceSlot, why: &DeviceFailure) -> RemoteFault {
     report::warn(format_args!("a stream of device {}: {why}", slot.number));
-    Fault::Broken
+    RemoteFault::Broken
 }
 
 /// The running task's stream on a device, by the handle of the device's own interface; the device's
@@ -100,12 +100,12 @@ fn broken(slot: &Slot, why: &Failure) -> Fault {
 ///
 /// # Errors
 /// The running task is no explicit one; there is no such device with streams; the device failed.
-pub fn stream(here: CurrentThread, number: Option<i64>) -> Result<*mut c_void, Fault> {
+pub fn stream(here: CurrentThread, number: Option<i64>) -> Result<*mut c_void, RemoteFault> {
     let task = here.task;
-    if !task.flags().has(Flags::EXPLICIT) {
-        return Err(Fault::Task);
+    if !task.flags().has(TaskFlags::EXPLICIT) {
+        return Err(RemoteFault::Task);
     }
-    let notified = || WISHES.of(task).filter(|_| task.flags().has(Flags::QUEUES));
+    let notified = || WISHES.of(task).filter(|_| task.flags().has(TaskFlags::QUEUES));
     let number = number.or_else(notified).unwrap_or_else(|| task.icv.get().default_device.into());
     let mut all = BORROWED.of(task).unwrap_or_default();
     if let Some(borrowed) =
@@ -118,18 +118,22 @@ pub fn stream(here: CurrentThread, number: Option<i64>) -> Result<*mut c_void, F
             .map(|_| borrowed.stream.handle)
             .map_err(|why| broken(borrowed.slot, &why));
     }
-    let slot = device(here, number).ok_or(Fault::Device)?;
+    let slot = device(here, number).ok_or(RemoteFault::Device)?;
     let after = chain::behind(here, slot, &[]);
     let borrowed = open(slot, &after, super::priority(task)).map_err(|why| broken(slot, &why))?;
     let handle = borrowed.stream.handle;
     core::mem::forget(slot.begin()); // ends in `close`
     all.push(borrowed);
     BORROWED.set(task, Some(all));
-    task.set_flags(task.flags().with(Flags::STREAMS));
+    task.set_flags(task.flags().with(TaskFlags::STREAMS));
     Ok(handle)
 }
 
-fn open(slot: &'static Slot, after: &[Operation], priority: u32) -> Result<Borrowed, Failure> {
+fn open(
+    slot: &'static DeviceSlot,
+    after: &[DeviceOperation],
+    priority: u32,
+) -> Result<Borrowed, DeviceFailure> {
     let stream = slot.device.open_stream(priority)?;
     let ready = slot.device.put_behind(stream.id, after).and_then(|()| slot.device.bind());
     match ready {
@@ -143,7 +147,7 @@ fn open(slot: &'static Slot, after: &[Operation], priority: u32) -> Result<Borro
 
 fn close(borrowed: &Borrowed) {
     borrowed.slot.device.close_stream(borrowed.stream.id);
-    drop(Running(borrowed.slot));
+    drop(RunningRegion(borrowed.slot));
 }
 
 /// The code of the running task has put its work on its streams; what comes after it may queue its
@@ -151,7 +155,7 @@ fn close(borrowed: &Borrowed) {
 ///
 /// # Errors
 /// Some of it failed: where, and how.
-pub fn complete_all(here: CurrentThread) -> Result<(), (&'static Slot, Failure)> {
+pub fn complete_all(here: CurrentThread) -> Result<(), (&'static DeviceSlot, DeviceFailure)> {
     complete_with(here, |slot, operation| transfer::complete(&*slot.device, operation), |_| ())
 }
 
@@ -162,9 +166,9 @@ pub fn complete_all(here: CurrentThread) -> Result<(), (&'static Slot, Failure)>
 /// As there.
 pub fn complete_with(
     here: CurrentThread,
-    mut complete: impl FnMut(&'static Slot, Operation) -> Result<(), Failure>,
+    mut complete: impl FnMut(&'static DeviceSlot, DeviceOperation) -> Result<(), DeviceFailure>,
     over: impl FnOnce(bool),
-) -> Result<(), (&'static Slot, Failure)> {
+) -> Result<(), (&'static DeviceSlot, DeviceFailure)> {
     let all = BORROWED.take(here.task).unwrap_or_default();
     WISHES.take(here.task);
     for borrowed in all.iter().rev() {

@@ -25,12 +25,12 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-use super::interface::Operation;
-use super::map::{self, Item};
+use super::interface::DeviceOperation;
+use super::map::{self, MapItem};
 use super::place::admission;
-use super::{Slot, array, borrowed, choose, transfer, usable};
+use super::{DeviceSlot, array, borrowed, choose, transfer, usable};
 use crate::omp::depend::{self, Queued};
-use crate::omp::task::{Flags, Task};
+use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::CurrentThread;
 
 /// Code of tasks of clang's that is known to launch a region first, and to look at nothing before.
@@ -70,13 +70,13 @@ pub fn suits(here: CurrentThread, entry: usize, device: i64) -> bool {
     may_be && launches(entry)
 }
 
-fn orders(slot: &Slot) -> bool {
+fn orders(slot: &DeviceSlot) -> bool {
     slot.device.orders_operations()
 }
 
 /// Waits for the tasks before `task`, the running one, that were not complete when it began.
 pub fn wait(task: &Task) {
-    if task.flags().has(Flags::QUEUES)
+    if task.flags().has(TaskFlags::QUEUES)
         && !depend::before_are_complete(task)
         && !ult::mutant!(chain_ends_early)
     {
@@ -89,7 +89,7 @@ pub fn wait(task: &Task) {
 /// As [`wait`], if one of those has queued its work and will leave what it has mapped for others:
 /// the host is about to look, or a region that does not keep anything.
 pub fn wait_for_keeping(task: &Task) {
-    if task.flags().has(Flags::QUEUES)
+    if task.flags().has(TaskFlags::QUEUES)
         && depend::queued_before(task).iter().any(|work| work.stays_resident)
         && !ult::mutant!(looks_behind_queued_work)
     {
@@ -100,14 +100,14 @@ pub fn wait_for_keeping(task: &Task) {
 /// The device with all that the tasks before the running one have queued and that may not be over,
 /// if nothing is to be copied for a region with this list, which `stays_resident` what it maps or
 /// does not, to follow it there. Otherwise those are waited for. The caller has no admission.
-pub fn lead(here: CurrentThread, items: &[Item], stays_resident: bool) -> Option<i32> {
-    if !here.task.flags().has(Flags::QUEUES) {
+pub fn lead(here: CurrentThread, items: &[MapItem], stays_resident: bool) -> Option<i32> {
+    if !here.task.flags().has(TaskFlags::QUEUES) {
         return None;
     }
     let queued = depend::queued_before(here.task);
     let first = queued.first().and_then(|work| usable().iter().find(|slot| slot.number == work.device));
-    let asked = array::lists::Asked::of(items);
-    let has_all = |slot: &&Slot| match &asked {
+    let asked = array::lists::ArrayListRequest::of(items);
+    let has_all = |slot: &&DeviceSlot| match &asked {
         Some(asked) => asked.has_all(slot) && map::is_there(slot, &asked.others, stays_resident),
         None => map::is_there(slot, items, stays_resident),
     };
@@ -120,13 +120,18 @@ pub fn lead(here: CurrentThread, items: &[Item], stays_resident: bool) -> Option
 
 /// What work of the running task on a stream has to come after on the device. What that cannot do
 /// is waited for.
-pub fn behind(here: CurrentThread, slot: &Slot, items: &[Item]) -> Vec<Operation> {
+pub fn behind(here: CurrentThread, slot: &DeviceSlot, items: &[MapItem]) -> Vec<DeviceOperation> {
     behind_as(here, slot, items, false)
 }
 
 /// The same for a region with this list, which `stays_resident` what it maps or does not.
-pub fn behind_as(here: CurrentThread, slot: &Slot, items: &[Item], stays_resident: bool) -> Vec<Operation> {
-    if !here.task.flags().has(Flags::QUEUES) {
+pub fn behind_as(
+    here: CurrentThread,
+    slot: &DeviceSlot,
+    items: &[MapItem],
+    stays_resident: bool,
+) -> Vec<DeviceOperation> {
+    if !here.task.flags().has(TaskFlags::QUEUES) {
         return Vec::new();
     }
     let queued = depend::queued_before(here.task);
@@ -147,14 +152,14 @@ pub fn behind_as(here: CurrentThread, slot: &Slot, items: &[Item], stays_residen
 
 /// The work of the running task is in the device's queue, and nothing will be copied when it is
 /// over.
-pub fn queued(here: CurrentThread, slot: &Slot, operation: Operation) {
+pub fn queued(here: CurrentThread, slot: &DeviceSlot, operation: DeviceOperation) {
     queued_as(here, slot, operation, false);
 }
 
 /// The same of a region that `stays_resident` what it has mapped, or does not. On a device that
 /// does not put its work in order nobody can follow it.
-pub fn queued_as(here: CurrentThread, slot: &Slot, operation: Operation, stays_resident: bool) {
-    if here.task.flags().has(Flags::QUEUES) && operation != Operation::DONE && orders(slot) {
+pub fn queued_as(here: CurrentThread, slot: &DeviceSlot, operation: DeviceOperation, stays_resident: bool) {
+    if here.task.flags().has(TaskFlags::QUEUES) && operation != DeviceOperation::DONE && orders(slot) {
         depend::queued(here, Queued { device: slot.number, operation, stays_resident });
     }
 }
@@ -179,7 +184,7 @@ pub fn devices_before(here: CurrentThread) -> Vec<i32> {
 /// like any other task.
 pub fn leave(here: CurrentThread) {
     depend::forget_before(here.task);
-    here.task.set_flags(here.task.flags().without(Flags::QUEUES).without(Flags::OFFLOADED));
+    here.task.set_flags(here.task.flags().without(TaskFlags::QUEUES).without(TaskFlags::OFFLOADED));
 }
 
 /// The end of the running task's code: the task is complete after what it has queued, and those

@@ -7,9 +7,9 @@
 //! its own maps bring.
 
 use super::borrowed::ANY_GPU;
-use super::map::Item;
-use super::place::{self, Among, Announced, Promise, admission, hints, only};
-use super::{Slot, chain, resident};
+use super::map::MapItem;
+use super::place::{self, AnnouncedRegion, DeviceChoice, Reservation, admission, hints, only};
+use super::{DeviceSlot, chain, resident};
 use crate::omp::report;
 use crate::omp::thread::CurrentThread;
 
@@ -32,37 +32,37 @@ pub fn is_any(here: CurrentThread, number: i64) -> bool {
 
 /// May the choice for a construct with this number fall on a device that is so? `None`: it is no
 /// choice of the runtime's.
-pub fn may_fall_on(here: CurrentThread, number: i64, is_so: impl Fn(&Slot) -> bool) -> Option<bool> {
+pub fn may_fall_on(here: CurrentThread, number: i64, is_so: impl Fn(&DeviceSlot) -> bool) -> Option<bool> {
     among(here, number, None)
         .map(|among| super::usable().iter().any(|slot| among.may_mean(slot) && is_so(slot)))
 }
 
 /// Which devices a construct with this number leaves to the runtime to choose from; `None`: it
 /// names one. With an address for those that need one: without it any device will do.
-fn among(here: CurrentThread, number: i64, address: Option<usize>) -> Option<Among> {
+fn among(here: CurrentThread, number: i64, address: Option<usize>) -> Option<DeviceChoice> {
     let named = super::number(here, number);
     let stands_for = |any: i32| named == i64::from(any);
-    let by = |which: fn(usize) -> Among| address.map_or(Among::All, which);
+    let by = |which: fn(usize) -> DeviceChoice| address.map_or(DeviceChoice::All, which);
     let numbers = [
-        (ANY, Among::All),
-        (ANY_GPU, Among::Gpus),
-        (ANY_RANK, Among::Ranks),
-        (NEAR, by(Among::Near)),
-        (BEHIND, by(Among::Behind)),
+        (ANY, DeviceChoice::All),
+        (ANY_GPU, DeviceChoice::Gpus),
+        (ANY_RANK, DeviceChoice::Ranks),
+        (NEAR, by(DeviceChoice::Near)),
+        (BEHIND, by(DeviceChoice::Behind)),
     ];
     numbers
         .into_iter()
         .find_map(|(any, among)| stands_for(any).then_some(among))
-        .or_else(|| only::of_number(named).map(Among::Set))
+        .or_else(|| only::of_number(named).map(DeviceChoice::Set))
 }
 
 /// A region is created by the calling task, if the choice is the runtime's: it gets its number, and
 /// the memory that the task has declared for it. `nowait`: its creator goes on, and knows of its
 /// end only later.
-pub fn announce(here: CurrentThread, number: i64, nowait: bool) -> Option<Announced> {
+pub fn announce(here: CurrentThread, number: i64, nowait: bool) -> Option<AnnouncedRegion> {
     let (scratch, data) = (hints::take_memory(here.task), hints::take_data(here.task));
     let stays_resident = || nowait && resident::is_to_stay(here);
-    let announced = among(here, number, hints::take_address(here.task)).map(|among| Announced {
+    let announced = among(here, number, hints::take_address(here.task)).map(|among| AnnouncedRegion {
         number: place::next_number(),
         scratch,
         data,
@@ -71,7 +71,7 @@ pub fn announce(here: CurrentThread, number: i64, nowait: bool) -> Option<Announ
         among,
     });
     if nowait
-        && announced.is_some_and(|region| region.among != Among::Ranks)
+        && announced.is_some_and(|region| region.among != DeviceChoice::Ranks)
         && super::usable().iter().any(|slot| slot.owner.gpu.is_some())
     {
         admission::announce();
@@ -82,7 +82,7 @@ pub fn announce(here: CurrentThread, number: i64, nowait: bool) -> Option<Announ
 /// Whether a region with this list keeps what it maps; one that was announced to and cannot is
 /// preceded by what makes all of it valid on the host, so that the list may have to be read anew.
 /// It waits for those before it then.
-pub fn stays_resident(region: Announced, items: &[Item]) -> bool {
+pub fn stays_resident(region: AnnouncedRegion, items: &[MapItem]) -> bool {
     let suits = region.stays_resident && resident::suits(items);
     if region.stays_resident && !suits {
         chain::wait_for_keeping(CurrentThread::get().task);
@@ -101,7 +101,12 @@ pub fn on_host_instead(stays_resident: bool) {
 /// The number of the device for a region with this code and list, one that no device has for the
 /// host; and the promise to run it there. May wait until a device has room, and for those before
 /// it.
-pub fn device(here: CurrentThread, region: Announced, code: usize, items: &[Item]) -> (i64, Option<Promise>) {
+pub fn device(
+    here: CurrentThread,
+    region: AnnouncedRegion,
+    code: usize,
+    items: &[MapItem],
+) -> (i64, Option<Reservation>) {
     match place::choose(here, region, code, items) {
         Some(promise) => (i64::from(promise.slot().number), Some(promise)),
         None => (i64::from(super::count()), None),

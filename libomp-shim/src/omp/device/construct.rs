@@ -5,25 +5,25 @@
 //! device that fails end the program with a line: there is nobody to tell, and going on would
 //! compute something else.
 
-use super::interface::{Code, Convention, Failure, Launch};
-use super::map::{self, Brought, Entered, Holder, Item, Role};
-use super::place::{Promise, writers};
+use super::interface::{Convention, DeviceCode, DeviceFailure, Launch};
+use super::map::{self, Brought, MapEntered, MapHolder, MapItem, MapRole};
+use super::place::{Reservation, writers};
 use super::transfer::complete;
-use super::{Slot, array, chain, fail};
+use super::{DeviceSlot, array, chain, fail};
 use crate::omp::target;
 use crate::omp::task;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::Target;
+use crate::omp::tool::event::ToolTarget;
 use crate::omp::tool::hook::device as hook;
 
 /// A target region, as both fronts describe it.
-pub struct Region<'a> {
+pub struct TargetRegion<'a> {
     /// The code on the device.
-    pub code: Code<'a>,
+    pub code: DeviceCode<'a>,
     /// How it takes its arguments.
     pub convention: Convention,
     /// What is mapped, copied, passed.
-    pub items: &'a [Item],
+    pub items: &'a [MapItem],
     /// Per argument of the code: the item it is computed from.
     pub arguments: &'a [usize],
     /// `num_teams`, 0 when not given.
@@ -45,9 +45,14 @@ pub struct Region<'a> {
 ///
 /// # Safety
 /// Code, items and arguments belong together, and the storage of the items is valid on the host.
-pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>, stays_resident: bool) {
+pub unsafe fn run(
+    slot: &DeviceSlot,
+    region: &TargetRegion<'_>,
+    mut promise: Option<Reservation>,
+    stays_resident: bool,
+) {
     let here = CurrentThread::get();
-    let notified = hook::begins(Target::Region, Some(slot));
+    let notified = hook::begins(ToolTarget::Region, Some(slot));
     let running = slot.begin();
     if promise.is_none() {
         writers::note(region.items, slot.number);
@@ -56,7 +61,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     let blocks = array::lists::enter(here, slot, region.items);
     let items = blocks.as_ref().map_or(region.items, |blocks| &blocks.items);
     let after = chain::behind_as(here, slot, items, stays_resident);
-    let holder = if stays_resident { Holder::Resident } else { Holder::Region };
+    let holder = if stays_resident { MapHolder::Resident } else { MapHolder::Region };
     hook::maps(slot, items, true);
     let entered = match map::values_alone(items).filter(|_| !stays_resident) {
         Some(entered) => entered,
@@ -69,7 +74,7 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
     let launch = Launch {
         device: slot.number,
         depth: target::depth(here) + 1,
-        stolen: promise.as_ref().is_some_and(Promise::is_stolen),
+        stolen: promise.as_ref().is_some_and(Reservation::is_stolen),
         code: region.code,
         convention: region.convention,
         arguments: &arguments,
@@ -82,21 +87,21 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
         wanted: &wanted,
         into: brought.start(),
     };
-    promise.iter_mut().filter(|_| !after.is_empty()).for_each(Promise::follow);
-    promise.iter_mut().for_each(Promise::launch);
+    promise.iter_mut().filter(|_| !after.is_empty()).for_each(Reservation::follow);
+    promise.iter_mut().for_each(Reservation::launch);
     // SAFETY: as the caller says; the arguments and the room stay until the operation is over.
     let run = hook::submits(region.requested_teams, || unsafe { slot.device.run(&launch) });
     let operation = or_fail(slot, "a target region", run);
     // Inside of a device task's function the task's work is not all there yet: it tells so itself
     // ([`super::borrowed`]).
     let is_the_task =
-        here.task.flags().has(task::Flags::TARGET) || ult::mutant!(region_notifies_for_function);
+        here.task.flags().has(task::TaskFlags::TARGET) || ult::mutant!(region_notifies_for_function);
     if entered.leaves_nothing && is_the_task {
         chain::queued_as(CurrentThread::get(), slot, operation, stays_resident);
     }
     or_fail(slot, "a target region", complete(&*slot.device, operation));
     chain::wait(here.task);
-    promise.iter_mut().for_each(Promise::land);
+    promise.iter_mut().for_each(Reservation::land);
     // SAFETY: as the caller says.
     unsafe { end_of_region(slot, items, &entered, &brought, holder) };
     drop(blocks);
@@ -107,8 +112,8 @@ pub unsafe fn run(slot: &Slot, region: &Region<'_>, mut promise: Option<Promise>
 ///
 /// # Safety
 /// As [`run`].
-pub unsafe fn end(slot: &Slot, items: &[Item], entered: &Entered) {
-    notified(slot, Target::ExitData, || {
+pub unsafe fn end(slot: &DeviceSlot, items: &[MapItem], entered: &MapEntered) {
+    notified(slot, ToolTarget::ExitData, || {
         hook::maps(slot, items, false);
         let others = array::lists::let_go(slot, items);
         // SAFETY: as the caller says.
@@ -118,7 +123,7 @@ pub unsafe fn end(slot: &Slot, items: &[Item], entered: &Entered) {
                 others.as_deref().unwrap_or(items),
                 entered,
                 &Brought::default(),
-                Holder::Data,
+                MapHolder::Data,
             )
         };
     });
@@ -128,12 +133,18 @@ pub unsafe fn end(slot: &Slot, items: &[Item], entered: &Entered) {
 ///
 /// # Safety
 /// As [`run`].
-unsafe fn end_of_region(slot: &Slot, items: &[Item], entered: &Entered, brought: &Brought, holder: Holder) {
-    if holder != Holder::Resident && map::are_values(items) {
+unsafe fn end_of_region(
+    slot: &DeviceSlot,
+    items: &[MapItem],
+    entered: &MapEntered,
+    brought: &Brought,
+    holder: MapHolder,
+) {
+    if holder != MapHolder::Resident && map::are_values(items) {
         return;
     }
     let pairs = items.iter().zip(&entered.absent);
-    let items: Vec<Item> = pairs.filter_map(|(item, &absent)| leaving(item, absent)).collect();
+    let items: Vec<MapItem> = pairs.filter_map(|(item, &absent)| leaving(item, absent)).collect();
     // SAFETY: as the caller says.
     or_fail(slot, "the end of a data region", unsafe { map::leave_as(slot, &items, brought, holder) });
     for private in &entered.private {
@@ -144,9 +155,9 @@ unsafe fn end_of_region(slot: &Slot, items: &[Item], entered: &Entered, brought:
 
 /// What undoes an item: what was attached is detached, what is mapped is counted down; nothing for
 /// what was not there.
-fn leaving(item: &Item, absent: bool) -> Option<Item> {
+fn leaving(item: &MapItem, absent: bool) -> Option<MapItem> {
     match item.role {
-        Role::Attach { counted: true } => Some(Item { role: Role::Detach, ..*item }),
+        MapRole::Attach { counted: true } => Some(MapItem { role: MapRole::Detach, ..*item }),
         _ if absent => None,
         _ => Some(*item),
     }
@@ -156,8 +167,8 @@ fn leaving(item: &Item, absent: bool) -> Option<Item> {
 ///
 /// # Safety
 /// The storage of the items is valid on the host.
-pub unsafe fn enter_data(slot: &Slot, items: &[Item]) -> Entered {
-    notified(slot, Target::EnterData, || {
+pub unsafe fn enter_data(slot: &DeviceSlot, items: &[MapItem]) -> MapEntered {
+    notified(slot, ToolTarget::EnterData, || {
         hook::maps(slot, items, true);
         let others = array::lists::keep(CurrentThread::get(), slot, items);
         // SAFETY: as the caller says.
@@ -169,8 +180,8 @@ pub unsafe fn enter_data(slot: &Slot, items: &[Item]) -> Entered {
 ///
 /// # Safety
 /// As [`enter_data`].
-pub unsafe fn exit_data(slot: &Slot, items: &[Item]) {
-    notified(slot, Target::ExitData, || {
+pub unsafe fn exit_data(slot: &DeviceSlot, items: &[MapItem]) {
+    notified(slot, ToolTarget::ExitData, || {
         hook::maps(slot, items, false);
         let others = array::lists::let_go(slot, items);
         // SAFETY: as the caller says.
@@ -184,8 +195,8 @@ pub unsafe fn exit_data(slot: &Slot, items: &[Item]) {
 ///
 /// # Safety
 /// As [`enter_data`].
-pub unsafe fn update(slot: &Slot, items: &[Item]) {
-    notified(slot, Target::Update, || {
+pub unsafe fn update(slot: &DeviceSlot, items: &[MapItem]) {
+    notified(slot, ToolTarget::Update, || {
         array::lists::update(CurrentThread::get(), items);
         // SAFETY: as the caller says.
         or_fail(slot, "target update", unsafe { map::update(slot, items) });
@@ -193,14 +204,14 @@ pub unsafe fn update(slot: &Slot, items: &[Item]) {
 }
 
 /// Tells of a construct of this kind around `construct`.
-fn notified<T>(slot: &Slot, kind: Target, construct: impl FnOnce() -> T) -> T {
+fn notified<T>(slot: &DeviceSlot, kind: ToolTarget, construct: impl FnOnce() -> T) -> T {
     let notified = hook::begins(kind, Some(slot));
     let result = construct();
     hook::ends(notified);
     result
 }
 
-fn or_fail<T>(slot: &Slot, what: &str, result: Result<T, Failure>) -> T {
+fn or_fail<T>(slot: &DeviceSlot, what: &str, result: Result<T, DeviceFailure>) -> T {
     match result {
         Ok(value) => value,
         Err(why) => fail(slot, what, &why),

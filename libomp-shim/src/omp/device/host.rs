@@ -18,11 +18,12 @@ use std::ffi::CString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::image::{self, Object};
+use super::image::{self, ImageObject};
 use super::interface::{
-    Address, Code, Convention, Device, Failure, Image, Launch, Module, Operation, Progress,
+    Convention, Device, DeviceAddress, DeviceCode, DeviceFailure, DeviceImage, DeviceModule, DeviceOperation,
+    DeviceProgress, Launch,
 };
-use crate::omp::parallel::Region;
+use crate::omp::parallel::ForkedRegion;
 use crate::omp::team::Body;
 use crate::omp::thread::{CurrentThread, Thread};
 
@@ -37,16 +38,16 @@ const BROUGHT_ALONG: usize = 2048;
 pub struct HostImage {
     name: CString,
     delay: Duration,
-    state: Mutex<State>,
+    state: Mutex<HostDeviceState>,
     last: AtomicU64,
 }
 
 #[derive(Default)]
-struct State {
-    blocks: HashMap<Address, Layout>,
+struct HostDeviceState {
+    blocks: HashMap<DeviceAddress, Layout>,
     /// By module; `None` for those that were unloaded.
-    objects: Vec<Option<Arc<Object>>>,
-    symbols: HashMap<(u64, Address), Option<Address>>,
+    objects: Vec<Option<Arc<ImageObject>>>,
+    symbols: HashMap<(u64, DeviceAddress), Option<DeviceAddress>>,
     begun: HashMap<u64, (Instant, Copy)>,
 }
 
@@ -79,7 +80,7 @@ impl HostImage {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, HostDeviceState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -87,21 +88,21 @@ impl HostImage {
     ///
     /// # Safety
     /// Both are as large, until it is over.
-    unsafe fn begin(&self, copy: Copy) -> Operation {
+    unsafe fn begin(&self, copy: Copy) -> DeviceOperation {
         if self.delay.is_zero() {
             // SAFETY: as the caller says.
             unsafe { copy.make() };
-            return Operation::DONE;
+            return DeviceOperation::DONE;
         }
         // ORDERING: Relaxed; numbers that differ.
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         self.state().begun.insert(number, (Instant::now() + self.delay, copy));
-        Operation(number)
+        DeviceOperation(number)
     }
 }
 
 /// Makes the copies that are due, the oldest first.
-fn make_due(state: &mut State, now: Option<Instant>) {
+fn make_due(state: &mut HostDeviceState, now: Option<Instant>) {
     let is_due = |due: Instant| now.is_none_or(|now| due <= now);
     let mut due: Vec<u64> = state.begun.iter().filter(|(_, (at, _))| is_due(*at)).map(|(&n, _)| n).collect();
     due.sort_unstable();
@@ -118,8 +119,8 @@ impl Device for HostImage {
         &self.name
     }
 
-    fn allocate(&self, size: usize, align: usize) -> Result<Address, Failure> {
-        let none = || Failure(format!("out of memory for {size} bytes").into());
+    fn allocate(&self, size: usize, align: usize) -> Result<DeviceAddress, DeviceFailure> {
+        let none = || DeviceFailure(format!("out of memory for {size} bytes").into());
         let layout = Layout::from_size_align(size.max(1), align).map_err(|_| none())?;
         // SAFETY: the layout is not empty.
         let block = unsafe { alloc(layout) }.addr();
@@ -130,7 +131,7 @@ impl Device for HostImage {
         Ok(block)
     }
 
-    unsafe fn free(&self, block: Address) {
+    unsafe fn free(&self, block: DeviceAddress) {
         let layout = self.state().blocks.remove(&block);
         if let Some(layout) = layout {
             // SAFETY: the block was allocated with this layout, and the caller says that nobody
@@ -139,17 +140,32 @@ impl Device for HostImage {
         }
     }
 
-    unsafe fn copy_in(&self, to: Address, from: *const u8, size: usize) -> Result<Operation, Failure> {
+    unsafe fn copy_in(
+        &self,
+        to: DeviceAddress,
+        from: *const u8,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure> {
         // SAFETY: as the caller says.
         Ok(unsafe { self.begin(Copy { to, from: from.addr(), size }) })
     }
 
-    unsafe fn copy_out(&self, to: *mut u8, from: Address, size: usize) -> Result<Operation, Failure> {
+    unsafe fn copy_out(
+        &self,
+        to: *mut u8,
+        from: DeviceAddress,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure> {
         // SAFETY: as the caller says.
         Ok(unsafe { self.begin(Copy { to: to.addr(), from, size }) })
     }
 
-    unsafe fn copy_within(&self, to: Address, from: Address, size: usize) -> Result<Operation, Failure> {
+    unsafe fn copy_within(
+        &self,
+        to: DeviceAddress,
+        from: DeviceAddress,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure> {
         // SAFETY: as the caller says.
         Ok(unsafe { self.begin(Copy { to, from, size }) })
     }
@@ -164,30 +180,30 @@ impl Device for HostImage {
 
     unsafe fn copy_across(
         &self,
-        to: Address,
+        to: DeviceAddress,
         _: u64,
-        from: Address,
+        from: DeviceAddress,
         size: usize,
-    ) -> Result<Operation, Failure> {
+    ) -> Result<DeviceOperation, DeviceFailure> {
         // SAFETY: as the caller says.
         Ok(unsafe { self.begin(Copy { to, from, size }) })
     }
 
-    fn static_variable(&self, variable: usize) -> Option<Address> {
+    fn static_variable(&self, variable: usize) -> Option<DeviceAddress> {
         Some(variable)
     }
 
-    fn load(&self, image: &Image<'_>) -> Result<Option<Module>, Failure> {
+    fn load(&self, image: &DeviceImage<'_>) -> Result<Option<DeviceModule>, DeviceFailure> {
         if !image::is_ours(image.bytes) {
             return Ok(None);
         }
         let object = image::load(image.bytes)?;
         let objects = &mut self.state().objects;
         objects.push(Some(Arc::new(object)));
-        Ok(Some(Module(objects.len() as u64 - 1)))
+        Ok(Some(DeviceModule(objects.len() as u64 - 1)))
     }
 
-    fn unload(&self, module: Module) -> Result<(), Failure> {
+    fn unload(&self, module: DeviceModule) -> Result<(), DeviceFailure> {
         let object = {
             let mut state = self.state();
             state.symbols.retain(|&(of, _), _| of != module.0);
@@ -195,11 +211,11 @@ impl Device for HostImage {
         };
         // Not under our lock: the destructors are the program's code. At the end of the process the
         // loader calls those that are left.
-        object.and_then(Arc::into_inner).into_iter().for_each(Object::close);
+        object.and_then(Arc::into_inner).into_iter().for_each(ImageObject::close);
         Ok(())
     }
 
-    fn find(&self, module: Module, name: &CStr) -> Option<Address> {
+    fn find(&self, module: DeviceModule, name: &CStr) -> Option<DeviceAddress> {
         let key = (module.0, name.as_ptr().addr());
         let object = {
             let state = self.state();
@@ -226,9 +242,9 @@ impl Device for HostImage {
         if self.delay.is_zero() { BROUGHT_ALONG } else { 0 }
     }
 
-    unsafe fn run(&self, launch: &Launch<'_>) -> Result<Operation, Failure> {
+    unsafe fn run(&self, launch: &Launch<'_>) -> Result<DeviceOperation, DeviceFailure> {
         if launch.arguments.len() >= MOST_ARGUMENTS {
-            return Err(Failure(
+            return Err(DeviceFailure(
                 format!("{} arguments are more than {MOST_ARGUMENTS}", launch.arguments.len()).into(),
             ));
         }
@@ -246,13 +262,13 @@ impl Device for HostImage {
         Ok(unsafe { self.begin(Copy { to: 0, from: 0, size: 0 }) })
     }
 
-    fn poll(&self, operation: Operation) -> Progress {
+    fn poll(&self, operation: DeviceOperation) -> DeviceProgress {
         let mut state = self.state();
         make_due(&mut state, Some(Instant::now()));
-        if state.begun.contains_key(&operation.0) { Progress::Pending } else { Progress::Done }
+        if state.begun.contains_key(&operation.0) { DeviceProgress::Pending } else { DeviceProgress::Done }
     }
 
-    fn synchronise(&self) -> Result<(), Failure> {
+    fn synchronise(&self) -> Result<(), DeviceFailure> {
         make_due(&mut self.state(), None);
         Ok(())
     }
@@ -269,8 +285,13 @@ pub unsafe fn run_here(launch: &Launch<'_>) {
         data: core::ptr::from_ref(launch).cast_mut().cast(),
         count: 0,
     };
-    let region =
-        Region::begin_target(CurrentThread::get(), body, launch.thread_limit[0], launch.device, launch.depth);
+    let region = ForkedRegion::begin_target(
+        CurrentThread::get(),
+        body,
+        launch.thread_limit[0],
+        launch.device,
+        launch.depth,
+    );
     region.run_primary();
     region.end();
 }
@@ -280,7 +301,7 @@ unsafe fn call(_: &Thread, body: &Body) {
     // SAFETY: `run` passed its launch, which it outlives.
     let launch = unsafe { &*body.data.cast::<Launch<'_>>() };
     let code = match launch.code {
-        Code::HostFunction(address) | Code::Loaded(_, _, address) => address,
+        DeviceCode::HostFunction(address) | DeviceCode::Loaded(_, _, address) => address,
     };
     let mut arguments = launch.arguments.to_vec();
     // SAFETY: the caller of `run` says that code and arguments belong together.
@@ -396,14 +417,14 @@ mod tests {
         unsafe {
             (at as *mut u64).write(1);
             let operation = device.copy_in(at, (&raw const source).cast(), 8).expect("begun");
-            assert_eq!(device.poll(operation), Progress::Pending);
+            assert_eq!(device.poll(operation), DeviceProgress::Pending);
             assert_eq!((at as *const u64).read(), 1);
-            while device.poll(operation) == Progress::Pending {}
+            while device.poll(operation) == DeviceProgress::Pending {}
             assert_eq!((at as *const u64).read(), source);
             let operation = device.copy_out((&raw mut back).cast(), at, 8).expect("begun");
-            assert_ne!(operation, Operation::DONE);
+            assert_ne!(operation, DeviceOperation::DONE);
             device.synchronise().expect("done");
-            assert_eq!(device.poll(operation), Progress::Done);
+            assert_eq!(device.poll(operation), DeviceProgress::Done);
             device.free(at);
         }
         assert_eq!(back, source);

@@ -13,7 +13,7 @@ use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
-use super::interface::{Address, Failure};
+use super::interface::{DeviceAddress, DeviceFailure};
 
 const ELF_MAGIC: [u8; 4] = *b"\x7fELF";
 /// Offsets in an ELF header.
@@ -40,7 +40,7 @@ pub fn is_ours(bytes: &[u8]) -> bool {
 
 /// A loaded shared object: what `dlopen` returned, and its file.
 #[derive(Debug)]
-pub struct Object {
+pub struct ImageObject {
     handle: *mut c_void,
     file: OwnedFd,
 }
@@ -49,17 +49,18 @@ pub struct Object {
 static CLOSED: Mutex<Vec<OwnedFd>> = Mutex::new(Vec::new());
 
 // SAFETY: a handle of the loader's, which locks.
-unsafe impl Send for Object {}
+unsafe impl Send for ImageObject {}
 // SAFETY: as above.
-unsafe impl Sync for Object {}
+unsafe impl Sync for ImageObject {}
 
 /// Loads a copy of the object in `bytes`.
 ///
 /// # Errors
 /// What the loader says.
-pub fn load(bytes: &[u8]) -> Result<Object, Failure> {
+pub fn load(bytes: &[u8]) -> Result<ImageObject, DeviceFailure> {
     CLOSED.lock().unwrap_or_else(PoisonError::into_inner).retain(is_known);
-    let file = anonymous(bytes).map_err(|e| Failure(format!("an image cannot be copied: {e}").into()))?;
+    let file =
+        anonymous(bytes).map_err(|e| DeviceFailure(format!("an image cannot be copied: {e}").into()))?;
     let path = path(&file);
     // SAFETY: a path; the object's constructors are the program's own code.
     let object = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
@@ -67,9 +68,9 @@ pub fn load(bytes: &[u8]) -> Result<Object, Failure> {
         // SAFETY: null or a C string of the loader's, ours until the next call.
         let why =
             unsafe { libc::dlerror().as_ref().map(|s| CStr::from_ptr(s).to_string_lossy().into_owned()) };
-        return Err(Failure(format!("an image cannot be loaded: {}", why.unwrap_or_default()).into()));
+        return Err(DeviceFailure(format!("an image cannot be loaded: {}", why.unwrap_or_default()).into()));
     }
-    Ok(Object { handle: object, file })
+    Ok(ImageObject { handle: object, file })
 }
 
 fn path(file: &OwnedFd) -> CString {
@@ -98,9 +99,9 @@ fn anonymous(bytes: &[u8]) -> std::io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-impl Object {
+impl ImageObject {
     /// The address of a symbol.
-    pub fn find(&self, name: &CStr) -> Option<Address> {
+    pub fn find(&self, name: &CStr) -> Option<DeviceAddress> {
         // SAFETY: a handle that is open, and a C string.
         let address = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
         (!address.is_null()).then(|| address.addr())

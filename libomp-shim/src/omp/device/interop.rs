@@ -20,17 +20,17 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::interface::{Failure, Handles, Operation, Stream};
+use super::interface::{DeviceFailure, DeviceOperation, Handles, Stream};
 use super::transfer::complete;
-use super::{Slot, fail};
+use super::{DeviceSlot, fail};
 use crate::omp::depend::{self, Dependence};
 use crate::omp::report;
-use crate::omp::task::{self, Flags, Task};
+use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 
 /// What a property of an object is (5.2 §14.1, table 14.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum InteropValue {
     /// A number.
     Number(isize),
     /// A handle.
@@ -119,7 +119,7 @@ const OURSELVES: &CStr = c"gangway";
 
 /// An interop object.
 pub struct Interop {
-    slot: &'static Slot,
+    slot: &'static DeviceSlot,
     handles: Option<Handles>,
     /// Opened at once for `targetsync`. clang 19 makes `target` of `target, targetsync`; so any
     /// other object gets one when it is asked for.
@@ -133,7 +133,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Interop {
     /// Its stream, opened if need be.
-    fn stream(&self) -> Result<Stream, Failure> {
+    fn stream(&self) -> Result<Stream, DeviceFailure> {
         let mut stream = lock(&self.stream);
         match *stream {
             Some(open) => Ok(open),
@@ -143,31 +143,33 @@ impl Interop {
 
     /// An operation that is over when what the program has put on the stream is; `None` if the
     /// program has never seen one.
-    fn mark(&self) -> Result<Option<Operation>, Failure> {
+    fn mark(&self) -> Result<Option<DeviceOperation>, DeviceFailure> {
         let stream = *lock(&self.stream);
         stream.map(|stream| self.slot.device.mark(stream.id, &[])).transpose()
     }
 
     /// The value of a property.
-    pub fn get(&self, property: Property) -> Value {
-        let number = Value::Number(self.slot.number as isize);
+    pub fn get(&self, property: Property) -> InteropValue {
+        let number = InteropValue::Number(self.slot.number as isize);
         let Some(handles) = self.handles else {
             return match property {
                 Property::DeviceNumber => number,
-                Property::VendorName => Value::Text(OURSELVES),
-                _ => Value::None,
+                Property::VendorName => InteropValue::Text(OURSELVES),
+                _ => InteropValue::None,
             };
         };
         match property {
-            Property::Runtime => Value::Number(CUDA.0),
-            Property::RuntimeName => Value::Text(CUDA.1),
-            Property::Vendor => Value::Number(NVIDIA.0),
-            Property::VendorName => Value::Text(NVIDIA.1),
+            Property::Runtime => InteropValue::Number(CUDA.0),
+            Property::RuntimeName => InteropValue::Text(CUDA.1),
+            Property::Vendor => InteropValue::Number(NVIDIA.0),
+            Property::VendorName => InteropValue::Text(NVIDIA.1),
             Property::DeviceNumber => number,
-            Property::Platform => Value::None,
-            Property::Device => Value::Number(handles.ordinal as isize),
-            Property::Context => Value::Pointer(handles.context),
-            Property::Stream => self.stream().map_or(Value::None, |stream| Value::Pointer(stream.handle)),
+            Property::Platform => InteropValue::None,
+            Property::Device => InteropValue::Number(handles.ordinal as isize),
+            Property::Context => InteropValue::Pointer(handles.context),
+            Property::Stream => {
+                self.stream().map_or(InteropValue::None, |stream| InteropValue::Pointer(stream.handle))
+            }
         }
     }
 }
@@ -190,7 +192,7 @@ static LAST: AtomicUsize = AtomicUsize::new(0);
 const STEP: usize = 16;
 
 /// What an `omp_interop_t` stands for.
-pub enum Object {
+pub enum InteropObject {
     /// `omp_interop_none`.
     Empty,
     /// An object.
@@ -200,20 +202,22 @@ pub enum Object {
 }
 
 /// The object with this number.
-pub fn find(object: *const c_void) -> Object {
+pub fn find(object: *const c_void) -> InteropObject {
     if object.is_null() {
-        return Object::Empty;
+        return InteropObject::Empty;
     }
-    lock(&OBJECTS).get(&object.addr()).map_or(Object::Unknown, |found| Object::Live(found.clone()))
+    lock(&OBJECTS)
+        .get(&object.addr())
+        .map_or(InteropObject::Unknown, |found| InteropObject::Live(found.clone()))
 }
 
 /// As [`find`], for a construct: `None` for `omp_interop_none`. Ends the program if there is no
 /// such object.
 fn find_for(construct: &str, object: *const c_void) -> Option<Arc<Interop>> {
     match find(object) {
-        Object::Empty => None,
-        Object::Live(found) => Some(found),
-        Object::Unknown => report::end(format_args!(
+        InteropObject::Empty => None,
+        InteropObject::Live(found) => Some(found),
+        InteropObject::Unknown => report::end(format_args!(
             "interop {construct}: there is no object {object:p}: it was not initialised, or was destroyed before; the program stops"
         )),
     }
@@ -223,7 +227,7 @@ fn find_for(construct: &str, object: *const c_void) -> Option<Arc<Interop>> {
 
 /// `init`: an object for the device, with a stream if it is to have one and the device can. Its
 /// dependences are met. Null, `omp_interop_none`, with a line if there are no more streams.
-pub fn create(slot: &'static Slot, targetsync: bool) -> *mut c_void {
+pub fn create(slot: &'static DeviceSlot, targetsync: bool) -> *mut c_void {
     let made = Interop { slot, handles: slot.device.handles(), stream: Mutex::new(None) };
     if targetsync
         && made.handles.is_some()
@@ -295,8 +299,8 @@ fn meet(
 
 /// What a task waits for.
 struct Foreign {
-    slot: &'static Slot,
-    operation: Operation,
+    slot: &'static DeviceSlot,
+    operation: DeviceOperation,
     what: &'static str,
 }
 
@@ -304,7 +308,7 @@ struct Foreign {
 fn defer(here: CurrentThread, foreign: Foreign, items: impl Iterator<Item = Dependence> + Clone) {
     const { assert!(align_of::<Foreign>() <= align_of::<Task>()) };
     // Untied, as a target task is: while it waits its thread may begin others.
-    let task = Task::allocate(here, size_of::<Foreign>(), run, Flags::UNTIED.with(Flags::OFFLOADED));
+    let task = Task::allocate(here, size_of::<Foreign>(), run, TaskFlags::UNTIED.with(TaskFlags::OFFLOADED));
     // SAFETY: a fresh task with room for it.
     unsafe { task.as_ref().payload().cast::<Foreign>().write(foreign) };
     if items.clone().next().is_none() {
@@ -339,7 +343,7 @@ mod tests {
 
     #[test]
     fn what_was_never_made_is_told_from_none() {
-        assert!(matches!(find(core::ptr::null()), Object::Empty));
-        assert!(matches!(find(core::ptr::without_provenance(STEP / 2)), Object::Unknown));
+        assert!(matches!(find(core::ptr::null()), InteropObject::Empty));
+        assert!(matches!(find(core::ptr::without_provenance(STEP / 2)), InteropObject::Unknown));
     }
 }

@@ -1,7 +1,7 @@
 //! Mapping: what a list of map items does to a device (OpenMP 5.2 §5.8.3, §13.3 to §13.6).
 //!
 //! Lives here: items, and updating from and to a device. The fronts translate what their compilers
-//! pass into lists of [`Item`]s; the differences between compilers end there. May not live here:
+//! pass into lists of [`MapItem`]s; the differences between compilers end there. May not live here:
 //! how a range is found and counted ([`super::table`]), launching ([`super::construct`]).
 //!
 //! | file | what lives there |
@@ -17,21 +17,21 @@
 
 use core::ops::Range;
 
-use super::Slot;
-use super::interface::Failure;
-use super::table::{Mapped, Origin, Place, Table};
-use super::transfer::Batch;
+use super::DeviceSlot;
+use super::interface::DeviceFailure;
+use super::table::{Mapped, MappedRange, MappingTable, Origin};
+use super::transfer::TransferBatch;
 use super::{resident, statics};
 
 mod enter;
 mod leave;
 
-pub use enter::{Entered, are_values, enter, enter_as, values_alone};
+pub use enter::{MapEntered, are_values, enter, enter_as, values_alone};
 pub use leave::{Brought, leave, leave_as};
 
 /// Who enters or leaves a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holder {
+pub enum MapHolder {
     /// A data construct: what it maps stays until another one says otherwise.
     Data,
     /// A region: until its end.
@@ -42,9 +42,9 @@ pub enum Holder {
 
 /// What an item says, a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u16);
+pub struct MapFlags(u16);
 
-impl Flags {
+impl MapFlags {
     /// Copied to the device when it is new there.
     pub const TO: Self = Self(1);
     /// Copied back when it leaves.
@@ -88,7 +88,7 @@ impl Flags {
 
 /// What an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum MapRole {
     /// Storage of its own.
     Storage,
     /// A part of storage that another item of the list counts.
@@ -102,12 +102,12 @@ pub enum Role {
     /// the front.
     Attach {
         /// As often as it was attached, it has to be detached (gcc's lists). Otherwise only what is
-        /// new, or [`Flags::ALWAYS`].
+        /// new, or [`MapFlags::ALWAYS`].
         counted: bool,
     },
     /// The pointer at `base` is attached no more.
     Detach,
-    /// A copy for this region alone, filled with [`Flags::TO`].
+    /// A copy for this region alone, filled with [`MapFlags::TO`].
     Private,
     /// The value `base` itself.
     Value,
@@ -117,7 +117,7 @@ pub enum Role {
 
 /// One item of a list.
 #[derive(Clone, Copy, Debug)]
-pub struct Item {
+pub struct MapItem {
     /// The first byte, on the host.
     pub begin: usize,
     /// What the region's address is computed from: it gets `device(begin) - (begin - base)`. For
@@ -126,37 +126,38 @@ pub struct Item {
     /// Bytes.
     pub size: usize,
     /// What it is.
-    pub role: Role,
+    pub role: MapRole,
     /// What is said about it.
-    pub flags: Flags,
+    pub flags: MapFlags,
 }
 
-impl Item {
+impl MapItem {
     fn range(&self) -> Range<usize> {
         self.begin..self.begin.wrapping_add(self.size)
     }
 
     /// The range and what is said about it, if it is storage that the region uses on the device.
-    pub fn on_device(&self) -> Option<(Range<usize>, Flags)> {
+    pub fn on_device(&self) -> Option<(Range<usize>, MapFlags)> {
         (self.is_storage() && self.size > 0).then(|| (self.range(), self.flags))
     }
 
     /// Does it stand for an address only: by its role, or because there are no bytes?
     fn is_address(&self) -> bool {
-        self.role == Role::Address || self.is_storage() && self.size == 0
+        self.role == MapRole::Address || self.is_storage() && self.size == 0
     }
 
     /// The part of the list's items that concern storage: not copies, values, addresses.
     fn is_storage(&self) -> bool {
-        matches!(self.role, Role::Storage | Role::Member | Role::Pointee { .. })
+        matches!(self.role, MapRole::Storage | MapRole::Member | MapRole::Pointee { .. })
     }
 }
 
 /// Does the list bring all that a region with it can reach, apart from static storage? An address
 /// that no item of the list maps may be one of what another construct has mapped on some device.
-pub fn is_complete(items: &[Item]) -> bool {
-    let maps =
-        |address: usize| items.iter().filter_map(Item::on_device).any(|(range, _)| range.contains(&address));
+pub fn is_complete(items: &[MapItem]) -> bool {
+    let maps = |address: usize| {
+        items.iter().filter_map(MapItem::on_device).any(|(range, _)| range.contains(&address))
+    };
     items.iter().filter(|item| item.is_address()).all(|item| maps(item.begin))
 }
 
@@ -164,35 +165,42 @@ pub fn is_complete(items: &[Item]) -> bool {
 /// whatever those do that it follows? What regions keep there is, for one that `stays_resident`,
 /// too, and maps just what they have mapped; parts of it, and what is around it, are others' data
 /// when those have ended.
-pub fn is_there(slot: &Slot, items: &[Item], stays_resident: bool) -> bool {
+pub fn is_there(slot: &DeviceSlot, items: &[MapItem], stays_resident: bool) -> bool {
     let table = slot.lock();
     let is_mapped = |begin: usize, size: usize| match table.place(begin, size) {
-        Place::Inside(start) => table
+        MappedRange::Inside(start) => table
             .get(start)
             .is_some_and(|mapped| !mapped.resident || stays_resident && suits_resident(mapped, begin, size)),
-        Place::Nowhere => stays_resident && resident::is_there(slot, &(begin..begin + size)),
-        Place::Overlapping(_) => false,
+        MappedRange::Nowhere => stays_resident && resident::is_there(slot, &(begin..begin + size)),
+        MappedRange::Overlapping(_) => false,
     };
-    let maps =
-        |address: usize| items.iter().filter_map(Item::on_device).any(|(range, _)| range.contains(&address));
+    let maps = |address: usize| {
+        items.iter().filter_map(MapItem::on_device).any(|(range, _)| range.contains(&address))
+    };
     // An address in what others keep at the moment is the host's a moment later.
     let lasts = |address: usize| match table.place(address, 0) {
-        Place::Inside(start) => maps(address) || table.get(start).is_some_and(|mapped| !mapped.resident),
+        MappedRange::Inside(start) => {
+            maps(address) || table.get(start).is_some_and(|mapped| !mapped.resident)
+        }
         _ => true,
     };
     items.iter().all(|item| match item.role {
-        Role::Storage | Role::Member if item.size == 0 => !item.flags.has(Flags::ALWAYS) && lasts(item.begin),
-        Role::Storage | Role::Member => !item.flags.has(Flags::ALWAYS) && is_mapped(item.begin, item.size),
-        Role::Pointee { .. } => {
-            !item.flags.has(Flags::ALWAYS)
+        MapRole::Storage | MapRole::Member if item.size == 0 => {
+            !item.flags.has(MapFlags::ALWAYS) && lasts(item.begin)
+        }
+        MapRole::Storage | MapRole::Member => {
+            !item.flags.has(MapFlags::ALWAYS) && is_mapped(item.begin, item.size)
+        }
+        MapRole::Pointee { .. } => {
+            !item.flags.has(MapFlags::ALWAYS)
                 && is_mapped(item.begin, item.size)
                 && is_mapped(item.base, size_of::<usize>())
         }
-        Role::Attach { .. } | Role::Detach => false,
+        MapRole::Attach { .. } | MapRole::Detach => false,
         // What is copied for the region alone is the task's own, as a rule; it comes from the host.
-        Role::Private => !resident::knows(&item.range()),
-        Role::Address => lasts(item.begin),
-        Role::Value => true,
+        MapRole::Private => !resident::knows(&item.range()),
+        MapRole::Address => lasts(item.begin),
+        MapRole::Value => true,
     })
 }
 
@@ -203,7 +211,7 @@ fn suits_resident(mapped: &Mapped, begin: usize, size: usize) -> bool {
 
 /// What a list means for a device's memory, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Need {
+pub struct MemoryNeed {
     /// Storage that is there.
     pub present: u64,
     /// The part of that which is there only as long as regions use it.
@@ -216,28 +224,28 @@ pub struct Need {
     pub private: u64,
 }
 
-impl Need {
+impl MemoryNeed {
     /// What the list means for a device with this table; without one nothing is there. Members
     /// count with what they are a part of.
-    pub fn of(items: &[Item], table: Option<&Table>) -> Self {
+    pub fn of(items: &[MapItem], table: Option<&MappingTable>) -> Self {
         let mut need = Self::default();
         for item in items {
             let bytes = item.size as u64;
             let there = || {
                 table.and_then(|table| match table.place(item.begin, item.size) {
-                    Place::Inside(start) => table.get(start),
+                    MappedRange::Inside(start) => table.get(start),
                     _ => None,
                 })
             };
             match item.role {
-                Role::Private => need.private += bytes,
-                Role::Storage | Role::Pointee { .. } if let Some(mapped) = there() => {
+                MapRole::Private => need.private += bytes,
+                MapRole::Storage | MapRole::Pointee { .. } if let Some(mapped) = there() => {
                     need.present += bytes;
                     need.resident += if mapped.resident { bytes } else { 0 };
                 }
-                Role::Storage | Role::Pointee { .. } => {
+                MapRole::Storage | MapRole::Pointee { .. } => {
                     need.fresh += bytes;
-                    need.to += if item.flags.has(Flags::TO) { bytes } else { 0 };
+                    need.to += if item.flags.has(MapFlags::TO) { bytes } else { 0 };
                 }
                 _ => {}
             }
@@ -255,8 +263,8 @@ unsafe fn host_pointer(address: usize) -> usize {
     unsafe { (address as *const usize).read_unaligned() }
 }
 
-fn absent(item: &Item) -> Failure {
-    Failure(
+fn absent(item: &MapItem) -> DeviceFailure {
+    DeviceFailure(
         format!(
             "{} bytes at {:#x} have to be present (map modifier `present`), and are not",
             item.size, item.begin
@@ -267,10 +275,10 @@ fn absent(item: &Item) -> Failure {
 
 /// The device's own variable for storage that is not mapped: `declare target`, as gcc's programs
 /// have it (they do not say which variables are). `None` where the device shares the program's.
-fn own_variable(slot: &Slot, table: &Table, item: &Item) -> Option<Mapped> {
+fn own_variable(slot: &DeviceSlot, table: &MappingTable, item: &MapItem) -> Option<Mapped> {
     let range = item.range();
-    if !item.flags.has(Flags::STATICS)
-        || table.place(item.begin, item.size) != Place::Nowhere
+    if !item.flags.has(MapFlags::STATICS)
+        || table.place(item.begin, item.size) != MappedRange::Nowhere
         || !statics::contains(&range)
     {
         return None;
@@ -286,24 +294,24 @@ fn own_variable(slot: &Slot, table: &Table, item: &Item) -> Option<Mapped> {
 ///
 /// # Safety
 /// The storage of all items is valid on the host.
-pub unsafe fn update(slot: &Slot, items: &[Item]) -> Result<(), Failure> {
+pub unsafe fn update(slot: &DeviceSlot, items: &[MapItem]) -> Result<(), DeviceFailure> {
     let table = slot.lock();
-    let mut batch = Batch::new(slot);
+    let mut batch = TransferBatch::new(slot);
     for item in items.iter().filter(|i| i.is_storage() && i.size > 0) {
         let own = own_variable(slot, &table, item);
         let mapped = match table.place(item.begin, item.size) {
-            Place::Inside(start) => table.get(start),
+            MappedRange::Inside(start) => table.get(start),
             _ if own.is_some() => own.as_ref(),
-            _ if item.flags.has(Flags::PRESENT) => return Err(absent(item)),
+            _ if item.flags.has(MapFlags::PRESENT) => return Err(absent(item)),
             _ => None,
         };
         let Some(mapped) = mapped else { continue };
         // SAFETY: as the caller says; the copy is as large.
         unsafe {
-            if item.flags.has(Flags::TO) {
+            if item.flags.has(MapFlags::TO) {
                 batch.fill(mapped, item.range())?;
             }
-            if item.flags.has(Flags::FROM) {
+            if item.flags.has(MapFlags::FROM) {
                 batch.fetch(mapped, item.range())?;
             }
         }

@@ -2,15 +2,15 @@
 
 use core::ops::Range;
 
-use super::interface::{Address, Failure};
+use super::interface::{DeviceAddress, DeviceFailure};
 use super::pipeline::{self, InDevice};
 use super::rank::gpus;
-use super::table::{Mapped, Origin, Place};
-use super::transfer::{Batch, complete, to_device, to_host};
-use super::{Slot, count, get};
+use super::table::{Mapped, MappedRange, Origin};
+use super::transfer::{TransferBatch, complete, to_device, to_host};
+use super::{DeviceSlot, count, get};
 use crate::omp::team::ON_HOST;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::{DataOp, DeviceOp};
+use crate::omp::tool::event::{DeviceOp, ToolDataOp};
 use crate::omp::tool::hook::device as hook;
 
 /// `omp_initial_device`, another number of the initial device.
@@ -24,7 +24,7 @@ pub enum Side {
     /// The initial device's.
     Host,
     /// A device's.
-    Device(&'static Slot),
+    Device(&'static DeviceSlot),
 }
 
 /// The device with this number, `None` when there is none.
@@ -42,12 +42,12 @@ pub fn is_host(number: i32) -> bool {
 }
 
 /// `size` bytes of memory there, 0 when there are none.
-pub fn allocate(side: Side, size: usize) -> Address {
+pub fn allocate(side: Side, size: usize) -> DeviceAddress {
     match side {
         // SAFETY: malloc has no precondition.
         Side::Host => unsafe { libc::malloc(size) }.addr(),
         Side::Device(slot) => {
-            let notified = hook::op_begins(|| DeviceOp::of(DataOp::Allocate, 0, (slot.number, 0), size));
+            let notified = hook::op_begins(|| DeviceOp::of(ToolDataOp::Allocate, 0, (slot.number, 0), size));
             let block = slot.device.allocate(size, super::ALIGN).unwrap_or(0);
             hook::op_ends(notified, || block);
             block
@@ -59,7 +59,7 @@ pub fn allocate(side: Side, size: usize) -> Address {
 ///
 /// # Safety
 /// It came from [`allocate`] for that side, and is not used any more.
-pub unsafe fn free(side: Side, block: Address) {
+pub unsafe fn free(side: Side, block: DeviceAddress) {
     // SAFETY: as the caller says.
     unsafe {
         match side {
@@ -71,7 +71,7 @@ pub unsafe fn free(side: Side, block: Address) {
 }
 
 /// The peer that `from` is to `to`, where copies between them come in order by themselves.
-fn directly(to: &Slot, from: &Slot) -> Option<u64> {
+fn directly(to: &DeviceSlot, from: &DeviceSlot) -> Option<u64> {
     let both = to.device.orders_operations() && from.device.orders_operations();
     from.device.peer().filter(|&peer| both && to.device.reaches(peer))
 }
@@ -82,7 +82,11 @@ fn directly(to: &Slot, from: &Slot) -> Option<u64> {
 /// The device's.
 /// # Safety
 /// Both are that large.
-pub unsafe fn copy(to: (Side, Address), from: (Side, Address), size: usize) -> Result<(), Failure> {
+pub unsafe fn copy(
+    to: (Side, DeviceAddress),
+    from: (Side, DeviceAddress),
+    size: usize,
+) -> Result<(), DeviceFailure> {
     if size == 0 {
         return Ok(());
     }
@@ -94,7 +98,7 @@ pub unsafe fn copy(to: (Side, Address), from: (Side, Address), size: usize) -> R
 }
 
 /// A copy for tools; `None` where no device has a part in it.
-fn notified(to: (Side, Address), from: (Side, Address), size: usize) -> Option<DeviceOp> {
+fn notified(to: (Side, DeviceAddress), from: (Side, DeviceAddress), size: usize) -> Option<DeviceOp> {
     match (to.0, from.0) {
         (Side::Host, Side::Host) => None,
         (Side::Device(slot), Side::Host) => Some(to_device(slot, to.1, (ON_HOST, from.1), size)),
@@ -107,7 +111,11 @@ fn notified(to: (Side, Address), from: (Side, Address), size: usize) -> Option<D
 
 /// # Safety
 /// As [`copy`].
-unsafe fn copy_untold(to: (Side, Address), from: (Side, Address), size: usize) -> Result<(), Failure> {
+unsafe fn copy_untold(
+    to: (Side, DeviceAddress),
+    from: (Side, DeviceAddress),
+    size: usize,
+) -> Result<(), DeviceFailure> {
     // SAFETY: as the caller says, throughout.
     unsafe {
         match (to.0, from.0) {
@@ -167,9 +175,9 @@ impl Rectangle<'_> {
         &self,
         at: usize,
         element: usize,
-        to: (Side, Address),
-        from: (Side, Address),
-    ) -> Result<(), Failure> {
+        to: (Side, DeviceAddress),
+        from: (Side, DeviceAddress),
+    ) -> Result<(), DeviceFailure> {
         let below = |extents: &[usize]| extents[at + 1..].iter().product::<usize>() * element;
         let (to_step, from_step) = (below(self.to_extents), below(self.from_extents));
         let to = (to.0, to.1 + self.to_offsets[at] * to_step);
@@ -193,7 +201,7 @@ impl Rectangle<'_> {
 /// The device's.
 /// # Safety
 /// The block is that large.
-pub unsafe fn set(side: Side, to: Address, value: u8, size: usize) -> Result<(), Failure> {
+pub unsafe fn set(side: Side, to: DeviceAddress, value: u8, size: usize) -> Result<(), DeviceFailure> {
     /// Bytes sent at once.
     const PIECE: usize = 1 << 16;
     // SAFETY: as the caller says.
@@ -202,7 +210,7 @@ pub unsafe fn set(side: Side, to: Address, value: u8, size: usize) -> Result<(),
             Side::Host => core::ptr::write_bytes(to as *mut u8, value, size),
             Side::Device(slot) => {
                 let piece = vec![value; size.min(PIECE)];
-                let mut batch = Batch::new(slot);
+                let mut batch = TransferBatch::new(slot);
                 for at in (0..size).step_by(PIECE) {
                     batch.copy_in(to + at, piece.as_ptr().addr(), PIECE.min(size - at))?;
                 }
@@ -225,7 +233,7 @@ pub fn is_present(side: Side, address: usize) -> bool {
 }
 
 /// Where the host storage at `address` is there; `None` when it is not present.
-pub fn mapped(side: Side, address: usize) -> Option<Address> {
+pub fn mapped(side: Side, address: usize) -> Option<DeviceAddress> {
     match side {
         Side::Host => Some(address),
         Side::Device(slot) => {
@@ -237,15 +245,15 @@ pub fn mapped(side: Side, address: usize) -> Option<Address> {
 
 /// Lets `device` be the copy of the host range for good. False when a part of it has another one,
 /// or the range is empty. Done before, the same way: nothing more.
-pub fn associate(slot: &Slot, host: Range<usize>, device: Address) -> bool {
+pub fn associate(slot: &DeviceSlot, host: Range<usize>, device: DeviceAddress) -> bool {
     let mut table = slot.lock();
     match table.place(host.start, host.len()) {
-        Place::Nowhere if !host.is_empty() => {
-            hook::op(|| DeviceOp::of(DataOp::Associate, host.start, (slot.number, device), host.len()));
+        MappedRange::Nowhere if !host.is_empty() => {
+            hook::op(|| DeviceOp::of(ToolDataOp::Associate, host.start, (slot.number, device), host.len()));
             table.insert(Mapped::new(host, device, Origin::Associated).forever());
             true
         }
-        Place::Inside(start) if !host.is_empty() => {
+        MappedRange::Inside(start) if !host.is_empty() => {
             let same = |m: &Mapped| m.origin == Origin::Associated && m.host == host && m.device == device;
             table.get(start).is_some_and(same)
         }
@@ -255,13 +263,13 @@ pub fn associate(slot: &Slot, host: Range<usize>, device: Address) -> bool {
 
 /// Ends an association. False when there is none that begins at `host`, or a construct holds it
 /// (`ompx_hold`).
-pub fn disassociate(slot: &Slot, host: usize) -> bool {
+pub fn disassociate(slot: &DeviceSlot, host: usize) -> bool {
     let mut table = slot.lock();
     let associated = table.get(host).is_some_and(|m| m.origin == Origin::Associated && !m.is_held());
     let gone = if associated { table.remove(host) } else { None };
     if let Some(mapped) = &gone {
         hook::op(|| {
-            DeviceOp::of(DataOp::Disassociate, host, (slot.number, mapped.device), mapped.host.len())
+            DeviceOp::of(ToolDataOp::Disassociate, host, (slot.number, mapped.device), mapped.host.len())
         });
     }
     gone.is_some()

@@ -26,7 +26,7 @@
 //! | [`statics`] | what is static storage of the program |
 //!
 //! Two fronts lead here, `abi::tgt` (clang) and `abi::gomp` (gcc). Both make a
-//! [`construct::Region`] with a list of [`map::Item`]s.
+//! [`construct::TargetRegion`] with a list of [`map::MapItem`]s.
 //!
 //! Devices are numbered from 0 in the order in which they were added. The initial device is none of
 //! them: it has no table, and what names it never comes here. Its number is the number of devices.
@@ -44,12 +44,12 @@ use super::report;
 use super::target;
 use super::task::Task;
 use super::thread::CurrentThread;
-use super::tool::event::{DataOp, DeviceOp};
+use super::tool::event::{DeviceOp, ToolDataOp};
 use super::tool::first::First;
 use super::tool::hook::device as hook;
 pub use device_trait as interface;
-use interface::{Address, Device, Failure};
-use table::Table;
+use interface::{Device, DeviceAddress, DeviceFailure};
+use table::MappingTable;
 
 pub mod array;
 pub mod avoided;
@@ -85,7 +85,7 @@ pub struct DeviceOwner {
 }
 
 /// A device with what the core keeps about it.
-pub struct Slot {
+pub struct DeviceSlot {
     /// Its number.
     pub number: i32,
     /// Whose it is.
@@ -94,21 +94,21 @@ pub struct Slot {
     pub device: Box<dyn Device>,
     lock: Lock,
     /// Touched only under `lock`.
-    table: UnsafeCell<Table>,
+    table: UnsafeCell<MappingTable>,
     /// The program's images on this device.
-    pub programs: program::Loaded,
+    pub programs: program::ProgramLoaded,
     /// Regions that this process runs there.
     running: AtomicU32,
     /// What those who choose devices know of it.
-    pub placing: place::Load,
+    pub placing: place::LoadOfDevice,
     /// A tool has been notified that there is such a device.
     pub notified: First,
 }
 
 /// A region that runs on a device.
-pub struct Running<'a>(&'a Slot);
+pub struct RunningRegion<'a>(&'a DeviceSlot);
 
-impl Drop for Running<'_> {
+impl Drop for RunningRegion<'_> {
     fn drop(&mut self) {
         // ORDERING: Relaxed; a load that need not be exact.
         self.0.running.fetch_sub(1, Ordering::Relaxed);
@@ -117,23 +117,23 @@ impl Drop for Running<'_> {
 }
 
 // SAFETY: the table is touched only under the lock; the rest is Sync.
-unsafe impl Sync for Slot {}
+unsafe impl Sync for DeviceSlot {}
 // SAFETY: as above.
-unsafe impl Send for Slot {}
+unsafe impl Send for DeviceSlot {}
 
 /// The table of a device, locked.
-pub struct TableGuard<'a>(&'a Slot);
+pub struct TableGuard<'a>(&'a DeviceSlot);
 
 impl Deref for TableGuard<'_> {
-    type Target = Table;
-    fn deref(&self) -> &Table {
+    type Target = MappingTable;
+    fn deref(&self) -> &MappingTable {
         // SAFETY: the guard holds the lock.
         unsafe { &*self.0.table.get() }
     }
 }
 
 impl DerefMut for TableGuard<'_> {
-    fn deref_mut(&mut self) -> &mut Table {
+    fn deref_mut(&mut self) -> &mut MappingTable {
         // SAFETY: as above.
         unsafe { &mut *self.0.table.get() }
     }
@@ -150,7 +150,7 @@ const ALIGN: usize = 64;
 /// Nobody relies on more than a page.
 const PAGE: usize = 4096;
 
-impl Slot {
+impl DeviceSlot {
     /// A device with an empty table.
     pub fn new(number: i32, device: Box<dyn Device>) -> Self {
         Self::of(number, DeviceOwner::default(), device)
@@ -158,31 +158,31 @@ impl Slot {
 
     /// The same of this rank, or this GPU of it.
     fn of(number: i32, owner: DeviceOwner, device: Box<dyn Device>) -> Self {
-        let table = UnsafeCell::new(Table::new());
+        let table = UnsafeCell::new(MappingTable::new());
         Self {
             number,
             owner,
             device,
             lock: Lock::new(),
             table,
-            programs: program::Loaded::default(),
+            programs: program::ProgramLoaded::default(),
             running: AtomicU32::new(0),
-            placing: place::Load::default(),
+            placing: place::LoadOfDevice::default(),
             notified: First::default(),
         }
     }
 
     /// How many regions of this process run there.
     pub fn load(&self) -> u32 {
-        // ORDERING: Relaxed; as in `Running`.
+        // ORDERING: Relaxed; as in `RunningRegion`.
         self.running.load(Ordering::Relaxed)
     }
 
     /// A region begins; it runs as long as what is returned lives.
-    pub fn begin(&self) -> Running<'_> {
-        // ORDERING: Relaxed; as in `Running`.
+    pub fn begin(&self) -> RunningRegion<'_> {
+        // ORDERING: Relaxed; as in `RunningRegion`.
         self.running.fetch_add(1, Ordering::Relaxed);
-        Running(self)
+        RunningRegion(self)
     }
 
     /// The device's table, locked, unless it is locked already.
@@ -201,7 +201,11 @@ impl Slot {
     ///
     /// # Errors
     /// The device's.
-    pub fn allocate_like(&self, host: usize, size: usize) -> Result<(Address, Address), Failure> {
+    pub fn allocate_like(
+        &self,
+        host: usize,
+        size: usize,
+    ) -> Result<(DeviceAddress, DeviceAddress), DeviceFailure> {
         loop {
             match self.allocate_spare(host, size) {
                 // What lies there unused goes first.
@@ -215,13 +219,17 @@ impl Slot {
     ///
     /// # Errors
     /// The device's.
-    pub fn allocate_spare(&self, host: usize, size: usize) -> Result<(Address, Address), Failure> {
+    pub fn allocate_spare(
+        &self,
+        host: usize,
+        size: usize,
+    ) -> Result<(DeviceAddress, DeviceAddress), DeviceFailure> {
         let align = (1 << host.trailing_zeros().min(PAGE.trailing_zeros())).max(ALIGN);
         let before = host % ALIGN;
         let Some(room) = size.checked_add(before) else {
-            return Err(Failure(format!("{size} bytes are more than there are").into()));
+            return Err(DeviceFailure(format!("{size} bytes are more than there are").into()));
         };
-        let notified = hook::op_begins(|| DeviceOp::of(DataOp::Allocate, host, (self.number, 0), size));
+        let notified = hook::op_begins(|| DeviceOp::of(ToolDataOp::Allocate, host, (self.number, 0), size));
         let made = self.device.allocate(room, align).map(|block| (block, block + before));
         hook::op_ends(notified, || made.as_ref().map_or(0, |&(_, copy)| copy));
         made
@@ -229,27 +237,27 @@ impl Slot {
 
     /// Is something copied between this address of the device and that one of the host? Not where
     /// both are the same bytes.
-    pub fn copies_in(&self, device: Address, host: usize) -> bool {
+    pub fn copies_in(&self, device: DeviceAddress, host: usize) -> bool {
         device != host || !self.device.is_reached_by_host()
     }
 
     /// Gives the block of a copy of the host's range back, which is at `copy` on the device.
     ///
     /// # Safety
-    /// It came from [`Slot::allocate_like`], and nobody uses it.
-    pub unsafe fn free(&self, block: Address, copy: Address, host: &Range<usize>) {
+    /// It came from [`DeviceSlot::allocate_like`], and nobody uses it.
+    pub unsafe fn free(&self, block: DeviceAddress, copy: DeviceAddress, host: &Range<usize>) {
         let notified =
-            hook::op_begins(|| DeviceOp::of(DataOp::Delete, host.start, (self.number, copy), host.len()));
+            hook::op_begins(|| DeviceOp::of(ToolDataOp::Delete, host.start, (self.number, copy), host.len()));
         // SAFETY: as the caller says.
         unsafe { self.device.free(block) };
         hook::op_ends(notified, || 0);
     }
 }
 
-static DEVICES: OnceLock<Vec<Slot>> = OnceLock::new();
+static DEVICES: OnceLock<Vec<DeviceSlot>> = OnceLock::new();
 
 /// All devices, whether they may be used or not.
-fn all() -> &'static [Slot] {
+fn all() -> &'static [DeviceSlot] {
     DEVICES.get_or_init(|| {
         let devices = match rank::cluster() {
             Some(cluster) => of_ranks(cluster),
@@ -258,18 +266,19 @@ fn all() -> &'static [Slot] {
         devices
             .into_iter()
             .enumerate()
-            .map(|(number, (owner, device))| Slot::of(number as i32, owner, device))
+            .map(|(number, (owner, device))| DeviceSlot::of(number as i32, owner, device))
             .collect()
     })
 }
 
-type Found = Vec<(DeviceOwner, Box<dyn Device>)>;
+type FoundDevice = Vec<(DeviceOwner, Box<dyn Device>)>;
 
 /// With ranks: these, then the GPUs of all of them in the order of ranks. So a rank has the number
 /// that it has without GPUs, and a GPU the same one on every rank.
-fn of_ranks(cluster: &'static rank::Cluster) -> Found {
+fn of_ranks(cluster: &'static rank::Cluster) -> FoundDevice {
     let ranks = rank::devices(cluster).into_iter().zip(rank::first_device(cluster) as u32..);
-    let mut devices: Found = ranks.map(|(device, rank)| (DeviceOwner { rank, gpu: None }, device)).collect();
+    let mut devices: FoundDevice =
+        ranks.map(|(device, rank)| (DeviceOwner { rank, gpu: None }, device)).collect();
     let gpus = rank::gpus::devices(cluster);
     if env::settings().devices == DeviceKinds::Gpu {
         say_if_none_is_left(gpus.is_empty(), true);
@@ -279,14 +288,14 @@ fn of_ranks(cluster: &'static rank::Cluster) -> Found {
 }
 
 /// Without ranks.
-fn of_this_process() -> Found {
+fn of_this_process() -> FoundDevice {
     let settings = env::settings();
     let gpus = if settings.devices == DeviceKinds::Cpu {
         Vec::new()
     } else {
         gpu::devices(settings.cuda.as_ref(), "")
     };
-    let mut devices: Found =
+    let mut devices: FoundDevice =
         (0..).zip(gpus).map(|(at, gpu)| (DeviceOwner { rank: 0, gpu: Some(at) }, gpu)).collect();
     if settings.devices == DeviceKinds::Gpu {
         say_if_none_is_left(devices.is_empty(), settings.host_devices > 0);
@@ -318,12 +327,12 @@ pub fn are_counted() -> bool {
 }
 
 /// Those that anybody has asked for so far.
-pub fn opened() -> &'static [Slot] {
+pub fn opened() -> &'static [DeviceSlot] {
     DEVICES.get().map_or(&[], Vec::as_slice)
 }
 
 /// The devices that may be used: none with `OMP_TARGET_OFFLOAD=disabled`.
-pub fn usable() -> &'static [Slot] {
+pub fn usable() -> &'static [DeviceSlot] {
     if target::offload() == TargetOffload::Disabled { &[] } else { all() }
 }
 
@@ -338,31 +347,31 @@ pub fn count() -> i32 {
 }
 
 /// The device with this number.
-pub fn get(number: i32) -> Option<&'static Slot> {
+pub fn get(number: i32) -> Option<&'static DeviceSlot> {
     usable().get(usize::try_from(number).ok()?)
 }
 
 /// Where a construct is to run.
-pub enum Place {
+pub enum ConstructDevice {
     /// Here.
     Host,
     /// There.
-    Device(&'static Slot),
+    Device(&'static DeviceSlot),
 }
 
 /// Where a construct with this device number runs. [`target::DEFAULT_DEVICE`] stands for no
 /// `device` clause. A number that no device has means the host, unless
 /// `OMP_TARGET_OFFLOAD=mandatory` ends the program.
-pub fn place(here: CurrentThread, number: i64) -> Place {
+pub fn place(here: CurrentThread, number: i64) -> ConstructDevice {
     if number == target::HOST_DEVICE {
-        return Place::Host;
+        return ConstructDevice::Host;
     }
     let named = self::number(here, number);
     match i32::try_from(named).ok().and_then(get) {
-        Some(slot) => Place::Device(slot),
+        Some(slot) => ConstructDevice::Device(slot),
         None => {
             target::refuse_if_mandatory(here, number);
-            Place::Host
+            ConstructDevice::Host
         }
     }
 }
@@ -378,6 +387,6 @@ fn priority(task: &Task) -> u32 {
 }
 
 /// Ends the program, which did what cannot be done: a line that says what on which device.
-pub fn fail(slot: &Slot, what: &str, why: &Failure) -> ! {
+pub fn fail(slot: &DeviceSlot, what: &str, why: &DeviceFailure) -> ! {
     report::end(format_args!("{what} on device {}: {why}; the program stops", slot.number))
 }

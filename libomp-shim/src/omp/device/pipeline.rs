@@ -8,7 +8,7 @@
 //! Rejected: all bytes at once (both halves one after the other, and as much memory as is copied);
 //! a thread for each half (operations are asynchronous as they are).
 
-use super::interface::{Address, Device, Failure, Operation};
+use super::interface::{Device, DeviceAddress, DeviceFailure, DeviceOperation};
 use super::transfer;
 
 /// Bytes of a piece: what copies of a GPU in its own pieces ([`cuda_offload::staging`]) and
@@ -20,28 +20,29 @@ const COMING: usize = 2;
 
 /// Memory that bytes come from and go to. Addresses of this process stay valid until what was begun
 /// with them is completed.
-pub trait Place {
+pub trait TransferEnd {
     /// Begins to fetch `size` bytes that are `at` bytes from its beginning.
     ///
     /// # Errors
     /// The copy could not be begun.
     /// # Safety
     /// Both are that large, and stay so until the operation is completed.
-    unsafe fn fetch(&self, at: usize, into: *mut u8, size: usize) -> Result<Operation, Failure>;
+    unsafe fn fetch(&self, at: usize, into: *mut u8, size: usize) -> Result<DeviceOperation, DeviceFailure>;
 
     /// Begins to store `size` bytes there.
     ///
     /// # Errors
     /// The copy could not be begun.
     /// # Safety
-    /// As [`Place::fetch`].
-    unsafe fn store(&self, at: usize, from: *const u8, size: usize) -> Result<Operation, Failure>;
+    /// As [`TransferEnd::fetch`].
+    unsafe fn store(&self, at: usize, from: *const u8, size: usize)
+    -> Result<DeviceOperation, DeviceFailure>;
 
     /// Waits for the operation.
     ///
     /// # Errors
     /// It failed.
-    fn complete(&self, operation: Operation) -> Result<(), Failure>;
+    fn complete(&self, operation: DeviceOperation) -> Result<(), DeviceFailure>;
 }
 
 /// A device's memory.
@@ -49,21 +50,26 @@ pub struct InDevice<'a> {
     /// The device.
     pub device: &'a dyn Device,
     /// Where it begins.
-    pub at: Address,
+    pub at: DeviceAddress,
 }
 
-impl Place for InDevice<'_> {
-    unsafe fn fetch(&self, at: usize, into: *mut u8, size: usize) -> Result<Operation, Failure> {
+impl TransferEnd for InDevice<'_> {
+    unsafe fn fetch(&self, at: usize, into: *mut u8, size: usize) -> Result<DeviceOperation, DeviceFailure> {
         // SAFETY: as the caller says.
         unsafe { self.device.copy_out(into, self.at + at, size) }
     }
 
-    unsafe fn store(&self, at: usize, from: *const u8, size: usize) -> Result<Operation, Failure> {
+    unsafe fn store(
+        &self,
+        at: usize,
+        from: *const u8,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure> {
         // SAFETY: as the caller says.
         unsafe { self.device.copy_in(self.at + at, from, size) }
     }
 
-    fn complete(&self, operation: Operation) -> Result<(), Failure> {
+    fn complete(&self, operation: DeviceOperation) -> Result<(), DeviceFailure> {
         transfer::complete(self.device, operation)
     }
 }
@@ -72,12 +78,12 @@ impl Place for InDevice<'_> {
 #[derive(Default)]
 struct Buffer {
     bytes: Vec<u8>,
-    comes: Option<Operation>,
-    goes: Option<Operation>,
+    comes: Option<DeviceOperation>,
+    goes: Option<DeviceOperation>,
 }
 
 /// Waits for what was begun, if anything was.
-fn complete(place: &dyn Place, begun: &mut Option<Operation>) -> Result<(), Failure> {
+fn complete(place: &dyn TransferEnd, begun: &mut Option<DeviceOperation>) -> Result<(), DeviceFailure> {
     begun.take().map_or(Ok(()), |operation| place.complete(operation))
 }
 
@@ -87,7 +93,7 @@ fn complete(place: &dyn Place, begun: &mut Option<Operation>) -> Result<(), Fail
 /// What the first copy that failed said.
 /// # Safety
 /// Both are that large, and nobody else uses what is written.
-pub unsafe fn copy(to: &dyn Place, from: &dyn Place, size: usize) -> Result<(), Failure> {
+pub unsafe fn copy(to: &dyn TransferEnd, from: &dyn TransferEnd, size: usize) -> Result<(), DeviceFailure> {
     let mut buffers: Vec<Buffer> = Vec::new();
     buffers.resize_with(PIECES.min(size.div_ceil(PIECE)), Buffer::default);
     // SAFETY: as the caller says; the buffers stay until all is completed.
@@ -105,10 +111,10 @@ pub unsafe fn copy(to: &dyn Place, from: &dyn Place, size: usize) -> Result<(), 
 /// As [`copy`], and what the buffers have when it returns is completed before they go.
 unsafe fn copy_through(
     buffers: &mut [Buffer],
-    to: &dyn Place,
-    from: &dyn Place,
+    to: &dyn TransferEnd,
+    from: &dyn TransferEnd,
     size: usize,
-) -> Result<(), Failure> {
+) -> Result<(), DeviceFailure> {
     let (pieces, count) = (size.div_ceil(PIECE), buffers.len());
     let length = |piece: usize| PIECE.min(size - piece * PIECE);
     let mut next = 0;
@@ -145,31 +151,41 @@ mod tests {
     }
 
     impl Noted<'_> {
-        fn note(&self, what: char, at: usize) -> Result<(), Failure> {
+        fn note(&self, what: char, at: usize) -> Result<(), DeviceFailure> {
             self.asked.lock().unwrap().push((what, at / PIECE));
-            if at / PIECE == self.fails_at { Err(Failure("no".into())) } else { Ok(()) }
+            if at / PIECE == self.fails_at { Err(DeviceFailure("no".into())) } else { Ok(()) }
         }
     }
 
-    impl Place for Noted<'_> {
-        unsafe fn fetch(&self, at: usize, into: *mut u8, size: usize) -> Result<Operation, Failure> {
+    impl TransferEnd for Noted<'_> {
+        unsafe fn fetch(
+            &self,
+            at: usize,
+            into: *mut u8,
+            size: usize,
+        ) -> Result<DeviceOperation, DeviceFailure> {
             self.note('<', at)?;
             // SAFETY: as the caller says.
             unsafe { self.place.fetch(at, into, size) }
         }
 
-        unsafe fn store(&self, at: usize, from: *const u8, size: usize) -> Result<Operation, Failure> {
+        unsafe fn store(
+            &self,
+            at: usize,
+            from: *const u8,
+            size: usize,
+        ) -> Result<DeviceOperation, DeviceFailure> {
             self.note('>', at)?;
             // SAFETY: as the caller says.
             unsafe { self.place.store(at, from, size) }
         }
 
-        fn complete(&self, operation: Operation) -> Result<(), Failure> {
+        fn complete(&self, operation: DeviceOperation) -> Result<(), DeviceFailure> {
             self.place.complete(operation)
         }
     }
 
-    fn copied(size: usize, fails_at: usize) -> (Result<(), Failure>, bool, Vec<(char, usize)>) {
+    fn copied(size: usize, fails_at: usize) -> (Result<(), DeviceFailure>, bool, Vec<(char, usize)>) {
         let device = HostImage::new(0, 300);
         let source: Vec<u8> = (0..size).map(|at| (at * 7 + at / 1000) as u8).collect();
         let mut target = vec![0_u8; size];
@@ -206,7 +222,7 @@ mod tests {
     #[test]
     fn what_fails_is_told_when_all_is_settled() {
         let (outcome, same, asked) = copied(6 * PIECE, 2);
-        assert_eq!((outcome, same), (Err(Failure("no".into())), false));
+        assert_eq!((outcome, same), (Err(DeviceFailure("no".into())), false));
         assert_eq!(asked.last(), Some(&('>', 2)), "nothing is begun afterwards");
     }
 }

@@ -12,8 +12,8 @@ use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::Slot;
-use super::interface::{Address, Failure, Image, Module, Release};
+use super::DeviceSlot;
+use super::interface::{DeviceAddress, DeviceFailure, DeviceImage, DeviceModule, Release};
 use super::table::{Mapped, Origin};
 use super::transfer::complete;
 use crate::omp::lock::Lock;
@@ -25,7 +25,7 @@ pub mod leaving;
 
 /// What an entry of a program's table is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum ProgramEntryKind {
     /// The code of a target region; its address on the host names it.
     Region,
     /// A variable that the image has a copy of.
@@ -39,9 +39,9 @@ pub enum What {
 
 /// An entry of a program's table.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct ProgramEntry {
     /// What it is.
-    pub what: What,
+    pub what: ProgramEntryKind,
     /// Its address on the host.
     pub host: usize,
     /// Its name in the image.
@@ -52,7 +52,7 @@ pub struct Entry {
 
 /// A program: an executable or shared object with code for devices.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct DeviceProgram {
     /// What stands for it when it is taken away: the address of its descriptor.
     pub handle: usize,
     /// Its images, any of which will do.
@@ -60,12 +60,12 @@ pub struct Program {
     /// Whose they are.
     pub release: Release,
     /// Its table.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ProgramEntry>,
 }
 
 #[derive(Default)]
 struct Registry {
-    programs: Vec<(u64, Program)>,
+    programs: Vec<(u64, DeviceProgram)>,
     /// Regions by host address: program and entry.
     regions: Option<HashMap<usize, (u64, &'static CStr)>>,
     last: u64,
@@ -80,15 +80,18 @@ fn registry() -> MutexGuard<'static, Registry> {
 }
 
 /// A program has been loaded. Its images and table stay until it is taken away.
-pub fn register(program: Program) {
+pub fn register(program: DeviceProgram) {
     let mut registry = registry();
     registry.last += 1;
     let number = registry.last;
-    let regions =
-        program.entries.iter().filter(|e| e.what == What::Region).map(|e| (e.host, (number, e.name)));
+    let regions = program
+        .entries
+        .iter()
+        .filter(|e| e.what == ProgramEntryKind::Region)
+        .map(|e| (e.host, (number, e.name)));
     registry.regions.get_or_insert_default().extend(regions);
     registry.programs.push((number, program));
-    // ORDERING: Release, pairs with the Acquire in `Loaded::bring`; the registry has a lock
+    // ORDERING: Release, pairs with the Acquire in `ProgramLoaded::bring`; the registry has a lock
     // besides.
     GENERATION.fetch_add(1, Ordering::Release);
 }
@@ -124,14 +127,14 @@ pub fn handles() -> Vec<usize> {
 
 /// A program's image on one device.
 struct Brought {
-    module: Module,
+    module: DeviceModule,
     /// Its variables in the table, by host address.
     variables: Vec<usize>,
 }
 
 /// The programs' images on one device.
 #[derive(Default)]
-pub struct Loaded {
+pub struct ProgramLoaded {
     /// Held while images are loaded or unloaded.
     lock: Lock,
     /// The task that has the lock, and may come back by way of a tool that is notified of what it
@@ -143,12 +146,12 @@ pub struct Loaded {
     /// An image could not be loaded before anything was mapped: nobody uses the device.
     given_up: AtomicBool,
     /// Why an image could not be loaded the last time.
-    failed: Mutex<Option<Failure>>,
+    failed: Mutex<Option<DeviceFailure>>,
     /// There are programs with images, and none of them has one for the device.
     without_code: AtomicBool,
 }
 
-impl Loaded {
+impl ProgramLoaded {
     /// May constructs of programs with images use the device? After [`bring`].
     fn may_be_used(&self) -> bool {
         // ORDERING: Relaxed, both; stored before `seen`, which was acquired, or by the calling
@@ -167,12 +170,12 @@ impl Loaded {
 /// A device for which no program has an image, or that cannot load it, is not used at all: regions
 /// on the host would not see what other constructs map there. Where something is mapped already, by
 /// another program of this process, only the regions run on the host.
-pub fn bring(slot: &Slot) -> bool {
+pub fn bring(slot: &DeviceSlot) -> bool {
     bring_and(slot, &give_up)
 }
 
 /// [`bring`], where `fails` learns what could not be loaded.
-fn bring_and(slot: &Slot, fails: &dyn Fn(&Slot, &Failure)) -> bool {
+fn bring_and(slot: &DeviceSlot, fails: &dyn Fn(&DeviceSlot, &DeviceFailure)) -> bool {
     // ORDERING: Acquire, pairs with `register`.
     let generation = GENERATION.load(Ordering::Acquire);
     // ORDERING: Acquire, pairs with the Release below: what was loaded is seen.
@@ -215,7 +218,7 @@ fn bring_and(slot: &Slot, fails: &dyn Fn(&Slot, &Failure)) -> bool {
     slot.programs.may_be_used()
 }
 
-fn give_up(slot: &Slot, why: &Failure) {
+fn give_up(slot: &DeviceSlot, why: &DeviceFailure) {
     let what = if leave_out(slot, why) {
         "the device is not used, its constructs run on the host"
     } else {
@@ -225,7 +228,7 @@ fn give_up(slot: &Slot, why: &Failure) {
 }
 
 /// Does nobody use the device from here on?
-fn leave_out(slot: &Slot, why: &Failure) -> bool {
+fn leave_out(slot: &DeviceSlot, why: &DeviceFailure) -> bool {
     let is_unused = slot.lock().is_unused();
     // ORDERING: Relaxed; `seen` and the lock publish it.
     slot.programs.given_up.store(is_unused, Ordering::Relaxed);
@@ -238,7 +241,7 @@ fn leave_out(slot: &Slot, why: &Failure) -> bool {
 ///
 /// # Errors
 /// Nobody has registered such an image here, or the device cannot load it.
-pub fn module(slot: &Slot, wanted: impl Fn(&[u8]) -> bool) -> Result<Module, Failure> {
+pub fn module(slot: &DeviceSlot, wanted: impl Fn(&[u8]) -> bool) -> Result<DeviceModule, DeviceFailure> {
     bring_and(slot, &|slot, why| {
         leave_out(slot, why);
     });
@@ -248,16 +251,18 @@ pub fn module(slot: &Slot, wanted: impl Fn(&[u8]) -> bool) -> Result<Module, Fai
         .find(|(_, program)| program.images.iter().any(|bytes| wanted(bytes)))
         .map(|&(number, _)| number);
     let number = known.ok_or_else(|| {
-        Failure("that rank has not loaded the module that the image is in, or another version of it".into())
+        DeviceFailure(
+            "that rank has not loaded the module that the image is in, or another version of it".into(),
+        )
     })?;
     let module = slot.programs.modules().get(&number).map(|brought| brought.module);
     let why = || slot.programs.failed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    module.ok_or_else(|| why().unwrap_or_else(|| Failure("the image cannot be loaded".into())))
+    module.ok_or_else(|| why().unwrap_or_else(|| DeviceFailure("the image cannot be loaded".into())))
 }
 
 /// Can the device run the region with this host address: has it an image with it, or does it run
 /// the host's functions?
-pub fn can_run(slot: &Slot, host: usize) -> bool {
+pub fn can_run(slot: &DeviceSlot, host: usize) -> bool {
     let has_image = registry().regions.as_ref().is_some_and(|regions| regions.contains_key(&host));
     if has_image { bring(slot) } else { slot.device.runs_host_functions() }
 }
@@ -266,11 +271,15 @@ pub fn can_run(slot: &Slot, host: usize) -> bool {
 ///
 /// # Errors
 /// There is one for it, which cannot be loaded.
-fn load(slot: &Slot, number: u64, program: &Program) -> Result<Option<(Module, &'static [u8])>, Failure> {
+fn load(
+    slot: &DeviceSlot,
+    number: u64,
+    program: &DeviceProgram,
+) -> Result<Option<(DeviceModule, &'static [u8])>, DeviceFailure> {
     let mut failed = None;
     for (at, bytes) in program.images.iter().enumerate() {
         let id = number << 8 | at as u64 & 0xFF;
-        match slot.device.load(&Image { bytes, id, release: program.release }) {
+        match slot.device.load(&DeviceImage { bytes, id, release: program.release }) {
             Ok(Some(module)) => return Ok(Some((module, bytes))),
             Ok(None) => {}
             Err(why) => failed = Some(why),
@@ -280,10 +289,11 @@ fn load(slot: &Slot, number: u64, program: &Program) -> Result<Option<(Module, &
 }
 
 /// Where the device has a function whose address a variable of the image holds.
-fn function(slot: &Slot, variable: Address) -> Option<Address> {
-    let mut function: Address = 0;
+fn function(slot: &DeviceSlot, variable: DeviceAddress) -> Option<DeviceAddress> {
+    let mut function: DeviceAddress = 0;
     // SAFETY: the variable is as large as an address.
-    let copy = unsafe { slot.device.copy_out((&raw mut function).cast(), variable, size_of::<Address>()) };
+    let copy =
+        unsafe { slot.device.copy_out((&raw mut function).cast(), variable, size_of::<DeviceAddress>()) };
     copy.and_then(|operation| complete(&*slot.device, operation)).ok()?;
     Some(function)
 }
@@ -291,7 +301,7 @@ fn function(slot: &Slot, variable: Address) -> Option<Address> {
 /// Enters the variables of the program that the device has; their host addresses. The device is
 /// asked before the table is locked: the host's loader has a lock of its own, which [`leaving`] may
 /// be called under.
-fn enter_variables(slot: &Slot, module: Module, program: &Program) -> Vec<usize> {
+fn enter_variables(slot: &DeviceSlot, module: DeviceModule, program: &DeviceProgram) -> Vec<usize> {
     let found: Vec<_> = program.entries.iter().filter_map(|entry| variable(slot, module, entry)).collect();
     let mut table = slot.lock();
     let mut entered = Vec::new();
@@ -305,12 +315,16 @@ fn enter_variables(slot: &Slot, module: Module, program: &Program) -> Vec<usize>
 }
 
 /// What an entry that is no region means: host addresses, and where the device has that.
-fn variable(slot: &Slot, module: Module, entry: &Entry) -> Option<(Range<usize>, Address)> {
+fn variable(
+    slot: &DeviceSlot,
+    module: DeviceModule,
+    entry: &ProgramEntry,
+) -> Option<(Range<usize>, DeviceAddress)> {
     let found = || slot.device.find(module, entry.name);
     match entry.what {
         // So that a pointer to the function that is mapped points to the device's.
-        What::Indirect => Some((entry.host..entry.host + 1, function(slot, found()?)?)),
-        What::Variable | What::Link if entry.size > 0 => {
+        ProgramEntryKind::Indirect => Some((entry.host..entry.host + 1, function(slot, found()?)?)),
+        ProgramEntryKind::Variable | ProgramEntryKind::Link if entry.size > 0 => {
             Some((entry.host..entry.host + entry.size, found()?))
         }
         _ => None,
@@ -319,7 +333,7 @@ fn variable(slot: &Slot, module: Module, entry: &Entry) -> Option<(Range<usize>,
 
 /// Where `slot` has the region that is known by the host address `host`; `None` when it has no code
 /// for it.
-pub fn region(slot: &Slot, host: usize) -> Option<(Module, &'static CStr, Address)> {
+pub fn region(slot: &DeviceSlot, host: usize) -> Option<(DeviceModule, &'static CStr, DeviceAddress)> {
     let (number, name) = *registry().regions.as_ref()?.get(&host)?;
     let module = slot.programs.modules().get(&number)?.module;
     slot.device.find(module, name).map(|address| (module, name, address))

@@ -9,12 +9,12 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::interface::Address;
+use super::interface::DeviceAddress;
 use super::memory::{self, DEFAULT, Side, side};
 
 /// Whose memory it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Space {
+pub enum DeviceSpace {
     /// The host's, near the device.
     Host,
     /// What host and device use by the same address.
@@ -23,7 +23,7 @@ pub enum Space {
     Device,
 }
 
-impl Space {
+impl DeviceSpace {
     /// What an allocator's handle stands for, if it is such an allocator's.
     pub fn of(allocator: usize) -> Option<Self> {
         [Self::Host, Self::Shared, Self::Device].get(allocator.wrapping_sub(FIRST)).copied()
@@ -39,7 +39,7 @@ impl Space {
     }
 
     /// `size` bytes, for the device with this number; 0 when there are none.
-    pub fn allocate(self, device: i32, size: usize) -> Address {
+    pub fn allocate(self, device: i32, size: usize) -> DeviceAddress {
         let place = side(device).and_then(|side| self.at(side)).filter(|_| size > 0);
         place.map_or(0, |place| memory::allocate(place, size))
     }
@@ -47,8 +47,8 @@ impl Space {
     /// Gives them back.
     ///
     /// # Safety
-    /// `block` came from [`Space::allocate`] for that device, and is not used any more.
-    pub unsafe fn free(self, device: i32, block: Address) {
+    /// `block` came from [`DeviceSpace::allocate`] for that device, and is not used any more.
+    pub unsafe fn free(self, device: i32, block: DeviceAddress) {
         if let Some(place) = side(device).and_then(|side| self.at(side)) {
             // SAFETY: as the caller says.
             unsafe { memory::free(place, block) };
@@ -65,25 +65,25 @@ struct Block {
     allocator: usize,
 }
 
-static BLOCKS: Mutex<BTreeMap<Address, Block>> = Mutex::new(BTreeMap::new());
+static BLOCKS: Mutex<BTreeMap<DeviceAddress, Block>> = Mutex::new(BTreeMap::new());
 /// How many there are: almost always none, and then nobody takes the lock.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-fn blocks() -> MutexGuard<'static, BTreeMap<Address, Block>> {
+fn blocks() -> MutexGuard<'static, BTreeMap<DeviceAddress, Block>> {
     BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What [`serve`] found.
-pub enum Served {
+pub enum DeviceServed {
     /// It is another allocator, or the memory is the host's: the host's allocators serve it.
     ByHost,
     /// The block, 0 when there is none.
-    Block(Address),
+    Block(DeviceAddress),
 }
 
 /// The space that an allocator stands for and the default device, unless the host serves it.
-fn elsewhere(allocator: usize) -> Option<(Space, Side)> {
-    let space = Space::of(allocator).filter(|&space| space != Space::Host)?;
+fn elsewhere(allocator: usize) -> Option<(DeviceSpace, Side)> {
+    let space = DeviceSpace::of(allocator).filter(|&space| space != DeviceSpace::Host)?;
     Some((space, side(DEFAULT).filter(|there| matches!(there, Side::Device(_)))?))
 }
 
@@ -94,33 +94,33 @@ pub fn is_on_device(allocator: usize) -> bool {
 
 /// `size` bytes by one of these allocators on the default device, aligned, and `zeroed` if asked
 /// for.
-pub fn serve(allocator: usize, alignment: usize, size: usize, zeroed: bool) -> Served {
+pub fn serve(allocator: usize, alignment: usize, size: usize, zeroed: bool) -> DeviceServed {
     let Some((space, there)) = elsewhere(allocator) else {
-        return Served::ByHost;
+        return DeviceServed::ByHost;
     };
     let Some(Side::Device(slot)) = space.at(there).filter(|_| size > 0) else {
-        return Served::Block(0);
+        return DeviceServed::Block(0);
     };
     let Ok(block) = slot.device.allocate(size, alignment.max(super::ALIGN)) else {
-        return Served::Block(0);
+        return DeviceServed::Block(0);
     };
     let side = Side::Device(slot);
     // SAFETY: the block is fresh, and that large.
     if zeroed && unsafe { memory::set(side, block, 0, size) }.is_err() {
-        return Served::Block(0);
+        return DeviceServed::Block(0);
     }
     blocks().insert(block, Block { side, size, allocator });
     // ORDERING: Relaxed; who frees the block has its address from here, by whatever way that orders
     // both.
     COUNT.fetch_add(1, Ordering::Relaxed);
-    Served::Block(block)
+    DeviceServed::Block(block)
 }
 
 /// Gives a block back, if it is one of [`serve`].
 ///
 /// # Safety
 /// It is not used any more.
-pub unsafe fn free(block: Address) -> bool {
+pub unsafe fn free(block: DeviceAddress) -> bool {
     // ORDERING: Relaxed; as in `serve`.
     if COUNT.load(Ordering::Relaxed) == 0 {
         return false;
@@ -136,7 +136,7 @@ pub unsafe fn free(block: Address) -> bool {
 }
 
 /// The allocator that a block of [`serve`] came from.
-pub fn known(block: Address) -> Option<usize> {
+pub fn known(block: DeviceAddress) -> Option<usize> {
     // ORDERING: Relaxed; as in `serve`.
     let any = COUNT.load(Ordering::Relaxed) != 0;
     any.then(|| blocks().get(&block).map(|b| b.allocator)).flatten()
@@ -147,7 +147,7 @@ pub fn known(block: Address) -> Option<usize> {
 ///
 /// # Safety
 /// As [`free`], when the result is not 0.
-pub unsafe fn resize(block: Address, size: usize) -> Address {
+pub unsafe fn resize(block: DeviceAddress, size: usize) -> DeviceAddress {
     let Some((side, old, allocator)) = blocks().get(&block).map(|b| (b.side, b.size, b.allocator)) else {
         return 0;
     };
@@ -175,23 +175,26 @@ mod tests {
 
     #[test]
     fn handles_stand_for_spaces() {
-        let spaces = [99, 100, 101, 102, 103].map(Space::of);
-        assert_eq!(spaces, [None, Some(Space::Host), Some(Space::Shared), Some(Space::Device), None]);
+        let spaces = [99, 100, 101, 102, 103].map(DeviceSpace::of);
+        assert_eq!(
+            spaces,
+            [None, Some(DeviceSpace::Host), Some(DeviceSpace::Shared), Some(DeviceSpace::Device), None]
+        );
     }
 
     #[test]
     fn without_devices_the_host_serves() {
-        assert!(matches!(serve(FIRST + 2, 1, 8, false), Served::ByHost));
-        let block = Space::Shared.allocate(memory::INITIAL, 16);
+        assert!(matches!(serve(FIRST + 2, 1, 8, false), DeviceServed::ByHost));
+        let block = DeviceSpace::Shared.allocate(memory::INITIAL, 16);
         assert_ne!(block, 0);
         assert_eq!(known(block), None);
         // SAFETY: from the line above; the second one is for a device that does not exist.
         unsafe {
             assert!(!free(block));
-            Space::Shared.free(memory::INITIAL, block);
-            Space::Device.free(77, 8);
+            DeviceSpace::Shared.free(memory::INITIAL, block);
+            DeviceSpace::Device.free(77, 8);
         }
-        assert_eq!(Space::Device.allocate(77, 8), 0);
-        assert_eq!(Space::Host.allocate(77, 8), 0);
+        assert_eq!(DeviceSpace::Device.allocate(77, 8), 0);
+        assert_eq!(DeviceSpace::Host.allocate(77, 8), 0);
     }
 }

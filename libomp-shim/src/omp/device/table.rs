@@ -10,7 +10,7 @@
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use super::interface::Address;
+use super::interface::DeviceAddress;
 
 /// A reference count that nothing changes: `declare target` variables, associated pointers.
 const FOREVER: u64 = u64::MAX;
@@ -20,7 +20,7 @@ const FOREVER: u64 = u64::MAX;
 pub enum Origin {
     /// Allocated for the mapping: to be freed with it, at this address (the copy may begin later,
     /// for its alignment).
-    Block(Address),
+    Block(DeviceAddress),
     /// The device's own variable of the program.
     Variable,
     /// Given by `omp_target_associate_ptr`.
@@ -33,7 +33,7 @@ pub struct Attached {
     /// The pointer's host address.
     pub pointer: usize,
     /// What the device's pointer holds.
-    pub value: Address,
+    pub value: DeviceAddress,
     /// How often it was attached, as far as that is counted.
     pub count: u32,
     /// What the host's pointer held then.
@@ -52,7 +52,7 @@ pub struct Mapped {
     /// `host.start`.
     pub base: usize,
     /// Where the copy of the first byte is.
-    pub device: Address,
+    pub device: DeviceAddress,
     /// Where the copy's memory comes from.
     pub origin: Origin,
     /// Mappings that hold it; [`FOREVER`] for ever.
@@ -73,7 +73,7 @@ pub struct Mapped {
 
 impl Mapped {
     /// A range that nothing holds yet.
-    pub fn new(host: Range<usize>, device: Address, origin: Origin) -> Self {
+    pub fn new(host: Range<usize>, device: DeviceAddress, origin: Origin) -> Self {
         Self {
             base: host.start,
             host,
@@ -108,7 +108,7 @@ impl Mapped {
     }
 
     /// The device address of `host`, which lies in the range or near it.
-    pub fn translate(&self, host: usize) -> Address {
+    pub fn translate(&self, host: usize) -> DeviceAddress {
         self.device.wrapping_add(host.wrapping_sub(self.host.start))
     }
 
@@ -169,7 +169,7 @@ impl Mapped {
     }
 
     /// Records that the device's pointer at `pointer` holds `value`; `counted`: once more.
-    pub fn attach(&mut self, pointer: usize, value: Address, host: usize, counted: bool) {
+    pub fn attach(&mut self, pointer: usize, value: DeviceAddress, host: usize, counted: bool) {
         let more = u32::from(counted);
         match self.attached.binary_search_by_key(&pointer, |a| a.pointer) {
             Ok(at) => {
@@ -190,7 +190,7 @@ impl Mapped {
     }
 
     /// What the device's pointer at `pointer` holds, if it is attached.
-    pub fn attached(&self, pointer: usize) -> Option<Address> {
+    pub fn attached(&self, pointer: usize) -> Option<DeviceAddress> {
         let at = self.attached.binary_search_by_key(&pointer, |a| a.pointer).ok()?;
         Some(self.attached[at].value)
     }
@@ -218,7 +218,7 @@ impl Mapped {
 
 /// How a range lies in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum MappedRange {
     /// Inside of the mapped range that begins there.
     Inside(usize),
     /// Only partly; the mapped range that begins there is the first one met.
@@ -229,9 +229,9 @@ pub enum Place {
 
 /// The mapped ranges of a device.
 #[derive(Debug, Default)]
-pub struct Table(BTreeMap<usize, Mapped>);
+pub struct MappingTable(BTreeMap<usize, Mapped>);
 
-impl Table {
+impl MappingTable {
     /// An empty table.
     pub const fn new() -> Self {
         Self(BTreeMap::new())
@@ -245,22 +245,22 @@ impl Table {
     /// How the `size` bytes from `begin` on lie. With `size` 0: the address, which may also be one
     /// before the section of an array that is mapped, in that array. One behind a mapped range
     /// is nowhere.
-    pub fn place(&self, begin: usize, size: usize) -> Place {
+    pub fn place(&self, begin: usize, size: usize) -> MappedRange {
         let end = begin.saturating_add(size);
         let before = self.0.range(..=begin).next_back().map(|(_, m)| m);
         if let Some(m) = before.filter(|m| begin < m.host.end) {
             return if end <= m.host.end {
-                Place::Inside(m.host.start)
+                MappedRange::Inside(m.host.start)
             } else {
-                Place::Overlapping(m.host.start)
+                MappedRange::Overlapping(m.host.start)
             };
         }
         if size == 0 {
             let behind = self.0.range(begin..).next().filter(|(_, m)| m.base <= begin);
-            return behind.map_or(Place::Nowhere, |(&start, _)| Place::Inside(start));
+            return behind.map_or(MappedRange::Nowhere, |(&start, _)| MappedRange::Inside(start));
         }
         let behind = self.0.range(begin..end).next();
-        behind.map_or(Place::Nowhere, |(&start, _)| Place::Overlapping(start))
+        behind.map_or(MappedRange::Nowhere, |(&start, _)| MappedRange::Overlapping(start))
     }
 
     /// The mapped ranges that share bytes with `range`.
@@ -281,9 +281,9 @@ impl Table {
     }
 
     /// The device address of mapped storage.
-    pub fn translate(&self, host: usize, size: usize) -> Option<Address> {
+    pub fn translate(&self, host: usize, size: usize) -> Option<DeviceAddress> {
         match self.place(host, size) {
-            Place::Inside(start) => self.get(start).map(|m| m.translate(host)),
+            MappedRange::Inside(start) => self.get(start).map(|m| m.translate(host)),
             _ => None,
         }
     }
@@ -314,8 +314,8 @@ mod tests {
         m
     }
 
-    fn table() -> Table {
-        let mut t = Table::new();
+    fn table() -> MappingTable {
+        let mut t = MappingTable::new();
         t.insert(mapped(100..120, 1000));
         t.insert(mapped(120..130, 2000));
         t.insert(mapped(200..240, 3000));
@@ -326,18 +326,18 @@ mod tests {
     fn ranges_lie_inside_across_or_nowhere() {
         let t = table();
         let cases = [
-            (100, 20, Place::Inside(100)),
-            (119, 1, Place::Inside(100)),
-            (120, 1, Place::Inside(120)),
-            (110, 15, Place::Overlapping(100)),
-            (100, 21, Place::Overlapping(100)),
-            (90, 15, Place::Overlapping(100)),
-            (90, 10, Place::Nowhere),
-            (130, 70, Place::Nowhere),
-            (130, 71, Place::Overlapping(200)),
-            (150, 500, Place::Overlapping(200)),
-            (0, usize::MAX, Place::Overlapping(100)),
-            (240, 8, Place::Nowhere),
+            (100, 20, MappedRange::Inside(100)),
+            (119, 1, MappedRange::Inside(100)),
+            (120, 1, MappedRange::Inside(120)),
+            (110, 15, MappedRange::Overlapping(100)),
+            (100, 21, MappedRange::Overlapping(100)),
+            (90, 15, MappedRange::Overlapping(100)),
+            (90, 10, MappedRange::Nowhere),
+            (130, 70, MappedRange::Nowhere),
+            (130, 71, MappedRange::Overlapping(200)),
+            (150, 500, MappedRange::Overlapping(200)),
+            (0, usize::MAX, MappedRange::Overlapping(100)),
+            (240, 8, MappedRange::Nowhere),
         ];
         for (begin, size, want) in cases {
             assert_eq!(t.place(begin, size), want, "{begin} {size}");
@@ -347,24 +347,24 @@ mod tests {
     #[test]
     fn an_address_lies_where_bytes_are() {
         let t = table();
-        assert_eq!(t.place(110, 0), Place::Inside(100));
-        assert_eq!(t.place(120, 0), Place::Inside(120), "what begins there wins");
-        assert_eq!(t.place(130, 0), Place::Nowhere);
-        assert_eq!(t.place(99, 0), Place::Nowhere);
-        assert_eq!(Table::new().place(5, 0), Place::Nowhere);
+        assert_eq!(t.place(110, 0), MappedRange::Inside(100));
+        assert_eq!(t.place(120, 0), MappedRange::Inside(120), "what begins there wins");
+        assert_eq!(t.place(130, 0), MappedRange::Nowhere);
+        assert_eq!(t.place(99, 0), MappedRange::Nowhere);
+        assert_eq!(MappingTable::new().place(5, 0), MappedRange::Nowhere);
     }
 
     #[test]
     fn an_address_may_be_that_of_an_array_whose_section_is_mapped() {
-        let mut t = Table::new();
+        let mut t = MappingTable::new();
         t.insert(mapped(160..180, 1000).of_array(100));
         t.insert(mapped(300..310, 2000).of_array(305));
-        assert_eq!((t.place(100, 0), t.translate(100, 0)), (Place::Inside(160), Some(940)));
+        assert_eq!((t.place(100, 0), t.translate(100, 0)), (MappedRange::Inside(160), Some(940)));
         assert_eq!(
             (t.place(159, 0), t.place(99, 0), t.place(299, 0)),
-            (Place::Inside(160), Place::Nowhere, Place::Nowhere)
+            (MappedRange::Inside(160), MappedRange::Nowhere, MappedRange::Nowhere)
         );
-        assert_eq!(t.place(100, 1), Place::Nowhere, "bytes are mapped or not");
+        assert_eq!(t.place(100, 1), MappedRange::Nowhere, "bytes are mapped or not");
     }
 
     #[test]
@@ -451,22 +451,24 @@ mod tests {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (seed >> 8) as usize % n
         };
-        let (mut t, mut owner) = (Table::new(), [usize::MAX; 256]);
+        let (mut t, mut owner) = (MappingTable::new(), [usize::MAX; 256]);
         for _ in 0..20_000 {
             let (begin, size) = (random(240), 1 + random(16));
             let owners = &owner[begin..begin + size];
             let want = match owners[0] {
-                _ if owners.iter().all(|&o| o == usize::MAX) => Place::Nowhere,
-                first if first != usize::MAX && owners.iter().all(|&o| o == first) => Place::Inside(first),
-                _ => Place::Overlapping(owners.iter().copied().find(|&o| o != usize::MAX).unwrap_or(0)),
+                _ if owners.iter().all(|&o| o == usize::MAX) => MappedRange::Nowhere,
+                first if first != usize::MAX && owners.iter().all(|&o| o == first) => {
+                    MappedRange::Inside(first)
+                }
+                _ => MappedRange::Overlapping(owners.iter().copied().find(|&o| o != usize::MAX).unwrap_or(0)),
             };
             assert_eq!(t.place(begin, size), want);
             match want {
-                Place::Nowhere => {
+                MappedRange::Nowhere => {
                     t.insert(mapped(begin..begin + size, begin + 1000));
                     owner[begin..begin + size].fill(begin);
                 }
-                Place::Inside(start) if random(3) == 0 => {
+                MappedRange::Inside(start) if random(3) == 0 => {
                     assert_eq!(t.remove(start).map(|m| m.device), Some(start + 1000));
                     owner.iter_mut().filter(|o| **o == start).for_each(|o| *o = usize::MAX);
                 }

@@ -7,22 +7,22 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use super::Slot;
-use super::interface::{Address, Device, Failure, Operation, Progress, Wake};
+use super::DeviceSlot;
+use super::interface::{Device, DeviceAddress, DeviceFailure, DeviceOperation, DeviceProgress, Wake};
 use super::place::pace;
 use super::table::Mapped;
 use crate::omp::env;
-use crate::omp::task::Flags;
+use crate::omp::task::TaskFlags;
 use crate::omp::team::ON_HOST;
-use crate::omp::thread::{CurrentThread, Own, Thread};
-use crate::omp::tool::event::{DataOp, DeviceOp};
+use crate::omp::thread::{CurrentThread, Thread, ThreadOwn};
+use crate::omp::tool::event::{DeviceOp, ToolDataOp};
 use crate::omp::tool::hook::device as hook;
 use crate::omp::trace::{self, Cause};
 
 /// Copies that were begun together and are waited for together.
-pub struct Batch<'a> {
-    slot: &'a Slot,
-    begun: Vec<Operation>,
+pub struct TransferBatch<'a> {
+    slot: &'a DeviceSlot,
+    begun: Vec<DeviceOperation>,
     /// Bytes that come from the host, and from other devices; others are under way too if `mixed`.
     sizes: [usize; 2],
     mixed: bool,
@@ -33,14 +33,14 @@ pub struct Batch<'a> {
     words: Vec<Box<usize>>,
 }
 
-impl<'a> Batch<'a> {
+impl<'a> TransferBatch<'a> {
     /// Nothing yet.
-    pub fn new(slot: &'a Slot) -> Self {
+    pub fn new(slot: &'a DeviceSlot) -> Self {
         Self { slot, begun: Vec::new(), sizes: [0; 2], mixed: false, since: None, words: Vec::new() }
     }
 
-    fn begun(&mut self, operation: Operation, size: usize) {
-        if operation != Operation::DONE {
+    fn begun(&mut self, operation: DeviceOperation, size: usize) {
+        if operation != DeviceOperation::DONE {
             self.begun.push(operation);
             if size >= pace::LARGE {
                 self.since.get_or_insert_with(Instant::now);
@@ -51,8 +51,13 @@ impl<'a> Batch<'a> {
     /// Copies `size` bytes of the host to the device.
     ///
     /// # Safety
-    /// Both are that large, and the host's stays until [`Batch::finish`].
-    pub unsafe fn copy_in(&mut self, to: Address, from: usize, size: usize) -> Result<(), Failure> {
+    /// Both are that large, and the host's stays until [`TransferBatch::finish`].
+    pub unsafe fn copy_in(
+        &mut self,
+        to: DeviceAddress,
+        from: usize,
+        size: usize,
+    ) -> Result<(), DeviceFailure> {
         let notified = self
             .slot
             .copies_in(to, from)
@@ -71,8 +76,13 @@ impl<'a> Batch<'a> {
     /// Copies `size` bytes of the device to the host.
     ///
     /// # Safety
-    /// Both are that large, and the host's stays until [`Batch::finish`].
-    pub unsafe fn copy_out(&mut self, to: usize, from: Address, size: usize) -> Result<(), Failure> {
+    /// Both are that large, and the host's stays until [`TransferBatch::finish`].
+    pub unsafe fn copy_out(
+        &mut self,
+        to: usize,
+        from: DeviceAddress,
+        size: usize,
+    ) -> Result<(), DeviceFailure> {
         let notified = self
             .slot
             .copies_in(from, to)
@@ -92,14 +102,14 @@ impl<'a> Batch<'a> {
     /// ([`Device::peer`]).
     ///
     /// # Safety
-    /// Both are that large, and the other device's stays until [`Batch::finish`].
+    /// Both are that large, and the other device's stays until [`TransferBatch::finish`].
     pub unsafe fn copy_across(
         &mut self,
-        to: Address,
+        to: DeviceAddress,
         (number, peer): (i32, u64),
-        from: Address,
+        from: DeviceAddress,
         size: usize,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), DeviceFailure> {
         let notified = hook::op_begins(|| to_device(self.slot, to, (number, from), size));
         // SAFETY: as the caller says.
         let operation = unsafe { self.slot.device.copy_across(to, peer, from, size) };
@@ -115,7 +125,7 @@ impl<'a> Batch<'a> {
     ///
     /// # Safety
     /// The range lies in `mapped`, and is valid on the host.
-    pub unsafe fn fill(&mut self, mapped: &Mapped, range: Range<usize>) -> Result<(), Failure> {
+    pub unsafe fn fill(&mut self, mapped: &Mapped, range: Range<usize>) -> Result<(), DeviceFailure> {
         for part in mapped.without_pointers(range) {
             // SAFETY: as the caller says.
             unsafe { self.copy_in(mapped.translate(part.start), part.start, part.len()) }?;
@@ -126,8 +136,8 @@ impl<'a> Batch<'a> {
     /// Fetches the copy of `range` to the host, attached pointers left out.
     ///
     /// # Safety
-    /// As [`Batch::fill`].
-    pub unsafe fn fetch(&mut self, mapped: &Mapped, range: Range<usize>) -> Result<(), Failure> {
+    /// As [`TransferBatch::fill`].
+    pub unsafe fn fetch(&mut self, mapped: &Mapped, range: Range<usize>) -> Result<(), DeviceFailure> {
         for part in mapped.without_pointers(range) {
             // SAFETY: as the caller says.
             unsafe { self.copy_out(part.start, mapped.translate(part.start), part.len()) }?;
@@ -136,7 +146,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Stores one word on the device, where there is room for it.
-    pub fn store(&mut self, to: Address, word: usize) -> Result<(), Failure> {
+    pub fn store(&mut self, to: DeviceAddress, word: usize) -> Result<(), DeviceFailure> {
         let word = Box::new(word);
         let from = core::ptr::from_ref(&*word).addr();
         self.words.push(word);
@@ -148,11 +158,11 @@ impl<'a> Batch<'a> {
     ///
     /// # Errors
     /// What the first one that failed said.
-    pub fn finish(self) -> Result<(), Failure> {
+    pub fn finish(self) -> Result<(), DeviceFailure> {
         let device = &*self.slot.device;
         // All are waited for: the memory they use may go only then.
         let results: Vec<_> = self.begun.into_iter().map(|o| complete(device, o)).collect();
-        let outcome: Result<(), Failure> = results.into_iter().collect();
+        let outcome: Result<(), DeviceFailure> = results.into_iter().collect();
         match (self.sizes, self.since) {
             ([bytes, 0], Some(since)) if !self.mixed && outcome.is_ok() => {
                 pace::copied(device, false, bytes, since.elapsed())
@@ -167,13 +177,13 @@ impl<'a> Batch<'a> {
 }
 
 /// A copy to the device, of the host or of another one, for tools.
-pub fn to_device(slot: &Slot, to: Address, from: (i32, usize), bytes: usize) -> DeviceOp {
-    DeviceOp { kind: DataOp::ToDevice, from, to: (slot.number, to), bytes }
+pub fn to_device(slot: &DeviceSlot, to: DeviceAddress, from: (i32, usize), bytes: usize) -> DeviceOp {
+    DeviceOp { kind: ToolDataOp::ToDevice, from, to: (slot.number, to), bytes }
 }
 
 /// A copy to the host, for tools.
-pub fn to_host(slot: &Slot, to: usize, from: Address, bytes: usize) -> DeviceOp {
-    DeviceOp { kind: DataOp::FromDevice, from: (slot.number, from), to: (ON_HOST, to), bytes }
+pub fn to_host(slot: &DeviceSlot, to: usize, from: DeviceAddress, bytes: usize) -> DeviceOp {
+    DeviceOp { kind: ToolDataOp::FromDevice, from: (slot.number, from), to: (ON_HOST, to), bytes }
 }
 
 unsafe extern "C" fn wake(worker: *mut ()) {
@@ -203,8 +213,8 @@ pub fn has_room() -> bool {
 ///
 /// # Errors
 /// It failed.
-pub fn complete(device: &dyn Device, operation: Operation) -> Result<(), Failure> {
-    if operation == Operation::DONE {
+pub fn complete(device: &dyn Device, operation: DeviceOperation) -> Result<(), DeviceFailure> {
+    if operation == DeviceOperation::DONE {
         return Ok(());
     }
     let seen = Cell::new(None);
@@ -212,9 +222,9 @@ pub fn complete(device: &dyn Device, operation: Operation) -> Result<(), Failure
         // SAFETY: the cell is this function's, and `ready` does not call itself.
         if unsafe { (*seen.as_ptr()).is_none() } {
             match device.poll(operation) {
-                Progress::Pending => return false,
-                Progress::Done => seen.set(Some(Ok(()))),
-                Progress::Failed(why) => seen.set(Some(Err(why))),
+                DeviceProgress::Pending => return false,
+                DeviceProgress::Done => seen.set(Some(Ok(()))),
+                DeviceProgress::Failed(why) => seen.set(Some(Err(why))),
             }
         }
         true
@@ -229,13 +239,13 @@ pub fn wait(ready: &dyn Fn() -> bool, wake_on: &dyn Fn(Wake) -> bool) {
     let here = CurrentThread::get();
     // With tasks to begin, or with a creator that goes on behind `nowait`, the answer is not waited
     // for: they may have more to send.
-    let has_more = !here.thread.deque.is_empty() || here.task.flags().has(Flags::OFFLOADED);
+    let has_more = !here.thread.deque.is_empty() || here.task.flags().has(TaskFlags::OFFLOADED);
     let is_over = if has_more { ready() } else { ult::sched::comes_at_once(ready) };
     if is_over {
         return;
     }
     let worker = core::ptr::from_ref(here.thread.worker()).cast_mut().cast();
-    let reduces = here.task.flags().has(Flags::REDUCES);
+    let reduces = here.task.flags().has(TaskFlags::REDUCES);
     // ORDERING: Relaxed; a limit that need not be exact.
     let starts_none = WAITING.fetch_add(1, Ordering::Relaxed) >= most_waiting() || reduces;
     count_waits(here.thread, |own| {
@@ -258,7 +268,7 @@ pub fn wait(ready: &dyn Fn() -> bool, wake_on: &dyn Fn(Wake) -> bool) {
 }
 
 /// Notes how often the running thread waits here.
-fn count_waits(thread: &Thread, change: impl FnOnce(&mut Own)) {
+fn count_waits(thread: &Thread, change: impl FnOnce(&mut ThreadOwn)) {
     // SAFETY: own thread only: the code that waits runs in its name.
     change(unsafe { thread.own() });
 }

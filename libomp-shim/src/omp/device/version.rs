@@ -23,28 +23,28 @@ use core::ptr;
 
 use super::borrowed::{self, ANY_GPU};
 use super::choose::ANY;
-use super::place::versions::{self, Asked, Datum, Place, Share};
-use super::work::{self, Why};
-use super::{Slot, array, avoided, chain, place, transfer};
+use super::place::versions::{self, Share, VersionDatum, VersionDevice, VersionRequest};
+use super::work::{self, DeviceTaskFailure};
+use super::{DeviceSlot, array, avoided, chain, place, transfer};
 use crate::omp::depend::{self, Dependence};
 use crate::omp::env::TargetOffload;
 use crate::omp::remote::bytes::Bytes;
-use crate::omp::remote::{Fault, Handle};
+use crate::omp::remote::{RemoteFault, RemoteHandle};
 use crate::omp::report;
 use crate::omp::target;
-use crate::omp::task::{self, Flags, Task};
+use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 
 /// A version: the number of the device, a stream of it (null on the host), the copy of the
 /// arguments; 0 or an error of its own.
-pub type Function = unsafe extern "C-unwind" fn(c_int, *mut c_void, *const c_void) -> c_int;
+pub type VersionFunction = unsafe extern "C-unwind" fn(c_int, *mut c_void, *const c_void) -> c_int;
 
 /// `omp_initial_device`.
 const INITIAL: i32 = -1;
 
 /// Where a task may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Among {
+pub struct VersionChoice {
     host: bool,
     gpus: Gpus,
 }
@@ -56,12 +56,12 @@ enum Gpus {
     One(i32),
 }
 
-impl Among {
+impl VersionChoice {
     /// With this number for the device, and versions for the host and for GPUs or without.
     ///
     /// # Errors
     /// There is no such device, or no version for it.
-    pub fn new(device: i32, (has_host, has_gpu): (bool, bool)) -> Result<Self, Fault> {
+    pub fn new(device: i32, (has_host, has_gpu): (bool, bool)) -> Result<Self, RemoteFault> {
         let is_mandatory = target::offload() == TargetOffload::Mandatory;
         let gpus = has_gpu && borrowed::exists(ANY_GPU);
         let found = match device {
@@ -76,33 +76,33 @@ impl Among {
             },
         };
         let found = Self { host: found.host && has_host, ..found };
-        if found.host || found.gpus != Gpus::None { Ok(found) } else { Err(Fault::Device) }
+        if found.host || found.gpus != Gpus::None { Ok(found) } else { Err(RemoteFault::Device) }
     }
 
     /// The places, GPUs first: of equal ones a GPU leaves the worker to others.
-    fn places(self, without: &[Place]) -> Vec<Place> {
+    fn places(self, without: &[VersionDevice]) -> Vec<VersionDevice> {
         let gpus = borrowed::all().filter(|slot| match self.gpus {
             Gpus::None => false,
             Gpus::Any => true,
             Gpus::One(number) => slot.number == number,
         });
-        let all: Vec<Place> = gpus
+        let all: Vec<VersionDevice> = gpus
             .map(Some)
             .chain(self.host.then_some(None))
             .filter(|place| !without.iter().any(|other| is_same(*place, *other)))
             .collect();
-        let sound: Vec<Place> =
+        let sound: Vec<VersionDevice> =
             all.iter().copied().filter(|place| place.is_none_or(|slot| !avoided::has(slot))).collect();
         if sound.is_empty() { all } else { sound }
     }
 }
 
-fn is_same(one: Place, other: Place) -> bool {
+fn is_same(one: VersionDevice, other: VersionDevice) -> bool {
     one.map(|slot| slot.number) == other.map(|slot| slot.number)
 }
 
 /// The GPU has failed a task with versions.
-fn avoid(slot: &Slot) {
+fn avoid(slot: &DeviceSlot) {
     if avoided::add(slot) {
         report::warn(format_args!(
             "device {} has failed: tasks with versions run elsewhere from here on if they can",
@@ -112,40 +112,41 @@ fn avoid(slot: &Slot) {
 }
 
 /// What a task does.
-pub struct Versions {
+pub struct TaskVersions {
     /// Where.
-    pub among: Among,
+    pub among: VersionChoice,
     /// The host's version.
-    pub host: Option<Function>,
+    pub host: Option<VersionFunction>,
     /// That for GPUs.
-    pub gpu: Option<Function>,
+    pub gpu: Option<VersionFunction>,
     /// The arguments.
     pub arguments: Bytes,
     /// What it uses.
-    pub data: Vec<Datum>,
+    pub data: Vec<VersionDatum>,
     /// Accesses that name blocks of arrays; [`create`] looks for them.
     pub blocks: Vec<Dependence>,
     /// Whom to tell.
-    pub future: Option<Handle>,
+    pub future: Option<RemoteHandle>,
 }
 
-const _: () = assert!(align_of::<Versions>() <= align_of::<Task>());
+const _: () = assert!(align_of::<TaskVersions>() <= align_of::<Task>());
 
 /// Creates the task, as a child of the running one.
 pub fn create(
     here: CurrentThread,
-    versions: Versions,
+    versions: TaskVersions,
     items: impl ExactSizeIterator<Item = Dependence> + Clone,
 ) {
     // With a GPU to choose as `work::create`; else a task like any other.
     let has_gpus = versions.among.gpus != Gpus::None;
-    let flags = Flags::UNTIED.with_if(has_gpus, Flags::OFFLOADED.with(Flags::QUEUES));
-    let task = Task::allocate(here, size_of::<Versions>(), run, flags);
+    let flags = TaskFlags::UNTIED.with_if(has_gpus, TaskFlags::OFFLOADED.with(TaskFlags::QUEUES));
+    let task = Task::allocate(here, size_of::<TaskVersions>(), run, flags);
     let (needs_admission, function) =
         (versions.among.gpus == Gpus::Any, versions.gpu.map_or(0, |function| function as usize));
-    let versions = Versions { blocks: items.clone().filter(array::tasks::names_block).collect(), ..versions };
+    let versions =
+        TaskVersions { blocks: items.clone().filter(array::tasks::names_block).collect(), ..versions };
     // SAFETY: a fresh task with room for it.
-    unsafe { task.as_ref().payload().cast::<Versions>().write(versions) };
+    unsafe { task.as_ref().payload().cast::<TaskVersions>().write(versions) };
     if needs_admission {
         // SAFETY: as above.
         place::tasks::announce(unsafe { task.as_ref() }, function);
@@ -155,7 +156,7 @@ pub fn create(
 
 unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     // SAFETY: `create` wrote it; the task runs once.
-    let versions = unsafe { task.payload().cast::<Versions>().read() };
+    let versions = unsafe { task.payload().cast::<TaskVersions>().read() };
     place::tasks::begins(task);
     if discarded {
         work::discard(versions.future);
@@ -167,26 +168,26 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
 }
 
 /// The version that ran, and how.
-fn carry_out(versions: &Versions) -> (usize, Result<(), Why>) {
+fn carry_out(versions: &TaskVersions) -> (usize, Result<(), DeviceTaskFailure>) {
     let addresses =
         [versions.host, versions.gpu].map(|function| function.map_or(0, |function| function as usize));
     let mut without = Vec::new();
-    let mut last = Why::None(Fault::Device);
+    let mut last = DeviceTaskFailure::None(RemoteFault::Device);
     while let Some(share) = choose(versions, addresses, &without) {
         let place = share.place();
         let name = addresses[usize::from(place.is_some())];
         match place {
             None => return (name, on_host(versions, share)),
             Some(slot) => match on_gpu(versions, share, slot) {
-                Err(why @ (Why::None(_) | Why::Blocks(_))) => {
-                    if matches!(why, Why::None(_)) {
+                Err(why @ (DeviceTaskFailure::None(_) | DeviceTaskFailure::Blocks(_))) => {
+                    if matches!(why, DeviceTaskFailure::None(_)) {
                         avoid(slot);
                     }
                     without.push(place);
                     last = why;
                 }
                 result => {
-                    if let Err(Why::Device(..)) = result {
+                    if let Err(DeviceTaskFailure::Device(..)) = result {
                         avoid(slot);
                     }
                     return (name, result);
@@ -199,12 +200,14 @@ fn carry_out(versions: &Versions) -> (usize, Result<(), Why>) {
 
 /// Where the task runs; `None`: there is nothing left. On the host nothing before it is left to
 /// wait for.
-fn choose(versions: &Versions, functions: [usize; 2], without: &[Place]) -> Option<Share> {
+fn choose(versions: &TaskVersions, functions: [usize; 2], without: &[VersionDevice]) -> Option<Share> {
     let (here, places) = (CurrentThread::get(), versions.among.places(without));
     let before = chain::devices_before(here);
-    let nothing_precedes = || !here.task.flags().has(Flags::QUEUES) || depend::before_are_complete(here.task);
-    let may_begin = |place: Place| place.is_some() || nothing_precedes() || ult::mutant!(version_overtakes);
-    let asked = |before| Asked { functions, data: &versions.data, before };
+    let nothing_precedes =
+        || !here.task.flags().has(TaskFlags::QUEUES) || depend::before_are_complete(here.task);
+    let may_begin =
+        |place: VersionDevice| place.is_some() || nothing_precedes() || ult::mutant!(version_overtakes);
+    let asked = |before| VersionRequest { functions, data: &versions.data, before };
     let mut share = match versions::choose(&asked(&before), &places, may_begin)? {
         Ok(share) => share,
         Err(_) => {
@@ -233,33 +236,37 @@ fn choose(versions: &Versions, functions: [usize; 2], without: &[Place]) -> Opti
     Some(share)
 }
 
-fn on_host(versions: &Versions, mut share: Share) -> Result<(), Why> {
-    let Some(function) = versions.host else { return Err(Why::None(Fault::Device)) };
+fn on_host(versions: &TaskVersions, mut share: Share) -> Result<(), DeviceTaskFailure> {
+    let Some(function) = versions.host else { return Err(DeviceTaskFailure::None(RemoteFault::Device)) };
     share.begin(&versions.data);
-    array::tasks::to_host(CurrentThread::get(), &versions.blocks).map_err(Why::Host)?;
+    array::tasks::to_host(CurrentThread::get(), &versions.blocks).map_err(DeviceTaskFailure::Host)?;
     // SAFETY: the program's function, with no stream and the copy of its arguments.
     let said = unsafe {
         function(super::count(), ptr::null_mut(), versions.arguments.address().cast_const().cast())
     };
     if said != 0 {
-        return Err(Why::Said(said));
+        return Err(DeviceTaskFailure::Said(said));
     }
     share.end(0);
     Ok(())
 }
 
-fn on_gpu(versions: &Versions, mut share: Share, slot: &'static Slot) -> Result<(), Why> {
-    let Some(function) = versions.gpu else { return Err(Why::None(Fault::Device)) };
+fn on_gpu(
+    versions: &TaskVersions,
+    mut share: Share,
+    slot: &'static DeviceSlot,
+) -> Result<(), DeviceTaskFailure> {
+    let Some(function) = versions.gpu else { return Err(DeviceTaskFailure::None(RemoteFault::Device)) };
     share.begin(&versions.data);
     let wants =
         versions.blocks.iter().filter_map(|access| array::tasks::wanted(access, slot.number)).collect();
-    array::tasks::begin(CurrentThread::get(), wants).map_err(Why::Blocks)?;
+    array::tasks::begin(CurrentThread::get(), wants).map_err(DeviceTaskFailure::Blocks)?;
     share.opens();
     // It may have waited, and another worker may go on with it.
     let here = CurrentThread::get();
     let stream = borrowed::stream(here, Some(slot.number.into())).map_err(|why| {
         array::tasks::end(CurrentThread::get().task);
-        Why::None(why)
+        DeviceTaskFailure::None(why)
     })?;
     share.launches();
     // SAFETY: the program's function, with its stream and the copy of its arguments.
@@ -276,7 +283,11 @@ fn on_gpu(versions: &Versions, mut share: Share, slot: &'static Slot) -> Result<
         |_| drop(admission),
     );
     array::tasks::end(CurrentThread::get().task);
-    if said == 0 { completed.map_err(|(slot, why)| Why::Device(slot, why)) } else { Err(Why::Said(said)) }
+    if said == 0 {
+        completed.map_err(|(slot, why)| DeviceTaskFailure::Device(slot, why))
+    } else {
+        Err(DeviceTaskFailure::Said(said))
+    }
 }
 
 #[cfg(test)]
@@ -286,14 +297,14 @@ mod tests {
     /// The tests' process has no GPUs.
     #[test]
     fn without_gpus_only_the_host_is_left() {
-        let host = Ok(Among { host: true, gpus: Gpus::None });
+        let host = Ok(VersionChoice { host: true, gpus: Gpus::None });
         for device in [INITIAL, ANY, ANY_GPU, super::super::count()] {
-            assert_eq!(Among::new(device, (true, true)), host, "{device}");
-            assert_eq!(Among::new(device, (true, false)), host, "{device}");
-            assert_eq!(Among::new(device, (false, true)), Err(Fault::Device), "{device}");
+            assert_eq!(VersionChoice::new(device, (true, true)), host, "{device}");
+            assert_eq!(VersionChoice::new(device, (true, false)), host, "{device}");
+            assert_eq!(VersionChoice::new(device, (false, true)), Err(RemoteFault::Device), "{device}");
         }
         for device in [77, -4, super::super::choose::ANY_RANK] {
-            assert_eq!(Among::new(device, (true, true)), Err(Fault::Device), "{device}");
+            assert_eq!(VersionChoice::new(device, (true, true)), Err(RemoteFault::Device), "{device}");
         }
         assert_eq!(host.map(|among| among.places(&[]).len()), Ok(1));
         assert!(host.is_ok_and(|among| among.places(&[None]).is_empty()));

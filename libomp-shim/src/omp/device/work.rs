@@ -8,41 +8,45 @@ use core::ffi::{c_int, c_void};
 
 use super::array::{self, Refusal};
 use super::borrowed;
-use super::interface::Failure;
-use super::{Slot, avoided, fail, place, transfer};
+use super::interface::DeviceFailure;
+use super::{DeviceSlot, avoided, fail, place, transfer};
 use crate::omp::check::words;
 use crate::omp::depend::{self, Dependence};
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::future::{self, By};
-use crate::omp::remote::{Fault, Handle};
+use crate::omp::remote::{RemoteFault, RemoteHandle};
 use crate::omp::report;
-use crate::omp::task::{self, Flags, Task};
+use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 
 /// The function: the stream, the copy of its arguments; 0 or an error of its own.
-pub type Function = unsafe extern "C-unwind" fn(*mut c_void, *const c_void) -> c_int;
+pub type DeviceTaskFunction = unsafe extern "C-unwind" fn(*mut c_void, *const c_void) -> c_int;
 
 /// What a task does.
-pub struct Work {
+pub struct DeviceTaskKind {
     /// Which device, or [`borrowed::ANY_GPU`].
     pub device: i32,
     /// The function.
-    pub function: Function,
+    pub function: DeviceTaskFunction,
     /// Its arguments.
     pub arguments: Bytes,
     /// Whom to tell.
-    pub future: Option<Handle>,
+    pub future: Option<RemoteHandle>,
 }
 
 /// A task's payload: what it does, and accesses that name blocks of arrays.
-struct Payload(Work, Vec<Dependence>);
+struct Payload(DeviceTaskKind, Vec<Dependence>);
 
 const _: () = assert!(align_of::<Payload>() <= align_of::<Task>());
 
 /// Creates the task, as a child of the running one. Its device [exists](borrowed::exists).
-pub fn create(here: CurrentThread, work: Work, items: impl ExactSizeIterator<Item = Dependence> + Clone) {
+pub fn create(
+    here: CurrentThread,
+    work: DeviceTaskKind,
+    items: impl ExactSizeIterator<Item = Dependence> + Clone,
+) {
     // Untied: while it waits for its device its thread may begin others.
-    let flags = Flags::UNTIED.with(Flags::OFFLOADED).with(Flags::QUEUES);
+    let flags = TaskFlags::UNTIED.with(TaskFlags::OFFLOADED).with(TaskFlags::QUEUES);
     let task = Task::allocate(here, size_of::<Payload>(), run, flags);
     let (device, function) = (work.device, work.function as usize);
     let blocks = items.clone().filter(array::tasks::names_block).collect();
@@ -58,17 +62,17 @@ pub fn create(here: CurrentThread, work: Work, items: impl ExactSizeIterator<Ite
 }
 
 /// Why it did not come about.
-pub(super) enum Why {
+pub(super) enum DeviceTaskFailure {
     /// The function said so.
     Said(c_int),
     /// No stream.
-    None(Fault),
+    None(RemoteFault),
     /// No room for blocks of arrays, or a mistake with them.
     Blocks(Refusal),
     /// Blocks of arrays could not be brought to the host.
-    Host(Fault),
+    Host(RemoteFault),
     /// The device.
-    Device(&'static Slot, Failure),
+    Device(&'static DeviceSlot, DeviceFailure),
 }
 
 unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
@@ -83,28 +87,29 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     true
 }
 
-fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
+fn carry_out(work: &DeviceTaskKind, blocks: &[Dependence]) -> Result<(), DeviceTaskFailure> {
     let mut admission = match work.device {
-        borrowed::ANY_GPU => {
-            Some(place::tasks::take(work.function as usize, blocks).ok_or(Why::None(Fault::Device))?)
-        }
+        borrowed::ANY_GPU => Some(
+            place::tasks::take(work.function as usize, blocks)
+                .ok_or(DeviceTaskFailure::None(RemoteFault::Device))?,
+        ),
         _ => None,
     };
     let device = admission.as_ref().map_or(work.device, |admission| admission.slot().number);
     if !blocks.is_empty() {
         let wants = blocks.iter().filter_map(|access| array::tasks::wanted(access, device)).collect();
-        array::tasks::begin(CurrentThread::get(), wants).map_err(Why::Blocks)?;
+        array::tasks::begin(CurrentThread::get(), wants).map_err(DeviceTaskFailure::Blocks)?;
     }
-    admission.iter().for_each(place::tasks::Work::opens);
+    admission.iter().for_each(place::tasks::PlacedDeviceTask::opens);
     // It may have waited, and another worker may go on with it.
     let stream = borrowed::stream(CurrentThread::get(), Some(device.into())).map_err(|fault| {
         admission.iter().for_each(|admission| _ = avoided::add(admission.slot()));
-        Why::None(fault)
+        DeviceTaskFailure::None(fault)
     })?;
-    admission.iter_mut().for_each(place::tasks::Work::launches);
+    admission.iter_mut().for_each(place::tasks::PlacedDeviceTask::launches);
     // SAFETY: the program's function, with its stream and the copy of its arguments.
     let said = unsafe { (work.function)(stream, work.arguments.address().cast_const().cast()) };
-    admission.iter().for_each(place::tasks::Work::has_put);
+    admission.iter().for_each(place::tasks::PlacedDeviceTask::has_put);
     // What it has put there is waited for in any case.
     let over = |well| {
         if let Some(admission) = admission.take() {
@@ -118,13 +123,13 @@ fn carry_out(work: &Work, blocks: &[Dependence]) -> Result<(), Why> {
     )
     .map_err(|(slot, why)| {
         avoided::add(slot);
-        Why::Device(slot, why)
+        DeviceTaskFailure::Device(slot, why)
     });
     array::tasks::end(CurrentThread::get().task);
-    if said == 0 { completed } else { Err(Why::Said(said)) }
+    if said == 0 { completed } else { Err(DeviceTaskFailure::Said(said)) }
 }
 
-fn set(future: Option<Handle>, by: By) {
+fn set(future: Option<RemoteHandle>, by: By) {
     if let Some(future) = future {
         // It may have been freed: then nobody wants to know.
         let _ = future::set_here(future, Bytes::EMPTY, by);
@@ -132,49 +137,49 @@ fn set(future: Option<Handle>, by: By) {
 }
 
 /// A task with this future does not run.
-pub(super) fn discard(future: Option<Handle>) {
+pub(super) fn discard(future: Option<RemoteHandle>) {
     set(future, By::Failed);
 }
 
 /// A task of the function at this address has ended so: its future is reported. If it failed a line
 /// says so, and without a future the program ends.
-pub(super) fn notify(function: usize, future: Option<Handle>, result: Result<(), Why>) {
+pub(super) fn notify(function: usize, future: Option<RemoteHandle>, result: Result<(), DeviceTaskFailure>) {
     match result {
         Ok(()) => set(future, By::Handler),
         Err(why) => complain(function, future, &why),
     }
 }
 
-fn complain(function: usize, future: Option<Handle>, why: &Why) {
+fn complain(function: usize, future: Option<RemoteHandle>, why: &DeviceTaskFailure) {
     let name = words::name(function);
     match (future, why) {
-        (None, Why::Device(slot, why)) => fail(slot, &format!("the work of task {name}"), why),
-        (None, Why::Said(code)) => {
+        (None, DeviceTaskFailure::Device(slot, why)) => fail(slot, &format!("the work of task {name}"), why),
+        (None, DeviceTaskFailure::Said(code)) => {
             report::end(format_args!("task {name} failed with {code}, and has no future; the program stops"))
         }
-        (None, Why::None(fault)) => report::end(format_args!(
+        (None, DeviceTaskFailure::None(fault)) => report::end(format_args!(
             "task {name} got no stream: {fault}; it has no future, so the program stops"
         )),
-        (None, Why::Blocks(why)) => {
+        (None, DeviceTaskFailure::Blocks(why)) => {
             report::end(format_args!("task {name}: {why}; it has no future, so the program stops"))
         }
-        (None, Why::Host(why)) => report::end(format_args!(
+        (None, DeviceTaskFailure::Host(why)) => report::end(format_args!(
             "task {name} on the host: {why}; it has no future, so the program stops"
         )),
-        (Some(_), Why::Host(why)) => {
+        (Some(_), DeviceTaskFailure::Host(why)) => {
             report::warn(format_args!("task {name} on the host: {why}; its future has failed"))
         }
-        (Some(_), Why::Blocks(why)) => {
+        (Some(_), DeviceTaskFailure::Blocks(why)) => {
             report::warn(format_args!("task {name}: {why}; its future has failed"))
         }
-        (Some(_), Why::Device(slot, why)) => report::warn(format_args!(
+        (Some(_), DeviceTaskFailure::Device(slot, why)) => report::warn(format_args!(
             "the work of task {name} on device {}: {why}; its future has failed",
             slot.number
         )),
-        (Some(_), Why::Said(code)) => {
+        (Some(_), DeviceTaskFailure::Said(code)) => {
             report::warn(format_args!("task {name} failed with {code}, and its future with it"))
         }
-        (Some(_), Why::None(fault)) => {
+        (Some(_), DeviceTaskFailure::None(fault)) => {
             report::warn(format_args!("task {name} got no stream: {fault}; its future has failed"))
         }
     }

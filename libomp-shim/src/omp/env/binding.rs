@@ -1,12 +1,12 @@
 //! Who binds threads to what: five variables of three origins become one policy and one list of
 //! places.
 
-use super::Machine;
+use super::EnvMachine;
 use super::kmp_affinity::{KmpAffinity, KmpKind, kmp_affinity};
 use super::places::{PlacesSpec, gomp_cpu_affinity, nearest, places};
 use super::value::proc_bind;
-use super::vars::Reader;
-use crate::omp::affinity::{Level, Places};
+use super::vars::VariableReader;
+use crate::omp::affinity::{Level, PlaceList};
 use crate::omp::icv::ProcBind;
 
 /// Who is bound to what.
@@ -14,7 +14,7 @@ pub(super) struct Binding {
     /// `bind-var` per nesting level; not empty.
     pub list: Vec<ProcBind>,
     /// The places; `None` when nothing asked for places or binding.
-    pub places: Option<Places>,
+    pub places: Option<PlaceList>,
     /// How the places were named, if by a word.
     pub places_name: Option<String>,
     /// `KMP_AFFINITY=verbose`.
@@ -26,7 +26,7 @@ pub(super) struct Binding {
 /// `OMP_PROC_BIND` and `OMP_PLACES` win over `GOMP_CPU_AFFINITY`, which wins over `KMP_AFFINITY`.
 /// Places without a policy mean `true`; a policy without places means cores. A subset of the
 /// machine is a place if nothing else is said.
-pub(super) fn binding(r: &mut Reader<'_>, machine: &Machine) -> Binding {
+pub(super) fn binding(r: &mut VariableReader<'_>, machine: &EnvMachine) -> Binding {
     let omp_bind = r.read_all("OMP_PROC_BIND", "threads are not bound", proc_bind);
     let omp_places = omp_places(r);
     let gomp = r.read("GOMP_CPU_AFFINITY", "it is ignored", gomp_cpu_affinity).map(PlacesSpec::Explicit);
@@ -54,7 +54,7 @@ pub(super) fn binding(r: &mut Reader<'_>, machine: &Machine) -> Binding {
 /// forms of one variable with `_ALL` are no contradiction: the plain one is the exception that it
 /// is there for.
 fn say_who_loses(
-    r: &mut Reader<'_>,
+    r: &mut VariableReader<'_>,
     bind: Option<&[ProcBind]>,
     spec: Option<&(String, PlacesSpec)>,
     kmp: Option<&KmpAffinity>,
@@ -78,11 +78,11 @@ fn say_who_loses(
 /// Policy, places and their name, as the standard's variables say. The policy's list is empty where
 /// none is given and there are no places, either.
 fn from_omp(
-    r: &mut Reader<'_>,
-    machine: &Machine,
+    r: &mut VariableReader<'_>,
+    machine: &EnvMachine,
     bind: Option<Vec<ProcBind>>,
     spec: Option<(String, PlacesSpec)>,
-) -> (Vec<ProcBind>, Option<Places>, Option<String>) {
+) -> (Vec<ProcBind>, Option<PlaceList>, Option<String>) {
     let bound = bind.as_ref().is_some_and(|list| list[0] != ProcBind::False);
     let cores = PlacesSpec::Abstract(Level::Core, None);
     let name = match (&spec, bound) {
@@ -91,14 +91,14 @@ fn from_omp(
         (None, false) => None,
     };
     let given = spec.and_then(|(name, spec)| resolve(r, machine, &name, &spec));
-    let places = given.or_else(|| bound.then(|| Places::at_level(machine, Level::Core)));
+    let places = given.or_else(|| bound.then(|| PlaceList::at_level(machine, Level::Core)));
     let default = if places.is_some() { vec![ProcBind::True] } else { Vec::new() };
     let name = name.filter(|_| places.is_some());
     (bind.unwrap_or(default), places, name)
 }
 
 /// `OMP_PLACES`. Who gives it wants to be bound: where it is wrong, the nearest name is used.
-fn omp_places(r: &mut Reader<'_>) -> Option<PlacesSpec> {
+fn omp_places(r: &mut VariableReader<'_>) -> Option<PlacesSpec> {
     let text = r.vars.get("OMP_PLACES").or(r.vars.get("OMP_PLACES_ALL"))?;
     let nearest = nearest(text);
     let instead = format!("using {}", nearest.name().unwrap_or_default());
@@ -106,20 +106,25 @@ fn omp_places(r: &mut Reader<'_>) -> Option<PlacesSpec> {
 }
 
 /// Places of the processors that `KMP_HW_SUBSET` has left, all in one.
-fn subset_as_place(machine: &Machine) -> Option<Places> {
+fn subset_as_place(machine: &EnvMachine) -> Option<PlaceList> {
     let mut cpus: Vec<usize> = machine.subset?.iter().map(|cpu| cpu.os).collect();
     cpus.sort_unstable();
-    Places::resolve(machine, &PlacesSpec::Explicit(vec![cpus])).0
+    PlaceList::resolve(machine, &PlacesSpec::Explicit(vec![cpus])).0
 }
 
 /// `KMP_TEAMS_PROC_BIND`.
-pub(super) fn teams_bind(r: &mut Reader<'_>) -> ProcBind {
+pub(super) fn teams_bind(r: &mut VariableReader<'_>) -> ProcBind {
     let list = r.read("KMP_TEAMS_PROC_BIND", "using spread", proc_bind);
     list.map_or(ProcBind::Spread, |list| list[0])
 }
 
-fn resolve(r: &mut Reader<'_>, machine: &Machine, name: &str, spec: &PlacesSpec) -> Option<Places> {
-    let (places, unusable) = Places::resolve(machine, spec);
+fn resolve(
+    r: &mut VariableReader<'_>,
+    machine: &EnvMachine,
+    name: &str,
+    spec: &PlacesSpec,
+) -> Option<PlaceList> {
+    let (places, unusable) = PlaceList::resolve(machine, spec);
     match (&places, unusable) {
         (None, _) => r.complain(name, "none of its processors may be used", "it is ignored"),
         (_, 0) => {}
@@ -128,13 +133,17 @@ fn resolve(r: &mut Reader<'_>, machine: &Machine, name: &str, spec: &PlacesSpec)
     places
 }
 
-fn from_kmp(r: &mut Reader<'_>, machine: &Machine, kmp: &KmpAffinity) -> (ProcBind, Option<Places>) {
+fn from_kmp(
+    r: &mut VariableReader<'_>,
+    machine: &EnvMachine,
+    kmp: &KmpAffinity,
+) -> (ProcBind, Option<PlaceList>) {
     let places = match kmp.kind {
         None | Some(KmpKind::None) => None,
         Some(KmpKind::Explicit) => {
             resolve(r, machine, "KMP_AFFINITY", &PlacesSpec::Explicit(kmp.proclist.clone()))
         }
-        Some(kind) => Some(Places::from_kmp(machine, kind, kmp)),
+        Some(kind) => Some(PlaceList::from_kmp(machine, kind, kmp)),
     };
     match (places, kmp.kind) {
         (None, _) => (ProcBind::False, None),

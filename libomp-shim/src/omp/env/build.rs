@@ -4,10 +4,10 @@
 
 use super::allocator::{AllocatorSpec, allocator};
 use super::binding::{Binding, binding, teams_bind};
-use super::types::{ClusterMode, DisplayEnv, ReductionMethod, TargetOffload, Tool, VerboseInit};
+use super::types::{ClusterMode, DisplayEnv, ReductionMethod, TargetOffload, ToolSetting, VerboseInit};
 use super::value::{boolean, count, integer, one_of, schedule};
-use super::vars::{Reader, Vars};
-use super::{Machine, NO_PRIORITY_LIMIT, Settings, hw_subset, scheduling, threads};
+use super::vars::{VariableReader, Vars};
+use super::{EnvMachine, NO_PRIORITY_LIMIT, Settings, hw_subset, scheduling, threads};
 use crate::omp::icv::{Icv, Sched};
 use crate::omp::{alloc, display, report};
 
@@ -15,8 +15,8 @@ impl Settings {
     /// Parses `vars` for `machine`; also returns one line per wrong value. Reads nothing else,
     /// except that `KMP_WARNINGS` takes effect at once and that `OMP_ALLOCATOR` may create an
     /// allocator.
-    pub fn build(vars: Vars, machine: &Machine) -> (Settings, Vec<String>) {
-        let mut r = Reader::new(&vars);
+    pub fn build(vars: Vars, machine: &EnvMachine) -> (Settings, Vec<String>) {
+        let mut r = VariableReader::new(&vars);
         if let Some(on) = r.read("KMP_WARNINGS", "warnings stay on", boolean) {
             report::set_warnings(on);
         }
@@ -129,7 +129,7 @@ impl Settings {
     }
 }
 
-fn display_env(r: &mut Reader<'_>) -> DisplayEnv {
+fn display_env(r: &mut VariableReader<'_>) -> DisplayEnv {
     let parse = |text: &str| match text.eq_ignore_ascii_case("verbose") {
         true => Ok(DisplayEnv::Verbose),
         false => boolean(text).map(|on| if on { DisplayEnv::Yes } else { DisplayEnv::No }),
@@ -147,7 +147,7 @@ fn default_device(target_offload: TargetOffload, devices: u32) -> i32 {
     }
 }
 
-pub(super) fn target_offload(r: &mut Reader<'_>) -> TargetOffload {
+pub(super) fn target_offload(r: &mut VariableReader<'_>) -> TargetOffload {
     let choices = [
         ("default", TargetOffload::Default),
         ("mandatory", TargetOffload::Mandatory),
@@ -156,7 +156,7 @@ pub(super) fn target_offload(r: &mut Reader<'_>) -> TargetOffload {
     r.read("OMP_TARGET_OFFLOAD", "using default", one_of(&choices)).unwrap_or(TargetOffload::Default)
 }
 
-fn reduction_method(r: &mut Reader<'_>) -> Option<ReductionMethod> {
+fn reduction_method(r: &mut VariableReader<'_>) -> Option<ReductionMethod> {
     let choices = [
         ("critical", ReductionMethod::Critical),
         ("atomic", ReductionMethod::Atomic),
@@ -171,7 +171,7 @@ fn reduction_method(r: &mut Reader<'_>) -> Option<ReductionMethod> {
     forced.or(deterministic.then_some(ReductionMethod::Tree))
 }
 
-fn def_allocator(r: &mut Reader<'_>) -> (usize, String) {
+fn def_allocator(r: &mut VariableReader<'_>) -> (usize, String) {
     let default = (alloc::DEFAULT_MEM_ALLOC, "omp_default_mem_alloc".to_owned());
     let make = |text: &str| match allocator(text)? {
         AllocatorSpec::Predefined(handle) => Ok((handle, text.to_ascii_lowercase())),
@@ -183,7 +183,7 @@ fn def_allocator(r: &mut Reader<'_>) -> (usize, String) {
     r.read_all("OMP_ALLOCATOR", "using omp_default_mem_alloc", make).unwrap_or(default)
 }
 
-fn tool(r: &mut Reader<'_>) -> Tool {
+fn tool(r: &mut VariableReader<'_>) -> ToolSetting {
     let enabled = r
         .read("OMP_TOOL", "using enabled", one_of(&[("enabled", true), ("disabled", false)]))
         .unwrap_or(true);
@@ -196,7 +196,7 @@ fn tool(r: &mut Reader<'_>) -> Tool {
         Some(file) => VerboseInit::File(file),
     };
     let libraries = libraries.split(':').filter(|l| !l.is_empty()).map(str::to_owned).collect();
-    Tool { enabled, libraries, verbose_init }
+    ToolSetting { enabled, libraries, verbose_init }
 }
 
 /// `KMP_DISP_NUM_BUFFERS`, within the bounds that LLVM's runtime has.
@@ -209,7 +209,7 @@ fn dispatch_buffers(text: &str) -> Result<i32, String> {
 }
 
 /// Variables that are understood and need no action here: only their syntax is checked.
-fn accepted(r: &mut Reader<'_>) {
+fn accepted(r: &mut VariableReader<'_>) {
     r.read("KMP_HOT_TEAMS_MAX_LEVEL", "it has no effect here", integer(0));
     r.read("KMP_HOT_TEAMS_MODE", "it has no effect here", integer(0));
     r.read("KMP_DUPLICATE_LIB_OK", "it has no effect here", boolean);
@@ -220,7 +220,7 @@ fn accepted(r: &mut Reader<'_>) {
 #[cfg(test)]
 pub(super) mod tests {
     pub(crate) use super::super::made_up::{build, machine};
-    use super::super::types::{Spin, WaitPolicy};
+    use super::super::types::{SpinSetting, WaitPolicy};
     use super::*;
     use crate::omp::icv::{NO_THREAD_LIMIT, ProcBind};
 
@@ -245,7 +245,10 @@ pub(super) mod tests {
             (16, 1, NO_THREAD_LIMIT)
         );
         assert_eq!((s.initial.bind, s.places.is_none(), s.stacksize), (ProcBind::False, true, 8 << 20));
-        assert_eq!((s.spin, s.wait_policy, s.initial.def_allocator), (Spin::DEFAULT, WaitPolicy::Default, 1));
+        assert_eq!(
+            (s.spin, s.wait_policy, s.initial.def_allocator),
+            (SpinSetting::DEFAULT, WaitPolicy::Default, 1)
+        );
         assert!(!s.cancellation && !s.initial.dynamic && s.tool.enabled);
         assert_eq!(s.max_task_priority, i32::MAX);
     }

@@ -2,7 +2,7 @@
 //! [`ult::topology::Description`]. Here, too: what the other variables make of such machines, as a
 //! table of tests.
 
-use super::vars::{Reader, Vars};
+use super::vars::{VariableReader, Vars};
 use crate::omp::affinity::topology::{self, Description};
 use crate::omp::user_files;
 
@@ -12,7 +12,7 @@ const LONGEST: u64 = 1 << 20;
 /// Takes the machine that the variable's file describes for this one. Has to come before anything
 /// is asked about the machine. Returns what is wrong, if anything is.
 pub(super) fn believe(vars: &Vars) -> Vec<String> {
-    let mut r = Reader::new(vars);
+    let mut r = VariableReader::new(vars);
     let parse = |name: &str| {
         Description::parse(&user_files::read_up_to(name, LONGEST).map_err(|error| error.to_string())?)
     };

@@ -3,16 +3,16 @@
 //! so these change nothing; a value that no device could take gives its line all the same, since it
 //! is a mistake on every machine.
 
-use placement::choice::Choice;
+use placement::choice::PlacementChoice;
 use placement::steal::Amount;
 
 use super::super::device::resident::USUAL_MOST;
 use super::allocator::allocator;
 use super::places::places;
 use super::scheduling::VICTIMS;
-use super::types::{ClusterMode, CudaDriver, DeviceKinds, Victim, WaitPolicy};
+use super::types::{ClusterMode, CudaDriver, DeviceKinds, VictimSetting, WaitPolicy};
 use super::value::{boolean, count, count_list, integer, one_of, proc_bind, schedule, size};
-use super::vars::Reader;
+use super::vars::VariableReader;
 
 /// Checks a value and forgets it.
 type Check = fn(&str) -> Result<(), String>;
@@ -45,7 +45,7 @@ const LONGEST_NUMBER: usize = 32;
 pub const MOST_HOST_DEVICES: u32 = 64;
 
 /// `GANGWAY_HOST_DEVICES` and `GANGWAY_HOST_DEVICE_DELAY`.
-pub(super) fn host_devices(r: &mut Reader<'_>) -> (u32, u32) {
+pub(super) fn host_devices(r: &mut VariableReader<'_>) -> (u32, u32) {
     let number = |text: &str| {
         let number = count(0)(text)?;
         if number <= MOST_HOST_DEVICES { Ok(number) } else { Err(format!("more than {MOST_HOST_DEVICES}")) }
@@ -55,7 +55,7 @@ pub(super) fn host_devices(r: &mut Reader<'_>) -> (u32, u32) {
 }
 
 /// `OMPX_CLUSTER` and `OMPX_PROGRESS`.
-pub(super) fn ranks(r: &mut Reader<'_>) -> (Option<ClusterMode>, bool) {
+pub(super) fn ranks(r: &mut VariableReader<'_>) -> (Option<ClusterMode>, bool) {
     let modes = [("off", ClusterMode::Off), ("head", ClusterMode::Head), ("spmd", ClusterMode::Spmd)];
     let mode = r.read("OMPX_CLUSTER", "the ranks have nothing to do with each other", one_of(&modes));
     (
@@ -66,17 +66,17 @@ pub(super) fn ranks(r: &mut Reader<'_>) -> (Option<ClusterMode>, bool) {
 }
 
 /// `OMPX_SHARED_MEMORY`.
-pub(super) fn shared_memory(r: &mut Reader<'_>) -> bool {
+pub(super) fn shared_memory(r: &mut VariableReader<'_>) -> bool {
     r.read("OMPX_SHARED_MEMORY", "using true", boolean).unwrap_or(true)
 }
 
 /// `OMPX_TASK_AWARE_MPI`.
-pub(super) fn task_aware_mpi(r: &mut Reader<'_>) -> bool {
+pub(super) fn task_aware_mpi(r: &mut VariableReader<'_>) -> bool {
     r.read("OMPX_TASK_AWARE_MPI", "using false", boolean).unwrap_or(false)
 }
 
 /// `OMPX_SCHED`, `OMPX_GRAPH` and `OMPX_DEVICE_MEMORY`.
-pub(super) fn placement(r: &mut Reader<'_>) -> (Choice, Option<String>, Option<u64>) {
+pub(super) fn placement(r: &mut VariableReader<'_>) -> (PlacementChoice, Option<String>, Option<u64>) {
     let choice = r.read("OMPX_SCHED", "using least", str::parse).unwrap_or_default();
     let memory = r.read("OMPX_DEVICE_MEMORY", "no limit is set", size(b'K'));
     (choice, r.text("OMPX_GRAPH", "none is kept"), memory.map(|bytes| bytes as u64))
@@ -84,7 +84,7 @@ pub(super) fn placement(r: &mut Reader<'_>) -> (Choice, Option<String>, Option<u
 
 /// `OMPX_COHERENCE`: how many bytes each device may have in copies that nobody uses at the moment;
 /// nothing without coherence.
-pub(super) fn coherence(r: &mut Reader<'_>) -> Option<u64> {
+pub(super) fn coherence(r: &mut VariableReader<'_>) -> Option<u64> {
     let read = |text: &str| match boolean_word(text) {
         Some(on) => Ok(on.then_some(USUAL_MOST)),
         None => size(b'K')(text)
@@ -107,18 +107,18 @@ pub fn amount(text: &str) -> Result<Amount, String> {
 }
 
 /// `OMPX_BALANCE`.
-pub(super) fn balance(r: &mut Reader<'_>) -> Amount {
+pub(super) fn balance(r: &mut VariableReader<'_>) -> Amount {
     r.read("OMPX_BALANCE", "using off", amount).unwrap_or_default()
 }
 
 /// `OMPX_STEAL` and `OMPX_STEAL_VICTIM`.
-pub(super) fn stealing(r: &mut Reader<'_>) -> (Amount, Victim) {
+pub(super) fn stealing(r: &mut VariableReader<'_>) -> (Amount, VictimSetting) {
     let amount = r.read("OMPX_STEAL", "using off", amount).unwrap_or_default();
-    (amount, r.read("OMPX_STEAL_VICTIM", "using hybrid", one_of(&VICTIMS)).unwrap_or(Victim::Hybrid))
+    (amount, r.read("OMPX_STEAL_VICTIM", "using hybrid", one_of(&VICTIMS)).unwrap_or(VictimSetting::Hybrid))
 }
 
 /// `OMPX_CUDA`.
-pub(super) fn cuda(r: &mut Reader<'_>) -> Option<CudaDriver> {
+pub(super) fn cuda(r: &mut VariableReader<'_>) -> Option<CudaDriver> {
     let driver = |text: &str| match text.contains('/') {
         true => Ok(Some(CudaDriver::File(text.to_owned()))),
         false => one_of(&[("off", false), ("on", true)])(text).map(|on| on.then_some(CudaDriver::System)),
@@ -127,13 +127,13 @@ pub(super) fn cuda(r: &mut Reader<'_>) -> Option<CudaDriver> {
 }
 
 /// `OMPX_DEVICES`.
-pub(super) fn kinds(r: &mut Reader<'_>) -> DeviceKinds {
+pub(super) fn kinds(r: &mut VariableReader<'_>) -> DeviceKinds {
     let kinds = [("all", DeviceKinds::All), ("cpu", DeviceKinds::Cpu), ("gpu", DeviceKinds::Gpu)];
     r.read("OMPX_DEVICES", "using all", one_of(&kinds)).unwrap_or(DeviceKinds::All)
 }
 
 /// Reads them all, for their mistakes.
-pub(super) fn check(r: &mut Reader<'_>) {
+pub(super) fn check(r: &mut VariableReader<'_>) {
     let instead = "it has no effect here";
     for (name, device, check) in forms(r) {
         r.read(&name, instead, |text| device.and_then(|()| check(text)));
@@ -143,7 +143,7 @@ pub(super) fn check(r: &mut Reader<'_>) {
 
 /// The `_DEV` forms that are set: name, whether what follows `_DEV` is a device number, and how the
 /// value is checked.
-fn forms(r: &Reader<'_>) -> Vec<(String, Result<(), String>, Check)> {
+fn forms(r: &VariableReader<'_>) -> Vec<(String, Result<(), String>, Check)> {
     let form = |name: &str| {
         // A name that would fill a line by itself is nobody's.
         let (base, rest) = name
@@ -288,7 +288,7 @@ mod tests {
             [("OMPX_SCHED", "HEFTMC:lambda=0.7"), ("OMPX_GRAPH", "g.txt"), ("OMPX_DEVICE_MEMORY", "3M")];
         assert_eq!(read(&all), ("heftmc:lambda=0.7".into(), Some("g.txt".into()), Some(3 << 20)));
         let (settings, lines) = build(&[("OMPX_SCHED", "heftmc:lambda=2")]);
-        assert_eq!(settings.placement, Choice::Least);
+        assert_eq!(settings.placement, PlacementChoice::Least);
         assert_eq!(
             lines,
             ["OMPX_SCHED='heftmc:lambda=2': 'lambda=2' is not lambda= and a number from 0 to 1; using least"]
@@ -321,7 +321,7 @@ mod tests {
             let s = good(vars);
             (s.steal, s.steal_victim)
         };
-        assert_eq!(read(&[]), (Amount::Nothing, Victim::Hybrid));
+        assert_eq!(read(&[]), (Amount::Nothing, VictimSetting::Hybrid));
         assert_eq!(read(&[("OMPX_STEAL", "half")]).0, Amount::Half);
         assert_eq!(
             (good(&[]).balance, good(&[("OMPX_BALANCE", "ONE")]).balance),
@@ -333,14 +333,14 @@ mod tests {
         );
         assert_eq!(
             read(&[("OMPX_STEAL", "One"), ("OMPX_STEAL_VICTIM", "history")]),
-            (Amount::One, Victim::History)
+            (Amount::One, VictimSetting::History)
         );
         assert_eq!(
             read(&[("OMPX_STEAL", "off"), ("GANGWAY_VICTIM", "random")]),
-            (Amount::Nothing, Victim::Hybrid)
+            (Amount::Nothing, VictimSetting::Hybrid)
         );
         let (settings, lines) = build(&[("OMPX_STEAL", "all"), ("OMPX_STEAL_VICTIM", "nearest")]);
-        assert_eq!((settings.steal, settings.steal_victim), (Amount::Nothing, Victim::Hybrid));
+        assert_eq!((settings.steal, settings.steal_victim), (Amount::Nothing, VictimSetting::Hybrid));
         assert_eq!(
             lines,
             [

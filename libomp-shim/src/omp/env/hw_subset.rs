@@ -6,8 +6,8 @@
 //! threads of a socket. Not here: attributes of cores (`:intel_core`, `:eff1`) and caches other
 //! than the last.
 
-use super::Machine;
-use super::vars::Reader;
+use super::EnvMachine;
+use super::vars::VariableReader;
 use crate::omp::affinity::Level;
 use crate::omp::affinity::topology::Cpu;
 
@@ -30,7 +30,7 @@ struct Layer {
 }
 
 /// Reads the variable and restricts `machine` to what it says.
-pub(super) fn restrict(r: &mut Reader<'_>, machine: &Machine) -> Machine {
+pub(super) fn restrict(r: &mut VariableReader<'_>, machine: &EnvMachine) -> EnvMachine {
     let mut restricted = machine.clone();
     let Some(subset) = r.read("KMP_HW_SUBSET", "it is ignored", parse) else { return restricted };
     match select(&subset, machine) {
@@ -81,7 +81,7 @@ fn layer(item: &str) -> Result<Layer, String> {
 }
 
 /// The processors of `machine` that belong to the subset.
-fn select(subset: &HwSubset, machine: &Machine) -> Result<Vec<Cpu>, String> {
+fn select(subset: &HwSubset, machine: &EnvMachine) -> Result<Vec<Cpu>, String> {
     let mut cpus = machine.cpus().to_vec();
     cpus.sort_unstable_by_key(|cpu| (cpu.socket, cpu.numa, cpu.core, cpu.os));
     let needs_caches = subset.layers.iter().any(|layer| layer.level == Level::LastCache);

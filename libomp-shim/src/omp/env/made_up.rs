@@ -2,12 +2,12 @@
 
 use std::sync::OnceLock;
 
-use super::{Machine, Settings, Vars};
+use super::{EnvMachine, Settings, Vars};
 use crate::omp::affinity::topology::Cpu;
 
 /// Eight cores with two hardware threads each in two sockets; processor n and n+8 share core n.
-pub(crate) fn machine() -> Machine {
-    Machine {
+pub(crate) fn machine() -> EnvMachine {
+    EnvMachine {
         usable: cpus,
         subset: None,
         ll_caches: |_| Vec::new(),

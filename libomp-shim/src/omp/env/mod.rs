@@ -45,7 +45,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Once, OnceLock};
 
-use placement::choice::Choice;
+use placement::choice::PlacementChoice;
 use placement::steal::Amount;
 
 pub use self::devices::amount;
@@ -54,10 +54,10 @@ pub use self::places::PlacesSpec;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use self::places::places as parse_places;
 pub use self::rights::gained as rights_gained;
-pub use self::threads::Reserve;
+pub use self::threads::ThreadReserve;
 pub use self::types::*;
 pub use self::vars::Vars;
-use super::affinity::Places;
+use super::affinity::PlaceList;
 use super::affinity::topology::{self, Cpu};
 use super::icv::{GangSched, Icv, ProcBind};
 use super::user_files::absolute;
@@ -82,7 +82,7 @@ pub struct Settings {
     /// program.
     pub bind_list: Vec<ProcBind>,
     /// The places (`OMP_PLACES` and friends); `None` when nothing asked for places or binding.
-    pub places: Option<Places>,
+    pub places: Option<PlaceList>,
     /// `stacksize-var` in bytes, a multiple of the page size, at least 64 KiB. Main-like by
     /// default: `RLIMIT_STACK`.
     pub stacksize: usize,
@@ -90,7 +90,7 @@ pub struct Settings {
     pub wait_policy: WaitPolicy,
     /// How long to spin before sleeping: from `OMP_WAIT_POLICY`, refined by `KMP_BLOCKTIME` or
     /// `GOMP_SPINCOUNT`.
-    pub spin: Spin,
+    pub spin: SpinSetting,
     /// `cancel-var`.
     pub cancellation: bool,
     /// `max-task-priority-var`: larger priorities count as this one; at least 0,
@@ -101,7 +101,7 @@ pub struct Settings {
     /// Most OpenMP threads in the whole process (`KMP_DEVICE_THREAD_LIMIT`, `KMP_ALL_THREADS`).
     pub device_thread_limit: u32,
     /// What of the limit is kept for whom.
-    pub reserve: Reserve,
+    pub reserve: ThreadReserve,
     /// `dyn-var`, as in [`Icv::dynamic`].
     pub dynamic: bool,
     /// `OMP_DISPLAY_ENV`.
@@ -130,19 +130,19 @@ pub struct Settings {
     /// How `OMP_ALLOCATOR` was written, for display.
     pub allocator_text: String,
     /// OMPT tools.
-    pub tool: Tool,
+    pub tool: ToolSetting,
     /// `debug-var` (OMPD).
     pub debug: bool,
     /// `num-procs-var`: processors of the affinity mask at the start, at most what the cgroup's
     /// quota is worth; at least 1.
     pub num_procs: u32,
     /// `GANGWAY_WORKERS`: kernel threads that run OpenMP threads, at least 1; by default
-    /// [`Machine::worker_target`].
+    /// [`EnvMachine::worker_target`].
     pub workers: u32,
     /// `OMP_GANG_SCHED`, as in [`Icv::gang`].
     pub gang: GangSched,
     /// `GANGWAY_VICTIM`: whom a worker without work steals from.
-    pub victim: Victim,
+    pub victim: VictimSetting,
     /// `GANGWAY_TLS`: the thread-local storage of OpenMP threads that share a worker.
     pub tls: Tls,
     /// `GANGWAY_HOST_DEVICES`: devices that are the host behind an address space of its own, at
@@ -159,13 +159,13 @@ pub struct Settings {
     /// `OMPX_TASK_AWARE_MPI`: a thread whose task waits in MPI runs other tasks.
     pub task_aware_mpi: bool,
     /// `OMPX_SCHED`: how regions are placed whose device is the runtime's choice.
-    pub placement: Choice,
+    pub placement: PlacementChoice,
     /// `OMPX_GRAPH`: the file that keeps their graph.
     pub graph_file: Option<String>,
     /// `OMPX_STEAL`: how much of what waits a rank with little to do is given.
     pub steal: Amount,
     /// `OMPX_STEAL_VICTIM`: whom it asks.
-    pub steal_victim: Victim,
+    pub steal_victim: VictimSetting,
     /// `OMPX_COHERENCE`: what they map stays on their devices, up to so many bytes that nobody
     /// uses; `None` = it does not.
     pub coherence: Option<u64>,
@@ -211,7 +211,7 @@ pub struct Settings {
 /// What parsing needs to know of the machine; a parameter so that tests have the same machine
 /// everywhere.
 #[derive(Clone, Debug)]
-pub struct Machine {
+pub struct EnvMachine {
     /// Usable processors, never empty. A function for the same reason as the next one: only who
     /// binds needs them.
     pub usable: fn() -> &'static [Cpu],
@@ -249,7 +249,7 @@ pub fn set_default(name: &str, value: &str) -> bool {
 /// A value of `OMP_TARGET_OFFLOAD`; a wrong one gives a line and `default`.
 pub fn target_offload(text: &str) -> TargetOffload {
     let vars = Vars::of(&[("OMP_TARGET_OFFLOAD", text)]);
-    let mut reader = vars::Reader::new(&vars);
+    let mut reader = vars::VariableReader::new(&vars);
     let value = build::target_offload(&mut reader);
     reader.complaints.iter().for_each(report::warn_environment);
     value
@@ -258,7 +258,7 @@ pub fn target_offload(text: &str) -> TargetOffload {
 /// The line about a value that was found to be unusable after the environment was read: the reason,
 /// and the value used instead.
 pub fn complaint(name: &str, why: &str, instead: &str) -> String {
-    let mut reader = vars::Reader::new(&settings().vars);
+    let mut reader = vars::VariableReader::new(&settings().vars);
     reader.complain(name, why, instead);
     reader.complaints.pop().unwrap_or_default()
 }
@@ -323,7 +323,7 @@ fn read() -> &'static Settings {
         let vars = Vars::of_process();
         let mut said = vars.refusals();
         said.extend(described::believe(&vars));
-        let (mut settings, complaints) = Settings::build(vars, &Machine::this());
+        let (mut settings, complaints) = Settings::build(vars, &EnvMachine::this());
         settings.make_file_names_absolute();
         said.iter().chain(&complaints).for_each(report::warn_environment);
         display::at_start(&settings);
@@ -358,11 +358,11 @@ impl Settings {
         }
         // The loader looks for a name without a slash where it looks for libraries.
         let libraries = self.tool.libraries.iter_mut().chain(match &mut self.placement {
-            Choice::Manual(file) => {
+            PlacementChoice::Manual(file) => {
                 *file = absolute(file);
                 None
             }
-            Choice::Library(file) => Some(file),
+            PlacementChoice::Library(file) => Some(file),
             _ => None,
         });
         let driver = self
@@ -375,11 +375,11 @@ impl Settings {
     }
 }
 
-impl Machine {
+impl EnvMachine {
     /// The machine that this process runs on, as far as it may use it.
-    pub fn this() -> Machine {
+    pub fn this() -> EnvMachine {
         let processors = topology::worker_target().max(1) as u32;
-        Machine {
+        EnvMachine {
             usable: topology::usable,
             subset: None,
             ll_caches: topology::last_level_caches,
@@ -390,7 +390,7 @@ impl Machine {
     }
 }
 
-impl Machine {
+impl EnvMachine {
     /// The processors that places may be made of.
     pub fn cpus(&self) -> &'static [Cpu] {
         self.subset.unwrap_or_else(self.usable)

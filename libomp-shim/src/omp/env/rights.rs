@@ -5,7 +5,7 @@
 //! The C library does the same with its own (`LD_PRELOAD`, `MALLOC_TRACE`: ld.so(8),
 //! secure-execution mode).
 
-use placement::choice::Choice;
+use placement::choice::PlacementChoice;
 
 /// Whether a value names a file or a library.
 type Names = fn(&str) -> bool;
@@ -18,7 +18,9 @@ const NAMING: [(&str, Names); 9] = [
         !["disabled", "stdout", "stderr"].iter().any(|word| value.eq_ignore_ascii_case(word))
     }),
     ("OMPX_SCHED", |value| {
-        value.parse().is_ok_and(|choice| matches!(choice, Choice::Manual(_) | Choice::Library(_)))
+        value
+            .parse()
+            .is_ok_and(|choice| matches!(choice, PlacementChoice::Manual(_) | PlacementChoice::Library(_)))
     }),
     ("OMPX_CUDA", |value| value.contains('/')),
     ("OMPX_TASKS", always),

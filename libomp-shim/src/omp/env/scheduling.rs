@@ -1,9 +1,9 @@
 //! How OpenMP threads are brought onto workers: the variables that no other runtime has.
 
-use super::Machine;
-use super::types::{Tls, Victim};
+use super::EnvMachine;
+use super::types::{Tls, VictimSetting};
 use super::value::{at_most, boolean, count, one_of, signal, size};
-use super::vars::Reader;
+use super::vars::VariableReader;
 use crate::omp::icv::GangSched;
 
 /// The most workers: the kernel's own bounds for the threads of a process begin not far above, and
@@ -11,7 +11,7 @@ use crate::omp::icv::GangSched;
 const MOST_WORKERS: u32 = 4096;
 
 /// `GANGWAY_WORKERS`: kernel threads that run OpenMP threads.
-pub(super) fn workers(r: &mut Reader<'_>, machine: &Machine) -> u32 {
+pub(super) fn workers(r: &mut VariableReader<'_>, machine: &EnvMachine) -> u32 {
     let default = machine.worker_target;
     let instead = format!("using {default}");
     let what = format!("more than {MOST_WORKERS}");
@@ -19,7 +19,7 @@ pub(super) fn workers(r: &mut Reader<'_>, machine: &Machine) -> u32 {
 }
 
 /// `OMP_GANG_SCHED`: a truth value, or `auto`, which is what not setting it means.
-pub(super) fn gang_sched(r: &mut Reader<'_>) -> GangSched {
+pub(super) fn gang_sched(r: &mut VariableReader<'_>) -> GangSched {
     let parse = |text: &str| match text.eq_ignore_ascii_case("auto") {
         true => Ok(GangSched::Auto),
         false => boolean(text).map(|on| if on { GangSched::All } else { GangSched::None }),
@@ -29,48 +29,51 @@ pub(super) fn gang_sched(r: &mut Reader<'_>) -> GangSched {
 }
 
 /// The names of the ways to choose a victim.
-pub(super) const VICTIMS: [(&str, Victim); 3] =
-    [("hybrid", Victim::Hybrid), ("history", Victim::History), ("random", Victim::Random)];
+pub(super) const VICTIMS: [(&str, VictimSetting); 3] = [
+    ("hybrid", VictimSetting::Hybrid),
+    ("history", VictimSetting::History),
+    ("random", VictimSetting::Random),
+];
 
 /// `GANGWAY_VICTIM`.
-pub(super) fn victim(r: &mut Reader<'_>) -> Victim {
-    r.read("GANGWAY_VICTIM", "using hybrid", one_of(&VICTIMS)).unwrap_or(Victim::Hybrid)
+pub(super) fn victim(r: &mut VariableReader<'_>) -> VictimSetting {
+    r.read("GANGWAY_VICTIM", "using hybrid", one_of(&VICTIMS)).unwrap_or(VictimSetting::Hybrid)
 }
 
 /// `GANGWAY_TLS`.
-pub(super) fn tls(r: &mut Reader<'_>) -> Tls {
+pub(super) fn tls(r: &mut VariableReader<'_>) -> Tls {
     let choices =
         [("auto", Tls::Auto), ("donor", Tls::Donor), ("kernel", Tls::Kernel), ("shared", Tls::Shared)];
     r.read("GANGWAY_TLS", "using auto", one_of(&choices)).unwrap_or(Tls::Auto)
 }
 
 /// `GANGWAY_STATS`.
-pub(super) fn stats(r: &mut Reader<'_>) -> bool {
+pub(super) fn stats(r: &mut VariableReader<'_>) -> bool {
     r.read("GANGWAY_STATS", "using false", boolean).unwrap_or(false)
 }
 
 /// `GANGWAY_CHECK`.
-pub(super) fn check(r: &mut Reader<'_>) -> bool {
+pub(super) fn check(r: &mut VariableReader<'_>) -> bool {
     r.read("GANGWAY_CHECK", "using false", boolean).unwrap_or(false)
 }
 
 /// `GANGWAY_TRACE_BUFFER`: 128 MiB by default, that is four million events.
-pub(super) fn trace_buffer(r: &mut Reader<'_>) -> usize {
+pub(super) fn trace_buffer(r: &mut VariableReader<'_>) -> usize {
     r.read("GANGWAY_TRACE_BUFFER", "using 128M", size(b'K')).unwrap_or(128 << 20)
 }
 
 /// `GANGWAY_TRACE_SHARE`: 2 % by default.
-pub(super) fn trace_share(r: &mut Reader<'_>) -> Option<u32> {
+pub(super) fn trace_share(r: &mut VariableReader<'_>) -> Option<u32> {
     r.read("GANGWAY_TRACE_SHARE", "using 2", at_most(count(1), 100, "more than 100"))
 }
 
 /// `KMP_ENABLE_TASK_THROTTLING`.
-pub(super) fn task_throttling(r: &mut Reader<'_>) -> bool {
+pub(super) fn task_throttling(r: &mut VariableReader<'_>) -> bool {
     r.read("KMP_ENABLE_TASK_THROTTLING", "using true", boolean).unwrap_or(true)
 }
 
 /// `GANGWAY_STALL_SIGNAL`; `None` = the first signal that the program does not handle.
-pub(super) fn stall_signal(r: &mut Reader<'_>) -> Option<i32> {
+pub(super) fn stall_signal(r: &mut VariableReader<'_>) -> Option<i32> {
     r.read("GANGWAY_STALL_SIGNAL", "using the first free one", signal)
 }
 
@@ -83,7 +86,7 @@ mod tests {
     fn defaults() {
         let s = good(&[]);
         assert_eq!((s.workers, s.gang, s.initial.gang), (16, GangSched::Auto, GangSched::Auto));
-        assert_eq!((s.victim, s.tls), (Victim::Hybrid, Tls::Auto));
+        assert_eq!((s.victim, s.tls), (VictimSetting::Hybrid, Tls::Auto));
         assert_eq!((s.stats, s.check, s.stall_signal), (false, false, None));
     }
 
@@ -101,9 +104,11 @@ mod tests {
 
     #[test]
     fn victims_and_tls_blocks() {
-        for (text, kind) in
-            [("hybrid", Victim::Hybrid), ("History", Victim::History), ("random", Victim::Random)]
-        {
+        for (text, kind) in [
+            ("hybrid", VictimSetting::Hybrid),
+            ("History", VictimSetting::History),
+            ("random", VictimSetting::Random),
+        ] {
             assert_eq!(good(&[("GANGWAY_VICTIM", text)]).victim, kind);
         }
         for (text, kind) in [("donor", Tls::Donor), ("KERNEL", Tls::Kernel), ("shared", Tls::Shared)] {

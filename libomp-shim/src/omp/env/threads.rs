@@ -1,10 +1,10 @@
 //! How many threads there are, how large they are and how they wait: what the variables say, and
 //! who wins.
 
-use super::Machine;
-use super::types::{Spin, WaitPolicy};
+use super::EnvMachine;
+use super::types::{SpinSetting, WaitPolicy};
 use super::value::{at_most, blocktime, boolean, count, count_list, one_of, size, spincount};
-use super::vars::Reader;
+use super::vars::VariableReader;
 use crate::omp::icv::{NO_THREAD_LIMIT, SUPPORTED_ACTIVE_LEVELS};
 use crate::omp::parallel::MOST_THREADS;
 
@@ -17,7 +17,7 @@ const MOST_STACK: usize = 64 << 30;
 
 /// `OMP_THREAD_LIMIT` for a contention group, `KMP_DEVICE_THREAD_LIMIT` (once `KMP_ALL_THREADS`)
 /// for the process.
-pub(super) fn thread_limits(r: &mut Reader<'_>) -> (u32, u32) {
+pub(super) fn thread_limits(r: &mut VariableReader<'_>) -> (u32, u32) {
     let none = "no limit is set";
     let all = r.read("KMP_ALL_THREADS", none, count(1));
     let device = r.read("KMP_DEVICE_THREAD_LIMIT", none, count(1));
@@ -32,21 +32,21 @@ pub(super) fn thread_limits(r: &mut Reader<'_>) -> (u32, u32) {
 
 /// What `OMP_THREADS_RESERVE` keeps in each contention group (6.0 §4.3.10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reserve {
+pub struct ThreadReserve {
     /// Threads for teams, the initial one counted.
     pub structured: u32,
     /// Threads for free agents.
     pub agents: u32,
 }
 
-impl Reserve {
+impl ThreadReserve {
     /// Where the variable is not set.
     pub const USUAL: Self = Self { structured: 1, agents: 0 };
 }
 
 /// `limit` is `thread-limit-var`. Without one there is nothing to be reserved from.
-pub(super) fn reserve(r: &mut Reader<'_>, limit: u32) -> Reserve {
-    let fits = |reserve: Reserve| {
+pub(super) fn reserve(r: &mut VariableReader<'_>, limit: u32) -> ThreadReserve {
+    let fits = |reserve: ThreadReserve| {
         let sum = u64::from(reserve.structured.max(1)) + u64::from(reserve.agents);
         if limit < NO_THREAD_LIMIT && sum > u64::from(limit) {
             return Err(format!("{sum} threads are more than the limit of {limit}"));
@@ -54,16 +54,16 @@ pub(super) fn reserve(r: &mut Reader<'_>, limit: u32) -> Reserve {
         Ok(reserve)
     };
     r.read("OMP_THREADS_RESERVE", "nothing is reserved", |text| fits(reservations(text, limit)?))
-        .unwrap_or(Reserve::USUAL)
+        .unwrap_or(ThreadReserve::USUAL)
 }
 
 /// A number of structured threads, or a list of `structured` and `free_agent`, each with a number
 /// or not.
-fn reservations(text: &str, limit: u32) -> Result<Reserve, String> {
+fn reservations(text: &str, limit: u32) -> Result<ThreadReserve, String> {
     if let Ok(structured) = count(0)(text) {
-        return Ok(Reserve { structured, ..Reserve::USUAL });
+        return Ok(ThreadReserve { structured, ..ThreadReserve::USUAL });
     }
-    let mut reserve = Reserve::USUAL;
+    let mut reserve = ThreadReserve::USUAL;
     for item in text.split(',') {
         let (kind, number) =
             item.trim().split_once('(').map_or((item.trim(), None), |(kind, rest)| (kind.trim(), Some(rest)));
@@ -89,7 +89,7 @@ fn no_reservation() -> String {
     "neither a number nor a list of structured(n) and free_agent(n)".into()
 }
 
-pub(super) fn nthreads(r: &mut Reader<'_>, default: u32) -> Vec<u32> {
+pub(super) fn nthreads(r: &mut VariableReader<'_>, default: u32) -> Vec<u32> {
     let instead = format!("using {default}");
     let possible = |list: Vec<u32>| match list.iter().all(|&n| n <= MOST_THREADS) {
         true => Ok(list),
@@ -104,7 +104,7 @@ pub(super) fn nthreads(r: &mut Reader<'_>, default: u32) -> Vec<u32> {
 
 /// `OMP_MAX_ACTIVE_LEVELS`, else `OMP_NESTED`, else more than one level only if a list says what
 /// its threads are.
-pub(super) fn max_active_levels(r: &mut Reader<'_>, longest_list: usize) -> u32 {
+pub(super) fn max_active_levels(r: &mut VariableReader<'_>, longest_list: usize) -> u32 {
     let default = if longest_list > 1 { SUPPORTED_ACTIVE_LEVELS } else { 1 };
     let instead = format!("using {default}");
     let nested = r.read_all("OMP_NESTED", &instead, boolean);
@@ -116,7 +116,7 @@ pub(super) fn max_active_levels(r: &mut Reader<'_>, longest_list: usize) -> u32 
     levels.or(from_nested).unwrap_or(default)
 }
 
-pub(super) fn teams_thread_limit(r: &mut Reader<'_>) -> u32 {
+pub(super) fn teams_thread_limit(r: &mut VariableReader<'_>) -> u32 {
     let none = "no limit is set";
     let kmp = r.read("KMP_TEAMS_THREAD_LIMIT", none, count(1));
     let omp = r.read_all("OMP_TEAMS_THREAD_LIMIT", none, count(1));
@@ -126,7 +126,7 @@ pub(super) fn teams_thread_limit(r: &mut Reader<'_>) -> u32 {
     omp.or(kmp).unwrap_or(0)
 }
 
-pub(super) fn stacksize(r: &mut Reader<'_>, machine: &Machine) -> usize {
+pub(super) fn stacksize(r: &mut VariableReader<'_>, machine: &EnvMachine) -> usize {
     let default = machine.stack_limit.unwrap_or(UNLIMITED_STACK).clamp(MIN_STACK, MOST_STACK);
     let instead = format!("using {} KiB", default >> 10);
     let mut first: Option<(String, usize)> = None;
@@ -152,7 +152,7 @@ pub(super) fn stacksize(r: &mut Reader<'_>, machine: &Machine) -> usize {
 }
 
 /// The policy gives the default; a number that says how long is obeyed, LLVM's before GNU's.
-pub(super) fn waiting(r: &mut Reader<'_>) -> (WaitPolicy, Spin) {
+pub(super) fn waiting(r: &mut VariableReader<'_>) -> (WaitPolicy, SpinSetting) {
     let choices = [("active", WaitPolicy::Active), ("passive", WaitPolicy::Passive)];
     let omp = r.read_all("OMP_WAIT_POLICY", "spinning briefly", one_of(&choices));
     let libraries = [
@@ -172,9 +172,9 @@ pub(super) fn waiting(r: &mut Reader<'_>) -> (WaitPolicy, Spin) {
     }
     let policy = omp.or(kmp).unwrap_or(WaitPolicy::Default);
     let spin = match policy {
-        WaitPolicy::Default => Spin::DEFAULT,
-        WaitPolicy::Active => Spin::Forever,
-        WaitPolicy::Passive => Spin::None,
+        WaitPolicy::Default => SpinSetting::DEFAULT,
+        WaitPolicy::Active => SpinSetting::Forever,
+        WaitPolicy::Passive => SpinSetting::None,
     };
     let instead = "following OMP_WAIT_POLICY";
     let gomp = r.read("GOMP_SPINCOUNT", instead, spincount);
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(read("8", "structured(4),free_agent(5)"), (1, 0, 1));
         assert_eq!(
             good(&[("OMP_THREADS_RESERVE", "structured(4),free_agent(5)")]).reserve,
-            Reserve { structured: 4, agents: 5 }
+            ThreadReserve { structured: 4, agents: 5 }
         );
         let (_, lines) = build(&[("OMP_THREAD_LIMIT", "2"), ("OMP_THREADS_RESERVE", "3")]);
         assert_eq!(
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(build(&[("KMP_STACKSIZE", "2M"), ("GOMP_STACKSIZE", "3M")]).0.stacksize, 2 << 20);
         let (small, lines) = build(&[("OMP_STACKSIZE", "1")]);
         assert_eq!((small.stacksize, lines.len()), (MIN_STACK, 1));
-        let unlimited = Machine { stack_limit: None, ..machine() };
+        let unlimited = EnvMachine { stack_limit: None, ..machine() };
         assert_eq!(Settings::build(Vars::default(), &unlimited).0.stacksize, 8 << 20);
     }
 
@@ -327,11 +327,14 @@ mod tests {
     #[test]
     fn waiting_and_who_wins() {
         let spin = |pairs: &[(&str, &str)]| build(pairs).0.spin;
-        assert_eq!(spin(&[("OMP_WAIT_POLICY", "ACTIVE")]), Spin::Forever);
-        assert_eq!(spin(&[("OMP_WAIT_POLICY", "passive")]), Spin::None);
-        assert_eq!(spin(&[("OMP_WAIT_POLICY", "passive"), ("KMP_LIBRARY", "turnaround")]), Spin::None);
-        assert_eq!(spin(&[("KMP_LIBRARY", "turnaround")]), Spin::Forever);
-        assert_eq!(spin(&[("OMP_WAIT_POLICY", "active"), ("GOMP_SPINCOUNT", "100")]), Spin::Iterations(100));
-        assert_eq!(spin(&[("KMP_BLOCKTIME", "0"), ("GOMP_SPINCOUNT", "100")]), Spin::None);
+        assert_eq!(spin(&[("OMP_WAIT_POLICY", "ACTIVE")]), SpinSetting::Forever);
+        assert_eq!(spin(&[("OMP_WAIT_POLICY", "passive")]), SpinSetting::None);
+        assert_eq!(spin(&[("OMP_WAIT_POLICY", "passive"), ("KMP_LIBRARY", "turnaround")]), SpinSetting::None);
+        assert_eq!(spin(&[("KMP_LIBRARY", "turnaround")]), SpinSetting::Forever);
+        assert_eq!(
+            spin(&[("OMP_WAIT_POLICY", "active"), ("GOMP_SPINCOUNT", "100")]),
+            SpinSetting::Iterations(100)
+        );
+        assert_eq!(spin(&[("KMP_BLOCKTIME", "0"), ("GOMP_SPINCOUNT", "100")]), SpinSetting::None);
     }
 }

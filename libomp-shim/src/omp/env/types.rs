@@ -14,7 +14,7 @@ pub enum WaitPolicy {
 /// How long a thread without work spins before it sleeps. Where more threads are runnable than
 /// there are processors the scheduler spins less than this says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spin {
+pub enum SpinSetting {
     /// Not at all.
     None,
     /// Between so many microseconds, by how long the last waits were.
@@ -32,10 +32,10 @@ pub enum Spin {
     Forever,
 }
 
-impl Spin {
+impl SpinSetting {
     /// The default. At least about one wake-up: waking a sleeper costs the waker some 10 us and the
     /// sleeper 15 to 20 us. At most what a panel of a factorization takes.
-    pub const DEFAULT: Spin = Spin::Learnt { least: 50, most: 2000 };
+    pub const DEFAULT: SpinSetting = SpinSetting::Learnt { least: 50, most: 2000 };
 }
 
 /// `target-offload-var`. The discriminants are those that LLVM's libraries tell each other.
@@ -74,7 +74,7 @@ pub enum DisplayEnv {
 
 /// `tool-var` and its companions (OMPT).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tool {
+pub struct ToolSetting {
     /// `OMP_TOOL`: whether tools may be registered.
     pub enabled: bool,
     /// `OMP_TOOL_LIBRARIES`: libraries to look for a tool in, in order.
@@ -98,7 +98,7 @@ pub enum VerboseInit {
 
 /// `GANGWAY_VICTIM`: whom a worker without work steals from; `OMPX_STEAL_VICTIM`: whom a rank asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Victim {
+pub enum VictimSetting {
     /// The last victim that had work and a random one in turns.
     Hybrid,
     /// The last victim that had work, for as long as it has.
@@ -107,12 +107,12 @@ pub enum Victim {
     Random,
 }
 
-impl From<Victim> for ult::victim::Kind {
-    fn from(victim: Victim) -> Self {
+impl From<VictimSetting> for ult::victim::VictimKind {
+    fn from(victim: VictimSetting) -> Self {
         match victim {
-            Victim::Hybrid => Self::Hybrid,
-            Victim::History => Self::History,
-            Victim::Random => Self::Random,
+            VictimSetting::Hybrid => Self::Hybrid,
+            VictimSetting::History => Self::History,
+            VictimSetting::Random => Self::Random,
         }
     }
 }

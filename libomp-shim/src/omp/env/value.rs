@@ -3,7 +3,7 @@
 
 use core::num::IntErrorKind;
 
-use super::types::Spin;
+use super::types::SpinSetting;
 use crate::omp::icv::{ProcBind, Sched, SchedKind, SchedModifier};
 
 /// `true`/`false` and the spellings that LLVM's runtime takes as well.
@@ -141,10 +141,10 @@ pub fn proc_bind(text: &str) -> Result<Vec<ProcBind>, String> {
 }
 
 /// `KMP_BLOCKTIME`: `infinite`, or a number with `us` or `ms` (the default).
-pub fn blocktime(text: &str) -> Result<Spin, String> {
+pub fn blocktime(text: &str) -> Result<SpinSetting, String> {
     let text = text.to_ascii_lowercase();
     if text == "infinite" || text == "infinity" {
-        return Ok(Spin::Forever);
+        return Ok(SpinSetting::Forever);
     }
     let (number, factor) = match text.strip_suffix("us") {
         Some(number) => (number, 1),
@@ -153,18 +153,18 @@ pub fn blocktime(text: &str) -> Result<Spin, String> {
     let number =
         integer(0)(number).map_err(|_| "not a time such as 200 (ms), 50us or infinite".to_string())?;
     Ok(match number {
-        0 => Spin::None,
-        i32::MAX => Spin::Forever,
-        _ => Spin::Micros(number as u64 * factor),
+        0 => SpinSetting::None,
+        i32::MAX => SpinSetting::Forever,
+        _ => SpinSetting::Micros(number as u64 * factor),
     })
 }
 
 /// `GOMP_SPINCOUNT`: `infinite`, or a number of iterations with the suffixes `k`, `M`, `G`, `T`
 /// (powers of 1000).
-pub fn spincount(text: &str) -> Result<Spin, String> {
+pub fn spincount(text: &str) -> Result<SpinSetting, String> {
     let text = text.to_ascii_lowercase();
     if text == "infinite" || text == "infinity" {
-        return Ok(Spin::Forever);
+        return Ok(SpinSetting::Forever);
     }
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, suffix) = text.split_at(digits);
@@ -178,8 +178,8 @@ pub fn spincount(text: &str) -> Result<Spin, String> {
     };
     let number = number.parse::<u64>().ok().zip(factor).and_then(|(n, f)| n.checked_mul(f));
     match number.ok_or_else(|| "not a number (k, M, G, T allowed) or infinite".to_string())? {
-        0 => Ok(Spin::None),
-        n => Ok(Spin::Iterations(n)),
+        0 => Ok(SpinSetting::None),
+        n => Ok(SpinSetting::Iterations(n)),
     }
 }
 
@@ -239,16 +239,16 @@ mod tests {
 
     #[test]
     fn spinning() {
-        assert_eq!(blocktime("200"), Ok(Spin::Micros(200_000)));
-        assert_eq!(blocktime("50us"), Ok(Spin::Micros(50)));
-        assert_eq!(blocktime("2 ms"), Ok(Spin::Micros(2000)));
-        assert_eq!(blocktime("Infinite"), Ok(Spin::Forever));
-        assert_eq!(blocktime("2147483647"), Ok(Spin::Forever));
-        assert_eq!(blocktime("0"), Ok(Spin::None));
+        assert_eq!(blocktime("200"), Ok(SpinSetting::Micros(200_000)));
+        assert_eq!(blocktime("50us"), Ok(SpinSetting::Micros(50)));
+        assert_eq!(blocktime("2 ms"), Ok(SpinSetting::Micros(2000)));
+        assert_eq!(blocktime("Infinite"), Ok(SpinSetting::Forever));
+        assert_eq!(blocktime("2147483647"), Ok(SpinSetting::Forever));
+        assert_eq!(blocktime("0"), Ok(SpinSetting::None));
         assert!(blocktime("-1").is_err() && blocktime("soon").is_err());
-        assert_eq!(spincount("30k"), Ok(Spin::Iterations(30_000)));
-        assert_eq!(spincount("INFINITY"), Ok(Spin::Forever));
-        assert_eq!(spincount("0"), Ok(Spin::None));
+        assert_eq!(spincount("30k"), Ok(SpinSetting::Iterations(30_000)));
+        assert_eq!(spincount("INFINITY"), Ok(SpinSetting::Forever));
+        assert_eq!(spincount("0"), Ok(SpinSetting::None));
         assert!(spincount("3q").is_err() && spincount("k").is_err());
     }
 }

@@ -138,16 +138,16 @@ fn relevant((name, value): (String, String)) -> Option<(String, String)> {
 }
 
 /// Reads variables; what is wrong with one is kept as a line for the error reporter.
-pub(super) struct Reader<'a> {
+pub(super) struct VariableReader<'a> {
     /// The snapshot that is read.
     pub vars: &'a Vars,
     /// One line per wrong value, in the order of reading.
     pub complaints: Vec<String>,
 }
 
-impl<'a> Reader<'a> {
-    pub fn new(vars: &'a Vars) -> Reader<'a> {
-        Reader { vars, complaints: Vec::new() }
+impl<'a> VariableReader<'a> {
+    pub fn new(vars: &'a Vars) -> VariableReader<'a> {
+        VariableReader { vars, complaints: Vec::new() }
     }
 
     /// Parses `name`. Not set: `None`. Wrong: a complaint `<name>='<value>': <why>; <instead>` and
@@ -175,8 +175,8 @@ impl<'a> Reader<'a> {
         self.read(name, instead, |text| Ok(text.to_owned()))
     }
 
-    /// As [`Reader::read`] for a variable that also has a `_ALL` form (host and devices); the plain
-    /// name wins.
+    /// As [`VariableReader::read`] for a variable that also has a `_ALL` form (host and devices);
+    /// the plain name wins.
     pub fn read_all<T>(
         &mut self,
         name: &str,
@@ -276,7 +276,7 @@ mod tests {
     fn long_values_leave_room_for_what_is_used_instead() {
         for long in ["x".repeat(100_000), "\u{1F600}".repeat(30_000)] {
             let vars = Vars::of(&[("OMP_TOOL", &long)]);
-            let mut r = Reader::new(&vars);
+            let mut r = VariableReader::new(&vars);
             assert_eq!(
                 r.read("OMP_TOOL", "using enabled", |text| Err::<(), _>(format!("'{text}' is wrong"))),
                 None
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn what_is_not_utf_8_is_refused() {
         let vars = Vars::of(&[("OMPX_TASKS", "a\u{FFFD}")]);
-        let mut r = Reader::new(&vars);
+        let mut r = VariableReader::new(&vars);
         assert_eq!(r.text("OMPX_TASKS", "there is none"), None);
         assert_eq!(r.complaints, ["OMPX_TASKS='a\u{FFFD}': not UTF-8; there is none"]);
     }

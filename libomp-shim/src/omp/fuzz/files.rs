@@ -3,11 +3,11 @@
 //! What is written of an answer has to be read as the same; a plan of a graph that was accepted has
 //! to pass the judge of plans.
 
-use placement::choice::Choice;
-use placement::graph::{Device, Graph, Machine};
-use placement::manual::{self, Kind};
+use placement::choice::PlacementChoice;
+use placement::graph::{Graph, GraphDevice, GraphMachine};
+use placement::manual::{self, ManualKind};
 use placement::rates::Rates;
-use placement::replay::{Fault, replay};
+use placement::replay::{ReplayFault, replay};
 use ult::topology::Description;
 
 use super::in_time;
@@ -79,19 +79,24 @@ pub fn graphs(input: &[u8]) {
     assert_eq!(placement::file::read(&placement::file::write(&graph)).as_ref(), Ok(&graph), "{text}");
     if !graph.is_empty() && graph.len() + graph.edges().len() <= PLANNED {
         let device = |number: u8| {
-            Device::new("one", [1 << 10, 1 << 30, u64::MAX][usize::from(chosen / 4 % 3)])
+            GraphDevice::new("one", [1 << 10, 1 << 30, u64::MAX][usize::from(chosen / 4 % 3)])
                 .of_speed(f64::from(number))
         };
-        let machine = Machine::new((1..2 + chosen % 4).map(device).collect());
+        let machine = GraphMachine::new((1..2 + chosen % 4).map(device).collect());
         in_time(&*text, || plans(&text, &graph, &machine));
     }
 }
 
-fn plans(text: &str, graph: &Graph, machine: &Machine) {
-    for choice in [Choice::Heft(1.0), Choice::Heft(0.3), Choice::Insertion(1.0), Choice::Insertion(0.0)] {
+fn plans(text: &str, graph: &Graph, machine: &GraphMachine) {
+    for choice in [
+        PlacementChoice::Heft(1.0),
+        PlacementChoice::Heft(0.3),
+        PlacementChoice::Insertion(1.0),
+        PlacementChoice::Insertion(0.0),
+    ] {
         let planned = choice.policy().and_then(|mut policy| policy.plan(graph, machine));
         let Some(Ok(schedule)) = planned else { continue };
-        let fault: Option<Fault> = replay(graph, machine, &schedule).err();
+        let fault: Option<ReplayFault> = replay(graph, machine, &schedule).err();
         assert!(fault.is_none(), "{choice} planned {text}: {fault:?}");
     }
 }
@@ -106,7 +111,7 @@ pub fn manual(input: &[u8]) {
         Err(why) => return is_a_line(&why),
     };
     let device =
-        |rank: usize, kind, number| (rank < ranks && kind == Kind::Cpu && number == 0).then_some(rank);
+        |rank: usize, kind, number| (rank < ranks && kind == ManualKind::Cpu && number == 0).then_some(rank);
     match in_time(&*text, || manual::devices(&lines, device)) {
         Err(why) => is_a_line(&why),
         Ok(found) => {

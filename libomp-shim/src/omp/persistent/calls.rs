@@ -6,22 +6,22 @@
 
 use std::sync::Arc;
 
-use super::kind::Kind;
-use super::order::{Order, Place, Wanted};
+use super::kind::ElementType;
+use super::order::{AwaitedFuture, PersistentOperation, RemoteFunction};
 use super::wire::Tail;
 use super::{credit, devices, task, wire};
-use crate::omp::check::waits::{self, Promise};
+use crate::omp::check::waits::{self, FutureSource};
 use crate::omp::device::rank::remote::complete;
 use crate::omp::device::rank::{cluster, modules};
 use crate::omp::remote::bytes::Bytes;
-use crate::omp::remote::{Fault, Handle, Owner, depth_here, future, me, owner};
+use crate::omp::remote::{Owner, RemoteFault, RemoteHandle, depth_here, future, me, owner};
 
 /// A tray of a task: `ompx_tray_t`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At {
     /// The task.
-    pub task: Handle,
+    pub task: RemoteHandle,
     /// Which of its trays.
     pub tray: u32,
     /// For later.
@@ -29,17 +29,17 @@ pub struct At {
 }
 
 /// An operation for a task.
-pub struct Letter<'a> {
+pub struct TaskLetter<'a> {
     /// Who is asked.
-    pub task: Handle,
+    pub task: RemoteHandle,
     /// For what.
-    pub order: Order,
+    pub order: PersistentOperation,
     /// The bytes beside it.
     pub bytes: &'a [u8],
 }
 
 /// The rank of a task, which is there as far as this rank can tell.
-fn known(task: Handle) -> Result<Owner, Fault> {
+fn known(task: RemoteHandle) -> Result<Owner, RemoteFault> {
     let owner = home_rank(task)?;
     if matches!(owner, Owner::CurrentThread) {
         task::find(task)?;
@@ -51,15 +51,15 @@ fn known(task: Handle) -> Result<Owner, Fault> {
 ///
 /// # Errors
 /// A handle names no rank, or no task of this rank.
-pub fn check(trays: &[At]) -> Result<(), Fault> {
+pub fn check(trays: &[At]) -> Result<(), RemoteFault> {
     trays.iter().try_for_each(|at| known(at.task).map(drop))
 }
 
 /// The rank of a task.
-fn home_rank(task: Handle) -> Result<Owner, Fault> {
+fn home_rank(task: RemoteHandle) -> Result<Owner, RemoteFault> {
     match owner(task.rank) {
-        Err(Fault::Rank) => Err(Fault::Stale),
-        Ok(_) if task.generation == 0 => Err(Fault::Stale),
+        Err(RemoteFault::Rank) => Err(RemoteFault::Stale),
+        Ok(_) if task.generation == 0 => Err(RemoteFault::Stale),
         known => known,
     }
 }
@@ -69,10 +69,10 @@ fn home_rank(task: Handle) -> Result<Owner, Fault> {
 /// # Errors
 /// A handle names no rank, or no task of this rank; the ranks have parted. Then nobody is asked. No
 /// memory for a copy.
-pub fn ask(letters: &[Letter<'_>]) -> Result<(), Fault> {
+pub fn ask(letters: &[TaskLetter<'_>]) -> Result<(), RemoteFault> {
     let owners = letters.iter().map(|letter| known(letter.task)).collect::<Result<Vec<_>, _>>()?;
     if let Some(cluster) = cluster() {
-        complete(cluster).map_err(|_| Fault::Ended)?;
+        complete(cluster).map_err(|_| RemoteFault::Ended)?;
     }
     for letter in letters {
         credit::wait(letter.task.rank as u32);
@@ -85,11 +85,14 @@ pub fn ask(letters: &[Letter<'_>]) -> Result<(), Fault> {
     })
 }
 
-fn post(letter: &Letter<'_>, owner: Owner, depth: u8) -> Result<(), Fault> {
+fn post(letter: &TaskLetter<'_>, owner: Owner, depth: u8) -> Result<(), RemoteFault> {
     match owner {
-        Owner::CurrentThread => {
-            wire::ask_here(letter.task, letter.order, Bytes::of(letter.bytes).ok_or(Fault::Memory)?, depth)
-        }
+        Owner::CurrentThread => wire::ask_here(
+            letter.task,
+            letter.order,
+            Bytes::of(letter.bytes).ok_or(RemoteFault::Memory)?,
+            depth,
+        ),
         Owner::There(cluster, rank) => {
             wire::send(cluster, rank, &letter.order.words(letter.task, depth), Tail::Copied(letter.bytes))
         }
@@ -97,37 +100,37 @@ fn post(letter: &Letter<'_>, owner: Owner, depth: u8) -> Result<(), Fault> {
 }
 
 /// Asks one task for something without bytes.
-pub fn one(task: Handle, order: Order) -> Result<(), Fault> {
-    ask(&[Letter { task, order, bytes: &[] }])
+pub fn one(task: RemoteHandle, order: PersistentOperation) -> Result<(), RemoteFault> {
+    ask(&[TaskLetter { task, order, bytes: &[] }])
 }
 
 // ---- what comes back --------------------------------------------------------
 
 /// Something that other ranks will say.
-pub struct Awaited(Handle);
+pub struct AwaitedAnswer(RemoteHandle);
 
-impl Awaited {
+impl AwaitedAnswer {
     /// Not said yet; what it comes of.
-    pub fn begin(promise: Promise) -> Self {
+    pub fn begin(promise: FutureSource) -> Self {
         let future = future::create(true);
         waits::promised(future, promise);
         Self(future)
     }
 
     /// What names it to them.
-    pub fn name(&self) -> Wanted {
+    pub fn name(&self) -> AwaitedFuture {
         (self.0.id, self.0.generation)
     }
 
     /// Waits until it has been said. The calling task is suspended.
-    pub fn get(self) -> Result<Arc<Bytes>, Fault> {
+    pub fn get(self) -> Result<Arc<Bytes>, RemoteFault> {
         let value = future::wait(self.0);
         let refused = wire::refused(self.name());
         value.and_then(|value| refused.map_or(Ok(value), Err))
     }
 }
 
-impl Drop for Awaited {
+impl Drop for AwaitedAnswer {
     fn drop(&mut self) {
         // Ours alone, and nobody waits any more.
         let _ = future::free(self.0);
@@ -143,9 +146,9 @@ const MOST: u64 = 1 << 20;
 ///
 /// # Errors
 /// No such rank, no device, too many, no memory.
-pub fn create(rank: i32, count: u64) -> Result<Vec<Handle>, Fault> {
+pub fn create(rank: i32, count: u64) -> Result<Vec<RemoteHandle>, RemoteFault> {
     if count == 0 || count > MOST {
-        return Err(Fault::Count);
+        return Err(RemoteFault::Count);
     }
     let ranks: Vec<i32> =
         if rank == devices::ANY { devices::turns(count)? } else { vec![rank; count as usize] };
@@ -161,7 +164,7 @@ pub fn create(rank: i32, count: u64) -> Result<Vec<Handle>, Fault> {
     }
     let mut asked = Vec::new();
     for &(rank, count) in &each {
-        let awaited = Awaited::begin(Promise::Answer("ompx_ptask_create", rank));
+        let awaited = AwaitedAnswer::begin(FutureSource::Answer("ompx_ptask_create", rank));
         match owner(rank)? {
             Owner::CurrentThread => wire::reply(rank as u32, awaited.name(), wire::make(count).map(Some)),
             Owner::There(cluster, to) => wire::create(cluster, to, awaited.name(), count)?,
@@ -174,44 +177,44 @@ pub fn create(rank: i32, count: u64) -> Result<Vec<Handle>, Fault> {
     }
     // In the order of the turns.
     let next = |rank: i32| made.iter_mut().find(|(of, _)| *of == rank).and_then(|(_, tasks)| tasks.next());
-    ranks.into_iter().map(next).collect::<Option<Vec<_>>>().ok_or(Fault::Memory)
+    ranks.into_iter().map(next).collect::<Option<Vec<_>>>().ok_or(RemoteFault::Memory)
 }
 
-fn handles(bytes: &Bytes) -> Vec<Handle> {
-    let count = bytes.size() / size_of::<Handle>();
+fn handles(bytes: &Bytes) -> Vec<RemoteHandle> {
+    let count = bytes.size() / size_of::<RemoteHandle>();
     // SAFETY: what `wire::make` has written, aligned to 16.
-    (0..count).map(|at| unsafe { bytes.address().cast::<Handle>().add(at).read() }).collect()
+    (0..count).map(|at| unsafe { bytes.address().cast::<RemoteHandle>().add(at).read() }).collect()
 }
 
 /// A function of the program, as other ranks know it.
 ///
 /// # Errors
 /// It is in no module.
-pub fn place(function: usize) -> Result<Place, Fault> {
+pub fn place(function: usize) -> Result<RemoteFunction, RemoteFault> {
     if function == 0 {
-        return Err(Fault::Argument);
+        return Err(RemoteFault::Argument);
     }
-    modules::place(function).ok_or(Fault::Function)
+    modules::place(function).ok_or(RemoteFault::Function)
 }
 
 /// Waits until the tasks have done all that this rank has asked of them.
 ///
 /// # Errors
 /// One of them is gone.
-pub fn wait(tasks: &[Handle]) -> Result<(), Fault> {
-    let mut sorted: Vec<Handle> = tasks.to_vec();
+pub fn wait(tasks: &[RemoteHandle]) -> Result<(), RemoteFault> {
+    let mut sorted: Vec<RemoteHandle> = tasks.to_vec();
     sorted.sort_unstable_by_key(|task| task.rank);
     let mut waits = Vec::new();
     let mut letters = Vec::new();
     for group in sorted.chunk_by(|a, b| a.rank == b.rank) {
-        let awaited = Awaited::begin(Promise::Tasks(group[0].rank));
-        let order = Order::Fence(group.len() as u64, awaited.name());
-        letters.extend(group.iter().map(|&task| Letter { task, order, bytes: &[] }));
+        let awaited = AwaitedAnswer::begin(FutureSource::Tasks(group[0].rank));
+        let order = PersistentOperation::Fence(group.len() as u64, awaited.name());
+        letters.extend(group.iter().map(|&task| TaskLetter { task, order, bytes: &[] }));
         waits.push(awaited);
     }
     ask(&letters)?;
     // All of them, also where one says that something is wrong.
-    let ends: Vec<_> = waits.into_iter().map(Awaited::get).collect();
+    let ends: Vec<_> = waits.into_iter().map(AwaitedAnswer::get).collect();
     ends.into_iter().try_for_each(|end| end.map(drop))
 }
 
@@ -219,7 +222,7 @@ pub fn wait(tasks: &[Handle]) -> Result<(), Fault> {
 ///
 /// # Errors
 /// The ranks have parted.
-pub fn wait_all() -> Result<(), Fault> {
+pub fn wait_all() -> Result<(), RemoteFault> {
     let waits = everywhere(false)?;
     waits.into_iter().try_for_each(|awaited| awaited.get().map(drop))
 }
@@ -228,17 +231,17 @@ pub fn wait_all() -> Result<(), Fault> {
 ///
 /// # Errors
 /// The ranks have parted.
-pub fn free_all() -> Result<(), Fault> {
+pub fn free_all() -> Result<(), RemoteFault> {
     everywhere(true).map(drop)
 }
 
-fn everywhere(free: bool) -> Result<Vec<Awaited>, Fault> {
+fn everywhere(free: bool) -> Result<Vec<AwaitedAnswer>, RemoteFault> {
     let ranks = cluster().map_or(1, |cluster| cluster.ranks as i32);
     if let Some(cluster) = cluster() {
-        complete(cluster).map_err(|_| Fault::Ended)?;
+        complete(cluster).map_err(|_| RemoteFault::Ended)?;
     }
     let ask = |rank| {
-        let awaited = Awaited::begin(Promise::Tasks(rank));
+        let awaited = AwaitedAnswer::begin(FutureSource::Tasks(rank));
         match owner(rank)? {
             Owner::CurrentThread => wire::ask_all(me() as u32, awaited.name(), free),
             Owner::There(cluster, to) => wire::all(cluster, to, awaited.name(), free)?,
@@ -254,31 +257,31 @@ fn everywhere(free: bool) -> Result<Vec<Awaited>, Fault> {
 ///
 /// # Errors
 /// No such type, or more than there is memory for; as [`ask`].
-pub fn allocate(at: At, kind: u64, count: u64) -> Result<(), Fault> {
-    let kind = Kind::new(kind)?;
+pub fn allocate(at: At, kind: u64, count: u64) -> Result<(), RemoteFault> {
+    let kind = ElementType::new(kind)?;
     kind.bytes(count)?;
-    one(at.task, Order::Allocate(at.tray, kind, count))
+    one(at.task, PersistentOperation::Allocate(at.tray, kind, count))
 }
 
 /// A tray gets a copy of these bytes, which are elements of the type.
 ///
 /// # Errors
 /// As [`allocate`].
-pub fn write(at: At, kind: u64, bytes: &[u8]) -> Result<(), Fault> {
-    let kind = Kind::new(kind)?;
+pub fn write(at: At, kind: u64, bytes: &[u8]) -> Result<(), RemoteFault> {
+    let kind = ElementType::new(kind)?;
     if !bytes.len().is_multiple_of(kind.size()) {
-        return Err(Fault::Size);
+        return Err(RemoteFault::Size);
     }
-    ask(&[Letter { task: at.task, order: Order::Write(at.tray, kind), bytes }])
+    ask(&[TaskLetter { task: at.task, order: PersistentOperation::Write(at.tray, kind), bytes }])
 }
 
 /// What is in a tray, of so many bytes; without, its size and type as two words.
 ///
 /// # Errors
 /// No such tray, or of another size; as [`ask`].
-pub fn read(at: At, bytes: Option<u64>) -> Result<Arc<Bytes>, Fault> {
-    let awaited = Awaited::begin(Promise::Tray(at.task, at.tray));
-    one(at.task, Order::Read(at.tray, bytes, awaited.name()))?;
+pub fn read(at: At, bytes: Option<u64>) -> Result<Arc<Bytes>, RemoteFault> {
+    let awaited = AwaitedAnswer::begin(FutureSource::Tray(at.task, at.tray));
+    one(at.task, PersistentOperation::Read(at.tray, bytes, awaited.name()))?;
     awaited.get()
 }
 
@@ -286,7 +289,7 @@ pub fn read(at: At, bytes: Option<u64>) -> Result<Arc<Bytes>, Fault> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn about(at: At) -> Result<[u64; 2], Fault> {
+pub fn about(at: At) -> Result<[u64; 2], RemoteFault> {
     let words = read(at, None)?;
     // SAFETY: two words, aligned to 16 (`perform::describe`).
     Ok(unsafe { words.address().cast::<[u64; 2]>().read() })

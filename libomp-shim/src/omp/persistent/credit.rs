@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;
 
 use super::wire;
-use crate::omp::check::waits::{self, What};
+use crate::omp::check::waits::{self, WaitTarget};
 use crate::omp::device::rank::{Cluster, cluster};
 use crate::omp::outside;
 use crate::omp::remote::me;
@@ -75,7 +75,7 @@ pub fn wait(rank: u32) {
             cluster().inspect(|cluster| Cluster::progress(cluster));
             !account.is_full() || SERVER.is_lost()
         };
-        let _noted = waits::waits(What::Ahead(rank), false);
+        let _noted = waits::waits(WaitTarget::Ahead(rank), false);
         outside::help_with_anything(&ready, None);
     }
 }

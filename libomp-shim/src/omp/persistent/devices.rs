@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use super::super::env;
 use super::super::env::DeviceKinds;
 use crate::omp::device::rank::{cluster, first_device};
-use crate::omp::remote::{Fault, me};
+use crate::omp::remote::{RemoteFault, me};
 
 /// `OMPX_ANY_RANK`: all that are devices, in turn.
 pub const ANY: i32 = -1;
@@ -19,8 +19,8 @@ const GPU: i32 = 2;
 ///
 /// # Errors
 /// Not with `OMPX_DEVICES=gpu`.
-pub fn allowed() -> Result<(), Fault> {
-    if env::settings().devices == DeviceKinds::Gpu { Err(Fault::Device) } else { Ok(()) }
+pub fn allowed() -> Result<(), RemoteFault> {
+    if env::settings().devices == DeviceKinds::Gpu { Err(RemoteFault::Device) } else { Ok(()) }
 }
 
 /// Ranks that are devices: the first one, and how many. Where there is none, rank 0 does it, as for
@@ -34,9 +34,9 @@ pub(super) fn ranks() -> (u64, u64) {
 ///
 /// # Errors
 /// There is no such kind.
-pub fn count(kinds: i32) -> Result<i32, Fault> {
+pub fn count(kinds: i32) -> Result<i32, RemoteFault> {
     if kinds & (CPU | GPU) == 0 || kinds & !(CPU | GPU) != 0 {
-        return Err(Fault::Device);
+        return Err(RemoteFault::Device);
     }
     let processors = kinds & CPU != 0 && allowed().is_ok();
     Ok(if processors { ranks().1 as i32 } else { 0 })
@@ -46,7 +46,7 @@ pub fn count(kinds: i32) -> Result<i32, Fault> {
 ///
 /// # Errors
 /// There is no device.
-pub fn turns(count: u64) -> Result<Vec<i32>, Fault> {
+pub fn turns(count: u64) -> Result<Vec<i32>, RemoteFault> {
     static TURN: AtomicU64 = AtomicU64::new(0);
     allowed()?;
     let (first, ranks) = ranks();

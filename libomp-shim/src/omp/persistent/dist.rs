@@ -17,20 +17,20 @@ use std::sync::Mutex;
 
 use core::ptr;
 
-use super::calls::Awaited;
+use super::calls::AwaitedAnswer;
 use super::devices;
-use super::kind::Kind;
+use super::kind::ElementType;
 use super::layout::Layout;
-use super::order::Wanted;
+use super::order::AwaitedFuture;
 use super::tray::Tray;
 use super::wire;
-use crate::omp::check::waits::Promise;
+use crate::omp::check::waits::FutureSource;
 use crate::omp::device;
 use crate::omp::device::rank::remote::lock;
 use crate::omp::device::rank::{self, Cluster, cluster};
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::server::SERVER;
-use crate::omp::remote::{Fault, Owner, me, owner};
+use crate::omp::remote::{Owner, RemoteFault, me, owner};
 
 /// The part of the address space.
 const BEGIN: u64 = 0x3000_0000_0000;
@@ -46,7 +46,7 @@ const AT_A_TIME: usize = 64;
 #[derive(Clone, Copy)]
 pub struct Area {
     bytes: u64,
-    kind: Kind,
+    kind: ElementType,
     layout: Layout,
 }
 
@@ -68,38 +68,40 @@ pub mod ask {
 }
 
 /// Does what another rank asks.
-pub fn asked(source: u32, what: u64, wanted: Wanted, words: [u64; 5]) {
+pub fn asked(source: u32, what: u64, wanted: AwaitedFuture, words: [u64; 5]) {
     let [a, b, c, d, e] = words;
     match what {
-        ask::MAP => wire::reply(source, wanted, map(a, b, (c, Kind(d), e)).map(|()| None)),
+        ask::MAP => wire::reply(source, wanted, map(a, b, (c, ElementType(d), e)).map(|()| None)),
         ask::UNMAP => wire::reply(source, wanted, unmap(a).map(|()| None)),
         // These ask others, and wait.
-        ask::ALLOCATE => {
-            SERVER.leave(Box::new(move || wire::reply(source, wanted, choose(a, Kind(b), c).and_then(said))))
-        }
+        ask::ALLOCATE => SERVER.leave(Box::new(move || {
+            wire::reply(source, wanted, choose(a, ElementType(b), c).and_then(said))
+        })),
         _ => SERVER.leave(Box::new(move || wire::reply(source, wanted, give_up(a).map(|()| None)))),
     }
 }
 
-fn said(address: u64) -> Result<Option<Tray>, Fault> {
-    Bytes::of(&address.to_ne_bytes()).map(|bytes| Some(Tray::of(Kind::BYTE, bytes))).ok_or(Fault::Memory)
+fn said(address: u64) -> Result<Option<Tray>, RemoteFault> {
+    Bytes::of(&address.to_ne_bytes())
+        .map(|bytes| Some(Tray::of(ElementType::BYTE, bytes)))
+        .ok_or(RemoteFault::Memory)
 }
 
 // ---- on every rank ----------------------------------------------------------
 
-fn map(address: u64, bytes: u64, (count, kind, block): (u64, Kind, u64)) -> Result<(), Fault> {
+fn map(address: u64, bytes: u64, (count, kind, block): (u64, ElementType, u64)) -> Result<(), RemoteFault> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     let at = ptr::without_provenance_mut(address as usize);
     // SAFETY: fresh memory, in place of nothing.
     let got = unsafe { libc::mmap(at, bytes as usize, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
     if got == libc::MAP_FAILED {
-        return Err(Fault::Memory);
+        return Err(RemoteFault::Memory);
     }
     if got != at {
         // A kernel that does not know the flag takes the address for a hint.
         // SAFETY: just mapped.
         unsafe { libc::munmap(got, bytes as usize) };
-        return Err(Fault::Memory);
+        return Err(RemoteFault::Memory);
     }
     let (first, ranks) = devices::ranks();
     let layout = Layout { count, block, first: first as u32, ranks: ranks as u32 };
@@ -107,19 +109,23 @@ fn map(address: u64, bytes: u64, (count, kind, block): (u64, Kind, u64)) -> Resu
     Ok(())
 }
 
-fn unmap(address: u64) -> Result<(), Fault> {
-    let area = lock(&AREAS).remove(&address).ok_or(Fault::Stale)?;
+fn unmap(address: u64) -> Result<(), RemoteFault> {
+    let area = lock(&AREAS).remove(&address).ok_or(RemoteFault::Stale)?;
     // SAFETY: "mapped"; who frees it promises that nobody uses it.
     unsafe { libc::munmap(ptr::without_provenance_mut(address as usize), area.bytes as usize) };
     Ok(())
 }
 
 /// Asks all ranks, and waits; what went wrong on one of them.
-fn everywhere(what: u64, words: [u64; 5], here: impl Fn() -> Result<(), Fault>) -> Result<(), Fault> {
+fn everywhere(
+    what: u64,
+    words: [u64; 5],
+    here: impl Fn() -> Result<(), RemoteFault>,
+) -> Result<(), RemoteFault> {
     let mut asked = Vec::new();
     for rank in 0..cluster().map_or(1, |cluster| cluster.ranks as i32) {
         if let Owner::There(cluster, to) = owner(rank)? {
-            let awaited = Awaited::begin(Promise::Answer("a call for distributed memory", rank));
+            let awaited = AwaitedAnswer::begin(FutureSource::Answer("a call for distributed memory", rank));
             wire::request(cluster, to, what, awaited.name(), words)?;
             asked.push(awaited);
         }
@@ -149,11 +155,11 @@ fn room(taken: &mut BTreeMap<u64, u64>, from: u64, bytes: u64) -> Option<u64> {
     fits.then(|| taken.insert(at, bytes)).map(|_| at)
 }
 
-fn choose(count: u64, kind: Kind, block: u64) -> Result<u64, Fault> {
+fn choose(count: u64, kind: ElementType, block: u64) -> Result<u64, RemoteFault> {
     let bytes = (kind.bytes(count)?.max(1) as u64).next_multiple_of(ALIGN);
     let mut from = BEGIN;
     for _ in 0..TRIES {
-        let address = room(&mut lock(&TAKEN), from, bytes).ok_or(Fault::Memory)?;
+        let address = room(&mut lock(&TAKEN), from, bytes).ok_or(RemoteFault::Memory)?;
         let all = everywhere(ask::MAP, [address, bytes, count, kind.0, block], || {
             map(address, bytes, (count, kind, block))
         });
@@ -165,12 +171,12 @@ fn choose(count: u64, kind: Kind, block: u64) -> Result<u64, Fault> {
         lock(&TAKEN).remove(&address);
         from = address + bytes;
     }
-    Err(Fault::Memory)
+    Err(RemoteFault::Memory)
 }
 
-fn give_up(address: u64) -> Result<(), Fault> {
+fn give_up(address: u64) -> Result<(), RemoteFault> {
     if !lock(&AREAS).contains_key(&address) {
-        return Err(Fault::Stale);
+        return Err(RemoteFault::Stale);
     }
     everywhere(ask::UNMAP, [address, 0, 0, 0, 0], || unmap(address))?;
     lock(&TAKEN).remove(&address);
@@ -183,13 +189,13 @@ fn give_up(address: u64) -> Result<(), Fault> {
 ///
 /// # Errors
 /// No such type, no memory or no address for it on some rank, the ranks have parted.
-pub fn allocate(count: u64, kind: u64, block: u64) -> Result<u64, Fault> {
-    let kind = Kind::new(kind)?;
+pub fn allocate(count: u64, kind: u64, block: u64) -> Result<u64, RemoteFault> {
+    let kind = ElementType::new(kind)?;
     kind.bytes(count)?;
     match owner(0)? {
         Owner::CurrentThread => choose(count, kind, block),
         Owner::There(cluster, rank) => {
-            let awaited = Awaited::begin(Promise::Answer("ompx_dist_alloc", 0));
+            let awaited = AwaitedAnswer::begin(FutureSource::Answer("ompx_dist_alloc", 0));
             wire::request(cluster, rank, ask::ALLOCATE, awaited.name(), [count, kind.0, block, 0, 0])?;
             let address = awaited.get()?;
             // SAFETY: a word, as `said` makes it.
@@ -202,28 +208,28 @@ pub fn allocate(count: u64, kind: u64, block: u64) -> Result<u64, Fault> {
 ///
 /// # Errors
 /// There is none at this address.
-pub fn free(address: u64) -> Result<(), Fault> {
+pub fn free(address: u64) -> Result<(), RemoteFault> {
     match owner(0)? {
         Owner::CurrentThread => give_up(address),
         Owner::There(cluster, rank) => {
-            let awaited = Awaited::begin(Promise::Answer("ompx_dist_free", 0));
+            let awaited = AwaitedAnswer::begin(FutureSource::Answer("ompx_dist_free", 0));
             wire::request(cluster, rank, ask::FREE, awaited.name(), [address, 0, 0, 0, 0])?;
             awaited.get().map(drop)
         }
     }
 }
 
-fn area(address: u64, index: u64, count: u64) -> Result<Area, Fault> {
-    let area = *lock(&AREAS).get(&address).ok_or(Fault::Stale)?;
-    let end = index.checked_add(count).ok_or(Fault::Range)?;
-    if end <= area.layout.count { Ok(area) } else { Err(Fault::Range) }
+fn area(address: u64, index: u64, count: u64) -> Result<Area, RemoteFault> {
+    let area = *lock(&AREAS).get(&address).ok_or(RemoteFault::Stale)?;
+    let end = index.checked_add(count).ok_or(RemoteFault::Range)?;
+    if end <= area.layout.count { Ok(area) } else { Err(RemoteFault::Range) }
 }
 
 /// The device that an element is on; where it is none, the host: how many devices there are.
 ///
 /// # Errors
 /// As [`rank_of`].
-pub fn device_of(address: u64, index: u64) -> Result<usize, Fault> {
+pub fn device_of(address: u64, index: u64) -> Result<usize, RemoteFault> {
     let rank = rank_of(address, index)?;
     let there_are = device::usable().len();
     let at = cluster().map_or(Some(0), |_| rank::device_of(rank));
@@ -234,7 +240,7 @@ pub fn device_of(address: u64, index: u64) -> Result<usize, Fault> {
 ///
 /// # Errors
 /// There is no such memory, or no such element.
-pub fn rank_of(address: u64, index: u64) -> Result<u32, Fault> {
+pub fn rank_of(address: u64, index: u64) -> Result<u32, RemoteFault> {
     area(address, index, 1).map(|area| area.layout.piece(index).0)
 }
 
@@ -251,7 +257,7 @@ impl Section {
     ///
     /// # Errors
     /// There is no such memory, or no such elements.
-    pub fn new(address: u64, index: u64, count: u64) -> Result<Self, Fault> {
+    pub fn new(address: u64, index: u64, count: u64) -> Result<Self, RemoteFault> {
         area(address, index, count).map(|_| Self { address, index, count })
     }
 
@@ -265,7 +271,7 @@ impl Section {
 
 /// Which way.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum DistDirection {
     /// From the ranks to us.
     Get,
     /// From us to the ranks.
@@ -273,7 +279,7 @@ pub enum Way {
 }
 
 /// Elements that a call is about: of this rank, or, if none is named, of those that they belong to.
-pub struct Part {
+pub struct DistRange {
     /// Where the memory is.
     pub address: u64,
     /// The rank.
@@ -291,7 +297,7 @@ pub struct Part {
 /// # Safety
 /// As many elements at `local` are readable or, to get them, writable; nobody changes them, or
 /// those of the ranks, meanwhile.
-pub unsafe fn copy(way: Way, part: &Part, local: *mut u8) -> Result<(), Fault> {
+pub unsafe fn copy(way: DistDirection, part: &DistRange, local: *mut u8) -> Result<(), RemoteFault> {
     let area = area(part.address, part.index, part.count)?;
     if let Some(rank) = part.rank {
         owner(rank)?;
@@ -319,7 +325,7 @@ pub unsafe fn copy(way: Way, part: &Part, local: *mut u8) -> Result<(), Fault> {
             // address.
             None => unsafe {
                 let ours = ptr::with_exposed_provenance_mut::<u8>(there);
-                let (from, to) = if way == Way::Get { (ours, here) } else { (here, ours) };
+                let (from, to) = if way == DistDirection::Get { (ours, here) } else { (here, ours) };
                 ptr::copy(from, to, bytes);
             },
         }
@@ -340,24 +346,24 @@ pub unsafe fn copy(way: Way, part: &Part, local: *mut u8) -> Result<(), Fault> {
 /// As [`copy`].
 unsafe fn begin(
     cluster: &Cluster,
-    way: Way,
+    way: DistDirection,
     rank: u32,
     there: usize,
     here: *mut u8,
     bytes: usize,
-) -> Result<u64, Fault> {
+) -> Result<u64, RemoteFault> {
     // SAFETY: as the caller says; both stay until the transfer is over, for which `copy` waits.
     let begun = unsafe {
         match way {
-            Way::Get => cluster.get(rank, here, there, bytes),
-            Way::Put => cluster.put(rank, there, here, bytes),
+            DistDirection::Get => cluster.get(rank, here, there, bytes),
+            DistDirection::Put => cluster.put(rank, there, here, bytes),
         }
     };
-    begun.map_err(|_| Fault::Ended)
+    begun.map_err(|_| RemoteFault::Ended)
 }
 
-fn finish(cluster: &Cluster, ticket: u64) -> Result<(), Fault> {
-    cluster.await_outcome(ticket).map(drop).map_err(|_| Fault::Ended)
+fn finish(cluster: &Cluster, ticket: u64) -> Result<(), RemoteFault> {
+    cluster.await_outcome(ticket).map(drop).map_err(|_| RemoteFault::Ended)
 }
 
 #[cfg(test)]
@@ -379,26 +385,29 @@ mod tests {
 
     #[test]
     fn what_is_mapped_is_zero_and_where_it_was_asked_for() {
-        let address = allocate(1000, Kind(8 << 8 | 3).0, 0).expect("memory");
+        let address = allocate(1000, ElementType(8 << 8 | 3).0, 0).expect("memory");
         let mut x = [1.5f64, 2.5];
-        let part = |index, count| Part { address, rank: None, index, count };
+        let part = |index, count| DistRange { address, rank: None, index, count };
         // SAFETY: two numbers, and those of the area.
         unsafe {
-            assert_eq!(copy(Way::Put, &part(998, 2), x.as_mut_ptr().cast()), Ok(()));
+            assert_eq!(copy(DistDirection::Put, &part(998, 2), x.as_mut_ptr().cast()), Ok(()));
             assert_eq!(*ptr::with_exposed_provenance::<f64>(address as usize + 8 * 999), 2.5);
-            assert_eq!(copy(Way::Get, &part(0, 2), x.as_mut_ptr().cast()), Ok(()));
+            assert_eq!(copy(DistDirection::Get, &part(0, 2), x.as_mut_ptr().cast()), Ok(()));
             assert_eq!(x, [0.0; 2]);
-            assert_eq!(copy(Way::Get, &part(999, 2), x.as_mut_ptr().cast()), Err(Fault::Range));
+            assert_eq!(
+                copy(DistDirection::Get, &part(999, 2), x.as_mut_ptr().cast()),
+                Err(RemoteFault::Range)
+            );
         }
-        assert_eq!((rank_of(address, 999), rank_of(address, 1000)), (Ok(0), Err(Fault::Range)));
+        assert_eq!((rank_of(address, 999), rank_of(address, 1000)), (Ok(0), Err(RemoteFault::Range)));
         let section = Section::new(address, 10, 20).expect("it is there");
         assert_eq!(
             (section.bytes(0), section.bytes(1), Section::new(address, 990, 20)),
-            ((160, 0), (0, 160), Err(Fault::Range))
+            ((160, 0), (0, 160), Err(RemoteFault::Range))
         );
-        let second = allocate(1, Kind::BYTE.0, 0).expect("memory");
+        let second = allocate(1, ElementType::BYTE.0, 0).expect("memory");
         assert!(second != address);
-        assert_eq!((free(address), free(address), free(second)), (Ok(()), Err(Fault::Stale), Ok(())));
-        assert_eq!((rank_of(address, 0), section.bytes(0)), (Err(Fault::Stale), (0, 0)));
+        assert_eq!((free(address), free(address), free(second)), (Ok(()), Err(RemoteFault::Stale), Ok(())));
+        assert_eq!((rank_of(address, 0), section.bytes(0)), (Err(RemoteFault::Stale), (0, 0)));
     }
 }

@@ -4,18 +4,18 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::order::Wanted;
+use super::order::AwaitedFuture;
 use super::wire;
-use crate::omp::remote::Fault;
+use crate::omp::remote::RemoteFault;
 
 /// Tasks that are not through, and what was wrong with one.
-type Left = (u64, Option<Fault>);
+type Left = (u64, Option<RemoteFault>);
 
 /// By who waits, and his future.
-static OPEN: Mutex<BTreeMap<(u32, Wanted), Left>> = Mutex::new(BTreeMap::new());
+static OPEN: Mutex<BTreeMap<(u32, AwaitedFuture), Left>> = Mutex::new(BTreeMap::new());
 
 /// One of `of` tasks that rank `source` waits for is through, or cannot be.
-pub fn reached(source: u32, wanted: Wanted, of: u64, why: Option<Fault>) {
+pub fn reached(source: u32, wanted: AwaitedFuture, of: u64, why: Option<RemoteFault>) {
     let over = {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let (left, fault) = open.entry((source, wanted)).or_insert((of, None));

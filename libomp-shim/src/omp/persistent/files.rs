@@ -10,24 +10,24 @@ use std::io::{self, Read, Write};
 
 use super::super::report;
 use super::calls::{At, about, check, read, write};
-use super::kind::Kind;
+use super::kind::ElementType;
 use super::tray::split;
-use crate::omp::remote::Fault;
+use crate::omp::remote::RemoteFault;
 use crate::omp::user_files::NewFile;
 
 const SCATTER: &str = "ompx_tray_scatter_file";
 
 /// What went wrong with a file, as a line.
-fn described(routine: &str, path: &str, why: &dyn core::fmt::Display) -> Fault {
+fn described(routine: &str, path: &str, why: &dyn core::fmt::Display) -> RemoteFault {
     report::warn(format_args!("{routine}: '{path}': {why}"));
-    Fault::File
+    RemoteFault::File
 }
 
 /// How many whole elements the file has.
-fn elements(path: &str, file: &File, kind: Kind) -> Result<usize, Fault> {
+fn elements(path: &str, file: &File, kind: ElementType) -> Result<usize, RemoteFault> {
     let described = |path, why: &dyn core::fmt::Display| described(SCATTER, path, why);
     let bytes = file.metadata().map_err(|why| described(path, &why))?.len();
-    let bytes = usize::try_from(bytes).map_err(|_| Fault::Memory)?;
+    let bytes = usize::try_from(bytes).map_err(|_| RemoteFault::Memory)?;
     if !bytes.is_multiple_of(kind.size()) {
         return Err(described(
             path,
@@ -42,10 +42,10 @@ fn elements(path: &str, file: &File, kind: Kind) -> Result<usize, Fault> {
 /// # Errors
 /// The file cannot be read, or is no number of elements; as [`write()`]. Trays before the one that
 /// it happened with have theirs.
-pub fn scatter(path: &str, kind: u64, into: &[At]) -> Result<(), Fault> {
-    let element = Kind::new(kind)?;
+pub fn scatter(path: &str, kind: u64, into: &[At]) -> Result<(), RemoteFault> {
+    let element = ElementType::new(kind)?;
     if into.is_empty() {
-        return Err(Fault::Count);
+        return Err(RemoteFault::Count);
     }
     check(into)?;
     let mut file = File::open(path).map_err(|why| described(SCATTER, path, &why))?;
@@ -64,17 +64,17 @@ pub fn scatter(path: &str, kind: u64, into: &[At]) -> Result<(), Fault> {
 ///
 /// # Errors
 /// The file cannot be written; a tray is not there, or has another type. Then there is no new file.
-pub fn gather(from: &[At], kind: u64, path: &str) -> Result<(), Fault> {
-    Kind::new(kind)?;
+pub fn gather(from: &[At], kind: u64, path: &str) -> Result<(), RemoteFault> {
+    ElementType::new(kind)?;
     if from.is_empty() {
-        return Err(Fault::Count);
+        return Err(RemoteFault::Count);
     }
     let described = |why: io::Error| described("ompx_tray_gather_file", path, &why);
     let mut file = NewFile::create(path).map_err(described)?;
     for &tray in from {
         let [size, type_of] = about(tray)?;
         if type_of != kind {
-            return Err(Fault::Type);
+            return Err(RemoteFault::Type);
         }
         let bytes = read(tray, Some(size))?;
         if bytes.size() != 0 {

@@ -4,11 +4,11 @@
 //! a program's structure is a type by its size alone (`OMPX_ENTITY`), and nobody has to register
 //! it.
 
-use crate::omp::remote::Fault;
+use crate::omp::remote::RemoteFault;
 
 /// `ompx_type_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind(pub u64);
+pub struct ElementType(pub u64);
 
 const ENTITY: u64 = 0;
 const SIGNED: u64 = 1;
@@ -17,7 +17,7 @@ const FLOAT: u64 = 3;
 /// The largest element.
 const MOST: u64 = 1 << 40;
 
-impl Kind {
+impl ElementType {
     /// Bytes that are no numbers.
     pub const BYTE: Self = Self(1 << 8 | ENTITY);
 
@@ -30,7 +30,7 @@ impl Kind {
     ///
     /// # Errors
     /// There is no such type.
-    pub fn new(number: u64) -> Result<Self, Fault> {
+    pub fn new(number: u64) -> Result<Self, RemoteFault> {
         let size = number >> 8;
         let right = match number & 0xff {
             ENTITY => (1..=MOST).contains(&size),
@@ -38,25 +38,25 @@ impl Kind {
             FLOAT => matches!(size, 4 | 8),
             _ => false,
         };
-        right.then_some(Self(number)).ok_or(Fault::Type)
+        right.then_some(Self(number)).ok_or(RemoteFault::Type)
     }
 
     /// The bytes of so many elements.
     ///
     /// # Errors
     /// More than there are addresses.
-    pub fn bytes(self, count: u64) -> Result<usize, Fault> {
+    pub fn bytes(self, count: u64) -> Result<usize, RemoteFault> {
         usize::try_from(count)
             .ok()
             .and_then(|count| count.checked_mul(self.size()))
             .filter(|&n| n <= isize::MAX as usize)
-            .ok_or(Fault::Memory)
+            .ok_or(RemoteFault::Memory)
     }
 }
 
 /// How two elements become one: `OMPX_SUM` to `OMPX_USER`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum CombineRule {
     /// `+`; integers wrap around.
     Sum,
     /// `*`; integers wrap around.
@@ -81,37 +81,38 @@ pub enum Rule {
     User,
 }
 
-const RULES: [Rule; 11] = [
-    Rule::Sum,
-    Rule::Product,
-    Rule::Least,
-    Rule::Greatest,
-    Rule::And,
-    Rule::Or,
-    Rule::Xor,
-    Rule::BitAnd,
-    Rule::BitOr,
-    Rule::BitXor,
-    Rule::User,
+const RULES: [CombineRule; 11] = [
+    CombineRule::Sum,
+    CombineRule::Product,
+    CombineRule::Least,
+    CombineRule::Greatest,
+    CombineRule::And,
+    CombineRule::Or,
+    CombineRule::Xor,
+    CombineRule::BitAnd,
+    CombineRule::BitOr,
+    CombineRule::BitXor,
+    CombineRule::User,
 ];
 
 /// A program's own rule: `ompx_combiner`.
 pub type Combiner = unsafe extern "C-unwind" fn(into: *mut u8, from: *const u8, count: usize);
 
-impl Rule {
+impl CombineRule {
     /// The rule that a program has named, for elements of a type.
     ///
     /// # Errors
     /// There is no such rule, or not for this type.
-    pub fn new(number: i32, kind: Kind) -> Result<Self, Fault> {
-        let rule = usize::try_from(number).ok().and_then(|at| RULES.get(at).copied()).ok_or(Fault::Type)?;
+    pub fn new(number: i32, kind: ElementType) -> Result<Self, RemoteFault> {
+        let rule =
+            usize::try_from(number).ok().and_then(|at| RULES.get(at).copied()).ok_or(RemoteFault::Type)?;
         let right = match (rule, kind.0 & 0xff) {
             (Self::User, _) => true,
             (_, ENTITY) => false,
             (Self::BitAnd | Self::BitOr | Self::BitXor, what) => what != FLOAT,
             _ => true,
         };
-        right.then_some(rule).ok_or(Fault::Type)
+        right.then_some(rule).ok_or(RemoteFault::Type)
     }
 
     /// `into[i] = into[i] rule from[i]`, for rules of ours.
@@ -119,7 +120,7 @@ impl Rule {
     /// # Safety
     /// `count` elements of the type are readable and, at `into`, writable; both are aligned for it
     /// and apart.
-    pub unsafe fn combine(self, kind: Kind, into: *mut u8, from: *const u8, count: usize) {
+    pub unsafe fn combine(self, kind: ElementType, into: *mut u8, from: *const u8, count: usize) {
         macro_rules! by {
             ($type:ty) => {{
                 // SAFETY: as the caller says.
@@ -156,7 +157,7 @@ trait Number: Copy {
     fn greatest(self, other: Self) -> Self;
     fn is_set(self) -> bool;
     fn truth(is: bool) -> Self;
-    fn bits(self, other: Self, rule: Rule) -> Self;
+    fn bits(self, other: Self, rule: CombineRule) -> Self;
 }
 
 macro_rules! integers {
@@ -168,10 +169,10 @@ macro_rules! integers {
             fn greatest(self, other: Self) -> Self { self.max(other) }
             fn is_set(self) -> bool { self != 0 }
             fn truth(is: bool) -> Self { is.into() }
-            fn bits(self, other: Self, rule: Rule) -> Self {
+            fn bits(self, other: Self, rule: CombineRule) -> Self {
                 match rule {
-                    Rule::BitAnd => self & other,
-                    Rule::BitOr => self | other,
+                    CombineRule::BitAnd => self & other,
+                    CombineRule::BitOr => self | other,
                     _ => self ^ other,
                 }
             }
@@ -190,25 +191,25 @@ macro_rules! floats {
             fn is_set(self) -> bool { self != 0.0 }
             fn truth(is: bool) -> Self { if is { 1.0 } else { 0.0 } }
             // `Rule::new` refuses bits of such numbers.
-            fn bits(self, _: Self, _: Rule) -> Self { self }
+            fn bits(self, _: Self, _: CombineRule) -> Self { self }
         }
     )*};
 }
 floats!(f32 f64);
 
-fn all<T: Number>(rule: Rule, into: &mut [T], from: &[T]) {
+fn all<T: Number>(rule: CombineRule, into: &mut [T], from: &[T]) {
     let mut each = |by: &dyn Fn(T, T) -> T| into.iter_mut().zip(from).for_each(|(x, &y)| *x = by(*x, y));
     match rule {
         // Not by a call for each element: these are what programs use.
-        Rule::Sum => into.iter_mut().zip(from).for_each(|(x, &y)| *x = x.sum(y)),
-        Rule::Least => into.iter_mut().zip(from).for_each(|(x, &y)| *x = x.least(y)),
-        Rule::Greatest => into.iter_mut().zip(from).for_each(|(x, &y)| *x = x.greatest(y)),
-        Rule::Product => each(&T::product),
-        Rule::And => each(&|x, y| T::truth(x.is_set() && y.is_set())),
-        Rule::Or => each(&|x, y| T::truth(x.is_set() || y.is_set())),
-        Rule::Xor => each(&|x, y| T::truth(x.is_set() != y.is_set())),
-        Rule::BitAnd | Rule::BitOr | Rule::BitXor => each(&|x, y| x.bits(y, rule)),
-        Rule::User => {}
+        CombineRule::Sum => into.iter_mut().zip(from).for_each(|(x, &y)| *x = x.sum(y)),
+        CombineRule::Least => into.iter_mut().zip(from).for_each(|(x, &y)| *x = x.least(y)),
+        CombineRule::Greatest => into.iter_mut().zip(from).for_each(|(x, &y)| *x = x.greatest(y)),
+        CombineRule::Product => each(&T::product),
+        CombineRule::And => each(&|x, y| T::truth(x.is_set() && y.is_set())),
+        CombineRule::Or => each(&|x, y| T::truth(x.is_set() || y.is_set())),
+        CombineRule::Xor => each(&|x, y| T::truth(x.is_set() != y.is_set())),
+        CombineRule::BitAnd | CombineRule::BitOr | CombineRule::BitXor => each(&|x, y| x.bits(y, rule)),
+        CombineRule::User => {}
     }
 }
 
@@ -216,33 +217,33 @@ fn all<T: Number>(rule: Rule, into: &mut [T], from: &[T]) {
 mod tests {
     use super::*;
 
-    const INT: Kind = Kind(4 << 8 | SIGNED);
-    const DOUBLE: Kind = Kind(8 << 8 | FLOAT);
+    const INT: ElementType = ElementType(4 << 8 | SIGNED);
+    const DOUBLE: ElementType = ElementType(8 << 8 | FLOAT);
 
     #[test]
     fn types_are_checked() {
         for good in [0x101, 0x801, 0x402, 0x403, 0x803, 1 << 8, 1000 << 8] {
-            assert_eq!(Kind::new(good), Ok(Kind(good)));
+            assert_eq!(ElementType::new(good), Ok(ElementType(good)));
         }
         for bad in [0, 1, 0x301, 0x203, 0x104, u64::MAX, 0x1001] {
-            assert_eq!(Kind::new(bad), Err(Fault::Type), "{bad:#x}");
+            assert_eq!(ElementType::new(bad), Err(RemoteFault::Type), "{bad:#x}");
         }
         assert_eq!(
-            (INT.bytes(3), DOUBLE.bytes(u64::MAX), Kind(100 << 8).bytes(2)),
-            (Ok(12), Err(Fault::Memory), Ok(200))
+            (INT.bytes(3), DOUBLE.bytes(u64::MAX), ElementType(100 << 8).bytes(2)),
+            (Ok(12), Err(RemoteFault::Memory), Ok(200))
         );
     }
 
     #[test]
     fn rules_are_checked() {
-        assert_eq!(Rule::new(0, INT), Ok(Rule::Sum));
-        assert_eq!(Rule::new(10, Kind::BYTE), Ok(Rule::User));
-        for (rule, kind) in [(7, DOUBLE), (0, Kind::BYTE), (11, INT), (-1, INT)] {
-            assert_eq!(Rule::new(rule, kind), Err(Fault::Type));
+        assert_eq!(CombineRule::new(0, INT), Ok(CombineRule::Sum));
+        assert_eq!(CombineRule::new(10, ElementType::BYTE), Ok(CombineRule::User));
+        for (rule, kind) in [(7, DOUBLE), (0, ElementType::BYTE), (11, INT), (-1, INT)] {
+            assert_eq!(CombineRule::new(rule, kind), Err(RemoteFault::Type));
         }
     }
 
-    fn of<T: Copy>(rule: Rule, kind: Kind, a: T, b: T) -> T {
+    fn of<T: Copy>(rule: CombineRule, kind: ElementType, a: T, b: T) -> T {
         let (mut a, b) = (a, b);
         // SAFETY: one element each.
         unsafe { rule.combine(kind, (&raw mut a).cast(), (&raw const b).cast(), 1) };
@@ -254,20 +255,34 @@ mod tests {
         let by = |rule| of(rule, INT, 6i32, -3);
         let all = RULES.map(by);
         assert_eq!(all, [3, -18, -3, 6, 1, 1, 0, 6 & -3, 6 | -3, 6 ^ -3, 6]);
-        assert_eq!(of(Rule::Sum, INT, i32::MAX, 1), i32::MIN);
-        assert_eq!((of(Rule::And, INT, 1, 0), of(Rule::Or, INT, 0, 0), of(Rule::Xor, INT, 0, 5)), (0, 0, 1));
-        assert_eq!(of(Rule::Greatest, Kind(0x102), 200u8, 100), 200, "not signed");
-        assert_eq!(of(Rule::Greatest, Kind(0x101), -56i8, 100), 100);
+        assert_eq!(of(CombineRule::Sum, INT, i32::MAX, 1), i32::MIN);
+        assert_eq!(
+            (
+                of(CombineRule::And, INT, 1, 0),
+                of(CombineRule::Or, INT, 0, 0),
+                of(CombineRule::Xor, INT, 0, 5)
+            ),
+            (0, 0, 1)
+        );
+        assert_eq!(of(CombineRule::Greatest, ElementType(0x102), 200u8, 100), 200, "not signed");
+        assert_eq!(of(CombineRule::Greatest, ElementType(0x101), -56i8, 100), 100);
     }
 
     #[test]
     fn floating_point_too() {
         let by = |rule| of(rule, DOUBLE, 1.5f64, -2.0);
         assert_eq!(
-            [Rule::Sum, Rule::Product, Rule::Least, Rule::Greatest, Rule::And].map(by),
+            [
+                CombineRule::Sum,
+                CombineRule::Product,
+                CombineRule::Least,
+                CombineRule::Greatest,
+                CombineRule::And
+            ]
+            .map(by),
             [-0.5, -3.0, -2.0, 1.5, 1.0]
         );
-        assert_eq!(of(Rule::Least, DOUBLE, f64::NAN, 2.0), 2.0);
-        assert_eq!(of(Rule::Sum, Kind(0x403), 0.25f32, 0.5), 0.75);
+        assert_eq!(of(CombineRule::Least, DOUBLE, f64::NAN, 2.0), 2.0);
+        assert_eq!(of(CombineRule::Sum, ElementType(0x403), 0.25f32, 0.5), 0.75);
     }
 }

@@ -8,24 +8,24 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use placement::manual::{self, Kind};
+use placement::manual::{self, ManualKind};
 
 use super::super::{env, report};
 use super::devices;
 use crate::omp::device::rank::cluster;
-use crate::omp::remote::{Fault, Handle, me};
+use crate::omp::remote::{RemoteFault, RemoteHandle, me};
 use crate::omp::user_files;
 
 /// In generations of such tasks; no other is as large.
 const NUMBERED: u64 = 1 << 63;
 
 /// By number the rank.
-static PLACES: OnceLock<Result<Vec<Option<u32>>, Fault>> = OnceLock::new();
+static PLACES: OnceLock<Result<Vec<Option<u32>>, RemoteFault>> = OnceLock::new();
 
 /// Those of this rank that are gone.
 static GONE: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-fn places() -> Result<&'static [Option<u32>], Fault> {
+fn places() -> Result<&'static [Option<u32>], RemoteFault> {
     let places = PLACES.get_or_init(|| {
         let Some(file) = &env::settings().tasks else {
             return Ok(Vec::new());
@@ -35,7 +35,7 @@ fn places() -> Result<&'static [Option<u32>], Fault> {
         let allowed = devices::allowed().is_ok();
         text.and_then(|text| parse(&text, ranks, allowed)).map_err(|why| {
             report::warn(format_args!("OMPX_TASKS={file}: {why}; it names no tasks"));
-            Fault::File
+            RemoteFault::File
         })
     });
     places.as_deref().map_err(|&why| why)
@@ -43,11 +43,11 @@ fn places() -> Result<&'static [Option<u32>], Fault> {
 
 fn parse(text: &str, ranks: usize, allowed: bool) -> Result<Vec<Option<u32>>, String> {
     let lines = manual::parse(text)?;
-    if !allowed && lines.iter().any(|line| line.kind == Kind::Cpu) {
+    if !allowed && lines.iter().any(|line| line.kind == ManualKind::Cpu) {
         return Err("OMPX_DEVICES=gpu leaves no CPU".into());
     }
     let device =
-        |rank: usize, kind, number| (rank < ranks && kind == Kind::Cpu && number == 0).then_some(rank);
+        |rank: usize, kind, number| (rank < ranks && kind == ManualKind::Cpu && number == 0).then_some(rank);
     let found = manual::devices(&lines, device)?;
     Ok(found.into_iter().map(|rank| rank.map(|rank| rank as u32)).collect())
 }
@@ -56,7 +56,7 @@ fn parse(text: &str, ranks: usize, allowed: bool) -> Result<Vec<Option<u32>>, St
 ///
 /// # Errors
 /// The file cannot be used.
-pub fn count() -> Result<usize, Fault> {
+pub fn count() -> Result<usize, RemoteFault> {
     places().map(<[_]>::len)
 }
 
@@ -64,20 +64,20 @@ pub fn count() -> Result<usize, Fault> {
 ///
 /// # Errors
 /// The file does not name it, or cannot be used.
-pub fn task(number: u32) -> Result<Handle, Fault> {
-    let rank = places()?.get(number as usize).copied().flatten().ok_or(Fault::Number)?;
-    Ok(Handle { rank: rank as i32, id: number, generation: NUMBERED | u64::from(number) })
+pub fn task(number: u32) -> Result<RemoteHandle, RemoteFault> {
+    let rank = places()?.get(number as usize).copied().flatten().ok_or(RemoteFault::Number)?;
+    Ok(RemoteHandle { rank: rank as i32, id: number, generation: NUMBERED | u64::from(number) })
 }
 
 /// Is this the handle of such a task, of this rank, that is not gone?
-pub fn begins_here(name: Handle) -> bool {
+pub fn begins_here(name: RemoteHandle) -> bool {
     let is_one =
         || task(name.id).is_ok_and(|known| known.rank == me() && known.generation == name.generation);
     name.generation & NUMBERED != 0 && is_one() && !gone().contains(&name.id)
 }
 
 /// It is gone, if it is such a task.
-pub fn ends_here(name: Handle) {
+pub fn ends_here(name: RemoteHandle) {
     if name.generation & NUMBERED != 0 {
         gone().insert(name.id);
     }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn without_a_file_there_are_none() {
-        assert_eq!((count(), task(0).err()), (Ok(0), Some(Fault::Number)));
-        assert!(!begins_here(Handle { rank: 0, id: 0, generation: NUMBERED }));
+        assert_eq!((count(), task(0).err()), (Ok(0), Some(RemoteFault::Number)));
+        assert!(!begins_here(RemoteHandle { rank: 0, id: 0, generation: NUMBERED }));
     }
 }

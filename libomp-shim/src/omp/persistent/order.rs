@@ -2,9 +2,9 @@
 
 use core::fmt;
 
-use super::kind::{Kind, Rule};
-use super::queue::Access;
-use crate::omp::remote::Handle;
+use super::kind::{CombineRule, ElementType};
+use super::queue::TrayAccess;
+use crate::omp::remote::RemoteHandle;
 
 /// Words of a message.
 pub const WORDS: usize = 14;
@@ -23,48 +23,48 @@ pub struct Key {
 
 /// What becomes of parcels in the tray that they are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum TrayRule {
     /// There is one: it is the tray.
     Whole,
     /// One behind the other.
     Joined,
     /// Combined, from the first to the last.
-    Combined(Kind, Rule, Place),
+    Combined(ElementType, CombineRule, RemoteFunction),
 }
 
 /// A function, as other ranks know it: module and offset (`rank::modules`).
-pub type Place = (u64, u64);
+pub type RemoteFunction = (u64, u64);
 
-/// An operation. Some have bytes beside them: see [`Order::Execute`] and the others.
+/// An operation. Some have bytes beside them: see [`PersistentOperation::Execute`] and the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum PersistentOperation {
     /// The procedure is this one.
-    Set(Place),
+    Set(RemoteFunction),
     /// Run the procedure. Bytes: its arguments.
     Execute,
     /// The task is not needed any more.
     Free,
     /// A tray of so many elements, which are zero.
-    Allocate(u32, Kind, u64),
+    Allocate(u32, ElementType, u64),
     /// A tray is not needed any more.
     Drop(u32),
     /// None is.
     DropAll,
     /// A tray gets these elements. Bytes: those.
-    Write(u32, Kind),
+    Write(u32, ElementType),
     /// Say what is in a tray, of so many bytes; or, with none, its size and type: to a future of
     /// the asking rank.
-    Read(u32, Option<u64>, Wanted),
+    Read(u32, Option<u64>, AwaitedFuture),
     /// Say that you are here: to a future of the asking rank, when so many tasks have.
-    Fence(u64, Wanted),
+    Fence(u64, AwaitedFuture),
     /// Send a tray, whole or in so many parts. Bytes: [`Delivery`]s.
     Send(u32, Key, u32),
     /// So many parcels become a tray.
-    Take(u32, Key, u32, How),
+    Take(u32, Key, u32, TrayRule),
 }
 
 /// A future of the rank that asks.
-pub type Wanted = (u32, u64);
+pub type AwaitedFuture = (u32, u64);
 
 /// Where a tray goes that is sent: words of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,15 +80,15 @@ pub struct Delivery {
     pub slice: u32,
 }
 
-impl Order {
+impl PersistentOperation {
     /// What it uses of its task.
-    pub fn access(self) -> Access {
+    pub fn access(self) -> TrayAccess {
         match self {
-            Self::Set(_) | Self::Execute | Self::Free | Self::DropAll | Self::Fence(..) => Access::All,
+            Self::Set(_) | Self::Execute | Self::Free | Self::DropAll | Self::Fence(..) => TrayAccess::All,
             Self::Allocate(tray, ..) | Self::Drop(tray) | Self::Write(tray, _) | Self::Take(tray, ..) => {
-                Access::Writes(tray)
+                TrayAccess::Writes(tray)
             }
-            Self::Read(tray, ..) | Self::Send(tray, ..) => Access::Reads(tray),
+            Self::Read(tray, ..) | Self::Send(tray, ..) => TrayAccess::Reads(tray),
         }
     }
 
@@ -99,7 +99,7 @@ impl Order {
             Self::Execute
                 | Self::Read(..)
                 | Self::Send(..)
-                | Self::Take(_, _, _, How::Joined | How::Combined(..))
+                | Self::Take(_, _, _, TrayRule::Joined | TrayRule::Combined(..))
         )
     }
 
@@ -109,7 +109,7 @@ impl Order {
     }
 
     /// The message to a task, from inside of so many target regions.
-    pub fn words(self, task: Handle, depth: u8) -> [u64; WORDS] {
+    pub fn words(self, task: RemoteHandle, depth: u8) -> [u64; WORDS] {
         let mut words = [0; WORDS];
         words[1] = u64::from(depth) << 32 | u64::from(task.id);
         words[2] = task.generation;
@@ -134,9 +134,9 @@ impl Order {
             }
             Self::Take(tray, key, parcels, how) => {
                 let (what, kind, rule, place) = match how {
-                    How::Whole => (0, 0, 0, (0, 0)),
-                    How::Joined => (1, 0, 0, (0, 0)),
-                    How::Combined(kind, rule, place) => (2, kind.0, rule as u64, place),
+                    TrayRule::Whole => (0, 0, 0, (0, 0)),
+                    TrayRule::Joined => (1, 0, 0, (0, 0)),
+                    TrayRule::Combined(kind, rule, place) => (2, kind.0, rule as u64, place),
                 };
                 say(
                     11,
@@ -160,7 +160,7 @@ impl Order {
 
     /// What a message asks of which task, and the target regions around who asks; none if it asks
     /// nothing of any.
-    pub fn read(words: &[u64; WORDS], me: i32) -> Option<(Handle, u8, Self)> {
+    pub fn read(words: &[u64; WORDS], me: i32) -> Option<(RemoteHandle, u8, Self)> {
         let [what, id, generation, a, b, c, d, e, f, g, h, i, j, _] = *words;
         let tray = a as u32;
         let key = Key { rank: b as u32, serial: c, part: d as u32 };
@@ -168,29 +168,29 @@ impl Order {
             1 => Self::Set((a, b)),
             2 => Self::Execute,
             3 => Self::Free,
-            4 => Self::Allocate(tray, Kind(b), c),
+            4 => Self::Allocate(tray, ElementType(b), c),
             5 => Self::Drop(tray),
             6 => Self::DropAll,
-            7 => Self::Write(tray, Kind(b)),
+            7 => Self::Write(tray, ElementType(b)),
             8 => Self::Read(tray, (b != 0).then_some(c), (d as u32, e)),
             9 => Self::Fence(a, (b as u32, c)),
             10 => Self::Send(tray, key, e as u32),
             11 => {
-                let kind = Kind(g);
+                let kind = ElementType(g);
                 let how = match f {
-                    0 => How::Whole,
-                    1 => How::Joined,
-                    _ => How::Combined(kind, Rule::new(h as i32, kind).ok()?, (i, j)),
+                    0 => TrayRule::Whole,
+                    1 => TrayRule::Joined,
+                    _ => TrayRule::Combined(kind, CombineRule::new(h as i32, kind).ok()?, (i, j)),
                 };
                 Self::Take(tray, key, e as u32, how)
             }
             _ => return None,
         };
-        Some((Handle { rank: me, id: id as u32, generation }, (id >> 32) as u8, order))
+        Some((RemoteHandle { rank: me, id: id as u32, generation }, (id >> 32) as u8, order))
     }
 }
 
-impl fmt::Display for Order {
+impl fmt::Display for PersistentOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Set(_) => f.write_str("to have a procedure"),
@@ -232,29 +232,29 @@ mod tests {
     #[test]
     fn what_is_said_is_read() {
         let key = Key { rank: 3, serial: u64::MAX, part: 9 };
-        let kind = Kind(0x803);
+        let kind = ElementType(0x803);
         let orders = [
-            Order::Set((1 << 60, 17)),
-            Order::Execute,
-            Order::Free,
-            Order::Allocate(1, kind, 1 << 40),
-            Order::Drop(u32::MAX),
-            Order::DropAll,
-            Order::Write(4, Kind::BYTE),
-            Order::Read(5, Some(0), (6, 7)),
-            Order::Read(5, None, (6, 7)),
-            Order::Fence(12, (1, 2)),
-            Order::Send(2, key, 5),
-            Order::Take(2, key, 1, How::Whole),
-            Order::Take(2, key, 3, How::Joined),
-            Order::Take(2, key, 3, How::Combined(kind, Rule::Least, (8, 9))),
+            PersistentOperation::Set((1 << 60, 17)),
+            PersistentOperation::Execute,
+            PersistentOperation::Free,
+            PersistentOperation::Allocate(1, kind, 1 << 40),
+            PersistentOperation::Drop(u32::MAX),
+            PersistentOperation::DropAll,
+            PersistentOperation::Write(4, ElementType::BYTE),
+            PersistentOperation::Read(5, Some(0), (6, 7)),
+            PersistentOperation::Read(5, None, (6, 7)),
+            PersistentOperation::Fence(12, (1, 2)),
+            PersistentOperation::Send(2, key, 5),
+            PersistentOperation::Take(2, key, 1, TrayRule::Whole),
+            PersistentOperation::Take(2, key, 3, TrayRule::Joined),
+            PersistentOperation::Take(2, key, 3, TrayRule::Combined(kind, CombineRule::Least, (8, 9))),
         ];
-        let task = Handle { rank: 2, id: u32::MAX, generation: 1 << 50 };
+        let task = RemoteHandle { rank: 2, id: u32::MAX, generation: 1 << 50 };
         for order in orders {
-            assert_eq!(Order::read(&order.words(task, 200), 2), Some((task, 200, order)));
+            assert_eq!(PersistentOperation::read(&order.words(task, 200), 2), Some((task, 200, order)));
         }
-        assert_eq!(Order::read(&[0; WORDS], 0), None);
-        assert_eq!(Order::read(&[99; WORDS], 0), None);
+        assert_eq!(PersistentOperation::read(&[0; WORDS], 0), None);
+        assert_eq!(PersistentOperation::read(&[99; WORDS], 0), None);
     }
 
     #[test]

@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::order::Key;
-use super::task::Task;
-use super::tray::Parcel;
+use super::task::PersistentTask;
+use super::tray::TrayParcel;
 
 /// Who takes a parcel: an operation of a task, and which of those it waits for. None takes it and
 /// throws it away.
-pub type Taker = Option<(Arc<Task>, u64, usize)>;
+pub type Taker = Option<(Arc<PersistentTask>, u64, usize)>;
 
 #[derive(Default)]
 struct Slot {
-    parcel: Option<Parcel>,
+    parcel: Option<TrayParcel>,
     /// Those that take it and have not yet come, once it is here.
     left: usize,
     waiting: Vec<Taker>,
@@ -34,14 +34,14 @@ fn with<R>(key: Key, look: impl FnOnce(&mut Slot) -> (R, bool)) -> R {
     result
 }
 
-fn give(taker: Taker, parcel: Parcel) {
+fn give(taker: Taker, parcel: TrayParcel) {
     if let Some((task, number, at)) = taker {
         task.receive(number, at, parcel);
     }
 }
 
 /// A parcel is here, for so many.
-pub fn came(key: Key, takers: usize, parcel: &Parcel) {
+pub fn came(key: Key, takers: usize, parcel: &TrayParcel) {
     let waiting = with(key, |slot| {
         let waiting = core::mem::take(&mut slot.waiting);
         slot.left = takers.saturating_sub(waiting.len());

@@ -2,28 +2,28 @@
 
 use std::sync::Arc;
 
-use super::kind::{Combiner, Kind, Rule};
-use super::order::{Delivery, How, Key, Order, Place, Wanted};
-use super::run::Run;
-use super::task::{Job, Task, forget};
-use super::tray::{Parcel, Tray};
+use super::kind::{CombineRule, Combiner, ElementType};
+use super::order::{AwaitedFuture, Delivery, Key, PersistentOperation, RemoteFunction, TrayRule};
+use super::run::PersistentRun;
+use super::task::{PersistentJob, PersistentTask, forget};
+use super::tray::{Tray, TrayParcel};
 use super::{fences, numbered, parcels, wire};
-use crate::omp::check::thing::Thing;
+use crate::omp::check::thing::Occurrence;
 use crate::omp::check::waits;
 use crate::omp::device::rank::remote::complete;
 use crate::omp::device::rank::wire::bytes as words_as_bytes;
 use crate::omp::device::rank::{cluster, modules};
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::wire::lost;
-use crate::omp::remote::{Fault, begin_function, me};
+use crate::omp::remote::{RemoteFault, begin_function, me};
 use crate::omp::report;
 
 /// Does what is asked, and says so if it cannot be done.
-pub fn perform(task: &Arc<Task>, job: Job) {
+pub fn perform(task: &Arc<PersistentTask>, job: PersistentJob) {
     let (order, source) = (job.order, job.source.rank);
     match carry_out(task, job) {
         Ok(()) => {}
-        Err(Fault::Memory) => lost(format_args!(
+        Err(RemoteFault::Memory) => lost(format_args!(
             "out of memory: rank {source} asked task {} of rank {} {order}",
             task.name.id,
             me()
@@ -33,48 +33,52 @@ pub fn perform(task: &Arc<Task>, job: Job) {
 }
 
 /// Who has asked has gone on: a line here says what was wrong.
-pub fn complain(source: u32, task: u32, order: Order, why: Fault) {
+pub fn complain(source: u32, task: u32, order: PersistentOperation, why: RemoteFault) {
     report::warn(format_args!(
         "rank {source} asked task {task} of rank {} {order}: {why}; nothing is changed",
         me()
     ));
 }
 
-fn carry_out(task: &Arc<Task>, job: Job) -> Result<(), Fault> {
+fn carry_out(task: &Arc<PersistentTask>, job: PersistentJob) -> Result<(), RemoteFault> {
     match job.order {
-        Order::Set(place) => task.state().procedure = Some(place),
-        Order::Execute => return execute(task, &job.bytes, job.source.depth),
-        Order::Free => {
+        PersistentOperation::Set(place) => task.state().procedure = Some(place),
+        PersistentOperation::Execute => return execute(task, &job.bytes, job.source.depth),
+        PersistentOperation::Free => {
             numbered::ends_here(task.name);
             forget(task.name);
             let trays = core::mem::take(&mut task.state().trays);
             drop(trays);
         }
-        Order::Allocate(tray, kind, count) => put(task, tray, Tray::zeroed(kind, count)?),
-        Order::Drop(tray) => {
+        PersistentOperation::Allocate(tray, kind, count) => put(task, tray, Tray::zeroed(kind, count)?),
+        PersistentOperation::Drop(tray) => {
             let gone = task.state().trays.remove(&tray);
-            return gone.map(drop).ok_or(Fault::Tray);
+            return gone.map(drop).ok_or(RemoteFault::Tray);
         }
-        Order::DropAll => {
+        PersistentOperation::DropAll => {
             let gone = core::mem::take(&mut task.state().trays);
             drop(gone);
         }
-        Order::Write(tray, kind) => put(task, tray, Tray::of(kind, job.bytes)),
-        Order::Read(tray, bytes, wanted) => read(task, tray, bytes, (job.source.rank, wanted)),
-        Order::Fence(of, wanted) => fences::reached(job.source.rank, wanted, of, None),
-        Order::Send(tray, key, parts) => return send(task, tray, key, parts, job.bytes.as_slice()),
-        Order::Take(tray, _, _, how) => return take(task, tray, job.parcels, (how, job.source.depth)),
+        PersistentOperation::Write(tray, kind) => put(task, tray, Tray::of(kind, job.bytes)),
+        PersistentOperation::Read(tray, bytes, wanted) => read(task, tray, bytes, (job.source.rank, wanted)),
+        PersistentOperation::Fence(of, wanted) => fences::reached(job.source.rank, wanted, of, None),
+        PersistentOperation::Send(tray, key, parts) => {
+            return send(task, tray, key, parts, job.bytes.as_slice());
+        }
+        PersistentOperation::Take(tray, _, _, how) => {
+            return take(task, tray, job.parcels, (how, job.source.depth));
+        }
     }
     Ok(())
 }
 
-fn put(task: &Task, tray: u32, content: Tray) {
+fn put(task: &PersistentTask, tray: u32, content: Tray) {
     let before = task.state().trays.insert(tray, content);
     drop(before);
 }
 
 /// Where a function of the program lies here.
-fn function(place: Place) -> usize {
+fn function(place: RemoteFunction) -> usize {
     match modules::base(place.0) {
         Some(base) => base + place.1 as usize,
         None => lost(format_args!(
@@ -84,14 +88,14 @@ fn function(place: Place) -> usize {
 }
 
 /// A procedure: `ompx_procedure`.
-type Procedure = unsafe extern "C-unwind" fn(run: *const Run, args: *const u8, bytes: usize);
+type Procedure = unsafe extern "C-unwind" fn(run: *const PersistentRun, args: *const u8, bytes: usize);
 
-fn execute(task: &Arc<Task>, args: &Bytes, depth: u8) -> Result<(), Fault> {
-    let place = task.state().procedure.ok_or(Fault::Procedure)?;
-    let run = Run::new(Arc::clone(task));
+fn execute(task: &Arc<PersistentTask>, args: &Bytes, depth: u8) -> Result<(), RemoteFault> {
+    let place = task.state().procedure.ok_or(RemoteFault::Procedure)?;
+    let run = PersistentRun::new(Arc::clone(task));
     begin_function(depth);
     let function = function(place);
-    let noted = waits::runs(function, || vec![Thing::Execution(task.name)]);
+    let noted = waits::runs(function, || vec![Occurrence::Execution(task.name)]);
     // SAFETY: the promise of who has set it, for the same function of the same module.
     unsafe {
         let procedure = core::mem::transmute::<usize, Procedure>(function);
@@ -105,36 +109,42 @@ fn execute(task: &Arc<Task>, args: &Bytes, depth: u8) -> Result<(), Fault> {
     Ok(())
 }
 
-fn read(task: &Task, tray: u32, bytes: Option<u64>, (source, wanted): (u32, Wanted)) {
+fn read(task: &PersistentTask, tray: u32, bytes: Option<u64>, (source, wanted): (u32, AwaitedFuture)) {
     let found = task.state().trays.get(&tray).cloned();
     let answer = match (found, bytes) {
-        (None, _) => Err(Fault::Tray),
+        (None, _) => Err(RemoteFault::Tray),
         (Some(tray), None) => describe(&tray),
         (Some(tray), Some(bytes)) if tray.data.size() as u64 == bytes => Ok(tray),
-        (Some(_), Some(_)) => Err(Fault::Size),
+        (Some(_), Some(_)) => Err(RemoteFault::Size),
     };
     wire::reply(source, wanted, answer.map(Some));
 }
 
 /// Size and type, as two words.
-fn describe(tray: &Tray) -> Result<Tray, Fault> {
+fn describe(tray: &Tray) -> Result<Tray, RemoteFault> {
     Bytes::of(words_as_bytes(&[tray.data.size() as u64, tray.kind.0]))
-        .map(|bytes| Tray::of(Kind::BYTE, bytes))
-        .ok_or(Fault::Memory)
+        .map(|bytes| Tray::of(ElementType::BYTE, bytes))
+        .ok_or(RemoteFault::Memory)
 }
 
 /// Sends a tray. Those that wait for it are notified where there is none.
-fn send(task: &Task, tray: u32, key: Key, parts: u32, deliveries: &[u8]) -> Result<(), Fault> {
+fn send(
+    task: &PersistentTask,
+    tray: u32,
+    key: Key,
+    parts: u32,
+    deliveries: &[u8],
+) -> Result<(), RemoteFault> {
     let found = task.state().trays.get(&tray).cloned();
     deliver(found.as_ref(), key, parts, deliveries)?;
-    found.map(drop).ok_or(Fault::Tray)
+    found.map(drop).ok_or(RemoteFault::Tray)
 }
 
 /// Sends what there is to all that take it.
 ///
 /// # Errors
 /// There is no memory for a part.
-pub fn deliver(tray: Option<&Tray>, key: Key, parts: u32, deliveries: &[u8]) -> Result<(), Fault> {
+pub fn deliver(tray: Option<&Tray>, key: Key, parts: u32, deliveries: &[u8]) -> Result<(), RemoteFault> {
     for to in Delivery::read(deliveries) {
         let key = Key { part: to.part, ..key };
         let range = tray.map_or(0..0, |tray| {
@@ -146,7 +156,7 @@ pub fn deliver(tray: Option<&Tray>, key: Key, parts: u32, deliveries: &[u8]) -> 
                 let parcel = match tray {
                     Some(tray) if range.len() != tray.data.size() => {
                         let copy = Bytes::of(tray.bytes(&range));
-                        Some(Tray::of(tray.kind, copy.ok_or(Fault::Memory)?))
+                        Some(Tray::of(tray.kind, copy.ok_or(RemoteFault::Memory)?))
                     }
                     whole => whole.cloned(),
                 };
@@ -158,27 +168,32 @@ pub fn deliver(tray: Option<&Tray>, key: Key, parts: u32, deliveries: &[u8]) -> 
 }
 
 /// A tray becomes what has come; so many target regions are around who has asked for it.
-fn take(task: &Task, tray: u32, parcels: Vec<Parcel>, (how, depth): (How, u8)) -> Result<(), Fault> {
+fn take(
+    task: &PersistentTask,
+    tray: u32,
+    parcels: Vec<TrayParcel>,
+    (how, depth): (TrayRule, u8),
+) -> Result<(), RemoteFault> {
     // Where one had nothing to send, its rank has said so.
     let Some(all) = parcels.into_iter().collect::<Option<Vec<Tray>>>() else {
         return Ok(());
     };
     let result = match how {
-        How::Whole => all.into_iter().next().ok_or(Fault::Tray)?,
-        How::Joined => joined(&all)?,
-        How::Combined(kind, rule, place) => combined(all, kind, (rule, place), depth)?,
+        TrayRule::Whole => all.into_iter().next().ok_or(RemoteFault::Tray)?,
+        TrayRule::Joined => joined(&all)?,
+        TrayRule::Combined(kind, rule, place) => combined(all, kind, (rule, place), depth)?,
     };
     put(task, tray, result);
     Ok(())
 }
 
-fn joined(all: &[Tray]) -> Result<Tray, Fault> {
-    let kind = all.first().ok_or(Fault::Tray)?.kind;
+fn joined(all: &[Tray]) -> Result<Tray, RemoteFault> {
+    let kind = all.first().ok_or(RemoteFault::Tray)?.kind;
     if all.iter().any(|tray| tray.kind != kind) {
-        return Err(Fault::Type);
+        return Err(RemoteFault::Type);
     }
     let total = all.iter().map(|tray| tray.data.size()).sum();
-    let result = Bytes::zeroed(total).ok_or(Fault::Memory)?;
+    let result = Bytes::zeroed(total).ok_or(RemoteFault::Memory)?;
     let mut at = result.address();
     for part in all.iter().filter(|part| part.data.size() != 0) {
         // SAFETY: room for all of them was made, and nobody else knows of it.
@@ -190,23 +205,28 @@ fn joined(all: &[Tray]) -> Result<Tray, Fault> {
     Ok(Tray::of(kind, result))
 }
 
-fn combined(all: Vec<Tray>, kind: Kind, (rule, place): (Rule, Place), depth: u8) -> Result<Tray, Fault> {
+fn combined(
+    all: Vec<Tray>,
+    kind: ElementType,
+    (rule, place): (CombineRule, RemoteFunction),
+    depth: u8,
+) -> Result<Tray, RemoteFault> {
     let size = all.first().map_or(0, |tray| tray.data.size());
     if all.iter().any(|tray| tray.kind != kind) {
-        return Err(Fault::Type);
+        return Err(RemoteFault::Type);
     }
     if all.iter().any(|tray| tray.data.size() != size) {
-        return Err(Fault::Size);
+        return Err(RemoteFault::Size);
     }
     let mut parts = all.into_iter();
-    let mut result = parts.next().ok_or(Fault::Tray)?;
+    let mut result = parts.next().ok_or(RemoteFault::Tray)?;
     let into = result.own()?;
-    if rule == Rule::User {
+    if rule == CombineRule::User {
         begin_function(depth);
     }
     for part in parts.filter(|_| size != 0) {
         let (from, count) = (part.data.address().cast_const(), part.count());
-        if rule == Rule::User {
+        if rule == CombineRule::User {
             // SAFETY: the promise of who has named it; our own elements, and those of the part.
             unsafe { core::mem::transmute::<usize, Combiner>(function(place))(into, from, count) };
         } else {

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What an operation uses of its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum TrayAccess {
     /// One tray, which stays as it is.
     Reads(u32),
     /// One tray.
@@ -28,23 +28,23 @@ struct Before {
 }
 
 impl Before {
-    fn allows(&self, access: Access) -> bool {
+    fn allows(&self, access: TrayAccess) -> bool {
         match access {
-            Access::All => self.trays.is_empty(),
-            Access::Reads(tray) => self.trays.get(&tray) != Some(&true),
-            Access::Writes(tray) => !self.trays.contains_key(&tray),
+            TrayAccess::All => self.trays.is_empty(),
+            TrayAccess::Reads(tray) => self.trays.get(&tray) != Some(&true),
+            TrayAccess::Writes(tray) => !self.trays.contains_key(&tray),
         }
     }
 
-    fn add(&mut self, access: Access) {
+    fn add(&mut self, access: TrayAccess) {
         match access {
-            Access::Reads(tray) => {
+            TrayAccess::Reads(tray) => {
                 self.trays.entry(tray).or_insert(false);
             }
-            Access::Writes(tray) => {
+            TrayAccess::Writes(tray) => {
                 self.trays.insert(tray, true);
             }
-            Access::All => {}
+            TrayAccess::All => {}
         }
     }
 }
@@ -61,30 +61,32 @@ struct Ends {
 
 impl Ends {
     /// Of those that have to be over before.
-    fn before(&self, access: Access) -> BTreeSet<usize> {
+    fn before(&self, access: TrayAccess) -> BTreeSet<usize> {
         let mut ends = self.all.clone();
         match access {
-            Access::Reads(tray) => ends.extend(self.trays.get(&tray).iter().flat_map(|[_, writes]| writes)),
-            Access::Writes(tray) => {
+            TrayAccess::Reads(tray) => {
+                ends.extend(self.trays.get(&tray).iter().flat_map(|[_, writes]| writes))
+            }
+            TrayAccess::Writes(tray) => {
                 ends.extend(self.trays.get(&tray).iter().flat_map(|both| both.iter().flatten()))
             }
-            Access::All => ends.extend(self.trays.values().flatten().flatten()),
+            TrayAccess::All => ends.extend(self.trays.values().flatten().flatten()),
         }
         ends
     }
 
-    fn add(&mut self, access: Access, ends: BTreeSet<usize>) {
+    fn add(&mut self, access: TrayAccess, ends: BTreeSet<usize>) {
         match access {
-            Access::Reads(tray) => self.trays.entry(tray).or_default()[0].extend(ends),
-            Access::Writes(tray) => self.trays.entry(tray).or_default()[1].extend(ends),
-            Access::All => (self.all, self.trays) = (ends, BTreeMap::new()),
+            TrayAccess::Reads(tray) => self.trays.entry(tray).or_default()[0].extend(ends),
+            TrayAccess::Writes(tray) => self.trays.entry(tray).or_default()[1].extend(ends),
+            TrayAccess::All => (self.all, self.trays) = (ends, BTreeMap::new()),
         }
     }
 }
 
 struct Entry<T> {
     number: u64,
-    access: Access,
+    access: TrayAccess,
     /// What it waits for from elsewhere.
     missing: usize,
     /// What is to be done; none once it has begun.
@@ -93,18 +95,18 @@ struct Entry<T> {
 }
 
 /// The operations of a task, oldest first.
-pub struct Queue<T> {
+pub struct TrayQueue<T> {
     entries: VecDeque<Entry<T>>,
     /// Of the next one.
     number: u64,
 }
 
-impl<T> Queue<T> {
+impl<T> TrayQueue<T> {
     /// Nothing.
     pub const EMPTY: Self = Self { entries: VecDeque::new(), number: 0 };
 
     /// Takes an operation in that waits for `missing` things from elsewhere; its number.
-    pub fn push(&mut self, access: Access, missing: usize, what: T) -> u64 {
+    pub fn push(&mut self, access: TrayAccess, missing: usize, what: T) -> u64 {
         self.number += 1;
         self.entries.push_back(Entry { number: self.number, access, missing, what: Some(what), over: false });
         self.number
@@ -142,7 +144,7 @@ impl<T> Queue<T> {
             if entry.what.is_some() && entry.missing == 0 && before.allows(entry.access) {
                 return Some(at);
             }
-            if entry.access == Access::All {
+            if entry.access == TrayAccess::All {
                 return None;
             }
             before.add(entry.access);
@@ -191,17 +193,17 @@ impl<T> Queue<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::Access::{All, Reads, Writes};
+    use super::TrayAccess::{All, Reads, Writes};
     use super::*;
 
     /// Takes out all that may begin.
-    fn begin(queue: &mut Queue<char>) -> Vec<(u64, char)> {
+    fn begin(queue: &mut TrayQueue<char>) -> Vec<(u64, char)> {
         core::iter::from_fn(|| queue.begin_next()).collect()
     }
 
     #[test]
     fn what_uses_other_trays_overtakes() {
-        let mut queue = Queue::EMPTY;
+        let mut queue = TrayQueue::EMPTY;
         let receive = queue.push(Writes(1), 1, 'r');
         let send = queue.push(Reads(0), 0, 's');
         let again = queue.push(Reads(0), 0, 't');
@@ -224,7 +226,7 @@ mod tests {
 
     #[test]
     fn what_is_waited_for_in_the_end() {
-        let mut queue = Queue::EMPTY;
+        let mut queue = TrayQueue::EMPTY;
         let run = queue.push(All, 0, 'x');
         assert_eq!(begin(&mut queue), [(run, 'x')]);
         queue.push(Reads(0), 0, 's');
@@ -246,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_thousand_that_wait_hold_nobody_up() {
-        let mut queue = Queue::EMPTY;
+        let mut queue = TrayQueue::EMPTY;
         for tray in 0..1000 {
             queue.push(Writes(tray), 1, 'r');
         }
@@ -257,7 +259,7 @@ mod tests {
 
     #[test]
     fn one_tray_keeps_its_order() {
-        let mut queue = Queue::EMPTY;
+        let mut queue = TrayQueue::EMPTY;
         let [a, b, c] = [(Reads(7), 'a'), (Writes(7), 'b'), (Reads(7), 'c')]
             .map(|(access, what)| queue.push(access, 0, what));
         assert_eq!(begin(&mut queue), [(a, 'a')]);
@@ -269,7 +271,7 @@ mod tests {
 
     #[test]
     fn what_is_long_over_does_not_pile_up() {
-        let mut queue = Queue::EMPTY;
+        let mut queue = TrayQueue::EMPTY;
         for _ in 0..1000 {
             let number = queue.push(All, 0, 'x');
             assert_eq!(queue.begin_next(), Some((number, 'x')));
@@ -281,7 +283,7 @@ mod tests {
 
     #[test]
     fn all_that_is_missing_has_to_come() {
-        let mut queue = Queue::EMPTY;
+        let mut queue = TrayQueue::EMPTY;
         let number = queue.push(Writes(0), 3, 'w');
         for _ in 0..2 {
             queue.provide(number, |_| ());

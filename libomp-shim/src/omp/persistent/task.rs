@@ -8,19 +8,19 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::order::{Key, Order, Place};
+use super::order::{Key, PersistentOperation, RemoteFunction};
 use super::parcels;
 use super::perform::perform;
-use super::queue::Queue;
-use super::tray::{Parcel, Tray};
+use super::queue::TrayQueue;
+use super::tray::{Tray, TrayParcel};
 use super::{credit, numbered};
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::server::SERVER;
-use crate::omp::remote::{Fault, Handle, me};
+use crate::omp::remote::{RemoteFault, RemoteHandle, me};
 
 /// Who asks for an operation.
 #[derive(Clone, Copy)]
-pub struct Source {
+pub struct PersistentSource {
     /// The rank.
     pub rank: u32,
     /// It counts how far it is ahead ([`credit`]).
@@ -30,39 +30,39 @@ pub struct Source {
 }
 
 /// An operation, and what it needs.
-pub struct Job {
+pub struct PersistentJob {
     /// What is to be done.
-    pub order: Order,
+    pub order: PersistentOperation,
     /// The bytes beside it.
     pub bytes: Bytes,
     /// Who asks.
-    pub source: Source,
+    pub source: PersistentSource,
     /// What has come for it, in order.
-    pub parcels: Vec<Parcel>,
+    pub parcels: Vec<TrayParcel>,
 }
 
 /// What is known of a task.
-pub struct State {
-    queue: Queue<Job>,
+pub struct PersistentState {
+    queue: TrayQueue<PersistentJob>,
     /// By number.
     pub trays: BTreeMap<u32, Tray>,
     /// What it executes.
-    pub procedure: Option<Place>,
+    pub procedure: Option<RemoteFunction>,
     /// It is to be freed: nothing is asked any more.
     closing: bool,
 }
 
 /// A task of this rank.
-pub struct Task {
+pub struct PersistentTask {
     /// Its handle.
-    pub name: Handle,
-    state: Mutex<State>,
+    pub name: RemoteHandle,
+    state: Mutex<PersistentState>,
 }
 
 // ---- which there are --------------------------------------------------------
 
 struct Known {
-    tasks: BTreeMap<u64, Arc<Task>>,
+    tasks: BTreeMap<u64, Arc<PersistentTask>>,
     made: u64,
 }
 
@@ -74,16 +74,17 @@ fn known() -> MutexGuard<'static, Known> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn fresh(name: Handle) -> Arc<Task> {
-    let state = State { queue: Queue::EMPTY, trays: BTreeMap::new(), procedure: None, closing: false };
-    Arc::new(Task { name, state: Mutex::new(state) })
+fn fresh(name: RemoteHandle) -> Arc<PersistentTask> {
+    let state =
+        PersistentState { queue: TrayQueue::EMPTY, trays: BTreeMap::new(), procedure: None, closing: false };
+    Arc::new(PersistentTask { name, state: Mutex::new(state) })
 }
 
 /// Makes a task of this rank.
-pub fn create() -> Handle {
+pub fn create() -> RemoteHandle {
     let mut known = known();
     known.made += 1;
-    let name = Handle { rank: me(), id: known.made as u32, generation: known.made };
+    let name = RemoteHandle { rank: me(), id: known.made as u32, generation: known.made };
     known.tasks.insert(name.generation, fresh(name));
     name
 }
@@ -92,13 +93,13 @@ pub fn create() -> Handle {
 ///
 /// # Errors
 /// There is none.
-pub fn find(name: Handle) -> Result<Arc<Task>, Fault> {
+pub fn find(name: RemoteHandle) -> Result<Arc<PersistentTask>, RemoteFault> {
     let mut known = known();
     if let Some(task) = known.tasks.get(&name.generation) {
-        return if task.name.id == name.id { Ok(Arc::clone(task)) } else { Err(Fault::Stale) };
+        return if task.name.id == name.id { Ok(Arc::clone(task)) } else { Err(RemoteFault::Stale) };
     }
     if !numbered::begins_here(name) {
-        return Err(Fault::Stale);
+        return Err(RemoteFault::Stale);
     }
     let task = fresh(name);
     known.tasks.insert(name.generation, Arc::clone(&task));
@@ -106,29 +107,29 @@ pub fn find(name: Handle) -> Result<Arc<Task>, Fault> {
 }
 
 /// All tasks of this rank that have been used.
-pub fn all() -> Vec<Arc<Task>> {
+pub fn all() -> Vec<Arc<PersistentTask>> {
     known().tasks.values().cloned().collect()
 }
 
 /// A task is gone.
-pub fn forget(name: Handle) {
+pub fn forget(name: RemoteHandle) {
     let gone = known().tasks.remove(&name.generation);
     // Its trays go outside of the lock.
     drop(gone);
 }
 
-impl State {
-    /// What was asked of the task and cannot begin; as of [`Queue::hindered`].
-    pub fn hindered(&self, most: usize) -> Vec<(&Job, Vec<Option<&Job>>)> {
+impl PersistentState {
+    /// What was asked of the task and cannot begin; as of [`TrayQueue::hindered`].
+    pub fn hindered(&self, most: usize) -> Vec<(&PersistentJob, Vec<Option<&PersistentJob>>)> {
         self.queue.hindered(most)
     }
 }
 
 // ---- what they do -----------------------------------------------------------
 
-impl Task {
+impl PersistentTask {
     /// Procedure and trays.
-    pub fn state(&self) -> MutexGuard<'_, State> {
+    pub fn state(&self) -> MutexGuard<'_, PersistentState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -138,8 +139,8 @@ impl Task {
     /// The bytes, if the task is being freed.
     pub fn push(
         self: &Arc<Self>,
-        source: Source,
-        order: Order,
+        source: PersistentSource,
+        order: PersistentOperation,
         bytes: Option<Bytes>,
     ) -> Result<u64, Option<Bytes>> {
         let expected = order.parcels() as usize;
@@ -149,12 +150,16 @@ impl Task {
             if state.closing {
                 return Err(bytes);
             }
-            let job =
-                Job { order, bytes: bytes.unwrap_or(Bytes::EMPTY), source, parcels: vec![None; expected] };
-            state.closing = order == Order::Free;
+            let job = PersistentJob {
+                order,
+                bytes: bytes.unwrap_or(Bytes::EMPTY),
+                source,
+                parcels: vec![None; expected],
+            };
+            state.closing = order == PersistentOperation::Free;
             state.queue.push(order.access(), missing, job)
         };
-        if let Order::Take(_, key, ..) = order {
+        if let PersistentOperation::Take(_, key, ..) = order {
             for at in 0..expected {
                 let key = Key { part: key.part + at as u32, ..key };
                 parcels::wanted(key, Some((Arc::clone(self), number, at)));
@@ -171,12 +176,12 @@ impl Task {
     }
 
     /// A parcel has come that an operation waits for.
-    pub fn receive(self: &Arc<Self>, number: u64, at: usize, parcel: Parcel) {
+    pub fn receive(self: &Arc<Self>, number: u64, at: usize, parcel: TrayParcel) {
         self.state().queue.provide(number, |job| job.parcels[at] = parcel);
         self.go_on(false);
     }
 
-    fn next(&self) -> Option<(u64, Job)> {
+    fn next(&self) -> Option<(u64, PersistentJob)> {
         self.state().queue.begin_next()
     }
 
@@ -186,12 +191,12 @@ impl Task {
 
     /// Begins all that may begin. Of what takes longer, one that runs nothing of the program is
     /// left to the caller if he is to `take` one.
-    fn go_on(self: &Arc<Self>, take: bool) -> Option<(u64, Job)> {
+    fn go_on(self: &Arc<Self>, take: bool) -> Option<(u64, PersistentJob)> {
         let mut taken = None;
         while let Some((number, job)) = self.next() {
             if job.order.is_quick() {
                 self.carry_out(number, job);
-            } else if take && taken.is_none() && job.order != Order::Execute {
+            } else if take && taken.is_none() && job.order != PersistentOperation::Execute {
                 taken = Some((number, job));
             } else {
                 let task = Arc::clone(self);
@@ -203,7 +208,7 @@ impl Task {
 
     /// What takes longer, and what it makes possible. In a task of its own: a procedure finds it
     /// fresh.
-    fn work(self: Arc<Self>, first: (u64, Job)) {
+    fn work(self: Arc<Self>, first: (u64, PersistentJob)) {
         let mut next = Some(first);
         while let Some((number, job)) = next {
             self.carry_out(number, job);
@@ -211,7 +216,7 @@ impl Task {
         }
     }
 
-    fn carry_out(self: &Arc<Self>, number: u64, job: Job) {
+    fn carry_out(self: &Arc<Self>, number: u64, job: PersistentJob) {
         let (source, bytes) = (job.source, job.bytes.size());
         perform(self, job);
         self.finish(number);

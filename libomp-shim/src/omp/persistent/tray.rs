@@ -7,34 +7,34 @@
 use core::ops::Range;
 use std::sync::Arc;
 
-use super::kind::Kind;
-use crate::omp::remote::Fault;
+use super::kind::ElementType;
+use crate::omp::remote::RemoteFault;
 use crate::omp::remote::bytes::Bytes;
 
 /// The content of a tray.
 #[derive(Clone, Debug)]
 pub struct Tray {
     /// The type of its elements.
-    pub kind: Kind,
+    pub kind: ElementType,
     /// All of them.
     pub data: Arc<Bytes>,
 }
 
 /// What comes from elsewhere; none where the sender had nothing.
-pub type Parcel = Option<Tray>;
+pub type TrayParcel = Option<Tray>;
 
 impl Tray {
     /// Elements that are zero.
     ///
     /// # Errors
     /// There is no memory for them.
-    pub fn zeroed(kind: Kind, count: u64) -> Result<Self, Fault> {
-        let data = Bytes::zeroed(kind.bytes(count)?).ok_or(Fault::Memory)?;
+    pub fn zeroed(kind: ElementType, count: u64) -> Result<Self, RemoteFault> {
+        let data = Bytes::zeroed(kind.bytes(count)?).ok_or(RemoteFault::Memory)?;
         Ok(Self { kind, data: Arc::new(data) })
     }
 
     /// These bytes.
-    pub fn of(kind: Kind, data: Bytes) -> Self {
+    pub fn of(kind: ElementType, data: Bytes) -> Self {
         Self { kind, data: Arc::new(data) }
     }
 
@@ -59,9 +59,9 @@ impl Tray {
     ///
     /// # Errors
     /// There is no memory for a copy.
-    pub fn own(&mut self) -> Result<*mut u8, Fault> {
+    pub fn own(&mut self) -> Result<*mut u8, RemoteFault> {
         if Arc::get_mut(&mut self.data).is_none() {
-            self.data = Arc::new(Bytes::of(self.data.as_slice()).ok_or(Fault::Memory)?);
+            self.data = Arc::new(Bytes::of(self.data.as_slice()).ok_or(RemoteFault::Memory)?);
         }
         Ok(self.data.address())
     }
@@ -87,13 +87,13 @@ mod tests {
                 parts.windows(2).all(|two| two[0].end == two[1].start && two[0].len() - two[1].len() <= 1)
             );
         }
-        let tray = Tray::zeroed(Kind(8 << 8 | 3), 10).expect("memory");
+        let tray = Tray::zeroed(ElementType(8 << 8 | 3), 10).expect("memory");
         assert_eq!((tray.count(), tray.part(0, 3), tray.part(2, 3)), (10, 0..32, 56..80));
     }
 
     #[test]
     fn what_is_shared_is_copied_before_it_is_written() {
-        let mut tray = Tray::zeroed(Kind::BYTE, 4).expect("memory");
+        let mut tray = Tray::zeroed(ElementType::BYTE, 4).expect("memory");
         let alone = tray.own().expect("no copy");
         let sent = tray.clone();
         let own = tray.own().expect("a copy");

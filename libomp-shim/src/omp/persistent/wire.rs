@@ -10,13 +10,13 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mpi_bridge::table::{HandlerFn, Message};
+use mpi_bridge::table::{BridgeMessage, HandlerFn};
 
-use super::kind::Kind;
-use super::order::{Key, Order, WORDS, Wanted};
+use super::kind::ElementType;
+use super::order::{AwaitedFuture, Key, PersistentOperation, WORDS};
 use super::perform::{complain, deliver};
-use super::task::{self, Source, Task};
-use super::tray::{Parcel, Tray};
+use super::task::{self, PersistentSource, PersistentTask};
+use super::tray::{Tray, TrayParcel};
 use super::{credit, dist, fences, parcels};
 use crate::omp::device::rank::link::{blocks, opened};
 use crate::omp::device::rank::wire::verb;
@@ -25,7 +25,7 @@ use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::future::{By, set_here};
 use crate::omp::remote::server::SERVER;
 use crate::omp::remote::wire::{lost, post_kept, take};
-use crate::omp::remote::{Fault, Handle, me};
+use crate::omp::remote::{RemoteFault, RemoteHandle, me};
 
 /// Who receives them.
 pub const HANDLER: (u32, HandlerFn) = (verb::PERSISTENT, arrived);
@@ -33,7 +33,7 @@ pub const HANDLER: (u32, HandlerFn) = (verb::PERSISTENT, arrived);
 /// Up to this size bytes travel in the message.
 const SMALL: usize = 4096 - 8 * WORDS;
 
-/// First words that no [`Order`] has: `[CREATE, id, generation, count]`.
+/// First words that no [`PersistentOperation`] has: `[CREATE, id, generation, count]`.
 const CREATE: u64 = 32;
 /// `[ALL, id, generation, free?]`: a fence for all tasks; or they are freed.
 const ALL: u64 = 33;
@@ -63,7 +63,7 @@ fn padded(words: &[u64]) -> [u64; WORDS] {
 ///
 /// # Errors
 /// No memory for a copy, or the ranks have parted.
-pub fn send(cluster: &Cluster, to: u32, words: &[u64; WORDS], tail: Tail<'_>) -> Result<(), Fault> {
+pub fn send(cluster: &Cluster, to: u32, words: &[u64; WORDS], tail: Tail<'_>) -> Result<(), RemoteFault> {
     let (from, length) = match &tail {
         Tail::Copied(bytes) => (bytes.as_ptr(), bytes.len()),
         Tail::Shared(bytes, range) => (bytes.address().cast_const().wrapping_add(range.start), range.len()),
@@ -71,11 +71,11 @@ pub fn send(cluster: &Cluster, to: u32, words: &[u64; WORDS], tail: Tail<'_>) ->
     if length <= SMALL {
         // SAFETY: the bytes of the tail.
         let bytes = if length == 0 { &[][..] } else { unsafe { core::slice::from_raw_parts(from, length) } };
-        return cluster.post(to, verb::PERSISTENT, words, bytes, 0).map_err(|_| Fault::Ended);
+        return cluster.post(to, verb::PERSISTENT, words, bytes, 0).map_err(|_| RemoteFault::Ended);
     }
     let (kept, from) = match tail {
         Tail::Copied(bytes) => {
-            let copy = Arc::new(Bytes::of(bytes).ok_or(Fault::Memory)?);
+            let copy = Arc::new(Bytes::of(bytes).ok_or(RemoteFault::Memory)?);
             let from = copy.address().cast_const();
             (copy, from)
         }
@@ -89,7 +89,7 @@ pub fn send(cluster: &Cluster, to: u32, words: &[u64; WORDS], tail: Tail<'_>) ->
 /// What nobody waits for any more when the ranks have parted.
 fn send_or_end(to: u32, words: &[u64], tail: Tail<'_>) {
     let Some(cluster) = cluster() else { return };
-    if let Err(Fault::Memory) = send(cluster, to, &padded(words), tail) {
+    if let Err(RemoteFault::Memory) = send(cluster, to, &padded(words), tail) {
         lost(format_args!("out of memory for what rank {to} is to get"));
     }
 }
@@ -98,7 +98,7 @@ fn send_or_end(to: u32, words: &[u64], tail: Tail<'_>) {
 ///
 /// # Errors
 /// As [`send`].
-pub fn create(cluster: &Cluster, to: u32, wanted: Wanted, count: u64) -> Result<(), Fault> {
+pub fn create(cluster: &Cluster, to: u32, wanted: AwaitedFuture, count: u64) -> Result<(), RemoteFault> {
     send(cluster, to, &padded(&[CREATE, wanted.0.into(), wanted.1, count]), Tail::Copied(&[]))
 }
 
@@ -106,7 +106,7 @@ pub fn create(cluster: &Cluster, to: u32, wanted: Wanted, count: u64) -> Result<
 ///
 /// # Errors
 /// As [`send`].
-pub fn all(cluster: &Cluster, to: u32, wanted: Wanted, free: bool) -> Result<(), Fault> {
+pub fn all(cluster: &Cluster, to: u32, wanted: AwaitedFuture, free: bool) -> Result<(), RemoteFault> {
     send(cluster, to, &padded(&[ALL, wanted.0.into(), wanted.1, free.into()]), Tail::Copied(&[]))
 }
 
@@ -114,7 +114,13 @@ pub fn all(cluster: &Cluster, to: u32, wanted: Wanted, free: bool) -> Result<(),
 ///
 /// # Errors
 /// As [`send`].
-pub fn request(cluster: &Cluster, to: u32, what: u64, wanted: Wanted, words: [u64; 5]) -> Result<(), Fault> {
+pub fn request(
+    cluster: &Cluster,
+    to: u32,
+    what: u64,
+    wanted: AwaitedFuture,
+    words: [u64; 5],
+) -> Result<(), RemoteFault> {
     let [a, b, c, d, e] = words;
     send(cluster, to, &padded(&[what, wanted.0.into(), wanted.1, a, b, c, d, e]), Tail::Copied(&[]))
 }
@@ -129,7 +135,7 @@ pub fn parcel(cluster: &Cluster, to: u32, key: Key, takers: u32, tray: Option<&T
 }
 
 /// The answer to what rank `source` waits for: nothing, a tray, or why not.
-pub fn reply(source: u32, wanted: Wanted, answer: Result<Option<Tray>, Fault>) {
+pub fn reply(source: u32, wanted: AwaitedFuture, answer: Result<Option<Tray>, RemoteFault>) {
     let (fault, tray) = match answer {
         Ok(tray) => (0, tray),
         Err(why) => (why.code() as u32, None),
@@ -157,37 +163,38 @@ pub fn over(to: u32, operations: u64, bytes: u64) {
 // ---- what comes of futures --------------------------------------------------
 
 /// Why futures of ours have no value.
-static REFUSED: Mutex<BTreeMap<Wanted, i32>> = Mutex::new(BTreeMap::new());
+static REFUSED: Mutex<BTreeMap<AwaitedFuture, i32>> = Mutex::new(BTreeMap::new());
 
-fn replied(wanted: Wanted, fault: u32, bytes: Bytes) {
+fn replied(wanted: AwaitedFuture, fault: u32, bytes: Bytes) {
     if fault != 0 {
         REFUSED.lock().unwrap_or_else(PoisonError::into_inner).insert(wanted, fault as i32);
     }
-    let future = Handle { rank: me(), id: wanted.0, generation: wanted.1 };
+    let future = RemoteHandle { rank: me(), id: wanted.0, generation: wanted.1 };
     // It is ours alone and set once.
     let _ = set_here(future, bytes, By::Handler);
 }
 
 /// Why the future has no value, if it has none.
-pub fn refused(wanted: Wanted) -> Option<Fault> {
+pub fn refused(wanted: AwaitedFuture) -> Option<RemoteFault> {
     let code = REFUSED.lock().unwrap_or_else(PoisonError::into_inner).remove(&wanted)?;
-    let known = [Fault::Stale, Fault::Tray, Fault::Size, Fault::Memory, Fault::Device];
-    Some(known.into_iter().find(|fault| fault.code() == code).unwrap_or(Fault::Ended))
+    let known =
+        [RemoteFault::Stale, RemoteFault::Tray, RemoteFault::Size, RemoteFault::Memory, RemoteFault::Device];
+    Some(known.into_iter().find(|fault| fault.code() == code).unwrap_or(RemoteFault::Ended))
 }
 
 // ---- receiving --------------------------------------------------------------
 
 /// Who gets bytes that are under way.
 enum Addressee {
-    Job(Arc<Task>, u64),
+    Job(Arc<PersistentTask>, u64),
     /// Tasks that are gone and should have sent something: those who wait hear that nothing comes.
     Senders(Key, u32),
-    Parcel(Key, usize, Kind),
-    Reply(Wanted, u32),
+    Parcel(Key, usize, ElementType),
+    Reply(AwaitedFuture, u32),
     Nobody,
 }
 
-unsafe extern "C" fn arrived(_: *mut c_void, message: *const Message) {
+unsafe extern "C" fn arrived(_: *mut c_void, message: *const BridgeMessage) {
     let Some(cluster) = cluster() else { return };
     // SAFETY: the bridge's message.
     let ((mut reader, source), blocks) = unsafe { (opened(message), blocks(message)) };
@@ -219,7 +226,7 @@ impl Addressee {
 /// Those that wait for a tray of a task that is gone hear that nothing comes.
 fn undeliverable(key: Key, parts: u32, deliveries: Bytes) {
     SERVER.leave(Box::new(move || {
-        let bytes = Tray::of(Kind::BYTE, deliveries);
+        let bytes = Tray::of(ElementType::BYTE, deliveries);
         // There is nothing to be copied, so nothing can go wrong.
         let _ = deliver(None, key, parts, bytes.bytes(&(0..bytes.data.size())));
     }));
@@ -241,10 +248,10 @@ fn handle(source: u32, words: &[u64; WORDS], bytes: Option<Bytes>, size: usize) 
         PARCEL => {
             let key = Key { rank: a as u32, serial: b, part: c as u32 };
             if e == 0 {
-                parcels::came(key, d as usize, &Parcel::None);
+                parcels::came(key, d as usize, &TrayParcel::None);
                 return Addressee::Nobody;
             }
-            Addressee::Parcel(key, d as usize, Kind(f))
+            Addressee::Parcel(key, d as usize, ElementType(f))
         }
         REPLY => Addressee::Reply(wanted, c as u32),
         OVER => {
@@ -268,13 +275,13 @@ fn handle(source: u32, words: &[u64; WORDS], bytes: Option<Bytes>, size: usize) 
 
 /// An operation for a task; with the size of its bytes, which may come later.
 fn ask(source: u32, words: &[u64; WORDS], bytes: Option<Bytes>, size: usize) -> Addressee {
-    let Some((name, depth, order)) = Order::read(words, me()) else {
+    let Some((name, depth, order)) = PersistentOperation::read(words, me()) else {
         return Addressee::Nobody;
     };
     let comes_later = bytes.is_none();
     let refused = match task::find(name) {
         Err(_) => bytes,
-        Ok(task) => match task.push(Source { rank: source, counts: true, depth }, order, bytes) {
+        Ok(task) => match task.push(PersistentSource { rank: source, counts: true, depth }, order, bytes) {
             Ok(number) if comes_later => return Addressee::Job(task, number),
             Ok(_) => return Addressee::Nobody,
             Err(bytes) => bytes,
@@ -285,22 +292,22 @@ fn ask(source: u32, words: &[u64; WORDS], bytes: Option<Bytes>, size: usize) -> 
 }
 
 /// The task is gone: whoever waits for it hears of it. Who gets the bytes if they come later.
-fn refuse(source: u32, name: Handle, order: Order, bytes: Option<Bytes>) -> Addressee {
+fn refuse(source: u32, name: RemoteHandle, order: PersistentOperation, bytes: Option<Bytes>) -> Addressee {
     match order {
-        Order::Read(_, _, wanted) => {
-            reply(source, wanted, Err(Fault::Stale));
+        PersistentOperation::Read(_, _, wanted) => {
+            reply(source, wanted, Err(RemoteFault::Stale));
             return Addressee::Nobody;
         }
-        Order::Fence(of, wanted) => {
-            fences::reached(source, wanted, of, Some(Fault::Stale));
+        PersistentOperation::Fence(of, wanted) => {
+            fences::reached(source, wanted, of, Some(RemoteFault::Stale));
             return Addressee::Nobody;
         }
-        _ => complain(source, name.id, order, Fault::Stale),
+        _ => complain(source, name.id, order, RemoteFault::Stale),
     }
     match (order, bytes) {
-        (Order::Send(_, key, parts), Some(bytes)) => undeliverable(key, parts, bytes),
-        (Order::Send(_, key, parts), None) => return Addressee::Senders(key, parts),
-        (Order::Take(_, key, parcels, _), _) => {
+        (PersistentOperation::Send(_, key, parts), Some(bytes)) => undeliverable(key, parts, bytes),
+        (PersistentOperation::Send(_, key, parts), None) => return Addressee::Senders(key, parts),
+        (PersistentOperation::Take(_, key, parcels, _), _) => {
             for part in key.part..key.part + parcels {
                 parcels::wanted(Key { part, ..key }, None);
             }
@@ -314,31 +321,36 @@ fn refuse(source: u32, name: Handle, order: Order, bytes: Option<Bytes>) -> Addr
 ///
 /// # Errors
 /// There is no such task.
-pub fn ask_here(name: Handle, order: Order, bytes: Bytes, depth: u8) -> Result<(), Fault> {
+pub fn ask_here(
+    name: RemoteHandle,
+    order: PersistentOperation,
+    bytes: Bytes,
+    depth: u8,
+) -> Result<(), RemoteFault> {
     task::find(name)?
-        .push(Source { rank: me() as u32, counts: true, depth }, order, Some(bytes))
+        .push(PersistentSource { rank: me() as u32, counts: true, depth }, order, Some(bytes))
         .map(drop)
-        .map_err(|_| Fault::Stale)
+        .map_err(|_| RemoteFault::Stale)
 }
 
 /// Handles of new tasks.
-pub fn make(count: u64) -> Result<Tray, Fault> {
-    let handles: Vec<Handle> = (0..count).map(|_| task::create()).collect();
+pub fn make(count: u64) -> Result<Tray, RemoteFault> {
+    let handles: Vec<RemoteHandle> = (0..count).map(|_| task::create()).collect();
     // SAFETY: a slice of plain words without gaps.
     let bytes = unsafe { Bytes::copy(handles.as_ptr().cast(), size_of_val(&handles[..])) };
-    bytes.map(|bytes| Tray::of(Kind::BYTE, bytes)).ok_or(Fault::Memory)
+    bytes.map(|bytes| Tray::of(ElementType::BYTE, bytes)).ok_or(RemoteFault::Memory)
 }
 
 /// A fence for all tasks of this rank; or they are freed.
-pub fn ask_all(source: u32, wanted: Wanted, free: bool) {
+pub fn ask_all(source: u32, wanted: AwaitedFuture, free: bool) {
     let tasks = task::all();
-    let from = Source { rank: source, counts: false, depth: 0 };
+    let from = PersistentSource { rank: source, counts: false, depth: 0 };
     let of = tasks.len() as u64 + 1;
     for task in tasks {
         if free {
             // One that is being freed already is none any more.
-            drop(task.push(from, Order::Free, Some(Bytes::EMPTY)));
-        } else if task.push(from, Order::Fence(of, wanted), Some(Bytes::EMPTY)).is_err() {
+            drop(task.push(from, PersistentOperation::Free, Some(Bytes::EMPTY)));
+        } else if task.push(from, PersistentOperation::Fence(of, wanted), Some(Bytes::EMPTY)).is_err() {
             fences::reached(source, wanted, of, None);
         }
     }

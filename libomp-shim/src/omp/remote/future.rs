@@ -14,10 +14,10 @@ use std::sync::Arc;
 use ult::worker::Worker;
 
 use super::bytes::Bytes;
-use super::table::Table;
+use super::table::RemoteTable;
 use super::wire;
-use super::{Fault, Handle, Owner, me, own, owner};
-use crate::omp::check::waits::{self, What};
+use super::{Owner, RemoteFault, RemoteHandle, me, own, owner};
+use crate::omp::check::waits::{self, WaitTarget};
 use crate::omp::device::rank::{self, Cluster};
 use crate::omp::outside;
 
@@ -34,9 +34,9 @@ struct Future {
 }
 
 /// A value, or why there will be none.
-type Value = Result<Arc<Bytes>, Fault>;
+type Value = Result<Arc<Bytes>, RemoteFault>;
 
-static FUTURES: Table<Future> = Table::EMPTY;
+static FUTURES: RemoteTable<Future> = RemoteTable::EMPTY;
 
 /// Who sets a future.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,31 +76,31 @@ impl By {
     }
 }
 
-fn with<R>(handle: Handle, look: impl FnOnce(&mut Future) -> R) -> Result<R, Fault> {
-    FUTURES.with(handle.id, handle.generation, look).ok_or(Fault::Stale)
+fn with<R>(handle: RemoteHandle, look: impl FnOnce(&mut Future) -> R) -> Result<R, RemoteFault> {
+    FUTURES.with(handle.id, handle.generation, look).ok_or(RemoteFault::Stale)
 }
 
 /// A future without a value; `bound`: an invocation's.
-pub fn create(bound: bool) -> Handle {
+pub fn create(bound: bool) -> RemoteHandle {
     let (id, generation) = FUTURES.insert(Future { bound, ..Future::default() });
-    Handle { rank: me(), id, generation }
+    RemoteHandle { rank: me(), id, generation }
 }
 
 /// Sets the value of a future of this rank, and wakes who waits.
 ///
 /// # Errors
 /// It has a value, or is nobody's to set, or is gone.
-pub fn set_here(handle: Handle, value: Bytes, by: By) -> Result<(), Fault> {
+pub fn set_here(handle: RemoteHandle, value: Bytes, by: By) -> Result<(), RemoteFault> {
     let entered = with(handle, |future| {
         if future.bound && by == By::Program {
-            return Err(Fault::Bound);
+            return Err(RemoteFault::Bound);
         }
         if future.value.is_some() {
-            return Err(Fault::Set);
+            return Err(RemoteFault::Set);
         }
         future.value = Some(match by {
-            By::NoObject => Err(Fault::Object),
-            By::Failed => Err(Fault::Broken),
+            By::NoObject => Err(RemoteFault::Object),
+            By::Failed => Err(RemoteFault::Broken),
             By::Program | By::Handler => Ok(Arc::new(value)),
         });
         Ok(mem::take(&mut future.sleepers))
@@ -112,7 +112,7 @@ pub fn set_here(handle: Handle, value: Bytes, by: By) -> Result<(), Fault> {
             }
             Ok(())
         }
-        Err(Fault::Stale) if by != By::Program => Ok(()),
+        Err(RemoteFault::Stale) if by != By::Program => Ok(()),
         Err(why) => Err(why),
     }
 }
@@ -125,15 +125,15 @@ pub fn set_here(handle: Handle, value: Bytes, by: By) -> Result<(), Fault> {
 ///
 /// # Safety
 /// `length` bytes at `from` are readable.
-pub unsafe fn set(handle: Handle, from: *const u8, length: usize, by: By) -> Result<(), Fault> {
+pub unsafe fn set(handle: RemoteHandle, from: *const u8, length: usize, by: By) -> Result<(), RemoteFault> {
     match owner(handle.rank) {
         Ok(Owner::CurrentThread) => {
             // SAFETY: as the caller says.
-            set_here(handle, unsafe { Bytes::copy(from, length) }.ok_or(Fault::Memory)?, by)
+            set_here(handle, unsafe { Bytes::copy(from, length) }.ok_or(RemoteFault::Memory)?, by)
         }
         // SAFETY: as the caller says.
         Ok(Owner::There(cluster, rank)) => unsafe { wire::set(cluster, rank, handle, by, from, length) },
-        Err(Fault::Rank) => Err(Fault::Stale),
+        Err(RemoteFault::Rank) => Err(RemoteFault::Stale),
         Err(why) => Err(why),
     }
 }
@@ -142,7 +142,7 @@ pub unsafe fn set(handle: Handle, from: *const u8, length: usize, by: By) -> Res
 ///
 /// # Errors
 /// The ranks have parted.
-pub fn fail(handle: Handle) -> Result<(), Fault> {
+pub fn fail(handle: RemoteHandle) -> Result<(), RemoteFault> {
     match owner(handle.rank)? {
         Owner::CurrentThread => set_here(handle, Bytes::EMPTY, By::NoObject),
         Owner::There(cluster, rank) => wire::fail(cluster, rank, handle),
@@ -150,7 +150,7 @@ pub fn fail(handle: Handle) -> Result<(), Fault> {
 }
 
 /// The value if it is there, after a look at what has come.
-fn value(handle: Handle) -> Result<Option<Value>, Fault> {
+fn value(handle: RemoteHandle) -> Result<Option<Value>, RemoteFault> {
     let now = with(handle, |future| future.value.clone())?;
     let Some(cluster) = rank::cluster().filter(|_| now.is_none()) else {
         return Ok(now);
@@ -163,7 +163,7 @@ fn value(handle: Handle) -> Result<Option<Value>, Fault> {
 ///
 /// # Errors
 /// It is gone, or another rank's.
-pub fn test(handle: Handle) -> Result<bool, Fault> {
+pub fn test(handle: RemoteHandle) -> Result<bool, RemoteFault> {
     own(handle)?;
     value(handle).map(|value| value.is_some())
 }
@@ -173,7 +173,7 @@ pub fn test(handle: Handle) -> Result<bool, Fault> {
 ///
 /// # Errors
 /// It is gone, or another rank's; or it will have none, as the object was gone.
-pub fn wait(handle: Handle) -> Result<Arc<Bytes>, Fault> {
+pub fn wait(handle: RemoteHandle) -> Result<Arc<Bytes>, RemoteFault> {
     own(handle)?;
     if let Some(value) = value(handle)? {
         return value;
@@ -196,22 +196,22 @@ pub fn wait(handle: Handle) -> Result<Arc<Bytes>, Fault> {
         });
     };
     let notified = rank::cluster().is_none_or(Cluster::is_dedicated);
-    let noted = waits::waits(What::Future(handle), false);
+    let noted = waits::waits(WaitTarget::Future(handle), false);
     outside::help_with_anything(&ready, notified.then_some(enter));
     drop(noted);
     with(handle, |future| future.waiting -= 1)?;
     // In the child of a fork the wait may be over without a value.
-    seen.into_inner().unwrap_or(Err(Fault::Ended)).flatten()
+    seen.into_inner().unwrap_or(Err(RemoteFault::Ended)).flatten()
 }
 
 /// Forgets a future of this rank.
 ///
 /// # Errors
 /// Somebody waits for it; it is gone, or another rank's.
-pub fn free(handle: Handle) -> Result<(), Fault> {
+pub fn free(handle: RemoteHandle) -> Result<(), RemoteFault> {
     own(handle)?;
-    let may = |future: &Future| if future.waiting == 0 { Ok(()) } else { Err(Fault::Waited) };
-    FUTURES.take(handle.id, handle.generation, may).ok_or(Fault::Stale)?.map(drop)?;
+    let may = |future: &Future| if future.waiting == 0 { Ok(()) } else { Err(RemoteFault::Waited) };
+    FUTURES.take(handle.id, handle.generation, may).ok_or(RemoteFault::Stale)?.map(drop)?;
     waits::forgotten(handle);
     Ok(())
 }
@@ -230,21 +230,21 @@ mod tests {
         let handle = create(false);
         assert_eq!(test(handle), Ok(false));
         assert_eq!(set_here(handle, bytes(b"one"), By::Program), Ok(()));
-        assert_eq!(set_here(handle, bytes(b"two"), By::Program), Err(Fault::Set));
+        assert_eq!(set_here(handle, bytes(b"two"), By::Program), Err(RemoteFault::Set));
         let value = wait(handle).expect("set");
         // SAFETY: as many as there are.
         assert_eq!(unsafe { core::slice::from_raw_parts(value.address(), value.size()) }, b"one");
-        assert_eq!((test(handle), free(handle), free(handle)), (Ok(true), Ok(()), Err(Fault::Stale)));
+        assert_eq!((test(handle), free(handle), free(handle)), (Ok(true), Ok(()), Err(RemoteFault::Stale)));
         assert_eq!(
             (test(handle), set_here(handle, Bytes::EMPTY, By::Program)),
-            (Err(Fault::Stale), Err(Fault::Stale))
+            (Err(RemoteFault::Stale), Err(RemoteFault::Stale))
         );
     }
 
     #[test]
     fn an_invocation_sets_its_own() {
         let handle = create(true);
-        assert_eq!(set_here(handle, Bytes::EMPTY, By::Program), Err(Fault::Bound));
+        assert_eq!(set_here(handle, Bytes::EMPTY, By::Program), Err(RemoteFault::Bound));
         assert_eq!(set_here(handle, Bytes::EMPTY, By::Handler), Ok(()));
         assert_eq!(free(handle), Ok(()));
         assert_eq!(set_here(handle, Bytes::EMPTY, By::Handler), Ok(()), "nobody wants to know");
@@ -254,7 +254,7 @@ mod tests {
     fn without_its_object_there_is_no_value() {
         let handle = create(true);
         assert_eq!((fail(handle), test(handle)), (Ok(()), Ok(true)));
-        assert_eq!(wait(handle).map(drop), Err(Fault::Object));
+        assert_eq!(wait(handle).map(drop), Err(RemoteFault::Object));
         assert_eq!((free(handle), fail(handle)), (Ok(()), Ok(())), "nobody wants to know");
         for by in [By::Program, By::Handler, By::NoObject] {
             assert_eq!(By::from_word(by.word()), by);
@@ -265,15 +265,19 @@ mod tests {
     fn who_waits_keeps_it() {
         let handle = create(false);
         assert_eq!(with(handle, |future| future.waiting += 1), Ok(()));
-        assert_eq!(free(handle), Err(Fault::Waited));
+        assert_eq!(free(handle), Err(RemoteFault::Waited));
         assert_eq!(with(handle, |future| future.waiting -= 1), Ok(()));
         assert_eq!(free(handle), Ok(()));
     }
 
     #[test]
     fn handles_of_others_and_of_nobody_are_told_apart() {
-        assert_eq!(test(Handle { rank: 0, id: 0, generation: 0 }), Err(Fault::Stale));
-        assert_eq!(test(Handle { rank: 1, id: 0, generation: 1 }), Err(Fault::Stale), "there is no rank 1");
-        assert_eq!(test(Handle { rank: -1, id: 0, generation: 1 }), Err(Fault::Stale));
+        assert_eq!(test(RemoteHandle { rank: 0, id: 0, generation: 0 }), Err(RemoteFault::Stale));
+        assert_eq!(
+            test(RemoteHandle { rank: 1, id: 0, generation: 1 }),
+            Err(RemoteFault::Stale),
+            "there is no rank 1"
+        );
+        assert_eq!(test(RemoteHandle { rank: -1, id: 0, generation: 1 }), Err(RemoteFault::Stale));
     }
 }

@@ -6,46 +6,47 @@ use super::bytes::Bytes;
 use super::future::{self, By};
 use super::server::SERVER;
 use super::wire;
-use super::{COUNTS, Fault, Handle, Owner, begin_function, count, depth_here, owner};
-use crate::omp::check::thing::Thing;
-use crate::omp::check::waits::{self, Promise};
+use super::{COUNTS, Owner, RemoteFault, RemoteHandle, begin_function, count, depth_here, owner};
+use crate::omp::check::thing::Occurrence;
+use crate::omp::check::waits::{self, FutureSource};
 use crate::omp::device::rank::modules;
 
 /// What a handler returns its value through: `ompx_result_t`.
 #[derive(Debug)]
-pub struct Answer {
+pub struct InvokedAnswer {
     value: Bytes,
     /// Somebody has a future for it.
     wanted: bool,
 }
 
-impl Answer {
+impl InvokedAnswer {
     /// The value is a copy of these bytes, in place of what was said before.
     ///
     /// # Errors
     /// There is no memory for it.
     /// # Safety
     /// `length` bytes at `from` are readable.
-    pub unsafe fn set(&mut self, from: *const u8, length: usize) -> Result<(), Fault> {
+    pub unsafe fn set(&mut self, from: *const u8, length: usize) -> Result<(), RemoteFault> {
         if self.wanted {
             // SAFETY: as the caller says.
-            self.value = unsafe { Bytes::copy(from, length) }.ok_or(Fault::Memory)?;
+            self.value = unsafe { Bytes::copy(from, length) }.ok_or(RemoteFault::Memory)?;
         }
         Ok(())
     }
 }
 
 /// A function that can be invoked: `ompx_handler`.
-pub type Function = unsafe extern "C-unwind" fn(args: *const u8, bytes: usize, result: *mut Answer);
+pub type InvokedFunction =
+    unsafe extern "C-unwind" fn(args: *const u8, bytes: usize, result: *mut InvokedAnswer);
 
 /// A function that is to run here, and what it gets.
 pub struct Invocation {
-    /// A [`Function`].
+    /// A [`InvokedFunction`].
     pub function: usize,
     /// What it gets.
     pub args: Bytes,
     /// The future that its end sets.
-    pub future: Option<Handle>,
+    pub future: Option<RemoteHandle>,
     /// Target regions around the call.
     pub depth: u8,
 }
@@ -58,7 +59,7 @@ impl Invocation {
             // SAFETY: the invoker's promise, on this rank or, for the same function of the same
             // module, on another.
             unsafe {
-                let function = core::mem::transmute::<usize, Function>(function);
+                let function = core::mem::transmute::<usize, InvokedFunction>(function);
                 function(args.address(), args.size(), answer);
             }
             drop(args);
@@ -75,15 +76,15 @@ impl Invocation {
 /// and tells the future; `depth` as of [`begin_function`]. It may use an `object`. In a task.
 pub fn answered(
     address: usize,
-    future: Option<Handle>,
-    object: Option<Handle>,
+    future: Option<RemoteHandle>,
+    object: Option<RemoteHandle>,
     depth: u8,
-    function: impl FnOnce(*mut Answer),
+    function: impl FnOnce(*mut InvokedAnswer),
 ) {
     begin_function(depth);
-    let gives = || future.map(Thing::Value).into_iter().chain(object.map(Thing::Object)).collect();
+    let gives = || future.map(Occurrence::Value).into_iter().chain(object.map(Occurrence::Object)).collect();
     let noted = waits::runs(address, gives);
-    let mut answer = Answer { value: Bytes::EMPTY, wanted: future.is_some() };
+    let mut answer = InvokedAnswer { value: Bytes::EMPTY, wanted: future.is_some() };
     function(&raw mut answer);
     drop(noted);
     if let Some(future) = future {
@@ -100,29 +101,29 @@ pub fn answered(
 /// `into` is not null, which is written before the function can run.
 ///
 /// # Errors
-/// See [`Fault`]; nothing has happened then.
+/// See [`RemoteFault`]; nothing has happened then.
 /// # Safety
 /// `length` bytes at `args` are readable, `into` is null or writable, and the function may be
-/// called once as [`Function`] says.
+/// called once as [`InvokedFunction`] says.
 pub unsafe fn invoke(
     rank: i32,
     function: usize,
     args: *const u8,
     length: usize,
-    into: *mut Handle,
-) -> Result<(), Fault> {
+    into: *mut RemoteHandle,
+) -> Result<(), RemoteFault> {
     let owner = owner(rank)?;
-    let place = modules::place(function).ok_or(Fault::Function)?;
+    let place = modules::place(function).ok_or(RemoteFault::Function)?;
     let future = (!into.is_null()).then(|| future::create(true));
     if let Some(future) = future {
         // SAFETY: as the caller says.
         unsafe { ptr::write(into, future) };
-        waits::promised(future, Promise::Function(function, Some(rank)));
+        waits::promised(future, FutureSource::Function(function, Some(rank)));
     }
     let begun = match owner {
         Owner::CurrentThread => {
             // SAFETY: as the caller says.
-            let args = unsafe { Bytes::copy(args, length) }.ok_or(Fault::Memory);
+            let args = unsafe { Bytes::copy(args, length) }.ok_or(RemoteFault::Memory);
             args.map(|args| Invocation { function, args, future, depth: depth_here() }.leave())
         }
         // SAFETY: as the caller says.

@@ -51,7 +51,7 @@ pub mod wire;
 /// `ompx_object_t`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Handle {
+pub struct RemoteHandle {
     /// The rank that made it.
     pub rank: i32,
     /// Its place there.
@@ -60,7 +60,7 @@ pub struct Handle {
     pub generation: u64,
 }
 
-impl Handle {
+impl RemoteHandle {
     /// As words of a message.
     pub fn words(self) -> [u64; 2] {
         [u64::from(self.rank as u32) << 32 | u64::from(self.id), self.generation]
@@ -84,7 +84,7 @@ impl Handle {
 
 /// Why a call changed nothing. The numbers are those of `ompx.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum RemoteFault {
     /// No such rank.
     Rank,
     /// A null pointer where something has to be.
@@ -143,7 +143,7 @@ pub enum Fault {
     Empty,
 }
 
-impl Fault {
+impl RemoteFault {
     /// The result of the C functions.
     pub fn code(self) -> i32 {
         match self {
@@ -172,7 +172,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for RemoteFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Rank => "there is no such rank",
@@ -220,22 +220,22 @@ pub(in crate::omp) fn me() -> i32 {
 }
 
 /// Who is rank `rank`.
-pub(in crate::omp) fn owner(rank: i32) -> Result<Owner, Fault> {
+pub(in crate::omp) fn owner(rank: i32) -> Result<Owner, RemoteFault> {
     match (rank::cluster(), u32::try_from(rank)) {
-        _ if SERVER.is_lost() => Err(Fault::Ended),
+        _ if SERVER.is_lost() => Err(RemoteFault::Ended),
         (None, Ok(0)) => Ok(Owner::CurrentThread),
         (Some(cluster), Ok(rank)) if rank == cluster.rank => Ok(Owner::CurrentThread),
         (Some(cluster), Ok(rank)) if rank < cluster.ranks => Ok(Owner::There(cluster, rank)),
-        _ => Err(Fault::Rank),
+        _ => Err(RemoteFault::Rank),
     }
 }
 
 /// Is what the handle names ours? What only its owner may ask for.
-fn own(handle: Handle) -> Result<(), Fault> {
+fn own(handle: RemoteHandle) -> Result<(), RemoteFault> {
     match owner(handle.rank) {
         Ok(Owner::CurrentThread) => Ok(()),
-        Ok(Owner::There(..)) => Err(Fault::Foreign),
-        Err(Fault::Rank) => Err(Fault::Stale),
+        Ok(Owner::There(..)) => Err(RemoteFault::Foreign),
+        Err(RemoteFault::Rank) => Err(RemoteFault::Stale),
         Err(why) => Err(why),
     }
 }

@@ -51,19 +51,19 @@ use ult::worker::Worker;
 
 use super::super::device::rank::remote::lock;
 use super::super::device::rank::{Cluster, cluster};
-use super::super::parallel::{self, Request};
+use super::super::parallel::{self, ParallelRequest};
 use super::super::queue;
-use super::super::task::{self, Flags, Task};
+use super::super::task::{self, Task, TaskFlags};
 use super::super::team::{Body, Team};
 use super::super::thread::{CurrentThread, Thread};
 use super::super::{env, exit, report};
 
 /// Something to be done, by a task of the team.
-pub type Work = Box<dyn FnOnce() + Send>;
+pub type ServerWork = Box<dyn FnOnce() + Send>;
 
 /// The team, and what it is to do.
 pub struct Server {
-    queue: Mutex<VecDeque<Work>>,
+    queue: Mutex<VecDeque<ServerWork>>,
     /// How much stands there; changed under its lock.
     waiting: AtomicUsize,
     /// Work that has come, and what was kept.
@@ -123,7 +123,7 @@ impl Server {
     }
 
     /// Takes work, which a task begins soon. Any thread, also inside of the bridge.
-    pub fn leave(&self, work: Work) {
+    pub fn leave(&self, work: ServerWork) {
         // ORDERING: Relaxed; ended by who has taken the work.
         self.came.fetch_add(1, Ordering::Relaxed);
         let Some(work) = hand_over(work) else { return };
@@ -145,7 +145,7 @@ impl Server {
     }
 
     /// The oldest work that waits.
-    fn take(&self) -> Option<Work> {
+    fn take(&self) -> Option<ServerWork> {
         if !self.has_work() {
             return None;
         }
@@ -245,7 +245,7 @@ unsafe extern "C" fn at_exit(_: c_int, _: *mut c_void) {
 
 thread_local! {
     /// Where the calling kernel thread takes work from its own handlers; null: it does not.
-    static HAND: Cell<*mut Option<Work>> = const { Cell::new(ptr::null_mut()) };
+    static HAND: Cell<*mut Option<ServerWork>> = const { Cell::new(ptr::null_mut()) };
 }
 
 /// Looks for messages one after the other: a look costs half of a turn of the scheduler, which has
@@ -254,7 +254,7 @@ const IN_A_ROW: u32 = 3;
 
 /// Gives the work to the one that looks for messages on this kernel thread and begins it at once,
 /// if there is one with an empty hand: nobody has to be woken.
-fn hand_over(work: Work) -> Option<Work> {
+fn hand_over(work: ServerWork) -> Option<ServerWork> {
     let hand = HAND.get();
     // SAFETY: null or the variable of `work_by_message`, which is further up on this stack.
     match unsafe { hand.as_mut() } {
@@ -267,7 +267,7 @@ fn hand_over(work: Work) -> Option<Work> {
 }
 
 /// Looks for messages; the first work that they bring goes to the caller.
-fn work_by_message() -> Option<Work> {
+fn work_by_message() -> Option<ServerWork> {
     let mut work = None;
     HAND.set(&raw mut work);
     for _ in 0..IN_A_ROW {
@@ -294,7 +294,11 @@ pub fn serve() {
     let body = Body { call: take_part, function: ptr::null(), data: ptr::null_mut(), count: 0 };
     // A second thread, so that there is a team: on one worker it shares it.
     let threads = env::settings().workers.max(2);
-    parallel::parallel(CurrentThread::get(), body, Request { num_threads: threads, ..Request::default() });
+    parallel::parallel(
+        CurrentThread::get(),
+        body,
+        ParallelRequest { num_threads: threads, ..ParallelRequest::default() },
+    );
 }
 
 /// A thread of the team: takes work until all ranks are through, then goes to the end of the
@@ -364,16 +368,16 @@ fn await_work() {
 }
 
 /// Makes the work an explicit task of the running thread `here`, which nobody knows of yet.
-fn task_of(here: CurrentThread, work: Work) -> NonNull<Task> {
-    const { assert!(align_of::<Work>() <= align_of::<Task>() && size_of::<Work>() == 16) };
-    let task: NonNull<Task> = Task::allocate(here, size_of::<Work>(), run_work, Flags::UNTIED);
+fn task_of(here: CurrentThread, work: ServerWork) -> NonNull<Task> {
+    const { assert!(align_of::<ServerWork>() <= align_of::<Task>() && size_of::<ServerWork>() == 16) };
+    let task: NonNull<Task> = Task::allocate(here, size_of::<ServerWork>(), run_work, TaskFlags::UNTIED);
     // SAFETY: a fresh task with room for the work.
-    unsafe { task.as_ref().payload().cast::<Work>().write(work) };
+    unsafe { task.as_ref().payload().cast::<ServerWork>().write(work) };
     task
 }
 
 /// The work as what the thread, which waits and is asked for a job, does next.
-fn job_of(here: CurrentThread, work: Work, more: &dyn Fn() -> bool) -> Job {
+fn job_of(here: CurrentThread, work: ServerWork, more: &dyn Fn() -> bool) -> Job {
     let task = task_of(here, work);
     // SAFETY: the task is ours.
     task::announce(here, unsafe { task.as_ref() });
@@ -385,7 +389,7 @@ fn job_of(here: CurrentThread, work: Work, more: &dyn Fn() -> bool) -> Job {
 
 unsafe fn run_work(_: &Thread, task: &Task, _: bool) -> bool {
     // SAFETY: `defer` wrote the work, and a task is run once.
-    let work = unsafe { task.payload().cast::<Work>().read() };
+    let work = unsafe { task.payload().cast::<ServerWork>().read() };
     work();
     // ORDERING: Release, pairs with the Acquire in `is_idle`: what it has sent has been sent.
     SERVER.over.fetch_add(1, Ordering::Release);

@@ -15,32 +15,32 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// How many locks; a power of two.
 const PARTS: u32 = 16;
 
-struct Place<T> {
+struct TableSlot<T> {
     /// Of what is here, or was here last; 0 before the first.
     generation: u64,
     thing: Option<T>,
 }
 
-struct Part<T> {
-    places: Vec<Place<T>>,
+struct TableStripe<T> {
+    places: Vec<TableSlot<T>>,
     free: Vec<u32>,
 }
 
 /// Things by index and generation.
-pub struct Table<T> {
-    parts: [Mutex<Part<T>>; PARTS as usize],
+pub struct RemoteTable<T> {
+    parts: [Mutex<TableStripe<T>>; PARTS as usize],
     turn: AtomicU32,
 }
 
-impl<T> Table<T> {
+impl<T> RemoteTable<T> {
     /// A table with nothing in it. For each use another one.
     #[allow(clippy::declare_interior_mutable_const, reason = "the beginning of a static")]
     pub const EMPTY: Self = Self {
-        parts: [const { Mutex::new(Part { places: Vec::new(), free: Vec::new() }) }; PARTS as usize],
+        parts: [const { Mutex::new(TableStripe { places: Vec::new(), free: Vec::new() }) }; PARTS as usize],
         turn: AtomicU32::new(0),
     };
 
-    fn part(&self, id: u32) -> MutexGuard<'_, Part<T>> {
+    fn part(&self, id: u32) -> MutexGuard<'_, TableStripe<T>> {
         self.parts[(id % PARTS) as usize].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -51,7 +51,7 @@ impl<T> Table<T> {
         let mut part = self.part(number);
         let at = part.free.pop().unwrap_or(part.places.len() as u32);
         if at as usize == part.places.len() {
-            part.places.push(Place { generation: 0, thing: None });
+            part.places.push(TableSlot { generation: 0, thing: None });
         }
         let place = &mut part.places[at as usize];
         place.generation += 1;
@@ -91,13 +91,13 @@ impl<T> Table<T> {
 mod tests {
     use super::*;
 
-    fn take(table: &Table<u32>, (id, generation): (u32, u64)) -> Option<Result<u32, ()>> {
+    fn take(table: &RemoteTable<u32>, (id, generation): (u32, u64)) -> Option<Result<u32, ()>> {
         table.take(id, generation, |_| Ok(()))
     }
 
     #[test]
     fn a_handle_names_one_thing_and_then_nothing() {
-        let table = Table::EMPTY;
+        let table = RemoteTable::EMPTY;
         let handles: Vec<_> = (0..100).map(|n| table.insert(n)).collect();
         for (n, &(id, generation)) in handles.iter().enumerate() {
             assert_eq!(table.with(id, generation, |thing| *thing), Some(n as u32));
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_may_not_go_stays() {
-        let table = Table::EMPTY;
+        let table = RemoteTable::EMPTY;
         let (id, generation) = table.insert(5);
         assert_eq!(table.take(id, generation, |_| Err("used")), Some(Err("used")));
         assert_eq!(take(&table, (id, generation)), Some(Ok(5)));
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn threads_meet_their_own_things() {
-        let table = Table::EMPTY;
+        let table = RemoteTable::EMPTY;
         std::thread::scope(|scope| {
             for me in 0..4u32 {
                 let table = &table;

@@ -8,14 +8,14 @@
 use core::ffi::{c_int, c_void};
 use core::fmt;
 
-use mpi_bridge::table::{Arrival, Block, HandlerFn, Message, code};
+use mpi_bridge::table::{Arrival, BridgeBlock, BridgeMessage, HandlerFn, code};
 
 use super::bytes::Bytes;
-use super::event::{Datum, satisfy_here};
+use super::event::{EventDatum, satisfy_here};
 use super::future::{By, set_here};
 use super::invoke::Invocation;
 use super::server::SERVER;
-use super::{Fault, Handle, me};
+use super::{RemoteFault, RemoteHandle, me};
 use crate::omp::device::rank::link::{blocks, opened};
 use crate::omp::device::rank::remote::complete;
 use crate::omp::device::rank::wire::verb;
@@ -47,10 +47,10 @@ pub unsafe fn invoke(
     cluster: &Cluster,
     to: u32,
     place: (u64, u64),
-    (future, depth): (Option<Handle>, u8),
+    (future, depth): (Option<RemoteHandle>, u8),
     from: *const u8,
     length: usize,
-) -> Result<(), Fault> {
+) -> Result<(), RemoteFault> {
     let (id, generation) = future.map_or((0, 0), |future| (future.id, future.generation));
     // SAFETY: as the caller says.
     unsafe {
@@ -74,11 +74,11 @@ pub unsafe fn invoke(
 pub unsafe fn set(
     cluster: &Cluster,
     to: u32,
-    future: Handle,
+    future: RemoteHandle,
     by: By,
     from: *const u8,
     length: usize,
-) -> Result<(), Fault> {
+) -> Result<(), RemoteFault> {
     let words = [future.id.into(), future.generation, by.word(), 0, 0];
     // SAFETY: as the caller says.
     unsafe { send(cluster, to, verb::SET, words, from, length) }
@@ -88,9 +88,9 @@ pub unsafe fn set(
 ///
 /// # Errors
 /// The ranks have parted.
-pub fn fail(cluster: &Cluster, to: u32, future: Handle) -> Result<(), Fault> {
+pub fn fail(cluster: &Cluster, to: u32, future: RemoteHandle) -> Result<(), RemoteFault> {
     let words = [future.id.into(), future.generation, By::NoObject.word(), 0, 0];
-    cluster.post(to, verb::SET, &words, &[], 0).map_err(|_| Fault::Ended)
+    cluster.post(to, verb::SET, &words, &[], 0).map_err(|_| RemoteFault::Ended)
 }
 
 /// Satisfies a dependence of an event of rank `to`, which is named with the target regions around
@@ -103,11 +103,11 @@ pub fn fail(cluster: &Cluster, to: u32, future: Handle) -> Result<(), Fault> {
 pub unsafe fn satisfy(
     cluster: &Cluster,
     to: u32,
-    event: Handle,
+    event: RemoteHandle,
     slot: (i32, u8),
     from: *const u8,
     length: usize,
-) -> Result<(), Fault> {
+) -> Result<(), RemoteFault> {
     let words = [event.id.into(), event.generation, slot_word(slot), 0, 0];
     // SAFETY: as the caller says.
     unsafe { send(cluster, to, verb::SATISFY, words, from, length) }
@@ -120,10 +120,10 @@ pub unsafe fn satisfy(
 pub fn satisfy_with(
     cluster: &Cluster,
     to: u32,
-    event: Handle,
+    event: RemoteHandle,
     slot: (i32, u8),
-    object: Handle,
-) -> Result<(), Fault> {
+    object: RemoteHandle,
+) -> Result<(), RemoteFault> {
     let [place, generation] = object.words();
     let words = [event.id.into(), event.generation, slot_word(slot), place, generation];
     // SAFETY: no bytes.
@@ -144,18 +144,18 @@ unsafe fn send(
     words: [u64; WORDS],
     from: *const u8,
     length: usize,
-) -> Result<(), Fault> {
-    complete(cluster).map_err(|_| Fault::Ended)?;
+) -> Result<(), RemoteFault> {
+    complete(cluster).map_err(|_| RemoteFault::Ended)?;
     if length <= SMALL {
         let bytes: &[u8] = match length {
             0 => &[],
             // SAFETY: as the caller says.
             _ => unsafe { core::slice::from_raw_parts(from, length) },
         };
-        return cluster.post(to, verb, &words, bytes, 0).map_err(|_| Fault::Ended);
+        return cluster.post(to, verb, &words, bytes, 0).map_err(|_| RemoteFault::Ended);
     }
     // SAFETY: as the caller says.
-    let copy = unsafe { Bytes::copy(from, length) }.ok_or(Fault::Memory)?;
+    let copy = unsafe { Bytes::copy(from, length) }.ok_or(RemoteFault::Memory)?;
     post_bytes(cluster, to, verb, &words, copy)
 }
 
@@ -164,9 +164,15 @@ unsafe fn send(
 ///
 /// # Errors
 /// The ranks have parted.
-pub fn post_bytes(cluster: &Cluster, to: u32, verb: u32, words: &[u64], bytes: Bytes) -> Result<(), Fault> {
+pub fn post_bytes(
+    cluster: &Cluster,
+    to: u32,
+    verb: u32,
+    words: &[u64],
+    bytes: Bytes,
+) -> Result<(), RemoteFault> {
     if bytes.size() <= SMALL {
-        return cluster.post(to, verb, words, bytes.as_slice(), 0).map_err(|_| Fault::Ended);
+        return cluster.post(to, verb, words, bytes.as_slice(), 0).map_err(|_| RemoteFault::Ended);
     }
     let (from, length) = (bytes.address().cast_const(), bytes.size());
     // SAFETY: the bytes are what is kept.
@@ -188,15 +194,19 @@ pub unsafe fn post_kept<K: Send + 'static>(
     from: *const u8,
     length: usize,
     kept: K,
-) -> Result<(), Fault> {
+) -> Result<(), RemoteFault> {
     let context: *mut K = Box::into_raw(Box::new(kept));
-    let block =
-        Block { from: from.cast(), bytes: length as u64, done: Some(taken::<K>), context: context.cast() };
+    let block = BridgeBlock {
+        from: from.cast(),
+        bytes: length as u64,
+        done: Some(taken::<K>),
+        context: context.cast(),
+    };
     // SAFETY: the bytes stay until `taken`, as the caller says.
     unsafe { cluster.post_block(to, verb, words, &block) }.map_err(|_| {
         // SAFETY: nothing was begun, so the box is ours.
         drop(unsafe { Box::from_raw(context) });
-        Fault::Ended
+        RemoteFault::Ended
     })
 }
 
@@ -223,7 +233,7 @@ struct Coming {
     then: Box<dyn FnOnce(Bytes) + Send>,
 }
 
-unsafe extern "C" fn arrived<const VERB: u32>(_: *mut c_void, message: *const Message) {
+unsafe extern "C" fn arrived<const VERB: u32>(_: *mut c_void, message: *const BridgeMessage) {
     let Some(cluster) = cluster() else { return };
     // SAFETY: the bridge's message.
     let ((mut reader, source), blocks) = unsafe { (opened(message), blocks(message)) };
@@ -270,11 +280,14 @@ impl Letter {
     /// Does what the message says.
     fn deliver(self, bytes: Bytes) {
         let [a, b, c, d, e] = self.words;
-        let mine = |id: u64, generation: u64| Handle { rank: me(), id: id as u32, generation };
+        let mine = |id: u64, generation: u64| RemoteHandle { rank: me(), id: id as u32, generation };
         match self.verb {
             verb::INVOKE => {
-                let future =
-                    (c & 1 != 0).then_some(Handle { rank: self.source as i32, id: d as u32, generation: e });
+                let future = (c & 1 != 0).then_some(RemoteHandle {
+                    rank: self.source as i32,
+                    id: d as u32,
+                    generation: e,
+                });
                 let depth = (c >> 1) as u8;
                 let source = self.source;
                 // Where the module lies may take a look at all of them: not in the middle of the
@@ -290,21 +303,21 @@ impl Letter {
                 self.complain("ompx_future_set", set_here(mine(a, b), bytes, By::from_word(c)));
             }
             _ if e != 0 => {
-                let object = Handle::from_words([d, e]);
+                let object = RemoteHandle::from_words([d, e]);
                 self.complain(
                     "ompx_event_satisfy_object",
-                    satisfy_here(mine(a, b), c as u32 as i32, Datum::Object(object), (c >> 32) as u8),
+                    satisfy_here(mine(a, b), c as u32 as i32, EventDatum::Object(object), (c >> 32) as u8),
                 );
             }
             _ => self.complain(
                 "ompx_event_satisfy",
-                satisfy_here(mine(a, b), c as u32 as i32, Datum::Bytes(bytes), (c >> 32) as u8),
+                satisfy_here(mine(a, b), c as u32 as i32, EventDatum::Bytes(bytes), (c >> 32) as u8),
             ),
         }
     }
 
     /// The caller has gone on: a line here says what was wrong.
-    fn complain(self, call: &str, result: Result<(), Fault>) {
+    fn complain(self, call: &str, result: Result<(), RemoteFault>) {
         if let Err(why) = result {
             report::warn(format_args!(
                 "{call} by rank {} for rank {}: {why}; that call changes nothing",

@@ -17,7 +17,7 @@ use super::super::tool::event::SyncKind;
 use super::super::tool::hook;
 use super::super::{queue, races, yielding};
 use super::counts::WAITING;
-use super::{Flags, Task, run_at_once};
+use super::{Task, TaskFlags, run_at_once};
 
 /// Makes a task that [`Task::allocate`] returned known: counted by parent, taskgroup and team. Its
 /// dependences, if any, must be entered after this and before it is pushed.
@@ -76,17 +76,17 @@ pub fn defer_as<const WATCHED: bool>(here: CurrentThread, task: NonNull<Task>) {
 /// Is a task that could be deferred, with these properties, to be run at once, because the others
 /// have enough to do?
 #[inline(always)]
-pub fn has_enough(here: CurrentThread, flags: Flags, priority: i32) -> bool {
+pub fn has_enough(here: CurrentThread, flags: TaskFlags, priority: i32) -> bool {
     queue::is_saturated(here.thread) && has_enough_for(here, flags, priority)
 }
 
 #[cold]
 #[inline(never)]
-fn has_enough_for(here: CurrentThread, flags: Flags, priority: i32) -> bool {
-    if priority != 0 || flags.has(Flags::DETACH) || flags.has(Flags::OFFLOADED) {
+fn has_enough_for(here: CurrentThread, flags: TaskFlags, priority: i32) -> bool {
+    if priority != 0 || flags.has(TaskFlags::DETACH) || flags.has(TaskFlags::OFFLOADED) {
         return false; // A task for a device should not hold its creator up.
     }
-    if flags.has(Flags::UNTIED) {
+    if flags.has(TaskFlags::UNTIED) {
         // Its parts may run on other threads, so it is queued; the creator makes room for it.
         queue::make_room(here);
         return false;
@@ -131,31 +131,31 @@ pub fn is_deep(here: CurrentThread) -> bool {
 /// the one that free agents are to run.
 #[inline(always)]
 pub fn is_included(here: CurrentThread) -> bool {
-    let is_for_agents = || here.task.flags().has(Flags::POOLS) && agents::are_wished_for(here);
-    here.thread.includes.get() && !is_for_agents() || here.task.flags().has(Flags::FINAL)
+    let is_for_agents = || here.task.flags().has(TaskFlags::POOLS) && agents::are_wished_for(here);
+    here.thread.includes.get() && !is_for_agents() || here.task.flags().has(TaskFlags::FINAL)
 }
 
 /// [`is_included`], for a child that has been allocated, with these properties: a thread that is
 /// alone goes on beside a device, and beside free agents.
 #[inline(always)]
-pub fn includes(here: CurrentThread, flags: Flags) -> bool {
-    (here.thread.includes.get() || here.task.flags().has(Flags::FINAL))
-        && !(flags.has_any(Flags::OFFLOADED.with(Flags::POOL)) && goes_on_beside_others(here, flags))
+pub fn includes(here: CurrentThread, flags: TaskFlags) -> bool {
+    (here.thread.includes.get() || here.task.flags().has(TaskFlags::FINAL))
+        && !(flags.has_any(TaskFlags::OFFLOADED.with(TaskFlags::POOL)) && goes_on_beside_others(here, flags))
 }
 
 /// The end of a region waits for its tasks, and so does that of the program where `main` runs
 /// ([`super::super::root::finish_at_exit`]). Another kernel thread of the program may end at any
 /// time.
 #[cold]
-fn goes_on_beside_others(here: CurrentThread, flags: Flags) -> bool {
-    if flags.has(Flags::POOL) {
-        return !here.task.flags().has(Flags::FINAL);
+fn goes_on_beside_others(here: CurrentThread, flags: TaskFlags) -> bool {
+    if flags.has(TaskFlags::POOL) {
+        return !here.task.flags().has(TaskFlags::FINAL);
     }
     if here.thread.is_agent() {
         return false; // it would be for the team
     }
     let team = here.thread.team();
-    !here.task.flags().has(Flags::FINAL)
+    !here.task.flags().has(TaskFlags::FINAL)
         && (!team.plan().parent_thread.is_null() || super::super::root::finish_at_exit())
 }
 
@@ -163,8 +163,8 @@ fn goes_on_beside_others(here: CurrentThread, flags: Flags) -> bool {
 /// alone in its team begins what it has for devices before it goes on, until that waits; nobody
 /// else would.
 #[inline(always)]
-pub fn set_off(here: CurrentThread, flags: Flags) {
-    if flags.has(Flags::OFFLOADED) && here.thread.team().size() == 1 {
+pub fn set_off(here: CurrentThread, flags: TaskFlags) {
+    if flags.has(TaskFlags::OFFLOADED) && here.thread.team().size() == 1 {
         queue::run_some(here, 1);
     }
 }
@@ -178,7 +178,7 @@ pub fn taskwait(here: CurrentThread) {
         join_children(here);
         resident::host_looks();
     }
-    taskgraph::joined(here, taskgraph::Wait::Children);
+    taskgraph::joined(here, taskgraph::RecordedWait::Children);
 }
 
 #[cold]

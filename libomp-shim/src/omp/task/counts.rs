@@ -16,7 +16,7 @@ use ult::blocks;
 
 use super::super::depend::Node;
 use super::super::thread::Thread;
-use super::{Flags, Task};
+use super::{Task, TaskFlags};
 
 /// One child's share of [`Task::counts`]: a reference and an incomplete child.
 pub(super) const CHILD: u64 = REFERENCE + 1;
@@ -107,7 +107,8 @@ impl Task {
         // ORDERING: Relaxed; that the running thread runs this task too is known to that thread.
         let runs_here = thread.is_some_and(|t| ptr::eq(t, self.thread.load(Ordering::Relaxed)));
         // The rest is read by the task's own thread only.
-        if !runs_here || self.flags().has(Flags::UNTIED) || self.retired.get() || self.pending.get() == 0 {
+        if !runs_here || self.flags().has(TaskFlags::UNTIED) || self.retired.get() || self.pending.get() == 0
+        {
             return false;
         }
         self.pending.set(self.pending.get() - 1);
@@ -185,7 +186,7 @@ unsafe fn leave_to_children(task: &Task, own_share: u64) {
 /// # Safety
 /// The share is the caller's.
 unsafe fn drop_child(parent: &Task, share: u64) {
-    if parent.flags().has(Flags::UNTIED) {
+    if parent.flags().has(TaskFlags::UNTIED) {
         // SAFETY: as the caller says.
         return unsafe { drop_child_of_untied(parent, share) };
     }

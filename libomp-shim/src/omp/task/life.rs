@@ -21,7 +21,7 @@ use super::super::thread::{CurrentThread, Thread};
 use super::super::tool::event::{Status, cancelled};
 use super::super::tool::{self, hook};
 use super::counts::{REFERENCE, free, leave_parent, leave_uncounted};
-use super::{Flags, Task, announce};
+use super::{Task, TaskFlags, announce};
 
 /// State of a detachable task's event: who comes second completes the task.
 const EVENT_BODY_DONE: u32 = 1;
@@ -39,7 +39,7 @@ pub fn run_undeferred(here: CurrentThread, task: NonNull<Task>) {
 pub fn run_at_once(here: CurrentThread, task: NonNull<Task>) {
     // SAFETY: the task is ours.
     let task_ref = unsafe { task.as_ref() };
-    if task_ref.flags().has(Flags::DETACH) {
+    if task_ref.flags().has(TaskFlags::DETACH) {
         announce(here, task_ref); // somebody else may complete it
         return run_undeferred(here, task);
     }
@@ -54,7 +54,7 @@ pub fn run_included<const NOTIFIED: bool>(here: CurrentThread, task: NonNull<Tas
     // SAFETY: the task is ours.
     let task_ref = unsafe { task.as_ref() };
     include_as::<NOTIFIED, ()>(here, task, || {
-        if !is_discarded(task_ref) || task_ref.flags().has(Flags::CONSTRUCTED) {
+        if !is_discarded(task_ref) || task_ref.flags().has(TaskFlags::CONSTRUCTED) {
             body();
         }
     });
@@ -303,7 +303,7 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
         give_up_event(task);
         hook::other::discards(task, cancelled::TASKGROUP | cancelled::DISCARDED);
     }
-    if task.flags().has(Flags::LOOKS) && !discarded {
+    if task.flags().has(TaskFlags::LOOKS) && !discarded {
         resident::host_looks_in(task);
     }
     let run_part = || {
@@ -314,7 +314,7 @@ unsafe fn run_body(thread: &Thread, task: &Task, whole: bool) -> bool {
     if ult::mutant!(task_runs_twice) {
         finished = run_part()
     }
-    while !finished && (whole || task.flags().has(Flags::POOL)) {
+    while !finished && (whole || task.flags().has(TaskFlags::POOL)) {
         finished = run_part();
     }
     finished
@@ -332,7 +332,7 @@ fn status_at_end(task: &Task, finished: bool) -> Status {
     match finished {
         false => Status::Switch,
         true if is_discarded(task) => Status::Cancel,
-        true if task.flags().has(Flags::DETACH) && !fulfilled() => Status::Detach,
+        true if task.flags().has(TaskFlags::DETACH) && !fulfilled() => Status::Detach,
         true => Status::Complete,
     }
 }
@@ -341,7 +341,7 @@ fn status_at_end(task: &Task, finished: bool) -> Status {
 /// fulfilled it does not run. Somebody may fulfil it all the same, at any time, so the block is
 /// never freed.
 fn give_up_event(task: &Task) {
-    if task.flags().has(Flags::DETACH) {
+    if task.flags().has(TaskFlags::DETACH) {
         events::fulfilled(task);
         // ORDERING: Relaxed; a reference that nobody drops.
         task.counts.fetch_add(REFERENCE, Ordering::Relaxed);
@@ -353,13 +353,13 @@ fn give_up_event(task: &Task) {
 /// A task of a cancelled taskgroup or region that has not begun is discarded (5.2 §11.2).
 #[inline(always)]
 fn is_discarded(task: &Task) -> bool {
-    if task.flags().has(Flags::UNTIED) {
-        if task.flags().has(Flags::BEGUN) {
+    if task.flags().has(TaskFlags::UNTIED) {
+        if task.flags().has(TaskFlags::BEGUN) {
             return false;
         }
-        task.set_flags(task.flags().with(Flags::BEGUN)); // before it has children that could look
+        task.set_flags(task.flags().with(TaskFlags::BEGUN)); // before it has children that could look
     }
-    if task.flags().has(Flags::UNDEFERRED) && task.flags().has(Flags::MERGED) {
+    if task.flags().has(TaskFlags::UNDEFERRED) && task.flags().has(TaskFlags::MERGED) {
         return false;
     }
     // SAFETY: a taskgroup is alive while it has members.
@@ -375,7 +375,7 @@ pub fn begin(thread: &Thread, task: &Task) {
     if task.affinity() != 0 {
         hint::remember(thread, task);
     }
-    if !task.flags().has(Flags::UNTIED) {
+    if !task.flags().has(TaskFlags::UNTIED) {
         task.marks.set(thread.team().team_queue().marks());
         // SAFETY: own thread only: we run in its name.
         unsafe { thread.own() }.tied.push(task);
@@ -387,7 +387,7 @@ pub fn begin(thread: &Thread, task: &Task) {
 #[inline]
 pub fn end(thread: &Thread, task: &Task) {
     let flags = task.flags();
-    if !flags.has(Flags::UNTIED) {
+    if !flags.has(TaskFlags::UNTIED) {
         // SAFETY: own thread only.
         let tied = unsafe { &mut thread.own().tied };
         if tied.last().is_some_and(|&t| ptr::eq(t, task)) {
@@ -396,7 +396,8 @@ pub fn end(thread: &Thread, task: &Task) {
             tied.remove(task);
         }
     }
-    if flags.has_any(Flags::QUEUES.with(Flags::STREAMS).with(Flags::OPENS).with(Flags::POOL)) {
+    if flags.has_any(TaskFlags::QUEUES.with(TaskFlags::STREAMS).with(TaskFlags::OPENS).with(TaskFlags::POOL))
+    {
         end_of_its_kind(thread, flags);
     }
 }
@@ -404,11 +405,11 @@ pub fn end(thread: &Thread, task: &Task) {
 /// A task has ended that is for devices, or for free agents.
 #[cold]
 #[inline(never)]
-fn end_of_its_kind(thread: &Thread, flags: Flags) {
-    if flags.has_any(Flags::QUEUES.with(Flags::STREAMS).with(Flags::OPENS)) {
+fn end_of_its_kind(thread: &Thread, flags: TaskFlags) {
+    if flags.has_any(TaskFlags::QUEUES.with(TaskFlags::STREAMS).with(TaskFlags::OPENS)) {
         chain::end();
     }
-    if flags.has(Flags::POOL) {
+    if flags.has(TaskFlags::POOL) {
         agents::ends(thread);
     }
 }
@@ -434,7 +435,7 @@ unsafe fn finish<const WATCHED: bool>(thread: &Thread, task: NonNull<Task>) -> O
     if WATCHED {
         races::task_ends(task_ref);
     }
-    if task_ref.flags().has(Flags::DETACH) && !ult::mutant!(detach_completes_at_once) {
+    if task_ref.flags().has(TaskFlags::DETACH) && !ult::mutant!(detach_completes_at_once) {
         task_ref.retire();
         // ORDERING: AcqRel; pairs with the same in `fulfill`: whoever comes second sees what the
         // first wrote.

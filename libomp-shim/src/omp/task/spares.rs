@@ -8,7 +8,7 @@ use core::ptr::{self, NonNull};
 
 use super::super::thread::CurrentThread;
 use super::counts::free;
-use super::{Flags, RunFn, Task};
+use super::{RunFn, Task, TaskFlags};
 
 /// Descriptors beyond this many are given back: who recurses deeply once need not keep them all.
 const MOST: u32 = 64;
@@ -61,7 +61,11 @@ impl Task {
     /// A child of `here.task` without a payload, as [`Task::allocate`] makes it, for
     /// [`super::run_at_once`]. `NOTIFIED`: with a record for tools.
     #[inline(always)]
-    pub fn included<const NOTIFIED: bool>(here: CurrentThread, run: RunFn, flags: Flags) -> NonNull<Task> {
+    pub fn included<const NOTIFIED: bool>(
+        here: CurrentThread,
+        run: RunFn,
+        flags: TaskFlags,
+    ) -> NonNull<Task> {
         // SAFETY: own thread only.
         let spare = if NOTIFIED { None } else { unsafe { here.thread.own() }.spares.take() };
         match spare {
@@ -76,7 +80,7 @@ impl Task {
 
     #[cold]
     #[inline(never)]
-    fn one_more<const NOTIFIED: bool>(here: CurrentThread, run: RunFn, flags: Flags) -> NonNull<Task> {
+    fn one_more<const NOTIFIED: bool>(here: CurrentThread, run: RunFn, flags: TaskFlags) -> NonNull<Task> {
         if NOTIFIED { Self::allocate(here, 0, run, flags) } else { Self::allocate_plain(here, 0, run, flags) }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::depend::{Dependence, Kind};
+use super::super::depend::{Dependence, DependenceKind};
 
 /// What has been named so far.
 #[derive(Default)]
@@ -18,7 +18,7 @@ pub(super) struct Edges {
 /// The two newest sets of one address, as in `depend::table`.
 #[derive(Default)]
 struct Sets {
-    kind: Option<Kind>,
+    kind: Option<DependenceKind>,
     current: Vec<u32>,
     previous: Vec<u32>,
 }
@@ -56,13 +56,13 @@ impl Edges {
 }
 
 /// One kind for each address: the stronger one if it is named twice. `None` for `omp_all_memory`.
-fn merged(items: impl Iterator<Item = Dependence>) -> Option<BTreeMap<usize, Kind>> {
-    let mut kinds: BTreeMap<usize, Kind> = BTreeMap::new();
+fn merged(items: impl Iterator<Item = Dependence>) -> Option<BTreeMap<usize, DependenceKind>> {
+    let mut kinds: BTreeMap<usize, DependenceKind> = BTreeMap::new();
     for item in items {
-        let kind = if item.kind == Kind::MutexInOutSet { Kind::Out } else { item.kind };
+        let kind = if item.kind == DependenceKind::MutexInOutSet { DependenceKind::Out } else { item.kind };
         let known = kinds.entry(item.address?).or_insert(kind);
         if *known != kind {
-            *known = Kind::Out;
+            *known = DependenceKind::Out;
         }
     }
     Some(kinds)
@@ -71,14 +71,14 @@ fn merged(items: impl Iterator<Item = Dependence>) -> Option<BTreeMap<usize, Kin
 impl Sets {
     fn after(all_memory: Option<u32>) -> Self {
         Self {
-            kind: all_memory.map(|_| Kind::Out),
+            kind: all_memory.map(|_| DependenceKind::Out),
             current: all_memory.into_iter().collect(),
             previous: Vec::new(),
         }
     }
 
-    fn enter(&mut self, me: u32, kind: Kind, before: &mut Vec<u32>) {
-        if kind == Kind::Out || self.kind != Some(kind) {
+    fn enter(&mut self, me: u32, kind: DependenceKind, before: &mut Vec<u32>) {
+        if kind == DependenceKind::Out || self.kind != Some(kind) {
             self.previous = core::mem::take(&mut self.current);
             self.kind = Some(kind);
         }
@@ -94,9 +94,9 @@ mod tests {
     const ALL: usize = 0;
 
     /// Whom each of these tasks waits for; address 0 stands for `omp_all_memory`.
-    fn graph(tasks: &[&[(usize, Kind)]]) -> Vec<Vec<u32>> {
+    fn graph(tasks: &[&[(usize, DependenceKind)]]) -> Vec<Vec<u32>> {
         let mut edges = Edges::default();
-        let item = |&(address, kind): &(usize, Kind)| Dependence {
+        let item = |&(address, kind): &(usize, DependenceKind)| Dependence {
             address: (address != ALL).then_some(address),
             kind,
         };
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn readers_and_writers() {
-        let (r, w) = (Kind::In, Kind::Out);
+        let (r, w) = (DependenceKind::In, DependenceKind::Out);
         let none: Vec<u32> = vec![];
         assert_eq!(
             graph(&[&[(1, w)], &[(1, r)], &[(1, r)], &[(1, w)], &[(2, w)]]),
@@ -115,9 +115,9 @@ mod tests {
 
     #[test]
     fn sets_wait_for_the_set_before() {
-        let (set, mutex, w) = (Kind::InOutSet, Kind::MutexInOutSet, Kind::Out);
+        let (set, mutex, w) = (DependenceKind::InOutSet, DependenceKind::MutexInOutSet, DependenceKind::Out);
         assert_eq!(
-            graph(&[&[(1, set)], &[(1, set)], &[(1, Kind::In)], &[(1, set)]]),
+            graph(&[&[(1, set)], &[(1, set)], &[(1, DependenceKind::In)], &[(1, set)]]),
             [vec![], vec![], vec![0, 1], vec![2]]
         );
         assert_eq!(graph(&[&[(1, w)], &[(1, mutex)], &[(1, mutex)]]), [vec![], vec![0], vec![1]]);
@@ -125,9 +125,10 @@ mod tests {
 
     #[test]
     fn all_memory_is_every_address() {
-        let w = Kind::Out;
+        let w = DependenceKind::Out;
         assert_eq!(
-            graph(&[&[(1, w)], &[(2, w)], &[(ALL, w)], &[(1, w)], &[(3, Kind::In)], &[(ALL, w)]])[2..],
+            graph(&[&[(1, w)], &[(2, w)], &[(ALL, w)], &[(1, w)], &[(3, DependenceKind::In)], &[(ALL, w)]])
+                [2..],
             [vec![0, 1], vec![2], vec![2], vec![2, 3, 4]]
         );
     }
@@ -136,9 +137,9 @@ mod tests {
     fn an_address_named_twice_counts_once() {
         assert_eq!(
             graph(&[
-                &[(1, Kind::In), (1, Kind::Out)],
-                &[(1, Kind::In)],
-                &[(1, Kind::In), (1, Kind::InOutSet)]
+                &[(1, DependenceKind::In), (1, DependenceKind::Out)],
+                &[(1, DependenceKind::In)],
+                &[(1, DependenceKind::In), (1, DependenceKind::InOutSet)]
             ]),
             [vec![], vec![0], vec![1]]
         );

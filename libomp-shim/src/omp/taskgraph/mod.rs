@@ -32,7 +32,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use super::agents;
 use super::depend::{self, Links};
 use super::device::{array, resident};
-use super::task::{self, Flags, RunFn, Task};
+use super::task::{self, RunFn, Task, TaskFlags};
 use super::taskgroup::{self, Taskgroup};
 use super::thread::CurrentThread;
 use super::tool::hook;
@@ -40,28 +40,28 @@ use super::tool::hook;
 mod edges;
 mod recording;
 
-pub use recording::{Relocate, Wait, joined, made, record, spoil};
+pub use recording::{RecordedWait, Relocate, joined, made, record, spoil};
 
 use recording::Recording;
 
 /// A graph (`ompx_taskgraph_t`).
 #[derive(Default)]
-pub struct Graph {
+pub struct TaskgraphGraph {
     /// A task is between its beginning and its end.
     busy: AtomicBool,
-    state: Cell<State>,
+    state: Cell<TaskgraphState>,
     tasks: UnsafeCell<Vec<Phase>>,
     recording: UnsafeCell<Recording>,
 }
 
 // SAFETY: all but `busy` is touched only by the task that has set it, until that takes it back.
-unsafe impl Sync for Graph {}
+unsafe impl Sync for TaskgraphGraph {}
 
 /// Tasks that a `taskwait` of the recording task divides from the next ones.
 type Phase = Vec<Recorded>;
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum State {
+enum TaskgraphState {
     /// Nothing has been written down yet.
     #[default]
     New,
@@ -76,7 +76,7 @@ enum State {
 /// A task as it was when it was made.
 struct Recorded {
     run: RunFn,
-    flags: Flags,
+    flags: TaskFlags,
     priority: i32,
     affinity: u32,
     front: [usize; 2],
@@ -93,38 +93,38 @@ struct Recorded {
 
 /// What the running task has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begun {
+pub enum TaskgraphBegun {
     /// The program makes the tasks.
     Make,
     /// They have been made; the program makes none.
     Made,
 }
 
-impl Graph {
-    /// Begins the graph in the running task: a taskgroup is open until [`Graph::end`]. If another
-    /// task is between the two, the program makes the tasks, and nothing is written down.
-    pub fn begin(&self, here: CurrentThread) -> Begun {
+impl TaskgraphGraph {
+    /// Begins the graph in the running task: a taskgroup is open until [`TaskgraphGraph::end`]. If
+    /// another task is between the two, the program makes the tasks, and nothing is written down.
+    pub fn begin(&self, here: CurrentThread) -> TaskgraphBegun {
         let group = taskgroup::start(here);
         // ORDERING: Acquire, pairs with the Release in `end`: the graph is as the last task has
         // left it.
         if !is_recordable(here, group) || self.busy.swap(true, Ordering::Acquire) {
-            return Begun::Make;
+            return TaskgraphBegun::Make;
         }
         // SAFETY: opened above, and open until `end`.
         unsafe { &*group }.graph.set(self);
         match self.state.get() {
             // Its tasks are not entered in the table of those that were made before.
-            State::Ready if !depend::has_live_children(here) => {
+            TaskgraphState::Ready if !depend::has_live_children(here) => {
                 self.launch(here);
-                return Begun::Made;
+                return TaskgraphBegun::Made;
             }
-            State::New => {
-                self.state.set(State::Recording);
-                here.task.set_flags(here.task.flags().with(Flags::RECORDS));
+            TaskgraphState::New => {
+                self.state.set(TaskgraphState::Recording);
+                here.task.set_flags(here.task.flags().with(TaskFlags::RECORDS));
             }
-            State::Ready | State::Recording | State::Unfit => {}
+            TaskgraphState::Ready | TaskgraphState::Recording | TaskgraphState::Unfit => {}
         }
-        Begun::Make
+        TaskgraphBegun::Make
     }
 
     /// Waits for all tasks of the graph and their descendants, and ends it.
@@ -132,12 +132,12 @@ impl Graph {
         // SAFETY: the innermost taskgroup of the running task is open, if there is one.
         let is_ours = unsafe { here.task.taskgroup.get().as_ref() }
             .is_some_and(|group| core::ptr::eq(group.graph.get(), self));
-        if is_ours && self.state.get() == State::Recording {
-            here.task.set_flags(here.task.flags().without(Flags::RECORDS));
+        if is_ours && self.state.get() == TaskgraphState::Recording {
+            here.task.set_flags(here.task.flags().without(TaskFlags::RECORDS));
             // SAFETY: `busy` is ours.
             let (recording, tasks) = unsafe { (&mut *self.recording.get(), &mut *self.tasks.get()) };
             let phases = core::mem::take(recording).finish();
-            self.state.set(if phases.is_some() { State::Ready } else { State::Unfit });
+            self.state.set(if phases.is_some() { TaskgraphState::Ready } else { TaskgraphState::Unfit });
             *tasks = phases.unwrap_or_default();
         }
         taskgroup::end(here, |_| {});
@@ -150,9 +150,9 @@ impl Graph {
     /// Will the next run make no task by the program's code? `None`: nothing has been written down.
     pub fn is_ready(&self) -> Option<bool> {
         match self.state.get() {
-            State::New | State::Recording => None,
-            State::Ready => Some(true),
-            State::Unfit => Some(false),
+            TaskgraphState::New | TaskgraphState::Recording => None,
+            TaskgraphState::Ready => Some(true),
+            TaskgraphState::Unfit => Some(false),
         }
     }
 
@@ -174,7 +174,8 @@ impl Graph {
 
 /// Are tasks made here as everywhere, and do they depend on nothing that a graph does not know?
 fn is_recordable(here: CurrentThread, group: *const Taskgroup) -> bool {
-    let is_plain = !task::is_included(here) && !here.task.flags().has_any(Flags::RECORDS.with(Flags::WISHES));
+    let is_plain =
+        !task::is_included(here) && !here.task.flags().has_any(TaskFlags::RECORDS.with(TaskFlags::WISHES));
     is_plain && !resident::is_used() && !array::any() && !super::device::any() && !has_reductions(group)
 }
 

@@ -2,18 +2,21 @@
 //! that it makes.
 
 use super::super::depend::Dependence;
-use super::super::task::{Flags, Task};
+use super::super::task::{Task, TaskFlags};
 use super::super::thread::CurrentThread;
 use super::edges::Edges;
-use super::{Graph, Phase, Recorded, State, has_reductions};
+use super::{Phase, Recorded, TaskgraphGraph, TaskgraphState, has_reductions};
 
 /// Puts right what a copy of a task's data knows of its own place: `(copy, where the data were, how
 /// many bytes)`. The front's; two front words are copied, too.
 pub type Relocate = unsafe fn(&Task, usize, usize);
 
 /// What a task may be and be written down.
-const KNOWN: Flags =
-    Flags::EXPLICIT.with(Flags::UNTIED).with(Flags::FINAL).with(Flags::RECORDED).with(Flags::INCLUDED);
+const KNOWN: TaskFlags = TaskFlags::EXPLICIT
+    .with(TaskFlags::UNTIED)
+    .with(TaskFlags::FINAL)
+    .with(TaskFlags::RECORDED)
+    .with(TaskFlags::INCLUDED);
 
 /// What has been written down.
 #[derive(Default)]
@@ -54,7 +57,7 @@ impl Recording {
         if data.iter().skip(1).any(|word| (from..from + bytes as u64).contains(word)) {
             return;
         }
-        let flags = task.flags().without(Flags::RECORDED.with(Flags::INCLUDED));
+        let flags = task.flags().without(TaskFlags::RECORDED.with(TaskFlags::INCLUDED));
         let front = [task.front[0].get(), task.front[1].get()];
         let (from, priority, affinity) = (task.payload() as usize, task.priority(), task.affinity());
         if let Some(run) = task.code() {
@@ -83,7 +86,7 @@ fn of(task: &Task) -> Option<&mut Recording> {
     while let Some(open) = unsafe { group.as_ref() } {
         // SAFETY: as above.
         if let Some(graph) = unsafe { open.graph.get().as_ref() } {
-            return (graph.state.get() == State::Recording).then(|| recording_of(graph));
+            return (graph.state.get() == TaskgraphState::Recording).then(|| recording_of(graph));
         }
         group = open.outer;
     }
@@ -91,7 +94,7 @@ fn of(task: &Task) -> Option<&mut Recording> {
 }
 
 #[allow(clippy::mut_from_ref, reason = "only the recording task asks, one call at a time")]
-fn recording_of(graph: &Graph) -> &mut Recording {
+fn recording_of(graph: &TaskgraphGraph) -> &mut Recording {
     // SAFETY: the recording task has set `busy` of the graph.
     unsafe { &mut *graph.recording.get() }
 }
@@ -115,7 +118,7 @@ pub fn record(
     relocate: Relocate,
     items: impl Iterator<Item = Dependence>,
 ) {
-    if here.task.flags().has(Flags::RECORDS) {
+    if here.task.flags().has(TaskFlags::RECORDS) {
         record_cold(here, task, is_fit, relocate, items);
     }
 }
@@ -129,7 +132,7 @@ fn record_cold(
     relocate: Relocate,
     items: impl Iterator<Item = Dependence>,
 ) {
-    let is_known = task.flags().without(KNOWN) == Flags::default();
+    let is_known = task.flags().without(KNOWN) == TaskFlags::default();
     // A task of a group with reductions keeps that group's address with its data.
     if let (Some(recording), true) =
         (of(here.task), is_fit && is_known && !has_reductions(here.task.taskgroup.get()))
@@ -140,7 +143,7 @@ fn record_cold(
 
 /// How the running task has waited.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Wait {
+pub enum RecordedWait {
     /// For its children: `taskwait`.
     Children,
     /// For some of them, or for a taskgroup's: what a graph does not know.
@@ -149,18 +152,18 @@ pub enum Wait {
 
 /// The running task has waited.
 #[inline(always)]
-pub fn joined(here: CurrentThread, wait: Wait) {
-    if here.task.flags().has(Flags::RECORDS) {
+pub fn joined(here: CurrentThread, wait: RecordedWait) {
+    if here.task.flags().has(TaskFlags::RECORDS) {
         joined_cold(here, wait);
     }
 }
 
 #[cold]
-fn joined_cold(here: CurrentThread, wait: Wait) {
+fn joined_cold(here: CurrentThread, wait: RecordedWait) {
     if let Some(recording) = of(here.task) {
         match wait {
-            Wait::Children => recording.join(),
-            Wait::Other => spoil(here.task),
+            RecordedWait::Children => recording.join(),
+            RecordedWait::Other => spoil(here.task),
         }
     }
 }

@@ -177,12 +177,12 @@ impl Team {
 }
 
 /// A call of compiled code that waits in a barrier: what it was, and clang's `ident_t`, or null.
-pub type Call = (sync_points::Kind, *const c_void);
+pub type BarrierCall = (sync_points::BarrierKind, *const c_void);
 
 /// The team barrier of the running code (`barrier`, and the implicit ones of worksharing), by
 /// `call`. `kind` says for tools which of them it is.
 #[inline]
-pub fn barrier(here: CurrentThread, call: Call, kind: impl FnOnce() -> SyncKind) -> bool {
+pub fn barrier(here: CurrentThread, call: BarrierCall, kind: impl FnOnce() -> SyncKind) -> bool {
     if watch::anybody() { barrier_watched(here, call, kind()) } else { barrier_unwatched(here) }
 }
 
@@ -193,14 +193,14 @@ fn barrier_unwatched(here: CurrentThread) -> bool {
 
 #[cold]
 #[inline(never)]
-fn barrier_watched(here: CurrentThread, (call, location): Call, kind: SyncKind) -> bool {
+fn barrier_watched(here: CurrentThread, (call, location): BarrierCall, kind: SyncKind) -> bool {
     sync_points::synchronizes(here, call, location);
     hook::wait::around(here, || kind, || here.team().barrier::<true>(here.thread))
 }
 
 /// As [`barrier`]; left early when the region is cancelled: true if it has been.
 #[inline]
-pub fn cancellable_barrier(here: CurrentThread, call: Call, kind: impl FnOnce() -> SyncKind) -> bool {
+pub fn cancellable_barrier(here: CurrentThread, call: BarrierCall, kind: impl FnOnce() -> SyncKind) -> bool {
     if watch::anybody() {
         cancellable_barrier_watched(here, call, kind())
     } else {
@@ -215,7 +215,7 @@ fn cancellable_barrier_unwatched(here: CurrentThread) -> bool {
 
 #[cold]
 #[inline(never)]
-fn cancellable_barrier_watched(here: CurrentThread, (call, location): Call, kind: SyncKind) -> bool {
+fn cancellable_barrier_watched(here: CurrentThread, (call, location): BarrierCall, kind: SyncKind) -> bool {
     sync_points::synchronizes(here, call, location);
     hook::wait::around(here, || kind, || here.team().cancellable_barrier::<true>(here.thread))
 }

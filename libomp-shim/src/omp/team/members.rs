@@ -20,7 +20,7 @@ use ult::worker::Worker;
 use super::super::agents;
 use super::super::assemble;
 use super::super::thread::Thread;
-use super::waiting::Place;
+use super::waiting::WaitSite;
 use super::{Team, TeamKind};
 
 /// One member that is present, in `Team::ending`.
@@ -127,7 +127,7 @@ impl Team {
             // ORDERING: Acquire, pairs with `arrive_at_join` and `leave_for_good`: the members'
             // writes are seen.
             let joined = || self.is_joined_at(self.ending.0.load(Ordering::Acquire));
-            self.help_while(thread, &joined, &|| true, self.spin(), Place::Join);
+            self.help_while(thread, &joined, &|| true, self.spin(), WaitSite::Join);
         }
         self.await_quiet(thread);
         if self.has_used_tasks() {

@@ -15,7 +15,7 @@ use ult::arch::FpState;
 use ult::sched::Spin;
 use ult::worker::Worker;
 
-use super::super::affinity::Assignment;
+use super::super::affinity::PlaceAssignment;
 use super::super::group::Group;
 use super::super::icv::{Icv, ProcBind};
 use super::super::task::Task;
@@ -79,7 +79,7 @@ pub struct Plan {
     /// Binding policy of the region (`omp_get_proc_bind` inside reports the ICV instead).
     pub bind: ProcBind,
     /// Where the members go; `None` when threads are not bound.
-    pub places: Option<Assignment>,
+    pub places: Option<PlaceAssignment>,
     /// The forking thread's place partition, which members that are not bound inherit; `None`
     /// without places.
     pub partition: Option<Range<u32>>,

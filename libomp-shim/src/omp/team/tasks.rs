@@ -15,7 +15,7 @@ use super::super::affinity::hint::Hints;
 use super::super::agents::Agents;
 use super::super::queue::TeamQueue;
 use super::super::thread::Thread;
-use super::waiting::Place;
+use super::waiting::WaitSite;
 use super::{Team, TeamKind};
 
 impl Team {
@@ -84,7 +84,7 @@ impl Team {
         // are asked whether they go on here, again and again.
         // SAFETY: own thread only: conditions are called on its worker.
         let begun = || !unsafe { thread.own() }.tied.is_empty();
-        self.help_while(thread, &|| !begun() && self.is_quiet(), &|| true, self.spin(), Place::Closing);
+        self.help_while(thread, &|| !begun() && self.is_quiet(), &|| true, self.spin(), WaitSite::Closing);
         // ORDERING: Relaxed; a late notifier wakes for nothing.
         self.closer.store(ptr::null_mut(), Ordering::Relaxed);
     }

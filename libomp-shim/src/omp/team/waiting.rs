@@ -23,7 +23,7 @@ use super::Team;
 
 /// Where a thread waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum WaitSite {
     /// In a task, for some of the others.
     Task,
     /// At the barrier with this number: for all threads and tasks of the team.
@@ -39,17 +39,17 @@ impl Team {
     /// fork nobody else makes `done` true: there the wait is also over when `thread` finds no
     /// more tasks.
     pub fn help_until(&self, thread: &Thread, done: &dyn Fn() -> bool) {
-        self.help_while(thread, done, &|| !done(), self.spin(), Place::Task);
+        self.help_while(thread, done, &|| !done(), self.spin(), WaitSite::Task);
     }
 
     /// As [`Team::help_until`], at the team's barrier with the number `passed`.
     pub(super) fn help_at_barrier(&self, thread: &Thread, passed: u64, done: &dyn Fn() -> bool) {
-        self.help_while(thread, done, &|| !done(), self.spin(), Place::Barrier(passed));
+        self.help_while(thread, done, &|| !done(), self.spin(), WaitSite::Barrier(passed));
     }
 
     /// As [`Team::help_until`], for a condition that nobody tells of: it is looked at without end.
     pub fn help_polling(&self, thread: &Thread, done: &dyn Fn() -> bool) {
-        self.help_while(thread, done, &|| !done(), Spin::POLLING, Place::Task);
+        self.help_while(thread, done, &|| !done(), Spin::POLLING, WaitSite::Task);
     }
 
     /// As [`Team::help_polling`], without running tasks: other threads of the worker go on.
@@ -71,7 +71,7 @@ impl Team {
         done: &dyn Fn() -> bool,
         more: &dyn Fn() -> bool,
         spin: Spin,
-        place: Place,
+        place: WaitSite,
     ) {
         let left_alone = Cell::new(false);
         let wait = Wait {
@@ -84,21 +84,21 @@ impl Team {
             sleepers: Some(&self.sleepers.0),
             spin,
             yields: false,
-            finished: place == Place::Join,
+            finished: place == WaitSite::Join,
             alone: self.size() == 1,
         };
         let order = match place {
             // All of them go on together, by their numbers.
-            Place::Barrier(number) => Some(ReadyOrder::at(&self.passed, number, thread.num().into())),
-            Place::Task | Place::Closing | Place::Join => None,
+            WaitSite::Barrier(number) => Some(ReadyOrder::at(&self.passed, number, thread.num().into())),
+            WaitSite::Task | WaitSite::Closing | WaitSite::Join => None,
         };
         // A free agent may start some tasks only, and so may a thread in a tied task.
         // SAFETY: own thread only.
         let takes_any_task =
-            !thread.is_agent() && (place != Place::Task || unsafe { thread.own() }.tied.is_empty());
+            !thread.is_agent() && (place != WaitSite::Task || unsafe { thread.own() }.tied.is_empty());
         ult::sched::wait_with(
             &wait,
-            WaitTraits { rank: thread.num(), synchronizes: place != Place::Task, takes_any_task, order },
+            WaitTraits { rank: thread.num(), synchronizes: place != WaitSite::Task, takes_any_task, order },
         );
         queue::end_help(thread);
         self.pass_wake_up_on();

@@ -13,7 +13,7 @@ use core::ffi::{c_int, c_void};
 
 /// What [`caller`] finds; zeros if there is no frame of the program.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Caller {
+pub struct CodeCaller {
     /// To where the call into the library returns.
     pub address: usize,
     /// Where the caller's stack ends: the address above that of the return address.
@@ -60,8 +60,8 @@ unsafe extern "C" fn step(context: *mut Context, found: *mut c_void) -> c_int {
         if is_ours(address) {
             return GO_ON;
         }
-        let found = &*found.cast::<Cell<Caller>>();
-        found.set(Caller {
+        let found = &*found.cast::<Cell<CodeCaller>>();
+        found.set(CodeCaller {
             address,
             stack: _Unwind_GetCFA(context),
             base: _Unwind_GetGR(context, FRAME_POINTER),
@@ -73,8 +73,8 @@ unsafe extern "C" fn step(context: *mut Context, found: *mut c_void) -> c_int {
 /// The innermost frame of the running code that is not the library's.
 #[cold]
 #[inline(never)]
-pub fn caller() -> Caller {
-    let found = Cell::new(Caller::default());
+pub fn caller() -> CodeCaller {
+    let found = Cell::new(CodeCaller::default());
     // SAFETY: the function above, and a cell that outlives the call.
     unsafe { _Unwind_Backtrace(step, (&raw const found).cast_mut().cast()) };
     found.get()

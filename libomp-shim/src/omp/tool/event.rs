@@ -5,7 +5,7 @@ use core::cell::Cell;
 
 use super::code;
 use crate::omp::depend::Dependence;
-use crate::omp::device::Slot;
+use crate::omp::device::DeviceSlot;
 use crate::omp::task::Task;
 use crate::omp::team::{ON_HOST, Team};
 use crate::omp::thread::{CurrentThread, Thread};
@@ -13,7 +13,7 @@ use crate::omp::thread::{CurrentThread, Thread};
 /// Which end of something is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum End {
+pub enum ToolEndpoint {
     /// It begins.
     Begin = 1,
     /// It ends.
@@ -66,7 +66,7 @@ pub enum SyncKind {
 /// Work-distributing regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Work {
+pub enum ToolWork {
     /// A loop whose schedule is not distinguished.
     Loop = 1,
     /// `sections`.
@@ -96,7 +96,7 @@ pub enum Work {
 /// What excludes others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Mutex {
+pub enum ToolMutex {
     /// `omp_set_lock`.
     Lock = 1,
     /// `omp_test_lock`.
@@ -169,7 +169,7 @@ pub mod cancelled {
 /// Constructs of devices, in OMPT's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Target {
+pub enum ToolTarget {
     /// `target`.
     Region = 1,
     /// `target enter data`, and the beginning of `target data`.
@@ -183,7 +183,7 @@ pub enum Target {
 /// What is done with a device's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum DataOp {
+pub enum ToolDataOp {
     /// There is some for host storage, or for the program.
     Allocate = 1,
     /// It gets bytes, of the host or of another device.
@@ -203,7 +203,7 @@ pub enum DataOp {
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceOp {
     /// What is done.
-    pub kind: DataOp,
+    pub kind: ToolDataOp,
     /// Where bytes come from; of other operations the host's side.
     pub from: (i32, usize),
     /// Where they go; of other operations the device's side.
@@ -214,14 +214,14 @@ pub struct DeviceOp {
 
 impl DeviceOp {
     /// One that concerns memory of `device` that stands for the host's at `host`.
-    pub fn of(kind: DataOp, host: usize, device: (i32, usize), bytes: usize) -> Self {
+    pub fn of(kind: ToolDataOp, host: usize, device: (i32, usize), bytes: usize) -> Self {
         Self { kind, from: (ON_HOST, host), to: device, bytes }
     }
 }
 
 /// An item of a construct's list as tools see it.
 #[derive(Clone, Copy, Debug)]
-pub struct Mapping {
+pub struct ToolMapping {
     /// The first byte on the host.
     pub host: usize,
     /// On the device, 0 while it is not there.
@@ -241,7 +241,7 @@ pub struct Words<'a> {
 }
 
 /// Where something happens: in which thread and task, and behind which call of the program.
-pub struct Site<'a> {
+pub struct EventSite<'a> {
     /// The thread.
     pub thread: &'a Thread,
     /// The task.
@@ -249,20 +249,20 @@ pub struct Site<'a> {
     code: Cell<Option<usize>>,
 }
 
-impl Site<'_> {
+impl EventSite<'_> {
     /// In running code that the program has called.
     pub fn caller(here: CurrentThread) -> Self {
-        Site { thread: here.thread, task: here.task, code: Cell::new(None) }
+        EventSite { thread: here.thread, task: here.task, code: Cell::new(None) }
     }
 
     /// In running code of which this address is the program's, 0 for none.
     pub fn at(here: CurrentThread, code: usize) -> Self {
-        Site { thread: here.thread, task: here.task, code: Cell::new(Some(code)) }
+        EventSite { thread: here.thread, task: here.task, code: Cell::new(Some(code)) }
     }
 
     /// Of `task`, which `thread` runs or is about to run, without a call of the program's.
-    pub fn of<'a>(thread: &'a Thread, task: &'a Task) -> Site<'a> {
-        Site { thread, task, code: Cell::new(Some(0)) }
+    pub fn of<'a>(thread: &'a Thread, task: &'a Task) -> EventSite<'a> {
+        EventSite { thread, task, code: Cell::new(Some(0)) }
     }
 
     /// The address to which the call into the library returns (`codeptr_ra`); 0 where there is
@@ -273,7 +273,7 @@ impl Site<'_> {
         code
     }
 
-    /// What [`Site::code`] has found, 0 if nobody has asked.
+    /// What [`EventSite::code`] has found, 0 if nobody has asked.
     pub(super) fn known_code(&self) -> usize {
         self.code.get().unwrap_or(0)
     }
@@ -294,82 +294,82 @@ pub trait Consumer: Sync {
     /// that keeps the team.
     fn thread_end(&self, thread: &Thread) {}
     /// A member on a worker of its own has nothing to do until the next region.
-    fn idle(&self, thread: &Thread, end: End) {}
+    fn idle(&self, thread: &Thread, end: ToolEndpoint) {}
     /// A team of `wanted` threads was asked for. The threads begin after this.
-    fn parallel_begin(&self, site: &Site, team: &Team, wanted: u32) {}
+    fn parallel_begin(&self, site: &EventSite, team: &Team, wanted: u32) {}
     /// A league of `teams` initial teams begins; `word` is the tool's.
-    fn league_begin(&self, site: &Site, word: *mut u64, teams: u32) {}
+    fn league_begin(&self, site: &EventSite, word: *mut u64, teams: u32) {}
     /// It is over.
-    fn league_end(&self, site: &Site, word: *mut u64) {}
+    fn league_end(&self, site: &EventSite, word: *mut u64) {}
     /// The region is over; `site` is the task that forked it.
-    fn parallel_end(&self, site: &Site, team: &Team) {}
+    fn parallel_end(&self, site: &EventSite, team: &Team) {}
     /// The implicit task of a thread; an initial one where the team is no `parallel` region's.
     /// `over`: its region has ended, so the team is no longer its own.
-    fn implicit_task(&self, thread: &Thread, end: End, over: bool) {}
+    fn implicit_task(&self, thread: &Thread, end: ToolEndpoint, over: bool) {}
     /// An explicit task has been made by the site's.
-    fn task_create(&self, site: &Site, task: &Task, has_dependences: bool) {}
+    fn task_create(&self, site: &EventSite, task: &Task, has_dependences: bool) {}
     /// What a task depends on.
-    fn dependences(&self, site: &Site, task: &Task, items: &[Dependence]) {}
+    fn dependences(&self, site: &EventSite, task: &Task, items: &[Dependence]) {}
     /// An iteration of a doacross loop, by its loop variables: it is a `source`, or the site's task
     /// waits for it.
-    fn iteration(&self, site: &Site, source: bool, values: &[i64]) {}
+    fn iteration(&self, site: &EventSite, source: bool, values: &[i64]) {}
     /// The second task waits for the first, which is perhaps complete by now: of that one the word
     /// that was kept with it, of both their numbers.
-    fn task_dependence(&self, site: &Site, first: (u64, u64), second: &Task) {}
+    fn task_dependence(&self, site: &EventSite, first: (u64, u64), second: &Task) {}
     /// The thread stops running `prior` and goes on with `next`, which is `None` where it goes on
     /// with what it did.
     fn task_schedule(&self, thread: &Thread, prior: &Task, status: Status, next: Option<&Task>) {}
     /// A synchronizing region. `over` as in `implicit_task`.
-    fn sync_region(&self, site: &Site, kind: SyncKind, end: End, over: bool) {}
+    fn sync_region(&self, site: &EventSite, kind: SyncKind, end: ToolEndpoint, over: bool) {}
     /// The waiting in it.
-    fn sync_wait(&self, site: &Site, kind: SyncKind, end: End, over: bool) {}
+    fn sync_wait(&self, site: &EventSite, kind: SyncKind, end: ToolEndpoint, over: bool) {}
     /// Work that is divided; `count` iterations, sections or tasks as far as they are known.
-    fn work(&self, site: &Site, kind: Work, end: End, count: u64) {}
+    fn work(&self, site: &EventSite, kind: ToolWork, end: ToolEndpoint, count: u64) {}
     /// Some of it is handed out.
-    fn dispatch(&self, site: &Site, chunk: Chunk) {}
+    fn dispatch(&self, site: &EventSite, chunk: Chunk) {}
     /// `masked`, in the thread that executes it.
-    fn masked(&self, site: &Site, end: End) {}
+    fn masked(&self, site: &EventSite, end: ToolEndpoint) {}
     /// A reduction combines copies.
-    fn reduction(&self, site: &Site, end: End) {}
+    fn reduction(&self, site: &EventSite, end: ToolEndpoint) {}
     /// Somebody wants a mutex.
-    fn mutex_acquire(&self, site: &Site, kind: Mutex, hint: u32, id: u64) {}
+    fn mutex_acquire(&self, site: &EventSite, kind: ToolMutex, hint: u32, id: u64) {}
     /// It has it.
-    fn mutex_acquired(&self, site: &Site, kind: Mutex, id: u64) {}
+    fn mutex_acquired(&self, site: &EventSite, kind: ToolMutex, id: u64) {}
     /// It has given it back.
-    fn mutex_released(&self, site: &Site, kind: Mutex, id: u64) {}
+    fn mutex_released(&self, site: &EventSite, kind: ToolMutex, id: u64) {}
     /// An owner has taken its nestable lock once more, or given one setting back.
-    fn nest_lock(&self, site: &Site, end: End, id: u64) {}
+    fn nest_lock(&self, site: &EventSite, end: ToolEndpoint, id: u64) {}
     /// A lock has been made.
-    fn lock_init(&self, site: &Site, kind: Mutex, hint: u32, id: u64) {}
+    fn lock_init(&self, site: &EventSite, kind: ToolMutex, hint: u32, id: u64) {}
     /// A lock is no more.
-    fn lock_destroy(&self, site: &Site, kind: Mutex, id: u64) {}
+    fn lock_destroy(&self, site: &EventSite, kind: ToolMutex, id: u64) {}
     /// `flush`.
-    fn flush(&self, site: &Site) {}
+    fn flush(&self, site: &EventSite) {}
     /// A cancellation, in the bits of [`cancelled`], of the site's task or of one that is
     /// discarded.
-    fn cancel(&self, site: &Site, task: &Task, flags: u32) {}
+    fn cancel(&self, site: &EventSite, task: &Task, flags: u32) {}
     /// `error at(execution)`.
-    fn error(&self, site: &Site, fatal: bool, message: &[u8]) {}
+    fn error(&self, site: &EventSite, fatal: bool, message: &[u8]) {}
     /// `omp_control_tool`; the answer of the first that gives one counts.
-    fn control_tool(&self, site: &Site, command: u64, modifier: u64, argument: usize) -> Option<i32> {
+    fn control_tool(&self, site: &EventSite, command: u64, modifier: u64, argument: usize) -> Option<i32> {
         None
     }
     /// A construct of a device, by its number; −1 is the host.
-    fn target(&self, site: &Site, kind: Target, end: End, device: i32) {}
+    fn target(&self, site: &EventSite, kind: ToolTarget, end: ToolEndpoint, device: i32) {}
     /// Something is done with a device's memory, from its beginning to its end or, without either,
     /// at once.
-    fn device_op(&self, site: &Site, op: &DeviceOp, end: Option<End>, words: &Words) {}
+    fn device_op(&self, site: &EventSite, op: &DeviceOp, end: Option<ToolEndpoint>, words: &Words) {}
     /// A region is sent to its device, whose construct asks for so many teams, 0 for as many as
     /// there may be.
-    fn submit(&self, end: End, teams: u32, words: &Words) {}
+    fn submit(&self, end: ToolEndpoint, teams: u32, words: &Words) {}
     /// What a construct maps.
-    fn maps(&self, site: &Site, construct: &Cell<u64>, items: &[Mapping]) {}
+    fn maps(&self, site: &EventSite, construct: &Cell<u64>, items: &[ToolMapping]) {}
     /// The device is used for the first time.
-    fn device_opens(&self, slot: &Slot) {}
+    fn device_opens(&self, slot: &DeviceSlot) {}
     /// The program ends, which has used it.
-    fn device_closes(&self, slot: &Slot) {}
+    fn device_closes(&self, slot: &DeviceSlot) {}
     /// It has loaded an image.
-    fn device_loads(&self, slot: &Slot, module: u64, image: &[u8]) {}
+    fn device_loads(&self, slot: &DeviceSlot, module: u64, image: &[u8]) {}
     /// It has unloaded it.
-    fn device_unloads(&self, slot: &Slot, module: u64) {}
+    fn device_unloads(&self, slot: &DeviceSlot, module: u64) {}
 }

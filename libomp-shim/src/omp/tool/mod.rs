@@ -23,10 +23,10 @@
 //! tells that.
 //!
 //! **How a consumer hooks in.** It implements [`Consumer`], whose functions do nothing by default,
-//! and calls [`attach`] with a place of its own ([`Place`]). From then on it hears events, from all
-//! threads at the same time; after [`detach`] some may still be under way. It comes once, at any
-//! time, and may go: it hears ends of what began before, and finds no record with tasks that were
-//! made before ([`record::of`]).
+//! and calls [`attach`] with a place of its own ([`ConsumerSlot`]). From then on it hears events,
+//! from all threads at the same time; after [`detach`] some may still be under way. It comes once,
+//! at any time, and may go: it hears ends of what began before, and finds no record with tasks that
+//! were made before ([`record::of`]).
 //!
 //! **What a consumer may do.** It is called in the name of the thread that the event says, on that
 //! code's stack, running with its TLS block: its thread-local variables are those of the OpenMP
@@ -62,14 +62,14 @@ pub use event::Consumer;
 
 /// Places of consumers, which are reported in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ConsumerSlot {
     /// A tool of the standard's interface.
     Ompt,
     /// The trace.
     Trace,
 }
 
-impl Place {
+impl ConsumerSlot {
     const ALL: [Self; 2] = [Self::Ompt, Self::Trace];
 
     /// Its bit in [`watch`], which is set while the consumer in this place is reported.
@@ -79,9 +79,9 @@ impl Place {
 }
 
 /// Some consumer is notified.
-const NOTIFIED: u32 = Place::Ompt.bit() | Place::Trace.bit();
+const NOTIFIED: u32 = ConsumerSlot::Ompt.bit() | ConsumerSlot::Trace.bit();
 /// The first of [`watch`]'s bits that are not used here.
-pub const FREE: u32 = watch::FREE << Place::ALL.len();
+pub const FREE: u32 = watch::FREE << ConsumerSlot::ALL.len();
 
 static CONSUMERS: [OnceLock<&'static dyn Consumer>; 2] = [OnceLock::new(), OnceLock::new()];
 
@@ -93,26 +93,26 @@ pub fn is_on() -> bool {
 
 /// Is the consumer in this place notified?
 #[inline(always)]
-pub fn is_notified(place: Place) -> bool {
+pub fn is_notified(place: ConsumerSlot) -> bool {
     watch::watchers() & place.bit() != 0
 }
 
 /// Tells `consumer` what happens from here on. A place has one consumer for the life of the
 /// process; attaching it again after [`detach`] is allowed.
-pub fn attach(place: Place, consumer: &'static dyn Consumer) {
+pub fn attach(place: ConsumerSlot, consumer: &'static dyn Consumer) {
     CONSUMERS[place as usize].get_or_init(|| consumer);
     watch::begin(place.bit());
 }
 
 /// Tells the consumer in this place no more.
-pub fn detach(place: Place) {
+pub fn detach(place: ConsumerSlot) {
     watch::end(place.bit());
 }
 
 /// Calls `event` for each consumer that is reported.
 fn notify(event: impl Fn(&dyn Consumer)) {
     let on = watch::watchers(); // the cell orders what the consumer is
-    for place in Place::ALL {
+    for place in ConsumerSlot::ALL {
         if on & place.bit() != 0
             && let Some(consumer) = CONSUMERS[place as usize].get()
         {

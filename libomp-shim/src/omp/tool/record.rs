@@ -1,7 +1,7 @@
 //! What is kept with threads, teams and tasks for consumers.
 //!
 //! Threads and teams have their records always; an explicit task has one behind its payload if
-//! somebody was notified when it was made ([`Flags::RECORDED`]). An implicit task's is its
+//! somebody was notified when it was made ([`TaskFlags::RECORDED`]). An implicit task's is its
 //! thread's.
 //!
 //! Records are written by code that runs in the name of the thread or task they belong to, or by
@@ -13,7 +13,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering, compiler_fence};
 
 use super::event::ConstructKind;
-use crate::omp::task::{Flags, Task};
+use crate::omp::task::{Task, TaskFlags};
 use crate::omp::team::Team;
 use crate::omp::thread::Thread;
 use crate::omp::trace::{Spans, Thin};
@@ -22,7 +22,7 @@ use crate::omp::trace::{Spans, Thin};
 /// the runtime.
 #[derive(Default)]
 #[repr(C)]
-pub struct Frame {
+pub struct TaskFrame {
     /// The runtime's frame that called the task's code, 0 for none.
     pub exit: Cell<usize>,
     /// The frame from which the task's code has called the runtime, 0 while it has not.
@@ -33,7 +33,7 @@ pub struct Frame {
     pub enter_kind: Cell<i32>,
 }
 
-/// Of a [`Frame`]: the base of a frame of the runtime.
+/// Of a [`TaskFrame`]: the base of a frame of the runtime.
 pub const RUNTIME_BASE: i32 = 0x20;
 /// The base of a frame of the program.
 pub const PROGRAM_BASE: i32 = 0x21;
@@ -46,7 +46,7 @@ pub struct TaskRecord {
     /// The tool's word.
     pub data: Cell<u64>,
     /// Where its code is.
-    pub frame: Frame,
+    pub frame: TaskFrame,
     /// A number that no other task has; 0 of one that was not notified.
     pub id: Cell<u64>,
     /// A word for the trace.
@@ -104,7 +104,7 @@ impl Default for TaskRecord {
     fn default() -> Self {
         Self {
             data: Cell::default(),
-            frame: Frame::default(),
+            frame: TaskFrame::default(),
             id: Cell::default(),
             trace: Cell::default(),
             part: Cell::default(),
@@ -207,7 +207,7 @@ pub fn of(task: &Task) -> Option<&TaskRecord> {
     if !task.is_explicit() {
         return Some(&task.thread().tool.task);
     }
-    task.flags().has(Flags::RECORDED).then(|| {
+    task.flags().has(TaskFlags::RECORDED).then(|| {
         // SAFETY: `Task::allocate` made room for it, and wrote it, at the end of the payload.
         unsafe { &*task.payload().add(task.payload_size() - BYTES).cast::<TaskRecord>() }
     })

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 /// A value among an event's arguments.
 #[derive(Clone, Copy, Debug)]
-pub enum Value<'a> {
+pub enum ArgumentValue<'a> {
     /// A number.
     Number(i64),
     /// Nanoseconds, written as microseconds.
@@ -18,10 +18,10 @@ pub enum Value<'a> {
 }
 
 /// Names and values.
-pub type Arguments<'a> = &'a [(&'static str, Value<'a>)];
+pub type JsonArguments<'a> = &'a [(&'static str, ArgumentValue<'a>)];
 
 /// A slice of a lane.
-pub struct Slice<'a> {
+pub struct JsonSlice<'a> {
     /// The lane.
     pub lane: usize,
     /// Nanoseconds.
@@ -36,7 +36,7 @@ pub struct Slice<'a> {
 
 /// Which end of an arrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ArrowEnd {
     /// Where it begins.
     Start,
     /// Where it points to.
@@ -103,13 +103,13 @@ impl<W: Write> Out<W> {
     }
 
     /// The arguments, and the end of the event.
-    fn finish(&mut self, arguments: Arguments) -> io::Result<()> {
+    fn finish(&mut self, arguments: JsonArguments) -> io::Result<()> {
         for (i, (name, value)) in arguments.iter().enumerate() {
             _ = write!(self.line, "{}\"{name}\":", if i == 0 { ",\"args\":{" } else { "," });
             match *value {
-                Value::Number(n) => _ = write!(self.line, "{n}"),
-                Value::Time(nanos) => time(&mut self.line, nanos),
-                Value::Text(text) => _ = write!(self.line, "\"{text}\""),
+                ArgumentValue::Number(n) => _ = write!(self.line, "{n}"),
+                ArgumentValue::Time(nanos) => time(&mut self.line, nanos),
+                ArgumentValue::Text(text) => _ = write!(self.line, "\"{text}\""),
             }
         }
         self.line.push_str(if arguments.is_empty() { "}" } else { "}}" });
@@ -117,7 +117,7 @@ impl<W: Write> Out<W> {
     }
 
     /// A slice.
-    pub fn slice(&mut self, slice: &Slice, arguments: Arguments) -> io::Result<()> {
+    pub fn slice(&mut self, slice: &JsonSlice, arguments: JsonArguments) -> io::Result<()> {
         self.head('X', slice.lane, slice.name);
         self.category(slice.category);
         self.at("ts", slice.begin);
@@ -132,7 +132,7 @@ impl<W: Write> Out<W> {
         at: u64,
         category: &str,
         name: &str,
-        arguments: Arguments,
+        arguments: JsonArguments,
     ) -> io::Result<()> {
         self.head('i', lane, name);
         self.category(category);
@@ -144,45 +144,45 @@ impl<W: Write> Out<W> {
     /// One end of the arrow `id`.
     pub fn flow(
         &mut self,
-        end: End,
+        end: ArrowEnd,
         lane: usize,
         at: u64,
         category: &str,
         id: u64,
-        arguments: Arguments,
+        arguments: JsonArguments,
     ) -> io::Result<()> {
-        self.head(if end == End::Start { 's' } else { 'f' }, lane, category);
+        self.head(if end == ArrowEnd::Start { 's' } else { 'f' }, lane, category);
         self.category(category);
         self.at("ts", at);
         _ = write!(self.line, ",\"id\":{id}");
-        if end == End::Finish {
+        if end == ArrowEnd::Finish {
             self.line.push_str(",\"bp\":\"e\"");
         }
         self.finish(arguments)
     }
 
     /// A counter's values from `at` on.
-    pub fn counter(&mut self, lane: usize, at: u64, name: &str, values: Arguments) -> io::Result<()> {
+    pub fn counter(&mut self, lane: usize, at: u64, name: &str, values: JsonArguments) -> io::Result<()> {
         self.head('C', lane, name);
         self.at("ts", at);
         self.finish(values)
     }
 
     /// A fact about the process, or about a lane.
-    pub fn metadata(&mut self, lane: usize, name: &str, arguments: Arguments) -> io::Result<()> {
+    pub fn metadata(&mut self, lane: usize, name: &str, arguments: JsonArguments) -> io::Result<()> {
         self.head('M', lane, name);
         self.finish(arguments)
     }
 
     /// The end of the file, with facts about the whole.
-    pub fn end(mut self, facts: Arguments) -> io::Result<W> {
+    pub fn end(mut self, facts: JsonArguments) -> io::Result<W> {
         self.line.clear();
         self.line.push_str("\n],\"otherData\":{\"producer\":\"gangway\"");
         for (name, value) in facts {
             _ = match *value {
-                Value::Number(n) => write!(self.line, ",\"{name}\":{n}"),
-                Value::Time(nanos) => write!(self.line, ",\"{name}\":{nanos}"),
-                Value::Text(text) => write!(self.line, ",\"{name}\":\"{text}\""),
+                ArgumentValue::Number(n) => write!(self.line, ",\"{name}\":{n}"),
+                ArgumentValue::Time(nanos) => write!(self.line, ",\"{name}\":{nanos}"),
+                ArgumentValue::Text(text) => write!(self.line, ",\"{name}\":\"{text}\""),
             };
         }
         self.line.push_str("}}\n");
@@ -200,16 +200,16 @@ mod tests {
     fn each_kind_of_event_has_its_shape() {
         let mut out = Out::begin(Vec::new(), 7).unwrap();
         out.slice(
-            &Slice { lane: 1, begin: 1500, end: 3000, category: "task", name: "f" },
-            &[("task", Value::Number(3))],
+            &JsonSlice { lane: 1, begin: 1500, end: 3000, category: "task", name: "f" },
+            &[("task", ArgumentValue::Number(3))],
         )
         .unwrap();
         out.instant(1, 2000, "stall", "stall", &[]).unwrap();
-        out.flow(End::Start, 1, 2999, "dependence", 4, &[]).unwrap();
-        out.flow(End::Finish, 0, 4001, "dependence", 4, &[]).unwrap();
-        out.counter(0, 0, "tasks", &[("ready", Value::Number(2))]).unwrap();
-        out.metadata(0, "thread_name", &[("name", Value::Text("worker 0"))]).unwrap();
-        let text = String::from_utf8(out.end(&[("lost", Value::Number(0))]).unwrap()).unwrap();
+        out.flow(ArrowEnd::Start, 1, 2999, "dependence", 4, &[]).unwrap();
+        out.flow(ArrowEnd::Finish, 0, 4001, "dependence", 4, &[]).unwrap();
+        out.counter(0, 0, "tasks", &[("ready", ArgumentValue::Number(2))]).unwrap();
+        out.metadata(0, "thread_name", &[("name", ArgumentValue::Text("worker 0"))]).unwrap();
+        let text = String::from_utf8(out.end(&[("lost", ArgumentValue::Number(0))]).unwrap()).unwrap();
         let expected = r#"{"displayTimeUnit":"ns","traceEvents":[
 {"ph":"X","pid":7,"tid":1,"name":"f","cat":"task","ts":1.500,"dur":1.500,"args":{"task":3}},
 {"ph":"i","pid":7,"tid":1,"name":"stall","cat":"stall","ts":2,"s":"t"},

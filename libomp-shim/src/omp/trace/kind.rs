@@ -1,12 +1,12 @@
 //! The events as they lie in memory.
 
-/// What an event says. The columns are those of [`Event`].
+/// What an event says. The columns are those of [`TraceEvent`].
 ///
 /// Contexts, teams and tasks are named by their addresses, which are used again: whoever replays
 /// the events in the order of time knows which one is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum TraceKind {
     /// `a`: the context that is left, `b`: the one that goes on.
     Switch,
     /// The kernel thread sleeps.
@@ -71,8 +71,8 @@ pub enum Kind {
     ShortEnd,
     /// From here on it is not written when the running task runs others.
     Unmeasured,
-    /// Since the last reading the kernel thread was runnable without a processor for `a` nanoseconds.
-    /// The trace shows them just before this event.
+    /// Since the last reading the kernel thread was runnable without a processor for `a`
+    /// nanoseconds. The trace shows them just before this event.
     NoProcessor,
 }
 
@@ -170,7 +170,7 @@ impl Cause {
 /// An event: half a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Event {
+pub struct TraceEvent {
     /// When, in [`super::clock::now`]'s units.
     pub ticks: u64,
     /// Meaning by kind.
@@ -180,7 +180,7 @@ pub struct Event {
     /// Meaning by kind.
     pub small: u32,
     /// What.
-    pub kind: Kind,
+    pub kind: TraceKind,
 }
 
 #[cfg(test)]
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn an_event_is_half_a_line_and_causes_are_in_order() {
-        assert_eq!(size_of::<Event>(), 32);
+        assert_eq!(size_of::<TraceEvent>(), 32);
         assert!(Cause::ALL.iter().enumerate().all(|(i, &cause)| cause as usize == i));
     }
 }

@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering
 use ult::worker::{self, Worker};
 
 use super::clock;
-use super::kind::{Event, Kind};
+use super::kind::{TraceEvent, TraceKind};
 use super::run_delay::RunDelay;
 use super::thin::EventBudget;
 
@@ -25,7 +25,7 @@ use super::thin::EventBudget;
 /// machines, which pay most for it: 50 ns per event, against 3).
 const CHUNK: usize = 2 << 20;
 /// Events in it.
-const ROOM: usize = (CHUNK - 64) / size_of::<Event>();
+const ROOM: usize = (CHUNK - 64) / size_of::<TraceEvent>();
 
 /// Bytes per lane that are not exceeded.
 static LIMIT: AtomicUsize = AtomicUsize::new(128 << 20);
@@ -41,7 +41,7 @@ struct Chunk {
     next: AtomicPtr<Chunk>,
     /// How many are in it.
     used: AtomicUsize,
-    events: [UnsafeCell<MaybeUninit<Event>>; ROOM],
+    events: [UnsafeCell<MaybeUninit<TraceEvent>>; ROOM],
 }
 
 /// See the module. Invariant **single writer**: the owner's part (`last`, `bytes`, `budget`,
@@ -72,14 +72,14 @@ pub fn set_limit(bytes: usize) {
 
 /// See [`super::record`].
 #[inline]
-pub fn record(kind: Kind, small: u32, a: u64, b: u64) {
+pub fn record(kind: TraceKind, small: u32, a: u64, b: u64) {
     record_at(clock::now(), kind, small, a, b);
 }
 
 /// [`record`] for what happens at `ticks`, which has just been read.
 #[inline]
-pub fn record_at(ticks: u64, kind: Kind, small: u32, a: u64, b: u64) {
-    let event = Event { ticks, a, b, small, kind };
+pub fn record_at(ticks: u64, kind: TraceKind, small: u32, a: u64, b: u64) {
+    let event = TraceEvent { ticks, a, b, small, kind };
     match worker::current() {
         Some(worker) => {
             let lane = of(worker);
@@ -117,7 +117,7 @@ fn open(worker: &'static Worker) -> &'static Lane {
 }
 
 #[cold]
-fn put_shared(event: Event) {
+fn put_shared(event: TraceEvent) {
     let (place, lock) = &SHARED;
     // ORDERING: Acquire, pairs with the Release below.
     while lock.swap(true, Ordering::Acquire) {
@@ -201,19 +201,19 @@ impl Lane {
         }
     }
 
-    /// Puts a [`Kind::NoProcessor`] if the kernel thread was runnable without a processor for long
-    /// enough. By the single writer.
+    /// Puts a [`TraceKind::NoProcessor`] if the kernel thread was runnable without a processor for
+    /// long enough. By the single writer.
     #[cold]
     #[inline(never)]
     fn put_run_delay(&self, ticks: u64) {
         if let Some(nanos) = self.run_delay.read(ticks) {
-            self.put(Event { ticks, a: nanos, b: 0, small: 0, kind: Kind::NoProcessor });
+            self.put(TraceEvent { ticks, a: nanos, b: 0, small: 0, kind: TraceKind::NoProcessor });
         }
     }
 
     /// By the single writer.
     #[inline(always)]
-    fn put(&self, event: Event) {
+    fn put(&self, event: TraceEvent) {
         let chunk = self.last.get();
         // SAFETY: null or a chunk of this lane, and chunks are never freed.
         if let Some(chunk) = unsafe { chunk.as_ref() } {
@@ -232,7 +232,7 @@ impl Lane {
 
     #[cold]
     #[inline(never)]
-    fn put_in_new_chunk(&self, event: Event) {
+    fn put_in_new_chunk(&self, event: TraceEvent) {
         // SAFETY: as in `put`.
         let last = unsafe { self.last.get().as_ref() };
         // ORDERING: Relaxed; the writer's own, all below. A chunk is there already in the child of
@@ -334,9 +334,9 @@ pub struct Events {
 }
 
 impl Iterator for Events {
-    type Item = Event;
+    type Item = TraceEvent;
 
-    fn next(&mut self) -> Option<Event> {
+    fn next(&mut self) -> Option<TraceEvent> {
         loop {
             // SAFETY: null or a chunk, and chunks are never freed.
             let chunk = unsafe { self.chunk.as_ref() }?;
@@ -363,8 +363,8 @@ mod tests {
         Lane::publish(None)
     }
 
-    fn event(a: u64) -> Event {
-        Event { ticks: a, a, b: 0, small: 0, kind: Kind::Sleep }
+    fn event(a: u64) -> TraceEvent {
+        TraceEvent { ticks: a, a, b: 0, small: 0, kind: TraceKind::Sleep }
     }
 
     #[test]

@@ -3,17 +3,17 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::kind::Event;
+use super::kind::TraceEvent;
 
 /// Merges the iterators `sources`, each of which is in the order of time. Yields the source's
 /// number and the event; of events at one time those of the lower number first.
-pub struct Merge<I: Iterator<Item = Event>> {
+pub struct Merge<I: Iterator<Item = TraceEvent>> {
     sources: Vec<I>,
-    heads: Vec<Option<Event>>,
+    heads: Vec<Option<TraceEvent>>,
     order: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
-impl<I: Iterator<Item = Event>> Merge<I> {
+impl<I: Iterator<Item = TraceEvent>> Merge<I> {
     /// Of these.
     pub fn of(mut sources: Vec<I>) -> Self {
         let heads: Vec<_> = sources.iter_mut().map(Iterator::next).collect();
@@ -23,8 +23,8 @@ impl<I: Iterator<Item = Event>> Merge<I> {
     }
 }
 
-impl<I: Iterator<Item = Event>> Iterator for Merge<I> {
-    type Item = (usize, Event);
+impl<I: Iterator<Item = TraceEvent>> Iterator for Merge<I> {
+    type Item = (usize, TraceEvent);
 
     fn next(&mut self) -> Option<Self::Item> {
         let Reverse((_, at)) = self.order.pop()?;
@@ -39,12 +39,12 @@ impl<I: Iterator<Item = Event>> Iterator for Merge<I> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kind::Kind;
+    use super::super::kind::TraceKind;
     use super::*;
 
     #[test]
     fn the_order_is_that_of_time() {
-        let at = |ticks| Event { ticks, a: 0, b: 0, small: 0, kind: Kind::Wake };
+        let at = |ticks| TraceEvent { ticks, a: 0, b: 0, small: 0, kind: TraceKind::Wake };
         let sources = [vec![1, 4, 9], vec![], vec![2, 4, 5, 10]].map(|times| times.into_iter().map(at));
         let merged: Vec<_> = Merge::of(sources.into()).map(|(source, e)| (e.ticks, source)).collect();
         assert_eq!(merged, [(1, 0), (2, 2), (4, 0), (4, 2), (5, 2), (9, 0), (10, 2)]);

@@ -55,14 +55,14 @@ use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::io;
 use std::sync::OnceLock;
 
-pub use kind::{Cause, Kind};
+pub use kind::{Cause, TraceKind};
 pub use recorder::{around, note_copy, note_region, note_steal, note_task, span};
 pub use thin::{DEFAULT_SHARE, Spans, Thin, ends as short_ends};
 
 use super::env::Settings;
 use super::report;
 use super::thread::CurrentThread;
-use super::tool::{self, Place};
+use super::tool::{self, ConsumerSlot};
 use super::user_files::NewFile;
 
 /// The file's name as given, from the root of the file system; set when something is recorded.
@@ -89,7 +89,7 @@ pub fn at_start(settings: &Settings) {
     // ORDERING: Relaxed; read by threads that are started later, and by this one.
     PROCESS.store(process(), Ordering::Relaxed);
     ult::observer::set(Some(&scheduler::OBSERVER));
-    tool::attach(Place::Trace, &recorder::Recorder);
+    tool::attach(ConsumerSlot::Trace, &recorder::Recorder);
     super::exit::call(at_exit);
 }
 
@@ -103,7 +103,7 @@ pub fn is_on() -> bool {
 /// Records what happens now, on the calling kernel thread. Any thread; not in a signal handler that
 /// may have interrupted this function.
 #[inline]
-pub fn record(kind: Kind, small: u32, a: u64, b: u64) {
+pub fn record(kind: TraceKind, small: u32, a: u64, b: u64) {
     lane::record(kind, small, a, b);
 }
 
@@ -173,7 +173,7 @@ fn write(path: &str) -> io::Result<()> {
 /// Hears no more.
 fn stop() {
     ult::observer::set(None);
-    tool::detach(Place::Trace);
+    tool::detach(ConsumerSlot::Trace);
 }
 
 /// Writes the file and says what is not in it.

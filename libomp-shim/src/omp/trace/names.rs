@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_char};
 use std::collections::HashMap;
 
 use super::json::escape;
-use super::symbols::{self, Symbols};
+use super::symbols::{self, TraceSymbols};
 
 /// Marks a place that is a location's text, not code.
 const LOCATION: u64 = 1 << 63;
@@ -20,12 +20,12 @@ pub fn place(text: *const c_char, code: usize) -> u64 {
 
 /// Names of places.
 #[derive(Default)]
-pub struct Names {
+pub struct PlaceNames {
     known: HashMap<u64, String>,
-    symbols: Symbols,
+    symbols: TraceSymbols,
 }
 
-impl Names {
+impl PlaceNames {
     /// The name of a place, escaped.
     pub fn of(&mut self, place: u64) -> &str {
         let symbols = &mut self.symbols;
@@ -33,7 +33,7 @@ impl Names {
     }
 }
 
-fn find(place: u64, symbols: &mut Symbols) -> String {
+fn find(place: u64, symbols: &mut TraceSymbols) -> String {
     let address = place & !LOCATION;
     match (place, address == place) {
         (0, _) => "?".to_owned(),
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn places_have_names() {
-        let mut names = Names::default();
+        let mut names = PlaceNames::default();
         let text = c";/usr/src/a.c;main;12;5;;";
         assert_eq!(names.of(place(text.as_ptr(), 4)), "main (a.c:12)");
         assert_eq!(names.of(0), "?");

@@ -25,12 +25,12 @@ impl Gauge {
 
 /// See the module.
 #[derive(Default)]
-pub struct Queues {
+pub struct DeviceQueues {
     lanes: Vec<Gauge>,
     waiting: Gauge,
 }
 
-impl Queues {
+impl DeviceQueues {
     /// For so many lanes.
     pub fn new(lanes: usize) -> Self {
         Self { lanes: vec![Gauge::default(); lanes], waiting: Gauge::default() }
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn values_are_written_when_they_have_changed_and_not_too_often() {
-        let mut queues = Queues::new(2);
+        let mut queues = DeviceQueues::new(2);
         assert_eq!(queues.due(1, 5), None);
         queues.ready(1, 3);
         assert_eq!((queues.due(0, 5), queues.due(1, 5)), (None, Some(3)));

@@ -6,13 +6,13 @@
 
 use core::ffi::c_char;
 
-use crate::omp::task::{Flags, Task};
+use crate::omp::task::{Task, TaskFlags};
 use crate::omp::team::Team;
 use crate::omp::thread::{CurrentThread, Thread};
-use crate::omp::tool::event::{Consumer, End, Mutex, Site, Status, SyncKind, Target};
-use crate::omp::tool::{Place, is_notified, record};
+use crate::omp::tool::event::{Consumer, EventSite, Status, SyncKind, ToolEndpoint, ToolMutex, ToolTarget};
+use crate::omp::tool::{ConsumerSlot, is_notified, record};
 
-use super::kind::{Cause, Kind};
+use super::kind::{Cause, TraceKind};
 use super::{names, record as put};
 
 /// Hears what happens while a trace is recorded.
@@ -22,7 +22,7 @@ pub struct Recorder;
 /// null.
 #[inline(always)]
 pub fn note_task(task: &Task, location: *const c_char, code: usize) {
-    if is_notified(Place::Trace) && task.is_notified_of() {
+    if is_notified(ConsumerSlot::Trace) && task.is_notified_of() {
         note_task_notified(task, location, code);
     }
 }
@@ -38,7 +38,7 @@ fn note_task_notified(task: &Task, location: *const c_char, code: usize) {
 /// Where the region is that the running thread is about to fork.
 #[inline(always)]
 pub fn note_region(location: *const c_char) {
-    if is_notified(Place::Trace)
+    if is_notified(ConsumerSlot::Trace)
         && let Some(here) = CurrentThread::if_known()
     {
         here.thread.tool.trace.set(names::place(location, 0));
@@ -48,31 +48,31 @@ pub fn note_region(location: *const c_char) {
 /// `task` has been stolen from `victim`, by the calling thread.
 #[inline(always)]
 pub fn note_steal(victim: &Thread, task: &Task) {
-    if is_notified(Place::Trace)
+    if is_notified(ConsumerSlot::Trace)
         && task.is_notified_of()
         && let Some(worker) = victim.host()
     {
-        put(Kind::StealTask, worker.index(), 0, 0);
+        put(TraceKind::StealTask, worker.index(), 0, 0);
     }
 }
 
 /// Runs `wait`, in which the calling thread waits for `cause`.
 #[inline(always)]
 pub fn around<R>(cause: Cause, wait: impl FnOnce() -> R) -> R {
-    if !is_notified(Place::Trace) {
+    if !is_notified(ConsumerSlot::Trace) {
         return wait();
     }
-    put(Kind::WaitBegin, cause as u32, 0, 0);
+    put(TraceKind::WaitBegin, cause as u32, 0, 0);
     let result = wait();
-    put(Kind::WaitEnd, cause as u32, 0, 0);
+    put(TraceKind::WaitEnd, cause as u32, 0, 0);
     result
 }
 
 /// A copy of so many bytes is begun.
 #[inline(always)]
 pub fn note_copy(cause: Cause, bytes: usize) {
-    if is_notified(Place::Trace) {
-        put(Kind::Copy, cause as u32, bytes as u64, 0);
+    if is_notified(ConsumerSlot::Trace) {
+        put(TraceKind::Copy, cause as u32, bytes as u64, 0);
     }
 }
 
@@ -82,9 +82,9 @@ pub struct Span(Option<Cause>);
 /// Begins what is no wait, on `whose` device or rank.
 #[inline(always)]
 pub fn span(cause: Cause, whose: i64) -> Span {
-    let notified = is_notified(Place::Trace);
+    let notified = is_notified(ConsumerSlot::Trace);
     if notified {
-        put(Kind::SpanBegin, cause as u32, 0, whose as u64);
+        put(TraceKind::SpanBegin, cause as u32, 0, whose as u64);
     }
     Span(notified.then_some(cause))
 }
@@ -92,7 +92,7 @@ pub fn span(cause: Cause, whose: i64) -> Span {
 impl Drop for Span {
     fn drop(&mut self) {
         if let Some(cause) = self.0 {
-            put(Kind::SpanEnd, cause as u32, 0, 0);
+            put(TraceKind::SpanEnd, cause as u32, 0, 0);
         }
     }
 }
@@ -116,105 +116,110 @@ fn cause_of(kind: SyncKind) -> Cause {
     }
 }
 
-fn cause_of_mutex(kind: Mutex) -> Option<Cause> {
+fn cause_of_mutex(kind: ToolMutex) -> Option<Cause> {
     match kind {
-        Mutex::TestLock | Mutex::TestNestLock => None,
-        Mutex::Lock | Mutex::NestLock | Mutex::Atomic => Some(Cause::Lock),
-        Mutex::Critical => Some(Cause::Critical),
-        Mutex::Ordered => Some(Cause::Ordered),
+        ToolMutex::TestLock | ToolMutex::TestNestLock => None,
+        ToolMutex::Lock | ToolMutex::NestLock | ToolMutex::Atomic => Some(Cause::Lock),
+        ToolMutex::Critical => Some(Cause::Critical),
+        ToolMutex::Ordered => Some(Cause::Ordered),
     }
 }
 
-fn wait(end: End, cause: Cause) {
-    put(if end == End::Begin { Kind::WaitBegin } else { Kind::WaitEnd }, cause as u32, 0, 0);
+fn wait(end: ToolEndpoint, cause: Cause) {
+    put(
+        if end == ToolEndpoint::Begin { TraceKind::WaitBegin } else { TraceKind::WaitEnd },
+        cause as u32,
+        0,
+        0,
+    );
 }
 
 impl Consumer for Recorder {
-    fn parallel_begin(&self, site: &Site, team: &Team, _: u32) {
+    fn parallel_begin(&self, site: &EventSite, team: &Team, _: u32) {
         site.thread.tool.thin.flush(); // what it has left out was before the region
         let location = site.thread.tool.trace.take();
         let place = if location != 0 { location } else { team.plan().body.function as u64 };
         let place = if place != 0 { place } else { site.code() as u64 };
-        put(Kind::RegionBegin, team.size(), address(team), place);
+        put(TraceKind::RegionBegin, team.size(), address(team), place);
     }
 
-    fn parallel_end(&self, _: &Site, team: &Team) {
-        put(Kind::RegionEnd, 0, address(team), 0);
+    fn parallel_end(&self, _: &EventSite, team: &Team) {
+        put(TraceKind::RegionEnd, 0, address(team), 0);
     }
 
-    fn implicit_task(&self, thread: &Thread, end: End, _: bool) {
+    fn implicit_task(&self, thread: &Thread, end: ToolEndpoint, _: bool) {
         thread.tool.thin.flush();
         let task = address(&thread.implicit);
         match end {
-            End::Begin => put(Kind::ImplicitBegin, thread.num(), task, address(thread.team())),
-            End::End => put(Kind::ImplicitEnd, 0, task, 0),
+            ToolEndpoint::Begin => put(TraceKind::ImplicitBegin, thread.num(), task, address(thread.team())),
+            ToolEndpoint::End => put(TraceKind::ImplicitEnd, 0, task, 0),
         }
     }
 
-    fn task_create(&self, site: &Site, task: &Task, _: bool) {
+    fn task_create(&self, site: &EventSite, task: &Task, _: bool) {
         match record::of(task) {
-            Some(record) if task.flags().has(Flags::WAITS) => {
-                put(Kind::TaskCreate, 0, record.id.get(), record.trace.get())
+            Some(record) if task.flags().has(TaskFlags::WAITS) => {
+                put(TraceKind::TaskCreate, 0, record.id.get(), record.trace.get())
             }
             Some(record) => site.thread.tool.thin.write(record.id.get(), record.trace.get()),
             None => {}
         }
     }
 
-    fn task_dependence(&self, _: &Site, first: (u64, u64), second: &Task) {
+    fn task_dependence(&self, _: &EventSite, first: (u64, u64), second: &Task) {
         if let Some(second) = number(second) {
-            put(Kind::Depend, 0, first.1, second);
+            put(TraceKind::Depend, 0, first.1, second);
         }
     }
 
     fn task_schedule(&self, _: &Thread, prior: &Task, status: Status, next: Option<&Task>) {
         let is_over = matches!(status, Status::Complete | Status::Cancel | Status::Detach);
         match number(prior) {
-            Some(prior) if is_over => return put(Kind::TaskEnd, 0, prior, 0),
-            Some(number) if status == Status::Switch && prior.flags().has(Flags::UNTIED) => {
-                put(Kind::TaskLeave, 0, number, 0)
+            Some(prior) if is_over => return put(TraceKind::TaskEnd, 0, prior, 0),
+            Some(number) if status == Status::Switch && prior.flags().has(TaskFlags::UNTIED) => {
+                put(TraceKind::TaskLeave, 0, number, 0)
             }
             _ => {}
         }
         if let Some(next) = next.and_then(number) {
-            put(Kind::TaskBegin, 0, next, 0);
+            put(TraceKind::TaskBegin, 0, next, 0);
         }
     }
 
-    fn sync_wait(&self, site: &Site, kind: SyncKind, end: End, _: bool) {
+    fn sync_wait(&self, site: &EventSite, kind: SyncKind, end: ToolEndpoint, _: bool) {
         if !site.task.is_explicit() {
             site.thread.tool.thin.flush();
         }
         wait(end, cause_of(kind));
     }
 
-    fn mutex_acquire(&self, site: &Site, kind: Mutex, _: u32, _: u64) {
+    fn mutex_acquire(&self, site: &EventSite, kind: ToolMutex, _: u32, _: u64) {
         if let Some(cause) = cause_of_mutex(kind).filter(|_| site.task.is_notified_of()) {
-            wait(End::Begin, cause);
+            wait(ToolEndpoint::Begin, cause);
         }
     }
 
-    fn mutex_acquired(&self, site: &Site, kind: Mutex, _: u64) {
+    fn mutex_acquired(&self, site: &EventSite, kind: ToolMutex, _: u64) {
         if let Some(cause) = cause_of_mutex(kind).filter(|_| site.task.is_notified_of()) {
-            wait(End::End, cause);
+            wait(ToolEndpoint::End, cause);
         }
     }
 
-    fn nest_lock(&self, site: &Site, end: End, _: u64) {
-        if end == End::Begin && site.task.is_notified_of() {
-            wait(End::End, Cause::Lock);
+    fn nest_lock(&self, site: &EventSite, end: ToolEndpoint, _: u64) {
+        if end == ToolEndpoint::Begin && site.task.is_notified_of() {
+            wait(ToolEndpoint::End, Cause::Lock);
         }
     }
 
-    fn target(&self, _: &Site, kind: Target, end: End, device: i32) {
+    fn target(&self, _: &EventSite, kind: ToolTarget, end: ToolEndpoint, device: i32) {
         let cause = match kind {
-            Target::Region => Cause::Target,
-            Target::EnterData => Cause::EnterData,
-            Target::ExitData => Cause::ExitData,
-            Target::Update => Cause::Update,
+            ToolTarget::Region => Cause::Target,
+            ToolTarget::EnterData => Cause::EnterData,
+            ToolTarget::ExitData => Cause::ExitData,
+            ToolTarget::Update => Cause::Update,
         };
         put(
-            if end == End::Begin { Kind::SpanBegin } else { Kind::SpanEnd },
+            if end == ToolEndpoint::Begin { TraceKind::SpanBegin } else { TraceKind::SpanEnd },
             cause as u32,
             0,
             i64::from(device) as u64,

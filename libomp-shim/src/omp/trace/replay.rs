@@ -18,13 +18,13 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use super::clock::{self, Scale};
-use super::json::{Arguments, End, Out, Slice, Value, escape};
-use super::kind::{Cause, Event, Kind};
+use super::json::{ArgumentValue, ArrowEnd, JsonArguments, JsonSlice, Out, escape};
+use super::kind::{Cause, TraceEvent, TraceKind};
 use super::lane::Lane;
 use super::merge::Merge;
-use super::names::Names;
-use super::queues::Queues;
-use super::tasks::{Task, Tasks, Team};
+use super::names::PlaceNames;
+use super::queues::DeviceQueues;
+use super::tasks::{Tasks, TracedTask, TracedTeam};
 
 /// The lane number of kernel threads without a worker.
 const NO_WORKER: usize = 9999;
@@ -38,7 +38,7 @@ const NO_WAIT: u64 = 100;
 /// Something open.
 #[derive(Clone, Copy)]
 struct Open {
-    what: What,
+    what: ReplayEvent,
     /// The address that its end names.
     address: u64,
     /// Its task's number, or its region's.
@@ -51,7 +51,7 @@ struct Open {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+enum ReplayEvent {
     /// The facts of its first slice.
     Task {
         parent: u64,
@@ -62,23 +62,23 @@ enum What {
         unmeasured: bool,
     },
     Implicit {
-        team: Team,
+        team: TracedTeam,
         number: u32,
         gang: Option<(i64, i32)>,
     },
-    Region(Team),
+    Region(TracedTeam),
     Cause(Cause, u64),
     /// Tasks that are left out, run at once by one that is written.
     Short,
 }
 
-impl PartialEq for Team {
+impl PartialEq for TracedTeam {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id
     }
 }
 
-impl Eq for Team {}
+impl Eq for TracedTeam {}
 
 /// A context of the scheduler.
 #[derive(Default)]
@@ -118,13 +118,13 @@ struct Counts {
 struct Replay<W: Write> {
     out: Out<W>,
     scale: Scale,
-    names: Names,
+    names: PlaceNames,
     tracks: Vec<Track>,
     contexts: HashMap<u64, Context>,
     tasks: Tasks,
-    teams: HashMap<u64, Team>,
+    teams: HashMap<u64, TracedTeam>,
     regions: u64,
-    queues: Queues,
+    queues: DeviceQueues,
     counts: Counts,
 }
 
@@ -172,13 +172,13 @@ impl<W: Write> Replay<W> {
             idle: None,
             many: None,
         };
-        let queues = Queues::new(lanes.len());
+        let queues = DeviceQueues::new(lanes.len());
         let tracks = lanes.into_iter().map(track).collect();
         let (contexts, teams) = (HashMap::new(), HashMap::new());
         Ok(Self {
             out: Out::begin(to, process)?,
             scale,
-            names: Names::default(),
+            names: PlaceNames::default(),
             tracks,
             contexts,
             tasks: Tasks::default(),
@@ -196,90 +196,108 @@ impl<W: Write> Replay<W> {
         self.out.metadata(
             0,
             "process_name",
-            &[("name", Value::Text(program.as_deref().unwrap_or("program")))],
+            &[("name", ArgumentValue::Text(program.as_deref().unwrap_or("program")))],
         )?;
         for lane in lanes {
             let name = match lane.worker() {
                 Some(worker) => format!("worker {} (thread {})", worker.index(), lane.thread()),
                 None => "monitor and others".to_owned(),
             };
-            self.out.metadata(number(lane), "thread_name", &[("name", Value::Text(&name))])?;
+            self.out.metadata(number(lane), "thread_name", &[("name", ArgumentValue::Text(&name))])?;
             self.out.metadata(
                 number(lane),
                 "thread_sort_index",
-                &[("sort_index", Value::Number(number(lane) as i64))],
+                &[("sort_index", ArgumentValue::Number(number(lane) as i64))],
             )?;
         }
         Ok(())
     }
 
     /// One event of a lane. `watched`: the lane of the worker with this record of the monitor's.
-    fn take(&mut self, lane: usize, event: &Event, watched: &dyn Fn(u64) -> Option<usize>) -> io::Result<()> {
+    fn take(
+        &mut self,
+        lane: usize,
+        event: &TraceEvent,
+        watched: &dyn Fn(u64) -> Option<usize>,
+    ) -> io::Result<()> {
         let before = self.tracks[lane].now;
         let now = self.scale.nanos(event.ticks).max(before);
         self.tracks[lane].now = now;
-        if event.kind == Kind::NoProcessor {
+        if event.kind == TraceKind::NoProcessor {
             // It does not change what runs: `preempted` and `idle` stay.
             return self.no_processor(lane, (before, now), event.a);
         }
         let preempted = core::mem::take(&mut self.tracks[lane].preempted);
         let idle = self.tracks[lane].idle.take();
         let waits_for = idle.and_then(|_| self.suspended_wait(lane));
-        let Event { a, b, small, .. } = *event;
+        let TraceEvent { a, b, small, .. } = *event;
         match event.kind {
-            Kind::Switch => self.switch(lane, now, (a, b), preempted)?,
-            Kind::Sleep => self.tracks[lane].asleep = Some(now),
-            Kind::Wake => self.wakes(lane, now)?,
-            Kind::StealUlt => {
-                self.mark(lane, now, "steal", "steals a thread", &[("victim", Value::Number(small.into()))])?
-            }
-            Kind::Gang => {
+            TraceKind::Switch => self.switch(lane, now, (a, b), preempted)?,
+            TraceKind::Sleep => self.tracks[lane].asleep = Some(now),
+            TraceKind::Wake => self.wakes(lane, now)?,
+            TraceKind::StealUlt => self.mark(
+                lane,
+                now,
+                "steal",
+                "steals a thread",
+                &[("victim", ArgumentValue::Number(small.into()))],
+            )?,
+            TraceKind::Gang => {
                 let facts = [
-                    ("gang", Value::Number(a as i64)),
-                    ("level", Value::Number(small.into())),
-                    ("size", Value::Number(b as i64)),
+                    ("gang", ArgumentValue::Number(a as i64)),
+                    ("level", ArgumentValue::Number(small.into())),
+                    ("size", ArgumentValue::Number(b as i64)),
                 ];
                 self.mark(lane, now, "gang", "gang", &facts)?;
             }
-            Kind::UltBegin => self.context(lane).gang = (a as i64 >= 0).then_some((a as i64, small as i32)),
-            Kind::UltEnd => self.context(lane).gang = None,
-            Kind::Stall => self.mark_other(watched(a), now, "stall")?,
-            Kind::Interrupt => self.mark_other(watched(a), now, "interrupt")?,
-            Kind::HandOff => self.mark_other(watched(a), now, "hand-off")?,
-            Kind::Preempt => self.tracks[lane].preempted = true,
-            Kind::RegionBegin => self.region(lane, now, a, (b, small)),
-            Kind::RegionEnd => {
+            TraceKind::UltBegin => {
+                self.context(lane).gang = (a as i64 >= 0).then_some((a as i64, small as i32))
+            }
+            TraceKind::UltEnd => self.context(lane).gang = None,
+            TraceKind::Stall => self.mark_other(watched(a), now, "stall")?,
+            TraceKind::Interrupt => self.mark_other(watched(a), now, "interrupt")?,
+            TraceKind::HandOff => self.mark_other(watched(a), now, "hand-off")?,
+            TraceKind::Preempt => self.tracks[lane].preempted = true,
+            TraceKind::RegionBegin => self.region(lane, now, a, (b, small)),
+            TraceKind::RegionEnd => {
                 self.close(lane, now, true, |open| {
-                    matches!(open.what, What::Region(_)) && open.address == a
+                    matches!(open.what, ReplayEvent::Region(_)) && open.address == a
                 })?;
                 self.teams.remove(&a);
             }
-            Kind::ImplicitBegin => self.implicit(lane, now, a, (b, small)),
-            Kind::ImplicitEnd => self.close(lane, now, true, |open| {
-                matches!(open.what, What::Implicit { .. }) && open.address == a
+            TraceKind::ImplicitBegin => self.implicit(lane, now, a, (b, small)),
+            TraceKind::ImplicitEnd => self.close(lane, now, true, |open| {
+                matches!(open.what, ReplayEvent::Implicit { .. }) && open.address == a
             })?,
-            Kind::TaskCreate => {
+            TraceKind::TaskCreate => {
                 let parent = self.running(lane);
                 self.counts.made += u64::from(small);
                 self.counts.written += u64::from(small != 0);
                 self.tasks.create(
                     a,
-                    Task { parent, place: b, lane, created: now, stands: small, ..Task::default() },
+                    TracedTask {
+                        parent,
+                        place: b,
+                        lane,
+                        created: now,
+                        stands: small,
+                        ..TracedTask::default()
+                    },
                 );
                 self.queues.ready(lane, 1);
                 self.count(lane, now)?;
             }
-            Kind::TaskBegin => self.task(lane, now, a)?,
-            Kind::TaskEnd => self.task_ends(lane, now, a)?,
-            Kind::TaskLeave => self.task_pauses(lane, now, a)?,
-            Kind::WaitBegin | Kind::SpanBegin => {
+            TraceKind::TaskBegin => self.task(lane, now, a)?,
+            TraceKind::TaskEnd => self.task_ends(lane, now, a)?,
+            TraceKind::TaskLeave => self.task_pauses(lane, now, a)?,
+            TraceKind::WaitBegin | TraceKind::SpanBegin => {
                 if let Some(cause) = cause(small) {
                     let id = self.running(lane);
                     self.open(
                         lane,
                         now,
                         Open {
-                            what: What::Cause(cause, b),
+                            what: ReplayEvent::Cause(cause, b),
                             address: a,
                             id,
                             place: 0,
@@ -289,20 +307,20 @@ impl<W: Write> Replay<W> {
                     );
                 }
             }
-            Kind::WaitEnd | Kind::SpanEnd => {
+            TraceKind::WaitEnd | TraceKind::SpanEnd => {
                 let which = cause(small);
                 self.close(
                     lane,
                     now,
                     true,
-                    |open| matches!(open.what, What::Cause(cause, _) if Some(cause) == which),
+                    |open| matches!(open.what, ReplayEvent::Cause(cause, _) if Some(cause) == which),
                 )?;
             }
-            Kind::Copy => {
+            TraceKind::Copy => {
                 let name = cause(small).map_or("copy", Cause::name);
-                self.mark(lane, now, "copy", name, &[("bytes", Value::Number(a as i64))])?;
+                self.mark(lane, now, "copy", name, &[("bytes", ArgumentValue::Number(a as i64))])?;
             }
-            Kind::Depend => {
+            TraceKind::Depend => {
                 if self.tasks.depend(a, b) {
                     let made = self.tasks.get(b).map_or(lane, |task| task.lane);
                     self.queues.ready(made, -1);
@@ -310,29 +328,29 @@ impl<W: Write> Replay<W> {
                     self.count(made, now)?;
                 }
             }
-            Kind::StealTask => self.tracks[lane].victim = Some(small),
-            Kind::LeftOut => self.counts.made += u64::from(small),
-            Kind::Ran => self.ran(lane, (self.scale.nanos(a), now), small)?,
-            Kind::ShortBegin => {
+            TraceKind::StealTask => self.tracks[lane].victim = Some(small),
+            TraceKind::LeftOut => self.counts.made += u64::from(small),
+            TraceKind::Ran => self.ran(lane, (self.scale.nanos(a), now), small)?,
+            TraceKind::ShortBegin => {
                 let id = self.running(lane);
                 self.open(
                     lane,
                     now,
-                    Open { what: What::Short, address: 0, id, place: 0, begin: 0, again: false },
+                    Open { what: ReplayEvent::Short, address: 0, id, place: 0, begin: 0, again: false },
                 );
             }
-            Kind::ShortEnd => self.close(lane, now, true, |open| open.what == What::Short)?,
-            Kind::Unmeasured => self.is_unmeasured(lane),
+            TraceKind::ShortEnd => self.close(lane, now, true, |open| open.what == ReplayEvent::Short)?,
+            TraceKind::Unmeasured => self.is_unmeasured(lane),
             // Handled above.
-            Kind::NoProcessor => {}
+            TraceKind::NoProcessor => {}
         }
         let stays = self.context(lane).open.is_empty();
         if let (Some(since), Some((cause, id)), false) =
-            (idle, waits_for, stays && event.kind != Kind::Switch)
+            (idle, waits_for, stays && event.kind != TraceKind::Switch)
         {
             self.idles(lane, (since, now), cause, id)?;
         }
-        let since = idle.filter(|_| event.kind != Kind::Switch).unwrap_or(self.tracks[lane].now);
+        let since = idle.filter(|_| event.kind != TraceKind::Switch).unwrap_or(self.tracks[lane].now);
         self.tracks[lane].idle = stays.then_some(since);
         Ok(())
     }
@@ -341,9 +359,9 @@ impl<W: Write> Replay<W> {
     fn suspended_wait(&self, lane: usize) -> Option<(Cause, u64)> {
         let tops =
             self.tracks[lane].left.iter().rev().filter_map(|context| self.contexts.get(context)?.open.last());
-        tops.filter_map(
-            |open| if let What::Cause(cause, _) = open.what { Some((cause, open.id)) } else { None },
-        )
+        tops.filter_map(|open| {
+            if let ReplayEvent::Cause(cause, _) = open.what { Some((cause, open.id)) } else { None }
+        })
         .find(|(cause, _)| cause.is_wait())
     }
 
@@ -353,8 +371,9 @@ impl<W: Write> Replay<W> {
             return Ok(());
         }
         let slice =
-            Slice { lane: self.tracks[lane].number, begin, end, category: "wait", name: cause.name() };
-        self.out.slice(&slice, &[("task", Value::Number(id as i64)), ("idle", Value::Number(1))])
+            JsonSlice { lane: self.tracks[lane].number, begin, end, category: "wait", name: cause.name() };
+        self.out
+            .slice(&slice, &[("task", ArgumentValue::Number(id as i64)), ("idle", ArgumentValue::Number(1))])
     }
 
     fn context(&mut self, lane: usize) -> &mut Context {
@@ -366,7 +385,7 @@ impl<W: Write> Replay<W> {
         let open = &self.context(lane).open;
         open.iter()
             .rev()
-            .find(|o| matches!(o.what, What::Task { .. } | What::Implicit { .. }))
+            .find(|o| matches!(o.what, ReplayEvent::Task { .. } | ReplayEvent::Implicit { .. }))
             .map_or(0, |o| o.id)
     }
 
@@ -376,7 +395,7 @@ impl<W: Write> Replay<W> {
         now: u64,
         category: &'static str,
         name: &str,
-        facts: Arguments,
+        facts: JsonArguments,
     ) -> io::Result<()> {
         self.out.instant(self.tracks[lane].number, now, category, name, facts)
     }
@@ -393,14 +412,14 @@ impl<W: Write> Replay<W> {
         if let Some(ready) = self.queues.due(lane, now) {
             let (number, name) =
                 (self.tracks[lane].number, format!("ready tasks of {}", self.tracks[lane].number));
-            self.out.counter(number, now, &name, &[("ready", Value::Number(ready))])?;
+            self.out.counter(number, now, &name, &[("ready", ArgumentValue::Number(ready))])?;
         }
         match self.queues.waiting_due(now) {
             Some(waiting) => self.out.counter(
                 0,
                 now,
                 "tasks that depend on others",
-                &[("waiting", Value::Number(waiting))],
+                &[("waiting", ArgumentValue::Number(waiting))],
             ),
             None => Ok(()),
         }
@@ -425,42 +444,42 @@ impl<W: Write> Replay<W> {
     /// Writes the slice of `open` that ends at `now`; `ends`: the last one. Not a wait that was
     /// none.
     fn put(&mut self, lane: usize, now: u64, open: &Open, ends: bool) -> io::Result<()> {
-        if matches!(open.what, What::Cause(cause, _) if cause.is_wait())
+        if matches!(open.what, ReplayEvent::Cause(cause, _) if cause.is_wait())
             && ends
             && !open.again
             && now < open.begin + NO_WAIT
         {
             return Ok(());
         }
-        let number = |n: u64| Value::Number(n as i64);
-        let mut facts: Vec<(&'static str, Value)> = Vec::with_capacity(8);
+        let number = |n: u64| ArgumentValue::Number(n as i64);
+        let mut facts: Vec<(&'static str, ArgumentValue)> = Vec::with_capacity(8);
         let (category, name) = match open.what {
-            What::Task { parent, lane, created, victim, stands, unmeasured } => {
+            ReplayEvent::Task { parent, lane, created, victim, stands, unmeasured } => {
                 facts.push(("task", number(open.id)));
                 if !open.again {
                     facts.extend([
                         ("parent", number(parent)),
                         ("by", number(self.tracks[lane].number as u64)),
-                        ("created", Value::Time(created)),
+                        ("created", ArgumentValue::Time(created)),
                     ]);
                     facts.extend(victim.map(|v| ("victim", number(v.into()))));
                     facts.extend((stands > 1).then_some(("stands", number(stands.into()))));
                 }
-                facts.extend(unmeasured.then_some(("unmeasured", Value::Number(1))));
+                facts.extend(unmeasured.then_some(("unmeasured", ArgumentValue::Number(1))));
                 ("task", self.names.of(open.place))
             }
-            What::Implicit { team, number: thread, gang } => {
+            ReplayEvent::Implicit { team, number: thread, gang } => {
                 facts.extend([
                     ("task", number(open.id)),
                     ("region", number(team.id)),
                     ("thread", number(thread.into())),
                 ]);
                 facts.extend(gang.into_iter().flat_map(|(id, level)| {
-                    [("gang", Value::Number(id)), ("level", Value::Number(level.into()))]
+                    [("gang", ArgumentValue::Number(id)), ("level", ArgumentValue::Number(level.into()))]
                 }));
                 ("implicit", if team.id == 0 { "initial task" } else { self.names.of(open.place) })
             }
-            What::Region(team) => {
+            ReplayEvent::Region(team) => {
                 facts.extend([
                     ("region", number(team.id)),
                     ("size", number(team.size.into())),
@@ -468,7 +487,7 @@ impl<W: Write> Replay<W> {
                 ]);
                 ("region", self.names.of(open.place))
             }
-            What::Cause(cause, whose) => {
+            ReplayEvent::Cause(cause, whose) => {
                 facts.push(("task", number(open.id)));
                 facts.extend(
                     (!cause.is_wait())
@@ -476,13 +495,13 @@ impl<W: Write> Replay<W> {
                 );
                 (if cause.is_wait() { "wait" } else { "device" }, cause.name())
             }
-            What::Short => {
+            ReplayEvent::Short => {
                 facts.push(("task", number(open.id)));
                 ("short", "short tasks")
             }
         };
-        facts.extend(ends.then_some(("end", Value::Number(1))));
-        let slice = Slice {
+        facts.extend(ends.then_some(("end", ArgumentValue::Number(1))));
+        let slice = JsonSlice {
             lane: self.tracks[lane].number,
             begin: open.begin,
             end: now.max(open.begin),
@@ -529,7 +548,7 @@ impl<W: Write> Replay<W> {
     fn wakes(&mut self, lane: usize, now: u64) -> io::Result<()> {
         let Some(begin) = self.tracks[lane].asleep.take().filter(|&begin| begin < now) else { return Ok(()) };
         self.out.slice(
-            &Slice { lane: self.tracks[lane].number, begin, end: now, category: "sleep", name: "asleep" },
+            &JsonSlice { lane: self.tracks[lane].number, begin, end: now, category: "sleep", name: "asleep" },
             &[],
         )
     }
@@ -544,17 +563,21 @@ impl<W: Write> Replay<W> {
             return Ok(());
         }
         let lane = self.tracks[lane].number;
-        self.out.slice(&Slice { lane, begin, end: now, category: "runnable", name: "no processor" }, &[])
+        self.out.slice(&JsonSlice { lane, begin, end: now, category: "runnable", name: "no processor" }, &[])
     }
 
     // ---- regions and tasks --------------------------------------------------
 
     fn region(&mut self, lane: usize, now: u64, address: u64, (place, size): (u64, u32)) {
         self.regions += 1;
-        let team = Team { id: self.regions, size, place };
+        let team = TracedTeam { id: self.regions, size, place };
         self.teams.insert(address, team);
         let id = self.running(lane);
-        self.open(lane, now, Open { what: What::Region(team), address, id, place, begin: 0, again: false });
+        self.open(
+            lane,
+            now,
+            Open { what: ReplayEvent::Region(team), address, id, place, begin: 0, again: false },
+        );
     }
 
     fn implicit(&mut self, lane: usize, now: u64, address: u64, (team, number): (u64, u32)) {
@@ -565,7 +588,7 @@ impl<W: Write> Replay<W> {
             lane,
             now,
             Open {
-                what: What::Implicit { team, number, gang },
+                what: ReplayEvent::Implicit { team, number, gang },
                 address,
                 id,
                 place: team.place,
@@ -581,7 +604,7 @@ impl<W: Write> Replay<W> {
         let again = core::mem::replace(&mut task.begun, true);
         task.open = true;
         let (id, place, made, created) = (task.id, task.place, task.lane, task.created);
-        let what = What::Task {
+        let what = ReplayEvent::Task {
             parent: task.parent,
             lane: made,
             created,
@@ -594,13 +617,14 @@ impl<W: Write> Replay<W> {
         self.open(lane, now, Open { what, address, id, place, begin: 0, again });
         let number = self.tracks[lane].number;
         for (arrow, before) in arrows {
-            let ends = [("from", Value::Number(before as i64)), ("to", Value::Number(id as i64))];
-            self.out.flow(End::Finish, number, now, "dependence", arrow, &ends)?;
+            let ends =
+                [("from", ArgumentValue::Number(before as i64)), ("to", ArgumentValue::Number(id as i64))];
+            self.out.flow(ArrowEnd::Finish, number, now, "dependence", arrow, &ends)?;
         }
         if victim.is_some() {
             let arrow = self.tasks.next_arrow();
-            self.out.flow(End::Start, self.tracks[made].number, created, "steal", arrow, &[])?;
-            self.out.flow(End::Finish, number, now, "steal", arrow, &[])?;
+            self.out.flow(ArrowEnd::Start, self.tracks[made].number, created, "steal", arrow, &[])?;
+            self.out.flow(ArrowEnd::Finish, number, now, "steal", arrow, &[])?;
         }
         if was_ready {
             self.queues.ready(made, -1);
@@ -613,7 +637,7 @@ impl<W: Write> Replay<W> {
         if let Some(task) = self.tasks.get(address) {
             task.open = false;
             self.close(lane, now, false, |open| {
-                matches!(open.what, What::Task { .. }) && open.address == address
+                matches!(open.what, ReplayEvent::Task { .. }) && open.address == address
             })?;
         }
         Ok(())
@@ -621,18 +645,18 @@ impl<W: Write> Replay<W> {
 
     fn task_ends(&mut self, lane: usize, now: u64, address: u64) -> io::Result<()> {
         self.close(lane, now, true, |open| {
-            matches!(open.what, What::Task { .. }) && open.address == address
+            matches!(open.what, ReplayEvent::Task { .. }) && open.address == address
         })?;
         let Some((task, leaving)) = self.tasks.end(address) else { return Ok(()) };
         let number = self.tracks[lane].number;
         for (arrow, released) in leaving {
             self.out.flow(
-                End::Start,
+                ArrowEnd::Start,
                 number,
                 now - 1,
                 "dependence",
                 arrow,
-                &[("from", Value::Number(task.id as i64))],
+                &[("from", ArgumentValue::Number(task.id as i64))],
             )?;
             if let Some(made) = released {
                 self.queues.waiting(-1);
@@ -649,25 +673,32 @@ impl<W: Write> Replay<W> {
         let number = self.tracks[lane].number;
         if self.tracks[lane].many.is_none() {
             let name = format!("worker {number}: tasks left out");
-            self.out.metadata(MANY + number, "thread_name", &[("name", Value::Text(&name))])?;
+            self.out.metadata(MANY + number, "thread_name", &[("name", ArgumentValue::Text(&name))])?;
             self.out.metadata(
                 MANY + number,
                 "thread_sort_index",
-                &[("sort_index", Value::Number(number as i64))],
+                &[("sort_index", ArgumentValue::Number(number as i64))],
             )?;
         }
         let begin = begin.max(self.tracks[lane].many.unwrap_or(0)).min(end);
         self.tracks[lane].many = Some(end);
-        let facts = [("lane", Value::Number(number as i64)), ("tasks", Value::Number(tasks.into()))];
-        self.out
-            .slice(&Slice { lane: MANY + number, begin, end, category: "many", name: "short tasks" }, &facts)
+        let facts =
+            [("lane", ArgumentValue::Number(number as i64)), ("tasks", ArgumentValue::Number(tasks.into()))];
+        self.out.slice(
+            &JsonSlice { lane: MANY + number, begin, end, category: "many", name: "short tasks" },
+            &facts,
+        )
     }
 
     /// The running task runs others that are not written.
     fn is_unmeasured(&mut self, lane: usize) {
-        let newest =
-            self.context(lane).open.iter_mut().rev().find(|open| matches!(open.what, What::Task { .. }));
-        if let Some(Open { what: What::Task { unmeasured, .. }, .. }) = newest {
+        let newest = self
+            .context(lane)
+            .open
+            .iter_mut()
+            .rev()
+            .find(|open| matches!(open.what, ReplayEvent::Task { .. }));
+        if let Some(Open { what: ReplayEvent::Task { unmeasured, .. }, .. }) = newest {
             *unmeasured = true;
         }
     }
@@ -685,15 +716,15 @@ impl<W: Write> Replay<W> {
         }
         let machine = clock::machine();
         let facts = [
-            ("version", Value::Text(env!("CARGO_PKG_VERSION"))),
-            ("lost", Value::Number(lost as i64)),
-            ("tasks", Value::Number(self.counts.made as i64)),
-            ("tasks_written", Value::Number(self.counts.written as i64)),
-            ("tasks_left_out", Value::Number((self.counts.made - self.counts.written) as i64)),
-            ("left_out_and_run", Value::Number(self.counts.left_out_ran as i64)),
-            ("machine", Value::Text(&machine)),
-            ("start", Value::Time(clock::start())),
-            ("end", Value::Time(last)),
+            ("version", ArgumentValue::Text(env!("CARGO_PKG_VERSION"))),
+            ("lost", ArgumentValue::Number(lost as i64)),
+            ("tasks", ArgumentValue::Number(self.counts.made as i64)),
+            ("tasks_written", ArgumentValue::Number(self.counts.written as i64)),
+            ("tasks_left_out", ArgumentValue::Number((self.counts.made - self.counts.written) as i64)),
+            ("left_out_and_run", ArgumentValue::Number(self.counts.left_out_ran as i64)),
+            ("machine", ArgumentValue::Text(&machine)),
+            ("start", ArgumentValue::Time(clock::start())),
+            ("end", ArgumentValue::Time(last)),
         ];
         self.out.end(&facts).map(drop)
     }

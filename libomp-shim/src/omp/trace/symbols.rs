@@ -21,16 +21,16 @@ struct Functions {
 
 /// What has been looked up.
 #[derive(Default)]
-pub struct Symbols(HashMap<String, Option<Functions>>);
+pub struct TraceSymbols(HashMap<String, Option<Functions>>);
 
 /// What the loader says of an address.
-struct Place {
+struct SymbolAddress {
     file: String,
     base: u64,
     nearest: Option<(String, u64)>,
 }
 
-fn ask_loader(address: u64) -> Option<Place> {
+fn ask_loader(address: u64) -> Option<SymbolAddress> {
     // SAFETY: a valid out pointer; the strings are the loader's.
     unsafe {
         let mut object: libc::Dl_info = core::mem::zeroed();
@@ -40,7 +40,7 @@ fn ask_loader(address: u64) -> Option<Place> {
         let text = |s: *const c_char| CStr::from_ptr(s).to_string_lossy().into_owned();
         let nearest =
             (!object.dli_sname.is_null()).then(|| (text(object.dli_sname), object.dli_saddr as u64));
-        Some(Place { file: text(object.dli_fname), base: object.dli_fbase as u64, nearest })
+        Some(SymbolAddress { file: text(object.dli_fname), base: object.dli_fbase as u64, nearest })
     }
 }
 
@@ -49,7 +49,7 @@ pub fn is_loaded(address: u64) -> bool {
     ask_loader(address).is_some()
 }
 
-impl Symbols {
+impl TraceSymbols {
     /// The function at `address`, with an offset where it is not at its beginning.
     pub fn name(&mut self, address: u64) -> String {
         let Some(place) = ask_loader(address) else { return format!("{address:#x}") };
@@ -193,15 +193,15 @@ mod tests {
     #[test]
     fn a_local_function_is_found_by_its_address() {
         something_local();
-        let name = Symbols::default().name(something_local as *const () as u64);
+        let name = TraceSymbols::default().name(something_local as *const () as u64);
         assert!(name.contains("something_local") && !name.contains("+0x"), "{name}");
-        let inside = Symbols::default().name(something_local as *const () as u64 + 1);
+        let inside = TraceSymbols::default().name(something_local as *const () as u64 + 1);
         assert!(inside.contains("something_local") && inside.ends_with("+0x1"), "{inside}");
     }
 
     #[test]
     fn what_is_nowhere_is_a_number() {
-        assert_eq!(Symbols::default().name(0x10), "0x10");
+        assert_eq!(TraceSymbols::default().name(0x10), "0x10");
         assert!(!is_loaded(0x10) && is_loaded(something_local as *const () as u64));
     }
 

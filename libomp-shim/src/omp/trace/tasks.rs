@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 /// An explicit task that has been made and has not ended.
 #[derive(Default)]
-pub struct Task {
+pub struct TracedTask {
     /// Its number.
     pub id: u64,
     /// The one that made it.
@@ -37,7 +37,7 @@ pub type Leaving = Vec<(u64, Option<usize>)>;
 /// All of them, by address.
 #[derive(Default)]
 pub struct Tasks {
-    alive: HashMap<u64, Task>,
+    alive: HashMap<u64, TracedTask>,
     ids: u64,
     arrows: u64,
 }
@@ -56,13 +56,13 @@ impl Tasks {
     }
 
     /// The task `task` is made, which is known by `address`; it gets its number here.
-    pub fn create(&mut self, address: u64, task: Task) {
+    pub fn create(&mut self, address: u64, task: TracedTask) {
         let id = self.next_id();
-        self.alive.insert(address, Task { id, ..task });
+        self.alive.insert(address, TracedTask { id, ..task });
     }
 
     /// The task at `address`.
-    pub fn get(&mut self, address: u64) -> Option<&mut Task> {
+    pub fn get(&mut self, address: u64) -> Option<&mut TracedTask> {
         self.alive.get_mut(&address)
     }
 
@@ -81,7 +81,7 @@ impl Tasks {
     }
 
     /// The task at `address` has ended. Returns it, and the arrows that leave it.
-    pub fn end(&mut self, address: u64) -> Option<(Task, Leaving)> {
+    pub fn end(&mut self, address: u64) -> Option<(TracedTask, Leaving)> {
         let mut task = self.alive.remove(&address)?;
         let mut leaving = Vec::new();
         for successor in core::mem::take(&mut task.successors) {
@@ -98,7 +98,7 @@ impl Tasks {
 
 /// A team in a region.
 #[derive(Clone, Copy, Default)]
-pub struct Team {
+pub struct TracedTeam {
     /// The region's number; 0: outside of regions.
     pub id: u64,
     /// Threads asked for.
@@ -116,7 +116,7 @@ mod tests {
         let mut tasks = Tasks::default();
         [10, 20, 30]
             .into_iter()
-            .for_each(|address| tasks.create(address, Task { lane: 3, ..Task::default() }));
+            .for_each(|address| tasks.create(address, TracedTask { lane: 3, ..TracedTask::default() }));
         assert!(tasks.depend(10, 30) && !tasks.depend(20, 30), "the first one makes it wait");
         assert!(!tasks.depend(99, 30) && !tasks.depend(10, 99), "who has ended, or is not there");
         let (first, leaving) = tasks.end(10).unwrap();

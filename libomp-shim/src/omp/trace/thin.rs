@@ -23,10 +23,10 @@
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::omp::task::{Flags, Task};
-use crate::omp::tool::{Place, is_notified, record};
+use crate::omp::task::{Task, TaskFlags};
+use crate::omp::tool::{ConsumerSlot, is_notified, record};
 
-use super::kind::Kind;
+use super::kind::TraceKind;
 use super::lane;
 use super::{clock, record as put};
 
@@ -193,9 +193,9 @@ impl Thin {
     pub fn write(&self, id: u64, place: u64) {
         let skipped = self.take_made();
         let now = clock::now();
-        lane::record_at(now, Kind::TaskCreate, skipped.saturating_add(1), id, place);
+        lane::record_at(now, TraceKind::TaskCreate, skipped.saturating_add(1), id, place);
         let price = price();
-        if price == 0 || is_notified(Place::Ompt) || self.take_reservation() {
+        if price == 0 || is_notified(ConsumerSlot::Ompt) || self.take_reservation() {
             return self.left.set(0);
         }
         if self.ran.get() == 0 || now.saturating_sub(self.since.get()) > COUNT * price {
@@ -246,7 +246,7 @@ impl Thin {
     #[cold]
     #[inline(never)]
     fn looks(&self) {
-        if !is_notified(Place::Trace) {
+        if !is_notified(ConsumerSlot::Trace) {
             self.forget();
             return self.room.set(STRIDE as u32); // nobody is notified how many they are
         }
@@ -277,7 +277,7 @@ impl Thin {
         self.flush_quick();
         let ran = self.ran.take();
         if ran != 0 {
-            lane::record_at(now, Kind::Ran, ran, self.since.get(), 0);
+            lane::record_at(now, TraceKind::Ran, ran, self.since.get(), 0);
         }
     }
 
@@ -287,13 +287,13 @@ impl Thin {
         if self.left.get() | u64::from(self.made.get() | self.ran.get()) == 0 {
             return;
         }
-        if !is_notified(Place::Trace) {
+        if !is_notified(ConsumerSlot::Trace) {
             return self.forget();
         }
         self.count(clock::now());
         let made = self.take_made();
         if made != 0 {
-            put(Kind::LeftOut, made, 0, 0);
+            put(TraceKind::LeftOut, made, 0, 0);
         }
         self.left.set(0);
         self.room.set(0);
@@ -311,7 +311,7 @@ impl Thin {
 /// A task that [`Thin::begins`] has timed has ended.
 #[cold]
 pub fn ends() {
-    put(Kind::ShortEnd, 0, 0, 0);
+    put(TraceKind::ShortEnd, 0, 0, 0);
 }
 
 /// With a task that is written: how many of those that it runs at once are still timed, one more as
@@ -325,7 +325,7 @@ impl Spans {
     /// said of what it runs.
     #[inline(always)]
     fn of(running: &Task) -> Option<&Self> {
-        if !running.flags().has(Flags::EXPLICIT.with(Flags::RECORDED)) {
+        if !running.flags().has(TaskFlags::EXPLICIT.with(TaskFlags::RECORDED)) {
             return None;
         }
         record::of(running).map(|record| &record.spans).filter(|spans| spans.0.get() != 0)
@@ -351,7 +351,7 @@ impl Spans {
     fn begins(&self) -> bool {
         let spans = self.0.get() - 1;
         self.0.set(spans);
-        put(if spans == 0 { Kind::Unmeasured } else { Kind::ShortBegin }, 0, 0, 0);
+        put(if spans == 0 { TraceKind::Unmeasured } else { TraceKind::ShortBegin }, 0, 0, 0);
         spans != 0
     }
 }

@@ -3,9 +3,9 @@
 //!
 //! With bodies of a few nanoseconds a `dynamic` loop costs what its counter costs: the threads pull
 //! its cache line to and fro for every chunk. A thread whose last chunks were quick therefore
-//! reserves several at once. They stand in its [`Reserve`], on a cache line of its own, from where
-//! it takes them one by one, and so may anybody who finds the counter at its end: no chunk waits
-//! behind a slow one while a thread of the team has nothing to do. The protocol is in
+//! reserves several at once. They stand in its [`ChunkReserve`], on a cache line of its own, from
+//! where it takes them one by one, and so may anybody who finds the counter at its end: no chunk
+//! waits behind a slow one while a thread of the team has nothing to do. The protocol is in
 //! `docs/protocols/worksharing.md`.
 //!
 //! How many ([`Batch`]): one at first; twice as many when the last ones took less than [`QUICK`]
@@ -40,7 +40,7 @@ const MOST: u64 = 64;
 const PAUSE: u32 = 16;
 /// A batch is at most this part of what is left for each thread.
 const SHARE: u64 = 4;
-/// Loops with more chunks have no batches: their numbers do not fit a [`Reserve`].
+/// Loops with more chunks have no batches: their numbers do not fit a [`ChunkReserve`].
 const TOO_MANY: u64 = 1 << 48;
 
 /// Chunks that a thread has reserved: the number of its construct (8 bits), the next chunk (48),
@@ -48,20 +48,20 @@ const TOO_MANY: u64 = 1 << 48;
 ///
 /// Eight bits tell constructs apart because threads of a team are never more than a round of the
 /// ring from each other, and a thread empties its reserve when it leaves.
-pub struct Reserve(AtomicU64);
+pub struct ChunkReserve(AtomicU64);
 
 const COUNT: u64 = 0xFF;
 const TAG_SHIFT: u32 = 56;
 /// Added to a word: one chunk fewer, and the next is the one after it.
 const TAKE_ONE: u64 = (1 << 8) - 1;
 
-impl Default for Reserve {
+impl Default for ChunkReserve {
     fn default() -> Self {
         Self(AtomicU64::new(0))
     }
 }
 
-impl Reserve {
+impl ChunkReserve {
     /// Takes the next chunk out of the thread's own reserve.
     #[inline(always)]
     pub(super) fn take(&self) -> Option<u64> {
@@ -118,7 +118,7 @@ fn number(word: u64) -> u64 {
 /// How a thread takes the chunks of the loop it is in.
 pub(super) struct Batch {
     /// Null when the loop has no batches, or the thread is in none.
-    reserve: *const Reserve,
+    reserve: *const ChunkReserve,
     construct: u64,
     /// Chunks of the loop; 0 when they are taken one by one.
     chunks: u64,
@@ -177,7 +177,7 @@ impl Batch {
 
     /// Where the thread's chunks stand, in a loop with batches.
     #[inline(always)]
-    pub(super) fn reserve(&self) -> Option<&'static Reserve> {
+    pub(super) fn reserve(&self) -> Option<&'static ChunkReserve> {
         // SAFETY: null, or a part of the team, which lives as long as the thread is a member.
         unsafe { self.reserve.as_ref() }
     }
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_reserve_gives_each_chunk_once_and_to_its_own_construct() {
-        let reserve = Reserve::default();
+        let reserve = ChunkReserve::default();
         assert_eq!(reserve.take(), None);
         reserve.fill(300, (1 << 48) - 4, 3);
         assert_eq!(reserve.steal(301), None);
@@ -292,7 +292,7 @@ mod tests {
     fn owner_and_thieves_share_a_reserve() {
         use std::sync::atomic::AtomicU32;
         const CHUNKS: u64 = 200;
-        let (reserve, seen) = (Reserve::default(), [const { AtomicU32::new(0) }; CHUNKS as usize]);
+        let (reserve, seen) = (ChunkReserve::default(), [const { AtomicU32::new(0) }; CHUNKS as usize]);
         for round in 0..200 {
             reserve.fill(round, 0, CHUNKS);
             let all = |next: &dyn Fn() -> Option<u64>| {

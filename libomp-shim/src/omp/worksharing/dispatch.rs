@@ -16,14 +16,14 @@ use core::ops::Range;
 use core::ptr;
 use core::sync::atomic::Ordering;
 
-use super::batch::{Batch, Reserve};
+use super::batch::{Batch, ChunkReserve};
 use super::doacross::Doacross;
-use super::schedule::{self, Rule, Schedule};
-use super::space::Space;
+use super::schedule::{self, Schedule, ScheduleRule};
+use super::space::IterationSpace;
 use super::{WorkShare, enter, leave};
 use crate::omp::report;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::Work;
+use crate::omp::tool::event::ToolWork;
 use crate::omp::tool::hook;
 
 /// What a loop's `ordered` regions wait for.
@@ -42,7 +42,7 @@ pub enum Ordered {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Loop {
     /// Its iterations.
-    pub space: Space,
+    pub space: IterationSpace,
     /// How they are divided.
     pub schedule: Schedule,
     /// Its `ordered` clause.
@@ -58,7 +58,7 @@ pub struct Dispatch {
     /// Barriers the team had passed when the thread entered.
     phase: u64,
     /// The loop's iterations.
-    pub space: Space,
+    pub space: IterationSpace,
     schedule: Schedule,
     /// Chunks taken so far, in static schedules.
     round: u64,
@@ -81,7 +81,7 @@ impl Default for Dispatch {
             share: ptr::null(),
             construct: 0,
             phase: 0,
-            space: Space::default(),
+            space: IterationSpace::default(),
             schedule: Schedule::default(),
             round: 0,
             batch: Batch::default(),
@@ -115,26 +115,33 @@ impl Dispatch {
         match self.schedule.rule {
             // ORDERING: Relaxed; the counter only divides the work, what the loop reads was
             // published by the sequence number.
-            Rule::Dynamic | Rule::Singly => {
+            ScheduleRule::Dynamic | ScheduleRule::Singly => {
                 schedule::chunk(trips, size, share.next.0.fetch_add(1, Ordering::Relaxed))
             }
-            Rule::Nonmonotonic => schedule::chunk(trips, size, self.batch.refill(here, share)),
-            Rule::Guided => take_guided(share, trips, |left| schedule::guided(left, threads, size)),
-            Rule::GuidedMultiple => {
+            ScheduleRule::Nonmonotonic => schedule::chunk(trips, size, self.batch.refill(here, share)),
+            ScheduleRule::Guided => take_guided(share, trips, |left| schedule::guided(left, threads, size)),
+            ScheduleRule::GuidedMultiple => {
                 take_guided(share, trips, |left| schedule::guided_multiple(left, threads, size))
             }
-            Rule::Trapezoidal => {
+            ScheduleRule::Trapezoidal => {
                 // ORDERING: Relaxed, as above.
                 let index = share.next.0.fetch_add(1, Ordering::Relaxed);
                 schedule::trapezoidal(trips, threads, size, index)
             }
-            Rule::Block | Rule::BlockMultiple | Rule::Chunked => self.take_static(here),
+            ScheduleRule::Block | ScheduleRule::BlockMultiple | ScheduleRule::Chunked => {
+                self.take_static(here)
+            }
         }
     }
 
     /// The next chunk of a loop with batches: as a rule it comes out of the reserve.
     #[inline(always)]
-    fn next_reserved(&self, here: CurrentThread, share: &'static WorkShare, reserve: &Reserve) -> Range<u64> {
+    fn next_reserved(
+        &self,
+        here: CurrentThread,
+        share: &'static WorkShare,
+        reserve: &ChunkReserve,
+    ) -> Range<u64> {
         if is_over(here, share) {
             return NONE;
         }
@@ -155,7 +162,7 @@ impl Dispatch {
         if start >= trips {
             return NONE;
         }
-        self.alone = if self.schedule.rule == Rule::Singly { start + 1 } else { trips };
+        self.alone = if self.schedule.rule == ScheduleRule::Singly { start + 1 } else { trips };
         start..self.alone
     }
 
@@ -165,12 +172,12 @@ impl Dispatch {
         self.round += 1;
         let (threads, num) = (u64::from(here.team().size()), u64::from(here.thread.num()));
         match self.schedule.rule {
-            Rule::Chunked => {
+            ScheduleRule::Chunked => {
                 let index = round.saturating_mul(threads).saturating_add(num);
                 schedule::chunk(self.space.trips, self.schedule.chunk, index)
             }
             _ if round != 0 => 0..0,
-            Rule::BlockMultiple => {
+            ScheduleRule::BlockMultiple => {
                 schedule::block_multiple(self.space.trips, threads, num, self.schedule.chunk)
             }
             _ => schedule::block(self.space.trips, threads, num),
@@ -195,11 +202,11 @@ fn take_guided(share: &WorkShare, trips: u64, size: impl Fn(u64) -> u64) -> Rang
 }
 
 /// A mutant that loses the last iteration under this rule?
-fn skips_last(rule: Rule) -> bool {
+fn skips_last(rule: ScheduleRule) -> bool {
     match rule {
-        Rule::Dynamic | Rule::Nonmonotonic => ult::mutant!(dynamic_skips_last),
-        Rule::Guided => ult::mutant!(guided_skips_last),
-        Rule::Singly => ult::mutant!(sections_skip_last),
+        ScheduleRule::Dynamic | ScheduleRule::Nonmonotonic => ult::mutant!(dynamic_skips_last),
+        ScheduleRule::Guided => ult::mutant!(guided_skips_last),
+        ScheduleRule::Singly => ult::mutant!(sections_skip_last),
         _ => false,
     }
 }
@@ -230,7 +237,7 @@ pub fn begin_with(here: CurrentThread, what: &Loop, prepare: impl FnOnce(&WorkSh
     if what.ordered != Ordered::No {
         dispatch.schedule = dispatch.schedule.monotonic();
     }
-    if dispatch.schedule.rule == Rule::Nonmonotonic {
+    if dispatch.schedule.rule == ScheduleRule::Nonmonotonic {
         dispatch.batch.begin(here, construct, what.space.trips.div_ceil(dispatch.schedule.chunk));
     } else {
         dispatch.batch.end();
@@ -269,21 +276,21 @@ fn begin_alone(here: CurrentThread, what: &Loop) {
 }
 
 /// What the loop is for tools.
-fn work_of(what: &Loop) -> Work {
+fn work_of(what: &Loop) -> ToolWork {
     match what.schedule.rule {
-        Rule::Singly => Work::Sections,
-        Rule::Block | Rule::BlockMultiple | Rule::Chunked => Work::LoopStatic,
-        Rule::Dynamic | Rule::Nonmonotonic => Work::LoopDynamic,
-        Rule::Guided | Rule::GuidedMultiple => Work::LoopGuided,
-        Rule::Trapezoidal => Work::LoopOther,
+        ScheduleRule::Singly => ToolWork::Sections,
+        ScheduleRule::Block | ScheduleRule::BlockMultiple | ScheduleRule::Chunked => ToolWork::LoopStatic,
+        ScheduleRule::Dynamic | ScheduleRule::Nonmonotonic => ToolWork::LoopDynamic,
+        ScheduleRule::Guided | ScheduleRule::GuidedMultiple => ToolWork::LoopGuided,
+        ScheduleRule::Trapezoidal => ToolWork::LoopOther,
     }
 }
 
 /// What it is for tools where there is nobody to divide it with.
-fn work_alone(what: &Loop) -> Work {
+fn work_alone(what: &Loop) -> ToolWork {
     match work_of(what) {
-        kind @ (Work::Sections | Work::LoopDynamic) => kind,
-        _ => Work::LoopStatic,
+        kind @ (ToolWork::Sections | ToolWork::LoopDynamic) => kind,
+        _ => ToolWork::LoopStatic,
     }
 }
 
@@ -339,7 +346,7 @@ fn altered(chunk: Range<u64>) -> Range<u64> {
 
 /// The iterations of the loop the thread is in.
 #[inline(always)]
-pub fn space(here: CurrentThread) -> Space {
+pub fn space(here: CurrentThread) -> IterationSpace {
     // SAFETY: own thread only.
     unsafe { here.thread.own() }.dispatch.space
 }

@@ -22,7 +22,7 @@ use crate::omp::tool::hook;
 
 /// One dimension of the loop nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dimension {
+pub struct DoacrossDimension {
     /// Value in the first iteration.
     pub first: i64,
     /// Increment, not 0.
@@ -51,7 +51,7 @@ const fn head(dimensions: usize) -> usize {
 }
 
 /// Makes the table of a construct that is being initialised.
-pub fn prepare(share: &WorkShare, dimensions: &[Dimension]) {
+pub fn prepare(share: &WorkShare, dimensions: &[DoacrossDimension]) {
     let is_empty = dimensions.iter().any(|d| d.trips == 0);
     let total =
         if is_empty { Some(0) } else { dimensions.iter().try_fold(1u64, |n, d| n.checked_mul(d.trips)) };
@@ -80,7 +80,7 @@ pub fn attach(here: CurrentThread, share: &'static WorkShare) {
 }
 
 /// Enters a construct that holds nothing but the dependences of the loop that follows (LLVM's way).
-pub fn begin(here: CurrentThread, dimensions: &[Dimension]) {
+pub fn begin(here: CurrentThread, dimensions: &[DoacrossDimension]) {
     if here.team().size() == 1 {
         return; // iterations run in order: whatever they wait for is over
     }
@@ -178,7 +178,7 @@ fn flag(here: CurrentThread, at: &impl Fn(usize) -> i64) -> Option<(Flag, &'stat
     // SAFETY: a table of `count` dimensions, constant while the construct lasts.
     let dimension = |i: usize| unsafe {
         let at = table.add(1 + 3 * i);
-        Dimension { first: *at as i64, step: *at.add(1) as i64, trips: *at.add(2) }
+        DoacrossDimension { first: *at as i64, step: *at.add(1) as i64, trips: *at.add(2) }
     };
     if count == 0 {
         return None;
@@ -192,8 +192,8 @@ fn flag(here: CurrentThread, at: &impl Fn(usize) -> i64) -> Option<(Flag, &'stat
 }
 
 /// Number of the iteration in which the loop variable is `value`; `None` when there is none.
-fn number(dimension: Dimension, value: i64) -> Option<u64> {
-    let Dimension { first, step, trips } = dimension;
+fn number(dimension: DoacrossDimension, value: i64) -> Option<u64> {
+    let DoacrossDimension { first, step, trips } = dimension;
     let ahead = if step > 0 { value >= first } else { value <= first };
     if !ahead {
         return None;
@@ -208,11 +208,11 @@ mod tests {
 
     #[test]
     fn values_outside_the_loop_have_no_number() {
-        let up = Dimension { first: 3, step: 2, trips: 4 };
+        let up = DoacrossDimension { first: 3, step: 2, trips: 4 };
         assert_eq!([1, 3, 5, 9, 11].map(|v| number(up, v)), [None, Some(0), Some(1), Some(3), None]);
-        let down = Dimension { first: 3, step: -3, trips: 3 };
+        let down = DoacrossDimension { first: 3, step: -3, trips: 3 };
         assert_eq!([6, 3, 0, -3, -6].map(|v| number(down, v)), [None, Some(0), Some(1), Some(2), None]);
-        let wide = Dimension { first: i64::MIN, step: 1, trips: u64::MAX };
+        let wide = DoacrossDimension { first: i64::MIN, step: 1, trips: u64::MAX };
         assert_eq!(number(wide, i64::MAX - 1), Some(u64::MAX - 1));
     }
 }

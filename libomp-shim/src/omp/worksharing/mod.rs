@@ -11,11 +11,11 @@
 //! | [`ordered`], [`doacross`] | iterations that wait for others |
 //! | [`cancel`] | `cancel for`, `cancel sections` |
 //!
-//! A construct that needs shared state takes a [`WorkShare`] from the team's [`Ring`]. Threads meet
-//! constructs in the same order, so the n-th construct of a region uses entry n modulo the ring's
-//! length; a thread that runs ahead by more than that (`nowait`) waits for the slowest. The first
-//! thread to arrive initialises the entry, the last to leave frees it for the construct one round
-//! later. See `docs/protocols/worksharing.md`.
+//! A construct that needs shared state takes a [`WorkShare`] from the team's [`WorkShareRing`].
+//! Threads meet constructs in the same order, so the n-th construct of a region uses entry n modulo
+//! the ring's length; a thread that runs ahead by more than that (`nowait`) waits for the slowest.
+//! The first thread to arrive initialises the entry, the last to leave frees it for the construct
+//! one round later. See `docs/protocols/worksharing.md`.
 //!
 //! `static` loops and `single` do not come here: they need no shared state, or one counter.
 
@@ -37,7 +37,7 @@ use ult::worker::WorkerSet;
 use super::report;
 use super::team::{Padded, Team};
 use super::thread::{CurrentThread, Thread};
-use batch::Reserve;
+use batch::ChunkReserve;
 pub use dispatch::Dispatch;
 use schedule::Schedule;
 
@@ -45,13 +45,13 @@ use schedule::Schedule;
 const LENGTH: u64 = 8;
 
 /// The shared descriptors of a team.
-pub struct Ring {
+pub struct WorkShareRing {
     entries: [WorkShare; LENGTH as usize],
     /// For threads that would wait for an entry in a region that is cancelled or lost by a fork:
     /// those that hold it may never leave.
     dead: WorkShare,
     /// What each thread has reserved of the loop it is in.
-    reserves: Box<[Padded<Reserve>]>,
+    reserves: Box<[Padded<ChunkReserve>]>,
 }
 
 /// Number of the construct whose entry is `dead`.
@@ -91,19 +91,19 @@ pub struct WorkShare {
 // and read while it is `4k+2`.
 unsafe impl Sync for WorkShare {}
 
-impl Ring {
+impl WorkShareRing {
     /// A ring whose entries are free for the first constructs, for at most `threads` threads.
     pub fn new(threads: u32) -> Self {
         let dead = WorkShare::new(0);
         // ORDERING: Relaxed; not shared yet.
         dead.cancelled.store(true, Ordering::Relaxed);
-        let reserves = (0..threads).map(|_| Padded(Reserve::default())).collect();
+        let reserves = (0..threads).map(|_| Padded(ChunkReserve::default())).collect();
         Self { entries: core::array::from_fn(|i| WorkShare::new(i as u64)), dead, reserves }
     }
 
     /// What thread `num` has reserved of the loop it is in.
     #[inline(always)]
-    pub fn reserve(&self, num: u32) -> &Reserve {
+    pub fn reserve(&self, num: u32) -> &ChunkReserve {
         &self.reserves[num as usize].0
     }
 

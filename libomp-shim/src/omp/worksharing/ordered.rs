@@ -15,12 +15,12 @@ use ult::sched::{ReadyOrder, Wait};
 use super::WorkShare;
 use super::dispatch::Ordered;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::Mutex;
+use crate::omp::tool::event::ToolMutex;
 use crate::omp::tool::hook;
 
 /// An `ordered` region begins: waits until all earlier iterations have had their turn.
 pub fn start(here: CurrentThread) {
-    hook::mutex::take(Mutex::Ordered, 0, id_of(here), || await_iterations(here));
+    hook::mutex::take(ToolMutex::Ordered, 0, id_of(here), || await_iterations(here));
 }
 
 /// What `ordered` regions of the loop exclude each other by, for tools.
@@ -40,7 +40,7 @@ fn await_iterations(here: CurrentThread) {
 
 /// An `ordered` region ends. With [`Ordered::PerIteration`] the next iteration may begin its own.
 pub fn end(here: CurrentThread) {
-    hook::mutex::release(Mutex::Ordered, id_of(here), || 0);
+    hook::mutex::release(ToolMutex::Ordered, id_of(here), || 0);
     // SAFETY: own thread only.
     let dispatch = &mut unsafe { here.thread.own() }.dispatch;
     if dispatch.ordered == Ordered::PerIteration {

@@ -14,25 +14,25 @@ use crate::omp::icv::{Sched, SchedKind};
 
 /// How iterations are cut into chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Rule {
+pub enum ScheduleRule {
     /// One chunk per thread, as even as possible.
     #[default]
     Block,
-    /// As [`Rule::Block`] in multiples of the chunk size (`simd` modifier: the chunk size is a
-    /// vector's length).
+    /// As [`ScheduleRule::Block`] in multiples of the chunk size (`simd` modifier: the chunk size
+    /// is a vector's length).
     BlockMultiple,
     /// Chunks of one size, in turn.
     Chunked,
     /// Chunks of one size, first come first served.
     Dynamic,
-    /// As [`Rule::Dynamic`], but a thread's chunks need not come in increasing order.
+    /// As [`ScheduleRule::Dynamic`], but a thread's chunks need not come in increasing order.
     Nonmonotonic,
     /// Single iterations, first come first served, also for a thread alone (sections).
     Singly,
     /// Shrinking chunks, first come first served; the chunk size is the smallest.
     Guided,
-    /// As [`Rule::Guided`] in multiples of the chunk size (`simd` modifier: the chunk size is a
-    /// vector's length).
+    /// As [`ScheduleRule::Guided`] in multiples of the chunk size (`simd` modifier: the chunk size
+    /// is a vector's length).
     GuidedMultiple,
     /// Linearly shrinking chunks, first come first served; the chunk size is the last.
     Trapezoidal,
@@ -42,33 +42,37 @@ pub enum Rule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
     /// The rule.
-    pub rule: Rule,
-    /// Iterations per chunk; at least 1, and without meaning for [`Rule::Block`].
+    pub rule: ScheduleRule,
+    /// Iterations per chunk; at least 1, and without meaning for [`ScheduleRule::Block`].
     pub chunk: u64,
 }
 
 impl Schedule {
     /// An even division.
-    pub const BLOCK: Self = Self { rule: Rule::Block, chunk: 1 };
+    pub const BLOCK: Self = Self { rule: ScheduleRule::Block, chunk: 1 };
 
     /// `rule` with a chunk size as programs give it: below 1 stands for 1.
-    pub fn new(rule: Rule, chunk: i64) -> Self {
+    pub fn new(rule: ScheduleRule, chunk: i64) -> Self {
         Self { rule, chunk: u64::try_from(chunk).unwrap_or(1).max(1) }
     }
 
     /// `static` with an optional chunk size (below 1: none).
     pub fn fixed(chunk: i64) -> Self {
-        if chunk < 1 { Self::BLOCK } else { Self::new(Rule::Chunked, chunk) }
+        if chunk < 1 { Self::BLOCK } else { Self::new(ScheduleRule::Chunked, chunk) }
     }
 
     /// The same with the `monotonic` modifier.
     pub fn monotonic(self) -> Self {
-        if self.rule == Rule::Nonmonotonic { Self { rule: Rule::Dynamic, ..self } } else { self }
+        if self.rule == ScheduleRule::Nonmonotonic {
+            Self { rule: ScheduleRule::Dynamic, ..self }
+        } else {
+            self
+        }
     }
 
     /// The same for a team of one thread, which may take everything at once.
     pub fn alone(self) -> Self {
-        if self.rule == Rule::Singly { self } else { Self::BLOCK }
+        if self.rule == ScheduleRule::Singly { self } else { Self::BLOCK }
     }
 
     /// What `run-sched-var` says.
@@ -78,11 +82,11 @@ impl Schedule {
         match sched.kind {
             SchedKind::Static => Self::fixed(chunk),
             SchedKind::Dynamic | SchedKind::StaticSteal if sched.is_monotonic() => {
-                Self::new(Rule::Dynamic, chunk)
+                Self::new(ScheduleRule::Dynamic, chunk)
             }
-            SchedKind::Dynamic | SchedKind::StaticSteal => Self::new(Rule::Nonmonotonic, chunk),
-            SchedKind::Guided => Self::new(Rule::Guided, chunk),
-            SchedKind::Trapezoidal => Self::new(Rule::Trapezoidal, chunk),
+            SchedKind::Dynamic | SchedKind::StaticSteal => Self::new(ScheduleRule::Nonmonotonic, chunk),
+            SchedKind::Guided => Self::new(ScheduleRule::Guided, chunk),
+            SchedKind::Trapezoidal => Self::new(ScheduleRule::Trapezoidal, chunk),
             SchedKind::Auto => Self::BLOCK,
         }
     }
@@ -95,8 +99,8 @@ impl Schedule {
         let plain = Self::of_icv(sched);
         let chunk = plain.chunk.saturating_mul(u64::try_from(width).unwrap_or(1).max(1));
         match plain.rule {
-            Rule::Block => Self { rule: Rule::BlockMultiple, chunk },
-            Rule::Guided => Self { rule: Rule::GuidedMultiple, chunk },
+            ScheduleRule::Block => Self { rule: ScheduleRule::BlockMultiple, chunk },
+            ScheduleRule::Guided => Self { rule: ScheduleRule::GuidedMultiple, chunk },
             rule => Self { rule, chunk },
         }
     }
@@ -155,7 +159,7 @@ pub fn trapezoidal(trips: u64, threads: u64, least: u64, index: u64) -> Range<u6
 
 /// The part of a statically divided loop that one thread gets, as compilers ask for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct StaticShare {
     /// First iterations; empty when the part is.
     pub range: (u64, u64),
     /// Iterations from the start of one chunk of the part to the start of the next.
@@ -166,18 +170,18 @@ pub struct Part {
 
 /// Part `num` of `parts` of a loop of `trips` > 0 under a static `schedule`.
 #[inline]
-pub fn part(trips: u64, parts: u64, num: u64, schedule: Schedule) -> Part {
+pub fn part(trips: u64, parts: u64, num: u64, schedule: Schedule) -> StaticShare {
     let trips = trips - u64::from(ult::mutant!(static_skips_last));
     match schedule.rule {
-        Rule::Chunked => chunked_part(trips, parts, num, schedule.chunk),
+        ScheduleRule::Chunked => chunked_part(trips, parts, num, schedule.chunk),
         _ => {
             let Range { start, end } = block(trips, parts, num);
-            Part { range: (start, end), stride: trips, last: end == trips && start < end }
+            StaticShare { range: (start, end), stride: trips, last: end == trips && start < end }
         }
     }
 }
 
-fn chunked_part(trips: u64, parts: u64, num: u64, size: u64) -> Part {
+fn chunked_part(trips: u64, parts: u64, num: u64, size: u64) -> StaticShare {
     let size = size.min(trips);
     let Range { start, end } = chunk(trips, size, num);
     let last = (trips - 1) / size % parts == num;
@@ -185,7 +189,7 @@ fn chunked_part(trips: u64, parts: u64, num: u64, size: u64) -> Part {
     // Compiled code adds the stride after the thread's only chunk, too, and in the type of its
     // variable, where a distance further than the end may come back into the loop.
     let only = start < end && trips - start <= stride;
-    Part { range: (start, end), stride: if only { trips - start } else { stride }, last }
+    StaticShare { range: (start, end), stride: if only { trips - start } else { stride }, last }
 }
 
 /// As [`block`], but every part that does not end the loop is a multiple of `unit`; the last ones
@@ -197,9 +201,9 @@ pub fn block_multiple(trips: u64, parts: u64, num: u64, unit: u64) -> Range<u64>
 
 /// An even division into chunks that are multiples of `size` (LLVM's `static_balanced_chunked`, for
 /// `simd`).
-pub fn balanced_part(trips: u64, parts: u64, num: u64, size: u64) -> Part {
+pub fn balanced_part(trips: u64, parts: u64, num: u64, size: u64) -> StaticShare {
     let Range { start, end } = block_multiple(trips, parts, num, size);
-    Part { range: (start, end), stride: trips, last: end == trips && start < end }
+    StaticShare { range: (start, end), stride: trips, last: end == trips && start < end }
 }
 
 #[cfg(test)]
@@ -302,10 +306,10 @@ mod tests {
     #[test]
     fn static_parts_cover_and_one_holds_the_last_iteration() {
         for (trips, parts, size) in cases() {
-            for schedule in [Schedule::BLOCK, Schedule::new(Rule::Chunked, size as i64)] {
+            for schedule in [Schedule::BLOCK, Schedule::new(ScheduleRule::Chunked, size as i64)] {
                 let all: Vec<_> = (0..parts).map(|n| part(trips, parts, n, schedule)).collect();
                 assert_eq!(all.iter().filter(|p| p.last).count(), 1);
-                let rounds = |p: &Part| {
+                let rounds = |p: &StaticShare| {
                     let p = *p;
                     (0..=trips / p.stride)
                         .map(move |k| (p.range.0 + k * p.stride, p.range.1 + k * p.stride))
@@ -327,11 +331,11 @@ mod tests {
     #[test]
     fn simd_multiplies_every_kind() {
         let simd = |kind, chunk| Schedule::of_icv_simd(Sched { kind, chunk, ..Sched::STATIC }, 4);
-        assert_eq!(simd(SchedKind::Static, 0), Schedule { rule: Rule::BlockMultiple, chunk: 4 });
-        assert_eq!(simd(SchedKind::Auto, 0), Schedule { rule: Rule::BlockMultiple, chunk: 4 });
-        assert_eq!(simd(SchedKind::Static, 2), Schedule { rule: Rule::Chunked, chunk: 8 });
-        assert_eq!(simd(SchedKind::Guided, 0), Schedule { rule: Rule::GuidedMultiple, chunk: 4 });
-        assert_eq!(simd(SchedKind::Dynamic, 3), Schedule { rule: Rule::Nonmonotonic, chunk: 12 });
+        assert_eq!(simd(SchedKind::Static, 0), Schedule { rule: ScheduleRule::BlockMultiple, chunk: 4 });
+        assert_eq!(simd(SchedKind::Auto, 0), Schedule { rule: ScheduleRule::BlockMultiple, chunk: 4 });
+        assert_eq!(simd(SchedKind::Static, 2), Schedule { rule: ScheduleRule::Chunked, chunk: 8 });
+        assert_eq!(simd(SchedKind::Guided, 0), Schedule { rule: ScheduleRule::GuidedMultiple, chunk: 4 });
+        assert_eq!(simd(SchedKind::Dynamic, 3), Schedule { rule: ScheduleRule::Nonmonotonic, chunk: 12 });
         for num in 0..4 {
             let part = block_multiple(26, 4, num, 4);
             assert!(part.end == 26 || (part.end - part.start) == 8, "{part:?}");
@@ -340,8 +344,8 @@ mod tests {
 
     #[test]
     fn odd_chunk_sizes_stand_for_one() {
-        assert_eq!(Schedule::new(Rule::Dynamic, 0).chunk, 1);
-        assert_eq!(Schedule::new(Rule::Dynamic, -5).chunk, 1);
+        assert_eq!(Schedule::new(ScheduleRule::Dynamic, 0).chunk, 1);
+        assert_eq!(Schedule::new(ScheduleRule::Dynamic, -5).chunk, 1);
         assert_eq!(Schedule::fixed(0), Schedule::BLOCK);
     }
 }

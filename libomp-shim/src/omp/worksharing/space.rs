@@ -8,7 +8,7 @@
 //! A loop of 2⁶⁴ iterations counts as 2⁶⁴ − 1. Nobody will see it end.
 
 /// An integer type of loop variables.
-pub trait Number: Copy + PartialOrd {
+pub trait LoopInteger: Copy + PartialOrd {
     /// The value as a 64-bit pattern.
     fn bits(self) -> u64;
     /// The value whose pattern, cut to the type, is `bits`.
@@ -17,7 +17,7 @@ pub trait Number: Copy + PartialOrd {
 
 macro_rules! number {
     ($($t:ty as $wide:ty),*) => {$(
-        impl Number for $t {
+        impl LoopInteger for $t {
             #[inline(always)]
             fn bits(self) -> u64 {
                 <$wide>::from(self) as u64
@@ -33,7 +33,7 @@ number!(i32 as i64, u32 as u64, i64 as i64, u64 as u64);
 
 /// The iterations of a loop (nest).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Space {
+pub struct IterationSpace {
     /// Pattern of the loop variable in iteration 0.
     pub first: u64,
     /// Pattern of the increment.
@@ -44,14 +44,14 @@ pub struct Space {
     pub trips: u64,
 }
 
-impl Space {
+impl IterationSpace {
     /// `for (i = lower; i <= upper; i += step)`, or `>=` with a negative step.
     ///
     /// From 0 to the greatest unsigned value by 1 there are no iterations: their number does not
     /// fit the type, and flang describes an empty loop so (0 to the number of iterations minus
     /// 1).
     #[inline]
-    pub fn inclusive<T: Number>(lower: T, upper: T, step: i64) -> Self {
+    pub fn inclusive<T: LoopInteger>(lower: T, upper: T, step: i64) -> Self {
         let wraps = step == 1 && lower.bits() == 0 && T::of_bits(upper.bits().wrapping_add(1)).bits() == 0;
         let runs = if step > 0 { lower <= upper && !wraps } else { lower >= upper };
         let distance = distance(lower, upper, step > 0);
@@ -62,7 +62,7 @@ impl Space {
     /// `for (i = start; i < end; i += step)`, or `>` when not `up`; `step` is a pattern, negative
     /// when not `up`.
     #[inline]
-    pub fn exclusive<T: Number>(start: T, end: T, step: u64, up: bool) -> Self {
+    pub fn exclusive<T: LoopInteger>(start: T, end: T, step: u64, up: bool) -> Self {
         let runs = if up { start < end } else { start > end };
         let size = if up { step } else { step.wrapping_neg() };
         let trips = if runs { count(distance(start, end, up) - 1, size) } else { 0 };
@@ -91,7 +91,7 @@ impl Space {
 }
 
 #[inline(always)]
-fn distance<T: Number>(from: T, to: T, up: bool) -> u64 {
+fn distance<T: LoopInteger>(from: T, to: T, up: bool) -> u64 {
     if up { to.bits().wrapping_sub(from.bits()) } else { from.bits().wrapping_sub(to.bits()) }
 }
 
@@ -119,7 +119,7 @@ mod tests {
             (4, 5, -1, 0),
             (-7, 7, 7, 3),
         ] {
-            let space = Space::inclusive::<i32>(lower, upper, step);
+            let space = IterationSpace::inclusive::<i32>(lower, upper, step);
             assert_eq!(space.trips, trips, "{lower} {upper} {step}");
             let visited: Vec<i32> = (0..trips).map(|i| i32::of_bits(space.at(i))).collect();
             assert!(visited.iter().all(|v| if step > 0 { *v <= upper } else { *v >= upper }), "{visited:?}");
@@ -128,32 +128,32 @@ mod tests {
 
     #[test]
     fn the_edges_of_every_type_do_not_overflow() {
-        assert_eq!(Space::inclusive(i32::MIN, i32::MAX, 1).trips, 1 << 32);
-        assert_eq!(Space::inclusive(i32::MAX, i32::MIN, -1).trips, 1 << 32);
-        assert_eq!(Space::inclusive(0u32, u32::MAX, 1).trips, 0);
-        assert_eq!(Space::inclusive(i64::MIN, i64::MAX, 2).trips, 1 << 63);
-        assert_eq!(Space::inclusive(i64::MAX, i64::MIN, i64::MIN).trips, 2);
-        assert_eq!(Space::inclusive(0u64, u64::MAX, 1).trips, 0);
-        assert_eq!(Space::exclusive(0u64, u64::MAX, 1, true).trips, u64::MAX);
-        assert_eq!(Space::exclusive(i64::MIN, i64::MAX, 1, true).trips, u64::MAX);
-        assert_eq!(Space::exclusive(i64::MAX, i64::MIN, 1u64.wrapping_neg(), false).trips, u64::MAX);
-        assert_eq!(Space::exclusive(u64::MAX, 0, 1u64.wrapping_neg(), false).trips, u64::MAX);
+        assert_eq!(IterationSpace::inclusive(i32::MIN, i32::MAX, 1).trips, 1 << 32);
+        assert_eq!(IterationSpace::inclusive(i32::MAX, i32::MIN, -1).trips, 1 << 32);
+        assert_eq!(IterationSpace::inclusive(0u32, u32::MAX, 1).trips, 0);
+        assert_eq!(IterationSpace::inclusive(i64::MIN, i64::MAX, 2).trips, 1 << 63);
+        assert_eq!(IterationSpace::inclusive(i64::MAX, i64::MIN, i64::MIN).trips, 2);
+        assert_eq!(IterationSpace::inclusive(0u64, u64::MAX, 1).trips, 0);
+        assert_eq!(IterationSpace::exclusive(0u64, u64::MAX, 1, true).trips, u64::MAX);
+        assert_eq!(IterationSpace::exclusive(i64::MIN, i64::MAX, 1, true).trips, u64::MAX);
+        assert_eq!(IterationSpace::exclusive(i64::MAX, i64::MIN, 1u64.wrapping_neg(), false).trips, u64::MAX);
+        assert_eq!(IterationSpace::exclusive(u64::MAX, 0, 1u64.wrapping_neg(), false).trips, u64::MAX);
     }
 
     #[test]
     fn an_exclusive_end_is_never_passed() {
-        let space = Space::exclusive(i64::MAX - 10, i64::MAX - 1, 4, true);
+        let space = IterationSpace::exclusive(i64::MAX - 10, i64::MAX - 1, 4, true);
         assert_eq!(space.trips, 3);
         assert_eq!(i64::of_bits(space.end_at(2)), i64::MAX - 2);
         assert_eq!(i64::of_bits(space.end_at(3)), i64::MAX - 1);
-        let down = Space::exclusive(10u64, 0, 3u64.wrapping_neg(), false);
+        let down = IterationSpace::exclusive(10u64, 0, 3u64.wrapping_neg(), false);
         assert_eq!((0..down.trips).map(|i| down.at(i)).collect::<Vec<_>>(), [10, 7, 4, 1]);
         assert_eq!(down.end_at(4), 0);
     }
 
     #[test]
     fn a_step_of_zero_makes_an_empty_loop() {
-        assert_eq!(Space::inclusive(0, 9, 0).trips, 0);
-        assert_eq!(Space::exclusive(0i64, 9, 0, true).trips, 0);
+        assert_eq!(IterationSpace::inclusive(0, 9, 0).trips, 0);
+        assert_eq!(IterationSpace::exclusive(0i64, 9, 0, true).trips, 0);
     }
 }

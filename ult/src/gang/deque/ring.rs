@@ -17,7 +17,7 @@ const _: () = assert!(usize::BITS == 64, "indices and ids are 64 bits wide");
 
 /// *Producer rule* and *window rule* of [`GangDeque`](super::GangDeque) hold for each ring.
 #[derive(Debug)]
-pub(super) struct Ring<T> {
+pub(super) struct RingRing<T> {
     head: AtomicUsize,
     tail: AtomicUsize,
     buffer: AtomicPtr<Buffer<T>>,
@@ -25,14 +25,14 @@ pub(super) struct Ring<T> {
 
 /// What a taker saw at the head of a ring. The tag belongs to the item; whether it is still there
 /// only `claim` can say.
-pub(super) struct Seen<T> {
+pub(super) struct RingSeen<T> {
     head: usize,
     item: *mut T,
     pub tag: GangTag,
     group: u32,
 }
 
-impl<T> Ring<T> {
+impl<T> RingRing<T> {
     crate::const_fn_unless_loom! {
         pub(super) fn new() -> Self {
             Self {
@@ -96,7 +96,7 @@ impl<T> Ring<T> {
 
     /// The element that was the oldest at one moment of this call, or `None` if there was none at
     /// one.
-    pub(super) fn look(&self) -> Option<Seen<T>> {
+    pub(super) fn look(&self) -> Option<RingSeen<T>> {
         loop {
             // ORDERING: Acquire pairs with the CAS of the taker that brought `head` here: it had
             // seen `tail` at least there, so do we.
@@ -117,7 +117,7 @@ impl<T> Ring<T> {
             fence(Ordering::Acquire);
             // ORDERING: Relaxed, after the fence above.
             if self.head.load(Ordering::Relaxed) == head {
-                return Some(Seen { head, item, tag, group });
+                return Some(RingSeen { head, item, tag, group });
             }
         }
     }
@@ -172,7 +172,7 @@ impl<T> Ring<T> {
     }
 }
 
-impl<T> Drop for Ring<T> {
+impl<T> Drop for RingRing<T> {
     /// Frees the buffers. Elements still inside are not touched: they belong to whoever allocated
     /// them.
     fn drop(&mut self) {

@@ -1,6 +1,6 @@
 //! Distances on machines that nobody here has. Expected values are written by hand.
 
-use super::{Distances, FARTHEST, PREFERENCES, Site, moves};
+use super::{CpuSite, Distances, FARTHEST, PREFERENCES, moves};
 use crate::topology::Description;
 
 fn distances(text: &str) -> Option<Distances> {
@@ -101,7 +101,7 @@ fn a_mask_leaves_holes() {
 
 #[test]
 fn sites_count_their_changes() {
-    let site = Site::new();
+    let site = CpuSite::new();
     assert_eq!(site.get(), None);
     let before = moves();
     site.set(Some(0));
@@ -109,7 +109,7 @@ fn sites_count_their_changes() {
     assert!(moves() != before);
     site.set(None);
     assert_eq!(site.get(), None);
-    let here = Site::new();
+    let here = CpuSite::new();
     assert_eq!(here.note(), here.get());
     assert!(here.get().is_some(), "the kernel says where we are");
 }

@@ -1,6 +1,6 @@
 //! The table of rows.
 
-use super::{Bar, Family, Program, Row, Unit};
+use super::{BenchProgram, BenchRow, RowFamily, TargetBar, Unit};
 
 const US: Unit = Unit("µs", 1e3);
 const NS: Unit = Unit("ns", 1.0);
@@ -23,7 +23,7 @@ struct Extent {
 }
 
 /// All rows in the order of the page, for a machine of so many cores.
-pub fn rows(cores: u32, quick: bool) -> Vec<Row> {
+pub fn rows(cores: u32, quick: bool) -> Vec<BenchRow> {
     let e = Extent { cores, quick };
     let parts = [
         fork_join(e),
@@ -52,13 +52,13 @@ impl Extent {
     }
 
     /// A row of a probe that must not be slower than the peers'.
-    fn probe(self, family: Family, probe: &str, title: &str, threads: u32, unit: Unit) -> Row {
+    fn probe(self, family: RowFamily, probe: &str, title: &str, threads: u32, unit: Unit) -> BenchRow {
         let budget = if self.quick { QUICK_BUDGET } else { BUDGET };
         let words = format!("--probe {probe} --threads {threads} --budget-ms {budget}");
-        Row {
+        BenchRow {
             family,
             title: title.into(),
-            program: Program::Overheads,
+            program: BenchProgram::Overheads,
             words: words.split(' ').map(str::to_string).collect(),
             threads,
             settings: &[],
@@ -66,19 +66,19 @@ impl Extent {
             parallel: false,
             passive: true,
             ideal: None,
-            bars: vec![Bar::Peers],
+            bars: vec![TargetBar::Peers],
             rounds: self.rounds(ROUNDS),
             limit: 20,
         }
     }
 
     /// The same for each number of threads.
-    fn probes(self, family: Family, probe: &str, title: &str, unit: Unit) -> Vec<Row> {
+    fn probes(self, family: RowFamily, probe: &str, title: &str, unit: Unit) -> Vec<BenchRow> {
         self.teams().into_iter().map(|threads| self.probe(family, probe, title, threads, unit)).collect()
     }
 }
 
-fn fork_join(e: Extent) -> Vec<Row> {
+fn fork_join(e: Extent) -> Vec<BenchRow> {
     let all = [
         ("parallel", "parallel, empty", true),
         ("parallel_shared", "parallel, shared variables", true),
@@ -93,9 +93,9 @@ fn fork_join(e: Extent) -> Vec<Row> {
     ];
     let mut rows = vec![];
     for (probe, title, ahead) in all {
-        rows.extend(e.probes(Family::ForkJoin, probe, title, US).into_iter().map(|mut row| {
+        rows.extend(e.probes(RowFamily::ForkJoin, probe, title, US).into_iter().map(|mut row| {
             if ahead && row.threads >= 2 * e.cores {
-                row.bars.push(Bar::TimesLibomp(8.0));
+                row.bars.push(TargetBar::TimesLibomp(8.0));
             }
             row
         }));
@@ -103,7 +103,7 @@ fn fork_join(e: Extent) -> Vec<Row> {
     rows
 }
 
-fn worksharing(e: Extent) -> Vec<Row> {
+fn worksharing(e: Extent) -> Vec<BenchRow> {
     let all = [
         ("for", "for, one iteration per thread", US),
         ("for_dynamic", "for schedule(dynamic), one iteration per thread", US),
@@ -115,33 +115,38 @@ fn worksharing(e: Extent) -> Vec<Row> {
         ("guided", "schedule(guided), per iteration", NS),
         ("ordered", "ordered, per iteration", NS),
     ];
-    all.iter().flat_map(|(probe, title, unit)| e.probes(Family::Worksharing, probe, title, *unit)).collect()
+    all.iter()
+        .flat_map(|(probe, title, unit)| e.probes(RowFamily::Worksharing, probe, title, *unit))
+        .collect()
 }
 
 /// 64 bodies of 10 µs in microseconds, on the cores.
-fn nested(e: Extent) -> Vec<Row> {
+fn nested(e: Extent) -> Vec<BenchRow> {
     let ideal = 64.0 * 10.0 / f64::from(e.cores.min(64));
-    let row = |probe: &str, title: &str| e.probe(Family::Nested, probe, title, 8, US);
-    let empty = |probe, title, most: f64| Row {
-        bars: vec![Bar::Peers, Bar::TimesLibomp(8.0), Bar::AtMost(most)],
+    let row = |probe: &str, title: &str| e.probe(RowFamily::Nested, probe, title, 8, US);
+    let empty = |probe, title, most: f64| BenchRow {
+        bars: vec![TargetBar::Peers, TargetBar::TimesLibomp(8.0), TargetBar::AtMost(most)],
         ..row(probe, title)
     };
-    let full = |probe, title| Row {
+    let full = |probe, title| BenchRow {
         ideal: Some(ideal),
         parallel: true,
-        bars: vec![Bar::Peers, Bar::AtMost(ideal * 1.05)],
+        bars: vec![TargetBar::Peers, TargetBar::AtMost(ideal * 1.05)],
         ..row(probe, title)
     };
     vec![
         empty("nested", "empty", 12.0),
-        Row { settings: &[("GANGWAY_TLS", "shared")], ..empty("nested", "empty, GANGWAY_TLS=shared", 9.0) },
+        BenchRow {
+            settings: &[("GANGWAY_TLS", "shared")],
+            ..empty("nested", "empty, GANGWAY_TLS=shared", 9.0)
+        },
         full("nested_work", "bodies of 10 µs"),
         empty("nested_tasks", "from 8 tasks, empty", 12.0),
         full("nested_tasks_work", "from 8 tasks, bodies of 10 µs"),
     ]
 }
 
-fn tasks(e: Extent) -> Vec<Row> {
+fn tasks(e: Extent) -> Vec<BenchRow> {
     let all = [
         ("tasks", "one producer", NS),
         ("tasks_work", "one producer, bodies of 1 µs", NS),
@@ -155,8 +160,8 @@ fn tasks(e: Extent) -> Vec<Row> {
         ("taskyield", "taskyield, nothing to do", NS),
     ];
     let ideal = 1000.0 / f64::from(e.cores);
-    let mut rows: Vec<Row> =
-        all.iter().flat_map(|(probe, title, unit)| e.probes(Family::Tasks, probe, title, *unit)).collect();
+    let mut rows: Vec<BenchRow> =
+        all.iter().flat_map(|(probe, title, unit)| e.probes(RowFamily::Tasks, probe, title, *unit)).collect();
     for row in &mut rows {
         let probe = row.words[1].as_str();
         if probe.ends_with("_work") {
@@ -166,13 +171,13 @@ fn tasks(e: Extent) -> Vec<Row> {
         if probe == "taskloop" {
             // libgomp runs it inline: an absolute bar, and the row with bodies shows whether it is
             // parallel.
-            row.bars = vec![Bar::AtMost(100.0)];
+            row.bars = vec![TargetBar::AtMost(100.0)];
         }
     }
     rows
 }
 
-fn dependences(e: Extent) -> Vec<Row> {
+fn dependences(e: Extent) -> Vec<BenchRow> {
     let all = [
         ("chain", "chain"),
         ("independent", "independent"),
@@ -180,8 +185,8 @@ fn dependences(e: Extent) -> Vec<Row> {
         ("wavefront", "wavefront 32 × 32"),
         ("wavefront_work", "wavefront 32 × 32, tasks of 5 µs"),
     ];
-    let mut rows: Vec<Row> =
-        all.iter().flat_map(|(probe, title)| e.probes(Family::Dependences, probe, title, NS)).collect();
+    let mut rows: Vec<BenchRow> =
+        all.iter().flat_map(|(probe, title)| e.probes(RowFamily::Dependences, probe, title, NS)).collect();
     for row in rows.iter_mut().filter(|row| row.words[1] == "wavefront_work") {
         row.parallel = true;
         // All cores are busy, but for the first and the last tasks.
@@ -190,7 +195,7 @@ fn dependences(e: Extent) -> Vec<Row> {
     rows
 }
 
-fn locks(e: Extent) -> Vec<Row> {
+fn locks(e: Extent) -> Vec<BenchRow> {
     let all = [
         ("lock", "omp_set_lock, contended"),
         ("critical", "critical, contended"),
@@ -198,8 +203,8 @@ fn locks(e: Extent) -> Vec<Row> {
         ("own_lock", "omp_set_lock, nobody else wants it"),
         ("atomic", "atomic, contended"),
     ];
-    let mut rows: Vec<Row> =
-        all.iter().flat_map(|(probe, title)| e.probes(Family::Locks, probe, title, NS)).collect();
+    let mut rows: Vec<BenchRow> =
+        all.iter().flat_map(|(probe, title)| e.probes(RowFamily::Locks, probe, title, NS)).collect();
     // Both compilers emit the instruction itself and call no runtime: the row shows what the
     // machine can do.
     rows.iter_mut().filter(|row| row.words[1] == "atomic").for_each(|row| row.bars.clear());
@@ -207,7 +212,7 @@ fn locks(e: Extent) -> Vec<Row> {
 }
 
 /// Teams × threads, and the bars of an empty loop and of one with `sched_yield`.
-fn spin(e: Extent) -> Vec<Row> {
+fn spin(e: Extent) -> Vec<BenchRow> {
     let shapes: [(u32, u32, [Option<f64>; 2]); 5] = [
         (1, 4, [None, None]),
         (2, 4, [Some(4.0), Some(1.6)]),
@@ -225,14 +230,14 @@ fn spin(e: Extent) -> Vec<Row> {
             }
             let words =
                 format!("--teams {teams} --panel-threads {panel} --threads 8 --wait {wait} --repetitions 3");
-            let probe = e.probe(Family::Spin, "", &format!("{teams}×{panel}, {wait}"), 8, MS);
-            rows.push(Row {
-                program: Program::Barriers,
+            let probe = e.probe(RowFamily::Spin, "", &format!("{teams}×{panel}, {wait}"), 8, MS);
+            rows.push(BenchRow {
+                program: BenchProgram::Barriers,
                 words: words.split(' ').map(str::to_string).collect(),
                 passive: false,
                 // 50 rounds of 5 µs for each thread.
                 ideal: Some(f64::from(teams * panel) * 0.25 / f64::from(e.cores.min(teams * panel))),
-                bars: bar.map_or(vec![Bar::Peers], |ms| vec![Bar::Peers, Bar::AtMost(ms)]),
+                bars: bar.map_or(vec![TargetBar::Peers], |ms| vec![TargetBar::Peers, TargetBar::AtMost(ms)]),
                 rounds: e.rounds(LONG_ROUNDS),
                 ..probe
             });
@@ -241,7 +246,7 @@ fn spin(e: Extent) -> Vec<Row> {
     rows
 }
 
-fn contention(e: Extent) -> Vec<Row> {
+fn contention(e: Extent) -> Vec<BenchRow> {
     let (tasks, hold, shares): (_, _, &[u32]) =
         if e.quick { (100, 5, &[50]) } else { (100, 50, &[10, 30, 50, 70, 90]) };
     let ideal = f64::from(tasks * hold) / f64::from(e.cores);
@@ -253,10 +258,10 @@ fn contention(e: Extent) -> Vec<Row> {
                 let words = format!(
                     "--threads {threads} --tasks {tasks} --locks 10 --hold-ms {hold} --share {share} --mutex {mutex}"
                 );
-                let mut bars = vec![Bar::Peers];
-                bars.extend((mutex == 0).then_some(Bar::AtMost(1.05 * ideal)));
-                rows.push(Row {
-                    program: Program::Contention,
+                let mut bars = vec![TargetBar::Peers];
+                bars.extend((mutex == 0).then_some(TargetBar::AtMost(1.05 * ideal)));
+                rows.push(BenchRow {
+                    program: BenchProgram::Contention,
                     words: words.split(' ').map(str::to_string).collect(),
                     passive: false,
                     parallel: true,
@@ -264,7 +269,7 @@ fn contention(e: Extent) -> Vec<Row> {
                     bars,
                     rounds: 1,
                     limit: 60,
-                    ..e.probe(Family::Contention, "", &format!("{share} % contend, {kind}"), threads, MS)
+                    ..e.probe(RowFamily::Contention, "", &format!("{share} % contend, {kind}"), threads, MS)
                 });
             }
         }
@@ -273,18 +278,18 @@ fn contention(e: Extent) -> Vec<Row> {
 }
 
 /// One policy at a time: what the default costs must not hide behind the other.
-fn process(e: Extent) -> Vec<Row> {
-    let row = |probe: &str, title: &str, threads, unit, bar: f64| Row {
+fn process(e: Extent) -> Vec<BenchRow> {
+    let row = |probe: &str, title: &str, threads, unit, bar: f64| BenchRow {
         passive: false,
-        bars: vec![Bar::AtMost(bar)],
+        bars: vec![TargetBar::AtMost(bar)],
         rounds: e.rounds(LONG_ROUNDS),
-        ..e.probe(Family::Process, probe, title, threads, unit)
+        ..e.probe(RowFamily::Process, probe, title, threads, unit)
     };
     let percent = Unit("%", 1.0);
     vec![
         row("idle", "processor time, first 200 ms after a region", e.cores, percent, 10.0),
         row("idle_later", "processor time, 100 to 300 ms after a region", e.cores, percent, 0.2),
-        Row {
+        BenchRow {
             settings: &[("OMP_WAIT_POLICY", "passive")],
             ..row("idle", "processor time, first 200 ms, passive", e.cores, percent, 0.2)
         },
@@ -293,7 +298,7 @@ fn process(e: Extent) -> Vec<Row> {
     ]
 }
 
-fn suite(e: Extent) -> Vec<Row> {
+fn suite(e: Extent) -> Vec<BenchRow> {
     let programs =
         ["fib", "nqueens", "sort", "strassen", "sparselu", "fft", "health", "uts", "floorplan", "alignment"];
     let mut rows = vec![];
@@ -301,13 +306,13 @@ fn suite(e: Extent) -> Vec<Row> {
         let on_tbb = matches!(program, "sort" | "fft" | "alignment");
         for threads in e.teams() {
             let words = format!("--program {program} --threads {threads} --repeat 3");
-            rows.push(Row {
-                program: Program::Tasks(on_tbb),
+            rows.push(BenchRow {
+                program: BenchProgram::Tasks(on_tbb),
                 words: words.split(' ').map(str::to_string).collect(),
                 passive: false,
-                bars: vec![Bar::Pairs(1.05)],
+                bars: vec![TargetBar::Pairs(1.05)],
                 rounds: e.rounds(SUITE_ROUNDS),
-                ..e.probe(Family::Suite, "", program, threads, MS)
+                ..e.probe(RowFamily::Suite, "", program, threads, MS)
             });
         }
     }
@@ -321,8 +326,8 @@ mod tests {
     #[test]
     fn no_row_is_measured_twice_and_each_that_calls_a_runtime_has_a_bar() {
         for quick in [false, true] {
-            let all: Vec<Row> = rows(2, quick);
-            let names: Vec<String> = all.iter().map(Row::to_string).collect();
+            let all: Vec<BenchRow> = rows(2, quick);
+            let names: Vec<String> = all.iter().map(BenchRow::to_string).collect();
             for (at, name) in names.iter().enumerate() {
                 assert!(!names[..at].contains(name), "{name}");
                 assert!(
@@ -335,7 +340,7 @@ mod tests {
 
     #[test]
     fn every_family_has_rows_of_which_quick_has_some() {
-        for family in Family::ALL {
+        for family in RowFamily::ALL {
             let count = |quick| rows(2, quick).iter().filter(|row| row.family == family).count();
             assert!(count(true) > 0 && count(true) <= count(false), "{family:?}");
         }

@@ -2,11 +2,11 @@
 //! what has to come of it.
 
 use super::BOTH;
-use super::Compiler::{self, Clang, Gcc};
+use super::RanksCompiler::{self, Clang, Gcc};
 
 /// What a run must do.
 #[derive(Clone, Copy)]
-pub enum Wanted {
+pub enum RanksExpectation {
     /// End with status 0 and say nothing.
     Fine,
     /// End with status 0 and one line of ours that contains this.
@@ -21,7 +21,7 @@ pub enum Wanted {
 
 pub struct Test {
     pub name: &'static str,
-    pub compilers: &'static [Compiler],
+    pub compilers: &'static [RanksCompiler],
     pub ranks: &'static [u32],
     /// `OMPX_CLUSTER`.
     pub mode: &'static str,
@@ -32,7 +32,7 @@ pub struct Test {
     pub settings: &'static [&'static str],
     /// With the start library; otherwise the program calls `ompx_cluster_init`.
     pub diverted: bool,
-    pub wanted: Wanted,
+    pub wanted: RanksExpectation,
     /// Runs until one is right. More than one for what depends on time.
     pub tries: u32,
 }
@@ -52,39 +52,43 @@ pub const PLAIN: Test = Test {
     argument: "",
     settings: &[],
     diverted: true,
-    wanted: Wanted::Fine,
+    wanted: RanksExpectation::Fine,
     tries: 1,
 };
 
-const fn wrong(argument: &'static str, wanted: Wanted) -> Test {
+const fn wrong(argument: &'static str, wanted: RanksExpectation) -> Test {
     Test { name: "wrong", compilers: &[Gcc], ranks: &[2], argument, wanted, ..PLAIN }
 }
 
-const fn misused(argument: &'static str, wanted: Wanted) -> Test {
+const fn misused(argument: &'static str, wanted: RanksExpectation) -> Test {
     Test { name: "invoke_wrong", ..wrong(argument, wanted) }
 }
 
 /// A function that a region with most of the memory waits for, asked for in one of some ways.
 const fn inside(argument: &'static str) -> Test {
-    let wanted = Wanted::Warning("no device has room for target region");
+    let wanted = RanksExpectation::Warning("no device has room for target region");
     Test { name: "invoke_inside", settings: &["OMPX_DEVICE_MEMORY=1M"], ..wrong(argument, wanted) }
 }
 
-const fn vain(argument: &'static str, ranks: &'static [u32], wanted: Wanted) -> Test {
+const fn vain(argument: &'static str, ranks: &'static [u32], wanted: RanksExpectation) -> Test {
     Test { name: "vain", ranks, settings: &["GANGWAY_CHECK=1"], ..wrong(argument, wanted) }
 }
 
-const fn vain_trays(argument: &'static str, wanted: Wanted) -> Test {
+const fn vain_trays(argument: &'static str, wanted: RanksExpectation) -> Test {
     Test { name: "vain_trays", ..vain(argument, &[1, 3], wanted) }
 }
 
-const fn misused_object(argument: &'static str, wanted: Wanted) -> Test {
+const fn misused_object(argument: &'static str, wanted: RanksExpectation) -> Test {
     Test { name: "objects_wrong", ..wrong(argument, wanted) }
 }
 
 /// Trays that are used wrongly: what is said, and by whom.
 const fn mistaken(argument: &'static str, line: &'static str) -> Test {
-    Test { name: "trays_wrong", wanted: Wanted::Warning(line), ..wrong(argument, Wanted::Fine) }
+    Test {
+        name: "trays_wrong",
+        wanted: RanksExpectation::Warning(line),
+        ..wrong(argument, RanksExpectation::Fine)
+    }
 }
 
 /// Which tasks are where; read by every rank.
@@ -228,13 +232,13 @@ pub(super) const TESTS: &[Test] = &[
         name: "init",
         ranks: &[3],
         diverted: false,
-        wanted: Wanted::Warning("was called before"),
+        wanted: RanksExpectation::Warning("was called before"),
         ..PLAIN
     },
-    wrong("1", Wanted::Line("rank 1: SIGSEGV at")),
-    wrong("2", Wanted::Line("rank 1: the program called exit(3) in a target region")),
-    wrong("3", Wanted::Ended),
-    wrong("4", Wanted::Line("a part is mapped already")),
+    wrong("1", RanksExpectation::Line("rank 1: SIGSEGV at")),
+    wrong("2", RanksExpectation::Line("rank 1: the program called exit(3) in a target region")),
+    wrong("3", RanksExpectation::Ended),
+    wrong("4", RanksExpectation::Line("a part is mapped already")),
     Test { name: "invoke", compilers: &[Gcc], ranks: &[1, 2, 4], ..PLAIN },
     Test { name: "invoke", compilers: &[Gcc], ranks: &[2], progress: "idle", ..PLAIN },
     Test { name: "invoke", compilers: &[Gcc], ranks: &[3], mode: "spmd", ..PLAIN },
@@ -246,21 +250,27 @@ pub(super) const TESTS: &[Test] = &[
     inside("5"),
     Test { name: "load", compilers: &[Gcc], ranks: &[2, 4], ..PLAIN },
     Test { name: "load", compilers: &[Clang], ranks: &[3], ..PLAIN },
-    misused("1", Wanted::Line("rank 1: SIGSEGV at 0x10 in a target region or handler")),
-    misused("2", Wanted::Line("rank 1: the program called exit(3) in a target region or handler")),
-    misused("3", Wanted::Line("rank 1: rank 0 has invoked a function of a module that is not loaded here")),
-    misused("4", Wanted::Warning("ompx_future_set by rank 1 for rank 0: it was set before")),
-    misused("5", Wanted::Warning("ompx_event_satisfy by rank 1 for rank 0: it was set before")),
-    misused("6", Wanted::Warning("ompx_future_wait: the handle is another rank's")),
-    vain("1", &[2, 4], Wanted::Line("a cycle, none of these can go on: rank")),
-    vain("2", &[1, 3], Wanted::Warning("as far as the runtime sees nobody can go on: rank")),
-    Test { mode: "spmd", ..vain("2", &[2], Wanted::Warning("waits for future")) },
-    vain("0", &[3], Wanted::Fine),
-    vain_trays("0", Wanted::Fine),
-    vain_trays("1", Wanted::Line("a cycle, none of these can go on: rank")),
-    vain_trays("1", Wanted::Line("waits for tray 0 of task")),
-    vain_trays("2", Wanted::Line("which rank 0 asked to read tray 0, waits for the end of its procedure")),
-    vain_trays("3", Wanted::Line("on it waits for object 1 of rank 0, which others use")),
+    misused("1", RanksExpectation::Line("rank 1: SIGSEGV at 0x10 in a target region or handler")),
+    misused("2", RanksExpectation::Line("rank 1: the program called exit(3) in a target region or handler")),
+    misused(
+        "3",
+        RanksExpectation::Line("rank 1: rank 0 has invoked a function of a module that is not loaded here"),
+    ),
+    misused("4", RanksExpectation::Warning("ompx_future_set by rank 1 for rank 0: it was set before")),
+    misused("5", RanksExpectation::Warning("ompx_event_satisfy by rank 1 for rank 0: it was set before")),
+    misused("6", RanksExpectation::Warning("ompx_future_wait: the handle is another rank's")),
+    vain("1", &[2, 4], RanksExpectation::Line("a cycle, none of these can go on: rank")),
+    vain("2", &[1, 3], RanksExpectation::Warning("as far as the runtime sees nobody can go on: rank")),
+    Test { mode: "spmd", ..vain("2", &[2], RanksExpectation::Warning("waits for future")) },
+    vain("0", &[3], RanksExpectation::Fine),
+    vain_trays("0", RanksExpectation::Fine),
+    vain_trays("1", RanksExpectation::Line("a cycle, none of these can go on: rank")),
+    vain_trays("1", RanksExpectation::Line("waits for tray 0 of task")),
+    vain_trays(
+        "2",
+        RanksExpectation::Line("which rank 0 asked to read tray 0, waits for the end of its procedure"),
+    ),
+    vain_trays("3", RanksExpectation::Line("on it waits for object 1 of rank 0, which others use")),
     Test { name: "objects", compilers: &[Gcc], ranks: &[1, 2, 4], ..PLAIN },
     Test { name: "objects", compilers: &[Clang], ranks: &[2], ..PLAIN },
     Test { name: "objects", compilers: &[Gcc], ranks: &[3], progress: "idle", ..PLAIN },
@@ -292,24 +302,27 @@ pub(super) const TESTS: &[Test] = &[
         settings: &["OMPX_BALANCE=one"],
         ..PLAIN
     },
-    misused_object("1", Wanted::Warnings(15, "; this call changes nothing")),
+    misused_object("1", RanksExpectation::Warnings(15, "; this call changes nothing")),
     // The home, and who has waited.
-    misused_object("2", Wanted::Warnings(2, "the object was freed, or never made; th")),
+    misused_object("2", RanksExpectation::Warnings(2, "the object was freed, or never made; th")),
     misused_object(
         "3",
-        Wanted::Warning(
+        RanksExpectation::Warning(
             "ompx_object_free by rank 0 for an object of rank 1: the object was freed, or never made",
         ),
     ),
-    misused_object("4", Wanted::Warning("ompx_event_satisfy_object: the object was freed, or never made")),
-    misused_object("5", Wanted::Line("rank 1: SIGSEGV at 0x10 in a target region or handler")),
+    misused_object(
+        "4",
+        RanksExpectation::Warning("ompx_event_satisfy_object: the object was freed, or never made"),
+    ),
+    misused_object("5", RanksExpectation::Line("rank 1: SIGSEGV at 0x10 in a target region or handler")),
     misused_object(
         "6",
-        Wanted::Line("rank 1: rank 0 has invoked a function of a module that is not loaded here"),
+        RanksExpectation::Line("rank 1: rank 0 has invoked a function of a module that is not loaded here"),
     ),
     misused_object(
         "7",
-        Wanted::Line("the function pack of a mobile object has returned no address for 8 bytes"),
+        RanksExpectation::Line("the function pack of a mobile object has returned no address for 8 bytes"),
     ),
     Test { name: "trays", compilers: &[Gcc], ranks: &[1, 2, 3, 4], ..PLAIN },
     Test { name: "trays", compilers: &[Gcc], ranks: &[1, 2, 4], mode: "spmd", ..PLAIN },
@@ -379,7 +392,7 @@ pub(super) const TESTS: &[Test] = &[
 
 /// Programs of `abi-tests/device`, or of the folder that they name, that hold where memory is not
 /// shared, with the compilers that they are for.
-pub(super) const DEVICE: [(&str, &[Compiler]); 17] = [
+pub(super) const DEVICE: [(&str, &[RanksCompiler]); 17] = [
     ("attach", BOTH),
     ("bases", &[Clang]),
     ("context", BOTH),

@@ -59,7 +59,7 @@ pub extern "C-unwind" fn omp_target_is_accessible(
 }
 
 /// What a copy returns: `EINVAL` when it failed.
-fn status(result: Result<(), crate::omp::device::interface::Failure>) -> c_int {
+fn status(result: Result<(), crate::omp::device::interface::DeviceFailure>) -> c_int {
     if result.is_ok() { 0 } else { EINVAL }
 }
 

@@ -8,8 +8,8 @@ use core::sync::atomic::{AtomicI32, Ordering};
 use ult::sched::Spin;
 
 use crate::abi::api::{no_effect, parallel::change_icv};
-use crate::omp::cancel::{self, Construct};
-use crate::omp::env::{self, Spin as Wanted};
+use crate::omp::cancel::{self, CancelConstruct};
+use crate::omp::env::{self, SpinSetting as Wanted};
 use crate::omp::thread::CurrentThread;
 use crate::omp::{parallel, report, root};
 
@@ -141,10 +141,10 @@ routines! {
     /// The kinds are those of `__kmpc_cancel`: 1 parallel, 2 loop, 3 sections, 4 taskgroup.
     fn kmp_get_cancellation_status(kind: c_int) -> c_int {
         let construct = match kind {
-            1 => Construct::Parallel,
-            2 => Construct::Loop,
-            3 => Construct::Sections,
-            4 => Construct::Taskgroup,
+            1 => CancelConstruct::Parallel,
+            2 => CancelConstruct::Loop,
+            3 => CancelConstruct::Sections,
+            4 => CancelConstruct::Taskgroup,
             _ => return 0,
         };
         c_int::from(cancel::is_cancelled(CurrentThread::get(), construct))

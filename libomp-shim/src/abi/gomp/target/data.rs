@@ -8,15 +8,15 @@ use core::ptr;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::kinds::Arrays;
+use super::kinds::GompMapArrays;
 use super::{Action, Copies, Deferred, NOWAIT, Target, defer, device_for};
 use crate::abi::gomp::task as front;
-use crate::omp::device::map::{Entered, Item};
-use crate::omp::device::{self, Slot, choose, construct};
+use crate::omp::device::map::{MapEntered, MapItem};
+use crate::omp::device::{self, DeviceSlot, choose, construct};
 use crate::omp::target;
-use crate::omp::task::Flags;
+use crate::omp::task::TaskFlags;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::Target as Kind;
+use crate::omp::tool::event::ToolTarget as Kind;
 use crate::omp::tool::hook::device as hook;
 
 /// Bit of the `flags` argument.
@@ -45,7 +45,7 @@ impl Change {
 
     /// # Safety
     /// The compiler's list.
-    pub unsafe fn carry_out(self, slot: &Slot, arrays: &Arrays) {
+    pub unsafe fn carry_out(self, slot: &DeviceSlot, arrays: &GompMapArrays) {
         device::program::bring(slot);
         // SAFETY: as the caller says.
         unsafe {
@@ -60,7 +60,7 @@ impl Change {
 }
 
 /// A `target data` region that is open, or `None` for one on the host.
-type Open = Option<(&'static Slot, Vec<Item>, Entered)>;
+type Open = Option<(&'static DeviceSlot, Vec<MapItem>, MapEntered)>;
 
 /// Open regions by task, the innermost last.
 static OPEN: Mutex<Option<HashMap<usize, Vec<Open>>>> = Mutex::new(None);
@@ -71,7 +71,7 @@ fn open() -> MutexGuard<'static, Option<HashMap<usize, Vec<Open>>>> {
 
 /// # Safety
 /// The compiler's list; `addresses` is what it read it from.
-unsafe fn begin(device: c_int, arrays: &Arrays, addresses: *mut *mut c_void) {
+unsafe fn begin(device: c_int, arrays: &GompMapArrays, addresses: *mut *mut c_void) {
     let here = CurrentThread::get();
     if !device::any() {
         target::refuse_if_mandatory(here, device.into());
@@ -109,7 +109,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_data_ext(
     kinds: *const u16,
 ) {
     // SAFETY: as for this function.
-    unsafe { begin(device, &Arrays::read(count, addresses, sizes, kinds), addresses) };
+    unsafe { begin(device, &GompMapArrays::read(count, addresses, sizes, kinds), addresses) };
 }
 
 /// `target data` of gcc before 5.
@@ -126,7 +126,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_data(
     kinds: *const u8,
 ) {
     // SAFETY: as for this function.
-    unsafe { begin(device, &Arrays::read_old(count, addresses, sizes, kinds), addresses) };
+    unsafe { begin(device, &GompMapArrays::read_old(count, addresses, sizes, kinds), addresses) };
 }
 
 /// `target data` ends.
@@ -161,14 +161,14 @@ pub extern "C-unwind" fn GOMP_target_end_data() {
 unsafe fn change(
     device: c_int,
     change: Change,
-    arrays: impl FnOnce() -> Arrays,
+    arrays: impl FnOnce() -> GompMapArrays,
     flags: c_uint,
     depend: *mut *mut c_void,
 ) {
     let here = CurrentThread::get();
     choose::refuse_for_data(here, device.into());
     let place = device_for(here, device);
-    let deferred = flags & NOWAIT != 0 && !here.task.flags().has(Flags::FINAL);
+    let deferred = flags & NOWAIT != 0 && !here.task.flags().has(TaskFlags::FINAL);
     // SAFETY: as the caller says.
     unsafe {
         match place {
@@ -218,7 +218,9 @@ pub unsafe extern "C-unwind" fn GOMP_target_update_ext(
     depend: *mut *mut c_void,
 ) {
     // SAFETY: as for this function.
-    unsafe { change(device, Change::Update, || Arrays::read(count, addresses, sizes, kinds), flags, depend) };
+    unsafe {
+        change(device, Change::Update, || GompMapArrays::read(count, addresses, sizes, kinds), flags, depend)
+    };
 }
 
 /// `target update` of gcc before 5.
@@ -239,7 +241,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_update(
         change(
             device,
             Change::Update,
-            || Arrays::read_old(count, addresses, sizes, kinds),
+            || GompMapArrays::read_old(count, addresses, sizes, kinds),
             0,
             ptr::null_mut(),
         )
@@ -262,5 +264,5 @@ pub unsafe extern "C-unwind" fn GOMP_target_enter_exit_data(
 ) {
     let what = if flags & EXIT == 0 { Change::Enter } else { Change::Exit };
     // SAFETY: as for this function.
-    unsafe { change(device, what, || Arrays::read(count, addresses, sizes, kinds), flags, depend) };
+    unsafe { change(device, what, || GompMapArrays::read(count, addresses, sizes, kinds), flags, depend) };
 }

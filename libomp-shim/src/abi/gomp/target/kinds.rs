@@ -6,7 +6,7 @@
 
 use core::ffi::c_void;
 
-use crate::omp::device::map::{Flags, Item, Role};
+use crate::omp::device::map::{MapFlags, MapItem, MapRole};
 
 /// Copied to the device, from it.
 const TO: u16 = 1;
@@ -54,7 +54,7 @@ const WORD: usize = size_of::<usize>();
 
 /// The compiler's arrays, copied.
 #[derive(Clone, Default)]
-pub struct Arrays {
+pub struct GompMapArrays {
     /// Host addresses, or values.
     pub addresses: Vec<usize>,
     /// Bytes, or what the kind makes of it.
@@ -63,7 +63,7 @@ pub struct Arrays {
     pub kinds: Vec<u16>,
 }
 
-impl Arrays {
+impl GompMapArrays {
     /// # Safety
     /// The compiler's arrays of `count` entries.
     pub unsafe fn read(
@@ -110,8 +110,8 @@ impl Arrays {
     ///
     /// # Safety
     /// The addresses are valid where the kinds say that pointers are there.
-    pub unsafe fn list(&self) -> List {
-        let mut list = List::default();
+    pub unsafe fn list(&self) -> GompMapList {
+        let mut list = GompMapList::default();
         let mut members = 0..0;
         for at in 0..self.kinds.len() {
             list.words.push(list.items.len());
@@ -134,38 +134,42 @@ impl Arrays {
     }
 
     /// The items of one entry; its word is that of the first one.
-    unsafe fn entry(&self, at: usize, member: bool, items: &mut Vec<Item>) {
+    unsafe fn entry(&self, at: usize, member: bool, items: &mut Vec<MapItem>) {
         let (address, size, kind) = (self.addresses[at], self.sizes[at], self.kind(at));
-        let item = |role, size, flags: Flags| Item { begin: address, base: address, size, role, flags };
-        let plain = item(if member { Role::Member } else { Role::Storage }, size, storage_flags(kind));
+        let item = |role, size, flags: MapFlags| MapItem { begin: address, base: address, size, role, flags };
+        let plain = item(if member { MapRole::Member } else { MapRole::Storage }, size, storage_flags(kind));
         // SAFETY: as the caller says, throughout.
         let value = |at: usize| unsafe { (at as *const usize).read_unaligned() };
-        let attach = |begin: usize, counted, flags| Item {
+        let attach = |begin: usize, counted, flags| MapItem {
             begin,
             base: address,
             size,
-            role: Role::Attach { counted },
+            role: MapRole::Attach { counted },
             flags,
         };
         let meant = match kind {
-            _ if address == 0 => item(Role::Value, 0, Flags::default()),
-            FIRSTPRIVATE => item(Role::Private, size, Flags::TO),
-            FIRSTPRIVATE_INT | DEVICE_POINTER => item(Role::Value, 0, Flags::default()),
-            USE_DEVICE | USE_DEVICE_IF_PRESENT | IF_PRESENT => item(Role::Address, 0, Flags::default()),
-            ZERO_LENGTH | DELETE_ZERO_LENGTH => Item { size: 0, ..plain },
+            _ if address == 0 => item(MapRole::Value, 0, MapFlags::default()),
+            FIRSTPRIVATE => item(MapRole::Private, size, MapFlags::TO),
+            FIRSTPRIVATE_INT | DEVICE_POINTER => item(MapRole::Value, 0, MapFlags::default()),
+            USE_DEVICE | USE_DEVICE_IF_PRESENT | IF_PRESENT => item(MapRole::Address, 0, MapFlags::default()),
+            ZERO_LENGTH | DELETE_ZERO_LENGTH => MapItem { size: 0, ..plain },
             STRUCT => self.structure(at),
-            TO_PSET => Item { flags: plain.flags.with_if(self.describes_always(at), Flags::ALWAYS), ..plain },
-            ALWAYS_POINTER if self.is_in_descriptor(at) => {
-                attach(value(address).wrapping_add(size), false, Flags::ALWAYS)
+            TO_PSET => {
+                MapItem { flags: plain.flags.with_if(self.describes_always(at), MapFlags::ALWAYS), ..plain }
             }
-            ALWAYS_POINTER => attach(self.before(at), false, Flags::ALWAYS),
-            ATTACH | ATTACH_ZERO_LENGTH => attach(value(address).wrapping_add(size), true, Flags::default()),
-            DETACH | FORCE_DETACH => item(Role::Detach, size, Flags::default()),
+            ALWAYS_POINTER if self.is_in_descriptor(at) => {
+                attach(value(address).wrapping_add(size), false, MapFlags::ALWAYS)
+            }
+            ALWAYS_POINTER => attach(self.before(at), false, MapFlags::ALWAYS),
+            ATTACH | ATTACH_ZERO_LENGTH => {
+                attach(value(address).wrapping_add(size), true, MapFlags::default())
+            }
+            DETACH | FORCE_DETACH => item(MapRole::Detach, size, MapFlags::default()),
             POINTER => {
                 if !self.is_in_descriptor(at) {
-                    items.push(Item { size: WORD, ..plain });
+                    items.push(MapItem { size: WORD, ..plain });
                 }
-                attach(value(address).wrapping_add(size), false, Flags::default())
+                attach(value(address).wrapping_add(size), false, MapFlags::default())
             }
             _ => plain,
         };
@@ -173,15 +177,15 @@ impl Arrays {
     }
 
     /// The range around the members of a structure.
-    fn structure(&self, at: usize) -> Item {
+    fn structure(&self, at: usize) -> MapItem {
         let (first, last) = (at + 1, at + self.sizes[at]);
         let begin = self.addresses[first];
-        Item {
+        MapItem {
             begin,
             base: self.addresses[at],
             size: (self.addresses[last] + self.size_of(last)).saturating_sub(begin),
-            role: Role::Storage,
-            flags: Flags::ONCE.with(Flags::STATICS).with(Flags::AROUND),
+            role: MapRole::Storage,
+            flags: MapFlags::ONCE.with(MapFlags::STATICS).with(MapFlags::AROUND),
         }
     }
 
@@ -215,29 +219,29 @@ impl Arrays {
     }
 }
 
-fn storage_flags(kind: u16) -> Flags {
+fn storage_flags(kind: u16) -> MapFlags {
     let (always, present) = (kind & ALWAYS != 0, kind & PRESENT == PRESENT);
     let copies = match kind {
         TO_PSET => TO,
         POINTER | DELETE | RELEASE | ZERO_LENGTH | DELETE_ZERO_LENGTH => 0,
         _ => kind & (TO | FROM),
     };
-    Flags::ONCE
-        .with(Flags::STATICS)
-        .with_if(copies & TO != 0, Flags::TO)
-        .with_if(copies & FROM != 0, Flags::FROM)
-        .with_if(copies != 0 && always, Flags::ALWAYS)
-        .with_if(present, Flags::PRESENT)
-        .with_if(kind & KIND_BITS == IMPLICIT, Flags::IMPLICIT)
-        .with_if(kind == TO_PSET, Flags::DESCRIBES)
-        .with_if(matches!(kind, DELETE | DELETE_ZERO_LENGTH), Flags::DELETE)
+    MapFlags::ONCE
+        .with(MapFlags::STATICS)
+        .with_if(copies & TO != 0, MapFlags::TO)
+        .with_if(copies & FROM != 0, MapFlags::FROM)
+        .with_if(copies != 0 && always, MapFlags::ALWAYS)
+        .with_if(present, MapFlags::PRESENT)
+        .with_if(kind & KIND_BITS == IMPLICIT, MapFlags::IMPLICIT)
+        .with_if(kind == TO_PSET, MapFlags::DESCRIBES)
+        .with_if(matches!(kind, DELETE | DELETE_ZERO_LENGTH), MapFlags::DELETE)
 }
 
 /// What a list means.
 #[derive(Default)]
-pub struct List {
+pub struct GompMapList {
     /// The items.
-    pub items: Vec<Item>,
+    pub items: Vec<MapItem>,
     /// Per entry of the compiler's: the item that its word is computed from.
     pub words: Vec<usize>,
 }
@@ -246,8 +250,8 @@ pub struct List {
 mod tests {
     use super::*;
 
-    fn arrays(entries: &[(usize, usize, u16)]) -> Arrays {
-        Arrays {
+    fn arrays(entries: &[(usize, usize, u16)]) -> GompMapArrays {
+        GompMapArrays {
             addresses: entries.iter().map(|e| e.0).collect(),
             sizes: entries.iter().map(|e| e.1).collect(),
             kinds: entries.iter().map(|e| e.2).collect(),
@@ -256,19 +260,19 @@ mod tests {
 
     #[test]
     fn kinds_become_flags() {
-        let base = Flags::ONCE.with(Flags::STATICS);
-        let both = base.with(Flags::TO).with(Flags::FROM);
+        let base = MapFlags::ONCE.with(MapFlags::STATICS);
+        let both = base.with(MapFlags::TO).with(MapFlags::FROM);
         let cases = [
             (0, base),
-            (1, base.with(Flags::TO)),
-            (2, base.with(Flags::FROM)),
+            (1, base.with(MapFlags::TO)),
+            (2, base.with(MapFlags::FROM)),
             (3, both),
-            (0x13, both.with(Flags::ALWAYS)),
-            (0x27, both.with(Flags::PRESENT)),
-            (0x37, both.with(Flags::PRESENT).with(Flags::ALWAYS)),
-            (0x63, both.with(Flags::IMPLICIT)),
-            (TO_PSET, base.with(Flags::TO).with(Flags::DESCRIBES)),
-            (DELETE, base.with(Flags::DELETE)),
+            (0x13, both.with(MapFlags::ALWAYS)),
+            (0x27, both.with(MapFlags::PRESENT)),
+            (0x37, both.with(MapFlags::PRESENT).with(MapFlags::ALWAYS)),
+            (0x63, both.with(MapFlags::IMPLICIT)),
+            (TO_PSET, base.with(MapFlags::TO).with(MapFlags::DESCRIBES)),
+            (DELETE, base.with(MapFlags::DELETE)),
             (RELEASE, base),
         ];
         for (kind, want) in cases {
@@ -280,8 +284,8 @@ mod tests {
     fn a_structure_is_one_range_with_members() {
         // SAFETY: no pointers.
         let list = unsafe { arrays(&[(1000, 2, STRUCT), (1008, 4, 1), (1024, 8, 3), (2000, 4, 2)]).list() };
-        let roles: Vec<Role> = list.items.iter().map(|i| i.role).collect();
-        assert_eq!(roles, [Role::Storage, Role::Member, Role::Member, Role::Storage]);
+        let roles: Vec<MapRole> = list.items.iter().map(|i| i.role).collect();
+        assert_eq!(roles, [MapRole::Storage, MapRole::Member, MapRole::Member, MapRole::Storage]);
         let around = &list.items[0];
         assert_eq!((around.begin, around.base, around.size), (1008, 1000, 24));
         assert_eq!(list.words, [0, 1, 2, 3]);
@@ -298,7 +302,7 @@ mod tests {
         // SAFETY: the pointer is there.
         let list = unsafe { arrays(&[(4992, 40, 3), (at, 8, POINTER)]).list() };
         assert_eq!(list.items.len(), 3);
-        assert_eq!((list.items[1].role, list.items[1].size), (Role::Storage, WORD));
+        assert_eq!((list.items[1].role, list.items[1].size), (MapRole::Storage, WORD));
         assert_eq!((list.items[2].begin, list.items[2].size), (5008, 8), "the size is the bias");
     }
 }

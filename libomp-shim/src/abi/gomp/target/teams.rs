@@ -2,7 +2,7 @@
 
 use core::ffi::{c_uint, c_void};
 
-use crate::abi::gomp::parallel::{Function, body_of};
+use crate::abi::gomp::parallel::{OutlinedFunction, body_of};
 use crate::omp::icv;
 use crate::omp::thread::CurrentThread;
 
@@ -53,7 +53,7 @@ fn limit_of(thread_limit: c_uint) -> u32 {
 /// Called by compiled code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_teams_reg(
-    function: Function,
+    function: OutlinedFunction,
     data: *mut c_void,
     num_teams: c_uint,
     thread_limit: c_uint,

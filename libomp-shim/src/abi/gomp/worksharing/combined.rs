@@ -3,14 +3,14 @@
 
 use core::ffi::{c_long, c_uint, c_void};
 
-use super::super::parallel::{Function, body_of, request_of};
+use super::super::parallel::{OutlinedFunction, body_of, request_of};
 use super::loops::runtime;
 use crate::omp::parallel;
 use crate::omp::team::Body;
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
-use crate::omp::worksharing::schedule::{Rule, Schedule};
-use crate::omp::worksharing::space::Space;
+use crate::omp::worksharing::schedule::{Schedule, ScheduleRule};
+use crate::omp::worksharing::space::IterationSpace;
 
 /// A region's construct and the function to call in it.
 pub struct Combined {
@@ -20,7 +20,7 @@ pub struct Combined {
 
 impl Combined {
     /// `function(data)` inside the construct `what`.
-    pub fn new(function: Function, data: *mut c_void, what: Loop) -> Self {
+    pub fn new(function: OutlinedFunction, data: *mut c_void, what: Loop) -> Self {
         Self { what, inner: body_of(function, data) }
     }
 
@@ -55,16 +55,20 @@ unsafe fn begin_and_call(thread: &Thread, body: &Body) {
 
 /// A loop as the combined entry points describe it.
 pub fn loop_of(start: c_long, end: c_long, incr: c_long, schedule: Schedule) -> Loop {
-    Loop { space: Space::exclusive(start, end, incr as u64, incr > 0), schedule, ordered: Ordered::No }
+    Loop {
+        space: IterationSpace::exclusive(start, end, incr as u64, incr > 0),
+        schedule,
+        ordered: Ordered::No,
+    }
 }
 
 /// `count` sections, numbered from 1.
 pub fn sections_of(count: c_uint) -> Loop {
-    let schedule = Schedule::new(Rule::Singly, 1);
-    Loop { space: Space::counted(1, u64::from(count)), schedule, ordered: Ordered::No }
+    let schedule = Schedule::new(ScheduleRule::Singly, 1);
+    Loop { space: IterationSpace::counted(1, u64::from(count)), schedule, ordered: Ordered::No }
 }
 
-fn run(function: Function, data: *mut c_void, num_threads: c_uint, flags: c_uint, what: Loop) {
+fn run(function: OutlinedFunction, data: *mut c_void, num_threads: c_uint, flags: c_uint, what: Loop) {
     let combined = Combined::new(function, data, what);
     parallel::parallel(CurrentThread::get(), combined.body(), request_of(num_threads, flags));
 }
@@ -79,7 +83,7 @@ macro_rules! with_chunk {
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments, reason = "GCC's interface")]
         pub unsafe extern "C-unwind" fn $name(
-            function: Function, data: *mut c_void, num_threads: c_uint,
+            function: OutlinedFunction, data: *mut c_void, num_threads: c_uint,
             start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint,
         ) {
             let schedule: fn(i64) -> Schedule = $rule;
@@ -90,10 +94,10 @@ macro_rules! with_chunk {
 
 with_chunk! {
     GOMP_parallel_loop_static: Schedule::fixed;
-    GOMP_parallel_loop_dynamic: |chunk| Schedule::new(Rule::Dynamic, chunk);
-    GOMP_parallel_loop_guided: |chunk| Schedule::new(Rule::Guided, chunk);
-    GOMP_parallel_loop_nonmonotonic_dynamic: |chunk| Schedule::new(Rule::Nonmonotonic, chunk);
-    GOMP_parallel_loop_nonmonotonic_guided: |chunk| Schedule::new(Rule::Guided, chunk);
+    GOMP_parallel_loop_dynamic: |chunk| Schedule::new(ScheduleRule::Dynamic, chunk);
+    GOMP_parallel_loop_guided: |chunk| Schedule::new(ScheduleRule::Guided, chunk);
+    GOMP_parallel_loop_nonmonotonic_dynamic: |chunk| Schedule::new(ScheduleRule::Nonmonotonic, chunk);
+    GOMP_parallel_loop_nonmonotonic_guided: |chunk| Schedule::new(ScheduleRule::Guided, chunk);
 }
 
 /// Defines entry points for `schedule(runtime)`.
@@ -105,7 +109,7 @@ macro_rules! without_chunk {
         /// Called by compiled code with a matching function and data.
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name(
-            function: Function, data: *mut c_void, num_threads: c_uint,
+            function: OutlinedFunction, data: *mut c_void, num_threads: c_uint,
             start: c_long, end: c_long, incr: c_long, flags: c_uint,
         ) {
             run(function, data, num_threads, flags, loop_of(start, end, incr, runtime()));
@@ -125,7 +129,7 @@ without_chunk! {
 /// Called by compiled code with a matching function and data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_parallel_sections(
-    function: Function,
+    function: OutlinedFunction,
     data: *mut c_void,
     num_threads: c_uint,
     count: c_uint,

@@ -4,16 +4,16 @@
 
 use core::ffi::{c_long, c_uint, c_void};
 
-use super::super::parallel::{Function, request_of};
+use super::super::parallel::{OutlinedFunction, request_of};
 use super::combined::{Combined, loop_of, sections_of};
 use super::loops::runtime;
-use crate::omp::parallel::Region;
+use crate::omp::parallel::ForkedRegion;
 use crate::omp::report;
 use crate::omp::team::Body;
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::worksharing::dispatch::Loop;
-use crate::omp::worksharing::schedule::{Rule, Schedule};
-use crate::omp::worksharing::space::Space;
+use crate::omp::worksharing::schedule::{Schedule, ScheduleRule};
+use crate::omp::worksharing::space::IterationSpace;
 
 /// A region without a construct in it: only the function is called.
 unsafe fn call_only(thread: &Thread, body: &Body) {
@@ -21,14 +21,14 @@ unsafe fn call_only(thread: &Thread, body: &Body) {
     unsafe { (*body.data.cast::<Combined>()).call(thread) };
 }
 
-fn fork(function: Function, data: *mut c_void, num_threads: c_uint, what: Option<Loop>) {
-    let empty = Loop { space: Space::counted(0, 0), ..Loop::default() };
+fn fork(function: OutlinedFunction, data: *mut c_void, num_threads: c_uint, what: Option<Loop>) {
+    let empty = Loop { space: IterationSpace::counted(0, 0), ..Loop::default() };
     let combined = Box::new(Combined::new(function, data, what.unwrap_or(empty)));
     let mut body = combined.body();
     if what.is_none() {
         body.call = call_only;
     }
-    let region = Region::begin(CurrentThread::get(), body, request_of(num_threads, 0));
+    let region = ForkedRegion::begin(CurrentThread::get(), body, request_of(num_threads, 0));
     if what.is_some() {
         combined.begin();
     }
@@ -60,7 +60,7 @@ pub extern "C-unwind" fn GOMP_parallel_end() {
 /// Called by compiled code with a matching function and data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_parallel_start(
-    function: Function,
+    function: OutlinedFunction,
     data: *mut c_void,
     num_threads: c_uint,
 ) {
@@ -73,7 +73,7 @@ pub unsafe extern "C-unwind" fn GOMP_parallel_start(
 /// Called by compiled code with a matching function and data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_parallel_sections_start(
-    function: Function,
+    function: OutlinedFunction,
     data: *mut c_void,
     num_threads: c_uint,
     count: c_uint,
@@ -90,7 +90,7 @@ macro_rules! loops {
         /// Called by compiled code with a matching function and data.
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name(
-            function: Function, data: *mut c_void, num_threads: c_uint,
+            function: OutlinedFunction, data: *mut c_void, num_threads: c_uint,
             start: c_long, end: c_long, incr: c_long, chunk: c_long,
         ) {
             let schedule: fn(i64) -> Schedule = $rule;
@@ -101,8 +101,8 @@ macro_rules! loops {
 
 loops! {
     GOMP_parallel_loop_static_start: Schedule::fixed;
-    GOMP_parallel_loop_dynamic_start: |chunk| Schedule::new(Rule::Dynamic, chunk);
-    GOMP_parallel_loop_guided_start: |chunk| Schedule::new(Rule::Guided, chunk);
+    GOMP_parallel_loop_dynamic_start: |chunk| Schedule::new(ScheduleRule::Dynamic, chunk);
+    GOMP_parallel_loop_guided_start: |chunk| Schedule::new(ScheduleRule::Guided, chunk);
 }
 
 /// Forks a region around a loop with `schedule(runtime)`.
@@ -111,7 +111,7 @@ loops! {
 /// Called by compiled code with a matching function and data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_parallel_loop_runtime_start(
-    function: Function,
+    function: OutlinedFunction,
     data: *mut c_void,
     num_threads: c_uint,
     start: c_long,

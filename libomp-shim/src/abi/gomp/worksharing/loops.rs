@@ -7,17 +7,17 @@ use core::ffi::{c_long, c_uint, c_ulonglong, c_void};
 use core::ptr;
 
 use super::shared;
-use crate::omp::check::sync_points::Kind;
+use crate::omp::check::sync_points::BarrierKind;
 use crate::omp::report;
 use crate::omp::team;
 use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::{Chunk, SyncKind};
 use crate::omp::tool::hook;
 use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
-use crate::omp::worksharing::doacross::{self, Dimension};
+use crate::omp::worksharing::doacross::{self, DoacrossDimension};
 use crate::omp::worksharing::ordered;
-use crate::omp::worksharing::schedule::{Rule, Schedule};
-use crate::omp::worksharing::space::{Number, Space};
+use crate::omp::worksharing::schedule::{Schedule, ScheduleRule};
+use crate::omp::worksharing::space::{IterationSpace, LoopInteger};
 
 /// What the general forms bring along, null where they do not.
 #[derive(Clone, Copy)]
@@ -52,8 +52,8 @@ fn general(sched: c_long, chunk: i64) -> Schedule {
     let schedule = match sched & (MONOTONIC - 1) {
         0 | 4 => runtime(),
         1 => Schedule::fixed(chunk),
-        2 => Schedule::new(Rule::Nonmonotonic, chunk),
-        3 => Schedule::new(Rule::Guided, chunk),
+        2 => Schedule::new(ScheduleRule::Nonmonotonic, chunk),
+        3 => Schedule::new(ScheduleRule::Guided, chunk),
         other => report::fatal(format_args!(
             "schedule {other} in a call by GCC's code is unknown; the program stops"
         )),
@@ -63,7 +63,7 @@ fn general(sched: c_long, chunk: i64) -> Schedule {
 
 /// Enters a loop and takes the first chunk. Null `istart`: the compiler divides the loop itself,
 /// only the construct is entered.
-unsafe fn start<T: Number>(what: Loop, extras: Extras, istart: *mut T, iend: *mut T) -> bool {
+unsafe fn start<T: LoopInteger>(what: Loop, extras: Extras, istart: *mut T, iend: *mut T) -> bool {
     if extras.is_plain() {
         // SAFETY: as the compiler promises.
         return unsafe { start_plain(what, istart, iend) };
@@ -81,7 +81,7 @@ unsafe fn start<T: Number>(what: Loop, extras: Extras, istart: *mut T, iend: *mu
 
 /// As [`start`], without extras.
 #[inline]
-unsafe fn start_plain<T: Number>(what: Loop, istart: *mut T, iend: *mut T) -> bool {
+unsafe fn start_plain<T: LoopInteger>(what: Loop, istart: *mut T, iend: *mut T) -> bool {
     let here = CurrentThread::get();
     dispatch::begin(here, &what);
     // SAFETY: as the compiler promises.
@@ -89,7 +89,7 @@ unsafe fn start_plain<T: Number>(what: Loop, istart: *mut T, iend: *mut T) -> bo
 }
 
 /// As [`start`], for a doacross loop over `counts`: scheduled over the first dimension.
-unsafe fn doacross_start<T: Number>(
+unsafe fn doacross_start<T: LoopInteger>(
     counts: &[u64],
     schedule: Schedule,
     extras: Extras,
@@ -98,7 +98,11 @@ unsafe fn doacross_start<T: Number>(
 ) -> bool {
     let here = CurrentThread::get();
     let trips = counts.first().copied().unwrap_or(0);
-    let what = Loop { space: Space::counted(0, trips), schedule: schedule.monotonic(), ordered: Ordered::No };
+    let what = Loop {
+        space: IterationSpace::counted(0, trips),
+        schedule: schedule.monotonic(),
+        ordered: Ordered::No,
+    };
     let alone = here.team().size() == 1; // whatever its iterations wait for is over
     if alone && extras.is_plain() {
         doacross::detach(here);
@@ -108,7 +112,7 @@ unsafe fn doacross_start<T: Number>(
     let share = dispatch::begin_with(here, &what, |share| {
         if !alone {
             let dimensions: Vec<_> =
-                counts.iter().map(|&trips| Dimension { first: 0, step: 1, trips }).collect();
+                counts.iter().map(|&trips| DoacrossDimension { first: 0, step: 1, trips }).collect();
             doacross::prepare(share, &dimensions);
         }
         // SAFETY: as the compiler promises.
@@ -129,7 +133,7 @@ unsafe fn doacross_start<T: Number>(
 
 /// Takes the next chunk of the loop the thread is in.
 #[inline(always)]
-unsafe fn next<T: Number>(here: CurrentThread, istart: *mut T, iend: *mut T) -> bool {
+unsafe fn next<T: LoopInteger>(here: CurrentThread, istart: *mut T, iend: *mut T) -> bool {
     let chunk = dispatch::next(here);
     if chunk.is_empty() {
         return false;
@@ -144,12 +148,12 @@ unsafe fn next<T: Number>(here: CurrentThread, istart: *mut T, iend: *mut T) -> 
     true
 }
 
-fn signed(start: c_long, end: c_long, incr: c_long) -> Space {
-    Space::exclusive(start, end, incr as u64, incr > 0)
+fn signed(start: c_long, end: c_long, incr: c_long) -> IterationSpace {
+    IterationSpace::exclusive(start, end, incr as u64, incr > 0)
 }
 
-fn unsigned(up: bool, start: c_ulonglong, end: c_ulonglong, incr: c_ulonglong) -> Space {
-    Space::exclusive(start, end, incr, up)
+fn unsigned(up: bool, start: c_ulonglong, end: c_ulonglong, incr: c_ulonglong) -> IterationSpace {
+    IterationSpace::exclusive(start, end, incr, up)
 }
 
 unsafe fn counts_of<'a, T>(ncounts: c_uint, counts: *const T) -> &'a [u64] {
@@ -160,11 +164,11 @@ unsafe fn counts_of<'a, T>(ncounts: c_uint, counts: *const T) -> &'a [u64] {
 /// The end of a loop: a barrier.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_loop_end() {
-    end(Kind::GompLoop);
+    end(BarrierKind::GompLoop);
 }
 
 /// The end of a construct of that kind: a barrier.
-pub fn end(kind: Kind) {
+pub fn end(kind: BarrierKind) {
     let here = CurrentThread::get();
     leave(here);
     team::barrier(here, (kind, ptr::null()), || SyncKind::Workshare);
@@ -174,11 +178,11 @@ pub fn end(kind: Kind) {
 /// cancelled.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_loop_end_cancel() -> bool {
-    end_cancellable(Kind::GompLoop)
+    end_cancellable(BarrierKind::GompLoop)
 }
 
 /// As [`end`], in a region that may be cancelled: true when it has been.
-pub fn end_cancellable(kind: Kind) -> bool {
+pub fn end_cancellable(kind: BarrierKind) -> bool {
     let here = CurrentThread::get();
     leave(here);
     team::cancellable_barrier(here, (kind, ptr::null()), || SyncKind::Workshare)
@@ -379,25 +383,25 @@ starts! {
     GOMP_loop_static_start, GOMP_loop_ull_static_start: Ordered::No, Schedule::fixed;
     /// `schedule(dynamic)`
     ///
-    GOMP_loop_dynamic_start, GOMP_loop_ull_dynamic_start: Ordered::No, |chunk| Schedule::new(Rule::Dynamic, chunk);
+    GOMP_loop_dynamic_start, GOMP_loop_ull_dynamic_start: Ordered::No, |chunk| Schedule::new(ScheduleRule::Dynamic, chunk);
     /// `schedule(guided)`
     ///
-    GOMP_loop_guided_start, GOMP_loop_ull_guided_start: Ordered::No, |chunk| Schedule::new(Rule::Guided, chunk);
+    GOMP_loop_guided_start, GOMP_loop_ull_guided_start: Ordered::No, |chunk| Schedule::new(ScheduleRule::Guided, chunk);
     /// `schedule(nonmonotonic:dynamic)`
     ///
-    GOMP_loop_nonmonotonic_dynamic_start, GOMP_loop_ull_nonmonotonic_dynamic_start: Ordered::No, |chunk| Schedule::new(Rule::Nonmonotonic, chunk);
+    GOMP_loop_nonmonotonic_dynamic_start, GOMP_loop_ull_nonmonotonic_dynamic_start: Ordered::No, |chunk| Schedule::new(ScheduleRule::Nonmonotonic, chunk);
     /// `schedule(nonmonotonic:guided)`
     ///
-    GOMP_loop_nonmonotonic_guided_start, GOMP_loop_ull_nonmonotonic_guided_start: Ordered::No, |chunk| Schedule::new(Rule::Guided, chunk);
+    GOMP_loop_nonmonotonic_guided_start, GOMP_loop_ull_nonmonotonic_guided_start: Ordered::No, |chunk| Schedule::new(ScheduleRule::Guided, chunk);
     /// `schedule(static)`, `ordered`
     ///
     GOMP_loop_ordered_static_start, GOMP_loop_ull_ordered_static_start: Ordered::PerChunk, Schedule::fixed;
     /// `schedule(dynamic)`, `ordered`
     ///
-    GOMP_loop_ordered_dynamic_start, GOMP_loop_ull_ordered_dynamic_start: Ordered::PerChunk, |chunk| Schedule::new(Rule::Dynamic, chunk);
+    GOMP_loop_ordered_dynamic_start, GOMP_loop_ull_ordered_dynamic_start: Ordered::PerChunk, |chunk| Schedule::new(ScheduleRule::Dynamic, chunk);
     /// `schedule(guided)`, `ordered`
     ///
-    GOMP_loop_ordered_guided_start, GOMP_loop_ull_ordered_guided_start: Ordered::PerChunk, |chunk| Schedule::new(Rule::Guided, chunk);
+    GOMP_loop_ordered_guided_start, GOMP_loop_ull_ordered_guided_start: Ordered::PerChunk, |chunk| Schedule::new(ScheduleRule::Guided, chunk);
 }
 
 runtime_starts! {
@@ -436,13 +440,13 @@ doacross_starts! {
     /// A doacross loop with `schedule(static)`.
     GOMP_loop_ull_doacross_static_start(c_ulonglong): Schedule::fixed;
     /// A doacross loop with `schedule(dynamic)`.
-    GOMP_loop_doacross_dynamic_start(c_long): |chunk| Schedule::new(Rule::Dynamic, chunk);
+    GOMP_loop_doacross_dynamic_start(c_long): |chunk| Schedule::new(ScheduleRule::Dynamic, chunk);
     /// A doacross loop with `schedule(dynamic)`.
-    GOMP_loop_ull_doacross_dynamic_start(c_ulonglong): |chunk| Schedule::new(Rule::Dynamic, chunk);
+    GOMP_loop_ull_doacross_dynamic_start(c_ulonglong): |chunk| Schedule::new(ScheduleRule::Dynamic, chunk);
     /// A doacross loop with `schedule(guided)`.
-    GOMP_loop_doacross_guided_start(c_long): |chunk| Schedule::new(Rule::Guided, chunk);
+    GOMP_loop_doacross_guided_start(c_long): |chunk| Schedule::new(ScheduleRule::Guided, chunk);
     /// A doacross loop with `schedule(guided)`.
-    GOMP_loop_ull_doacross_guided_start(c_ulonglong): |chunk| Schedule::new(Rule::Guided, chunk);
+    GOMP_loop_ull_doacross_guided_start(c_ulonglong): |chunk| Schedule::new(ScheduleRule::Guided, chunk);
 }
 
 general_starts!(c_long, signed(): GOMP_loop_start, GOMP_loop_ordered_start, GOMP_loop_doacross_start, GOMP_loop_doacross_runtime_start);

@@ -6,7 +6,7 @@ use core::ffi::{c_uint, c_void};
 use super::combined::sections_of;
 use super::loops::{GOMP_loop_end_nowait, end, end_cancellable};
 use super::shared;
-use crate::omp::check::sync_points::Kind;
+use crate::omp::check::sync_points::BarrierKind;
 use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::Chunk;
 use crate::omp::tool::hook;
@@ -61,13 +61,13 @@ fn next(here: CurrentThread) -> c_uint {
 /// The end of `sections`: a barrier.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_sections_end() {
-    end(Kind::GompSections);
+    end(BarrierKind::GompSections);
 }
 
 /// The end of `sections` in a region that may be cancelled; true when it has been.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_sections_end_cancel() -> bool {
-    end_cancellable(Kind::GompSections)
+    end_cancellable(BarrierKind::GompSections)
 }
 
 /// The end of `sections` with `nowait`.

@@ -5,7 +5,7 @@ use core::ptr;
 use core::sync::atomic::Ordering;
 
 use super::shared;
-use crate::omp::check::sync_points::Kind;
+use crate::omp::check::sync_points::BarrierKind;
 use crate::omp::team;
 use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::SyncKind;
@@ -31,7 +31,7 @@ pub extern "C-unwind" fn GOMP_single_copy_start() -> *mut c_void {
     if executes {
         return ptr::null_mut();
     }
-    team::barrier(here, (Kind::GompCopy, ptr::null()), || SyncKind::Implementation);
+    team::barrier(here, (BarrierKind::GompCopy, ptr::null()), || SyncKind::Implementation);
     // ORDERING: Relaxed; ordered by the barrier. The next broadcast comes after the construct's
     // closing barrier.
     here.team().broadcast.load(Ordering::Relaxed).cast()
@@ -44,7 +44,7 @@ pub extern "C-unwind" fn GOMP_single_copy_end(data: *mut c_void) {
     // ORDERING: Relaxed; published by the barrier.
     here.team().broadcast.store(data.cast(), Ordering::Relaxed);
     hook::work::ends();
-    team::barrier(here, (Kind::GompCopy, ptr::null()), || SyncKind::Implementation);
+    team::barrier(here, (BarrierKind::GompCopy, ptr::null()), || SyncKind::Implementation);
 }
 
 /// `scope` with task reductions.

@@ -13,7 +13,7 @@ use crate::omp::env;
 use crate::omp::lock::ATOMIC;
 
 /// An unsigned integer of a size that one instruction can exchange.
-pub trait Word: Copy + Eq {
+pub trait AtomicWord: Copy + Eq {
     /// What stands at `at`.
     ///
     /// # Safety
@@ -28,7 +28,7 @@ pub trait Word: Copy + Eq {
 
 macro_rules! word {
     ($($type:ty, $class:ident, $accumulator:tt, $form:literal;)*) => { $(
-        impl Word for $type {
+        impl AtomicWord for $type {
             #[inline]
             unsafe fn load(at: *const Self) -> Self {
                 let value;
@@ -57,7 +57,7 @@ word! {
     u64, reg, "rax", ":r";
 }
 
-impl Word for u128 {
+impl AtomicWord for u128 {
     #[inline]
     unsafe fn load(at: *const Self) -> Self {
         if !std::is_x86_feature_detected!("avx") {
@@ -121,7 +121,7 @@ pub unsafe fn update<T: Copy>(at: *mut T, next: impl Fn(T) -> T) -> (T, T) {
 
 /// [`update`] by compare-and-exchange; `W` is as large as `T`.
 #[inline]
-unsafe fn retry<T: Copy, W: Word>(at: *mut T, next: impl Fn(T) -> T) -> (T, T) {
+unsafe fn retry<T: Copy, W: AtomicWord>(at: *mut T, next: impl Fn(T) -> T) -> (T, T) {
     // SAFETY: as `update`'s caller says.
     let mut seen = unsafe { W::load(at.cast()) };
     loop {

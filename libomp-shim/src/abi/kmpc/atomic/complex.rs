@@ -3,7 +3,7 @@
 
 use core::arch::naked_asm;
 
-use super::number::{Convert, Number};
+use super::number::{AtomicNumber, Convert};
 use super::wide::{Extended, Quad};
 
 /// C's `_Complex` of a real type, and Fortran's.
@@ -74,10 +74,10 @@ macro_rules! extended {
 extended!(extended_product, __mulxc3);
 extended!(extended_quotient, __divxc3);
 
-/// Implements [`Number`] by two functions of the four parts.
+/// Implements [`AtomicNumber`] by two functions of the four parts.
 macro_rules! complex {
     ($($type:ty: $product:ident $quotient:ident;)*) => { $(
-        impl Number for Complex<$type> {
+        impl AtomicNumber for Complex<$type> {
             fn add(self, other: Self) -> Self {
                 Self { re: self.re.add(other.re), im: self.im.add(other.im) }
             }

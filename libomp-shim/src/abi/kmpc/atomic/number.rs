@@ -4,7 +4,7 @@
 use core::arch::asm;
 
 /// The four operations that every type of the table has.
-pub trait Number: Copy {
+pub trait AtomicNumber: Copy {
     /// `self + other`
     fn add(self, other: Self) -> Self;
     /// `self - other`
@@ -24,13 +24,13 @@ pub trait Convert<W> {
 }
 
 /// Order of real numbers; false where one of them is no number.
-pub trait Order: Copy {
+pub trait AtomicOrder: Copy {
     /// `self < other`
     fn less(self, other: Self) -> bool;
 }
 
-/// Integers: what they have beyond [`Number`].
-pub trait Integer: Number + Eq {
+/// Integers: what they have beyond [`AtomicNumber`].
+pub trait Integer: AtomicNumber + Eq {
     /// `self << by`, the count taken modulo the size of the promoted type
     fn shl(self, by: Self) -> Self;
     /// `self >> by`, likewise
@@ -43,7 +43,7 @@ pub trait Integer: Number + Eq {
 
 macro_rules! integers {
     ($($type:ty as $promoted:ty;)*) => { $(
-        impl Number for $type {
+        impl AtomicNumber for $type {
             fn add(self, other: Self) -> Self { self.wrapping_add(other) }
             fn sub(self, other: Self) -> Self { self.wrapping_sub(other) }
             fn mul(self, other: Self) -> Self { self.wrapping_mul(other) }
@@ -60,7 +60,7 @@ macro_rules! integers {
             fn both(self, other: Self) -> Self { (self != 0 && other != 0).into() }
             fn either(self, other: Self) -> Self { (self != 0 || other != 0).into() }
         }
-        impl Order for $type {
+        impl AtomicOrder for $type {
             fn less(self, other: Self) -> bool { self < other }
         }
         impl Convert<f64> for $type {
@@ -88,13 +88,13 @@ fn fault() -> ! {
 
 macro_rules! floats {
     ($($type:ty)*) => { $(
-        impl Number for $type {
+        impl AtomicNumber for $type {
             fn add(self, other: Self) -> Self { self + other }
             fn sub(self, other: Self) -> Self { self - other }
             fn mul(self, other: Self) -> Self { self * other }
             fn div(self, other: Self) -> Self { self / other }
         }
-        impl Order for $type {
+        impl AtomicOrder for $type {
             fn less(self, other: Self) -> bool { self < other }
         }
     )* };

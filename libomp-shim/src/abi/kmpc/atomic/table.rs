@@ -8,9 +8,9 @@ use core::arch::naked_asm;
 use core::ffi::{c_char, c_int, c_void};
 use core::mem::MaybeUninit;
 
-use super::cell::{self, Word, captured};
+use super::cell::{self, AtomicWord, captured};
 use super::complex::Complex;
-use super::number::{Convert, Integer, Number, Order};
+use super::number::{AtomicNumber, AtomicOrder, Convert, Integer};
 use super::shape::{exported, transfer, update, x87_entry};
 use super::wide::{Extended, Quad};
 
@@ -24,21 +24,21 @@ fn mixed<T: Convert<W>, W>(operation: impl Fn(W, W) -> W) -> impl Fn(T, W) -> T 
     move |a, b| T::narrow(operation(a.widen(), b))
 }
 
-fn min<T: Order>(a: T, b: T) -> T {
+fn min<T: AtomicOrder>(a: T, b: T) -> T {
     if b.less(a) { b } else { a }
 }
 
-fn max<T: Order>(a: T, b: T) -> T {
+fn max<T: AtomicOrder>(a: T, b: T) -> T {
     if a.less(b) { b } else { a }
 }
 
 /// Operations of every type, in its shape.
 macro_rules! arithmetic {
     ($shape:ident, $name:literal, $t:ty) => {
-        update!($shape, $name, "add", "", $t, $t, Number::add);
-        update!($shape, $name, "sub", "", $t, $t, Number::sub);
-        update!($shape, $name, "sub", "_rev", $t, $t, reversed(Number::sub));
-        update!($shape, $name, "mul", "", $t, $t, Number::mul);
+        update!($shape, $name, "add", "", $t, $t, AtomicNumber::add);
+        update!($shape, $name, "sub", "", $t, $t, AtomicNumber::sub);
+        update!($shape, $name, "sub", "_rev", $t, $t, reversed(AtomicNumber::sub));
+        update!($shape, $name, "mul", "", $t, $t, AtomicNumber::mul);
         divisions!($shape, $name, $t);
         transfer!($shape, $name, $t);
     };
@@ -47,8 +47,8 @@ macro_rules! arithmetic {
 /// Division, the one arithmetic operation that differs between signed and unsigned integers.
 macro_rules! divisions {
     ($shape:ident, $name:literal, $t:ty) => {
-        update!($shape, $name, "div", "", $t, $t, Number::div);
-        update!($shape, $name, "div", "_rev", $t, $t, reversed(Number::div));
+        update!($shape, $name, "div", "", $t, $t, AtomicNumber::div);
+        update!($shape, $name, "div", "_rev", $t, $t, reversed(AtomicNumber::div));
     };
 }
 
@@ -135,12 +135,12 @@ macro_rules! compare {
             exported! { concat!("__kmpc_atomic_bool_", $bytes, "_cas"),
             unsafe extern "C-unwind" fn stored(_: *const c_void, _: c_int, at: *mut $w, expected: $w, new: $w) -> bool {
                 // SAFETY: the compiler passes the location of an `atomic compare`.
-                unsafe { Word::exchange(at, expected, new) == expected }
+                unsafe { AtomicWord::exchange(at, expected, new) == expected }
             } }
             exported! { concat!("__kmpc_atomic_val_", $bytes, "_cas"),
             unsafe extern "C-unwind" fn old(_: *const c_void, _: c_int, at: *mut $w, expected: $w, new: $w) -> $w {
                 // SAFETY: as above.
-                unsafe { Word::exchange(at, expected, new) }
+                unsafe { AtomicWord::exchange(at, expected, new) }
             } }
             // Captures the old value where the comparison failed.
             exported! { concat!("__kmpc_atomic_bool_", $bytes, "_cas_cpt"),
@@ -149,7 +149,7 @@ macro_rules! compare {
             ) -> bool {
                 // SAFETY: as above, and `out` is the location of the captured value.
                 unsafe {
-                    let old = Word::exchange(at, expected, new);
+                    let old = AtomicWord::exchange(at, expected, new);
                     if old != expected {
                         out.write_unaligned(old);
                     }
@@ -163,7 +163,7 @@ macro_rules! compare {
             ) -> $w {
                 // SAFETY: as above.
                 unsafe {
-                    let old = Word::exchange(at, expected, new);
+                    let old = AtomicWord::exchange(at, expected, new);
                     out.write_unaligned(if old == expected { new } else { old });
                     old
                 }

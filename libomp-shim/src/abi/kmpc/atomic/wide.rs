@@ -5,7 +5,7 @@
 use core::arch::x86_64::__m128i;
 use core::arch::{asm, naked_asm};
 
-use super::number::{Convert, Number, Order};
+use super::number::{AtomicNumber, AtomicOrder, Convert};
 
 /// `long double`: 80 bits in 16 bytes; the other 48 mean nothing.
 #[derive(Clone, Copy)]
@@ -37,14 +37,14 @@ macro_rules! x87 {
     };
 }
 
-impl Number for Extended {
+impl AtomicNumber for Extended {
     x87!(add, "faddp st(1), st");
     x87!(sub, "fsubp st(1), st");
     x87!(mul, "fmulp st(1), st");
     x87!(div, "fdivp st(1), st");
 }
 
-impl Order for Extended {
+impl AtomicOrder for Extended {
     fn less(self, other: Self) -> bool {
         let above: u8;
         // SAFETY: reads two numbers.
@@ -136,7 +136,7 @@ extern "C" fn to_extended(_: Quad, _: *mut Extended) {
     naked_asm!("push rdi", "call {}", "pop rdi", "fstp tbyte ptr [rdi]", "ret", sym __trunctfxf2)
 }
 
-impl Number for Quad {
+impl AtomicNumber for Quad {
     fn add(self, other: Self) -> Self {
         quad_add(self, other)
     }
@@ -151,7 +151,7 @@ impl Number for Quad {
     }
 }
 
-impl Order for Quad {
+impl AtomicOrder for Quad {
     fn less(self, other: Self) -> bool {
         quad_less(self, other) < 0
     }

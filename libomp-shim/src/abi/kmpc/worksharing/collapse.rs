@@ -1,7 +1,7 @@
 //! Collapsed loop nests that the compiler leaves to the library: rectangular ones by their one
 //! combined number, others by a first and a last point per thread.
 //!
-//! A nest is an array of [`Bounds`], outermost loop first; a bound may depend on one outer
+//! A nest is an array of [`LoopBounds`], outermost loop first; a bound may depend on one outer
 //! variable. Numbers of iterations of nests that are not rectangular are counted loop by loop, the
 //! innermost one by a division: as long as running the outer loops once. Rejected: LLVM's way,
 //! which divides the smallest rectangular nest around the true one. It is faster to set up and
@@ -16,7 +16,7 @@ use crate::omp::thread::CurrentThread;
 /// `bounds_info_t`: one loop. What it compares is `<=` or `>=` after the first call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct LoopBounds {
     /// Type of the bounds and the step.
     kind: c_int,
     /// Type of the loop variable.
@@ -33,7 +33,7 @@ pub struct Bounds {
     trips: u64,
 }
 
-const _: () = assert!(size_of::<Bounds>() == 64);
+const _: () = assert!(size_of::<LoopBounds>() == 64);
 
 const AT_MOST: c_int = 0;
 const AT_LEAST: c_int = 1;
@@ -61,7 +61,7 @@ fn word(kind: c_int, number: i128) -> u64 {
     self::number(kind, number as u64) as u64
 }
 
-impl Bounds {
+impl LoopBounds {
     fn step(&self) -> i128 {
         let narrow = self.kind < 6;
         if narrow { (self.step as i32).into() } else { self.step.into() }
@@ -92,7 +92,7 @@ impl Bounds {
 }
 
 /// Iterations of the loops from `point.len()` on, inside one iteration of the loops before.
-fn count(nest: &[Bounds], point: &mut Vec<i128>) -> u64 {
+fn count(nest: &[LoopBounds], point: &mut Vec<i128>) -> u64 {
     let level = point.len();
     let (first, trips) = nest[level].range(point);
     if level + 1 == nest.len() {
@@ -108,7 +108,7 @@ fn count(nest: &[Bounds], point: &mut Vec<i128>) -> u64 {
 }
 
 /// The variables of iteration `index`, which exists.
-fn point_at(nest: &[Bounds], mut index: u64) -> Vec<i128> {
+fn point_at(nest: &[LoopBounds], mut index: u64) -> Vec<i128> {
     let mut point = Vec::with_capacity(nest.len());
     while point.len() < nest.len() {
         let this = &nest[point.len()];
@@ -144,7 +144,7 @@ fn share(total: u64, threads: u64, number: u64) -> Option<(u64, u64)> {
 ///
 /// # Safety
 /// It has `count` elements, and nobody else uses it meanwhile.
-unsafe fn nest<'a>(bounds: *mut Bounds, count: c_int) -> &'a mut [Bounds] {
+unsafe fn nest<'a>(bounds: *mut LoopBounds, count: c_int) -> &'a mut [LoopBounds] {
     // SAFETY: as the caller says.
     unsafe { slice::from_raw_parts_mut(bounds, count.max(0) as usize) }
 }
@@ -158,7 +158,7 @@ unsafe fn nest<'a>(bounds: *mut Bounds, count: c_int) -> &'a mut [Bounds] {
 pub unsafe extern "C" fn __kmpc_process_loop_nest_rectang(
     _: Location,
     _gtid: c_int,
-    bounds: *mut Bounds,
+    bounds: *mut LoopBounds,
     count: c_int,
 ) -> u64 {
     // SAFETY: the same promise.
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn __kmpc_process_loop_nest_rectang(
 pub unsafe extern "C" fn __kmpc_calc_original_ivs_rectang(
     _: Location,
     mut iteration: u64,
-    bounds: *const Bounds,
+    bounds: *const LoopBounds,
     variables: *mut u64,
     count: c_int,
 ) {
@@ -204,14 +204,14 @@ pub unsafe extern "C" fn __kmpc_calc_original_ivs_rectang(
 pub unsafe extern "C" fn __kmpc_for_collapsed_init(
     _: Location,
     _gtid: c_int,
-    bounds: *mut Bounds,
-    chunk: *mut Bounds,
+    bounds: *mut LoopBounds,
+    chunk: *mut LoopBounds,
     count: c_int,
     last: *mut c_int,
 ) -> c_int {
     // SAFETY: the same promise.
     let (nest, chunk) = unsafe { (nest(bounds, count), self::nest(chunk, count)) };
-    nest.iter_mut().for_each(Bounds::canonize);
+    nest.iter_mut().for_each(LoopBounds::canonize);
     let total = if nest.is_empty() { 0 } else { self::count(nest, &mut Vec::new()) };
     let here = CurrentThread::get();
     let mine = share(total, here.team().size().into(), here.thread.num().into());
@@ -220,7 +220,7 @@ pub unsafe extern "C" fn __kmpc_for_collapsed_init(
     let Some((first, end)) = mine else { return 0 };
     let points = point_at(nest, first).into_iter().zip(point_at(nest, end));
     for ((this, of), (from, to)) in chunk.iter_mut().zip(nest).zip(points) {
-        *this = Bounds { lower: [word(of.kind, from), 0], upper: [word(of.kind, to), 0], ..*of };
+        *this = LoopBounds { lower: [word(of.kind, from), 0], upper: [word(of.kind, to), 0], ..*of };
     }
     1
 }
@@ -231,9 +231,9 @@ mod tests {
 
     const INT: c_int = 5;
 
-    fn one(comparison: c_int, lower: [i64; 2], upper: [i64; 2], step: i64) -> Bounds {
+    fn one(comparison: c_int, lower: [i64; 2], upper: [i64; 2], step: i64) -> LoopBounds {
         let word = |b: [i64; 2]| b.map(|n| n as u64);
-        let mut made = Bounds {
+        let mut made = LoopBounds {
             kind: INT,
             variable: INT,
             comparison,

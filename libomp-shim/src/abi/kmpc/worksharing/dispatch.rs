@@ -3,22 +3,27 @@
 
 use super::Ident;
 use super::fixed::team_block;
-use super::kind::Kind;
+use super::kind::ScheduleKind;
 use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::Chunk;
 use crate::omp::tool::hook;
 use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
 use crate::omp::worksharing::ordered;
-use crate::omp::worksharing::space::{Number, Space};
+use crate::omp::worksharing::space::{IterationSpace, LoopInteger};
 
-fn init(here: CurrentThread, number: i32, space: Space, chunk: i64) {
-    let kind = Kind::of(number);
+fn init(here: CurrentThread, number: i32, space: IterationSpace, chunk: i64) {
+    let kind = ScheduleKind::of(number);
     let ordered = if kind.ordered { Ordered::PerIteration } else { Ordered::No };
     dispatch::begin(here, &Loop { space, schedule: kind.schedule(here, chunk), ordered });
 }
 
 #[inline(always)]
-unsafe fn next<T: Number, S: Number>(last: *mut i32, lower: *mut T, upper: *mut T, stride: *mut S) -> i32 {
+unsafe fn next<T: LoopInteger, S: LoopInteger>(
+    last: *mut i32,
+    lower: *mut T,
+    upper: *mut T,
+    stride: *mut S,
+) -> i32 {
     let here = CurrentThread::get();
     let chunk = dispatch::next(here);
     if chunk.is_empty() {
@@ -53,7 +58,7 @@ macro_rules! dispatch {
         pub unsafe extern "C-unwind" fn $init(
             _: *const Ident, _: i32, schedule: i32, lower: $t, upper: $t, step: $step, chunk: $step,
         ) {
-            init(CurrentThread::get(), schedule, Space::inclusive(lower, upper, step.into()), chunk.into());
+            init(CurrentThread::get(), schedule, IterationSpace::inclusive(lower, upper, step.into()), chunk.into());
         }
         /// Enters a loop over the calling thread's team's block of a distributed loop.
         ///

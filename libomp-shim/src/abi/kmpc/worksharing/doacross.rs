@@ -2,9 +2,9 @@
 
 use super::Ident;
 use crate::omp::thread::CurrentThread;
-use crate::omp::worksharing::doacross::{self, Dimension};
+use crate::omp::worksharing::doacross::{self, DoacrossDimension};
 use crate::omp::worksharing::ordered;
-use crate::omp::worksharing::space::Space;
+use crate::omp::worksharing::space::IterationSpace;
 
 /// An `ordered` region begins.
 #[unsafe(no_mangle)]
@@ -20,16 +20,16 @@ pub extern "C-unwind" fn __kmpc_end_ordered(_: *const Ident, _: i32) {
 
 /// LLVM's `kmp_dim`: one dimension of a doacross loop, bounds inclusive.
 #[repr(C)]
-pub struct Bounds {
+pub struct DoacrossBounds {
     lower: i64,
     upper: i64,
     step: i64,
 }
 
-impl Bounds {
-    fn dimension(&self) -> Dimension {
-        let space = Space::inclusive(self.lower, self.upper, self.step);
-        Dimension { first: self.lower, step: self.step, trips: space.trips }
+impl DoacrossBounds {
+    fn dimension(&self) -> DoacrossDimension {
+        let space = IterationSpace::inclusive(self.lower, self.upper, self.step);
+        DoacrossDimension { first: self.lower, step: self.step, trips: space.trips }
     }
 }
 
@@ -42,11 +42,11 @@ pub unsafe extern "C-unwind" fn __kmpc_doacross_init(
     _: *const Ident,
     _: i32,
     count: i32,
-    bounds: *const Bounds,
+    bounds: *const DoacrossBounds,
 ) {
     // SAFETY: as the caller says.
     let bounds = unsafe { core::slice::from_raw_parts(bounds, usize::try_from(count).unwrap_or(0)) };
-    let dimensions: Vec<_> = bounds.iter().map(Bounds::dimension).collect();
+    let dimensions: Vec<_> = bounds.iter().map(DoacrossBounds::dimension).collect();
     doacross::begin(CurrentThread::get(), &dimensions);
 }
 

@@ -5,14 +5,14 @@
 //! An empty loop keeps its bounds.
 
 use super::Ident;
-use super::kind::{self, Kind};
+use super::kind::{self, ScheduleKind};
 use crate::abi::kmpc::parallel::flags_of;
 use crate::omp::report;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::{Chunk, Work};
+use crate::omp::tool::event::{Chunk, ToolWork};
 use crate::omp::tool::{self, hook};
-use crate::omp::worksharing::schedule::{self, Part, Schedule};
-use crate::omp::worksharing::space::{Number, Space};
+use crate::omp::worksharing::schedule::{self, Schedule, StaticShare};
+use crate::omp::worksharing::space::{IterationSpace, LoopInteger};
 
 /// The variables of the compiler's that are read and written.
 struct Variables<T> {
@@ -22,15 +22,15 @@ struct Variables<T> {
     stride: *mut T,
 }
 
-impl<T: Number> Variables<T> {
+impl<T: LoopInteger> Variables<T> {
     /// The loop they describe.
     #[inline(always)]
-    unsafe fn space(&self, step: i64) -> Space {
+    unsafe fn space(&self, step: i64) -> IterationSpace {
         if step == 0 {
             report::fatal("a worksharing loop has an increment of 0; the program stops");
         }
         // SAFETY: the compiler's variables.
-        unsafe { Space::inclusive(*self.lower, *self.upper, step) }
+        unsafe { IterationSpace::inclusive(*self.lower, *self.upper, step) }
     }
 
     #[inline(always)]
@@ -43,7 +43,7 @@ impl<T: Number> Variables<T> {
 
     /// Writes the part of `space` that `part` is.
     #[inline]
-    unsafe fn set(&self, space: &Space, part: Part) {
+    unsafe fn set(&self, space: &IterationSpace, part: StaticShare) {
         let (start, end) = part.range;
         // SAFETY: the compiler's variables.
         unsafe {
@@ -94,7 +94,13 @@ fn league(here: CurrentThread) -> (u64, u64) {
 }
 
 #[inline]
-fn part(here: CurrentThread, kind: Kind, trips: u64, (parts, num): (u64, u64), chunk: i64) -> Part {
+fn part(
+    here: CurrentThread,
+    kind: ScheduleKind,
+    trips: u64,
+    (parts, num): (u64, u64),
+    chunk: i64,
+) -> StaticShare {
     if kind.is_balanced() {
         return schedule::balanced_part(trips, parts, num, u64::try_from(chunk).unwrap_or(1));
     }
@@ -108,7 +114,7 @@ const DISTRIBUTE: i32 = 0x800;
 /// [`for_static`] while tools are notified.
 #[cold]
 #[inline(never)]
-unsafe fn for_notified<T: Number>(
+unsafe fn for_notified<T: LoopInteger>(
     location: *const Ident,
     number: i32,
     variables: Variables<T>,
@@ -120,20 +126,20 @@ unsafe fn for_notified<T: Number>(
         let flags = flags_of(location);
         let trips = variables.space(step).trips;
         let work = match flags {
-            f if f & SECTIONS != 0 => Work::Sections,
-            f if f & DISTRIBUTE != 0 => Work::Distribute,
-            _ => Work::LoopStatic,
+            f if f & SECTIONS != 0 => ToolWork::Sections,
+            f if f & DISTRIBUTE != 0 => ToolWork::Distribute,
+            _ => ToolWork::LoopStatic,
         };
         hook::work::begins(|| (CurrentThread::get(), work, trips));
         let (lower, upper) = (variables.lower, variables.upper);
         for_static(number, variables, step, chunk);
-        let mine = Space::inclusive(*lower, *upper, step).trips;
+        let mine = IterationSpace::inclusive(*lower, *upper, step).trips;
         if mine == 0 || trips == 0 {
             return;
         }
         match work {
-            Work::Sections => (0..mine).for_each(|_| hook::work::chunk(|| Chunk::Section(0))),
-            Work::Distribute => hook::work::chunk(|| Chunk::Distribute((*lower).bits(), mine)),
+            ToolWork::Sections => (0..mine).for_each(|_| hook::work::chunk(|| Chunk::Section(0))),
+            ToolWork::Distribute => hook::work::chunk(|| Chunk::Distribute((*lower).bits(), mine)),
             _ => hook::work::chunk(|| Chunk::Loop((*lower).bits(), mine)),
         }
     }
@@ -141,7 +147,7 @@ unsafe fn for_notified<T: Number>(
 
 /// Most loops are plain [`kind::STATIC`] ones, which come down to a division.
 #[inline(always)]
-unsafe fn for_static<T: Number>(number: i32, variables: Variables<T>, step: i64, chunk: i64) {
+unsafe fn for_static<T: LoopInteger>(number: i32, variables: Variables<T>, step: i64, chunk: i64) {
     // SAFETY: as the compiler promises.
     unsafe {
         if number == kind::STATIC {
@@ -153,7 +159,7 @@ unsafe fn for_static<T: Number>(number: i32, variables: Variables<T>, step: i64,
 }
 
 #[inline(always)]
-unsafe fn for_block<T: Number>(variables: &Variables<T>, step: i64) {
+unsafe fn for_block<T: LoopInteger>(variables: &Variables<T>, step: i64) {
     let here = CurrentThread::get();
     // SAFETY: the compiler's variables.
     unsafe {
@@ -173,9 +179,9 @@ unsafe fn for_block<T: Number>(variables: &Variables<T>, step: i64) {
 }
 
 #[inline(never)]
-unsafe fn for_any<T: Number>(number: i32, variables: Variables<T>, step: i64, chunk: i64) {
+unsafe fn for_any<T: LoopInteger>(number: i32, variables: Variables<T>, step: i64, chunk: i64) {
     let here = CurrentThread::get();
-    let kind = Kind::of(number);
+    let kind = ScheduleKind::of(number);
     // SAFETY: the compiler's variables.
     unsafe {
         let space = variables.space(step);
@@ -187,7 +193,7 @@ unsafe fn for_any<T: Number>(number: i32, variables: Variables<T>, step: i64, ch
 }
 
 /// `distribute parallel for`: the team's block of the loop, then the thread's part of that.
-unsafe fn dist_for_static<T: Number>(
+unsafe fn dist_for_static<T: LoopInteger>(
     number: i32,
     variables: &Variables<T>,
     dist_upper: *mut T,
@@ -205,27 +211,27 @@ unsafe fn dist_for_static<T: Number>(
         }
         let (block, ends_loop) = block_of(&space, teams, team);
         if block.trips == 0 {
-            variables.set(&space, Part { range: (0, 0), stride: 1, last: false });
+            variables.set(&space, StaticShare { range: (0, 0), stride: 1, last: false });
             *dist_upper = *variables.upper;
             return;
         }
         *dist_upper = T::of_bits(block.at(block.trips - 1));
         *variables.upper = *dist_upper;
-        let mut part = part(here, Kind::of(number), block.trips, parts(here, false), chunk);
+        let mut part = part(here, ScheduleKind::of(number), block.trips, parts(here, false), chunk);
         part.last &= ends_loop;
         variables.set(&block, part);
     }
 }
 
 /// A team's block of a distributed loop, and whether it ends the loop.
-fn block_of(space: &Space, teams: u64, team: u64) -> (Space, bool) {
+fn block_of(space: &IterationSpace, teams: u64, team: u64) -> (IterationSpace, bool) {
     let range = schedule::block(space.trips, teams, team);
-    let block = Space { first: space.at(range.start), trips: range.end - range.start, ..*space };
+    let block = IterationSpace { first: space.at(range.start), trips: range.end - range.start, ..*space };
     (block, range.end == space.trips && !range.is_empty())
 }
 
 /// `distribute` with a chunk size: the teams' chunks, in turn.
-unsafe fn team_static<T: Number>(variables: &Variables<T>, step: i64, chunk: i64) {
+unsafe fn team_static<T: LoopInteger>(variables: &Variables<T>, step: i64, chunk: i64) {
     let here = CurrentThread::get();
     // SAFETY: the compiler's variables.
     unsafe {
@@ -244,14 +250,14 @@ unsafe fn team_static<T: Number>(variables: &Variables<T>, step: i64, chunk: i64
 ///
 /// # Safety
 /// `last` is null or valid.
-pub unsafe fn team_block<T: Number>(
+pub unsafe fn team_block<T: LoopInteger>(
     here: CurrentThread,
     last: *mut i32,
     lower: T,
     upper: T,
     step: i64,
-) -> Space {
-    let space = Space::inclusive(lower, upper, step);
+) -> IterationSpace {
+    let space = IterationSpace::inclusive(lower, upper, step);
     let (teams, team) = league(here);
     let (block, ends_loop) = block_of(&space, teams, team);
     // SAFETY: as the caller says.

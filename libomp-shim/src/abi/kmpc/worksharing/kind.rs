@@ -3,7 +3,7 @@
 use crate::omp::icv::{Sched, SchedKind};
 use crate::omp::report;
 use crate::omp::thread::CurrentThread;
-use crate::omp::worksharing::schedule::{Rule, Schedule};
+use crate::omp::worksharing::schedule::{Schedule, ScheduleRule};
 
 /// The schedule has the `monotonic` modifier.
 const MONOTONIC: i32 = 0x2000_0000;
@@ -26,7 +26,7 @@ const AUTO: i32 = 38;
 
 /// A schedule without its modifiers, as a number between 33 and 47.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct ScheduleKind {
     number: i32,
     /// The loop has an `ordered` clause.
     pub ordered: bool,
@@ -36,11 +36,11 @@ pub struct Kind {
     modifier: i32,
 }
 
-impl Kind {
+impl ScheduleKind {
     /// What `auto` is, as in LLVM's library: programs that were tried with that one rely on uneven
     /// iterations being balanced. With gcc it is static, by code that the compiler makes
     /// itself.
-    const AUTOMATIC: Schedule = Schedule { rule: Rule::Guided, chunk: 1 };
+    const AUTOMATIC: Schedule = Schedule { rule: ScheduleRule::Guided, chunk: 1 };
 
     /// The schedule that `number` stands for.
     #[inline]
@@ -77,20 +77,20 @@ impl Kind {
     #[inline]
     pub fn schedule(self, here: CurrentThread, chunk: i64) -> Schedule {
         let schedule = match self.number {
-            33 | 45 => Schedule::new(Rule::Chunked, chunk),
+            33 | 45 => Schedule::new(ScheduleRule::Chunked, chunk),
             STATIC | 40 | 41 => Schedule::BLOCK,
             AUTO => Self::AUTOMATIC,
             // The default before OpenMP 5.0.
-            DYNAMIC if self.modifier != NONMONOTONIC => Schedule::new(Rule::Dynamic, chunk),
-            DYNAMIC | 44 => Schedule::new(Rule::Nonmonotonic, chunk),
-            36 | 42 | 43 => Schedule::new(Rule::Guided, chunk),
-            46 => Schedule::new(Rule::GuidedMultiple, chunk),
+            DYNAMIC if self.modifier != NONMONOTONIC => Schedule::new(ScheduleRule::Dynamic, chunk),
+            DYNAMIC | 44 => Schedule::new(ScheduleRule::Nonmonotonic, chunk),
+            36 | 42 | 43 => Schedule::new(ScheduleRule::Guided, chunk),
+            46 => Schedule::new(ScheduleRule::GuidedMultiple, chunk),
             37 => match here.task.icv.get().run_sched {
                 Sched { kind: SchedKind::Auto, .. } => Self::AUTOMATIC,
                 sched => Schedule::of_icv(sched),
             },
             47 => Schedule::of_icv_simd(here.task.icv.get().run_sched, chunk),
-            39 => Schedule::new(Rule::Trapezoidal, chunk),
+            39 => Schedule::new(ScheduleRule::Trapezoidal, chunk),
             other => report::fatal(format_args!(
                 "schedule {other} in a call by LLVM's code is unknown; the program stops"
             )),
@@ -105,12 +105,12 @@ mod tests {
 
     #[test]
     fn modifiers_and_families_come_off() {
-        let kind = |n| Kind::of(n);
-        assert_eq!(kind(0x4000_0023), Kind { modifier: NONMONOTONIC, ..kind(35) });
-        assert_eq!(kind(0x2000_0023), Kind { modifier: MONOTONIC, ..kind(35) });
-        assert_eq!(kind(67), Kind { number: 35, ordered: true, distribute: false, modifier: 0 });
-        assert_eq!(kind(91), Kind { number: 33, ordered: false, distribute: true, modifier: 0 });
-        assert_eq!(kind(92), Kind { number: 34, ordered: false, distribute: true, modifier: 0 });
+        let kind = |n| ScheduleKind::of(n);
+        assert_eq!(kind(0x4000_0023), ScheduleKind { modifier: NONMONOTONIC, ..kind(35) });
+        assert_eq!(kind(0x2000_0023), ScheduleKind { modifier: MONOTONIC, ..kind(35) });
+        assert_eq!(kind(67), ScheduleKind { number: 35, ordered: true, distribute: false, modifier: 0 });
+        assert_eq!(kind(91), ScheduleKind { number: 33, ordered: false, distribute: true, modifier: 0 });
+        assert_eq!(kind(92), ScheduleKind { number: 34, ordered: false, distribute: true, modifier: 0 });
         assert_eq!(kind(35 + 128), kind(35));
         assert_eq!(kind(67 + 128), kind(67));
     }

@@ -6,16 +6,19 @@ use crate::omp::thread::CurrentThread;
 use crate::omp::tool::event::Chunk;
 use crate::omp::tool::hook;
 use crate::omp::worksharing::dispatch::{self, Loop, Ordered};
-use crate::omp::worksharing::schedule::{Rule, Schedule};
-use crate::omp::worksharing::space::Space;
+use crate::omp::worksharing::schedule::{Schedule, ScheduleRule};
+use crate::omp::worksharing::space::IterationSpace;
 
 /// Enters `sections`. Returns 1 when the team has more than one thread.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_sections_init(_: *const Ident, _: i32) -> i32 {
     let here = CurrentThread::get();
     // How many there are is reported by `__kmpc_next_section`.
-    let space = Space::counted(0, u64::MAX);
-    dispatch::begin(here, &Loop { space, schedule: Schedule::new(Rule::Singly, 1), ordered: Ordered::No });
+    let space = IterationSpace::counted(0, u64::MAX);
+    dispatch::begin(
+        here,
+        &Loop { space, schedule: Schedule::new(ScheduleRule::Singly, 1), ordered: Ordered::No },
+    );
     i32::from(here.team().size() > 1)
 }
 

@@ -4,10 +4,10 @@ use core::ffi::c_void;
 use core::sync::atomic::Ordering;
 
 use super::Ident;
-use crate::omp::check::sync_points::Kind;
+use crate::omp::check::sync_points::BarrierKind;
 use crate::omp::team;
 use crate::omp::thread::CurrentThread;
-use crate::omp::tool::event::{SyncKind, Work};
+use crate::omp::tool::event::{SyncKind, ToolWork};
 use crate::omp::tool::hook;
 use crate::omp::worksharing;
 
@@ -22,11 +22,11 @@ pub extern "C-unwind" fn __kmpc_single(_: *const Ident, _: i32) -> i32 {
 /// The end of a `single` block, in the thread that executed it.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_end_single(_: *const Ident, _: i32) {
-    hook::work::ended(Work::SingleExecutor, 1);
+    hook::work::ended(ToolWork::SingleExecutor, 1);
 }
 
 /// Assigns the variables at `from` to those at `to`; the compiler's.
-pub type Copy = unsafe extern "C-unwind" fn(to: *mut c_void, from: *mut c_void);
+pub type SingleCopy = unsafe extern "C-unwind" fn(to: *mut c_void, from: *mut c_void);
 
 /// `copyprivate`: the thread with `did_it` passes its `data` to the others, which copy. Waits for
 /// all of them.
@@ -39,7 +39,7 @@ pub unsafe extern "C-unwind" fn __kmpc_copyprivate(
     _: i32,
     _size: usize,
     data: *mut c_void,
-    copy: Copy,
+    copy: SingleCopy,
     did_it: i32,
 ) {
     let here = CurrentThread::get();
@@ -47,7 +47,7 @@ pub unsafe extern "C-unwind" fn __kmpc_copyprivate(
         // ORDERING: Relaxed; published by the barrier.
         here.team().broadcast.store(data.cast(), Ordering::Relaxed);
     }
-    team::barrier(here, (Kind::KmpcCopy, location.cast()), || SyncKind::Implementation);
+    team::barrier(here, (BarrierKind::KmpcCopy, location.cast()), || SyncKind::Implementation);
     if did_it == 0 && !ult::mutant!(copyprivate_not_copied) {
         // ORDERING: Relaxed; ordered by the barrier.
         let from = here.team().broadcast.load(Ordering::Relaxed);
@@ -55,7 +55,7 @@ pub unsafe extern "C-unwind" fn __kmpc_copyprivate(
         // barrier.
         unsafe { copy(data, from.cast()) };
     }
-    team::barrier(here, (Kind::KmpcCopy, location.cast()), || SyncKind::Workshare);
+    team::barrier(here, (BarrierKind::KmpcCopy, location.cast()), || SyncKind::Workshare);
 }
 
 /// `copyprivate` in two steps: returns the address of the executing thread's data (which is the one
@@ -72,7 +72,7 @@ pub extern "C-unwind" fn __kmpc_copyprivate_light(
         // ORDERING: Relaxed; published by the barrier.
         here.team().broadcast.store(data.cast(), Ordering::Relaxed);
     }
-    team::barrier(here, (Kind::KmpcCopy, location.cast()), || SyncKind::Implementation);
+    team::barrier(here, (BarrierKind::KmpcCopy, location.cast()), || SyncKind::Implementation);
     // ORDERING: Relaxed; ordered by the barrier.
     here.team().broadcast.load(Ordering::Relaxed).cast()
 }
@@ -80,11 +80,11 @@ pub extern "C-unwind" fn __kmpc_copyprivate_light(
 /// `scope` begins: nothing is shared by it (its reductions have calls of their own).
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_scope(_: *const Ident, _: i32, _reserved: *mut c_void) {
-    hook::work::begun(Work::Scope, 0);
+    hook::work::begun(ToolWork::Scope, 0);
 }
 
 /// `scope` ends.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_end_scope(_: *const Ident, _: i32, _reserved: *mut c_void) {
-    hook::work::ended(Work::Scope, 0);
+    hook::work::ended(ToolWork::Scope, 0);
 }

@@ -12,7 +12,7 @@ use core::cell::Cell;
 use core::sync::atomic::AtomicPtr;
 use std::sync::OnceLock;
 
-use super::super::super::device::interface::Operation;
+use super::super::super::device::interface::DeviceOperation;
 use super::{Edge, Node, NodeRef, Rare, close};
 
 /// Work of a task in a device's queue.
@@ -21,7 +21,7 @@ pub struct Queued {
     /// The device's number.
     pub device: i32,
     /// What is over when the work is.
-    pub operation: Operation,
+    pub operation: DeviceOperation,
     /// What it has mapped stays for others when it is over, and the host has it only when it looks
     /// ([`super::super::super::device::resident`]).
     pub stays_resident: bool,
@@ -29,7 +29,7 @@ pub struct Queued {
 
 /// What a node has besides, if its task's work is queued on a device.
 #[derive(Default)]
-pub(super) struct Queues {
+pub(super) struct NodeQueues {
     /// The newest edge to a successor of the same kind, or [`super::closed`].
     pub(super) successors: AtomicPtr<Edge>,
     /// Where the work is. Set before that list is closed; never, if the task completes without.
@@ -39,7 +39,7 @@ pub(super) struct Queues {
     before: Cell<Vec<NodeRef>>,
 }
 
-impl Queues {
+impl NodeQueues {
     /// `before` precedes the node, by the generating task, before it publishes it.
     pub(super) fn come_after(&self, before: &Node) {
         if !before.is_complete() {
@@ -52,14 +52,14 @@ impl Queues {
 
 impl Rare {
     #[inline]
-    pub(super) fn queues(&self) -> Option<&Queues> {
+    pub(super) fn queues(&self) -> Option<&NodeQueues> {
         self.queues.get().map(|queues| &**queues)
     }
 }
 
 impl Node {
     #[inline]
-    pub(super) fn queues(&self) -> Option<&Queues> {
+    pub(super) fn queues(&self) -> Option<&NodeQueues> {
         self.rare().and_then(Rare::queues)
     }
 

@@ -26,9 +26,9 @@ use std::collections::BTreeMap;
 
 use super::super::place::hints::ByTask;
 use super::super::usable;
-use super::{Part, Registry, prefetch, registry};
-use crate::omp::depend::{self, Dependence, Kind};
-use crate::omp::task::{Flags, Task};
+use super::{ArrayRange, Registry, prefetch, registry};
+use crate::omp::depend::{self, Dependence, DependenceKind};
+use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::CurrentThread;
 
 /// The devices of fresh tasks.
@@ -42,7 +42,7 @@ pub fn count() -> u64 {
     COPIED.load(Ordering::Relaxed)
 }
 
-/// See [`Ahead::open`].
+/// See [`ArrayPrefetch::open`].
 const NOBODY: usize = 0;
 
 /// The block did not come to the device.
@@ -58,7 +58,7 @@ pub(super) fn copied() {
 
 /// The part of the registry that this needs.
 #[derive(Debug)]
-pub(super) struct Ahead {
+pub(super) struct ArrayPrefetch {
     /// Blocks that are on devices when all is done that was made so far, as far as tasks have said.
     plans: BTreeMap<usize, Vec<i32>>,
     /// Blocks that the host may write, and by which tasks it does; [`NOBODY`] for those whose end
@@ -68,7 +68,7 @@ pub(super) struct Ahead {
     owned: BTreeMap<usize, Vec<usize>>,
 }
 
-impl Ahead {
+impl ArrayPrefetch {
     pub(super) const fn new() -> Self {
         Self { plans: BTreeMap::new(), open: BTreeMap::new(), owned: BTreeMap::new() }
     }
@@ -97,8 +97,8 @@ impl Ahead {
     pub(super) fn open(&mut self, task: &Task, blocks: &[Range<usize>]) {
         let flags = task.flags();
         // Who fulfils a detached task's event may be writing when its code has ended.
-        let owner = if flags.has(Flags::EXPLICIT) && !flags.has(Flags::DETACH) {
-            task.set_flags(flags.with(Flags::OPENS)); // so that its end is noticed
+        let owner = if flags.has(TaskFlags::EXPLICIT) && !flags.has(TaskFlags::DETACH) {
+            task.set_flags(flags.with(TaskFlags::OPENS)); // so that its end is noticed
             core::ptr::from_ref(task).addr()
         } else {
             NOBODY
@@ -156,7 +156,7 @@ impl Ahead {
 
 /// The task has ended: what it has opened the host writes no more.
 pub fn close(task: &Task) {
-    if task.flags().has(Flags::OPENS) {
+    if task.flags().has(TaskFlags::OPENS) {
         registry().ahead.close(core::ptr::from_ref(task).addr());
     }
 }
@@ -179,10 +179,10 @@ pub fn bind(task: &Task, device: i64) {
 #[cold]
 pub fn before(here: CurrentThread, task: &Task, items: impl Iterator<Item = Dependence> + Clone) {
     // One that was made without dependences may have left its own there.
-    let device = BOUND.take(task).filter(|_| task.flags().has(Flags::OFFLOADED));
+    let device = BOUND.take(task).filter(|_| task.flags().has(TaskFlags::OFFLOADED));
     let found = plan(&mut registry(), device, items.clone());
     let Some(device) = device else { return };
-    let runs_now = here.task.flags().has(Flags::FINAL);
+    let runs_now = here.task.flags().has(TaskFlags::FINAL);
     if ult::mutant!(array_not_ahead)
         || runs_now
         || found.is_empty()
@@ -205,8 +205,8 @@ fn plan(
     let mut found: Vec<(Range<usize>, Vec<usize>)> = Vec::new();
     let named = items.filter_map(|item| item.address.map(|address| (address, item.kind)));
     for (address, kind) in named {
-        let Some(Part::Block(block)) = registry.part(&(address..address + 1)) else { continue };
-        if kind != Kind::In {
+        let Some(ArrayRange::Block(block)) = registry.part(&(address..address + 1)) else { continue };
+        if kind != DependenceKind::In {
             registry.ahead.moves(block.start, device);
             found.retain(|(other, _)| *other != block);
         } else if let Some((_, bytes)) = found.iter_mut().find(|(other, _)| *other == block) {
@@ -225,11 +225,11 @@ mod tests {
     use super::*;
 
     fn read(address: usize) -> Dependence {
-        Dependence { address: Some(address), kind: Kind::In }
+        Dependence { address: Some(address), kind: DependenceKind::In }
     }
 
     fn write(address: usize) -> Dependence {
-        Dependence { address: Some(address), kind: Kind::Out }
+        Dependence { address: Some(address), kind: DependenceKind::Out }
     }
 
     #[test]
@@ -240,7 +240,7 @@ mod tests {
             kept: BTreeMap::new(),
             filling: 0,
             short: BTreeMap::new(),
-            ahead: Ahead::new(),
+            ahead: ArrayPrefetch::new(),
         };
         let mut plan =
             |device: Option<i32>, items: &[Dependence]| plan(&mut registry, device, items.iter().copied());
@@ -258,6 +258,6 @@ mod tests {
         assert_eq!(plan(Some(0), &[read(1300), write(1310)]), [], "what it writes, too, comes with it");
         assert_eq!(plan(None, &[write(1300)]), [], "the host, or nobody knows");
         assert_eq!(plan(Some(0), &[read(1300)]), [(1300..1400, vec![1300])]);
-        assert_eq!(plan(Some(0), &[Dependence { address: None, kind: Kind::Out }]), []);
+        assert_eq!(plan(Some(0), &[Dependence { address: None, kind: DependenceKind::Out }]), []);
     }
 }

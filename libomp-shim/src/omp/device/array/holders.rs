@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// A use that somebody wants or has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct ArrayUse {
     /// The block's first byte, on the host.
     pub block: usize,
     /// The device.
@@ -39,7 +39,7 @@ pub enum Conflict {
 }
 
 /// Has what is wanted to wait for this one?
-fn excludes(holder: &Holder, wanted: &Use) -> bool {
+fn excludes(holder: &Holder, wanted: &ArrayUse) -> bool {
     if holder.device == wanted.device { holder.filling } else { holder.writes || wanted.writes }
 }
 
@@ -59,7 +59,7 @@ impl Holders {
     ///
     /// # Errors
     /// Some are in use elsewhere.
-    pub fn take(&mut self, owner: usize, uses: &[Use]) -> Result<(), Conflict> {
+    pub fn take(&mut self, owner: usize, uses: &[ArrayUse]) -> Result<(), Conflict> {
         let conflicts: Vec<Conflict> = uses
             .iter()
             .filter_map(|wanted| self.conflict(owner, wanted))
@@ -71,7 +71,7 @@ impl Holders {
         if !conflicts.is_empty() {
             return Err(Conflict::Others);
         }
-        for &Use { block, device, writes } in uses {
+        for &ArrayUse { block, device, writes } in uses {
             self.blocks.entry(block).or_default().push(Holder {
                 owner,
                 device,
@@ -85,8 +85,8 @@ impl Holders {
 
     /// Is one of these owners in the way of one of these uses, on another device, so that it has to
     /// end before?
-    pub fn are_in_the_way(&self, owners: &[usize], uses: &[Use]) -> bool {
-        let is_in_the_way = |wanted: &Use, holder: &Holder| {
+    pub fn are_in_the_way(&self, owners: &[usize], uses: &[ArrayUse]) -> bool {
+        let is_in_the_way = |wanted: &ArrayUse, holder: &Holder| {
             owners.contains(&holder.owner) && holder.device != wanted.device && excludes(holder, wanted)
         };
         uses.iter().any(|wanted| {
@@ -94,7 +94,7 @@ impl Holders {
         })
     }
 
-    fn conflict(&self, owner: usize, wanted: &Use) -> Option<Conflict> {
+    fn conflict(&self, owner: usize, wanted: &ArrayUse) -> Option<Conflict> {
         let found: Vec<&Holder> =
             self.blocks.get(&wanted.block)?.iter().filter(|holder| excludes(holder, wanted)).collect();
         let is_own = found.iter().any(|holder| holder.owner == owner);
@@ -102,17 +102,17 @@ impl Holders {
     }
 
     /// The bytes of what the owner wanted are there.
-    pub fn filled(&mut self, owner: usize, uses: &[Use]) {
+    pub fn filled(&mut self, owner: usize, uses: &[ArrayUse]) {
         self.change(owner, uses, |holder| holder.filling = false);
     }
 
     /// The owner has copies of what it wants, or has none any more.
-    pub fn pins(&mut self, owner: usize, uses: &[Use], pins: bool) {
+    pub fn pins(&mut self, owner: usize, uses: &[ArrayUse], pins: bool) {
         self.change(owner, uses, |holder| holder.pins = pins);
     }
 
     /// Those of its uses that have no bytes yet.
-    fn change(&mut self, owner: usize, uses: &[Use], change: impl Fn(&mut Holder)) {
+    fn change(&mut self, owner: usize, uses: &[ArrayUse], change: impl Fn(&mut Holder)) {
         for wanted in uses {
             let all = self.blocks.get_mut(&wanted.block).into_iter().flatten();
             all.filter(|holder| holder.owner == owner && holder.device == wanted.device && holder.filling)
@@ -121,7 +121,7 @@ impl Holders {
     }
 
     /// The owner uses these no more: each once.
-    pub fn give(&mut self, owner: usize, uses: &[Use]) {
+    pub fn give(&mut self, owner: usize, uses: &[ArrayUse]) {
         for given in uses {
             let Some(all) = self.blocks.get_mut(&given.block) else { continue };
             let is_it = |holder: &Holder| {
@@ -159,8 +159,8 @@ impl Holders {
 mod tests {
     use super::*;
 
-    const fn wanted(block: usize, device: i32, writes: bool) -> Use {
-        Use { block, device, writes }
+    const fn wanted(block: usize, device: i32, writes: bool) -> ArrayUse {
+        ArrayUse { block, device, writes }
     }
 
     #[test]

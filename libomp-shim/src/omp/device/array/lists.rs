@@ -7,24 +7,26 @@
 
 use core::ops::Range;
 
-use super::super::interface::Failure;
-use super::super::map::{Flags, Item, Role};
-use super::super::{Slot, fail};
-use super::{BLOCKS, Held, Part, Want, Who, acquire, any, free, part, registry, to_host};
+use super::super::interface::DeviceFailure;
+use super::super::map::{MapFlags, MapItem, MapRole};
+use super::super::{DeviceSlot, fail};
+use super::{
+    ArrayRange, BLOCKS, BlockRequest, BlockUser, HeldBlocks, acquire, any, free, part, registry, to_host,
+};
 use crate::omp::thread::CurrentThread;
 
 /// A list whose blocks are in use.
 #[derive(Debug)]
-pub struct Entered {
+pub struct ArrayListEntered {
     /// The list, of as many items, with addresses in place of blocks.
-    pub items: Vec<Item>,
+    pub items: Vec<MapItem>,
     /// Until when.
-    pub held: Held,
+    pub held: HeldBlocks,
 }
 
 /// What the region does with the item's bytes: reads them, writes them.
-fn access(item: &Item, block: &Range<usize>) -> (bool, bool) {
-    match (item.flags.has(Flags::TO), item.flags.has(Flags::FROM)) {
+fn access(item: &MapItem, block: &Range<usize>) -> (bool, bool) {
+    match (item.flags.has(MapFlags::TO), item.flags.has(MapFlags::FROM)) {
         // `alloc`: nobody knows.
         (false, false) => (true, true),
         // What it leaves of the block stays as it was.
@@ -50,16 +52,16 @@ impl Of {
 }
 
 /// Per item; nothing if no item is of an array.
-fn parts(items: &[Item]) -> Option<Vec<Of>> {
+fn parts(items: &[MapItem]) -> Option<Vec<Of>> {
     if !any() {
         return None;
     }
     let registry = registry();
-    let of = |item: &Item| {
-        let plain = item.role == Role::Storage && item.size > 0 && !item.flags.has(Flags::AROUND);
+    let of = |item: &MapItem| {
+        let plain = item.role == MapRole::Storage && item.size > 0 && !item.flags.has(MapFlags::AROUND);
         match registry.part(&(item.begin..item.begin.saturating_add(item.size.max(1)))) {
             None => Of::Nothing,
-            Some(Part::Block(block)) if plain => Of::Block(block),
+            Some(ArrayRange::Block(block)) if plain => Of::Block(block),
             Some(_) => Of::Else,
         }
     };
@@ -68,11 +70,16 @@ fn parts(items: &[Item]) -> Option<Vec<Of>> {
 }
 
 /// A region with this list begins on the device. Nothing if no item is of an array.
-pub fn enter(here: CurrentThread, slot: &Slot, items: &[Item]) -> Option<Entered> {
-    enter_as(Who::Region, here, slot, items)
+pub fn enter(here: CurrentThread, slot: &DeviceSlot, items: &[MapItem]) -> Option<ArrayListEntered> {
+    enter_as(BlockUser::Region, here, slot, items)
 }
 
-fn enter_as(who: Who, here: CurrentThread, slot: &Slot, items: &[Item]) -> Option<Entered> {
+fn enter_as(
+    who: BlockUser,
+    here: CurrentThread,
+    slot: &DeviceSlot,
+    items: &[MapItem],
+) -> Option<ArrayListEntered> {
     let parts = parts(items)?;
     let owner = core::ptr::from_ref(here.task).addr();
     let mut wants = Vec::new();
@@ -81,7 +88,7 @@ fn enter_as(who: Who, here: CurrentThread, slot: &Slot, items: &[Item]) -> Optio
             Of::Nothing => {}
             Of::Block(block) => {
                 let (reads, writes) = access(item, block);
-                wants.push(Want { block: block.clone(), device: slot.number, reads, writes });
+                wants.push(BlockRequest { block: block.clone(), device: slot.number, reads, writes });
             }
             Of::Else => leave_to_host(here, slot, item),
         }
@@ -89,12 +96,12 @@ fn enter_as(who: Who, here: CurrentThread, slot: &Slot, items: &[Item]) -> Optio
     let held = acquire(owner, wants, who)
         .unwrap_or_else(|why| why.end_program(slot, "blocks of arrays for a target construct"));
     let items = items.iter().zip(&parts).map(|(item, part)| in_place(slot, item, part, &held)).collect();
-    Some(Entered { items, held })
+    Some(ArrayListEntered { items, held })
 }
 
 /// The item with the address of its copy.
-fn in_place(slot: &Slot, item: &Item, part: &Of, held: &Held) -> Item {
-    let is_address = || item.role == Role::Address || item.role == Role::Storage && item.size == 0;
+fn in_place(slot: &DeviceSlot, item: &MapItem, part: &Of, held: &HeldBlocks) -> MapItem {
+    let is_address = || item.role == MapRole::Address || item.role == MapRole::Storage && item.size == 0;
     let has_copy = part.block().is_some() || *part == Of::Else && is_address();
     let copy = if has_copy {
         held.address(item.begin, None).or_else(|| held_by_data(slot, item.begin))
@@ -102,46 +109,47 @@ fn in_place(slot: &Slot, item: &Item, part: &Of, held: &Held) -> Item {
         None
     };
     match copy {
-        Some(copy) => Item {
-            role: Role::Value,
+        Some(copy) => MapItem {
+            role: MapRole::Value,
             base: copy.wrapping_sub(item.begin.wrapping_sub(item.base)),
             size: 0,
-            flags: Flags::default(),
+            flags: MapFlags::default(),
             ..*item
         },
         None => *item,
     }
 }
 
-fn held_by_data(slot: &Slot, address: usize) -> Option<usize> {
-    let Some(Part::Block(block)) = part(&(address..address + 1)) else { return None };
+fn held_by_data(slot: &DeviceSlot, address: usize) -> Option<usize> {
+    let Some(ArrayRange::Block(block)) = part(&(address..address + 1)) else { return None };
     registry().kept.get(&(slot.number, block.start))?;
     let copy = BLOCKS.with(|directory| directory.address(slot.number, &block))?;
     Some(copy + (address - block.start))
 }
 
 /// What is mapped as if it were no array.
-fn leave_to_host(here: CurrentThread, slot: &Slot, item: &Item) {
-    let storage = item.on_device().map(|(range, flags)| (range, flags.has(Flags::FROM)));
-    let copied =
-        || (item.role == Role::Private && item.size > 0).then(|| (item.begin..item.begin + item.size, false));
+fn leave_to_host(here: CurrentThread, slot: &DeviceSlot, item: &MapItem) {
+    let storage = item.on_device().map(|(range, flags)| (range, flags.has(MapFlags::FROM)));
+    let copied = || {
+        (item.role == MapRole::Private && item.size > 0).then(|| (item.begin..item.begin + item.size, false))
+    };
     let Some((range, writes)) = storage.or_else(copied) else { return };
     if to_host(here, &range, writes).is_err() {
         fail(
             slot,
             "mapping a part of an array",
-            &Failure("the same task uses a block of it on a device".into()),
+            &DeviceFailure("the same task uses a block of it on a device".into()),
         );
     }
 }
 
 /// A region with this list runs on the host after all.
-pub fn on_host(here: CurrentThread, items: &[Item]) {
-    make_valid(here, items, Flags::FROM);
+pub fn on_host(here: CurrentThread, items: &[MapItem]) {
+    make_valid(here, items, MapFlags::FROM);
 }
 
 /// The host's bytes of arrays that the list names are valid; it writes those whose item says this.
-fn make_valid(here: CurrentThread, items: &[Item], writes: Flags) {
+fn make_valid(here: CurrentThread, items: &[MapItem], writes: MapFlags) {
     let Some(parts) = parts(items) else { return };
     let named = items.iter().zip(&parts).filter(|(_, part)| **part != Of::Nothing);
     for (range, flags) in named.filter_map(|(item, _)| item.on_device()) {
@@ -151,8 +159,8 @@ fn make_valid(here: CurrentThread, items: &[Item], writes: Flags) {
 }
 
 /// A data construct begins: its blocks stay on the device, valid or not, until it ends.
-pub fn keep(here: CurrentThread, slot: &Slot, items: &[Item]) -> Option<Vec<Item>> {
-    let Entered { items: entered, held } = enter_as(Who::Other, here, slot, items)?;
+pub fn keep(here: CurrentThread, slot: &DeviceSlot, items: &[MapItem]) -> Option<Vec<MapItem>> {
+    let ArrayListEntered { items: entered, held } = enter_as(BlockUser::Other, here, slot, items)?;
     // They are in use, so they are an array's still.
     for block in parts(items).iter().flatten().filter_map(Of::block) {
         BLOCKS.with(|directory| directory.reuse(slot.number, block, None));
@@ -163,7 +171,7 @@ pub fn keep(here: CurrentThread, slot: &Slot, items: &[Item]) -> Option<Vec<Item
 }
 
 /// A data construct ends: the list without its blocks.
-pub fn let_go(slot: &Slot, items: &[Item]) -> Option<Vec<Item>> {
+pub fn let_go(slot: &DeviceSlot, items: &[MapItem]) -> Option<Vec<MapItem>> {
     let parts = parts(items)?;
     Some(
         items
@@ -174,12 +182,12 @@ pub fn let_go(slot: &Slot, items: &[Item]) -> Option<Vec<Item>> {
     )
 }
 
-fn let_block_go(slot: &Slot, item: &Item, block: &Range<usize>) -> Item {
+fn let_block_go(slot: &DeviceSlot, item: &MapItem, block: &Range<usize>) -> MapItem {
     let ends = {
         let mut registry = registry();
         let key = (slot.number, block.start);
         let count = registry.kept.get(&key).copied().unwrap_or(0);
-        let ends = if item.flags.has(Flags::DELETE) { count } else { count.min(1) };
+        let ends = if item.flags.has(MapFlags::DELETE) { count } else { count.min(1) };
         if count == ends {
             registry.kept.remove(&key)
         } else {
@@ -190,18 +198,18 @@ fn let_block_go(slot: &Slot, item: &Item, block: &Range<usize>) -> Item {
     for _ in 0..ends {
         free(BLOCKS.with(|directory| directory.give(slot.number, block, false)));
     }
-    Item { role: Role::Value, size: 0, flags: Flags::default(), ..*item }
+    MapItem { role: MapRole::Value, size: 0, flags: MapFlags::default(), ..*item }
 }
 
 /// `target update`: copies of blocks are valid wherever they are used, so that only the host has to
 /// be asked.
-pub fn update(here: CurrentThread, items: &[Item]) {
-    make_valid(here, items, Flags::TO);
+pub fn update(here: CurrentThread, items: &[MapItem]) {
+    make_valid(here, items, MapFlags::TO);
 }
 
 /// What a list's blocks mean for a device, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Near {
+pub struct ArrayListBytes {
     /// Of which it has valid copies.
     pub present: u64,
     /// That would have to come.
@@ -211,16 +219,16 @@ pub struct Near {
 }
 
 /// A list whose device is to be chosen.
-pub struct Asked {
+pub struct ArrayListRequest {
     /// The blocks that it uses, and which of them it reads.
     blocks: Vec<(Range<usize>, bool)>,
     /// The rest.
-    pub others: Vec<Item>,
+    pub others: Vec<MapItem>,
 }
 
-impl Asked {
+impl ArrayListRequest {
     /// Of these items; nothing if none is of an array.
-    pub fn of(items: &[Item]) -> Option<Self> {
+    pub fn of(items: &[MapItem]) -> Option<Self> {
         let parts = parts(items)?;
         let (mut blocks, mut others) = (Vec::new(), Vec::new());
         for (item, part) in items.iter().zip(parts) {
@@ -236,15 +244,15 @@ impl Asked {
     }
 
     /// Has the device all of the blocks, so that nothing is copied for a region with this list?
-    pub fn has_all(&self, slot: &Slot) -> bool {
+    pub fn has_all(&self, slot: &DeviceSlot) -> bool {
         let near = self.near(slot);
         near.to == 0 && near.fresh == 0
     }
 
-    /// See [`Near`].
-    pub fn near(&self, slot: &Slot) -> Near {
+    /// See [`ArrayListBytes`].
+    pub fn near(&self, slot: &DeviceSlot) -> ArrayListBytes {
         BLOCKS.with(|directory| {
-            let mut sums = Near::default();
+            let mut sums = ArrayListBytes::default();
             for (block, reads) in &self.blocks {
                 let bytes = block.len() as u64;
                 let valid = directory.has(slot.number, block);

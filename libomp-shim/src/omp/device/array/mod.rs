@@ -24,29 +24,29 @@
 //! A write is noted when its use begins: whoever follows on the device without the host in between
 //! finds the copy valid.
 //!
-//! What may not live here: copies of what is no array ([`super::table`], [`super::keep`]).
+//! What may not live here: copies of what is no array ([`super::table`], [`super::resident`]).
 //! Rejected: one copy of the whole array on each device, which could not be moved by blocks without
 //! the driver's virtual memory, that ranks do not have; a coherence protocol by pages, for the same
-//! reason as in [`super::keep`].
+//! reason as in [`super::resident`].
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::interface::Failure;
+use super::interface::DeviceFailure;
 use super::place::{admission, load};
 use super::resident;
 use super::resident::store::{Roads, Store, free};
-use super::transfer::{self, Batch};
-use super::{Slot, all, fail};
+use super::transfer::{self, TransferBatch};
+use super::{DeviceSlot, all, fail};
 use crate::omp::env;
 use crate::omp::lock::Lock;
-use crate::omp::remote::Fault;
-use crate::omp::task::Flags;
+use crate::omp::remote::RemoteFault;
+use crate::omp::task::TaskFlags;
 use crate::omp::thread::CurrentThread;
-use ahead::Ahead;
-use holders::{Conflict, Holders, Use};
+use ahead::ArrayPrefetch;
+use holders::{ArrayUse, Conflict, Holders};
 use placement::directory::{Directory, From};
 
 pub mod ahead;
@@ -72,7 +72,7 @@ struct Registry {
     filling: u32,
     /// Regions that wait for room, by device.
     short: BTreeMap<i32, u32>,
-    ahead: Ahead,
+    ahead: ArrayPrefetch,
 }
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
@@ -81,7 +81,7 @@ static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     kept: BTreeMap::new(),
     filling: 0,
     short: BTreeMap::new(),
-    ahead: Ahead::new(),
+    ahead: ArrayPrefetch::new(),
 });
 /// Arrays there are.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -132,7 +132,7 @@ fn notify(count: &AtomicU32) {
 
 /// What part of an array a range is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ArrayRange {
     /// It lies in this block.
     Block(Range<usize>),
     /// It shares bytes with several, or with what is no array.
@@ -142,29 +142,30 @@ pub enum Part {
 impl Registry {
     /// Does anybody use copies on the device whose end will be reported: in a use of their own, or
     /// to fill others?
-    fn has_others(&self, slot: &Slot) -> bool {
+    fn has_others(&self, slot: &DeviceSlot) -> bool {
         self.filling > 0 || self.holders.others_on(slot.number)
     }
 
     /// Begins uses; `None`: one of them is of no array any more, or the host writes what nobody
     /// asked for.
-    fn take(&mut self, held: &Held, who: Who) -> Result<(), Option<Conflict>> {
-        let is_there = |want: &Want| self.part(&want.block) == Some(Part::Block(want.block.clone()));
-        let is_open = |want: &Want| who == Who::Unasked && self.ahead.is_open(want.block.start);
+    fn take(&mut self, held: &HeldBlocks, who: BlockUser) -> Result<(), Option<Conflict>> {
+        let is_there =
+            |want: &BlockRequest| self.part(&want.block) == Some(ArrayRange::Block(want.block.clone()));
+        let is_open = |want: &BlockRequest| who == BlockUser::Unasked && self.ahead.is_open(want.block.start);
         if !held.wants.iter().all(|want| is_there(want) && !is_open(want)) {
             return Err(None);
         }
         self.holders.take(held.owner, &held.uses()).map_err(Some)
     }
 
-    fn part(&self, range: &Range<usize>) -> Option<Part> {
+    fn part(&self, range: &Range<usize>) -> Option<ArrayRange> {
         let (&start, array) =
             self.arrays.range(..range.end).next_back().filter(|(_, array)| range.start < array.end)?;
         let block = array.block_of(start, range.start.max(start));
         Some(if block.start <= range.start && range.end <= block.end {
-            Part::Block(block)
+            ArrayRange::Block(block)
         } else {
-            Part::Across
+            ArrayRange::Across
         })
     }
 
@@ -192,7 +193,7 @@ impl Array {
 }
 
 /// The part of an array that these bytes are, if they are of one.
-pub fn part(range: &Range<usize>) -> Option<Part> {
+pub fn part(range: &Range<usize>) -> Option<ArrayRange> {
     if any() { registry().part(range) } else { None }
 }
 
@@ -200,20 +201,20 @@ pub fn part(range: &Range<usize>) -> Option<Part> {
 ///
 /// # Errors
 /// No bytes, no room in the address space for them, or a part of them is an array already.
-pub fn create(start: usize, bytes: usize, block: usize) -> Result<(), Fault> {
-    let end = start.checked_add(bytes).ok_or(Fault::Range)?;
+pub fn create(start: usize, bytes: usize, block: usize) -> Result<(), RemoteFault> {
+    let end = start.checked_add(bytes).ok_or(RemoteFault::Range)?;
     if bytes == 0 {
-        return Err(Fault::Empty);
+        return Err(RemoteFault::Empty);
     }
     // ORDERING: Relaxed, all; see `any`. The first one decides whose arrays there are.
     if COUNT.load(Ordering::Relaxed) == 0 {
         BORN.store(ult::pool::generation(), Ordering::Relaxed);
     } else if !is_ours() {
-        return Err(Fault::Ended);
+        return Err(RemoteFault::Ended);
     }
     let mut registry = registry();
     if registry.part(&(start..end)).is_some() {
-        return Err(Fault::Overlap);
+        return Err(RemoteFault::Overlap);
     }
     registry.arrays.insert(start, Array { end, block: if block == 0 { bytes } else { block } });
     // ORDERING: as above.
@@ -226,17 +227,17 @@ pub fn create(start: usize, bytes: usize, block: usize) -> Result<(), Fault> {
 ///
 /// # Errors
 /// There is none; it is in use.
-pub fn destroy(start: usize) -> Result<Range<usize>, Fault> {
+pub fn destroy(start: usize) -> Result<Range<usize>, RemoteFault> {
     if !any() {
-        return Err(Fault::NoArray);
+        return Err(RemoteFault::NoArray);
     }
     let range = {
         let mut registry = registry();
-        let range = start..registry.arrays.get(&start).ok_or(Fault::NoArray)?.end;
+        let range = start..registry.arrays.get(&start).ok_or(RemoteFault::NoArray)?.end;
         if registry.holders.any_in(range.clone(), false)
             || registry.kept.keys().any(|(_, block)| range.contains(block))
         {
-            return Err(Fault::InUse);
+            return Err(RemoteFault::InUse);
         }
         registry.arrays.remove(&start);
         registry.ahead.forget(&range);
@@ -254,20 +255,22 @@ pub fn destroy(start: usize) -> Result<Range<usize>, Fault> {
 ///
 /// # Errors
 /// The child of a fork; the task itself has a use that is in the way.
-pub fn to_host(here: CurrentThread, range: &Range<usize>, writes: bool) -> Result<(), Fault> {
+pub fn to_host(here: CurrentThread, range: &Range<usize>, writes: bool) -> Result<(), RemoteFault> {
     let owner = core::ptr::from_ref(here.task).addr();
     if !is_ours() {
-        return Err(Fault::Ended);
+        return Err(RemoteFault::Ended);
     }
     loop {
         let before = changed();
         {
             let mut registry = registry();
             let all = registry.blocks(range);
-            let (Some(first), Some(last)) = (all.first(), all.last()) else { return Err(Fault::NoArray) };
+            let (Some(first), Some(last)) = (all.first(), all.last()) else {
+                return Err(RemoteFault::NoArray);
+            };
             let blocks = first.start..last.end;
             if registry.holders.has(owner, blocks.clone(), !writes) {
-                return Err(Fault::InUse);
+                return Err(RemoteFault::InUse);
             }
             if !registry.holders.any_in(blocks, !writes) {
                 if writes {
@@ -287,20 +290,20 @@ pub fn to_host(here: CurrentThread, range: &Range<usize>, writes: bool) -> Resul
 
 /// A use of a block that somebody wants.
 #[derive(Clone, Debug)]
-pub struct Want {
+pub struct BlockRequest {
     block: Range<usize>,
     device: i32,
     reads: bool,
     writes: bool,
 }
 
-impl Want {
-    fn slot(&self) -> &'static Slot {
+impl BlockRequest {
+    fn slot(&self) -> &'static DeviceSlot {
         &all()[self.device as usize]
     }
 
-    fn to_use(&self) -> Use {
-        Use { block: self.block.start, device: self.device, writes: self.writes }
+    fn to_use(&self) -> ArrayUse {
+        ArrayUse { block: self.block.start, device: self.device, writes: self.writes }
     }
 
     /// One use for each block and device.
@@ -319,18 +322,18 @@ impl Want {
 
 /// Uses that have begun; they end when this goes.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldBlocks {
     owner: usize,
-    wants: Vec<Want>,
+    wants: Vec<BlockRequest>,
     /// How many of the wants have their copies.
     pinned: usize,
     /// Others may have seen that it has copies.
     begun: bool,
 }
 
-impl Held {
-    fn uses(&self) -> Vec<Use> {
-        self.wants.iter().map(Want::to_use).collect()
+impl HeldBlocks {
+    fn uses(&self) -> Vec<ArrayUse> {
+        self.wants.iter().map(BlockRequest::to_use).collect()
     }
 
     /// The device's address of the byte at `address`, and the device, if it lies in one of the
@@ -344,7 +347,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldBlocks {
     fn drop(&mut self) {
         self.unpin();
         registry().holders.give(self.owner, &self.uses());
@@ -362,17 +365,17 @@ pub enum Refusal {
     /// The array was destroyed meanwhile.
     Gone,
     /// So many bytes find no room on the device, though nobody else uses any there.
-    Full(&'static Slot, usize, Option<Failure>),
+    Full(&'static DeviceSlot, usize, Option<DeviceFailure>),
     /// The device failed.
-    Failed(&'static Slot, Failure),
+    Failed(&'static DeviceSlot, DeviceFailure),
 }
 
 impl Refusal {
-    fn end_program(self, slot: &Slot, what: &str) -> ! {
+    fn end_program(self, slot: &DeviceSlot, what: &str) -> ! {
         match self {
-            Self::Own => fail(slot, what, &Failure("the same task, or one that waits for its end, uses a block of an array on another device".into())),
+            Self::Own => fail(slot, what, &DeviceFailure("the same task, or one that waits for its end, uses a block of an array on another device".into())),
             Self::Failed(slot, why) => fail(slot, what, &why),
-            Self::Gone | Self::Full(..) => fail(slot, what, &Failure(self.to_string().into())),
+            Self::Gone | Self::Full(..) => fail(slot, what, &DeviceFailure(self.to_string().into())),
         }
     }
 }
@@ -400,7 +403,7 @@ impl core::fmt::Display for Refusal {
 
 /// Who wants blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
+pub enum BlockUser {
     /// A region, which counts among those that run on the device.
     Region,
     /// A task or a data construct.
@@ -417,18 +420,18 @@ pub enum Who {
 ///
 /// # Errors
 /// See [`Refusal`].
-pub fn acquire(owner: usize, wants: Vec<Want>, who: Who) -> Result<Held, Refusal> {
-    let wants = Want::merge(wants);
+pub fn acquire(owner: usize, wants: Vec<BlockRequest>, who: BlockUser) -> Result<HeldBlocks, Refusal> {
+    let wants = BlockRequest::merge(wants);
     loop {
         let (before, ended, rooms) = (changed(), released(), load::rooms());
-        let mut held = Held { owner, wants: wants.clone(), pinned: 0, begun: false };
+        let mut held = HeldBlocks { owner, wants: wants.clone(), pinned: 0, begun: false };
         let taken = registry().take(&held, who);
         if let Err(why) = taken {
             core::mem::forget(held); // it has nothing
             match why {
                 // Who names a block with `depend` need not use it: whoever has it may wait for this
                 // one, with others.
-                Some(Conflict::Others) if who == Who::Unasked => return Err(Refusal::Gone),
+                Some(Conflict::Others) if who == BlockUser::Unasked => return Err(Refusal::Gone),
                 Some(Conflict::Others) if their_creators_wait(&wants) => return Err(Refusal::Own),
                 Some(Conflict::Others) => wait_for_others(&|| changed() != before),
                 Some(Conflict::Own) => return Err(Refusal::Own),
@@ -444,7 +447,8 @@ pub fn acquire(owner: usize, wants: Vec<Want>, who: Who) -> Result<Held, Refusal
         };
         drop(held);
         let changed = || released() != ended || load::rooms() != rooms;
-        if matches!(who, Who::Ahead | Who::Unasked) || !wait_for_room(slot, who, others, &changed) {
+        if matches!(who, BlockUser::Ahead | BlockUser::Unasked) || !wait_for_room(slot, who, others, &changed)
+        {
             let need =
                 wants.iter().filter(|want| want.device == slot.number).map(|want| want.block.len()).sum();
             return Err(Refusal::Full(slot, need, why));
@@ -454,16 +458,17 @@ pub fn acquire(owner: usize, wants: Vec<Want>, who: Who) -> Result<Held, Refusal
 
 /// Is a block in use by a task that goes on only when the running one has ended, so that nobody
 /// would ever give it up? It may be final, or have made the running one with a false `if` clause.
-fn their_creators_wait(wants: &[Want]) -> bool {
+fn their_creators_wait(wants: &[BlockRequest]) -> bool {
     let mut waiting = Vec::new();
     let mut task = CurrentThread::get().task;
-    while let Some(parent) =
-        task.parent().filter(|parent| parent.flags().has(Flags::FINAL) || task.flags().has(Flags::UNDEFERRED))
+    while let Some(parent) = task
+        .parent()
+        .filter(|parent| parent.flags().has(TaskFlags::FINAL) || task.flags().has(TaskFlags::UNDEFERRED))
     {
         waiting.push(core::ptr::from_ref(parent).addr());
         task = parent;
     }
-    let uses: Vec<_> = wants.iter().map(Want::to_use).collect();
+    let uses: Vec<_> = wants.iter().map(BlockRequest::to_use).collect();
     !waiting.is_empty() && registry().holders.are_in_the_way(&waiting, &uses)
 }
 
@@ -476,8 +481,8 @@ fn wait_for_others(ready: &dyn Fn() -> bool) {
 
 /// Waits until somebody has given memory of the device back; false if nobody will: of `others` with
 /// blocks and of regions there are none but those that wait here.
-fn wait_for_room(slot: &Slot, who: Who, others: bool, changed: &dyn Fn() -> bool) -> bool {
-    let own = u32::from(who == Who::Region);
+fn wait_for_room(slot: &DeviceSlot, who: BlockUser, others: bool, changed: &dyn Fn() -> bool) -> bool {
+    let own = u32::from(who == BlockUser::Region);
     let waiting = {
         let mut registry = registry();
         let waiting = registry.short.entry(slot.number).or_default();
@@ -494,15 +499,15 @@ fn wait_for_room(slot: &Slot, who: Who, others: bool, changed: &dyn Fn() -> bool
 
 /// There is no room on a device.
 struct Short {
-    slot: &'static Slot,
+    slot: &'static DeviceSlot,
     /// Others have copies in use there.
     others: bool,
-    why: Option<Failure>,
+    why: Option<DeviceFailure>,
 }
 
-impl Held {
+impl HeldBlocks {
     /// Gives each want a copy, valid or not; or none.
-    fn pin(&mut self, who: Who) -> Result<(), Short> {
+    fn pin(&mut self, who: BlockUser) -> Result<(), Short> {
         if self.pin_what_is_there() {
             return Ok(());
         }
@@ -522,8 +527,9 @@ impl Held {
 
     /// The same, if the devices have copies of all.
     fn pin_what_is_there(&mut self) -> bool {
-        let exists =
-            |directory: &Directory, want: &Want| directory.address(want.device, &want.block).is_some();
+        let exists = |directory: &Directory, want: &BlockRequest| {
+            directory.address(want.device, &want.block).is_some()
+        };
         if !BLOCKS.with(|directory| self.wants.iter().all(|want| exists(directory, want))) {
             return false;
         }
@@ -592,7 +598,7 @@ impl Held {
         let mut result = Ok(());
         for of_device in filling.chunk_by(|(one, _), (other, _)| one.device == other.device) {
             let slot = of_device[0].0.slot();
-            let mut batch = Batch::new(slot);
+            let mut batch = TransferBatch::new(slot);
             let begun = of_device.iter().try_for_each(|(want, used)| {
                 // SAFETY: the array's storage lives until the array is destroyed, and an array in
                 // use is not destroyed.
@@ -630,7 +636,7 @@ impl Drop for Room {
 }
 
 /// A copy for a want. Nobody else makes one: its bytes are on the way, by the holders.
-fn copy(want: &Want, who: Who) -> Result<(), Option<Failure>> {
+fn copy(want: &BlockRequest, who: BlockUser) -> Result<(), Option<DeviceFailure>> {
     if BLOCKS.with(|directory| directory.reuse(want.device, &want.block, None)).is_none() {
         let (block, address) = allocate(want.slot(), &want.block, who)?;
         BLOCKS.with(|directory| directory.add(want.device, &want.block, block, address, None));
@@ -639,13 +645,17 @@ fn copy(want: &Want, who: Who) -> Result<(), Option<Failure>> {
 }
 
 /// Memory for a block: what nobody uses goes for it, if somebody asked for it.
-fn allocate(slot: &'static Slot, block: &Range<usize>, who: Who) -> Result<(usize, usize), Option<Failure>> {
+fn allocate(
+    slot: &'static DeviceSlot,
+    block: &Range<usize>,
+    who: BlockUser,
+) -> Result<(usize, usize), Option<DeviceFailure>> {
     while !fits(slot, block.len()) {
-        if who == Who::Unasked || !(make_room(slot) || resident::make_room(slot)) {
+        if who == BlockUser::Unasked || !(make_room(slot) || resident::make_room(slot)) {
             return Err(None);
         }
     }
-    let memory = if who == Who::Unasked {
+    let memory = if who == BlockUser::Unasked {
         slot.allocate_spare(block.start, block.len())
     } else {
         slot.allocate_like(block.start, block.len())
@@ -654,7 +664,7 @@ fn allocate(slot: &'static Slot, block: &Range<usize>, who: Who) -> Result<(usiz
 }
 
 /// May the device have so many bytes more, by `OMPX_DEVICE_MEMORY`?
-fn fits(slot: &Slot, bytes: usize) -> bool {
+fn fits(slot: &DeviceSlot, bytes: usize) -> bool {
     let in_use =
         || slot.placing.in_use().saturating_add(BLOCKS.with(|directory| directory.bytes(slot.number)));
     env::settings().device_memory.is_none_or(|limit| in_use().saturating_add(bytes as u64) <= limit)
@@ -667,6 +677,6 @@ pub fn places(address: usize) -> Vec<i32> {
 
 /// Lets go of one block on the device that nobody uses, or waits until it has been written back;
 /// false if there is none.
-pub fn make_room(slot: &Slot) -> bool {
+pub fn make_room(slot: &DeviceSlot) -> bool {
     any() && BLOCKS.make_room(slot)
 }

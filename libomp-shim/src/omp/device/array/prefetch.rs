@@ -5,18 +5,18 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-use super::{Want, Who, acquire, ahead, registry};
-use crate::omp::depend::{self, Dependence, Kind};
+use super::{BlockRequest, BlockUser, acquire, ahead, registry};
+use crate::omp::depend::{self, Dependence, DependenceKind};
 use crate::omp::remote::bytes::Bytes;
 use crate::omp::remote::future::{self, By};
-use crate::omp::remote::{Fault, Handle};
-use crate::omp::task::{Flags, Task};
+use crate::omp::remote::{RemoteFault, RemoteHandle};
+use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 
 /// What the tasks of a call share: how many have not ended, and whom to tell.
 struct Whole {
     left: AtomicUsize,
-    future: Option<Handle>,
+    future: Option<RemoteHandle>,
 }
 
 struct Ahead {
@@ -32,14 +32,14 @@ const _: () = assert!(align_of::<Ahead>() <= align_of::<Task>());
 ///
 /// # Errors
 /// There are none.
-pub fn blocks(range: &Range<usize>) -> Result<Vec<Range<usize>>, Fault> {
+pub fn blocks(range: &Range<usize>) -> Result<Vec<Range<usize>>, RemoteFault> {
     let blocks = if super::any() { registry().blocks(range) } else { Vec::new() };
-    if blocks.is_empty() { Err(Fault::NoArray) } else { Ok(blocks) }
+    if blocks.is_empty() { Err(RemoteFault::NoArray) } else { Ok(blocks) }
 }
 
 /// The device gets copies of these blocks when nobody writes them any more who was created before.
 /// The future comes when they are there, or when it is known that there is no room for them.
-pub fn create(here: CurrentThread, blocks: Vec<Range<usize>>, device: i32, future: Option<Handle>) {
+pub fn create(here: CurrentThread, blocks: Vec<Range<usize>>, device: i32, future: Option<RemoteHandle>) {
     let whole = Arc::new(Whole { left: AtomicUsize::new(blocks.len()), future });
     for block in blocks {
         let producers = core::iter::once(block.start);
@@ -55,7 +55,7 @@ pub fn create_unasked(here: CurrentThread, block: Range<usize>, device: i32, byt
 }
 
 fn submit(here: CurrentThread, ahead: Ahead, producers: impl Iterator<Item = usize> + Clone) {
-    let task = Task::allocate(here, size_of::<Ahead>(), run, Flags::UNTIED.with(Flags::OFFLOADED));
+    let task = Task::allocate(here, size_of::<Ahead>(), run, TaskFlags::UNTIED.with(TaskFlags::OFFLOADED));
     // SAFETY: a fresh task.
     ahead::bind(unsafe { task.as_ref() }, -1); // it brings what it is notified
     // SAFETY: a fresh task with room for it.
@@ -63,7 +63,7 @@ fn submit(here: CurrentThread, ahead: Ahead, producers: impl Iterator<Item = usi
     depend::submit(
         here,
         task,
-        producers.map(|address| Dependence { address: Some(address), kind: Kind::In }),
+        producers.map(|address| Dependence { address: Some(address), kind: DependenceKind::In }),
     );
 }
 
@@ -71,8 +71,8 @@ unsafe fn run(_: &Thread, task: &Task, discarded: bool) -> bool {
     // SAFETY: `create` wrote it; the task runs once.
     let Ahead { block, device, whole } = unsafe { task.payload().cast::<Ahead>().read() };
     if !discarded {
-        let want = Want { block: block.clone(), device, reads: true, writes: false };
-        let who = if whole.is_some() { Who::Ahead } else { Who::Unasked };
+        let want = BlockRequest { block: block.clone(), device, reads: true, writes: false };
+        let who = if whole.is_some() { BlockUser::Ahead } else { BlockUser::Unasked };
         // No room is no mistake: whoever uses the block brings it. Nor is an array that was
         // destroyed meanwhile. A device that failed says so to whoever uses it.
         let came = acquire(core::ptr::from_ref(task).addr(), vec![want], who);

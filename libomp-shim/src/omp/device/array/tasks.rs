@@ -5,15 +5,15 @@
 
 use std::sync::Arc;
 
-use super::super::Slot;
+use super::super::DeviceSlot;
 use super::super::place::hints::ByTask;
-use super::{BLOCKS, Held, Part, Refusal, Want, Who, acquire, part};
-use crate::omp::depend::{Dependence, Kind};
-use crate::omp::remote::Fault;
-use crate::omp::task::{Flags, Task};
+use super::{ArrayRange, BLOCKS, BlockRequest, BlockUser, HeldBlocks, Refusal, acquire, part};
+use crate::omp::depend::{Dependence, DependenceKind};
+use crate::omp::remote::RemoteFault;
+use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::CurrentThread;
 
-static HELD: ByTask<Arc<Held>> = ByTask::new();
+static HELD: ByTask<Arc<HeldBlocks>> = ByTask::new();
 
 /// Does an access name a block?
 pub fn names_block(access: &Dependence) -> bool {
@@ -21,7 +21,7 @@ pub fn names_block(access: &Dependence) -> bool {
 }
 
 /// Bytes of these blocks that are valid on the device.
-pub fn near(slot: &Slot, accesses: &[Dependence]) -> u64 {
+pub fn near(slot: &DeviceSlot, accesses: &[Dependence]) -> u64 {
     let blocks = accesses.iter().filter_map(|access| Some(wanted(access, slot.number)?.block));
     blocks
         .filter(|block| BLOCKS.with(|directory| directory.has(slot.number, block)))
@@ -35,23 +35,23 @@ pub fn bytes(accesses: &[Dependence]) -> u64 {
 }
 
 /// The use of a block that an access names; none if it names no array.
-pub fn wanted(access: &Dependence, device: i32) -> Option<Want> {
+pub fn wanted(access: &Dependence, device: i32) -> Option<BlockRequest> {
     let address = access.address?;
-    let Some(Part::Block(block)) = part(&(address..address + 1)) else { return None };
-    Some(Want { block, device, reads: true, writes: access.kind != Kind::In })
+    let Some(ArrayRange::Block(block)) = part(&(address..address + 1)) else { return None };
+    Some(BlockRequest { block, device, reads: true, writes: access.kind != DependenceKind::In })
 }
 
 /// The running task uses these until its end, or [`end`].
 ///
 /// # Errors
 /// See [`Refusal`].
-pub fn begin(here: CurrentThread, wants: Vec<Want>) -> Result<(), Refusal> {
+pub fn begin(here: CurrentThread, wants: Vec<BlockRequest>) -> Result<(), Refusal> {
     if wants.is_empty() {
         return Ok(());
     }
-    let held = acquire(core::ptr::from_ref(here.task).addr(), wants, Who::Other)?;
+    let held = acquire(core::ptr::from_ref(here.task).addr(), wants, BlockUser::Other)?;
     HELD.set(here.task, Some(Arc::new(held)));
-    here.task.set_flags(here.task.flags().with(Flags::STREAMS)); // so that its end is noticed
+    here.task.set_flags(here.task.flags().with(TaskFlags::STREAMS)); // so that its end is noticed
     Ok(())
 }
 
@@ -59,7 +59,7 @@ pub fn begin(here: CurrentThread, wants: Vec<Want>) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// As of [`super::to_host`].
-pub fn to_host(here: CurrentThread, accesses: &[Dependence]) -> Result<(), Fault> {
+pub fn to_host(here: CurrentThread, accesses: &[Dependence]) -> Result<(), RemoteFault> {
     accesses
         .iter()
         .filter_map(|access| wanted(access, 0))

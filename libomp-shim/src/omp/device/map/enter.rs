@@ -2,25 +2,25 @@
 //! (OpenMP 5.2 §5.8.3).
 //!
 //! What may not live here: taking any of it back (`leave`), the record of a range ([`Mapped`]), how
-//! bytes travel ([`Batch`]).
+//! bytes travel ([`TransferBatch`]).
 //!
-//! Items are entered in their order, and those of [`Role::Attach`] when all others have been: a
+//! Items are entered in their order, and those of [`MapRole::Attach`] when all others have been: a
 //! pointer may stand before its target. What is new is known by the list that made it, which
 //! decides what is copied and what is to be brought back when a region ends.
 
 use core::ops::Range;
 
-use super::super::Slot;
-use super::super::interface::{Address, Failure};
+use super::super::DeviceSlot;
+use super::super::interface::{DeviceAddress, DeviceFailure};
 use super::super::resident::{self, Prepared};
 use super::super::statics;
-use super::super::table::{Mapped, Origin, POINTER, Place, Table};
-use super::super::transfer::Batch;
-use super::{Flags, Holder, Item, Role, absent, host_pointer};
+use super::super::table::{Mapped, MappedRange, MappingTable, Origin, POINTER};
+use super::super::transfer::TransferBatch;
+use super::{MapFlags, MapHolder, MapItem, MapRole, absent, host_pointer};
 
 /// What came of entering a list.
 #[derive(Debug, Default)]
-pub struct Entered {
+pub struct MapEntered {
     /// Per item: what the region gets.
     pub values: Vec<usize>,
     /// Per item: nothing was mapped, so that there is nothing to leave.
@@ -29,7 +29,7 @@ pub struct Entered {
     pub private: Vec<Private>,
     /// What is to be copied back when the list is left, unless others map it meanwhile, as far as
     /// the device can bring it along: where it is there and here.
-    pub wanted: Vec<(Address, Range<usize>)>,
+    pub wanted: Vec<(DeviceAddress, Range<usize>)>,
     /// Leaving the list copies nothing, as long as those data constructs hold its ranges that do
     /// now.
     pub leaves_nothing: bool,
@@ -39,25 +39,25 @@ pub struct Entered {
 #[derive(Debug)]
 pub struct Private {
     /// The block it lies in.
-    pub block: Address,
+    pub block: DeviceAddress,
     /// Where it is.
-    pub copy: Address,
+    pub copy: DeviceAddress,
     /// What it is a copy of.
     pub host: Range<usize>,
 }
 
 /// Are all items values, for which a device's table need not be asked?
-pub fn are_values(items: &[Item]) -> bool {
-    items.iter().all(|item| item.role == Role::Value)
+pub fn are_values(items: &[MapItem]) -> bool {
+    items.iter().all(|item| item.role == MapRole::Value)
 }
 
 /// What comes of entering a list of values, if it is one.
-pub fn values_alone(items: &[Item]) -> Option<Entered> {
-    are_values(items).then(|| Entered {
+pub fn values_alone(items: &[MapItem]) -> Option<MapEntered> {
+    are_values(items).then(|| MapEntered {
         values: items.iter().map(|item| item.base).collect(),
         absent: vec![false; items.len()],
         leaves_nothing: true,
-        ..Entered::default()
+        ..MapEntered::default()
     })
 }
 
@@ -69,9 +69,9 @@ pub fn values_alone(items: &[Item]) -> Option<Entered> {
 ///
 /// # Safety
 /// The storage of all items is valid on the host.
-pub unsafe fn enter(slot: &Slot, items: &[Item]) -> Result<Entered, Failure> {
+pub unsafe fn enter(slot: &DeviceSlot, items: &[MapItem]) -> Result<MapEntered, DeviceFailure> {
     // SAFETY: as the caller says.
-    unsafe { enter_as(slot, items, Holder::Data) }
+    unsafe { enter_as(slot, items, MapHolder::Data) }
 }
 
 /// [`enter`] for this holder: a region that keeps what it maps finds what others have left on the
@@ -81,13 +81,17 @@ pub unsafe fn enter(slot: &Slot, items: &[Item]) -> Result<Entered, Failure> {
 /// As [`enter`].
 /// # Safety
 /// As [`enter`].
-pub unsafe fn enter_as(slot: &Slot, items: &[Item], holder: Holder) -> Result<Entered, Failure> {
-    let stays_resident = holder == Holder::Resident;
+pub unsafe fn enter_as(
+    slot: &DeviceSlot,
+    items: &[MapItem],
+    holder: MapHolder,
+) -> Result<MapEntered, DeviceFailure> {
+    let stays_resident = holder == MapHolder::Resident;
     if stays_resident {
         resident::await_copies(slot, items);
     }
     let mut table = slot.lock();
-    let mut batch = Batch::new(slot);
+    let mut batch = TransferBatch::new(slot);
     let prepared =
         // SAFETY: as the caller says.
         if stays_resident { unsafe { resident::prepare(slot, &table, items, &mut batch) }? } else { Prepared::default() };
@@ -102,20 +106,20 @@ pub unsafe fn enter_as(slot: &Slot, items: &[Item], holder: Holder) -> Result<En
         held: Vec::new(),
         counted: Vec::new(),
         copies: Vec::new(),
-        entered: Entered::default(),
+        entered: MapEntered::default(),
     };
     for (at, item) in items.iter().enumerate() {
         let described =
-            at.checked_sub(1).map(|before| items[before]).filter(|_| item.flags.has(Flags::DESCRIBES));
+            at.checked_sub(1).map(|before| items[before]).filter(|_| item.flags.has(MapFlags::DESCRIBES));
         let again = described.is_some_and(|before| list.is_new(before.begin));
-        let item = &Item { flags: item.flags.with_if(again, Flags::ALWAYS), ..*item };
+        let item = &MapItem { flags: item.flags.with_if(again, MapFlags::ALWAYS), ..*item };
         // SAFETY: as the caller says.
         let value = unsafe { list.enter(item) }?;
         list.entered.values.push(value.unwrap_or(item.base));
         list.entered.absent.push(value.is_none());
     }
     for (at, item) in items.iter().enumerate() {
-        if let Role::Attach { counted } = item.role {
+        if let MapRole::Attach { counted } = item.role {
             // SAFETY: as the caller says.
             unsafe { list.attach(item, counted) }?;
         }
@@ -135,13 +139,13 @@ pub unsafe fn enter_as(slot: &Slot, items: &[Item], holder: Holder) -> Result<En
 
 /// A list on its way in.
 struct Entering<'a> {
-    slot: &'a Slot,
-    table: &'a mut Table,
-    items: &'a [Item],
-    holder: Holder,
+    slot: &'a DeviceSlot,
+    table: &'a mut MappingTable,
+    items: &'a [MapItem],
+    holder: MapHolder,
     /// Copies that stay when the region ends.
     prepared: Prepared,
-    batch: Batch<'a>,
+    batch: TransferBatch<'a>,
     /// Ranges that this list has made.
     new: Vec<usize>,
     /// Ranges that this list holds.
@@ -149,8 +153,8 @@ struct Entering<'a> {
     /// Those of them that it counts once, whatever it says of them.
     counted: Vec<usize>,
     /// Copies for the region alone: of which storage, and where.
-    copies: Vec<(Range<usize>, Address)>,
-    entered: Entered,
+    copies: Vec<(Range<usize>, DeviceAddress)>,
+    entered: MapEntered,
 }
 
 impl Entering<'_> {
@@ -158,18 +162,18 @@ impl Entering<'_> {
     ///
     /// # Safety
     /// As [`enter`].
-    unsafe fn enter(&mut self, item: &Item) -> Result<Option<usize>, Failure> {
+    unsafe fn enter(&mut self, item: &MapItem) -> Result<Option<usize>, DeviceFailure> {
         // SAFETY: as the caller says, throughout.
         unsafe {
             match item.role {
-                Role::Value => Ok(Some(item.base)),
-                Role::Attach { .. } | Role::Detach | Role::Address => Ok(None),
-                Role::Private => self.make_private(item).map(Some),
-                Role::Storage | Role::Member => {
-                    let at = self.storage(item, item.role == Role::Storage)?;
+                MapRole::Value => Ok(Some(item.base)),
+                MapRole::Attach { .. } | MapRole::Detach | MapRole::Address => Ok(None),
+                MapRole::Private => self.make_private(item).map(Some),
+                MapRole::Storage | MapRole::Member => {
+                    let at = self.storage(item, item.role == MapRole::Storage)?;
                     Ok(at.map(|address| based(address, item)))
                 }
-                Role::Pointee { member } => self.pointee(item, member),
+                MapRole::Pointee { member } => self.pointee(item, member),
             }
         }
     }
@@ -178,8 +182,9 @@ impl Entering<'_> {
     /// device brings along.
     fn choose_wanted(&mut self) {
         let mut room = self.slot.device.brings_along();
-        for item in self.items.iter().filter(|i| i.is_storage() && i.flags.has(Flags::FROM) && i.size > 0) {
-            let Place::Inside(start) = self.table.place(item.begin, item.size) else { continue };
+        for item in self.items.iter().filter(|i| i.is_storage() && i.flags.has(MapFlags::FROM) && i.size > 0)
+        {
+            let MappedRange::Inside(start) = self.table.place(item.begin, item.size) else { continue };
             let suits = |mapped: &&Mapped| !mapped.resident && item.size <= room && self.new.contains(&start);
             let Some(mapped) = self.table.get(start).filter(suits) else { continue };
             if mapped.without_pointers(item.range()) == [item.range()] {
@@ -193,10 +198,10 @@ impl Entering<'_> {
     /// though it does? What only regions hold leaves with the last one of them, whichever that will
     /// be: it is copied by then, and by nobody before, so that others must not come in between.
     fn leaves_nothing(&self) -> bool {
-        const COPIES: [Flags; 2] = [Flags::ALWAYS, Flags::DELETE];
+        const COPIES: [MapFlags; 2] = [MapFlags::ALWAYS, MapFlags::DELETE];
         let lasts = |mapped: &Mapped| {
             if mapped.resident {
-                self.holder == Holder::Resident
+                self.holder == MapHolder::Resident
             } else {
                 mapped.outlasts_regions()
                     || ult::mutant!(regions_hold_for_each_other) && !self.new.contains(&mapped.host.start)
@@ -211,24 +216,29 @@ impl Entering<'_> {
 
     /// Is the byte at `address` in a range that this list has made?
     fn is_new(&self, address: usize) -> bool {
-        matches!(self.table.place(address, 1), Place::Inside(start) if self.new.contains(&start))
+        matches!(self.table.place(address, 1), MappedRange::Inside(start) if self.new.contains(&start))
     }
 
     /// Maps the item's bytes; the device address of the first one.
-    unsafe fn storage(&mut self, item: &Item, counts: bool) -> Result<Option<Address>, Failure> {
+    unsafe fn storage(
+        &mut self,
+        item: &MapItem,
+        counts: bool,
+    ) -> Result<Option<DeviceAddress>, DeviceFailure> {
         let start = match self.table.place(item.begin, item.size) {
-            Place::Inside(start) => start,
-            Place::Overlapping(_) if item.flags.has(Flags::AROUND) => return Ok(self.around(item)),
-            Place::Overlapping(start) if item.flags.has(Flags::IMPLICIT) => start,
-            Place::Overlapping(start) => return Err(self.overlap(item, start)),
-            Place::Nowhere if item.flags.has(Flags::PRESENT) => return Err(absent(item)),
-            Place::Nowhere if item.size == 0 => return Ok(None),
-            Place::Nowhere => self.make(item)?,
+            MappedRange::Inside(start) => start,
+            MappedRange::Overlapping(_) if item.flags.has(MapFlags::AROUND) => return Ok(self.around(item)),
+            MappedRange::Overlapping(start) if item.flags.has(MapFlags::IMPLICIT) => start,
+            MappedRange::Overlapping(start) => return Err(self.overlap(item, start)),
+            MappedRange::Nowhere if item.flags.has(MapFlags::PRESENT) => return Err(absent(item)),
+            MappedRange::Nowhere if item.size == 0 => return Ok(None),
+            MappedRange::Nowhere => self.make(item)?,
         };
         if counts {
             self.count(start, item);
         }
-        let fill = item.flags.has(Flags::TO) && (item.flags.has(Flags::ALWAYS) || self.new.contains(&start));
+        let fill =
+            item.flags.has(MapFlags::TO) && (item.flags.has(MapFlags::ALWAYS) || self.new.contains(&start));
         let Some(mapped) = self.table.get(start) else { return Ok(None) };
         if fill && !mapped.resident {
             let range = item.range();
@@ -240,7 +250,7 @@ impl Entering<'_> {
     }
 
     /// A range around members, of which some are there: those are counted, and no more is made.
-    fn around(&mut self, item: &Item) -> Option<Address> {
+    fn around(&mut self, item: &MapItem) -> Option<DeviceAddress> {
         let there = self.table.overlapping(item.range());
         for &start in &there {
             self.count(start, item);
@@ -248,8 +258,8 @@ impl Entering<'_> {
         self.table.get(*there.first()?).map(|m| m.translate(item.begin))
     }
 
-    fn count(&mut self, start: usize, item: &Item) {
-        if item.flags.has(Flags::ONCE) {
+    fn count(&mut self, start: usize, item: &MapItem) {
+        if item.flags.has(MapFlags::ONCE) {
             if self.counted.contains(&start) {
                 return;
             }
@@ -257,18 +267,19 @@ impl Entering<'_> {
         }
         self.held.push(start);
         if let Some(mapped) = self.table.get_mut(start) {
-            mapped.retain(item.flags.has(Flags::HOLD));
-            if self.holder != Holder::Data {
+            mapped.retain(item.flags.has(MapFlags::HOLD));
+            if self.holder != MapHolder::Data {
                 mapped.retain_for_region();
             }
         }
     }
 
     /// Makes room for the item's bytes on the device.
-    fn make(&mut self, item: &Item) -> Result<usize, Failure> {
+    fn make(&mut self, item: &MapItem) -> Result<usize, DeviceFailure> {
         let device = &*self.slot.device;
         let range = item.range();
-        let own = item.flags.has(Flags::STATICS) && !self.holds_attached(&range) && statics::contains(&range);
+        let own =
+            item.flags.has(MapFlags::STATICS) && !self.holds_attached(&range) && statics::contains(&range);
         let resident = self.prepared.find(&range);
         let (address, origin) = match if own { device.static_variable(range.start) } else { None } {
             Some(variable) => (variable, Origin::Variable),
@@ -280,8 +291,11 @@ impl Entering<'_> {
             }
         };
         self.new.push(range.start);
-        let base =
-            if item.role == Role::Storage && !item.flags.has(Flags::AROUND) { item.base } else { item.begin };
+        let base = if item.role == MapRole::Storage && !item.flags.has(MapFlags::AROUND) {
+            item.base
+        } else {
+            item.begin
+        };
         self.table
             .insert(Mapped::new(range.clone(), address, origin).of_array(base).keeping(resident.is_some()));
         Ok(range.start)
@@ -289,33 +303,38 @@ impl Entering<'_> {
 
     /// Does the list attach a pointer in `range`?
     fn holds_attached(&self, range: &Range<usize>) -> bool {
-        let pointer = |i: &Item| matches!(i.role, Role::Attach { .. } | Role::Pointee { .. });
+        let pointer = |i: &MapItem| matches!(i.role, MapRole::Attach { .. } | MapRole::Pointee { .. });
         self.items.iter().any(|i| pointer(i) && range.contains(&i.base))
     }
 
     /// Storage with the pointer that points to it.
-    unsafe fn pointee(&mut self, item: &Item, member: bool) -> Result<Option<usize>, Failure> {
-        let pointer =
-            Item { begin: item.base, size: POINTER, flags: Flags::IMPLICIT, role: Role::Member, ..*item };
+    unsafe fn pointee(&mut self, item: &MapItem, member: bool) -> Result<Option<usize>, DeviceFailure> {
+        let pointer = MapItem {
+            begin: item.base,
+            size: POINTER,
+            flags: MapFlags::IMPLICIT,
+            role: MapRole::Member,
+            ..*item
+        };
         // SAFETY: as the caller says.
         unsafe {
             self.storage(&pointer, !member)?;
             let value = host_pointer(item.base);
             let at = self.storage(item, true)?;
             let base = at.map(|address| address.wrapping_sub(item.begin.wrapping_sub(value)));
-            let fresh = matches!(self.table.place(item.base, POINTER), Place::Inside(start) if self.new.contains(&start));
+            let fresh = matches!(self.table.place(item.base, POINTER), MappedRange::Inside(start) if self.new.contains(&start));
             self.point(item.base, base, fresh, false)?;
             Ok(base)
         }
     }
 
-    /// Attaches the pointer of an [`Role::Attach`] item, if either side is new, or always.
+    /// Attaches the pointer of an [`MapRole::Attach`] item, if either side is new, or always.
     ///
     /// # Safety
     /// As [`enter`].
-    unsafe fn attach(&mut self, item: &Item, counted: bool) -> Result<(), Failure> {
+    unsafe fn attach(&mut self, item: &MapItem, counted: bool) -> Result<(), DeviceFailure> {
         let (pointer_is_new, pointee_is_new) = (self.is_new(item.base), self.is_new(item.begin));
-        let always = item.flags.has(Flags::ALWAYS);
+        let always = item.flags.has(MapFlags::ALWAYS);
         if !(counted || always || pointer_is_new || pointee_is_new) {
             return Ok(());
         }
@@ -335,7 +354,7 @@ impl Entering<'_> {
     /// reach by itself (`declare target`): the device's own.
     fn take_in_static(&mut self, pointer: usize) {
         let range = pointer..pointer + POINTER;
-        if self.table.place(pointer, POINTER) == Place::Nowhere
+        if self.table.place(pointer, POINTER) == MappedRange::Nowhere
             && statics::contains(&range)
             && let Some(variable) = self.slot.device.static_variable(pointer)
         {
@@ -348,11 +367,11 @@ impl Entering<'_> {
     unsafe fn point(
         &mut self,
         pointer: usize,
-        value: Option<Address>,
+        value: Option<DeviceAddress>,
         fresh: bool,
         counted: bool,
-    ) -> Result<(), Failure> {
-        let Place::Inside(start) = self.table.place(pointer, POINTER) else { return Ok(()) };
+    ) -> Result<(), DeviceFailure> {
+        let MappedRange::Inside(start) = self.table.place(pointer, POINTER) else { return Ok(()) };
         let Some(mapped) = self.table.get_mut(start) else { return Ok(()) };
         let at = mapped.translate(pointer);
         // SAFETY: as the caller says.
@@ -371,20 +390,20 @@ impl Entering<'_> {
     }
 
     /// A copy for the region alone.
-    unsafe fn make_private(&mut self, item: &Item) -> Result<usize, Failure> {
+    unsafe fn make_private(&mut self, item: &MapItem) -> Result<usize, DeviceFailure> {
         let (block, address) = self.slot.allocate_like(item.begin, item.size.max(1))?;
         self.entered.private.push(Private { block, copy: address, host: item.range() });
         self.copies.push((item.range(), address));
-        if item.flags.has(Flags::TO) {
+        if item.flags.has(MapFlags::TO) {
             // SAFETY: as the caller says; the copy is as large.
             unsafe { self.batch.copy_in(address, item.begin, item.size) }?;
         }
         Ok(based(address, item))
     }
 
-    fn overlap(&self, item: &Item, start: usize) -> Failure {
+    fn overlap(&self, item: &MapItem, start: usize) -> DeviceFailure {
         let there = self.table.get(start).map_or(0..0, |m| m.host.clone());
-        Failure(
+        DeviceFailure(
             format!(
                 "{} bytes at {:#x} are to be mapped, of which a part is mapped already ({} bytes at {:#x})",
                 item.size,
@@ -398,6 +417,6 @@ impl Entering<'_> {
 }
 
 /// What a region gets for an item whose first byte is at `address`.
-fn based(address: Address, item: &Item) -> usize {
+fn based(address: DeviceAddress, item: &MapItem) -> usize {
     address.wrapping_sub(item.begin.wrapping_sub(item.base))
 }

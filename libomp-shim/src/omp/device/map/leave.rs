@@ -9,12 +9,12 @@
 
 use core::ops::Range;
 
-use super::super::Slot;
-use super::super::interface::{Address, Failure};
+use super::super::DeviceSlot;
+use super::super::interface::{DeviceAddress, DeviceFailure};
 use super::super::resident;
-use super::super::table::{Mapped, Origin, POINTER, Place, Table};
-use super::super::transfer::{self, Batch};
-use super::{Flags, Holder, Item, Role, absent, host_pointer};
+use super::super::table::{Mapped, MappedRange, MappingTable, Origin, POINTER};
+use super::super::transfer::{self, TransferBatch};
+use super::{MapFlags, MapHolder, MapItem, MapRole, absent, host_pointer};
 use crate::omp::tool::hook::device as hook;
 
 /// What the end of a region has brought along: host ranges and their bytes.
@@ -26,7 +26,7 @@ pub struct Brought {
 
 impl Brought {
     /// Room for what a list wants.
-    pub fn room(wanted: &[(Address, Range<usize>)]) -> Self {
+    pub fn room(wanted: &[(DeviceAddress, Range<usize>)]) -> Self {
         let mut all = Self::default();
         for (_, range) in wanted {
             all.parts.push((range.clone(), all.bytes.len()));
@@ -44,7 +44,7 @@ impl Brought {
     ///
     /// # Safety
     /// The range is valid on the host.
-    unsafe fn give(&self, slot: &Slot, mapped: &Mapped, range: &Range<usize>) -> bool {
+    unsafe fn give(&self, slot: &DeviceSlot, mapped: &Mapped, range: &Range<usize>) -> bool {
         let Some((_, at)) = self.parts.iter().find(|(part, _)| part == range) else { return false };
         let bytes = &self.bytes[*at..*at + range.len()];
         let notified = hook::op_begins(|| {
@@ -66,9 +66,9 @@ impl Brought {
 ///
 /// # Safety
 /// The storage of all items is valid on the host.
-pub unsafe fn leave(slot: &Slot, items: &[Item], brought: &Brought) -> Result<(), Failure> {
+pub unsafe fn leave(slot: &DeviceSlot, items: &[MapItem], brought: &Brought) -> Result<(), DeviceFailure> {
     // SAFETY: as the caller says.
-    unsafe { leave_as(slot, items, brought, Holder::Data) }
+    unsafe { leave_as(slot, items, brought, MapHolder::Data) }
 }
 
 /// [`leave`] for this holder: a region that keeps what it has mapped leaves it on the device.
@@ -78,24 +78,24 @@ pub unsafe fn leave(slot: &Slot, items: &[Item], brought: &Brought) -> Result<()
 /// # Safety
 /// As [`leave`].
 pub unsafe fn leave_as(
-    slot: &Slot,
-    items: &[Item],
+    slot: &DeviceSlot,
+    items: &[MapItem],
     brought: &Brought,
-    holder: Holder,
-) -> Result<(), Failure> {
-    let stays_resident = holder == Holder::Resident;
+    holder: MapHolder,
+) -> Result<(), DeviceFailure> {
+    let stays_resident = holder == MapHolder::Resident;
     let mut table = slot.lock();
-    let mut batch = Batch::new(slot);
+    let mut batch = TransferBatch::new(slot);
     // SAFETY: as the caller says, throughout.
     unsafe {
-        for item in items.iter().filter(|i| i.role == Role::Detach) {
+        for item in items.iter().filter(|i| i.role == MapRole::Detach) {
             detach(&mut table, &mut batch, item)?;
         }
         let found = count_down(&mut table, items, holder)?;
         let mut noted = Vec::new();
         for (item, start) in items.iter().zip(&found) {
             let Some(mapped) = start.and_then(|start| table.get_mut(start)) else { continue };
-            let is_from = item.flags.has(Flags::FROM);
+            let is_from = item.flags.has(MapFlags::FROM);
             if mapped.resident && is_from && (stays_resident || mapped.count() == 0) {
                 // Whoever waits for this region alone has to find it, whatever others go on to do
                 // there.
@@ -107,7 +107,7 @@ pub unsafe fn leave_as(
                 }
                 continue;
             }
-            let leaves = mapped.count() == 0 || item.flags.has(Flags::ALWAYS);
+            let leaves = mapped.count() == 0 || item.flags.has(MapFlags::ALWAYS);
             let range = item.range();
             let range = range.start.max(mapped.host.start)..range.end.min(mapped.host.end);
             if !is_from || !leaves || range.is_empty() {
@@ -142,36 +142,38 @@ pub unsafe fn leave_as(
 
 /// Takes the items' counts off their ranges, the last one first; per item: the range it lies in.
 unsafe fn count_down(
-    table: &mut Table,
-    items: &[Item],
-    holder: Holder,
-) -> Result<Vec<Option<usize>>, Failure> {
+    table: &mut MappingTable,
+    items: &[MapItem],
+    holder: MapHolder,
+) -> Result<Vec<Option<usize>>, DeviceFailure> {
     let mut found = vec![None; items.len()];
     let mut counted = Vec::new();
     for (at, item) in items.iter().enumerate().rev().filter(|(_, i)| i.is_storage()) {
         let start = match table.place(item.begin, item.size) {
-            Place::Inside(start) => start,
-            Place::Overlapping(_) if item.flags.has(Flags::AROUND) => {
+            MappedRange::Inside(start) => start,
+            MappedRange::Overlapping(_) if item.flags.has(MapFlags::AROUND) => {
                 for start in table.overlapping(item.range()) {
                     release(table, start, item, holder, &mut counted);
                 }
                 continue;
             }
-            Place::Nowhere | Place::Overlapping(_) if item.flags.has(Flags::PRESENT) => {
+            MappedRange::Nowhere | MappedRange::Overlapping(_) if item.flags.has(MapFlags::PRESENT) => {
                 return Err(absent(item));
             }
             // gcc lets any part of a structure stand for it.
-            Place::Overlapping(start) if item.flags.has(Flags::IMPLICIT) || item.flags.has(Flags::ONCE) => {
+            MappedRange::Overlapping(start)
+                if item.flags.has(MapFlags::IMPLICIT) || item.flags.has(MapFlags::ONCE) =>
+            {
                 start
             }
-            Place::Nowhere | Place::Overlapping(_) => continue,
+            MappedRange::Nowhere | MappedRange::Overlapping(_) => continue,
         };
         found[at] = Some(start);
         match item.role {
-            Role::Member => {}
-            Role::Pointee { member: false } => {
+            MapRole::Member => {}
+            MapRole::Pointee { member: false } => {
                 release(table, start, item, holder, &mut counted);
-                if let Place::Inside(pointer) = table.place(item.base, POINTER) {
+                if let MappedRange::Inside(pointer) = table.place(item.base, POINTER) {
                     release(table, pointer, item, holder, &mut counted);
                 }
             }
@@ -181,26 +183,36 @@ unsafe fn count_down(
     Ok(found)
 }
 
-fn release(table: &mut Table, start: usize, item: &Item, holder: Holder, counted: &mut Vec<usize>) {
+fn release(
+    table: &mut MappingTable,
+    start: usize,
+    item: &MapItem,
+    holder: MapHolder,
+    counted: &mut Vec<usize>,
+) {
     let Some(mapped) = table.get_mut(start) else { return };
-    if item.flags.has(Flags::DELETE) {
+    if item.flags.has(MapFlags::DELETE) {
         return mapped.release_all();
     }
-    if item.flags.has(Flags::ONCE) {
+    if item.flags.has(MapFlags::ONCE) {
         if counted.contains(&start) {
             return;
         }
         counted.push(start);
     }
-    mapped.release(item.flags.has(Flags::HOLD));
-    if holder != Holder::Data {
+    mapped.release(item.flags.has(MapFlags::HOLD));
+    if holder != MapHolder::Data {
         mapped.release_for_region();
     }
 }
 
 /// The device's pointer is again what the host's is.
-unsafe fn detach(table: &mut Table, batch: &mut Batch<'_>, item: &Item) -> Result<(), Failure> {
-    let Place::Inside(start) = table.place(item.base, POINTER) else { return Ok(()) };
+unsafe fn detach(
+    table: &mut MappingTable,
+    batch: &mut TransferBatch<'_>,
+    item: &MapItem,
+) -> Result<(), DeviceFailure> {
+    let MappedRange::Inside(start) = table.place(item.base, POINTER) else { return Ok(()) };
     let Some(mapped) = table.get_mut(start) else { return Ok(()) };
     let at = mapped.translate(item.base);
     match mapped.detach(item.base) {

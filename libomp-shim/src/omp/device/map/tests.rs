@@ -3,55 +3,55 @@
 use super::super::host::HostImage;
 use super::*;
 
-const TO: Flags = Flags::TO;
-const FROM: Flags = Flags::FROM;
-const NONE: Flags = Flags(0);
+const TO: MapFlags = MapFlags::TO;
+const FROM: MapFlags = MapFlags::FROM;
+const NONE: MapFlags = MapFlags(0);
 
-fn slot() -> Slot {
-    Slot::new(0, Box::new(HostImage::new(0, 0)))
+fn slot() -> DeviceSlot {
+    DeviceSlot::new(0, Box::new(HostImage::new(0, 0)))
 }
 
-fn item<T>(at: &T, role: Role, flags: Flags) -> Item {
+fn item<T>(at: &T, role: MapRole, flags: MapFlags) -> MapItem {
     let begin = core::ptr::from_ref(at).addr();
-    Item { begin, base: begin, size: size_of::<T>(), role, flags }
+    MapItem { begin, base: begin, size: size_of::<T>(), role, flags }
 }
 
-fn storage<T>(at: &T, flags: Flags) -> Item {
-    item(at, Role::Storage, flags)
+fn storage<T>(at: &T, flags: MapFlags) -> MapItem {
+    item(at, MapRole::Storage, flags)
 }
 
-fn enter(slot: &Slot, items: &[Item]) -> Entered {
+fn enter(slot: &DeviceSlot, items: &[MapItem]) -> MapEntered {
     // SAFETY: the tests pass storage of their own.
     unsafe { super::enter(slot, items) }.expect("entered")
 }
 
-fn leave(slot: &Slot, items: &[Item]) {
+fn leave(slot: &DeviceSlot, items: &[MapItem]) {
     // SAFETY: as above.
     unsafe { super::leave(slot, items, &super::Brought::default()) }.expect("left");
 }
 
-fn update(slot: &Slot, items: &[Item]) {
+fn update(slot: &DeviceSlot, items: &[MapItem]) {
     // SAFETY: as above.
     unsafe { super::update(slot, items) }.expect("updated");
 }
 
 /// What the device has for `at`.
-fn there<T: Copy>(slot: &Slot, at: &T) -> Option<T> {
+fn there<T: Copy>(slot: &DeviceSlot, at: &T) -> Option<T> {
     let address = slot.lock().translate(core::ptr::from_ref(at).addr(), size_of::<T>());
     // SAFETY: the device is the host.
     address.map(|a| unsafe { (a as *const T).read_unaligned() })
 }
 
-fn put<T>(slot: &Slot, at: &T, value: T) {
+fn put<T>(slot: &DeviceSlot, at: &T, value: T) {
     let address = slot.lock().translate(core::ptr::from_ref(at).addr(), size_of::<T>()).expect("present");
     // SAFETY: the device is the host.
     unsafe { (address as *mut T).write_unaligned(value) };
 }
 
-fn count<T>(slot: &Slot, at: &T) -> u64 {
+fn count<T>(slot: &DeviceSlot, at: &T) -> u64 {
     let table = slot.lock();
     match table.place(core::ptr::from_ref(at).addr(), 1) {
-        Place::Inside(start) => table.get(start).map_or(0, Mapped::count),
+        MappedRange::Inside(start) => table.get(start).map_or(0, Mapped::count),
         _ => 0,
     }
 }
@@ -112,7 +112,7 @@ fn each_direction_alone() {
 #[test]
 fn always_copies_always() {
     let (slot, x) = (slot(), Host::new(1));
-    let always = [storage(x.at(), TO.with(FROM).with(Flags::ALWAYS))];
+    let always = [storage(x.at(), TO.with(FROM).with(MapFlags::ALWAYS))];
     enter(&slot, &[storage(x.at(), TO)]);
     x.set(2);
     enter(&slot, &always);
@@ -128,7 +128,7 @@ fn an_association_that_is_held_stays() {
     let (slot, x, there) = (slot(), 1_u64, 2_u64);
     let range = core::ptr::from_ref(&x).addr();
     assert!(associate(&slot, range..range + 8, core::ptr::from_ref(&there).addr()));
-    let held = [storage(&x, Flags::HOLD)];
+    let held = [storage(&x, MapFlags::HOLD)];
     enter(&slot, &held);
     assert!(!disassociate(&slot, range));
     leave(&slot, &held);
@@ -140,20 +140,20 @@ fn an_association_that_is_held_stays() {
 fn delete_ends_everything_but_a_hold() {
     let (slot, x) = (slot(), Host::new(1));
     (0..3).for_each(|_| drop(enter(&slot, &[storage(x.at(), TO)])));
-    leave(&slot, &[storage(x.at(), Flags::DELETE)]);
+    leave(&slot, &[storage(x.at(), MapFlags::DELETE)]);
     assert_eq!(there(&slot, x.at()), None);
-    enter(&slot, &[storage(x.at(), TO.with(Flags::HOLD))]);
-    leave(&slot, &[storage(x.at(), Flags::DELETE)]);
+    enter(&slot, &[storage(x.at(), TO.with(MapFlags::HOLD))]);
+    leave(&slot, &[storage(x.at(), MapFlags::DELETE)]);
     assert_eq!(there(&slot, x.at()), Some(1), "held");
-    leave(&slot, &[storage(x.at(), Flags::HOLD)]);
+    leave(&slot, &[storage(x.at(), MapFlags::HOLD)]);
     assert_eq!(there(&slot, x.at()), None);
-    leave(&slot, &[storage(x.at(), Flags::DELETE)]);
+    leave(&slot, &[storage(x.at(), MapFlags::DELETE)]);
 }
 
 #[test]
 fn present_has_to_be_there() {
     let (slot, x) = (slot(), Host::new(1));
-    let present = [storage(x.at(), TO.with(Flags::PRESENT))];
+    let present = [storage(x.at(), TO.with(MapFlags::PRESENT))];
     // SAFETY: own storage.
     unsafe {
         let why = super::enter(&slot, &present).expect_err("entered");
@@ -170,12 +170,12 @@ fn present_has_to_be_there() {
 fn what_overlaps_is_an_error_unless_nobody_wrote_it() {
     let (slot, a) = (slot(), Host::new([0u32, 1, 2, 3]));
     let part =
-        |from: usize, to: usize, flags| Item { size: (to - from) * 4, ..storage(&a.at()[from], flags) };
+        |from: usize, to: usize, flags| MapItem { size: (to - from) * 4, ..storage(&a.at()[from], flags) };
     enter(&slot, &[part(1, 3, TO)]);
     // SAFETY: own storage.
     let why = unsafe { super::enter(&slot, &[part(0, 3, TO)]) }.expect_err("entered");
     assert!(why.0.contains("mapped already"), "{why}");
-    let implicit = [part(1, 4, TO.with(Flags::IMPLICIT))];
+    let implicit = [part(1, 4, TO.with(MapFlags::IMPLICIT))];
     let entered = enter(&slot, &implicit);
     assert_eq!(Some(entered.values[0]), slot.lock().translate(core::ptr::from_ref(&a.at()[1]).addr(), 4));
     leave(&slot, &implicit);
@@ -187,7 +187,7 @@ fn a_section_may_lie_in_a_larger_one() {
     let (slot, a) = (slot(), Host::new([1u8; 100]));
     enter(&slot, &[storage(a.at(), TO)]);
     a.set([2; 100]);
-    let inner = Item { size: 10, ..storage(&a.at()[50], TO.with(FROM).with(Flags::ALWAYS)) };
+    let inner = MapItem { size: 10, ..storage(&a.at()[50], TO.with(FROM).with(MapFlags::ALWAYS)) };
     enter(&slot, &[inner]);
     let seen = there(&slot, a.at()).expect("present");
     assert_eq!((seen[49], seen[50], seen[59], seen[60]), (1, 2, 2, 1));
@@ -201,7 +201,7 @@ fn a_section_may_lie_in_a_larger_one() {
 #[test]
 fn a_base_before_the_section_is_what_the_region_gets() {
     let (slot, a) = (slot(), Host::new([0u64; 8]));
-    let section = Item { begin: core::ptr::from_ref(&a.at()[3]).addr(), size: 16, ..storage(a.at(), TO) };
+    let section = MapItem { begin: core::ptr::from_ref(&a.at()[3]).addr(), size: 16, ..storage(a.at(), TO) };
     let base = enter(&slot, &[section]).values[0];
     assert_eq!(slot.lock().translate(section.begin, 8), Some(base + 24));
 }
@@ -213,7 +213,7 @@ fn copies_keep_the_alignment_of_what_they_copy() {
     struct Wide([u8; 512]);
     let (slot, x) = (slot(), Host::new(Wide([0; 512])));
     for (at, align) in [(0, 256), (16, 16), (8, 8), (48, 16), (1, 1)] {
-        let part = Item { size: 5, ..storage(&x.at().0[at], TO) };
+        let part = MapItem { size: 5, ..storage(&x.at().0[at], TO) };
         let address = enter(&slot, &[part]).values[0];
         assert_eq!((address % align, address.wrapping_sub(part.begin) % 64), (0, 0), "{at}");
         leave(&slot, &[part]);
@@ -238,8 +238,8 @@ fn members_are_copied_with_a_new_structure_and_counted_by_it() {
     let n = node(a.at());
     let list = [
         storage(n.at(), NONE),
-        item(&n.at().number, Role::Member, TO.with(FROM)),
-        item(&n.at().other, Role::Member, TO),
+        item(&n.at().number, MapRole::Member, TO.with(FROM)),
+        item(&n.at().other, MapRole::Member, TO),
     ];
     enter(&slot, &list);
     assert_eq!((there(&slot, &n.at().number), there(&slot, &n.at().other)), (Some(1), Some(2)));
@@ -259,15 +259,15 @@ fn members_are_copied_with_a_new_structure_and_counted_by_it() {
 fn a_pointee_is_attached_and_the_hosts_pointer_stays() {
     let (slot, a) = (slot(), Host::new([1u32, 2, 3, 4]));
     let n = node(a.at());
-    let pointee = Item {
+    let pointee = MapItem {
         base: core::ptr::from_ref(&n.at().pointer).addr(),
-        ..item(a.at(), Role::Pointee { member: true }, TO.with(FROM))
+        ..item(a.at(), MapRole::Pointee { member: true }, TO.with(FROM))
     };
     let list = [storage(n.at(), TO.with(FROM)), pointee];
     enter(&slot, &list);
     let copy = slot.lock().translate(core::ptr::from_ref(a.at()).addr(), 16);
     assert_eq!(there(&slot, &n.at().pointer), copy, "points to the copy");
-    let again = [storage(n.at(), TO.with(FROM).with(Flags::ALWAYS))];
+    let again = [storage(n.at(), TO.with(FROM).with(MapFlags::ALWAYS))];
     enter(&slot, &again);
     assert_eq!(there(&slot, &n.at().pointer), copy, "an attached pointer is not overwritten");
     put(&slot, a.at(), [9; 4]);
@@ -283,11 +283,11 @@ fn a_pointee_is_attached_and_the_hosts_pointer_stays() {
 fn a_pointer_into_the_middle_keeps_its_distance() {
     let (slot, a) = (slot(), Host::new([1u32, 2, 3, 4]));
     let n = node(a.at());
-    let pointee = Item {
+    let pointee = MapItem {
         begin: core::ptr::from_ref(&a.at()[2]).addr(),
         base: core::ptr::from_ref(&n.at().pointer).addr(),
         size: 8,
-        role: Role::Pointee { member: true },
+        role: MapRole::Pointee { member: true },
         flags: TO,
     };
     enter(&slot, &[storage(n.at(), TO), pointee]);
@@ -295,12 +295,12 @@ fn a_pointer_into_the_middle_keeps_its_distance() {
     assert_eq!(there(&slot, &n.at().pointer), Some(section - 8));
 }
 
-fn attach(n: &Host<Node>, a: &Host<[u32; 4]>, counted: bool, flags: Flags) -> Item {
-    Item {
+fn attach(n: &Host<Node>, a: &Host<[u32; 4]>, counted: bool, flags: MapFlags) -> MapItem {
+    MapItem {
         begin: core::ptr::from_ref(a.at()).addr(),
         base: core::ptr::from_ref(&n.at().pointer).addr(),
         size: 0,
-        role: Role::Attach { counted },
+        role: MapRole::Attach { counted },
         flags,
     }
 }
@@ -314,7 +314,7 @@ fn attaching_waits_for_something_new_or_always() {
     enter(&slot, &[storage(a.at(), TO)]);
     enter(&slot, &[attach(&n, &a, false, NONE)]);
     assert_eq!(there(&slot, &n.at().pointer), Some(host), "nothing is new");
-    enter(&slot, &[attach(&n, &a, false, Flags::ALWAYS)]);
+    enter(&slot, &[attach(&n, &a, false, MapFlags::ALWAYS)]);
     let copy = slot.lock().translate(core::ptr::from_ref(a.at()).addr(), 16);
     assert_eq!(there(&slot, &n.at().pointer), copy);
 }
@@ -324,7 +324,7 @@ fn a_counted_attachment_ends_with_the_last_detachment() {
     let (slot, a) = (slot(), Host::new([1u32, 2, 3, 4]));
     let n = node(a.at());
     let list = [storage(n.at(), TO), storage(a.at(), TO), attach(&n, &a, true, NONE)];
-    let detach = Item { role: Role::Detach, ..list[2] };
+    let detach = MapItem { role: MapRole::Detach, ..list[2] };
     enter(&slot, &list);
     enter(&slot, &list);
     let copy = slot.lock().translate(core::ptr::from_ref(a.at()).addr(), 16);
@@ -346,7 +346,8 @@ fn a_pointer_to_nothing_mapped_keeps_the_hosts_value() {
 fn a_pointer_in_a_private_copy_is_attached_there() {
     let (slot, a) = (slot(), Host::new([1u32, 2, 3, 4]));
     let n = node(a.at());
-    let list = [storage(a.at(), TO), item(n.at(), Role::Private, TO), attach(&n, &a, false, Flags::ALWAYS)];
+    let list =
+        [storage(a.at(), TO), item(n.at(), MapRole::Private, TO), attach(&n, &a, false, MapFlags::ALWAYS)];
     let entered = enter(&slot, &list);
     // SAFETY: the device is the host.
     let copy = unsafe { (entered.values[1] as *const Node).read() };
@@ -356,8 +357,8 @@ fn a_pointer_in_a_private_copy_is_attached_there() {
 #[test]
 fn a_list_may_count_a_range_once() {
     let (slot, a) = (slot(), Host::new([1u32, 2, 3, 4]));
-    let part = |at: usize| Item { size: 4, ..storage(&a.at()[at], TO.with(FROM).with(Flags::ONCE)) };
-    enter(&slot, &[storage(a.at(), TO.with(Flags::ONCE)), part(1), part(2)]);
+    let part = |at: usize| MapItem { size: 4, ..storage(&a.at()[at], TO.with(FROM).with(MapFlags::ONCE)) };
+    enter(&slot, &[storage(a.at(), TO.with(MapFlags::ONCE)), part(1), part(2)]);
     assert_eq!(count(&slot, a.at()), 1);
     put(&slot, a.at(), [5, 6, 7, 8]);
     leave(&slot, &[part(1), part(2)]);
@@ -371,12 +372,12 @@ fn a_list_may_count_a_range_once() {
 #[test]
 fn a_range_around_members_that_are_there_makes_nothing() {
     let (slot, a) = (slot(), Host::new([1u32, 2, 3, 4]));
-    let part = |at: usize, role| Item { size: 4, role, ..storage(&a.at()[at], TO.with(Flags::ONCE)) };
-    enter(&slot, &[part(1, Role::Storage)]);
-    let around = storage(a.at(), Flags::AROUND.with(Flags::ONCE));
-    enter(&slot, &[around, part(1, Role::Member)]);
+    let part = |at: usize, role| MapItem { size: 4, role, ..storage(&a.at()[at], TO.with(MapFlags::ONCE)) };
+    enter(&slot, &[part(1, MapRole::Storage)]);
+    let around = storage(a.at(), MapFlags::AROUND.with(MapFlags::ONCE));
+    enter(&slot, &[around, part(1, MapRole::Member)]);
     assert_eq!((count(&slot, &a.at()[1]), count(&slot, &a.at()[2])), (2, 0));
-    leave(&slot, &[around, part(1, Role::Member)]);
+    leave(&slot, &[around, part(1, MapRole::Member)]);
     assert_eq!(count(&slot, &a.at()[1]), 1);
 }
 
@@ -385,7 +386,7 @@ fn updates_copy_what_is_present_and_leave_the_rest() {
     let (slot, a, b) = (slot(), Host::new([1u32, 2, 3, 4]), Host::new(5u32));
     enter(&slot, &[storage(a.at(), TO)]);
     a.set([10, 20, 30, 40]);
-    let part = |flags| Item { size: 8, ..storage(&a.at()[1], flags) };
+    let part = |flags| MapItem { size: 8, ..storage(&a.at()[1], flags) };
     update(&slot, &[part(TO), storage(b.at(), TO)]);
     assert_eq!(there(&slot, a.at()), Some([1, 20, 30, 4]));
     put(&slot, a.at(), [7, 8, 9, 6]);
@@ -396,14 +397,14 @@ fn updates_copy_what_is_present_and_leave_the_rest() {
 #[test]
 fn private_copies_values_and_addresses() {
     let (slot, x, y) = (slot(), Host::new(3u32), Host::new(4u32));
-    let value = Item { base: 42, begin: 0, size: 0, role: Role::Value, flags: NONE };
+    let value = MapItem { base: 42, begin: 0, size: 0, role: MapRole::Value, flags: NONE };
     let list = [
-        item(x.at(), Role::Private, TO),
+        item(x.at(), MapRole::Private, TO),
         value,
-        item(y.at(), Role::Address, NONE),
+        item(y.at(), MapRole::Address, NONE),
         storage(y.at(), TO),
-        item(x.at(), Role::Address, NONE),
-        Item { size: 0, ..storage(y.at(), NONE) },
+        item(x.at(), MapRole::Address, NONE),
+        MapItem { size: 0, ..storage(y.at(), NONE) },
     ];
     let entered = enter(&slot, &list);
     // SAFETY: the device is the host.
@@ -428,7 +429,7 @@ fn variables_of_the_device_stay_for_ever() {
     enter(&slot, &both);
     assert_eq!(there(&slot, x.at()), Some(8), "has a value of its own");
     leave(&slot, &both);
-    leave(&slot, &[storage(x.at(), Flags::DELETE)]);
+    leave(&slot, &[storage(x.at(), MapFlags::DELETE)]);
     assert_eq!((x.get(), there(&slot, x.at())), (3, Some(8)));
     update(&slot, &both[..1]);
     assert_eq!(there(&slot, x.at()), Some(3));
@@ -437,7 +438,7 @@ fn variables_of_the_device_stay_for_ever() {
 #[test]
 fn a_list_that_fails_says_how_much_was_missing() {
     let (slot, x) = (slot(), Host::new(3u32));
-    let huge = Item { size: isize::MAX as usize, ..storage(x.at(), NONE) };
+    let huge = MapItem { size: isize::MAX as usize, ..storage(x.at(), NONE) };
     // SAFETY: it fails before anything is read.
     let why = unsafe { super::enter(&slot, &[huge]) }.expect_err("entered");
     assert!(why.0.starts_with("out of memory for "), "{why}");

@@ -4,9 +4,9 @@
 //!
 //! The rules are `placement::admission`': priority, remaining path, time; a GPU without work takes
 //! over what waits for another one. Here are the tasks that wait, and how many regions a GPU can
-//! use. Only tasks for devices come here ([`Flags::OFFLOADED`]). *Who has an admission that counts
-//! waits for devices alone*: whoever has to wait for more calls [`step_aside`] first; this is owed
-//! by each such wait in this crate. While a device task's function runs, which may wait for
+//! use. Only tasks for devices come here ([`TaskFlags::OFFLOADED`]). *Who has an admission that
+//! counts waits for devices alone*: whoever has to wait for more calls [`step_aside`] first; this
+//! is owed by each such wait in this crate. While a device task's function runs, which may wait for
 //! anything, its admission does not count ([`Admission::pause`]). The page is
 //! `docs/protocols/admission.md`.
 //!
@@ -28,11 +28,11 @@ use placement::order::Id;
 use placement::policy::View;
 
 use super::one_shot::OneShot;
-use super::{Placed, Promise, hints, policies, times};
+use super::{PlacedRegion, Reservation, hints, policies, times};
 use crate::omp::depend;
-use crate::omp::device::{Slot, avoided, usable};
+use crate::omp::device::{DeviceSlot, avoided, usable};
 use crate::omp::env;
-use crate::omp::task::{Flags, Task};
+use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::CurrentThread;
 
 /// Regions that a GPU can use at a time: one for each stream of kernels, and as many whose data are
@@ -45,21 +45,21 @@ const AHEAD: u64 = 500_000;
 const MOST_AHEAD: u64 = 56;
 
 /// What a waiting task gets.
-enum Given {
+enum AdmissionGrant {
     Admission,
-    Promise(Promise),
+    Promise(Reservation),
 }
 
 /// A task that waits.
 struct Held {
     task: usize,
-    one_shot: Arc<OneShot<Given>>,
+    one_shot: Arc<OneShot<AdmissionGrant>>,
     /// When it has been placed.
     placed: Option<Offered>,
 }
 
 struct Offered {
-    promise: Promise,
+    promise: Reservation,
     offers: Vec<Offer>,
     elsewhere: u64,
 }
@@ -87,12 +87,12 @@ struct Holder {
 /// An admission of a task's, given back when this is dropped.
 pub struct Admission(usize);
 
-struct State {
+struct AdmissionState {
     admission: AdmissionQueue<Held>,
     holders: BTreeMap<usize, Holder>,
 }
 
-static STATE: Mutex<Option<State>> = Mutex::new(None);
+static STATE: Mutex<Option<AdmissionState>> = Mutex::new(None);
 static USED: AtomicBool = AtomicBool::new(false);
 /// Regions that waited, and those that a GPU has taken over.
 static WAITED: AtomicU64 = AtomicU64::new(0);
@@ -106,9 +106,9 @@ pub fn counters() -> [u64; 2] {
     [&WAITED, &TAKEN].map(|sum| sum.load(Ordering::Relaxed))
 }
 
-fn with<T>(work: impl FnOnce(&mut State) -> T) -> T {
+fn with<T>(work: impl FnOnce(&mut AdmissionState) -> T) -> T {
     let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    work(state.get_or_insert_with(|| State {
+    work(state.get_or_insert_with(|| AdmissionState {
         admission: AdmissionQueue::new(usable().len()),
         holders: BTreeMap::new(),
     }))
@@ -176,12 +176,12 @@ pub fn complete(id: Id) {
 
 // ---- admissions ------------------------------------------------------------------
 
-fn is_gpu(slot: &Slot) -> bool {
+fn is_gpu(slot: &DeviceSlot) -> bool {
     slot.owner.gpu.is_some()
 }
 
 /// How many regions a GPU can use at a time.
-fn window(slot: &Slot) -> u32 {
+fn window(slot: &DeviceSlot) -> u32 {
     EACH + (AHEAD / slot.placing.usual_time().max(1)).min(MOST_AHEAD) as u32
 }
 
@@ -193,7 +193,7 @@ fn admission() -> u32 {
 /// Is the running task a region that waits for its admission, if it runs on a GPU? Regions inside
 /// of a device task's function do not: they may have to wait for those before the task.
 pub(super) fn applies(here: CurrentThread) -> bool {
-    here.task.flags().has(Flags::OFFLOADED.with(Flags::TARGET)) && is_used()
+    here.task.flags().has(TaskFlags::OFFLOADED.with(TaskFlags::TARGET)) && is_used()
 }
 
 /// The running task's region, of a task with this code, is ready: waits until it may be placed. It
@@ -201,7 +201,7 @@ pub(super) fn applies(here: CurrentThread) -> bool {
 pub(super) fn take(here: CurrentThread, entry: usize) {
     let (task, one_shot, most) = (key(here.task), Arc::new(OneShot::default()), admission());
     let place = depend::place_in_order(here.task);
-    let waits = with(|State { admission, holders }| {
+    let waits = with(|AdmissionState { admission, holders }| {
         let id = place.unwrap_or_else(|| add(admission, here.task, entry));
         holders.insert(task, Holder { id, own: place.is_none(), device: None, is_paused: false });
         admission.ask(id, most, Held { task, one_shot: one_shot.clone(), placed: None }).is_none()
@@ -215,8 +215,8 @@ pub(super) fn take(here: CurrentThread, entry: usize) {
 
 /// The running task's region was placed: waits until it may begin, if it has an admission. Its
 /// promise may be for another GPU then.
-pub(super) fn begin(here: CurrentThread, placed: Placed) -> Promise {
-    let Placed { mut promise, offers, elsewhere, may_wait, follows, .. } = placed;
+pub(super) fn begin(here: CurrentThread, placed: PlacedRegion) -> Reservation {
+    let PlacedRegion { mut promise, offers, elsewhere, may_wait, follows, .. } = placed;
     let (task, one_shot, slot) = (key(here.task), Arc::new(OneShot::default()), promise.slot());
     if !is_gpu(slot) || !may_wait {
         give_back(task);
@@ -226,7 +226,7 @@ pub(super) fn begin(here: CurrentThread, placed: Placed) -> Promise {
     let (device, window) = (slot.number as usize, window(slot));
     let held =
         Held { task, one_shot: one_shot.clone(), placed: Some(Offered { promise, offers, elsewhere }) };
-    let begins = with(|State { admission, holders }| {
+    let begins = with(|AdmissionState { admission, holders }| {
         let Some(holder) = holders.get_mut(&task) else { return Some(held) };
         let begins = if follows && !ult::mutant!(follower_keeps_turn) {
             admission.place_behind(holder.id, device, window, held)
@@ -248,8 +248,8 @@ pub(super) fn begin(here: CurrentThread, placed: Placed) -> Promise {
         usable().iter().filter(|slot| is_gpu(slot)).for_each(take_over);
     }
     match one_shot.wait() {
-        Given::Promise(promise) => promise,
-        Given::Admission => {
+        AdmissionGrant::Promise(promise) => promise,
+        AdmissionGrant::Admission => {
             crate::omp::report::fatal("a target region that had begun was given an admission")
         }
     }
@@ -257,7 +257,7 @@ pub(super) fn begin(here: CurrentThread, placed: Placed) -> Promise {
 
 /// The running device task is ready, whose function this is: as [`take`].
 pub(super) fn take_for_task(here: CurrentThread, function: usize) {
-    if here.task.flags().has(Flags::OFFLOADED) && is_used() {
+    if here.task.flags().has(TaskFlags::OFFLOADED) && is_used() {
         take(here, function);
     }
 }
@@ -275,7 +275,7 @@ pub(super) fn give_back(task: usize) {
     if !is_used() {
         return;
     }
-    let device = let_others_in(|State { admission, holders }| {
+    let device = let_others_in(|AdmissionState { admission, holders }| {
         let Holder { id, own, device, is_paused } = holders.remove(&task)?;
         device.filter(|_| is_paused).into_iter().for_each(|device| admission.resumes(device));
         admission.ends(device);
@@ -291,7 +291,7 @@ pub(super) fn give_back(task: usize) {
 
 /// Others may begin, or be placed, after this change, which says where somebody makes room for
 /// them: `None` if nobody does.
-fn let_others_in(change: impl FnOnce(&mut State) -> Option<Option<usize>>) -> Option<Option<usize>> {
+fn let_others_in(change: impl FnOnce(&mut AdmissionState) -> Option<Option<usize>>) -> Option<Option<usize>> {
     let mut given = Vec::new();
     let device = with(|state| {
         let device = change(state)?;
@@ -314,7 +314,7 @@ impl Admission {
         if ult::mutant!(function_keeps_turn) {
             return;
         }
-        let_others_in(|State { admission, holders }| {
+        let_others_in(|AdmissionState { admission, holders }| {
             let holder = holders.get_mut(&self.0).filter(|holder| !holder.is_paused)?;
             admission.pauses(holder.device?);
             holder.is_paused = true;
@@ -324,7 +324,7 @@ impl Admission {
 
     /// The code has returned.
     pub(super) fn resume(&self) {
-        with(|State { admission, holders }| {
+        with(|AdmissionState { admission, holders }| {
             let Some(holder) = holders.get_mut(&self.0).filter(|holder| holder.is_paused) else { return };
             holder.is_paused = false;
             holder.device.into_iter().for_each(|device| admission.resumes(device));
@@ -340,19 +340,19 @@ impl Drop for Admission {
 
 /// The running task has to wait for more than a device.
 pub fn step_aside(here: CurrentThread) {
-    if is_used() && here.task.flags().has(Flags::OFFLOADED) && !ult::mutant!(turn_kept) {
+    if is_used() && here.task.flags().has(TaskFlags::OFFLOADED) && !ult::mutant!(turn_kept) {
         give_back(key(here.task));
     }
 }
 
 /// The GPU takes over what waits for others, as long as it has nothing to do and that pays.
-fn take_over(slot: &'static Slot) {
+fn take_over(slot: &'static DeviceSlot) {
     let (device, limit) = (slot.number as usize, env::settings().device_memory);
     if !with(|state| state.admission.is_idle(device)) {
         return;
     }
     let policy = policies::in_force(usable().len(), limit);
-    let held = with(|State { admission, holders }| {
+    let held = with(|AdmissionState { admission, holders }| {
         if !admission.is_idle(device) {
             return None;
         }
@@ -374,11 +374,13 @@ fn take_over(slot: &'static Slot) {
 impl Held {
     /// The task goes on.
     fn go_on(self) {
-        self.one_shot.give(self.placed.map_or(Given::Admission, |placed| Given::Promise(placed.promise)));
+        self.one_shot.give(
+            self.placed.map_or(AdmissionGrant::Admission, |placed| AdmissionGrant::Promise(placed.promise)),
+        );
     }
 
     /// How much sooner it would have run on this GPU.
-    fn gain(&self, slot: &Slot, limit: Option<u64>) -> Option<u64> {
+    fn gain(&self, slot: &DeviceSlot, limit: Option<u64>) -> Option<u64> {
         let Offered { promise, offers, elsewhere } = self.placed.as_ref()?;
         let offer =
             offers.iter().find(|offer| offer.device == slot.number).filter(|_| !avoided::has(slot))?;
@@ -401,7 +403,7 @@ impl Held {
     }
 
     /// Its GPU is this one from here on. Under the policy's lock.
-    fn carry_over(&mut self, slot: &'static Slot) {
+    fn carry_over(&mut self, slot: &'static DeviceSlot) {
         if let Some(Offered { promise, elsewhere, .. }) = &mut self.placed {
             promise.carry_over(slot, *elsewhere);
         }

@@ -9,25 +9,25 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use placement::graph::{Graph, Machine};
-use placement::policy::Policy;
-use placement::record::{Record, Use};
+use placement::graph::{Graph, GraphMachine};
+use placement::policy::PlacementPolicy;
+use placement::record::{GraphRecord, RecordUse};
 use placement::replay::replay;
 
-use super::{Announced, rates};
-use crate::omp::device::map::{Flags, Item};
+use super::{AnnouncedRegion, rates};
+use crate::omp::device::map::{MapFlags, MapItem};
 use crate::omp::device::rank::modules;
 use crate::omp::user_files::{self, NewFile};
 use crate::omp::{env, report};
 
 /// What is recorded; nothing unless a file is named and none was read.
-static RECORD: Mutex<Option<Record>> = Mutex::new(None);
+static RECORD: Mutex<Option<GraphRecord>> = Mutex::new(None);
 /// A file was read, so none is written.
 static READ: AtomicBool = AtomicBool::new(false);
 /// Regions beyond this many are not recorded.
 const MOST: u32 = 1 << 20;
 
-fn record() -> MutexGuard<'static, Option<Record>> {
+fn record() -> MutexGuard<'static, Option<GraphRecord>> {
     RECORD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -37,16 +37,16 @@ fn records() -> bool {
 }
 
 /// A region is about to run.
-pub(super) fn begin(region: Announced, code: usize, private: u64, items: &[Item]) {
+pub(super) fn begin(region: AnnouncedRegion, code: usize, private: u64, items: &[MapItem]) {
     if !records() || region.number >= MOST {
         return;
     }
-    let uses = items.iter().filter_map(Item::on_device).map(|(range, flags)| Use {
+    let uses = items.iter().filter_map(MapItem::on_device).map(|(range, flags)| RecordUse {
         range,
-        reads: flags.has(Flags::TO),
-        writes: flags.has(Flags::FROM),
+        reads: flags.has(MapFlags::TO),
+        writes: flags.has(MapFlags::FROM),
     });
-    let uses: Vec<Use> = uses.collect();
+    let uses: Vec<RecordUse> = uses.collect();
     let name = modules::place(code).map_or(format!("{code:x}"), |(_, offset)| format!("region_{offset:x}"));
     let mut record = record();
     if record.is_none() {
@@ -70,7 +70,7 @@ pub(super) fn end(number: u32, nanoseconds: u64) {
 /// Writes the file.
 extern "C" fn write() {
     let Some(file) = &env::settings().graph_file else { return };
-    let Some(graph) = record().as_ref().map(Record::graph) else { return };
+    let Some(graph) = record().as_ref().map(GraphRecord::graph) else { return };
     let written = graph.and_then(|graph| {
         NewFile::write_whole(file, placement::file::write(&graph).as_bytes()).map_err(|e| e.to_string())
     });
@@ -83,7 +83,11 @@ extern "C" fn write() {
 ///
 /// # Errors
 /// There is none, or no room.
-pub(super) fn plan(policy: &mut dyn Policy, devices: usize, memory: Option<u64>) -> Result<(), String> {
+pub(super) fn plan(
+    policy: &mut dyn PlacementPolicy,
+    devices: usize,
+    memory: Option<u64>,
+) -> Result<(), String> {
     let file = env::settings().graph_file.as_ref().ok_or("no graph is known ahead, OMPX_GRAPH names none")?;
     let text = user_files::read(file).map_err(|e| format!("graph {file}: {e}, this run records it"))?;
     let graph = placement::file::read(&text).map_err(|why| format!("graph {file}: {why}"))?;
@@ -108,8 +112,8 @@ pub(super) fn plan(policy: &mut dyn Policy, devices: usize, memory: Option<u64>)
 fn notify(
     name: &str,
     graph: &Graph,
-    machine: &Machine,
-    schedule: &placement::graph::Schedule,
+    machine: &GraphMachine,
+    schedule: &placement::graph::GraphSchedule,
 ) -> Result<(), String> {
     let outcome =
         replay(graph, machine, schedule).map_err(|fault| format!("the plan is wrong: {fault:?}"))?;

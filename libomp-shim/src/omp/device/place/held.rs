@@ -14,24 +14,24 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use placement::steal::{Amount, DEPTHS, Place, Queue};
+use placement::steal::{Amount, DEPTHS, RankRange, StealQueue};
 
 use super::one_shot::OneShot;
-use super::{Placed, Promise, policies};
-use crate::omp::device::{Slot, rank, usable};
+use super::{PlacedRegion, Reservation, policies};
+use crate::omp::device::{DeviceSlot, rank, usable};
 use crate::omp::env;
 
-static QUEUE: Mutex<Option<Queue<Held>>> = Mutex::new(None);
+static QUEUE: Mutex<Option<StealQueue<Held>>> = Mutex::new(None);
 /// How many wait.
 static LENGTH: AtomicUsize = AtomicUsize::new(0);
 
 /// A region that waits.
 struct Held {
-    promise: Promise,
+    promise: Reservation,
     depth: usize,
     /// Bytes that it needs on another device.
     elsewhere: u64,
-    one_shot: Arc<OneShot<Promise>>,
+    one_shot: Arc<OneShot<Reservation>>,
 }
 
 impl Held {
@@ -43,7 +43,7 @@ impl Held {
     }
 
     /// Its device is `slot` from here on, if there is room for it. Under the policy's lock.
-    fn carry_over(&mut self, slot: &'static Slot, limit: Option<u64>) -> bool {
+    fn carry_over(&mut self, slot: &'static DeviceSlot, limit: Option<u64>) -> bool {
         let fits = limit.is_none_or(|limit| slot.placing.in_use().saturating_add(self.elsewhere) <= limit);
         if fits {
             self.promise.carry_over(slot, self.elsewhere);
@@ -53,7 +53,7 @@ impl Held {
 }
 
 /// Works with the queue, locked.
-fn with<T>(work: impl FnOnce(&mut Queue<Held>) -> T) -> T {
+fn with<T>(work: impl FnOnce(&mut StealQueue<Held>) -> T) -> T {
     let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
     let queue = queue.get_or_insert_default();
     let result = work(queue);
@@ -84,15 +84,15 @@ const MOST_AHEAD: u64 = 64;
 
 /// How many regions of one depth a device can use at a time: one per worker, one that comes next,
 /// and more of short ones. Ranks are taken to have as many workers as this one; who has more asks.
-fn window(slot: &Slot) -> u32 {
+fn window(slot: &DeviceSlot) -> u32 {
     let ahead = (AHEAD / slot.placing.usual_time().max(1)).min(MOST_AHEAD);
     env::settings().workers.saturating_add(1 + ahead as u32)
 }
 
 /// Waits until the region may begin, at this depth of nesting: the promise, which may be for
 /// another device then. The caller may be suspended.
-pub fn wait(placed: Placed, depth: usize) -> Promise {
-    let Placed { promise, elsewhere, .. } = placed;
+pub fn wait(placed: PlacedRegion, depth: usize) -> Reservation {
+    let PlacedRegion { promise, elsewhere, .. } = placed;
     if depth >= DEPTHS {
         return promise;
     }
@@ -113,12 +113,12 @@ pub fn wait(placed: Placed, depth: usize) -> Promise {
     one_shot.wait()
 }
 
-fn all_next(queue: &mut Queue<Held>, device: usize, depth: usize, window: u32) -> Vec<Held> {
+fn all_next(queue: &mut StealQueue<Held>, device: usize, depth: usize, window: u32) -> Vec<Held> {
     core::iter::from_fn(|| queue.next(device, depth, window)).collect()
 }
 
 /// A region that was under way to the device has ended: others follow.
-pub fn ended(slot: &Slot, depth: usize) {
+pub fn ended(slot: &DeviceSlot, depth: usize) {
     let (device, window) = (slot.number as usize, window(slot));
     let next = with(|queue| {
         queue.ended(device, depth);
@@ -131,7 +131,7 @@ pub fn ended(slot: &Slot, depth: usize) {
 }
 
 /// Regions wait, if they do: which device is to be notified of how many, if any is.
-pub fn announce(place: Place) -> Option<(usize, u32)> {
+pub fn announce(place: RankRange) -> Option<(usize, u32)> {
     // Most regions end where none wait.
     if waiting() == 0 {
         return None;
@@ -141,7 +141,7 @@ pub fn announce(place: Place) -> Option<(usize, u32)> {
 
 /// Regions wait at another origin, which is this device if it is one: which device is to be
 /// notified of them, if any is.
-pub fn passes_on(place: Place, origin: Option<usize>) -> Option<usize> {
+pub fn passes_on(place: RankRange, origin: Option<usize>) -> Option<usize> {
     with(|queue| queue.passes_on(place, origin))
 }
 

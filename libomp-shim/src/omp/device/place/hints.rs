@@ -9,9 +9,9 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Announced, SECTIONS};
+use super::{AnnouncedRegion, SECTIONS};
 use crate::omp::persistent::dist::Section;
-use crate::omp::remote::Fault;
+use crate::omp::remote::RemoteFault;
 use crate::omp::task::Task;
 
 /// Something about some tasks.
@@ -76,7 +76,7 @@ impl<T> ByTask<T> {
 static MEMORY: ByTask<u64> = ByTask::new();
 static DATA: ByTask<[Option<Section>; SECTIONS]> = ByTask::new();
 static ADDRESS: ByTask<usize> = ByTask::new();
-static ANNOUNCED: ByTask<Announced> = ByTask::new();
+static ANNOUNCED: ByTask<AnnouncedRegion> = ByTask::new();
 static FUNCTION: ByTask<usize> = ByTask::new();
 
 /// The next target region that the task creates needs so many bytes besides what it maps.
@@ -94,9 +94,9 @@ pub fn take_memory(task: &Task) -> u64 {
 ///
 /// # Errors
 /// There are [`SECTIONS`] already.
-pub fn add_data(task: &Task, section: Section) -> Result<(), Fault> {
+pub fn add_data(task: &Task, section: Section) -> Result<(), RemoteFault> {
     let mut all = DATA.of(task).unwrap_or_default();
-    let free = all.iter_mut().find(|section| section.is_none()).ok_or(Fault::Count)?;
+    let free = all.iter_mut().find(|section| section.is_none()).ok_or(RemoteFault::Count)?;
     *free = Some(section);
     DATA.set(task, Some(all));
     Ok(())
@@ -119,7 +119,7 @@ pub fn take_address(task: &Task) -> Option<usize> {
 }
 
 /// The fresh task `task` is a target region.
-pub fn announce(task: &Task, region: Option<Announced>) {
+pub fn announce(task: &Task, region: Option<AnnouncedRegion>) {
     match region {
         Some(region) => ANNOUNCED.set(task, Some(region)),
         // Its block may have been that of a region that was never launched.
@@ -138,11 +138,11 @@ pub fn take_function(task: &Task) -> Option<usize> {
 }
 
 /// What a task was announced as that has not begun.
-pub fn is_announced(task: &Task) -> Option<Announced> {
+pub fn is_announced(task: &Task) -> Option<AnnouncedRegion> {
     ANNOUNCED.of(task)
 }
 
 /// What the running task was announced as.
-pub fn announced(task: &Task) -> Option<Announced> {
+pub fn announced(task: &Task) -> Option<AnnouncedRegion> {
     ANNOUNCED.take(task)
 }

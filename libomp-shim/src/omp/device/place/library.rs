@@ -6,7 +6,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use std::ffi::CString;
 
-use placement::policy::{Policy, Request, View};
+use placement::policy::{PlacementPolicy, PlacementRequest, View};
 
 /// The version of the table that is known.
 const VERSION: u32 = 1;
@@ -71,7 +71,7 @@ fn why() -> String {
 ///
 /// # Errors
 /// The object cannot be loaded, or contains none.
-pub fn load(file: &str) -> Result<Box<dyn Policy>, String> {
+pub fn load(file: &str) -> Result<Box<dyn PlacementPolicy>, String> {
     let path = CString::new(file).map_err(|_| "not a file's name")?;
     // SAFETY: a C string; the object's constructors are the user's own code.
     let object = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
@@ -103,12 +103,12 @@ pub fn load(file: &str) -> Result<Box<dyn Policy>, String> {
     Ok(Box::new(Library { name, table }))
 }
 
-impl Policy for Library {
+impl PlacementPolicy for Library {
     fn name(&self) -> String {
         self.name.clone()
     }
 
-    fn choose(&mut self, request: Request, devices: &[View]) -> Option<usize> {
+    fn choose(&mut self, request: PlacementRequest, devices: &[View]) -> Option<usize> {
         // SAFETY: `load` checked it, and the object stays loaded.
         let table = unsafe { &*self.table };
         let devices: Vec<CDevice> = devices.iter().map(CDevice::from).collect();

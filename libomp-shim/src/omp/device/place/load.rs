@@ -3,16 +3,16 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use placement::times::{Backlog, Kind};
+use placement::times::{Backlog, TaskKind};
 
 use super::admission::{self, Admission};
 use super::pace::Pace;
 use super::{graph, held, times};
-use crate::omp::device::{Running, Slot};
+use crate::omp::device::{DeviceSlot, RunningRegion};
 
 /// Of one device.
 #[derive(Default)]
-pub struct Load {
+pub struct LoadOfDevice {
     /// Regions that were placed there and have not begun.
     sent: AtomicU32,
     /// Bytes that those will need, and bytes of those that run for which no mapping stands.
@@ -35,7 +35,7 @@ pub struct Load {
 /// Nanoseconds that a region is taken to last before one has ended.
 const UNKNOWN: u64 = 1_000_000;
 
-impl Load {
+impl LoadOfDevice {
     /// Regions placed there that have not begun.
     pub fn sent(&self) -> u32 {
         // ORDERING: Relaxed; a load that need not be exact.
@@ -135,8 +135,8 @@ pub struct Promises {
 impl Promises {
     /// Those of now.
     pub fn now() -> Self {
-        // ORDERING: Acquire, pairs with the Release in `Promise::drop`: who sees a promise ended
-        // sees its memory given back.
+        // ORDERING: Acquire, pairs with the Release in `Reservation::drop`: who sees a promise
+        // ended sees its memory given back.
         let word = PROMISES.load(Ordering::Acquire);
         Self { outstanding: word as u32, given_back: (word / ENDED) as u32 }
     }
@@ -159,14 +159,14 @@ pub fn there_may_be_room() {
 pub(super) const NO_REGION: u32 = u32::MAX;
 
 /// A region that was placed on a device, from the choice to its end.
-pub struct Promise {
-    slot: &'static Slot,
+pub struct Reservation {
+    slot: &'static DeviceSlot,
     number: u32,
     bytes: u64,
     /// Those of them that no mapping stands for.
     own: u64,
     /// What tells it apart, if what it takes is to be learned here, and how long it will take.
-    kind: Option<Kind>,
+    kind: Option<TaskKind>,
     expected: u64,
     has_begun: bool,
     /// When its code was launched.
@@ -184,14 +184,14 @@ pub struct Promise {
     stolen: bool,
 }
 
-impl Promise {
+impl Reservation {
     /// The region of this kind, which is expected to take so long, needs so many bytes there, `own`
     /// of them besides its mappings. Under the policy's lock.
     pub(super) fn new(
-        slot: &'static Slot,
+        slot: &'static DeviceSlot,
         (number, entry): (u32, usize),
         (bytes, own): (u64, u64),
-        (kind, expected): (Kind, u64),
+        (kind, expected): (TaskKind, u64),
     ) -> Self {
         slot.placing.place(expected);
         if number != NO_REGION {
@@ -223,14 +223,14 @@ impl Promise {
 
     /// A task with versions, which needs no memory that is counted: what it takes is learned
     /// elsewhere.
-    pub(super) fn of_version(slot: &'static Slot, kind: Kind, expected: u64) -> Self {
+    pub(super) fn of_version(slot: &'static DeviceSlot, kind: TaskKind, expected: u64) -> Self {
         let mut promise = Self::new(slot, (NO_REGION, 0), (0, 0), (kind, expected));
         promise.kind = None;
         promise
     }
 
     /// Where it runs.
-    pub fn slot(&self) -> &'static Slot {
+    pub fn slot(&self) -> &'static DeviceSlot {
         self.slot
     }
 
@@ -271,7 +271,7 @@ impl Promise {
 
     /// Another device gets it, which has not begun; it may need `bytes` there. Under the policy's
     /// lock.
-    pub(super) fn carry_over(&mut self, slot: &'static Slot, bytes: u64) {
+    pub(super) fn carry_over(&mut self, slot: &'static DeviceSlot, bytes: u64) {
         // ORDERING: Relaxed, all; as in `new`.
         self.slot.placing.sent.fetch_sub(1, Ordering::Relaxed);
         // ORDERING: as above.
@@ -294,7 +294,7 @@ impl Promise {
     }
 
     /// The region begins: from here on it counts as running.
-    pub fn begin(&mut self, _: &Running<'_>) {
+    pub fn begin(&mut self, _: &RunningRegion<'_>) {
         self.runs();
     }
 
@@ -367,7 +367,7 @@ impl Promise {
     }
 }
 
-impl Drop for Promise {
+impl Drop for Reservation {
     fn drop(&mut self) {
         self.arrive();
         if !self.has_begun {
@@ -388,19 +388,20 @@ mod tests {
     use super::*;
     use crate::omp::device::host::HostImage;
 
-    const KIND: Kind = Kind { function: 1, bytes: 100, device: 0 };
+    const KIND: TaskKind = TaskKind { function: 1, bytes: 100, device: 0 };
 
     /// What is promised and what is mapped never counts less than what the region needs, and
     /// nothing is left of it.
     #[test]
     fn a_device_has_to_do_what_was_placed_there_and_has_not_ended() {
-        let slot: &'static Slot = Box::leak(Box::new(Slot::new(0, Box::new(HostImage::new(0, 0)))));
-        let kind = Kind { function: 2, bytes: 1 << 20, device: 0 };
+        let slot: &'static DeviceSlot =
+            Box::leak(Box::new(DeviceSlot::new(0, Box::new(HostImage::new(0, 0)))));
+        let kind = TaskKind { function: 2, bytes: 1 << 20, device: 0 };
         times::ended(kind, 5_000_000_000);
         let (load, mut first, second) = (
             &slot.placing,
-            Promise::new(slot, (0, 0), (0, 0), (kind, times::expected(kind))),
-            Promise::new(slot, (1, 0), (0, 0), (kind, times::expected(kind))),
+            Reservation::new(slot, (0, 0), (0, 0), (kind, times::expected(kind))),
+            Reservation::new(slot, (1, 0), (0, 0), (kind, times::expected(kind))),
         );
         assert_eq!(load.wait(0, times::now()), 10_000_000_000);
         let running = slot.begin();
@@ -426,12 +427,13 @@ mod tests {
     /// time is not that of those before it.
     #[test]
     fn what_follows_others_begins_when_they_end() {
-        let slot: &'static Slot = Box::leak(Box::new(Slot::new(0, Box::new(HostImage::new(0, 0)))));
-        let kind = Kind { function: 3, bytes: 1 << 20, device: 0 };
+        let slot: &'static DeviceSlot =
+            Box::leak(Box::new(DeviceSlot::new(0, Box::new(HostImage::new(0, 0)))));
+        let kind = TaskKind { function: 3, bytes: 1 << 20, device: 0 };
         times::ended(kind, 5_000_000_000);
         let (load, expected) = (&slot.placing, times::expected(kind));
-        let mut all: Vec<Promise> =
-            (0..3).map(|number| Promise::new(slot, (number, 0), (0, 0), (kind, expected))).collect();
+        let mut all: Vec<Reservation> =
+            (0..3).map(|number| Reservation::new(slot, (number, 0), (0, 0), (kind, expected))).collect();
         let running: Vec<_> = all
             .iter_mut()
             .map(|promise| {
@@ -440,8 +442,8 @@ mod tests {
                 running
             })
             .collect();
-        all[1..].iter_mut().for_each(Promise::follow);
-        all.iter_mut().for_each(Promise::launch);
+        all[1..].iter_mut().for_each(Reservation::follow);
+        all.iter_mut().for_each(Reservation::launch);
         std::thread::sleep(std::time::Duration::from_millis(20));
         let wait = load.wait(slot.load(), times::now());
         assert!((13_000_000_000..14_980_000_001).contains(&wait), "only the first one has begun: {wait}");
@@ -461,10 +463,11 @@ mod tests {
 
     #[test]
     fn memory_counts_from_the_choice_to_the_end() {
-        let slot: &'static Slot = Box::leak(Box::new(Slot::new(0, Box::new(HostImage::new(0, 0)))));
+        let slot: &'static DeviceSlot =
+            Box::leak(Box::new(DeviceSlot::new(0, Box::new(HostImage::new(0, 0)))));
         let load = &slot.placing;
         let (before, mut promise) =
-            (Promises::now().given_back, Promise::new(slot, (0, 0), (100, 20), (KIND, 1)));
+            (Promises::now().given_back, Reservation::new(slot, (0, 0), (100, 20), (KIND, 1)));
         assert_eq!((load.in_use(), load.sent(), slot.load()), (100, 1, 0));
         let running = slot.begin();
         promise.begin(&running);
@@ -479,9 +482,10 @@ mod tests {
         assert_eq!((load.in_use(), load.sent(), slot.load()), (0, 0, 0));
         assert_ne!(Promises::now().given_back, before);
         assert!(load.usual_time() < UNKNOWN * 1000, "one has ended");
-        let other: &'static Slot = Box::leak(Box::new(Slot::new(1, Box::new(HostImage::new(1, 0)))));
+        let other: &'static DeviceSlot =
+            Box::leak(Box::new(DeviceSlot::new(1, Box::new(HostImage::new(1, 0)))));
         let (mut moved, before) =
-            (Promise::new(slot, (2, 0), (100, 20), (KIND, 1)), Promises::now().given_back);
+            (Reservation::new(slot, (2, 0), (100, 20), (KIND, 1)), Promises::now().given_back);
         moved.carry_over(other, 120);
         assert_eq!((load.in_use(), load.sent()), (0, 0), "there is room again where it was");
         assert_ne!(Promises::now().given_back, before);
@@ -496,7 +500,7 @@ mod tests {
             [0, 0, 2 * load.usual_time()],
             "nothing is left but those that name the device"
         );
-        drop(Promise::new(slot, (1, 0), (7, 9), (KIND, 1)));
+        drop(Reservation::new(slot, (1, 0), (7, 9), (KIND, 1)));
         assert_eq!((load.in_use(), load.sent()), (0, 0), "a region that was discarded");
     }
 }

@@ -28,11 +28,11 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use placement::policy::{Request, View};
-use placement::times::Kind;
+use placement::policy::{PlacementRequest, View};
+use placement::times::TaskKind;
 
-use super::map::{self, Flags, Item, Need};
-use super::{Slot, array, borrowed, chain, program, rank, resident, transfer, usable};
+use super::map::{self, MapFlags, MapItem, MemoryNeed};
+use super::{DeviceSlot, array, borrowed, chain, program, rank, resident, transfer, usable};
 use crate::omp::env::{self, TargetOffload};
 use crate::omp::persistent::dist::Section;
 use crate::omp::report;
@@ -40,7 +40,7 @@ use crate::omp::target;
 use crate::omp::thread::CurrentThread;
 use admission::Offer;
 use load::Promises;
-pub use load::{Load, Promise};
+pub use load::{LoadOfDevice, Reservation};
 
 pub mod admission;
 pub mod graph;
@@ -63,7 +63,7 @@ pub const SECTIONS: usize = 4;
 
 /// A region whose device is to be chosen.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Announced {
+pub struct AnnouncedRegion {
     /// Its number: the first one is 0.
     pub number: u32,
     /// Bytes that it needs besides what it maps.
@@ -75,12 +75,12 @@ pub struct Announced {
     /// The code of its task, where a compiler made the task; else 0.
     pub entry: usize,
     /// Which devices may run it.
-    pub among: Among,
+    pub among: DeviceChoice,
 }
 
 /// Devices that the runtime may choose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Among {
+pub enum DeviceChoice {
     /// Any.
     #[default]
     All,
@@ -96,9 +96,9 @@ pub enum Among {
     Behind(usize),
 }
 
-impl Among {
+impl DeviceChoice {
     /// Could the device be one of them?
-    pub(super) fn may_mean(self, slot: &Slot) -> bool {
+    pub(super) fn may_mean(self, slot: &DeviceSlot) -> bool {
         self.has(slot)
             && match self {
                 Self::Set(set) => only::of_set(set).binary_search(&slot.number).is_ok(),
@@ -107,7 +107,7 @@ impl Among {
     }
 
     /// Is the device one of them?
-    fn has(self, slot: &Slot) -> bool {
+    fn has(self, slot: &DeviceSlot) -> bool {
         match self {
             Self::All | Self::Set(_) | Self::Near(_) | Self::Behind(_) => true,
             Self::Gpus => slot.owner.gpu.is_some(),
@@ -119,15 +119,15 @@ impl Among {
 /// Which kinds of devices can run the region with this code: processors, GPUs. Where there are
 /// devices of one kind only they are asked when they are to run it. One of a kind stands for all:
 /// their images are alike.
-fn kinds_for(region: &Announced, code: usize) -> [bool; 2] {
+fn kinds_for(region: &AnnouncedRegion, code: usize) -> [bool; 2] {
     let slots = usable();
-    let is_gpu = |slot: &Slot| slot.owner.gpu.is_some();
+    let is_gpu = |slot: &DeviceSlot| slot.owner.gpu.is_some();
     if slots.first().map(is_gpu) == slots.last().map(is_gpu) {
         return [true; 2];
     }
     // Distributed memory is the ranks'.
     let suits = |gpus: bool| {
-        region.among != if gpus { Among::Ranks } else { Among::Gpus }
+        region.among != if gpus { DeviceChoice::Ranks } else { DeviceChoice::Gpus }
             && !(gpus && region.data.iter().any(Option::is_some))
     };
     [false, true].map(|gpus| {
@@ -145,27 +145,27 @@ struct Able {
 }
 
 impl Able {
-    fn of(region: &Announced, kinds: [bool; 2]) -> Self {
+    fn of(region: &AnnouncedRegion, kinds: [bool; 2]) -> Self {
         let known = |devices: Vec<i32>| Some(devices).filter(|devices| !devices.is_empty());
         let only = match region.among {
-            Among::All | Among::Gpus | Among::Ranks => None,
-            Among::Set(set) => Some(only::of_set(set).to_vec()),
-            Among::Near(address) => known(only::near(address)),
-            Among::Behind(address) => known(only::behind(address)),
+            DeviceChoice::All | DeviceChoice::Gpus | DeviceChoice::Ranks => None,
+            DeviceChoice::Set(set) => Some(only::of_set(set).to_vec()),
+            DeviceChoice::Near(address) => known(only::near(address)),
+            DeviceChoice::Behind(address) => known(only::behind(address)),
         };
         Self { kinds, only }
     }
 
     /// May the device run it?
-    fn has(&self, region: &Announced, slot: &Slot) -> bool {
+    fn has(&self, region: &AnnouncedRegion, slot: &DeviceSlot) -> bool {
         let is_one = || self.only.as_ref().is_none_or(|only| only.binary_search(&slot.number).is_ok());
         region.among.has(slot) && self.kinds[usize::from(slot.owner.gpu.is_some())] && is_one()
     }
 }
 
-impl Announced {
+impl AnnouncedRegion {
     /// Bytes of its distributed memory that belong to the device, and of what others have.
-    fn distributed(&self, slot: &Slot) -> (u64, u64) {
+    fn distributed(&self, slot: &DeviceSlot) -> (u64, u64) {
         if rank::cluster().is_none() {
             return (0, 0);
         }
@@ -188,15 +188,15 @@ const WORTH_STAYING: u64 = 1 << 20;
 
 /// A region, with what is the same for all devices.
 struct Asked<'a> {
-    region: &'a Announced,
-    items: &'a [Item],
+    region: &'a AnnouncedRegion,
+    items: &'a [MapItem],
     /// What it uses of arrays, if anything.
-    arrays: Option<array::lists::Asked>,
+    arrays: Option<array::lists::ArrayListRequest>,
     limit: Option<u64>,
     now: u64,
     /// What tells it apart on a device of the host's kind and on another one, and how long it takes
     /// there.
-    kinds: [(Kind, u64); 2],
+    kinds: [(TaskKind, u64); 2],
     /// Per item that it reads: the device that has written it last.
     writers: Vec<i32>,
     /// Where it can follow those before it ([`chain::lead`]).
@@ -205,25 +205,25 @@ struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     fn new(
-        region: &'a Announced,
+        region: &'a AnnouncedRegion,
         code: usize,
-        items: &'a [Item],
+        items: &'a [MapItem],
         limit: Option<u64>,
         lead: Option<i32>,
     ) -> Self {
         // What one device has of distributed memory is far from another: together it is the same.
         let (own, far) = usable().first().map_or((0, 0), |slot| region.distributed(slot));
-        let bytes = Need::of(items, None).fresh + own + far;
+        let bytes = MemoryNeed::of(items, None).fresh + own + far;
         let kinds = [0, 1].map(|device| {
-            let kind = Kind { function: code, bytes, device };
+            let kind = TaskKind { function: code, bytes, device };
             (kind, times::expected(kind))
         });
-        let read = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::TO));
+        let read = items.iter().filter_map(MapItem::on_device).filter(|(_, flags)| flags.has(MapFlags::TO));
         let writers = read.filter_map(|(range, _)| writers::of(range.start)).collect();
         Self {
             region,
             items,
-            arrays: array::lists::Asked::of(items),
+            arrays: array::lists::ArrayListRequest::of(items),
             limit,
             now: times::now(),
             kinds,
@@ -232,7 +232,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    fn kind(&self, slot: &Slot) -> (Kind, u64) {
+    fn kind(&self, slot: &DeviceSlot) -> (TaskKind, u64) {
         self.kinds[usize::from(!slot.device.runs_host_functions())]
     }
 }
@@ -248,11 +248,11 @@ struct Seen {
 }
 
 /// The device as the policy sees it.
-fn view(slot: &Slot, asked: &Asked<'_>) -> (View, Seen) {
+fn view(slot: &DeviceSlot, asked: &Asked<'_>) -> (View, Seen) {
     let Asked { region, limit, .. } = *asked;
     let items = asked.arrays.as_ref().map_or(asked.items, |arrays| &arrays.others);
     let table = slot.try_lock();
-    let need = Need::of(items, table.as_deref());
+    let need = MemoryNeed::of(items, table.as_deref());
     let near = resident::near(slot, items, table.as_deref());
     let blocks = asked.arrays.as_ref().map(|arrays| arrays.near(slot)).unwrap_or_default();
     let (own, far) = region.distributed(slot);
@@ -276,12 +276,18 @@ fn view(slot: &Slot, asked: &Asked<'_>) -> (View, Seen) {
 }
 
 /// The device for a region; `None`: the host.
-pub fn choose(here: CurrentThread, region: Announced, code: usize, items: &[Item]) -> Option<Promise> {
+pub fn choose(
+    here: CurrentThread,
+    region: AnnouncedRegion,
+    code: usize,
+    items: &[MapItem],
+) -> Option<Reservation> {
     let limit = env::settings().device_memory;
     let kinds = kinds_for(&region, code);
     // Kernels cannot create regions: those inside of others are the host's business.
     let depth = target::depth(here) as usize;
-    let is_admitted = kinds[1] && depth == 0 && region.among != Among::Ranks && admission::applies(here);
+    let is_admitted =
+        kinds[1] && depth == 0 && region.among != DeviceChoice::Ranks && admission::applies(here);
     let mut lead = chain::lead(here, items, region.stays_resident);
     if is_admitted {
         admission::take(here, region.entry);
@@ -339,8 +345,8 @@ pub fn choose(here: CurrentThread, region: Announced, code: usize, items: &[Item
 }
 
 /// A region for which a device was chosen.
-pub struct Placed {
-    promise: Promise,
+pub struct PlacedRegion {
+    promise: Reservation,
     /// It may wait for its rank, and be stolen meanwhile: it is fully mapped, few of its data are
     /// there, and the policy does not mind.
     may_move: bool,
@@ -362,13 +368,13 @@ struct Nowhere {
 }
 
 fn try_choose(
-    region: Announced,
+    region: AnnouncedRegion,
     able: &Able,
     code: usize,
-    items: &[Item],
+    items: &[MapItem],
     limit: Option<u64>,
     lead: Option<i32>,
-) -> Result<Placed, Nowhere> {
+) -> Result<PlacedRegion, Nowhere> {
     let slots = usable();
     let mut policy = policies::in_force(slots.len(), limit);
     let asked = Asked::new(&region, code, items, limit, lead);
@@ -378,7 +384,7 @@ fn try_choose(
         (view.need, view.room) = (view.need.max(1), 0);
     }
     // A policy of the user's may answer anything.
-    let chosen = policy.choose(Request { task: Some(region.number as usize) }, &views);
+    let chosen = policy.choose(PlacementRequest { task: Some(region.number as usize) }, &views);
     let chosen = chosen.and_then(|chosen| {
         Some((slots.get(chosen)?, views.get(chosen).filter(|view| view.fits())?, seen.get(chosen)?.blocks))
     });
@@ -386,18 +392,19 @@ fn try_choose(
         return Err(Nowhere { is_sure: limit.is_none() || seen.iter().all(|seen| seen.all) });
     };
     // Who is near may have changed by then, too.
-    if (policy.may_change() || matches!(region.among, Among::Near(_)))
+    if (policy.may_change() || matches!(region.among, DeviceChoice::Near(_)))
         && lead.is_some_and(|leader| leader != slot.number)
     {
         return Err(Nowhere { is_sure: false });
     }
-    let Need { private, fresh, .. } = Need::of(items, None);
+    let MemoryNeed { private, fresh, .. } = MemoryNeed::of(items, None);
     graph::begin(region, code, private, items);
     // Data that are there are not promised; they may be gone by the time when a region that waited
     // begins.
     let stays = view.present >= WORTH_STAYING || limit.is_some() && view.present > 0;
-    let moves =
-        held::is_used() && slot.owner.gpu.is_none() && matches!(region.among, Among::All | Among::Ranks);
+    let moves = held::is_used()
+        && slot.owner.gpu.is_none()
+        && matches!(region.among, DeviceChoice::All | DeviceChoice::Ranks);
     let may_move = moves && policy.lets_steal() && !stays && map::is_complete(items);
     let follows = lead == Some(slot.number);
     let may_wait = limit.is_none() || view.present == 0 || follows;
@@ -410,17 +417,24 @@ fn try_choose(
     let lets_move =
         slot.owner.gpu.is_some() && lead.is_none() && policy.lets_steal() && map::is_complete(items);
     let offers = offers.filter(|_| lets_move).collect();
-    let promise = Promise::new(
+    let promise = Reservation::new(
         slot,
         (region.number, region.entry),
         (view.need - blocks, private + region.scratch),
         asked.kind(slot),
     );
     writers::note(items, slot.number);
-    Ok(Placed { promise, may_move, may_wait, offers, elsewhere: fresh + private + region.scratch, follows })
+    Ok(PlacedRegion {
+        promise,
+        may_move,
+        may_wait,
+        offers,
+        elsewhere: fresh + private + region.scratch,
+        follows,
+    })
 }
 
-fn say_that_nobody_has_room(region: Announced, items: &[Item], limit: Option<u64>) {
+fn say_that_nobody_has_room(region: AnnouncedRegion, items: &[MapItem], limit: Option<u64>) {
     static SAID: Mutex<bool> = Mutex::new(false);
     // Locked until the program has stopped, if it is to: one thread says why.
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);

@@ -10,9 +10,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::writers;
-use crate::omp::device::table::Place;
-use crate::omp::device::{Slot, array, get, resident, usable};
-use crate::omp::remote::Fault;
+use crate::omp::device::table::MappedRange;
+use crate::omp::device::{DeviceSlot, array, get, resident, usable};
+use crate::omp::remote::RemoteFault;
 
 /// The number of the first set.
 const FIRST: i32 = 0x4100_0000;
@@ -30,19 +30,19 @@ fn sets() -> MutexGuard<'static, Vec<Arc<[i32]>>> {
 ///
 /// # Errors
 /// There are none, or one of them does not exist; there are too many sets.
-pub fn set(mut devices: Vec<i32>) -> Result<i32, Fault> {
+pub fn set(mut devices: Vec<i32>) -> Result<i32, RemoteFault> {
     if devices.is_empty() {
-        return Err(Fault::Count);
+        return Err(RemoteFault::Count);
     }
     if devices.iter().any(|device| get(*device).is_none()) {
-        return Err(Fault::Device);
+        return Err(RemoteFault::Device);
     }
     devices.sort_unstable();
     devices.dedup();
     let mut sets = sets();
     let at = match sets.iter().position(|set| **set == *devices) {
         Some(at) => at,
-        None if sets.len() == MOST => return Err(Fault::Count),
+        None if sets.len() == MOST => return Err(RemoteFault::Count),
         None => {
             sets.push(devices.into());
             sets.len() - 1
@@ -72,8 +72,8 @@ pub(super) fn near(address: usize) -> Vec<i32> {
 }
 
 /// Is it mapped there? Of a table that somebody works with, nobody knows.
-fn is_mapped(slot: &Slot, address: usize) -> bool {
-    slot.try_lock().is_some_and(|table| matches!(table.place(address, 1), Place::Inside(_)))
+fn is_mapped(slot: &DeviceSlot, address: usize) -> bool {
+    slot.try_lock().is_some_and(|table| matches!(table.place(address, 1), MappedRange::Inside(_)))
 }
 
 /// The device where the region ran, or is to run, that wrote what begins at `address` last, as far
@@ -91,7 +91,7 @@ mod tests {
         for number in [0, -1, i64::from(FIRST) - 1, i64::from(FIRST) + MOST as i64, i64::MAX, i64::MIN] {
             assert_eq!(of_number(number), None, "{number}");
         }
-        assert_eq!((set(Vec::new()), set(vec![0, 99])), (Err(Fault::Count), Err(Fault::Device)));
+        assert_eq!((set(Vec::new()), set(vec![0, 99])), (Err(RemoteFault::Count), Err(RemoteFault::Device)));
         assert!(of_set(7).is_empty() && behind(0x1230).is_empty());
     }
 }

@@ -2,17 +2,17 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use placement::choice::Choice;
-use placement::manual::{self, Kind};
+use placement::choice::PlacementChoice;
+use placement::manual::{self, ManualKind};
 use placement::online::{ByHand, LeastLoaded};
-use placement::policy::{Policy, Request, View};
+use placement::policy::{PlacementPolicy, PlacementRequest, View};
 
 use super::{graph, library};
 use crate::omp::device::{DeviceOwner, rank, usable};
 use crate::omp::{env, report, user_files};
 
 /// A policy, and whether regions may move on from where it has placed them.
-type Placing = (Box<dyn Policy>, bool);
+type Placing = (Box<dyn PlacementPolicy>, bool);
 
 static POLICY: Mutex<Option<Placing>> = Mutex::new(None);
 
@@ -24,8 +24,8 @@ fn policy() -> MutexGuard<'static, Option<Placing>> {
 pub struct InForce(MutexGuard<'static, Option<Placing>>);
 
 impl InForce {
-    /// As [`Policy::choose`].
-    pub fn choose(&mut self, request: Request, devices: &[View]) -> Option<usize> {
+    /// As [`PlacementPolicy::choose`].
+    pub fn choose(&mut self, request: PlacementRequest, devices: &[View]) -> Option<usize> {
         self.0.as_mut()?.0.choose(request, devices)
     }
 
@@ -33,8 +33,8 @@ impl InForce {
     /// asked.
     pub fn choose_for_task(&mut self, devices: &[View]) -> Option<usize> {
         match self.0.as_mut() {
-            Some((policy, true)) => policy.choose(Request::default(), devices),
-            _ => LeastLoaded::default().choose(Request::default(), devices),
+            Some((policy, true)) => policy.choose(PlacementRequest::default(), devices),
+            _ => LeastLoaded::default().choose(PlacementRequest::default(), devices),
         }
     }
 
@@ -70,15 +70,15 @@ fn instead(why: &str) -> Placing {
 /// # Errors
 /// Why not.
 pub fn set(text: &str, devices: usize, memory: Option<u64>) -> Result<(), String> {
-    let made = make(&text.parse::<Choice>()?, devices, memory)?;
+    let made = make(&text.parse::<PlacementChoice>()?, devices, memory)?;
     *policy() = Some(made);
     Ok(())
 }
 
-fn make(choice: &Choice, devices: usize, memory: Option<u64>) -> Result<Placing, String> {
+fn make(choice: &PlacementChoice, devices: usize, memory: Option<u64>) -> Result<Placing, String> {
     match choice {
-        Choice::Manual(file) => by_hand(file, devices).map(|policy| (policy, false)),
-        Choice::Library(file) => library::load(file).map(|policy| (policy, false)),
+        PlacementChoice::Manual(file) => by_hand(file, devices).map(|policy| (policy, false)),
+        PlacementChoice::Library(file) => library::load(file).map(|policy| (policy, false)),
         _ => {
             let mut policy = choice.policy().ok_or("no such policy")?;
             if choice.plans() {
@@ -90,7 +90,7 @@ fn make(choice: &Choice, devices: usize, memory: Option<u64>) -> Result<Placing,
 }
 
 /// The placement that the file contains.
-fn by_hand(file: &str, devices: usize) -> Result<Box<dyn Policy>, String> {
+fn by_hand(file: &str, devices: usize) -> Result<Box<dyn PlacementPolicy>, String> {
     let text = user_files::read(file).map_err(|e| e.to_string())?;
     let gpu = |rank: usize, number: usize| {
         usable()
@@ -99,10 +99,10 @@ fn by_hand(file: &str, devices: usize) -> Result<Box<dyn Policy>, String> {
     };
     let device = |rank: usize, kind, number: usize| {
         let at = match (kind, rank::cluster()) {
-            (Kind::Gpu, _) => gpu(rank, number),
-            (Kind::Cpu, Some(_)) if number == 0 => rank::device_of(rank as u32),
+            (ManualKind::Gpu, _) => gpu(rank, number),
+            (ManualKind::Cpu, Some(_)) if number == 0 => rank::device_of(rank as u32),
             // Without ranks each device passes for one.
-            (Kind::Cpu, None) if number == 0 => Some(rank),
+            (ManualKind::Cpu, None) if number == 0 => Some(rank),
             _ => None,
         };
         at.filter(|&at| at < devices)

@@ -7,7 +7,7 @@
 
 use std::sync::OnceLock;
 
-use placement::graph::{Device, Machine};
+use placement::graph::{GraphDevice, GraphMachine};
 use placement::rates::{self, Rates};
 
 use crate::omp::device::{get, rank, usable};
@@ -91,15 +91,15 @@ fn seen(from_device: bool, to: i32, bytes: u64) -> Option<u64> {
 }
 
 /// The devices as the policies that plan see them.
-pub(super) fn machine(devices: usize, memory: Option<u64>) -> Machine {
+pub(super) fn machine(devices: usize, memory: Option<u64>) -> GraphMachine {
     let memory = memory.unwrap_or(u64::MAX);
     let has_gpus = usable().iter().any(|slot| slot.owner.gpu.is_some());
     if let Some((rates, cluster)) = measured().zip(rank::cluster()).filter(|_| !has_gpus) {
         return rates.machine(rank::first_device(cluster), devices, memory);
     }
     let device =
-        |at: usize| Device::new(&format!("device_{at}"), memory).at(LATENCY as f64 / 2.0, RATE as f64);
-    Machine::new((0..devices).map(device).collect())
+        |at: usize| GraphDevice::new(&format!("device_{at}"), memory).at(LATENCY as f64 / 2.0, RATE as f64);
+    GraphMachine::new((0..devices).map(device).collect())
 }
 
 #[cfg(test)]

@@ -11,21 +11,21 @@
 //! library) are not asked.
 //!
 //! The function is the program's code, and may wait for anything; so the admission pauses while it
-//! runs ([`Work::opens`], [`Work::has_put`]). Rejected: giving the admission back in each wait of
-//! the runtime's that a function may come to. What the program waits for by itself (a variable, a
-//! lock of the system's) is not seen.
+//! runs ([`PlacedDeviceTask::opens`], [`PlacedDeviceTask::has_put`]). Rejected: giving the
+//! admission back in each wait of the runtime's that a function may come to. What the program waits
+//! for by itself (a variable, a lock of the system's) is not seen.
 //!
 //! What may not live here: streams and blocks (`device/work.rs`, `borrowed.rs`, `array/`), tasks
 //! with versions ([`super::versions`]).
 
 use placement::policy::View;
-use placement::times::Kind;
+use placement::times::TaskKind;
 
 use super::admission::Offer;
 use super::load::NO_REGION;
-use super::{Placed, Promise, admission, hints, policies, rates, times};
+use super::{PlacedRegion, Reservation, admission, hints, policies, rates, times};
 use crate::omp::depend::Dependence;
-use crate::omp::device::{Slot, array, avoided, borrowed, chain, usable};
+use crate::omp::device::{DeviceSlot, array, avoided, borrowed, chain, usable};
 use crate::omp::env;
 use crate::omp::task::Task;
 use crate::omp::thread::CurrentThread;
@@ -44,11 +44,11 @@ pub fn begins(task: &Task) {
 
 /// A device task that has its GPU, until its work there is over: then, or when this is dropped, the
 /// admission is given back.
-pub struct Work(Promise);
+pub struct PlacedDeviceTask(Reservation);
 
 /// The running task's function may begin on the GPU of what is returned, as far as admissions go;
 /// `None`: there is no GPU. The caller may be suspended.
-pub fn take(function: usize, blocks: &[Dependence]) -> Option<Work> {
+pub fn take(function: usize, blocks: &[Dependence]) -> Option<PlacedDeviceTask> {
     let before = chain::devices_before(CurrentThread::get());
     if before.iter().any(|device| *device != before[0]) {
         chain::wait(CurrentThread::get().task);
@@ -60,21 +60,21 @@ pub fn take(function: usize, blocks: &[Dependence]) -> Option<Work> {
         admission::step_aside(here);
         return None;
     };
-    Some(Work(admission::begin(here, placed)))
+    Some(PlacedDeviceTask(admission::begin(here, placed)))
 }
 
-fn choose(here: CurrentThread, function: usize, blocks: &[Dependence]) -> Option<Placed> {
+fn choose(here: CurrentThread, function: usize, blocks: &[Dependence]) -> Option<PlacedRegion> {
     let slots = usable();
     let bytes = array::tasks::bytes(blocks);
-    let kind = Kind { function, bytes, device: 1 };
+    let kind = TaskKind { function, bytes, device: 1 };
     let (expected, owner) = (times::expected(kind), chain::device_before(here));
     let asked = Asked { blocks, bytes, expected, now: times::now(), before: chain::devices_behind(here) };
     let sound: Vec<bool> =
         slots.iter().map(|slot| borrowed::has_streams(slot) && !avoided::has(slot)).collect();
     let any_sound = sound.contains(&true);
     let is_owner =
-        |slot: &Slot| owner.is_none_or(|owner| owner == slot.number) || ult::mutant!(task_leaves_chain);
-    let may_run = |slot: &Slot, is_sound: bool| {
+        |slot: &DeviceSlot| owner.is_none_or(|owner| owner == slot.number) || ult::mutant!(task_leaves_chain);
+    let may_run = |slot: &DeviceSlot, is_sound: bool| {
         borrowed::has_streams(slot) && (owner.is_some() || !any_sound || is_sound) && is_owner(slot)
     };
     let mut policy = policies::in_force(slots.len(), env::settings().device_memory);
@@ -92,9 +92,16 @@ fn choose(here: CurrentThread, function: usize, blocks: &[Dependence]) -> Option
             && !ult::mutant!(task_never_moves)
     });
     let offers = others.map(|(other, view)| Offer { device: other.number, bring: view.bring }).collect();
-    let promise = Promise::new(&slots[chosen], (NO_REGION, function), (0, 0), (kind, expected));
+    let promise = Reservation::new(&slots[chosen], (NO_REGION, function), (0, 0), (kind, expected));
     drop(policy);
-    Some(Placed { promise, may_move: false, may_wait: true, offers, elsewhere: 0, follows: owner.is_some() })
+    Some(PlacedRegion {
+        promise,
+        may_move: false,
+        may_wait: true,
+        offers,
+        elsewhere: 0,
+        follows: owner.is_some(),
+    })
 }
 
 /// Where a task does not fit.
@@ -113,7 +120,7 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     /// The GPU as the policy sees it. Room for blocks is made when the task begins.
-    fn view(&self, slot: &Slot) -> View {
+    fn view(&self, slot: &DeviceSlot) -> View {
         let present = array::tasks::near(slot, self.blocks);
         let bring = rates::bring(slot.number, self.bytes.saturating_sub(present));
         View {
@@ -130,9 +137,9 @@ impl Asked<'_> {
     }
 }
 
-impl Work {
+impl PlacedDeviceTask {
     /// Where the task runs.
-    pub fn slot(&self) -> &'static Slot {
+    pub fn slot(&self) -> &'static DeviceSlot {
         self.0.slot()
     }
 

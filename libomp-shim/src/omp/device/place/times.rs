@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use placement::times::{Kind, Times};
+use placement::times::{TaskKind, TaskTimes};
 
-static TIMES: Mutex<Times> = Mutex::new(Times::new());
+static TIMES: Mutex<TaskTimes> = Mutex::new(TaskTimes::new());
 
-fn times() -> MutexGuard<'static, Times> {
+fn times() -> MutexGuard<'static, TaskTimes> {
     TIMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -66,7 +66,7 @@ pub(super) fn now() -> u64 {
 }
 
 /// Nanoseconds that such a region will take, as far as known; never 0.
-pub(super) fn expected(kind: Kind) -> u64 {
+pub(super) fn expected(kind: TaskKind) -> u64 {
     times().expected(kind).max(1)
 }
 
@@ -90,6 +90,6 @@ pub(super) fn ended_of(entry: usize, nanoseconds: u64) -> bool {
 }
 
 /// Such a region has run for so long.
-pub(super) fn ended(kind: Kind, nanoseconds: u64) {
+pub(super) fn ended(kind: TaskKind, nanoseconds: u64) {
     times().ended(kind, nanoseconds);
 }

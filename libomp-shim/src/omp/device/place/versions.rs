@@ -8,7 +8,7 @@
 //! have ended. Its end is seen by whoever waits for it or is idle, which may be late where all
 //! compute; so whoever chooses looks first ([`look`]). Without that GPUs that had long been through
 //! with everything counted as late and therefore busy, the workers ran the host's versions, and
-//! nobody looked. What nobody saw in time says between which times it has ended ([`Run`]).
+//! nobody looked. What nobody saw in time says between which times it has ended ([`VersionRun`]).
 //!
 //! Locks, in this order: the list of what is watched, the state of one of these, the record of
 //! times, the load of a device. That of the record is held while a task is placed, so that two do
@@ -16,30 +16,30 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use placement::times::Kind;
-use placement::versions::{Run, Versions, Way};
+use placement::times::TaskKind;
+use placement::versions::{VersionOption, VersionRun, VersionTimes};
 use ult::sched::undisturbed;
 
 use super::admission::{self, Admission, Offer};
 use super::writers::Writers;
-use super::{Placed, Promise, rates, times};
-use crate::omp::device::interface::{Failure, Operation, Progress};
-use crate::omp::device::{Slot, get, transfer};
+use super::{PlacedRegion, Reservation, rates, times};
+use crate::omp::device::interface::{DeviceFailure, DeviceOperation, DeviceProgress};
+use crate::omp::device::{DeviceSlot, get, transfer};
 use crate::omp::thread::CurrentThread;
 
-static VERSIONS: Mutex<Versions> = Mutex::new(Versions::new());
+static VERSIONS: Mutex<VersionTimes> = Mutex::new(VersionTimes::new());
 /// Where tasks with versions have written, as far as they have said how much.
 static WRITERS: Writers = Writers::new();
 /// Stands for the host there: no device has this number.
 const HOST: i32 = Writers::LAST;
 
-fn versions() -> MutexGuard<'static, Versions> {
+fn versions() -> MutexGuard<'static, VersionTimes> {
     VERSIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Something that a task reads or writes.
 #[derive(Clone, Copy, Debug)]
-pub struct Datum {
+pub struct VersionDatum {
     /// Where it begins.
     pub address: usize,
     /// Bytes; 0: not known.
@@ -51,21 +51,21 @@ pub struct Datum {
 }
 
 /// A task whose way is to be chosen.
-pub struct Asked<'a> {
+pub struct VersionRequest<'a> {
     /// Its versions by address: the host's, and that for GPUs.
     pub functions: [usize; 2],
     /// What it uses.
-    pub data: &'a [Datum],
+    pub data: &'a [VersionDatum],
     /// GPUs on which tasks before it have put work that is not over.
     pub before: &'a [i32],
 }
 
 /// A device, or the host.
-pub type Place = Option<&'static Slot>;
+pub type VersionDevice = Option<&'static DeviceSlot>;
 
-impl Asked<'_> {
+impl VersionRequest<'_> {
     /// Nanoseconds that copies of what it reads take to there.
-    fn moves(&self, place: Place) -> u64 {
+    fn moves(&self, place: VersionDevice) -> u64 {
         self.data
             .iter()
             .filter(|datum| datum.reads)
@@ -73,7 +73,7 @@ impl Asked<'_> {
             .fold(0, u64::saturating_add)
     }
 
-    fn way(&self, place: Place) -> Way {
+    fn way(&self, place: VersionDevice) -> VersionOption {
         let bytes = self.data.iter().map(|datum| datum.bytes).fold(0, u64::saturating_add);
         let device = u8::from(place.is_some());
         let moves = self.moves(place);
@@ -89,12 +89,17 @@ impl Asked<'_> {
                 .unwrap_or(0),
         };
         let near = place.is_some_and(|slot| self.before.contains(&slot.number));
-        Way { kind: Kind { function: self.functions[usize::from(device)], bytes, device }, wait, moves, near }
+        VersionOption {
+            kind: TaskKind { function: self.functions[usize::from(device)], bytes, device },
+            wait,
+            moves,
+            near,
+        }
     }
 }
 
 /// Nanoseconds that a copy of it takes to where it would be used, if it was written elsewhere.
-fn moves(datum: &Datum, place: Place) -> u64 {
+fn moves(datum: &VersionDatum, place: VersionDevice) -> u64 {
     let Some(from) = WRITERS.of(datum.address).filter(|_| datum.bytes > 0) else { return 0 };
     let to = place.map_or(HOST, |slot| slot.number);
     match (from, to) {
@@ -108,38 +113,38 @@ fn moves(datum: &Datum, place: Place) -> u64 {
 
 /// What a task has of a device from the choice to its end.
 pub struct Share {
-    way: Way,
-    place: Place,
+    way: VersionOption,
+    place: VersionDevice,
     expected: u64,
     began: Option<u64>,
     /// On a GPU. Nobody counts on room for it, so it is made and moves without the policy's lock.
-    promise: Option<Promise>,
+    promise: Option<Reservation>,
     has_left: bool,
 }
 
 /// The place among these for a task; `None`: there is none. `accept` says whether the task takes it
 /// now: else nothing has happened.
 pub fn choose(
-    asked: &Asked<'_>,
-    places: &[Place],
-    accept: impl FnOnce(Place) -> bool,
-) -> Option<Result<Share, Place>> {
+    asked: &VersionRequest<'_>,
+    places: &[VersionDevice],
+    accept: impl FnOnce(VersionDevice) -> bool,
+) -> Option<Result<Share, VersionDevice>> {
     undisturbed(look);
     let mut versions = versions();
-    let ways: Vec<Way> = places.iter().map(|&place| asked.way(place)).collect();
+    let ways: Vec<VersionOption> = places.iter().map(|&place| asked.way(place)).collect();
     let chosen = versions.choose(&ways)?;
     let place = places[chosen];
     if !accept(place) {
         return Some(Err(place));
     }
     let expected = versions.place(&ways, chosen);
-    let promise = place.map(|slot| Promise::of_version(slot, ways[chosen].kind, expected));
+    let promise = place.map(|slot| Reservation::of_version(slot, ways[chosen].kind, expected));
     Some(Ok(Share { way: ways[chosen], place, expected, began: None, promise, has_left: false }))
 }
 
 impl Share {
     /// Where the task runs.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> VersionDevice {
         self.place
     }
 
@@ -147,8 +152,8 @@ impl Share {
     /// It may be for another one of these then.
     pub fn take_admission(
         &mut self,
-        asked: &Asked<'_>,
-        gpus: impl FnOnce() -> Vec<&'static Slot>,
+        asked: &VersionRequest<'_>,
+        gpus: impl FnOnce() -> Vec<&'static DeviceSlot>,
         follows: bool,
     ) {
         admission::take_for_task(CurrentThread::get(), self.way.kind.function);
@@ -165,7 +170,7 @@ impl Share {
         // It may have waited, and another worker may go on with it.
         let promise = admission::begin(
             CurrentThread::get(),
-            Placed { promise, may_move: false, may_wait: true, offers, elsewhere: 0, follows },
+            PlacedRegion { promise, may_move: false, may_wait: true, offers, elsewhere: 0, follows },
         );
         if !ult::mutant!(version_stays) {
             self.place = Some(promise.slot());
@@ -175,7 +180,7 @@ impl Share {
     }
 
     /// When it would have run there, from now; of those that are equal it stays where it is.
-    fn finish(&self, asked: &Asked<'_>, slot: &'static Slot) -> (u64, bool) {
+    fn finish(&self, asked: &VersionRequest<'_>, slot: &'static DeviceSlot) -> (u64, bool) {
         let is_there = self.place.is_some_and(|place| place.number == slot.number);
         let wait = slot.placing.wait(slot.load(), times::now()).saturating_sub(if is_there {
             self.expected
@@ -187,25 +192,25 @@ impl Share {
 
     /// The task asks for its stream, and then its function is called.
     pub fn opens(&self) {
-        self.promise.iter().for_each(Promise::pause);
+        self.promise.iter().for_each(Reservation::pause);
     }
 
     /// It has got the stream.
     pub fn launches(&mut self) {
-        self.promise.iter_mut().for_each(Promise::begin_on_stream);
+        self.promise.iter_mut().for_each(Reservation::begin_on_stream);
     }
 
     /// The function has returned. The admission is the task's own from here on: who sees the end of
     /// what it has put there may be in the middle of anything.
     pub fn has_put(&mut self) -> Option<Admission> {
-        self.promise.iter().for_each(Promise::resume);
-        self.promise.as_mut().and_then(Promise::take_admission)
+        self.promise.iter().for_each(Reservation::resume);
+        self.promise.as_mut().and_then(Reservation::take_admission)
     }
 
     /// Its code begins.
-    pub fn begin(&mut self, data: &[Datum]) {
+    pub fn begin(&mut self, data: &[VersionDatum]) {
         let now = times::now();
-        self.promise.iter_mut().for_each(Promise::launch);
+        self.promise.iter_mut().for_each(Reservation::launch);
         self.began = Some(now);
         let number = self.place.map_or(HOST, |slot| slot.number);
         data.iter()
@@ -220,10 +225,10 @@ impl Share {
         let now = times::now();
         let from = self.promise.as_mut().map_or(began, |promise| promise.land_behind().clamp(began, now));
         let at_least = if self.place.is_some() { pending.saturating_sub(from) } else { now - from };
-        self.leave(Some(Run { at_least, at_most: now - from, moves: self.way.moves }));
+        self.leave(Some(VersionRun { at_least, at_most: now - from, moves: self.way.moves }));
     }
 
-    fn leave(&mut self, run: Option<Run>) {
+    fn leave(&mut self, run: Option<VersionRun>) {
         if !core::mem::replace(&mut self.has_left, true) {
             versions().ended(self.way.kind, run);
         }
@@ -232,15 +237,15 @@ impl Share {
 
 /// Work of a version on a GPU, until somebody has seen that it is over.
 struct Watched {
-    slot: &'static Slot,
-    operation: Operation,
-    state: Mutex<State>,
+    slot: &'static DeviceSlot,
+    operation: DeviceOperation,
+    state: Mutex<VersionState>,
 }
 
-enum State {
+enum VersionState {
     /// When somebody last saw that it was not over; 0: nobody has.
     Pending(u64, Share),
-    Over(Result<(), Failure>),
+    Over(Result<(), DeviceFailure>),
 }
 
 static WATCHED: Mutex<Vec<Arc<Watched>>> = Mutex::new(Vec::new());
@@ -250,7 +255,7 @@ fn watched() -> MutexGuard<'static, Vec<Arc<Watched>>> {
 }
 
 impl Watched {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, VersionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -263,17 +268,18 @@ impl Watched {
 
     fn look(&self) -> bool {
         let mut state = self.state();
-        let State::Pending(seen, _) = &mut *state else { return true };
+        let VersionState::Pending(seen, _) = &mut *state else { return true };
         let result = match self.slot.device.poll(self.operation) {
-            Progress::Pending => {
+            DeviceProgress::Pending => {
                 *seen = times::now();
                 return false;
             }
-            Progress::Done => Ok(()),
-            Progress::Failed(why) => Err(why),
+            DeviceProgress::Done => Ok(()),
+            DeviceProgress::Failed(why) => Err(why),
         };
         let went_well = result.is_ok();
-        if let State::Pending(seen, share) = core::mem::replace(&mut *state, State::Over(result))
+        if let VersionState::Pending(seen, share) =
+            core::mem::replace(&mut *state, VersionState::Over(result))
             && went_well
         {
             share.end(seen);
@@ -298,7 +304,11 @@ fn look() {
 ///
 /// # Errors
 /// It failed.
-pub fn complete(share: Share, slot: &'static Slot, operation: Operation) -> Result<(), Failure> {
+pub fn complete(
+    share: Share,
+    slot: &'static DeviceSlot,
+    operation: DeviceOperation,
+) -> Result<(), DeviceFailure> {
     let kind = share.way.kind;
     let result = complete_share(share, slot, operation);
     let expected = versions().expected(kind, 0);
@@ -309,19 +319,23 @@ pub fn complete(share: Share, slot: &'static Slot, operation: Operation) -> Resu
     result
 }
 
-fn complete_share(share: Share, slot: &'static Slot, operation: Operation) -> Result<(), Failure> {
-    if operation == Operation::DONE {
+fn complete_share(
+    share: Share,
+    slot: &'static DeviceSlot,
+    operation: DeviceOperation,
+) -> Result<(), DeviceFailure> {
+    if operation == DeviceOperation::DONE {
         share.end(0);
         return Ok(());
     }
-    let work = Arc::new(Watched { slot, operation, state: Mutex::new(State::Pending(0, share)) });
+    let work = Arc::new(Watched { slot, operation, state: Mutex::new(VersionState::Pending(0, share)) });
     watched().push(work.clone());
     transfer::wait(&|| work.is_over(), &|wake| slot.device.wake_on(operation, wake));
     watched().retain(|other| !Arc::ptr_eq(other, &work));
     // Over, unless this is the child of a fork.
     match &*work.state() {
-        State::Over(result) => result.clone(),
-        State::Pending(..) => Ok(()),
+        VersionState::Over(result) => result.clone(),
+        VersionState::Pending(..) => Ok(()),
     }
 }
 
@@ -337,17 +351,17 @@ mod tests {
     use super::*;
     use crate::omp::device::host::HostImage;
 
-    const DATA: [Datum; 2] = [
-        Datum { address: 0x7e00_0000_1000, bytes: 1 << 20, reads: true, writes: false },
-        Datum { address: 0x7e00_0000_2000, bytes: 1 << 20, reads: false, writes: true },
+    const DATA: [VersionDatum; 2] = [
+        VersionDatum { address: 0x7e00_0000_1000, bytes: 1 << 20, reads: true, writes: false },
+        VersionDatum { address: 0x7e00_0000_2000, bytes: 1 << 20, reads: false, writes: true },
     ];
 
-    fn slot(number: i32) -> &'static Slot {
-        Box::leak(Box::new(Slot::new(number, Box::new(HostImage::new(number, 0)))))
+    fn slot(number: i32) -> &'static DeviceSlot {
+        Box::leak(Box::new(DeviceSlot::new(number, Box::new(HostImage::new(number, 0)))))
     }
 
-    fn asked(functions: [usize; 2]) -> Asked<'static> {
-        Asked { functions, data: &DATA, before: &[] }
+    fn asked(functions: [usize; 2]) -> VersionRequest<'static> {
+        VersionRequest { functions, data: &DATA, before: &[] }
     }
 
     /// A device has to do what was placed there until that has ended, also if it fails.
@@ -372,8 +386,8 @@ mod tests {
     #[test]
     fn copies_are_needed_where_it_was_not_written() {
         let (gpu, other) = (slot(0), slot(1));
-        let written = Datum { address: 0x7e00_0000_3000, bytes: 1 << 20, reads: true, writes: true };
-        let asked = Asked { functions: [103, 104], data: &[written], before: &[1] };
+        let written = VersionDatum { address: 0x7e00_0000_3000, bytes: 1 << 20, reads: true, writes: true };
+        let asked = VersionRequest { functions: [103, 104], data: &[written], before: &[1] };
         assert_eq!(
             [None, Some(gpu), Some(other)].map(|place| asked.way(place).moves),
             [0; 3],

@@ -8,7 +8,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::omp::device::map::{Flags, Item};
+use crate::omp::device::map::{MapFlags, MapItem};
 
 /// Addresses that are known at a time.
 const SIZE: usize = 1024;
@@ -53,8 +53,8 @@ impl Writers {
 }
 
 /// A region with this list runs on the device.
-pub fn note(items: &[Item], device: i32) {
-    let written = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::FROM));
+pub fn note(items: &[MapItem], device: i32) {
+    let written = items.iter().filter_map(MapItem::on_device).filter(|(_, flags)| flags.has(MapFlags::FROM));
     written.for_each(|(range, _)| REGIONS.note(range.start, device));
 }
 

@@ -22,7 +22,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 use super::{Brought, registry};
-use crate::omp::device::{self, Slot, TableGuard, rank};
+use crate::omp::device::{self, DeviceSlot, TableGuard, rank};
 use crate::omp::tool::hook::device as hook;
 use crate::omp::{exit, report, root};
 
@@ -92,20 +92,20 @@ pub(super) fn unload_everywhere() {
 
 /// Unloads the images of programs that have left, where that was put off. Under the device's lock
 /// for images.
-pub(super) fn unload_gone(slot: &Slot) {
+pub(super) fn unload_gone(slot: &DeviceSlot) {
     if goes_on() && !gone(slot).is_empty() {
         unload(slot, slot.lock());
     }
 }
 
 /// The programs that have left and that the device has images of.
-fn gone(slot: &Slot) -> Vec<u64> {
+fn gone(slot: &DeviceSlot) -> Vec<u64> {
     let registry = registry();
     let is_known = |number: &u64| registry.programs.iter().any(|(known, _)| known == number);
     slot.programs.modules().keys().copied().filter(|number| !is_known(number)).collect()
 }
 
-fn unload(slot: &Slot, mut table: TableGuard<'_>) {
+fn unload(slot: &DeviceSlot, mut table: TableGuard<'_>) {
     let gone: Vec<(u64, Brought)> = gone(slot)
         .into_iter()
         .filter_map(|number| Some((number, slot.programs.modules().remove(&number)?)))
@@ -120,7 +120,7 @@ fn unload(slot: &Slot, mut table: TableGuard<'_>) {
     }
 }
 
-fn say(slot: &Slot, done: Result<(), device::interface::Failure>) {
+fn say(slot: &DeviceSlot, done: Result<(), device::interface::DeviceFailure>) {
     if let Err(why) = done {
         report::warn(format_args!("device {}: {why}", slot.number));
     }

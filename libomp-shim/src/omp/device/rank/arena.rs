@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::omp::device::interface::Address;
+use crate::omp::device::interface::DeviceAddress;
 
 /// Bytes of a chunk.
 pub const CHUNK: usize = 256 << 20;
@@ -24,29 +24,29 @@ const PAGE: usize = 4096;
 
 /// What becomes of a block that was given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Given {
+pub enum FreedBlock {
     /// Nothing; a small one, or none of ours.
     Kept,
     /// Its pages are not needed for now. It is free when the owner has been notified, and whoever
     /// notified it says so by [`Arena::add`]: if it could be taken before, what the next user
     /// copies there might come before the message that gives the pages back.
-    Idle(Address, usize),
+    Idle(DeviceAddress, usize),
     /// The mapping is to end.
-    Ended(Address, usize),
+    Ended(DeviceAddress, usize),
 }
 
 /// What is free and what is used.
 #[derive(Debug, Default)]
 pub struct Arena {
     /// Free ranges: begin and length.
-    free: BTreeMap<Address, usize>,
+    free: BTreeMap<DeviceAddress, usize>,
     /// Used blocks in chunks: begin and length.
-    used: HashMap<Address, usize>,
+    used: HashMap<DeviceAddress, usize>,
     /// Blocks with a mapping of their own.
-    whole: HashMap<Address, usize>,
+    whole: HashMap<DeviceAddress, usize>,
     /// Free blocks from [`NOTIFIED`] on whose owner was not notified, together at most `most_warm`
     /// bytes.
-    warm: BTreeMap<Address, usize>,
+    warm: BTreeMap<DeviceAddress, usize>,
     most_warm: usize,
 }
 
@@ -67,15 +67,15 @@ impl Arena {
     }
 
     /// Blocks that lie in a range are not kept for anybody any more.
-    fn cool(&mut self, begin: Address, end: Address) {
-        let touches = |(&at, &size): (&Address, &usize)| (at + size > begin).then_some(at);
+    fn cool(&mut self, begin: DeviceAddress, end: DeviceAddress) {
+        let touches = |(&at, &size): (&DeviceAddress, &usize)| (at + size > begin).then_some(at);
         while let Some(at) = self.warm.range(..end).next_back().and_then(touches) {
             self.warm.remove(&at);
         }
     }
 
     /// A chunk, or what is left of one, can be used.
-    pub fn add(&mut self, begin: Address, length: usize) {
+    pub fn add(&mut self, begin: DeviceAddress, length: usize) {
         let (mut begin, mut length) = (begin, length);
         if let Some((&before, &its)) = self.free.range(..begin).next_back()
             && before + its == begin
@@ -90,9 +90,9 @@ impl Arena {
     }
 
     /// `size` bytes, aligned; `None` when no free range has them.
-    pub fn take(&mut self, size: usize, align: usize) -> Option<Address> {
-        let aligned = |begin: Address| begin.checked_next_multiple_of(align);
-        let fits = |(&begin, &length): (&Address, &usize)| {
+    pub fn take(&mut self, size: usize, align: usize) -> Option<DeviceAddress> {
+        let aligned = |begin: DeviceAddress| begin.checked_next_multiple_of(align);
+        let fits = |(&begin, &length): (&DeviceAddress, &usize)| {
             let at = aligned(begin)?;
             (at.checked_add(size)? <= begin + length).then_some((begin, length, at))
         };
@@ -110,24 +110,24 @@ impl Arena {
     }
 
     /// A mapping of `length` bytes is one block.
-    pub fn add_whole(&mut self, begin: Address, length: usize) {
+    pub fn add_whole(&mut self, begin: DeviceAddress, length: usize) {
         self.whole.insert(begin, length);
     }
 
     /// A block is not used any more.
-    pub fn give(&mut self, block: Address) -> Given {
+    pub fn give(&mut self, block: DeviceAddress) -> FreedBlock {
         if let Some(length) = self.whole.remove(&block) {
-            return Given::Ended(block, length);
+            return FreedBlock::Ended(block, length);
         }
-        let Some(size) = self.used.remove(&block) else { return Given::Kept };
+        let Some(size) = self.used.remove(&block) else { return FreedBlock::Kept };
         if size >= NOTIFIED {
             if self.warm.values().sum::<usize>() + size > self.most_warm {
-                return Given::Idle(block, size);
+                return FreedBlock::Idle(block, size);
             }
             self.warm.insert(block, size);
         }
         self.add(block, size);
-        Given::Kept
+        FreedBlock::Kept
     }
 }
 
@@ -146,10 +146,10 @@ mod tests {
         assert_eq!(c, Some(0x1100), "the gap before the aligned one");
         assert_eq!(arena.take(0x1000, 1), None);
         for block in [a, b, c].into_iter().flatten() {
-            assert_eq!(arena.give(block), Given::Kept);
+            assert_eq!(arena.give(block), FreedBlock::Kept);
         }
         assert_eq!(arena.free, BTreeMap::from([(0x1000, 0x1000)]));
-        assert_eq!(arena.give(0x1000), Given::Kept, "twice");
+        assert_eq!(arena.give(0x1000), FreedBlock::Kept, "twice");
         assert_eq!(arena.free.len(), 1);
     }
 
@@ -158,13 +158,13 @@ mod tests {
         let mut arena = Arena::default();
         arena.add(1 << 30, CHUNK);
         let block = arena.take(NOTIFIED, 64).expect("room");
-        assert_eq!(arena.give(block), Given::Idle(block, NOTIFIED));
+        assert_eq!(arena.give(block), FreedBlock::Idle(block, NOTIFIED));
         assert_eq!(arena.take(CHUNK, 64), None, "not free before its owner has been notified");
         arena.add(block, NOTIFIED);
         assert_eq!(arena.take(CHUNK, 64), Some(1 << 30));
         arena.add_whole(1 << 40, LARGEST * 2);
-        assert_eq!(arena.give(1 << 40), Given::Ended(1 << 40, LARGEST * 2));
-        assert_eq!(arena.give(1 << 40), Given::Kept);
+        assert_eq!(arena.give(1 << 40), FreedBlock::Ended(1 << 40, LARGEST * 2));
+        assert_eq!(arena.give(1 << 40), FreedBlock::Kept);
         assert_eq!(
             (mapping(1, 64), mapping(4097, 1 << 16), mapping(usize::MAX, 1)),
             (Some(4096), Some(73728), None)
@@ -177,13 +177,13 @@ mod tests {
         assert_eq!([1, 16, 1000].map(|ranks| Arena::new(ranks).most_warm >> 20), [64, 16, 4]);
         arena.add(1 << 30, CHUNK);
         let size = 6 << 20;
-        let blocks: Vec<Address> = (0..3).map(|_| arena.take(size, 64).expect("room")).collect();
-        assert_eq!((arena.give(blocks[0]), arena.give(blocks[1])), (Given::Kept, Given::Kept));
-        assert_eq!(arena.give(blocks[2]), Given::Idle(blocks[2], size), "18 MiB are more than 16");
+        let blocks: Vec<DeviceAddress> = (0..3).map(|_| arena.take(size, 64).expect("room")).collect();
+        assert_eq!((arena.give(blocks[0]), arena.give(blocks[1])), (FreedBlock::Kept, FreedBlock::Kept));
+        assert_eq!(arena.give(blocks[2]), FreedBlock::Idle(blocks[2], size), "18 MiB are more than 16");
         arena.add(blocks[2], size);
         let both = arena.take(2 * size, 64).expect("room");
         assert_eq!((both, arena.warm.len()), (blocks[0], 0), "it lies where both were");
-        assert_eq!(arena.give(both), Given::Kept);
+        assert_eq!(arena.give(both), FreedBlock::Kept);
         let (low, high) = (arena.take(8, 8), arena.take(size, 64));
         assert_eq!((low, high.map(|at| at < both + 2 * size), arena.warm.len()), (Some(both), Some(true), 0));
     }

@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
 use super::wire::code;
-use crate::omp::device::interface::{Code, Convention};
+use crate::omp::device::interface::{Convention, DeviceCode};
 
 /// How many numbers there are.
 const NUMBERS: usize = 64;
@@ -21,9 +21,9 @@ const TRIES: usize = 4;
 
 /// The numbers that this rank has given, for one other rank.
 #[derive(Default)]
-pub struct Given(OnceLock<Box<[Place; NUMBERS]>>);
+pub struct IssuedNumbers(OnceLock<Box<[NumberedCode; NUMBERS]>>);
 
-struct Place {
+struct NumberedCode {
     /// [`key`] of the code; 0: free.
     key: AtomicUsize,
     is_notified: AtomicBool,
@@ -31,7 +31,7 @@ struct Place {
 
 /// What a code is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Name {
+pub enum CodeName {
     /// By this number, which the other rank has been notified.
     Known(u32),
     /// By this number from now on.
@@ -41,21 +41,22 @@ pub enum Name {
 }
 
 /// What differs where the code, or how it takes its arguments, does. Never 0.
-fn key(code: &Code<'_>, how: u64) -> usize {
+fn key(code: &DeviceCode<'_>, how: u64) -> usize {
     let (address, kind) = match code {
-        Code::HostFunction(address) => (*address, code::MODULE),
-        Code::Loaded(_, _, address) => (*address, code::IMAGE),
+        DeviceCode::HostFunction(address) => (*address, code::MODULE),
+        DeviceCode::Loaded(_, _, address) => (*address, code::IMAGE),
     };
     // Addresses have 57 bits at most.
     address << 4 | 8 | (kind << 2 | how) as usize
 }
 
-impl Given {
+impl IssuedNumbers {
     /// What `code` is called that takes its arguments as `how` says, below 4.
-    pub fn name(&self, code: &Code<'_>, how: u64) -> Name {
+    pub fn name(&self, code: &DeviceCode<'_>, how: u64) -> CodeName {
         let places = self.0.get_or_init(|| {
             Box::new(
-                [const { Place { key: AtomicUsize::new(0), is_notified: AtomicBool::new(false) } }; NUMBERS],
+                [const { NumberedCode { key: AtomicUsize::new(0), is_notified: AtomicBool::new(false) } };
+                    NUMBERS],
             )
         });
         let key = key(code, how);
@@ -74,12 +75,12 @@ impl Given {
             // ORDERING: Acquire, pairs with the Release in `notified`: what is sent from here on
             // comes behind the launch that has said the number.
             match (found == key, place.is_notified.load(Ordering::Acquire)) {
-                (true, true) => return Name::Known(number as u32),
-                (true, false) => return Name::New(number as u32),
+                (true, true) => return CodeName::Known(number as u32),
+                (true, false) => return CodeName::New(number as u32),
                 (false, _) => {}
             }
         }
-        Name::None
+        CodeName::None
     }
 
     /// A launch that says the number has been handed to the bridge.
@@ -93,7 +94,7 @@ impl Given {
 
 /// Which code it is, as a launch says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct What {
+pub struct LaunchedCode {
     /// [`code::MODULE`] or [`code::IMAGE`].
     pub kind: u64,
     /// The words of that kind.
@@ -104,35 +105,35 @@ pub struct What {
 
 /// The numbers that another rank has given for code here.
 #[derive(Default)]
-pub struct Heard(OnceLock<Box<[Known; NUMBERS]>>);
+pub struct ReceivedNumbers(OnceLock<Box<[CalledCode; NUMBERS]>>);
 
 /// Code that another rank calls by a number.
 #[derive(Default)]
-pub struct Known {
-    what: OnceLock<What>,
+pub struct CalledCode {
+    what: OnceLock<LaunchedCode>,
     /// Where it lies; 0: not looked up yet.
     address: AtomicUsize,
 }
 
-impl Heard {
+impl ReceivedNumbers {
     /// `what` has this number from now on. In the order of messages, by one handler at a time; what
     /// the number stands for already stays.
-    pub fn learn(&self, number: u32, what: What) -> Option<&Known> {
+    pub fn learn(&self, number: u32, what: LaunchedCode) -> Option<&CalledCode> {
         let known = self.0.get_or_init(|| {
-            Box::new([const { Known { what: OnceLock::new(), address: AtomicUsize::new(0) } }; NUMBERS])
+            Box::new([const { CalledCode { what: OnceLock::new(), address: AtomicUsize::new(0) } }; NUMBERS])
         });
         let known = known.get(number as usize)?;
         (*known.what.get_or_init(|| what) == what).then_some(known)
     }
 
     /// What has this number.
-    pub fn get(&self, number: u32) -> Option<(&Known, What)> {
+    pub fn get(&self, number: u32) -> Option<(&CalledCode, LaunchedCode)> {
         let known = self.0.get()?.get(number as usize)?;
         known.what.get().map(|&what| (known, what))
     }
 }
 
-impl Known {
+impl CalledCode {
     /// Where the code lies, asked for once.
     ///
     /// # Errors
@@ -151,40 +152,48 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::omp::device::interface::Module;
+    use crate::omp::device::interface::DeviceModule;
 
     #[test]
     fn a_code_keeps_its_number_and_is_known_once_it_was_told() {
-        let given = Given::default();
-        let code = Code::HostFunction(0x5555_1234_5678);
-        let Name::New(number) = given.name(&code, 0) else { panic!("a first name is new") };
-        assert_eq!(given.name(&code, 0), Name::New(number), "nobody has notified it");
+        let given = IssuedNumbers::default();
+        let code = DeviceCode::HostFunction(0x5555_1234_5678);
+        let CodeName::New(number) = given.name(&code, 0) else { panic!("a first name is new") };
+        assert_eq!(given.name(&code, 0), CodeName::New(number), "nobody has notified it");
         given.notified(number);
-        assert_eq!(given.name(&code, 0), Name::Known(number));
-        for other in [given.name(&code, 1), given.name(&Code::Loaded(Module(0), c"", 0x5555_1234_5678), 0)] {
-            assert!(matches!(other, Name::New(n) if n != number), "{other:?}");
+        assert_eq!(given.name(&code, 0), CodeName::Known(number));
+        for other in
+            [given.name(&code, 1), given.name(&DeviceCode::Loaded(DeviceModule(0), c"", 0x5555_1234_5678), 0)]
+        {
+            assert!(matches!(other, CodeName::New(n) if n != number), "{other:?}");
         }
     }
 
     #[test]
     fn more_codes_than_numbers_never_share_one() {
-        let given = Given::default();
-        let names: Vec<Name> = (1..1000).map(|at| given.name(&Code::HostFunction(16 * at), 0)).collect();
+        let given = IssuedNumbers::default();
+        let names: Vec<CodeName> =
+            (1..1000).map(|at| given.name(&DeviceCode::HostFunction(16 * at), 0)).collect();
         let mut numbers: Vec<u32> =
-            names.iter().filter_map(|n| if let Name::New(n) = n { Some(*n) } else { None }).collect();
-        assert!(numbers.len() > NUMBERS / 2 && names.contains(&Name::None));
+            names.iter().filter_map(|n| if let CodeName::New(n) = n { Some(*n) } else { None }).collect();
+        assert!(numbers.len() > NUMBERS / 2 && names.contains(&CodeName::None));
         numbers.sort_unstable();
         numbers.dedup();
-        assert_eq!(numbers.len() + names.iter().filter(|n| **n == Name::None).count(), names.len());
+        assert_eq!(numbers.len() + names.iter().filter(|n| **n == CodeName::None).count(), names.len());
     }
 
     #[test]
     fn what_is_heard_stays() {
-        let (heard, what) =
-            (Heard::default(), What { kind: code::MODULE, words: [3, 4], convention: Convention::Array });
+        let (heard, what) = (
+            ReceivedNumbers::default(),
+            LaunchedCode { kind: code::MODULE, words: [3, 4], convention: Convention::Array },
+        );
         assert!(heard.get(5).is_none());
         assert!(heard.learn(5, what).is_some() && heard.learn(5, what).is_some());
-        assert!(heard.learn(5, What { kind: code::IMAGE, ..what }).is_none(), "a number stands for one code");
+        assert!(
+            heard.learn(5, LaunchedCode { kind: code::IMAGE, ..what }).is_none(),
+            "a number stands for one code"
+        );
         assert!(heard.learn(NUMBERS as u32, what).is_none() && heard.get(4).is_none());
         let (known, found) = heard.get(5).expect("learnt");
         assert_eq!(found, what);

@@ -21,18 +21,18 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use super::Cluster;
-use super::pending::Outcome;
+use super::pending::PendingOutcome;
 use super::remote::lock;
 use super::wire::{hash, verb};
-use crate::omp::device::image::{self, Object};
-use crate::omp::device::interface::Failure;
+use crate::omp::device::image::{self, ImageObject};
+use crate::omp::device::interface::DeviceFailure;
 use crate::omp::device::program;
 use crate::omp::lock::Lock;
 
 /// A copy of an image.
 struct Copy {
     identity: u64,
-    object: Arc<Object>,
+    object: Arc<ImageObject>,
     /// The ranks that have it, each as often as it has loaded it.
     users: Vec<u32>,
 }
@@ -43,7 +43,7 @@ struct Copies {
     open: HashMap<u64, Copy>,
     last: u64,
     /// Nobody's any more.
-    left: Vec<Arc<Object>>,
+    left: Vec<Arc<ImageObject>>,
 }
 
 impl Copies {
@@ -76,7 +76,7 @@ impl Copies {
 
 /// The copies on this rank.
 #[derive(Default)]
-pub struct Images {
+pub struct RankImages {
     /// Held while an image is loaded, so that each is loaded once.
     loading: Lock,
     /// Never held while the loader is called, whose lock others hold when they come here.
@@ -85,9 +85,9 @@ pub struct Images {
     have_left: AtomicBool,
 }
 
-impl Images {
+impl RankImages {
     /// Loads the image of this identity for `source`, once in the process: its number.
-    pub(super) fn load(&self, identity: u64, source: u32) -> Outcome {
+    pub(super) fn load(&self, identity: u64, source: u32) -> PendingOutcome {
         self.loading.lock();
         let known = lock(&self.copies).take(identity, source);
         let loaded = known.map_or_else(|| self.copy(identity, source), Ok);
@@ -95,9 +95,9 @@ impl Images {
         loaded
     }
 
-    fn copy(&self, identity: u64, source: u32) -> Outcome {
+    fn copy(&self, identity: u64, source: u32) -> PendingOutcome {
         let Some(bytes) = program::image(|bytes| hash(0, bytes) == identity) else {
-            return Err(Failure(
+            return Err(DeviceFailure(
                 "the other rank has not loaded the module that the image is in, or another version of it"
                     .into(),
             ));
@@ -150,8 +150,8 @@ impl Images {
 }
 
 /// The last one who has it closes it.
-fn close(object: Arc<Object>) {
-    Arc::into_inner(object).into_iter().for_each(Object::close);
+fn close(object: Arc<ImageObject>) {
+    Arc::into_inner(object).into_iter().for_each(ImageObject::close);
 }
 
 /// Images that this rank has let go of, as far as the other one has not been reported.
@@ -178,14 +178,14 @@ impl Parted {
     /// # Errors
     /// The bridge's.
     #[inline]
-    pub(super) fn notify(&self, cluster: &Cluster, rank: u32) -> Result<(), Failure> {
+    pub(super) fn notify(&self, cluster: &Cluster, rank: u32) -> Result<(), DeviceFailure> {
         // ORDERING: Relaxed; see `add`.
         if self.any.load(Ordering::Relaxed) { self.notify_all(cluster, rank) } else { Ok(()) }
     }
 
     /// [`Parted::notify`], behind whoever does so at the moment.
     #[cold]
-    pub(super) fn notify_all(&self, cluster: &Cluster, rank: u32) -> Result<(), Failure> {
+    pub(super) fn notify_all(&self, cluster: &Cluster, rank: u32) -> Result<(), DeviceFailure> {
         self.telling.lock();
         // ORDERING: Relaxed; before the numbers are taken, so that one that is added later says so
         // again.

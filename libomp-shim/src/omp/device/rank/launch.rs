@@ -3,12 +3,12 @@
 
 use core::sync::atomic::Ordering;
 
-use super::codes::Name;
+use super::codes::CodeName;
 use super::modules;
-use super::remote::{Rank, unknown};
+use super::remote::{RemoteRank, unknown};
 use super::wire::{bytes, code, mark, verb};
 use crate::omp::device::host::MOST_ARGUMENTS;
-use crate::omp::device::interface::{Code, Convention, Failure, Launch};
+use crate::omp::device::interface::{Convention, DeviceCode, DeviceFailure, Launch};
 use crate::omp::device::place::held;
 
 pub(super) fn convention(convention: Convention) -> u64 {
@@ -34,14 +34,14 @@ pub(super) fn apart(word: u64) -> (u32, u32) {
     (word as u32, (word >> 32) as u32)
 }
 
-impl Rank {
+impl RemoteRank {
     /// Sends a region's launch; its ticket.
     ///
     /// # Errors
     /// The bridge's, and what cannot be said to another rank.
-    pub(super) fn launch(&self, launch: &Launch<'_>) -> Result<u64, Failure> {
+    pub(super) fn launch(&self, launch: &Launch<'_>) -> Result<u64, DeviceFailure> {
         if launch.arguments.len() >= MOST_ARGUMENTS {
-            return Err(Failure(
+            return Err(DeviceFailure(
                 format!("{} arguments are more than {MOST_ARGUMENTS}", launch.arguments.len()).into(),
             ));
         }
@@ -54,7 +54,7 @@ impl Rank {
         );
         // ORDERING: Relaxed; a sum.
         self.cluster.counts.launched.fetch_add(1, Ordering::Relaxed);
-        if let Name::Known(number) = name
+        if let CodeName::Known(number) = name
             && debts.is_empty()
             && launch.wanted.is_empty()
         {
@@ -68,20 +68,20 @@ impl Rank {
     fn launch_in_whole(
         &self,
         launch: &Launch<'_>,
-        name: Name,
+        name: CodeName,
         debts: Vec<[u64; 3]>,
         marks: u64,
-    ) -> Result<u64, Failure> {
+    ) -> Result<u64, DeviceFailure> {
         let (kind, first, second) = match launch.code {
-            Code::HostFunction(address) => {
+            DeviceCode::HostFunction(address) => {
                 let Some((identity, offset)) = modules::place(address) else {
-                    return Err(Failure("its code lies in no executable and no shared object".into()));
+                    return Err(DeviceFailure("its code lies in no executable and no shared object".into()));
                 };
                 (code::MODULE, identity, offset)
             }
-            Code::Loaded(module, _, address) => (code::IMAGE, module.0, address as u64),
+            DeviceCode::Loaded(module, _, address) => (code::IMAGE, module.0, address as u64),
         };
-        let says = if let Name::New(number) = name { Some(number) } else { None };
+        let says = if let CodeName::New(number) = name { Some(number) } else { None };
         let how =
             convention(launch.convention) | says.map_or(0, |number| u64::from(number) + 1) << mark::NAME;
         let limit = u64::from(launch.thread_limit[0]);

@@ -11,13 +11,13 @@ use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use core::sync::atomic::Ordering;
 
-use mpi_bridge::table::{Arrival, Block, Counters, DoneFn, Message, Piece, code};
+use mpi_bridge::table::{Arrival, BridgeBlock, BridgeCounters, BridgeMessage, BridgePiece, DoneFn, code};
 use ult::sched::undisturbed;
 
-use super::pending::Outcome;
-use super::wire::{Reader, bytes, verb};
+use super::pending::PendingOutcome;
+use super::wire::{WireReader, bytes, verb};
 use super::{CLUSTER, Cluster, Peer};
-use crate::omp::device::interface::{Address, Failure, Operation, Wake};
+use crate::omp::device::interface::{DeviceAddress, DeviceFailure, DeviceOperation, Wake};
 use crate::omp::device::transfer;
 use crate::omp::thread::CurrentThread;
 
@@ -25,7 +25,7 @@ use crate::omp::thread::CurrentThread;
 pub const MORE: u32 = mpi_bridge::table::MORE;
 
 /// The ticket of what is over when it has begun.
-const DONE: u64 = Operation::DONE.0;
+const DONE: u64 = DeviceOperation::DONE.0;
 
 /// Bytes that are copied at once between memory here and that of a rank of this machine: a
 /// millisecond.
@@ -41,8 +41,8 @@ impl Drop for Inside<'_> {
     }
 }
 
-fn parted() -> Failure {
-    Failure("the ranks have parted".into())
+fn parted() -> DeviceFailure {
+    DeviceFailure("the ranks have parted".into())
 }
 
 impl Cluster {
@@ -78,7 +78,7 @@ impl Cluster {
 
     /// Messages sent, messages handled, operations with memory that are under way.
     pub fn traffic(&self) -> (u64, u64, u64) {
-        let mut counters = Counters::default();
+        let mut counters = BridgeCounters::default();
         if let Some(_inside) = self.enter() {
             // SAFETY: the bridge is open; a valid out pointer.
             unsafe { (self.table.counters)(self.bridge, &raw mut counters) };
@@ -88,7 +88,7 @@ impl Cluster {
 
     /// A call of the bridge's, again and again while it says that it is busy. Handlers, which are
     /// never refused, come here too, on whichever kernel thread; only who may wait does.
-    fn until_accepted(&self, call: &dyn Fn() -> c_int) -> Result<(), Failure> {
+    fn until_accepted(&self, call: &dyn Fn() -> c_int) -> Result<(), DeviceFailure> {
         let Some(inside) = self.enter() else { return Err(parted()) };
         let mut result = undisturbed(call);
         drop(inside);
@@ -120,17 +120,24 @@ impl Cluster {
         last.get()
     }
 
-    fn failure(&self, code: c_int) -> Failure {
+    fn failure(&self, code: c_int) -> DeviceFailure {
         // SAFETY: the function answers every code with a constant string.
         let text = unsafe { CStr::from_ptr((self.table.error_text)(code)) };
-        Failure(text.to_string_lossy().into_owned().into())
+        DeviceFailure(text.to_string_lossy().into_owned().into())
     }
 
     /// Sends a message.
     ///
     /// # Errors
     /// The bridge's.
-    pub fn post(&self, to: u32, verb: u32, words: &[u64], tail: &[u8], flags: u32) -> Result<(), Failure> {
+    pub fn post(
+        &self,
+        to: u32,
+        verb: u32,
+        words: &[u64],
+        tail: &[u8],
+        flags: u32,
+    ) -> Result<(), DeviceFailure> {
         self.post_pieces(to, verb, &[bytes(words), tail], flags)
     }
 
@@ -140,8 +147,8 @@ impl Cluster {
         verb: u32,
         pieces: &[&[u8]; N],
         flags: u32,
-    ) -> Result<(), Failure> {
-        let pieces = pieces.map(|b| Piece { bytes: b.as_ptr().cast(), length: b.len() as u64 });
+    ) -> Result<(), DeviceFailure> {
+        let pieces = pieces.map(|b| BridgePiece { bytes: b.as_ptr().cast(), length: b.len() as u64 });
         // SAFETY: the bridge is open, and copies the pieces.
         let send = || unsafe {
             (self.table.send)(self.bridge, to, verb, pieces.as_ptr(), N as u32, ptr::null(), 0, flags)
@@ -155,9 +162,15 @@ impl Cluster {
     /// The bridge's; then nothing was begun.
     /// # Safety
     /// The block's bytes stay as they are until its `done` is called.
-    pub unsafe fn post_block(&self, to: u32, verb: u32, words: &[u64], block: &Block) -> Result<(), Failure> {
+    pub unsafe fn post_block(
+        &self,
+        to: u32,
+        verb: u32,
+        words: &[u64],
+        block: &BridgeBlock,
+    ) -> Result<(), DeviceFailure> {
         let head = bytes(words);
-        let piece = Piece { bytes: head.as_ptr().cast(), length: head.len() as u64 };
+        let piece = BridgePiece { bytes: head.as_ptr().cast(), length: head.len() as u64 };
         // SAFETY: the bridge is open, and copies the piece; the block as the caller says.
         let send = || unsafe { (self.table.send)(self.bridge, to, verb, &raw const piece, 1, block, 1, 0) };
         self.until_accepted(&send)
@@ -177,7 +190,7 @@ impl Cluster {
         into: *mut u8,
         done: DoneFn,
         context: *mut c_void,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), DeviceFailure> {
         // SAFETY: as the caller says.
         let accept = || unsafe { (self.table.accept)(self.bridge, block, into.cast(), Some(done), context) };
         let Some(_inside) = self.enter() else { return Err(parted()) };
@@ -191,7 +204,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The bridge's.
-    pub fn request(&self, to: u32, verb: u32, words: &[u64], tail: &[u8]) -> Result<u64, Failure> {
+    pub fn request(&self, to: u32, verb: u32, words: &[u64], tail: &[u8]) -> Result<u64, DeviceFailure> {
         let ticket = self.pending.begin();
         match self.post_pieces(to, verb, &[bytes(&[ticket]), bytes(words), tail], 0) {
             Ok(()) => Ok(ticket),
@@ -204,7 +217,7 @@ impl Cluster {
     }
 
     /// The outcome, after a look at what has come.
-    pub fn outcome(&self, ticket: u64) -> Option<Outcome> {
+    pub fn outcome(&self, ticket: u64) -> Option<PendingOutcome> {
         self.progress();
         self.pending.take(ticket)
     }
@@ -221,7 +234,7 @@ impl Cluster {
     ///
     /// # Errors
     /// What the other rank says.
-    pub fn ask(&self, to: u32, verb: u32, words: &[u64], tail: &[u8]) -> Outcome {
+    pub fn ask(&self, to: u32, verb: u32, words: &[u64], tail: &[u8]) -> PendingOutcome {
         let ticket = self.request(to, verb, words, tail)?;
         self.await_outcome(ticket)
     }
@@ -230,7 +243,7 @@ impl Cluster {
     ///
     /// # Errors
     /// What the other rank, or the bridge, says.
-    pub fn await_outcome(&self, ticket: u64) -> Outcome {
+    pub fn await_outcome(&self, ticket: u64) -> PendingOutcome {
         let outcome = RefCell::new(None);
         let ready = || {
             let mut outcome = outcome.borrow_mut();
@@ -249,7 +262,14 @@ impl Cluster {
     ///
     /// # Safety
     /// Both are that large, and the callers'.
-    unsafe fn copies_now(&self, rank: u32, here: *mut u8, there: Address, size: usize, writes: bool) -> bool {
+    unsafe fn copies_now(
+        &self,
+        rank: u32,
+        here: *mut u8,
+        there: DeviceAddress,
+        size: usize,
+        writes: bool,
+    ) -> bool {
         if super::remote::unknown(self, rank).is_some() {
             return false;
         }
@@ -270,7 +290,13 @@ impl Cluster {
     /// The bridge's.
     /// # Safety
     /// `from` stays as it is until the operation is over, and `to` is that rank's memory.
-    pub unsafe fn put(&self, rank: u32, to: Address, from: *const u8, size: usize) -> Result<u64, Failure> {
+    pub unsafe fn put(
+        &self,
+        rank: u32,
+        to: DeviceAddress,
+        from: *const u8,
+        size: usize,
+    ) -> Result<u64, DeviceFailure> {
         // SAFETY: as the caller says; it is only read here.
         if unsafe { self.copies_now(rank, from.cast_mut(), to, size, true) } {
             return Ok(DONE);
@@ -299,7 +325,13 @@ impl Cluster {
     /// The bridge's.
     /// # Safety
     /// `to` stays valid until the operation is over, and `from` is that rank's memory.
-    pub unsafe fn get(&self, rank: u32, to: *mut u8, from: Address, size: usize) -> Result<u64, Failure> {
+    pub unsafe fn get(
+        &self,
+        rank: u32,
+        to: *mut u8,
+        from: DeviceAddress,
+        size: usize,
+    ) -> Result<u64, DeviceFailure> {
         // SAFETY: as the caller says.
         if unsafe { self.copies_now(rank, to, from, size, false) } {
             return Ok(DONE);
@@ -319,7 +351,13 @@ impl Cluster {
     /// The bridge's.
     /// # Safety
     /// Both are that large, ours and that rank's, and nobody else uses ours.
-    pub(super) unsafe fn fetch(&self, rank: u32, to: Address, from: Address, size: usize) -> Outcome {
+    pub(super) unsafe fn fetch(
+        &self,
+        rank: u32,
+        to: DeviceAddress,
+        from: DeviceAddress,
+        size: usize,
+    ) -> PendingOutcome {
         // ORDERING: Relaxed; a sum.
         self.counts.across.fetch_add(size as u64, Ordering::Relaxed);
         // SAFETY: as the caller says.
@@ -351,7 +389,7 @@ unsafe extern "C" fn done(context: *mut c_void, status: c_int) {
 }
 
 /// [`verb::ANSWER`].
-pub(super) unsafe extern "C" fn answered(_: *mut c_void, message: *const Message) {
+pub(super) unsafe extern "C" fn answered(_: *mut c_void, message: *const BridgeMessage) {
     let Some(cluster) = CLUSTER.get() else { return };
     // SAFETY: the bridge's message.
     let (mut reader, source) = unsafe { opened(message) };
@@ -369,7 +407,7 @@ pub(super) unsafe extern "C" fn answered(_: *mut c_void, message: *const Message
             unsafe { ptr::copy_nonoverlapping(reader.0.as_ptr(), word as usize as *mut u8, reader.0.len()) };
             Ok(word)
         }
-        _ => Err(Failure(String::from_utf8_lossy(reader.0).into_owned().into())),
+        _ => Err(DeviceFailure(String::from_utf8_lossy(reader.0).into_owned().into())),
     };
     cluster.pending.end(ticket, outcome);
 }
@@ -378,22 +416,22 @@ pub(super) unsafe extern "C" fn answered(_: *mut c_void, message: *const Message
 ///
 /// # Safety
 /// The bridge's message, during its handler.
-pub unsafe fn opened<'a>(message: *const Message) -> (Reader<'a>, u32) {
+pub unsafe fn opened<'a>(message: *const BridgeMessage) -> (WireReader<'a>, u32) {
     // SAFETY: as the caller says.
     let message = unsafe { &*message };
     if message.length == 0 {
-        return (Reader(&[]), message.source);
+        return (WireReader(&[]), message.source);
     }
     // SAFETY: as above.
     let bytes = unsafe { core::slice::from_raw_parts(message.bytes.cast::<u8>(), message.length as usize) };
-    (Reader(bytes), message.source)
+    (WireReader(bytes), message.source)
 }
 
 /// The blocks beside a message.
 ///
 /// # Safety
 /// As [`opened`].
-pub unsafe fn blocks<'a>(message: *const Message) -> &'a [Arrival] {
+pub unsafe fn blocks<'a>(message: *const BridgeMessage) -> &'a [Arrival] {
     // SAFETY: as the caller says.
     let message = unsafe { &*message };
     if message.block_count == 0 {
@@ -405,7 +443,7 @@ pub unsafe fn blocks<'a>(message: *const Message) -> &'a [Arrival] {
 
 impl Cluster {
     /// Answers a request; `bytes` go to the address that the outcome is.
-    pub(super) fn answer(&self, to: u32, ticket: u64, outcome: Outcome, bytes: &[u8]) {
+    pub(super) fn answer(&self, to: u32, ticket: u64, outcome: PendingOutcome, bytes: &[u8]) {
         // ORDERING: Acquire, pairs with the Release of `serve::written`.
         let handled = self.peer(to).handled.load(Ordering::Acquire);
         let sent = match outcome {

@@ -41,11 +41,11 @@ use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use mpi_bridge::bridge::Bridge;
-use mpi_bridge::table::Table;
+use mpi_bridge::table::BridgeTable;
 
 use super::interface::Device;
 use crate::omp::env::{self, DeviceKinds};
-use pending::Pending;
+use pending::PendingPending;
 
 pub mod arena;
 pub mod codes;
@@ -65,7 +65,7 @@ pub mod wire;
 
 /// This process as one of several ranks.
 pub struct Cluster {
-    table: &'static Table,
+    table: &'static BridgeTable,
     bridge: *const Bridge,
     /// This rank.
     pub rank: u32,
@@ -75,12 +75,12 @@ pub struct Cluster {
     spmd: bool,
     /// A thread of the bridge makes progress, and wakes who waits.
     dedicated: bool,
-    pending: Pending,
+    pending: PendingPending,
     peers: Box<[Peer]>,
-    served: serve::Served,
+    served: serve::RankMemory,
     debts: remote::Debts,
     gpus: gpus::Gpus,
-    stealing: steal::Stealing,
+    stealing: steal::RankStealing,
     /// `main` of this rank has ended, or never ran.
     main_ended: AtomicBool,
     /// All ranks have ended.
@@ -107,7 +107,7 @@ struct Peer {
     /// Small copies that came from it and were made.
     handled: AtomicU64,
     /// The numbers that it has given for code here.
-    codes: codes::Heard,
+    codes: codes::ReceivedNumbers,
     /// Large copies to it that are under way: ticket, and where they go.
     flying: Mutex<Vec<(u64, core::ops::Range<usize>)>>,
 }
@@ -171,7 +171,7 @@ pub fn device_of(rank: u32) -> Option<usize> {
 pub fn devices(cluster: &'static Cluster) -> Vec<Box<dyn Device>> {
     let first = first_device(cluster);
     (first..first + device_count(cluster))
-        .map(|rank| Box::new(remote::Rank::new(cluster, rank as u32)) as Box<dyn Device>)
+        .map(|rank| Box::new(remote::RemoteRank::new(cluster, rank as u32)) as Box<dyn Device>)
         .collect()
 }
 

@@ -19,7 +19,7 @@ const ENOUGH: usize = 1 << 20;
 
 /// A loaded object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Module {
+pub struct RankModule {
     /// What is added to the addresses in its file.
     pub base: usize,
     /// The same on every rank that has it.
@@ -103,7 +103,7 @@ fn name(info: &libc::dl_phdr_info) -> String {
 }
 
 /// The object that `address` lies in.
-pub fn at(address: usize) -> Option<Module> {
+pub fn at(address: usize) -> Option<RankModule> {
     let mut found = None;
     each(&mut |info, headers| {
         let inside = headers.iter().any(|h| {
@@ -115,7 +115,7 @@ pub fn at(address: usize) -> Option<Module> {
             // SAFETY: inside the loader's callback the object stays.
             let identity = || unsafe { identity(info, headers) };
             let identity = *known().get_or_insert_default().identities.entry(base).or_insert_with(identity);
-            found = Some(Module { base, identity, name: name(info) });
+            found = Some(RankModule { base, identity, name: name(info) });
         }
         inside
     });

@@ -10,19 +10,19 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::omp::device::interface::{Failure, Wake};
+use crate::omp::device::interface::{DeviceFailure, Wake};
 
 /// What an operation came to: a word of the answer, or why it failed.
-pub type Outcome = Result<u64, Failure>;
+pub type PendingOutcome = Result<u64, DeviceFailure>;
 
-enum State {
+enum PendingState {
     /// Under way, and somebody is to be woken at the end.
     Awaited(Wake),
-    Over(Outcome),
+    Over(PendingOutcome),
 }
 
 // SAFETY: who passes a `Wake` agrees that any thread may call it (`interface::Wake`).
-unsafe impl Send for State {}
+unsafe impl Send for PendingState {}
 
 /// How many locks: tickets in a row meet different ones.
 const PARTS: usize = 16;
@@ -51,14 +51,14 @@ impl Hasher for Ticket {
 #[derive(Default)]
 struct States {
     /// Of the operations that are over and not asked for, or awaited.
-    by_ticket: HashMap<u64, State, BuildHasherDefault<Ticket>>,
+    by_ticket: HashMap<u64, PendingState, BuildHasherDefault<Ticket>>,
     to_take: u32,
     ended: u64,
 }
 
 /// Operations whose tickets have the same remainder.
 #[derive(Default)]
-struct Part {
+struct PendingStripe {
     states: Mutex<States>,
     /// Outcomes that have not been taken, as far as those who ask have to know. Stored under the
     /// lock.
@@ -69,13 +69,13 @@ struct Part {
 
 /// The operations of a process.
 #[derive(Default)]
-pub struct Pending {
+pub struct PendingPending {
     last: AtomicU64,
-    parts: [Part; PARTS],
+    parts: [PendingStripe; PARTS],
 }
 
-impl Pending {
-    fn part(&self, ticket: u64) -> (&Part, MutexGuard<'_, States>) {
+impl PendingPending {
+    fn part(&self, ticket: u64) -> (&PendingStripe, MutexGuard<'_, States>) {
         let part = &self.parts[ticket as usize % PARTS];
         (part, part.states.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -88,10 +88,10 @@ impl Pending {
     }
 
     /// The operation is over; who waits for it is woken.
-    pub fn end(&self, ticket: u64, outcome: Outcome) {
+    pub fn end(&self, ticket: u64, outcome: PendingOutcome) {
         let before = {
             let (part, mut states) = self.part(ticket);
-            if let Some(State::Over(_)) = states.by_ticket.get(&ticket) {
+            if let Some(PendingState::Over(_)) = states.by_ticket.get(&ticket) {
                 return;
             }
             states.to_take += 1;
@@ -102,9 +102,9 @@ impl Pending {
             // ORDERING: Release, pairs with the Acquire in `count`: what belongs to the end has
             // been done.
             part.ended.store(states.ended, Ordering::Release);
-            states.by_ticket.insert(ticket, State::Over(outcome))
+            states.by_ticket.insert(ticket, PendingState::Over(outcome))
         };
-        if let Some(State::Awaited(wake)) = before {
+        if let Some(PendingState::Awaited(wake)) = before {
             // SAFETY: `wake_on` was promised that it may be called.
             unsafe { (wake.call)(wake.data) };
         }
@@ -112,7 +112,7 @@ impl Pending {
 
     /// The outcome, if the operation is over; it is forgotten then. Ticket 0 is that of what was
     /// over at once.
-    pub fn take(&self, ticket: u64) -> Option<Outcome> {
+    pub fn take(&self, ticket: u64) -> Option<PendingOutcome> {
         if ticket == 0 {
             return Some(Ok(0));
         }
@@ -121,14 +121,14 @@ impl Pending {
             return None;
         }
         let (part, mut states) = self.part(ticket);
-        if !matches!(states.by_ticket.get(&ticket), Some(State::Over(_))) {
+        if !matches!(states.by_ticket.get(&ticket), Some(PendingState::Over(_))) {
             return None;
         }
         states.to_take -= 1;
         // ORDERING: Relaxed; fewer are to be had than was known.
         part.to_take.store(states.to_take, Ordering::Relaxed);
         match states.by_ticket.remove(&ticket) {
-            Some(State::Over(outcome)) => Some(outcome),
+            Some(PendingState::Over(outcome)) => Some(outcome),
             _ => None,
         }
     }
@@ -136,18 +136,18 @@ impl Pending {
     /// Is the operation over, and nobody has taken its outcome?
     pub fn is_to_take(&self, ticket: u64) -> bool {
         let (_, states) = self.part(ticket);
-        matches!(states.by_ticket.get(&ticket), Some(State::Over(_)))
+        matches!(states.by_ticket.get(&ticket), Some(PendingState::Over(_)))
     }
 
     /// `wake` is called when the operation is over, now if it is already.
     pub fn wake_on(&self, ticket: u64, wake: Wake) {
         let (_, mut states) = self.part(ticket);
-        if let Some(State::Over(_)) = states.by_ticket.get(&ticket) {
+        if let Some(PendingState::Over(_)) = states.by_ticket.get(&ticket) {
             drop(states);
             // SAFETY: as the caller of `Device::wake_on` promises.
             unsafe { (wake.call)(wake.data) };
         } else {
-            states.by_ticket.insert(ticket, State::Awaited(wake));
+            states.by_ticket.insert(ticket, PendingState::Awaited(wake));
         }
     }
 
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn an_outcome_is_given_once_and_wakes_once() {
-        let (pending, mut woken) = (Pending::default(), 0u32);
+        let (pending, mut woken) = (PendingPending::default(), 0u32);
         let wake = Wake { call: add, data: (&raw mut woken).cast() };
         let (a, b) = (pending.begin(), pending.begin());
         assert!(a != b && pending.count() == 2);
@@ -184,9 +184,9 @@ mod tests {
         assert_eq!((woken, pending.count()), (1, 1));
         assert_eq!((pending.take(a), pending.take(a)), (Some(Ok(7)), None));
         assert_eq!(pending.take(0), Some(Ok(0)));
-        pending.end(b, Err(Failure("no".into())));
+        pending.end(b, Err(DeviceFailure("no".into())));
         pending.wake_on(b, wake);
         assert_eq!((woken, pending.count()), (2, 0));
-        assert_eq!(pending.take(b), Some(Err(Failure("no".into()))));
+        assert_eq!(pending.take(b), Some(Err(DeviceFailure("no".into()))));
     }
 }

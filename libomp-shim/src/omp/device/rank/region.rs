@@ -6,22 +6,22 @@
 
 use core::ptr;
 
-use super::codes::{Known, What};
+use super::codes::{CalledCode, LaunchedCode};
 use super::launch::{apart, convention_of};
-use super::wire::{Reader, code, mark};
+use super::wire::{WireReader, code, mark};
 use super::{Cluster, modules};
 use crate::omp::check::waits;
 use crate::omp::device::host::run_here;
-use crate::omp::device::interface::{Code, Failure, Launch, Module};
+use crate::omp::device::interface::{DeviceCode, DeviceFailure, DeviceModule, Launch};
 
 /// A region as its message describes it.
-pub(super) struct Region {
+pub(super) struct RegionMessage {
     device: i32,
     depth: u32,
     thread_limit: u32,
-    what: What,
+    what: LaunchedCode,
     /// Where that is kept, if the code has a number.
-    known: Option<&'static Known>,
+    known: Option<&'static CalledCode>,
     arguments: Vec<usize>,
     /// What goes along with the answer, and where it belongs.
     wanted: Vec<(usize, usize)>,
@@ -29,21 +29,21 @@ pub(super) struct Region {
 }
 
 /// A region, and what its message says besides.
-pub(super) struct Came {
-    pub(super) region: Region,
+pub(super) struct ReceivedRegion {
+    pub(super) region: RegionMessage,
     /// It was placed on another device.
     pub(super) stolen: bool,
     /// Regions that wait at the sender.
     pub(super) waiting: u32,
 }
 
-impl Came {
-    fn new(region: Region, marks: u64) -> Self {
+impl ReceivedRegion {
+    fn new(region: RegionMessage, marks: u64) -> Self {
         Self { region, stolen: marks & mark::STOLEN != 0, waiting: (marks >> mark::WAITING) as u32 }
     }
 }
 
-fn arguments(reader: Reader<'_>) -> Vec<usize> {
+fn arguments(reader: WireReader<'_>) -> Vec<usize> {
     reader.words().map(|word| word as usize).collect()
 }
 
@@ -51,11 +51,15 @@ fn arguments(reader: Reader<'_>) -> Vec<usize> {
 ///
 /// # Errors
 /// The message makes no sense.
-pub(super) fn read(cluster: &'static Cluster, source: u32, reader: &mut Reader<'_>) -> Result<Came, Failure> {
+pub(super) fn read(
+    cluster: &'static Cluster,
+    source: u32,
+    reader: &mut WireReader<'_>,
+) -> Result<ReceivedRegion, DeviceFailure> {
     let (device, depth, marks) = (reader.word() as i32, reader.word() as u32, reader.word());
     let (how, thread_limit) = (reader.word(), reader.word() as u32);
     let convention = convention_of(how & ((1 << mark::NAME) - 1));
-    let what = What { kind: reader.word(), words: [reader.word(), reader.word()], convention };
+    let what = LaunchedCode { kind: reader.word(), words: [reader.word(), reader.word()], convention };
     let into = reader.word();
     for _ in 0..reader.word() {
         let (from, rank, writes) = (reader.word() as u32, reader.word() as u32, reader.word());
@@ -67,9 +71,17 @@ pub(super) fn read(cluster: &'static Cluster, source: u32, reader: &mut Reader<'
         Some(number) => Some(cluster.peer(source).codes.learn(number, what).ok_or_else(|| nonsense(number))?),
         None => None,
     };
-    let region =
-        Region { device, depth, thread_limit, what, known, arguments: arguments(*reader), wanted, into };
-    Ok(Came::new(region, marks))
+    let region = RegionMessage {
+        device,
+        depth,
+        thread_limit,
+        what,
+        known,
+        arguments: arguments(*reader),
+        wanted,
+        into,
+    };
+    Ok(ReceivedRegion::new(region, marks))
 }
 
 /// [`super::wire::verb::AGAIN`], behind the ticket.
@@ -79,14 +91,14 @@ pub(super) fn read(cluster: &'static Cluster, source: u32, reader: &mut Reader<'
 pub(super) fn read_again(
     cluster: &'static Cluster,
     source: u32,
-    reader: &mut Reader<'_>,
-) -> Result<Came, Failure> {
+    reader: &mut WireReader<'_>,
+) -> Result<ReceivedRegion, DeviceFailure> {
     let (number, thread_limit) = apart(reader.word());
     let (device, depth) = apart(reader.word());
     let marks = reader.word();
     let (known, what) = cluster.peer(source).codes.get(number).ok_or_else(|| nonsense(number))?;
     let (arguments, wanted) = (arguments(*reader), Vec::new());
-    let region = Region {
+    let region = RegionMessage {
         device: device as i32,
         depth,
         thread_limit,
@@ -96,15 +108,17 @@ pub(super) fn read_again(
         wanted,
         into: 0,
     };
-    Ok(Came::new(region, marks))
+    Ok(ReceivedRegion::new(region, marks))
 }
 
 #[cold]
-fn nonsense(number: u32) -> Failure {
-    Failure(format!("a launch names the code {number}, which no launch has brought, or another one").into())
+fn nonsense(number: u32) -> DeviceFailure {
+    DeviceFailure(
+        format!("a launch names the code {number}, which no launch has brought, or another one").into(),
+    )
 }
 
-impl Region {
+impl RegionMessage {
     /// Puts what is wanted into `bytes`; where it belongs.
     pub(super) fn bring_along(&self, bytes: &mut Vec<u8>) -> u64 {
         for &(at, size) in &self.wanted {
@@ -114,8 +128,8 @@ impl Region {
         self.into
     }
 
-    fn address(&self, cluster: &Cluster) -> Result<usize, Failure> {
-        let What { kind, words: [first, second], .. } = self.what;
+    fn address(&self, cluster: &Cluster) -> Result<usize, DeviceFailure> {
+        let LaunchedCode { kind, words: [first, second], .. } = self.what;
         let look_up = || match kind {
             code::MODULE => Ok(modules::base(first).ok_or_else(|| not_here(cluster))? + second as usize),
             _ => Ok(second as usize),
@@ -126,16 +140,16 @@ impl Region {
         }
     }
 
-    pub(super) fn run(&self, cluster: &Cluster) -> Result<(), Failure> {
+    pub(super) fn run(&self, cluster: &Cluster) -> Result<(), DeviceFailure> {
         let address = self.address(cluster)?;
         let launch = Launch {
             device: self.device,
             depth: self.depth,
             stolen: false,
             code: if self.what.kind == code::MODULE {
-                Code::HostFunction(address)
+                DeviceCode::HostFunction(address)
             } else {
-                Code::Loaded(Module(0), c"", address)
+                DeviceCode::Loaded(DeviceModule(0), c"", address)
             },
             convention: self.what.convention,
             arguments: &self.arguments,
@@ -158,8 +172,8 @@ impl Region {
 }
 
 /// What a rank says that lacks a module.
-pub(super) fn not_here(cluster: &Cluster) -> Failure {
-    Failure(format!("rank {} has not loaded the module, or another version of it", cluster.rank).into())
+pub(super) fn not_here(cluster: &Cluster) -> DeviceFailure {
+    DeviceFailure(format!("rank {} has not loaded the module, or another version of it", cluster.rank).into())
 }
 
 unsafe extern "C" {

@@ -6,15 +6,16 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::arena::{self, Arena, Given as Returned};
-use super::codes::Given;
+use super::arena::{self, Arena, FreedBlock as Returned};
+use super::codes::IssuedNumbers;
 use super::images::Parted;
 use super::link::MORE;
 use super::wire::{hash, verb};
 use super::{Cluster, modules};
 use crate::omp::device::image;
 use crate::omp::device::interface::{
-    Address, Device, Failure, Image, Launch, Module, Operation, Progress, Wake,
+    Device, DeviceAddress, DeviceFailure, DeviceImage, DeviceModule, DeviceOperation, DeviceProgress, Launch,
+    Wake,
 };
 use crate::omp::device::transfer;
 
@@ -24,43 +25,43 @@ const SMALL: usize = 4096;
 /// Where a device's modules have names, as far as they were asked for: by module and the name's
 /// address, which lies in an image.
 #[derive(Default)]
-pub(super) struct Symbols(Mutex<HashMap<(u64, usize), Option<Address>>>);
+pub(super) struct RemoteSymbols(Mutex<HashMap<(u64, usize), Option<DeviceAddress>>>);
 
-impl Symbols {
+impl RemoteSymbols {
     /// Where the module has it; `ask`s once, whose answer is 0 if nowhere.
     pub(super) fn find(
         &self,
-        module: Module,
+        module: DeviceModule,
         name: &CStr,
-        ask: impl FnOnce() -> super::pending::Outcome,
-    ) -> Option<Address> {
+        ask: impl FnOnce() -> super::pending::PendingOutcome,
+    ) -> Option<DeviceAddress> {
         let key = (module.0, name.as_ptr().addr());
         if let Some(&known) = lock(&self.0).get(&key) {
             return known;
         }
-        let found = ask().ok().filter(|&at| at != 0).map(|at| at as Address);
+        let found = ask().ok().filter(|&at| at != 0).map(|at| at as DeviceAddress);
         lock(&self.0).insert(key, found);
         found
     }
 
     /// The module is not there any more.
-    fn forget(&self, module: Module) {
+    fn forget(&self, module: DeviceModule) {
         lock(&self.0).retain(|&(of, _), _| of != module.0);
     }
 }
 
 /// Another rank.
-pub struct Rank {
+pub struct RemoteRank {
     pub(super) cluster: &'static Cluster,
     pub(super) rank: u32,
     name: CString,
     /// What regions' code is called in launches there.
-    pub(super) codes: Given,
+    pub(super) codes: IssuedNumbers,
     arena: Mutex<Arena>,
-    symbols: Symbols,
+    symbols: RemoteSymbols,
     /// Images that the rank still has for this one.
     pub(super) parted: Parted,
-    bases: Mutex<HashMap<u64, Option<Address>>>,
+    bases: Mutex<HashMap<u64, Option<DeviceAddress>>>,
 }
 
 /// Locked, also where a thread has ended by a panic under it.
@@ -144,7 +145,7 @@ pub(super) fn unknown(cluster: &Cluster, rank: u32) -> Option<u64> {
 ///
 /// # Errors
 /// The bridge's.
-pub fn fence(cluster: &Cluster) -> Result<(), Failure> {
+pub fn fence(cluster: &Cluster) -> Result<(), DeviceFailure> {
     for rank in 0..cluster.ranks {
         if unknown(cluster, rank).is_some() {
             cluster.ask(rank, verb::FENCE, &[], &[])?;
@@ -158,7 +159,7 @@ pub fn fence(cluster: &Cluster) -> Result<(), Failure> {
 ///
 /// # Errors
 /// The bridge's.
-pub fn complete(cluster: &Cluster) -> Result<(), Failure> {
+pub fn complete(cluster: &Cluster) -> Result<(), DeviceFailure> {
     for (rank, source, writes) in cluster.debts.all() {
         cluster.ask(rank, verb::AWAIT, &[source.into(), writes], &[])?;
         cluster.debts.paid(rank, source, writes);
@@ -166,28 +167,28 @@ pub fn complete(cluster: &Cluster) -> Result<(), Failure> {
     fence(cluster)
 }
 
-impl Rank {
+impl RemoteRank {
     /// Rank `rank` as a device.
     pub fn new(cluster: &'static Cluster, rank: u32) -> Self {
         Self {
             cluster,
             rank,
             name: CString::new(format!("GANGWAY_RANK_{rank}")).unwrap_or_default(),
-            codes: Given::default(),
+            codes: IssuedNumbers::default(),
             arena: Mutex::new(Arena::new(cluster.ranks)),
-            symbols: Symbols::default(),
+            symbols: RemoteSymbols::default(),
             parted: Parted::default(),
             bases: Mutex::default(),
         }
     }
 
-    fn ask(&self, verb: u32, words: &[u64], tail: &[u8]) -> Result<u64, Failure> {
+    fn ask(&self, verb: u32, words: &[u64], tail: &[u8]) -> Result<u64, DeviceFailure> {
         self.cluster.ask(self.rank, verb, words, tail)
     }
 
     /// Waits until no large copy to this rank is under way that touches these bytes: puts overtake
     /// each other.
-    fn complete_flying(&self, to: Address, size: usize) {
+    fn complete_flying(&self, to: DeviceAddress, size: usize) {
         let flying = &self.cluster.peer(self.rank).flying;
         let touches = || lock(flying).iter().any(|(_, range)| range.start < to + size && to < range.end);
         if touches() {
@@ -202,7 +203,7 @@ impl Rank {
     /// Waits for the copies that others have sent to this rank and that we rely on. They are owed
     /// until they are made: another region that admissions to the rank meanwhile has to wait for
     /// them, too.
-    pub(super) fn pay(&self) -> Result<(), Failure> {
+    pub(super) fn pay(&self) -> Result<(), DeviceFailure> {
         for (source, writes) in self.cluster.debts.of(self.rank) {
             self.ask(verb::AWAIT, &[source.into(), writes], &[])?;
             self.cluster.debts.paid(self.rank, source, writes);
@@ -211,8 +212,8 @@ impl Rank {
     }
 
     /// Memory with a mapping of its own.
-    fn allocate_whole(&self, size: usize, align: usize) -> Result<Address, Failure> {
-        let none = || Failure(format!("out of memory for {size} bytes").into());
+    fn allocate_whole(&self, size: usize, align: usize) -> Result<DeviceAddress, DeviceFailure> {
+        let none = || DeviceFailure(format!("out of memory for {size} bytes").into());
         let length = arena::mapping(size, align).ok_or_else(none)?;
         let begin = self.ask(verb::ALLOCATE, &[length as u64], &[])? as usize;
         // A mapping begins at a page; what it ends with is its beginning.
@@ -221,7 +222,7 @@ impl Rank {
     }
 
     /// Where the module lies there.
-    fn base(&self, identity: u64) -> Option<Address> {
+    fn base(&self, identity: u64) -> Option<DeviceAddress> {
         if let Some(&known) = lock(&self.bases).get(&identity) {
             return known;
         }
@@ -231,12 +232,12 @@ impl Rank {
     }
 }
 
-impl Device for Rank {
+impl Device for RemoteRank {
     fn name(&self) -> &CStr {
         &self.name
     }
 
-    fn allocate(&self, size: usize, align: usize) -> Result<Address, Failure> {
+    fn allocate(&self, size: usize, align: usize) -> Result<DeviceAddress, DeviceFailure> {
         if size > arena::LARGEST {
             return self.allocate_whole(size, align);
         }
@@ -249,7 +250,7 @@ impl Device for Rank {
         }
     }
 
-    unsafe fn free(&self, block: Address) {
+    unsafe fn free(&self, block: DeviceAddress) {
         let given = lock(&self.arena).give(block);
         let words = match given {
             Returned::Kept => return,
@@ -269,39 +270,54 @@ impl Device for Rank {
         }
     }
 
-    unsafe fn copy_in(&self, to: Address, from: *const u8, size: usize) -> Result<Operation, Failure> {
+    unsafe fn copy_in(
+        &self,
+        to: DeviceAddress,
+        from: *const u8,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure> {
         // ORDERING: Relaxed; a sum.
         self.cluster.counts.out.fetch_add(size as u64, Ordering::Relaxed);
         self.pay()?;
         self.complete_flying(to, size);
         if size > SMALL {
             // SAFETY: as the caller says.
-            return unsafe { self.cluster.put(self.rank, to, from, size) }.map(Operation);
+            return unsafe { self.cluster.put(self.rank, to, from, size) }.map(DeviceOperation);
         }
         // SAFETY: as the caller says; the bytes are copied now.
         let bytes = unsafe { core::slice::from_raw_parts(from, size) };
         // ORDERING: Relaxed; see `fence`.
         self.cluster.peer(self.rank).written.fetch_add(1, Ordering::Relaxed);
         self.cluster.post(self.rank, verb::WRITE, &[to as u64], bytes, MORE)?;
-        Ok(Operation::DONE)
+        Ok(DeviceOperation::DONE)
     }
 
-    unsafe fn copy_out(&self, to: *mut u8, from: Address, size: usize) -> Result<Operation, Failure> {
+    unsafe fn copy_out(
+        &self,
+        to: *mut u8,
+        from: DeviceAddress,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure> {
         // ORDERING: Relaxed; a sum.
         self.cluster.counts.back.fetch_add(size as u64, Ordering::Relaxed);
         self.pay()?;
         self.complete_flying(from, size);
         // SAFETY: as the caller says.
-        unsafe { self.cluster.get(self.rank, to, from, size) }.map(Operation)
+        unsafe { self.cluster.get(self.rank, to, from, size) }.map(DeviceOperation)
     }
 
-    unsafe fn copy_within(&self, to: Address, from: Address, size: usize) -> Result<Operation, Failure> {
+    unsafe fn copy_within(
+        &self,
+        to: DeviceAddress,
+        from: DeviceAddress,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure> {
         self.pay()?;
         self.complete_flying(to, size);
         self.complete_flying(from, size);
         self.cluster
             .request(self.rank, verb::COPY, &[to as u64, from as u64, size as u64], &[])
-            .map(Operation)
+            .map(DeviceOperation)
     }
 
     fn peer(&self) -> Option<u64> {
@@ -314,37 +330,37 @@ impl Device for Rank {
 
     unsafe fn copy_across(
         &self,
-        to: Address,
+        to: DeviceAddress,
         peer: u64,
-        from: Address,
+        from: DeviceAddress,
         size: usize,
-    ) -> Result<Operation, Failure> {
+    ) -> Result<DeviceOperation, DeviceFailure> {
         self.pay()?;
         self.complete_flying(to, size);
         let words = [to as u64, peer, from as u64, size as u64];
-        self.cluster.request(self.rank, verb::FETCH, &words, &[]).map(Operation)
+        self.cluster.request(self.rank, verb::FETCH, &words, &[]).map(DeviceOperation)
     }
 
-    fn static_variable(&self, variable: usize) -> Option<Address> {
+    fn static_variable(&self, variable: usize) -> Option<DeviceAddress> {
         let (identity, offset) = modules::place(variable)?;
         self.base(identity).map(|base| base + offset as usize)
     }
 
-    fn load(&self, image: &Image<'_>) -> Result<Option<Module>, Failure> {
+    fn load(&self, image: &DeviceImage<'_>) -> Result<Option<DeviceModule>, DeviceFailure> {
         if !image::is_ours(image.bytes) {
             return Ok(None);
         }
         self.parted.notify_all(self.cluster, self.rank)?;
-        self.ask(verb::LOAD, &[hash(0, image.bytes)], &[]).map(|word| Some(Module(word)))
+        self.ask(verb::LOAD, &[hash(0, image.bytes)], &[]).map(|word| Some(DeviceModule(word)))
     }
 
-    fn unload(&self, module: Module) -> Result<(), Failure> {
+    fn unload(&self, module: DeviceModule) -> Result<(), DeviceFailure> {
         self.symbols.forget(module);
         self.parted.add(module.0);
         Ok(())
     }
 
-    fn find(&self, module: Module, name: &CStr) -> Option<Address> {
+    fn find(&self, module: DeviceModule, name: &CStr) -> Option<DeviceAddress> {
         self.symbols.find(module, name, || self.ask(verb::FIND, &[module.0], name.to_bytes()))
     }
 
@@ -356,23 +372,23 @@ impl Device for Rank {
         SMALL
     }
 
-    unsafe fn run(&self, launch: &Launch<'_>) -> Result<Operation, Failure> {
-        self.launch(launch).map(Operation)
+    unsafe fn run(&self, launch: &Launch<'_>) -> Result<DeviceOperation, DeviceFailure> {
+        self.launch(launch).map(DeviceOperation)
     }
 
-    fn poll(&self, operation: Operation) -> Progress {
+    fn poll(&self, operation: DeviceOperation) -> DeviceProgress {
         match self.cluster.outcome(operation.0) {
-            None => Progress::Pending,
-            Some(Ok(_)) => Progress::Done,
-            Some(Err(why)) => Progress::Failed(why),
+            None => DeviceProgress::Pending,
+            Some(Ok(_)) => DeviceProgress::Done,
+            Some(Err(why)) => DeviceProgress::Failed(why),
         }
     }
 
-    fn wake_on(&self, operation: Operation, wake: Wake) -> bool {
+    fn wake_on(&self, operation: DeviceOperation, wake: Wake) -> bool {
         self.cluster.wake_on(operation.0, wake)
     }
 
-    fn synchronise(&self) -> Result<(), Failure> {
+    fn synchronise(&self) -> Result<(), DeviceFailure> {
         fence(self.cluster)
     }
 }

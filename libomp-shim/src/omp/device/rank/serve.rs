@@ -9,17 +9,17 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::ffi::CString;
 use std::sync::Mutex;
 
-use mpi_bridge::table::{HandlerFn, Message};
+use mpi_bridge::table::{BridgeMessage, HandlerFn};
 
-use super::images::Images;
+use super::images::RankImages;
 use super::link::opened;
-use super::pending::Outcome;
-use super::region::{self, Came, Region, not_here};
+use super::pending::PendingOutcome;
+use super::region::{self, ReceivedRegion, RegionMessage, not_here};
 use super::remote::{fence, lock};
 use super::wire::verb;
 use super::{CLUSTER, Cluster, modules, steal};
 use crate::omp::check::rounds;
-use crate::omp::device::interface::Failure;
+use crate::omp::device::interface::DeviceFailure;
 use crate::omp::persistent::wire::HANDLER as PERSISTENT;
 use crate::omp::remote::server::SERVER;
 use crate::omp::remote::wire::HANDLERS as REMOTE;
@@ -27,7 +27,7 @@ use crate::omp::trace::{self, Cause};
 
 /// What is to be done outside of the handlers.
 enum Job {
-    Run(Region),
+    Run(RegionMessage),
     Copy { to: usize, from: usize, size: usize },
     Fetch { to: usize, rank: u32, from: usize, size: usize },
     Load { identity: u64 },
@@ -44,7 +44,7 @@ struct Order {
 
 /// What a rank has for others.
 #[derive(Default)]
-pub struct Served {
+pub struct RankMemory {
     /// Regions that have come. Handlers alone write it, one at a time.
     came: AtomicU64,
     /// Those of them that are over.
@@ -52,10 +52,10 @@ pub struct Served {
     /// Who waits for writes: source, how many, who asks, ticket.
     awaited: Mutex<Vec<(u32, u64, u32, u64)>>,
     /// Images that were loaded for them.
-    images: Images,
+    images: RankImages,
 }
 
-impl Served {
+impl RankMemory {
     /// Regions that are not over.
     pub fn regions(&self) -> u64 {
         // ORDERING: Relaxed; a load that need not be exact, read so that it is never below 0.
@@ -128,7 +128,7 @@ fn one_more_handled(cluster: &Cluster, source: u32) {
 macro_rules! handlers {
     ($($(#[$doc:meta])* fn $name:ident($cluster:ident, $reader:ident, $source:ident) $body:block)*) => {$(
         $(#[$doc])*
-        unsafe extern "C" fn $name(_: *mut c_void, message: *const Message) {
+        unsafe extern "C" fn $name(_: *mut c_void, message: *const BridgeMessage) {
             let Some($cluster) = CLUSTER.get() else { return };
             // SAFETY: the bridge's message.
             #[allow(unused_mut, reason = "by handler")]
@@ -245,13 +245,13 @@ handlers! {
 const PAGE: usize = 4096;
 
 /// Fresh memory, which costs nothing until it is touched.
-fn map(size: usize) -> Outcome {
+fn map(size: usize) -> PendingOutcome {
     let (access, kind) =
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
     // SAFETY: a fresh mapping concerns nobody.
     let at = unsafe { libc::mmap(ptr::null_mut(), size, access, kind, -1, 0) };
     match at {
-        libc::MAP_FAILED => Err(Failure(format!("out of memory for {size} bytes").into())),
+        libc::MAP_FAILED => Err(DeviceFailure(format!("out of memory for {size} bytes").into())),
         at => Ok(at.addr() as u64),
     }
 }
@@ -259,9 +259,14 @@ fn map(size: usize) -> Outcome {
 // ---- jobs -------------------------------------------------------------------
 
 /// A region has come: counts it, and leaves it for the team.
-fn take_region(cluster: &'static Cluster, source: u32, ticket: u64, came: Result<Came, Failure>) {
+fn take_region(
+    cluster: &'static Cluster,
+    source: u32,
+    ticket: u64,
+    came: Result<ReceivedRegion, DeviceFailure>,
+) {
     match came {
-        Ok(Came { region, stolen, waiting }) => {
+        Ok(ReceivedRegion { region, stolen, waiting }) => {
             steal::region_came(cluster, source, stolen, waiting);
             // ORDERING: Relaxed, both; this is in a handler, and the bridge orders those.
             let came = cluster.served.came.load(Ordering::Relaxed);

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mpi_bridge::bridge::Bridge;
-use mpi_bridge::table::{Config, DEDICATED, Identity, Table, code};
+use mpi_bridge::table::{BridgeConfig, BridgeTable, DEDICATED, Identity, code};
 
 use super::{CLUSTER, Cluster, Peer, death, gpus, link, modules, serve};
 use crate::omp::check::rounds;
@@ -66,7 +66,7 @@ fn directories() -> Vec<PathBuf> {
 }
 
 /// The bridge's table of functions.
-fn load(mpi: &str) -> Result<&'static Table, String> {
+fn load(mpi: &str) -> Result<&'static BridgeTable, String> {
     let name = format!("libgangway_mpi_{mpi}.so");
     let directories = directories();
     let Some(path) = directories.iter().map(|d| d.join(&name)).find(|p| p.exists()) else {
@@ -89,17 +89,17 @@ fn identities() -> Vec<(CString, u64)> {
 }
 
 /// Starts MPI and compares the ranks. `None`: the bridge has said why not.
-fn join(table: &Table, dedicated: bool) -> Option<*const Bridge> {
+fn join(table: &BridgeTable, dedicated: bool) -> Option<*const Bridge> {
     let names = identities();
     let identities: Vec<Identity> =
         names.iter().map(|(name, hash)| Identity { name: name.as_ptr(), hash: *hash }).collect();
-    let config = Config {
+    let config = BridgeConfig {
         thread_level: 3,
         progress: if dedicated { DEDICATED } else { 0 },
         mpi_only: u32::from(!env::settings().shared_memory),
         identities: identities.as_ptr(),
         identity_count: identities.len() as u64,
-        ..Config::default()
+        ..BridgeConfig::default()
     };
     let mut bridge = ptr::null();
     // SAFETY: the configuration and what it points to outlive the call.
@@ -160,7 +160,7 @@ fn refuse(speaks: bool, why: &str) -> ! {
     std::process::exit(1)
 }
 
-fn begin(table: &'static Table, bridge: *const Bridge, mode: ClusterMode, dedicated: bool) -> Started {
+fn begin(table: &'static BridgeTable, bridge: *const Bridge, mode: ClusterMode, dedicated: bool) -> Started {
     // SAFETY: the bridge was just made.
     let (rank, ranks) = unsafe { ((table.rank)(bridge), (table.ranks)(bridge)) };
     let spmd = mode == ClusterMode::Spmd;
@@ -175,12 +175,12 @@ fn begin(table: &'static Table, bridge: *const Bridge, mode: ClusterMode, dedica
         ranks,
         spmd,
         dedicated,
-        pending: super::Pending::default(),
+        pending: super::PendingPending::default(),
         peers: (0..ranks).map(|_| Peer::default()).collect(),
-        served: serve::Served::default(),
+        served: serve::RankMemory::default(),
         debts: super::remote::Debts::default(),
         gpus: gpus::Gpus::open(rank, ranks),
-        stealing: super::steal::Stealing::new(rank, ranks),
+        stealing: super::steal::RankStealing::new(rank, ranks),
         main_ended: AtomicBool::new(!runs_main),
         over: AtomicBool::new(false),
         inside: 0.into(),

@@ -15,20 +15,20 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
 
-use mpi_bridge::table::Message;
-use placement::steal::{Amount, Place, Thief, Tip};
+use mpi_bridge::table::BridgeMessage;
+use placement::steal::{Amount, RankRange, Thief, Tip};
 use ult::topology::distance::FARTHEST;
-use ult::victim::{Policy, Selector};
+use ult::victim::{Selector, VictimPolicy};
 
 use super::link::opened;
 use super::remote::lock;
-use super::wire::{Reader, verb};
+use super::wire::{WireReader, verb};
 use super::{CLUSTER, Cluster, device_count, first_device};
 use crate::omp::device::place::held;
 use crate::omp::env;
 
 /// A rank's part in stealing.
-pub struct Stealing {
+pub struct RankStealing {
     seeker: Mutex<Seeker>,
     stolen: AtomicU64,
     attempts: AtomicU64,
@@ -99,7 +99,7 @@ fn victims(rank: u32, ranks: u32) -> Selector {
     victims
 }
 
-impl Stealing {
+impl RankStealing {
     /// For this rank of so many.
     pub fn new(rank: u32, ranks: u32) -> Self {
         let seeker = Seeker::new(Thief::default(), rank, ranks);
@@ -129,8 +129,8 @@ fn own_device(cluster: &Cluster) -> Option<usize> {
 }
 
 /// Where this rank is among the devices; `None`: nobody steals.
-fn place(cluster: &Cluster) -> Option<Place> {
-    held::is_used().then(|| Place { device: own_device(cluster), devices: device_count(cluster) })
+fn place(cluster: &Cluster) -> Option<RankRange> {
+    held::is_used().then(|| RankRange { device: own_device(cluster), devices: device_count(cluster) })
 }
 
 /// A region has come from `source`, stolen or not, where so many wait. Called by the handler of its
@@ -204,7 +204,7 @@ fn notify(cluster: &Cluster, device: usize, tip: Tip) {
 // ---- handlers ---------------------------------------------------------------
 
 /// [`verb::STEAL`].
-pub(super) unsafe extern "C" fn asked(_: *mut c_void, message: *const Message) {
+pub(super) unsafe extern "C" fn asked(_: *mut c_void, message: *const BridgeMessage) {
     let Some(cluster) = CLUSTER.get() else { return };
     // SAFETY: the bridge's message.
     let (_, source) = unsafe { opened(message) };
@@ -216,13 +216,13 @@ pub(super) unsafe extern "C" fn asked(_: *mut c_void, message: *const Message) {
 }
 
 /// What a message says of an origin, if that is another rank and has work.
-fn tip(cluster: &Cluster, reader: &mut Reader<'_>) -> Option<Tip> {
+fn tip(cluster: &Cluster, reader: &mut WireReader<'_>) -> Option<Tip> {
     let tip = Tip { origin: reader.word() as usize, waiting: reader.word() as u32 };
     (tip.waiting > 0 && tip.origin != cluster.rank as usize).then_some(tip)
 }
 
 /// [`verb::STOLEN`].
-pub(super) unsafe extern "C" fn answered(_: *mut c_void, message: *const Message) {
+pub(super) unsafe extern "C" fn answered(_: *mut c_void, message: *const BridgeMessage) {
     let Some(cluster) = CLUSTER.get() else { return };
     // SAFETY: the bridge's message.
     let (mut reader, source) = unsafe { opened(message) };
@@ -237,7 +237,7 @@ pub(super) unsafe extern "C" fn answered(_: *mut c_void, message: *const Message
 }
 
 /// [`verb::WORK`].
-pub(super) unsafe extern "C" fn announced(_: *mut c_void, message: *const Message) {
+pub(super) unsafe extern "C" fn announced(_: *mut c_void, message: *const BridgeMessage) {
     let Some(cluster) = CLUSTER.get() else { return };
     // SAFETY: the bridge's message.
     let (mut reader, _) = unsafe { opened(message) };

@@ -87,9 +87,9 @@ const WORD: usize = size_of::<u64>();
 
 /// A message that is read from its beginning.
 #[derive(Clone, Copy, Debug)]
-pub struct Reader<'a>(pub &'a [u8]);
+pub struct WireReader<'a>(pub &'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> WireReader<'a> {
     /// The next word; 0 behind the end.
     pub fn word(&mut self) -> u64 {
         match self.0.split_first_chunk::<WORD>() {
@@ -108,12 +108,12 @@ impl<'a> Reader<'a> {
 }
 
 /// What travels as a word.
-pub trait Word: Copy {}
-impl Word for u64 {}
-impl Word for usize {}
+pub trait WireWord: Copy {}
+impl WireWord for u64 {}
+impl WireWord for usize {}
 
 /// The bytes of words.
-pub fn bytes<W: Word>(words: &[W]) -> &[u8] {
+pub fn bytes<W: WireWord>(words: &[W]) -> &[u8] {
     const { assert!(size_of::<W>() == WORD) };
     // SAFETY: words are bytes, and live as long.
     unsafe { core::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
@@ -144,10 +144,10 @@ mod tests {
     fn what_is_written_is_read() {
         let mut message = bytes(&[5_u64, 6]).to_vec();
         message.extend_from_slice(b"name");
-        let mut reader = Reader(&message);
+        let mut reader = WireReader(&message);
         assert_eq!((reader.word(), reader.word(), reader.0), (5, 6, &b"name"[..]));
         assert_eq!(reader.word(), 0, "nothing is left");
-        assert_eq!(Reader(bytes(&[1_u64, 2, 3])).words().collect::<Vec<_>>(), [1, 2, 3]);
+        assert_eq!(WireReader(bytes(&[1_u64, 2, 3])).words().collect::<Vec<_>>(), [1, 2, 3]);
     }
 
     #[test]

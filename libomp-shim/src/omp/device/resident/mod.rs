@@ -26,17 +26,17 @@
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use super::interface::Failure;
-use super::map::{Flags, Item, Role};
+use super::interface::DeviceFailure;
+use super::map::{MapFlags, MapItem, MapRole};
 use super::place::hints::is_announced;
-use super::table::{Place, Table};
-use super::transfer::{self, Batch};
-use super::{Slot, chain, statics};
+use super::table::{MappedRange, MappingTable};
+use super::transfer::{self, TransferBatch};
+use super::{DeviceSlot, chain, statics};
 use crate::omp::env;
 use crate::omp::root;
 use crate::omp::task::{self, Task};
 use crate::omp::thread::CurrentThread;
-use placement::directory::{From, Used, WORTH_WAITING, Ways};
+use placement::directory::{CopyWays, From, Used, WORTH_WAITING};
 use store::{Roads, Store, free};
 
 pub mod store;
@@ -96,7 +96,7 @@ pub fn set(on: bool) -> bool {
 /// [`host_looks`].
 pub fn is_to_stay(here: CurrentThread) -> bool {
     // ORDERING: Relaxed; see `set`.
-    ON.load(Ordering::Relaxed) && is_ours() && !here.task.flags().has(task::Flags::FINAL) && {
+    ON.load(Ordering::Relaxed) && is_ours() && !here.task.flags().has(task::TaskFlags::FINAL) && {
         let plan = here.team().plan();
         plan.target_depth == 0 && (!plan.parent_thread.is_null() || root::finish_at_exit())
     }
@@ -117,15 +117,21 @@ pub fn spared() -> [u64; 2] {
 
 /// Can a region with this list keep anything? Not with pointers and structures, nor with words that
 /// say more about when to copy; nor where items share some of their bytes.
-pub fn suits(items: &[Item]) -> bool {
-    const MORE: [Flags; 6] =
-        [Flags::ALWAYS, Flags::DELETE, Flags::PRESENT, Flags::HOLD, Flags::AROUND, Flags::DESCRIBES];
-    let plain = |item: &Item| {
-        matches!(item.role, Role::Storage | Role::Private | Role::Value | Role::Address)
+pub fn suits(items: &[MapItem]) -> bool {
+    const MORE: [MapFlags; 6] = [
+        MapFlags::ALWAYS,
+        MapFlags::DELETE,
+        MapFlags::PRESENT,
+        MapFlags::HOLD,
+        MapFlags::AROUND,
+        MapFlags::DESCRIBES,
+    ];
+    let plain = |item: &MapItem| {
+        matches!(item.role, MapRole::Storage | MapRole::Private | MapRole::Value | MapRole::Address)
             && !MORE.iter().any(|&flag| item.flags.has(flag))
     };
     let mut ranges: Vec<Range<usize>> =
-        items.iter().filter_map(Item::on_device).map(|(range, _)| range).collect();
+        items.iter().filter_map(MapItem::on_device).map(|(range, _)| range).collect();
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     let apart = |pair: &[Range<usize>]| pair[0] == pair[1] || pair[0].end <= pair[1].start;
     items.iter().all(plain) && ranges.windows(2).all(apart)
@@ -150,7 +156,7 @@ pub fn places(address: usize) -> Vec<i32> {
 
 /// Lets go of one idle copy on the device, or waits until another one has been written back; false
 /// if there is none.
-pub fn make_room(slot: &Slot) -> bool {
+pub fn make_room(slot: &DeviceSlot) -> bool {
     is_ours() && RESIDENT.make_room(slot)
 }
 
@@ -172,7 +178,7 @@ pub fn host_looks_in(task: &Task) {
     // What is announced of a task that never launched anything stays until its memory is that of
     // another target task: device tasks are none.
     let launches = || {
-        task.flags().has(task::Flags::OFFLOADED.with(task::Flags::TARGET))
+        task.flags().has(task::TaskFlags::OFFLOADED.with(task::TaskFlags::TARGET))
             && is_announced(task).is_some_and(|region| region.stays_resident && chain::launches(region.entry))
     };
     if RESIDENT.count() != 0 && !launches() {
@@ -203,11 +209,11 @@ fn give_back() {
 /// Waits while storage that the list reads is on its way to so many other devices that it is better
 /// to wait for one of these. The caller holds nothing that others wait for: those whose copies are
 /// filled at the moment need nothing of those who wait here.
-pub fn await_copies(slot: &Slot, items: &[Item]) {
+pub fn await_copies(slot: &DeviceSlot, items: &[MapItem]) {
     let read = items
         .iter()
-        .filter_map(Item::on_device)
-        .filter(|(range, flags)| flags.has(Flags::TO) && range.len() >= WORTH_WAITING);
+        .filter_map(MapItem::on_device)
+        .filter(|(range, flags)| flags.has(MapFlags::TO) && range.len() >= WORTH_WAITING);
     for (range, _) in read {
         loop {
             let before = RESIDENT.filled_so_far();
@@ -223,12 +229,12 @@ pub fn await_copies(slot: &Slot, items: &[Item]) {
 
 /// Bytes that a region with this list would find on the device, and those of them that it reads;
 /// what the table has is not counted.
-pub fn near(slot: &Slot, items: &[Item], table: Option<&Table>) -> u64 {
+pub fn near(slot: &DeviceSlot, items: &[MapItem], table: Option<&MappingTable>) -> u64 {
     let (Some(table), false) = (table, RESIDENT.count() == 0) else { return 0 };
-    let storage = items.iter().filter_map(Item::on_device).filter(|(_, flags)| flags.has(Flags::TO));
+    let storage = items.iter().filter_map(MapItem::on_device).filter(|(_, flags)| flags.has(MapFlags::TO));
     let ranges = storage
         .map(|(range, _)| range)
-        .filter(|range| table.place(range.start, range.len()) == Place::Nowhere);
+        .filter(|range| table.place(range.start, range.len()) == MappedRange::Nowhere);
     RESIDENT.with(|directory| {
         ranges.filter(|range| directory.has(slot.number, range)).map(|range| range.len() as u64).sum()
     })
@@ -247,7 +253,7 @@ impl Prepared {
     }
 
     /// All bytes are where they belong.
-    pub fn filled(&self, slot: &Slot) {
+    pub fn filled(&self, slot: &DeviceSlot) {
         for (range, used) in self.copies.iter().filter(|(_, used)| used.from != From::Nowhere) {
             RESIDENT.filled(slot, range, used.from);
         }
@@ -262,20 +268,21 @@ impl Prepared {
 /// # Safety
 /// The storage of all items is valid on the host, and stays until the batch is finished.
 pub unsafe fn prepare(
-    slot: &Slot,
-    table: &Table,
-    items: &[Item],
-    batch: &mut Batch<'_>,
-) -> Result<Prepared, Failure> {
+    slot: &DeviceSlot,
+    table: &MappingTable,
+    items: &[MapItem],
+    batch: &mut TransferBatch<'_>,
+) -> Result<Prepared, DeviceFailure> {
     let mut prepared = Prepared::default();
     for item in items.iter().filter(|item| item.size > 0) {
         let range = item.begin..item.begin + item.size;
-        let is_storage = item.role == Role::Storage && table.place(item.begin, item.size) == Place::Nowhere;
-        if !(is_storage || item.role == Role::Private) || prepared.find(&range).is_some() {
+        let is_storage =
+            item.role == MapRole::Storage && table.place(item.begin, item.size) == MappedRange::Nowhere;
+        if !(is_storage || item.role == MapRole::Private) || prepared.find(&range).is_some() {
             continue;
         }
-        let is_static = || item.flags.has(Flags::STATICS) && statics::contains(&range);
-        let moves = item.flags.has(Flags::TO) || item.flags.has(Flags::FROM);
+        let is_static = || item.flags.has(MapFlags::STATICS) && statics::contains(&range);
+        let moves = item.flags.has(MapFlags::TO) || item.flags.has(MapFlags::FROM);
         let used = if is_storage && moves && item.size >= LEAST && !is_static() {
             copy(slot, items, &range)?
         } else {
@@ -300,13 +307,13 @@ pub unsafe fn prepare(
     Ok(prepared)
 }
 
-fn reads(items: &[Item], range: &Range<usize>) -> bool {
-    items.iter().filter_map(Item::on_device).any(|(of, flags)| of == *range && flags.has(Flags::TO))
+fn reads(items: &[MapItem], range: &Range<usize>) -> bool {
+    items.iter().filter_map(MapItem::on_device).any(|(of, flags)| of == *range && flags.has(MapFlags::TO))
 }
 
 /// A copy of the range on the device; none if others are in the way that regions use.
-fn copy(slot: &Slot, items: &[Item], range: &Range<usize>) -> Result<Option<Used>, Failure> {
-    let (device, reads) = (slot.number, reads(items, range).then_some(&Roads as &dyn Ways));
+fn copy(slot: &DeviceSlot, items: &[MapItem], range: &Range<usize>) -> Result<Option<Used>, DeviceFailure> {
+    let (device, reads) = (slot.number, reads(items, range).then_some(&Roads as &dyn CopyWays));
     if RESIDENT.with(|directory| directory.is_in_the_way(range)) {
         clear(range);
     }
@@ -334,7 +341,7 @@ fn copy(slot: &Slot, items: &[Item], range: &Range<usize>) -> Result<Option<Used
 
 /// Has a region left a valid copy of just this range on the device? Not of a range that merely
 /// shares bytes with what is kept.
-pub fn is_there(slot: &Slot, range: &Range<usize>) -> bool {
+pub fn is_there(slot: &DeviceSlot, range: &Range<usize>) -> bool {
     RESIDENT.count() != 0 && RESIDENT.with(|directory| directory.has(slot.number, range))
 }
 
@@ -345,7 +352,7 @@ pub fn knows(range: &Range<usize>) -> bool {
 
 /// A region that has written to the device's copy of the range has ended, while others go on using
 /// it. The table is still locked.
-pub fn written(slot: &Slot, range: &Range<usize>) {
+pub fn written(slot: &DeviceSlot, range: &Range<usize>) {
     let (gone, overwrites) = RESIDENT.with(|directory| {
         let overwrites = directory.is_stale(range);
         (directory.writes(slot.number, range), overwrites)
@@ -363,7 +370,7 @@ fn count_overwritten(range: &Range<usize>, overwrites: bool) {
 
 /// No region uses the device's copy of the range any more; one has `written` to it. The table is
 /// still locked.
-pub fn release(slot: &Slot, range: &Range<usize>, written: bool) {
+pub fn release(slot: &DeviceSlot, range: &Range<usize>, written: bool) {
     let (gone, overwrites) = RESIDENT.with(|directory| {
         let overwrites = written && directory.is_stale(range);
         (directory.give(slot.number, range, written && !ult::mutant!(writes_not_noted)), overwrites)
@@ -375,7 +382,7 @@ pub fn release(slot: &Slot, range: &Range<usize>, written: bool) {
 }
 
 /// As [`release`], where the host is to have the bytes at once.
-pub fn release_to_host(slot: &Slot, range: &Range<usize>, written: bool) {
+pub fn release_to_host(slot: &DeviceSlot, range: &Range<usize>, written: bool) {
     release(slot, range, written);
     clear(range);
 }
@@ -390,7 +397,7 @@ pub fn overwritten(range: &Range<usize>) {
 
 /// Lets idle copies go until there is room on the device for what regions need, of which so many
 /// bytes count twice at the moment.
-fn trim(slot: &Slot, twice: u64) {
+fn trim(slot: &DeviceSlot, twice: u64) {
     let limit = env::settings().device_memory;
     // ORDERING: Relaxed; see `at_start`.
     let most = MOST.load(Ordering::Relaxed);

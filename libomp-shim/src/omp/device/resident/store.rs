@@ -12,11 +12,11 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::super::interface::Failure;
+use super::super::interface::DeviceFailure;
 use super::super::place::rates;
-use super::super::transfer::{self, Batch};
-use super::super::{Slot, all, fail};
-use placement::directory::{Block, Directory, From, Number, Save, Used, Victim, Ways};
+use super::super::transfer::{self, TransferBatch};
+use super::super::{DeviceSlot, all, fail};
+use placement::directory::{CopyWays, DeviceNumber, Directory, Eviction, FreedMemory, From, Save, Used};
 
 /// A directory with what those who wait for others look at.
 #[derive(Default)]
@@ -69,10 +69,10 @@ impl Store {
         if saves.is_empty() {
             return;
         }
-        let mut batches: BTreeMap<i32, Batch<'_>> = BTreeMap::new();
+        let mut batches: BTreeMap<i32, TransferBatch<'_>> = BTreeMap::new();
         for save in saves {
             let slot = slot(save.device);
-            let batch = batches.entry(save.device).or_insert_with(|| Batch::new(slot));
+            let batch = batches.entry(save.device).or_insert_with(|| TransferBatch::new(slot));
             // SAFETY: a region has mapped the storage, and its program leaves it alone until it
             // knows the region's end, for which it comes by `host_looks` and waits for this; or it
             // is an array's, which the program touches between calls that say so.
@@ -127,11 +127,11 @@ impl Store {
     /// The range is valid on the host, and stays until the batch is finished.
     pub unsafe fn fill(
         &self,
-        slot: &Slot,
+        slot: &DeviceSlot,
         range: &Range<usize>,
         used: &Used,
-        batch: &mut Batch<'_>,
-    ) -> Result<(), Failure> {
+        batch: &mut TransferBatch<'_>,
+    ) -> Result<(), DeviceFailure> {
         // SAFETY: as the caller says; the other device's copy stays until `filled`.
         unsafe {
             match used.from {
@@ -152,7 +152,7 @@ impl Store {
     }
 
     /// The bytes have come to the device's copy.
-    pub fn filled(&self, slot: &Slot, range: &Range<usize>, from: From) {
+    pub fn filled(&self, slot: &DeviceSlot, range: &Range<usize>, from: From) {
         free(self.with(|directory| directory.filled(slot.number, range, from)));
         // ORDERING: Release, pairs with the Acquire in `filled_so_far`.
         self.filled.fetch_add(1, Ordering::Release);
@@ -160,47 +160,47 @@ impl Store {
 
     /// Lets go of one idle copy on the device, or waits until another one has been written back;
     /// false if there is none.
-    pub fn make_room(&self, slot: &Slot) -> bool {
+    pub fn make_room(&self, slot: &DeviceSlot) -> bool {
         if self.count() == 0 {
             return false;
         }
         let before = self.saved_so_far();
         match self.with(|directory| directory.victim(slot.number)) {
-            Victim::Gone(block) => free(vec![block]),
-            Victim::Save(save) => self.write(&[save]),
-            Victim::Busy => self.wait_for_others(before),
-            Victim::None => return false,
+            Eviction::Gone(block) => free(vec![block]),
+            Eviction::Save(save) => self.write(&[save]),
+            Eviction::Busy => self.wait_for_others(before),
+            Eviction::None => return false,
         }
         true
     }
 }
 
-fn slot(number: i32) -> &'static Slot {
+fn slot(number: i32) -> &'static DeviceSlot {
     &all()[number as usize]
 }
 
 /// Gives memory of devices back that a directory has given out.
-pub fn free(blocks: Vec<Block>) {
+pub fn free(blocks: Vec<FreedMemory>) {
     for block in blocks {
         // SAFETY: the directory gives out what nothing uses, once.
         unsafe { slot(block.device).free(block.block, block.block, &(0..0)) };
     }
 }
 
-fn or_fail<T>(slot: &Slot, result: Result<T, Failure>) -> T {
+fn or_fail<T>(slot: &DeviceSlot, result: Result<T, DeviceFailure>) -> T {
     result.unwrap_or_else(|why| fail(slot, "writing back what target regions have left", &why))
 }
 
 /// The peer that a device copies from without the host, if it can.
-fn reaches(slot: &Slot, from: Number) -> Option<u64> {
+fn reaches(slot: &DeviceSlot, from: DeviceNumber) -> Option<u64> {
     self::slot(from).device.peer().filter(|&peer| slot.device.reaches(peer))
 }
 
 /// What lies between this process and its devices.
 pub struct Roads;
 
-impl Ways for Roads {
-    fn time(&self, from: Option<Number>, to: Number, bytes: u64) -> Option<u64> {
+impl CopyWays for Roads {
+    fn time(&self, from: Option<DeviceNumber>, to: DeviceNumber, bytes: u64) -> Option<u64> {
         from.is_none_or(|from| reaches(slot(to), from).is_some()).then(|| rates::between(from, to, bytes))
     }
 }

@@ -4,10 +4,10 @@
 
 use core::cell::Cell;
 
-use super::super::{Machine, Settings};
+use super::super::{EnvMachine, Settings};
 use super::*;
 use crate::omp::affinity::topology::Cpu;
-use crate::omp::affinity::{Assignment, Places, assign};
+use crate::omp::affinity::{PlaceAssignment, PlaceList, assign};
 use crate::omp::icv::ProcBind::{self, Close, Primary, Spread};
 
 const ONE: &str = "cpus 0";
@@ -38,7 +38,7 @@ fn settings(machine: &str, vars: &[(&str, &str)]) -> (Settings, Vec<String>) {
     let believed: &Description = Box::leak(Box::new(Description::parse(machine).unwrap()));
     BELIEVED.set(Some(believed));
     let processors = believed.worker_target() as u32;
-    let machine = Machine {
+    let machine = EnvMachine {
         usable: || BELIEVED.get().map_or(&[], |machine| &machine.cpus),
         subset: None,
         ll_caches: |cpus: &[Cpu]| BELIEVED.get().map_or_else(Vec::new, |machine| machine.caches_of(cpus)),
@@ -49,14 +49,14 @@ fn settings(machine: &str, vars: &[(&str, &str)]) -> (Settings, Vec<String>) {
     Settings::build(Vars::of(vars), &machine)
 }
 
-fn places(machine: &str, text: &str) -> Places {
+fn places(machine: &str, text: &str) -> PlaceList {
     let (settings, complaints) = settings(machine, &[("OMP_PLACES", text)]);
     assert_eq!(complaints, Vec::<String>::new(), "{text} on {machine}");
     settings.places.unwrap()
 }
 
 /// `first second .. last (number)`.
-fn ends(places: &Places) -> String {
+fn ends(places: &PlaceList) -> String {
     let all = places.to_string();
     let mut sets: Vec<&str> = all.split_inclusive('}').map(|set| set.trim_start_matches(',')).collect();
     let count = sets.len();
@@ -246,7 +246,7 @@ fn bound(machine: &str, text: &str, teams: &[Team]) -> String {
     let (mut place, mut partition) = (0, places.all());
     let mut shown = String::new();
     for &(policy, size, next) in teams {
-        let team: Assignment = assign(policy, Some(place), partition.clone(), size).unwrap();
+        let team: PlaceAssignment = assign(policy, Some(place), partition.clone(), size).unwrap();
         let one = |(place, part): (u32, core::ops::Range<u32>)| {
             let procs: Vec<String> = places.procs(place as usize).iter().map(usize::to_string).collect();
             format!("{} of {}-{}", procs.join("+"), part.start, part.end - 1)

@@ -23,8 +23,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use placement::steal::{Amount, Thief};
 
-use super::super::{Handle, me};
-use super::local::Next;
+use super::super::{RemoteHandle, me};
+use super::local::NextRequest;
 use super::{run, table, wire};
 use crate::omp::device::rank::steal::Seeker;
 use crate::omp::device::rank::{Cluster, cluster};
@@ -39,10 +39,10 @@ static TOKENS: AtomicUsize = AtomicUsize::new(0);
 /// What the program wants: 0 nothing was said, else 1 and the amount's place in [`AMOUNTS`].
 static WANTED: AtomicU8 = AtomicU8::new(0);
 const AMOUNTS: [Amount; 3] = [Amount::Nothing, Amount::One, Amount::Half];
-/// Ranks in [`State::hungry`]; `usize::MAX` before the list is made.
+/// Ranks in [`BalanceState::hungry`]; `usize::MAX` before the list is made.
 static HUNGRY: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-struct State {
+struct BalanceState {
     seeker: Seeker,
     /// Objects that were promised and have not come. Those that come because the program wants it
     /// take one off as well, so it may be too few.
@@ -51,9 +51,9 @@ struct State {
     hungry: VecDeque<u32>,
 }
 
-static STATE: Mutex<Option<State>> = Mutex::new(None);
+static STATE: Mutex<Option<BalanceState>> = Mutex::new(None);
 
-impl State {
+impl BalanceState {
     /// Of this rank of so many.
     fn new(rank: u32, ranks: u32) -> Self {
         let others = (1..ranks).map(|next| (rank + next) % ranks);
@@ -89,9 +89,10 @@ impl State {
 }
 
 /// Works with the state, under its lock.
-fn with<R>(cluster: &Cluster, work: impl FnOnce(&mut State) -> R) -> R {
-    let mut state: MutexGuard<'_, Option<State>> = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    let state = state.get_or_insert_with(|| State::new(cluster.rank, cluster.ranks));
+fn with<R>(cluster: &Cluster, work: impl FnOnce(&mut BalanceState) -> R) -> R {
+    let mut state: MutexGuard<'_, Option<BalanceState>> =
+        STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    let state = state.get_or_insert_with(|| BalanceState::new(cluster.rank, cluster.ranks));
     let result = work(state);
     // ORDERING: Relaxed; a hint.
     HUNGRY.store(state.hungry.len(), Ordering::Relaxed);
@@ -188,11 +189,11 @@ pub fn asked(thief: u32) {
 }
 
 /// Up to `most` objects that go away as soon as is done what is said.
-fn give(thief: u32, most: usize) -> Vec<(Handle, Next)> {
+fn give(thief: u32, most: usize) -> Vec<(RemoteHandle, NextRequest)> {
     let mut loaded = table::all_loaded();
     loaded.sort_unstable_by(|a, b| b.cmp(a));
     let here = me() as u32;
-    let send_away = |(_, object): (usize, Handle)| {
+    let send_away = |(_, object): (usize, RemoteHandle)| {
         let next = table::with(object, |entry| {
             let may_go = entry.local.as_ref().is_some_and(|local| local.is_loaded());
             may_go.then(|| entry.send_away(here, thief))
@@ -221,7 +222,7 @@ pub fn announced(source: u32) {
 /// An object has come: there may be more.
 pub fn has_come() {
     let Some(cluster) = cluster().filter(|cluster| cluster.ranks > 1) else { return };
-    with(cluster, State::has_come);
+    with(cluster, BalanceState::has_come);
 }
 
 #[cfg(test)]
@@ -230,7 +231,7 @@ mod tests {
 
     #[test]
     fn who_was_promised_objects_asks_nobody_until_they_have_come() {
-        let mut state = State::new(0, 4);
+        let mut state = BalanceState::new(0, 4);
         assert!(state.may_ask());
         state.seeker.thief.asks();
         state.is_answered(2, 2);

@@ -10,32 +10,32 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::super::bytes::Bytes;
-use super::super::event::{Part, Ready};
+use super::super::event::{EventPart, Ready};
 use super::super::server::SERVER;
-use super::super::{Fault, Handle, me};
-use super::item::{Item, What};
-use super::local::Access;
+use super::super::{RemoteFault, RemoteHandle, me};
+use super::item::{ObjectOperation, ObjectRequest};
+use super::local::ObjectAccess;
 use super::{run, submit};
 use crate::omp::report;
 
 /// What there is of an object that does not exist.
-const NOTHING: Part = Part { bytes: core::ptr::null(), size: 0 };
+const NOTHING: EventPart = EventPart { bytes: core::ptr::null(), size: 0 };
 
 /// An event that waits for its objects.
-struct Waiting {
+struct WaitingEvent {
     event: Ready,
     /// Those that it wants, the next one last.
-    wanted: Vec<Handle>,
+    wanted: Vec<RemoteHandle>,
     /// Those that it has, or that do not exist.
-    taken: Vec<(Handle, Option<Part>)>,
+    taken: Vec<(RemoteHandle, Option<EventPart>)>,
 }
 
 // SAFETY: the parts are addresses of objects that are held for the event.
-unsafe impl Send for Waiting {}
+unsafe impl Send for WaitingEvent {}
 
 struct All {
     next: u64,
-    waiting: BTreeMap<u64, Waiting>,
+    waiting: BTreeMap<u64, WaitingEvent>,
 }
 
 static ALL: Mutex<All> = Mutex::new(All { next: 0, waiting: BTreeMap::new() });
@@ -56,7 +56,7 @@ pub fn gather(event: Ready) {
         let mut all = all();
         all.next += 1;
         let number = all.next;
-        all.waiting.insert(number, Waiting { event, wanted, taken: Vec::new() });
+        all.waiting.insert(number, WaitingEvent { event, wanted, taken: Vec::new() });
         number
     };
     go_on(number);
@@ -73,8 +73,13 @@ fn go_on(number: u64) {
         return;
     };
     let here = me() as u32;
-    let item =
-        Item { what: What::Hold(here, number), depth: 0, origin: here, future: None, args: Bytes::EMPTY };
+    let item = ObjectRequest {
+        what: ObjectOperation::Hold(here, number),
+        depth: 0,
+        origin: here,
+        future: None,
+        args: Bytes::EMPTY,
+    };
     if submit(object, item).is_err() {
         not_there(number);
     }
@@ -82,8 +87,8 @@ fn go_on(number: u64) {
 
 /// What `look` makes of all events that wait for objects: their number, their function's address,
 /// what they have, and what they want next.
-pub fn all_waiting<R>(look: impl Fn(u64, usize, Vec<Handle>, Handle) -> R) -> Vec<R> {
-    let of = |(&number, waiting): (&u64, &Waiting)| {
+pub fn all_waiting<R>(look: impl Fn(u64, usize, Vec<RemoteHandle>, RemoteHandle) -> R) -> Vec<R> {
+    let of = |(&number, waiting): (&u64, &WaitingEvent)| {
         let has =
             waiting.taken.iter().filter(|(_, part)| part.is_some()).map(|(object, _)| *object).collect();
         waiting.wanted.last().map(|&wants| look(number, waiting.event.function(), has, wants))
@@ -91,7 +96,7 @@ pub fn all_waiting<R>(look: impl Fn(u64, usize, Vec<Handle>, Handle) -> R) -> Ve
     all().waiting.iter().filter_map(of).collect()
 }
 
-impl Waiting {
+impl WaitingEvent {
     /// Runs the event's function, then gives the objects back.
     fn run(self) {
         let Self { event, taken, .. } = self;
@@ -100,13 +105,13 @@ impl Waiting {
             found.and_then(|(_, part)| *part).unwrap_or(NOTHING)
         });
         for (object, _) in taken.into_iter().filter(|(_, part)| part.is_some()) {
-            run::release(object, Access::Hold(me() as u32));
+            run::release(object, ObjectAccess::Hold(me() as u32));
         }
     }
 }
 
 /// The object that was asked for last, or that there is none.
-fn take(number: u64, part: Option<Part>) {
+fn take(number: u64, part: Option<EventPart>) {
     let mut all = all();
     if let Some(waiting) = all.waiting.get_mut(&number)
         && let Some(object) = waiting.wanted.pop()
@@ -117,7 +122,7 @@ fn take(number: u64, part: Option<Part>) {
 
 /// The object is here and the event's. In a task.
 pub fn held(number: u64, at: *mut c_void, size: usize) {
-    take(number, Some(Part { bytes: at.cast_const().cast(), size }));
+    take(number, Some(EventPart { bytes: at.cast_const().cast(), size }));
     go_on(number);
 }
 
@@ -126,7 +131,7 @@ pub fn held(number: u64, at: *mut c_void, size: usize) {
 pub fn not_there(number: u64) {
     report::warn(format_args!(
         "ompx_event_satisfy_object: {}; the event's function gets no bytes for it",
-        Fault::Object
+        RemoteFault::Object
     ));
     take(number, None);
     SERVER.leave(Box::new(move || go_on(number)));

@@ -1,14 +1,14 @@
 //! What waits for an object: invocations, and what moves or ends it. As it stands in a queue, and
 //! as words of a message.
 
-use super::super::Handle;
+use super::super::RemoteHandle;
 use super::super::bytes::Bytes;
-use super::local::{Access, Request};
-use super::route::Mark;
+use super::local::{ObjectAccess, QueuedRequest};
+use super::route::RouteMark;
 
 /// What is asked of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum ObjectOperation {
     /// A handler: module and offset.
     Call {
         /// Does it write?
@@ -26,27 +26,27 @@ pub enum What {
 
 /// A request.
 #[derive(Debug)]
-pub struct Item {
+pub struct ObjectRequest {
     /// What it asks.
-    pub what: What,
+    pub what: ObjectOperation,
     /// Target regions around the call that has made it.
     pub depth: u8,
     /// Who has made it.
     pub origin: u32,
     /// The future that its end sets.
-    pub future: Option<Handle>,
+    pub future: Option<RemoteHandle>,
     /// What its handler gets.
     pub args: Bytes,
 }
 
-impl Request for Item {
-    fn access(&self) -> Access {
+impl QueuedRequest for ObjectRequest {
+    fn access(&self) -> ObjectAccess {
         match self.what {
-            What::Call { writes: false, .. } => Access::Read,
-            What::Call { writes: true, .. } => Access::Write,
-            What::Move(to) => Access::Move(to),
-            What::Hold(rank, _) => Access::Hold(rank),
-            What::End => Access::End,
+            ObjectOperation::Call { writes: false, .. } => ObjectAccess::Read,
+            ObjectOperation::Call { writes: true, .. } => ObjectAccess::Write,
+            ObjectOperation::Move(to) => ObjectAccess::Move(to),
+            ObjectOperation::Hold(rank, _) => ObjectAccess::Hold(rank),
+            ObjectOperation::End => ObjectAccess::End,
         }
     }
 }
@@ -56,47 +56,47 @@ pub const WORDS: usize = 8;
 
 /// A request's message without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct ObjectRequestHeader {
     /// The object.
-    pub object: Handle,
+    pub object: RemoteHandle,
     /// What is known of it.
-    pub mark: Mark,
-    /// As of [`Item`].
-    pub what: What,
-    /// As of [`Item`].
+    pub mark: RouteMark,
+    /// As of [`ObjectRequest`].
+    pub what: ObjectOperation,
+    /// As of [`ObjectRequest`].
     pub depth: u8,
-    /// As of [`Item`].
+    /// As of [`ObjectRequest`].
     pub origin: u32,
-    /// As of [`Item`].
-    pub future: Option<Handle>,
+    /// As of [`ObjectRequest`].
+    pub future: Option<RemoteHandle>,
 }
 
-impl Header {
+impl ObjectRequestHeader {
     /// That of a request.
-    pub fn of(object: Handle, mark: Mark, item: &Item) -> Self {
+    pub fn of(object: RemoteHandle, mark: RouteMark, item: &ObjectRequest) -> Self {
         Self { object, mark, what: item.what, depth: item.depth, origin: item.origin, future: item.future }
     }
 
     /// The request.
-    pub fn with(self, args: Bytes) -> Item {
-        Item { what: self.what, depth: self.depth, origin: self.origin, future: self.future, args }
+    pub fn with(self, args: Bytes) -> ObjectRequest {
+        ObjectRequest { what: self.what, depth: self.depth, origin: self.origin, future: self.future, args }
     }
 
     /// As it is sent.
     pub fn words(self) -> [u64; WORDS] {
         let (kind, a, b) = match self.what {
-            What::Call { writes, place } => (u64::from(writes), place.0, place.1),
-            What::Move(to) => (2, to.into(), 0),
-            What::Hold(rank, number) => (3, rank.into(), number),
-            What::End => (4, 0, 0),
+            ObjectOperation::Call { writes, place } => (u64::from(writes), place.0, place.1),
+            ObjectOperation::Move(to) => (2, to.into(), 0),
+            ObjectOperation::Hold(rank, number) => (3, rank.into(), number),
+            ObjectOperation::End => (4, 0, 0),
         };
         let mark = match self.mark {
-            Mark::Open => 0,
-            Mark::Certain => 1,
-            Mark::Counted => 2,
+            RouteMark::Open => 0,
+            RouteMark::Certain => 1,
+            RouteMark::Counted => 2,
         };
         let ([object, generation], [future, future_generation]) =
-            (self.object.words(), Handle::words_if(self.future));
+            (self.object.words(), RemoteHandle::words_if(self.future));
         [
             object,
             generation,
@@ -113,18 +113,18 @@ impl Header {
     pub fn from_words(words: [u64; WORDS]) -> Self {
         let [object, generation, kind, a, b, origin, future, future_generation] = words;
         let what = match kind >> 32 {
-            2 => What::Move(a as u32),
-            3 => What::Hold(a as u32, b),
-            4 => What::End,
-            kind => What::Call { writes: kind == 1, place: (a, b) },
+            2 => ObjectOperation::Move(a as u32),
+            3 => ObjectOperation::Hold(a as u32, b),
+            4 => ObjectOperation::End,
+            kind => ObjectOperation::Call { writes: kind == 1, place: (a, b) },
         };
         let mark = match kind as u8 {
-            0 => Mark::Open,
-            1 => Mark::Certain,
-            _ => Mark::Counted,
+            0 => RouteMark::Open,
+            1 => RouteMark::Certain,
+            _ => RouteMark::Counted,
         };
-        let future = Handle::if_words([future, future_generation]);
-        let object = Handle::from_words([object, generation]);
+        let future = RemoteHandle::if_words([future, future_generation]);
+        let object = RemoteHandle::from_words([object, generation]);
         Self { object, mark, what, depth: (kind >> 8) as u8, origin: origin as u32, future }
     }
 }
@@ -135,15 +135,21 @@ mod tests {
 
     #[test]
     fn what_is_sent_is_received() {
-        let object = Handle { rank: 3, id: u32::MAX, generation: 1 << 40 };
-        let future = Some(Handle { rank: 65000, id: 7, generation: 9 });
-        let calls = [false, true].map(|writes| What::Call { writes, place: (u64::MAX, 12) });
-        for what in calls.into_iter().chain([What::Move(5), What::Hold(2, 99), What::End]) {
-            for (mark, depth, future) in
-                [(Mark::Open, 0, None), (Mark::Certain, u8::MAX, future), (Mark::Counted, 1, future)]
-            {
-                let header = Header { object, mark, what, depth, origin: 8, future };
-                assert_eq!(Header::from_words(header.words()), header);
+        let object = RemoteHandle { rank: 3, id: u32::MAX, generation: 1 << 40 };
+        let future = Some(RemoteHandle { rank: 65000, id: 7, generation: 9 });
+        let calls = [false, true].map(|writes| ObjectOperation::Call { writes, place: (u64::MAX, 12) });
+        for what in calls.into_iter().chain([
+            ObjectOperation::Move(5),
+            ObjectOperation::Hold(2, 99),
+            ObjectOperation::End,
+        ]) {
+            for (mark, depth, future) in [
+                (RouteMark::Open, 0, None),
+                (RouteMark::Certain, u8::MAX, future),
+                (RouteMark::Counted, 1, future),
+            ] {
+                let header = ObjectRequestHeader { object, mark, what, depth, origin: 8, future };
+                assert_eq!(ObjectRequestHeader::from_words(header.words()), header);
             }
         }
     }

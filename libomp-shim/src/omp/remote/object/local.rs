@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 
 /// What a request wants of its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Access {
+pub enum ObjectAccess {
     /// A handler that reads it.
     Read,
     /// A handler that alone uses it.
@@ -37,14 +37,14 @@ pub enum Access {
 }
 
 /// Something that waits for its turn with an object.
-pub trait Request {
+pub trait QueuedRequest {
     /// What it wants.
-    fn access(&self) -> Access;
+    fn access(&self) -> ObjectAccess;
 }
 
 /// Why an object leaves its rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Goal {
+pub enum MoveReason {
     /// For this rank.
     Move(u32),
     /// For good.
@@ -57,9 +57,9 @@ enum Phase {
     /// Its home was asked.
     Asking,
     /// It goes, when all is there that was promised to be taken along.
-    Leaving(Goal),
+    Leaving(MoveReason),
     /// It goes now.
-    Gone(Goal),
+    Gone(MoveReason),
 }
 
 /// An object that is here or on its way, and what waits for it.
@@ -82,18 +82,18 @@ pub struct Local<T, I> {
 
 /// What has to be done after a change.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Next {
+pub struct NextRequest {
     /// So many tokens.
     pub tokens: u32,
     /// The home is to be asked for this.
-    pub ask: Option<Goal>,
+    pub ask: Option<MoveReason>,
     /// The object is to be taken out, and brought where it goes.
     pub leaves: bool,
     /// Requests that are over.
     pub over: u32,
 }
 
-impl<T, I: Request> Local<T, I> {
+impl<T, I: QueuedRequest> Local<T, I> {
     /// One that is here, or on its way.
     pub fn new(thing: Option<T>) -> Self {
         Self {
@@ -121,7 +121,10 @@ impl<T, I: Request> Local<T, I> {
     /// Could it be given away together with handlers that wait?
     pub fn is_loaded(&self) -> bool {
         self.is_at_rest()
-            && self.queue.front().is_some_and(|item| matches!(item.access(), Access::Read | Access::Write))
+            && self
+                .queue
+                .front()
+                .is_some_and(|item| matches!(item.access(), ObjectAccess::Read | ObjectAccess::Write))
     }
 
     /// How many requests wait.
@@ -138,15 +141,15 @@ impl<T, I: Request> Local<T, I> {
     /// requests are over by that.
     pub fn push(&mut self, item: I) -> u32 {
         match item.access() {
-            Access::Move(_) => {
+            ObjectAccess::Move(_) => {
                 let before = self.queue.len();
-                self.queue.retain(|other| !matches!(other.access(), Access::Move(_)));
+                self.queue.retain(|other| !matches!(other.access(), ObjectAccess::Move(_)));
                 let over = before - self.queue.len();
                 self.queue.push_front(item);
                 return over as u32;
             }
-            Access::Read => self.waiting_reads += 1,
-            Access::Write | Access::Hold(_) | Access::End => {}
+            ObjectAccess::Read => self.waiting_reads += 1,
+            ObjectAccess::Write | ObjectAccess::Hold(_) | ObjectAccess::End => {}
         }
         self.queue.push_back(item);
         0
@@ -169,22 +172,22 @@ impl<T, I: Request> Local<T, I> {
     }
 
     /// The home agrees.
-    pub fn granted(&mut self, goal: Goal) {
+    pub fn granted(&mut self, goal: MoveReason) {
         self.phase = Phase::Leaving(goal);
     }
 
     /// It is to go to `rank`, if it could be given away.
-    pub fn send_away(&mut self, rank: u32) -> Next {
+    pub fn send_away(&mut self, rank: u32) -> NextRequest {
         if !self.is_loaded() {
-            return Next::default();
+            return NextRequest::default();
         }
         self.phase = Phase::Asking;
-        Next { ask: Some(Goal::Move(rank)), ..Next::default() }
+        NextRequest { ask: Some(MoveReason::Move(rank)), ..NextRequest::default() }
     }
 
     /// After each change: what is to be done now, on rank `me`.
-    pub fn review(&mut self, me: u32) -> Next {
-        let mut next = Next::default();
+    pub fn review(&mut self, me: u32) -> NextRequest {
+        let mut next = NextRequest::default();
         if let Phase::Leaving(goal) = self.phase
             && self.due == 0
         {
@@ -205,18 +208,18 @@ impl<T, I: Request> Local<T, I> {
 
     /// Where the object wants to go, when it is at rest: what the oldest request says. Counts those
     /// that are over by that.
-    fn wish(&mut self, me: u32, over: &mut u32) -> Option<Goal> {
+    fn wish(&mut self, me: u32, over: &mut u32) -> Option<MoveReason> {
         loop {
             let goal = match self.queue.front()?.access() {
-                Access::Read | Access::Write => return None,
+                ObjectAccess::Read | ObjectAccess::Write => return None,
                 // It stays in front, and goes along.
-                Access::Hold(rank) => return (rank != me).then_some(Goal::Move(rank)),
-                Access::Move(rank) => Goal::Move(rank),
-                Access::End => Goal::End,
+                ObjectAccess::Hold(rank) => return (rank != me).then_some(MoveReason::Move(rank)),
+                ObjectAccess::Move(rank) => MoveReason::Move(rank),
+                ObjectAccess::End => MoveReason::End,
             };
             self.queue.pop_front();
             *over += 1;
-            if goal != Goal::Move(me) {
+            if goal != MoveReason::Move(me) {
                 return Some(goal);
             }
         }
@@ -227,9 +230,9 @@ impl<T, I: Request> Local<T, I> {
         if self.thing.is_none() || self.phase != Phase::Open || self.has_writer {
             return 0;
         }
-        match self.queue.front().map(Request::access) {
+        match self.queue.front().map(QueuedRequest::access) {
             None => 0,
-            Some(Access::Read) => self.waiting_reads,
+            Some(ObjectAccess::Read) => self.waiting_reads,
             Some(_) if self.readers > 0 => self.waiting_reads,
             Some(_) => 1,
         }
@@ -238,7 +241,7 @@ impl<T, I: Request> Local<T, I> {
     /// Requests that wait until those who use the object now let go of it.
     pub fn hindered(&self) -> impl Iterator<Item = &I> {
         let (has_writer, has_readers) = (self.has_writer, self.readers > 0);
-        self.queue.iter().filter(move |item| has_writer || has_readers && item.access() != Access::Read)
+        self.queue.iter().filter(move |item| has_writer || has_readers && item.access() != ObjectAccess::Read)
     }
 
     /// A token: takes the next request that may begin.
@@ -250,11 +253,11 @@ impl<T, I: Request> Local<T, I> {
         let at = if self.readers == 0 {
             0
         } else {
-            self.queue.iter().position(|item| item.access() == Access::Read)?
+            self.queue.iter().position(|item| item.access() == ObjectAccess::Read)?
         };
         let item = self.queue.remove(at)?;
         match item.access() {
-            Access::Read => {
+            ObjectAccess::Read => {
                 self.waiting_reads -= 1;
                 self.readers += 1;
             }
@@ -264,15 +267,15 @@ impl<T, I: Request> Local<T, I> {
     }
 
     /// A request that had begun is over.
-    pub fn end(&mut self, access: Access) {
+    pub fn end(&mut self, access: ObjectAccess) {
         match access {
-            Access::Read => self.readers -= 1,
+            ObjectAccess::Read => self.readers -= 1,
             _ => self.has_writer = false,
         }
     }
 
     /// The object, where it goes, and what goes along.
-    pub fn into_parts(self) -> Option<(T, Goal, VecDeque<I>)> {
+    pub fn into_parts(self) -> Option<(T, MoveReason, VecDeque<I>)> {
         let Phase::Gone(goal) = self.phase else {
             return None;
         };
@@ -282,16 +285,16 @@ impl<T, I: Request> Local<T, I> {
 
 #[cfg(test)]
 mod tests {
-    use super::Access::{End, Hold, Move, Read, Write};
+    use super::ObjectAccess::{End, Hold, Move, Read, Write};
     use super::*;
 
-    impl Request for (char, Access) {
-        fn access(&self) -> Access {
+    impl QueuedRequest for (char, ObjectAccess) {
+        fn access(&self) -> ObjectAccess {
             self.1
         }
     }
 
-    fn with(queue: &[(char, Access)]) -> Local<(), (char, Access)> {
+    fn with(queue: &[(char, ObjectAccess)]) -> Local<(), (char, ObjectAccess)> {
         let mut local = Local::new(Some(()));
         for item in queue {
             assert_eq!(local.push(*item), 0);
@@ -299,7 +302,7 @@ mod tests {
         local
     }
 
-    fn begun(local: &mut Local<(), (char, Access)>) -> Option<char> {
+    fn begun(local: &mut Local<(), (char, ObjectAccess)>) -> Option<char> {
         local.begin().map(|item| item.0)
     }
 
@@ -308,7 +311,7 @@ mod tests {
         let mut object = with(&[('a', Write), ('b', Read), ('c', Write), ('d', Read)]);
         assert_eq!(object.review(0).tokens, 1);
         assert_eq!((begun(&mut object), begun(&mut object)), (Some('a'), None));
-        assert_eq!(object.review(0), Next::default());
+        assert_eq!(object.review(0), NextRequest::default());
         assert_eq!(object.hindered().map(|item| item.0).collect::<String>(), "bcd");
         object.end(Write);
         assert_eq!(object.hindered().count(), 0);
@@ -318,7 +321,7 @@ mod tests {
             [Some('b'), Some('d'), None]
         );
         object.end(Read);
-        assert_eq!(object.review(0), Next::default());
+        assert_eq!(object.review(0), NextRequest::default());
         object.push(('e', Read));
         assert_eq!(object.hindered().map(|item| item.0).collect::<String>(), "c");
         assert_eq!(object.review(0).tokens, 1, "a reader that runs may wait for it");
@@ -337,42 +340,54 @@ mod tests {
         object.push(('b', Write));
         object.push(('m', Move(1)));
         assert_eq!(object.push(('n', Move(2))), 1, "in place of the first");
-        assert_eq!(object.review(0), Next::default());
+        assert_eq!(object.review(0), NextRequest::default());
         object.end(Read);
-        assert_eq!(object.review(0), Next { ask: Some(Goal::Move(2)), over: 1, ..Next::default() });
-        assert_eq!((begun(&mut object), object.review(0)), (None, Next::default()));
+        assert_eq!(
+            object.review(0),
+            NextRequest { ask: Some(MoveReason::Move(2)), over: 1, ..NextRequest::default() }
+        );
+        assert_eq!((begun(&mut object), object.review(0)), (None, NextRequest::default()));
         object.expect(1);
-        object.granted(Goal::Move(2));
-        assert_eq!(object.review(0), Next::default(), "one is still to come");
+        object.granted(MoveReason::Move(2));
+        assert_eq!(object.review(0), NextRequest::default(), "one is still to come");
         object.push_due(('c', Read));
         assert!(object.review(0).leaves);
         assert!(!object.review(0).leaves, "once");
         let (_, goal, along) = object.into_parts().expect("it goes");
-        assert_eq!((goal, along.into_iter().map(|i| i.0).collect::<String>()), (Goal::Move(2), "bc".into()));
+        assert_eq!(
+            (goal, along.into_iter().map(|i| i.0).collect::<String>()),
+            (MoveReason::Move(2), "bc".into())
+        );
     }
 
     #[test]
     fn a_move_to_where_it_is_does_nothing() {
         let mut object = with(&[('m', Move(3)), ('a', Write)]);
-        assert_eq!(object.review(3), Next { tokens: 1, over: 1, ..Next::default() });
+        assert_eq!(object.review(3), NextRequest { tokens: 1, over: 1, ..NextRequest::default() });
     }
 
     #[test]
     fn who_wants_it_elsewhere_goes_along_and_its_end_comes_in_turn() {
         let mut object = with(&[('h', Hold(1)), ('e', End)]);
-        assert_eq!(object.review(0), Next { ask: Some(Goal::Move(1)), ..Next::default() });
+        assert_eq!(
+            object.review(0),
+            NextRequest { ask: Some(MoveReason::Move(1)), ..NextRequest::default() }
+        );
         assert_eq!(object.length(), 2);
         let mut there = with(&[('h', Hold(1)), ('e', End)]);
         assert_eq!(there.review(1).tokens, 1);
         assert_eq!(begun(&mut there), Some('h'));
         there.end(Hold(1));
-        assert_eq!(there.review(1), Next { ask: Some(Goal::End), over: 1, ..Next::default() });
+        assert_eq!(
+            there.review(1),
+            NextRequest { ask: Some(MoveReason::End), over: 1, ..NextRequest::default() }
+        );
     }
 
     #[test]
     fn what_is_given_away_waits_for_handlers_and_runs_none() {
         let mut object = with(&[('a', Write), ('b', Write)]);
-        assert_eq!(object.send_away(4).ask, Some(Goal::Move(4)));
+        assert_eq!(object.send_away(4).ask, Some(MoveReason::Move(4)));
         assert_eq!((object.send_away(5).ask, begun(&mut object)), (None, None));
         let mut used = with(&[('a', Write), ('b', Write)]);
         used.review(0);
@@ -384,7 +399,7 @@ mod tests {
     fn nothing_begins_before_the_object_has_come() {
         let mut object: Local<(), _> = Local::new(None);
         object.push(('a', Write));
-        assert_eq!((object.review(0), begun(&mut object)), (Next::default(), None));
+        assert_eq!((object.review(0), begun(&mut object)), (NextRequest::default(), None));
         object.arrive(());
         assert_eq!(object.review(0).tokens, 1);
     }

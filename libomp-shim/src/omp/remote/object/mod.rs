@@ -29,13 +29,13 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::bytes::Bytes;
 use super::server::SERVER;
-use super::{Fault, Handle, Owner, depth_here, future, me, owner};
-use crate::omp::check::waits::{self, Promise};
+use super::{Owner, RemoteFault, RemoteHandle, depth_here, future, me, owner};
+use crate::omp::check::waits::{self, FutureSource};
 use crate::omp::device::rank::modules;
 use crate::omp::device::rank::remote::complete;
-use item::{Item, What};
-use route::{Mark, Road};
-use thing::Thing;
+use item::{ObjectOperation, ObjectRequest};
+use route::{Road, RouteMark};
+use thing::ObjectData;
 
 pub mod balance;
 pub mod hold;
@@ -52,14 +52,14 @@ pub mod wire;
 
 /// How a handler uses its object. The numbers are those of `ompx.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum ObjectMode {
     /// Together with other readers.
     Read,
     /// Alone.
     Write,
 }
 
-impl Mode {
+impl ObjectMode {
     /// Of its number.
     pub fn from_number(number: i32) -> Option<Self> {
         match number {
@@ -100,11 +100,11 @@ pub fn were_made() -> bool {
 ///
 /// # Errors
 /// The ranks have parted.
-pub fn create(thing: Thing) -> Result<Handle, Fault> {
+pub fn create(thing: ObjectData) -> Result<RemoteHandle, RemoteFault> {
     owner(me())?;
     // ORDERING: Relaxed; a number that nobody else gets.
     let generation = MADE.fetch_add(1, Ordering::Relaxed) + 1;
-    let object = Handle { rank: me(), id: generation as u32, generation };
+    let object = RemoteHandle { rank: me(), id: generation as u32, generation };
     table::with(object, |entry| entry.create(me() as u32, thing));
     Ok(object)
 }
@@ -113,30 +113,30 @@ pub fn create(thing: Thing) -> Result<Handle, Fault> {
 /// for its value if `into` is not null, which is written before the function can run.
 ///
 /// # Errors
-/// See [`Fault`]; nothing has happened then.
+/// See [`RemoteFault`]; nothing has happened then.
 /// # Safety
 /// `length` bytes at `args` are readable, `into` is null or writable, and the function may be
-/// called once as [`run::Function`] says.
+/// called once as [`run::ObjectFunction`] says.
 pub unsafe fn invoke(
-    object: Handle,
-    mode: Mode,
+    object: RemoteHandle,
+    mode: ObjectMode,
     function: usize,
     args: *const u8,
     length: usize,
-    into: *mut Handle,
-) -> Result<(), Fault> {
+    into: *mut RemoteHandle,
+) -> Result<(), RemoteFault> {
     reachable(object)?;
-    let place = modules::place(function).ok_or(Fault::Function)?;
+    let place = modules::place(function).ok_or(RemoteFault::Function)?;
     // SAFETY: as the caller says.
-    let args = unsafe { Bytes::copy(args, length) }.ok_or(Fault::Memory)?;
+    let args = unsafe { Bytes::copy(args, length) }.ok_or(RemoteFault::Memory)?;
     let future = (!into.is_null()).then(|| future::create(true));
     if let Some(future) = future {
         // SAFETY: as the caller says.
         unsafe { ptr::write(into, future) };
-        waits::promised(future, Promise::Function(function, None));
+        waits::promised(future, FutureSource::Function(function, None));
     }
-    let what = What::Call { writes: mode == Mode::Write, place };
-    let sent = submit(object, Item { what, depth: depth_here(), origin: me() as u32, future, args });
+    let what = ObjectOperation::Call { writes: mode == ObjectMode::Write, place };
+    let sent = submit(object, ObjectRequest { what, depth: depth_here(), origin: me() as u32, future, args });
     match (sent, future) {
         (Ok(()), _) => super::count(&COUNTS.invoked),
         // Nobody knows of it, so it goes.
@@ -150,40 +150,40 @@ pub unsafe fn invoke(
 ///
 /// # Errors
 /// There is no such rank, or no such object as far as this rank knows.
-pub fn migrate(object: Handle, rank: i32) -> Result<(), Fault> {
+pub fn migrate(object: RemoteHandle, rank: i32) -> Result<(), RemoteFault> {
     owner(rank)?;
-    ask(object, What::Move(rank as u32))
+    ask(object, ObjectOperation::Move(rank as u32))
 }
 
 /// The object goes when all that waits for it now is done.
 ///
 /// # Errors
 /// There is no such object, as far as this rank knows.
-pub fn free(object: Handle) -> Result<(), Fault> {
-    ask(object, What::End)
+pub fn free(object: RemoteHandle) -> Result<(), RemoteFault> {
+    ask(object, ObjectOperation::End)
 }
 
-fn ask(object: Handle, what: What) -> Result<(), Fault> {
+fn ask(object: RemoteHandle, what: ObjectOperation) -> Result<(), RemoteFault> {
     reachable(object)?;
-    submit(object, Item { what, depth: 0, origin: me() as u32, future: None, args: Bytes::EMPTY })
+    submit(object, ObjectRequest { what, depth: 0, origin: me() as u32, future: None, args: Bytes::EMPTY })
 }
 
 /// Can there be such an object, and may this process ask for it?
-fn reachable(object: Handle) -> Result<(), Fault> {
+fn reachable(object: RemoteHandle) -> Result<(), RemoteFault> {
     match owner(object.rank) {
         Ok(_) => Ok(()),
-        Err(Fault::Rank) => Err(Fault::Stale),
+        Err(RemoteFault::Rank) => Err(RemoteFault::Stale),
         Err(why) => Err(why),
     }
 }
 
 /// A request is made here, by code of the program or for it; the caller may be suspended.
-fn submit(object: Handle, item: Item) -> Result<(), Fault> {
+fn submit(object: RemoteHandle, item: ObjectRequest) -> Result<(), RemoteFault> {
     let here = me() as u32;
     // What is kept here is open work of this rank.
     SERVER.keep();
     let (road, next) = table::with(object, |entry| {
-        let road = entry.route((here, object.rank as u32), item, Mark::Open, false);
+        let road = entry.route((here, object.rank as u32), item, RouteMark::Open, false);
         (road, entry.review(here))
     });
     let (over, sent) = match road {
@@ -192,7 +192,7 @@ fn submit(object: Handle, item: Item) -> Result<(), Fault> {
             let to = table::heard_of(object).unwrap_or(to);
             (1, send(object, item, to, mark))
         }
-        Road::Stale(_) => (1, Err(Fault::Stale)),
+        Road::Stale(_) => (1, Err(RemoteFault::Stale)),
     };
     run::act(object, next);
     SERVER.let_go(over);
@@ -200,10 +200,10 @@ fn submit(object: Handle, item: Item) -> Result<(), Fault> {
 }
 
 /// Sends a request that was made here, when the copies are made that its handler may rely on.
-fn send(object: Handle, item: Item, to: u32, mark: Mark) -> Result<(), Fault> {
+fn send(object: RemoteHandle, item: ObjectRequest, to: u32, mark: RouteMark) -> Result<(), RemoteFault> {
     let Owner::There(cluster, to) = owner(to as i32)? else {
-        return Err(Fault::Stale);
+        return Err(RemoteFault::Stale);
     };
-    complete(cluster).map_err(|_| Fault::Ended)?;
+    complete(cluster).map_err(|_| RemoteFault::Ended)?;
     wire::request(cluster, to, object, mark, item)
 }

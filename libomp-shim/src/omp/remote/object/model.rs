@@ -1,5 +1,5 @@
 //! Model of one object among ranks: every order of events of small programs, over the shipped
-//! [`Entry`] and [`Local`] (`docs/protocols/objects.md`).
+//! [`RouteEntry`] and [`Local`] (`docs/protocols/objects.md`).
 //!
 //! Rank 0 is the home. Each operation of a program is submitted once, by its rank, at any time.
 //! Messages of a pair of ranks are handled in the order of sending, blocks beside them come at any
@@ -11,44 +11,44 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::local::Access::{self, End, Move, Read, Write};
-use super::local::{Goal, Local, Next, Request};
-use super::route::{Entry, Mark, Road};
+use super::local::ObjectAccess::{self, End, Move, Read, Write};
+use super::local::{Local, MoveReason, NextRequest, QueuedRequest};
+use super::route::{Road, RouteEntry, RouteMark};
 
 /// An operation of the program.
 #[derive(Clone, Copy)]
 struct Operation {
     rank: usize,
-    access: Access,
+    access: ObjectAccess,
     /// Its bytes travel beside the message.
     is_long: bool,
     /// Its handler submits that one, and waits for it.
     waits_for: Option<usize>,
 }
 
-const fn plain(rank: usize, access: Access) -> Operation {
+const fn plain(rank: usize, access: ObjectAccess) -> Operation {
     Operation { rank, access, is_long: false, waits_for: None }
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Item {
+struct ObjectModelRequest {
     number: usize,
-    access: Access,
+    access: ObjectAccess,
     is_long: bool,
     messages: u8,
 }
 
-impl Request for Item {
-    fn access(&self) -> Access {
+impl QueuedRequest for ObjectModelRequest {
+    fn access(&self) -> ObjectAccess {
         self.access
     }
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Message {
-    Request(Item, Mark),
-    Ask(Goal),
-    Grant(Goal),
+    Request(ObjectModelRequest, RouteMark),
+    Ask(MoveReason),
+    Grant(MoveReason),
     Object(u32),
     Place(usize),
 }
@@ -57,21 +57,21 @@ enum Message {
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Later {
     /// A request is sent by the rank that has made it.
-    Send(Item, usize, Mark),
+    Send(ObjectModelRequest, usize, RouteMark),
     /// The home is asked; then so much is no open work any more.
-    Ask(Goal, u32),
+    Ask(MoveReason, u32),
     Depart,
     /// What waited for an object follows it, one by one.
-    Follow(VecDeque<Item>, usize),
+    Follow(VecDeque<ObjectModelRequest>, usize),
     /// The bytes of a request come.
-    Bytes(Item, Mark),
+    Bytes(ObjectModelRequest, RouteMark),
     /// Those of the object.
     Thing,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Rank {
-    entry: Entry<(), Item>,
+    entry: RouteEntry<(), ObjectModelRequest>,
     heard: Option<usize>,
     running: Vec<usize>,
     tokens: u32,
@@ -80,7 +80,7 @@ struct Rank {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct State {
+struct ObjectModelState {
     ranks: Vec<Rank>,
     /// By sender and receiver.
     ways: Vec<Vec<VecDeque<Message>>>,
@@ -104,7 +104,7 @@ struct Model {
     unmarked: bool,
 }
 
-type Found<T> = Result<T, String>;
+type ObjectModelFinding<T> = Result<T, String>;
 
 impl Model {
     fn new(ranks: usize, operations: &[Operation]) -> Self {
@@ -120,9 +120,9 @@ impl Model {
         }
     }
 
-    fn start(&self) -> State {
+    fn start(&self) -> ObjectModelState {
         let rank = || Rank {
-            entry: Entry::default(),
+            entry: RouteEntry::default(),
             heard: None,
             running: Vec::new(),
             tokens: 0,
@@ -133,10 +133,16 @@ impl Model {
         ranks[0].entry.create(0, ());
         let ways = vec![vec![VecDeque::new(); self.ranks]; self.ranks];
         let count = self.operations.len();
-        State { ranks, ways, submitted: vec![false; count], done: vec![0; count], pulls: self.pulls }
+        ObjectModelState {
+            ranks,
+            ways,
+            submitted: vec![false; count],
+            done: vec![0; count],
+            pulls: self.pulls,
+        }
     }
 
-    fn next(&self, state: &State) -> Found<Vec<State>> {
+    fn next(&self, state: &ObjectModelState) -> ObjectModelFinding<Vec<ObjectModelState>> {
         let mut all = Vec::new();
         let waited_for: Vec<usize> = self.operations.iter().filter_map(|o| o.waits_for).collect();
         for number in 0..self.operations.len() {
@@ -156,13 +162,13 @@ impl Model {
     }
 
     /// A request is made.
-    fn submit(&self, state: &mut State, number: usize) -> Found<()> {
+    fn submit(&self, state: &mut ObjectModelState, number: usize) -> ObjectModelFinding<()> {
         state.submitted[number] = true;
         let Operation { rank, access, is_long, .. } = self.operations[number];
-        let item = Item { number, access, is_long, messages: 0 };
+        let item = ObjectModelRequest { number, access, is_long, messages: 0 };
         let here = &mut state.ranks[rank];
         here.open += 1;
-        let road = here.entry.route((rank as u32, 0), item, Mark::Open, self.hasty);
+        let road = here.entry.route((rank as u32, 0), item, RouteMark::Open, self.hasty);
         let next = here.entry.review(rank as u32);
         match road {
             Road::Kept(over) => state.over(rank, over, &self.operations),
@@ -179,7 +185,13 @@ impl Model {
     }
 
     /// Does what has to be done after a change, as `run::act`.
-    fn act(&self, state: &mut State, rank: usize, next: Next, in_turn: bool) -> Found<()> {
+    fn act(
+        &self,
+        state: &mut ObjectModelState,
+        rank: usize,
+        next: NextRequest,
+        in_turn: bool,
+    ) -> ObjectModelFinding<()> {
         let here = &mut state.ranks[rank];
         here.tokens += next.tokens;
         here.open += next.tokens;
@@ -204,7 +216,12 @@ impl Model {
     }
 
     /// Tokens take requests, handlers end, objects are given away.
-    fn tasks(&self, state: &State, rank: usize, all: &mut Vec<State>) -> Found<()> {
+    fn tasks(
+        &self,
+        state: &ObjectModelState,
+        rank: usize,
+        all: &mut Vec<ObjectModelState>,
+    ) -> ObjectModelFinding<()> {
         if state.ranks[rank].tokens > 0 {
             let mut next = state.clone();
             let here = &mut next.ranks[rank];
@@ -248,7 +265,12 @@ impl Model {
     }
 
     /// What tasks and transfers had still to do.
-    fn afterwards(&self, state: &State, rank: usize, all: &mut Vec<State>) -> Found<()> {
+    fn afterwards(
+        &self,
+        state: &ObjectModelState,
+        rank: usize,
+        all: &mut Vec<ObjectModelState>,
+    ) -> ObjectModelFinding<()> {
         for at in 0..state.ranks[rank].later.len() {
             let mut next = state.clone();
             let here = &mut next.ranks[rank];
@@ -265,7 +287,7 @@ impl Model {
                 Later::Depart => self.depart(&mut next, rank)?,
                 Later::Follow(mut queue, to) => {
                     if let Some(item) = queue.pop_front() {
-                        let mark = if self.uncounted { Mark::Certain } else { Mark::Counted };
+                        let mark = if self.uncounted { RouteMark::Certain } else { RouteMark::Counted };
                         next.send(rank, to, Message::Request(item, mark), false)?;
                         let here = &mut next.ranks[rank];
                         here.open -= 1;
@@ -286,16 +308,16 @@ impl Model {
         Ok(())
     }
 
-    fn depart(&self, state: &mut State, rank: usize) -> Found<()> {
+    fn depart(&self, state: &mut ObjectModelState, rank: usize) -> ObjectModelFinding<()> {
         let here = &mut state.ranks[rank];
         let parts = here.entry.local.take().and_then(Local::into_parts);
         let ((), goal, queue) = parts.ok_or("no object leaves")?;
         match goal {
-            Goal::End => {
+            MoveReason::End => {
                 here.open -= 1 + queue.len() as u32;
                 queue.iter().for_each(|item| state.done[item.number] += 1);
             }
-            Goal::Move(to) => {
+            MoveReason::Move(to) => {
                 let to = to as usize;
                 here.heard = Some(to);
                 let follow = if self.uncounted { 0 } else { queue.len() as u32 };
@@ -307,7 +329,12 @@ impl Model {
     }
 
     /// The next message of each other rank, or any, is handled.
-    fn messages(&self, state: &State, rank: usize, all: &mut Vec<State>) -> Found<()> {
+    fn messages(
+        &self,
+        state: &ObjectModelState,
+        rank: usize,
+        all: &mut Vec<ObjectModelState>,
+    ) -> ObjectModelFinding<()> {
         for from in 0..self.ranks {
             let count = state.ways[from][rank].len();
             for at in 0..if self.overtaking { count } else { count.min(1) } {
@@ -322,11 +349,17 @@ impl Model {
         Ok(())
     }
 
-    fn handle(&self, state: &mut State, from: usize, rank: usize, message: Message) -> Found<()> {
+    fn handle(
+        &self,
+        state: &mut ObjectModelState,
+        from: usize,
+        rank: usize,
+        message: Message,
+    ) -> ObjectModelFinding<()> {
         let here = &mut state.ranks[rank];
         match message {
             Message::Request(item, mark) if item.is_long => {
-                let mark = if here.entry.reserve(mark) { Mark::Counted } else { Mark::Open };
+                let mark = if here.entry.reserve(mark) { RouteMark::Counted } else { RouteMark::Open };
                 here.later.push(Later::Bytes(item, mark));
             }
             Message::Request(item, mark) => self.incoming(state, rank, item, mark)?,
@@ -351,7 +384,13 @@ impl Model {
     }
 
     /// As `run::incoming`.
-    fn incoming(&self, state: &mut State, rank: usize, item: Item, mark: Mark) -> Found<()> {
+    fn incoming(
+        &self,
+        state: &mut ObjectModelState,
+        rank: usize,
+        item: ObjectModelRequest,
+        mark: RouteMark,
+    ) -> ObjectModelFinding<()> {
         let here = &mut state.ranks[rank];
         here.open += 1;
         let origin = self.operations[item.number].rank;
@@ -379,11 +418,11 @@ impl Model {
     }
 
     /// What must hold at any time.
-    fn check(&self, state: &State) -> Found<()> {
+    fn check(&self, state: &ObjectModelState) -> ObjectModelFinding<()> {
         if state.done.iter().any(|&times| times > 1) {
             return Err("something is done twice".into());
         }
-        let running: Vec<Access> =
+        let running: Vec<ObjectAccess> =
             state.ranks.iter().flat_map(|r| &r.running).map(|&n| self.operations[n].access).collect();
         if running.len() > 1 && running.iter().any(|access| *access != Read) {
             return Err("a writer is not alone".into());
@@ -408,7 +447,7 @@ impl Model {
     }
 
     /// All states; how many.
-    fn explore(&self) -> Found<usize> {
+    fn explore(&self) -> ObjectModelFinding<usize> {
         let mut seen = HashSet::from([self.start()]);
         let mut todo = vec![self.start()];
         while let Some(state) = todo.pop() {
@@ -426,8 +465,8 @@ impl Model {
     }
 }
 
-impl State {
-    fn send(&mut self, from: usize, to: usize, message: Message, in_turn: bool) -> Found<()> {
+impl ObjectModelState {
+    fn send(&mut self, from: usize, to: usize, message: Message, in_turn: bool) -> ObjectModelFinding<()> {
         if !in_turn && self.ranks[from].open == 0 {
             return Err("an idle rank sends".into());
         }

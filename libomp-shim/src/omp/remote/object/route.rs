@@ -18,11 +18,11 @@
 //! moved, or memory that nobody gives back), and telling the home after the move (a request could
 //! run after the object for ever).
 
-use super::local::{Goal, Local, Next, Request};
+use super::local::{Local, MoveReason, NextRequest, QueuedRequest};
 
 /// What a request is known to find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mark {
+pub enum RouteMark {
     /// Nothing is known.
     Open,
     /// The object is here or is coming: "certain".
@@ -37,27 +37,27 @@ pub enum Road<I> {
     /// It waits here; so many others are over by that.
     Kept(u32),
     /// It goes there.
-    Forward(I, u32, Mark),
+    Forward(I, u32, RouteMark),
     /// There is no such object.
     Stale(I),
 }
 
 /// What a rank knows of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Entry<T, I> {
+pub struct RouteEntry<T, I> {
     /// At the home: where the object is, or is going. If that is the home itself, `local` is there.
     pub record: Option<u32>,
     /// It is here, or certainly coming.
     pub local: Option<Local<T, I>>,
 }
 
-impl<T, I> Default for Entry<T, I> {
+impl<T, I> Default for RouteEntry<T, I> {
     fn default() -> Self {
         Self { record: None, local: None }
     }
 }
 
-impl<T, I: Request> Entry<T, I> {
+impl<T, I: QueuedRequest> RouteEntry<T, I> {
     /// Is nothing known?
     pub fn is_empty(&self) -> bool {
         self.record.is_none() && self.local.is_none()
@@ -69,65 +69,67 @@ impl<T, I: Request> Entry<T, I> {
     }
 
     /// A request is here. `in_turn`: in the handler of a message, one at a time.
-    pub fn route(&mut self, (me, home_rank): (u32, u32), item: I, mark: Mark, in_turn: bool) -> Road<I> {
+    pub fn route(&mut self, (me, home_rank): (u32, u32), item: I, mark: RouteMark, in_turn: bool) -> Road<I> {
         match (&mut self.local, mark) {
-            (Some(local), Mark::Counted) => Road::Kept(local.push_due(item)),
+            (Some(local), RouteMark::Counted) => Road::Kept(local.push_due(item)),
             (Some(local), _) if local.is_open() => Road::Kept(local.push(item)),
-            (None, Mark::Certain | Mark::Counted) => {
+            (None, RouteMark::Certain | RouteMark::Counted) => {
                 Road::Kept(self.local.insert(Local::new(None)).push(item))
             }
-            _ if me != home_rank => Road::Forward(item, home_rank, Mark::Open),
+            _ if me != home_rank => Road::Forward(item, home_rank, RouteMark::Open),
             _ => match self.record {
                 None => Road::Stale(item),
-                Some(at) => Road::Forward(item, at, if in_turn { Mark::Certain } else { Mark::Open }),
+                Some(at) => {
+                    Road::Forward(item, at, if in_turn { RouteMark::Certain } else { RouteMark::Open })
+                }
             },
         }
     }
 
     /// A request is here whose bytes are still to come: does it find its object here for certain,
     /// and is expected from here on? By a handler.
-    pub fn reserve(&mut self, mark: Mark) -> bool {
+    pub fn reserve(&mut self, mark: RouteMark) -> bool {
         match (&mut self.local, mark) {
-            (_, Mark::Counted) => return true,
+            (_, RouteMark::Counted) => return true,
             (Some(local), _) if local.is_open() => local.expect(1),
-            (None, Mark::Certain) => self.local.insert(Local::new(None)).expect(1),
+            (None, RouteMark::Certain) => self.local.insert(Local::new(None)).expect(1),
             _ => return false,
         }
         true
     }
 
     /// The home is asked, in the handler of a message; false: it is not the home.
-    pub fn agree(&mut self, me: u32, goal: Goal) -> bool {
+    pub fn agree(&mut self, me: u32, goal: MoveReason) -> bool {
         if self.record.is_none() {
             return false;
         }
         self.set_record(goal);
-        if goal == Goal::Move(me) && self.local.is_none() {
+        if goal == MoveReason::Move(me) && self.local.is_none() {
             self.local = Some(Local::new(None));
         }
         true
     }
 
-    fn set_record(&mut self, goal: Goal) {
+    fn set_record(&mut self, goal: MoveReason) {
         self.record = match goal {
-            Goal::Move(to) => Some(to),
-            Goal::End => None,
+            MoveReason::Move(to) => Some(to),
+            MoveReason::End => None,
         };
     }
 
     /// What is to be done after a change. At the home nobody has to be asked.
-    pub fn review(&mut self, me: u32) -> Next {
+    pub fn review(&mut self, me: u32) -> NextRequest {
         let next = self.local.as_mut().map(|local| local.review(me)).unwrap_or_default();
         self.at_home_rank(me, next)
     }
 
     /// Gives the object away to `rank`, if it waits for handlers that have not begun.
-    pub fn send_away(&mut self, me: u32, rank: u32) -> Next {
+    pub fn send_away(&mut self, me: u32, rank: u32) -> NextRequest {
         let next = self.local.as_mut().map(|local| local.send_away(rank)).unwrap_or_default();
         self.at_home_rank(me, next)
     }
 
-    fn at_home_rank(&mut self, me: u32, mut next: Next) -> Next {
+    fn at_home_rank(&mut self, me: u32, mut next: NextRequest) -> NextRequest {
         if let (Some(_), Some(goal)) = (self.record, next.ask) {
             next.ask = None;
             self.set_record(goal);
@@ -140,7 +142,7 @@ impl<T, I: Request> Entry<T, I> {
     }
 
     /// The home has agreed.
-    pub fn granted(&mut self, me: u32, goal: Goal) -> Next {
+    pub fn granted(&mut self, me: u32, goal: MoveReason) -> NextRequest {
         if let Some(local) = &mut self.local {
             local.granted(goal);
         }

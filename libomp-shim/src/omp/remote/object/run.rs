@@ -5,31 +5,31 @@ use core::ffi::c_void;
 use std::collections::VecDeque;
 
 use super::super::bytes::Bytes;
-use super::super::invoke::{Answer, answered};
+use super::super::invoke::{InvokedAnswer, answered};
 use super::super::server::SERVER;
 use super::super::wire::lost;
-use super::super::{Fault, Handle, future, me};
-use super::item::{Item, What};
-use super::local::{Access, Goal, Local, Next, Request};
-use super::route::{Mark, Road};
-use super::thing::Thing;
+use super::super::{RemoteFault, RemoteHandle, future, me};
+use super::item::{ObjectOperation, ObjectRequest};
+use super::local::{Local, MoveReason, NextRequest, ObjectAccess, QueuedRequest};
+use super::route::{Road, RouteMark};
+use super::thing::ObjectData;
 use super::{COUNTS, balance, hold, table, wire};
 use crate::omp::device::rank::remote::complete;
 use crate::omp::device::rank::{self, modules};
 use crate::omp::report;
 
 /// A handler of objects: `ompx_object_handler`.
-pub type Function = unsafe extern "C-unwind" fn(
-    object: Handle,
+pub type ObjectFunction = unsafe extern "C-unwind" fn(
+    object: RemoteHandle,
     data: *mut c_void,
     args: *const u8,
     bytes: usize,
-    result: *mut Answer,
+    result: *mut InvokedAnswer,
 );
 
 /// Does what has to be done after a change. Any thread, also in handlers of messages; without a
 /// lock.
-pub fn act(object: Handle, next: Next) {
+pub fn act(object: RemoteHandle, next: NextRequest) {
     for _ in 0..next.tokens {
         balance::token_begins();
         SERVER.leave(Box::new(move || token(object)));
@@ -47,7 +47,7 @@ pub fn act(object: Handle, next: Next) {
 }
 
 /// The bytes of a request are here, and it is routed. In the handler of a message.
-pub fn incoming(object: Handle, item: Item, mark: Mark) {
+pub fn incoming(object: RemoteHandle, item: ObjectRequest, mark: RouteMark) {
     let (here, home_rank, origin) = (me() as u32, object.rank as u32, item.origin);
     SERVER.keep();
     let (road, next) = table::with(object, |entry| {
@@ -72,7 +72,7 @@ pub fn incoming(object: Handle, item: Item, mark: Mark) {
     SERVER.let_go(over);
 }
 
-fn forward(object: Handle, item: Item, to: u32, mark: Mark) {
+fn forward(object: RemoteHandle, item: ObjectRequest, to: u32, mark: RouteMark) {
     super::super::count(&COUNTS.forwarded);
     let Some(cluster) = rank::cluster() else {
         return;
@@ -82,18 +82,18 @@ fn forward(object: Handle, item: Item, to: u32, mark: Mark) {
 }
 
 /// A request for an object that does not exist: a line, and whoever waits for it is notified.
-fn refuse(object: Handle, item: &Item) {
+fn refuse(object: RemoteHandle, item: &ObjectRequest) {
     let call = match item.what {
-        What::Call { .. } => "ompx_object_invoke",
-        What::Move(_) => "ompx_object_migrate",
-        What::Hold(rank, number) => return wire::not_held(rank, number),
-        What::End => "ompx_object_free",
+        ObjectOperation::Call { .. } => "ompx_object_invoke",
+        ObjectOperation::Move(_) => "ompx_object_migrate",
+        ObjectOperation::Hold(rank, number) => return wire::not_held(rank, number),
+        ObjectOperation::End => "ompx_object_free",
     };
     report::warn(format_args!(
         "{call} by rank {} for an object of rank {}: {}; that call changes nothing",
         item.origin,
         object.rank,
-        Fault::Object
+        RemoteFault::Object
     ));
     if let Some(future) = item.future {
         // As in `forward`.
@@ -104,18 +104,18 @@ fn refuse(object: Handle, item: &Item) {
 // ---- handlers of the program ------------------------------------------------
 
 /// A task that takes the next request of the object that may begin, if there still is one.
-fn token(object: Handle) {
+fn token(object: RemoteHandle) {
     balance::token_is_over();
     let begun = table::with(object, |entry| {
         let local = entry.local.as_mut()?;
         let item = local.begin()?;
         let (at, size) = local.thing().map(|thing| (thing.address(), thing.size()))?;
-        Some((item, Place(at), size))
+        Some((item, BorrowedObject(at), size))
     });
-    if let Some((item, Place(at), size)) = begun {
+    if let Some((item, BorrowedObject(at), size)) = begun {
         let access = item.access();
         match item.what {
-            What::Hold(_, number) => hold::held(number, at, size),
+            ObjectOperation::Hold(_, number) => hold::held(number, at, size),
             _ => {
                 call(object, item, at);
                 release(object, access);
@@ -126,12 +126,12 @@ fn token(object: Handle) {
 }
 
 /// An object's data, for the time that a request uses it.
-struct Place(*mut c_void);
+struct BorrowedObject(*mut c_void);
 
 /// Runs a handler.
-fn call(object: Handle, item: Item, at: *mut c_void) {
-    let Item { what, args, future, origin, depth } = item;
-    let What::Call { place, .. } = what else {
+fn call(object: RemoteHandle, item: ObjectRequest, at: *mut c_void) {
+    let ObjectRequest { what, args, future, origin, depth } = item;
+    let ObjectOperation::Call { place, .. } = what else {
         return;
     };
     let Some(base) = modules::base(place.0) else {
@@ -145,7 +145,7 @@ fn call(object: Handle, item: Item, at: *mut c_void) {
         // on another. The object stays until `release`, and nobody uses it in a way that conflicts
         // (`Local::begin`).
         unsafe {
-            let function = core::mem::transmute::<usize, Function>(function);
+            let function = core::mem::transmute::<usize, ObjectFunction>(function);
             function(object, at, args.address(), args.size(), answer);
         }
         drop(args);
@@ -153,7 +153,7 @@ fn call(object: Handle, item: Item, at: *mut c_void) {
 }
 
 /// A request that had begun is over.
-pub fn release(object: Handle, access: Access) {
+pub fn release(object: RemoteHandle, access: ObjectAccess) {
     let next = table::with(object, |entry| {
         if let Some(local) = &mut entry.local {
             local.end(access);
@@ -167,21 +167,21 @@ pub fn release(object: Handle, access: Access) {
 // ---- moving -----------------------------------------------------------------
 
 /// The object leaves, with all that waits for it. A task.
-fn depart(object: Handle) {
+fn depart(object: RemoteHandle) {
     let Some((thing, goal, queue)) =
         table::with(object, |entry| entry.local.take().and_then(Local::into_parts))
     else {
         return;
     };
     match goal {
-        Goal::End => {
+        MoveReason::End => {
             thing.free();
             for item in queue {
                 refuse(object, &item);
                 SERVER.let_go(1);
             }
         }
-        Goal::Move(to) => {
+        MoveReason::Move(to) => {
             table::hear_of(object, to);
             if let Err(why) = send(object, thing, to, queue) {
                 lost(format_args!("a mobile object cannot be moved to rank {to}: {why}"));
@@ -191,22 +191,27 @@ fn depart(object: Handle) {
     }
 }
 
-fn send(object: Handle, thing: Thing, to: u32, queue: VecDeque<Item>) -> Result<(), Fault> {
-    let cluster = rank::cluster().ok_or(Fault::Ended)?;
+fn send(
+    object: RemoteHandle,
+    thing: ObjectData,
+    to: u32,
+    queue: VecDeque<ObjectRequest>,
+) -> Result<(), RemoteFault> {
+    let cluster = rank::cluster().ok_or(RemoteFault::Ended)?;
     let (bytes, place) = thing.into_bytes();
-    complete(cluster).map_err(|_| Fault::Ended)?;
+    complete(cluster).map_err(|_| RemoteFault::Ended)?;
     wire::object(cluster, to, object, place, queue.len(), bytes)?;
     for item in queue {
-        wire::request(cluster, to, object, Mark::Counted, item)?;
+        wire::request(cluster, to, object, RouteMark::Counted, item)?;
         SERVER.let_go(1);
     }
     Ok(())
 }
 
 /// The bytes of an object have come.
-pub fn arrived(object: Handle, bytes: Bytes, place: (u64, u64)) {
+pub fn arrived(object: RemoteHandle, bytes: Bytes, place: (u64, u64)) {
     let arrive = move || {
-        let thing = Thing::from_bytes(bytes, place);
+        let thing = ObjectData::from_bytes(bytes, place);
         let next = table::with(object, |entry| {
             if let Some(local) = &mut entry.local {
                 local.arrive(thing);
@@ -216,7 +221,7 @@ pub fn arrived(object: Handle, bytes: Bytes, place: (u64, u64)) {
         balance::has_come();
         act(object, next);
     };
-    if Thing::is_made_by_program(place) {
+    if ObjectData::is_made_by_program(place) {
         // Functions of the program run in tasks.
         SERVER.leave(Box::new(arrive));
     } else {

@@ -1,15 +1,15 @@
 //! For `GANGWAY_CHECK`: what has been asked of objects here, and waits until those who use them let
 //! go.
 
-use super::super::{Handle, me};
-use super::item::{Item, What};
+use super::super::{RemoteHandle, me};
+use super::item::{ObjectOperation, ObjectRequest};
 use super::{hold, table};
-use crate::omp::check::thing::{Need, Thing, Wait};
+use crate::omp::check::thing::{Occurrence, RankNeed, RankWait};
 use crate::omp::check::words;
 
 /// Requests of objects that are in use, and events that want objects. Also in the middle of the
 /// bridge.
-pub fn waits() -> Vec<Wait> {
+pub fn waits() -> Vec<RankWait> {
     let requests =
         table::all_here(|object, local| local.hindered().filter_map(|item| request(object, item)).collect());
     let events = hold::all_waiting(event);
@@ -17,19 +17,21 @@ pub fn waits() -> Vec<Wait> {
 }
 
 /// One that somebody may wait for.
-fn request(object: Handle, item: &Item) -> Option<Wait> {
+fn request(object: RemoteHandle, item: &ObjectRequest) -> Option<RankWait> {
     let (gives, who) = match (item.what, item.future) {
-        (What::Call { .. }, Some(future)) => {
-            (Thing::Value(future), format!("what rank {} has invoked on it", item.origin))
+        (ObjectOperation::Call { .. }, Some(future)) => {
+            (Occurrence::Value(future), format!("what rank {} has invoked on it", item.origin))
         }
-        (What::Hold(rank, number), _) => (Thing::Hold(rank, number), format!("an event of rank {rank}")),
+        (ObjectOperation::Hold(rank, number), _) => {
+            (Occurrence::Hold(rank, number), format!("an event of rank {rank}"))
+        }
         _ => return None,
     };
-    let need = Need {
-        thing: Some(Thing::Object(object)),
+    let need = RankNeed {
+        thing: Some(Occurrence::Object(object)),
         what: words::cut(format!("{}, which others use", words::object(object))),
     };
-    Some(Wait {
+    Some(RankWait {
         number: words::number(gives),
         is_code: false,
         gives: vec![gives],
@@ -38,12 +40,15 @@ fn request(object: Handle, item: &Item) -> Option<Wait> {
     })
 }
 
-fn event(number: u64, function: usize, has: Vec<Handle>, wants: Handle) -> Wait {
-    let need = Need { thing: Some(Thing::Hold(me() as u32, number)), what: words::cut(words::object(wants)) };
+fn event(number: u64, function: usize, has: Vec<RemoteHandle>, wants: RemoteHandle) -> RankWait {
+    let need = RankNeed {
+        thing: Some(Occurrence::Hold(me() as u32, number)),
+        what: words::cut(words::object(wants)),
+    };
     let who = words::cut(format!("the event of {}", words::name(function)));
-    let gives = has.into_iter().map(Thing::Object).collect();
-    Wait {
-        number: words::number(Thing::Hold(me() as u32, number)) + 1,
+    let gives = has.into_iter().map(Occurrence::Object).collect();
+    RankWait {
+        number: words::number(Occurrence::Hold(me() as u32, number)) + 1,
         is_code: false,
         gives,
         needs: vec![need],

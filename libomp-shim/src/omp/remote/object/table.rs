@@ -8,11 +8,11 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::super::{Handle, me};
-use super::item::Item;
+use super::super::{RemoteHandle, me};
+use super::item::ObjectRequest;
 use super::local::Local;
-use super::route::Entry;
-use super::thing::Thing;
+use super::route::RouteEntry;
+use super::thing::ObjectData;
 
 /// How many locks; a power of two.
 const PARTS: usize = 16;
@@ -20,27 +20,32 @@ const PARTS: usize = 16;
 const MOST_HEARD: usize = 4096;
 
 #[derive(Default)]
-struct Part {
-    known: HashMap<Handle, Entry<Thing, Item>>,
-    heard: HashMap<Handle, u32>,
+struct ObjectStripe {
+    known: HashMap<RemoteHandle, RouteEntry<ObjectData, ObjectRequest>>,
+    heard: HashMap<RemoteHandle, u32>,
 }
 
-static TABLE: [Mutex<Option<Part>>; PARTS] = [const { Mutex::new(None) }; PARTS];
+static TABLE: [Mutex<Option<ObjectStripe>>; PARTS] = [const { Mutex::new(None) }; PARTS];
 
 /// Objects here that nothing uses and for which handlers wait.
 static LOADED: AtomicUsize = AtomicUsize::new(0);
 
-fn part(object: Handle) -> MutexGuard<'static, Option<Part>> {
+fn part(object: RemoteHandle) -> MutexGuard<'static, Option<ObjectStripe>> {
     let number = object.generation as usize ^ object.rank as usize;
     TABLE[number % PARTS].lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Works with what is known of an object, under its part's lock.
-pub fn with<R>(object: Handle, work: impl FnOnce(&mut Entry<Thing, Item>) -> R) -> R {
+pub fn with<R>(
+    object: RemoteHandle,
+    work: impl FnOnce(&mut RouteEntry<ObjectData, ObjectRequest>) -> R,
+) -> R {
     let mut part = part(object);
     let known = &mut part.get_or_insert_default().known;
     let entry = known.entry(object).or_default();
-    let is_loaded = |entry: &Entry<Thing, Item>| entry.local.as_ref().is_some_and(|local| local.is_loaded());
+    let is_loaded = |entry: &RouteEntry<ObjectData, ObjectRequest>| {
+        entry.local.as_ref().is_some_and(|local| local.is_loaded())
+    };
     let before = is_loaded(entry);
     let result = work(entry);
     // ORDERING: Relaxed, both; a hint, of which each change is counted once, under the part's lock.
@@ -62,7 +67,7 @@ pub fn loaded() -> usize {
 }
 
 /// Those objects, and how many handlers wait for each. May be out of date.
-pub fn all_loaded() -> Vec<(usize, Handle)> {
+pub fn all_loaded() -> Vec<(usize, RemoteHandle)> {
     let mut all = Vec::new();
     for part in &TABLE {
         let part = part.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,8 +81,8 @@ pub fn all_loaded() -> Vec<(usize, Handle)> {
 }
 
 /// What `look` makes of all objects that are here, in the order of their handles.
-pub fn all_here<R>(look: impl Fn(Handle, &Local<Thing, Item>) -> Vec<R>) -> Vec<R> {
-    let mut all: Vec<(Handle, Vec<R>)> = Vec::new();
+pub fn all_here<R>(look: impl Fn(RemoteHandle, &Local<ObjectData, ObjectRequest>) -> Vec<R>) -> Vec<R> {
+    let mut all: Vec<(RemoteHandle, Vec<R>)> = Vec::new();
     for part in &TABLE {
         let part = part.lock().unwrap_or_else(PoisonError::into_inner);
         let known = part.iter().flat_map(|part| &part.known);
@@ -92,13 +97,13 @@ pub fn all_here<R>(look: impl Fn(Handle, &Local<Thing, Item>) -> Vec<R>) -> Vec<
 }
 
 /// Another rank that the object may be on.
-pub fn heard_of(object: Handle) -> Option<u32> {
+pub fn heard_of(object: RemoteHandle) -> Option<u32> {
     let part = part(object);
     part.as_ref()?.heard.get(&object).copied()
 }
 
 /// The object is said to be on `rank`; on this one: nothing has to be remembered.
-pub fn hear_of(object: Handle, rank: u32) {
+pub fn hear_of(object: RemoteHandle, rank: u32) {
     let mut part = part(object);
     let heard = &mut part.get_or_insert_default().heard;
     if rank == me() as u32 {
@@ -118,7 +123,7 @@ mod tests {
 
     #[test]
     fn what_was_heard_is_limited_and_about_others() {
-        let object = |n: usize| Handle { rank: 5, id: 0, generation: ((n + 1000) * PARTS) as u64 };
+        let object = |n: usize| RemoteHandle { rank: 5, id: 0, generation: ((n + 1000) * PARTS) as u64 };
         for n in 0..MOST_HEARD + 1 {
             hear_of(object(n), 7);
         }

@@ -5,7 +5,7 @@
 use core::ffi::c_void;
 use core::ptr;
 
-use super::super::Fault;
+use super::super::RemoteFault;
 use super::super::bytes::Bytes;
 use super::super::wire::lost;
 use crate::omp::device::rank::modules;
@@ -26,7 +26,7 @@ pub struct Functions {
 
 /// An object's data, on the rank where it is.
 #[derive(Debug)]
-pub enum Thing {
+pub enum ObjectData {
     /// As many bytes as at its creation.
     Plain(Bytes),
     /// The program's.
@@ -47,19 +47,19 @@ unsafe impl Send for Typed {}
 /// The place of plain bytes' type.
 const PLAIN: (u64, u64) = (0, 0);
 
-impl Thing {
+impl ObjectData {
     /// The program's data of this type.
     ///
     /// # Errors
     /// The type lies in no module, or has not all functions.
     /// # Safety
     /// The type stays; its functions do with `at` what their fields say.
-    pub unsafe fn typed(functions: *const Functions, at: *mut c_void) -> Result<Self, Fault> {
-        let place = modules::place(functions.addr()).ok_or(Fault::Function)?;
+    pub unsafe fn typed(functions: *const Functions, at: *mut c_void) -> Result<Self, RemoteFault> {
+        let place = modules::place(functions.addr()).ok_or(RemoteFault::Function)?;
         // SAFETY: as the caller says.
         let functions = unsafe { &*functions };
         if functions.pack.is_none() || functions.unpack.is_none() {
-            return Err(Fault::Argument);
+            return Err(RemoteFault::Argument);
         }
         Ok(Self::Typed(Typed { functions, place, at }))
     }
@@ -72,7 +72,7 @@ impl Thing {
         }
     }
 
-    /// How many bytes there are at [`Thing::address`]; 0 where only the program knows.
+    /// How many bytes there are at [`ObjectData::address`]; 0 where only the program knows.
     pub fn size(&self) -> usize {
         match self {
             Self::Plain(bytes) => bytes.size(),
@@ -100,13 +100,13 @@ impl Thing {
         (unsafe { Bytes::adopt(bytes.cast(), length) }, place)
     }
 
-    /// Is it made by a function of the program, so that [`Thing::from_bytes`] has to be called in a
-    /// task?
+    /// Is it made by a function of the program, so that [`ObjectData::from_bytes`] has to be called
+    /// in a task?
     pub fn is_made_by_program(place: (u64, u64)) -> bool {
         place != PLAIN
     }
 
-    /// The inverse of [`Thing::into_bytes`].
+    /// The inverse of [`ObjectData::into_bytes`].
     pub fn from_bytes(bytes: Bytes, place: (u64, u64)) -> Self {
         if place == PLAIN {
             return Self::Plain(bytes);
@@ -184,11 +184,11 @@ mod tests {
     #[test]
     fn the_programs_functions_carry_its_data() {
         // SAFETY: numbers in boxes.
-        let thing =
-            unsafe { Thing::typed(&raw const NUMBER, Box::into_raw(Box::new(7u64)).cast()) }.expect("a type");
+        let thing = unsafe { ObjectData::typed(&raw const NUMBER, Box::into_raw(Box::new(7u64)).cast()) }
+            .expect("a type");
         let (bytes, place) = thing.into_bytes();
-        assert!(Thing::is_made_by_program(place) && bytes.size() == 8);
-        let there = Thing::from_bytes(bytes, place);
+        assert!(ObjectData::is_made_by_program(place) && bytes.size() == 8);
+        let there = ObjectData::from_bytes(bytes, place);
         // SAFETY: what `unpack` has made.
         assert_eq!((unsafe { *there.address().cast::<u64>() }, there.size()), (8, 0));
         there.free();
@@ -198,11 +198,11 @@ mod tests {
     fn types_have_a_place_and_functions() {
         // SAFETY: nothing is called.
         let typed =
-            |functions: *const Functions| unsafe { Thing::typed(functions, ptr::null_mut()) }.map(drop);
+            |functions: *const Functions| unsafe { ObjectData::typed(functions, ptr::null_mut()) }.map(drop);
         let elsewhere = Box::new(Functions { pack: Some(pack), unpack: Some(unpack), free: None });
         assert_eq!(
             (typed(&raw const HALF), typed(&raw const *elsewhere)),
-            (Err(Fault::Argument), Err(Fault::Function))
+            (Err(RemoteFault::Argument), Err(RemoteFault::Function))
         );
     }
 
@@ -210,8 +210,8 @@ mod tests {
     fn plain_bytes_stay_what_they_are() {
         // SAFETY: a slice.
         let bytes = unsafe { Bytes::copy(b"abc".as_ptr(), 3) }.expect("memory");
-        let (bytes, place) = Thing::Plain(bytes).into_bytes();
-        let there = Thing::from_bytes(bytes, place);
-        assert_eq!((there.size(), Thing::is_made_by_program(place)), (3, false));
+        let (bytes, place) = ObjectData::Plain(bytes).into_bytes();
+        let there = ObjectData::from_bytes(bytes, place);
+        assert_eq!((there.size(), ObjectData::is_made_by_program(place)), (3, false));
     }
 }

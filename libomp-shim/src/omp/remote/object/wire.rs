@@ -3,23 +3,23 @@
 
 use core::ffi::c_void;
 
-use mpi_bridge::table::{HandlerFn, Message};
+use mpi_bridge::table::{BridgeMessage, HandlerFn};
 
 use super::super::bytes::Bytes;
 use super::super::wire::{lost, post_bytes, take};
-use super::super::{Fault, Handle, Owner, me, owner};
-use super::item::{Header, Item, WORDS};
-use super::local::Goal;
-use super::route::Mark;
+use super::super::{Owner, RemoteFault, RemoteHandle, me, owner};
+use super::item::{ObjectRequest, ObjectRequestHeader, WORDS};
+use super::local::MoveReason;
+use super::route::RouteMark;
 use super::{balance, hold, run, table};
 use crate::omp::device::rank::link::{blocks, opened};
-use crate::omp::device::rank::wire::Reader;
+use crate::omp::device::rank::wire::WireReader;
 use crate::omp::device::rank::{Cluster, cluster};
 
 /// Numbers of these messages, after those of `device::rank::wire::verb`. None is answered by
 /// itself; bytes may be a block beside the message.
 mod verb {
-    /// `[object…, kind and mark, …] bytes`: a request ([`super::Header`]).
+    /// `[object…, kind and mark, …] bytes`: a request ([`super::ObjectRequestHeader`]).
     pub const REQUEST: u32 = 64;
     /// `[object, generation, goal, rank]`, to the home: may the object go?
     pub const ASK: u32 = 65;
@@ -52,21 +52,21 @@ pub const HANDLERS: [(u32, HandlerFn); 9] = [
     (verb::LOADED, on::<{ verb::LOADED }>),
 ];
 
-fn named(reader: &mut Reader<'_>) -> Handle {
-    Handle::from_words([reader.word(), reader.word()])
+fn named(reader: &mut WireReader<'_>) -> RemoteHandle {
+    RemoteHandle::from_words([reader.word(), reader.word()])
 }
 
 /// A goal as two words.
-fn goal_words(goal: Goal) -> [u64; 2] {
+fn goal_words(goal: MoveReason) -> [u64; 2] {
     match goal {
-        Goal::Move(to) => [0, to.into()],
-        Goal::End => [1, 0],
+        MoveReason::Move(to) => [0, to.into()],
+        MoveReason::End => [1, 0],
     }
 }
 
-fn goal(reader: &mut Reader<'_>) -> Goal {
+fn goal(reader: &mut WireReader<'_>) -> MoveReason {
     let (kind, to) = (reader.word(), reader.word());
-    if kind == 0 { Goal::Move(to as u32) } else { Goal::End }
+    if kind == 0 { MoveReason::Move(to as u32) } else { MoveReason::End }
 }
 
 // ---- sending ----------------------------------------------------------------
@@ -82,13 +82,19 @@ fn say(to: u32, verb: u32, words: &[u64]) {
 ///
 /// # Errors
 /// The ranks have parted.
-pub fn request(cluster: &Cluster, to: u32, object: Handle, mark: Mark, item: Item) -> Result<(), Fault> {
-    let header = Header::of(object, mark, &item);
+pub fn request(
+    cluster: &Cluster,
+    to: u32,
+    object: RemoteHandle,
+    mark: RouteMark,
+    item: ObjectRequest,
+) -> Result<(), RemoteFault> {
+    let header = ObjectRequestHeader::of(object, mark, &item);
     post_bytes(cluster, to, verb::REQUEST, &header.words(), item.args)
 }
 
 /// Asks the home.
-pub fn ask(object: Handle, goal: Goal) {
+pub fn ask(object: RemoteHandle, goal: MoveReason) {
     let ([a, b], [kind, to]) = (object.words(), goal_words(goal));
     say(object.rank as u32, verb::ASK, &[a, b, kind, to]);
 }
@@ -100,17 +106,17 @@ pub fn ask(object: Handle, goal: Goal) {
 pub fn object(
     cluster: &Cluster,
     to: u32,
-    object: Handle,
+    object: RemoteHandle,
     place: (u64, u64),
     follow: usize,
     bytes: Bytes,
-) -> Result<(), Fault> {
+) -> Result<(), RemoteFault> {
     let [a, b] = object.words();
     post_bytes(cluster, to, verb::OBJECT, &[a, b, place.0, place.1, follow as u64], bytes)
 }
 
 /// Tells `rank` where the object is.
-pub fn notify_place(object: Handle, rank: u32, place: u32) {
+pub fn notify_place(object: RemoteHandle, rank: u32, place: u32) {
     let [a, b] = object.words();
     say(rank, verb::PLACE, &[a, b, place.into()]);
 }
@@ -140,21 +146,21 @@ pub fn loaded(rank: u32) {
 
 // ---- receiving --------------------------------------------------------------
 
-unsafe extern "C" fn requested(_: *mut c_void, message: *const Message) {
+unsafe extern "C" fn requested(_: *mut c_void, message: *const BridgeMessage) {
     let Some(cluster) = cluster() else { return };
     // SAFETY: the bridge's message.
     let ((mut reader, source), blocks) = unsafe { (opened(message), blocks(message)) };
     let words: [u64; WORDS] = core::array::from_fn(|_| reader.word());
-    let header = Header::from_words(words);
-    let Header { object, mut mark, .. } = header;
+    let header = ObjectRequestHeader::from_words(words);
+    let ObjectRequestHeader { object, mut mark, .. } = header;
     if !blocks.is_empty() {
         let is_expected = table::with(object, |entry| entry.reserve(mark));
-        mark = if is_expected { Mark::Counted } else { Mark::Open };
+        mark = if is_expected { RouteMark::Counted } else { RouteMark::Open };
     }
     take(cluster, source, reader.0, blocks, move |bytes| run::incoming(object, header.with(bytes), mark));
 }
 
-unsafe extern "C" fn object_came(_: *mut c_void, message: *const Message) {
+unsafe extern "C" fn object_came(_: *mut c_void, message: *const BridgeMessage) {
     let Some(cluster) = cluster() else { return };
     // SAFETY: the bridge's message.
     let ((mut reader, source), blocks) = unsafe { (opened(message), blocks(message)) };
@@ -166,7 +172,7 @@ unsafe extern "C" fn object_came(_: *mut c_void, message: *const Message) {
 }
 
 /// The messages of few words.
-unsafe extern "C" fn on<const VERB: u32>(_: *mut c_void, message: *const Message) {
+unsafe extern "C" fn on<const VERB: u32>(_: *mut c_void, message: *const BridgeMessage) {
     // SAFETY: the bridge's message.
     let (mut reader, source) = unsafe { opened(message) };
     let here = me() as u32;

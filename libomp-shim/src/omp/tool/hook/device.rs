@@ -13,34 +13,34 @@
 use core::cell::Cell;
 use core::ptr;
 
-use super::super::event::{DeviceOp, End, Mapping, Site, Target, Words};
+use super::super::event::{DeviceOp, EventSite, ToolEndpoint, ToolMapping, ToolTarget, Words};
 use super::super::record::{self, ConstructRecord};
-use super::super::{Place, is_notified, is_on, notify};
+use super::super::{ConsumerSlot, is_notified, is_on, notify};
 use super::{caller_if_wanted, enter, leave, site};
-use crate::omp::device::map::{Flags, Item};
-use crate::omp::device::{self, Slot};
+use crate::omp::device::map::{MapFlags, MapItem};
+use crate::omp::device::{self, DeviceSlot};
 use crate::omp::task;
 use crate::omp::team::ON_HOST;
 use crate::omp::thread::CurrentThread;
 
 /// A construct whose begin was reported. Its end is notified of the same task.
-pub struct Construct {
+pub struct DeviceConstruct {
     /// In a box: tools have the address of its words.
     record: Box<ConstructRecord>,
-    kind: Target,
+    kind: ToolTarget,
     outer: *const ConstructRecord,
     entered: bool,
 }
 
 /// A construct begins, on a device or on the host; [`ends`] gets what this returns.
 #[inline(always)]
-pub fn begins(kind: Target, slot: Option<&Slot>) -> Option<Construct> {
+pub fn begins(kind: ToolTarget, slot: Option<&DeviceSlot>) -> Option<DeviceConstruct> {
     if is_on() { Some(begins_notified(kind, slot)) } else { None }
 }
 
 /// It is over.
 #[inline(always)]
-pub fn ends(construct: Option<Construct>) {
+pub fn ends(construct: Option<DeviceConstruct>) {
     if let Some(construct) = construct {
         ends_notified(construct);
     }
@@ -48,13 +48,13 @@ pub fn ends(construct: Option<Construct>) {
 
 /// A construct that does nothing, because it concerns the host.
 #[inline(always)]
-pub fn on_host(kind: Target) {
+pub fn on_host(kind: ToolTarget) {
     ends(begins(kind, None));
 }
 
 #[cold]
 #[inline(never)]
-fn begins_notified(kind: Target, slot: Option<&Slot>) -> Construct {
+fn begins_notified(kind: ToolTarget, slot: Option<&DeviceSlot>) -> DeviceConstruct {
     let here = CurrentThread::get();
     slot.into_iter().for_each(opens);
     let caller = caller_if_wanted();
@@ -62,23 +62,23 @@ fn begins_notified(kind: Target, slot: Option<&Slot>) -> Construct {
     // A target task is the construct: its code may be the runtime's, or lie elsewhere.
     let made_at = record::of(here.task)
         .map(|record| record.code.get())
-        .filter(|_| here.task.flags().has(task::Flags::TARGET));
+        .filter(|_| here.task.flags().has(task::TaskFlags::TARGET));
     let code = made_at.or(caller.map(|caller| caller.address)).unwrap_or(0);
     let device = slot.map_or(ON_HOST, |slot| slot.number);
     let record = Box::new(ConstructRecord { data: Cell::new(0), op: Cell::new(0), device, code });
     let outer = record::of(here.task).map_or(ptr::null(), |task| task.set_construct(&raw const *record));
     let site = site_in(here, Some(&record));
-    notify(|consumer| consumer.target(&site, kind, End::Begin, device));
-    Construct { record, kind, outer, entered }
+    notify(|consumer| consumer.target(&site, kind, ToolEndpoint::Begin, device));
+    DeviceConstruct { record, kind, outer, entered }
 }
 
 #[cold]
 #[inline(never)]
-fn ends_notified(construct: Construct) {
+fn ends_notified(construct: DeviceConstruct) {
     let here = CurrentThread::get();
-    let Construct { record, kind, outer, entered } = construct;
+    let DeviceConstruct { record, kind, outer, entered } = construct;
     let site = site_in(here, Some(&record));
-    notify(|consumer| consumer.target(&site, kind, End::End, record.device));
+    notify(|consumer| consumer.target(&site, kind, ToolEndpoint::End, record.device));
     record::of(here.task).inspect(|task| _ = task.set_construct(outer));
     if entered {
         leave(here.task);
@@ -87,12 +87,12 @@ fn ends_notified(construct: Construct) {
 
 /// Where something happens that belongs to a construct, or to a routine that the program has
 /// called.
-fn site_in(here: CurrentThread, construct: Option<&ConstructRecord>) -> Site<'static> {
+fn site_in(here: CurrentThread, construct: Option<&ConstructRecord>) -> EventSite<'static> {
     site(here, construct.map(|record| record.code).filter(|&code| code != 0))
 }
 
 /// An operation whose begin was reported.
-pub struct Begun {
+pub struct DeviceBegun {
     op: DeviceOp,
     /// Its word, where no construct has one for it.
     word: Cell<u64>,
@@ -100,7 +100,7 @@ pub struct Begun {
 
 /// Calls `event` with the words of the operation that the running code begins or ends; `word` is
 /// its own where it belongs to no construct.
-fn with_words(word: &Cell<u64>, event: impl Fn(&Site, &Words)) {
+fn with_words(word: &Cell<u64>, event: impl Fn(&EventSite, &Words)) {
     let here = CurrentThread::get();
     let construct = record::construct_of(here.task);
     let site = site_in(here, construct);
@@ -114,19 +114,19 @@ fn with_words(word: &Cell<u64>, event: impl Fn(&Site, &Words)) {
 
 /// Something is about to be done with a device's memory; [`op_ends`] gets what this returns.
 #[inline(always)]
-pub fn op_begins(op: impl FnOnce() -> DeviceOp) -> Option<Begun> {
+pub fn op_begins(op: impl FnOnce() -> DeviceOp) -> Option<DeviceBegun> {
     if is_on() { op_begins_notified(op()) } else { None }
 }
 
 /// The same, where it may be none that tools are notified.
 #[inline(always)]
-pub fn op_begins_if(op: impl FnOnce() -> Option<DeviceOp>) -> Option<Begun> {
+pub fn op_begins_if(op: impl FnOnce() -> Option<DeviceOp>) -> Option<DeviceBegun> {
     if is_on() { op().and_then(op_begins_notified) } else { None }
 }
 
 /// It is begun. Memory that was allocated is at `address`.
 #[inline(always)]
-pub fn op_ends(begun: Option<Begun>, address: impl FnOnce() -> usize) {
+pub fn op_ends(begun: Option<DeviceBegun>, address: impl FnOnce() -> usize) {
     if let Some(begun) = begun {
         op_ends_notified(begun, address());
     }
@@ -134,27 +134,27 @@ pub fn op_ends(begun: Option<Begun>, address: impl FnOnce() -> usize) {
 
 #[cold]
 #[inline(never)]
-fn op_begins_notified(op: DeviceOp) -> Option<Begun> {
+fn op_begins_notified(op: DeviceOp) -> Option<DeviceBegun> {
     [op.from.0, op.to.0].into_iter().filter_map(device::get).for_each(opens);
-    if ult::mutant!(device_op_not_notified) && op.kind == super::super::event::DataOp::Delete {
+    if ult::mutant!(device_op_not_notified) && op.kind == super::super::event::ToolDataOp::Delete {
         return None;
     }
-    let begun = Begun { op, word: Cell::new(0) };
+    let begun = DeviceBegun { op, word: Cell::new(0) };
     with_words(&begun.word, |site, words| {
         words.op.set(0);
-        notify(|consumer| consumer.device_op(site, &op, Some(End::Begin), words));
+        notify(|consumer| consumer.device_op(site, &op, Some(ToolEndpoint::Begin), words));
     });
     Some(begun)
 }
 
 #[cold]
 #[inline(never)]
-fn op_ends_notified(mut begun: Begun, address: usize) {
+fn op_ends_notified(mut begun: DeviceBegun, address: usize) {
     if begun.op.to.1 == 0 {
         begun.op.to.1 = address;
     }
     with_words(&begun.word, |site, words| {
-        notify(|consumer| consumer.device_op(site, &begun.op, Some(End::End), words));
+        notify(|consumer| consumer.device_op(site, &begun.op, Some(ToolEndpoint::End), words));
         words.op.set(0);
     });
 }
@@ -182,21 +182,21 @@ fn op_notified(op: DeviceOp) {
 pub fn submits<R>(teams: u32, send: impl FnOnce() -> R) -> R {
     let notified = is_on();
     if notified {
-        submits_notified(End::Begin, teams);
+        submits_notified(ToolEndpoint::Begin, teams);
     }
     let result = send();
     if notified {
-        submits_notified(End::End, teams);
+        submits_notified(ToolEndpoint::End, teams);
     }
     result
 }
 
 #[cold]
 #[inline(never)]
-fn submits_notified(end: End, teams: u32) {
+fn submits_notified(end: ToolEndpoint, teams: u32) {
     with_words(&Cell::new(0), |_, words| {
         notify(|consumer| consumer.submit(end, teams, words));
-        if end == End::End {
+        if end == ToolEndpoint::End {
             words.op.set(0);
         }
     });
@@ -204,24 +204,24 @@ fn submits_notified(end: End, teams: u32) {
 
 /// What the construct that has begun maps with this list; `enters`, or leaves.
 #[inline(always)]
-pub fn maps(slot: &Slot, items: &[Item], enters: bool) {
-    if is_notified(Place::Ompt) {
+pub fn maps(slot: &DeviceSlot, items: &[MapItem], enters: bool) {
+    if is_notified(ConsumerSlot::Ompt) {
         maps_notified(slot, items, enters);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn maps_notified(slot: &Slot, items: &[Item], enters: bool) {
+fn maps_notified(slot: &DeviceSlot, items: &[MapItem], enters: bool) {
     let here = CurrentThread::get();
     let Some(construct) = record::construct_of(here.task) else { return };
     let table = slot.lock();
-    let mapping = |item: &Item| {
+    let mapping = |item: &MapItem| {
         let (range, flags) = item.on_device()?;
         let device = table.translate(range.start, range.len()).unwrap_or(0);
-        Some(Mapping { host: range.start, device, bytes: range.len(), flags: map_flags(flags, enters) })
+        Some(ToolMapping { host: range.start, device, bytes: range.len(), flags: map_flags(flags, enters) })
     };
-    let items: Vec<Mapping> = items.iter().filter_map(mapping).collect();
+    let items: Vec<ToolMapping> = items.iter().filter_map(mapping).collect();
     drop(table);
     if !items.is_empty() {
         let site = site_in(here, Some(construct));
@@ -230,29 +230,29 @@ fn maps_notified(slot: &Slot, items: &[Item], enters: bool) {
 }
 
 /// `ompt_target_map_flag_t` (5.2 §19.4.4.24) of an item.
-fn map_flags(flags: Flags, enters: bool) -> u32 {
+fn map_flags(flags: MapFlags, enters: bool) -> u32 {
     const NEITHER: [u32; 2] = [0x08, 0x04]; // release, alloc
     let bits = [
-        (Flags::TO, 0x01),
-        (Flags::FROM, 0x02),
-        (Flags::DELETE, 0x10),
-        (Flags::IMPLICIT, 0x20),
-        (Flags::ALWAYS, 0x40),
-        (Flags::PRESENT, 0x80),
+        (MapFlags::TO, 0x01),
+        (MapFlags::FROM, 0x02),
+        (MapFlags::DELETE, 0x10),
+        (MapFlags::IMPLICIT, 0x20),
+        (MapFlags::ALWAYS, 0x40),
+        (MapFlags::PRESENT, 0x80),
     ];
     let said: u32 = bits.iter().filter(|(flag, _)| flags.has(*flag)).map(|(_, bit)| bit).sum();
     if said & 0x13 == 0 { said | NEITHER[usize::from(enters)] } else { said }
 }
 
 /// The device is used, for the first time as far as the tool knows.
-fn opens(slot: &Slot) {
-    if is_notified(Place::Ompt) {
+fn opens(slot: &DeviceSlot) {
+    if is_notified(ConsumerSlot::Ompt) {
         slot.notified.notify(|| notify(|consumer| consumer.device_opens(slot)));
     }
 }
 
 /// The device is about to be used for code or data, by who holds nothing.
-pub fn comes_up(slot: &Slot) {
+pub fn comes_up(slot: &DeviceSlot) {
     if is_on() {
         opens(slot);
     }
@@ -266,7 +266,7 @@ pub fn close_all() {
 }
 
 /// The device has loaded an image.
-pub fn loads(slot: &Slot, module: u64, image: &[u8]) {
+pub fn loads(slot: &DeviceSlot, module: u64, image: &[u8]) {
     if is_on() {
         opens(slot);
         notify(|consumer| consumer.device_loads(slot, module, image));
@@ -274,7 +274,7 @@ pub fn loads(slot: &Slot, module: u64, image: &[u8]) {
 }
 
 /// The device has unloaded one.
-pub fn unloads(slot: &Slot, module: u64) {
+pub fn unloads(slot: &DeviceSlot, module: u64) {
     if is_on() {
         notify(|consumer| consumer.device_unloads(slot, module));
     }

@@ -12,14 +12,14 @@
 //! | `other` | cancellation, errors, `omp_control_tool` |
 //!
 //! *Frames.* A tool that walks stacks asks where a task's code has entered the runtime
-//! ([`Frame`](super::record::Frame)). A hook at the beginning of something that the program's code
-//! has called notes that, and the one at its end takes it back ([`enter`], [`leave`]); only for
-//! tools of the standard's interface.
+//! ([`TaskFrame`](super::record::TaskFrame)). A hook at the beginning of something that the
+//! program's code has called notes that, and the one at its end takes it back ([`enter`],
+//! [`leave`]); only for tools of the standard's interface.
 
-use super::code::{self, Caller};
-use super::event::Work;
+use super::code::{self, CodeCaller};
+use super::event::ToolWork;
 use super::record::{self, PROGRAM_STACK};
-use super::{Place, is_notified};
+use super::{ConsumerSlot, is_notified};
 use crate::omp::task::Task;
 use crate::omp::thread::{CurrentThread, Thread};
 
@@ -71,7 +71,7 @@ pub mod state {
 #[derive(Clone, Copy, Default)]
 pub struct Working {
     /// What it is; `None` outside.
-    kind: Option<Work>,
+    kind: Option<ToolWork>,
     count: u64,
     /// Behind which call it began, as far as somebody has asked.
     code: usize,
@@ -79,7 +79,7 @@ pub struct Working {
 
 /// The running code has called the runtime from this frame, if that is not known already. True if
 /// it was not.
-fn enter(task: &Task, caller: Caller) -> bool {
+fn enter(task: &Task, caller: CodeCaller) -> bool {
     let Some(record) = record::of(task) else { return false };
     let is_first = record.frame.enter.get() == 0;
     if is_first {
@@ -99,8 +99,8 @@ fn leave(task: &Task) {
 
 /// Where the running code has called the runtime from; looked for at once only where frames are to
 /// be noted.
-fn caller_if_wanted() -> Option<Caller> {
-    is_notified(Place::Ompt).then(code::caller)
+fn caller_if_wanted() -> Option<CodeCaller> {
+    is_notified(ConsumerSlot::Ompt).then(code::caller)
 }
 
 /// Runs `body` as what the program's running code has called; it gets the address behind the call,
@@ -116,10 +116,10 @@ fn entered<R>(here: CurrentThread, body: impl FnOnce(Option<usize>) -> R) -> R {
 }
 
 /// The site of running code whose caller is known, or will be looked for.
-fn site(here: CurrentThread, code: Option<usize>) -> super::event::Site<'static> {
+fn site(here: CurrentThread, code: Option<usize>) -> super::event::EventSite<'static> {
     match code {
-        Some(code) => super::event::Site::at(here, code),
-        None => super::event::Site::caller(here),
+        Some(code) => super::event::EventSite::at(here, code),
+        None => super::event::EventSite::caller(here),
     }
 }
 

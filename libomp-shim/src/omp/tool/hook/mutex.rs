@@ -2,7 +2,7 @@
 
 use ult::watch;
 
-use super::super::event::{End, Mutex, Site};
+use super::super::event::{EventSite, ToolEndpoint, ToolMutex};
 use super::super::{is_on, notify, ompt};
 use super::{entered, put_state, site, state};
 use crate::omp::lock::Lock;
@@ -10,25 +10,25 @@ use crate::omp::thread::CurrentThread;
 
 /// Takes `lock`, whoever watches.
 #[inline(always)]
-pub fn lock(kind: Mutex, hint: u32, lock: &Lock) {
+pub fn lock(kind: ToolMutex, hint: u32, lock: &Lock) {
     if watch::anybody() { lock_watched(kind, hint, lock) } else { lock.lock_unwatched() }
 }
 
 #[cold]
 #[inline(never)]
-fn lock_watched(kind: Mutex, hint: u32, lock: &Lock) {
+fn lock_watched(kind: ToolMutex, hint: u32, lock: &Lock) {
     take(kind, hint, lock.address(), || lock.lock());
 }
 
 /// Releases `lock`, whoever watches.
 #[inline(always)]
-pub fn unlock(kind: Mutex, lock: &Lock) {
+pub fn unlock(kind: ToolMutex, lock: &Lock) {
     if watch::anybody() { unlock_watched(kind, lock) } else { lock.unlock_unwatched() }
 }
 
 #[cold]
 #[inline(never)]
-fn unlock_watched(kind: Mutex, lock: &Lock) {
+fn unlock_watched(kind: ToolMutex, lock: &Lock) {
     release(kind, lock.address(), || {
         lock.unlock();
         0
@@ -37,7 +37,7 @@ fn unlock_watched(kind: Mutex, lock: &Lock) {
 
 /// Takes a mutex by `take`, which waits for it.
 #[inline(always)]
-pub fn take(kind: Mutex, hint: u32, id: usize, take: impl FnOnce()) {
+pub fn take(kind: ToolMutex, hint: u32, id: usize, take: impl FnOnce()) {
     if is_on() {
         attempt_notified(kind, hint, id, || {
             take();
@@ -50,13 +50,13 @@ pub fn take(kind: Mutex, hint: u32, id: usize, take: impl FnOnce()) {
 
 /// Takes a mutex if `take` says so: how often the thread has it now, 0 if it has not.
 #[inline(always)]
-pub fn attempt(kind: Mutex, id: usize, take: impl FnOnce() -> u32) -> u32 {
+pub fn attempt(kind: ToolMutex, id: usize, take: impl FnOnce() -> u32) -> u32 {
     if is_on() { attempt_notified(kind, 0, id, take) } else { take() }
 }
 
 #[cold]
 #[inline(never)]
-fn attempt_notified(kind: Mutex, hint: u32, id: usize, take: impl FnOnce() -> u32) -> u32 {
+fn attempt_notified(kind: ToolMutex, hint: u32, id: usize, take: impl FnOnce() -> u32) -> u32 {
     let here = CurrentThread::get();
     entered(here, |code| {
         let site = site(here, code);
@@ -68,24 +68,24 @@ fn attempt_notified(kind: Mutex, hint: u32, id: usize, take: impl FnOnce() -> u3
         match count {
             0 => {}
             1 => notify(|consumer| consumer.mutex_acquired(&site, kind, id)),
-            _ => notify(|consumer| consumer.nest_lock(&site, End::Begin, id)),
+            _ => notify(|consumer| consumer.nest_lock(&site, ToolEndpoint::Begin, id)),
         }
         count
     })
 }
 
-fn state_of(kind: Mutex) -> u32 {
+fn state_of(kind: ToolMutex) -> u32 {
     match kind {
-        Mutex::Critical => state::CRITICAL,
-        Mutex::Atomic => state::ATOMIC,
-        Mutex::Ordered => state::ORDERED,
+        ToolMutex::Critical => state::CRITICAL,
+        ToolMutex::Atomic => state::ATOMIC,
+        ToolMutex::Ordered => state::ORDERED,
         _ => state::LOCK,
     }
 }
 
 /// Gives a mutex back by `give`, which says how often its owner has it still.
 #[inline(always)]
-pub fn release(kind: Mutex, id: usize, give: impl FnOnce() -> u32) {
+pub fn release(kind: ToolMutex, id: usize, give: impl FnOnce() -> u32) {
     if is_on() {
         let left = give();
         released_notified(kind, id as u64, left);
@@ -96,18 +96,18 @@ pub fn release(kind: Mutex, id: usize, give: impl FnOnce() -> u32) {
 
 #[cold]
 #[inline(never)]
-fn released_notified(kind: Mutex, id: u64, left: u32) {
+fn released_notified(kind: ToolMutex, id: u64, left: u32) {
     let site = site(CurrentThread::get(), None);
     if left == 0 {
         notify(|consumer| consumer.mutex_released(&site, kind, id));
     } else {
-        notify(|consumer| consumer.nest_lock(&site, End::End, id));
+        notify(|consumer| consumer.nest_lock(&site, ToolEndpoint::End, id));
     }
 }
 
 /// A lock is made. This may be the first call of the program: tools begin here.
 #[inline]
-pub fn made(kind: Mutex, hint: u32, id: usize) {
+pub fn made(kind: ToolMutex, hint: u32, id: usize) {
     if is_on() || ompt::is_wanted() {
         made_notified(kind, hint, id);
     }
@@ -115,7 +115,7 @@ pub fn made(kind: Mutex, hint: u32, id: usize) {
 
 #[cold]
 #[inline(never)]
-fn made_notified(kind: Mutex, hint: u32, id: usize) {
+fn made_notified(kind: ToolMutex, hint: u32, id: usize) {
     let here = CurrentThread::get(); // looks for a tool if nobody has
     if is_on() {
         notify_of(here, |consumer, site| consumer.lock_init(site, kind, hint, id as u64));
@@ -124,7 +124,7 @@ fn made_notified(kind: Mutex, hint: u32, id: usize) {
 
 /// A lock is no more.
 #[inline(always)]
-pub fn destroyed(kind: Mutex, id: usize) {
+pub fn destroyed(kind: ToolMutex, id: usize) {
     if is_on() {
         notify_of(CurrentThread::get(), |consumer, site| consumer.lock_destroy(site, kind, id as u64));
     }
@@ -140,7 +140,7 @@ pub fn flush() {
 
 #[cold]
 #[inline(never)]
-fn notify_of(here: CurrentThread, event: impl Fn(&dyn super::super::Consumer, &Site)) {
+fn notify_of(here: CurrentThread, event: impl Fn(&dyn super::super::Consumer, &EventSite)) {
     let site = site(here, None);
     notify(|consumer| event(consumer, &site));
 }

@@ -2,7 +2,7 @@
 
 use core::cell::Cell;
 
-use super::super::event::Site;
+use super::super::event::EventSite;
 use super::super::{is_on, notify};
 use super::site;
 use crate::omp::task::Task;
@@ -22,7 +22,7 @@ pub fn cancels(here: CurrentThread, flags: impl FnOnce() -> u32) {
 pub fn discards(task: &Task, flags: u32) {
     if is_on() {
         let here = CurrentThread::get();
-        let site = Site::at(here, 0);
+        let site = EventSite::at(here, 0);
         notify(|consumer| consumer.cancel(&site, task, flags));
     }
 }

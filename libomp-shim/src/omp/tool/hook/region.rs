@@ -8,7 +8,7 @@ use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::super::event::{ConstructKind, End, Site, SyncKind, ThreadKind};
+use super::super::event::{ConstructKind, EventSite, SyncKind, ThreadKind, ToolEndpoint};
 use super::super::record::{self, RUNTIME_BASE, TaskRecord};
 use super::super::{code, is_on, notify, unique_id};
 use super::{enter, leave, put_state, state};
@@ -59,7 +59,7 @@ pub fn root_ends(here: CurrentThread) {
 
 #[cold]
 fn root_ends_notified(here: CurrentThread) {
-    notify(|consumer| consumer.implicit_task(here.thread, End::End, true));
+    notify(|consumer| consumer.implicit_task(here.thread, ToolEndpoint::End, true));
     notify(|consumer| consumer.thread_end(here.thread));
     here.thread.tool.id.set(0);
 }
@@ -191,7 +191,7 @@ fn begins_notified(here: CurrentThread, team: &Team, wanted: u32, kind: Construc
     new_region(team, kind, caller.address);
     if kind == ConstructKind::Parallel {
         enter(here.task, caller);
-        let site = Site::at(here, caller.address);
+        let site = EventSite::at(here, caller.address);
         notify(|consumer| consumer.parallel_begin(&site, team, wanted));
     }
 }
@@ -203,7 +203,7 @@ pub fn league_begins(here: CurrentThread, teams: u32) -> League {
         let caller = code::caller();
         league.code.set(caller.address);
         enter(here.task, caller);
-        let site = Site::at(here, caller.address);
+        let site = EventSite::at(here, caller.address);
         notify(|consumer| consumer.league_begin(&site, league.word.as_ptr(), teams));
     }
     league
@@ -212,7 +212,7 @@ pub fn league_begins(here: CurrentThread, teams: u32) -> League {
 /// All its teams have ended.
 pub fn league_ends(here: CurrentThread, league: &League) {
     if league.notified {
-        let site = Site::at(here, league.code.get());
+        let site = EventSite::at(here, league.code.get());
         notify(|consumer| consumer.league_end(&site, league.word.as_ptr()));
         leave(here.task);
     }
@@ -288,7 +288,7 @@ pub fn ended(here: CurrentThread, team: &Team) {
 #[inline(never)]
 fn ended_notified(here: CurrentThread, team: &Team) {
     if team.tool.kind.get() == ConstructKind::Parallel {
-        let site = Site::at(here, team.tool.code.get());
+        let site = EventSite::at(here, team.tool.code.get());
         notify(|consumer| consumer.parallel_end(&site, team));
         leave(here.task);
     }
@@ -309,7 +309,7 @@ fn member_begins_notified(thread: &Thread) {
     // ORDERING: Relaxed; a count by itself.
     OWED.fetch_add(1, Ordering::Relaxed);
     if put_state(thread, state::PARALLEL, 0).0 == state::IDLE {
-        notify(|consumer| consumer.idle(thread, End::End));
+        notify(|consumer| consumer.idle(thread, ToolEndpoint::End));
     }
     task_begins(thread);
 }
@@ -329,7 +329,7 @@ pub fn member_leaves(thread: &Thread) {
     leaves(CurrentThread::get(), 0);
     if thread.team().kind != TeamKind::Ults {
         put_state(thread, state::IDLE, 0);
-        notify(|consumer| consumer.idle(thread, End::Begin));
+        notify(|consumer| consumer.idle(thread, ToolEndpoint::Begin));
     }
     // ORDERING: Release, pairs with `end_all`: what was reported is reported.
     OWED.fetch_sub(1, Ordering::Release);
@@ -351,9 +351,9 @@ fn arrives(here: CurrentThread, code: usize) {
     frame.exit_kind.set(0);
     let Some(kind) = barrier_kind(here.team()) else { return };
     put_state(here.thread, state::JOIN, 0);
-    let site = Site::at(here, code);
-    notify(|consumer| consumer.sync_region(&site, kind, End::Begin, false));
-    notify(|consumer| consumer.sync_wait(&site, kind, End::Begin, false));
+    let site = EventSite::at(here, code);
+    notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::Begin, false));
+    notify(|consumer| consumer.sync_wait(&site, kind, ToolEndpoint::Begin, false));
     here.thread.tool.joined.set(here.thread.num() != 0);
 }
 
@@ -362,18 +362,18 @@ fn arrives(here: CurrentThread, code: usize) {
 fn leaves(here: CurrentThread, code: usize) {
     super::task::resumed(here);
     if let Some(kind) = barrier_kind(here.team()) {
-        let site = Site::at(here, code);
-        notify(|consumer| consumer.sync_wait(&site, kind, End::End, true));
-        notify(|consumer| consumer.sync_region(&site, kind, End::End, true));
+        let site = EventSite::at(here, code);
+        notify(|consumer| consumer.sync_wait(&site, kind, ToolEndpoint::End, true));
+        notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::End, true));
     }
     put_state(here.thread, state::OVERHEAD, 0);
-    notify(|consumer| consumer.implicit_task(here.thread, End::End, true));
+    notify(|consumer| consumer.implicit_task(here.thread, ToolEndpoint::End, true));
 }
 
 /// The implicit task of `thread` begins.
 fn task_begins(thread: &Thread) {
     new_task(thread);
-    notify(|consumer| consumer.implicit_task(thread, End::Begin, false));
+    notify(|consumer| consumer.implicit_task(thread, ToolEndpoint::Begin, false));
 }
 
 /// What is kept for tools of the implicit task of `thread`, anew.

@@ -13,12 +13,12 @@
 
 use core::ptr::{self, NonNull};
 
-use super::super::event::{Chunk, Site, Status};
+use super::super::event::{Chunk, EventSite, Status};
 use super::super::record;
 use super::super::{is_on, notify, unique_id};
 use super::{caller_if_wanted, enter, leave, site};
 use crate::omp::depend::Dependence;
-use crate::omp::task::{self, Flags, Task};
+use crate::omp::task::{self, Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::trace;
 
@@ -57,7 +57,7 @@ fn created_notified(here: CurrentThread, task: &Task, at_once: bool, has_depende
         record.id.set(unique_id());
     }
     if at_once || task::includes(here, task.flags()) {
-        task.set_flags(task.flags().with(Flags::INCLUDED));
+        task.set_flags(task.flags().with(TaskFlags::INCLUDED));
     }
     let caller = caller_if_wanted();
     if let Some(caller) = caller {
@@ -121,7 +121,7 @@ pub fn begun(thread: &Thread, task: &Task) {
         match task.is_notified_of() {
             true => begun_notified(thread, task),
             // Of one that comes in parts the first counts.
-            false if task.flags().has(Flags::UNTIED.with(Flags::BEGUN)) => {}
+            false if task.flags().has(TaskFlags::UNTIED.with(TaskFlags::BEGUN)) => {}
             false => left_out_begins(thread, task),
         }
     }
@@ -132,7 +132,7 @@ pub fn begun(thread: &Thread, task: &Task) {
 #[inline(always)]
 fn left_out_begins(thread: &Thread, task: &Task) {
     if thread.tool.thin.begins(CurrentThread::get().task) {
-        task.set_flags(task.flags().with(Flags::TIMED));
+        task.set_flags(task.flags().with(TaskFlags::TIMED));
     }
 }
 
@@ -188,8 +188,8 @@ fn wait_begins_notified(
     }
     // What the running task has said about its next child is not about this one.
     let flags = here.task.flags();
-    here.task.set_flags(flags.without(Flags::WISHES.with(Flags::RECORDS).with(Flags::POOLS)));
-    let waiter = Task::allocate(here, 0, nothing, Flags::WAITS);
+    here.task.set_flags(flags.without(TaskFlags::WISHES.with(TaskFlags::RECORDS).with(TaskFlags::POOLS)));
+    let waiter = Task::allocate(here, 0, nothing, TaskFlags::WAITS);
     here.task.set_flags(flags);
     // SAFETY: fresh, and ours until `wait_ends`.
     created_with_notified(here, unsafe { waiter.as_ref() }, true, items);
@@ -271,7 +271,7 @@ fn goes_on_with(thread: &Thread, task: &Task) {
     if let Some((first, count)) =
         record::of(task).map(|record| record.part.take()).filter(|&(_, count)| count != 0)
     {
-        let site = Site::of(thread, task);
+        let site = EventSite::of(thread, task);
         notify(|consumer| consumer.dispatch(&site, Chunk::Taskloop(first, count)));
     }
 }
@@ -283,7 +283,7 @@ pub fn ended(thread: &Thread, task: &Task, status: impl FnOnce() -> Status) {
     if is_on() {
         match task.is_notified_of() {
             true => ended_notified(thread, task, status()),
-            false if task.flags().has(Flags::TIMED) => left_out_ends(task),
+            false if task.flags().has(TaskFlags::TIMED) => left_out_ends(task),
             false => {}
         }
     }
@@ -291,7 +291,7 @@ pub fn ended(thread: &Thread, task: &Task, status: impl FnOnce() -> Status) {
 
 #[cold]
 fn left_out_ends(task: &Task) {
-    task.set_flags(task.flags().without(Flags::TIMED));
+    task.set_flags(task.flags().without(TaskFlags::TIMED));
     trace::short_ends();
 }
 

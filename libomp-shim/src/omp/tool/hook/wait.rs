@@ -1,6 +1,6 @@
 //! Barriers, `taskwait` and `taskgroup`.
 
-use super::super::event::{End, SyncKind};
+use super::super::event::{SyncKind, ToolEndpoint};
 use super::super::{is_on, notify, record};
 use super::{entered, put_state, site, state};
 use crate::omp::thread::CurrentThread;
@@ -32,18 +32,18 @@ fn around_notified<R>(here: CurrentThread, kind: SyncKind, whole: bool, wait: im
     entered(here, |code| {
         let site = site(here, code);
         if whole {
-            notify(|consumer| consumer.sync_region(&site, kind, End::Begin, false));
+            notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::Begin, false));
         }
         let before = put_state(here.thread, state_of(kind), 0);
-        notify(|consumer| consumer.sync_wait(&site, kind, End::Begin, false));
+        notify(|consumer| consumer.sync_wait(&site, kind, ToolEndpoint::Begin, false));
         let result = match record::of(here.task) {
             Some(record) => record.resting(wait),
             None => wait(),
         };
         super::task::resumed(here);
-        notify(|consumer| consumer.sync_wait(&site, kind, End::End, false));
+        notify(|consumer| consumer.sync_wait(&site, kind, ToolEndpoint::End, false));
         here.thread.tool.state.set(before);
-        notify(|consumer| consumer.sync_region(&site, kind, End::End, false));
+        notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::End, false));
         result
     })
 }
@@ -72,6 +72,6 @@ pub fn begins(here: CurrentThread, kind: SyncKind) {
 fn begins_notified(here: CurrentThread, kind: SyncKind) {
     entered(here, |code| {
         let site = site(here, code);
-        notify(|consumer| consumer.sync_region(&site, kind, End::Begin, false));
+        notify(|consumer| consumer.sync_region(&site, kind, ToolEndpoint::Begin, false));
     });
 }

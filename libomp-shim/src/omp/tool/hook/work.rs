@@ -2,7 +2,7 @@
 //!
 //! Static loops are reported only where the compiler calls the library for them; gcc does not.
 
-use super::super::event::{Chunk, End, Site, Work};
+use super::super::event::{Chunk, EventSite, ToolEndpoint, ToolWork};
 use super::super::{is_on, notify};
 use super::{Working, put_state, site, state};
 use crate::omp::thread::CurrentThread;
@@ -10,7 +10,7 @@ use crate::omp::thread::CurrentThread;
 /// The running thread begins work of this kind, `count` iterations or sections; both are asked for
 /// only if somebody is notified.
 #[inline(always)]
-pub fn begins(what: impl FnOnce() -> (CurrentThread, Work, u64)) {
+pub fn begins(what: impl FnOnce() -> (CurrentThread, ToolWork, u64)) {
     if is_on() {
         let (here, kind, count) = what();
         begins_notified(here, kind, count);
@@ -19,10 +19,10 @@ pub fn begins(what: impl FnOnce() -> (CurrentThread, Work, u64)) {
 
 #[cold]
 #[inline(never)]
-fn begins_notified(here: CurrentThread, kind: Work, count: u64) {
+fn begins_notified(here: CurrentThread, kind: ToolWork, count: u64) {
     ends_notified(here, None); // left by a jump
     let site = site(here, None);
-    notify(|consumer| consumer.work(&site, kind, End::Begin, count));
+    notify(|consumer| consumer.work(&site, kind, ToolEndpoint::Begin, count));
     here.thread.tool.work.set(Working { kind: Some(kind), count, code: site.known_code() });
 }
 
@@ -38,31 +38,31 @@ pub fn ends() {
 /// Without a call that ends it the address behind the one that began it stands for that.
 #[cold]
 #[inline(never)]
-fn ends_notified(here: CurrentThread, call: Option<Site>) {
+fn ends_notified(here: CurrentThread, call: Option<EventSite>) {
     let Working { kind: Some(kind), count, code } = here.thread.tool.work.take() else { return };
-    let site = call.unwrap_or_else(|| Site::at(here, code));
-    notify(|consumer| consumer.work(&site, kind, End::End, count));
+    let site = call.unwrap_or_else(|| EventSite::at(here, code));
+    notify(|consumer| consumer.work(&site, kind, ToolEndpoint::End, count));
 }
 
 /// Work that is one call, or one whose end is reported by [`ended`].
 #[inline(always)]
-pub fn begun(kind: Work, count: u64) {
+pub fn begun(kind: ToolWork, count: u64) {
     if is_on() {
-        one(kind, End::Begin, count);
+        one(kind, ToolEndpoint::Begin, count);
     }
 }
 
 /// As [`begun`].
 #[inline(always)]
-pub fn ended(kind: Work, count: u64) {
+pub fn ended(kind: ToolWork, count: u64) {
     if is_on() {
-        one(kind, End::End, count);
+        one(kind, ToolEndpoint::End, count);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn one(kind: Work, end: End, count: u64) {
+fn one(kind: ToolWork, end: ToolEndpoint, count: u64) {
     let site = site(CurrentThread::get(), None);
     notify(|consumer| consumer.work(&site, kind, end, count));
 }
@@ -73,7 +73,7 @@ fn one(kind: Work, end: End, count: u64) {
 pub fn single_without_end(here: CurrentThread, executes: bool) {
     if is_on() {
         if executes {
-            begins_notified(here, Work::SingleExecutor, 1);
+            begins_notified(here, ToolWork::SingleExecutor, 1);
         } else {
             single_notified(false);
         }
@@ -82,7 +82,7 @@ pub fn single_without_end(here: CurrentThread, executes: bool) {
 
 /// The thread is at a barrier or at the end of its region: a `single` that it has executed is over.
 pub(super) fn close_single(here: CurrentThread) {
-    if here.thread.tool.work.get().kind == Some(Work::SingleExecutor) {
+    if here.thread.tool.work.get().kind == Some(ToolWork::SingleExecutor) {
         ends_notified(here, None);
     }
 }
@@ -99,10 +99,10 @@ pub fn single(executes: bool) {
 #[inline(never)]
 fn single_notified(executes: bool) {
     if executes {
-        one(Work::SingleExecutor, End::Begin, 1);
+        one(ToolWork::SingleExecutor, ToolEndpoint::Begin, 1);
     } else {
-        one(Work::SingleOther, End::Begin, 1);
-        one(Work::SingleOther, End::End, 1);
+        one(ToolWork::SingleOther, ToolEndpoint::Begin, 1);
+        one(ToolWork::SingleOther, ToolEndpoint::End, 1);
     }
 }
 
@@ -138,7 +138,7 @@ pub fn iteration(here: CurrentThread, source: bool, dimensions: usize, at: &impl
 
 /// `masked`, in the thread that executes it.
 #[inline(always)]
-pub fn masked(end: End) {
+pub fn masked(end: ToolEndpoint) {
     if is_on() {
         masked_notified(end);
     }
@@ -146,14 +146,14 @@ pub fn masked(end: End) {
 
 #[cold]
 #[inline(never)]
-fn masked_notified(end: End) {
+fn masked_notified(end: ToolEndpoint) {
     let site = site(CurrentThread::get(), None);
     notify(|consumer| consumer.masked(&site, end));
 }
 
 /// A reduction begins to combine copies, or has done so.
 #[inline(always)]
-pub fn reduction(end: End) {
+pub fn reduction(end: ToolEndpoint) {
     if is_on() {
         reduction_notified(end);
     }
@@ -161,9 +161,9 @@ pub fn reduction(end: End) {
 
 #[cold]
 #[inline(never)]
-fn reduction_notified(end: End) {
+fn reduction_notified(end: ToolEndpoint) {
     let here = CurrentThread::get();
-    put_state(here.thread, if end == End::Begin { state::REDUCTION } else { state::PARALLEL }, 0);
+    put_state(here.thread, if end == ToolEndpoint::Begin { state::REDUCTION } else { state::PARALLEL }, 0);
     let site = site(here, None);
     notify(|consumer| consumer.reduction(&site, end));
 }

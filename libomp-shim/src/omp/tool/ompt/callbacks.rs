@@ -6,17 +6,17 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::devices;
-use super::types::{ChunkOf, Data, Function, Item, PARKING, parallel_flag, set, task_flag};
-use crate::omp::depend::{Dependence, Kind};
-use crate::omp::device::Slot;
-use crate::omp::task::{Flags, Task};
+use super::types::{ChunkOf, Data, OmptDependence, OmptFunction, PARKING, parallel_flag, set, task_flag};
+use crate::omp::depend::{Dependence, DependenceKind};
+use crate::omp::device::DeviceSlot;
+use crate::omp::task::{Task, TaskFlags};
 use crate::omp::team::Team;
 use crate::omp::thread::Thread;
 use crate::omp::tool::event::{
-    Chunk, ConstructKind, Consumer, DeviceOp, End, Mapping, Mutex, Site, Status, SyncKind, Target,
-    ThreadKind, Words, Work,
+    Chunk, ConstructKind, Consumer, DeviceOp, EventSite, Status, SyncKind, ThreadKind, ToolEndpoint,
+    ToolMapping, ToolMutex, ToolTarget, ToolWork, Words,
 };
-use crate::omp::tool::record::{self, Frame, TaskRecord};
+use crate::omp::tool::record::{self, TaskFrame, TaskRecord};
 
 /// `ompt_callbacks_t`.
 pub mod number {
@@ -64,7 +64,7 @@ pub mod number {
 static CALLBACKS: [AtomicPtr<()>; number::COUNT] = [const { AtomicPtr::new(ptr::null_mut()) }; number::COUNT];
 
 /// `ompt_set_callback`.
-pub fn register(event: usize, function: Option<Function>) -> i32 {
+pub fn register(event: usize, function: Option<OmptFunction>) -> i32 {
     if event == 0 || event >= number::COUNT {
         return set::ERROR;
     }
@@ -109,7 +109,7 @@ pub fn region_of(team: &Team) -> *mut Data {
     team.tool.data.as_ptr()
 }
 
-fn frame_of(task: &Task) -> *const Frame {
+fn frame_of(task: &Task) -> *const TaskFrame {
     record::of(task).map_or(ptr::null(), |record: &TaskRecord| &raw const record.frame)
 }
 
@@ -118,7 +118,7 @@ fn region_unless(over: bool, thread: &Thread) -> *mut Data {
 }
 
 /// Behind which call of the program something happens.
-pub fn code(site: &Site) -> *const c_void {
+pub fn code(site: &EventSite) -> *const c_void {
     ptr::without_provenance(site.code())
 }
 
@@ -130,15 +130,15 @@ pub fn flags_of(task: &Task) -> u32 {
         return if initial { task_flag::INITIAL } else { task_flag::IMPLICIT | alone };
     }
     let flags = task.flags();
-    if flags.has(Flags::WAITS) {
+    if flags.has(TaskFlags::WAITS) {
         return task_flag::TASKWAIT | task_flag::UNDEFERRED | task_flag::MERGEABLE;
     }
     let bit = |is: bool, bit: u32| if is { bit } else { 0 };
-    let kind = if flags.has(Flags::TARGET) { task_flag::TARGET } else { task_flag::EXPLICIT };
-    kind | bit(flags.has(Flags::UNDEFERRED) || flags.has(Flags::INCLUDED), task_flag::UNDEFERRED)
-        | bit(flags.has(Flags::UNTIED), task_flag::UNTIED)
-        | bit(flags.has(Flags::FINAL), task_flag::FINAL)
-        | bit(flags.has(Flags::MERGED), task_flag::MERGED)
+    let kind = if flags.has(TaskFlags::TARGET) { task_flag::TARGET } else { task_flag::EXPLICIT };
+    kind | bit(flags.has(TaskFlags::UNDEFERRED) || flags.has(TaskFlags::INCLUDED), task_flag::UNDEFERRED)
+        | bit(flags.has(TaskFlags::UNTIED), task_flag::UNTIED)
+        | bit(flags.has(TaskFlags::FINAL), task_flag::FINAL)
+        | bit(flags.has(TaskFlags::MERGED), task_flag::MERGED)
 }
 
 fn parallel_flags(team: &Team) -> u32 {
@@ -148,11 +148,11 @@ fn parallel_flags(team: &Team) -> u32 {
 
 fn kind_of(item: &Dependence) -> u32 {
     match (item.address, item.kind) {
-        (None, Kind::Out) => 34,
-        (_, Kind::In) => 1,
-        (_, Kind::Out) => 3,
-        (_, Kind::MutexInOutSet) => 4,
-        (_, Kind::InOutSet) => 7,
+        (None, DependenceKind::Out) => 34,
+        (_, DependenceKind::In) => 1,
+        (_, DependenceKind::Out) => 3,
+        (_, DependenceKind::MutexInOutSet) => 4,
+        (_, DependenceKind::InOutSet) => 7,
     }
 }
 
@@ -177,7 +177,7 @@ impl Consumer for Ompt {
         }
     }
 
-    fn parallel_begin(&self, site: &Site, team: &Team, wanted: u32) {
+    fn parallel_begin(&self, site: &EventSite, team: &Team, wanted: u32) {
         if let Some(call) = callback!(PARALLEL_BEGIN: ParallelBegin) {
             // SAFETY: *word and type*.
             unsafe {
@@ -193,14 +193,14 @@ impl Consumer for Ompt {
         }
     }
 
-    fn parallel_end(&self, site: &Site, team: &Team) {
+    fn parallel_end(&self, site: &EventSite, team: &Team) {
         if let Some(call) = callback!(PARALLEL_END: ParallelEnd) {
             // SAFETY: *word and type*.
             unsafe { call(region_of(team), data_of(site.task), parallel_flags(team), code(site)) };
         }
     }
 
-    fn league_begin(&self, site: &Site, word: *mut u64, teams: u32) {
+    fn league_begin(&self, site: &EventSite, word: *mut u64, teams: u32) {
         if let Some(call) = callback!(PARALLEL_BEGIN: ParallelBegin) {
             let flags = parallel_flag::LEAGUE | parallel_flag::BY_RUNTIME;
             // SAFETY: *word and type*.
@@ -208,7 +208,7 @@ impl Consumer for Ompt {
         }
     }
 
-    fn league_end(&self, site: &Site, word: *mut u64) {
+    fn league_end(&self, site: &EventSite, word: *mut u64) {
         if let Some(call) = callback!(PARALLEL_END: ParallelEnd) {
             // SAFETY: *word and type*.
             unsafe {
@@ -217,7 +217,7 @@ impl Consumer for Ompt {
         }
     }
 
-    fn implicit_task(&self, thread: &Thread, end: End, over: bool) {
+    fn implicit_task(&self, thread: &Thread, end: ToolEndpoint, over: bool) {
         let Some(call) = callback!(IMPLICIT_TASK: ImplicitTask) else { return };
         let team = thread.team();
         let flags = flags_of(&thread.implicit);
@@ -226,14 +226,14 @@ impl Consumer for Ompt {
             (task_flag::INITIAL, false) => team.plan().league,
             _ => (team.size(), thread.num()),
         };
-        let size = if end == End::Begin { size } else { 0 };
+        let size = if end == ToolEndpoint::Begin { size } else { 0 };
         // SAFETY: *word and type*.
         unsafe {
             call(end as u32, region_unless(over, thread), data_of(&thread.implicit), size, index, flags)
         };
     }
 
-    fn task_create(&self, site: &Site, task: &Task, has_dependences: bool) {
+    fn task_create(&self, site: &EventSite, task: &Task, has_dependences: bool) {
         if let Some(call) = callback!(TASK_CREATE: TaskCreate) {
             let has = c_int::from(has_dependences);
             // SAFETY: *word and type*.
@@ -243,28 +243,28 @@ impl Consumer for Ompt {
         }
     }
 
-    fn dependences(&self, _: &Site, task: &Task, items: &[Dependence]) {
+    fn dependences(&self, _: &EventSite, task: &Task, items: &[Dependence]) {
         if let Some(call) = callback!(DEPENDENCES: Dependences) {
-            let items: Vec<Item> = items
+            let items: Vec<OmptDependence> = items
                 .iter()
-                .map(|item| Item { variable: item.address.unwrap_or(0), kind: kind_of(item) })
+                .map(|item| OmptDependence { variable: item.address.unwrap_or(0), kind: kind_of(item) })
                 .collect();
             // SAFETY: *word and type*.
             unsafe { call(data_of(task), items.as_ptr(), items.len() as c_int) };
         }
     }
 
-    fn iteration(&self, site: &Site, source: bool, values: &[i64]) {
+    fn iteration(&self, site: &EventSite, source: bool, values: &[i64]) {
         if let Some(call) = callback!(DEPENDENCES: Dependences) {
             let kind = if source { 5 } else { 6 };
-            let items: Vec<Item> =
-                values.iter().map(|&value| Item { variable: value as usize, kind }).collect();
+            let items: Vec<OmptDependence> =
+                values.iter().map(|&value| OmptDependence { variable: value as usize, kind }).collect();
             // SAFETY: *word and type*.
             unsafe { call(data_of(site.task), items.as_ptr(), items.len() as c_int) };
         }
     }
 
-    fn task_dependence(&self, _: &Site, first: (u64, u64), second: &Task) {
+    fn task_dependence(&self, _: &EventSite, first: (u64, u64), second: &Task) {
         if let Some(call) = callback!(TASK_DEPENDENCE: TaskDependence) {
             let mut word = first.0;
             // SAFETY: *word and type*.
@@ -279,7 +279,7 @@ impl Consumer for Ompt {
         }
     }
 
-    fn sync_region(&self, site: &Site, kind: SyncKind, end: End, over: bool) {
+    fn sync_region(&self, site: &EventSite, kind: SyncKind, end: ToolEndpoint, over: bool) {
         if let Some(call) = callback!(SYNC_REGION: SyncRegion) {
             // SAFETY: *word and type*.
             unsafe {
@@ -294,7 +294,7 @@ impl Consumer for Ompt {
         }
     }
 
-    fn sync_wait(&self, site: &Site, kind: SyncKind, end: End, over: bool) {
+    fn sync_wait(&self, site: &EventSite, kind: SyncKind, end: ToolEndpoint, over: bool) {
         if let Some(call) = callback!(SYNC_WAIT: SyncRegion) {
             // SAFETY: *word and type*.
             unsafe {
@@ -309,8 +309,8 @@ impl Consumer for Ompt {
         }
     }
 
-    fn work(&self, site: &Site, kind: Work, end: End, count: u64) {
-        if let Some(call) = callback!(WORK: Work) {
+    fn work(&self, site: &EventSite, kind: ToolWork, end: ToolEndpoint, count: u64) {
+        if let Some(call) = callback!(WORK: OmptWork) {
             // SAFETY: *word and type*.
             unsafe {
                 call(
@@ -325,8 +325,8 @@ impl Consumer for Ompt {
         }
     }
 
-    fn dispatch(&self, site: &Site, chunk: Chunk) {
-        let Some(call) = callback!(DISPATCH: Dispatch) else { return };
+    fn dispatch(&self, site: &EventSite, chunk: Chunk) {
+        let Some(call) = callback!(DISPATCH: OmptDispatch) else { return };
         let (region, task) = (region_of(site.thread.team()), data_of(site.task));
         let (kind, start, iterations) = match chunk {
             // SAFETY: *word and type*.
@@ -340,14 +340,14 @@ impl Consumer for Ompt {
         unsafe { call(region, task, kind, (&raw const chunk).addr() as u64) };
     }
 
-    fn masked(&self, site: &Site, end: End) {
+    fn masked(&self, site: &EventSite, end: ToolEndpoint) {
         if let Some(call) = callback!(MASKED: Masked) {
             // SAFETY: *word and type*.
             unsafe { call(end as u32, region_of(site.thread.team()), data_of(site.task), code(site)) };
         }
     }
 
-    fn reduction(&self, site: &Site, end: End) {
+    fn reduction(&self, site: &EventSite, end: ToolEndpoint) {
         if let Some(call) = callback!(REDUCTION: SyncRegion) {
             let kind = SyncKind::Reduction as u32;
             // SAFETY: *word and type*.
@@ -355,64 +355,64 @@ impl Consumer for Ompt {
         }
     }
 
-    fn mutex_acquire(&self, site: &Site, kind: Mutex, hint: u32, id: u64) {
+    fn mutex_acquire(&self, site: &EventSite, kind: ToolMutex, hint: u32, id: u64) {
         if let Some(call) = callback!(MUTEX_ACQUIRE: MutexAcquire) {
             // SAFETY: *word and type*.
             unsafe { call(kind as u32, hint, PARKING, id, code(site)) };
         }
     }
 
-    fn mutex_acquired(&self, site: &Site, kind: Mutex, id: u64) {
-        if let Some(call) = callback!(MUTEX_ACQUIRED: Mutex) {
+    fn mutex_acquired(&self, site: &EventSite, kind: ToolMutex, id: u64) {
+        if let Some(call) = callback!(MUTEX_ACQUIRED: OmptMutex) {
             // SAFETY: *word and type*.
             unsafe { call(kind as u32, id, code(site)) };
         }
     }
 
-    fn mutex_released(&self, site: &Site, kind: Mutex, id: u64) {
-        if let Some(call) = callback!(MUTEX_RELEASED: Mutex) {
+    fn mutex_released(&self, site: &EventSite, kind: ToolMutex, id: u64) {
+        if let Some(call) = callback!(MUTEX_RELEASED: OmptMutex) {
             // SAFETY: *word and type*.
             unsafe { call(kind as u32, id, code(site)) };
         }
     }
 
-    fn nest_lock(&self, site: &Site, end: End, id: u64) {
-        if let Some(call) = callback!(NEST_LOCK: NestLock) {
+    fn nest_lock(&self, site: &EventSite, end: ToolEndpoint, id: u64) {
+        if let Some(call) = callback!(NEST_LOCK: OmptNestLock) {
             // SAFETY: *word and type*.
             unsafe { call(end as u32, id, code(site)) };
         }
     }
 
-    fn lock_init(&self, site: &Site, kind: Mutex, hint: u32, id: u64) {
+    fn lock_init(&self, site: &EventSite, kind: ToolMutex, hint: u32, id: u64) {
         if let Some(call) = callback!(LOCK_INIT: MutexAcquire) {
             // SAFETY: *word and type*.
             unsafe { call(kind as u32, hint, PARKING, id, code(site)) };
         }
     }
 
-    fn lock_destroy(&self, site: &Site, kind: Mutex, id: u64) {
-        if let Some(call) = callback!(LOCK_DESTROY: Mutex) {
+    fn lock_destroy(&self, site: &EventSite, kind: ToolMutex, id: u64) {
+        if let Some(call) = callback!(LOCK_DESTROY: OmptMutex) {
             // SAFETY: *word and type*.
             unsafe { call(kind as u32, id, code(site)) };
         }
     }
 
-    fn flush(&self, site: &Site) {
+    fn flush(&self, site: &EventSite) {
         if let Some(call) = callback!(FLUSH: Flush) {
             // SAFETY: *word and type*.
             unsafe { call(record::native_thread(site.thread).tool.data.as_ptr(), code(site)) };
         }
     }
 
-    fn cancel(&self, site: &Site, task: &Task, flags: u32) {
+    fn cancel(&self, site: &EventSite, task: &Task, flags: u32) {
         if let Some(call) = callback!(CANCEL: Cancel) {
             // SAFETY: *word and type*.
             unsafe { call(data_of(task), flags, code(site)) };
         }
     }
 
-    fn error(&self, site: &Site, fatal: bool, message: &[u8]) {
-        if let Some(call) = callback!(ERROR: Error) {
+    fn error(&self, site: &EventSite, fatal: bool, message: &[u8]) {
+        if let Some(call) = callback!(ERROR: OmptError) {
             let text: Vec<u8> = message.iter().copied().chain([0]).collect();
             // SAFETY: *word and type*.
             unsafe {
@@ -421,7 +421,7 @@ impl Consumer for Ompt {
         }
     }
 
-    fn control_tool(&self, site: &Site, command: u64, modifier: u64, argument: usize) -> Option<i32> {
+    fn control_tool(&self, site: &EventSite, command: u64, modifier: u64, argument: usize) -> Option<i32> {
         // A tool without a callback: `omp_control_tool_nocallback`.
         Some(callback!(CONTROL_TOOL: ControlTool).map_or(-1, |call| {
             let argument = ptr::without_provenance_mut(argument);
@@ -430,35 +430,35 @@ impl Consumer for Ompt {
         }))
     }
 
-    fn target(&self, site: &Site, kind: Target, end: End, device: i32) {
+    fn target(&self, site: &EventSite, kind: ToolTarget, end: ToolEndpoint, device: i32) {
         devices::target(site, kind, end, device);
     }
 
-    fn device_op(&self, site: &Site, op: &DeviceOp, end: Option<End>, words: &Words) {
+    fn device_op(&self, site: &EventSite, op: &DeviceOp, end: Option<ToolEndpoint>, words: &Words) {
         devices::device_op(site, op, end, words);
     }
 
-    fn submit(&self, end: End, teams: u32, words: &Words) {
+    fn submit(&self, end: ToolEndpoint, teams: u32, words: &Words) {
         devices::submit(end, teams, words);
     }
 
-    fn maps(&self, site: &Site, construct: &Cell<u64>, items: &[Mapping]) {
+    fn maps(&self, site: &EventSite, construct: &Cell<u64>, items: &[ToolMapping]) {
         devices::maps(site, construct, items);
     }
 
-    fn device_opens(&self, slot: &Slot) {
+    fn device_opens(&self, slot: &DeviceSlot) {
         devices::opens(slot);
     }
 
-    fn device_closes(&self, slot: &Slot) {
+    fn device_closes(&self, slot: &DeviceSlot) {
         devices::closes(slot);
     }
 
-    fn device_loads(&self, slot: &Slot, module: u64, image: &[u8]) {
+    fn device_loads(&self, slot: &DeviceSlot, module: u64, image: &[u8]) {
         devices::loads(slot, module, image);
     }
 
-    fn device_unloads(&self, slot: &Slot, module: u64) {
+    fn device_unloads(&self, slot: &DeviceSlot, module: u64) {
         devices::unloads(slot, module);
     }
 }

@@ -9,10 +9,12 @@ use core::ptr;
 
 use super::callbacks::{callback, code, data_of};
 use super::types::{AT_ONCE, Data, NO_ADDRESS, NOWAIT};
-use crate::omp::device::{self, Slot};
-use crate::omp::task::Flags;
+use crate::omp::device::{self, DeviceSlot};
+use crate::omp::task::TaskFlags;
 use crate::omp::team::ON_HOST;
-use crate::omp::tool::event::{DataOp, DeviceOp, End, Mapping, Site, Target, Words};
+use crate::omp::tool::event::{
+    DeviceOp, EventSite, ToolDataOp, ToolEndpoint, ToolMapping, ToolTarget, Words,
+};
 use crate::omp::tool::{record, unique_id};
 
 /// A device's number for tools: the host has the one that the program knows it by.
@@ -22,9 +24,9 @@ pub fn number_of(device: i32) -> c_int {
 
 /// The words of the task that has met a construct of a device, and of the target task, which is
 /// null where there is none (5.2 §19.5.2.26).
-fn tasks_of(site: &Site) -> (*mut Data, *mut Data) {
+fn tasks_of(site: &EventSite) -> (*mut Data, *mut Data) {
     match site.task.parent() {
-        Some(parent) if site.task.flags().has(Flags::TARGET) => (data_of(parent), data_of(site.task)),
+        Some(parent) if site.task.flags().has(TaskFlags::TARGET) => (data_of(parent), data_of(site.task)),
         _ => (data_of(site.task), ptr::null_mut()),
     }
 }
@@ -36,7 +38,7 @@ fn address(address: usize) -> *mut c_void {
 // *Word and type* as in `callbacks`.
 
 /// A construct begins or ends.
-pub fn target(site: &Site, kind: Target, end: End, device: i32) {
+pub fn target(site: &EventSite, kind: ToolTarget, end: ToolEndpoint, device: i32) {
     let Some(construct) = record::construct_of(site.task) else { return };
     let (task, target_task) = tasks_of(site);
     let kind = kind as u32 + if target_task.is_null() { 0 } else { NOWAIT };
@@ -45,17 +47,17 @@ pub fn target(site: &Site, kind: Target, end: End, device: i32) {
         // SAFETY: *word and type*.
         return unsafe { call(kind, end as u32, number_of(device), task, target_task, word, code(site)) };
     }
-    if end == End::Begin {
+    if end == ToolEndpoint::Begin {
         construct.data.set(unique_id());
     }
-    if let Some(call) = callback!(TARGET: Target) {
+    if let Some(call) = callback!(TARGET: OmptTarget) {
         // SAFETY: *word and type*.
         unsafe { call(kind, end as u32, number_of(device), task, construct.data.get(), code(site)) };
     }
 }
 
 /// Something is done with a device's memory.
-pub fn device_op(site: &Site, op: &DeviceOp, end: Option<End>, words: &Words) {
+pub fn device_op(site: &EventSite, op: &DeviceOp, end: Option<ToolEndpoint>, words: &Words) {
     let (from, from_device) = (address(op.from.1), number_of(op.from.0));
     let (to, to_device) = (address(op.to.1), number_of(op.to.0));
     let kind = op.kind as u32;
@@ -79,12 +81,12 @@ pub fn device_op(site: &Site, op: &DeviceOp, end: Option<End>, words: &Words) {
             )
         };
     }
-    if end != Some(End::End) {
+    if end != Some(ToolEndpoint::End) {
         words.op.set(unique_id());
     }
     // Memory is notified of while it is there.
-    let when = if op.kind == DataOp::Delete { End::Begin } else { End::End };
-    if let Some(call) = callback!(TARGET_DATA_OP: DataOp).filter(|_| end.is_none_or(|end| end == when)) {
+    let when = if op.kind == ToolDataOp::Delete { ToolEndpoint::Begin } else { ToolEndpoint::End };
+    if let Some(call) = callback!(TARGET_DATA_OP: OmptDataOp).filter(|_| end.is_none_or(|end| end == when)) {
         // SAFETY: *word and type*.
         unsafe {
             call(
@@ -103,12 +105,12 @@ pub fn device_op(site: &Site, op: &DeviceOp, end: Option<End>, words: &Words) {
 }
 
 /// A region is sent to its device.
-pub fn submit(end: End, teams: u32, words: &Words) {
+pub fn submit(end: ToolEndpoint, teams: u32, words: &Words) {
     if let Some(call) = callback!(TARGET_SUBMIT_EMI: SubmitEmi) {
         // SAFETY: *word and type*.
         return unsafe { call(end as u32, words.construct.as_ptr(), words.op.as_ptr(), teams) };
     }
-    if end == End::Begin {
+    if end == ToolEndpoint::Begin {
         words.op.set(unique_id());
         if let Some(call) = callback!(TARGET_SUBMIT: Submit) {
             // SAFETY: *word and type*.
@@ -118,12 +120,12 @@ pub fn submit(end: End, teams: u32, words: &Words) {
 }
 
 /// What a construct maps.
-pub fn maps(site: &Site, construct: &Cell<u64>, items: &[Mapping]) {
+pub fn maps(site: &EventSite, construct: &Cell<u64>, items: &[ToolMapping]) {
     let (emi, plain) = (callback!(TARGET_MAP_EMI: MapEmi), callback!(TARGET_MAP: Map));
     if emi.is_none() && plain.is_none() {
         return;
     }
-    let column = |of: &dyn Fn(&Mapping) -> usize| items.iter().map(of).collect::<Vec<usize>>();
+    let column = |of: &dyn Fn(&ToolMapping) -> usize| items.iter().map(of).collect::<Vec<usize>>();
     let (mut hosts, mut devices, mut sizes) =
         (column(&|item| item.host), column(&|item| item.device), column(&|item| item.bytes));
     let mut flags: Vec<c_uint> = items.iter().map(|item| item.flags).collect();
@@ -140,7 +142,7 @@ pub fn maps(site: &Site, construct: &Cell<u64>, items: &[Mapping]) {
 }
 
 /// A device is used for the first time.
-pub fn opens(slot: &Slot) {
+pub fn opens(slot: &DeviceSlot) {
     if let Some(call) = callback!(DEVICE_INITIALIZE: DeviceInitialize) {
         let device = ptr::from_ref(slot).cast_mut().cast();
         // SAFETY: *word and type*; the device's name stays. Without a function to look up others
@@ -150,7 +152,7 @@ pub fn opens(slot: &Slot) {
 }
 
 /// The program ends, which has used it.
-pub fn closes(slot: &Slot) {
+pub fn closes(slot: &DeviceSlot) {
     if let Some(call) = callback!(DEVICE_FINALIZE: DeviceFinalize) {
         // SAFETY: *word and type*.
         unsafe { call(slot.number) };
@@ -158,7 +160,7 @@ pub fn closes(slot: &Slot) {
 }
 
 /// It has loaded an image.
-pub fn loads(slot: &Slot, module: u64, image: &[u8]) {
+pub fn loads(slot: &DeviceSlot, module: u64, image: &[u8]) {
     if let Some(call) = callback!(DEVICE_LOAD: DeviceLoad) {
         let (bytes, host) = (image.len(), address(image.as_ptr().addr()));
         // SAFETY: *word and type*; the image is in memory, and in no file that is known.
@@ -169,7 +171,7 @@ pub fn loads(slot: &Slot, module: u64, image: &[u8]) {
 }
 
 /// It has unloaded one.
-pub fn unloads(slot: &Slot, module: u64) {
+pub fn unloads(slot: &DeviceSlot, module: u64) {
     if let Some(call) = callback!(DEVICE_UNLOAD: DeviceUnload) {
         // SAFETY: *word and type*.
         unsafe { call(slot.number, module) };

@@ -13,21 +13,21 @@ use core::ptr;
 
 use super::callbacks::{self, data_of, flags_of, region_of};
 use super::devices::number_of;
-use super::types::{Data, Function, MUTEX_IMPLS};
+use super::types::{Data, MUTEX_IMPLS, OmptFunction};
 use crate::omp::binding;
 use crate::omp::device;
 use crate::omp::env;
-use crate::omp::task::{Flags, Task};
+use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::{CurrentThread, Thread};
 use crate::omp::tool::hook::state;
-use crate::omp::tool::record::{self, BYTES, Frame, TaskRecord};
-use crate::omp::tool::{Place, is_notified, unique_id};
+use crate::omp::tool::record::{self, BYTES, TaskFrame, TaskRecord};
+use crate::omp::tool::{ConsumerSlot, is_notified, unique_id};
 
 /// A function as tools get it.
 macro_rules! function {
     ($function:ident: $($type:ty),*; $result:ty) => {
         // SAFETY: the tool casts it back to the type that the name stands for.
-        unsafe { core::mem::transmute::<unsafe extern "C" fn($($type),*) -> $result, Function>($function) }
+        unsafe { core::mem::transmute::<unsafe extern "C" fn($($type),*) -> $result, OmptFunction>($function) }
     };
 }
 
@@ -35,7 +35,7 @@ macro_rules! function {
 ///
 /// # Safety
 /// `name` is a C string.
-pub unsafe extern "C" fn lookup(name: *const c_char) -> Option<Function> {
+pub unsafe extern "C" fn lookup(name: *const c_char) -> Option<OmptFunction> {
     // SAFETY: as the caller says.
     let name = unsafe { CStr::from_ptr(name) };
     Some(match name.to_bytes() {
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn lookup(name: *const c_char) -> Option<Function> {
         b"ompt_enumerate_mutex_impls" => {
             function!(enumerate_mutex_impls: c_int, *mut c_int, *mut *const c_char; c_int)
         }
-        b"ompt_set_callback" => function!(set_callback: c_int, Option<Function>; c_int),
+        b"ompt_set_callback" => function!(set_callback: c_int, Option<OmptFunction>; c_int),
         b"ompt_get_callback" => function!(get_callback: c_int, *mut *mut (); c_int),
         b"ompt_get_thread_data" => function!(get_thread_data: ; *mut Data),
         b"ompt_get_num_procs" => function!(get_num_procs: ; c_int),
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn lookup(name: *const c_char) -> Option<Function> {
         b"ompt_get_state" => function!(get_state: *mut u64; c_int),
         b"ompt_get_parallel_info" => function!(get_parallel_info: c_int, *mut *mut Data, *mut c_int; c_int),
         b"ompt_get_task_info" => {
-            function!(get_task_info: c_int, *mut c_int, *mut *mut Data, *mut *const Frame, *mut *mut Data, *mut c_int; c_int)
+            function!(get_task_info: c_int, *mut c_int, *mut *mut Data, *mut *const TaskFrame, *mut *mut Data, *mut c_int; c_int)
         }
         b"ompt_get_task_memory" => function!(get_task_memory: *mut *mut c_void, *mut usize, c_int; c_int),
         b"ompt_get_target_info" => function!(get_target_info: *mut u64, *mut u64, *mut u64; c_int),
@@ -131,7 +131,7 @@ unsafe extern "C" fn enumerate_mutex_impls(
     unsafe { follow(&MUTEX_IMPLS, current, next, name) }
 }
 
-unsafe extern "C" fn set_callback(event: c_int, function: Option<Function>) -> c_int {
+unsafe extern "C" fn set_callback(event: c_int, function: Option<OmptFunction>) -> c_int {
     callbacks::register(usize::try_from(event).unwrap_or(0), function)
 }
 
@@ -147,7 +147,7 @@ unsafe extern "C" fn get_callback(event: c_int, function: *mut *mut ()) -> c_int
 
 /// Where the running code is, if it belongs to a thread of OpenMP's and the tool is notified of it.
 fn running() -> Option<CurrentThread> {
-    if is_notified(Place::Ompt) { CurrentThread::in_program() } else { None }
+    if is_notified(ConsumerSlot::Ompt) { CurrentThread::in_program() } else { None }
 }
 
 /// Is that a member whose share of its region is over, or which waits for the next one? Who forked
@@ -297,7 +297,7 @@ impl Level<'_> {
 /// has gone on. Of those that are not on the thread's stack of tied ones.
 fn rests_at(task: &Task, thread: &Thread) -> bool {
     task.is_explicit()
-        && task.flags().has(Flags::UNTIED)
+        && task.flags().has(TaskFlags::UNTIED)
         && record::of(task).is_some_and(TaskRecord::rests)
         && ptr::eq(task.thread(), thread)
 }
@@ -306,7 +306,7 @@ unsafe extern "C" fn get_task_info(
     level: c_int,
     flags: *mut c_int,
     data: *mut *mut Data,
-    frame: *mut *const Frame,
+    frame: *mut *const TaskFrame,
     region: *mut *mut Data,
     num: *mut c_int,
 ) -> c_int {
@@ -335,7 +335,8 @@ unsafe extern "C" fn get_task_info(
 
 unsafe extern "C" fn get_task_memory(address: *mut *mut c_void, size: *mut usize, block: c_int) -> c_int {
     let task = running().map(|here| here.task).filter(|task| task.is_explicit() && block == 0);
-    let bytes = |task: &Task| task.payload_size() - if task.flags().has(Flags::RECORDED) { BYTES } else { 0 };
+    let bytes =
+        |task: &Task| task.payload_size() - if task.flags().has(TaskFlags::RECORDED) { BYTES } else { 0 };
     // SAFETY: the tool's variables.
     unsafe {
         give(address, task.map_or(ptr::null_mut(), |task| task.payload().cast()));

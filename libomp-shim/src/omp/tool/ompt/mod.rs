@@ -19,7 +19,7 @@ use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 use std::sync::Once;
 
 use super::hook::{self, region};
-use super::{Place, attach, detach};
+use super::{ConsumerSlot, attach, detach};
 use crate::omp::device;
 use crate::omp::env;
 use crate::omp::exit;
@@ -84,7 +84,7 @@ fn initialize(result: *mut StartResult) {
     }
     // ORDERING: Release, pairs with `finish`.
     TOOL.store(result, Ordering::Release);
-    attach(Place::Ompt, &Ompt);
+    attach(ConsumerSlot::Ompt, &Ompt);
     exit::call(at_exit);
 }
 
@@ -103,7 +103,7 @@ fn finish() {
     if let Some(here) = CurrentThread::if_known() {
         region::end_all(here);
     }
-    detach(Place::Ompt);
+    detach(ConsumerSlot::Ompt);
     // SAFETY: as in `initialize`.
     unsafe { ((*tool).finalize)(&raw mut (*tool).data) };
 }

@@ -3,15 +3,15 @@
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
-use crate::omp::tool::record::Frame;
+use crate::omp::tool::record::TaskFrame;
 
 /// `ompt_data_t`: a tool's word.
 pub type Data = u64;
 
 /// What [`Lookup`] returns, to be cast to what the name stands for.
-pub type Function = unsafe extern "C" fn();
+pub type OmptFunction = unsafe extern "C" fn();
 /// `ompt_function_lookup_t`.
-pub type Lookup = unsafe extern "C" fn(*const c_char) -> Option<Function>;
+pub type Lookup = unsafe extern "C" fn(*const c_char) -> Option<OmptFunction>;
 
 /// `ompt_start_tool_result_t`.
 #[repr(C)]
@@ -29,7 +29,7 @@ pub type StartTool = unsafe extern "C" fn(c_uint, *const c_char) -> *mut StartRe
 
 /// `ompt_dependence_t`.
 #[repr(C)]
-pub struct Item {
+pub struct OmptDependence {
     /// The address.
     pub variable: usize,
     /// The kind.
@@ -52,29 +52,29 @@ pub mod callback {
     pub type ThreadBegin = unsafe extern "C" fn(c_uint, *mut Data);
     pub type ThreadEnd = unsafe extern "C" fn(*mut Data);
     pub type ParallelBegin =
-        unsafe extern "C" fn(*mut Data, *const Frame, *mut Data, c_uint, c_uint, *const c_void);
+        unsafe extern "C" fn(*mut Data, *const TaskFrame, *mut Data, c_uint, c_uint, *const c_void);
     pub type ParallelEnd = unsafe extern "C" fn(*mut Data, *mut Data, c_uint, *const c_void);
     pub type ImplicitTask = unsafe extern "C" fn(c_uint, *mut Data, *mut Data, c_uint, c_uint, c_uint);
     pub type TaskCreate =
-        unsafe extern "C" fn(*mut Data, *const Frame, *mut Data, c_uint, c_int, *const c_void);
+        unsafe extern "C" fn(*mut Data, *const TaskFrame, *mut Data, c_uint, c_int, *const c_void);
     pub type TaskSchedule = unsafe extern "C" fn(*mut Data, c_uint, *mut Data);
-    pub type Dependences = unsafe extern "C" fn(*mut Data, *const Item, c_int);
+    pub type Dependences = unsafe extern "C" fn(*mut Data, *const OmptDependence, c_int);
     pub type TaskDependence = unsafe extern "C" fn(*mut Data, *mut Data);
     pub type SyncRegion = unsafe extern "C" fn(c_uint, c_uint, *mut Data, *mut Data, *const c_void);
-    pub type Work = unsafe extern "C" fn(c_uint, c_uint, *mut Data, *mut Data, u64, *const c_void);
-    pub type Dispatch = unsafe extern "C" fn(*mut Data, *mut Data, c_uint, u64);
+    pub type OmptWork = unsafe extern "C" fn(c_uint, c_uint, *mut Data, *mut Data, u64, *const c_void);
+    pub type OmptDispatch = unsafe extern "C" fn(*mut Data, *mut Data, c_uint, u64);
     pub type Masked = unsafe extern "C" fn(c_uint, *mut Data, *mut Data, *const c_void);
     pub type MutexAcquire = unsafe extern "C" fn(c_uint, c_uint, c_uint, u64, *const c_void);
-    pub type Mutex = unsafe extern "C" fn(c_uint, u64, *const c_void);
-    pub type NestLock = unsafe extern "C" fn(c_uint, u64, *const c_void);
+    pub type OmptMutex = unsafe extern "C" fn(c_uint, u64, *const c_void);
+    pub type OmptNestLock = unsafe extern "C" fn(c_uint, u64, *const c_void);
     pub type Flush = unsafe extern "C" fn(*mut Data, *const c_void);
     pub type Cancel = unsafe extern "C" fn(*mut Data, c_uint, *const c_void);
-    pub type Error = unsafe extern "C" fn(c_uint, *const c_char, usize, *const c_void);
+    pub type OmptError = unsafe extern "C" fn(c_uint, *const c_char, usize, *const c_void);
     pub type ControlTool = unsafe extern "C" fn(u64, u64, *mut c_void, *const c_void) -> c_int;
-    pub type Target = unsafe extern "C" fn(c_uint, c_uint, c_int, *mut Data, u64, *const c_void);
+    pub type OmptTarget = unsafe extern "C" fn(c_uint, c_uint, c_int, *mut Data, u64, *const c_void);
     pub type TargetEmi =
         unsafe extern "C" fn(c_uint, c_uint, c_int, *mut Data, *mut Data, *mut Data, *const c_void);
-    pub type DataOp =
+    pub type OmptDataOp =
         unsafe extern "C" fn(u64, u64, c_uint, *mut c_void, c_int, *mut c_void, c_int, usize, *const c_void);
     pub type DataOpEmi = unsafe extern "C" fn(
         c_uint,

@@ -4,12 +4,14 @@ use super::*;
 
 /// What the events (lane, time, kind, small, a, b) become, one event of the file a line, without
 /// what all lines have.
-fn replay(lanes: usize, events: &[(usize, u64, Kind, u32, u64, u64)]) -> Vec<String> {
+fn replay(lanes: usize, events: &[(usize, u64, TraceKind, u32, u64, u64)]) -> Vec<String> {
     let mut text = Vec::new();
     let mut replay =
         Replay::new(&mut text, 1, Scale::plain(), (0..lanes).map(|n| (n, false)).collect()).unwrap();
     for &(lane, ticks, kind, small, a, b) in events {
-        replay.take(lane, &Event { ticks, a, b, small, kind }, &|address| Some(address as usize)).unwrap();
+        replay
+            .take(lane, &TraceEvent { ticks, a, b, small, kind }, &|address| Some(address as usize))
+            .unwrap();
     }
     replay.finish(0).unwrap();
     let text = String::from_utf8(text).unwrap();
@@ -22,15 +24,15 @@ fn a_task_that_waits_and_goes_on_elsewhere_is_three_slices() {
     let lines = replay(
         2,
         &[
-            (0, 1000, Kind::ImplicitBegin, 0, 50, 0),
-            (0, 2000, Kind::TaskCreate, 0, 70, 0),
-            (0, 3000, Kind::Switch, 0, 0x100, 0x200),
-            (0, 3100, Kind::TaskBegin, 0, 70, 0),
-            (0, 4000, Kind::WaitBegin, Cause::Lock as u32, 0, 0),
-            (0, 5000, Kind::Switch, 0, 0x200, 0x100),
-            (1, 6000, Kind::Switch, 0, 0x300, 0x200),
-            (1, 7000, Kind::WaitEnd, Cause::Lock as u32, 0, 0),
-            (1, 8000, Kind::TaskEnd, 0, 70, 0),
+            (0, 1000, TraceKind::ImplicitBegin, 0, 50, 0),
+            (0, 2000, TraceKind::TaskCreate, 0, 70, 0),
+            (0, 3000, TraceKind::Switch, 0, 0x100, 0x200),
+            (0, 3100, TraceKind::TaskBegin, 0, 70, 0),
+            (0, 4000, TraceKind::WaitBegin, Cause::Lock as u32, 0, 0),
+            (0, 5000, TraceKind::Switch, 0, 0x200, 0x100),
+            (1, 6000, TraceKind::Switch, 0, 0x300, 0x200),
+            (1, 7000, TraceKind::WaitEnd, Cause::Lock as u32, 0, 0),
+            (1, 8000, TraceKind::TaskEnd, 0, 70, 0),
         ],
     );
     assert_eq!(
@@ -53,14 +55,14 @@ fn dependences_and_steals_are_arrows() {
     let lines = replay(
         2,
         &[
-            (0, 100, Kind::TaskCreate, 0, 70, 0),
-            (0, 200, Kind::TaskCreate, 0, 80, 0),
-            (0, 201, Kind::Depend, 0, 70, 80),
-            (0, 300, Kind::TaskBegin, 0, 70, 0),
-            (0, 400, Kind::TaskEnd, 0, 70, 0),
-            (1, 500, Kind::StealTask, 0, 0, 0),
-            (1, 510, Kind::TaskBegin, 0, 80, 0),
-            (1, 600, Kind::TaskEnd, 0, 80, 0),
+            (0, 100, TraceKind::TaskCreate, 0, 70, 0),
+            (0, 200, TraceKind::TaskCreate, 0, 80, 0),
+            (0, 201, TraceKind::Depend, 0, 70, 80),
+            (0, 300, TraceKind::TaskBegin, 0, 70, 0),
+            (0, 400, TraceKind::TaskEnd, 0, 70, 0),
+            (1, 500, TraceKind::StealTask, 0, 0, 0),
+            (1, 510, TraceKind::TaskBegin, 0, 80, 0),
+            (1, 600, TraceKind::TaskEnd, 0, 80, 0),
         ],
     );
     let arrows: Vec<_> =
@@ -83,15 +85,15 @@ fn threads_of_a_gang_say_which() {
     let lines = replay(
         1,
         &[
-            (0, 10, Kind::RegionBegin, 4, 900, 0),
-            (0, 20, Kind::Gang, 1, 6, 3),
-            (0, 30, Kind::Switch, 0, 0x100, 0x200),
-            (0, 40, Kind::UltBegin, 1, 6, 0),
-            (0, 50, Kind::ImplicitBegin, 2, 60, 900),
-            (0, 60, Kind::ImplicitEnd, 0, 60, 0),
-            (0, 70, Kind::UltEnd, 0, 0, 0),
-            (0, 80, Kind::Switch, 0, 0x200, 0x100),
-            (0, 90, Kind::RegionEnd, 0, 900, 0),
+            (0, 10, TraceKind::RegionBegin, 4, 900, 0),
+            (0, 20, TraceKind::Gang, 1, 6, 3),
+            (0, 30, TraceKind::Switch, 0, 0x100, 0x200),
+            (0, 40, TraceKind::UltBegin, 1, 6, 0),
+            (0, 50, TraceKind::ImplicitBegin, 2, 60, 900),
+            (0, 60, TraceKind::ImplicitEnd, 0, 60, 0),
+            (0, 70, TraceKind::UltEnd, 0, 0, 0),
+            (0, 80, TraceKind::Switch, 0, 0x200, 0x100),
+            (0, 90, TraceKind::RegionEnd, 0, 900, 0),
         ],
     );
     assert_eq!(lines, [
@@ -107,13 +109,13 @@ fn what_the_monitor_does_is_marked_where_it_was_done() {
     let lines = replay(
         3,
         &[
-            (2, 10, Kind::Stall, 0, 1, 0),
-            (2, 11, Kind::Interrupt, 0, 1, 0),
-            (1, 12, Kind::Preempt, 0, 0, 0),
-            (1, 13, Kind::Switch, 0, 0x100, 0x200),
-            (1, 20, Kind::Preempt, 0, 0, 0),
-            (1, 21, Kind::Sleep, 0, 0, 0),
-            (1, 29, Kind::Wake, 0, 0, 0),
+            (2, 10, TraceKind::Stall, 0, 1, 0),
+            (2, 11, TraceKind::Interrupt, 0, 1, 0),
+            (1, 12, TraceKind::Preempt, 0, 0, 0),
+            (1, 13, TraceKind::Switch, 0, 0x100, 0x200),
+            (1, 20, TraceKind::Preempt, 0, 0, 0),
+            (1, 21, TraceKind::Sleep, 0, 0, 0),
+            (1, 29, TraceKind::Wake, 0, 0, 0),
         ],
     );
     let marks: Vec<_> = lines.iter().map(|line| line.split(',').nth(2).unwrap()).collect();
@@ -130,14 +132,14 @@ fn a_lane_with_nothing_to_do_waits_for_what_is_suspended_there() {
     let lines = replay(
         1,
         &[
-            (0, 1000, Kind::ImplicitBegin, 0, 50, 0),
-            (0, 2000, Kind::WaitBegin, Cause::Taskwait as u32, 0, 0),
-            (0, 3000, Kind::Switch, 0, 0x100, 0x200),
-            (0, 5000, Kind::Sleep, 0, 0, 0),
-            (0, 7000, Kind::Wake, 0, 0, 0),
-            (0, 8000, Kind::Switch, 0, 0x200, 0x100),
-            (0, 8100, Kind::WaitEnd, Cause::Taskwait as u32, 0, 0),
-            (0, 9000, Kind::ImplicitEnd, 0, 50, 0),
+            (0, 1000, TraceKind::ImplicitBegin, 0, 50, 0),
+            (0, 2000, TraceKind::WaitBegin, Cause::Taskwait as u32, 0, 0),
+            (0, 3000, TraceKind::Switch, 0, 0x100, 0x200),
+            (0, 5000, TraceKind::Sleep, 0, 0, 0),
+            (0, 7000, TraceKind::Wake, 0, 0, 0),
+            (0, 8000, TraceKind::Switch, 0, 0x200, 0x100),
+            (0, 8100, TraceKind::WaitEnd, Cause::Taskwait as u32, 0, 0),
+            (0, 9000, TraceKind::ImplicitEnd, 0, 50, 0),
         ],
     );
     let slices: Vec<_> =
@@ -159,10 +161,10 @@ fn ends_without_a_beginning_are_left_out() {
     let lines = replay(
         1,
         &[
-            (0, 10, Kind::TaskEnd, 0, 7, 0),
-            (0, 11, Kind::WaitEnd, 0, 0, 0),
-            (0, 12, Kind::TaskBegin, 0, 9, 0),
-            (0, 13, Kind::ImplicitEnd, 0, 3, 0),
+            (0, 10, TraceKind::TaskEnd, 0, 7, 0),
+            (0, 11, TraceKind::WaitEnd, 0, 0, 0),
+            (0, 12, TraceKind::TaskBegin, 0, 9, 0),
+            (0, 13, TraceKind::ImplicitEnd, 0, 3, 0),
         ],
     );
     assert_eq!(lines, Vec::<String>::new());
@@ -173,17 +175,17 @@ fn tasks_left_out_are_counted_and_stood_for() {
     let lines = replay(
         1,
         &[
-            (0, 1000, Kind::ImplicitBegin, 0, 50, 0),
-            (0, 2000, Kind::TaskCreate, 8, 70, 0),
-            (0, 2100, Kind::TaskBegin, 0, 70, 0),
-            (0, 2500, Kind::ShortBegin, 0, 0, 0),
-            (0, 2800, Kind::ShortEnd, 0, 0, 0),
-            (0, 3000, Kind::Unmeasured, 0, 0, 0),
-            (0, 4000, Kind::TaskEnd, 0, 70, 0),
-            (0, 5000, Kind::Ran, 6, 1500, 0),
-            (0, 5500, Kind::Ran, 3, 4800, 0),
-            (0, 6000, Kind::LeftOut, 2, 0, 0),
-            (0, 7000, Kind::ImplicitEnd, 0, 50, 0),
+            (0, 1000, TraceKind::ImplicitBegin, 0, 50, 0),
+            (0, 2000, TraceKind::TaskCreate, 8, 70, 0),
+            (0, 2100, TraceKind::TaskBegin, 0, 70, 0),
+            (0, 2500, TraceKind::ShortBegin, 0, 0, 0),
+            (0, 2800, TraceKind::ShortEnd, 0, 0, 0),
+            (0, 3000, TraceKind::Unmeasured, 0, 0, 0),
+            (0, 4000, TraceKind::TaskEnd, 0, 70, 0),
+            (0, 5000, TraceKind::Ran, 6, 1500, 0),
+            (0, 5500, TraceKind::Ran, 3, 4800, 0),
+            (0, 6000, TraceKind::LeftOut, 2, 0, 0),
+            (0, 7000, TraceKind::ImplicitEnd, 0, 50, 0),
         ],
     );
     assert_eq!(lines[1..], [

@@ -7,14 +7,15 @@ use std::ffi::CString;
 use std::sync::Mutex;
 
 use super::super::Cluster;
-use super::super::pending::Outcome;
-use super::super::remote::{Symbols, lock};
+use super::super::pending::PendingOutcome;
+use super::super::remote::{RemoteSymbols, lock};
 use super::super::wire::hash;
 use super::wire::{VERB, ask, launch_words};
 use super::{across, owner_of_peer, peer};
 use crate::omp::device::DeviceOwner;
 use crate::omp::device::interface::{
-    Address, Code, Device, Failure, Image, Launch, Module, Operation, Progress, Wake,
+    Device, DeviceAddress, DeviceCode, DeviceFailure, DeviceImage, DeviceModule, DeviceOperation,
+    DeviceProgress, Launch, Wake,
 };
 use crate::omp::device::transfer;
 
@@ -27,7 +28,7 @@ pub struct FarGpu {
     rank: u32,
     gpu: u32,
     name: CString,
-    symbols: Symbols,
+    symbols: RemoteSymbols,
     /// Operations that nobody has been notified the end of, and what they touch of the GPU's
     /// memory.
     flying: Mutex<Vec<Flying>>,
@@ -35,18 +36,18 @@ pub struct FarGpu {
 
 struct Flying {
     ticket: u64,
-    range: Range<Address>,
+    range: Range<DeviceAddress>,
     writes: bool,
 }
 
 /// Bytes of the GPU's that an operation touches.
-struct Use(Range<Address>, bool);
+struct Use(Range<DeviceAddress>, bool);
 
-fn reads(from: Address, size: usize) -> Use {
+fn reads(from: DeviceAddress, size: usize) -> Use {
     Use(from..from + size, false)
 }
 
-fn writes(to: Address, size: usize) -> Use {
+fn writes(to: DeviceAddress, size: usize) -> Use {
     Use(to..to + size, true)
 }
 
@@ -60,7 +61,7 @@ impl FarGpu {
     /// GPU `gpu` of rank `rank`.
     pub fn new(cluster: &'static Cluster, rank: u32, gpu: u32) -> Self {
         let name = CString::new(format!("GANGWAY_RANK_{rank}_GPU_{gpu}")).unwrap_or_default();
-        Self { cluster, rank, gpu, name, symbols: Symbols::default(), flying: Mutex::default() }
+        Self { cluster, rank, gpu, name, symbols: RemoteSymbols::default(), flying: Mutex::default() }
     }
 
     fn owner(&self) -> DeviceOwner {
@@ -68,25 +69,25 @@ impl FarGpu {
     }
 
     /// What went wrong there, with where that is.
-    fn failed(&self, why: &Failure) -> Failure {
-        Failure(format!("GPU {} of rank {}: {why}", self.gpu, self.rank).into())
+    fn failed(&self, why: &DeviceFailure) -> DeviceFailure {
+        DeviceFailure(format!("GPU {} of rank {}: {why}", self.gpu, self.rank).into())
     }
 
     /// Asks, and waits for the answer's word.
-    fn ask(&self, what: u64, words: &[u64], tail: &[u8]) -> Outcome {
+    fn ask(&self, what: u64, words: &[u64], tail: &[u8]) -> PendingOutcome {
         let words = [&[what, self.gpu.into()], words].concat();
         self.cluster.ask(self.rank, VERB, &words, tail).map_err(|why| self.failed(&why))
     }
 
     /// Begins an operation behind those that touch the same bytes. Nobody else knows its ticket
     /// yet, so it is still noted here when its end is reported.
-    fn begin(&self, words: &[u64], tail: &[u8], uses: &[Use]) -> Result<Operation, Failure> {
+    fn begin(&self, words: &[u64], tail: &[u8], uses: &[Use]) -> Result<DeviceOperation, DeviceFailure> {
         self.await_flying(&|flying| uses.iter().any(|bytes| flying.is_in_the_way_of(bytes)));
         let ticket = self.cluster.request(self.rank, VERB, words, tail).map_err(|why| self.failed(&why))?;
         let noted =
             uses.iter().map(|Use(range, writes)| Flying { ticket, range: range.clone(), writes: *writes });
         lock(&self.flying).extend(noted);
-        Ok(Operation(ticket))
+        Ok(DeviceOperation(ticket))
     }
 
     /// Waits until no operation is under way that is meant. One that is over and not asked for
@@ -112,16 +113,21 @@ impl Device for FarGpu {
         &self.name
     }
 
-    fn allocate(&self, size: usize, align: usize) -> Result<Address, Failure> {
-        self.ask(ask::ALLOCATE, &[size as u64, align as u64], &[]).map(|word| word as Address)
+    fn allocate(&self, size: usize, align: usize) -> Result<DeviceAddress, DeviceFailure> {
+        self.ask(ask::ALLOCATE, &[size as u64, align as u64], &[]).map(|word| word as DeviceAddress)
     }
 
-    unsafe fn free(&self, block: Address) {
+    unsafe fn free(&self, block: DeviceAddress) {
         // When the bridge fails all ranks end.
         drop(self.cluster.post(self.rank, VERB, &[0, ask::FREE, self.gpu.into(), block as u64], &[], 0));
     }
 
-    unsafe fn copy_in(&self, to: Address, from: *const u8, size: usize) -> Result<Operation, Failure> {
+    unsafe fn copy_in(
+        &self,
+        to: DeviceAddress,
+        from: *const u8,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure> {
         // ORDERING: Relaxed; a sum.
         self.cluster.counts.out.fetch_add(size as u64, Ordering::Relaxed);
         let uses = [writes(to, size)];
@@ -137,7 +143,12 @@ impl Device for FarGpu {
         self.begin(&[ask::WRITE, self.gpu.into(), to as u64], bytes, &uses)
     }
 
-    unsafe fn copy_out(&self, to: *mut u8, from: Address, size: usize) -> Result<Operation, Failure> {
+    unsafe fn copy_out(
+        &self,
+        to: *mut u8,
+        from: DeviceAddress,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure> {
         // ORDERING: Relaxed; a sum.
         self.cluster.counts.back.fetch_add(size as u64, Ordering::Relaxed);
         let (uses, to) = ([reads(from, size)], to.expose_provenance() as u64);
@@ -148,7 +159,12 @@ impl Device for FarGpu {
         self.begin(&words, &[], &uses)
     }
 
-    unsafe fn copy_within(&self, to: Address, from: Address, size: usize) -> Result<Operation, Failure> {
+    unsafe fn copy_within(
+        &self,
+        to: DeviceAddress,
+        from: DeviceAddress,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure> {
         let words = [ask::WITHIN, self.gpu.into(), to as u64, from as u64, size as u64];
         self.begin(&words, &[], &[writes(to, size), reads(from, size)])
     }
@@ -163,25 +179,25 @@ impl Device for FarGpu {
 
     unsafe fn copy_across(
         &self,
-        to: Address,
+        to: DeviceAddress,
         peer: u64,
-        from: Address,
+        from: DeviceAddress,
         size: usize,
-    ) -> Result<Operation, Failure> {
+    ) -> Result<DeviceOperation, DeviceFailure> {
         let source = owner_of_peer(self.cluster, peer)
-            .ok_or_else(|| Failure("there is no way from that device".into()))?;
+            .ok_or_else(|| DeviceFailure("there is no way from that device".into()))?;
         let words = across(self.cluster, (self.owner(), to), (source, from), size)?;
         self.begin(&words, &[], &[writes(to, size)])
     }
 
-    fn load(&self, image: &Image<'_>) -> Result<Option<Module>, Failure> {
+    fn load(&self, image: &DeviceImage<'_>) -> Result<Option<DeviceModule>, DeviceFailure> {
         if !cuda_offload::images::is_ours(image.bytes) {
             return Ok(None);
         }
-        self.ask(ask::LOAD, &[hash(0, image.bytes)], &[]).map(|word| Some(Module(word)))
+        self.ask(ask::LOAD, &[hash(0, image.bytes)], &[]).map(|word| Some(DeviceModule(word)))
     }
 
-    fn find(&self, module: Module, name: &CStr) -> Option<Address> {
+    fn find(&self, module: DeviceModule, name: &CStr) -> Option<DeviceAddress> {
         self.symbols.find(module, name, || self.ask(ask::FIND, &[module.0], name.to_bytes()))
     }
 
@@ -189,26 +205,26 @@ impl Device for FarGpu {
         false
     }
 
-    unsafe fn run(&self, launch: &Launch<'_>) -> Result<Operation, Failure> {
+    unsafe fn run(&self, launch: &Launch<'_>) -> Result<DeviceOperation, DeviceFailure> {
         let words = launch_words(self.gpu, launch).map_err(|why| self.failed(&why))?;
-        let Code::Loaded(_, name, _) = launch.code else { return Ok(Operation::DONE) }; // refused above
+        let DeviceCode::Loaded(_, name, _) = launch.code else { return Ok(DeviceOperation::DONE) }; // refused above
         // ORDERING: Relaxed; a sum.
         self.cluster.counts.launched.fetch_add(1, Ordering::Relaxed);
         // Of no bytes: whoever waits for all of them finds it.
         self.begin(&words, name.to_bytes(), &[reads(0, 0)])
     }
 
-    fn poll(&self, operation: Operation) -> Progress {
-        let Some(outcome) = self.cluster.outcome(operation.0) else { return Progress::Pending };
+    fn poll(&self, operation: DeviceOperation) -> DeviceProgress {
+        let Some(outcome) = self.cluster.outcome(operation.0) else { return DeviceProgress::Pending };
         lock(&self.flying).retain(|flying| flying.ticket != operation.0);
-        outcome.map_or_else(|why| Progress::Failed(self.failed(&why)), |_| Progress::Done)
+        outcome.map_or_else(|why| DeviceProgress::Failed(self.failed(&why)), |_| DeviceProgress::Done)
     }
 
-    fn wake_on(&self, operation: Operation, wake: Wake) -> bool {
+    fn wake_on(&self, operation: DeviceOperation, wake: Wake) -> bool {
         self.cluster.wake_on(operation.0, wake)
     }
 
-    fn synchronise(&self) -> Result<(), Failure> {
+    fn synchronise(&self) -> Result<(), DeviceFailure> {
         self.await_flying(&|_| true);
         Ok(())
     }

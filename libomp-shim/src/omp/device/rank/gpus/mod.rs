@@ -38,8 +38,8 @@ use mpi_bridge::table::HandlerFn;
 
 use super::remote::{complete, lock};
 use super::{Cluster, cluster, device_count, device_of};
-use crate::omp::device::interface::{Address, Device, Failure};
-use crate::omp::device::{DeviceOwner, Slot, get, gpu};
+use crate::omp::device::interface::{Device, DeviceAddress, DeviceFailure};
+use crate::omp::device::{DeviceOwner, DeviceSlot, get, gpu};
 use crate::omp::env::{self, DeviceKinds};
 use far::FarGpu;
 use wire::{VERB, ask};
@@ -60,14 +60,14 @@ const NOTIFIED: usize = 4096;
 pub struct Gpus {
     /// This rank's, until the devices are counted.
     own: Mutex<Vec<Box<dyn Device>>>,
-    heard: Mutex<Heard>,
+    heard: Mutex<RankAnswers>,
     counted: OnceLock<Counted>,
     /// Blocks that others have given back: GPU, address.
-    to_free: Mutex<Vec<(u64, Address)>>,
+    to_free: Mutex<Vec<(u64, DeviceAddress)>>,
 }
 
 /// What ranks have said so far.
-struct Heard {
+struct RankAnswers {
     counts: Vec<u8>,
     /// How many have not.
     silent: usize,
@@ -106,7 +106,7 @@ impl Gpus {
             gpu::devices(settings.cuda.as_ref(), &who)
         };
         own.truncate(MOST);
-        let heard = Heard { counts: vec![0; ranks as usize], silent: ranks as usize };
+        let heard = RankAnswers { counts: vec![0; ranks as usize], silent: ranks as usize };
         Self {
             own: Mutex::new(own),
             heard: Mutex::new(heard),
@@ -138,7 +138,7 @@ impl Gpus {
     }
 }
 
-fn notify(cluster: &Cluster, to: u32, first: usize, counts: &[u8]) -> Result<(), Failure> {
+fn notify(cluster: &Cluster, to: u32, first: usize, counts: &[u8]) -> Result<(), DeviceFailure> {
     cluster.post(to, VERB, &[0, ask::COUNT, first as u64], counts, 0)
 }
 
@@ -184,7 +184,7 @@ pub fn devices(cluster: &'static Cluster) -> Vec<(DeviceOwner, Box<dyn Device>)>
 }
 
 /// The device that is there.
-fn slot(cluster: &Cluster, owner: DeviceOwner) -> Option<&'static Slot> {
+fn slot(cluster: &Cluster, owner: DeviceOwner) -> Option<&'static DeviceSlot> {
     let number = match owner.gpu {
         None => device_of(owner.rank)?,
         Some(gpu) => device_count(cluster) + cluster.gpus.counted.get()?.place(owner.rank, gpu)?,
@@ -220,9 +220,9 @@ pub struct Nearer(&'static Cluster, u32);
 
 /// The rank that makes copies from `from` to `to`, where it is not this one: neither is here, and
 /// one is a GPU.
-pub fn nearer(to: &Slot, from: &Slot) -> Option<Nearer> {
+pub fn nearer(to: &DeviceSlot, from: &DeviceSlot) -> Option<Nearer> {
     let cluster = cluster()?;
-    let is_elsewhere = |slot: &Slot| slot.owner.rank != cluster.rank;
+    let is_elsewhere = |slot: &DeviceSlot| slot.owner.rank != cluster.rank;
     let has_gpu = to.owner.gpu.is_some() || from.owner.gpu.is_some();
     (is_elsewhere(to) && is_elsewhere(from) && has_gpu).then_some(Nearer(cluster, to.owner.rank))
 }
@@ -236,10 +236,10 @@ impl Nearer {
     /// Both are that large.
     pub unsafe fn copies(
         &self,
-        to: (&Slot, Address),
-        from: (&Slot, Address),
+        to: (&DeviceSlot, DeviceAddress),
+        from: (&DeviceSlot, DeviceAddress),
         size: usize,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), DeviceFailure> {
         let Self(cluster, rank) = *self;
         let words = across(cluster, (to.0.owner, to.1), (from.0.owner, from.1), size)?;
         cluster.ask(rank, VERB, &words, &[]).map(drop)
@@ -253,10 +253,10 @@ impl Nearer {
 /// The bridge's.
 fn across(
     cluster: &Cluster,
-    to: (DeviceOwner, Address),
-    from: (DeviceOwner, Address),
+    to: (DeviceOwner, DeviceAddress),
+    from: (DeviceOwner, DeviceAddress),
     size: usize,
-) -> Result<[u64; 7], Failure> {
+) -> Result<[u64; 7], DeviceFailure> {
     complete(cluster)?;
     let [(to, to_at), (from, from_at)] = [to, from].map(|(owner, at)| (wire::owner(owner), at as u64));
     Ok([ask::ACROSS, to[1], to_at, from[0], from[1], from_at, size as u64])

@@ -5,23 +5,23 @@ use core::ffi::c_void;
 use core::sync::atomic::Ordering;
 use std::ffi::CString;
 
-use mpi_bridge::table::Message;
+use mpi_bridge::table::BridgeMessage;
 
 use super::super::link::opened;
-use super::super::pending::Outcome;
+use super::super::pending::PendingOutcome;
 use super::super::remote::{fence, lock};
-use super::super::wire::{Reader, hash};
+use super::super::wire::{WireReader, hash};
 use super::super::{CLUSTER, Cluster};
 use super::slot;
-use super::wire::{Came, ask, owner_of};
-use crate::omp::device::interface::{Address, Failure, Module, Operation};
+use super::wire::{ReceivedLaunch, ask, owner_of};
+use crate::omp::device::interface::{DeviceAddress, DeviceFailure, DeviceModule, DeviceOperation};
 use crate::omp::device::memory::{self, Side};
-use crate::omp::device::pipeline::{self, InDevice, Place};
-use crate::omp::device::{DeviceOwner, Slot, program, transfer};
+use crate::omp::device::pipeline::{self, InDevice, TransferEnd};
+use crate::omp::device::{DeviceOwner, DeviceSlot, program, transfer};
 use crate::omp::remote::server::SERVER;
 
 /// [`super::VERB`].
-pub(super) unsafe extern "C" fn asked(_: *mut c_void, message: *const Message) {
+pub(super) unsafe extern "C" fn asked(_: *mut c_void, message: *const BridgeMessage) {
     let Some(cluster) = CLUSTER.get() else { return };
     // SAFETY: the bridge's message.
     let (mut reader, source) = unsafe { opened(message) };
@@ -32,7 +32,7 @@ pub(super) unsafe extern "C" fn asked(_: *mut c_void, message: *const Message) {
             cluster.gpus.hear(cluster, first, reader.0);
         }
         ask::FREE => {
-            let given = (reader.word(), reader.word() as Address);
+            let given = (reader.word(), reader.word() as DeviceAddress);
             lock(&cluster.gpus.to_free).push(given);
             SERVER.leave(Box::new(|| free(cluster)));
         }
@@ -55,9 +55,9 @@ fn free(cluster: &'static Cluster) {
 }
 
 /// This rank's GPU with that number.
-fn own(cluster: &Cluster, gpu: u64) -> Result<&'static Slot, Failure> {
+fn own(cluster: &Cluster, gpu: u64) -> Result<&'static DeviceSlot, DeviceFailure> {
     let found = slot(cluster, DeviceOwner { rank: cluster.rank, gpu: Some(gpu as u32) });
-    found.ok_or_else(|| Failure("the rank does not use it".into()))
+    found.ok_or_else(|| DeviceFailure("the rank does not use it".into()))
 }
 
 /// What is asked, who asks, and its ticket there.
@@ -72,7 +72,7 @@ impl Order {
     /// Does it, and answers. The rank counts as busy until it returns.
     fn carry_out(&self, cluster: &'static Cluster) {
         let mut bytes = Vec::new();
-        let mut reader = Reader(&self.body);
+        let mut reader = WireReader(&self.body);
         let outcome = match self.what {
             ask::ACROSS => across(cluster, &mut reader),
             _ => own(cluster, reader.word()).and_then(|slot| self.on(cluster, slot, reader, &mut bytes)),
@@ -84,10 +84,10 @@ impl Order {
     fn on(
         &self,
         cluster: &'static Cluster,
-        slot: &'static Slot,
-        mut reader: Reader<'_>,
+        slot: &'static DeviceSlot,
+        mut reader: WireReader<'_>,
         bytes: &mut Vec<u8>,
-    ) -> Outcome {
+    ) -> PendingOutcome {
         let device = &*slot.device;
         let mut next = || reader.word() as usize;
         match self.what {
@@ -133,17 +133,17 @@ impl Order {
                 program::module(slot, |image| hash(0, image) == identity).map(|module| module.0)
             }
             ask::FIND => {
-                let module = Module(reader.word());
+                let module = DeviceModule(reader.word());
                 let name = CString::new(reader.0).unwrap_or_default();
                 Ok(device.find(module, &name).unwrap_or(0) as u64)
             }
             ask::RUN => {
-                let came = Came::read(&mut reader);
+                let came = ReceivedLaunch::read(&mut reader);
                 let _running = slot.begin();
                 // SAFETY: the sender's promise (`Device::run`): code and arguments belong together.
                 over(slot, unsafe { device.run(&came.launch()) })
             }
-            other => Err(Failure(format!("a message asks for {other}, which is not known").into())),
+            other => Err(DeviceFailure(format!("a message asks for {other}, which is not known").into())),
         }
     }
 
@@ -156,20 +156,20 @@ impl Order {
 }
 
 /// Waits for an operation of the GPU.
-fn over(slot: &Slot, begun: Result<Operation, Failure>) -> Outcome {
+fn over(slot: &DeviceSlot, begun: Result<DeviceOperation, DeviceFailure>) -> PendingOutcome {
     transfer::complete(&*slot.device, begun?).map(|()| 0)
 }
 
 /// [`ask::ACROSS`]: a copy to a device of this rank.
-fn across(cluster: &'static Cluster, reader: &mut Reader<'_>) -> Outcome {
+fn across(cluster: &'static Cluster, reader: &mut WireReader<'_>) -> PendingOutcome {
     let mut next = || reader.word();
-    let (to, to_at) = (owner_of(cluster.rank.into(), next()), next() as Address);
-    let (from, from_at) = (owner_of(next(), next()), next() as Address);
+    let (to, to_at) = (owner_of(cluster.rank.into(), next()), next() as DeviceAddress);
+    let (from, from_at) = (owner_of(next(), next()), next() as DeviceAddress);
     let size = next() as usize;
     let device = |owner| {
         slot(cluster, owner)
             .map(Side::Device)
-            .ok_or_else(|| Failure("the rank does not know one of both devices".into()))
+            .ok_or_else(|| DeviceFailure("the rank does not know one of both devices".into()))
     };
     // SAFETY: the sender has both from those devices. It is here that the copy is made, since one
     // of them is.
@@ -182,21 +182,26 @@ fn across(cluster: &'static Cluster, reader: &mut Reader<'_>) -> Outcome {
 struct InRank {
     cluster: &'static Cluster,
     rank: u32,
-    at: Address,
+    at: DeviceAddress,
 }
 
-impl Place for InRank {
-    unsafe fn fetch(&self, at: usize, into: *mut u8, size: usize) -> Result<Operation, Failure> {
+impl TransferEnd for InRank {
+    unsafe fn fetch(&self, at: usize, into: *mut u8, size: usize) -> Result<DeviceOperation, DeviceFailure> {
         // SAFETY: as the caller says.
-        unsafe { self.cluster.get(self.rank, into, self.at + at, size) }.map(Operation)
+        unsafe { self.cluster.get(self.rank, into, self.at + at, size) }.map(DeviceOperation)
     }
 
-    unsafe fn store(&self, at: usize, from: *const u8, size: usize) -> Result<Operation, Failure> {
+    unsafe fn store(
+        &self,
+        at: usize,
+        from: *const u8,
+        size: usize,
+    ) -> Result<DeviceOperation, DeviceFailure> {
         // SAFETY: as the caller says.
-        unsafe { self.cluster.put(self.rank, self.at + at, from, size) }.map(Operation)
+        unsafe { self.cluster.put(self.rank, self.at + at, from, size) }.map(DeviceOperation)
     }
 
-    fn complete(&self, operation: Operation) -> Result<(), Failure> {
+    fn complete(&self, operation: DeviceOperation) -> Result<(), DeviceFailure> {
         self.cluster.await_outcome(operation.0).map(drop)
     }
 }

@@ -2,9 +2,11 @@
 //! live here: what is done.
 
 use super::super::launch::{convention, convention_of};
-use super::super::wire::Reader;
+use super::super::wire::WireReader;
 use crate::omp::device::DeviceOwner;
-use crate::omp::device::interface::{Address, Code, Convention, Failure, Launch, Module};
+use crate::omp::device::interface::{
+    Convention, DeviceAddress, DeviceCode, DeviceFailure, DeviceModule, Launch,
+};
 use std::ffi::CString;
 
 /// The number of all these messages, after those of `device::rank::wire::verb` and of mobile
@@ -56,9 +58,9 @@ pub fn owner_of(rank: u64, gpu: u64) -> DeviceOwner {
 ///
 /// # Errors
 /// A GPU cannot run it.
-pub fn launch_words(gpu: u32, launch: &Launch<'_>) -> Result<Vec<u64>, Failure> {
-    let Code::Loaded(Module(module), _, address) = launch.code else {
-        return Err(Failure("it cannot run functions of the host".into()));
+pub fn launch_words(gpu: u32, launch: &Launch<'_>) -> Result<Vec<u64>, DeviceFailure> {
+    let DeviceCode::Loaded(DeviceModule(module), _, address) = launch.code else {
+        return Err(DeviceFailure("it cannot run functions of the host".into()));
     };
     let mut words = vec![
         ask::RUN,
@@ -81,11 +83,11 @@ pub fn launch_words(gpu: u32, launch: &Launch<'_>) -> Result<Vec<u64>, Failure> 
 }
 
 /// A launch as its message describes it.
-pub struct Came {
+pub struct ReceivedLaunch {
     device: i32,
     depth: u32,
-    module: Module,
-    address: Address,
+    module: DeviceModule,
+    address: DeviceAddress,
     convention: Convention,
     numbers: [u32; 6],
     iterations: u64,
@@ -95,12 +97,12 @@ pub struct Came {
     name: CString,
 }
 
-impl Came {
+impl ReceivedLaunch {
     /// Reads [`launch_words`] behind the GPU's number.
-    pub fn read(reader: &mut Reader<'_>) -> Self {
+    pub fn read(reader: &mut WireReader<'_>) -> Self {
         let (device, depth) = (reader.word() as i32, reader.word() as u32);
         let (module, address, convention) =
-            (Module(reader.word()), reader.word() as Address, convention_of(reader.word()));
+            (DeviceModule(reader.word()), reader.word() as DeviceAddress, convention_of(reader.word()));
         let numbers = core::array::from_fn(|_| reader.word() as u32);
         let (iterations, priority) = (reader.word(), reader.word() as u32);
         let (shared_bytes, count) = (reader.word() as u32, reader.word());
@@ -128,7 +130,7 @@ impl Came {
             device: self.device,
             depth: self.depth,
             stolen: false,
-            code: Code::Loaded(self.module, &self.name, self.address),
+            code: DeviceCode::Loaded(self.module, &self.name, self.address),
             convention: self.convention,
             arguments: &self.arguments,
             teams: [a, b, c],
@@ -154,7 +156,7 @@ mod tests {
             device: 5,
             depth: 2,
             stolen: true,
-            code: Code::Loaded(Module(3), c"kernel", 0x7777),
+            code: DeviceCode::Loaded(DeviceModule(3), c"kernel", 0x7777),
             convention: Convention::SeparateAfterEnvironment,
             arguments: &[8, 9, 10],
             teams: [1, 2, 3],
@@ -169,12 +171,12 @@ mod tests {
         let words = launch_words(1, &launch).unwrap();
         let mut message = bytes(&words).to_vec();
         message.extend_from_slice(b"kernel");
-        let mut reader = Reader(&message);
+        let mut reader = WireReader(&message);
         assert_eq!((reader.word(), reader.word()), (ask::RUN, 1));
-        let came = Came::read(&mut reader);
+        let came = ReceivedLaunch::read(&mut reader);
         let read = came.launch();
-        let Code::Loaded(module, name, address) = read.code else { panic!("no code of an image") };
-        assert_eq!((module, name, address), (Module(3), c"kernel", 0x7777));
+        let DeviceCode::Loaded(module, name, address) = read.code else { panic!("no code of an image") };
+        assert_eq!((module, name, address), (DeviceModule(3), c"kernel", 0x7777));
         assert_eq!(
             (read.device, read.depth, read.convention, read.arguments),
             (5, 2, launch.convention, launch.arguments)
@@ -183,7 +185,7 @@ mod tests {
             (read.teams, read.thread_limit, read.iterations, read.priority, read.shared_bytes),
             (launch.teams, launch.thread_limit, 1 << 40, 88, 77)
         );
-        assert!(launch_words(0, &Launch { code: Code::HostFunction(4), ..launch }).is_err());
+        assert!(launch_words(0, &Launch { code: DeviceCode::HostFunction(4), ..launch }).is_err());
     }
 
     #[test]
