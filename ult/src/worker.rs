@@ -30,7 +30,7 @@ use crate::deque::Deque;
 use crate::gang::GangTag;
 use crate::gang::deque::GangDeque;
 use crate::park::Parker;
-use crate::sched::{Parcel, RunnerTask, SOUGHT, SuspendedContexts, Urgency};
+use crate::sched::{Parcel, RunnerTask, SOUGHT_COUNTERS, SuspendedContexts, Urgency};
 use crate::spawn::UltStart;
 use crate::stall::Watched;
 use crate::sync::CachePadded;
@@ -82,7 +82,7 @@ pub struct Worker {
     pub(crate) mailbox: AtomicPtr<crate::pool::AssignmentLetter>,
     /// Which jobs it looks for while it sleeps: those announced to the waiters counted here; null
     /// for none.
-    sought: [AtomicPtr<AtomicU32>; SOUGHT],
+    sought: [AtomicPtr<AtomicU32>; SOUGHT_COUNTERS],
     /// While it sleeps: no thread of a region is suspended on it.
     vacant: AtomicBool,
     /// ULTs of gangs that are to start here, or wherever one is eligible first.
@@ -297,7 +297,7 @@ impl Worker {
             parker: Parker::new(),
             index: AtomicU32::new(index),
             mailbox: AtomicPtr::new(ptr::null_mut()),
-            sought: [const { AtomicPtr::new(ptr::null_mut()) }; SOUGHT],
+            sought: [const { AtomicPtr::new(ptr::null_mut()) }; SOUGHT_COUNTERS],
             vacant: AtomicBool::new(false),
             gang_deque: GangDeque::new(),
             ults: Deque::new(32),

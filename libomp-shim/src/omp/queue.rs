@@ -47,7 +47,7 @@ pub use super::team_queue::TeamQueue;
 pub use run_next::{follow, follows_late, push_ready};
 
 /// Ready tasks a thread may have in its deque before it runs some of them itself.
-pub const THROTTLE: usize = 256;
+pub const DEQUE_TASKS: usize = 256;
 
 /// Makes a ready task available to the team of `thread`, which is the running one.
 pub fn push(thread: &Thread, task: NonNull<Task>) {
@@ -290,7 +290,7 @@ fn for_agents(thread: &Thread) -> Option<NonNull<Task>> {
 
 /// Tasks with a priority that have begun before and are gone on with, per look at all others
 /// instead.
-const RESUMED: u32 = 16;
+const RESUMED_TASKS_PER_SEARCH: u32 = 16;
 
 fn urgent(thread: &Thread) -> Option<NonNull<Task>> {
     let task = taken(thread, thread.team().team_queue().take_urgent(newest_tied(thread)))?;
@@ -308,7 +308,7 @@ fn urgent(thread: &Thread) -> Option<NonNull<Task>> {
 fn instead_of_the_same(thread: &Thread) -> Option<NonNull<Task>> {
     // SAFETY: own thread only.
     let resumed = &mut unsafe { thread.own() }.resumed;
-    if *resumed < RESUMED {
+    if *resumed < RESUMED_TASKS_PER_SEARCH {
         return None;
     }
     *resumed = 0;
@@ -351,14 +351,14 @@ fn hinted(thread: &Thread, task: NonNull<Task>) -> Option<NonNull<Task>> {
 
 /// Looks without success after which a thread that never sleeps (an active wait policy) clears its
 /// deque out all the same, and looks into those of all others.
-const LOOKS_BEFORE_FAR: u32 = 1024;
+const LOOKS_BEFORE_CLEAR_OUT: u32 = 1024;
 
 /// Is it time to [`clear_out`] although the thread is not about to sleep?
 fn looks_in_vain(thread: &Thread) -> bool {
     // SAFETY: own thread only.
     let own = unsafe { thread.own() };
     own.looks = own.looks.wrapping_add(1);
-    own.looks.is_multiple_of(LOOKS_BEFORE_FAR)
+    own.looks.is_multiple_of(LOOKS_BEFORE_CLEAR_OUT)
 }
 
 /// The newest task of the thread's own deque, if it may be started.
@@ -412,11 +412,11 @@ fn put_back(thread: &Thread, task: NonNull<Task>) {
 
 /// Looks at lone tasks, the only ones of their deques, before one is taken: the owner is about to
 /// run it more often than not (a task, then `taskwait`), sooner than it could be brought here.
-const COURTESY: u32 = 4;
+const LOOKS_AT_LONE_TASK: u32 = 4;
 
 /// In a team with more threads a thread looks at [`VICTIMS_IN_LARGE_TEAM`] deques between two jobs,
 /// and at all before it sleeps. Chosen: the processors of a large machine.
-const LARGE_TEAM: u32 = 256;
+const LARGE_TEAM_THREADS: u32 = 256;
 
 /// Chosen: takes as long as a task of half a microsecond.
 const VICTIMS_IN_LARGE_TEAM: u32 = 64;
@@ -436,8 +436,8 @@ fn steal(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     let start = first_victim(thread, team, size);
     // SAFETY: own thread only.
     let looks = unsafe { thread.own() }.spared + 1;
-    let samples_deques = patient && size > LARGE_TEAM;
-    let spares = patient && !samples_deques && looks < COURTESY;
+    let samples_deques = patient && size > LARGE_TEAM_THREADS;
+    let spares = patient && !samples_deques && looks < LOOKS_AT_LONE_TASK;
     let mut has_spared = false;
     let victims = if samples_deques { VICTIMS_IN_LARGE_TEAM } else { size };
     for i in 0..victims {
@@ -469,7 +469,7 @@ fn steal_from_agents(thread: &Thread) -> Option<NonNull<Task>> {
 
 /// How many tasks that are for the team alone an agent moves away from one deque in a look, to come
 /// to what is behind them.
-const STRIPS: u32 = 8;
+const TASKS_MOVED_PER_DEQUE: u32 = 8;
 
 /// A task that `thread`, a free agent, may take: from members of the team, then from other agents.
 /// Tasks that stand before it and are for the team alone move to the team queue: of a long queue
@@ -485,7 +485,7 @@ fn steal_as_agent(thread: &Thread, patient: bool) -> Option<NonNull<Task>> {
     victims.find_map(|victim| {
         let mut moving = Moving::to_team_queue_of(team);
         let mut found = None;
-        let mut left = if patient { STRIPS } else { u32::MAX };
+        let mut left = if patient { TASKS_MOVED_PER_DEQUE } else { u32::MAX };
         while left != 0 && agents.have_ready() && !victim.deque.is_empty() {
             let Some(task) = steal_any(victim) else { break };
             // SAFETY: a stolen task is ours.
@@ -577,7 +577,7 @@ fn first_victim(thread: &Thread, team: &Team, size: u32) -> u32 {
 /// Large enough that a window of a task graph this wide keeps every thread busy.
 pub const CHILDREN_PER_THREAD: u64 = 256;
 /// The same bound for small teams.
-pub const CHILDREN: u64 = 1024;
+pub const CHILDREN_IN_SMALL_TEAM: u64 = 1024;
 
 /// A producer that has filled its deque, or has too many incomplete children, runs tasks before it
 /// goes on. It leaves its stack to do so and returns as soon as there is room again. When it may
@@ -586,24 +586,24 @@ pub const CHILDREN: u64 = 1024;
 #[inline]
 pub fn throttle(here: CurrentThread) {
     let pending = here.task.pending();
-    if pending.is_multiple_of(CHECK_EVERY) && pending != 0 {
+    if pending.is_multiple_of(CHILDREN_PER_CHECK) && pending != 0 {
         look_how_many(here);
     }
 }
 
 /// Pending children between two looks at what the other threads write.
-const CHECK_EVERY: u32 = 32;
+const CHILDREN_PER_CHECK: u32 = 32;
 
 #[cold]
 fn look_how_many(here: CurrentThread) {
-    if here.thread.deque.len() >= THROTTLE {
+    if here.thread.deque.len() >= DEQUE_TASKS {
         let at_once = !env::settings().task_aware_mpi && here.thread.team().team_queue().has_nothing_urgent();
         if env::settings().task_throttling && at_once && !here.thread.is_agent() {
             // SAFETY: own thread only.
             unsafe { here.thread.own() }.saturated = true;
         } else if env::settings().task_throttling {
-            run_some(here, THROTTLE / 4);
-            if here.thread.is_agent() && here.thread.deque.len() >= THROTTLE {
+            run_some(here, DEQUE_TASKS / 4);
+            if here.thread.is_agent() && here.thread.deque.len() >= DEQUE_TASKS {
                 hold_back(here); // they are for the team
             }
         }
@@ -622,7 +622,7 @@ pub fn is_saturated(thread: &Thread) -> bool {
 
 /// Is that so still? Until the deque is half empty.
 pub fn stays_saturated(thread: &Thread) -> bool {
-    let stays = thread.deque.len() >= THROTTLE / 2 && thread.team().team_queue().has_nothing_urgent();
+    let stays = thread.deque.len() >= DEQUE_TASKS / 2 && thread.team().team_queue().has_nothing_urgent();
     // SAFETY: own thread only.
     unsafe { thread.own() }.saturated = stays;
     stays
@@ -632,26 +632,26 @@ pub fn stays_saturated(thread: &Thread) -> bool {
 /// producer of such tasks does not run ahead of the others without bounds.
 pub fn make_room(here: CurrentThread) {
     if stays_saturated(here.thread) {
-        run_some(here, THROTTLE / 4);
+        run_some(here, DEQUE_TASKS / 4);
     }
 }
 
 fn has_too_many_children(here: CurrentThread) -> bool {
     let children = here.task.children();
-    children >= CHILDREN && children >= CHILDREN_PER_THREAD * u64::from(here.team().size())
+    children >= CHILDREN_IN_SMALL_TEAM && children >= CHILDREN_PER_THREAD * u64::from(here.team().size())
 }
 
 /// How often a producer with too many children gives up the processor before it makes the next task
 /// after all.
-const ROUNDS: usize = 100;
+const PRODUCER_YIELDS: usize = 100;
 
 #[cold]
 fn hold_back(here: CurrentThread) {
     if !env::settings().task_throttling {
         return;
     }
-    run_some(here, THROTTLE / 4);
-    for _ in 0..ROUNDS {
+    run_some(here, DEQUE_TASKS / 4);
+    for _ in 0..PRODUCER_YIELDS {
         if !has_too_many_children(here) {
             return;
         }

@@ -27,7 +27,7 @@ use crate::worker::{self, Role, Worker};
 
 /// Stack of the context that waits on the dedicated kernel thread, which calls little. Chosen: any
 /// size that a wait fits into will do.
-const STACK: usize = 64 << 10;
+const WAITER_STACK_BYTES: usize = 64 << 10;
 
 /// Makes sure that no other OpenMP thread runs on the caller's kernel thread from here on. The
 /// caller may run on another kernel thread afterwards. No effect if the caller is no OpenMP thread,
@@ -84,7 +84,7 @@ fn move_to_dedicated_worker(me: &'static Worker, tls_block: &'static TlsBlock) -
         Assignment {
             entry: await_end_of_thread,
             argument: core::ptr::from_ref(dedicated_worker).cast_mut().cast(),
-            stack_size: STACK,
+            stack_size: WAITER_STACK_BYTES,
         },
     );
     enter(me);

@@ -52,7 +52,7 @@ use crate::tls_block::{self, TlsBlock};
 use crate::worker::{self, Role, Worker};
 
 /// Stack of one that stands in; the contexts it adopts bring their own.
-const STACK: usize = 256 << 10;
+const STAND_IN_STACK_BYTES: usize = 256 << 10;
 
 /// The running code of this worker blocks in the kernel, or cannot be interrupted, while others
 /// wait behind it: a spare kernel thread takes them over. On any thread; does not wait. Without a
@@ -63,7 +63,7 @@ pub fn hand_off(watched: &'static Watched) {
     pool::acquire(1, &mut spare);
     if let Some(spare) = spare.pop() {
         let argument = ptr::from_ref(blocked).cast_mut().cast();
-        pool::assign(spare, Assignment { entry: stand_in, argument, stack_size: STACK });
+        pool::assign(spare, Assignment { entry: stand_in, argument, stack_size: STAND_IN_STACK_BYTES });
     }
 }
 

@@ -14,9 +14,9 @@
 //! *Held back*: a gang ULT that is not eligible, or a context that could go on while one of a
 //! deeper or older gang is suspended here, on a worker that would sleep otherwise. Everything here
 //! waits visibly, so nobody spins for it yet; but what it waits for may need that very thread (a
-//! lock that another root holds across its region). After [`HOLD_BACK`] the worker takes it all the
-//! same: one that sleeps at the end of that sleep, one that looks without an end by the clock
-//! ([`Refused`]). `docs/models/gang.md` has the runs that show both sides.
+//! lock that another root holds across its region). After [`HOLD_BACK_TIME`] the worker takes it
+//! all the same: one that sleeps at the end of that sleep, one that looks without an end by the
+//! clock ([`Refused`]). `docs/models/gang.md` has the runs that show both sides.
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{Ordering, fence};
@@ -34,21 +34,21 @@ use crate::victim::VictimPolicy;
 use crate::worker::{self, ThreadMode, Worker};
 
 /// How long a gang ULT is held back on a worker that has nothing else to do.
-pub(super) const HOLD_BACK: Duration = Duration::from_micros(200);
+pub(super) const HOLD_BACK_TIME: Duration = Duration::from_micros(200);
 
 /// Every so many ticks the whole list of suspended contexts is looked at, not only its newest
 /// entry, so that an old context does not wait for the last job of a long queue.
-const LOOK_AT_ALL_EVERY: u32 = 16;
+const TICKS_PER_FULL_SEARCH: u32 = 16;
 
 /// Every so many ticks who has sat longest goes on, whatever its number: threads that go on and
 /// wait in turn, the others passed over, may all be waiting for one of these. A multiple of the
 /// above.
-const UNRANKED_EVERY: u32 = 256;
+const TICKS_PER_UNRANKED_RESUME: u32 = 256;
 
 /// The 16th of so many turns something new goes before a context that only lets others go first:
 /// all who do may be waiting for it, in a circle. In the other turns in which everything is looked
 /// at such a context goes on, so that it does not wait for the last of very many tasks.
-const NEW_FIRST_EVERY: u32 = 64;
+const TICKS_PER_NEW_FIRST: u32 = 64;
 
 /// One look, without spinning: the path between two jobs.
 pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
@@ -65,7 +65,7 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
             && crate::stall::is_known_to_wait(own.role.region)
     };
     let released = core::mem::take(&mut own.released);
-    if busy || released || own.ticks.is_multiple_of(LOOK_AT_ALL_EVERY) || ranks() {
+    if busy || released || own.ticks.is_multiple_of(TICKS_PER_FULL_SEARCH) || ranks() {
         return everywhere(worker, true);
     }
     if let Some(entry) = own.suspended.take_newest() {
@@ -78,7 +78,7 @@ pub(super) fn quickly(worker: &'static Worker) -> Option<Next> {
 
 /// [`arch::ticks`] that pass at most between two looks at everything where short ULTs follow each
 /// other: some half a microsecond.
-const LOOK_AGAIN: u64 = 2048;
+const CLOCK_TICKS_PER_FULL_SEARCH: u64 = 2048;
 
 /// What comes after a ULT of `region`: as [`quickly`], but the newest ULT that was forked here goes
 /// first if everything has been looked at just now, at `looked`. Not where threads wait in their
@@ -88,7 +88,7 @@ pub(super) fn after_ult(worker: &'static Worker, region: usize, looked: &mut u64
         return quickly(worker);
     }
     let now = arch::ticks();
-    if now.wrapping_sub(*looked) < LOOK_AGAIN && !crate::stall::is_known_to_wait(region) {
+    if now.wrapping_sub(*looked) < CLOCK_TICKS_PER_FULL_SEARCH && !crate::stall::is_known_to_wait(region) {
         return own_ult(worker).or_else(|| quickly(worker));
     }
     *looked = now;
@@ -156,7 +156,7 @@ fn resume_or_start(worker: &'static Worker) -> Option<Next> {
     // SAFETY: own kernel thread, as in `quickly`.
     let own = unsafe { &mut *worker.own() };
     let suspended = &mut own.suspended;
-    let ready = suspended.best_ready_in_window(true, !own.ticks.is_multiple_of(UNRANKED_EVERY));
+    let ready = suspended.best_ready_in_window(true, !own.ticks.is_multiple_of(TICKS_PER_UNRANKED_RESUME));
     if !worker.gang_deque.is_empty() {
         let strictest = suspended.strictest();
         let first = |tag: GangTag| ready.is_none_or(|(_, r)| tag.id != r.id && eligible(tag, r));
@@ -166,7 +166,7 @@ fn resume_or_start(worker: &'static Worker) -> Option<Next> {
     }
     let (at, gang) = ready?;
     if suspended.yields(at)
-        && own.ticks % NEW_FIRST_EVERY == LOOK_AT_ALL_EVERY
+        && own.ticks % TICKS_PER_NEW_FIRST == TICKS_PER_FULL_SEARCH
         && let Some(new) =
             own_ult(worker).or_else(|| suspended.seek_before(gang).map(|(job, role)| Next::Run(job, role)))
     {
@@ -373,9 +373,9 @@ pub(super) struct Refused {
 impl Refused {
     pub(super) const NOBODY: Self = Self { asked: 0, somebody: false };
 
-    /// Goes there, if somebody was held back [`HOLD_BACK`] ago or earlier, and still is.
+    /// Goes there, if somebody was held back [`HOLD_BACK_TIME`] ago or earlier, and still is.
     pub(super) fn take(&mut self, worker: &'static Worker, now: u64) -> Option<Next> {
-        if now.saturating_sub(self.asked) < HOLD_BACK.as_micros() as u64 {
+        if now.saturating_sub(self.asked) < HOLD_BACK_TIME.as_micros() as u64 {
             return None;
         }
         self.asked = now;

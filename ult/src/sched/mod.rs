@@ -72,7 +72,7 @@ pub use runner::{promise_stacks, set_runner_stack_size};
 pub use spin_policy::{Spin, cores, set_cores};
 pub(crate) use spin_policy::{SpinHistory, count_awake};
 pub use storage::change_storage;
-pub(crate) use suspended::SOUGHT;
+pub(crate) use suspended::SOUGHT_COUNTERS;
 pub(crate) use suspended::{ENTRIES as SUSPENDED_ENTRIES, SuspendedContext, SuspendedContexts};
 pub(crate) use urgency::Urgency;
 pub use urgency::is_urgent;
@@ -449,7 +449,7 @@ pub fn undisturbed<T>(f: impl FnOnce() -> T) -> T {
 }
 
 /// Times that a worker goes on by a call before it asks its scheduler all the same.
-const IN_PLACE: u32 = 32;
+const CALLS_IN_PLACE: u32 = 32;
 
 /// May a context that has come to a switch point run its next job, a task of the team with this
 /// counter of sleepers, by a call, past the scheduler? Not while somebody behind it could go on,
@@ -463,7 +463,7 @@ pub fn may_go_on_in_place(team: &AtomicU32) -> bool {
     // A count of its own: with one for both each job counted twice, and the look that every 16th
     // one is followed by might never come.
     own.in_place = own.in_place.wrapping_add(1);
-    !own.in_place.is_multiple_of(IN_PLACE) && (all_meet(worker, team) || nobody_else_can_go_on(worker))
+    !own.in_place.is_multiple_of(CALLS_IN_PLACE) && (all_meet(worker, team) || nobody_else_can_go_on(worker))
 }
 
 /// Do all threads that are suspended here wait at a synchronization point of `team`? So too where
@@ -500,7 +500,7 @@ fn nobody_else_can_go_on(worker: &'static Worker) -> bool {
 
 /// A look into another worker's queues is a cache line from elsewhere; what this worker's own
 /// contexts wait for comes sooner.
-const STEAL_EVERY: u32 = 8;
+const LOOKS_PER_STEAL: u32 = 8;
 
 /// Decides what this worker does: finish what was started before starting something new. The
 /// suspended contexts is not empty.
@@ -514,7 +514,7 @@ pub(crate) fn next(worker: &'static Worker) -> Next {
     let (mut looks, mut naps) = (0_u32, 0_u32);
     let mut refused = look::Refused::NOBODY;
     loop {
-        if let Some(found) = look::everywhere(worker, looks.is_multiple_of(STEAL_EVERY)) {
+        if let Some(found) = look::everywhere(worker, looks.is_multiple_of(LOOKS_PER_STEAL)) {
             // SAFETY: own kernel thread.
             spin_policy.teach(unsafe { &mut (*worker.own()).spin_history });
             return found;
@@ -553,7 +553,7 @@ enum Slept {
 }
 
 /// The longest nap is so many doublings of [`look::HOLD_BACK`]: 3 ms.
-const DOUBLINGS: u32 = 4;
+const NAP_DOUBLINGS: u32 = 4;
 
 /// Sleeps until somebody wakes this worker, unless a last look finds something to do; for a nap
 /// where wakers may not come. This follows so many `naps`, and is longer with each. The suspended
@@ -573,7 +573,7 @@ fn sleep(worker: &'static Worker, naps: u32) -> Slept {
             found.is_some() || !polls && look::held_back(worker)
         }
     };
-    let nap = look::HOLD_BACK * if held_back { 1 } else { 1 << naps.min(DOUBLINGS) };
+    let nap = look::HOLD_BACK_TIME * if held_back { 1 } else { 1 << naps.min(NAP_DOUBLINGS) };
     observer::notify(|| SchedulerEvent::Sleeps);
     let rest = worker.parker.rest_unless(awake, polls.then_some(nap));
     observer::notify(|| SchedulerEvent::Wakes);

@@ -26,7 +26,7 @@ use crate::worker::{self, Worker};
 use crate::{arch, park, pool};
 
 /// Questions that are asked at one look.
-const AT_ONCE: usize = 8;
+const QUESTIONS_PER_LOOK: usize = 8;
 
 /// Looks before the context is suspended: with others behind it, and without. An answer that is
 /// under way comes within some microseconds, and a look takes 50 ns and more.
@@ -149,7 +149,7 @@ pub(super) fn look_after() {
 #[cold]
 fn ask_some() {
     if let Some(locked) = DESK.try_enter() {
-        for _ in 0..AT_ONCE.min(locked.list().entries.len()) {
+        for _ in 0..QUESTIONS_PER_LOOK.min(locked.list().entries.len()) {
             locked.ask();
         }
     }

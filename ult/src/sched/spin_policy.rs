@@ -86,9 +86,9 @@ impl Spin {
 /// Our count of who is awake knows nothing of other programs. Where they want the processors too,
 /// looking takes from this worker's own share, which it misses when it has something to do. A
 /// worker that the kernel has pushed aside, and that has lost an eighth of its time awake so, or a
-/// tenth of a millisecond while it looked, *backs off*: [`FULL_LOOKS`] looks, for the next 64 waits
-/// at least. If the first wait after that is like this again, for twice as many, up to
-/// [`MOST_PENALTY`]. Where all who want to run on the machine have room on this process's
+/// tenth of a millisecond while it looked, *backs off*: [`LEAST_CROWDED_LOOKS`] looks, for the next
+/// 64 waits at least. If the first wait after that is like this again, for twice as many, up to
+/// [`MOST_PENALTY_WAITS`]. Where all who want to run on the machine have room on this process's
 /// processors, it was no other program ([`others_may_run`]). Time that is lost and nobody was put
 /// in its place is the hypervisor's, who gives it to other machines: sleeping earns nothing there,
 /// and each wake-up is dear.
@@ -143,7 +143,7 @@ impl Awake {
     fn has_lost(self, now: Self) -> bool {
         let interval = now.since.saturating_sub(self.since);
         let lost = interval.saturating_sub(now.used.saturating_sub(self.used));
-        self != Self::UNKNOWN && self.was_pushed(now) && lost >= AWAY && lost >= interval / 8
+        self != Self::UNKNOWN && self.was_pushed(now) && lost >= PREEMPTED_MICROS && lost >= interval / 8
     }
 
     fn was_pushed(self, now: Self) -> bool {
@@ -152,16 +152,16 @@ impl Awake {
 }
 
 /// Waits.
-const LEAST_PENALTY: u32 = 64;
+const LEAST_PENALTY_WAITS: u32 = 64;
 /// Waits.
-const MOST_PENALTY: u32 = 2048;
+const MOST_PENALTY_WAITS: u32 = 2048;
 
 impl SpinHistory {
     /// Of a worker that has not waited yet.
     pub(crate) const NEW: Self = Self {
         micros: u32::MAX,
         backs_off: 0,
-        penalty: LEAST_PENALTY,
+        penalty: LEAST_PENALTY_WAITS,
         awake: Awake::UNKNOWN,
         crowded: CROWDED_LOOKS,
     };
@@ -182,16 +182,17 @@ impl SpinHistory {
     fn know_others(&mut self, there: bool) {
         if there {
             self.backs_off = self.penalty;
-            self.penalty = (2 * self.penalty).min(MOST_PENALTY);
+            self.penalty = (2 * self.penalty).min(MOST_PENALTY_WAITS);
         } else {
-            self.penalty = LEAST_PENALTY.max(self.penalty / 2);
+            self.penalty = LEAST_PENALTY_WAITS.max(self.penalty / 2);
         }
     }
 
     /// A wait on a crowded machine has ended after so many looks.
     fn know_crowd(&mut self, looks: u32) {
         let few = self.crowded;
-        self.crowded = if looks < few { (2 * few).min(CROWDED_LOOKS) } else { (few / 2).max(FULL_LOOKS) };
+        self.crowded =
+            if looks < few { (2 * few).min(CROWDED_LOOKS) } else { (few / 2).max(LEAST_CROWDED_LOOKS) };
     }
 
     /// The worker has slept.
@@ -280,16 +281,16 @@ pub(super) struct SpinPolicy {
 const CROWDED_LOOKS: u32 = 128;
 
 /// The fewest, and as many where what is waited for surely needs the processor: some 3 us.
-const FULL_LOOKS: u32 = 8;
+const LEAST_CROWDED_LOOKS: u32 = 8;
 
 /// Microseconds that are reported by looks and not by the clock.
-const BRIEF: u32 = 5;
+const BRIEF_LIMIT_MICROS: u32 = 5;
 
 /// Looks between two glances at the clock.
-const GLANCE_EVERY: u32 = 64;
+const LOOKS_PER_CLOCK_READ: u32 = 64;
 
 /// Microseconds between two glances after which somebody else must have run here meanwhile.
-const AWAY: u64 = 100;
+const PREEMPTED_MICROS: u64 = 100;
 
 impl SpinPolicy {
     pub(super) fn new(spin: Spin, spin_history: SpinHistory) -> Self {
@@ -322,18 +323,18 @@ impl SpinPolicy {
         if self.spin.polls {
             return self.is_early() || self.nap();
         }
-        if self.backs_off || self.limit <= BRIEF {
-            return self.looks < FULL_LOOKS;
+        if self.backs_off || self.limit <= BRIEF_LIMIT_MICROS {
+            return self.looks < LEAST_CROWDED_LOOKS;
         }
         if AWAKE.crowded() {
             return self.go_on_crowded();
         }
-        !self.looks.is_multiple_of(GLANCE_EVERY) || self.limit == u32::MAX || self.has_time_left()
+        !self.looks.is_multiple_of(LOOKS_PER_CLOCK_READ) || self.limit == u32::MAX || self.has_time_left()
     }
 
     fn go_on_crowded(&mut self) -> bool {
         self.crowded = true;
-        let few = if crate::pool::has_room() { self.few } else { FULL_LOOKS };
+        let few = if crate::pool::has_room() { self.few } else { LEAST_CROWDED_LOOKS };
         if self.limit == u32::MAX { self.nap() } else { self.looks < few }
     }
 
@@ -342,7 +343,7 @@ impl SpinPolicy {
         if self.limit == u32::MAX || AWAKE.crowded() {
             return false;
         }
-        if self.looks % GLANCE_EVERY == 1 {
+        if self.looks % LOOKS_PER_CLOCK_READ == 1 {
             self.seen = micros();
             self.began = if self.looks == 1 { self.seen } else { self.began };
         }
@@ -362,7 +363,7 @@ impl SpinPolicy {
     /// glance, and behind every nap.
     pub(super) fn time_awake(&self) -> Option<u64> {
         let never_sleeps = self.spin.polls || self.limit == u32::MAX;
-        let is_due = self.napped || self.looks.is_multiple_of(GLANCE_EVERY);
+        let is_due = self.napped || self.looks.is_multiple_of(LOOKS_PER_CLOCK_READ);
         (never_sleeps && is_due).then(micros)
     }
 
@@ -373,7 +374,7 @@ impl SpinPolicy {
             self.pushed_away = self.awake.has_lost(self.first) && others_may_run();
         } else {
             let now = micros();
-            let away = now - self.seen > AWAY && self.first.was_pushed(Awake::now());
+            let away = now - self.seen > PREEMPTED_MICROS && self.first.was_pushed(Awake::now());
             self.pushed_away |= away && others_may_run();
             self.seen = now;
         }
@@ -459,7 +460,10 @@ mod tests {
             for _ in 0..length {
                 let mut spin_policy = SpinPolicy::new(SPIN, spin_history);
                 assert!(spin_policy.backs_off);
-                assert_eq!((0..100).take_while(|_| spin_policy.go_on()).count() as u32, FULL_LOOKS - 1);
+                assert_eq!(
+                    (0..100).take_while(|_| spin_policy.go_on()).count() as u32,
+                    LEAST_CROWDED_LOOKS - 1
+                );
                 spin_policy.teach(&mut spin_history);
             }
             assert!(!SpinPolicy::new(SPIN, spin_history).backs_off);
@@ -467,7 +471,7 @@ mod tests {
         for _ in 0..8 {
             spin_history.know_others(false);
         }
-        assert_eq!((spin_history.backs_off, spin_history.penalty), (0, LEAST_PENALTY));
+        assert_eq!((spin_history.backs_off, spin_history.penalty), (0, LEAST_PENALTY_WAITS));
     }
 
     #[test]
@@ -495,7 +499,10 @@ mod tests {
         let mut spin_history = spin_history(2000);
         std::thread::sleep(Duration::from_millis(2));
         spin_history.awakes();
-        assert!(!spin_history.awake.has_lost(Awake::now()) || micros() - spin_history.awake.since > AWAY);
+        assert!(
+            !spin_history.awake.has_lost(Awake::now())
+                || micros() - spin_history.awake.since > PREEMPTED_MICROS
+        );
     }
 
     #[test]
@@ -532,7 +539,9 @@ mod tests {
         assert_eq!((spin_history.micros, spin_history.backs_off), (2000, 0));
         assert!(!SpinPolicy::new(Spin::NONE, spin_history).go_on());
         let glance = |spin| {
-            SpinPolicy { looks: GLANCE_EVERY, ..SpinPolicy::new(spin, spin_history) }.time_awake().is_some()
+            SpinPolicy { looks: LOOKS_PER_CLOCK_READ, ..SpinPolicy::new(spin, spin_history) }
+                .time_awake()
+                .is_some()
         };
         assert_eq!(
             [Spin::FOREVER, Spin::POLLING, exact].map(glance),

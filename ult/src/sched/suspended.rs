@@ -50,7 +50,7 @@ mod unpolled;
 
 pub(crate) use context::SuspendedContext;
 
-use context::YIELDING;
+use context::RANK_OF_YIELDING;
 use mmap_vec::MmapVec;
 use strictest::Strictest;
 use unpolled::Unpolled;
@@ -82,7 +82,7 @@ const WINDOW_SIZE: usize = 20;
 const WINDOW_NEWEST: usize = 4;
 
 /// Counters of [`SuspendedContexts::sought`].
-pub(crate) const SOUGHT: usize = 4;
+pub(crate) const SOUGHT_COUNTERS: usize = 4;
 
 /// See the module.
 pub(crate) struct SuspendedContexts {
@@ -417,7 +417,7 @@ impl SuspendedContexts {
 
     /// Does the entry only let others go first?
     pub(super) fn yields(&self, at: usize) -> bool {
-        self.entries[at].rank == YIELDING
+        self.entries[at].rank == RANK_OF_YIELDING
     }
 
     /// Does the gang of an unfinished context here let `entry` go on?
@@ -697,8 +697,8 @@ impl SuspendedContexts {
     }
 
     /// The counters of those whose jobs this worker looks for.
-    pub(super) fn sought(&self) -> [*const AtomicU32; SOUGHT] {
-        let mut counters = [core::ptr::null(); SOUGHT];
+    pub(super) fn sought(&self) -> [*const AtomicU32; SOUGHT_COUNTERS] {
+        let mut counters = [core::ptr::null(); SOUGHT_COUNTERS];
         let seekers = self.entries.iter().rev().filter(|e| e.seek.is_some());
         for (slot, entry) in counters.iter_mut().zip(seekers) {
             *slot = entry.sleepers.unwrap_or(core::ptr::null());

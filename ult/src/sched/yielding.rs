@@ -19,12 +19,12 @@ use crate::worker::{self, Role, ThreadMode, Worker, WorkerOwn};
 
 /// After so many times that a gang ULT was not eligible it is taken all the same: the spinning code
 /// may wait for it.
-const YIELDS_HELD_BACK: u32 = 8;
+const YIELDS_PER_HELD_BACK_ULT: u32 = 8;
 /// Every so many times the context that has sat longest goes on, whatever its gang.
-const CIRCLE: u32 = 8;
+const YIELDS_PER_OLDEST: u32 = 8;
 /// Every so many times a job of another thread goes before contexts: those may all be waiting for
 /// it, in a circle.
-const JOBS: u32 = 32;
+const YIELDS_PER_JOB_FIRST: u32 = 32;
 
 /// Leaves the running context for another one of this worker; returns when somebody comes back to
 /// it. False if there is nobody to switch to.
@@ -107,7 +107,7 @@ pub unsafe fn yield_from_program() -> bool {
 
 /// Yields of one worker between two that also give up the core, while more kernel threads are awake
 /// than can run: what the yielding threads wait for may be on one of those that do not.
-const ROUND: u32 = 8;
+const YIELDS_PER_CORE_YIELD: u32 = 8;
 
 fn let_others_have_the_core(worker: &'static Worker) {
     // SAFETY: own kernel thread.
@@ -116,7 +116,7 @@ fn let_others_have_the_core(worker: &'static Worker) {
         (*own).yields = (*own).yields.wrapping_add(1);
         (*own).yields
     };
-    if yields.is_multiple_of(ROUND) && spin_policy::is_crowded() {
+    if yields.is_multiple_of(YIELDS_PER_CORE_YIELD) && spin_policy::is_crowded() {
         crate::park::give_core();
     }
 }
@@ -164,7 +164,7 @@ pub fn demands(site: usize) -> bool {
 }
 
 /// Calls of [`poll`] between two that yield.
-const POLLS: u32 = 32;
+const POLLS_PER_YIELD: u32 = 32;
 
 /// A routine that programs call in loops in which they wait (reading a clock): every so many calls
 /// somebody else may run. One load and a branch while nobody waits behind the caller.
@@ -185,7 +185,7 @@ fn poll_among_others(worker: &'static Worker) {
     };
     // The caller may be the program's allocator, holding its lock. The scheduler allocates, and
     // would wait for that lock.
-    if polls.is_multiple_of(POLLS) && !crate::stall::openmp_object_has_allocator() {
+    if polls.is_multiple_of(POLLS_PER_YIELD) && !crate::stall::openmp_object_has_allocator() {
         // SAFETY: the caller is a routine of the runtime that holds nothing, called by program
         // code.
         unsafe { yield_from_program() };
@@ -239,14 +239,14 @@ fn somebody_else(worker: &'static Worker, thread: *const ThreadMode) -> Option<N
     let strictest = own.suspended.strictest().strictest(own.role.tag);
     if !worker.gang_deque.is_empty() {
         own.held_back = own.held_back.wrapping_add(1);
-        let patient = !own.held_back.is_multiple_of(YIELDS_HELD_BACK);
+        let patient = !own.held_back.is_multiple_of(YIELDS_PER_HELD_BACK_ULT);
         let found = take_gang_ult(worker, worker, |tag| !patient || eligible(tag, strictest));
         if found.is_some() {
             return found;
         }
     }
     own.circles = own.circles.wrapping_add(1);
-    let job_first = own.circles.is_multiple_of(JOBS);
+    let job_first = own.circles.is_multiple_of(YIELDS_PER_JOB_FIRST);
     own_ult(worker)
         .or_else(|| if job_first { job(own.suspended.seek(SearchScope::BeforeSleep, thread)) } else { None })
         .or_else(|| take_other(own).map(Next::Resume))
@@ -270,7 +270,7 @@ fn job(found: Option<(Job, Role)>) -> Option<Next> {
 /// each other get on.
 fn take_other(own: &mut WorkerOwn) -> Option<SuspendedContext> {
     let (thread, gang) = (own.role.thread, own.role.tag);
-    let mates_first = gang != GangTag::NONE && !own.circles.is_multiple_of(CIRCLE);
+    let mates_first = gang != GangTag::NONE && !own.circles.is_multiple_of(YIELDS_PER_OLDEST);
     let mate = if mates_first {
         own.suspended.take_lowest(|role| role.thread != thread && role.tag == gang)
     } else {

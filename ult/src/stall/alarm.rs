@@ -41,16 +41,16 @@ use super::watched::Watched;
 use super::{TALLY, count, is_urgent, regions, restart, watcher};
 
 /// Nanoseconds between ticks.
-const PERIOD: u32 = 40_000;
+const PERIOD_NANOS: u32 = 40_000;
 /// A period that late ticks have stretched beyond this ends the alarm.
-const TOO_SLOW: u32 = 16 * PERIOD;
+const SLOWEST_PERIOD_NANOS: u32 = 16 * PERIOD_NANOS;
 /// Ticks in a row that find no spin before the alarm goes off.
-const MISSES: u32 = 4;
+const TICKS_WITHOUT_SPIN: u32 = 4;
 /// Ticks in a row that find a loop known to wait where it may not be left, in the allocator, before
 /// the region gets no alarm any more.
-const HUNT: u32 = 128;
+const TICKS_IN_ALLOCATOR: u32 = 128;
 /// Ticks that find a loop known to wait, per one that makes sure.
-const TRUST: u32 = 32;
+const TICKS_PER_CHECK: u32 = 32;
 /// The worker has no timer.
 const NONE: i32 = -1;
 /// It gets none.
@@ -82,7 +82,7 @@ impl Alarm {
             misses: AtomicU32::new(0),
             hunted: AtomicU32::new(0),
             late: AtomicU32::new(0),
-            period: AtomicU32::new(PERIOD),
+            period: AtomicU32::new(PERIOD_NANOS),
             trusted: AtomicU32::new(0),
             busy: AtomicU32::new(0),
             last: UnsafeCell::new(StallSample::NONE),
@@ -164,10 +164,10 @@ fn set_off(watched: &'static Watched) {
     }
     if timer >= 0 {
         // ORDERING: as above.
-        alarm.period.store(PERIOD, Relaxed);
+        alarm.period.store(PERIOD_NANOS, Relaxed);
         // ORDERING: Relaxed; the watcher takes any recent value.
         alarm.running.store(1, Relaxed);
-        alarm.set(timer, PERIOD);
+        alarm.set(timer, PERIOD_NANOS);
     }
 }
 
@@ -324,8 +324,8 @@ unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Al
     }
 }
 
-/// In a loop that is known to wait: one tick in [`TRUST`] leaves it to the next to compare, and
-/// code that gets on there is forgotten.
+/// In a loop that is known to wait: one tick in [`TICKS_PER_CHECK`] leaves it to the next to
+/// compare, and code that gets on there is forgotten.
 fn ask_again(
     watched: &'static Watched,
     now: &StallSample,
@@ -337,8 +337,12 @@ fn ask_again(
         return AlarmFinding::Nothing;
     }
     // ORDERING: Relaxed; the owner's.
-    let trusted = watched.alarm.trusted.fetch_add(1, Relaxed) % TRUST;
-    if motion == Motion::Unknown && trusted == TRUST - 1 { AlarmFinding::Perhaps } else { AlarmFinding::Spin }
+    let trusted = watched.alarm.trusted.fetch_add(1, Relaxed) % TICKS_PER_CHECK;
+    if motion == Motion::Unknown && trusted == TICKS_PER_CHECK - 1 {
+        AlarmFinding::Perhaps
+    } else {
+        AlarmFinding::Spin
+    }
 }
 
 fn heard(watched: &'static Watched, missed: u32) {
@@ -358,7 +362,7 @@ fn slow_down(watched: &'static Watched) {
     let alarm = &watched.alarm;
     // ORDERING: Relaxed; the owner's.
     let period = 2 * alarm.period.load(Relaxed);
-    if period > TOO_SLOW {
+    if period > SLOWEST_PERIOD_NANOS {
         stop(watched);
         return;
     }
@@ -370,14 +374,14 @@ fn slow_down(watched: &'static Watched) {
 
 fn miss(watched: &'static Watched) {
     // ORDERING: Relaxed; the owner's.
-    if watched.alarm.misses.fetch_add(1, Relaxed) + 1 >= MISSES {
+    if watched.alarm.misses.fetch_add(1, Relaxed) + 1 >= TICKS_WITHOUT_SPIN {
         stop(watched);
     }
 }
 
 fn hunt(watched: &'static Watched) {
     // ORDERING: Relaxed; the owner's.
-    if watched.alarm.hunted.fetch_add(1, Relaxed) + 1 >= HUNT {
+    if watched.alarm.hunted.fetch_add(1, Relaxed) + 1 >= TICKS_IN_ALLOCATOR {
         // ORDERING: as above.
         watched.alarm.hunted.store(0, Relaxed);
         regions::remember_sleeper(watched.region());

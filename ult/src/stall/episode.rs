@@ -15,25 +15,25 @@ use crate::observer::{self, SchedulerEvent};
 use super::clock::{self, KernelThreadState};
 use super::signal::{self, SampleVerdict};
 use super::watched::Watched;
-use super::watcher::{Aim, LONGEST, QUICK};
+use super::watcher::{Aim, LONGEST_NAP_NANOS, QUICK_PERIOD_NANOS};
 use super::{TALLY, count, hooks, is_urgent, objects, regions};
 
 /// How long a worker has to sleep, or to stay where it cannot be interrupted, before its queues are
 /// handed off, ns.
-const STILL_TIME: u64 = 1_000_000;
+const STILL_NANOS: u64 = 1_000_000;
 /// From this time between looks on, code that may be spinning is taken to be; it has stood still
 /// for twice that, ns.
-const LONG_PERIOD: u64 = 16 * QUICK;
+const LONG_PERIOD_NANOS: u64 = 16 * QUICK_PERIOD_NANOS;
 /// The first time between looks in a region that was seen computing, and never waiting,
 /// nanoseconds.
-const COMPUTING: u64 = 80 * QUICK;
+const COMPUTING_PERIOD_NANOS: u64 = 80 * QUICK_PERIOD_NANOS;
 /// Nanoseconds before code is looked at behind which only younger gangs wait, which do not hold it
 /// up by the order of gangs.
-const CALM: u64 = 2_000_000;
+const YOUNGER_WAIT_NANOS: u64 = 2_000_000;
 /// How many looks in a row have to agree about that.
-const AGREE: u32 = 3;
+const AGREEING_LOOKS: u32 = 3;
 /// Expectations in a row that came to nothing before a region counts no longer as one that spins.
-const HOPELESS: u32 = 64;
+const VAIN_EXPECTATIONS: u32 = 64;
 
 /// What the watcher remembers about one worker, from one look to the next.
 pub(super) struct Episode {
@@ -73,9 +73,9 @@ struct Hope {
 }
 
 impl Hope {
-    /// After a sample in `region` whose verdict is `last`. After [`HOPELESS`] in vain, in a row,
-    /// the region counts no longer as one that spins; it is looked at as soon as others all the
-    /// same.
+    /// After a sample in `region` whose verdict is `last`. After [`VAIN_EXPECTATIONS`] in vain, in
+    /// a row, the region counts no longer as one that spins; it is looked at as soon as others all
+    /// the same.
     fn is_lost(&mut self, region: usize, last: SampleVerdict) -> bool {
         if self.region != region {
             *self = Hope { region, in_vain: 0 };
@@ -85,7 +85,7 @@ impl Hope {
             SampleVerdict::First | SampleVerdict::Computes | SampleVerdict::Elsewhere => self.in_vain += 1,
             SampleVerdict::None | SampleVerdict::Stale | SampleVerdict::Overdue => {}
         }
-        let lost = self.in_vain >= HOPELESS;
+        let lost = self.in_vain >= VAIN_EXPECTATIONS;
         if lost {
             regions::remember_waiter(region);
             regions::forget_spinner(region);
@@ -138,7 +138,7 @@ impl Run {
     }
 
     fn has_lasted(&self, now: u64) -> bool {
-        self.looks >= AGREE && now - self.since >= STILL_TIME
+        self.looks >= AGREEING_LOOKS && now - self.since >= STILL_NANOS
     }
 }
 
@@ -156,27 +156,27 @@ pub(super) enum Finding {
 /// How long code that is not the program's (a library's computation, as a rule), or that of one
 /// that stands in, may take before those behind it are handed off, nanoseconds: a kernel thread
 /// more costs the others their cores, so what ends soon is waited for.
-const LIBRARY: u64 = 10_000_000;
+const LIBRARY_NANOS: u64 = 10_000_000;
 
 /// Nanoseconds after which one standstill is handed off again whatever became of the last time:
 /// somebody may have come since.
 ///
 /// Where who stood in is seen to sleep in the program's code as well, it is handed off again at
-/// once; where nobody is seen to stand in, after [`STILL_TIME`], then twice that, and so on up to
+/// once; where nobody is seen to stand in, after [`STILL_NANOS`], then twice that, and so on up to
 /// this time. Rejected: *this time alone.* The threads of a team that wait for one another are not
 /// all behind the first one that blocks: those whose jobs are queued there still are, and each of
 /// them took one such time.
-const AGAIN: u64 = 50_000_000;
+const LONGEST_REPEAT_NANOS: u64 = 50_000_000;
 
 impl Episode {
     pub(super) const NONE: Episode = Episode {
         switch_count: 0,
         at: 0,
         ran: 0,
-        period: QUICK,
+        period: QUICK_PERIOD_NANOS,
         counted: false,
         handed: 0,
-        again: STILL_TIME,
+        again: STILL_NANOS,
         heir: Heir::NONE,
         asleep: Run::NONE,
         awkward: Run::NONE,
@@ -198,7 +198,7 @@ impl Episode {
             let before = (self.at, self.ran);
             self.restart(switch_count, tid, now);
             if regions::is_known_computer(watched.region()) {
-                self.period = COMPUTING;
+                self.period = COMPUTING_PERIOD_NANOS;
             }
             self.expect_a_spin(watched, aim, before);
             return Finding::Moves;
@@ -216,8 +216,8 @@ impl Episode {
     }
 
     fn due_after(&self, watched: &'static Watched) -> u64 {
-        let period = if self.soon { QUICK } else { self.period };
-        if is_urgent(watched) { period } else { period.max(CALM) }
+        let period = if self.soon { QUICK_PERIOD_NANOS } else { self.period };
+        if is_urgent(watched) { period } else { period.max(YOUNGER_WAIT_NANOS) }
     }
 
     /// In a region that was seen spinning, who has moved since the last look spins again by now,
@@ -277,7 +277,10 @@ impl Episode {
     fn consumes(&mut self, watched: &'static Watched, aim: &Aim, from: u64, now: u64) {
         let trap = &watched.trap;
         let region = watched.region();
-        if self.busy < AGREE && regions::is_known_blocker(region) && !regions::is_known_spinner(region) {
+        if self.busy < AGREEING_LOOKS
+            && regions::is_known_blocker(region)
+            && !regions::is_known_spinner(region)
+        {
             self.cannot_interrupt(watched, from, now); // it may be about to sleep again
             return;
         }
@@ -285,7 +288,7 @@ impl Episode {
         if trap.pending.load(Acquire) != 0 {
             // ORDERING: Relaxed; written by this thread.
             let sent = trap.sent.load(Relaxed);
-            if now - sent >= STILL_TIME {
+            if now - sent >= STILL_NANOS {
                 self.cannot_interrupt(watched, from, now); // blocked by the program
             }
             return;
@@ -312,7 +315,7 @@ impl Episode {
     /// so that a loop that waits in a way nobody recognises cannot hold its worker for ever.
     fn slow_down(&mut self) {
         self.awkward = Run::NONE;
-        self.period = (2 * self.period).min(LONGEST);
+        self.period = (2 * self.period).min(LONGEST_NAP_NANOS);
     }
 
     fn interrupt(&mut self, watched: &'static Watched, aim: &Aim, now: u64) {
@@ -346,8 +349,8 @@ impl Episode {
     fn rests(&mut self, watched: &'static Watched, tid: i32, now: u64) {
         let region = watched.region();
         let blocker = regions::is_known_blocker(region);
-        if self.handed != 0 && now - self.handed < AGAIN && !self.is_nobody_s(watched, now) {
-            self.period = (2 * self.period).min(LONG_PERIOD);
+        if self.handed != 0 && now - self.handed < LONGEST_REPEAT_NANOS && !self.is_nobody_s(watched, now) {
+            self.period = (2 * self.period).min(LONG_PERIOD_NANOS);
             return;
         }
         if !blocker && !self.asleep.has_lasted(now) {
@@ -386,15 +389,15 @@ impl Episode {
         let before = core::mem::replace(&mut self.heir, seen);
         let rests = (before.switch_count, before.ran) == (seen.switch_count, seen.ran)
             && clock::state(tid) == KernelThreadState::Asleep;
-        (rests || now - seen.since >= LIBRARY) && heir.switch_count() == seen.switch_count
+        (rests || now - seen.since >= LIBRARY_NANOS) && heir.switch_count() == seen.switch_count
     }
 
     fn cannot_interrupt(&mut self, watched: &'static Watched, from: u64, now: u64) {
         self.awkward.another(from);
-        if self.handed != 0 && now - self.handed < AGAIN {
+        if self.handed != 0 && now - self.handed < LONGEST_REPEAT_NANOS {
             return;
         }
-        if self.awkward.has_lasted(now) && now - self.awkward.since >= LIBRARY {
+        if self.awkward.has_lasted(now) && now - self.awkward.since >= LIBRARY_NANOS {
             self.hand_off(watched);
         }
     }
@@ -411,10 +414,10 @@ impl Episode {
         if self.has_moved(watched) || watched.crowd() == 0 {
             return;
         }
-        self.again = if self.handed == 0 { STILL_TIME } else { (2 * self.again).min(AGAIN) };
+        self.again = if self.handed == 0 { STILL_NANOS } else { (2 * self.again).min(LONGEST_REPEAT_NANOS) };
         self.handed = now;
         self.heir = Heir::NONE;
-        self.period = QUICK;
+        self.period = QUICK_PERIOD_NANOS;
         watched.set_heir(None);
         watched.note_hand_off(self.switch_count);
         count(&TALLY.hand_offs);
@@ -429,8 +432,8 @@ impl Episode {
 /// `period`.
 fn overdue(period: u64) -> u32 {
     match period {
-        LONGEST.. => signal::OVERDUE,
-        LONG_PERIOD.. => signal::SUSPECT,
+        LONGEST_NAP_NANOS.. => signal::OVERDUE,
+        LONG_PERIOD_NANOS.. => signal::SUSPECT,
         _ => 0,
     }
 }

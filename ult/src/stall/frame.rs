@@ -32,7 +32,7 @@ const MAGIC: u32 = 0x4650_5853;
 /// Bytes of the floating-point state without that word.
 const LEGACY: usize = 512;
 /// More than any processor's state takes; a larger number is no length.
-const MOST: usize = 64 << 10;
+const LARGEST_STATE: usize = 64 << 10;
 /// The vector state is moved by multiples of its alignment.
 const ALIGNMENT: usize = 64;
 
@@ -68,8 +68,8 @@ impl Extent {
         let length = (state + bytes).checked_sub(start)?;
         (state.is_multiple_of(ALIGNMENT)
             && state >= start + least
-            && (LEGACY..=MOST).contains(&bytes)
-            && length <= 2 * MOST)
+            && (LEGACY..=LARGEST_STATE).contains(&bytes)
+            && length <= 2 * LARGEST_STATE)
             .then_some(Extent { start, length })
     }
 }

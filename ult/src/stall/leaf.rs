@@ -176,7 +176,7 @@ const ALLOCATOR: [&CStr; 11] = [
 /// system call.
 const OWN: [&CStr; 1] = [c"syscall"];
 /// Frames that are looked through: formatting a number takes five.
-const FRAMES: usize = 12;
+const FRAMES_SEARCHED: usize = 12;
 
 /// The C library and the kernel's object, as far as calls from the program are looked through.
 #[derive(Default, PartialEq, Eq)]
@@ -255,7 +255,7 @@ impl LeafCalls {
         let mut part = self.part(at.ip)?;
         let mut allocates = false;
         let sleeps = restart::is_behind_system_call(at.ip + 2);
-        for depth in 0..FRAMES {
+        for depth in 0..FRAMES_SEARCHED {
             // SAFETY: as the caller says; what is called stands on the same stack as its caller.
             let (caller, function) = unsafe { unwind::step(part, &at, depth == 0, &is_own) }?;
             let in_allocator = self.allocator.contains(&function);

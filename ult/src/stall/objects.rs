@@ -130,10 +130,10 @@ pub fn keep_up() {
 /// one that `fork` repairs in the child, so it is not to be taken thousands of times a second. For
 /// the watcher alone.
 pub(super) fn refresh_now_and_then(now: u64) {
-    const EVERY: u64 = 10_000_000;
+    const REFRESH_NANOS: u64 = 10_000_000;
     static LAST: AtomicU64 = AtomicU64::new(0);
     // ORDERING: Relaxed; the watcher's own.
-    if now.wrapping_sub(LAST.load(Relaxed)) >= EVERY {
+    if now.wrapping_sub(LAST.load(Relaxed)) >= REFRESH_NANOS {
         // ORDERING: as above.
         LAST.store(now, Relaxed);
         refresh();

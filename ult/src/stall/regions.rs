@@ -10,14 +10,14 @@
 //! enough, while a sample elsewhere has to prove itself.
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-const CAPACITY: usize = 512;
+const TABLE_SLOTS: usize = 512;
 /// Places looked at before an address is given up.
-const PROBES: usize = 16;
+const SLOTS_PER_LOOKUP: usize = 16;
 /// In a place whose key was removed.
 const GONE: usize = usize::MAX;
 
 struct Set {
-    keys: [AtomicUsize; CAPACITY],
+    keys: [AtomicUsize; TABLE_SLOTS],
 }
 
 static SPINNERS: Set = Set::new();
@@ -36,12 +36,12 @@ static SLEEPERS: Set = Set::new();
 
 impl Set {
     const fn new() -> Self {
-        Self { keys: [const { AtomicUsize::new(0) }; CAPACITY] }
+        Self { keys: [const { AtomicUsize::new(0) }; TABLE_SLOTS] }
     }
 
     fn places(key: usize) -> impl Iterator<Item = usize> {
         let start = key.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize) >> 40;
-        (0..PROBES).map(move |step| (start + step) % CAPACITY)
+        (0..SLOTS_PER_LOOKUP).map(move |step| (start + step) % TABLE_SLOTS)
     }
 
     fn has(&self, key: usize) -> bool {
@@ -179,19 +179,19 @@ mod tests {
     #[test]
     fn remembers_what_was_put_in_and_nothing_else() {
         static SET: Set = Set::new();
-        for i in 1..=CAPACITY / 2 {
+        for i in 1..=TABLE_SLOTS / 2 {
             SET.insert(i * 48);
         }
-        let held = (1..=CAPACITY / 2).filter(|i| SET.has(i * 48)).count();
-        assert!(held > CAPACITY / 2 - 8, "only {held} remembered");
-        assert!((1..=CAPACITY).all(|i| !SET.has(i * 48 + 7)));
+        let held = (1..=TABLE_SLOTS / 2).filter(|i| SET.has(i * 48)).count();
+        assert!(held > TABLE_SLOTS / 2 - 8, "only {held} remembered");
+        assert!((1..=TABLE_SLOTS).all(|i| !SET.has(i * 48 + 7)));
         assert!(!SET.has(0));
     }
 
     #[test]
     fn what_was_removed_makes_room() {
         static SET: Set = Set::new();
-        (0..4 * CAPACITY).for_each(|i| {
+        (0..4 * TABLE_SLOTS).for_each(|i| {
             SET.insert(7777);
             SET.insert(i % 3 * 48);
             SET.remove(7777);
@@ -220,9 +220,9 @@ mod tests {
     #[test]
     fn a_full_set_forgets_newcomers_only() {
         static SET: Set = Set::new();
-        (1..=4 * CAPACITY).for_each(|i| SET.insert(i * 16));
+        (1..=4 * TABLE_SLOTS).for_each(|i| SET.insert(i * 16));
         assert!(SET.has(16));
-        let held = (1..=4 * CAPACITY).filter(|i| SET.has(i * 16)).count();
-        assert!(held <= CAPACITY);
+        let held = (1..=4 * TABLE_SLOTS).filter(|i| SET.has(i * 16)).count();
+        assert!(held <= TABLE_SLOTS);
     }
 }

@@ -37,7 +37,7 @@ use crate::tls_block::TlsBlock;
 
 use super::frame::{self, SignalFrame};
 use super::leaf::{CalledFunction, LeafCall};
-use super::spin::{self, FRAME, Motion, StallSample};
+use super::spin::{self, FRAME_WORDS, Motion, StallSample};
 use super::unwind::{Point, RBP};
 use super::watched::{Watched, WorkerMode};
 use super::{TALLY, alarm, count, hooks, objects, regions, restart};
@@ -78,9 +78,9 @@ impl SampleVerdict {
 
 /// Bytes that must be free below the moved frame for the switch and for a handler of the program on
 /// top of it.
-const ROOM: usize = 16 << 10;
+const HANDLER_ROOM_BYTES: usize = 16 << 10;
 /// The same with the frame itself.
-const ROOM_WITH_FRAME: usize = 2 * ROOM;
+const ROOM_WITH_FRAME: usize = 2 * HANDLER_ROOM_BYTES;
 /// Values of [`Trap::overdue`](super::watched::Trap): what may be a spin is to be taken for one.
 pub(super) const SUSPECT: u32 = 1;
 /// The context has had its time, whatever it does.
@@ -289,7 +289,8 @@ struct Left {
 /// At the end of the handler with this frame.
 unsafe fn leave(Left { watched, lowest }: Left, frame: SignalFrame) {
     // SAFETY: as the caller says; the running context's own stack begins at `lowest`.
-    let stays = unsafe { !frame.leave((lowest, ROOM), leave_there, ptr::from_ref(watched) as usize) };
+    let stays =
+        unsafe { !frame.leave((lowest, HANDLER_ROOM_BYTES), leave_there, ptr::from_ref(watched) as usize) };
     if stays {
         // ORDERING: Relaxed; the watcher's next look takes it or not.
         watched.trap.verdict.store(SampleVerdict::Elsewhere as u32, Relaxed);
@@ -493,7 +494,7 @@ unsafe fn called(
 }
 
 /// Bytes of a frame that are looked at.
-const FRAME_BYTES: usize = FRAME * size_of::<usize>();
+const FRAME_BYTES: usize = FRAME_WORDS * size_of::<usize>();
 /// Words at the stack pointer that are looked at in a larger frame; the others lie below the frame
 /// pointer.
 const LOWEST_WORDS: usize = 8;
@@ -505,8 +506,8 @@ const LARGEST_FRAME: usize = 16 << 10;
 ///
 /// # Safety
 /// The code stands there, on this kernel thread.
-unsafe fn frame_of(watched: &'static Watched, at: &Point) -> [usize; FRAME] {
-    let mut frame = [0; FRAME];
+unsafe fn frame_of(watched: &'static Watched, at: &Point) -> [usize; FRAME_WORDS] {
+    let mut frame = [0; FRAME_WORDS];
     let start = at.sp.next_multiple_of(size_of::<usize>());
     let pointer = at.saved[RBP];
     let has_pointer = (start + FRAME_BYTES..start + LARGEST_FRAME).contains(&pointer)

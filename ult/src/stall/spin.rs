@@ -10,8 +10,8 @@
 //! Two equal samples may mean as little as that the code has not run: where signals come late, on a
 //! virtual machine above all, the next one is there before the interrupted code has executed an
 //! instruction, and every loop looks as if it waited. A loop that waits is seen at another
-//! instruction sooner or later; so equal samples count only when there are [`EQUALS`] in a row
-//! (most samples of a loop around `pause` are equal).
+//! instruction sooner or later; so equal samples count only when there are [`EQUAL_SAMPLES`] in a
+//! row (most samples of a loop around `pause` are equal).
 //!
 //! *Loops with a call in them.* A call changes every register that calls may change. So a sample
 //! that was taken in a function of the C library is one of the code that called it: its instruction
@@ -34,14 +34,14 @@ pub(super) use aarch64::{leaf_caller, sample, stack_pointer};
 /// General registers in a sample, besides instruction and stack pointer.
 const REGISTERS: usize = if cfg!(target_arch = "x86_64") { 15 } else { 31 };
 /// Bytes of code that one waiting loop may span.
-pub(super) const WINDOW: usize = 512;
+pub(super) const LOOP_BYTES: usize = 512;
 /// General registers that may differ between two samples of a waiting loop: a counter.
-const WAITS: usize = 1;
+const REGISTERS_OF_WAIT: usize = 1;
 /// General registers that may differ in a loop that perhaps waits: also a loaded value and a
 /// temporary.
-const MAY_WAIT: usize = 3;
+const REGISTERS_OF_SUSPECT: usize = 3;
 /// Equal samples in a row, after the first, from which on the code is taken to have run in between.
-const EQUALS: u32 = 5;
+const EQUAL_SAMPLES: u32 = 5;
 
 /// What two samples tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,13 +77,13 @@ pub(super) struct StallSample {
     /// The call has done something.
     gets_on: bool,
     /// What the code keeps across calls: registers, and words of its frame.
-    kept: [usize; KEPT + FRAME],
+    kept: [usize; KEPT + FRAME_WORDS],
 }
 
 /// Registers that calls keep.
 pub(super) const KEPT: usize = 6;
 /// Words of a frame that are looked at.
-pub(super) const FRAME: usize = 24;
+pub(super) const FRAME_WORDS: usize = 24;
 
 impl StallSample {
     pub(super) const NONE: StallSample = StallSample {
@@ -95,7 +95,7 @@ impl StallSample {
         equals: 0,
         inside: 0,
         gets_on: false,
-        kept: [0; KEPT + FRAME],
+        kept: [0; KEPT + FRAME_WORDS],
     };
 
     /// The sample is one of the code at `ip` with `sp`, which has called what was interrupted.
@@ -105,7 +105,7 @@ impl StallSample {
     }
 
     /// What the code keeps across calls: registers, and words of its frame.
-    pub(super) fn keeps(&mut self, registers: &[usize; KEPT], frame: &[usize; FRAME]) {
+    pub(super) fn keeps(&mut self, registers: &[usize; KEPT], frame: &[usize; FRAME_WORDS]) {
         self.kept[..KEPT].copy_from_slice(registers);
         self.kept[KEPT..].copy_from_slice(frame);
     }
@@ -132,10 +132,10 @@ impl StallSample {
         if earlier.ip == 0 || self.switch_count != earlier.switch_count {
             return Motion::Unknown;
         }
-        if (1..EQUALS).contains(&self.equals) {
+        if (1..EQUAL_SAMPLES).contains(&self.equals) {
             return Motion::Still;
         }
-        let near = self.sp == earlier.sp && self.ip.abs_diff(earlier.ip) < WINDOW;
+        let near = self.sp == earlier.sp && self.ip.abs_diff(earlier.ip) < LOOP_BYTES;
         let around_call = self.is_in_call() || earlier.is_in_call();
         if !near || self.gets_on || !around_call && self.vectors != earlier.vectors {
             return Motion::Computes;
@@ -147,8 +147,8 @@ impl StallSample {
             differ(&self.registers, &earlier.registers)
         };
         match changed {
-            0..=WAITS => Motion::Spins,
-            changed if changed <= MAY_WAIT => Motion::Suspect,
+            0..=REGISTERS_OF_WAIT => Motion::Spins,
+            changed if changed <= REGISTERS_OF_SUSPECT => Motion::Suspect,
             _ => Motion::Computes,
         }
     }
@@ -251,10 +251,10 @@ mod tests {
     #[test]
     fn few_changes_in_one_place_are_a_spin() {
         assert_eq!(at(0x400, 0).since(&at(0x410, 0)), Motion::Spins);
-        assert_eq!(at(0x400, 0).since(&at(0x410, WAITS)), Motion::Spins);
-        assert_eq!(at(0x400, 0).since(&at(0x410, WAITS + 1)), Motion::Suspect);
-        assert_eq!(at(0x400, 0).since(&at(0x410, MAY_WAIT + 1)), Motion::Computes);
-        assert_eq!(at(0x400, 0).since(&at(0x400 + WINDOW, 0)), Motion::Computes);
+        assert_eq!(at(0x400, 0).since(&at(0x410, REGISTERS_OF_WAIT)), Motion::Spins);
+        assert_eq!(at(0x400, 0).since(&at(0x410, REGISTERS_OF_WAIT + 1)), Motion::Suspect);
+        assert_eq!(at(0x400, 0).since(&at(0x410, REGISTERS_OF_SUSPECT + 1)), Motion::Computes);
+        assert_eq!(at(0x400, 0).since(&at(0x400 + LOOP_BYTES, 0)), Motion::Computes);
     }
 
     #[test]
@@ -275,11 +275,11 @@ mod tests {
 
     #[test]
     fn around_a_call_only_what_calls_keep_is_compared() {
-        assert_eq!(in_call(0x400, WAITS).since(&in_call(0x404, 0)), Motion::Spins);
-        assert_eq!(in_call(0x400, MAY_WAIT).since(&in_call(0x404, 0)), Motion::Suspect);
-        assert_eq!(in_call(0x400, MAY_WAIT + 1).since(&in_call(0x404, 0)), Motion::Computes);
+        assert_eq!(in_call(0x400, REGISTERS_OF_WAIT).since(&in_call(0x404, 0)), Motion::Spins);
+        assert_eq!(in_call(0x400, REGISTERS_OF_SUSPECT).since(&in_call(0x404, 0)), Motion::Suspect);
+        assert_eq!(in_call(0x400, REGISTERS_OF_SUSPECT + 1).since(&in_call(0x404, 0)), Motion::Computes);
         assert_eq!(at(0x410, 5).since(&in_call(0x404, 0)), Motion::Spins);
-        assert_eq!(in_call(0x400 + WINDOW, 0).since(&in_call(0x400, 0)), Motion::Computes);
+        assert_eq!(in_call(0x400 + LOOP_BYTES, 0).since(&in_call(0x400, 0)), Motion::Computes);
         let moved = StallSample { gets_on: true, ..in_call(0x400, 0) };
         assert_eq!(moved.since(&in_call(0x400, 0)), Motion::Computes);
     }
@@ -294,17 +294,17 @@ mod tests {
     #[test]
     fn equal_samples_count_when_there_are_several() {
         let mut last = at(0x400, 0);
-        let motions = [0; EQUALS as usize + 1].map(|_| {
+        let motions = [0; EQUAL_SAMPLES as usize + 1].map(|_| {
             let mut now = at(0x400, 0);
             let before = now.succeed(&mut last);
             now.since(&before)
         });
         assert!(
-            motions[..EQUALS as usize - 1].iter().all(|&m| m == Motion::Still)
-                && motions[EQUALS as usize - 1..].iter().all(|&m| m == Motion::Spins)
+            motions[..EQUAL_SAMPLES as usize - 1].iter().all(|&m| m == Motion::Still)
+                && motions[EQUAL_SAMPLES as usize - 1..].iter().all(|&m| m == Motion::Spins)
         );
         let mut next = at(0x404, 0);
-        assert_eq!(next.succeed(&mut last).equals, EQUALS + 1);
+        assert_eq!(next.succeed(&mut last).equals, EQUAL_SAMPLES + 1);
         assert_eq!(next.equals, 0);
     }
 }

@@ -21,7 +21,7 @@ use super::watched::Watched;
 use super::watcher;
 
 /// Bytes of a stack that are looked at.
-const LOOKED_AT: usize = 16 << 10;
+const STACK_BYTES_SEARCHED: usize = 16 << 10;
 
 /// A worker whose thread is in the program's code, with somebody behind it, or from whom those have
 /// been taken over.
@@ -98,12 +98,12 @@ fn asleep_at(tid: i32) -> Option<(usize, usize)> {
 
 /// The stack's words from `sp` on, as far as they are there.
 fn words_at(sp: usize) -> Vec<usize> {
-    let mut words = vec![0_usize; LOOKED_AT / size_of::<usize>()];
+    let mut words = vec![0_usize; STACK_BYTES_SEARCHED / size_of::<usize>()];
     let start = sp.next_multiple_of(size_of::<usize>());
     // Page by page: a piece that is not all there is not read at all.
     let mut got = 0;
-    while got < LOOKED_AT {
-        let wanted = (LOOKED_AT - got).min(4096 - (start + got) % 4096);
+    while got < STACK_BYTES_SEARCHED {
+        let wanted = (STACK_BYTES_SEARCHED - got).min(4096 - (start + got) % 4096);
         // SAFETY: within the vector's bounds.
         if !unsafe { copy_if_there(words.as_mut_ptr().cast::<u8>().wrapping_add(got), start + got, wanted) } {
             break;

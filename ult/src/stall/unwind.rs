@@ -53,7 +53,7 @@ const RSP: u8 = 7;
 /// The number of the column for the return address.
 const RETURN: u8 = 16;
 /// A frame of the C library that is larger is none that is looked through.
-const LARGEST: usize = 64 << 10;
+const LARGEST_FRAME_BYTES: usize = 64 << 10;
 
 /// Where code is, and what it keeps across calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +107,8 @@ pub(super) unsafe fn step(
         rules.run(entry.instructions, &common, sought - entry.start)?;
     }
     let frame = rules.frame(at)?;
-    let is_frame = frame > at.sp && frame - at.sp <= LARGEST && frame.is_multiple_of(8) && is_own(frame);
+    let is_frame =
+        frame > at.sp && frame - at.sp <= LARGEST_FRAME_BYTES && frame.is_multiple_of(8) && is_own(frame);
     let word = |offset: i64| {
         let address = frame.wrapping_add_signed(offset as isize);
         let inside =
@@ -160,7 +161,7 @@ fn column(register: u64) -> Option<usize> {
 }
 
 /// States that are remembered inside of one another: compilers remember one.
-const DEPTH: usize = 2;
+const REMEMBERED_STATES: usize = 2;
 
 #[derive(Clone, Copy)]
 struct Row {
@@ -174,7 +175,7 @@ struct Rules {
     offset: i64,
     rows: [Rule; COLUMNS],
     initial: [Rule; COLUMNS],
-    remembered: [Row; DEPTH],
+    remembered: [Row; REMEMBERED_STATES],
     depth: usize,
 }
 
@@ -184,7 +185,7 @@ impl Rules {
         offset: 0,
         rows: [Rule::Same; COLUMNS],
         initial: [Rule::Same; COLUMNS],
-        remembered: [Row { register: u8::MAX, offset: 0, rows: [Rule::Same; COLUMNS] }; DEPTH],
+        remembered: [Row { register: u8::MAX, offset: 0, rows: [Rule::Same; COLUMNS] }; REMEMBERED_STATES],
         depth: 0,
     };
 

@@ -34,15 +34,15 @@ use super::signal;
 use super::watched::Watched;
 
 /// Nanoseconds between looks at a worker that stands still.
-pub(super) const QUICK: u64 = 50_000;
+pub(super) const QUICK_PERIOD_NANOS: u64 = 50_000;
 /// Between two looks at a region that was seen spinning, ns: what one look costs, and the signal,
 /// is a fifth of it.
-const KNOWN: u64 = 30_000;
+const SPINNING_PERIOD_NANOS: u64 = 30_000;
 /// The longest nap, and the longest time between looks at one that computes, nanoseconds.
-pub(super) const LONGEST: u64 = 10_000_000;
+pub(super) const LONGEST_NAP_NANOS: u64 = 10_000_000;
 /// The last nap before it lies down, nanoseconds: waking it costs a worker some microseconds, which
 /// is nothing then.
-const LAST: u64 = 16 * QUICK;
+const LAST_NAP_NANOS: u64 = 16 * QUICK_PERIOD_NANOS;
 
 /// No watcher in this process.
 const NONE: u32 = 0;
@@ -202,38 +202,38 @@ struct Round {
 fn watch() -> ! {
     let aim = Aim(());
     let mut bed = Bed::Light(0);
-    let mut calm = QUICK;
+    let mut calm = QUICK_PERIOD_NANOS;
     // The last look came after a long nap: it is only the first of two.
     let mut first = true;
     loop {
         let now = clock::now();
         let round = go_round(&aim, now);
-        if !round.crowded && calm >= LAST {
+        if !round.crowded && calm >= LAST_NAP_NANOS {
             // If nobody has come, it is down again after one look.
-            calm = if bed.lie_down() { QUICK } else { LAST };
+            calm = if bed.lie_down() { QUICK_PERIOD_NANOS } else { LAST_NAP_NANOS };
             first = true;
             continue;
         }
         let mut until = round.due;
         if round.known || round.moves && first {
-            until = until.min(now + if round.known { KNOWN } else { QUICK });
+            until = until.min(now + if round.known { SPINNING_PERIOD_NANOS } else { QUICK_PERIOD_NANOS });
             first = false;
         } else if round.moves || !round.crowded {
-            calm = (2 * calm).min(LONGEST);
+            calm = (2 * calm).min(LONGEST_NAP_NANOS);
             until = until.min(now + calm);
             first = true;
         } else {
-            calm = QUICK;
+            calm = QUICK_PERIOD_NANOS;
             first = true;
         }
         if nap(now, until) {
-            (calm, first) = (QUICK, true);
+            (calm, first) = (QUICK_PERIOD_NANOS, true);
         }
     }
 }
 
 fn go_round(aim: &Aim, now: u64) -> Round {
-    let mut round = Round { crowded: false, moves: false, known: false, due: now + LONGEST };
+    let mut round = Round { crowded: false, moves: false, known: false, due: now + LONGEST_NAP_NANOS };
     for watched in records() {
         // SAFETY: this is the watcher thread, and one reference at a time.
         let look = unsafe { watched.notes() }.look(watched, aim, now);
@@ -253,8 +253,8 @@ fn go_round(aim: &Aim, now: u64) -> Round {
 /// Sleeps until the given time, or until somebody wakes it for a region that was seen spinning or
 /// blocking (then true).
 fn nap(now: u64, until: u64) -> bool {
-    let length = until.saturating_sub(now).max(QUICK / 2);
-    let state = if length > 4 * QUICK { NAPS } else { AWAKE };
+    let length = until.saturating_sub(now).max(QUICK_PERIOD_NANOS / 2);
+    let state = if length > 4 * QUICK_PERIOD_NANOS { NAPS } else { AWAKE };
     // ORDERING: Relaxed; who misses it is seen at the end of the nap.
     STATE.store(state, Relaxed);
     futex_wait(state, Some(length));
@@ -273,10 +273,11 @@ enum Bed {
     Refused,
 }
 
-/// Times that the watcher lies down for at most [`LIGHT`] before it asks for the barrier.
-const BEFORE_DEEP: u32 = 64;
+/// Times that the watcher lies down for at most [`LIGHT_SLEEP_NANOS`] before it asks for the
+/// barrier.
+const LIGHT_SLEEPS_BEFORE_DEEP: u32 = 64;
 /// Nanoseconds.
-const LIGHT: u64 = 1_000_000;
+const LIGHT_SLEEP_NANOS: u64 = 1_000_000;
 
 impl Bed {
     /// Sleeps until a worker is crowded, or not so long. True if one is, or was.
@@ -285,9 +286,9 @@ impl Bed {
         // short.
         STATE.store(ASLEEP, Relaxed);
         let limit = match self {
-            Bed::Light(_) => Some(LIGHT),
+            Bed::Light(_) => Some(LIGHT_SLEEP_NANOS),
             Bed::Deep if membarrier(MEMBARRIER_PRIVATE_EXPEDITED) => None,
-            Bed::Deep | Bed::Refused => Some(LONGEST),
+            Bed::Deep | Bed::Refused => Some(LONGEST_NAP_NANOS),
         };
         let late = records().any(|watched| watched.is_crowded());
         if !late {
@@ -297,7 +298,7 @@ impl Bed {
         let called = STATE.swap(AWAKE, Relaxed) == AWAKE || late;
         if let Bed::Light(times) = self {
             *times = if called { 0 } else { *times + 1 };
-            if *times >= BEFORE_DEEP {
+            if *times >= LIGHT_SLEEPS_BEFORE_DEEP {
                 *self =
                     if membarrier(MEMBARRIER_REGISTER_PRIVATE_EXPEDITED) { Bed::Deep } else { Bed::Refused };
             }
@@ -337,7 +338,7 @@ fn futex_wake() {
 // ---- birth ------------------------------------------------------------------
 
 /// Bytes of the watcher's stack; the hand-off hook runs there.
-const STACK: usize = 512 << 10;
+const WATCHER_STACK_BYTES: usize = 512 << 10;
 
 fn spawn() -> bool {
     if signal::number().is_none() && !crate::sanitize::sees_races() {
@@ -349,7 +350,7 @@ fn spawn() -> bool {
         let mut attributes: libc::pthread_attr_t = mem::zeroed();
         libc::pthread_attr_init(&raw mut attributes);
         libc::pthread_attr_setdetachstate(&raw mut attributes, libc::PTHREAD_CREATE_DETACHED);
-        libc::pthread_attr_setstacksize(&raw mut attributes, STACK);
+        libc::pthread_attr_setstacksize(&raw mut attributes, WATCHER_STACK_BYTES);
         let mut id: libc::pthread_t = mem::zeroed();
         let result = crate::signals::with_all_blocked(|_| {
             libc::pthread_create(&raw mut id, &raw const attributes, main, ptr::null_mut())

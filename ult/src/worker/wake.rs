@@ -11,7 +11,7 @@
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering, fence};
 
-use crate::sched::SOUGHT;
+use crate::sched::SOUGHT_COUNTERS;
 
 use super::Worker;
 
@@ -148,7 +148,7 @@ impl Worker {
 
     /// Notes what the worker looks for while it sleeps, and whether it is `vacant`: hosts nobody of
     /// a region.
-    pub(crate) fn note_what_is_sought(&self, counters: [*const AtomicU32; SOUGHT], vacant: bool) {
+    pub(crate) fn note_what_is_sought(&self, counters: [*const AtomicU32; SOUGHT_COUNTERS], vacant: bool) {
         // ORDERING: Relaxed, as below.
         self.vacant.store(vacant, Ordering::Relaxed);
         for (slot, counter) in self.sought.iter().zip(counters) {

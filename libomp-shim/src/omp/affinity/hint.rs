@@ -14,8 +14,8 @@
 //!   that never looks again delays nothing for good.
 //! * What a thread takes and may not start, by the task scheduling constraint, goes to the team's
 //!   team queue, as with stolen tasks.
-//! * For a thread whose inbox is full ([`MOST`]), that has not started, or takes no part in the
-//!   region, and for tasks with a priority, the hint is ignored. So data that one thread has
+//! * For a thread whose inbox is full ([`INBOX_TASKS`]), that has not started, or takes no part in
+//!   the region, and for tasks with a priority, the hint is ignored. So data that one thread has
 //!   touched first do not make it the only one that works.
 //!
 //! Who runs the task in the end is the last for its data from then on. Programs whose compiler
@@ -39,7 +39,7 @@ use crate::omp::team::{Padded, Team};
 use crate::omp::thread::Thread;
 
 /// Tasks that wait in an inbox at most.
-const MOST: u32 = 64;
+const INBOX_TASKS: u32 = 64;
 /// Looks around in vain after which a thread takes from the inbox of another.
 pub const LOOKS_BEFORE_FAR: u32 = 64;
 /// The same if both are on one memory node of several.
@@ -237,7 +237,7 @@ impl Table {
     fn put(&self, num: u32, task: NonNull<Task>) -> bool {
         let inbox = &self.inboxes[num as usize].0;
         // ORDERING: Relaxed; a limit.
-        if inbox.count.load(Ordering::Relaxed) >= MOST {
+        if inbox.count.load(Ordering::Relaxed) >= INBOX_TASKS {
             return false;
         }
         let _away = ult::sanitize::look_away();
@@ -306,12 +306,12 @@ mod tests {
     #[test]
     fn inboxes_are_first_come_first_served_and_bounded() {
         let table = Table::new(2);
-        let tasks: Vec<Task> = (0..=MOST).map(|_| Task::implicit()).collect();
+        let tasks: Vec<Task> = (0..=INBOX_TASKS).map(|_| Task::implicit()).collect();
         for (at, task) in tasks.iter().enumerate() {
-            assert_eq!(table.put(1, NonNull::from(task)), at < MOST as usize, "{at}");
+            assert_eq!(table.put(1, NonNull::from(task)), at < INBOX_TASKS as usize, "{at}");
         }
         assert!(table.has_tasks() && table.take(0).is_none() && table.take(2).is_none());
-        for task in &tasks[..MOST as usize] {
+        for task in &tasks[..INBOX_TASKS as usize] {
             assert_eq!(table.take(1), Some(NonNull::from(task)));
         }
         assert!(!table.has_tasks() && table.take(1).is_none());

@@ -8,10 +8,10 @@
 //! waits behind a slow one while a thread of the team has nothing to do. The protocol is in
 //! `docs/protocols/worksharing.md`.
 //!
-//! How many ([`Batch`]): one at first; twice as many when the last ones took less than [`QUICK`]
-//! each, up to [`MOST`]; one again when they did not, and for the next [`PAUSE`] chunks the clock
-//! is not even read. Never more than a small part of what is left. So a loop whose bodies take a
-//! fifth of a microsecond or more never has a reserve.
+//! How many ([`Batch`]): one at first; twice as many when the last ones took less than
+//! [`QUICK_CHUNK_TICKS`] each, up to [`BATCH_CHUNKS`]; one again when they did not, and for the
+//! next [`UNTIMED_CHUNKS`] chunks the clock is not even read. Never more than a small part of what
+//! is left. So a loop whose bodies take a fifth of a microsecond or more never has a reserve.
 //!
 //! Tried and rejected: reserves that nobody else may touch (an atomic instruction less per chunk,
 //! but the chunks behind a sudden slow one wait for it, and iterations that wait for each other
@@ -33,15 +33,15 @@ use super::WorkShare;
 
 /// Ticks ([`ult::arch::ticks`]) below which a chunk is quick: some 100 ns, a fraction of what the
 /// counter costs many threads.
-const QUICK: u64 = 256;
+const QUICK_CHUNK_TICKS: u64 = 256;
 /// Chunks reserved at most.
-const MOST: u64 = 64;
+const BATCH_CHUNKS: u64 = 64;
 /// Chunks after a slow one for which the clock is not read.
-const PAUSE: u32 = 16;
+const UNTIMED_CHUNKS: u32 = 16;
 /// A batch is at most this part of what is left for each thread.
-const SHARE: u64 = 4;
+const SHARES_PER_BATCH: u64 = 4;
 /// Loops with more chunks have no batches: their numbers do not fit a [`ChunkReserve`].
-const TOO_MANY: u64 = 1 << 48;
+const UNBATCHED_CHUNKS: u64 = 1 << 48;
 
 /// Chunks that a thread has reserved: the number of its construct (8 bits), the next chunk (48),
 /// how many there are (8).
@@ -162,7 +162,7 @@ impl Batch {
     }
 
     fn of(construct: u64, chunks: u64) -> Self {
-        Self { construct, chunks: if chunks < TOO_MANY { chunks } else { 0 }, ..Self::default() }
+        Self { construct, chunks: if chunks < UNBATCHED_CHUNKS { chunks } else { 0 }, ..Self::default() }
     }
 
     /// The thread leaves the loop, or enters one without batches. What a cancelled loop has left is
@@ -230,23 +230,23 @@ impl Batch {
         } else if self.since != 0 {
             self.judge(ult::arch::ticks().wrapping_sub(self.since));
         }
-        self.size.min(self.left() / (SHARE * threads)).max(1)
+        self.size.min(self.left() / (SHARES_PER_BATCH * threads)).max(1)
     }
 
     /// The chunks taken last have taken so long.
     fn judge(&mut self, ticks: u64) {
         self.since = 0;
-        if ticks <= QUICK * self.taken {
-            self.size = (2 * self.size).min(MOST);
+        if ticks <= QUICK_CHUNK_TICKS * self.taken {
+            self.size = (2 * self.size).min(BATCH_CHUNKS);
         } else {
             self.size = 1;
-            self.pause = PAUSE;
+            self.pause = UNTIMED_CHUNKS;
         }
     }
 
     /// Is enough left for a batch?
     fn is_worth_it(&self, threads: u64) -> bool {
-        self.left() >= 2 * SHARE * threads
+        self.left() >= 2 * SHARES_PER_BATCH * threads
     }
 
     fn left(&self) -> u64 {
@@ -315,18 +315,18 @@ mod tests {
         let mut batch = Batch::of(3, 100_000);
         for size in [2, 4, 8, 16, 32, 64, 64] {
             (batch.taken, batch.since) = (batch.size, 1);
-            batch.judge(QUICK * batch.taken);
+            batch.judge(QUICK_CHUNK_TICKS * batch.taken);
             assert_eq!(batch.size, size);
         }
         assert_eq!(batch.count(2), 64);
         batch.seen = 100_000 - 200;
         assert_eq!(batch.count(2), 25, "an eighth of what is left");
-        batch.judge(QUICK * batch.taken + 1);
-        for _ in 0..PAUSE {
+        batch.judge(QUICK_CHUNK_TICKS * batch.taken + 1);
+        for _ in 0..UNTIMED_CHUNKS {
             assert_eq!(batch.count(2), 1);
         }
         assert_eq!(batch.pause, 0);
-        let endless = Batch::of(4, TOO_MANY);
+        let endless = Batch::of(4, UNBATCHED_CHUNKS);
         assert_eq!((endless.chunks, endless.is_worth_it(2)), (0, false));
     }
 }

@@ -42,11 +42,11 @@ pub use dispatch::Dispatch;
 use schedule::Schedule;
 
 /// Constructs of one region that may be in flight at once.
-const LENGTH: u64 = 8;
+const RING_LENGTH: u64 = 8;
 
 /// The shared descriptors of a team.
 pub struct WorkShareRing {
-    entries: [WorkShare; LENGTH as usize],
+    entries: [WorkShare; RING_LENGTH as usize],
     /// For threads that would wait for an entry in a region that is cancelled or lost by a fork:
     /// those that hold it may never leave.
     dead: WorkShare,
@@ -55,7 +55,7 @@ pub struct WorkShareRing {
 }
 
 /// Number of the construct whose entry is `dead`.
-const DEAD: u64 = u64::MAX;
+const DEAD_NUMBER: u64 = u64::MAX;
 
 /// Shared state of one construct.
 #[repr(align(128))]
@@ -109,10 +109,10 @@ impl WorkShareRing {
 
     /// The entry of construct `k`.
     pub fn at(&self, k: u64) -> &WorkShare {
-        if k == DEAD {
+        if k == DEAD_NUMBER {
             return &self.dead;
         }
-        &self.entries[(k % LENGTH) as usize]
+        &self.entries[(k % RING_LENGTH) as usize]
     }
 
     /// All entries free for a region's first constructs again. No thread is in a construct.
@@ -245,7 +245,7 @@ pub fn enter(
         match await_entry(here, share, k) {
             Entry::Ours => {}
             Entry::Open => return (k, share),
-            Entry::Never => return (DEAD, here.team().workshare(DEAD)),
+            Entry::Never => return (DEAD_NUMBER, here.team().workshare(DEAD_NUMBER)),
         }
     }
     begin(share, k, initialise, here.team());
@@ -263,7 +263,7 @@ fn claim(share: &WorkShare, k: u64) -> bool {
 }
 
 /// Looks before the scheduler is asked, and how many of them without a pause in between.
-const LOOKS: u32 = 64;
+const LOOKS_BEFORE_WAIT: u32 = 64;
 const QUICK_LOOKS: u32 = 32;
 
 /// Waits up to a microsecond for something that another thread of the team is about to do; says
@@ -271,7 +271,7 @@ const QUICK_LOOKS: u32 = 32;
 /// be suspended and resumed costs a part of that. Where another context of this worker waits,
 /// too, it is not looked for: that one may be the thread in question.
 fn comes_soon(done: impl Fn() -> bool) -> bool {
-    let looks = if ult::sched::has_others_here() { 0 } else { LOOKS };
+    let looks = if ult::sched::has_others_here() { 0 } else { LOOKS_BEFORE_WAIT };
     (0..looks).any(|look| {
         if look >= QUICK_LOOKS {
             ult::arch::pause();
@@ -336,7 +336,7 @@ fn begin(share: &WorkShare, k: u64, initialise: impl FnOnce(&WorkShare, &mut Sha
 
 /// Leaves construct `k`, which the thread entered. The last thread frees the entry.
 pub fn leave(thread: &Thread, k: u64) {
-    if k == DEAD {
+    if k == DEAD_NUMBER {
         return;
     }
     let team = thread.team();
@@ -347,7 +347,7 @@ pub fn leave(thread: &Thread, k: u64) {
         // ORDERING: Relaxed; published by the sequence number.
         share.left.store(0, Ordering::Relaxed);
         // ORDERING: Release, pairs with the Acquire in `enter`.
-        share.sequence.store(4 * (k + LENGTH), Ordering::Release);
+        share.sequence.store(4 * (k + RING_LENGTH), Ordering::Release);
         if team.size() > 1 {
             team.wake_all();
         }

@@ -21,7 +21,7 @@ pub(crate) struct SuspendedContext {
     pub(in crate::sched) sleepers: Option<*const AtomicU32>,
     pub(super) spin: Spin,
     /// Of those of one gang that can go on the lowest goes first: the thread's number at a barrier,
-    /// 0 in other waits, and [`YIELDING`].
+    /// 0 in other waits, and [`RANK_OF_YIELDING`].
     pub(super) rank: u32,
     pub(super) yields: bool,
     pub(super) finished: bool,
@@ -40,7 +40,7 @@ pub(crate) struct SuspendedContext {
 }
 
 /// The rank of a context that could go on and lets others go first.
-pub(super) const YIELDING: u32 = u32::MAX;
+pub(super) const RANK_OF_YIELDING: u32 = u32::MAX;
 
 impl SuspendedContext {
     pub(in crate::sched) fn of(ult: *mut Ult, role: Role, wait: &Wait<'_>, traits: WaitTraits) -> Self {
@@ -57,7 +57,7 @@ impl SuspendedContext {
             seek: wait.seek.map(erase),
             sleepers: wait.sleepers.map(core::ptr::from_ref),
             spin: wait.spin,
-            rank: if wait.yields { YIELDING } else { traits.rank },
+            rank: if wait.yields { RANK_OF_YIELDING } else { traits.rank },
             yields: wait.yields,
             finished: wait.finished,
             alone: wait.alone,
@@ -71,7 +71,7 @@ impl SuspendedContext {
 
     /// A context that could go on at any time and was left for others in the middle of its code.
     pub(in crate::sched) fn interrupted(ult: *mut Ult, role: Role) -> Self {
-        let (ready, spin, rank): (Ready, _, _) = (&|| true, Spin::NONE, YIELDING);
+        let (ready, spin, rank): (Ready, _, _) = (&|| true, Spin::NONE, RANK_OF_YIELDING);
         let (yields, finished, alone, synchronizes, takes_any_task, interrupted) =
             (false, false, false, false, false, true);
         let (seek, sleepers, below, order) = (None, None, core::ptr::null_mut(), None);

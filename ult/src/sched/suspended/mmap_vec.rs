@@ -16,7 +16,7 @@ use core::ptr;
 const FIRST_BYTES: usize = 16 << 10;
 
 /// Memory comes in multiples of so many bytes, or the kernel rounds up.
-const PAGE: usize = 4096;
+const PAGE_BYTES: usize = 4096;
 
 /// See the module.
 pub(super) struct MmapVec<T> {
@@ -64,9 +64,9 @@ impl<T> MmapVec<T> {
     }
 
     fn grow(&mut self) -> bool {
-        let before = (self.capacity * size_of::<T>()).next_multiple_of(PAGE);
+        let before = (self.capacity * size_of::<T>()).next_multiple_of(PAGE_BYTES);
         let bytes = if self.capacity == 0 {
-            FIRST_BYTES.max(size_of::<T>().next_multiple_of(PAGE))
+            FIRST_BYTES.max(size_of::<T>().next_multiple_of(PAGE_BYTES))
         } else {
             2 * before
         };
@@ -164,7 +164,10 @@ impl<T> Drop for MmapVec<T> {
         if self.capacity != 0 {
             // SAFETY: the memory is this list's, and has no items any more.
             unsafe {
-                libc::munmap(self.memory.cast(), (self.capacity * size_of::<T>()).next_multiple_of(PAGE))
+                libc::munmap(
+                    self.memory.cast(),
+                    (self.capacity * size_of::<T>()).next_multiple_of(PAGE_BYTES),
+                )
             };
         }
     }
