@@ -101,7 +101,7 @@ pub struct DataOutcome {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum DataEvent {
     /// Something may begin.
     Create,
     /// A datum of this task has come to its rank.
@@ -135,7 +135,7 @@ struct DataTaskState {
 }
 
 #[derive(Clone, Default)]
-struct Rank {
+struct DataRank {
     sends_until: DataTime,
     receives_until: DataTime,
     /// The data of a task are on their way.
@@ -149,13 +149,13 @@ struct Rank {
     bytes: u64,
 }
 
-struct World<'a> {
+struct DataSimulation<'a> {
     program: &'a DataProgram,
     links: Links,
     starts: Vec<usize>,
     states: Vec<DataTaskState>,
     /// The host is the last one.
-    ranks: Vec<Rank>,
+    ranks: Vec<DataRank>,
     directory: Directory,
     policy: LeastLoaded,
     begun: VecDeque<usize>,
@@ -165,7 +165,7 @@ struct World<'a> {
     under_way: usize,
     most_under_way: usize,
     turn: usize,
-    events: BinaryHeap<Reverse<(DataTime, u64, Event)>>,
+    events: BinaryHeap<Reverse<(DataTime, u64, DataEvent)>>,
     serial: u64,
     now: DataTime,
     outcome: DataOutcome,
@@ -174,8 +174,8 @@ struct World<'a> {
 /// Runs it to its end on so many ranks besides the host.
 #[must_use]
 pub fn simulate(program: &DataProgram, ranks: usize, manner: Manner) -> DataOutcome {
-    let mut world = World::new(program, ranks, manner);
-    world.at(0, Event::Create);
+    let mut world = DataSimulation::new(program, ranks, manner);
+    world.at(0, DataEvent::Create);
     while let Some(Reverse((now, _, event))) = world.events.pop() {
         world.now = now;
         world.handle(event);
@@ -210,7 +210,7 @@ fn order(program: &DataProgram) -> Vec<DataTaskState> {
     states
 }
 
-impl<'a> World<'a> {
+impl<'a> DataSimulation<'a> {
     fn new(program: &'a DataProgram, ranks: usize, manner: Manner) -> Self {
         let mut end = 0;
         let starts = program.sizes.iter().map(|size| {
@@ -222,7 +222,7 @@ impl<'a> World<'a> {
             links: Links { manner },
             starts: starts.collect(),
             states: order(program),
-            ranks: vec![Rank::default(); ranks + 1],
+            ranks: vec![DataRank::default(); ranks + 1],
             directory: Directory::new(),
             policy: LeastLoaded::default(),
             begun: VecDeque::new(),
@@ -239,7 +239,7 @@ impl<'a> World<'a> {
         }
     }
 
-    fn at(&mut self, time: DataTime, event: Event) {
+    fn at(&mut self, time: DataTime, event: DataEvent) {
         self.serial += 1;
         self.events.push(Reverse((time, self.serial, event)));
     }
@@ -275,12 +275,12 @@ impl<'a> World<'a> {
         end + LATENCY
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: DataEvent) {
         match event {
-            Event::Create => self.create(),
-            Event::Filled(task) => self.filled(task),
-            Event::Computed(task) => self.computed(task),
-            Event::Saved(task) => self.ended(task),
+            DataEvent::Create => self.create(),
+            DataEvent::Filled(task) => self.filled(task),
+            DataEvent::Computed(task) => self.computed(task),
+            DataEvent::Saved(task) => self.ended(task),
         }
     }
 
@@ -294,7 +294,7 @@ impl<'a> World<'a> {
         if self.states[task].before == 0 {
             self.begun.push_back(task);
         }
-        self.at(self.now + CREATE, Event::Create);
+        self.at(self.now + CREATE, DataEvent::Create);
         self.begin_tasks();
     }
 
@@ -397,10 +397,10 @@ impl<'a> World<'a> {
             self.outcome.fills += 1;
             self.states[task].missing += 1;
             let there = self.send(source, rank, range.len());
-            self.at(there, Event::Filled(task));
+            self.at(there, DataEvent::Filled(task));
         }
         if self.states[task].missing == 0 {
-            self.at(self.now, Event::Filled(task));
+            self.at(self.now, DataEvent::Filled(task));
             self.states[task].missing = 1;
         }
     }
@@ -455,7 +455,7 @@ impl<'a> World<'a> {
             && let Some(task) = self.ranks[rank].ready.pop_front()
         {
             self.ranks[rank].busy = true;
-            self.at(self.now + self.program.tasks[task].work, Event::Computed(task));
+            self.at(self.now + self.program.tasks[task].work, DataEvent::Computed(task));
         }
     }
 
@@ -482,7 +482,7 @@ impl<'a> World<'a> {
                 self.free(&gone, range.len());
             }
         }
-        self.at(there, Event::Saved(task));
+        self.at(there, DataEvent::Saved(task));
     }
 
     fn ended(&mut self, task: usize) {

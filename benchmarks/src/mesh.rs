@@ -114,7 +114,7 @@ pub fn least(load: &FrontLoad, cores: usize, of: impl Fn(FrontStep) -> MeshTime)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum MeshEvent {
     /// The node invokes the handlers of the patches that it has made.
     Step,
     /// A handler of this patch is invoked.
@@ -135,7 +135,7 @@ enum Event {
     Object(usize),
 }
 
-struct World<'a> {
+struct MeshSimulation<'a> {
     setting: MeshSetting,
     load: &'a FrontLoad,
     nodes: Vec<MeshNode>,
@@ -148,7 +148,7 @@ struct World<'a> {
     step: usize,
     /// Handlers of the step that have not ended.
     left: usize,
-    events: BinaryHeap<Reverse<(MeshTime, u64, usize, Event)>>,
+    events: BinaryHeap<Reverse<(MeshTime, u64, usize, MeshEvent)>>,
     serial: u64,
     now: MeshTime,
     outcome: MeshOutcome,
@@ -157,7 +157,7 @@ struct World<'a> {
 /// Runs it to its end.
 #[must_use]
 pub fn simulate(setting: MeshSetting, load: &FrontLoad) -> MeshOutcome {
-    let mut world = World::new(setting, load);
+    let mut world = MeshSimulation::new(setting, load);
     while let Some(Reverse((now, _, node, event))) = world.events.pop() {
         world.now = now;
         world.handle(node, event);
@@ -167,7 +167,7 @@ pub fn simulate(setting: MeshSetting, load: &FrontLoad) -> MeshOutcome {
     MeshOutcome { ideal: load.work() / busy.len() as u64, busy, ..world.outcome }
 }
 
-impl<'a> World<'a> {
+impl<'a> MeshSimulation<'a> {
     fn new(setting: MeshSetting, load: &'a FrontLoad) -> Self {
         let mut world = Self {
             setting,
@@ -184,19 +184,19 @@ impl<'a> World<'a> {
             outcome: MeshOutcome::default(),
         };
         world.places.clone_from(&world.homes);
-        (0..setting.nodes).for_each(|node| world.at(0, node, Event::Step));
+        (0..setting.nodes).for_each(|node| world.at(0, node, MeshEvent::Step));
         world
     }
 
-    fn at(&mut self, time: MeshTime, node: usize, event: Event) {
+    fn at(&mut self, time: MeshTime, node: usize, event: MeshEvent) {
         self.serial += 1;
         self.events.push(Reverse((time, self.serial, node, event)));
     }
 
-    fn send(&mut self, from: usize, to: usize, event: Event) {
+    fn send(&mut self, from: usize, to: usize, event: MeshEvent) {
         let bytes = match event {
             // What waits for it follows in a message of its own.
-            Event::Object(patch) => {
+            MeshEvent::Object(patch) => {
                 self.outcome.messages += 1;
                 self.load.bytes(self.step, patch)
             }
@@ -207,26 +207,26 @@ impl<'a> World<'a> {
         self.at(self.now + takes, to, event);
     }
 
-    fn handle(&mut self, node: usize, event: Event) {
+    fn handle(&mut self, node: usize, event: MeshEvent) {
         match event {
-            Event::Step => self.invoke_all(node),
-            Event::Request(patch) => self.wait(node, patch),
-            Event::Done(core) => self.done(node, core),
-            Event::Pull(thief) => self.asked(node, thief),
-            Event::Pulled(victim, count) => self.answered(node, victim, count),
-            Event::Loaded(source) => {
+            MeshEvent::Step => self.invoke_all(node),
+            MeshEvent::Request(patch) => self.wait(node, patch),
+            MeshEvent::Done(core) => self.done(node, core),
+            MeshEvent::Pull(thief) => self.asked(node, thief),
+            MeshEvent::Pulled(victim, count) => self.answered(node, victim, count),
+            MeshEvent::Loaded(source) => {
                 self.nodes[node].thief.region_came(None);
                 self.look(node, Some(source));
             }
-            Event::Ask(patch, from, to) => {
+            MeshEvent::Ask(patch, from, to) => {
                 self.places[patch] = to;
-                self.send(node, from, Event::Grant(patch, to));
+                self.send(node, from, MeshEvent::Grant(patch, to));
             }
-            Event::Grant(patch, to) => {
+            MeshEvent::Grant(patch, to) => {
                 self.outcome.moved += 1;
-                self.send(node, to, Event::Object(patch));
+                self.send(node, to, MeshEvent::Object(patch));
             }
-            Event::Object(patch) => {
+            MeshEvent::Object(patch) => {
                 self.nodes[node].thief.region_came(None);
                 self.wait(node, patch);
             }
@@ -236,7 +236,7 @@ impl<'a> World<'a> {
     fn invoke_all(&mut self, node: usize) {
         for patch in 0..self.load.patches {
             if self.homes[patch] == node {
-                self.send(node, self.places[patch], Event::Request(patch));
+                self.send(node, self.places[patch], MeshEvent::Request(patch));
             }
         }
     }
@@ -267,7 +267,7 @@ impl<'a> World<'a> {
             },
         };
         self.nodes[node].begin(core, piece);
-        self.at(self.now + piece.takes, node, Event::Done(core));
+        self.at(self.now + piece.takes, node, MeshEvent::Done(core));
     }
 
     /// A handler begins: with tasks these are the core's from now on, else it is one piece.
@@ -308,8 +308,9 @@ impl<'a> World<'a> {
         self.step += 1;
         if self.step < self.load.steps {
             self.left = self.load.patches;
-            (0..self.setting.nodes)
-                .for_each(|other| self.at(self.now + 2 * message + self.setting.pause, other, Event::Step));
+            (0..self.setting.nodes).for_each(|other| {
+                self.at(self.now + 2 * message + self.setting.pause, other, MeshEvent::Step)
+            });
         }
     }
 
@@ -322,7 +323,7 @@ impl<'a> World<'a> {
             && this.spare() > 0
             && let Some(thief) = this.hungry.pop_front()
         {
-            self.send(node, thief, Event::Loaded(node));
+            self.send(node, thief, MeshEvent::Loaded(node));
         }
     }
 
@@ -336,7 +337,7 @@ impl<'a> World<'a> {
         this.thief.asks();
         this.chosen = first.is_none();
         let victim = first.unwrap_or_else(|| this.victims.select(node, count));
-        self.send(node, victim, Event::Pull(node));
+        self.send(node, victim, MeshEvent::Pull(node));
     }
 
     /// Gives half of what cores have no time for.
@@ -345,13 +346,13 @@ impl<'a> World<'a> {
         let homes = &self.homes;
         let given = self.nodes[node].give(most, |patch| (homes[patch], patch));
         for &patch in &given {
-            self.send(node, self.homes[patch], Event::Ask(patch, node, thief));
+            self.send(node, self.homes[patch], MeshEvent::Ask(patch, node, thief));
             self.notify(node);
         }
         if given.is_empty() {
             self.nodes[node].remember(thief);
         }
-        self.send(node, thief, Event::Pulled(node, given.len()));
+        self.send(node, thief, MeshEvent::Pulled(node, given.len()));
     }
 
     fn answered(&mut self, node: usize, victim: usize, count: usize) {

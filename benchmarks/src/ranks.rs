@@ -69,7 +69,7 @@ pub struct RanksOutcome {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum RanksEvent {
     /// `main` of the rank creates its next region.
     Create,
     /// A region of this origin has come, with so much to compute; so many wait there.
@@ -86,7 +86,7 @@ enum Event {
     Work(Tip),
 }
 
-struct Rank {
+struct SimulatedRank {
     left: usize,
     queue: StealQueue<RanksTime>,
     thief: Thief,
@@ -98,10 +98,10 @@ struct Rank {
     messages: u64,
 }
 
-struct World {
+struct RanksSimulation {
     setting: RanksSetting,
-    ranks: Vec<Rank>,
-    events: BinaryHeap<Reverse<(RanksTime, u64, usize, Event)>>,
+    ranks: Vec<SimulatedRank>,
+    events: BinaryHeap<Reverse<(RanksTime, u64, usize, RanksEvent)>>,
     serial: u64,
     random: u64,
     now: RanksTime,
@@ -111,7 +111,7 @@ struct World {
 /// Runs it to its end, which every setting has.
 #[must_use]
 pub fn simulate(setting: RanksSetting) -> RanksOutcome {
-    let mut world = World::new(setting);
+    let mut world = RanksSimulation::new(setting);
     while let Some(Reverse((now, _, rank, event))) = world.events.pop() {
         world.now = now;
         world.handle(rank, event);
@@ -121,9 +121,9 @@ pub fn simulate(setting: RanksSetting) -> RanksOutcome {
     RanksOutcome { ideal: world.outcome.ideal / workers, busiest, ..world.outcome }
 }
 
-impl World {
+impl RanksSimulation {
     fn new(setting: RanksSetting) -> Self {
-        let rank = |i: usize| Rank {
+        let rank = |i: usize| SimulatedRank {
             left: if i.is_multiple_of(setting.loaded) {
                 setting.regions * setting.workers * setting.loaded
             } else {
@@ -137,7 +137,7 @@ impl World {
             busy: 0,
             messages: 0,
         };
-        let ranks: Vec<Rank> = (0..setting.ranks).map(rank).collect();
+        let ranks: Vec<SimulatedRank> = (0..setting.ranks).map(rank).collect();
         let mut world = Self {
             setting,
             ranks,
@@ -148,19 +148,19 @@ impl World {
             outcome: RanksOutcome::default(),
         };
         let main = |world: &Self| (0..setting.ranks).filter(|&i| world.ranks[i].left > 0).collect::<Vec<_>>();
-        main(&world).into_iter().for_each(|i| world.at(0, i, Event::Create));
+        main(&world).into_iter().for_each(|i| world.at(0, i, RanksEvent::Create));
         world
     }
 
-    fn at(&mut self, time: RanksTime, rank: usize, event: Event) {
+    fn at(&mut self, time: RanksTime, rank: usize, event: RanksEvent) {
         self.serial += 1;
         self.events.push(Reverse((time, self.serial, rank, event)));
     }
 
-    fn send(&mut self, from: usize, to: usize, event: Event) {
+    fn send(&mut self, from: usize, to: usize, event: RanksEvent) {
         let takes = match event {
             _ if from == to => 0,
-            Event::Run(..) => LAUNCH,
+            RanksEvent::Run(..) => LAUNCH,
             _ => MESSAGE,
         };
         if from != to {
@@ -184,25 +184,25 @@ impl World {
         self.setting.workers as u32 + 1
     }
 
-    fn handle(&mut self, rank: usize, event: Event) {
+    fn handle(&mut self, rank: usize, event: RanksEvent) {
         match event {
-            Event::Create => self.create(rank),
-            Event::Run(origin, work, more) => self.come(rank, origin, work, more),
-            Event::End(origin) => {
+            RanksEvent::Create => self.create(rank),
+            RanksEvent::Run(origin, work, more) => self.come(rank, origin, work, more),
+            RanksEvent::End(origin) => {
                 self.ranks[rank].busy -= 1;
                 self.ranks[rank].thief.region_ended();
-                self.send(rank, origin, Event::Ended(rank));
+                self.send(rank, origin, RanksEvent::Ended(rank));
                 self.start(rank);
                 self.look(rank);
             }
-            Event::Ended(device) => {
+            RanksEvent::Ended(device) => {
                 self.ranks[rank].queue.ended(device, 0);
                 self.follow(rank, device);
                 self.outcome.span = self.now;
             }
-            Event::Steal(thief) => self.asked(rank, thief),
-            Event::Answer(victim, success, tip) => self.answered(rank, victim, success, tip),
-            Event::Work(tip) => {
+            RanksEvent::Steal(thief) => self.asked(rank, thief),
+            RanksEvent::Answer(victim, success, tip) => self.answered(rank, victim, success, tip),
+            RanksEvent::Work(tip) => {
                 self.ranks[rank].thief.is_notified(tip);
                 if !self.look(rank) {
                     self.pass_on(rank, tip);
@@ -222,7 +222,7 @@ impl World {
         }
         self.ranks[rank].left -= 1;
         if self.ranks[rank].left > 0 {
-            self.at(self.now + CREATE, rank, Event::Create);
+            self.at(self.now + CREATE, rank, RanksEvent::Create);
         }
     }
 
@@ -237,7 +237,7 @@ impl World {
             && let Some(other) = self.ranks[rank].queue.announce(place)
         {
             let waiting = self.ranks[rank].queue.len() as u32;
-            self.send(rank, other, Event::Work(Tip { origin: rank, waiting }));
+            self.send(rank, other, RanksEvent::Work(Tip { origin: rank, waiting }));
         }
     }
 
@@ -247,14 +247,14 @@ impl World {
         if let Some(tip) = tip.half()
             && let Some(other) = self.ranks[rank].queue.passes_on(place, Some(tip.origin))
         {
-            self.send(rank, other, Event::Work(tip));
+            self.send(rank, other, RanksEvent::Work(tip));
         }
     }
 
     fn launch(&mut self, origin: usize, device: usize, work: RanksTime) {
         let waiting = self.ranks[origin].queue.len() as u32;
         self.outcome.moved += u64::from(origin != device);
-        self.send(origin, device, Event::Run(origin, work, waiting));
+        self.send(origin, device, RanksEvent::Run(origin, work, waiting));
     }
 
     /// Those that waited for a device with room now.
@@ -281,7 +281,7 @@ impl World {
             && let Some((origin, work)) = self.ranks[rank].here.pop_front()
         {
             self.ranks[rank].busy += 1;
-            self.at(self.now + work, rank, Event::End(origin));
+            self.at(self.now + work, rank, RanksEvent::End(origin));
         }
     }
 
@@ -296,7 +296,7 @@ impl World {
         let known = this.thief.asks();
         this.chosen = known.is_none();
         let victim = known.unwrap_or_else(|| this.victims.select(rank, count));
-        self.send(rank, victim, Event::Steal(rank));
+        self.send(rank, victim, RanksEvent::Steal(rank));
         true
     }
 
@@ -308,7 +308,7 @@ impl World {
         }
         let success = stolen.taken > 0;
         let tip = if success { None } else { self.ranks[rank].thief.notifies(thief) };
-        self.send(rank, thief, Event::Answer(rank, success, tip));
+        self.send(rank, thief, RanksEvent::Answer(rank, success, tip));
     }
 
     fn answered(&mut self, rank: usize, victim: usize, success: bool, tip: Option<Tip>) {

@@ -104,13 +104,13 @@ mod tests {
     use std::collections::HashMap;
 
     /// A driver with so many bytes, which hands them out one after the other.
-    struct Room {
+    struct MemoryRoom {
         left: RefCell<usize>,
         next: RefCell<usize>,
         sizes: RefCell<HashMap<usize, usize>>,
     }
 
-    impl Room {
+    impl MemoryRoom {
         fn new(left: usize) -> Self {
             Self { left: RefCell::new(left), next: RefCell::new(ALIGNED), sizes: RefCell::default() }
         }
@@ -131,7 +131,7 @@ mod tests {
 
     fn get(
         memory: &mut Memory,
-        room: &Room,
+        room: &MemoryRoom,
         size: usize,
         align: usize,
     ) -> Result<usize, Option<&'static str>> {
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn blocks_are_used_again_and_sizes_rounded() {
-        let (mut memory, room) = (Memory::default(), Room::new(1 << 30));
+        let (mut memory, room) = (Memory::default(), MemoryRoom::new(1 << 30));
         let first = get(&mut memory, &room, 1, 1).unwrap();
         assert!(memory.release(first) && !memory.release(first));
         assert_eq!(memory.kept(), 512);
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_goes_when_there_is_no_room() {
-        let (mut memory, room) = (Memory::default(), Room::new(4096));
+        let (mut memory, room) = (Memory::default(), MemoryRoom::new(4096));
         let blocks: Vec<_> = (0..8).map(|_| get(&mut memory, &room, 512, 1).unwrap()).collect();
         assert_eq!(get(&mut memory, &room, 1, 1), Err(Some("full")));
         blocks.iter().for_each(|&block| assert!(memory.release(block)));
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn addresses_are_aligned() {
-        let (mut memory, room) = (Memory::default(), Room::new(1 << 30));
+        let (mut memory, room) = (Memory::default(), MemoryRoom::new(1 << 30));
         for align in [1, 64, 256, 512, 4096] {
             for size in [1, 100, 5000, 1 << 20] {
                 let address = get(&mut memory, &room, size, align).unwrap();

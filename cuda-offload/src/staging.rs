@@ -63,18 +63,18 @@ pub enum CopyDirection {
 
 /// Pinned memory, for one piece at a time.
 #[derive(Debug)]
-struct Buffer {
+struct StagingBuffer {
     at: *mut u8,
     is_large: bool,
 }
 
 // SAFETY: memory that belongs to whoever has the buffer.
-unsafe impl Send for Buffer {}
+unsafe impl Send for StagingBuffer {}
 
 #[derive(Default)]
 struct Pool {
-    small: Vec<Buffer>,
-    large: Vec<Buffer>,
+    small: Vec<StagingBuffer>,
+    large: Vec<StagingBuffer>,
     large_made: usize,
     /// What the driver has given.
     blocks: Vec<usize>,
@@ -83,7 +83,7 @@ struct Pool {
 struct Piece {
     number: u64,
     /// `None`: the driver copies from or to the program's memory.
-    buffer: Option<Buffer>,
+    buffer: Option<StagingBuffer>,
     at: usize,
     size: usize,
 }
@@ -156,14 +156,15 @@ impl Staging {
 
     /// A buffer for so many bytes, at most [`PIECE`]; a new one beyond what is usual only for who
     /// `must` have one.
-    fn take(&self, size: usize, must: bool) -> Option<Buffer> {
+    fn take(&self, size: usize, must: bool) -> Option<StagingBuffer> {
         let mut pool = lock(&self.pool);
         if size <= SMALL {
             if pool.small.is_empty() {
                 let block = self.allocate(&mut pool, SMALL * SMALL_ONES)?;
                 pool.small.extend(
                     // SAFETY: inside of the block.
-                    (0..SMALL_ONES).map(|i| Buffer { at: unsafe { block.add(i * SMALL) }, is_large: false }),
+                    (0..SMALL_ONES)
+                        .map(|i| StagingBuffer { at: unsafe { block.add(i * SMALL) }, is_large: false }),
                 );
             }
             return pool.small.pop();
@@ -176,7 +177,7 @@ impl Staging {
         }
         let at = self.allocate(&mut pool, PIECE)?;
         pool.large_made += 1;
-        Some(Buffer { at, is_large: true })
+        Some(StagingBuffer { at, is_large: true })
     }
 
     fn allocate(&self, pool: &mut Pool, size: usize) -> Option<*mut u8> {
@@ -189,7 +190,7 @@ impl Staging {
         })
     }
 
-    fn give(&self, buffer: Buffer) {
+    fn give(&self, buffer: StagingBuffer) {
         let mut pool = lock(&self.pool);
         if buffer.is_large { pool.large.push(buffer) } else { pool.small.push(buffer) }
     }
@@ -289,7 +290,14 @@ impl Staging {
     }
 
     /// Puts a piece on its stream.
-    fn put(&self, shared: &Shared, going: &Going, pieces: &mut Pieces, buffer: Option<Buffer>, size: usize) {
+    fn put(
+        &self,
+        shared: &Shared,
+        going: &Going,
+        pieces: &mut Pieces,
+        buffer: Option<StagingBuffer>,
+        size: usize,
+    ) {
         let (driver, at) = (self.driver, pieces.put);
         let (device, host) =
             (going.device + at, buffer.as_ref().map_or((going.host + at) as *mut u8, |buffer| buffer.at));

@@ -120,14 +120,14 @@ struct Own {
 
 /// The streams for kernels of one level of priority.
 #[derive(Default)]
-struct Row {
+struct StreamRow {
     streams: Vec<Stream>,
     /// The last operation of each.
     tails: Vec<u64>,
     turn: usize,
 }
 
-impl Row {
+impl StreamRow {
     fn new(driver: &Driver, priorities: Priorities, level: u32) -> Result<Self, DriverError> {
         let streams = make(driver, priorities, level, COMPUTE)?;
         Ok(Self { tails: vec![0; streams.len()], streams, turn: 0 })
@@ -174,7 +174,7 @@ pub struct Streams {
     priorities: Priorities,
     copies: [Stream; 3],
     /// By level; those above the least have no streams until somebody wants them.
-    compute: Vec<Row>,
+    compute: Vec<StreamRow>,
     begun: HashMap<u64, Begun>,
     last: u64,
     spare: Vec<Event>,
@@ -206,9 +206,9 @@ impl Streams {
     pub fn new(driver: &'static Driver) -> Result<Self, DriverError> {
         let priorities = Priorities::of(driver);
         let copies = make(driver, priorities, 0, 3)?;
-        let usual = Row::new(driver, priorities, 0).inspect_err(|_| destroy(driver, &copies))?;
+        let usual = StreamRow::new(driver, priorities, 0).inspect_err(|_| destroy(driver, &copies))?;
         let compute =
-            core::iter::once(usual).chain((1..priorities.levels()).map(|_| Row::default())).collect();
+            core::iter::once(usual).chain((1..priorities.levels()).map(|_| StreamRow::default())).collect();
         let copies = [copies[0], copies[1], copies[2]];
         Ok(Self {
             driver,
@@ -227,7 +227,7 @@ impl Streams {
         let level = self.priorities.level(what.priority);
         let mut at = level as usize;
         if self.compute[at].streams.is_empty() {
-            match Row::new(self.driver, self.priorities, level) {
+            match StreamRow::new(self.driver, self.priorities, level) {
                 Ok(row) => self.compute[at] = row,
                 Err(_) => at = 0, // see the module
             }

@@ -82,21 +82,21 @@ pub(crate) struct Napping {
 }
 
 /// A bridge that outlives the thread.
-struct Shared(*const Bridge);
+struct ProgressShared(*const Bridge);
 
 // SAFETY: `Bridge` is Sync, and its owner joins the thread (`Bridge::stop`) before freeing it.
-unsafe impl Send for Shared {}
+unsafe impl Send for ProgressShared {}
 
 impl Napping {
     /// Starts it.
     pub(crate) fn start(bridge: &Bridge) -> Result<Self, i32> {
         let longest = if bridge.config.nap_us == 0 { LONGEST_US } else { bridge.config.nap_us };
-        let (stop, shared) = (Arc::new(AtomicBool::new(false)), Shared(bridge));
+        let (stop, shared) = (Arc::new(AtomicBool::new(false)), ProgressShared(bridge));
         let flag = stop.clone();
         let body = move || {
             let shared = shared;
             prepare();
-            // SAFETY: see `Shared`.
+            // SAFETY: see `ProgressShared`.
             run(unsafe { &*shared.0 }, &flag, longest);
         };
         let thread =

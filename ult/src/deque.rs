@@ -54,7 +54,7 @@ pub struct Deque<T> {
 #[derive(Debug)]
 struct Bottom<T> {
     index: AtomicIsize,
-    buffer: AtomicPtr<Buffer<T>>,
+    buffer: AtomicPtr<DequeBuffer<T>>,
 }
 
 /// For [`crate::debug`]: where the window and the slots of a deque are.
@@ -62,7 +62,7 @@ pub const ENTRIES: [DebugEntry; 4] = [
     DebugEntry::number("deque.top", offset_of!(Deque<()>, top)),
     DebugEntry::number("deque.bottom", offset_of!(Deque<()>, bottom.0.index)),
     DebugEntry::number("deque.buffer", offset_of!(Deque<()>, bottom.0.buffer)),
-    DebugEntry::number("buffer.slots", offset_of!(Buffer<()>, slots)),
+    DebugEntry::number("buffer.slots", offset_of!(DequeBuffer<()>, slots)),
 ];
 
 impl<T> Deque<T> {
@@ -72,7 +72,7 @@ impl<T> Deque<T> {
     /// If `capacity` is not a power of two.
     pub fn new(capacity: usize) -> Self {
         assert!(capacity.is_power_of_two(), "a deque's capacity is a power of two, not {capacity}");
-        let buffer = Buffer::allocate(capacity, ptr::null_mut());
+        let buffer = DequeBuffer::allocate(capacity, ptr::null_mut());
         Self {
             top: CachePadded(AtomicIsize::new(0)),
             bottom: CachePadded(Bottom { index: AtomicIsize::new(0), buffer: AtomicPtr::new(buffer) }),
@@ -202,7 +202,7 @@ impl<T> Deque<T> {
 
     /// The current buffer, for the owner.
     #[inline]
-    fn owned_buffer(&self) -> &Buffer<T> {
+    fn owned_buffer(&self) -> &DequeBuffer<T> {
         // ORDERING: Relaxed: only the owner writes it.
         let buffer = self.bottom.buffer.load(Ordering::Relaxed);
         // SAFETY: window rule: buffers live as long as the deque, and `self` is borrowed.
@@ -215,12 +215,12 @@ impl<T> Deque<T> {
     /// element or loses the CAS. It stays allocated until the deque is dropped: all old buffers
     /// together are smaller than the newest.
     #[cold]
-    fn grow(&self, top: isize, bottom: isize) -> &Buffer<T> {
+    fn grow(&self, top: isize, bottom: isize) -> &DequeBuffer<T> {
         // ORDERING: as in `owned_buffer`. The pointer itself goes into the list: one made of a
         // reference could not be freed by.
         let previous = self.bottom.buffer.load(Ordering::Relaxed);
         let old = self.owned_buffer();
-        let new = Buffer::allocate(old.slots.len() * 2, previous);
+        let new = DequeBuffer::allocate(old.slots.len() * 2, previous);
         // SAFETY: just allocated; nobody else knows it.
         let buffer = unsafe { &*new };
         let mut index = top;
@@ -252,12 +252,12 @@ impl<T> Drop for Deque<T> {
 
 /// One generation of storage; its length is a power of two.
 #[derive(Debug)]
-struct Buffer<T> {
+struct DequeBuffer<T> {
     slots: Box<[AtomicPtr<T>]>,
-    previous: *mut Buffer<T>,
+    previous: *mut DequeBuffer<T>,
 }
 
-impl<T> Buffer<T> {
+impl<T> DequeBuffer<T> {
     fn allocate(capacity: usize, previous: *mut Self) -> *mut Self {
         let slots = (0..capacity).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
         Box::into_raw(Box::new(Self { slots, previous }))

@@ -16,12 +16,12 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 static WALKS: RwLock<()> = RwLock::new(());
 
 /// The fork's hold on [`WALKS`], from before it until after it, in the parent and in the child.
-struct Held(UnsafeCell<Option<RwLockWriteGuard<'static, ()>>>);
+struct LoaderHeld(UnsafeCell<Option<RwLockWriteGuard<'static, ()>>>);
 
 // SAFETY: accessed only by the kernel thread that holds `WALKS` alone.
-unsafe impl Sync for Held {}
+unsafe impl Sync for LoaderHeld {}
 
-static HELD: Held = Held(UnsafeCell::new(None));
+static HELD: LoaderHeld = LoaderHeld(UnsafeCell::new(None));
 
 /// What [`walk`] calls for each object, as `dl_iterate_phdr` has it: not zero ends the walk.
 pub type Callback = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;

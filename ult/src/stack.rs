@@ -66,15 +66,15 @@ const MADV_GUARD_INSTALL: libc::c_int = 102;
 
 /// One list of free stacks. On a pair of cache lines of its own.
 #[repr(align(128))]
-struct List {
+struct StackList {
     /// The first node, zero, or [`BUSY`].
     head: AtomicUsize,
     /// Its length; written only by whoever swapped the head out.
     length: AtomicUsize,
 }
 
-static POOL: [List; LISTS] =
-    [const { List { head: AtomicUsize::new(0), length: AtomicUsize::new(0) } }; LISTS];
+static POOL: [StackList; LISTS] =
+    [const { StackList { head: AtomicUsize::new(0), length: AtomicUsize::new(0) } }; LISTS];
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 
 /// Where a stack lies.
@@ -303,7 +303,7 @@ enum Push {
     Busy(Stack),
 }
 
-impl List {
+impl StackList {
     fn push(&self, stack: Stack) -> Push {
         // ORDERING: a look before taking the line; the length changes only while the head is
         // swapped out.

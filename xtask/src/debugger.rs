@@ -37,21 +37,21 @@ pub fn run(places: &Workspace, library: &Path, report: &mut Report) {
             report.skip(&name, "not installed");
             continue;
         }
-        match Program::build(places, library, compiler) {
+        match DebuggerProgram::build(places, library, compiler) {
             Ok(program) => program.check(report, &name),
             Err(why) => report.fail(&name, &why),
         }
     }
 }
 
-struct Program {
+struct DebuggerProgram {
     directory: PathBuf,
     file: String,
     script: String,
     library: String,
 }
 
-impl Program {
+impl DebuggerProgram {
     fn build(places: &Workspace, library: &Path, compiler: &str) -> Result<Self, String> {
         let directory = places.target.join("debugger").join(compiler);
         fs::create_dir_all(&directory).map_err(|e| e.to_string())?;

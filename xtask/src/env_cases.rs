@@ -39,7 +39,7 @@ pub fn run(places: &Workspace, library: &Path, filter: &str, report: &mut Report
         Err(why) => return report.fail("environment", &why),
     };
     let cases: Vec<EnvCase> = cases.into_iter().filter(|case| case.title().contains(filter)).collect();
-    let program = match Program::build(places, library) {
+    let program = match EnvProgram::build(places, library) {
         Ok(program) => program,
         Err(why) => return report.fail("environment", &why),
     };
@@ -52,13 +52,13 @@ pub fn run(places: &Workspace, library: &Path, filter: &str, report: &mut Report
 }
 
 /// The compiled program, and where it finds the library.
-struct Program {
+struct EnvProgram {
     directory: PathBuf,
     file: String,
     links: String,
 }
 
-impl Program {
+impl EnvProgram {
     fn build(places: &Workspace, library: &Path) -> Result<Self, String> {
         let directory = places.target.join("env-cases");
         let links = directory.join("lib");

@@ -63,13 +63,13 @@ fn extent(quick: bool) -> (Vec<u32>, usize) {
 }
 
 /// One cell: a build of a program with so many threads on so many cores.
-struct Cell<'a> {
+struct LabCell<'a> {
     built: &'a LabProgram,
     threads: u32,
     cores: &'a str,
 }
 
-impl Cell<'_> {
+impl LabCell<'_> {
     fn start(&self, file: &Path, library: Option<&Path>) -> Ran {
         let words = ["taskset", "-c", self.cores].map(String::from);
         let words: Vec<String> = words.into_iter().chain([file.display().to_string()]).collect();
@@ -119,7 +119,7 @@ impl Best {
 
 /// What became of a program in all its cells.
 #[derive(Default)]
-struct Row {
+struct LabRow {
     name: String,
     cells: usize,
     unfinished: usize,
@@ -166,7 +166,7 @@ pub fn run(places: &Workspace, request: &LabRequest, report: &mut Report) {
 
 /// Counts a row. A program of conformance/known/lab_slow.txt may be over the bound; it must end,
 /// and with the right answer.
-fn verdict(row: &Row, known: bool, lenient: bool, report: &mut Report) {
+fn verdict(row: &LabRow, known: bool, lenient: bool, report: &mut Report) {
     let name = format!("lab/{}", row.name);
     let mut problems = row.problems.clone();
     let counts = if lenient { &row.far } else { &row.slow };
@@ -199,8 +199,8 @@ fn cores() -> Vec<String> {
     }
 }
 
-fn program(built: &LabProgram, cores: &[String], library: &Path, quick: bool) -> Row {
-    let mut row = Row { name: built.name.clone(), ..Row::default() };
+fn program(built: &LabProgram, cores: &[String], library: &Path, quick: bool) -> LabRow {
+    let mut row = LabRow { name: built.name.clone(), ..LabRow::default() };
     let (threads, runs) = extent(quick);
     for &threads in threads.iter().filter(|&&n| n >= built.least) {
         for cores in cores {
@@ -209,14 +209,14 @@ fn program(built: &LabProgram, cores: &[String], library: &Path, quick: bool) ->
                 return row;
             }
             let clang = !quick || threads == 5;
-            cell(&Cell { built, threads, cores }, library, runs, clang, &mut row);
+            cell(&LabCell { built, threads, cores }, library, runs, clang, &mut row);
         }
     }
     row
 }
 
 /// Runs one cell on libgomp, and every build of it on the library.
-fn cell(cell: &Cell, library: &Path, runs: usize, clang: bool, row: &mut Row) {
+fn cell(cell: &LabCell, library: &Path, runs: usize, clang: bool, row: &mut LabRow) {
     let reference = &cell.built.gcc;
     let mut theirs = several(cell, reference, None, runs);
     row.unfinished += usize::from(theirs.problem.is_some());
@@ -240,7 +240,7 @@ fn cell(cell: &Cell, library: &Path, runs: usize, clang: bool, row: &mut Row) {
 }
 
 /// So many runs, fewer where one does not end well.
-fn several(cell: &Cell, file: &Path, library: Option<&Path>, runs: usize) -> Best {
+fn several(cell: &LabCell, file: &Path, library: Option<&Path>, runs: usize) -> Best {
     let mut best = Best::new(cell.start(file, library));
     for _ in 1..runs {
         if best.problem.is_some() {
@@ -261,7 +261,7 @@ fn bound(theirs: &Best) -> f64 {
 
 /// The verdict on a cell. Where libgomp does not finish there is no time to compare with, but the
 /// head of the program says that it is free of deadlock, so it must end here.
-fn judge(row: &mut Row, place: &str, ours: &Best, theirs: &Best) {
+fn judge(row: &mut LabRow, place: &str, ours: &Best, theirs: &Best) {
     if let Some(problem) = &ours.problem {
         let reference = theirs.problem.as_ref().map_or("finishes".to_string(), Clone::clone);
         return row.problems.push(format!("{place}: {problem}; libgomp: {reference}"));
@@ -287,7 +287,7 @@ fn judge(row: &mut Row, place: &str, ours: &Best, theirs: &Best) {
     }
 }
 
-fn show(rows: &[Row]) {
+fn show(rows: &[LabRow]) {
     println!(
         "\n| program | runs compared | not finished by libgomp | result | worst ratio | where |\n|---|---:|---:|---|---:|---|"
     );
@@ -320,7 +320,7 @@ mod tests {
     }
 
     fn problems(ours: &Best, theirs: &Best) -> usize {
-        let mut row = Row::default();
+        let mut row = LabRow::default();
         judge(&mut row, "here", ours, theirs);
         row.problems.len() + 10 * row.slow.len() + 100 * row.far.len()
     }

@@ -80,7 +80,7 @@ impl Tool {
 }
 
 /// A program, built.
-struct Program {
+struct SanitizerProgram {
     name: String,
     tool: Tool,
     compiler: LabCompiler,
@@ -89,7 +89,7 @@ struct Program {
 
 /// One run.
 struct Case<'a> {
-    program: &'a Program,
+    program: &'a SanitizerProgram,
     arguments: String,
     wanted: Vec<String>,
     /// The library comes before the compiler's own, which is loaded as well; otherwise in its
@@ -139,7 +139,7 @@ pub fn run(places: &Workspace, request: &SanitizerRequest, report: &mut Report) 
 }
 
 /// Builds every program with every compiler that is there, and says which are not.
-fn build(places: &Workspace, directory: &Path, report: &mut Report) -> Vec<Program> {
+fn build(places: &Workspace, directory: &Path, report: &mut Report) -> Vec<SanitizerProgram> {
     let mut programs = vec![];
     let mut sources: Vec<PathBuf> = fs::read_dir(places.root.join("conformance/sanitizers"))
         .into_iter()
@@ -174,7 +174,7 @@ fn build(places: &Workspace, directory: &Path, report: &mut Report) -> Vec<Progr
             let mut words: Vec<String> = words.into_iter().map(String::from).collect();
             words.extend([source.display().to_string(), "-o".into(), file.display().to_string()]);
             match exec::run(&words, &[], directory, LIMIT).problem {
-                None => programs.push(Program { name: name.clone(), tool, compiler, file }),
+                None => programs.push(SanitizerProgram { name: name.clone(), tool, compiler, file }),
                 Some(why) => report.fail(&name, &format!("{command}: {why}")),
             }
         }
@@ -183,7 +183,7 @@ fn build(places: &Workspace, directory: &Path, report: &mut Report) -> Vec<Progr
 }
 
 /// The cases of a program. The quick form runs each race under one of the compilers.
-fn cases<'a>(program: &'a Program, links: &Path, request: &SanitizerRequest) -> Vec<Case<'a>> {
+fn cases<'a>(program: &'a SanitizerProgram, links: &Path, request: &SanitizerRequest) -> Vec<Case<'a>> {
     let argv = [program.file.display().to_string(), "list".into()];
     let listed = exec::run(&argv, &environment(links, false), links, LIMIT).stdout;
     let is_gcc = matches!(program.compiler, LabCompiler::Gcc);

@@ -109,10 +109,10 @@ fn new_stack() -> Stack {
 
 /// Two kernel threads on different processors take turns at calling `step`, `n` times together.
 fn hand_over(n: usize, step: &mut dyn FnMut()) -> Duration {
-    struct Shared<'a>(*mut (dyn FnMut() + 'a));
+    struct SwitchShared<'a>(*mut (dyn FnMut() + 'a));
     // SAFETY: only the thread whose turn it is calls the function.
-    unsafe impl Sync for Shared<'_> {}
-    let (shared, turn) = (Shared(step), AtomicUsize::new(usize::MAX));
+    unsafe impl Sync for SwitchShared<'_> {}
+    let (shared, turn) = (SwitchShared(step), AtomicUsize::new(usize::MAX));
     let play = |parity: usize| {
         let shared = &shared;
         pin(parity);

@@ -7,8 +7,8 @@ use placement::examples::ExampleRandom;
 
 use super::machine::GpuMachine;
 use super::programs::GpuProgram;
-use super::world::{GpuMapping, GpuWorldSetting, simulate};
-use super::{GpuTime, world::GpuWorldOutcome};
+use super::world::{GpuMapping, GpuSetting, simulate};
+use super::{GpuTime, world::GpuOutcome};
 
 /// A name, and the GPU of each task.
 pub type Fixed = (&'static str, Vec<usize>);
@@ -78,7 +78,7 @@ pub fn by_chance(program: &GpuProgram, gpus: usize, seed: u64) -> Vec<usize> {
 /// # Panics
 /// Never: there is one at least.
 #[must_use]
-pub fn best(program: &GpuProgram, machine: GpuMachine, setting: GpuWorldSetting) -> (Fixed, GpuWorldOutcome) {
+pub fn best(program: &GpuProgram, machine: GpuMachine, setting: GpuSetting) -> (Fixed, GpuOutcome) {
     let run = |fixed: Fixed| {
         let outcome = simulate(program, machine, setting, GpuMapping::Fixed(&fixed.1));
         (fixed, outcome)
@@ -96,7 +96,7 @@ pub fn best(program: &GpuProgram, machine: GpuMachine, setting: GpuWorldSetting)
 pub fn searched(
     program: &GpuProgram,
     machine: GpuMachine,
-    setting: GpuWorldSetting,
+    setting: GpuSetting,
     from: &[usize],
     tries: u64,
 ) -> GpuTime {

@@ -9,7 +9,7 @@ use super::fixed;
 use super::flawed::{Counting, LoadAlone};
 use super::machine::{A100, GpuMachine, RTX};
 use super::programs::{self, GpuProgram};
-use super::world::{AHEAD, EAGER, GpuMapping, GpuWorldOutcome, GpuWorldSetting, USUAL, simulate};
+use super::world::{AHEAD, EAGER, GpuMapping, GpuOutcome, GpuSetting, USUAL, simulate};
 
 /// Before the generated part of the page.
 pub const MARK: &str = "<!-- from here on: cargo run --release -p benchmarks --bin gpu -- --write -->\n";
@@ -26,15 +26,15 @@ const SEEDS: u64 = 3;
 pub fn run(
     program: &GpuProgram,
     machine: GpuMachine,
-    setting: GpuWorldSetting,
+    setting: GpuSetting,
     policy: &mut dyn PlacementPolicy,
-) -> GpuWorldOutcome {
+) -> GpuOutcome {
     simulate(program, machine, setting, GpuMapping::Policy(policy))
 }
 
 /// The library's.
 #[must_use]
-pub fn automatic(program: &GpuProgram, machine: GpuMachine, setting: GpuWorldSetting) -> GpuWorldOutcome {
+pub fn automatic(program: &GpuProgram, machine: GpuMachine, setting: GpuSetting) -> GpuOutcome {
     run(program, machine, setting, &mut LeastLoaded::default())
 }
 
@@ -53,7 +53,7 @@ fn in_turns(program: &GpuProgram, machine: GpuMachine) -> u64 {
     simulate(program, machine, USUAL, GpuMapping::Fixed(&turns)).span
 }
 
-fn gigabytes(outcome: &GpuWorldOutcome) -> f64 {
+fn gigabytes(outcome: &GpuOutcome) -> f64 {
     outcome.moved.iter().sum::<u64>() as f64 / 1e9
 }
 
@@ -111,12 +111,12 @@ fn parts(page: &mut String, machine: GpuMachine) {
     );
     for program in programs::all(&machine, TIMES / 5) {
         let (_, best) = fixed::best(&program, machine, USUAL);
-        let ratio = |outcome: GpuWorldOutcome| format!("{:.3}", outcome.span as f64 / best.span as f64);
+        let ratio = |outcome: GpuOutcome| format!("{:.3}", outcome.span as f64 / best.span as f64);
         let row = [
             automatic(&program, machine, USUAL),
-            automatic(&program, machine, GpuWorldSetting { prefetch: false, ..USUAL }),
-            automatic(&program, machine, GpuWorldSetting { by_path: false, ..USUAL }),
-            automatic(&program, machine, GpuWorldSetting { steals: false, ..USUAL }),
+            automatic(&program, machine, GpuSetting { prefetch: false, ..USUAL }),
+            automatic(&program, machine, GpuSetting { by_path: false, ..USUAL }),
+            automatic(&program, machine, GpuSetting { steals: false, ..USUAL }),
             run(&program, machine, USUAL, &mut EarliestStart::default()),
             run(&program, machine, USUAL, &mut LoadAlone::default()),
         ];
@@ -139,7 +139,7 @@ fn pressure(page: &mut String) {
                 let (_, best) = fixed::best(&program, machine, USUAL);
                 let (auto, ahead) =
                     (automatic(&program, machine, USUAL), automatic(&program, machine, AHEAD));
-                let ratio = |outcome: &GpuWorldOutcome| outcome.span as f64 / best.span as f64;
+                let ratio = |outcome: &GpuOutcome| outcome.span as f64 / best.span as f64;
                 format!("{:.2} ({:.2}); {} / {}", ratio(&auto), ratio(&ahead), auto.evicted, best.evicted)
             };
             let _ = writeln!(page, "| {} | {} | {} | {} |", program.name, machine.name, cell(4), cell(8));

@@ -2,7 +2,7 @@ use super::flawed::{Counting, LoadAlone};
 use super::machine::{A100, GpuMachine, RTX};
 use super::programs::{self, GpuProgram, GpuTask, GpuUse};
 use super::report::{automatic, run};
-use super::world::{AHEAD, EAGER, GpuMapping, GpuWorldSetting, USUAL, simulate};
+use super::world::{AHEAD, EAGER, GpuMapping, GpuSetting, USUAL, simulate};
 use super::{GpuTime, fixed};
 
 /// The stencil of the page is applied 500 times; after some its blocks are where they stay.
@@ -90,7 +90,7 @@ fn reads_first(program: &GpuProgram, datum: usize) -> bool {
 /// first.
 #[test]
 fn it_ends_with_hardly_any_memory() {
-    for setting in [USUAL, AHEAD, GpuWorldSetting { prefetch: false, ..USUAL }] {
+    for setting in [USUAL, AHEAD, GpuSetting { prefetch: false, ..USUAL }] {
         let program = programs::cholesky(&A100);
         let machine = GpuMachine { memory: 6 * 32_000_000, ..A100 };
         let outcome = automatic(&program, machine, setting);
@@ -126,7 +126,7 @@ fn copies_set_out_before_the_task_they_are_for_is_ready() {
         grid: (1, 1),
     };
     let span = |prefetch| {
-        simulate(&program, RTX, GpuWorldSetting { prefetch, ..USUAL }, GpuMapping::Fixed(&[0; 10])).span
+        simulate(&program, RTX, GpuSetting { prefetch, ..USUAL }, GpuMapping::Fixed(&[0; 10])).span
     };
     let copy = RTX.copy(None, Some(0), bytes);
     assert!(span(true) <= 10 * (time + 10_000) + 2 * copy, "{}", span(true));
@@ -137,7 +137,7 @@ fn copies_set_out_before_the_task_they_are_for_is_ready() {
 fn longer_paths_first_shortens_the_factorization() {
     let program = programs::cholesky(&A100);
     let [path, creation] =
-        [true, false].map(|by_path| automatic(&program, A100, GpuWorldSetting { by_path, ..USUAL }).span);
+        [true, false].map(|by_path| automatic(&program, A100, GpuSetting { by_path, ..USUAL }).span);
     assert!(path < creation, "{path} {creation}");
 }
 
@@ -157,9 +157,9 @@ fn an_idle_gpu_takes_tasks_that_were_placed_on_others() {
         }
     }
     let program = programs::independent();
-    let setting = GpuWorldSetting { placed: 100, ..USUAL };
+    let setting = GpuSetting { placed: 100, ..USUAL };
     let [alone, helped] =
-        [false, true].map(|steals| run(&program, RTX, GpuWorldSetting { steals, ..setting }, &mut First));
+        [false, true].map(|steals| run(&program, RTX, GpuSetting { steals, ..setting }, &mut First));
     assert_eq!(alone.stolen, 0);
     assert!(
         helped.stolen > 100 && helped.span * 2 < alone.span,

@@ -39,7 +39,7 @@ const HOST: GpuTime = 10_000;
 
 /// What may differ between runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GpuWorldSetting {
+pub struct GpuSetting {
     /// Copies set out before all that the task waits for has ended.
     pub prefetch: bool,
     /// Tasks for each GPU that are placed, wait for no other task, and have not ended.
@@ -57,18 +57,12 @@ pub struct GpuWorldSetting {
 }
 
 /// The library's: tasks are placed when they are ready.
-pub const USUAL: GpuWorldSetting = GpuWorldSetting {
-    prefetch: true,
-    placed: 2 * STREAMS,
-    ahead: 0,
-    patient: true,
-    steals: true,
-    by_path: true,
-};
+pub const USUAL: GpuSetting =
+    GpuSetting { prefetch: true, placed: 2 * STREAMS, ahead: 0, patient: true, steals: true, by_path: true };
 /// The same, some of them before.
-pub const AHEAD: GpuWorldSetting = GpuWorldSetting { ahead: STREAMS, ..USUAL };
+pub const AHEAD: GpuSetting = GpuSetting { ahead: STREAMS, ..USUAL };
 /// As Parla's mapper: every task as soon as it is made, in that order, once and for all.
-pub const EAGER: GpuWorldSetting = GpuWorldSetting {
+pub const EAGER: GpuSetting = GpuSetting {
     prefetch: true,
     placed: usize::MAX,
     ahead: usize::MAX,
@@ -87,7 +81,7 @@ pub enum GpuMapping<'a> {
 
 /// What came of it.
 #[derive(Clone, Debug, Default)]
-pub struct GpuWorldOutcome {
+pub struct GpuOutcome {
     /// Until the last task has ended.
     pub span: GpuTime,
     /// Bytes from the host, to it, and between GPUs.
@@ -107,7 +101,7 @@ pub struct GpuWorldOutcome {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum GpuEvent {
     /// The next task is made.
     Make,
     /// The task that was just placed can be launched.
@@ -120,7 +114,7 @@ enum Event {
 
 /// A task on its way.
 #[derive(Clone, Default)]
-struct Job {
+struct GpuJob {
     id: Option<Id>,
     before: Vec<usize>,
     after: Vec<usize>,
@@ -161,12 +155,12 @@ struct Gpu {
     filling: BTreeMap<usize, Vec<usize>>,
 }
 
-struct World<'a> {
+struct GpuSimulation<'a> {
     machine: GpuMachine,
-    setting: GpuWorldSetting,
+    setting: GpuSetting,
     program: &'a GpuProgram,
     mapping: GpuMapping<'a>,
-    jobs: Vec<Job>,
+    jobs: Vec<GpuJob>,
     by_id: BTreeMap<Id, usize>,
     gpus: Vec<Gpu>,
     starts: Vec<usize>,
@@ -182,10 +176,10 @@ struct World<'a> {
     early: usize,
     made: usize,
     ended: usize,
-    events: BinaryHeap<Reverse<(GpuTime, u64, Event)>>,
+    events: BinaryHeap<Reverse<(GpuTime, u64, GpuEvent)>>,
     serial: u64,
     now: GpuTime,
-    outcome: GpuWorldOutcome,
+    outcome: GpuOutcome,
 }
 
 /// Runs it to its end.
@@ -196,11 +190,11 @@ struct World<'a> {
 pub fn simulate<'a>(
     program: &'a GpuProgram,
     machine: GpuMachine,
-    setting: GpuWorldSetting,
+    setting: GpuSetting,
     mapping: GpuMapping<'a>,
-) -> GpuWorldOutcome {
-    let mut world = World::new(program, machine, setting, mapping);
-    world.at(0, Event::Make);
+) -> GpuOutcome {
+    let mut world = GpuSimulation::new(program, machine, setting, mapping);
+    world.at(0, GpuEvent::Make);
     while let Some(Reverse((now, _, event))) = world.events.pop() {
         world.now = now;
         world.handle(event);
@@ -211,8 +205,8 @@ pub fn simulate<'a>(
 }
 
 /// Who waits for whom: writers for all before, readers for the last writer.
-fn jobs(program: &GpuProgram) -> Vec<Job> {
-    let mut jobs = vec![Job::default(); program.tasks.len()];
+fn jobs(program: &GpuProgram) -> Vec<GpuJob> {
+    let mut jobs = vec![GpuJob::default(); program.tasks.len()];
     let mut last: Vec<(Option<usize>, Vec<usize>)> = vec![(None, Vec::new()); program.sizes.len()];
     for (at, task) in program.tasks.iter().enumerate() {
         let mut before = Vec::new();
@@ -239,7 +233,7 @@ fn jobs(program: &GpuProgram) -> Vec<Job> {
         before.dedup();
         before.iter().for_each(|&one| jobs[one].after.push(at));
         let count = before.len();
-        jobs[at] = Job {
+        jobs[at] = GpuJob {
             before,
             unended: count,
             unplaced: count,
@@ -252,11 +246,11 @@ fn jobs(program: &GpuProgram) -> Vec<Job> {
     jobs
 }
 
-impl<'a> World<'a> {
+impl<'a> GpuSimulation<'a> {
     fn new(
         program: &'a GpuProgram,
         machine: GpuMachine,
-        setting: GpuWorldSetting,
+        setting: GpuSetting,
         mapping: GpuMapping<'a>,
     ) -> Self {
         let mut end = 0;
@@ -286,13 +280,13 @@ impl<'a> World<'a> {
             events: BinaryHeap::new(),
             serial: 0,
             now: 0,
-            outcome: GpuWorldOutcome { busy: vec![0; machine.gpus], ..GpuWorldOutcome::default() },
+            outcome: GpuOutcome { busy: vec![0; machine.gpus], ..GpuOutcome::default() },
         };
         (0..program.sizes.len()).for_each(|datum| world.lay(datum));
         world
     }
 
-    fn at(&mut self, time: GpuTime, event: Event) {
+    fn at(&mut self, time: GpuTime, event: GpuEvent) {
         self.serial += 1;
         self.events.push(Reverse((time, self.serial, event)));
     }
@@ -301,12 +295,12 @@ impl<'a> World<'a> {
         self.starts[datum]..self.starts[datum] + self.program.sizes[datum] as usize
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: GpuEvent) {
         match event {
-            Event::Make => self.make(),
-            Event::Notified(task) => self.jobs[task].missing -= 1,
-            Event::Copied(copy) => self.copied(copy),
-            Event::Ended(task) => self.end(task),
+            GpuEvent::Make => self.make(),
+            GpuEvent::Notified(task) => self.jobs[task].missing -= 1,
+            GpuEvent::Copied(copy) => self.copied(copy),
+            GpuEvent::Ended(task) => self.end(task),
         }
         self.place_all();
         (0..self.gpus.len()).for_each(|gpu| self.admit_all(gpu));
@@ -334,7 +328,7 @@ impl<'a> World<'a> {
         self.by_id.insert(id, task);
         (self.jobs[task].id, self.jobs[task].expected, self.jobs[task].is_made) = (Some(id), expected, true);
         self.wait_for_place(task);
-        self.at(self.now + CREATE, Event::Make);
+        self.at(self.now + CREATE, GpuEvent::Make);
     }
 
     fn task_of(&self, id: Id) -> usize {

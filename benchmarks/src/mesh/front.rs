@@ -33,13 +33,13 @@ pub struct Mesh {
 }
 
 #[derive(Clone, Copy)]
-struct Cell {
+struct FrontCell {
     x: u32,
     y: u32,
     size: u32,
 }
 
-impl Cell {
+impl FrontCell {
     fn is_crossed(self, radius: Option<u32>) -> bool {
         let far = |x: u32, y: u32| u64::from(x).pow(2) + u64::from(y).pow(2);
         radius.is_some_and(|radius| {
@@ -87,14 +87,14 @@ impl FrontLoad {
         let (across, of_patch) = (mesh.cells * size, mesh.cells / mesh.side);
         let first = |patch: u32| {
             let at = move |i: u32, n: u32| (n * of_patch + i) * size;
-            let cell = move |i: u32| Cell {
+            let cell = move |i: u32| FrontCell {
                 x: at(i % of_patch, patch % mesh.side),
                 y: at(i / of_patch, patch / mesh.side),
                 size,
             };
             (0..of_patch * of_patch).map(cell).collect::<Vec<_>>()
         };
-        let mut all: Vec<Vec<Cell>> = (0..mesh.side * mesh.side).map(first).collect();
+        let mut all: Vec<Vec<FrontCell>> = (0..mesh.side * mesh.side).map(first).collect();
         let mut load = Self {
             patches: all.len(),
             side: mesh.side as usize,
@@ -113,14 +113,14 @@ impl FrontLoad {
         load
     }
 
-    fn add(&mut self, mesh: Mesh, radius: Option<u32>, cells: &mut Vec<Cell>) {
+    fn add(&mut self, mesh: Mesh, radius: Option<u32>, cells: &mut Vec<FrontCell>) {
         let mut finer = Vec::with_capacity(cells.len());
         cells.iter().for_each(|cell| cell.cut(radius, &mut finer));
         *cells = finer;
         self.begins.push(self.pieces.len());
         self.bytes.push(BYTES.1 + BYTES.0 * cells.len() as u64);
         let work =
-            |cell: &Cell| mesh.cell * MeshTime::from(if cell.is_crossed(radius) { CROSSED } else { 1 });
+            |cell: &FrontCell| mesh.cell * MeshTime::from(if cell.is_crossed(radius) { CROSSED } else { 1 });
         self.pieces.extend(cells.chunks(mesh.piece).map(|piece| piece.iter().map(work).sum::<MeshTime>()));
     }
 

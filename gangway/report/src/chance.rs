@@ -43,9 +43,9 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(60);
 
     /// Lehmer's generator.
-    struct Chance(u64);
+    struct TraceChance(u64);
 
-    impl Chance {
+    impl TraceChance {
         fn below(&mut self, count: usize) -> usize {
             self.0 = self.0.wrapping_mul(0xda94_2042_e4dd_58b5) | 1;
             (self.0 >> 33) as usize % count.max(1)
@@ -109,9 +109,9 @@ mod tests {
         "name",
     ];
 
-    fn event(chance: &mut Chance) -> String {
+    fn event(chance: &mut TraceChance) -> String {
         // Mostly small numbers, or next to nothing nests.
-        let number = |chance: &mut Chance| {
+        let number = |chance: &mut TraceChance| {
             if chance.below(6) == 0 { chance.of(&NUMBERS).to_owned() } else { chance.below(9).to_string() }
         };
         let phase = ["X", "X", "X", "X", "i", "s", "f", "C", "M"][chance.below(9)];
@@ -130,7 +130,7 @@ mod tests {
     }
 
     /// A trace of so many events; of some a byte is another one.
-    fn trace(chance: &mut Chance, events: usize) -> String {
+    fn trace(chance: &mut TraceChance, events: usize) -> String {
         let list: Vec<String> = (0..events).map(|_| event(chance)).collect();
         let facts = format!(
             "\"lost\":{},\"tasks\":{},\"tasks_left_out\":{},\"start\":{}",
@@ -154,7 +154,7 @@ mod tests {
         let seed = std::env::var("GANGWAY_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(32);
         let seconds =
             std::env::var("GANGWAY_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(2);
-        let (mut chance, until) = (Chance(seed | 1), Instant::now() + Duration::from_secs(seconds));
+        let (mut chance, until) = (TraceChance(seed | 1), Instant::now() + Duration::from_secs(seconds));
         let (mut reported, mut tried) = (0, 0);
         while Instant::now() < until {
             let events = 1 + chance.below(12);

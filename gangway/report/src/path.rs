@@ -113,7 +113,7 @@ enum PathEvent {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Event {
+struct CriticalEvent {
     at: f64,
     what: PathEvent,
     task: u64,
@@ -166,9 +166,9 @@ fn time_of_work(timeline: &Timeline) -> f64 {
     })
 }
 
-fn events(trace: &Trace, timeline: &Timeline) -> Vec<Event> {
+fn events(trace: &Trace, timeline: &Timeline) -> Vec<CriticalEvent> {
     let mut events = Vec::new();
-    let mut put = |at, what, task, other, name| events.push(Event { at, what, task, other, name });
+    let mut put = |at, what, task, other, name| events.push(CriticalEvent { at, what, task, other, name });
     let unmeasured = trace.unmeasured_tasks();
     let is_measured_work = |s: &TimelineStretch| {
         s.kind.is_work() && s.kind != LaneActivity::Short && s.task != 0 && !unmeasured.contains(&s.task)
@@ -241,7 +241,7 @@ fn events(trace: &Trace, timeline: &Timeline) -> Vec<Event> {
     events
 }
 
-/// What waits are, in `Event::other`.
+/// What waits are, in `CriticalEvent::other`.
 const BARRIER: u64 = 0;
 const TASKWAIT: u64 = 1;
 const TASKGROUP: u64 = 2;
@@ -261,8 +261,8 @@ impl Walk {
         })
     }
 
-    fn take(&mut self, event: &Event) {
-        let Event { at, what, task, other, name } = *event;
+    fn take(&mut self, event: &CriticalEvent) {
+        let CriticalEvent { at, what, task, other, name } = *event;
         match what {
             PathEvent::Works => self.open_task(task).works = Some((other as usize, at, name)),
             PathEvent::Rests => {

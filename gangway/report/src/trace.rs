@@ -172,11 +172,11 @@ fn lane_number(number: f64) -> i64 {
 const MANY: i64 = 10_000;
 
 /// One event, its members checked.
-struct Event<'a> {
+struct RawTraceEvent<'a> {
     json: JsonValue<'a>,
 }
 
-impl Event<'_> {
+impl RawTraceEvent<'_> {
     fn number(&self, name: &str) -> Result<f64> {
         self.json
             .get(name)
@@ -233,7 +233,7 @@ pub fn read(text: &str) -> Result<Trace> {
         has_events = true;
         reader.list(|reader| {
             let json = reader.value()?;
-            builder.take(&Event { json })
+            builder.take(&RawTraceEvent { json })
         })
     };
     if reader.is_list() {
@@ -263,7 +263,7 @@ pub fn read(text: &str) -> Result<Trace> {
 }
 
 impl Builder {
-    fn lane(&mut self, event: &Event) -> Result<usize> {
+    fn lane(&mut self, event: &RawTraceEvent) -> Result<usize> {
         let key = (event.number("pid")? as i64, lane_number(event.number("tid")?));
         let lanes = &mut self.trace.lanes;
         Ok(*self.lanes.entry(key).or_insert_with(|| {
@@ -276,7 +276,7 @@ impl Builder {
         }))
     }
 
-    fn take(&mut self, event: &Event) -> Result<()> {
+    fn take(&mut self, event: &RawTraceEvent) -> Result<()> {
         self.trace.events += 1;
         let phase = event.text("ph")?;
         if phase == "M" {
@@ -298,7 +298,7 @@ impl Builder {
         }
     }
 
-    fn metadata(&mut self, event: &Event) -> Result<()> {
+    fn metadata(&mut self, event: &RawTraceEvent) -> Result<()> {
         let name = event.json.get("args").and_then(|a| a.get("name")?.text());
         match (event.text("name")?, name) {
             ("process_name", Some(name)) => self.trace.program = name.to_owned(),
@@ -313,7 +313,7 @@ impl Builder {
         Ok(())
     }
 
-    fn slice(&mut self, event: &Event, begin: f64, name: &str) -> Result<()> {
+    fn slice(&mut self, event: &RawTraceEvent, begin: f64, name: &str) -> Result<()> {
         let length = event.number("dur")?;
         if length < 0.0 {
             return Err(format!("a slice that ends before it begins: {}", event.short()));
@@ -358,7 +358,7 @@ impl Builder {
         Ok(())
     }
 
-    fn many(&mut self, event: &Event, begin: f64, length: f64) -> Result<()> {
+    fn many(&mut self, event: &RawTraceEvent, begin: f64, length: f64) -> Result<()> {
         let argument = |name| {
             event
                 .argument(name)
@@ -369,7 +369,7 @@ impl Builder {
         Ok(())
     }
 
-    fn instant(&mut self, event: &Event, at: f64, name: &str) -> Result<()> {
+    fn instant(&mut self, event: &RawTraceEvent, at: f64, name: &str) -> Result<()> {
         let lane = self.lane(event)?;
         let number = |name| event.argument(name).unwrap_or(0.0);
         match event.category() {
@@ -386,7 +386,7 @@ impl Builder {
         Ok(())
     }
 
-    fn arrow(&mut self, event: &Event, begins: bool) -> Result<()> {
+    fn arrow(&mut self, event: &RawTraceEvent, begins: bool) -> Result<()> {
         self.lane(event)?;
         let ends = self.arrows.entry((event.category().to_owned(), event.number("id")? as i64)).or_default();
         if begins {
@@ -402,7 +402,7 @@ impl Builder {
         Ok(())
     }
 
-    fn counter(&mut self, event: &Event, at: f64, name: &str) -> Result<()> {
+    fn counter(&mut self, event: &RawTraceEvent, at: f64, name: &str) -> Result<()> {
         let Some(JsonValue::Object(values)) = event.json.get("args") else {
             return Err(format!("a counter without values: {}", event.short()));
         };

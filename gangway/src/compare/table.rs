@@ -9,7 +9,7 @@ use crate::words;
 const HEADS: [&str; 9] = ["", "min", "median", "ratio", "CPU", "max RSS", "switches", "status", "output"];
 
 /// Figures of a side.
-struct Row {
+struct SideRow {
     min: f64,
     median: f64,
     /// Processors in use on average, in the quickest run.
@@ -18,8 +18,8 @@ struct Row {
     switches: [u64; 2],
 }
 
-impl Row {
-    fn of(runs: &[ChildRun]) -> Row {
+impl SideRow {
+    fn of(runs: &[ChildRun]) -> SideRow {
         let mut by_time: Vec<&ChildRun> = runs.iter().collect();
         by_time.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
         let quickest = by_time[0];
@@ -29,7 +29,7 @@ impl Row {
         } else {
             (by_time[middle - 1].seconds + by_time[middle].seconds) / 2.0
         };
-        Row {
+        SideRow {
             min: quickest.seconds,
             median,
             cpus: quickest.busy / quickest.seconds,
@@ -46,7 +46,7 @@ pub fn print(request: &Request<'_>, sides: &[Side]) {
     }
     let colour = terminal::has_colour();
     println!("{}", dressed(&heading(request, sides), Look::Bold, colour));
-    let own = Row::of(&sides[0].runs);
+    let own = SideRow::of(&sides[0].runs);
     let mut rows = vec![HEADS.map(|head| (head.to_string(), Look::Bold))];
     rows.extend(sides.iter().enumerate().map(|(index, side)| cells(index, side, &own)));
     let widths: Vec<usize> = (0..HEADS.len())
@@ -87,8 +87,8 @@ fn heading(request: &Request<'_>, sides: &[Side]) -> String {
     format!("{}: {runs} {some} under each{turns}{threads}, {processors} processors", shown(request))
 }
 
-fn cells(index: usize, side: &Side, own: &Row) -> [(String, Look); 9] {
-    let row = Row::of(&side.runs);
+fn cells(index: usize, side: &Side, own: &SideRow) -> [(String, Look); 9] {
+    let row = SideRow::of(&side.runs);
     let plain = |text: String| (text, Look::Plain);
     let [waited, made] = row.switches;
     let endings: Vec<ChildEnding> = side.runs.iter().map(|run| run.ending).collect();
@@ -122,9 +122,9 @@ fn time(seconds: f64) -> String {
 }
 
 fn json(request: &Request<'_>, sides: &[Side]) -> JsonText {
-    let own = Row::of(&sides[0].runs);
+    let own = SideRow::of(&sides[0].runs);
     let side = |side: &Side| {
-        let row = Row::of(&side.runs);
+        let row = SideRow::of(&side.runs);
         let numbers = |each: &dyn Fn(&ChildRun) -> f64| {
             JsonText::List(side.runs.iter().map(|run| JsonText::Number(each(run))).collect())
         };

@@ -32,12 +32,12 @@ const IMPORTS: &str = "import importlib, sys\n\
         except Exception as why: print(f'import {name}: {why}', file=sys.stderr)";
 
 /// A library of a package that needs a runtime, or is one.
-struct Library {
+struct PythonLibrary {
     file: PathBuf,
     base: PathBuf,
 }
 
-impl Library {
+impl PythonLibrary {
     /// The package that it belongs to.
     fn package(&self) -> String {
         let inner = self.file.strip_prefix(&self.base).unwrap_or(&self.file);
@@ -61,7 +61,7 @@ pub struct PythonPackages {
     copies: BTreeMap<PathBuf, LinkedRuntime>,
     bases: Vec<PathBuf>,
     /// The libraries that ask for a runtime, by the name they ask for.
-    users: BTreeMap<String, Vec<Library>>,
+    users: BTreeMap<String, Vec<PythonLibrary>>,
     /// Libraries with a runtime linked in.
     linked_in: Vec<(PathBuf, &'static str)>,
 }
@@ -101,7 +101,7 @@ impl PythonPackages {
                 self.users
                     .entry(name)
                     .or_default()
-                    .push(Library { file: file.clone(), base: base.to_path_buf() });
+                    .push(PythonLibrary { file: file.clone(), base: base.to_path_buf() });
             }
         }
     }
@@ -163,7 +163,7 @@ impl PythonPackages {
 
     fn whose(&self, name: &str) -> String {
         let users = self.users.get(name).map_or(&[][..], Vec::as_slice);
-        let packages: BTreeSet<String> = users.iter().map(Library::package).collect();
+        let packages: BTreeSet<String> = users.iter().map(PythonLibrary::package).collect();
         let list = packages.into_iter().collect::<Vec<_>>().join(", ");
         match users.len() {
             0 => "whoever opens it by name".into(),
@@ -176,7 +176,7 @@ impl PythonPackages {
     /// runtime. All symbols are bound at once, so that what is called is seen without calling it.
     pub fn imports(&self) -> (Vec<OsString>, Vec<(String, String)>) {
         let modules: BTreeSet<String> =
-            self.users.values().filter_map(|users| users.iter().find_map(Library::module)).collect();
+            self.users.values().filter_map(|users| users.iter().find_map(PythonLibrary::module)).collect();
         let mut words: Vec<OsString> = vec!["-c".into(), IMPORTS.into()];
         words.extend(modules.into_iter().map(OsString::from));
         (words, vec![("LD_BIND_NOW".into(), "1".into())])
@@ -200,10 +200,10 @@ mod tests {
 
     #[test]
     fn modules_are_named_as_python_does() {
-        let module = |file: &str| Library { file: PathBuf::from(file), base: "/s".into() }.module();
+        let module = |file: &str| PythonLibrary { file: PathBuf::from(file), base: "/s".into() }.module();
         assert_eq!(module("/s/a/b/_c.cpython-311-x86_64-linux-gnu.so"), Some("a.b._c".into()));
         assert_eq!(module("/s/a/_d.abi3.so"), Some("a._d".into()));
         assert_eq!(module("/s/a/lib/libx.so.1"), None, "no package is there");
-        assert_eq!(Library { file: "/s/a.libs/libx.so".into(), base: "/s".into() }.package(), "a.libs");
+        assert_eq!(PythonLibrary { file: "/s/a.libs/libx.so".into(), base: "/s".into() }.package(), "a.libs");
     }
 }

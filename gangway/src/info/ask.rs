@@ -10,10 +10,10 @@ use clap::ArgMatches;
 use crate::failure::CommandFailure;
 
 /// A library that is loaded.
-struct Library(*mut c_void);
+struct LoadedLibrary(*mut c_void);
 
-impl Library {
-    fn open(file: &Path) -> Result<Library, CommandFailure> {
+impl LoadedLibrary {
+    fn open(file: &Path) -> Result<LoadedLibrary, CommandFailure> {
         let shown = file.display();
         let path = CString::new(file.as_os_str().as_bytes())
             .map_err(|_| CommandFailure::own(format!("{shown}: no such name")))?;
@@ -21,7 +21,7 @@ impl Library {
         // start does.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
         if !handle.is_null() {
-            return Ok(Library(handle));
+            return Ok(LoadedLibrary(handle));
         }
         // SAFETY: the loader's text, which stays until this thread's next call of it.
         let why = unsafe { libc::dlerror().as_ref() }
@@ -78,7 +78,7 @@ impl Library {
 /// Prints the answers of the library that the options name.
 pub fn run(options: &ArgMatches) -> Result<(), CommandFailure> {
     let file = options.get_one::<PathBuf>("library").expect("it is required");
-    let library = Library::open(file)?;
+    let library = LoadedLibrary::open(file)?;
     print!("{}", library.describe()?);
     println!("max_threads={}", library.number(c"omp_get_max_threads")?);
     for number in 0..library.number(c"omp_get_num_devices")? {

@@ -51,7 +51,7 @@ const OTHERS: usize = 32;
 
 /// A copy of a datum.
 #[derive(Clone, Debug)]
-struct Copy {
+struct DatumCopy {
     block: CopyAddress,
     address: CopyAddress,
     valid: bool,
@@ -63,7 +63,7 @@ struct Copy {
 #[derive(Clone, Debug, Default)]
 struct Datum {
     end: usize,
-    copies: BTreeMap<DeviceNumber, Copy>,
+    copies: BTreeMap<DeviceNumber, DatumCopy>,
     /// Copies that are being filled.
     filling: usize,
     /// From which device on others are looked at next.
@@ -77,12 +77,12 @@ struct Datum {
 }
 
 impl Datum {
-    fn copy(&mut self, device: DeviceNumber) -> Option<&mut Copy> {
+    fn copy(&mut self, device: DeviceNumber) -> Option<&mut DatumCopy> {
         self.copies.get_mut(&device)
     }
 
     /// A valid copy, an idle one if there is any.
-    fn source(&self) -> Option<(DeviceNumber, &Copy)> {
+    fn source(&self) -> Option<(DeviceNumber, &DatumCopy)> {
         self.copies
             .iter()
             .filter(|(_, copy)| copy.valid)
@@ -92,7 +92,7 @@ impl Datum {
 
     /// Is the copy not needed, though it may be useful: idle, and not the only valid place of the
     /// bytes?
-    fn may_go(&self, device: DeviceNumber, copy: &Copy) -> bool {
+    fn may_go(&self, device: DeviceNumber, copy: &DatumCopy) -> bool {
         let elsewhere =
             || !self.stale || self.copies.iter().any(|(&other, copy)| copy.valid && other != device);
         copy.uses == 0 && !self.saving && (!copy.valid || elsewhere())
@@ -100,8 +100,9 @@ impl Datum {
 
     /// Some valid copies of others: the device's neighbours, and others in turns.
     fn some(&mut self, device: DeviceNumber) -> Vec<(DeviceNumber, CopyAddress)> {
-        let valid =
-            |(&at, copy): (&DeviceNumber, &Copy)| (copy.valid && at != device).then_some((at, copy.address));
+        let valid = |(&at, copy): (&DeviceNumber, &DatumCopy)| {
+            (copy.valid && at != device).then_some((at, copy.address))
+        };
         let above = self.copies.range(device..).filter_map(valid).take(NEIGHBOURS);
         let below = self.copies.range(..device).rev().filter_map(valid).take(NEIGHBOURS);
         let others: Vec<_> = self
@@ -288,7 +289,7 @@ impl Directory {
         range: &Range<usize>,
         reads: Option<&dyn CopyWays>,
     ) -> Option<Used> {
-        let &Copy { block, address, valid, .. } = self.datum(range)?.copies.get(&device)?;
+        let &DatumCopy { block, address, valid, .. } = self.datum(range)?.copies.get(&device)?;
         self.pin(device, range);
         let from = self.fetch(device, range, reads.filter(|_| !valid));
         Some(Used { block, address, from })
@@ -305,7 +306,7 @@ impl Directory {
     ) -> Used {
         let datum =
             self.data.entry(range.start).or_insert_with(|| Datum { end: range.end, ..Datum::default() });
-        datum.copies.insert(device, Copy { block, address, valid: false, uses: 1, released: 0 });
+        datum.copies.insert(device, DatumCopy { block, address, valid: false, uses: 1, released: 0 });
         *entry(&mut self.bytes, device as usize) += range.len() as u64;
         Used { block, address, from: self.fetch(device, range, reads) }
     }
@@ -466,7 +467,7 @@ impl Directory {
         &mut self,
         start: usize,
         device: DeviceNumber,
-        meant: impl Fn(&Copy) -> bool,
+        meant: impl Fn(&DatumCopy) -> bool,
     ) -> Option<FreedMemory> {
         let datum = self.data.get_mut(&start)?;
         let found = datum.copies.get(&device).filter(|copy| meant(copy) && datum.may_go(device, copy));
@@ -488,7 +489,7 @@ impl Directory {
 
     /// The same for all copies of a datum, one after the other: the last valid one stays where it
     /// is needed.
-    fn sweep(&mut self, start: usize, meant: impl Fn(DeviceNumber, &Copy) -> bool) -> Vec<FreedMemory> {
+    fn sweep(&mut self, start: usize, meant: impl Fn(DeviceNumber, &DatumCopy) -> bool) -> Vec<FreedMemory> {
         let devices: Vec<DeviceNumber> =
             self.data.get(&start).map_or(Vec::new(), |datum| datum.copies.keys().copied().collect());
         let mut gone: Vec<FreedMemory> = devices

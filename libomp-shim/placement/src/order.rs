@@ -35,7 +35,7 @@ pub struct Id {
 type Key = (Reverse<i32>, Reverse<Time>, Reverse<Time>, u64, Id);
 
 #[derive(Clone, Debug, Default)]
-struct Node {
+struct TaskNode {
     serial: u32,
     priority: i32,
     cost: Time,
@@ -54,7 +54,7 @@ struct Node {
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct TaskOrder {
-    nodes: Vec<Node>,
+    nodes: Vec<TaskNode>,
     free: Vec<u32>,
     queues: Vec<BTreeSet<Key>>,
     raises: Vec<Id>,
@@ -69,7 +69,7 @@ impl TaskOrder {
     }
 
     /// The task, if it has not ended.
-    fn node(&mut self, id: Id) -> Option<&mut Node> {
+    fn node(&mut self, id: Id) -> Option<&mut TaskNode> {
         self.nodes.get_mut(id.at as usize).filter(|node| node.serial == id.serial)
     }
 
@@ -77,14 +77,14 @@ impl TaskOrder {
     /// that have ended do not matter.
     pub fn add(&mut self, priority: i32, cost: Time, before: &[Id]) -> Id {
         let at = self.free.pop().unwrap_or_else(|| {
-            self.nodes.push(Node::default());
+            self.nodes.push(TaskNode::default());
             self.nodes.len() as u32 - 1
         });
         self.number += 1;
         let (number, node) = (self.number, &mut self.nodes[at as usize]);
         node.before.clear();
         node.before.extend_from_slice(before);
-        *node = Node {
+        *node = TaskNode {
             priority,
             cost,
             path: cost,
@@ -127,7 +127,7 @@ impl TaskOrder {
         all.sort_unstable_by_key(|&at| Reverse(self.nodes[at as usize].number));
         // Who waits was made later than those it waits for.
         for &at in &all {
-            let Node { path, .. } = self.nodes[at as usize];
+            let TaskNode { path, .. } = self.nodes[at as usize];
             for i in 0..self.nodes[at as usize].before.len() {
                 let id = self.nodes[at as usize].before[i];
                 if let Some(before) = self.node(id).filter(|before| !before.has_begun) {
@@ -136,7 +136,7 @@ impl TaskOrder {
             }
         }
         for at in all {
-            let Node { queue, serial, .. } = self.nodes[at as usize];
+            let TaskNode { queue, serial, .. } = self.nodes[at as usize];
             if let Some(queue) = queue {
                 let key = self.key(Id { at, serial });
                 self.queues[queue].insert(key);

@@ -34,14 +34,14 @@ pub struct SchedulePiece {
 
 /// One device in time.
 #[derive(Clone, Debug, Default)]
-struct Line {
+struct ScheduleLine {
     /// Begin and end of what runs, in order.
     busy: Vec<(Time, Time)>,
     /// Memory: by how much its use changes when.
     changes: BTreeMap<Time, i128>,
 }
 
-impl Line {
+impl ScheduleLine {
     fn add(&mut self, piece: SchedulePiece) {
         if piece.begin < piece.end && piece.bytes > 0 {
             *self.changes.entry(piece.begin).or_default() += i128::from(piece.bytes);
@@ -89,7 +89,7 @@ impl Line {
 pub struct ScheduleSpace<'a> {
     graph: &'a Graph,
     machine: &'a GraphMachine,
-    lines: Vec<Line>,
+    lines: Vec<ScheduleLine>,
     /// By task.
     pub placed: Vec<Option<GraphPlaced>>,
 }
@@ -101,7 +101,7 @@ impl<'a> ScheduleSpace<'a> {
         Self {
             graph,
             machine,
-            lines: vec![Line::default(); machine.devices.len()],
+            lines: vec![ScheduleLine::default(); machine.devices.len()],
             placed: vec![None; graph.len()],
         }
     }

@@ -17,12 +17,12 @@ pub struct DebuggerTable {
     /// How many lists there are.
     parts: usize,
     /// Where each begins, and how many entries it has.
-    lists: [List; PARTS],
+    lists: [DebuggerList; PARTS],
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct List {
+struct DebuggerList {
     first: *const DebugEntry,
     count: usize,
 }
@@ -41,11 +41,11 @@ pub static GANGWAY_DEBUG: DebuggerTable = {
         &gomp::task::ENTRIES,
         &kmpc::task::ENTRIES,
     ];
-    let mut lists = [List { first: core::ptr::null(), count: 0 }; PARTS];
+    let mut lists = [DebuggerList { first: core::ptr::null(), count: 0 }; PARTS];
     let mut at = 0;
     while at < PARTS {
         let part = if at < own.len() { own[at] } else { debug::ENTRIES[at - own.len()] };
-        lists[at] = List { first: part.as_ptr(), count: part.len() };
+        lists[at] = DebuggerList { first: part.as_ptr(), count: part.len() };
         at += 1;
     }
     DebuggerTable { parts: PARTS, lists }

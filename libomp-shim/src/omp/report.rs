@@ -38,7 +38,7 @@ pub fn warn(what: impl fmt::Display) {
 /// from LLVM's runtime.
 pub fn warn_environment(what: impl fmt::Display) {
     if warnings() {
-        put(libc::STDERR_FILENO, Line::of("OMP: Warning #42: ", &what).bytes());
+        put(libc::STDERR_FILENO, ReportLine::of("OMP: Warning #42: ", &what).bytes());
     }
 }
 
@@ -57,7 +57,7 @@ pub fn end(what: impl fmt::Display) -> ! {
 }
 
 fn say(what: &dyn fmt::Display) {
-    let line = Line::of("", what);
+    let line = ReportLine::of("", what);
     put(libc::STDERR_FILENO, line.bytes());
 }
 
@@ -85,14 +85,14 @@ fn last_errno() -> libc::c_int {
 }
 
 /// One message being put together: ends in exactly one newline, holds no other control character.
-struct Line {
+struct ReportLine {
     text: [u8; LINE],
     len: usize,
 }
 
-impl Line {
-    fn of(before: &str, what: &dyn fmt::Display) -> Line {
-        let mut line = Line { text: [0; LINE], len: 0 };
+impl ReportLine {
+    fn of(before: &str, what: &dyn fmt::Display) -> ReportLine {
+        let mut line = ReportLine { text: [0; LINE], len: 0 };
         // A full buffer is the only error and means "cut here".
         let _ = write!(line, "{before}gangway: {what}");
         line.text[line.len] = b'\n';
@@ -105,7 +105,7 @@ impl Line {
     }
 }
 
-impl fmt::Write for Line {
+impl fmt::Write for ReportLine {
     fn write_str(&mut self, s: &str) -> fmt::Result {
         for &b in s.as_bytes() {
             if self.len == LINE - 1 {
@@ -124,13 +124,13 @@ mod tests {
 
     #[test]
     fn a_message_is_one_line() {
-        assert_eq!(Line::of("", &"a\nb").bytes(), b"gangway: a?b\n");
+        assert_eq!(ReportLine::of("", &"a\nb").bytes(), b"gangway: a?b\n");
     }
 
     #[test]
     fn a_long_message_is_cut_and_still_ends_in_a_newline() {
         let long = "x".repeat(5000);
-        let line = Line::of("", &long);
+        let line = ReportLine::of("", &long);
         assert_eq!(line.bytes().len(), LINE);
         assert_eq!(line.bytes()[LINE - 1], b'\n');
     }

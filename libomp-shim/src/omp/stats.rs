@@ -130,7 +130,7 @@ counters! {
 
 /// What is counted in this file.
 #[derive(Clone, Copy)]
-enum Event {
+enum OmpxEvent {
     Region,
     Gang,
     GangUlt,
@@ -140,7 +140,7 @@ enum Event {
     Yield,
 }
 
-const EVENTS: usize = Event::Yield as usize + 1;
+const EVENTS: usize = OmpxEvent::Yield as usize + 1;
 
 /// One cache line of counters.
 #[repr(align(64))]
@@ -161,7 +161,7 @@ impl Tally {
     }
 
     #[inline]
-    fn count(&self, shard: usize, event: Event) {
+    fn count(&self, shard: usize, event: OmpxEvent) {
         let counter = &self.0[shard.min(SHARED)].0[event as usize];
         if shard >= SHARED {
             // ORDERING: Relaxed; a statistic.
@@ -175,14 +175,14 @@ impl Tally {
         counter.store(so_far + 1, Ordering::Relaxed);
     }
 
-    fn sum(&self, event: Event) -> u64 {
+    fn sum(&self, event: OmpxEvent) -> u64 {
         // ORDERING: Relaxed; a statistic.
         self.0.iter().map(|shard| shard.0[event as usize].load(Ordering::Relaxed)).sum()
     }
 }
 
 #[inline]
-fn count(event: Event) {
+fn count(event: OmpxEvent) {
     TALLY.count(worker::current().map_or(SHARED, |worker| worker.index() as usize), event);
 }
 
@@ -190,43 +190,43 @@ fn count(event: Event) {
 /// (an event could get lost).
 #[inline]
 pub fn count_region() {
-    count(Event::Region);
+    count(OmpxEvent::Region);
 }
 
 /// The region that is forked is gang-scheduled.
 #[inline]
 pub fn count_gang() {
-    count(Event::Gang);
+    count(OmpxEvent::Gang);
 }
 
 /// A thread that shares workers starts in a region, whether the region is a gang or not.
 #[inline]
 pub fn count_gang_ult() {
-    count(Event::GangUlt);
+    count(OmpxEvent::GangUlt);
 }
 
 /// A thread or worker without work looks into another's deque.
 #[inline]
 pub fn count_steal_attempt() {
-    count(Event::StealAttempt);
+    count(OmpxEvent::StealAttempt);
 }
 
 /// It found work there.
 #[inline]
 pub fn count_steal_success() {
-    count(Event::StealSuccess);
+    count(OmpxEvent::StealSuccess);
 }
 
 /// It saw work there, and somebody else got it.
 #[inline]
 pub fn count_steal_aborted() {
-    count(Event::StealAborted);
+    count(OmpxEvent::StealAborted);
 }
 
 /// A call of `sched_yield` switched to another OpenMP thread.
 #[inline]
 pub fn count_yield() {
-    count(Event::Yield);
+    count(OmpxEvent::Yield);
 }
 
 /// The figures of this process, now: each is exact for the past of the calling thread, and may lack
@@ -243,13 +243,13 @@ pub fn read() -> Counters {
     let [regions_stolen, rank_steal_attempts, rank_steal_successes, rank_steals_aborted] =
         super::device::rank::steals();
     Counters {
-        regions: TALLY.sum(Event::Region),
-        gangs: TALLY.sum(Event::Gang),
-        gang_ults_run: TALLY.sum(Event::GangUlt),
-        steal_attempts: TALLY.sum(Event::StealAttempt) + steals.attempts,
-        steal_successes: TALLY.sum(Event::StealSuccess) + steals.successes,
-        steals_aborted: TALLY.sum(Event::StealAborted) + steals.aborted,
-        yields: TALLY.sum(Event::Yield),
+        regions: TALLY.sum(OmpxEvent::Region),
+        gangs: TALLY.sum(OmpxEvent::Gang),
+        gang_ults_run: TALLY.sum(OmpxEvent::GangUlt),
+        steal_attempts: TALLY.sum(OmpxEvent::StealAttempt) + steals.attempts,
+        steal_successes: TALLY.sum(OmpxEvent::StealSuccess) + steals.successes,
+        steals_aborted: TALLY.sum(OmpxEvent::StealAborted) + steals.aborted,
+        yields: TALLY.sum(OmpxEvent::Yield),
         workers: ult::pool::started() as u64,
         stalls: monitor.stalls,
         interrupts: monitor.interrupts,
@@ -312,10 +312,10 @@ mod tests {
     fn no_event_gets_lost() {
         static COUNTED: Tally = Tally::new();
         let threads = [0, 1, 62, SHARED, SHARED, 1000].map(|shard| {
-            std::thread::spawn(move || (0..10_000).for_each(|_| COUNTED.count(shard, Event::Gang)))
+            std::thread::spawn(move || (0..10_000).for_each(|_| COUNTED.count(shard, OmpxEvent::Gang)))
         });
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        assert_eq!((COUNTED.sum(Event::Gang), COUNTED.sum(Event::Region)), (60_000, 0));
+        assert_eq!((COUNTED.sum(OmpxEvent::Gang), COUNTED.sum(OmpxEvent::Region)), (60_000, 0));
     }
 
     #[test]

@@ -167,7 +167,7 @@ struct TeamQueuePart {
 }
 
 /// Tasks by priority.
-type Levels = BTreeMap<i32, Level>;
+type Levels = BTreeMap<i32, QueueLevel>;
 
 /// Priorities that keep their queues when these are empty. A search walks over empty ones; programs
 /// that give every task a priority of its own must not make that long.
@@ -175,12 +175,12 @@ const KEPT: usize = 8;
 
 /// The tasks of one priority, both kinds in the order of their numbers.
 #[derive(Default)]
-struct Level {
-    tied: VecDeque<Entry>,
-    untied: VecDeque<Entry>,
+struct QueueLevel {
+    tied: VecDeque<QueueEntry>,
+    untied: VecDeque<QueueEntry>,
 }
 
-struct Entry {
+struct QueueEntry {
     number: u64,
     task: NonNull<Task>,
     /// All sleepers were woken for it, or are about to be.
@@ -188,7 +188,7 @@ struct Entry {
 }
 
 // SAFETY: tasks are Send.
-unsafe impl Send for Entry {}
+unsafe impl Send for QueueEntry {}
 
 impl TeamQueuePart {
     #[inline(always)]
@@ -210,7 +210,7 @@ impl TeamQueuePart {
         let number = self.puts.load(Ordering::Relaxed);
         let level =
             levels.entry(if ult::mutant!(priority_inverted) { -priority } else { priority }).or_default();
-        let entry = Entry { number, task, notified };
+        let entry = QueueEntry { number, task, notified };
         if flags.has(TaskFlags::UNTIED) {
             level.untied.push_back(entry);
             // ORDERING: Release, pairs with `may_find`.
@@ -268,7 +268,7 @@ impl TeamQueuePart {
         self.puts.load(Ordering::Acquire) != from || self.untied.load(Ordering::Acquire) != 0
     }
 
-    fn count_taken(&self, entry: &Entry, levels: &mut Levels) {
+    fn count_taken(&self, entry: &QueueEntry, levels: &mut Levels) {
         // SAFETY: tasks in the team queue are alive, and this one was taken by us alone.
         let (priority, flags) = unsafe { (entry.task.as_ref().priority(), entry.task.as_ref().flags()) };
         // ORDERING: Relaxed; under the lock.
@@ -277,13 +277,13 @@ impl TeamQueuePart {
             // ORDERING: Relaxed; under the lock.
             self.untied.fetch_sub(1, Ordering::Relaxed);
         }
-        if levels.len() > KEPT && levels.get(&priority).is_some_and(Level::is_empty) {
+        if levels.len() > KEPT && levels.get(&priority).is_some_and(QueueLevel::is_empty) {
             levels.remove(&priority);
         }
     }
 }
 
-impl Level {
+impl QueueLevel {
     fn is_empty(&self) -> bool {
         self.tied.is_empty() && self.untied.is_empty()
     }
@@ -293,14 +293,14 @@ impl Level {
         self.untied.front().is_some_and(|u| u.number < number)
     }
 
-    fn take_first(&mut self) -> Option<Entry> {
+    fn take_first(&mut self) -> Option<QueueEntry> {
         let tied = self.tied.front().map_or(u64::MAX, |t| t.number);
         if self.has_untied_before(tied) { self.untied.pop_front() } else { self.tied.pop_front() }
     }
 
     /// The oldest task that a thread whose newest tied task is `newest` may start; tied ones from
     /// the number `from` on.
-    fn take_for(&mut self, newest: &Task, from: u64, passed_over: &mut bool) -> Option<Entry> {
+    fn take_for(&mut self, newest: &Task, from: u64, passed_over: &mut bool) -> Option<QueueEntry> {
         let at = self.first_descendant(newest, from, passed_over);
         let tied = at.map_or(u64::MAX, |at| self.tied[at].number);
         if self.has_untied_before(tied) { self.untied.pop_front() } else { self.tied.remove(at?) }

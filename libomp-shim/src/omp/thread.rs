@@ -45,7 +45,7 @@ pub struct Thread {
     team: Cell<*const Team>,
     /// Thread number in the team; [`UNASSIGNED`] for a free agent.
     num: u32,
-    known: Known,
+    known: ThreadKnown,
     /// Of a thread that comes back to help: what its ULT is then. Written by who starts it.
     helper: UnsafeCell<Option<SpawnGroup>>,
     /// What a thread with a kernel thread of its own runs with in its region; written by the
@@ -77,7 +77,7 @@ pub struct Thread {
 
 /// What others read at each fork and join, and what seldom changes: on a line of its own.
 #[repr(align(64))]
-struct Known {
+struct ThreadKnown {
     /// The worker that hosts this thread; null until it has started. Atomic because those who wake
     /// the thread look while it starts: see [`Thread::wake`].
     worker: AtomicPtr<Worker>,
@@ -193,7 +193,7 @@ impl Thread {
         Box::new(Self {
             team: Cell::new(ptr::null()),
             num,
-            known: Known { worker: AtomicPtr::new(ptr::null_mut()), ult_start: UnsafeCell::new(None) },
+            known: ThreadKnown { worker: AtomicPtr::new(ptr::null_mut()), ult_start: UnsafeCell::new(None) },
             helper: UnsafeCell::new(None),
             kept: Cell::new(None),
             left: AtomicU64::new(0),

@@ -74,12 +74,12 @@ impl Net {
     }
 }
 
-struct World {
+struct LoopbackWorld {
     net: Mutex<Net>,
     all: Barrier,
 }
 
-impl World {
+impl LoopbackWorld {
     fn net(&self) -> MutexGuard<'_, Net> {
         self.net.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -100,7 +100,7 @@ unsafe impl Send for Posted {}
 
 /// One rank.
 pub struct Endpoint {
-    world: Arc<World>,
+    world: Arc<LoopbackWorld>,
     rank: u32,
     ranks: u32,
     posted: Vec<Posted>,
@@ -117,7 +117,7 @@ pub fn world(ranks: u32, behaviour: Behaviour) -> Vec<Endpoint> {
         sent: (0..ranks).map(|_| Vec::new()).collect(),
         expected: vec![0; ranks as usize],
     };
-    let world = Arc::new(World { net: Mutex::new(net), all: Barrier::new(ranks as usize) });
+    let world = Arc::new(LoopbackWorld { net: Mutex::new(net), all: Barrier::new(ranks as usize) });
     let end =
         |rank| Endpoint { world: world.clone(), rank, ranks, posted: Vec::new(), cancelled: Vec::new() };
     (0..ranks).map(end).collect()

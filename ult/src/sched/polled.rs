@@ -32,14 +32,14 @@ const QUESTIONS_PER_LOOK: usize = 8;
 /// under way comes within some microseconds, and a look takes 50 ns and more.
 const FIRST_LOOKS: (u32, u32) = (2, 96);
 
-struct Entry {
+struct PolledEntry {
     ready: *const (dyn Fn() -> bool + 'static),
     worker: &'static Worker,
     done: AtomicBool,
 }
 
-struct List {
-    entries: Vec<*const Entry>,
+struct PolledList {
+    entries: Vec<*const PolledEntry>,
     cursor: usize,
     generation: u32,
 }
@@ -48,7 +48,7 @@ struct Desk {
     /// 0 when free, else the generation of the holder plus one: a holder of another generation was
     /// a thread of the parent process.
     holder: AtomicU32,
-    list: UnsafeCell<List>,
+    list: UnsafeCell<PolledList>,
     /// How many are in the list, or about to be.
     waiting: AtomicU32,
 }
@@ -59,7 +59,7 @@ unsafe impl Sync for Desk {}
 
 static DESK: Desk = Desk {
     holder: AtomicU32::new(0),
-    list: UnsafeCell::new(List { entries: Vec::new(), cursor: 0, generation: 0 }),
+    list: UnsafeCell::new(PolledList { entries: Vec::new(), cursor: 0, generation: 0 }),
     waiting: AtomicU32::new(0),
 };
 
@@ -80,7 +80,7 @@ impl Desk {
         let locked = Locked;
         let list = locked.list();
         if list.generation != generation {
-            *list = List { entries: Vec::new(), cursor: 0, generation };
+            *list = PolledList { entries: Vec::new(), cursor: 0, generation };
         }
         Some(locked)
     }
@@ -99,7 +99,7 @@ impl Desk {
 
 impl Locked {
     #[allow(clippy::mut_from_ref, reason = "the list is locked by us")]
-    fn list(&self) -> &mut List {
+    fn list(&self) -> &mut PolledList {
         // SAFETY: the list is ours while `self` exists; callers do not keep the reference across
         // another call.
         unsafe { &mut *DESK.list.get() }
@@ -186,7 +186,7 @@ pub fn wait_polled(
     let ready = unsafe {
         core::mem::transmute::<*const (dyn Fn() -> bool + '_), *const (dyn Fn() -> bool + 'static)>(ready)
     };
-    let entry = Entry { ready, worker, done: AtomicBool::new(false) };
+    let entry = PolledEntry { ready, worker, done: AtomicBool::new(false) };
     // ORDERING: Relaxed; see `look_after`.
     DESK.waiting.fetch_add(1, Ordering::Relaxed);
     undisturbed(|| DESK.enter().list().entries.push(&raw const entry));

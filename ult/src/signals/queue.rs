@@ -22,28 +22,28 @@ const NIL: u32 = 0;
 /// `siginfo_t`, as words.
 pub type Info = [u64; 16];
 
-struct Node {
+struct SignalNode {
     next: UnsafeCell<u32>,
     signal: UnsafeCell<i32>,
     info: UnsafeCell<Info>,
 }
 
 // SAFETY: a node belongs to whoever has taken it out of a list, until it is put into one.
-unsafe impl Sync for Node {}
+unsafe impl Sync for SignalNode {}
 
-static POOL: [Node; NODES] = [const {
-    Node { next: UnsafeCell::new(NIL), signal: UnsafeCell::new(0), info: UnsafeCell::new([0; 16]) }
+static POOL: [SignalNode; NODES] = [const {
+    SignalNode { next: UnsafeCell::new(NIL), signal: UnsafeCell::new(0), info: UnsafeCell::new([0; 16]) }
 }; NODES];
 /// Nodes that were never used begin here.
 static FRESH: AtomicU64 = AtomicU64::new(0);
-static FREE: List = List::new();
+static FREE: SignalList = SignalList::new();
 
 /// A list of nodes, newest first. The upper half of the word counts changes, so that a head that
 /// has come back is reported from one that has stayed.
 #[derive(Debug)]
-struct List(AtomicU64);
+struct SignalList(AtomicU64);
 
-fn node(number: u32) -> &'static Node {
+fn node(number: u32) -> &'static SignalNode {
     &POOL[number as usize - 1]
 }
 
@@ -55,7 +55,7 @@ fn changed(word: u64, head: u32) -> u64 {
     (word >> 32).wrapping_add(1) << 32 | u64::from(head)
 }
 
-impl List {
+impl SignalList {
     const fn new() -> Self {
         Self(AtomicU64::new(NIL as u64))
     }
@@ -127,7 +127,7 @@ fn allot() -> Option<u32> {
 /// The signals that wait for one TLS block.
 #[derive(Debug)]
 pub(crate) struct SignalQueue {
-    list: List,
+    list: SignalList,
     /// Standard signals that are in the list.
     kept: AtomicU64,
     /// Signals without a node.
@@ -138,7 +138,12 @@ pub(crate) struct SignalQueue {
 
 impl SignalQueue {
     pub(crate) const fn new() -> Self {
-        Self { list: List::new(), kept: AtomicU64::new(0), bare: AtomicU64::new(0), news: AtomicU64::new(0) }
+        Self {
+            list: SignalList::new(),
+            kept: AtomicU64::new(0),
+            bare: AtomicU64::new(0),
+            news: AtomicU64::new(0),
+        }
     }
 
     /// Keeps a signal. Any thread, in a signal handler.

@@ -31,10 +31,10 @@ unsafe impl Send for Offer {}
 static OFFERS: ForkMutex<VecDeque<Offer>> = ForkMutex::new(VecDeque::new());
 /// How many there are; changed under the lock, read without it. On a line of its own: idle workers
 /// read it at each look.
-static COUNT: Line = Line(AtomicUsize::new(0));
+static COUNT: OffersLine = OffersLine(AtomicUsize::new(0));
 
 #[repr(align(128))]
-struct Line(AtomicUsize);
+struct OffersLine(AtomicUsize);
 
 /// Offers a ULT, and wakes a sleeping worker that would take it, if there is one. The start stays
 /// as it is until its ULT has ended or the offer is withdrawn.

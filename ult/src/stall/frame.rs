@@ -40,18 +40,18 @@ const _: () = assert!(offset_of!(ucontext_t, uc_sigmask) + 8 == UCONTEXT);
 
 /// A signal frame as the kernel has laid it out on x86-64, from its return address to the end of
 /// the floating-point state.
-struct Extent {
+struct SignalExtent {
     start: usize,
     length: usize,
 }
 
-impl Extent {
+impl SignalExtent {
     /// The frame that a handler was called with; `None` if it is not laid out as the kernel's, as
     /// in an emulator.
     ///
     /// # Safety
     /// The arguments of a handler, called by the kernel or something that acts for it.
-    unsafe fn of(info: *const siginfo_t, context: *const ucontext_t) -> Option<Extent> {
+    unsafe fn of(info: *const siginfo_t, context: *const ucontext_t) -> Option<SignalExtent> {
         let start = context as usize - RETURN;
         if info as usize != context as usize + UCONTEXT || start % 16 != 8 {
             return None;
@@ -60,7 +60,7 @@ impl Extent {
         let state = unsafe { (*context).uc_mcontext.fpregs } as usize;
         let least = RETURN + UCONTEXT + size_of::<siginfo_t>();
         if state == 0 {
-            return Some(Extent { start, length: least });
+            return Some(SignalExtent { start, length: least });
         }
         // SAFETY: the kernel's copy of the floating-point state is at least that long.
         let [magic, extended] = unsafe { core::ptr::read_unaligned((state + MAGIC_AT) as *const [u32; 2]) };
@@ -70,7 +70,7 @@ impl Extent {
             && state >= start + least
             && (LEGACY..=LARGEST_STATE).contains(&bytes)
             && length <= 2 * LARGEST_STATE)
-            .then_some(Extent { start, length })
+            .then_some(SignalExtent { start, length })
     }
 }
 
@@ -212,7 +212,7 @@ unsafe fn move_below(
     (lowest, room): (usize, usize),
 ) -> Option<usize> {
     // SAFETY: passed on.
-    let frame = unsafe { Extent::of(info, context) }?;
+    let frame = unsafe { SignalExtent::of(info, context) }?;
     let start = top.checked_sub(frame.length)?;
     // A multiple of the alignment away from the original.
     let start = start - start.wrapping_sub(frame.start) % ALIGNMENT;

@@ -164,7 +164,7 @@ pub(super) fn open_on_this_thread() {
 /// `siginfo_t` of a queued signal, as the kernel reads it: the `libc` crate keeps these fields to
 /// itself.
 #[repr(C)]
-struct Queued {
+struct InterruptedQueued {
     signo: c_int,
     errno: c_int,
     code: c_int,
@@ -175,7 +175,7 @@ struct Queued {
     rest: [u64; 12],
 }
 
-const _: () = assert!(size_of::<Queued>() == 128);
+const _: () = assert!(size_of::<InterruptedQueued>() == 128);
 /// In `errno` of our signals, where `sigqueue` writes zero: `value` is the record of a worker.
 const MARK: c_int = 0x5354_414c;
 /// The same, where a signal lies in a queue ([`kick`]): `value` is the record of a thread's
@@ -203,7 +203,7 @@ pub(crate) fn kick(tid: i32, about: &'static TlsBlock) {
 /// waited for signals: sends it once more, to the handler. False if it is not the monitor's.
 pub(crate) fn send_again(info: &signals::Info) -> bool {
     // SAFETY: a structure of plain words of the same size.
-    let queued = unsafe { &*ptr::from_ref(info).cast::<Queued>() };
+    let queued = unsafe { &*ptr::from_ref(info).cast::<InterruptedQueued>() };
     // ORDERING: Relaxed; see `queue`.
     if queued.signo != SIGNAL.load(Relaxed) || !is_ours(queued) {
         return false;
@@ -239,13 +239,14 @@ fn queue(value: usize, tid: i32, mark: c_int) -> bool {
     unsafe {
         let pid = arch::system_call(libc::SYS_getpid as usize, [0; 4]) as libc::pid_t;
         let uid = arch::system_call(libc::SYS_getuid as usize, [0; 4]) as libc::uid_t;
-        let info = Queued { signo, errno: mark, code: QUEUED, pad: 0, pid, uid, value, rest: [0; 12] };
+        let info =
+            InterruptedQueued { signo, errno: mark, code: QUEUED, pad: 0, pid, uid, value, rest: [0; 12] };
         signo != 0 && signals::queue_in_kernel(tid, &*(&raw const info).cast::<signals::Info>()) == 0
     }
 }
 
-/// `SI_TIMER`. `pid` and `uid` of [`Queued`] are then the timer's number and the ticks that were
-/// missed.
+/// `SI_TIMER`. `pid` and `uid` of [`InterruptedQueued`] are then the timer's number and the ticks
+/// that were missed.
 const TIMER: c_int = -2;
 
 unsafe extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
@@ -253,7 +254,7 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mu
     // SAFETY: the kernel passes valid pointers to an SA_SIGINFO handler; the context is the
     // interrupted code's, which stays as it is until we return.
     unsafe {
-        let queued = &*info.cast::<Queued>();
+        let queued = &*info.cast::<InterruptedQueued>();
         if !is_ours(queued) {
             return signals::receive(signal, frame);
         }
@@ -356,7 +357,7 @@ unsafe fn look_for_others(watched: &'static Watched, context: &ucontext_t) -> Op
 ///
 /// # Safety
 /// In the handler with these arguments.
-unsafe fn look(queued: &Queued, context: &mut ucontext_t) -> Option<Left> {
+unsafe fn look(queued: &InterruptedQueued, context: &mut ucontext_t) -> Option<Left> {
     // SAFETY: `context` is the interrupted state, in the handler.
     let slept = unsafe { restart::restart(context) };
     if slept {
@@ -383,7 +384,7 @@ unsafe fn look(queued: &Queued, context: &mut ucontext_t) -> Option<Left> {
 
 /// Did [`send`] of this process send it, or a timer? Timers with this signal are ours: nobody else
 /// uses its number.
-fn is_ours(queued: &Queued) -> bool {
+fn is_ours(queued: &InterruptedQueued) -> bool {
     // SAFETY: only asks.
     let is_sent =
         || (queued.errno == MARK || queued.errno == KICK) && queued.pid == unsafe { libc::getpid() };

@@ -164,7 +164,7 @@ fn column(register: u64) -> Option<usize> {
 const REMEMBERED_STATES: usize = 2;
 
 #[derive(Clone, Copy)]
-struct Row {
+struct UnwindRow {
     register: u8,
     offset: i64,
     rows: [Rule; COLUMNS],
@@ -175,7 +175,7 @@ struct Rules {
     offset: i64,
     rows: [Rule; COLUMNS],
     initial: [Rule; COLUMNS],
-    remembered: [Row; REMEMBERED_STATES],
+    remembered: [UnwindRow; REMEMBERED_STATES],
     depth: usize,
 }
 
@@ -185,7 +185,8 @@ impl Rules {
         offset: 0,
         rows: [Rule::Same; COLUMNS],
         initial: [Rule::Same; COLUMNS],
-        remembered: [Row { register: u8::MAX, offset: 0, rows: [Rule::Same; COLUMNS] }; REMEMBERED_STATES],
+        remembered: [UnwindRow { register: u8::MAX, offset: 0, rows: [Rule::Same; COLUMNS] };
+            REMEMBERED_STATES],
         depth: 0,
     };
 
@@ -279,7 +280,7 @@ impl Rules {
                     self.set(register, Rule::Same);
                 }
                 0x0a => {
-                    let row = Row { register: self.register, offset: self.offset, rows: self.rows }; // remember_state
+                    let row = UnwindRow { register: self.register, offset: self.offset, rows: self.rows }; // remember_state
                     *self.remembered.get_mut(self.depth)? = row;
                     self.depth += 1;
                 }
@@ -318,7 +319,7 @@ impl Rules {
 // ---- tables -----------------------------------------------------------------
 
 /// The description of one function.
-struct Entry {
+struct UnwindEntry {
     start: usize,
     length: usize,
     instructions: (usize, usize),
@@ -346,7 +347,7 @@ fn is_sorted(table: usize) -> bool {
 ///
 /// # Safety
 /// The table is one of an object that is mapped, and sorted.
-unsafe fn find(table: usize, ip: usize) -> Option<(Entry, Common)> {
+unsafe fn find(table: usize, ip: usize) -> Option<(UnwindEntry, Common)> {
     // SAFETY: the layout of the table: a pointer, the count, pairs of offsets from the table's own
     // address.
     let (count, pair) = unsafe {
@@ -368,7 +369,7 @@ unsafe fn find(table: usize, ip: usize) -> Option<(Entry, Common)> {
 
 /// # Safety
 /// The description of the function at `start` is at `entry`.
-unsafe fn read_entry(start: usize, entry: usize, ip: usize) -> Option<(Entry, Common)> {
+unsafe fn read_entry(start: usize, entry: usize, ip: usize) -> Option<(UnwindEntry, Common)> {
     // SAFETY: the layout of a description: length, where the common part is, beginning and length
     // of the code, the length of more data, the instructions.
     unsafe {
@@ -387,7 +388,7 @@ unsafe fn read_entry(start: usize, entry: usize, ip: usize) -> Option<(Entry, Co
         }
         let more = bytes.unsigned()? as usize;
         bytes.skip(more)?;
-        Some((Entry { start, length: covers, instructions: (bytes.at, bytes.end) }, common))
+        Some((UnwindEntry { start, length: covers, instructions: (bytes.at, bytes.end) }, common))
     }
 }
 

@@ -26,7 +26,7 @@ const AT_RANDOM: u32 = u32::MAX;
 
 /// The newest [`HISTORY`] entries of a stack.
 #[derive(Debug)]
-struct Stack {
+struct VictimStack {
     entries: [u32; HISTORY],
     /// One past the newest entry, counted from the first push on; only its remainder by the length
     /// matters.
@@ -34,7 +34,7 @@ struct Stack {
     depth: usize,
 }
 
-impl Stack {
+impl VictimStack {
     const fn new() -> Self {
         Self { entries: [AT_RANDOM; HISTORY], end: 0, depth: 0 }
     }
@@ -74,7 +74,7 @@ fn entry_of(victim: usize) -> u32 {
 #[derive(Debug)]
 pub struct Hybrid {
     draw: Draw,
-    history: Stack,
+    history: VictimStack,
     looks: usize,
 }
 
@@ -89,7 +89,7 @@ impl Hybrid {
     /// something. Zero is history with a deeper memory; more than the history holds is random.
     #[must_use]
     pub const fn with_looks(draw: Draw, looks: usize) -> Self {
-        Self { draw, history: Stack::new(), looks }
+        Self { draw, history: VictimStack::new(), looks }
     }
 
     pub(super) fn draw_mut(&mut self) -> &mut Draw {

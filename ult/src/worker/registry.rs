@@ -85,13 +85,13 @@ pub fn totals() -> (victim::Totals, u64) {
 }
 
 /// Records that no kernel thread uses, and the next index.
-struct Registry {
+struct WorkerRegistry {
     spare: Vec<&'static Worker>,
     next: u32,
 }
 
-static REGISTRY: crate::pool::ForkMutex<Registry> =
-    crate::pool::ForkMutex::new(Registry { spare: Vec::new(), next: 0 });
+static REGISTRY: crate::pool::ForkMutex<WorkerRegistry> =
+    crate::pool::ForkMutex::new(WorkerRegistry { spare: Vec::new(), next: 0 });
 
 /// Makes `worker`, a record nobody else uses, that of the calling kernel thread, which is one of
 /// the pool. Allocates nothing, see [`crate::pool::AssignmentLetter`].
@@ -226,7 +226,7 @@ pub(crate) fn put_back_record(worker: &'static Worker) {
 /// Only in the child of a fork, before it has a second thread.
 pub(crate) unsafe fn forget_after_fork() {
     // SAFETY: as the caller says; the registry's vector is leaked.
-    unsafe { REGISTRY.forget(Registry { spare: Vec::new(), next: FIRST_AFTER_FORK }) };
+    unsafe { REGISTRY.forget(WorkerRegistry { spare: Vec::new(), next: FIRST_AFTER_FORK }) };
     for slot in &WORKERS {
         // ORDERING: Relaxed throughout; single-threaded.
         slot.store(ptr::null_mut(), Ordering::Relaxed);

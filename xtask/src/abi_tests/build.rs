@@ -24,14 +24,14 @@ pub struct TestBuilder {
     include: [PathBuf; 2],
     include_hash: [u64; 2],
     headers: PathBuf,
-    library: Option<Library>,
+    library: Option<TestLibrary>,
     driver: PathBuf,
     /// The CUDA driver for tests.
     fake_source: PathBuf,
     fake_cuda: OnceLock<Result<PathBuf, String>>,
 }
 
-struct Library {
+struct TestLibrary {
     path: PathBuf,
     /// Changes with every build of the library: links are keyed by it.
     stamp: u64,
@@ -66,7 +66,7 @@ impl TestBuilder {
         let cache = cache.canonicalize().map_err(problem)?;
         let include = ["abi-tests/include", "include"].map(|directory| root.join(directory));
         let include_hash = [hash_directory(&include[0])?, hash_directory(&include[1])?];
-        let library = library.map(|path| Library::new(path, &cache)).transpose()?;
+        let library = library.map(|path| TestLibrary::new(path, &cache)).transpose()?;
         let driver = root.join("abi-tests/python/driver.py");
         let fake_source = root.join("abi-tests/fake-cuda/driver.c");
         Ok(Self {
@@ -178,7 +178,12 @@ impl TestBuilder {
         })
     }
 
-    fn link_with(&self, recipe: &TestRecipe, object: &Path, library: &Library) -> Result<PathBuf, String> {
+    fn link_with(
+        &self,
+        recipe: &TestRecipe,
+        object: &Path,
+        library: &TestLibrary,
+    ) -> Result<PathBuf, String> {
         let binary = object.with_extension(format!("{:016x}.linked", library.stamp));
         self.unless_cached(&binary, |output| {
             let mut command = Command::new(&recipe.compiler.name);
@@ -227,7 +232,7 @@ impl TestBuilder {
     }
 }
 
-impl Library {
+impl TestLibrary {
     fn new(path: &Path, cache: &Path) -> Result<Self, String> {
         let problem = |error: std::io::Error| format!("{}: {error}", path.display());
         let data = fs::metadata(path).map_err(problem)?;

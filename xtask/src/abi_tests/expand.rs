@@ -25,7 +25,7 @@ pub struct TemplateCase {
     pub is_in_pair_cover: bool,
 }
 
-struct Table {
+struct TemplateTable {
     columns: Vec<String>,
     rows: Vec<Vec<String>>,
 }
@@ -56,7 +56,7 @@ pub fn expand(text: &str) -> Result<Vec<TemplateCase>, String> {
     }
 }
 
-type Choice<'a> = (&'a Table, &'a Vec<String>);
+type Choice<'a> = (&'a TemplateTable, &'a Vec<String>);
 
 /// Values may name columns of other tables, so what was put in is looked at again.
 fn case(template: &str, chosen: &[Choice], is_in_pair_cover: bool) -> TemplateCase {
@@ -102,8 +102,8 @@ fn row_numbers(sizes: &[usize]) -> Vec<Vec<usize>> {
     })
 }
 
-fn tables(text: &str) -> Result<Vec<Table>, String> {
-    let mut tables: Vec<Table> = Vec::new();
+fn tables(text: &str) -> Result<Vec<TemplateTable>, String> {
+    let mut tables: Vec<TemplateTable> = Vec::new();
     for line in text.lines().map_while(comment) {
         let Some(line) = line.strip_prefix("each: ") else {
             continue;
@@ -121,7 +121,7 @@ fn tables(text: &str) -> Result<Vec<Table>, String> {
         }
         match tables.iter_mut().find(|table| table.columns == columns) {
             Some(table) => table.rows.extend(rows),
-            None => tables.push(Table { columns, rows }),
+            None => tables.push(TemplateTable { columns, rows }),
         }
     }
     Ok(tables)

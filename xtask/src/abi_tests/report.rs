@@ -22,7 +22,7 @@ struct AbiState {
     total: usize,
     done: usize,
     outcome: AbiOutcome,
-    table: BTreeMap<(String, TestMode), Cell>,
+    table: BTreeMap<(String, TestMode), AbiCell>,
     skips: BTreeMap<String, Vec<String>>,
     /// A line for each run: program, compiler, way of loading, threads, devices, seconds, separated
     /// by tabs.
@@ -31,7 +31,7 @@ struct AbiState {
 
 /// Runs of one compiler with one way of loading, by outcome.
 #[derive(Default)]
-struct Cell {
+struct AbiCell {
     passed: usize,
     failed: usize,
     skipped: usize,

@@ -42,7 +42,7 @@ impl EnvCase {
 }
 
 /// A row of `variables.tsv`.
-struct Variable<'a> {
+struct EnvVariable<'a> {
     name: &'a str,
     instead: String,
     key: &'a str,
@@ -66,7 +66,7 @@ pub fn read(directory: &Path) -> Result<Vec<EnvCase>, String> {
     let default = cases.first().map(|first| first.seen.clone()).ok_or("cases.tsv is empty")?;
     let values = rows::<3>(&values)?;
     for [name, groups, instead, key, touches] in rows::<5>(&variables)? {
-        let variable = Variable { name, instead: machine.fill(instead), key, touches };
+        let variable = EnvVariable { name, instead: machine.fill(instead), key, touches };
         for group in groups.split(',') {
             let before = cases.len();
             for [_, outcome, value] in values.iter().filter(|[g, _, _]| *g == group) {
@@ -91,7 +91,7 @@ fn rows<const N: usize>(text: &str) -> Result<Vec<[&str; N]>, String> {
 
 /// A variable with one value.
 fn single(
-    variable: &Variable<'_>,
+    variable: &EnvVariable<'_>,
     outcome: &str,
     value: &str,
     default: &BTreeMap<String, Expected>,

@@ -23,7 +23,7 @@ const RUNTIMES: [(&str, &str); 2] =
     [("libgomp", "/usr/lib/x86_64-linux-gnu/libgomp.so.1"), ("libomp", "/usr/lib/llvm-19/lib/libomp.so.5")];
 
 /// A row of the table; the head of the file says what is in it.
-struct Variable {
+struct EnvironmentVariable {
     section: String,
     name: String,
     also: Vec<String>,
@@ -55,8 +55,8 @@ pub fn page(root: &Path) -> Result<String, String> {
 
 /// The variables of a section. Where no other runtime reads any of them, nothing is said about
 /// others.
-fn table(section: &str, rows: &[Variable]) -> Result<String, String> {
-    let rows: Vec<&Variable> = rows.iter().filter(|row| row.section == section).collect();
+fn table(section: &str, rows: &[EnvironmentVariable]) -> Result<String, String> {
+    let rows: Vec<&EnvironmentVariable> = rows.iter().filter(|row| row.section == section).collect();
     if rows.is_empty() {
         return Err(format!("{WORDS}: no variable is in the section {section}"));
     }
@@ -86,9 +86,9 @@ fn line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
     format!("|{}\n", cells.map(cell).collect::<String>())
 }
 
-fn read(root: &Path) -> Result<Vec<Variable>, String> {
+fn read(root: &Path) -> Result<Vec<EnvironmentVariable>, String> {
     let records = table::records(&root.join(TABLE))?;
-    let rows: Vec<Variable> = records
+    let rows: Vec<EnvironmentVariable> = records
         .iter()
         .map(|r| variable(r).ok_or_else(|| format!("{TABLE}: incomplete row {r:?}")))
         .collect::<Result<_, _>>()?;
@@ -99,10 +99,10 @@ fn read(root: &Path) -> Result<Vec<Variable>, String> {
     }
 }
 
-fn variable(record: &BTreeMap<String, String>) -> Option<Variable> {
+fn variable(record: &BTreeMap<String, String>) -> Option<EnvironmentVariable> {
     let cell =
         |name: &str| record.get(name).map(|text| if text == "-" { String::new() } else { text.clone() });
-    Some(Variable {
+    Some(EnvironmentVariable {
         section: cell("section")?,
         name: cell("variable")?,
         also: cell("also")?.split(',').filter(|word| !word.is_empty()).map(String::from).collect(),
@@ -118,7 +118,7 @@ pub fn disagreements(root: &Path) -> Vec<String> {
     };
     let mut problems = untried(root, &rows).unwrap_or_else(|why| vec![why]);
     for (runtime, file) in RUNTIMES {
-        let claimed: Vec<&Variable> =
+        let claimed: Vec<&EnvironmentVariable> =
             rows.iter().filter(|row| row.also.iter().any(|name| name == runtime)).collect();
         match fs::read(file) {
             Ok(bytes) => problems.extend(
@@ -141,7 +141,7 @@ pub fn disagreements(root: &Path) -> Vec<String> {
 
 /// Variables of the table that no case tries, and those of cases that the table does not have.
 /// Forms for devices and misspelt names are tried beyond it.
-fn untried(root: &Path, rows: &[Variable]) -> Result<Vec<String>, String> {
+fn untried(root: &Path, rows: &[EnvironmentVariable]) -> Result<Vec<String>, String> {
     let cases = fs::read_to_string(root.join(CASES)).map_err(|e| format!("{CASES}: {e}"))?;
     let columns = cases
         .lines()
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_row_is_shown_with_its_bars_escaped() {
-        let row = |name: &str, also: &[&str], values: &str| Variable {
+        let row = |name: &str, also: &[&str], values: &str| EnvironmentVariable {
             section: "x".into(),
             name: name.into(),
             also: also.iter().map(|word| (*word).into()).collect(),

@@ -4,7 +4,7 @@
 use placement::directory::{DeviceNumber, Eviction, FreedMemory, From, Save};
 
 use super::super::GpuTime;
-use super::{ADMITTED, Event, STREAMS, World};
+use super::{ADMITTED, GpuEvent, GpuSimulation, STREAMS};
 
 /// Bytes of a copy that is let in before large ones.
 const SMALL: u64 = 1 << 20;
@@ -28,7 +28,7 @@ enum CopyEvent {
     Save(Save),
 }
 
-impl World<'_> {
+impl GpuSimulation<'_> {
     /// The datum is where it is to be in the beginning.
     pub(super) fn lay(&mut self, datum: usize) {
         let Some(gpu) = self.program.lies[datum].map(|at| at % self.gpus.len()) else { return };
@@ -205,7 +205,7 @@ impl World<'_> {
                 _ => 2,
             };
             self.outcome.moved[way] += bytes;
-            self.at(self.now + self.machine.copy(from, to, bytes), Event::Copied(at));
+            self.at(self.now + self.machine.copy(from, to, bytes), GpuEvent::Copied(at));
         }
     }
 

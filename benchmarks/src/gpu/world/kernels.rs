@@ -3,9 +3,9 @@
 use placement::directory::DeviceNumber;
 
 use super::super::machine::{LAUNCH, STREAMS};
-use super::{Event, World};
+use super::{GpuEvent, GpuSimulation};
 
-impl World<'_> {
+impl GpuSimulation<'_> {
     /// Kernels begin, in their order, as long as the GPU is not full.
     pub(super) fn start_kernels(&mut self, gpu: usize) {
         while self.gpus[gpu].running.len() < STREAMS {
@@ -41,7 +41,7 @@ impl World<'_> {
         if let Some(id) = self.jobs[task].id {
             self.order.begin(id);
         }
-        self.at(now + LAUNCH + work.time, Event::Ended(task));
+        self.at(now + LAUNCH + work.time, GpuEvent::Ended(task));
     }
 
     pub(super) fn end(&mut self, task: usize) {

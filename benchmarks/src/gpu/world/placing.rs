@@ -17,7 +17,7 @@ use placement::policy::{PlacementRequest, View};
 use std::time::Instant;
 
 use super::super::GpuTime;
-use super::{Event, GpuMapping, HOST, Job, World};
+use super::{GpuEvent, GpuJob, GpuMapping, GpuSimulation, HOST};
 
 /// Tasks for each GPU that are placed while nobody knows how long the next one takes.
 const UNKNOWN: usize = 2;
@@ -25,7 +25,7 @@ const UNKNOWN: usize = 2;
 /// Tasks that are looked at, if the first ones had better wait.
 const LOOKED_AT: usize = 8;
 
-impl World<'_> {
+impl GpuSimulation<'_> {
     /// The task is to be placed, if it may.
     pub(super) fn wait_for_place(&mut self, task: usize) {
         let (job, gpus) = (&self.jobs[task], self.gpus.len());
@@ -116,7 +116,7 @@ impl World<'_> {
         if let Some(id) = self.jobs[task].id {
             self.order.remove(id);
         }
-        let &Job { kind, expected, .. } = &self.jobs[task];
+        let &GpuJob { kind, expected, .. } = &self.jobs[task];
         self.ahead.place(gpu as DeviceNumber, &self.jobs[task].uses);
         // Who places everything at once does without.
         self.jobs[task].handle =
@@ -128,7 +128,7 @@ impl World<'_> {
             self.early += 1;
         } else {
             self.jobs[task].missing += 1;
-            self.at(self.now + HOST, Event::Notified(task));
+            self.at(self.now + HOST, GpuEvent::Notified(task));
         }
         (self.jobs[task].gpu, self.jobs[task].is_placed) = (gpu, true);
         for at in 0..self.jobs[task].after.len() {

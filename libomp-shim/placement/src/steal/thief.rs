@@ -32,7 +32,7 @@ impl Tip {
 
 /// Whom a thief has asked that is not answered yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Asked {
+enum ThiefAsked {
     Nobody,
     /// By a tip.
     Origin,
@@ -43,7 +43,7 @@ enum Asked {
 /// When a device may ask.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Thief {
-    asked: Asked,
+    asked: ThiefAsked,
     /// Aborted steals before it asks no more: without a tip, and by tips.
     left: [u32; 2],
     limits: [u32; 2],
@@ -60,7 +60,7 @@ impl Thief {
     /// With other limits than [`ATTEMPTS`] and [`TIPS`].
     #[must_use]
     pub fn with_limits(attempts: u32, tips: u32) -> Self {
-        Self { asked: Asked::Nobody, left: [attempts, tips], limits: [attempts, tips], tip: None }
+        Self { asked: ThiefAsked::Nobody, left: [attempts, tips], limits: [attempts, tips], tip: None }
     }
 
     fn followed(&self) -> Option<usize> {
@@ -70,24 +70,24 @@ impl Thief {
     /// May it ask somebody? Not while an answer is to come, nor after too many aborted steals.
     #[must_use]
     pub fn may_ask(&self) -> bool {
-        self.asked == Asked::Nobody && (self.left[0] > 0 || self.followed().is_some())
+        self.asked == ThiefAsked::Nobody && (self.left[0] > 0 || self.followed().is_some())
     }
 
     /// It asks: the origin that it knows of, or anybody (`None`).
     pub fn asks(&mut self) -> Option<usize> {
         let origin = self.followed();
-        self.asked = if origin.is_some() { Asked::Origin } else { Asked::Anybody };
+        self.asked = if origin.is_some() { ThiefAsked::Origin } else { ThiefAsked::Anybody };
         origin
     }
 
     /// The answer of `victim` has come; an aborted steal may bring a tip.
     pub fn is_answered(&mut self, victim: usize, success: bool, tip: Option<Tip>) {
-        let asked = core::mem::replace(&mut self.asked, Asked::Nobody);
+        let asked = core::mem::replace(&mut self.asked, ThiefAsked::Nobody);
         if success {
             self.left = self.limits;
             return;
         }
-        let left = &mut self.left[usize::from(asked == Asked::Origin)];
+        let left = &mut self.left[usize::from(asked == ThiefAsked::Origin)];
         *left = left.saturating_sub(1);
         self.tip = self.tip.filter(|tip| tip.origin != victim).or(tip);
     }

@@ -39,7 +39,7 @@ const NOWAIT: c_uint = 1;
 
 /// How large a region is to be.
 #[derive(Clone, Copy, Default)]
-struct Extent {
+struct TargetExtent {
     /// Teams that its construct asks for, 0 where it leaves their number open.
     teams: u32,
     /// `thread_limit`, 0 when not given.
@@ -50,8 +50,8 @@ struct Extent {
 ///
 /// # Safety
 /// `args` is null or the compiler's null-terminated list.
-unsafe fn extent(mut args: *const *const c_void) -> Extent {
-    let mut extent = Extent::default();
+unsafe fn extent(mut args: *const *const c_void) -> TargetExtent {
+    let mut extent = TargetExtent::default();
     if args.is_null() {
         return extent;
     }
@@ -77,9 +77,9 @@ unsafe fn extent(mut args: *const *const c_void) -> Extent {
 
 /// The variables that the region has copies of: their bytes, aligned as the kinds say, in one
 /// block.
-struct Copies(Vec<u64>);
+struct TargetCopies(Vec<u64>);
 
-impl Copies {
+impl TargetCopies {
     /// Copies every firstprivate variable and stores its copy's address in place of the original's.
     ///
     /// # Safety
@@ -127,7 +127,7 @@ unsafe fn run_there(
     slot: &DeviceSlot,
     function: OutlinedFunction,
     arrays: &GompMapArrays,
-    extent: Extent,
+    extent: TargetExtent,
     promise: Option<Reservation>,
     stays_resident: bool,
 ) {
@@ -258,11 +258,11 @@ struct Deferred {
     place: Target,
     arrays: GompMapArrays,
     /// What firstprivate addresses in the arrays point to.
-    copies: Copies,
+    copies: TargetCopies,
 }
 
 enum Action {
-    Region(OutlinedFunction, Extent),
+    Region(OutlinedFunction, TargetExtent),
     Data(data::Change),
 }
 
@@ -363,7 +363,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
         let extent = extent(args);
         if nowait {
             let mut arrays = GompMapArrays::read(count, addresses, sizes, kinds);
-            let copies = Copies::make(count, arrays.addresses.as_mut_ptr().cast(), sizes, kinds);
+            let copies = TargetCopies::make(count, arrays.addresses.as_mut_ptr().cast(), sizes, kinds);
             return defer(
                 here,
                 Deferred { action: Action::Region(function, extent), place, arrays, copies },
@@ -378,7 +378,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
         match place.flush(here, function, &arrays) {
             (Some(slot), promise, _) => run_there(slot, function, &arrays, extent, promise, false),
             (None, ..) => {
-                let copies = Copies::make(count, addresses, sizes, kinds);
+                let copies = TargetCopies::make(count, addresses, sizes, kinds);
                 target::run_on_host(
                     CurrentThread::get(),
                     body_of(function, addresses.cast()),
@@ -417,7 +417,7 @@ pub unsafe extern "C-unwind" fn GOMP_target(
                 slot,
                 function,
                 &GompMapArrays::read_old(count, addresses, sizes, kinds),
-                Extent::default(),
+                TargetExtent::default(),
                 None,
                 false,
             )

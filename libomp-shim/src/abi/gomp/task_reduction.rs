@@ -285,7 +285,7 @@ pub extern "C-unwind" fn GOMP_workshare_task_reduction_unregister(cancelled: boo
 }
 
 /// What the threads of `parallel reduction(task, …)` share.
-struct Shared {
+struct TaskReductionShared {
     function: OutlinedFunction,
     data: *mut c_void,
     array: *mut usize,
@@ -296,7 +296,7 @@ struct Shared {
 
 unsafe fn call(thread: &Thread, body: &Body) {
     // SAFETY: `GOMP_parallel_reductions` made the body; its frame outlives the region.
-    let shared = unsafe { &*body.data.cast::<Shared>() };
+    let shared = unsafe { &*body.data.cast::<TaskReductionShared>() };
     let here = CurrentThread::get();
     {
         let _guard = shared.lock.lock().unwrap_or_else(|e| e.into_inner());
@@ -330,7 +330,7 @@ pub unsafe extern "C-unwind" fn GOMP_parallel_reductions(
     flags: c_uint,
 ) -> c_uint {
     let here = CurrentThread::get();
-    let shared = Shared {
+    let shared = TaskReductionShared {
         function,
         data,
         // SAFETY: the first word of the data.

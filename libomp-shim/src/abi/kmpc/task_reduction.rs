@@ -50,7 +50,7 @@ pub struct OldInput {
 const _: () = assert!(size_of::<Input>() == 56 && size_of::<OldInput>() == 48);
 
 /// The private copies of all items, `threads` of each, made on demand.
-struct Copies {
+struct TaskReductionCopies {
     threads: u32,
     /// Item by item, thread by thread.
     slots: Box<[AtomicPtr<c_void>]>,
@@ -61,12 +61,12 @@ struct Copies {
 /// What a taskgroup has registered.
 struct Registered {
     items: Vec<Input>,
-    copies: Arc<Copies>,
+    copies: Arc<TaskReductionCopies>,
     /// Number of the construct whose descriptor leads to the copies, for the `task` modifier.
     construct: Option<u64>,
 }
 
-impl Copies {
+impl TaskReductionCopies {
     fn new(threads: u32, items: usize) -> Arc<Self> {
         let slots = (0..threads as usize * items).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
         Arc::new(Self { threads, slots, ended: AtomicU32::new(0) })
@@ -175,7 +175,7 @@ fn end_shared(here: CurrentThread, registered: &Registered, construct: u64) {
 fn register(
     here: CurrentThread,
     items: Vec<Input>,
-    copies: Arc<Copies>,
+    copies: Arc<TaskReductionCopies>,
     construct: Option<u64>,
 ) -> *mut c_void {
     let group = here.task.taskgroup.get();
@@ -194,9 +194,9 @@ fn register(
 }
 
 /// The copies that the threads of the team share for one construct; the first to arrive makes them.
-fn shared_copies(here: CurrentThread, items: usize) -> (Arc<Copies>, u64) {
+fn shared_copies(here: CurrentThread, items: usize) -> (Arc<TaskReductionCopies>, u64) {
     let (construct, share) = worksharing::enter(here, |_, _| {});
-    let fresh = Arc::into_raw(Copies::new(here.team().size(), items));
+    let fresh = Arc::into_raw(TaskReductionCopies::new(here.team().size(), items));
     // ORDERING: AcqRel; Release publishes the fresh copies, Acquire shows another thread's.
     match share.next.0.compare_exchange(0, fresh as u64, Ordering::AcqRel, Ordering::Acquire) {
         // SAFETY: the raw reference stays in the descriptor; this one is ours in addition.
@@ -207,7 +207,7 @@ fn shared_copies(here: CurrentThread, items: usize) -> (Arc<Copies>, u64) {
         // SAFETY: ours is dropped; the other is alive until the last thread ends the construct.
         Err(other) => unsafe {
             drop(Arc::from_raw(fresh));
-            let other = other as *const Copies;
+            let other = other as *const TaskReductionCopies;
             Arc::increment_strong_count(other);
             (Arc::from_raw(other), construct)
         },
@@ -240,7 +240,7 @@ unsafe fn old_items(count: c_int, data: *const OldInput) -> Vec<Input> {
 
 fn register_group(items: Vec<Input>) -> *mut c_void {
     let here = CurrentThread::get();
-    let copies = Copies::new(here.team().size(), items.len());
+    let copies = TaskReductionCopies::new(here.team().size(), items.len());
     register(here, items, copies, None)
 }
 

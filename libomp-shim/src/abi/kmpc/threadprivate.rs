@@ -38,16 +38,16 @@ type Destroy = unsafe extern "C-unwind" fn(*mut c_void, usize);
 
 /// A variable: how its copies are made, and the bytes the original had when the first thread asked.
 #[derive(Clone, Default)]
-struct Variable {
+struct ThreadprivateVariable {
     special: Special,
     initial: Option<Box<[u8]>>,
 }
 
 /// All variables, by the address of the original.
-static VARIABLES: Mutex<Option<HashMap<usize, Variable>>> = Mutex::new(None);
+static VARIABLES: Mutex<Option<HashMap<usize, ThreadprivateVariable>>> = Mutex::new(None);
 
 /// One kernel thread's copies, by the address of the original.
-struct Copies {
+struct ThreadprivateCopies {
     /// The process's main thread, which uses the originals.
     main: bool,
     of: HashMap<usize, Block>,
@@ -60,7 +60,7 @@ struct Block {
     special: Special,
 }
 
-fn variables() -> MutexGuard<'static, Option<HashMap<usize, Variable>>> {
+fn variables() -> MutexGuard<'static, Option<HashMap<usize, ThreadprivateVariable>>> {
     VARIABLES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -204,7 +204,7 @@ unsafe fn copy_of(data: *mut c_void, size: usize) -> *mut c_void {
 ///
 /// # Safety
 /// `data` has `size` bytes.
-unsafe fn variable_of(data: *mut c_void, size: usize) -> Variable {
+unsafe fn variable_of(data: *mut c_void, size: usize) -> ThreadprivateVariable {
     let mut variables = variables();
     let variable = variables.get_or_insert_default().entry(data as usize).or_default();
     if variable.initial.is_none() {
@@ -220,7 +220,7 @@ const ALIGNMENT: usize = 64;
 
 /// # Safety
 /// The variable's functions fit it.
-unsafe fn make(data: *mut c_void, size: usize, variable: &Variable) -> Block {
+unsafe fn make(data: *mut c_void, size: usize, variable: &ThreadprivateVariable) -> Block {
     let Ok(layout) = Layout::from_size_align(size.max(1), ALIGNMENT) else {
         report::fatal("a threadprivate variable is too large")
     };
@@ -259,7 +259,7 @@ fn key() -> libc::pthread_key_t {
 }
 
 /// The copies of the calling kernel thread; made at its first access.
-fn calling_thread() -> *mut Copies {
+fn calling_thread() -> *mut ThreadprivateCopies {
     let key = key();
     // SAFETY: the key is never deleted.
     let known = unsafe { libc::pthread_getspecific(key) };
@@ -269,7 +269,7 @@ fn calling_thread() -> *mut Copies {
     // SAFETY: no preconditions.
     let main =
         unsafe { libc::getpid() } == ult::worker::kernel_thread() && ult::worker::runs_with_own_storage();
-    let copies = Box::into_raw(Box::new(Copies { main, of: HashMap::new() }));
+    let copies = Box::into_raw(Box::new(ThreadprivateCopies { main, of: HashMap::new() }));
     // SAFETY: as above.
     unsafe { libc::pthread_setspecific(key, copies.cast()) };
     copies
@@ -278,7 +278,7 @@ fn calling_thread() -> *mut Copies {
 /// The kernel thread ends.
 unsafe extern "C" fn destroy_copies(copies: *mut c_void) {
     // SAFETY: `calling_thread` made it from a Box for this kernel thread, which ends.
-    let copies = unsafe { Box::from_raw(copies.cast::<Copies>()) };
+    let copies = unsafe { Box::from_raw(copies.cast::<ThreadprivateCopies>()) };
     for block in copies.of.into_values().filter(|b| b.layout.size() != 0) {
         // SAFETY: `make` made the block, and the destructor is the variable's.
         unsafe {

@@ -1,7 +1,7 @@
 //! The `affinity` clause of tasks (OpenMP 5.2, section 12.5.2): a task is queued for the thread
 //! that last ran one that named the same data.
 //!
-//! A team that meets the clause gets a [`Table`]: which thread was the last for an address (by
+//! A team that meets the clause gets a [`HintTable`]: which thread was the last for an address (by
 //! cache line, hashed; a line that collides is forgotten), and an *inbox* per thread, first come,
 //! first served. A thread looks into its own inbox before its own deque. Of the locations that a
 //! clause lists the longest counts, the first of equals.
@@ -47,11 +47,11 @@ pub const LOOKS_BEFORE_NEAR: u32 = 16;
 
 /// What a team remembers; nothing until a task names data.
 #[derive(Default)]
-pub struct Hints(AtomicPtr<Table>);
+pub struct Hints(AtomicPtr<HintTable>);
 
 const SLOTS: usize = 4096;
 
-struct Table {
+struct HintTable {
     /// By hash: the rest of the hash in the upper half, the thread's number in the lower; 0:
     /// nobody.
     last: Box<[AtomicU32]>,
@@ -64,13 +64,13 @@ struct Table {
 struct Inbox {
     /// Changed under the lock, read without it.
     count: AtomicU32,
-    tasks: Mutex<VecDeque<Queued>>,
+    tasks: Mutex<VecDeque<HintQueued>>,
 }
 
-struct Queued(NonNull<Task>);
+struct HintQueued(NonNull<Task>);
 
 // SAFETY: tasks are Send.
-unsafe impl Send for Queued {}
+unsafe impl Send for HintQueued {}
 
 /// What stands for the data at `address`: not 0.
 const fn key(address: usize) -> u32 {
@@ -143,7 +143,7 @@ pub fn steal(thread: &Thread, looks: u32, last: bool) -> Option<NonNull<Task>> {
 }
 
 #[cold]
-fn steal_from_any(thread: &Thread, table: &Table, far: bool) -> Option<NonNull<Task>> {
+fn steal_from_any(thread: &Thread, table: &HintTable, far: bool) -> Option<NonNull<Task>> {
     let team = thread.team();
     let far = far || team.is_lost();
     let others = (thread.num() + 1..table.inboxes.len() as u32).chain(0..thread.num());
@@ -161,7 +161,7 @@ fn is_near(a: &Thread, b: &Thread) -> bool {
 
 impl Hints {
     #[inline(always)]
-    fn table(&self) -> Option<&Table> {
+    fn table(&self) -> Option<&HintTable> {
         // ORDERING: Acquire, pairs with the Release in `make`.
         let table = self.0.load(Ordering::Acquire);
         // SAFETY: null, or made by `make` and freed with the team.
@@ -173,7 +173,7 @@ impl Hints {
         if self.table().is_some() {
             return;
         }
-        let new = Box::into_raw(Box::new(Table::new(capacity)));
+        let new = Box::into_raw(Box::new(HintTable::new(capacity)));
         // ORDERING: Release, pairs with the Acquire in `table`; who comes second publishes nothing.
         if self.0.compare_exchange(ptr::null_mut(), new, Ordering::Release, Ordering::Relaxed).is_err() {
             // SAFETY: made above, and nobody has seen it.
@@ -183,7 +183,7 @@ impl Hints {
 
     /// Does a task wait in an inbox?
     pub fn has_tasks(&self) -> bool {
-        self.table().is_some_and(Table::has_tasks)
+        self.table().is_some_and(HintTable::has_tasks)
     }
 }
 
@@ -197,7 +197,7 @@ impl Drop for Hints {
     }
 }
 
-impl Table {
+impl HintTable {
     fn new(capacity: u32) -> Self {
         Self {
             last: (0..SLOTS).map(|_| AtomicU32::new(0)).collect(),
@@ -242,7 +242,7 @@ impl Table {
         }
         let _away = ult::sanitize::look_away();
         let mut tasks = inbox.lock();
-        tasks.push_back(Queued(task));
+        tasks.push_back(HintQueued(task));
         // ORDERING: Relaxed, both; who is woken sees them by the fence in `Team::wake_for`, the
         // lock publishes the task.
         inbox.count.fetch_add(1, Ordering::Relaxed);
@@ -266,7 +266,7 @@ impl Table {
 }
 
 impl Inbox {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Queued>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<HintQueued>> {
         self.tasks.lock().unwrap_or_else(|e| e.into_inner())
     }
 }
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn the_last_thread_is_remembered_by_cache_line() {
-        let table = Table::new(4);
+        let table = HintTable::new(4);
         let at = |address| table.last(key(address));
         assert_eq!(at(0x1000), None);
         table.remember(key(0x1000), 3);
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn thousands_of_tiles_fit() {
         for stride in [64, 4096, 32 << 10, 2 << 20, 12_800] {
-            let table = Table::new(64);
+            let table = HintTable::new(64);
             let tiles = || (0..1600_usize).map(|tile| (0x7f00_0000_0000 + tile * stride, (tile % 64) as u32));
             tiles().for_each(|(address, num)| table.remember(key(address), num));
             let kept = tiles().filter(|&(address, num)| table.last(key(address)) == Some(num)).count();
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn inboxes_are_first_come_first_served_and_bounded() {
-        let table = Table::new(2);
+        let table = HintTable::new(2);
         let tasks: Vec<Task> = (0..=INBOX_TASKS).map(|_| Task::implicit()).collect();
         for (at, task) in tasks.iter().enumerate() {
             assert_eq!(table.put(1, NonNull::from(task)), at < INBOX_TASKS as usize, "{at}");

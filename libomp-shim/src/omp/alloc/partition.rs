@@ -46,7 +46,7 @@ const MPOL_PREFERRED_MANY: i32 = 5;
 
 /// What the kernel is asked for a part of a block.
 #[derive(Debug, PartialEq, Eq)]
-struct Order {
+struct PartitionOrder {
     bytes: Range<usize>,
     mode: i32,
     nodes: Vec<usize>,
@@ -75,20 +75,24 @@ impl Placing {
 }
 
 /// What to ask for a block of whole pages on `nodes`, for a thread on node `here`.
-fn orders(partition: Partition, bytes: usize, nodes: &[usize], here: usize) -> Vec<Order> {
-    let all = |mode| vec![Order { bytes: 0..bytes, mode, nodes: nodes.to_vec() }];
+fn orders(partition: Partition, bytes: usize, nodes: &[usize], here: usize) -> Vec<PartitionOrder> {
+    let all = |mode| vec![PartitionOrder { bytes: 0..bytes, mode, nodes: nodes.to_vec() }];
     match partition {
         _ if nodes.is_empty() => Vec::new(),
         Partition::Environment if nodes.len() > 1 => all(MPOL_PREFERRED_MANY),
         Partition::Environment => all(MPOL_PREFERRED),
         Partition::Interleaved => all(MPOL_INTERLEAVE),
         Partition::Nearest => {
-            vec![Order { bytes: 0..bytes, mode: MPOL_PREFERRED, nodes: vec![nodes::nearest(nodes, here)] }]
+            vec![PartitionOrder {
+                bytes: 0..bytes,
+                mode: MPOL_PREFERRED,
+                nodes: vec![nodes::nearest(nodes, here)],
+            }]
         }
         Partition::Blocked => {
             let pages = bytes / PAGE;
             let edge = |part: usize| pages * part / nodes.len() * PAGE;
-            let order = |(part, &node): (usize, &usize)| Order {
+            let order = |(part, &node): (usize, &usize)| PartitionOrder {
                 bytes: edge(part)..edge(part + 1),
                 mode: MPOL_PREFERRED,
                 nodes: vec![node],
@@ -98,7 +102,7 @@ fn orders(partition: Partition, bytes: usize, nodes: &[usize], here: usize) -> V
     }
 }
 
-impl Order {
+impl PartitionOrder {
     fn give(&self, base: *mut c_void) {
         let mask = nodes::mask(&self.nodes);
         let bits = mask.len() * 64;
@@ -129,7 +133,7 @@ mod tests {
         nodes: &[usize],
         here: usize,
     ) -> Vec<(Range<usize>, i32, Vec<usize>)> {
-        let order = |o: Order| (o.bytes.start / PAGE..o.bytes.end / PAGE, o.mode, o.nodes);
+        let order = |o: PartitionOrder| (o.bytes.start / PAGE..o.bytes.end / PAGE, o.mode, o.nodes);
         orders(partition, pages * PAGE, nodes, here).into_iter().map(order).collect()
     }
 

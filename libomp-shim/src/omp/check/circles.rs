@@ -69,16 +69,16 @@ struct Member {
 }
 
 #[derive(Default)]
-struct Book {
+struct TaskBook {
     last: u64,
     waits: BTreeMap<u64, TaskWaitRecord>,
     /// By the address of their nodes.
     members: HashMap<usize, Member>,
 }
 
-static BOOK: Mutex<Option<Book>> = Mutex::new(None);
+static BOOK: Mutex<Option<TaskBook>> = Mutex::new(None);
 
-fn with<R>(look: impl FnOnce(&mut Book) -> R) -> R {
+fn with<R>(look: impl FnOnce(&mut TaskBook) -> R) -> R {
     look(BOOK.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
 }
 
@@ -205,7 +205,7 @@ pub fn all() -> Vec<RankWait> {
 }
 
 struct Teller<'a> {
-    book: &'a Book,
+    book: &'a TaskBook,
     locks: &'a [(usize, LockHolder)],
     rank: u32,
 }

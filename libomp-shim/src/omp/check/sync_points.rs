@@ -134,20 +134,20 @@ impl Region {
 }
 
 #[derive(Default)]
-struct Book {
+struct BarrierBook {
     /// By address of the team.
     regions: HashMap<usize, Region>,
     /// By the outlined function: the construct.
     sources: HashMap<usize, CodeSource>,
 }
 
-static BOOK: Mutex<Option<Book>> = Mutex::new(None);
+static BOOK: Mutex<Option<BarrierBook>> = Mutex::new(None);
 
-fn with<R>(look: impl FnOnce(&mut Book) -> R) -> R {
+fn with<R>(look: impl FnOnce(&mut BarrierBook) -> R) -> R {
     look(BOOK.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
 }
 
-impl Book {
+impl BarrierBook {
     /// What is known of the region that runs.
     fn region(&mut self, team: &Team) -> &mut Region {
         let phase = team.phase();

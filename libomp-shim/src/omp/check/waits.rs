@@ -68,7 +68,7 @@ pub enum FutureSource {
 }
 
 #[derive(Default)]
-struct Book {
+struct CodeBook {
     last: u64,
     waits: BTreeMap<u64, CodeWait>,
     /// By the address of their tasks.
@@ -77,10 +77,10 @@ struct Book {
     promises: HashMap<(u32, u64), FutureSource>,
 }
 
-static BOOK: Mutex<Option<Book>> = Mutex::new(None);
+static BOOK: Mutex<Option<CodeBook>> = Mutex::new(None);
 
-fn with<R>(look: impl FnOnce(&mut Book) -> R) -> R {
-    let mut book: MutexGuard<'_, Option<Book>> = BOOK.lock().unwrap_or_else(PoisonError::into_inner);
+fn with<R>(look: impl FnOnce(&mut CodeBook) -> R) -> R {
+    let mut book: MutexGuard<'_, Option<CodeBook>> = BOOK.lock().unwrap_or_else(PoisonError::into_inner);
     look(book.get_or_insert_default())
 }
 
@@ -155,7 +155,7 @@ pub fn forgotten(future: RemoteHandle) {
     }
 }
 
-impl Book {
+impl CodeBook {
     /// The activity that a task is or descends from, and whether it is the task itself.
     fn whose(&self, task: Option<&Task>) -> (Option<CodeActivity>, bool) {
         let (mut at, mut itself) = (task, true);

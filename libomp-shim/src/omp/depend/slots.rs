@@ -23,12 +23,12 @@ use super::table::Sets;
 /// dropped, nor looked at for that.
 #[repr(align(64))]
 #[derive(Default)]
-struct Slot {
+struct DependSlot {
     address: usize,
     sets: ManuallyDrop<Sets>,
 }
 
-const _: () = assert!(size_of::<Slot>() == 64);
+const _: () = assert!(size_of::<DependSlot>() == 64);
 
 /// Slots of a new table.
 const FIRST: usize = 8;
@@ -38,61 +38,63 @@ const SMALL: usize = 512;
 /// See the module. Invariants: the number of slots is a power of two; between the place where an
 /// address belongs and the slot where it stands no slot is vacant.
 pub(super) struct AddressSlots {
-    slots: Row,
+    slots: DependRow,
     taken: usize,
 }
 
 /// Slots in a row, in a block of their own: small ones are recycled, and the largest go back to the
 /// kernel. What stands in them is not dropped with it.
-struct Row(NonNull<[Slot]>);
+struct DependRow(NonNull<[DependSlot]>);
 
-impl Row {
+impl DependRow {
     /// `count` vacant slots.
     fn vacant(count: usize) -> Self {
-        let Some(first) = NonNull::new(blocks::allocate(count * size_of::<Slot>()).cast::<Slot>()) else {
+        let Some(first) =
+            NonNull::new(blocks::allocate(count * size_of::<DependSlot>()).cast::<DependSlot>())
+        else {
             report::fatal("out of memory for a task's dependences")
         };
         for at in 0..count {
             // SAFETY: the block has room for `count` slots, and blocks are aligned as slots are.
-            unsafe { first.add(at).write(Slot::default()) };
+            unsafe { first.add(at).write(DependSlot::default()) };
         }
         Self(NonNull::slice_from_raw_parts(first, count))
     }
 }
 
-const _: () = assert!(align_of::<Slot>() <= blocks::GRAIN);
+const _: () = assert!(align_of::<DependSlot>() <= blocks::GRAIN);
 
-impl Deref for Row {
-    type Target = [Slot];
+impl Deref for DependRow {
+    type Target = [DependSlot];
     #[inline]
-    fn deref(&self) -> &[Slot] {
+    fn deref(&self) -> &[DependSlot] {
         // SAFETY: `vacant` has written all of them, and they are ours.
         unsafe { self.0.as_ref() }
     }
 }
 
-impl DerefMut for Row {
+impl DerefMut for DependRow {
     #[inline]
-    fn deref_mut(&mut self) -> &mut [Slot] {
+    fn deref_mut(&mut self) -> &mut [DependSlot] {
         // SAFETY: as above.
         unsafe { self.0.as_mut() }
     }
 }
 
-impl Drop for Row {
+impl Drop for DependRow {
     fn drop(&mut self) {
         // SAFETY: `vacant` made the block with this size.
-        unsafe { blocks::release(self.0.cast(), self.0.len() * size_of::<Slot>()) };
+        unsafe { blocks::release(self.0.cast(), self.0.len() * size_of::<DependSlot>()) };
     }
 }
 
 impl Default for AddressSlots {
     fn default() -> Self {
-        Self { slots: Row::vacant(FIRST), taken: 0 }
+        Self { slots: DependRow::vacant(FIRST), taken: 0 }
     }
 }
 
-impl Slot {
+impl DependSlot {
     /// Forgets what stands here.
     fn vacate(&mut self) {
         drop(ManuallyDrop::into_inner(mem::take(self).sets));
@@ -101,7 +103,7 @@ impl Slot {
 
 impl Drop for AddressSlots {
     fn drop(&mut self) {
-        self.slots.iter_mut().filter(|slot| !slot.sets.is_vacant()).for_each(Slot::vacate);
+        self.slots.iter_mut().filter(|slot| !slot.sets.is_vacant()).for_each(DependSlot::vacate);
     }
 }
 
@@ -200,7 +202,7 @@ impl AddressSlots {
     }
 
     fn grow(&mut self, times: usize) {
-        let larger = Row::vacant(times * self.slots.len());
+        let larger = DependRow::vacant(times * self.slots.len());
         for slot in mem::replace(&mut self.slots, larger).iter_mut().filter(|slot| !slot.sets.is_vacant()) {
             let at = self.find(slot.address);
             self.slots[at] = mem::take(slot);

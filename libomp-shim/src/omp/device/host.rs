@@ -48,17 +48,17 @@ struct HostDeviceState {
     /// By module; `None` for those that were unloaded.
     objects: Vec<Option<Arc<ImageObject>>>,
     symbols: HashMap<(u64, DeviceAddress), Option<DeviceAddress>>,
-    begun: HashMap<u64, (Instant, Copy)>,
+    begun: HashMap<u64, (Instant, HostDeviceCopy)>,
 }
 
 /// A copy that is to be made; of 0 bytes for a region, which has been run.
-struct Copy {
+struct HostDeviceCopy {
     to: usize,
     from: usize,
     size: usize,
 }
 
-impl Copy {
+impl HostDeviceCopy {
     /// # Safety
     /// Both are as large as the copy.
     unsafe fn make(&self) {
@@ -88,7 +88,7 @@ impl HostImage {
     ///
     /// # Safety
     /// Both are as large, until it is over.
-    unsafe fn begin(&self, copy: Copy) -> DeviceOperation {
+    unsafe fn begin(&self, copy: HostDeviceCopy) -> DeviceOperation {
         if self.delay.is_zero() {
             // SAFETY: as the caller says.
             unsafe { copy.make() };
@@ -147,7 +147,7 @@ impl Device for HostImage {
         size: usize,
     ) -> Result<DeviceOperation, DeviceFailure> {
         // SAFETY: as the caller says.
-        Ok(unsafe { self.begin(Copy { to, from: from.addr(), size }) })
+        Ok(unsafe { self.begin(HostDeviceCopy { to, from: from.addr(), size }) })
     }
 
     unsafe fn copy_out(
@@ -157,7 +157,7 @@ impl Device for HostImage {
         size: usize,
     ) -> Result<DeviceOperation, DeviceFailure> {
         // SAFETY: as the caller says.
-        Ok(unsafe { self.begin(Copy { to: to.addr(), from, size }) })
+        Ok(unsafe { self.begin(HostDeviceCopy { to: to.addr(), from, size }) })
     }
 
     unsafe fn copy_within(
@@ -167,7 +167,7 @@ impl Device for HostImage {
         size: usize,
     ) -> Result<DeviceOperation, DeviceFailure> {
         // SAFETY: as the caller says.
-        Ok(unsafe { self.begin(Copy { to, from, size }) })
+        Ok(unsafe { self.begin(HostDeviceCopy { to, from, size }) })
     }
 
     fn peer(&self) -> Option<u64> {
@@ -186,7 +186,7 @@ impl Device for HostImage {
         size: usize,
     ) -> Result<DeviceOperation, DeviceFailure> {
         // SAFETY: as the caller says.
-        Ok(unsafe { self.begin(Copy { to, from, size }) })
+        Ok(unsafe { self.begin(HostDeviceCopy { to, from, size }) })
     }
 
     fn static_variable(&self, variable: usize) -> Option<DeviceAddress> {
@@ -259,7 +259,7 @@ impl Device for HostImage {
             }
         }
         // SAFETY: nothing is copied.
-        Ok(unsafe { self.begin(Copy { to: 0, from: 0, size: 0 }) })
+        Ok(unsafe { self.begin(HostDeviceCopy { to: 0, from: 0, size: 0 }) })
     }
 
     fn poll(&self, operation: DeviceOperation) -> DeviceProgress {

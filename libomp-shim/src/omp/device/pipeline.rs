@@ -76,7 +76,7 @@ impl TransferEnd for InDevice<'_> {
 
 /// Memory of this process with what was begun for it.
 #[derive(Default)]
-struct Buffer {
+struct PipelineBuffer {
     bytes: Vec<u8>,
     comes: Option<DeviceOperation>,
     goes: Option<DeviceOperation>,
@@ -94,8 +94,8 @@ fn complete(place: &dyn TransferEnd, begun: &mut Option<DeviceOperation>) -> Res
 /// # Safety
 /// Both are that large, and nobody else uses what is written.
 pub unsafe fn copy(to: &dyn TransferEnd, from: &dyn TransferEnd, size: usize) -> Result<(), DeviceFailure> {
-    let mut buffers: Vec<Buffer> = Vec::new();
-    buffers.resize_with(PIECES.min(size.div_ceil(PIECE)), Buffer::default);
+    let mut buffers: Vec<PipelineBuffer> = Vec::new();
+    buffers.resize_with(PIECES.min(size.div_ceil(PIECE)), PipelineBuffer::default);
     // SAFETY: as the caller says; the buffers stay until all is completed.
     let mut outcome = unsafe { copy_through(&mut buffers, to, from, size) };
     // All are waited for, whatever became of the others: the buffers may go only then.
@@ -110,7 +110,7 @@ pub unsafe fn copy(to: &dyn TransferEnd, from: &dyn TransferEnd, size: usize) ->
 /// # Safety
 /// As [`copy`], and what the buffers have when it returns is completed before they go.
 unsafe fn copy_through(
-    buffers: &mut [Buffer],
+    buffers: &mut [PipelineBuffer],
     to: &dyn TransferEnd,
     from: &dyn TransferEnd,
     size: usize,

@@ -64,18 +64,19 @@ pub struct DeviceProgram {
 }
 
 #[derive(Default)]
-struct Registry {
+struct ProgramRegistry {
     programs: Vec<(u64, DeviceProgram)>,
     /// Regions by host address: program and entry.
     regions: Option<HashMap<usize, (u64, &'static CStr)>>,
     last: u64,
 }
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry { programs: Vec::new(), regions: None, last: 0 });
+static REGISTRY: Mutex<ProgramRegistry> =
+    Mutex::new(ProgramRegistry { programs: Vec::new(), regions: None, last: 0 });
 /// Changes with the registry.
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
-fn registry() -> MutexGuard<'static, Registry> {
+fn registry() -> MutexGuard<'static, ProgramRegistry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -55,9 +55,9 @@ const TOKENS: [&str; 34] = [
     "true",
 ];
 
-struct Chance(u64);
+struct FuzzChance(u64);
 
-impl Chance {
+impl FuzzChance {
     fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -71,9 +71,9 @@ impl Chance {
 }
 
 /// Calls `one` for as long as it is meant to be.
-fn many(usual: u64, mut one: impl FnMut(&mut Chance)) {
+fn many(usual: u64, mut one: impl FnMut(&mut FuzzChance)) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let mut chance = Chance(number("GANGWAY_FUZZ_SEED").unwrap_or(0).wrapping_add(0x2545_F491_4F6C_DD1D));
+    let mut chance = FuzzChance(number("GANGWAY_FUZZ_SEED").unwrap_or(0).wrapping_add(0x2545_F491_4F6C_DD1D));
     let end = number("GANGWAY_FUZZ_SECONDS").map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut done = 0;
     while end.map_or(done < usual, |end| Instant::now() < end) {
@@ -96,7 +96,7 @@ fn values() -> Vec<&'static str> {
 }
 
 /// A value like one of `values`.
-fn changed(chance: &mut Chance, values: &[&str]) -> String {
+fn changed(chance: &mut FuzzChance, values: &[&str]) -> String {
     let mut text = chance.of(values).to_owned();
     for _ in 0..chance.below(6) {
         let (mut from, mut to) = (chance.below(text.len() + 1), chance.below(text.len() + 1));
@@ -131,7 +131,7 @@ fn the_environment_is_read_whatever_it_says() {
 
 /// An interval by chance: its text and the numbers it stands for, if they are numbers of
 /// processors.
-fn interval(chance: &mut Chance, from: i128) -> (String, Vec<i128>) {
+fn interval(chance: &mut FuzzChance, from: i128) -> (String, Vec<i128>) {
     let numbers = [1, 2, 3, 7, 64, 1000, -1, -3, -64, 2_147_483_647, -2_147_483_648];
     let (length, stride) = (1 + chance.below(20) as i128, numbers[chance.below(numbers.len())]);
     let (text, length, stride) = match chance.below(3) {

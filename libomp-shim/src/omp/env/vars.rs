@@ -12,16 +12,16 @@ const PREFIXES: [&str; 5] = ["OMP_", "KMP_", "GOMP_", "GANGWAY_", "OMPX_"];
 
 /// What the program has set by [`set_default`], newest first. A list without a lock: the program's
 /// allocator may read the environment while an entry is made.
-static DEFAULTS: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
+static DEFAULTS: AtomicPtr<VariableEntry> = AtomicPtr::new(ptr::null_mut());
 
 /// Never freed or changed once it is in the list.
-struct Entry {
+struct VariableEntry {
     name: String,
     value: String,
-    older: Option<&'static Entry>,
+    older: Option<&'static VariableEntry>,
 }
 
-fn newest_default() -> Option<&'static Entry> {
+fn newest_default() -> Option<&'static VariableEntry> {
     // ORDERING: Acquire, pairs with the Release in `set_default`.
     // SAFETY: null or an entry that was leaked.
     unsafe { DEFAULTS.load(Ordering::Acquire).as_ref() }
@@ -29,7 +29,8 @@ fn newest_default() -> Option<&'static Entry> {
 
 /// From here on `name` counts as set to `value` in the process's environment, over what is there.
 pub fn set_default(name: &str, value: &str) {
-    let entry = Box::leak(Box::new(Entry { name: name.to_owned(), value: value.to_owned(), older: None }));
+    let entry =
+        Box::leak(Box::new(VariableEntry { name: name.to_owned(), value: value.to_owned(), older: None }));
     loop {
         entry.older = newest_default();
         let before = entry.older.map_or(ptr::null_mut(), |older| ptr::from_ref(older).cast_mut());
@@ -68,7 +69,8 @@ impl Vars {
         if rights::gained() {
             vars.refuse_files();
         }
-        let defaults: Vec<&Entry> = core::iter::successors(newest_default(), |entry| entry.older).collect();
+        let defaults: Vec<&VariableEntry> =
+            core::iter::successors(newest_default(), |entry| entry.older).collect();
         vars.values.extend(
             defaults.iter().rev().map(|entry| (entry.name.clone(), entry.value.clone())).filter_map(relevant),
         );

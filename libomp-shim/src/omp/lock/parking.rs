@@ -64,11 +64,11 @@ static TABLE: [Bucket; BUCKETS] = [const { Bucket::new() }; BUCKETS];
 struct Bucket {
     /// 0 when free, else the generation of the holder plus one.
     holder: AtomicU32,
-    list: UnsafeCell<List>,
+    list: UnsafeCell<ParkingList>,
 }
 
 /// First and last record, and the generation of the process they belong to.
-struct List {
+struct ParkingList {
     first: *const Waiter,
     last: *const Waiter,
     generation: u32,
@@ -94,7 +94,7 @@ fn bucket(lock: &Lock) -> Locked<'static> {
 
 impl Bucket {
     const fn new() -> Self {
-        let list = List { first: ptr::null(), last: ptr::null(), generation: 0, ticket: 0 };
+        let list = ParkingList { first: ptr::null(), last: ptr::null(), generation: 0, ticket: 0 };
         Self { holder: AtomicU32::new(0), list: UnsafeCell::new(list) }
     }
 
@@ -134,7 +134,7 @@ impl Drop for Locked<'_> {
 
 impl Locked<'_> {
     #[allow(clippy::mut_from_ref, reason = "the bucket is locked by us")]
-    fn list(&self) -> &mut List {
+    fn list(&self) -> &mut ParkingList {
         // SAFETY: the bucket is ours while `self` exists; callers do not keep the reference across
         // another call.
         unsafe { &mut *self.bucket.list.get() }
@@ -143,7 +143,7 @@ impl Locked<'_> {
     fn forget_other_generations(&self, generation: u32) {
         let list = self.list();
         if list.generation != generation {
-            *list = List { first: ptr::null(), last: ptr::null(), generation, ticket: 0 };
+            *list = ParkingList { first: ptr::null(), last: ptr::null(), generation, ticket: 0 };
         }
     }
 

@@ -15,17 +15,17 @@ use super::tray::TrayParcel;
 pub type Taker = Option<(Arc<PersistentTask>, u64, usize)>;
 
 #[derive(Default)]
-struct Slot {
+struct ParcelSlot {
     parcel: Option<TrayParcel>,
     /// Those that take it and have not yet come, once it is here.
     left: usize,
     waiting: Vec<Taker>,
 }
 
-static SLOTS: Mutex<BTreeMap<Key, Slot>> = Mutex::new(BTreeMap::new());
+static SLOTS: Mutex<BTreeMap<Key, ParcelSlot>> = Mutex::new(BTreeMap::new());
 
 /// What `look` does with a slot, which goes when that says so.
-fn with<R>(key: Key, look: impl FnOnce(&mut Slot) -> (R, bool)) -> R {
+fn with<R>(key: Key, look: impl FnOnce(&mut ParcelSlot) -> (R, bool)) -> R {
     let mut slots = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
     let (result, over) = look(slots.entry(key).or_default());
     if over {

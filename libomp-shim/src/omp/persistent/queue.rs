@@ -84,7 +84,7 @@ impl Ends {
     }
 }
 
-struct Entry<T> {
+struct TrayEntry<T> {
     number: u64,
     access: TrayAccess,
     /// What it waits for from elsewhere.
@@ -96,7 +96,7 @@ struct Entry<T> {
 
 /// The operations of a task, oldest first.
 pub struct TrayQueue<T> {
-    entries: VecDeque<Entry<T>>,
+    entries: VecDeque<TrayEntry<T>>,
     /// Of the next one.
     number: u64,
 }
@@ -108,11 +108,17 @@ impl<T> TrayQueue<T> {
     /// Takes an operation in that waits for `missing` things from elsewhere; its number.
     pub fn push(&mut self, access: TrayAccess, missing: usize, what: T) -> u64 {
         self.number += 1;
-        self.entries.push_back(Entry { number: self.number, access, missing, what: Some(what), over: false });
+        self.entries.push_back(TrayEntry {
+            number: self.number,
+            access,
+            missing,
+            what: Some(what),
+            over: false,
+        });
         self.number
     }
 
-    fn entry(&mut self, number: u64) -> Option<&mut Entry<T>> {
+    fn entry(&mut self, number: u64) -> Option<&mut TrayEntry<T>> {
         let at = self.entries.binary_search_by_key(&number, |entry| entry.number).ok()?;
         self.entries.get_mut(at)
     }

@@ -61,16 +61,16 @@ pub struct PersistentTask {
 
 // ---- which there are --------------------------------------------------------
 
-struct Known {
+struct PersistentKnown {
     tasks: BTreeMap<u64, Arc<PersistentTask>>,
     made: u64,
 }
 
 /// The tasks of this rank, by generation, which none has twice. One lock: it is held for a look,
 /// and all of them can be asked at a time.
-static KNOWN: Mutex<Known> = Mutex::new(Known { tasks: BTreeMap::new(), made: 0 });
+static KNOWN: Mutex<PersistentKnown> = Mutex::new(PersistentKnown { tasks: BTreeMap::new(), made: 0 });
 
-fn known() -> MutexGuard<'static, Known> {
+fn known() -> MutexGuard<'static, PersistentKnown> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -34,7 +34,7 @@ pub enum EventDatum {
     Object(RemoteHandle),
 }
 
-struct Event {
+struct PendingEvent {
     function: EventFunction,
     data: Bytes,
     /// What has come, by dependence.
@@ -48,7 +48,7 @@ struct Event {
     depth: u8,
 }
 
-static EVENTS: RemoteTable<Event> = RemoteTable::EMPTY;
+static EVENTS: RemoteTable<PendingEvent> = RemoteTable::EMPTY;
 
 /// A dependence that the event chooses: the first one that has not been satisfied.
 pub const ANY: i32 = -1;
@@ -74,7 +74,7 @@ pub unsafe fn create(
     slots.try_reserve_exact(missing).map_err(|_| RemoteFault::Memory)?;
     slots.resize_with(missing, || None);
     let (id, generation) =
-        EVENTS.insert(Event { function, data, slots, missing, first: 0, depth: depth_here() });
+        EVENTS.insert(PendingEvent { function, data, slots, missing, first: 0, depth: depth_here() });
     let handle = RemoteHandle { rank: me(), id, generation };
     if missing == 0 {
         fire(handle);
@@ -82,7 +82,7 @@ pub unsafe fn create(
     Ok(handle)
 }
 
-impl Event {
+impl PendingEvent {
     /// Takes what belongs to a dependence, from inside of so many target regions; true if it was
     /// the last one.
     fn satisfy(&mut self, slot: i32, data: EventDatum, depth: u8) -> Result<bool, RemoteFault> {
@@ -145,7 +145,7 @@ impl Ready {
 /// All that an event depends on has come. By the one who has seen the last of it.
 fn fire(handle: RemoteHandle) {
     let event = EVENTS.take(handle.id, handle.generation, |_| Ok::<(), RemoteFault>(()));
-    if let Some(Ok(Event { function, data, slots, depth, .. })) = event {
+    if let Some(Ok(PendingEvent { function, data, slots, depth, .. })) = event {
         let ready = Ready { function, data, slots: slots.into_iter().flatten().collect(), depth };
         SERVER.leave(Box::new(move || hold::gather(ready)));
     }
@@ -215,7 +215,7 @@ pub fn satisfy_with(handle: RemoteHandle, slot: i32, object: RemoteHandle) -> Re
 /// It has fired or is about to, is gone, or another rank's.
 pub fn free(handle: RemoteHandle) -> Result<(), RemoteFault> {
     own(handle)?;
-    let may = |event: &Event| {
+    let may = |event: &PendingEvent| {
         if event.missing > 0 { Ok(()) } else { Err(RemoteFault::Stale) }
     };
     EVENTS.take(handle.id, handle.generation, may).ok_or(RemoteFault::Stale)?.map(drop)
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_last_one_is_known() {
-        let mut event = Event {
+        let mut event = PendingEvent {
             function: nothing,
             data: Bytes::EMPTY,
             slots: vec![None, None, None],

@@ -241,12 +241,12 @@ fn own(handle: RemoteHandle) -> Result<(), RemoteFault> {
 }
 
 /// What has been invoked from here, and what has been run here.
-struct Counts {
+struct RemoteCounts {
     sent: AtomicU64,
     served: AtomicU64,
 }
 
-static COUNTS: Counts = Counts { sent: AtomicU64::new(0), served: AtomicU64::new(0) };
+static COUNTS: RemoteCounts = RemoteCounts { sent: AtomicU64::new(0), served: AtomicU64::new(0) };
 
 /// A function of the program begins, in a task of the team that serves. The region of that team is
 /// none of the program's: the function may nest as many active ones as `main` may. So many target

@@ -108,7 +108,7 @@ struct Track {
 
 /// Tasks in numbers.
 #[derive(Default)]
-struct Counts {
+struct ReplayCounts {
     made: u64,
     written: u64,
     left_out_ran: u64,
@@ -125,7 +125,7 @@ struct Replay<W: Write> {
     teams: HashMap<u64, TracedTeam>,
     regions: u64,
     queues: DeviceQueues,
-    counts: Counts,
+    counts: ReplayCounts,
 }
 
 /// Writes what the lanes hold.
@@ -185,7 +185,7 @@ impl<W: Write> Replay<W> {
             teams,
             regions: 0,
             queues,
-            counts: Counts::default(),
+            counts: ReplayCounts::default(),
         })
     }
 

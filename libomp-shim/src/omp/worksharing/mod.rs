@@ -243,9 +243,9 @@ pub fn enter(
             return (k, share);
         }
         match await_entry(here, share, k) {
-            Entry::Ours => {}
-            Entry::Open => return (k, share),
-            Entry::Never => return (DEAD_NUMBER, here.team().workshare(DEAD_NUMBER)),
+            ShareEntry::Ours => {}
+            ShareEntry::Open => return (k, share),
+            ShareEntry::Never => return (DEAD_NUMBER, here.team().workshare(DEAD_NUMBER)),
         }
     }
     begin(share, k, initialise, here.team());
@@ -281,14 +281,14 @@ fn comes_soon(done: impl Fn() -> bool) -> bool {
 }
 
 /// What came of waiting for an entry.
-enum Entry {
+enum ShareEntry {
     Ours,
     Open,
     Never,
 }
 
 #[cold]
-fn await_entry(here: CurrentThread, share: &WorkShare, k: u64) -> Entry {
+fn await_entry(here: CurrentThread, share: &WorkShare, k: u64) -> ShareEntry {
     let team = here.team();
     loop {
         if !comes_soon(|| share.is_open_for(k)) {
@@ -297,15 +297,15 @@ fn await_entry(here: CurrentThread, share: &WorkShare, k: u64) -> Entry {
             ult::sched::wait_in_order(&wait, ReadyOrder::at(share, k, 0));
         }
         if claim(share, k) {
-            return Entry::Ours;
+            return ShareEntry::Ours;
         }
         // ORDERING: Acquire, pairs with the Release stores of `sequence`.
         match share.sequence.load(Ordering::Acquire) {
-            sequence if sequence == 4 * k + 2 => return Entry::Open,
+            sequence if sequence == 4 * k + 2 => return ShareEntry::Open,
             // The one who initialises is at work and will be done in a moment, unless a fork has
             // left it behind.
             sequence if sequence == 4 * k + 1 && !team.is_lost() => core::hint::spin_loop(),
-            _ if team.is_abandoned() => return Entry::Never,
+            _ if team.is_abandoned() => return ShareEntry::Never,
             _ => {}
         }
     }

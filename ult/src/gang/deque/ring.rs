@@ -20,7 +20,7 @@ const _: () = assert!(usize::BITS == 64, "indices and ids are 64 bits wide");
 pub(super) struct RingRing<T> {
     head: AtomicUsize,
     tail: AtomicUsize,
-    buffer: AtomicPtr<Buffer<T>>,
+    buffer: AtomicPtr<RingBuffer<T>>,
 }
 
 /// What a taker saw at the head of a ring. The tag belongs to the item; whether it is still there
@@ -132,7 +132,7 @@ impl<T> RingRing<T> {
 
     /// Producer only: the buffer for so many `more` elements, a new one if there is none or it has
     /// no room for them.
-    fn buffer_with_room(&self, head: usize, tail: usize, more: usize) -> &Buffer<T> {
+    fn buffer_with_room(&self, head: usize, tail: usize, more: usize) -> &RingBuffer<T> {
         // ORDERING: Relaxed: only producers write it, and the previous push happened before this
         // one.
         let old = self.buffer.load(Ordering::Relaxed);
@@ -153,13 +153,13 @@ impl<T> RingRing<T> {
     /// stays allocated, so that a taker that still holds it reads the right element or loses
     /// the race: all old ones together are smaller than the newest.
     #[cold]
-    fn grow(&self, previous: *mut Buffer<T>, head: usize, tail: usize, more: usize) -> &Buffer<T> {
+    fn grow(&self, previous: *mut RingBuffer<T>, head: usize, tail: usize, more: usize) -> &RingBuffer<T> {
         // SAFETY: window rule, as in `buffer_with_room`. The pointer is kept as it is: the queue's
         // end frees by it.
         let old = unsafe { previous.as_ref() };
         let least = old.map_or(FIRST_CAPACITY, |old| old.slots.len() * 2);
         let capacity = least.max((tail - head + more).next_power_of_two());
-        let new = Buffer::allocate(capacity, previous);
+        let new = RingBuffer::allocate(capacity, previous);
         // SAFETY: just allocated; nobody else knows it.
         let buffer = unsafe { &*new };
         if let Some(old) = old {
@@ -189,24 +189,24 @@ impl<T> Drop for RingRing<T> {
 
 /// One generation of a ring's storage; its length is a power of two.
 #[derive(Debug)]
-struct Buffer<T> {
-    slots: Box<[Slot<T>]>,
-    previous: *mut Buffer<T>,
+struct RingBuffer<T> {
+    slots: Box<[RingSlot<T>]>,
+    previous: *mut RingBuffer<T>,
 }
 
 /// An element. Three words that are read one by one: `look` throws away what does not belong
 /// together.
 #[derive(Debug)]
-struct Slot<T> {
+struct RingSlot<T> {
     item: AtomicPtr<T>,
     id: AtomicIsize,
     /// Level in the high half, group in the low one.
     place: AtomicUsize,
 }
 
-impl<T> Buffer<T> {
+impl<T> RingBuffer<T> {
     fn allocate(capacity: usize, previous: *mut Self) -> *mut Self {
-        let empty = |_| Slot {
+        let empty = |_| RingSlot {
             item: AtomicPtr::new(ptr::null_mut()),
             id: AtomicIsize::new(0),
             place: AtomicUsize::new(0),
@@ -215,7 +215,7 @@ impl<T> Buffer<T> {
         Box::into_raw(Box::new(Self { slots, previous }))
     }
 
-    fn slot(&self, index: usize) -> &Slot<T> {
+    fn slot(&self, index: usize) -> &RingSlot<T> {
         &self.slots[index & (self.slots.len() - 1)]
     }
 

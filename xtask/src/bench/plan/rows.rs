@@ -17,14 +17,14 @@ const SUITE_ROUNDS: usize = 30;
 
 /// The machine and the extent, from which rows follow.
 #[derive(Clone, Copy)]
-struct Extent {
+struct PlanExtent {
     cores: u32,
     quick: bool,
 }
 
 /// All rows in the order of the page, for a machine of so many cores.
 pub fn rows(cores: u32, quick: bool) -> Vec<BenchRow> {
-    let e = Extent { cores, quick };
+    let e = PlanExtent { cores, quick };
     let parts = [
         fork_join(e),
         worksharing(e),
@@ -40,7 +40,7 @@ pub fn rows(cores: u32, quick: bool) -> Vec<BenchRow> {
     parts.into_iter().flatten().collect()
 }
 
-impl Extent {
+impl PlanExtent {
     /// A thread per core, two and four of them; quick: the first and the last.
     fn teams(self) -> Vec<u32> {
         let factors: &[u32] = if self.quick { &[1, 4] } else { &[1, 2, 4] };
@@ -78,7 +78,7 @@ impl Extent {
     }
 }
 
-fn fork_join(e: Extent) -> Vec<BenchRow> {
+fn fork_join(e: PlanExtent) -> Vec<BenchRow> {
     let all = [
         ("parallel", "parallel, empty", true),
         ("parallel_shared", "parallel, shared variables", true),
@@ -103,7 +103,7 @@ fn fork_join(e: Extent) -> Vec<BenchRow> {
     rows
 }
 
-fn worksharing(e: Extent) -> Vec<BenchRow> {
+fn worksharing(e: PlanExtent) -> Vec<BenchRow> {
     let all = [
         ("for", "for, one iteration per thread", US),
         ("for_dynamic", "for schedule(dynamic), one iteration per thread", US),
@@ -121,7 +121,7 @@ fn worksharing(e: Extent) -> Vec<BenchRow> {
 }
 
 /// 64 bodies of 10 µs in microseconds, on the cores.
-fn nested(e: Extent) -> Vec<BenchRow> {
+fn nested(e: PlanExtent) -> Vec<BenchRow> {
     let ideal = 64.0 * 10.0 / f64::from(e.cores.min(64));
     let row = |probe: &str, title: &str| e.probe(RowFamily::Nested, probe, title, 8, US);
     let empty = |probe, title, most: f64| BenchRow {
@@ -146,7 +146,7 @@ fn nested(e: Extent) -> Vec<BenchRow> {
     ]
 }
 
-fn tasks(e: Extent) -> Vec<BenchRow> {
+fn tasks(e: PlanExtent) -> Vec<BenchRow> {
     let all = [
         ("tasks", "one producer", NS),
         ("tasks_work", "one producer, bodies of 1 µs", NS),
@@ -177,7 +177,7 @@ fn tasks(e: Extent) -> Vec<BenchRow> {
     rows
 }
 
-fn dependences(e: Extent) -> Vec<BenchRow> {
+fn dependences(e: PlanExtent) -> Vec<BenchRow> {
     let all = [
         ("chain", "chain"),
         ("independent", "independent"),
@@ -195,7 +195,7 @@ fn dependences(e: Extent) -> Vec<BenchRow> {
     rows
 }
 
-fn locks(e: Extent) -> Vec<BenchRow> {
+fn locks(e: PlanExtent) -> Vec<BenchRow> {
     let all = [
         ("lock", "omp_set_lock, contended"),
         ("critical", "critical, contended"),
@@ -212,7 +212,7 @@ fn locks(e: Extent) -> Vec<BenchRow> {
 }
 
 /// Teams × threads, and the bars of an empty loop and of one with `sched_yield`.
-fn spin(e: Extent) -> Vec<BenchRow> {
+fn spin(e: PlanExtent) -> Vec<BenchRow> {
     let shapes: [(u32, u32, [Option<f64>; 2]); 5] = [
         (1, 4, [None, None]),
         (2, 4, [Some(4.0), Some(1.6)]),
@@ -246,7 +246,7 @@ fn spin(e: Extent) -> Vec<BenchRow> {
     rows
 }
 
-fn contention(e: Extent) -> Vec<BenchRow> {
+fn contention(e: PlanExtent) -> Vec<BenchRow> {
     let (tasks, hold, shares): (_, _, &[u32]) =
         if e.quick { (100, 5, &[50]) } else { (100, 50, &[10, 30, 50, 70, 90]) };
     let ideal = f64::from(tasks * hold) / f64::from(e.cores);
@@ -278,7 +278,7 @@ fn contention(e: Extent) -> Vec<BenchRow> {
 }
 
 /// One policy at a time: what the default costs must not hide behind the other.
-fn process(e: Extent) -> Vec<BenchRow> {
+fn process(e: PlanExtent) -> Vec<BenchRow> {
     let row = |probe: &str, title: &str, threads, unit, bar: f64| BenchRow {
         passive: false,
         bars: vec![TargetBar::AtMost(bar)],
@@ -298,7 +298,7 @@ fn process(e: Extent) -> Vec<BenchRow> {
     ]
 }
 
-fn suite(e: Extent) -> Vec<BenchRow> {
+fn suite(e: PlanExtent) -> Vec<BenchRow> {
     let programs =
         ["fib", "nqueens", "sort", "strassen", "sparselu", "fft", "health", "uts", "floorplan", "alignment"];
     let mut rows = vec![];

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::kinds::GompMapArrays;
-use super::{Action, Copies, Deferred, NOWAIT, Target, defer, device_for};
+use super::{Action, Deferred, NOWAIT, Target, TargetCopies, defer, device_for};
 use crate::abi::gomp::task as front;
 use crate::omp::device::map::{MapEntered, MapItem};
 use crate::omp::device::{self, DeviceSlot, choose, construct};
@@ -181,7 +181,7 @@ unsafe fn change(
                 hook::on_host(change.kind());
             }
             Some(_) if deferred => {
-                let copies = Copies(Vec::new());
+                let copies = TargetCopies(Vec::new());
                 defer(
                     here,
                     Deferred {

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 
 use super::super::place::hints::ByTask;
 use super::super::usable;
-use super::{ArrayRange, Registry, prefetch, registry};
+use super::{ArrayRange, ArrayRegistry, prefetch, registry};
 use crate::omp::depend::{self, Dependence, DependenceKind};
 use crate::omp::task::{Task, TaskFlags};
 use crate::omp::thread::CurrentThread;
@@ -198,7 +198,7 @@ pub fn before(here: CurrentThread, task: &Task, items: impl Iterator<Item = Depe
 
 /// The blocks that such a task reads and nobody brings, each with the bytes of it that are named.
 fn plan(
-    registry: &mut Registry,
+    registry: &mut ArrayRegistry,
     device: Option<i32>,
     items: impl Iterator<Item = Dependence> + Clone,
 ) -> Vec<(Range<usize>, Vec<usize>)> {
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_block_is_brought_once_to_each_device_after_each_write() {
-        let mut registry = Registry {
+        let mut registry = ArrayRegistry {
             arrays: BTreeMap::from([(1000, Array { end: 1400, block: 100 })]),
             holders: Holders::new(),
             kept: BTreeMap::new(),

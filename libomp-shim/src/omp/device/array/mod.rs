@@ -63,7 +63,7 @@ struct Array {
 }
 
 #[derive(Debug)]
-struct Registry {
+struct ArrayRegistry {
     arrays: BTreeMap<usize, Array>,
     holders: Holders,
     /// Data constructs that have a block on a device, by both.
@@ -75,7 +75,7 @@ struct Registry {
     ahead: ArrayPrefetch,
 }
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
+static REGISTRY: Mutex<ArrayRegistry> = Mutex::new(ArrayRegistry {
     arrays: BTreeMap::new(),
     holders: Holders::new(),
     kept: BTreeMap::new(),
@@ -96,7 +96,7 @@ static BLOCKS: Store = Store::new();
 /// Held by whoever takes memory for blocks.
 static ROOM: Lock = Lock::new();
 
-fn registry() -> MutexGuard<'static, Registry> {
+fn registry() -> MutexGuard<'static, ArrayRegistry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -139,7 +139,7 @@ pub enum ArrayRange {
     Across,
 }
 
-impl Registry {
+impl ArrayRegistry {
     /// Does anybody use copies on the device whose end will be reported: in a use of their own, or
     /// to fill others?
     fn has_others(&self, slot: &DeviceSlot) -> bool {
@@ -511,7 +511,7 @@ impl HeldBlocks {
         if self.pin_what_is_there() {
             return Ok(());
         }
-        let _room = Room::enter();
+        let _room = ArrayRoom::enter();
         while let Some(want) = self.wants.get(self.pinned) {
             let slot = want.slot();
             if let Err(why) = copy(want, who) {
@@ -620,16 +620,16 @@ impl HeldBlocks {
 }
 
 /// [`ROOM`], held.
-struct Room;
+struct ArrayRoom;
 
-impl Room {
+impl ArrayRoom {
     fn enter() -> Self {
         ROOM.lock();
         Self
     }
 }
 
-impl Drop for Room {
+impl Drop for ArrayRoom {
     fn drop(&mut self) {
         ROOM.unlock();
     }

@@ -51,7 +51,7 @@ enum AdmissionGrant {
 }
 
 /// A task that waits.
-struct Held {
+struct AdmissionHeld {
     task: usize,
     one_shot: Arc<OneShot<AdmissionGrant>>,
     /// When it has been placed.
@@ -88,7 +88,7 @@ struct Holder {
 pub struct Admission(usize);
 
 struct AdmissionState {
-    admission: AdmissionQueue<Held>,
+    admission: AdmissionQueue<AdmissionHeld>,
     holders: BTreeMap<usize, Holder>,
 }
 
@@ -142,7 +142,7 @@ pub fn made(task: &Task) -> Id {
     with(|state| add(&mut state.admission, task, entry))
 }
 
-fn add(admission: &mut AdmissionQueue<Held>, task: &Task, entry: usize) -> Id {
+fn add(admission: &mut AdmissionQueue<AdmissionHeld>, task: &Task, entry: usize) -> Id {
     let id = admission.order().add(priority(task), times::expected_of(entry), &[]);
     admission.order().set_kind(id, entry);
     id
@@ -204,7 +204,7 @@ pub(super) fn take(here: CurrentThread, entry: usize) {
     let waits = with(|AdmissionState { admission, holders }| {
         let id = place.unwrap_or_else(|| add(admission, here.task, entry));
         holders.insert(task, Holder { id, own: place.is_none(), device: None, is_paused: false });
-        admission.ask(id, most, Held { task, one_shot: one_shot.clone(), placed: None }).is_none()
+        admission.ask(id, most, AdmissionHeld { task, one_shot: one_shot.clone(), placed: None }).is_none()
     });
     if waits {
         // ORDERING: Relaxed; a sum.
@@ -224,8 +224,11 @@ pub(super) fn begin(here: CurrentThread, placed: PlacedRegion) -> Reservation {
     }
     promise.set_admission(Admission(task));
     let (device, window) = (slot.number as usize, window(slot));
-    let held =
-        Held { task, one_shot: one_shot.clone(), placed: Some(Offered { promise, offers, elsewhere }) };
+    let held = AdmissionHeld {
+        task,
+        one_shot: one_shot.clone(),
+        placed: Some(Offered { promise, offers, elsewhere }),
+    };
     let begins = with(|AdmissionState { admission, holders }| {
         let Some(holder) = holders.get_mut(&task) else { return Some(held) };
         let begins = if follows && !ult::mutant!(follower_keeps_turn) {
@@ -236,7 +239,7 @@ pub(super) fn begin(here: CurrentThread, placed: PlacedRegion) -> Reservation {
         holder.device = Some(device);
         begins
     });
-    if let Some(Held { placed: Some(Offered { promise, .. }), .. }) = begins {
+    if let Some(AdmissionHeld { placed: Some(Offered { promise, .. }), .. }) = begins {
         return promise;
     }
     // ORDERING: Relaxed; a sum.
@@ -303,7 +306,7 @@ fn let_others_in(change: impl FnOnce(&mut AdmissionState) -> Option<Option<usize
         given.extend(core::iter::from_fn(|| admission.next(most)));
         Some(device)
     });
-    given.into_iter().for_each(Held::go_on);
+    given.into_iter().for_each(AdmissionHeld::go_on);
     device
 }
 
@@ -371,7 +374,7 @@ fn take_over(slot: &'static DeviceSlot) {
     }
 }
 
-impl Held {
+impl AdmissionHeld {
     /// The task goes on.
     fn go_on(self) {
         self.one_shot.give(

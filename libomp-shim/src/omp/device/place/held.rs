@@ -21,12 +21,12 @@ use super::{PlacedRegion, Reservation, policies};
 use crate::omp::device::{DeviceSlot, rank, usable};
 use crate::omp::env;
 
-static QUEUE: Mutex<Option<StealQueue<Held>>> = Mutex::new(None);
+static QUEUE: Mutex<Option<StealQueue<HeldRegion>>> = Mutex::new(None);
 /// How many wait.
 static LENGTH: AtomicUsize = AtomicUsize::new(0);
 
 /// A region that waits.
-struct Held {
+struct HeldRegion {
     promise: Reservation,
     depth: usize,
     /// Bytes that it needs on another device.
@@ -34,7 +34,7 @@ struct Held {
     one_shot: Arc<OneShot<Reservation>>,
 }
 
-impl Held {
+impl HeldRegion {
     /// Lets the region begin.
     fn begin(self) {
         let Self { mut promise, depth, one_shot, .. } = self;
@@ -53,7 +53,7 @@ impl Held {
 }
 
 /// Works with the queue, locked.
-fn with<T>(work: impl FnOnce(&mut StealQueue<Held>) -> T) -> T {
+fn with<T>(work: impl FnOnce(&mut StealQueue<HeldRegion>) -> T) -> T {
     let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
     let queue = queue.get_or_insert_default();
     let result = work(queue);
@@ -97,23 +97,23 @@ pub fn wait(placed: PlacedRegion, depth: usize) -> Reservation {
         return promise;
     }
     let (slot, one_shot) = (promise.slot(), Arc::new(OneShot::default()));
-    let held = Held { promise, depth, elsewhere, one_shot: one_shot.clone() };
+    let held = HeldRegion { promise, depth, elsewhere, one_shot: one_shot.clone() };
     let (device, window) = (slot.number as usize, window(slot));
     let (begins, next) = with(|queue| match queue.admit(device, depth, window, held) {
         Some(held) => (Some(held), Vec::new()),
         // The window may have grown.
         None => (None, all_next(queue, device, depth, window)),
     });
-    if let Some(Held { mut promise, .. }) = begins {
+    if let Some(HeldRegion { mut promise, .. }) = begins {
         promise.set_out(depth);
         return promise;
     }
-    next.into_iter().for_each(Held::begin);
+    next.into_iter().for_each(HeldRegion::begin);
     rank::steal::announce();
     one_shot.wait()
 }
 
-fn all_next(queue: &mut StealQueue<Held>, device: usize, depth: usize, window: u32) -> Vec<Held> {
+fn all_next(queue: &mut StealQueue<HeldRegion>, device: usize, depth: usize, window: u32) -> Vec<HeldRegion> {
     core::iter::from_fn(|| queue.next(device, depth, window)).collect()
 }
 
@@ -159,6 +159,6 @@ pub fn steal(device: usize) -> usize {
     let policy = policies::in_force(usable().len(), limit);
     let stolen = with(|queue| queue.steal(device, amount, window, |held| held.carry_over(slot, limit)));
     drop(policy);
-    stolen.begin.into_iter().for_each(Held::begin);
+    stolen.begin.into_iter().for_each(HeldRegion::begin);
     stolen.taken
 }

@@ -37,7 +37,7 @@ impl From<&View> for CDevice {
 
 /// `ompx_sched_policy_t`.
 #[repr(C)]
-struct Table {
+struct PolicyTable {
     version: u32,
     reserved: u32,
     name: *const c_char,
@@ -46,14 +46,14 @@ struct Table {
 }
 
 /// The policy of a shared object.
-struct Library {
+struct PolicyLibrary {
     name: String,
-    table: *const Table,
+    table: *const PolicyTable,
 }
 
 // SAFETY: the table is used under the policy's lock only, and the header asks its functions to be
 // callable from any thread.
-unsafe impl Send for Library {}
+unsafe impl Send for PolicyLibrary {}
 
 /// What the loader said last.
 fn why() -> String {
@@ -84,7 +84,8 @@ pub fn load(file: &str) -> Result<Box<dyn PlacementPolicy>, String> {
         return Err("has no function ompx_sched_policy".into());
     }
     // SAFETY: by its name the function has this type.
-    let entry = unsafe { core::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *const Table>(entry) };
+    let entry =
+        unsafe { core::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *const PolicyTable>(entry) };
     // SAFETY: the user's function, with no arguments; it returns null or its table, which stays.
     let table = unsafe { entry() };
     // SAFETY: as above.
@@ -100,10 +101,10 @@ pub fn load(file: &str) -> Result<Box<dyn PlacementPolicy>, String> {
         // SAFETY: null, or a C string that stays.
         unsafe { CStr::from_ptr(known.name) }.to_string_lossy().into_owned()
     };
-    Ok(Box::new(Library { name, table }))
+    Ok(Box::new(PolicyLibrary { name, table }))
 }
 
-impl PlacementPolicy for Library {
+impl PlacementPolicy for PolicyLibrary {
     fn name(&self) -> String {
         self.name.clone()
     }

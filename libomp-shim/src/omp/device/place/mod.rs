@@ -187,7 +187,7 @@ pub fn next_number() -> u32 {
 const WORTH_STAYING: u64 = 1 << 20;
 
 /// A region, with what is the same for all devices.
-struct Asked<'a> {
+struct PlacementAsked<'a> {
     region: &'a AnnouncedRegion,
     items: &'a [MapItem],
     /// What it uses of arrays, if anything.
@@ -203,7 +203,7 @@ struct Asked<'a> {
     lead: Option<i32>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> PlacementAsked<'a> {
     fn new(
         region: &'a AnnouncedRegion,
         code: usize,
@@ -248,8 +248,8 @@ struct Seen {
 }
 
 /// The device as the policy sees it.
-fn view(slot: &DeviceSlot, asked: &Asked<'_>) -> (View, Seen) {
-    let Asked { region, limit, .. } = *asked;
+fn view(slot: &DeviceSlot, asked: &PlacementAsked<'_>) -> (View, Seen) {
+    let PlacementAsked { region, limit, .. } = *asked;
     let items = asked.arrays.as_ref().map_or(asked.items, |arrays| &arrays.others);
     let table = slot.try_lock();
     let need = MemoryNeed::of(items, table.as_deref());
@@ -377,7 +377,7 @@ fn try_choose(
 ) -> Result<PlacedRegion, Nowhere> {
     let slots = usable();
     let mut policy = policies::in_force(slots.len(), limit);
-    let asked = Asked::new(&region, code, items, limit, lead);
+    let asked = PlacementAsked::new(&region, code, items, limit, lead);
     let (mut views, seen): (Vec<View>, Vec<Seen>) = slots.iter().map(|slot| view(slot, &asked)).unzip();
     for (view, _) in views.iter_mut().zip(slots).filter(|(_, slot)| !able.has(&region, slot)) {
         // It does not fit there: that is what every policy asks.
@@ -443,7 +443,7 @@ fn say_that_nobody_has_room(region: AnnouncedRegion, items: &[MapItem], limit: O
         return;
     }
     *said = true;
-    let asked = Asked::new(&region, 0, items, limit, None);
+    let asked = PlacementAsked::new(&region, 0, items, limit, None);
     let views = usable().iter().map(|slot| view(slot, &asked).0);
     let (need, room) = views
         .map(|view| (view.need, view.room))

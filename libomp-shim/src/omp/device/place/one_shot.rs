@@ -10,25 +10,28 @@ use crate::omp::device::transfer;
 /// See the module.
 pub(super) struct OneShot<T> {
     is_given: AtomicBool,
-    inside: Mutex<Inside<T>>,
+    inside: Mutex<OneShotInside<T>>,
 }
 
-struct Inside<T> {
+struct OneShotInside<T> {
     given: Option<T>,
     wake: Option<Wake>,
 }
 
 // SAFETY: who passes a `Wake` agrees that any thread may call it (`interface::Wake`).
-unsafe impl<T: Send> Send for Inside<T> {}
+unsafe impl<T: Send> Send for OneShotInside<T> {}
 
 impl<T> Default for OneShot<T> {
     fn default() -> Self {
-        Self { is_given: AtomicBool::new(false), inside: Mutex::new(Inside { given: None, wake: None }) }
+        Self {
+            is_given: AtomicBool::new(false),
+            inside: Mutex::new(OneShotInside { given: None, wake: None }),
+        }
     }
 }
 
 impl<T> OneShot<T> {
-    fn inside(&self) -> MutexGuard<'_, Inside<T>> {
+    fn inside(&self) -> MutexGuard<'_, OneShotInside<T>> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

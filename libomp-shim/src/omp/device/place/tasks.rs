@@ -68,7 +68,8 @@ fn choose(here: CurrentThread, function: usize, blocks: &[Dependence]) -> Option
     let bytes = array::tasks::bytes(blocks);
     let kind = TaskKind { function, bytes, device: 1 };
     let (expected, owner) = (times::expected(kind), chain::device_before(here));
-    let asked = Asked { blocks, bytes, expected, now: times::now(), before: chain::devices_behind(here) };
+    let asked =
+        DeviceTaskAsked { blocks, bytes, expected, now: times::now(), before: chain::devices_behind(here) };
     let sound: Vec<bool> =
         slots.iter().map(|slot| borrowed::has_streams(slot) && !avoided::has(slot)).collect();
     let any_sound = sound.contains(&true);
@@ -109,7 +110,7 @@ const NOWHERE: View =
     View { need: 1, room: 0, present: 0, running: 0, wait: 0, bring: 0, moves: 0, cost: 0, near: 0 };
 
 /// A task, with what is the same for all GPUs.
-struct Asked<'a> {
+struct DeviceTaskAsked<'a> {
     blocks: &'a [Dependence],
     bytes: u64,
     expected: u64,
@@ -118,7 +119,7 @@ struct Asked<'a> {
     before: Vec<i32>,
 }
 
-impl Asked<'_> {
+impl DeviceTaskAsked<'_> {
     /// The GPU as the policy sees it. Room for blocks is made when the task begins.
     fn view(&self, slot: &DeviceSlot) -> View {
         let present = array::tasks::near(slot, self.blocks);

@@ -42,12 +42,12 @@ pub fn watch(rank: u32) {
 }
 
 /// A line without allocation.
-struct Line {
+struct DeathLine {
     text: [u8; 256],
     length: usize,
 }
 
-impl Write for Line {
+impl Write for DeathLine {
     fn write_str(&mut self, s: &str) -> core::fmt::Result {
         let room = &mut self.text[self.length..];
         let take = s.len().min(room.len());
@@ -57,8 +57,8 @@ impl Write for Line {
     }
 }
 
-fn line(rank: u32, signal: c_int, address: usize) -> Line {
-    let mut line = Line { text: [0; 256], length: 0 };
+fn line(rank: u32, signal: c_int, address: usize) -> DeathLine {
+    let mut line = DeathLine { text: [0; 256], length: 0 };
     let name = SIGNALS.iter().find(|(s, _)| *s == signal).map_or("a signal", |(_, name)| name);
     let _ = write!(line, "gangway: rank {rank}: {name} at {address:#x} in a target region or handler");
     let _ = match signal {

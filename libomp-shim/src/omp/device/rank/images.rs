@@ -30,7 +30,7 @@ use crate::omp::device::program;
 use crate::omp::lock::Lock;
 
 /// A copy of an image.
-struct Copy {
+struct ImageCopy {
     identity: u64,
     object: Arc<ImageObject>,
     /// The ranks that have it, each as often as it has loaded it.
@@ -38,15 +38,15 @@ struct Copy {
 }
 
 #[derive(Default)]
-struct Copies {
+struct ImageCopies {
     /// By number. Numbers are not used again.
-    open: HashMap<u64, Copy>,
+    open: HashMap<u64, ImageCopy>,
     last: u64,
     /// Nobody's any more.
     left: Vec<Arc<ImageObject>>,
 }
 
-impl Copies {
+impl ImageCopies {
     /// The copy with this identity, one more time that of `source`.
     fn take(&mut self, identity: u64, source: u32) -> Option<u64> {
         let (&number, copy) = self.open.iter_mut().find(|(_, copy)| copy.identity == identity)?;
@@ -54,7 +54,7 @@ impl Copies {
         Some(number)
     }
 
-    fn add(&mut self, copy: Copy) -> u64 {
+    fn add(&mut self, copy: ImageCopy) -> u64 {
         self.last += 1;
         self.open.insert(self.last, copy);
         self.last
@@ -80,7 +80,7 @@ pub struct RankImages {
     /// Held while an image is loaded, so that each is loaded once.
     loading: Lock,
     /// Never held while the loader is called, whose lock others hold when they come here.
-    copies: Mutex<Copies>,
+    copies: Mutex<ImageCopies>,
     /// There are some that are nobody's.
     have_left: AtomicBool,
 }
@@ -103,7 +103,7 @@ impl RankImages {
             ));
         };
         let object = Arc::new(image::load(bytes)?);
-        Ok(lock(&self.copies).add(Copy { identity, object, users: vec![source] }))
+        Ok(lock(&self.copies).add(ImageCopy { identity, object, users: vec![source] }))
     }
 
     /// Where the image has this symbol, 0 if nowhere.

@@ -89,7 +89,7 @@ pub struct Cluster {
     inside: AtomicUsize,
     /// No thread may enter the bridge any more.
     closed: AtomicBool,
-    counts: Counts,
+    counts: RankCounts,
 }
 
 // SAFETY: the bridge may be called from any thread (its header); the rest is Sync.
@@ -114,7 +114,7 @@ struct Peer {
 
 /// What has gone between ranks, for [`crate::omp::stats`].
 #[derive(Default)]
-struct Counts {
+struct RankCounts {
     launched: AtomicU64,
     out: AtomicU64,
     back: AtomicU64,

@@ -29,7 +29,7 @@ pub struct RankModule {
 }
 
 #[derive(Default)]
-struct Known {
+struct RankKnown {
     /// Identities by base.
     identities: HashMap<usize, u64>,
     /// Bases by identity.
@@ -38,9 +38,9 @@ struct Known {
     places: HashMap<usize, (u64, u64)>,
 }
 
-static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+static KNOWN: Mutex<Option<RankKnown>> = Mutex::new(None);
 
-fn known() -> MutexGuard<'static, Option<Known>> {
+fn known() -> MutexGuard<'static, Option<RankKnown>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

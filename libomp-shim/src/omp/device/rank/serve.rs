@@ -1,7 +1,7 @@
 //! What a rank does for others: handlers of requests, and the jobs that they leave.
 //!
 //! Handlers run in the middle of the bridge and must be short: they write, count, answer, or leave
-//! a [`Job`] for the team that serves (`omp::remote::server`).
+//! a [`ServeJob`] for the team that serves (`omp::remote::server`).
 
 use core::ffi::c_void;
 use core::ptr;
@@ -26,7 +26,7 @@ use crate::omp::remote::wire::HANDLERS as REMOTE;
 use crate::omp::trace::{self, Cause};
 
 /// What is to be done outside of the handlers.
-enum Job {
+enum ServeJob {
     Run(RegionMessage),
     Copy { to: usize, from: usize, size: usize },
     Fetch { to: usize, rank: u32, from: usize, size: usize },
@@ -36,8 +36,8 @@ enum Job {
 }
 
 /// A job, who asked for it, and the ticket there.
-struct Order {
-    job: Job,
+struct RankServeOrder {
+    job: ServeJob,
     source: u32,
     ticket: u64,
 }
@@ -205,21 +205,21 @@ handlers! {
     /// [`verb::COPY`].
     fn asked_to_copy(_cluster, reader, source) {
         let ticket = reader.word();
-        let job = Job::Copy { to: reader.word() as usize, from: reader.word() as usize, size: reader.word() as usize };
-        leave(Order { job, source, ticket });
+        let job = ServeJob::Copy { to: reader.word() as usize, from: reader.word() as usize, size: reader.word() as usize };
+        leave(RankServeOrder { job, source, ticket });
     }
 
     /// [`verb::FETCH`].
     fn asked_to_fetch(_cluster, reader, source) {
         let (ticket, to, rank) = (reader.word(), reader.word() as usize, reader.word() as u32);
-        let job = Job::Fetch { to, rank, from: reader.word() as usize, size: reader.word() as usize };
-        leave(Order { job, source, ticket });
+        let job = ServeJob::Fetch { to, rank, from: reader.word() as usize, size: reader.word() as usize };
+        leave(RankServeOrder { job, source, ticket });
     }
 
     /// [`verb::LOAD`].
     fn asked_to_load(_cluster, reader, source) {
         let ticket = reader.word();
-        leave(Order { job: Job::Load { identity: reader.word() }, source, ticket });
+        leave(RankServeOrder { job: ServeJob::Load { identity: reader.word() }, source, ticket });
     }
 
     /// [`verb::UNLOAD`].
@@ -232,13 +232,13 @@ handlers! {
     fn asked_to_find(_cluster, reader, source) {
         let (ticket, object) = (reader.word(), reader.word());
         let name = CString::new(reader.0).unwrap_or_default();
-        leave(Order { job: Job::Find { object, name }, source, ticket });
+        leave(RankServeOrder { job: ServeJob::Find { object, name }, source, ticket });
     }
 
     /// [`verb::BASE`].
     fn asked_for_base(_cluster, reader, source) {
         let ticket = reader.word();
-        leave(Order { job: Job::Base { identity: reader.word() }, source, ticket });
+        leave(RankServeOrder { job: ServeJob::Base { identity: reader.word() }, source, ticket });
     }
 }
 
@@ -272,14 +272,14 @@ fn take_region(
             let came = cluster.served.came.load(Ordering::Relaxed);
             // ORDERING: as above.
             cluster.served.came.store(came + 1, Ordering::Relaxed);
-            leave(Order { job: Job::Run(region), source, ticket });
+            leave(RankServeOrder { job: ServeJob::Run(region), source, ticket });
         }
         Err(why) => cluster.answer(source, ticket, Err(why), &[]),
     }
 }
 
 /// Has an order carried out by the team.
-fn leave(order: Order) {
+fn leave(order: RankServeOrder) {
     SERVER.leave(Box::new(move || {
         if let Some(cluster) = CLUSTER.get() {
             order.carry_out(cluster);
@@ -287,29 +287,29 @@ fn leave(order: Order) {
     }));
 }
 
-impl Order {
+impl RankServeOrder {
     /// Does what was asked for, and answers. The rank counts as busy until it returns.
     fn carry_out(self, cluster: &Cluster) {
         let mut bytes = Vec::new();
-        let is_region = matches!(self.job, Job::Run(_));
+        let is_region = matches!(self.job, ServeJob::Run(_));
         let outcome = match self.job {
-            Job::Run(region) => {
+            ServeJob::Run(region) => {
                 let span = trace::span(Cause::Served, self.source.into());
                 let ran = region.run(cluster);
                 drop(span);
                 ran.and_then(|()| fence(cluster)).map(|()| region.bring_along(&mut bytes))
             }
-            Job::Copy { to, from, size } => {
+            ServeJob::Copy { to, from, size } => {
                 // SAFETY: the sender has both from us.
                 unsafe { ptr::copy(from as *const u8, to as *mut u8, size) };
                 Ok(0)
             }
             // SAFETY: the sender has the memory here from us and the other from that rank, and does
             // without both until we have answered.
-            Job::Fetch { to, rank, from, size } => unsafe { cluster.fetch(rank, to, from, size) },
-            Job::Load { identity } => cluster.served.images.load(identity, self.source),
-            Job::Find { object, name } => Ok(cluster.served.images.find(object, &name) as u64),
-            Job::Base { identity } => {
+            ServeJob::Fetch { to, rank, from, size } => unsafe { cluster.fetch(rank, to, from, size) },
+            ServeJob::Load { identity } => cluster.served.images.load(identity, self.source),
+            ServeJob::Find { object, name } => Ok(cluster.served.images.find(object, &name) as u64),
+            ServeJob::Base { identity } => {
                 modules::base(identity).map(|base| base as u64).ok_or_else(|| not_here(cluster))
             }
         };

@@ -185,7 +185,7 @@ fn begin(table: &'static BridgeTable, bridge: *const Bridge, mode: ClusterMode, 
         over: AtomicBool::new(false),
         inside: 0.into(),
         closed: AtomicBool::new(false),
-        counts: super::Counts::default(),
+        counts: super::RankCounts::default(),
     });
     if !runs_main || spmd {
         // From the first message on it is known that there will be a team.

@@ -71,14 +71,14 @@ impl ObjectMode {
 }
 
 /// What has been done with objects by this process.
-struct Counts {
+struct ObjectCounts {
     invoked: AtomicU64,
     moved: AtomicU64,
     forwarded: AtomicU64,
 }
 
-static COUNTS: Counts =
-    Counts { invoked: AtomicU64::new(0), moved: AtomicU64::new(0), forwarded: AtomicU64::new(0) };
+static COUNTS: ObjectCounts =
+    ObjectCounts { invoked: AtomicU64::new(0), moved: AtomicU64::new(0), forwarded: AtomicU64::new(0) };
 
 /// Handlers invoked on objects from here, objects that have left for another rank, requests that
 /// were sent on.

@@ -70,7 +70,7 @@ enum Later {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Rank {
+struct ObjectModelRank {
     entry: RouteEntry<(), ObjectModelRequest>,
     heard: Option<usize>,
     running: Vec<usize>,
@@ -81,7 +81,7 @@ struct Rank {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct ObjectModelState {
-    ranks: Vec<Rank>,
+    ranks: Vec<ObjectModelRank>,
     /// By sender and receiver.
     ways: Vec<Vec<VecDeque<Message>>>,
     submitted: Vec<bool>,
@@ -121,7 +121,7 @@ impl Model {
     }
 
     fn start(&self) -> ObjectModelState {
-        let rank = || Rank {
+        let rank = || ObjectModelRank {
             entry: RouteEntry::default(),
             heard: None,
             running: Vec::new(),
@@ -129,7 +129,7 @@ impl Model {
             open: 0,
             later: Vec::new(),
         };
-        let mut ranks: Vec<Rank> = (0..self.ranks).map(|_| rank()).collect();
+        let mut ranks: Vec<ObjectModelRank> = (0..self.ranks).map(|_| rank()).collect();
         ranks[0].entry.create(0, ());
         let ways = vec![vec![VecDeque::new(); self.ranks]; self.ranks];
         let count = self.operations.len();

@@ -252,7 +252,7 @@ unsafe extern "C" fn get_parallel_info(level: c_int, data: *mut *mut Data, size:
 
 /// A task that the asker stands on.
 #[derive(Clone, Copy)]
-struct Level<'a> {
+struct InquiryLevel<'a> {
     task: &'a Task,
     /// In whose name it runs, or is suspended. Not asked of the task: a part of an untied one may
     /// begin elsewhere at any moment.
@@ -265,7 +265,7 @@ struct Level<'a> {
     tied: usize,
 }
 
-impl Level<'_> {
+impl InquiryLevel<'_> {
     /// The one below: what the thread goes on with when the task has ended or waits. Of an implicit
     /// task: the one that has forked the region.
     fn below(self) -> Option<Self> {
@@ -311,7 +311,7 @@ unsafe extern "C" fn get_task_info(
     num: *mut c_int,
 ) -> c_int {
     let Some(here) = running() else { return 0 };
-    let mut found = Level { task: here.task, thread: here.thread, own: true, tied: usize::MAX };
+    let mut found = InquiryLevel { task: here.task, thread: here.thread, own: true, tied: usize::MAX };
     if level > 0 && is_between(here) || !here.task.is_explicit() && is_idle(here.thread) {
         return 0;
     }

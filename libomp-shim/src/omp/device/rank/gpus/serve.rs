@@ -37,7 +37,7 @@ pub(super) unsafe extern "C" fn asked(_: *mut c_void, message: *const BridgeMess
             SERVER.leave(Box::new(|| free(cluster)));
         }
         _ => {
-            let order = Order { source, ticket, what, body: reader.0.to_vec() };
+            let order = ServeOrder { source, ticket, what, body: reader.0.to_vec() };
             SERVER.leave(Box::new(move || order.carry_out(cluster)));
         }
     }
@@ -61,14 +61,14 @@ fn own(cluster: &Cluster, gpu: u64) -> Result<&'static DeviceSlot, DeviceFailure
 }
 
 /// What is asked, who asks, and its ticket there.
-struct Order {
+struct ServeOrder {
     source: u32,
     ticket: u64,
     what: u64,
     body: Vec<u8>,
 }
 
-impl Order {
+impl ServeOrder {
     /// Does it, and answers. The rank counts as busy until it returns.
     fn carry_out(&self, cluster: &'static Cluster) {
         let mut bytes = Vec::new();
