@@ -161,11 +161,9 @@ impl Staging {
         if size <= SMALL {
             if pool.small.is_empty() {
                 let block = self.allocate(&mut pool, SMALL * SMALL_ONES)?;
-                pool.small.extend(
-                    // SAFETY: inside of the block.
-                    (0..SMALL_ONES)
-                        .map(|i| StagingBuffer { at: unsafe { block.add(i * SMALL) }, is_large: false }),
-                );
+                // SAFETY: inside of the block.
+                let parts = (0..SMALL_ONES).map(|i| unsafe { block.add(i * SMALL) });
+                pool.small.extend(parts.map(|at| StagingBuffer { at, is_large: false }));
             }
             return pool.small.pop();
         }

@@ -104,7 +104,7 @@ fn c(places: &Workspace, check: bool, report: &mut Report) {
 }
 
 /// Files of the sources whose names match, new ones included.
-fn tracked(places: &Workspace, patterns: &[&str]) -> Vec<PathBuf> {
+pub fn tracked(places: &Workspace, patterns: &[&str]) -> Vec<PathBuf> {
     let words = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--"]
         .iter()
         .chain(patterns)

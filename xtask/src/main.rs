@@ -40,6 +40,7 @@ mod suite;
 mod symbols;
 mod table;
 mod trace;
+mod words;
 
 use conformance::Suite;
 use factorizations::FactorizationExtent;
@@ -66,6 +67,7 @@ cargo xtask <command>
                          --check  compare them instead, as in test
   format               rustfmt and clang-format over everything (rustfmt.toml, .clang-format)
                          --check  only say what is not formatted, as in test
+  words                names and doc comments in the words of docs/glossary.md, short sentences
   programs             the real programs only, all of them (docs/programs.md)
                          --quick  those of test   --filter TEXT   --own  on their own runtimes
   abi-tests            the ABI programs only
@@ -220,6 +222,11 @@ fn dispatch(
         "quick" => {
             nothing_left(options)?;
             quick::run(places, report);
+            Ok(report.finish() == 0)
+        }
+        "words" => {
+            nothing_left(options)?;
+            words::run(places, report);
             Ok(report.finish() == 0)
         }
         "format" => {

@@ -6,10 +6,12 @@
 //! | `environment` | the environment variables: docs/environment.md |
 //! | `messages` | every line that the library can print: docs/messages.md |
 //! | `rejected` | designs that were tried or weighed and left: docs/rejected.md |
+//! | `constants` | the tuning constants: docs/tuning-constants.md |
 //! | `links` | whether the links of all pages lead somewhere, and the book has all pages |
 //! | `book` | the book, made by mdBook where that is installed; everything else needs nothing |
 
 mod book;
+mod constants;
 mod environment;
 mod links;
 mod messages;
@@ -49,6 +51,10 @@ pub fn run(places: &Workspace, check: bool, report: &mut Report) {
     report.check(
         "docs/rejected.md is what the sources say",
         update(root, "docs/rejected.md", &rejected::page(root), check),
+    );
+    report.check(
+        "docs/tuning-constants.md is what the sources say",
+        update(root, "docs/tuning-constants.md", &constants::page(root), check),
     );
     report.check("docs/benchmarks.md is what the figures say", benchmarks(root, check));
     report.check("pages: links lead somewhere", links::broken(root));
