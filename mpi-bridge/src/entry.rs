@@ -1,15 +1,15 @@
 //! The symbol through which the C shim gets the table.
 
 use crate::bridge::Bridge;
-use crate::fabric::mpi::Calls;
-use crate::table::{ABI, Config, Table, code, finish_table};
+use crate::fabric::mpi::MpiCalls;
+use crate::table::{ABI, BridgeConfig, BridgeTable, code, finish_table};
 use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
 
-static CALLS: OnceLock<Calls> = OnceLock::new();
+static CALLS: OnceLock<MpiCalls> = OnceLock::new();
 
 /// A table that is shared for reading.
-struct Shared(Table);
+struct Shared(BridgeTable);
 
 // SAFETY: functions and a constant string.
 unsafe impl Send for Shared {}
@@ -23,7 +23,7 @@ static TABLE: OnceLock<Shared> = OnceLock::new();
 /// # Safety
 /// `calls` is the shim's table, which lives as long as the process.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gangway_bridge_over(abi: u32, calls: *const Calls) -> *const Table {
+pub unsafe extern "C" fn gangway_bridge_over(abi: u32, calls: *const MpiCalls) -> *const BridgeTable {
     if abi != ABI {
         return core::ptr::null();
     }
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn gangway_bridge_over(abi: u32, calls: *const Calls) -> *
     &raw const TABLE.get_or_init(|| Shared(finish_table(name, init))).0
 }
 
-unsafe extern "C" fn init(config: *const Config, bridge: *mut *const Bridge) -> c_int {
+unsafe extern "C" fn init(config: *const BridgeConfig, bridge: *mut *const Bridge) -> c_int {
     // SAFETY: the header's rule: both are null or valid.
     let (config, bridge) = unsafe { (config.as_ref(), bridge.as_mut()) };
     let (Some(config), Some(bridge), Some(calls)) = (config, bridge, CALLS.get()) else {

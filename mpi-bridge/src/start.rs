@@ -6,7 +6,7 @@
 
 use crate::bridge::{Bridge, BridgeSettings, FORWARDING};
 use crate::fabric::Fabric;
-use crate::fabric::mpi::{MpiCalls, MpiMpi};
+use crate::fabric::mpi::{MpiCalls, MpiFabric};
 use crate::near::carrier::Near;
 use crate::near::reach::Reach;
 use crate::near::segment::{self, SegmentRanks};
@@ -208,7 +208,7 @@ fn start(calls: &MpiCalls, config: &BridgeConfig) -> Result<Box<Bridge>, Failure
     let joined = unsafe { (calls.join)() };
     calls.check(joined).map_err(|b| stopped(calls, ours, (code::MPI, Some(b.0))))?;
     let settings = same(calls, config).map_err(|f| stopped(calls, ours, f))?;
-    let mpi = MpiMpi::new(*calls, ours);
+    let mpi = MpiFabric::new(*calls, ours);
     let inbox = segment::join(calls, config.mpi_only == 0)
         .map_err(|why| stopped(calls, ours, (code::MPI, Some(why))))?;
     let (fabric, reach): (Box<dyn Fabric>, _) = match inbox {

@@ -7,7 +7,7 @@ use loom::thread;
 use mpi_bridge::near::ring::{ROOM, Receiver, RingCell, Sender, Taken};
 
 struct Memory {
-    cells: Vec<Cell>,
+    cells: Vec<RingCell>,
     taken: Taken,
 }
 
@@ -17,7 +17,7 @@ fn model(lengths: &'static [usize]) {
     builder.preemption_bound.get_or_insert(4);
     builder.check(move || {
         let memory =
-            Arc::new(Memory { cells: (0..4).map(|_| Cell::default()).collect(), taken: Taken::default() });
+            Arc::new(Memory { cells: (0..4).map(|_| RingCell::default()).collect(), taken: Taken::default() });
         // SAFETY: both threads hold the memory as long as they use their end.
         let mut sender = unsafe { Sender::new(&raw const *memory.cells, &raw const memory.taken) };
         // SAFETY: as above.

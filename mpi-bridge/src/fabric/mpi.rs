@@ -63,13 +63,13 @@ const MOST: usize = 64;
 static ABORT: std::sync::OnceLock<unsafe extern "C" fn()> = std::sync::OnceLock::new();
 
 /// The ranks of the program. One per process: the shim has one table of requests.
-pub struct MpiMpi {
+pub struct MpiFabric {
     calls: MpiCalls,
     ours: bool,
     buffer: [RawCompletion; MOST],
 }
 
-impl MpiMpi {
+impl MpiFabric {
     /// After `begin` and `join`; `ours`: MPI was started by `begin`.
     pub fn new(calls: MpiCalls, ours: bool) -> Self {
         ABORT.get_or_init(|| calls.abort);
@@ -77,7 +77,7 @@ impl MpiMpi {
     }
 }
 
-impl Fabric for MpiMpi {
+impl Fabric for MpiFabric {
     fn rank(&self) -> u32 {
         // SAFETY: MPI is running.
         (unsafe { (self.calls.rank)() }) as u32
